@@ -1,0 +1,62 @@
+/* Numbers to text and text to numbers. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+
+static void expect_bps(const char *text, double bps)
+{
+    double value = -1;
+    struct tl_error error;
+    cr_expect(tl_parse_bps(text, &value, &error) == TL_OK, "%s", text);
+    cr_expect_float_eq(value, bps, 1e-6, "%s -> %g", text, value);
+}
+
+Test(units, rates_are_read_in_every_usual_spelling)
+{
+    expect_bps("900M", 900e6);
+    expect_bps("900 Mb/s", 900e6);
+    expect_bps("1.5Gbit", 1.5e9);
+    expect_bps("11 MB/s", 88e6);
+    expect_bps("64k", 64e3);
+    expect_bps("2e9", 2e9);
+}
+
+Test(units, nonsense_rates_are_refused_and_leave_the_output_alone)
+{
+    static const char *const bad[] = {
+        "banana", "", "-5M", "0", "1e400", "nan", "inf", "5X", "0x10", "5 Mb/s extra", "1e18"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = 42;
+        struct tl_error error = {0};
+        cr_expect(tl_parse_bps(bad[i], &value, &error) != TL_OK, "%s", bad[i]);
+        cr_expect(value == 42 && error.text[0], "%s", bad[i]);
+    }
+}
+
+Test(units, times_and_amounts_are_read)
+{
+    int64_t value;
+    cr_expect(tl_parse_ns("80ms", &value, NULL) == TL_OK && value == 80000000);
+    cr_expect(tl_parse_ns("2", &value, NULL) == TL_OK && value == 2000000000);
+    cr_expect(tl_parse_ns("16h", &value, NULL) == TL_OK && value == INT64_C(57600000000000));
+    cr_expect(tl_parse_bytes("1.5 GB", &value, NULL) == TL_OK && value == 1500000000);
+    cr_expect(tl_parse_bytes("64KiB", &value, NULL) == TL_OK && value == 65536);
+}
+
+Test(units, numbers_read_well)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    cr_expect_str_eq(tl_format_bps(99.9e6, text), "99.9 Mb/s");
+    cr_expect_str_eq(tl_format_bps(999.96e6, text), "1 Gb/s");
+    cr_expect_str_eq(tl_format_bps(526e3, text), "526 kb/s");
+    cr_expect_str_eq(tl_format_bytes(524288, text), "512 KiB");
+    cr_expect_str_eq(tl_format_bytes(1572864, text), "1.50 MiB");
+    cr_expect_str_eq(tl_format_traffic(1.4e9, text), "1.40 GB");
+    cr_expect_str_eq(tl_format_ns(42e6, text), "42 ms");
+    cr_expect_str_eq(tl_format_ns(780e9, text), "13 min");
+    cr_expect_str_eq(tl_format_ratio(0.91, text), "91 %");
+    cr_expect_str_eq(tl_format_ratio(0.001, text), "0.1 %");
+    cr_expect_str_eq(tl_format_bps((double)NAN, text), "unknown");
+}

@@ -1,0 +1,112 @@
+/* What the rules found: plain data that reports print and files keep.
+ *
+ * Mirrors the verdict, findings, ladder and ledger of findings.schema.json.
+ * Everything is owned by struct tl_findings and dies with it; texts are UTF-8
+ * and clean of control characters. Rates are payload bit/s; NAN means "none". */
+#ifndef TL_RULES_FINDINGS_H
+#define TL_RULES_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tightlink/base/status.h"
+#include "tightlink/facts/facts.h"
+
+enum tl_result { TL_FOUND, TL_RULED_OUT, TL_CANNOT_TELL, TL_NOT_APPLICABLE };
+enum tl_severity { TL_LIMITS, TL_CONTRIBUTES, TL_NOTE };
+enum tl_truth { TL_FALSE, TL_UNKNOWN_TRUTH, TL_TRUE }; /* Kleene's order */
+enum tl_verdict_state { TL_LIMITED, TL_GOAL_MET, TL_INCONCLUSIVE, TL_VERDICT_INVALID };
+
+/* The words of findings.schema.json: "ruled-out", "limits", "true", "goal-met" … */
+const char *tl_result_name(enum tl_result result);
+const char *tl_severity_name(enum tl_severity severity);
+const char *tl_truth_name(enum tl_truth truth);
+const char *tl_verdict_state_name(enum tl_verdict_state state);
+
+/* One test of a rule with the values it saw. */
+struct tl_evidence {
+    char *id;
+    char *say;  /* sentence with the numbers filled in, that fits the result */
+    char *test; /* "flow.ledger_rwnd_ratio > 0.1" */
+    enum tl_truth truth;
+    bool is_for; /* true: speaks for the cause; false: speaks against it */
+    struct tl_evidence_value {
+        char *id; /* resolved: "download.ledger_rwnd_ratio" */
+        bool known;
+        double number; /* NAN for text */
+        char *text;    /* NULL for numbers */
+    } * values;
+    size_t value_count;
+};
+
+struct tl_remedy {
+    char *where;                       /* segment id: "near-host" … */
+    char *os;                          /* "linux", "macos", "windows", or "" for any */
+    char *needs;                       /* user, root, network-team, provider, developer */
+    char *does;                        /* the command or the sentence to send, numbers filled in */
+    char *undo, *persist, *why, *risk; /* "" where there is none */
+    double predicted_bps;              /* NAN */
+};
+
+struct tl_finding {
+    char *rule, *cause;
+    char *title;   /* of the rule: what it is, for people */
+    char *segment; /* near-host, far-host, lan, path, far-lan, flow */
+    enum tl_direction direction;
+    enum tl_result result;
+    enum tl_severity severity;                             /* meaningful when found */
+    double confidence;                                     /* 0 to 1; meaningful when found */
+    double ceiling_bps, ceiling_low_bps, ceiling_high_bps; /* NAN where none */
+    char *sentence;
+    char *send_to;
+    struct tl_evidence *evidence;
+    size_t evidence_count;
+    char **missing; /* resolved fact ids that would decide; cannot-tell only */
+    size_t missing_count;
+    struct tl_remedy *remedies;
+    size_t remedy_count;
+    char **references;
+    size_t reference_count;
+};
+
+struct tl_rung {
+    char *cause, *segment;
+    enum tl_direction direction;
+    bool tested;
+    double bps, low_bps, high_bps; /* NAN when not tested */
+    char *label;                   /* "receive buffer", "8 streams agree" */
+    char *why_not;                 /* "" when tested */
+    bool limits;                   /* this rung is the verdict */
+};
+
+struct tl_ledger_row {
+    enum tl_direction direction;
+    double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio; /* sum 1 */
+    double duration_ns;
+};
+
+struct tl_verdict {
+    enum tl_verdict_state state;
+    char *cause, *segment; /* NULL unless limited */
+    enum tl_direction direction;
+    double confidence;
+    char *sentence;                              /* for a person who knows no networking */
+    double measured_bps, ceiling_bps, fixed_bps; /* NAN where unknown */
+    char *next_cause;                            /* NULL where unknown */
+    char *send_to;                               /* NULL where nobody */
+};
+
+struct tl_findings {
+    struct tl_verdict verdict; /* of the whole run: the direction that was asked about, or the
+                                  slower against its goal when both were */
+    struct tl_finding *findings;
+    size_t finding_count;
+    struct tl_rung *ladder; /* lowest first within each direction, untested last */
+    size_t rung_count;
+    struct tl_ledger_row *ledger;
+    size_t ledger_count;
+};
+
+void tl_findings_destroy(struct tl_findings *findings);
+
+#endif

@@ -1,0 +1,56 @@
+/* Rules: a pure function from facts to findings. No sockets, no clock, no
+ * global state: the same facts and rules give the same findings on every
+ * machine, so that a saved run can be judged again.
+ *
+ * doc/rule-format.md describes the files. A loaded set is immutable and may be
+ * read by several threads. */
+#ifndef TL_RULES_RULES_H
+#define TL_RULES_RULES_H
+
+#include "tightlink/base/buf.h"
+#include "tightlink/rules/findings.h"
+
+/* Limits on rule files (promise P13): what a hostile file can make us do. */
+#define TL_RULE_FILE_BYTES_MAX (256 * 1024)
+#define TL_RULE_COUNT_MAX      1000
+#define TL_RULE_DEPTH_MAX      16
+
+struct tl_rules;
+
+/* The rules compiled into the program (rules/ of the source tree, embedded at build time). */
+enum tl_status tl_rules_load_builtin(struct tl_rules **ret_rules,
+                                     struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* All *.json of a directory and its sub-directories. The error names file and JSON pointer. */
+enum tl_status tl_rules_load_directory(const char *path, struct tl_rules **ret_rules,
+                                       struct tl_error *reterr) TL_WARN_UNUSED;
+void tl_rules_destroy(struct tl_rules *rules);
+
+size_t tl_rules_count(const struct tl_rules *rules);
+const char *tl_rules_id_at(const struct tl_rules *rules, size_t index);
+const char *tl_rules_cause_at(const struct tl_rules *rules, size_t index);
+const char *tl_rules_title_at(const struct tl_rules *rules, size_t index);
+
+/* Adds a readable page about one rule; TL_UNKNOWN if there is no such id. */
+enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id,
+                                struct tl_buf *out) TL_WARN_UNUSED;
+
+/* How far the measurements can be trusted (promises.md, "Faults during a diagnosis"). */
+enum tl_quality { TL_QUALITY_VALID, TL_QUALITY_DEGRADED, TL_QUALITY_INVALID, TL_QUALITY_ABORTED };
+const char *tl_quality_name(enum tl_quality quality);
+
+/* What was asked, besides the facts. */
+struct tl_question {
+    bool download, upload;      /* directions to judge */
+    double goal_bps;            /* NAN without a goal */
+    double goal_rtt_ns;         /* NAN without one */
+    enum tl_quality quality;    /* invalid and aborted forbid a verdict */
+    const char *quality_reason; /* half sentence, "" when valid */
+};
+
+/* Judges all rules and names the verdict. On success *ret_findings is owned by the caller. */
+enum tl_status tl_rules_judge(const struct tl_rules *rules, const struct tl_facts *facts,
+                              const struct tl_question *question, struct tl_findings **ret_findings,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

@@ -8,6 +8,7 @@
 #define TL_RULES_RULES_H
 
 #include "tightlink/base/buf.h"
+#include "tightlink/facts/run.h"
 #include "tightlink/rules/findings.h"
 
 /* Limits on rule files (promise P13): what a hostile file can make us do. */
@@ -34,10 +35,6 @@ const char *tl_rules_title_at(const struct tl_rules *rules, size_t index);
 /* Adds a readable page about one rule; TL_UNKNOWN if there is no such id. */
 enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id,
                                 struct tl_buf *out) TL_WARN_UNUSED;
-
-/* How far the measurements can be trusted (promises.md, "Faults during a diagnosis"). */
-enum tl_quality { TL_QUALITY_VALID, TL_QUALITY_DEGRADED, TL_QUALITY_INVALID, TL_QUALITY_ABORTED };
-const char *tl_quality_name(enum tl_quality quality);
 
 /* What was asked, besides the facts. */
 struct tl_question {

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""Every public header compiles alone. Arguments: source root, compiler and its flags."""
+import pathlib
+import subprocess
+import sys
+
+root = pathlib.Path(sys.argv[1])
+failed = 0
+headers = sorted((root / "include").rglob("*.h"))
+for header in headers:
+    run = subprocess.run(sys.argv[2:] + ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
+                                         f"-I{root}/include", "-fsyntax-only", "-x", "c", header],
+                         capture_output=True, text=True)
+    if run.returncode:
+        failed += 1
+        print(run.stderr)
+print(f"{len(headers)} headers, {failed} do not compile alone")
+sys.exit(1 if failed or not headers else 0)

@@ -1,0 +1,56 @@
+/* The far end: tightlinkd's engine, also started in process by demo and tests.
+ *
+ * One thread (who calls tl_responder_run) owns every socket but those of a running
+ * test; it waits in one epoll and never blocks. The streams of a test run in threads
+ * of engine/stream.h, reading the host runs in one more; both tell by eventfd when
+ * they are done and are joined by the session that started them.
+ *
+ * It never parses JSON, opens no connection, executes nothing and writes no file.
+ * doc/wire.md has the state machine and the deadlines. */
+#ifndef TL_ENGINE_RESPONDER_H
+#define TL_ENGINE_RESPONDER_H
+
+#include <stdint.h>
+
+#include "tightlink/base/status.h"
+
+struct tl_responder;
+
+/* 0 or NULL in a field means the standard of limits.h; numbers outside its table are
+ * moved into it. */
+struct tl_responder_options {
+    const char *bind_address; /* numeric IPv4 or IPv6; NULL: both families, every address */
+    int port;                 /* TCP and UDP, 0 = any free one (tests); callers give TL_WIRE_PORT */
+    uint64_t max_seconds;     /* of one test */
+    uint64_t max_streams;
+    uint64_t rate_cap_bps;      /* 0: none */
+    uint64_t daily_quota_bytes; /* 0: none; counted in memory, from the start of the program */
+    const char *program;        /* "tightlinkd 0.1.0", told in WELCOME; NULL: "tightlinkd" */
+    /* One line for each session's end and for what the administrator must know; UTF-8,
+     * cleaned, no newline. Called on the thread of tl_responder_run. May be NULL. */
+    void (*log)(void *context, const char *line);
+    void *log_context;
+};
+
+/* Binds and listens. On failure *ret_responder is untouched and the error says whether the
+ * port is in use (TL_BUSY), not permitted (TL_DENIED) or the address not this host's
+ * (TL_UNREACHABLE), and what to do. Raises RLIMIT_NOFILE to its hard limit. */
+enum tl_status tl_responder_create(const struct tl_responder_options *options,
+                                   struct tl_responder **ret_responder,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The port that is listened on. */
+int tl_responder_port(const struct tl_responder *responder);
+
+/* Serves until tl_responder_stop. TL_OK then; TL_IO when epoll itself fails. */
+enum tl_status tl_responder_run(struct tl_responder *responder,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Ends tl_responder_run within 1 s; sessions get ERROR GOING. Async-signal-safe, callable from
+ * any thread, more than once. */
+void tl_responder_stop(struct tl_responder *responder);
+
+/* Takes NULL. Not while run is inside. Joins what is left. */
+void tl_responder_destroy(struct tl_responder *responder);
+
+#endif

@@ -1,0 +1,418 @@
+/* The messages between tightlink and tightlinkd: one struct, one encoder and
+ * one decoder each. doc/wire.md is the same for readers of other languages.
+ *
+ * A frame is a 4-byte header and a payload, big-endian, <= 4096 bytes in all:
+ *     0  u16 payload length (<= 4092)    2  u8 type    3  u8 zero
+ * Text that an HTTP, ssh, TLS or iperf3 client sends has a first byte that makes
+ * the length too large, so strangers are told apart after two bytes.
+ *
+ * Encoders take a struct that this program filled, cannot fail and write a whole
+ * frame (header included) into TL_WIRE_FRAME_MAX bytes; they return its length.
+ * Decoders take the payload of one frame as it came from a stranger. They check
+ * the exact length, every enumeration, every reserved byte and every character of
+ * names; numbers that the responder may grant less of (durations, buffers, rates)
+ * pass as they are and go through limits.h. They return TL_PROTOCOL (layout),
+ * TL_RANGE (a value) or TL_VERSION, with a sentence in *reterr (may be NULL), and
+ * leave *ret_msg untouched on failure. Nothing here allocates; every function may
+ * be called from any thread.
+ *
+ * Texts are NUL-terminated after decoding but not otherwise trusted: they may hold
+ * any byte, and pass through the sanitiser before a terminal sees them. */
+#ifndef TL_ENGINE_WIRE_H
+#define TL_ENGINE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tightlink/base/status.h"
+
+struct tl_tcp_sample; /* engine/sample.h */
+
+#define TL_WIRE_PORT        5411
+#define TL_WIRE_VERSION     1
+#define TL_WIRE_HEADER_SIZE 4
+#define TL_WIRE_FRAME_MAX   4096
+#define TL_WIRE_PAYLOAD_MAX (TL_WIRE_FRAME_MAX - TL_WIRE_HEADER_SIZE)
+#define TL_WIRE_TOKEN_SIZE  16
+#define TL_WIRE_TEXT_SIZE   32 /* version texts, with their NUL */
+#define TL_WIRE_NAME_SIZE   16 /* a congestion control, with its NUL (TCP_CA_NAME_MAX) */
+#define TL_WIRE_ERROR_SIZE  256
+#define TL_WIRE_STREAMS_MAX 32
+
+/* type, number, name */
+#define TL_WIRE_TYPE_MAP(X)                                                                        \
+    X(HELLO, 1)       /* client, first frame of a control connection */                            \
+    X(WELCOME, 2)     /* responder, its answer */                                                  \
+    X(ERROR, 3)       /* either; the connection closes behind it unless the code says otherwise */ \
+    X(HOST_QUERY, 4)  /* client: what is your host? */                                             \
+    X(HOST, 5)        /* responder: records of the host, as many frames as needed */               \
+    X(HOST_END, 6)    /* responder: no more of them */                                             \
+    X(TEST_TCP, 7)    /* client asks for a test */                                                 \
+    X(READY, 8)       /* responder grants it; open the data connections now */                     \
+    X(BUSY, 9)        /* responder: you are queued; READY follows by itself */                     \
+    X(DATA_HELLO, 10) /* client, first frame of a data connection */                               \
+    X(DATA_OK, 11)    /* responder, last frame on a data connection */                             \
+    X(START, 12)      /* client: all streams are open, go */                                       \
+    X(STARTED, 13)    /* responder: the test's clock runs from here */                             \
+    X(SAMPLES, 14)    /* responder, during the test: readings of one stream at its end */          \
+    X(READINGS, 15)   /* responder: records of CPU and counters before and after a test */         \
+    X(STOP, 16)       /* client ends the test early */                                             \
+    X(TEST_END, 17)   /* responder: totals; carries the session token. No TEST_END: not valid */   \
+    X(PING, 18)       /* either, answered by PONG; the client sends one every 250 ms or faster */  \
+    X(PONG, 19)                                                                                    \
+    X(BYE, 20) /* client leaves */
+
+enum tl_wire_type {
+#define TL_WIRE_TYPE_ENUM(name, number) TL_WIRE_##name = number,
+    TL_WIRE_TYPE_MAP(TL_WIRE_TYPE_ENUM)
+#undef TL_WIRE_TYPE_ENUM
+};
+
+/* "HELLO"; "?" for a number without a name. */
+const char *tl_wire_type_name(unsigned type);
+
+/* One frame inside a receive buffer; valid as long as the buffer. */
+struct tl_wire_frame {
+    unsigned type;          /* as sent: may be a number without a name */
+    const uint8_t *payload; /* not NULL */
+    size_t payload_len;
+    size_t frame_len; /* header and payload: what to consume */
+};
+
+/* Looks for a frame at the head of a receive buffer. TL_OK with frame_len 0 says
+ * that more bytes are needed; TL_PROTOCOL that no frame of ours begins here (told
+ * as early as the bytes allow). */
+enum tl_status tl_wire_peek(const uint8_t *bytes, size_t len, struct tl_wire_frame *ret_frame,
+                            struct tl_error *reterr) TL_WARN_UNUSED;
+
+struct tl_wire_token {
+    uint8_t bytes[TL_WIRE_TOKEN_SIZE];
+};
+
+/* In constant time. */
+bool tl_wire_token_equal(const struct tl_wire_token *a, const struct tl_wire_token *b);
+
+/* HELLO and WELCOME are of the same length, so that no byte more goes to an address
+ * than came from it. */
+struct tl_wire_hello {
+    uint16_t version; /* TL_VERSION unless TL_WIRE_VERSION */
+    struct tl_wire_token nonce;
+    char program[TL_WIRE_TEXT_SIZE]; /* "tightlink 0.1.0" */
+};
+
+#define TL_WIRE_WELCOME_KEYED 1u /* the responder runs with a key (not in version 1) */
+
+struct tl_wire_welcome {
+    uint16_t version;
+    uint16_t flags;
+    struct tl_wire_token token; /* names this session from here on; keep it from others */
+    struct tl_wire_token nonce; /* the client's, back */
+    uint16_t max_seconds;
+    uint16_t max_streams;
+    uint64_t rate_cap_bps;           /* 0: none */
+    uint64_t quota_left_bytes;       /* UINT64_MAX: no quota */
+    char program[TL_WIRE_TEXT_SIZE]; /* "tightlinkd 0.1.0" */
+};
+
+/* code, number, whether the session lives on behind it */
+#define TL_WIRE_ERROR_MAP(X)                                                                       \
+    X(PROTOCOL, 1, 0)   /* bytes that are no frame, or a frame with a wrong layout */              \
+    X(VERSION, 2, 0)    /* speaks another version; the text names ours */                          \
+    X(TYPE, 3, 0)       /* a type that is not known, or not for the responder */                   \
+    X(STATE, 4, 0)      /* a message that does not fit the session's state */                      \
+    X(SESSIONS, 5, 0)   /* too many sessions from this peer or in all */                           \
+    X(TOKEN, 6, 0)      /* DATA_HELLO of no session, or twice for a stream */                      \
+    X(TIMEOUT, 7, 0)    /* a deadline passed */                                                    \
+    X(CONGESTION, 8, 1) /* congestion control not available or not permitted */                    \
+    X(QUOTA, 9, 1)      /* today's bytes are used up */                                            \
+    X(REFUSED, 10, 1)   /* this test cannot be made, the text says why */                          \
+    X(INTERNAL, 11, 0)  /* the responder ran out of something */                                   \
+    X(GOING, 12, 0)     /* the responder is being shut down */
+
+enum tl_wire_error_code {
+#define TL_WIRE_ERROR_ENUM(name, number, lives) TL_WIRE_E_##name = number,
+    TL_WIRE_ERROR_MAP(TL_WIRE_ERROR_ENUM)
+#undef TL_WIRE_ERROR_ENUM
+};
+
+struct tl_wire_error {
+    uint16_t code;                 /* enum tl_wire_error_code */
+    char text[TL_WIRE_ERROR_SIZE]; /* one sentence, from outside */
+};
+
+/* "CONGESTION", "?"; and whether the session goes on after that code. */
+const char *tl_wire_error_name(unsigned code);
+bool tl_wire_error_is_final(unsigned code);
+
+enum tl_wire_direction {
+    TL_WIRE_DOWNLOAD, /* the responder sends */
+    TL_WIRE_UPLOAD    /* the client sends */
+};
+
+struct tl_wire_test_tcp {
+    enum tl_wire_direction direction;
+    uint16_t streams;            /* 1 to 32; more is refused, not cut, as each needs a connection */
+    uint32_t duration_ms;        /* clamped: TL_LIMIT_DURATION_MS */
+    uint64_t max_bytes;          /* all streams together, 0: no cap of the client's own */
+    uint32_t rcvbuf_bytes;       /* SO_RCVBUF at the responder, 0: kernel's own (autotuned) */
+    uint32_t sndbuf_bytes;       /* SO_SNDBUF likewise */
+    uint64_t pacing_bps;         /* all streams together, 0: none */
+    uint32_t sample_interval_us; /* clamped: TL_LIMIT_SAMPLE_INTERVAL_US */
+    char congestion[TL_WIRE_NAME_SIZE]; /* "" = the host's own; [a-z0-9_-] */
+};
+
+struct tl_wire_ready {
+    uint32_t test_id; /* not 0 */
+    uint16_t streams;
+    uint32_t duration_ms;
+    uint64_t max_bytes;
+    uint64_t pacing_bps;
+    uint32_t sample_interval_us;
+    char congestion[TL_WIRE_NAME_SIZE]; /* in effect at the responder */
+};
+
+struct tl_wire_busy {
+    uint16_t place;   /* 1 = next */
+    uint32_t wait_ms; /* at most that long, as far as is known */
+};
+
+struct tl_wire_data_hello {
+    uint16_t version;
+    uint16_t stream; /* 0 .. streams - 1, each once */
+    uint32_t test_id;
+    struct tl_wire_token token;
+};
+
+struct tl_wire_data_ok {
+    uint32_t test_id;
+    uint16_t stream;
+};
+
+struct tl_wire_start {
+    uint32_t test_id;
+};
+
+struct tl_wire_started {
+    uint32_t test_id;
+    uint64_t responder_ns; /* its CLOCK_MONOTONIC: time 0 of its samples */
+};
+
+struct tl_wire_stop {
+    uint32_t test_id;
+};
+
+/* reason, number */
+#define TL_WIRE_END_MAP(X)                                                                         \
+    X(TIME, 0)    /* the granted time is over */                                                   \
+    X(BYTES, 1)   /* the granted bytes are moved */                                                \
+    X(STOPPED, 2) /* STOP came */                                                                  \
+    X(CLOSED, 3)  /* the client closed or reset a data connection early */                         \
+    X(UNHEARD, 4) /* the client's kernel took data but the client said nothing for 1 s */          \
+    X(FAILED, 5)  /* a socket of the responder failed, ETIMEDOUT included */
+
+enum tl_wire_end_reason {
+#define TL_WIRE_END_ENUM(name, number) TL_WIRE_END_##name = number,
+    TL_WIRE_END_MAP(TL_WIRE_END_ENUM)
+#undef TL_WIRE_END_ENUM
+};
+
+struct tl_wire_stream_total {
+    uint64_t bytes;        /* payload moved by the responder's application */
+    uint64_t duration_ns;  /* from the test's time 0 to its last byte */
+    uint64_t cpu_ns;       /* of the thread that moved it */
+    uint64_t run_delay_ns; /* that thread waited for a processor that long */
+};
+
+struct tl_wire_test_end {
+    struct tl_wire_token token; /* of the session: proof that this is an end, not a break */
+    uint32_t test_id;
+    uint8_t reason; /* enum tl_wire_end_reason */
+    uint8_t streams;
+    uint64_t duration_ns;
+    uint32_t samples_dropped; /* readings not sent since the control connection was full */
+    struct tl_wire_stream_total totals[TL_WIRE_STREAMS_MAX];
+};
+
+struct tl_wire_ping {
+    uint64_t cookie; /* the sender's own business: its clock */
+};
+
+struct tl_wire_pong {
+    uint64_t cookie;
+    uint64_t answered_ns; /* CLOCK_MONOTONIC of who answers */
+};
+
+struct tl_wire_host_end {
+    uint16_t records;
+};
+
+#define TL_WIRE_MESSAGE_MAP(X)                                                                     \
+    X(hello, HELLO)                                                                                \
+    X(welcome, WELCOME)                                                                            \
+    X(error, ERROR)                                                                                \
+    X(test_tcp, TEST_TCP)                                                                          \
+    X(ready, READY)                                                                                \
+    X(busy, BUSY)                                                                                  \
+    X(data_hello, DATA_HELLO)                                                                      \
+    X(data_ok, DATA_OK)                                                                            \
+    X(start, START)                                                                                \
+    X(started, STARTED)                                                                            \
+    X(stop, STOP)                                                                                  \
+    X(test_end, TEST_END)                                                                          \
+    X(ping, PING)                                                                                  \
+    X(pong, PONG)                                                                                  \
+    X(host_end, HOST_END)
+
+/* size_t tl_wire_encode_hello(const struct tl_wire_hello *msg, uint8_t ret_frame[…]);
+ * enum tl_status tl_wire_decode_hello(const uint8_t *payload, size_t len,
+ *                                     struct tl_wire_hello *ret_msg, struct tl_error *reterr);
+ * and so for each of the list above. */
+#define TL_WIRE_PROTOTYPES(name, NAME)                                                             \
+    size_t tl_wire_encode_##name(const struct tl_wire_##name *msg,                                 \
+                                 uint8_t ret_frame[TL_WIRE_FRAME_MAX]);                            \
+    enum tl_status tl_wire_decode_##name(const uint8_t *payload, size_t len,                       \
+                                         struct tl_wire_##name *ret_msg, struct tl_error *reterr)  \
+        TL_WARN_UNUSED;
+TL_WIRE_MESSAGE_MAP(TL_WIRE_PROTOTYPES)
+#undef TL_WIRE_PROTOTYPES
+
+/* HOST_QUERY and BYE have no payload. */
+size_t tl_wire_encode_empty(enum tl_wire_type type, uint8_t ret_frame[TL_WIRE_FRAME_MAX]);
+
+/* --- Records: payload of HOST and READINGS ------------------------------------
+ * HOST is records alone, READINGS has a head in front. A record names itself, so
+ * that either end may know fields that the other does not; unknown names are
+ * skipped by the reader. Names are dotted, [a-z0-9_.-]; host.h has the table. */
+enum tl_wire_record_kind {
+    TL_WIRE_RECORD_NUMBER = 1, /* IEEE 754 double, finite */
+    TL_WIRE_RECORD_BOOL = 2,
+    TL_WIRE_RECORD_TEXT = 3
+};
+
+#define TL_WIRE_RECORD_NAME_SIZE 64
+#define TL_WIRE_RECORD_TEXT_SIZE 256
+#define TL_WIRE_RECORDS_MAX      1024 /* per HOST answer or READINGS phase; the reader stops there */
+
+struct tl_wire_record {
+    enum tl_wire_record_kind kind;
+    char name[TL_WIRE_RECORD_NAME_SIZE];
+    double number;
+    bool boolean;
+    char text[TL_WIRE_RECORD_TEXT_SIZE];
+};
+
+/* A frame being filled with records or samples. */
+struct tl_wire_writer {
+    uint8_t *frame;  /* TL_WIRE_FRAME_MAX bytes of the caller */
+    size_t len;      /* so far, header included */
+    size_t count_at; /* where the count byte is, 0 = none */
+};
+
+/* Adds one; false when it does not fit any more (send this frame, begin another). */
+bool tl_wire_record_add(struct tl_wire_writer *writer, const struct tl_wire_record *record);
+
+/* Closes the frame: fills the length in and returns it. */
+size_t tl_wire_writer_end(struct tl_wire_writer *writer);
+
+void tl_wire_host_begin(struct tl_wire_writer *writer, uint8_t ret_frame[TL_WIRE_FRAME_MAX]);
+
+enum tl_wire_phase { TL_WIRE_BEFORE, TL_WIRE_AFTER };
+
+struct tl_wire_readings {
+    uint32_t test_id;
+    enum tl_wire_phase phase;
+    uint64_t taken_ns; /* responder's CLOCK_MONOTONIC */
+};
+
+void tl_wire_readings_begin(struct tl_wire_writer *writer, const struct tl_wire_readings *head,
+                            uint8_t ret_frame[TL_WIRE_FRAME_MAX]);
+
+/* Reads the head and leaves the cursor at the first record. */
+struct tl_wire_cursor {
+    const uint8_t *at, *end;
+};
+enum tl_status tl_wire_decode_readings(const uint8_t *payload, size_t len,
+                                       struct tl_wire_readings *ret_head,
+                                       struct tl_wire_cursor *ret_cursor,
+                                       struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The next record of HOST ({payload, payload + len}) or READINGS; false in *ret_more
+ * at the end. */
+enum tl_status tl_wire_record_next(struct tl_wire_cursor *cursor, struct tl_wire_record *ret_record,
+                                   bool *ret_more, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* --- Samples ----------------------------------------------------------------------
+ * SAMPLES carries readings of one stream in the order of time. */
+struct tl_wire_samples {
+    uint32_t test_id;
+    uint16_t stream;
+    uint8_t count; /* set by the decoder */
+};
+
+#define TL_WIRE_SAMPLES_MAX 32 /* per frame; fewer fit */
+
+void tl_wire_samples_begin(struct tl_wire_writer *writer, const struct tl_wire_samples *head,
+                           uint8_t ret_frame[TL_WIRE_FRAME_MAX]);
+bool tl_wire_sample_add(struct tl_wire_writer *writer, const struct tl_tcp_sample *sample);
+/* ret_samples has room for TL_WIRE_SAMPLES_MAX. */
+enum tl_status tl_wire_decode_samples(const uint8_t *payload, size_t len,
+                                      struct tl_wire_samples *ret_head,
+                                      struct tl_tcp_sample *ret_samples,
+                                      struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* --- UDP (same port number) ---------------------------------------------------------
+ * A datagram is a 4-byte magic, a type, and a fixed layout. No answer is longer than
+ * its question; only UDP_HELLO with the token of a live session, from the address of
+ * its control connection, is answered at all; probes are answered only to a tuple that
+ * echoed its challenge. */
+#define TL_WIRE_UDP_HELLO_SIZE   64
+#define TL_WIRE_UDP_PROBE_SIZE   48 /* smallest probe and answer: the head alone */
+#define TL_WIRE_UDP_DATAGRAM_MAX 9216
+
+enum tl_wire_udp_type {
+    TL_WIRE_UDP_HELLO = 1,     /* client: session token */
+    TL_WIRE_UDP_CHALLENGE = 2, /* responder: 128 bits for this tuple alone */
+    TL_WIRE_UDP_PROVE = 3,     /* client: token and challenge */
+    TL_WIRE_UDP_PROVEN = 4,    /* responder: this tuple may probe */
+    TL_WIRE_UDP_PROBE = 5,     /* client */
+    TL_WIRE_UDP_REPLY = 6      /* responder */
+};
+
+/* HELLO, CHALLENGE, PROVE and PROVEN: 64 bytes each, unused parts zero. */
+struct tl_wire_udp_prove {
+    uint8_t type;
+    struct tl_wire_token token;     /* HELLO and PROVE; zero in what the responder sends */
+    struct tl_wire_token challenge; /* CHALLENGE and PROVE and PROVEN */
+};
+
+struct tl_wire_udp_probe {
+    uint8_t type;         /* PROBE or REPLY */
+    uint16_t reply_bytes; /* PROBE: wished length of the answer, 48 .. own length, 0 = own */
+    struct tl_wire_token challenge; /* the first half alone travels: who probes knows it */
+    uint32_t sequence;
+    uint64_t client_ns;      /* client's clock at sending, back in the answer */
+    uint64_t receive_ns;     /* REPLY: responder's CLOCK_REALTIME when the datagram came */
+    uint32_t held_ns;        /* REPLY: from then until it was answered */
+    uint16_t received_bytes; /* REPLY: length of the probe as it came */
+};
+
+size_t tl_wire_encode_udp_prove(const struct tl_wire_udp_prove *msg,
+                                uint8_t ret_datagram[TL_WIRE_UDP_HELLO_SIZE]);
+enum tl_status tl_wire_decode_udp_prove(const uint8_t *datagram, size_t len,
+                                        struct tl_wire_udp_prove *ret_msg,
+                                        struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Writes the head at datagram[0..47]; the caller pads behind it up to len (>= 48) with
+ * what it likes before the call: the CRC32C (RFC 3720 B.4) over all len bytes goes into
+ * the head. */
+void tl_wire_seal_udp_probe(const struct tl_wire_udp_probe *msg, uint8_t *datagram, size_t len);
+/* *ret_intact is false when the CRC does not fit: damaged on the way, fields not to be used. */
+enum tl_status tl_wire_decode_udp_probe(const uint8_t *datagram, size_t len,
+                                        struct tl_wire_udp_probe *ret_msg, bool *ret_intact,
+                                        struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The type of a datagram, 0 when it is none of ours. */
+unsigned tl_wire_udp_type(const uint8_t *datagram, size_t len);
+
+#endif

@@ -1,0 +1,132 @@
+#include "tightlink/lab/config.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tightlink/base/time.h"
+
+static struct tl_lab_config parsed(const char *spec)
+{
+    struct tl_lab_config config;
+    struct tl_error err = {0};
+    tl_lab_config_init(&config);
+    enum tl_status status = tl_lab_config_parse(spec, &config, &err);
+    cr_assert_eq(status, TL_OK, "%s: %s", spec, err.text);
+    return config;
+}
+
+/* Refused with this status, the sentence contains `needle`, the config is untouched. */
+static void refused(const char *spec, enum tl_status expected, const char *needle)
+{
+    struct tl_lab_config config, before;
+    struct tl_error err = {0};
+    tl_lab_config_init(&config);
+    before = config;
+    enum tl_status status = tl_lab_config_parse(spec, &config, &err);
+    cr_assert_eq(status, expected, "%s: %s", spec, tl_status_name(status));
+    cr_assert(strstr(err.text, needle), "%s: \"%s\" lacks \"%s\"", spec, err.text, needle);
+    cr_assert_arr_eq(&config, &before, sizeof config);
+}
+
+Test(lab_config, defaults_are_the_documented_ones)
+{
+    struct tl_lab_config config = parsed("");
+    for (int h = 0; h < TL_LAB_HOST_COUNT; h++) {
+        cr_assert_eq(config.host[h].rmem_max_bytes, 64 << 20);
+        cr_assert_eq(config.host[h].wmem_max_bytes, 64 << 20);
+        cr_assert(config.host[h].window_scaling && config.host[h].sack);
+        cr_assert_str_eq(config.host[h].cc, "cubic");
+    }
+    cr_assert_eq(config.family, TL_LAB_IPV4);
+    cr_assert_eq(tl_lab_queue_bytes(&config, TL_LAB_DOWN), 0);
+}
+
+Test(lab_config, prefix_chooses_direction_or_host)
+{
+    struct tl_lab_config config =
+        parsed("rate=200M down.rate=100M up.loss=0.1% near.rmem=256KiB far.cc=bbr delay=20ms");
+    cr_assert_float_eq(config.link[TL_LAB_UP].rate_bps, 200e6, 1);
+    cr_assert_float_eq(config.link[TL_LAB_DOWN].rate_bps, 100e6, 1);
+    cr_assert_float_eq(config.link[TL_LAB_UP].loss_ratio, 0.001, 1e-12);
+    cr_assert_float_eq(config.link[TL_LAB_DOWN].loss_ratio, 0, 1e-12);
+    cr_assert_eq(config.link[TL_LAB_DOWN].delay_ns, 20 * TL_NS_PER_MS);
+    cr_assert_eq(config.host[TL_LAB_NEAR].rmem_max_bytes, 256 << 10);
+    cr_assert_eq(config.host[TL_LAB_FAR].rmem_max_bytes, 64 << 20);
+    cr_assert_str_eq(config.host[TL_LAB_FAR].cc, "bbr");
+    cr_assert_str_eq(config.host[TL_LAB_NEAR].cc, "cubic");
+}
+
+Test(lab_config, values_of_two_parts)
+{
+    struct tl_lab_config config = parsed("policer=40M/150kB down.shaper=30M/5MB reorder=3%/5ms "
+                                         "burst-loss=0.01%/30% outage=6s-9s outage=12s-12.5s");
+    const struct tl_lab_link_config *link = &config.link[TL_LAB_DOWN];
+    cr_assert_float_eq(link->policer_bps, 40e6, 1);
+    cr_assert_eq(link->policer_burst_bytes, 150000);
+    cr_assert_float_eq(link->shaper_bps, 30e6, 1);
+    cr_assert_eq(link->shaper_burst_bytes, 5000000);
+    cr_assert_float_eq(link->reorder_ratio, 0.03, 1e-12);
+    cr_assert_eq(link->reorder_extra_ns, 5 * TL_NS_PER_MS);
+    cr_assert_float_eq(link->burst_enter_ratio, 0.0001, 1e-12);
+    cr_assert_float_eq(link->burst_leave_ratio, 0.3, 1e-12);
+    cr_assert_eq(link->outage_count, 2);
+    cr_assert_eq(link->outage[1].to_ns, 12500 * TL_NS_PER_MS);
+    cr_assert_eq(config.link[TL_LAB_UP].shaper_bps, 0);
+}
+
+Test(lab_config, settings_of_the_whole_lab)
+{
+    struct tl_lab_config config =
+        parsed("wan-mtu=1300 icmp=off family=both carrier=packet wscale=off far.sack=0");
+    cr_assert_eq(config.wan_mtu, 1300);
+    cr_assert(config.icmp_off && !config.plain);
+    cr_assert_eq(config.family, TL_LAB_BOTH);
+    cr_assert_eq(config.carrier, TL_LAB_CARRIER_PACKET);
+    cr_assert(!config.host[TL_LAB_NEAR].window_scaling && !config.host[TL_LAB_FAR].window_scaling);
+    cr_assert(config.host[TL_LAB_NEAR].sack && !config.host[TL_LAB_FAR].sack);
+}
+
+Test(lab_config, queue_defaults_to_one_bdp_of_at_least_32_packets)
+{
+    struct tl_lab_config config = parsed("down.rate=100M up.rate=1M delay=10ms");
+    cr_assert_eq(tl_lab_queue_bytes(&config, TL_LAB_DOWN), 250000); /* 100e6 * 20 ms / 8 */
+    cr_assert_eq(tl_lab_queue_bytes(&config, TL_LAB_UP), 32 * 1500);
+    config = parsed("rate=100M delay=10ms queue=20kB");
+    cr_assert_eq(tl_lab_queue_bytes(&config, TL_LAB_DOWN), 20000);
+}
+
+Test(lab_config, refuses_with_a_sentence_that_names_the_pair)
+{
+    refused("speed=10M", TL_UNKNOWN, "\"speed\"");
+    refused("rate", TL_SYNTAX, "KEY=VALUE");
+    refused("rate=", TL_SYNTAX, "KEY=VALUE");
+    refused("=5", TL_SYNTAX, "KEY=VALUE");
+    refused("rate=banana", TL_SYNTAX, "rate");
+    refused("near.rate=10M", TL_UNKNOWN, "per direction");
+    refused("down.rmem=10M", TL_UNKNOWN, "per host");
+    refused("up.family=4", TL_UNKNOWN, "whole lab");
+    refused("loss=1.5", TL_RANGE, "between 0 and 1");
+    refused("loss=1%x", TL_SYNTAX, "share");
+    refused("policer=40M", TL_SYNTAX, "RATE/BURST");
+    refused("outage=5s", TL_SYNTAX, "FROM-TO");
+    refused("outage=5s-4s", TL_RANGE, "outage");
+    refused("burst-loss=0.1/0", TL_RANGE, "left");
+    refused("mtu=100", TL_RANGE, "MTU");
+    refused("family=6 wan-mtu=1279", TL_RANGE, "1280");
+    refused("maxlen=70000", TL_RANGE, "IP packet");
+    refused("cc=../../etc", TL_RANGE, "congestion");
+    refused("cc=averyveryverylongname", TL_RANGE, "congestion");
+    refused("plain=on delay=10ms", TL_RANGE, "plain");
+    refused("plain=on icmp=off", TL_RANGE, "plain");
+    refused("near.cpu=0.5%", TL_RANGE, "1 ms");
+    refused("seed=-1", TL_SYNTAX, "whole number");
+    refused("delay=20s", TL_RANGE, "10 s");
+}
+
+Test(lab_config, overlong_pair_is_refused)
+{
+    char spec[400];
+    memset(spec, 'a', sizeof spec - 1);
+    spec[sizeof spec - 1] = '\0';
+    refused(spec, TL_RANGE, "too long");
+}

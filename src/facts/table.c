@@ -145,6 +145,8 @@ static const struct tl_fact_def table[] = {
     FLOW("wscale_ok", BOOL, "stream", "Window scaling was negotiated."),
     FLOW("sack_ok", BOOL, "stream", "Selective acknowledgement was negotiated."),
     FLOW("timestamps_ok", BOOL, "stream", "TCP timestamps were negotiated."),
+    FLOW("syn_options_lost", BOOL, "stream",
+         "The SYN arrived without an option it left with (the saved SYN against the one sent)."),
     FLOW("cc", TEXT, "stream", "Congestion control in use by the sender's socket."),
     FLOW("received_bytes", BYTES, "stream", "Payload bytes that arrived."),
     FLOW("ends_agree_ratio", RATIO, "stream",
@@ -206,6 +208,11 @@ static const struct tl_fact_def table[] = {
     FLOW("paced_retrans_ratio", RATIO, "paced",
          "Share of segments sent again, with the 95 % bounds of a Poisson count."),
     FLOW("paced_rtt_mean_ns", NS, "paced", "Mean smoothed round-trip time then."),
+
+    /* udp: datagrams paced at rising rates */
+    FLOW("udp_delay_before_loss_ns", NS, "udp",
+         "Delay that datagrams gained just below the rate at which they began to be lost: a full "
+         "queue adds delay before it drops, a policer adds none."),
 
     /* derived */
     FLOW("streams_scale_ratio", RATIO, "derived", "Several streams' rate over one stream's rate."),

@@ -1,8 +1,9 @@
 /* What the rules found: plain data that reports print and files keep.
  *
  * Mirrors the verdict, findings, ladder and ledger of findings.schema.json.
- * Everything is owned by struct tl_findings and dies with it; texts are UTF-8
- * and clean of control characters. Rates are payload bit/s; NAN means "none". */
+ * Made by tl_rules_judge() alone. Everything is owned by struct tl_findings and
+ * dies with it; texts are UTF-8 and clean of control characters. Rates are
+ * payload bit/s; NAN means "none". */
 #ifndef TL_RULES_FINDINGS_H
 #define TL_RULES_FINDINGS_H
 
@@ -67,6 +68,7 @@ struct tl_finding {
     size_t remedy_count;
     char **references;
     size_t reference_count;
+    char *would_change; /* what would change this finding, for people; "" where nothing is said */
 };
 
 struct tl_rung {
@@ -90,10 +92,15 @@ struct tl_verdict {
     char *cause, *segment; /* NULL unless limited */
     enum tl_direction direction;
     double confidence;
-    char *sentence;                              /* for a person who knows no networking */
+    char *confidence_reasons; /* why not less and why not more, for people; "" unless limited */
+    char *sentence;           /* for a person who knows no networking */
     double measured_bps, ceiling_bps, fixed_bps; /* NAN where unknown */
     char *next_cause;                            /* NULL where unknown */
     char *send_to;                               /* NULL where nobody */
+    /* Resolved ids of unknown facts that could still change this verdict, each once, those of
+     * the lowest possible rung first: what the session measures next. */
+    char **deciding;
+    size_t deciding_count;
 };
 
 struct tl_findings {
@@ -107,6 +114,7 @@ struct tl_findings {
     size_t ledger_count;
 };
 
+/* NULL is fine. */
 void tl_findings_destroy(struct tl_findings *findings);
 
 #endif

@@ -36,6 +36,14 @@ const char *tl_rules_title_at(const struct tl_rules *rules, size_t index);
 enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id,
                                 struct tl_buf *out) TL_WARN_UNUSED;
 
+/* For `rules check`: loads a directory and reports every fault, one a line, not only the first
+ * ("receive-window.json: /when/all/0/test/0: ..."). cases_path (may be NULL) is the folder of the
+ * cases; a rule without <id>.json there counts as a fault too. TL_OK with *ret_errors > 0 when
+ * the files are faulty; other statuses only where the directory cannot be read. */
+enum tl_status tl_rules_check_directory(const char *path, const char *cases_path,
+                                        struct tl_buf *report, size_t *ret_errors,
+                                        struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* What was asked, besides the facts. */
 struct tl_question {
     bool download, upload;      /* directions to judge */

@@ -1,0 +1,267 @@
+/* tl_streams: the object, its life and its answers. The data path lives in
+ * stream_worker.c, the sampler and its ring in stream_sampler.c. */
+#include "tightlink/engine/stream.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "stream_private.h"
+#include "tightlink/base/time.h"
+
+static enum tl_status fill_defaults(struct tl_streams_spec *spec, struct tl_error *reterr)
+{
+    if (spec->interval_ns == 0)
+        spec->interval_ns = TL_STREAM_INTERVAL_NS;
+    if (spec->sample_count == 0)
+        spec->sample_count = TL_STREAM_SAMPLE_COUNT;
+    if (spec->duration_ns <= 0)
+        return tl_error_set(reterr, TL_RANGE, "a test needs a duration");
+    if (spec->interval_ns < TL_STREAM_INTERVAL_MIN_NS ||
+        spec->interval_ns > TL_STREAM_INTERVAL_MAX_NS)
+        return tl_error_set(reterr, TL_RANGE, "the sampling interval must be 5 ms to 1 s");
+    if (spec->sample_count < TL_STREAMS_MAX || spec->sample_count > TL_STREAM_SAMPLE_COUNT_MAX)
+        return tl_error_set(reterr, TL_RANGE, "room for samples must be %d to %d", TL_STREAMS_MAX,
+                            TL_STREAM_SAMPLE_COUNT_MAX);
+    return TL_OK;
+}
+
+static enum tl_status create_pool(struct tl_streams *set)
+{
+    struct tl_random rng;
+    uint64_t seed;
+    enum tl_status status = tl_random_secure(&seed, sizeof(seed));
+    if (status != TL_OK)
+        return status;
+    set->pool = malloc(PAYLOAD_POOL_BYTES);
+    if (!set->pool)
+        return TL_NOMEM;
+    tl_random_seed(&rng, seed);
+    tl_random_fill(&rng, set->pool, PAYLOAD_POOL_BYTES);
+    return TL_OK;
+}
+
+enum tl_status tl_streams_create(const struct tl_streams_spec *spec,
+                                 struct tl_streams **ret_streams, struct tl_error *reterr)
+{
+    struct tl_streams *set = calloc(1, sizeof(*set));
+    if (!set)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a test's streams");
+    set->spec = *spec;
+    set->stop_fd = -1;
+    set->done_fd = -1;
+    enum tl_status status = fill_defaults(&set->spec, reterr);
+    if (status != TL_OK)
+        goto out;
+    set->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    set->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (set->stop_fd < 0 || set->done_fd < 0) {
+        status = tl_error_set(reterr, TL_IO, "eventfd: %s", strerror(errno));
+        goto out;
+    }
+    status = tl_sample_ring_init(&set->ring, set->spec.sample_count);
+    if (status == TL_OK && spec->send)
+        status = create_pool(set);
+    if (status != TL_OK)
+        (void)tl_error_set(reterr, status, "a test's buffers: %s", tl_status_text(status));
+out:
+    if (status != TL_OK) {
+        tl_streams_destroy(set);
+        return status;
+    }
+    *ret_streams = set;
+    return TL_OK;
+}
+
+static void destroy_stream(struct stream *stream)
+{
+    if (stream->created)
+        pthread_join(stream->thread, NULL);
+    if (stream->fd >= 0)
+        close(stream->fd);
+    free(stream->recv_buffer);
+    pthread_mutex_destroy(&stream->fd_lock);
+}
+
+void tl_streams_destroy(struct tl_streams *set)
+{
+    if (!set)
+        return;
+    if (set->stop_fd >= 0)
+        tl_streams_stop(set);
+    for (uint32_t i = 0; i < set->count; i++)
+        destroy_stream(&set->streams[i]);
+    if (set->sampler_created)
+        pthread_join(set->sampler, NULL);
+    if (set->stop_fd >= 0)
+        close(set->stop_fd);
+    if (set->done_fd >= 0)
+        close(set->done_fd);
+    tl_sample_ring_finish(&set->ring);
+    free(set->pool);
+    free(set);
+}
+
+static int buffer_size(int fd, int option)
+{
+    int bytes = 0;
+    socklen_t len = sizeof(bytes);
+    return getsockopt(fd, SOL_SOCKET, option, &bytes, &len) == 0 ? bytes : 0;
+}
+
+enum tl_status tl_streams_add(struct tl_streams *set, int fd, struct tl_error *reterr)
+{
+    static const struct tl_stream_options defaults; /* the user timeout, nothing else */
+    if (set->count == TL_STREAMS_MAX)
+        return tl_error_set(reterr, TL_LIMIT, "a test has at most %d streams", TL_STREAMS_MAX);
+    enum tl_status status = tl_stream_options_apply(fd, &defaults, reterr);
+    if (status != TL_OK)
+        return status;
+    struct stream *stream = &set->streams[set->count];
+    memset(stream, 0, sizeof(*stream));
+    if (!set->spec.send) {
+        stream->recv_buffer = malloc(TL_STREAM_RECV_BYTES);
+        if (!stream->recv_buffer)
+            return tl_error_set(reterr, TL_NOMEM, "no memory for a receive buffer");
+    }
+    stream->set = set;
+    stream->index = set->count;
+    stream->fd = fd;
+    stream->schedstat_fd = -1;
+    stream->first_byte_ns = stream->last_byte_ns = stream->end_ns = -1;
+    stream->rcvbuf_bytes = buffer_size(fd, SO_RCVBUF);
+    stream->sndbuf_bytes = buffer_size(fd, SO_SNDBUF);
+    if (tl_stream_congestion(fd, stream->congestion) != TL_OK)
+        stream->congestion[0] = '\0';
+    tl_random_seed(&stream->rng, (uint64_t)tl_now_ns() + stream->index);
+    pthread_mutex_init(&stream->fd_lock, NULL);
+    set->count++;
+    return TL_OK;
+}
+
+static int create_threads(struct tl_streams *set)
+{
+    int errnum = 0;
+    for (uint32_t i = 0; i < set->count && errnum == 0; i++) {
+        struct stream *stream = &set->streams[i];
+        errnum = pthread_create(&stream->thread, NULL, tl_stream_worker_main, stream);
+        stream->created = errnum == 0;
+    }
+    if (errnum == 0) {
+        errnum = pthread_create(&set->sampler, NULL, tl_stream_sampler_main, set);
+        set->sampler_created = errnum == 0;
+    }
+    return errnum;
+}
+
+enum tl_status tl_streams_start(struct tl_streams *set, struct tl_error *reterr)
+{
+    sigset_t all, before;
+    if (set->count == 0 || atomic_load(&set->start_ns) != 0)
+        return tl_error_set(reterr, TL_RANGE, "a test starts once, with at least one stream");
+    atomic_store(&set->start_ns, tl_now_ns());
+    atomic_store(&set->alive, set->count);
+    /* Signals are for the program's own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int errnum = create_threads(set);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (errnum == 0)
+        return TL_OK;
+    tl_streams_stop(set);
+    return tl_error_set(reterr, TL_IO, "starting a thread: %s", strerror(errnum));
+}
+
+void tl_streams_stop(struct tl_streams *set)
+{
+    atomic_store(&set->stopping, true);
+    (void)eventfd_write(set->stop_fd, 1);
+}
+
+int tl_streams_event_fd(const struct tl_streams *set)
+{
+    return set->done_fd;
+}
+
+bool tl_streams_done(const struct tl_streams *set)
+{
+    return atomic_load(&set->start_ns) != 0 && atomic_load(&set->alive) == 0;
+}
+
+uint64_t tl_streams_bytes(const struct tl_streams *set)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < set->count; i++)
+        bytes += atomic_load_explicit(&set->streams[i].bytes, memory_order_relaxed);
+    return bytes;
+}
+
+int64_t tl_streams_elapsed_ns(const struct tl_streams *set)
+{
+    int64_t start_ns = atomic_load(&set->start_ns);
+    return start_ns == 0 ? 0 : tl_now_ns() - start_ns;
+}
+
+uint32_t tl_streams_count(const struct tl_streams *set)
+{
+    return set->count;
+}
+
+size_t tl_streams_drain(struct tl_streams *set, struct tl_tcp_sample *ret_samples, size_t max)
+{
+    return tl_sample_ring_drain(&set->ring, ret_samples, max);
+}
+
+uint64_t tl_streams_dropped(const struct tl_streams *set)
+{
+    struct sample_ring *ring = (struct sample_ring *)&set->ring;
+    pthread_mutex_lock(&ring->lock);
+    uint64_t dropped = ring->dropped;
+    pthread_mutex_unlock(&ring->lock);
+    return dropped;
+}
+
+void tl_streams_result(const struct tl_streams *set, uint32_t index,
+                       struct tl_stream_result *ret_result)
+{
+    const struct stream *stream = &set->streams[index];
+    struct tl_stream_result result = {
+        .end = (enum tl_stream_end)atomic_load(&stream->end),
+        .errnum = atomic_load(&stream->errnum),
+        .bytes = atomic_load(&stream->bytes),
+        .first_byte_ns = atomic_load(&stream->first_byte_ns),
+        .last_byte_ns = atomic_load(&stream->last_byte_ns),
+        .end_ns = atomic_load(&stream->end_ns),
+        .cpu_ns = atomic_load(&stream->cpu_ns),
+        .run_delay_ns = atomic_load(&stream->run_delay_ns),
+        .rcvbuf_bytes = stream->rcvbuf_bytes,
+        .sndbuf_bytes = stream->sndbuf_bytes,
+    };
+    memcpy(result.congestion, stream->congestion, sizeof(result.congestion));
+    *ret_result = result;
+}
+
+const char *tl_stream_end_name(enum tl_stream_end end)
+{
+    switch (end) {
+    case TL_STREAM_RUNNING:
+        return "running";
+    case TL_STREAM_END_DEADLINE:
+        return "deadline";
+    case TL_STREAM_END_CAP:
+        return "byte cap";
+    case TL_STREAM_END_STOPPED:
+        return "stopped";
+    case TL_STREAM_END_PEER:
+        return "closed by the peer";
+    case TL_STREAM_END_TIMEOUT:
+        return "nothing came back";
+    case TL_STREAM_END_ERROR:
+        return "socket error";
+    }
+    return "unknown";
+}

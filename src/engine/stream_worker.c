@@ -1,0 +1,204 @@
+/* The thread of one stream: moves payload until something ends it, takes the last
+ * sample and closes the socket. No lock and no allocation while payload moves. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stream_private.h"
+#include "tightlink/base/time.h"
+
+/* Why the loop ended. */
+struct ending {
+    enum tl_stream_end end;
+    int errnum;
+};
+
+static const struct ending not_yet = {TL_STREAM_RUNNING, 0};
+
+/* A dead path ends as ETIMEDOUT, or as the ICMP error that was seen last
+ * (net/ipv4/tcp_timer.c, tcp_write_err: sk_err_soft). */
+static struct ending ending_of_errno(int errnum)
+{
+    switch (errnum) {
+    case ECONNRESET:
+    case EPIPE:
+    case ECONNABORTED:
+        return (struct ending){TL_STREAM_END_PEER, errnum};
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+        return (struct ending){TL_STREAM_END_TIMEOUT, errnum};
+    default:
+        return (struct ending){TL_STREAM_END_ERROR, errnum};
+    }
+}
+
+/* Waits until the socket is ready, a stop, or until_ns. Says nothing about which:
+ * the caller's loop looks at each. */
+static void wait_socket(const struct stream *stream, short events, int64_t until_ns)
+{
+    struct pollfd fds[2] = {{.fd = stream->fd, .events = events},
+                            {.fd = stream->set->stop_fd, .events = POLLIN}};
+    int64_t wait_ns = until_ns - tl_now_ns();
+    if (wait_ns <= 0)
+        return;
+    struct timespec timeout = {.tv_sec = wait_ns / TL_NS_PER_S, .tv_nsec = wait_ns % TL_NS_PER_S};
+    (void)ppoll(fds, 2, &timeout, NULL);
+}
+
+static void count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns)
+{
+    uint64_t before = atomic_load_explicit(&stream->bytes, memory_order_relaxed);
+    if (before == 0)
+        atomic_store_explicit(&stream->first_byte_ns, at_ns, memory_order_relaxed);
+    atomic_store_explicit(&stream->last_byte_ns, at_ns, memory_order_relaxed);
+    atomic_store_explicit(&stream->bytes, before + (uint64_t)bytes, memory_order_relaxed);
+}
+
+/* Ends that do not come from the socket. now_ns since start. */
+static struct ending check_orders(const struct stream *stream, int64_t now_ns)
+{
+    if (atomic_load_explicit(&stream->set->stopping, memory_order_relaxed))
+        return (struct ending){TL_STREAM_END_STOPPED, 0};
+    if (now_ns >= stream->set->spec.duration_ns)
+        return (struct ending){TL_STREAM_END_DEADLINE, 0};
+    return not_yet;
+}
+
+/* A piece of noise, in a new place each time. */
+static const unsigned char *next_payload(struct stream *stream)
+{
+    uint64_t places = (PAYLOAD_POOL_BYTES - TL_STREAM_SEND_BYTES) / 64;
+    return stream->set->pool + 64 * (tl_random_next(&stream->rng) % places);
+}
+
+static struct ending send_until_end(struct stream *stream, int64_t start_ns)
+{
+    const struct tl_streams_spec *spec = &stream->set->spec;
+    uint64_t left = spec->bytes_cap > 0 ? spec->bytes_cap : UINT64_MAX;
+    for (;;) {
+        int64_t now_ns = tl_now_ns() - start_ns;
+        struct ending ending = check_orders(stream, now_ns);
+        if (ending.end != TL_STREAM_RUNNING)
+            return ending;
+        size_t len = left < TL_STREAM_SEND_BYTES ? (size_t)left : TL_STREAM_SEND_BYTES;
+        ssize_t sent = send(stream->fd, next_payload(stream), len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent > 0) {
+            count_bytes(stream, sent, now_ns);
+            left -= (uint64_t)sent;
+            if (left == 0)
+                return (struct ending){TL_STREAM_END_CAP, 0};
+        } else if (errno == EAGAIN) {
+            wait_socket(stream, POLLOUT, start_ns + spec->duration_ns);
+        } else if (errno != EINTR) {
+            return ending_of_errno(errno);
+        }
+    }
+}
+
+/* After the cap: the receiver closes once it has read everything. What it sends, if
+ * anything, is of no interest. */
+static struct ending close_in_order(struct stream *stream, int64_t start_ns)
+{
+    const struct tl_streams_spec *spec = &stream->set->spec;
+    char scrap[512];
+    if (shutdown(stream->fd, SHUT_WR) < 0)
+        return ending_of_errno(errno);
+    for (;;) {
+        struct ending ending = check_orders(stream, tl_now_ns() - start_ns);
+        if (ending.end != TL_STREAM_RUNNING)
+            return ending;
+        ssize_t got = recv(stream->fd, scrap, sizeof(scrap), MSG_DONTWAIT);
+        if (got == 0)
+            return (struct ending){TL_STREAM_END_CAP, 0};
+        if (got < 0 && errno == EAGAIN)
+            wait_socket(stream, POLLIN, start_ns + spec->duration_ns);
+        else if (got < 0 && errno != EINTR)
+            return ending_of_errno(errno);
+    }
+}
+
+/* The kernel's timers watch the sender only; a receiver counts silence itself. */
+static struct ending receive_until_end(struct stream *stream, int64_t start_ns)
+{
+    const struct tl_streams_spec *spec = &stream->set->spec;
+    int flags = MSG_DONTWAIT | (spec->discard ? MSG_TRUNC : 0);
+    int64_t heard_ns = 0;
+    for (;;) {
+        int64_t now_ns = tl_now_ns() - start_ns;
+        struct ending ending = check_orders(stream, now_ns);
+        if (ending.end != TL_STREAM_RUNNING)
+            return ending;
+        ssize_t got = recv(stream->fd, stream->recv_buffer, TL_STREAM_RECV_BYTES, flags);
+        if (got > 0) {
+            count_bytes(stream, got, now_ns);
+            heard_ns = now_ns;
+        } else if (got == 0) {
+            return (struct ending){TL_STREAM_END_PEER, 0};
+        } else if (errno == EAGAIN) {
+            int64_t silent_ns = heard_ns + TL_STREAM_USER_TIMEOUT_NS;
+            if (now_ns >= silent_ns)
+                return (struct ending){TL_STREAM_END_TIMEOUT, ETIMEDOUT};
+            int64_t until_ns = silent_ns < spec->duration_ns ? silent_ns : spec->duration_ns;
+            wait_socket(stream, POLLIN, start_ns + until_ns);
+        } else if (errno != EINTR) {
+            return ending_of_errno(errno);
+        }
+    }
+}
+
+static bool is_orderly(struct ending ending)
+{
+    return ending.end == TL_STREAM_END_CAP ||
+           (ending.end == TL_STREAM_END_PEER && ending.errnum == 0);
+}
+
+/* Takes the last sample, then closes. Anything but an orderly end aborts, so that what
+ * waits in the send queue does not load the path after the end (P10). */
+static void finish_stream(struct stream *stream, struct ending ending)
+{
+    uint64_t run_delay_ns;
+    struct linger abort_now = {.l_onoff = 1, .l_linger = 0};
+    atomic_store(&stream->cpu_ns, (uint64_t)tl_thread_cpu_ns());
+    if (tl_stream_run_delay(stream, &run_delay_ns))
+        atomic_store(&stream->run_delay_ns, run_delay_ns);
+    pthread_mutex_lock(&stream->fd_lock);
+    tl_stream_sample(stream, true);
+    if (!is_orderly(ending))
+        (void)setsockopt(stream->fd, SOL_SOCKET, SO_LINGER, &abort_now, sizeof(abort_now));
+    close(stream->fd);
+    stream->fd = -1;
+    if (stream->schedstat_fd >= 0)
+        close(stream->schedstat_fd);
+    stream->schedstat_fd = -1;
+    pthread_mutex_unlock(&stream->fd_lock);
+}
+
+void *tl_stream_worker_main(void *arg)
+{
+    struct stream *stream = arg;
+    struct tl_streams *set = stream->set;
+    int64_t start_ns = atomic_load(&set->start_ns);
+    pthread_mutex_lock(&stream->fd_lock);
+    stream->schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    pthread_mutex_unlock(&stream->fd_lock);
+    struct ending ending;
+    if (set->spec.send) {
+        ending = send_until_end(stream, start_ns);
+        if (ending.end == TL_STREAM_END_CAP)
+            ending = close_in_order(stream, start_ns);
+    } else {
+        ending = receive_until_end(stream, start_ns);
+    }
+    atomic_store(&stream->end_ns, tl_now_ns() - start_ns);
+    finish_stream(stream, ending);
+    atomic_store(&stream->errnum, ending.errnum);
+    atomic_store(&stream->end, (int)ending.end);
+    if (atomic_fetch_sub(&set->alive, 1) == 1)
+        (void)eventfd_write(set->done_fd, 1);
+    return NULL;
+}

@@ -1,0 +1,380 @@
+/* Data streams over real TCP on the loopback interface. */
+#include <errno.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "loopback.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/engine/stream.h"
+
+#define MS INT64_C(1000000)
+
+static struct tl_streams *create(const struct tl_streams_spec *spec)
+{
+    struct tl_streams *streams;
+    struct tl_error error;
+    cr_assert_eq(tl_streams_create(spec, &streams, &error), TL_OK, "%s", error.text);
+    return streams;
+}
+
+static void add(struct tl_streams *streams, int fd)
+{
+    struct tl_error error;
+    cr_assert_eq(tl_streams_add(streams, fd, &error), TL_OK, "%s", error.text);
+}
+
+static void start(struct tl_streams *streams)
+{
+    struct tl_error error;
+    cr_assert_eq(tl_streams_start(streams, &error), TL_OK, "%s", error.text);
+}
+
+/* Waits for the end; the time it took. */
+static int64_t wait_done(struct tl_streams *streams, int timeout_ms)
+{
+    int64_t from_ns = tl_now_ns();
+    struct pollfd done = {.fd = tl_streams_event_fd(streams), .events = POLLIN};
+    cr_assert_eq(poll(&done, 1, timeout_ms), 1, "not done after %d ms", timeout_ms);
+    cr_assert(tl_streams_done(streams));
+    return tl_now_ns() - from_ns;
+}
+
+static struct tl_stream_result result_of(struct tl_streams *streams, uint32_t index)
+{
+    struct tl_stream_result result;
+    tl_streams_result(streams, index, &result);
+    return result;
+}
+
+/* count pairs, sender and receiver made but not started. */
+static void make_both(const struct tl_streams_spec *send_spec,
+                      const struct tl_streams_spec *recv_spec, uint32_t count,
+                      const struct tl_stream_options *options, struct tl_streams **ret_sender,
+                      struct tl_streams **ret_receiver)
+{
+    *ret_sender = create(send_spec);
+    *ret_receiver = create(recv_spec);
+    for (uint32_t i = 0; i < count; i++) {
+        int fds[2];
+        loopback_pair(options, options, fds);
+        add(*ret_sender, fds[0]);
+        add(*ret_receiver, fds[1]);
+    }
+}
+
+Test(stream, one_stream_runs_its_time_and_both_ends_agree, .timeout = 20)
+{
+    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 1000 * MS};
+    struct tl_streams_spec recv_spec = {.duration_ns = 3000 * MS};
+    /* reno: BBR, the default of some hosts, paces loopback to a third of its speed. */
+    struct tl_stream_options options = {.congestion = "reno"};
+    struct tl_streams *sender, *receiver;
+    make_both(&send_spec, &recv_spec, 1, &options, &sender, &receiver);
+    start(receiver);
+    start(sender);
+    wait_done(sender, 2000);
+    wait_done(receiver, 1000);
+    struct tl_stream_result sent = result_of(sender, 0), got = result_of(receiver, 0);
+    cr_assert_eq(sent.end, TL_STREAM_END_DEADLINE, "%s", tl_stream_end_name(sent.end));
+    cr_assert_eq(got.end, TL_STREAM_END_PEER, "%s", tl_stream_end_name(got.end));
+    cr_assert_leq(got.bytes, sent.bytes);
+    cr_assert_gt((double)got.bytes, 0.9 * (double)sent.bytes);
+    cr_assert_gt(sent.cpu_ns, 10 * MS);
+    cr_assert(sent.first_byte_ns >= 0 && sent.first_byte_ns < 100 * MS);
+    cr_assert(got.last_byte_ns > 900 * MS && got.last_byte_ns <= got.end_ns);
+    char text[TL_UNIT_TEXT_SIZE];
+    cr_log_info(
+        "one stream on loopback: %s",
+        tl_format_bps(tl_bps_from_bytes_ns((double)got.bytes, (double)got.last_byte_ns), text));
+    tl_streams_destroy(sender);
+    tl_streams_destroy(receiver);
+}
+
+Test(stream, samples_of_a_stream_are_in_order_and_end_with_the_last, .timeout = 20)
+{
+    struct tl_streams_spec send_spec = {
+        .send = true, .duration_ns = 600 * MS, .interval_ns = 20 * MS};
+    struct tl_streams_spec recv_spec = {.duration_ns = 2000 * MS, .discard = true};
+    struct tl_streams *sender, *receiver;
+    static struct tl_tcp_sample samples[1000];
+    make_both(&send_spec, &recv_spec, 2, NULL, &sender, &receiver);
+    start(receiver);
+    start(sender);
+    wait_done(sender, 2000);
+    size_t count = tl_streams_drain(sender, samples, 1000);
+    cr_assert(count >= 40 && count <= 70, "%zu samples of 2 streams in 600 ms at 20 ms", count);
+    const struct tl_tcp_sample *before[2] = {NULL, NULL};
+    for (size_t i = 0; i < count; i++) {
+        const struct tl_tcp_sample *now = &samples[i], *old = before[now->stream];
+        cr_assert_lt(now->stream, 2);
+        before[now->stream] = now;
+        cr_assert(tl_sample_has(now, TL_SF_app_bytes) && tl_sample_has(now, TL_SF_cpu_ns) &&
+                  tl_sample_has(now, TL_SF_busy_ns) && tl_sample_has(now, TL_SF_rtt_ns));
+        if (!old)
+            continue;
+        cr_assert_not(old->last);
+        cr_assert_geq(now->time_ns, old->time_ns);
+        cr_assert_geq(now->app_bytes, old->app_bytes);
+        cr_assert_geq(now->bytes_acked, old->bytes_acked);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert(before[i]->last);
+        cr_assert_eq(before[i]->app_bytes, result_of(sender, i).bytes);
+    }
+    cr_assert_eq(tl_streams_dropped(sender), 0);
+    tl_streams_destroy(sender);
+    tl_streams_destroy(receiver);
+}
+
+Test(stream, byte_cap_is_exact_on_eight_streams, .timeout = 20)
+{
+    const uint64_t cap = 3 * 1024 * 1024 + 7;
+    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 10000 * MS, .bytes_cap = cap};
+    struct tl_streams_spec recv_spec = {.duration_ns = 10000 * MS};
+    struct tl_streams *sender, *receiver;
+    make_both(&send_spec, &recv_spec, 8, NULL, &sender, &receiver);
+    start(receiver);
+    start(sender);
+    wait_done(sender, 8000);
+    wait_done(receiver, 1000);
+    for (uint32_t i = 0; i < 8; i++) {
+        struct tl_stream_result sent = result_of(sender, i), got = result_of(receiver, i);
+        cr_assert_eq(sent.end, TL_STREAM_END_CAP, "%s", tl_stream_end_name(sent.end));
+        cr_assert_eq(got.end, TL_STREAM_END_PEER);
+        cr_assert_eq(got.errnum, 0, "an orderly close");
+        cr_assert_eq(sent.bytes, cap);
+        cr_assert_eq(got.bytes, cap);
+    }
+    cr_assert_eq(tl_streams_bytes(receiver), 8 * cap);
+    tl_streams_destroy(sender);
+    tl_streams_destroy(receiver);
+}
+
+Test(stream, stop_is_quick_even_when_the_peer_does_not_read, .timeout = 20)
+{
+    int fds[2];
+    loopback_pair(NULL, NULL, fds);
+    struct tl_streams_spec spec = {.send = true, .duration_ns = 60000 * MS};
+    struct tl_streams *sender = create(&spec);
+    add(sender, fds[0]);
+    start(sender);
+    struct pollfd blocked = {.fd = tl_streams_event_fd(sender), .events = POLLIN};
+    cr_assert_eq(poll(&blocked, 1, 300), 0, "a full window is no end");
+    tl_streams_stop(sender);
+    cr_assert_lt(wait_done(sender, 1000), TL_STREAM_STOP_NS);
+    cr_assert_eq(result_of(sender, 0).end, TL_STREAM_END_STOPPED);
+    /* What was queued is not sent on: the peer sees an abort, not the rest. */
+    struct pollfd reset = {.fd = fds[1], .events = POLLIN};
+    cr_assert_eq(poll(&reset, 1, 1000), 1);
+    cr_assert(reset.revents & POLLERR);
+    close(fds[1]);
+    tl_streams_destroy(sender);
+}
+
+Test(stream, destroy_without_stop_does_not_hang, .timeout = 20)
+{
+    int fds[2];
+    loopback_pair(NULL, NULL, fds);
+    struct tl_streams_spec spec = {.duration_ns = 60000 * MS};
+    struct tl_streams *receiver = create(&spec);
+    add(receiver, fds[0]);
+    start(receiver);
+    int64_t from_ns = tl_now_ns();
+    tl_streams_destroy(receiver);
+    cr_assert_lt(tl_now_ns() - from_ns, TL_STREAM_STOP_NS);
+    close(fds[1]);
+    tl_streams_destroy(NULL);
+}
+
+Test(stream, a_peer_that_dies_ends_the_stream_with_its_time, .timeout = 20)
+{
+    int fds[2];
+    loopback_pair(NULL, NULL, fds);
+    struct tl_streams_spec spec = {.send = true, .duration_ns = 60000 * MS};
+    struct tl_streams *sender = create(&spec);
+    add(sender, fds[0]);
+    start(sender);
+    struct pollfd running = {.fd = tl_streams_event_fd(sender), .events = POLLIN};
+    cr_assert_eq(poll(&running, 1, 200), 0);
+    close(fds[1]); /* with unread data: a reset */
+    wait_done(sender, 1000);
+    struct tl_stream_result sent = result_of(sender, 0);
+    cr_assert_eq(sent.end, TL_STREAM_END_PEER, "%s", tl_stream_end_name(sent.end));
+    cr_assert(sent.errnum == ECONNRESET || sent.errnum == EPIPE);
+    cr_assert(sent.end_ns >= 190 * MS && sent.end_ns < 1200 * MS);
+    tl_streams_destroy(sender);
+}
+
+Test(stream, a_silent_sender_ends_the_receiver_after_five_seconds, .timeout = 20)
+{
+    int fds[2];
+    loopback_pair(NULL, NULL, fds);
+    struct tl_streams_spec spec = {.duration_ns = 60000 * MS};
+    struct tl_streams *receiver = create(&spec);
+    add(receiver, fds[0]);
+    start(receiver);
+    wait_done(receiver, 7000);
+    struct tl_stream_result got = result_of(receiver, 0);
+    cr_assert_eq(got.end, TL_STREAM_END_TIMEOUT);
+    cr_assert(got.end_ns >= TL_STREAM_USER_TIMEOUT_NS && got.end_ns < 6000 * MS);
+    cr_assert_eq(got.first_byte_ns, -1);
+    close(fds[1]);
+    tl_streams_destroy(receiver);
+}
+
+static void set_loopback(bool up)
+{
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = up ? IFF_UP : 0};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    cr_assert_eq(ioctl(fd, SIOCSIFFLAGS, &request), 0);
+    close(fd);
+}
+
+Test(stream, a_dead_link_ends_the_sender_by_user_timeout, .timeout = 30)
+{
+    if (unshare(CLONE_NEWNET) < 0)
+        cr_skip_test("needs a network namespace of its own: %s", strerror(errno));
+    set_loopback(true);
+    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 60000 * MS};
+    struct tl_streams_spec recv_spec = {.duration_ns = 60000 * MS};
+    struct tl_streams *sender, *receiver;
+    make_both(&send_spec, &recv_spec, 1, NULL, &sender, &receiver);
+    start(receiver);
+    start(sender);
+    struct pollfd running = {.fd = tl_streams_event_fd(sender), .events = POLLIN};
+    cr_assert_eq(poll(&running, 1, 300), 0);
+    set_loopback(false);
+    wait_done(sender, 8000);
+    struct tl_stream_result sent = result_of(sender, 0);
+    cr_assert_eq(sent.end, TL_STREAM_END_TIMEOUT, "%s, %s", tl_stream_end_name(sent.end),
+                 strerror(sent.errnum));
+    cr_assert(sent.end_ns > 4000 * MS && sent.end_ns < 7500 * MS);
+    wait_done(receiver, 3000);
+    cr_assert_eq(result_of(receiver, 0).end, TL_STREAM_END_TIMEOUT);
+    tl_streams_destroy(sender);
+    tl_streams_destroy(receiver);
+}
+
+Test(stream, receive_buffer_set_before_connect_bounds_the_window, .timeout = 20)
+{
+    struct tl_stream_options options = {.rcvbuf_bytes = 32 * 1024};
+    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 300 * MS};
+    struct tl_streams_spec recv_spec = {.duration_ns = 2000 * MS};
+    struct tl_streams *sender, *receiver;
+    static struct tl_tcp_sample samples[100];
+    make_both(&send_spec, &recv_spec, 1, &options, &sender, &receiver);
+    start(receiver);
+    start(sender);
+    wait_done(sender, 2000);
+    cr_assert_eq(result_of(receiver, 0).rcvbuf_bytes, 64 * 1024, "the kernel doubles it");
+    size_t count = tl_streams_drain(sender, samples, 100);
+    cr_assert_gt(count, 3);
+    for (size_t i = 0; i < count; i++)
+        cr_assert(samples[i].snd_wnd_bytes <= 64 * 1024, "window %llu",
+                  (unsigned long long)samples[i].snd_wnd_bytes);
+    cr_assert_gt(samples[count - 1].rwnd_limited_ns, 0);
+    tl_streams_destroy(sender);
+    tl_streams_destroy(receiver);
+}
+
+Test(stream, congestion_control_is_set_or_refused_with_a_reason, .timeout = 20)
+{
+    struct tl_stream_options options = {.congestion = "reno"};
+    struct tl_error error;
+    char name[TL_STREAM_CONGESTION_SIZE];
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    cr_assert_eq(tl_stream_options_apply(fd, &options, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(tl_stream_congestion(fd, name), TL_OK);
+    cr_assert_str_eq(name, "reno");
+    strcpy(options.congestion, "nosuch");
+    cr_assert_eq(tl_stream_options_apply(fd, &options, &error), TL_UNSUPPORTED);
+    cr_assert(strstr(error.text, "nosuch"));
+    memset(options.congestion, 'x', sizeof(options.congestion));
+    cr_assert_eq(tl_stream_options_apply(fd, &options, &error), TL_RANGE);
+    options = (struct tl_stream_options){.sndbuf_bytes = -1};
+    cr_assert_eq(tl_stream_options_apply(fd, &options, &error), TL_RANGE);
+    close(fd);
+}
+
+Test(stream, pacing_holds_the_rate, .timeout = 20)
+{
+    struct tl_stream_options options = {.max_pacing_bps = 80000000};
+    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 1500 * MS};
+    struct tl_streams_spec recv_spec = {.duration_ns = 3000 * MS};
+    struct tl_streams *sender, *receiver;
+    make_both(&send_spec, &recv_spec, 1, &options, &sender, &receiver);
+    start(receiver);
+    start(sender);
+    wait_done(sender, 3000);
+    wait_done(receiver, 1000);
+    double bps = tl_bps_from_bytes_ns((double)result_of(receiver, 0).bytes, 1.5e9);
+    cr_assert(bps > 60e6 && bps < 100e6, "%.0f bit/s", bps);
+    tl_streams_destroy(sender);
+    tl_streams_destroy(receiver);
+}
+
+Test(stream, an_undrained_ring_keeps_the_newest_and_counts_the_rest, .timeout = 20)
+{
+    struct tl_streams_spec send_spec = {
+        .send = true, .duration_ns = 500 * MS, .interval_ns = 5 * MS, .sample_count = 32};
+    struct tl_streams_spec recv_spec = {.duration_ns = 2000 * MS};
+    struct tl_streams *sender, *receiver;
+    struct tl_tcp_sample samples[64];
+    make_both(&send_spec, &recv_spec, 1, NULL, &sender, &receiver);
+    start(receiver);
+    start(sender);
+    wait_done(sender, 2000);
+    cr_assert_eq(tl_streams_drain(sender, samples, 64), 32);
+    cr_assert(samples[31].last);
+    cr_assert_gt(tl_streams_dropped(sender), 10);
+    cr_assert_eq(tl_streams_drain(sender, samples, 64), 0);
+    tl_streams_destroy(sender);
+    tl_streams_destroy(receiver);
+}
+
+Test(stream, payload_is_noise_that_does_not_repeat, .timeout = 20)
+{
+    enum { TOTAL = 1 << 20 };
+    static unsigned char got[TOTAL];
+    unsigned histogram[256] = {0};
+    int fds[2];
+    loopback_pair(NULL, NULL, fds);
+    struct tl_streams_spec spec = {.send = true, .duration_ns = 5000 * MS, .bytes_cap = TOTAL};
+    struct tl_streams *sender = create(&spec);
+    add(sender, fds[0]);
+    start(sender);
+    cr_assert_eq(recv(fds[1], got, TOTAL, MSG_WAITALL), TOTAL);
+    close(fds[1]);
+    for (size_t i = 0; i < TOTAL; i++)
+        histogram[got[i]]++;
+    for (int i = 0; i < 256; i++)
+        cr_assert(histogram[i] > TOTAL / 256 * 9 / 10 && histogram[i] < TOTAL / 256 * 11 / 10);
+    for (size_t i = TL_STREAM_SEND_BYTES; i < TOTAL; i += TL_STREAM_SEND_BYTES)
+        cr_assert_neq(memcmp(got, got + i, 64), 0);
+    tl_streams_destroy(sender);
+}
+
+Test(stream, a_spec_out_of_limits_is_refused)
+{
+    static const struct tl_streams_spec bad[] = {
+        {.duration_ns = 0},
+        {.duration_ns = -1},
+        {.duration_ns = MS, .interval_ns = 1},
+        {.duration_ns = MS, .interval_ns = 2000 * MS},
+        {.duration_ns = MS, .sample_count = 1},
+        {.duration_ns = MS, .sample_count = TL_STREAM_SAMPLE_COUNT_MAX + 1},
+    };
+    struct tl_streams *streams = NULL;
+    struct tl_error error;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        cr_assert_eq(tl_streams_create(&bad[i], &streams, &error), TL_RANGE);
+    cr_assert_null(streams);
+    struct tl_streams_spec good = {.duration_ns = MS};
+    streams = create(&good);
+    cr_assert_eq(tl_streams_start(streams, &error), TL_RANGE, "no stream to start");
+    tl_streams_destroy(streams);
+}

@@ -27,7 +27,8 @@
 
 #include "tightlink/base/status.h"
 
-struct tl_tcp_sample; /* engine/sample.h */
+struct tl_tcp_sample;    /* engine/sample.h */
+struct tl_host_settings; /* host/host.h */
 
 #define TL_WIRE_PORT        5411
 #define TL_WIRE_VERSION     1
@@ -283,22 +284,22 @@ size_t tl_wire_encode_empty(enum tl_wire_type type, uint8_t ret_frame[TL_WIRE_FR
 /* --- Records: payload of HOST and READINGS ------------------------------------
  * HOST is records alone, READINGS has a head in front. A record names itself, so
  * that either end may know fields that the other does not; unknown names are
- * skipped by the reader. Names are dotted, [a-z0-9_.-]; host.h has the table. */
+ * skipped by the reader. Names are [a-z0-9_.-], those of HOST are host.h's. */
 enum tl_wire_record_kind {
-    TL_WIRE_RECORD_NUMBER = 1, /* IEEE 754 double, finite */
-    TL_WIRE_RECORD_BOOL = 2,
-    TL_WIRE_RECORD_TEXT = 3
+    TL_WIRE_RECORD_NUMBER = 1,  /* IEEE 754 double, finite, in the unit of the name */
+    TL_WIRE_RECORD_TEXT = 2,    /* printable ASCII */
+    TL_WIRE_RECORD_UNKNOWN = 3, /* one byte: enum tl_host_why, never KNOWN */
 };
 
 #define TL_WIRE_RECORD_NAME_SIZE 64
-#define TL_WIRE_RECORD_TEXT_SIZE 256
+#define TL_WIRE_RECORD_TEXT_SIZE 128
 #define TL_WIRE_RECORDS_MAX      1024 /* per HOST answer or READINGS phase; the reader stops there */
 
 struct tl_wire_record {
     enum tl_wire_record_kind kind;
+    uint8_t why; /* UNKNOWN; may be a reason that this program does not know */
     char name[TL_WIRE_RECORD_NAME_SIZE];
     double number;
-    bool boolean;
     char text[TL_WIRE_RECORD_TEXT_SIZE];
 };
 
@@ -341,6 +342,14 @@ enum tl_status tl_wire_decode_readings(const uint8_t *payload, size_t len,
  * at the end. */
 enum tl_status tl_wire_record_next(struct tl_wire_cursor *cursor, struct tl_wire_record *ret_record,
                                    bool *ret_more, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Host settings as records: index 0 .. tl_wire_host_record_count() - 1 walks both tables
+ * of host.h. The client stores each record that came; false when the name is not known
+ * here or the kind does not fit the row, which is no error. */
+unsigned tl_wire_host_record_count(void);
+void tl_wire_host_record(const struct tl_host_settings *settings, unsigned index,
+                         struct tl_wire_record *ret_record);
+bool tl_wire_host_store(struct tl_host_settings *settings, const struct tl_wire_record *record);
 
 /* --- Samples ----------------------------------------------------------------------
  * SAMPLES carries readings of one stream in the order of time. */
@@ -389,13 +398,16 @@ struct tl_wire_udp_prove {
 struct tl_wire_udp_probe {
     uint8_t type;         /* PROBE or REPLY */
     uint16_t reply_bytes; /* PROBE: wished length of the answer, 48 .. own length, 0 = own */
-    struct tl_wire_token challenge; /* the first half alone travels: who probes knows it */
+    uint64_t cookie;      /* tl_wire_udp_cookie() of the challenge: who probes knows it */
     uint32_t sequence;
     uint64_t client_ns;      /* client's clock at sending, back in the answer */
     uint64_t receive_ns;     /* REPLY: responder's CLOCK_REALTIME when the datagram came */
     uint32_t held_ns;        /* REPLY: from then until it was answered */
     uint16_t received_bytes; /* REPLY: length of the probe as it came */
+    uint32_t damaged_count;  /* REPLY: probes of this tuple so far whose CRC did not fit */
 };
+
+uint64_t tl_wire_udp_cookie(const struct tl_wire_token *challenge);
 
 size_t tl_wire_encode_udp_prove(const struct tl_wire_udp_prove *msg,
                                 uint8_t ret_datagram[TL_WIRE_UDP_HELLO_SIZE]);

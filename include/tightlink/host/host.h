@@ -57,12 +57,13 @@
       "/proc/sys/net/ipv4/tcp_notsent_lowat", 0)                                                   \
     X(TCP_MTU_PROBING, "tcp_mtu_probing", "number", true, "/proc/sys/net/ipv4/tcp_mtu_probing", 0) \
     X(TCP_BASE_MSS, "tcp_base_mss_bytes", "bytes", true, "/proc/sys/net/ipv4/tcp_base_mss", 0)     \
-    /* sysconf: cores online; cores this process may run on */                                     \
+    /* cores online; cores that the calling thread may run on */                                   \
     X(CPU_CORES, "cpu_cores_count", "count", true, "/sys/devices/system/cpu/online", 0)            \
-    X(CPU_ALLOWED, "cpu_allowed_count", "count", true, "sched_getaffinity", 0)                     \
+    X(CPU_ALLOWED, "cpu_allowed_count", "count", true, "/proc/thread-self/status", 0)              \
     /* cores' worth of time that the tightest control group above this process grants;             \
      * NOT_SET where no group limits it */                                                         \
     X(CPU_QUOTA, "cpu_quota_ratio", "ratio", true, "cgroup cpu.max or cpu.cfs_quota_us", 0)        \
+    /* load average divided by the cores online */                                                 \
     X(LOAD_1MIN, "load_1min_ratio", "ratio", false, "/proc/loadavg", 0)                            \
     /* share of all core time since boot that a hypervisor took */                                 \
     X(STEAL_SINCE_BOOT, "steal_since_boot_ratio", "ratio", false, "/proc/stat", 0)                 \

@@ -1,0 +1,249 @@
+/* The threads that carry packets; see emulator.h.
+ *
+ * A thread takes what has come in, asks the model for each packet's fate, sends
+ * what is due and then sleeps: without a limit while nothing is under way, else
+ * until the next departure. Under load it wakes at most once a QUANTUM_NS,
+ * because a wake-up for each packet (12 us apart at 1 Gb/s) would cost more than
+ * the packet; this makes packets late by half a quantum on average. */
+#include "emulator.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "model.h"
+#include "schedule.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+
+#define QUANTUM_NS (50 * TL_NS_PER_US)
+
+/* Packets taken in before due ones are sent again. */
+#define INTAKE_BATCH 64
+
+/* Slots: what the link can hold if packets are this small on average, within bounds. */
+#define SLOT_MEAN_BYTES 300
+#define SLOTS_MIN       16384
+#define SLOTS_MAX       262144
+#define SLOTS_UNLIMITED 131072
+
+struct direction {
+    struct tl_lab_port *in;
+    const struct tl_lab_port *out;
+    struct tl_lab_shared *shared;
+    struct tl_lab_live *live;
+    struct tl_lab_model model;
+    struct tl_lab_schedule schedule;
+    size_t packet_max;
+};
+
+static void count_drop(struct direction *d, enum tl_lab_drop drop)
+{
+    tl_lab_count(&d->live->drops[drop], 1);
+}
+
+/* Multicast on the link itself (neighbour discovery, MLD) never crosses a WAN;
+ * the lab has no use for it and counters stay clean. */
+static bool is_link_chatter(const unsigned char *packet, size_t len)
+{
+    return len >= 40 && packet[0] >> 4 == 6 && packet[24] == 0xff && (packet[25] & 0x0f) == 2;
+}
+
+static size_t ip_header_bytes(const unsigned char *packet)
+{
+    return packet[0] >> 4 == 4 ? (size_t)(packet[0] & 0x0f) * 4 : 40;
+}
+
+static void flip_bit(unsigned char *packet, size_t len, double at)
+{
+    size_t head = ip_header_bytes(packet);
+    if (len <= head)
+        return;
+    size_t bit = (size_t)(at * (double)((len - head) * 8));
+    packet[head + bit / 8] ^= (unsigned char)(1U << (bit % 8));
+}
+
+static void push_copy(struct direction *d, const void *packet, size_t len, int64_t depart_ns)
+{
+    uint32_t slot = tl_lab_schedule_take(&d->schedule);
+    if (slot == UINT32_MAX) {
+        count_drop(d, TL_LAB_DROP_EMULATOR);
+        return;
+    }
+    memcpy(tl_lab_schedule_memory(&d->schedule, slot), packet, len);
+    tl_lab_schedule_push(&d->schedule, slot, (uint32_t)len, depart_ns);
+    tl_lab_count(&d->live->duplicated, 1);
+}
+
+/* Decides about the packet in a taken slot: in line, or released. */
+static void admit(struct direction *d, uint32_t slot, size_t len)
+{
+    unsigned char *packet = tl_lab_schedule_memory(&d->schedule, slot);
+    if (is_link_chatter(packet, len)) {
+        tl_lab_schedule_release(&d->schedule, slot);
+        return;
+    }
+    tl_lab_count(&d->live->in_packets, 1);
+    tl_lab_count(&d->live->in_bytes, len);
+    struct tl_lab_fate fate = tl_lab_model_pass(&d->model, tl_now_ns(), (uint32_t)len);
+    if (fate.drop != TL_LAB_DROP_NONE) {
+        count_drop(d, fate.drop);
+        tl_lab_schedule_release(&d->schedule, slot);
+        return;
+    }
+    if (fate.backlog_bytes > (double)atomic_load(&d->live->queue_peak_bytes))
+        atomic_store(&d->live->queue_peak_bytes, (uint64_t)fate.backlog_bytes);
+    if (fate.corrupt_at >= 0) {
+        flip_bit(packet, len, fate.corrupt_at);
+        tl_lab_count(&d->live->corrupted, 1);
+    }
+    tl_lab_count(&d->live->reordered, fate.reordered);
+    tl_lab_schedule_push(&d->schedule, slot, (uint32_t)len, fate.depart_ns);
+    if (fate.duplicated)
+        push_copy(d, packet, len, fate.depart_ns);
+}
+
+/* Takes in what waits, up to a batch; returns how many. */
+static unsigned intake(struct direction *d)
+{
+    unsigned char overflow[1];
+    d->model.mark_ns = atomic_load_explicit(&d->shared->mark_ns, memory_order_relaxed);
+    for (unsigned n = 0; n < INTAKE_BATCH; n++) {
+        uint32_t slot = tl_lab_schedule_take(&d->schedule);
+        if (slot == UINT32_MAX) {
+            /* No memory left: read it away, or the port would stay ready for ever. */
+            if (tl_lab_port_receive(d->in, overflow, sizeof overflow) == 0)
+                return n;
+            count_drop(d, TL_LAB_DROP_EMULATOR);
+            continue;
+        }
+        size_t len =
+            tl_lab_port_receive(d->in, tl_lab_schedule_memory(&d->schedule, slot), d->packet_max);
+        if (len == 0) {
+            tl_lab_schedule_release(&d->schedule, slot);
+            return n;
+        }
+        admit(d, slot, len);
+    }
+    return INTAKE_BATCH;
+}
+
+static void send_batch(struct direction *d, const struct tl_lab_entry *entries, unsigned count)
+{
+    struct iovec packets[TL_LAB_PORT_BATCH];
+    size_t bytes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        packets[i].iov_base = tl_lab_schedule_memory(&d->schedule, entries[i].slot);
+        packets[i].iov_len = entries[i].len_bytes;
+        bytes += entries[i].len_bytes;
+    }
+    int64_t now_ns = tl_now_ns();
+    for (unsigned i = 0; i < count; i++)
+        tl_lab_live_delay_error(d->live, now_ns - entries[i].depart_ns);
+    unsigned sent = tl_lab_port_send(d->out, packets, count);
+    tl_lab_count(&d->live->out_packets, sent);
+    tl_lab_count(&d->live->out_bytes, bytes);
+    if (sent < count)
+        tl_lab_count(&d->live->drops[TL_LAB_DROP_EMULATOR], count - sent);
+    for (unsigned i = 0; i < count; i++)
+        tl_lab_schedule_release(&d->schedule, entries[i].slot);
+}
+
+/* Sends one batch of what is due; returns how many. */
+static unsigned deliver(struct direction *d)
+{
+    struct tl_lab_entry due[TL_LAB_PORT_BATCH];
+    unsigned count = 0;
+    int64_t now_ns = tl_now_ns();
+    while (count < TL_LAB_PORT_BATCH && tl_lab_schedule_next_ns(&d->schedule) <= now_ns)
+        due[count++] = tl_lab_schedule_pop(&d->schedule);
+    if (count)
+        send_batch(d, due, count);
+    return count;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){ns / TL_NS_PER_S, ns % TL_NS_PER_S};
+}
+
+/* Sleeps until a packet comes in or one is due; returns the time of waking. */
+static int64_t wait_for_work(struct direction *d, int64_t woke_ns)
+{
+    int64_t now_ns = tl_now_ns();
+    if (now_ns < woke_ns + QUANTUM_NS) {
+        struct timespec until = timespec_of(woke_ns + QUANTUM_NS);
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        now_ns = tl_now_ns();
+    }
+    int64_t next_ns = tl_lab_schedule_next_ns(&d->schedule);
+    struct pollfd in = {.fd = d->in->fd, .events = POLLIN};
+    struct timespec timeout = timespec_of(next_ns > now_ns ? next_ns - now_ns : 0);
+    ppoll(&in, 1, next_ns == INT64_MAX ? NULL : &timeout, NULL);
+    return tl_now_ns();
+}
+
+static void *direction_main(void *argument)
+{
+    struct direction *d = argument;
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    int64_t woke_ns = tl_now_ns();
+    for (;;) {
+        unsigned in = intake(d);
+        unsigned out = deliver(d);
+        if (in < INTAKE_BATCH && out < TL_LAB_PORT_BATCH)
+            woke_ns = wait_for_work(d, woke_ns);
+    }
+    return NULL;
+}
+
+static uint32_t slots_needed(const struct tl_lab_link_config *link, int64_t queue_bytes)
+{
+    if (link->rate_bps <= 0)
+        return SLOTS_UNLIMITED;
+    double under_way = tl_bytes_from_bps_ns(
+        link->rate_bps, (double)(link->delay_ns + link->jitter_ns + link->reorder_extra_ns));
+    double slots = SLOTS_MIN + (under_way + 2 * (double)queue_bytes) / SLOT_MEAN_BYTES;
+    return slots < SLOTS_MAX ? (uint32_t)slots : SLOTS_MAX;
+}
+
+static enum tl_status start_direction(const struct tl_lab_config *config,
+                                      enum tl_lab_direction direction, struct tl_lab_ports *ports,
+                                      struct tl_lab_shared *shared, struct tl_error *reterr)
+{
+    struct direction *d = calloc(1, sizeof *d);
+    if (!d)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for the link emulator");
+    bool up = direction == TL_LAB_UP;
+    d->in = &ports->port[up ? TL_LAB_NEAR : TL_LAB_FAR];
+    d->out = &ports->port[up ? TL_LAB_FAR : TL_LAB_NEAR];
+    d->shared = shared;
+    d->live = &shared->live[direction];
+    d->packet_max = (size_t)config->wan_mtu + 64;
+    int64_t queue_bytes = tl_lab_queue_bytes(config, direction);
+    tl_lab_model_init(&d->model, &config->link[direction], queue_bytes);
+    size_t slot_size = (d->packet_max + 127) / 128 * 128;
+    enum tl_status status = tl_lab_schedule_init(
+        &d->schedule, slots_needed(&config->link[direction], queue_bytes), slot_size);
+    pthread_t thread;
+    if (status != TL_OK || pthread_create(&thread, NULL, direction_main, d) != 0) {
+        tl_lab_schedule_finish(&d->schedule);
+        free(d);
+        return tl_error_set(reterr, TL_NOMEM, "cannot start the link emulator's thread");
+    }
+    pthread_detach(thread);
+    return TL_OK;
+}
+
+enum tl_status tl_lab_emulator_start(const struct tl_lab_config *config, struct tl_lab_ports *ports,
+                                     struct tl_lab_shared *shared, struct tl_error *reterr)
+{
+    /* Better timing where it is permitted; nothing depends on it. */
+    (void)setpriority(PRIO_PROCESS, 0, -10);
+    enum tl_status status = start_direction(config, TL_LAB_UP, ports, shared, reterr);
+    return status == TL_OK ? start_direction(config, TL_LAB_DOWN, ports, shared, reterr) : status;
+}

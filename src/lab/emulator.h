@@ -1,0 +1,22 @@
+/* The link emulator: one thread a direction moves packets from a port through
+ * the model to the other port. */
+#ifndef TL_LAB_EMULATOR_H
+#define TL_LAB_EMULATOR_H
+
+#include "port.h"
+#include "shared.h"
+#include "tightlink/base/status.h"
+#include "tightlink/lab/config.h"
+
+/* port[TL_LAB_NEAR] belongs to r1, port[TL_LAB_FAR] to r2. */
+struct tl_lab_ports {
+    struct tl_lab_port port[TL_LAB_HOST_COUNT];
+};
+
+/* Starts both threads; they run until the process ends. ports, config and
+ * shared must outlive them. */
+enum tl_status tl_lab_emulator_start(const struct tl_lab_config *config, struct tl_lab_ports *ports,
+                                     struct tl_lab_shared *shared,
+                                     struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

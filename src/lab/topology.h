@@ -1,0 +1,39 @@
+/* The hosts of the path, their wires and their settings: built by the guard. */
+#ifndef TL_LAB_TOPOLOGY_H
+#define TL_LAB_TOPOLOGY_H
+
+#include "emulator.h"
+#include "ns.h"
+#include "tightlink/lab/config.h"
+
+/* WIRE is where the packet sockets live; used with that carrier only. */
+enum tl_lab_place {
+    TL_LAB_PLACE_C,
+    TL_LAB_PLACE_R1,
+    TL_LAB_PLACE_R2,
+    TL_LAB_PLACE_S,
+    TL_LAB_PLACE_WIRE,
+    TL_LAB_PLACE_COUNT
+};
+
+struct tl_lab_topology {
+    struct tl_lab_ns place[TL_LAB_PLACE_COUNT];
+    struct tl_lab_ports ports;
+    enum tl_lab_carrier carrier; /* AUTO on a plain path: nothing carries */
+};
+
+/* Address text of an end; the same for every lab of that kind. NULL when the
+ * configuration does not give it that family. */
+const char *tl_lab_topology_address(const struct tl_lab_config *config, enum tl_lab_host host,
+                                    enum tl_lab_family family);
+
+/* Builds all; the calling process ends up in some namespace of the path. On
+ * failure what was built is removed. */
+enum tl_status tl_lab_topology_init(struct tl_lab_topology *topology,
+                                    const struct tl_lab_config *config,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Lets go; the kernel removes what nobody else holds. */
+void tl_lab_topology_finish(struct tl_lab_topology *topology);
+
+#endif

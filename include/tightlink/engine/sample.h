@@ -140,6 +140,18 @@ struct tl_tcp_sample {
 #undef TL_SAMPLE_MEMBER
 };
 
+/* The samples of one stream at one end, in time order. Zero-initialised is empty. */
+struct tl_sample_log {
+    struct tl_tcp_sample *samples; /* owned */
+    size_t count, cap;
+};
+
+/* Appends a copy. TL_LIMIT when the log holds max already (a hostile peer may send
+ * samples without end), TL_NOMEM. */
+enum tl_status tl_sample_log_add(struct tl_sample_log *log, const struct tl_tcp_sample *sample,
+                                 size_t max) TL_WARN_UNUSED;
+void tl_sample_log_finish(struct tl_sample_log *log);
+
 struct tl_sample_field_info {
     const char *name; /* the member's name */
     const char *unit; /* "count", "bytes", "ns", "bps" or "flags" */

@@ -1,0 +1,190 @@
+/* What a test's samples say: where the steady part begins, the rate there and how
+ * well it is known, and what the sender's TCP did meanwhile.
+ *
+ * Pure functions over samples: no clock, no socket, no allocation, any thread.
+ * Samples may come from a hostile or broken far end: times and counters that run
+ * backwards, fields that are missing, a single sample, none. What cannot be told is
+ * NAN, or `valid` false; a number is never made up.
+ *
+ * The receiver's samples give the rate, the sender's the ledger and the TCP
+ * statistics. The two ends have clocks of their own, both 0 at the start of the test
+ * at that end: windows of one end fit the other to about one round trip, and every
+ * window here is many of them. */
+#ifndef TL_ENGINE_STEADY_H
+#define TL_ENGINE_STEADY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tightlink/engine/sample.h"
+
+/* A measurement shorter than both of these, in steady state, is inconclusive
+ * (promises.md, "too short"). */
+#define TL_STEADY_MIN_NS         (3000 * INT64_C(1000000))
+#define TL_STEADY_MIN_RTTS_COUNT 20
+/* Stop early once the 95 % interval is at most that far from the rate. */
+#define TL_STEADY_KNOWN_RATIO 0.03
+/* Cycles of a sawtooth that must lie in the steady part before a test may end early. */
+#define TL_STEADY_LOSS_EVENTS 4
+/* Batches of the rate are one RTT long, but not shorter than this. */
+#define TL_STEADY_BATCH_NS (100 * INT64_C(1000000))
+/* Points a curve may have: 60 s at 10 ms. */
+#define TL_STEADY_POINTS_MAX 6400
+
+/* --- Curve: payload so far over time, all streams together ---------------------- */
+
+struct tl_rate_point {
+    int64_t time_ns;
+    double bytes; /* cumulative */
+};
+
+/* Sums app_bytes of the receiver's logs, one log a stream, on the grid of the first
+ * log, up to the time where the first stream ends; between two samples of a stream
+ * linearly. Samples that run backwards in time, or have no app_bytes, are skipped;
+ * bytes that run backwards count as no progress. Returns the number of points, at most
+ * max; 0 when a stream has no sample. Trailing points without progress are cut off. */
+size_t tl_steady_curve(const struct tl_sample_log *logs, size_t log_count,
+                       struct tl_rate_point *ret_points, size_t max);
+
+/* --- Rate ------------------------------------------------------------------------- */
+
+struct tl_steady_rate {
+    bool valid;               /* a steady part of at least two batches exists */
+    bool long_enough;         /* it lasts TL_STEADY_MIN_NS and TL_STEADY_MIN_RTTS_COUNT */
+    bool drifting;            /* its halves differ by more than 10 %: no one rate describes it */
+    double drift_ratio;       /* second half less first half, over the mean */
+    int64_t start_ns, end_ns; /* the steady part; warm-up is what lies before */
+    int64_t batch_ns;
+    unsigned batch_count;
+    double goodput_bps;       /* mean of the steady part */
+    double low_bps, high_bps; /* 95 % interval; goodput itself when not valid */
+    double warmup_bps;        /* mean before, NAN without */
+    double whole_bps;         /* mean from time 0 to the last byte */
+    double max_bps, min_bps;  /* of the batches of the steady part */
+    int64_t silence_ns;       /* longest stretch of the whole test without a byte … */
+    int64_t silence_at_ns;    /* … and when it began: an outage, where it is seconds */
+};
+
+/* Splits warm-up from steady state and estimates the rate.
+ *
+ * Where: over batches of max(rtt, 100 ms, widest gap between points), laid from the
+ * end, batches are dropped from the front until the first fifth of the rest differs from
+ * its last half by no more than two standard errors and 1 % (Geweke 1992). At least 5
+ * batches remain, and, if the test is that long, 3 s or half the test.
+ *
+ * How well: batch means. The half width is the largest of Student's 95 % intervals
+ * over batches of 1, 2, 4 … RTTs as long as 5 remain, and of half the difference of
+ * the two halves. Correlated series (a sawtooth of seconds) widen with the batch, so
+ * an interval from short, similar batches is not taken for knowledge.
+ *
+ * rtt_ns: mean RTT under load, 0 when not known. *ret_rate is filled in any case. */
+void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rtt_ns,
+                    struct tl_steady_rate *ret_rate);
+
+/* --- The sender's TCP over a window ------------------------------------------------ */
+
+/* Where one stream's time went (or the sum over streams). The four ratios sum to 1. */
+struct tl_ledger {
+    bool valid;
+    double application_ratio; /* nothing to send: elapsed - busy */
+    double sndbuf_ratio;      /* held by the send buffer */
+    double rwnd_ratio;        /* held by the peer's receive window */
+    double network_ratio;     /* busy - rwnd - sndbuf: congestion window, pacing, the path */
+    double elapsed_ns;        /* sum over streams */
+};
+
+/* NAN = not known. A "mean" is over readings, which come at a fixed interval. */
+struct tl_flow_stats {
+    size_t readings;
+    double elapsed_ns; /* between first and last reading of the window */
+    struct tl_ledger ledger;
+    double rtt_min_ns;   /* the kernel's minimum where it has one, else of the readings */
+    double rtt_floor_ns; /* smallest smoothed RTT reading: above the minimum, a queue stood */
+    double rtt_mean_ns, rtt_max_ns;
+    double rtt_at_loss_ns; /* mean of readings around new retransmissions */
+    double sent_bytes, acked_bytes, retrans_bytes;
+    double retrans_bytes_ratio; /* retrans_bytes / sent_bytes */
+    double segments_count, retrans_count;
+    double loss_event_count; /* new retransmissions, at most one event a RTT, and at most as
+                              * many as segments were retransmitted */
+    double rto_count, dsack_count, reord_seen_count, delivered_ce_count;
+    double inflight_mean_bytes, inflight_max_bytes;
+    double snd_wnd_max_bytes, snd_wnd_mean_bytes;
+    double window_full_ratio; /* readings with in flight >= 90 % of the peer's window */
+    double cwnd_mean_bytes, cwnd_max_bytes;
+    double mss_bytes, pmtu_bytes;                       /* last reading */
+    double sndbuf_max_bytes;                            /* SO_SNDBUF as autotuning left it */
+    double delivery_rate_max_bps;                       /* readings that are not app_limited */
+    double options, snd_wscale_count, rcv_wscale_count; /* last reading, flags TL_TCP_OPT_* */
+    double thread_cpu_ratio, thread_wait_ratio;         /* of elapsed; the stream's thread */
+};
+
+/* Statistics of one sender's log between two times of its own clock. The ledger's
+ * chronometers count in the kernel's clock ticks and are read some microseconds apart
+ * from the time: parts that are negative by up to 2 % + 10 ms are taken for 0, others
+ * and counters that ran backwards make the ledger invalid. Kernel:
+ * net/ipv4/tcp.c tcp_get_info_chrono_stats(). */
+void tl_flow_stats(const struct tl_sample_log *log, int64_t from_ns, int64_t to_ns,
+                   struct tl_flow_stats *ret_stats);
+
+/* All streams as one flow: counts, bytes and windows are summed (NAN when one is not
+ * known), times averaged by readings, ledgers added; of buffers and of the threads' CPU
+ * shares the largest. Streams without readings do not count. */
+void tl_flow_stats_sum(const struct tl_flow_stats *stats, size_t count,
+                       struct tl_flow_stats *ret_sum);
+
+struct tl_receiver_stats {
+    size_t readings;
+    double elapsed_ns;
+    double received_bytes;                /* by the application */
+    double rcv_wnd_max_bytes;             /* advertised (Linux >= 6.2) */
+    double rcvbuf_max_bytes;              /* SO_RCVBUF as autotuning left it */
+    double inq_mean_bytes, inq_max_bytes; /* waiting for the application */
+    double ooo_count;                     /* segments out of order */
+    double drops_count;                   /* dropped for want of socket memory */
+    double mss_bytes;
+    double options, snd_wscale_count, rcv_wscale_count;
+    double thread_cpu_ratio, thread_wait_ratio;
+};
+
+void tl_receiver_stats(const struct tl_sample_log *log, int64_t from_ns, int64_t to_ns,
+                       struct tl_receiver_stats *ret_stats);
+void tl_receiver_stats_sum(const struct tl_receiver_stats *stats, size_t count,
+                           struct tl_receiver_stats *ret_sum);
+
+/* --- Early stop -------------------------------------------------------------------- */
+
+/* Whether no sawtooth of the congestion window can hide outside the steady part: the
+ * sender was held by a window, a buffer or itself; or a queue stood at the bottleneck
+ * all the time (smallest RTT reading above the path's by 10 % and 1 ms), so that the
+ * link was never idle; or the congestion control has no sawtooth (bbr); or nothing was
+ * ever lost (whole_stats); or at least TL_STEADY_LOSS_EVENTS lie in the steady part. */
+bool tl_steady_cycles_inside(const struct tl_flow_stats *steady_stats,
+                             const struct tl_flow_stats *whole_stats, const char *congestion);
+
+/* Whether the rate is known well enough to end the test now: the interval is within
+ * TL_STEADY_KNOWN_RATIO, the steady part long enough, its halves differ by <= 3 %, the
+ * same held half a second and two RTTs ago, and tl_steady_cycles_inside(). */
+bool tl_steady_known(const struct tl_rate_point *points, size_t count,
+                     const struct tl_flow_stats *steady_stats,
+                     const struct tl_flow_stats *whole_stats, const char *congestion);
+
+/* All of the above for one test: curve from the receiver's logs, then rate, then stats
+ * over the steady part. The workspace is TL_STEADY_POINTS_MAX points of the caller. */
+struct tl_steady {
+    struct tl_steady_rate rate;
+    struct tl_flow_stats sender; /* steady part, all streams; the whole test if not valid */
+    struct tl_flow_stats sender_whole;
+    struct tl_receiver_stats receiver;
+    double fairness_ratio; /* Jain's index of the streams' bytes in the steady part */
+    bool cycles_inside;    /* tl_steady_cycles_inside(): else a longer test may say otherwise */
+    bool known;            /* tl_steady_known() */
+};
+
+void tl_steady_analyse(const struct tl_sample_log *senders, const struct tl_sample_log *receivers,
+                       size_t streams, const char *congestion,
+                       struct tl_rate_point workspace[TL_STEADY_POINTS_MAX],
+                       struct tl_steady *ret_steady);
+
+#endif

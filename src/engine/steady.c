@@ -1,0 +1,366 @@
+/* The rate: curve, truncation of the warm-up, batch means, early stop. What the
+ * sender's TCP did lives in steady_flow.c. */
+#include "tightlink/engine/steady.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+
+#define BATCHES_MIN       5    /* the fewest that an interval is made of */
+#define BATCHES_MAX       1024 /* longer tests get longer batches */
+#define SAME_RATIO        0.01 /* differences that are no warm-up */
+#define DRIFT_RATIO       0.10
+#define KNOWN_DRIFT_RATIO 0.03          /* halves of a test that ends early */
+#define RTT_MAX_NS        60000000000LL /* beyond any path; a far end may report anything */
+
+/* --- Curve ------------------------------------------------------------------------ */
+
+/* Walks one log as a function of time: skips what runs backwards. */
+struct walker {
+    const struct tl_sample_log *log;
+    size_t next;
+    struct tl_rate_point before, after; /* the readings around the time asked for */
+    bool has_after;
+};
+
+static bool walker_step(struct walker *walker)
+{
+    while (walker->next < walker->log->count) {
+        const struct tl_tcp_sample *sample = &walker->log->samples[walker->next++];
+        if (!tl_sample_has(sample, TL_SF_app_bytes) || sample->time_ns <= walker->after.time_ns)
+            continue;
+        double bytes = (double)sample->app_bytes;
+        walker->before = walker->after;
+        walker->after.time_ns = sample->time_ns;
+        walker->after.bytes = bytes > walker->before.bytes ? bytes : walker->before.bytes;
+        walker->has_after = true;
+        return true;
+    }
+    return false;
+}
+
+/* Bytes at a time that does not go backwards; the last value behind the end. */
+static double walker_bytes_at(struct walker *walker, int64_t time_ns)
+{
+    while (walker->after.time_ns < time_ns)
+        if (!walker_step(walker))
+            return walker->after.bytes;
+    double span_ns = (double)(walker->after.time_ns - walker->before.time_ns);
+    if (span_ns <= 0)
+        return walker->after.bytes;
+    double share = (double)(time_ns - walker->before.time_ns) / span_ns;
+    return walker->before.bytes + share * (walker->after.bytes - walker->before.bytes);
+}
+
+/* The last time at which every stream was still read; -1 when one never was. */
+static int64_t common_end_ns(const struct tl_sample_log *logs, size_t log_count)
+{
+    int64_t end_ns = INT64_MAX;
+    for (size_t i = 0; i < log_count; i++) {
+        int64_t last_ns = -1;
+        for (size_t j = 0; j < logs[i].count; j++)
+            if (logs[i].samples[j].time_ns > last_ns)
+                last_ns = logs[i].samples[j].time_ns;
+        if (last_ns < end_ns)
+            end_ns = last_ns;
+    }
+    return log_count > 0 ? end_ns : -1;
+}
+
+static size_t cut_silent_tail(const struct tl_rate_point *points, size_t count)
+{
+    while (count > 1 && points[count - 1].bytes <= points[count - 2].bytes)
+        count--;
+    return count;
+}
+
+size_t tl_steady_curve(const struct tl_sample_log *logs, size_t log_count,
+                       struct tl_rate_point *ret_points, size_t max)
+{
+    struct walker walkers[32];
+    size_t count = 0;
+    int64_t end_ns = common_end_ns(logs, log_count);
+    if (end_ns < 0 || log_count > sizeof(walkers) / sizeof(walkers[0]))
+        return 0;
+    for (size_t i = 0; i < log_count; i++)
+        walkers[i] = (struct walker){.log = &logs[i]};
+    if (max > 0)
+        ret_points[count++] = (struct tl_rate_point){0, 0};
+    while (count < max && walker_step(&walkers[0]) && walkers[0].after.time_ns <= end_ns) {
+        struct tl_rate_point *point = &ret_points[count++];
+        point->time_ns = walkers[0].after.time_ns;
+        point->bytes = walkers[0].after.bytes;
+        for (size_t i = 1; i < log_count; i++)
+            point->bytes += walker_bytes_at(&walkers[i], point->time_ns);
+    }
+    return cut_silent_tail(ret_points, count);
+}
+
+/* --- Batches ---------------------------------------------------------------------- */
+
+struct batches {
+    double bps[BATCHES_MAX];
+    unsigned count;
+    int64_t start_ns; /* of the first batch */
+    int64_t width_ns;
+};
+
+/* Batches are no finer than what was read: a straight line between two points far apart
+ * would pass for a steady rate. */
+static int64_t batch_width_ns(const struct tl_rate_point *points, size_t count, int64_t rtt_ns)
+{
+    int64_t width_ns = rtt_ns > TL_STEADY_BATCH_NS ? rtt_ns : TL_STEADY_BATCH_NS;
+    int64_t end_ns = points[count - 1].time_ns;
+    for (size_t i = 1; i < count; i++)
+        if (points[i].time_ns - points[i - 1].time_ns > width_ns)
+            width_ns = points[i].time_ns - points[i - 1].time_ns;
+    return end_ns / width_ns > BATCHES_MAX ? end_ns / BATCHES_MAX + 1 : width_ns;
+}
+
+/* Linear between points; index moves forward only. */
+static double bytes_at(const struct tl_rate_point *points, size_t count, size_t *index,
+                       int64_t time_ns)
+{
+    while (*index + 1 < count && points[*index + 1].time_ns < time_ns)
+        (*index)++;
+    if (*index + 1 >= count)
+        return points[count - 1].bytes;
+    const struct tl_rate_point *a = &points[*index], *b = a + 1;
+    double share = (double)(time_ns - a->time_ns) / (double)(b->time_ns - a->time_ns);
+    return a->bytes + share * (b->bytes - a->bytes);
+}
+
+/* Equal batches from the end of the curve towards its begin. */
+static void make_batches(const struct tl_rate_point *points, size_t count, int64_t rtt_ns,
+                         struct batches *ret_batches)
+{
+    size_t index = 0;
+    int64_t end_ns = points[count - 1].time_ns;
+    int64_t width_ns = batch_width_ns(points, count, rtt_ns);
+    ret_batches->count = (unsigned)(end_ns / width_ns);
+    ret_batches->width_ns = width_ns;
+    ret_batches->start_ns = end_ns - (int64_t)ret_batches->count * width_ns;
+    double before = bytes_at(points, count, &index, ret_batches->start_ns);
+    for (unsigned i = 0; i < ret_batches->count; i++) {
+        double bytes =
+            bytes_at(points, count, &index, ret_batches->start_ns + (int64_t)(i + 1) * width_ns);
+        ret_batches->bps[i] = tl_bps_from_bytes_ns(bytes - before, (double)width_ns);
+        before = bytes;
+    }
+}
+
+/* Batches that the steady part keeps at least. */
+static unsigned remainder_min(const struct batches *batches)
+{
+    unsigned wanted = (unsigned)((TL_STEADY_MIN_NS + batches->width_ns - 1) / batches->width_ns);
+    if (wanted > batches->count / 2)
+        wanted = batches->count / 2;
+    if (wanted < BATCHES_MIN)
+        wanted = BATCHES_MIN;
+    return wanted < batches->count ? wanted : batches->count;
+}
+
+/* --- Interval ---------------------------------------------------------------------- */
+
+/* Student's t, two-sided 95 %. */
+static double student_95(unsigned freedom)
+{
+    static const double table[] = {NAN,   12.706, 4.303, 3.182, 2.776, 2.571, 2.447,
+                                   2.365, 2.306,  2.262, 2.228, 2.201, 2.179, 2.160,
+                                   2.145, 2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
+    if (freedom < sizeof(table) / sizeof(table[0]))
+        return table[freedom];
+    return 1.960 + 2.5 / freedom; /* within 0.2 % of the table from 21 on */
+}
+
+static double mean_of(const double *values, unsigned count)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < count; i++)
+        sum += values[i];
+    return sum / count;
+}
+
+/* Standard error of the mean, from groups of `size` batches laid from the end. */
+static double group_error(const double *bps, unsigned count, unsigned size)
+{
+    unsigned groups = count / size;
+    const double *from = bps + (count - groups * size);
+    double mean = mean_of(from, groups * size), squares = 0;
+    for (unsigned i = 0; i < groups; i++) {
+        double off = mean_of(from + i * size, size) - mean;
+        squares += off * off;
+    }
+    return groups > 1 ? sqrt(squares / (groups - 1) / groups) : 0;
+}
+
+/* The largest over group sizes: correlation shows in the large ones. */
+static double standard_error(const double *bps, unsigned count)
+{
+    double largest = group_error(bps, count, 1);
+    for (unsigned size = 2; count / size >= BATCHES_MIN; size *= 2)
+        largest = fmax(largest, group_error(bps, count, size));
+    return largest;
+}
+
+/* Relative difference of the second half against the first. */
+static double drift_ratio(const double *bps, unsigned count, double mean)
+{
+    unsigned half = count / 2;
+    if (half == 0 || mean <= 0)
+        return 0;
+    return (mean_of(bps + (count - half), half) - mean_of(bps, half)) / mean;
+}
+
+/* The half width of the 95 % interval: the widest over group sizes, and half of the
+ * halves' difference. */
+static double half_width(const double *bps, unsigned count, double mean)
+{
+    double widest = fabs(drift_ratio(bps, count, mean)) * mean / 2;
+    widest = fmax(widest, student_95(count - 1) * group_error(bps, count, 1));
+    for (unsigned size = 2; count / size >= BATCHES_MIN; size *= 2)
+        widest = fmax(widest, student_95(count / size - 1) * group_error(bps, count, size));
+    return widest;
+}
+
+/* --- Truncation --------------------------------------------------------------------- */
+
+/* Whether the first fifth of the batches is of one kind with the last half. */
+static bool begins_as_it_ends(const double *bps, unsigned count)
+{
+    unsigned first = count / 5 > 0 ? count / 5 : 1, last = count / 2;
+    double mean = mean_of(bps + (count - last), last);
+    double error = standard_error(bps + (count - last), last);
+    double allowed = 2 * error * sqrt(1 + (double)last / first) + SAME_RATIO * mean;
+    return fabs(mean_of(bps, first) - mean) <= allowed;
+}
+
+/* The number of batches to drop. */
+static unsigned truncation(const struct batches *batches)
+{
+    unsigned least = remainder_min(batches), dropped = 0;
+    while (batches->count - dropped > least &&
+           !begins_as_it_ends(batches->bps + dropped, batches->count - dropped))
+        dropped++;
+    return dropped;
+}
+
+/* The longest stretch without progress. */
+static void fill_silence(const struct tl_rate_point *points, size_t count,
+                         struct tl_steady_rate *rate)
+{
+    size_t heard = 0; /* the last point with progress */
+    for (size_t i = 1; i < count; i++) {
+        if (points[i].bytes > points[i - 1].bytes)
+            heard = i;
+        int64_t silence_ns = points[i].time_ns - points[heard].time_ns;
+        if (silence_ns > rate->silence_ns) {
+            rate->silence_ns = silence_ns;
+            rate->silence_at_ns = points[heard].time_ns;
+        }
+    }
+}
+
+static void fill_extremes(const double *bps, unsigned count, struct tl_steady_rate *rate)
+{
+    rate->max_bps = rate->min_bps = bps[0];
+    for (unsigned i = 1; i < count; i++) {
+        rate->max_bps = fmax(rate->max_bps, bps[i]);
+        rate->min_bps = fmin(rate->min_bps, bps[i]);
+    }
+}
+
+/* What can be said of any curve, however short. */
+static void fill_whole(const struct tl_rate_point *points, size_t count,
+                       struct tl_steady_rate *ret_rate)
+{
+    *ret_rate = (struct tl_steady_rate){.warmup_bps = NAN,
+                                        .goodput_bps = NAN,
+                                        .low_bps = NAN,
+                                        .high_bps = NAN,
+                                        .whole_bps = NAN,
+                                        .max_bps = NAN,
+                                        .min_bps = NAN};
+    if (count < 2 || points[count - 1].time_ns <= 0)
+        return;
+    ret_rate->end_ns = points[count - 1].time_ns;
+    ret_rate->whole_bps = tl_bps_from_bytes_ns(points[count - 1].bytes, (double)ret_rate->end_ns);
+    ret_rate->goodput_bps = ret_rate->low_bps = ret_rate->high_bps = ret_rate->whole_bps;
+}
+
+void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rtt_ns,
+                    struct tl_steady_rate *ret_rate)
+{
+    struct batches batches;
+    rtt_ns = rtt_ns < 0 ? 0 : rtt_ns > RTT_MAX_NS ? RTT_MAX_NS : rtt_ns;
+    fill_whole(points, count, ret_rate);
+    fill_silence(points, count, ret_rate);
+    if (isnan(ret_rate->whole_bps))
+        return;
+    make_batches(points, count, rtt_ns, &batches);
+    if (batches.count < 2)
+        return;
+    unsigned dropped = truncation(&batches);
+    const double *bps = batches.bps + dropped;
+    unsigned kept = batches.count - dropped;
+    double mean = mean_of(bps, kept), half = half_width(bps, kept, mean);
+    size_t index = 0;
+    ret_rate->valid = true;
+    ret_rate->batch_ns = batches.width_ns;
+    ret_rate->batch_count = kept;
+    ret_rate->start_ns = batches.start_ns + (int64_t)dropped * batches.width_ns;
+    ret_rate->goodput_bps = mean;
+    ret_rate->low_bps = fmax(0, mean - half);
+    ret_rate->high_bps = mean + half;
+    if (ret_rate->start_ns > 0)
+        ret_rate->warmup_bps = tl_bps_from_bytes_ns(
+            bytes_at(points, count, &index, ret_rate->start_ns), (double)ret_rate->start_ns);
+    ret_rate->drift_ratio = drift_ratio(bps, kept, mean);
+    ret_rate->drifting = fabs(ret_rate->drift_ratio) > DRIFT_RATIO;
+    int64_t steady_ns = ret_rate->end_ns - ret_rate->start_ns;
+    ret_rate->long_enough =
+        steady_ns >= TL_STEADY_MIN_NS && steady_ns >= TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
+    fill_extremes(bps, kept, ret_rate);
+}
+
+/* --- Early stop -------------------------------------------------------------------- */
+
+static bool is_known(const struct tl_rate_point *points, size_t count, int64_t rtt_ns)
+{
+    struct tl_steady_rate rate;
+    tl_steady_rate(points, count, rtt_ns, &rate);
+    double half = rate.high_bps - rate.goodput_bps;
+    return rate.valid && rate.long_enough && rate.goodput_bps > 0 &&
+           fabs(rate.drift_ratio) <= KNOWN_DRIFT_RATIO &&
+           half <= TL_STEADY_KNOWN_RATIO * rate.goodput_bps;
+}
+
+static bool stood_a_queue(const struct tl_flow_stats *stats)
+{
+    return stats->rtt_floor_ns > 1.1 * stats->rtt_min_ns + 1e6;
+}
+
+/* Comparisons with NAN are false: what is not known does not permit to stop. */
+bool tl_steady_cycles_inside(const struct tl_flow_stats *steady, const struct tl_flow_stats *whole,
+                             const char *congestion)
+{
+    return (steady->ledger.valid && steady->ledger.network_ratio < 0.1) ||
+           strncmp(congestion, "bbr", 3) == 0 || whole->retrans_count == 0 ||
+           stood_a_queue(steady) || steady->loss_event_count >= TL_STEADY_LOSS_EVENTS;
+}
+
+bool tl_steady_known(const struct tl_rate_point *points, size_t count,
+                     const struct tl_flow_stats *steady_stats,
+                     const struct tl_flow_stats *whole_stats, const char *congestion)
+{
+    if (count < 2 || isnan(steady_stats->rtt_mean_ns) ||
+        !tl_steady_cycles_inside(steady_stats, whole_stats, congestion))
+        return false;
+    int64_t rtt_ns = (int64_t)fmin(steady_stats->rtt_mean_ns, RTT_MAX_NS);
+    int64_t before_ns = points[count - 1].time_ns - 500000000 - 2 * rtt_ns;
+    size_t before = count;
+    while (before > 0 && points[before - 1].time_ns > before_ns)
+        before--;
+    return before >= 2 && is_known(points, count, rtt_ns) && is_known(points, before, rtt_ns);
+}

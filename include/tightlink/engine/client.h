@@ -1,0 +1,213 @@
+/* The near end: a control connection to tightlinkd, and what can be asked over it.
+ *
+ *   tl_client_connect -> tl_client_host, tl_client_echo, tl_client_tcp_test … -> tl_client_close
+ *
+ * A client belongs to one thread; only tl_client_echo may run in another one beside
+ * tl_client_tcp_test (latency under load). Calls block, but never beyond their time-out,
+ * and end within TL_CLIENT_CANCEL_NS once the cancel descriptor is readable: then the
+ * wire is silent and they return TL_CANCELLED. A responder drops a client that is idle
+ * for seconds; each call notices that and connects again by itself, to the same address.
+ *
+ * Everything that comes from the far end is text and numbers of a stranger: texts are
+ * cleaned here (base/utf8.h), numbers are bounded. Never prints. */
+#ifndef TL_ENGINE_CLIENT_H
+#define TL_ENGINE_CLIENT_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "tightlink/base/status.h"
+#include "tightlink/engine/sample.h"
+#include "tightlink/engine/steady.h"
+#include "tightlink/engine/stream.h"
+#include "tightlink/engine/wire.h"
+#include "tightlink/host/cpu.h"
+#include "tightlink/host/host.h"
+
+#define TL_CLIENT_TIMEOUT_NS (5000 * INT64_C(1000000))  /* of a connect and of an answer */
+#define TL_CLIENT_RESOLVE_NS (5000 * INT64_C(1000000))  /* of the name */
+#define TL_CLIENT_QUEUE_NS   (60000 * INT64_C(1000000)) /* wait for one's turn */
+#define TL_CLIENT_CANCEL_NS  (250 * INT64_C(1000000))   /* P10 */
+#define TL_CLIENT_PING_NS    (200 * INT64_C(1000000))   /* feedback during a test (P4: <= 1 s) */
+#define TL_CLIENT_SILENT_NS  (6000 * INT64_C(1000000))  /* a control connection that says nothing */
+#define TL_CLIENT_LIVE_NS    (100 * INT64_C(1000000))   /* between live callbacks */
+
+/* --- Connection --------------------------------------------------------------------- */
+
+struct tl_client_options {
+    const char *host;    /* name or numeric address */
+    int port;            /* TL_WIRE_PORT where the user gave none */
+    int family;          /* 0 any, 4, 6 */
+    int64_t timeout_ns;  /* per address and for the hello; 0 = TL_CLIENT_TIMEOUT_NS */
+    int cancel_fd;       /* readable = cancel; -1 = cannot be cancelled. Borrowed, never read */
+    const char *program; /* "tightlink 0.1.0", told in HELLO; NULL: "tightlink" */
+};
+
+struct tl_client_info {
+    struct sockaddr_storage peer, local; /* of the control connection */
+    int family;                          /* 4 or 6 */
+    char address[INET6_ADDRSTRLEN];      /* the peer's, numeric */
+    int64_t resolve_ns;                  /* time the name took, 0 for a numeric address */
+    int64_t connect_rtt_ns;              /* the handshake's round trip (TCP_INFO) */
+    int64_t hello_rtt_ns;                /* HELLO to WELCOME: the responder's own time included */
+    char program[4 * TL_WIRE_TEXT_SIZE]; /* the far program, cleaned */
+    int64_t max_duration_ns;             /* what the responder grants at most */
+    unsigned max_streams;
+    double rate_cap_bps;       /* 0: none */
+    uint64_t quota_left_bytes; /* UINT64_MAX: no quota */
+};
+
+struct tl_client;
+
+/* Resolves (in a thread of its own, at most TL_CLIENT_RESOLVE_NS), tries each address in
+ * the resolver's order, says HELLO. Errors, each with a sentence that says what to do:
+ * TL_NOHOST, TL_REFUSED (nothing listens), TL_UNREACHABLE, TL_TIMEOUT, TL_PROTOCOL (it
+ * speaks HTTP, ssh, iperf3 …), TL_VERSION, TL_BUSY (no session free), TL_DENIED,
+ * TL_CANCELLED, TL_NOMEM, TL_IO. */
+enum tl_status tl_client_connect(const struct tl_client_options *options,
+                                 struct tl_client **ret_client,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Says BYE and closes. NULL is fine. */
+void tl_client_close(struct tl_client *client);
+
+/* Valid as long as the client. */
+const struct tl_client_info *tl_client_info(const struct tl_client *client);
+
+/* A round trip over the control connection; TL_CLOSED or TL_TIMEOUT when it is gone. */
+enum tl_status tl_client_ping(struct tl_client *client, int64_t *ret_rtt_ns,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The far host's settings; rows that the responder does not tell are unknown. */
+enum tl_status tl_client_host(struct tl_client *client, struct tl_host_settings *ret_settings,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* --- UDP echo ------------------------------------------------------------------------- */
+
+#define TL_ECHO_MAX 1000 /* probes a call */
+
+struct tl_echo_spec {
+    unsigned count;      /* 1 to TL_ECHO_MAX */
+    int64_t interval_ns; /* between probes, >= 1 ms */
+    unsigned bytes;      /* UDP payload of a probe, TL_WIRE_UDP_PROBE_SIZE to 1400; 0 = smallest */
+    int64_t wait_ns;     /* for answers after the last probe; 0 = 1 s or 3 connect RTTs */
+    int cancel_fd;       /* beside the client's own; -1 = none */
+};
+
+struct tl_echo_probe {
+    int64_t sent_ns; /* since the first probe */
+    int64_t rtt_ns;  /* without the time the responder held it; -1 = no answer */
+    int64_t far_ns;  /* responder's CLOCK_REALTIME at arrival; another clock than ours */
+    int64_t near_ns; /* our CLOCK_REALTIME at sending, for differences of one-way delay */
+};
+
+struct tl_echo_result {
+    unsigned sent_count, answered_count, lost_count;
+    unsigned duplicate_count, damaged_count, late_count; /* late: reordered behind a later one */
+    int64_t min_rtt_ns, median_rtt_ns, max_rtt_ns;       /* -1 without an answer */
+    struct tl_echo_probe probes[TL_ECHO_MAX];            /* sent_count of them */
+};
+
+/* Proves the UDP tuple to the responder (token, challenge), then sends the probes at the
+ * interval. TL_TIMEOUT: UDP does not get through although TCP does. */
+enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spec *spec,
+                              struct tl_echo_result *ret_result,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* --- TCP test ---------------------------------------------------------------------------- */
+
+/* 0 and "" leave a setting as the hosts are configured. */
+struct tl_tcp_spec {
+    enum tl_wire_direction direction;
+    unsigned streams;      /* 1 to TL_STREAMS_MAX */
+    int64_t duration_ns;   /* at most; the responder may grant less */
+    uint64_t max_bytes;    /* all streams together; 0 = no cap */
+    int rcvbuf_bytes;      /* SO_RCVBUF at the receiver */
+    int sndbuf_bytes;      /* SO_SNDBUF at the sender */
+    int maxseg_bytes;      /* TCP_MAXSEG at the near end: bounds both directions by the SYN */
+    uint64_t pacing_bps;   /* at the sender, all streams together */
+    int64_t interval_ns;   /* between samples; 0 = TL_STREAM_INTERVAL_NS */
+    bool discard;          /* a near receiver drops the payload without a copy */
+    bool stop_when_known;  /* end once the rate is known (steady.h) */
+    int64_t queue_wait_ns; /* when the responder is busy; 0 = TL_CLIENT_QUEUE_NS */
+    char congestion[TL_STREAM_CONGESTION_SIZE]; /* at the sender */
+};
+
+struct tl_tcp_live {
+    bool queued; /* waiting for our turn; then only these two hold */
+    unsigned place;
+    int64_t wait_ns;
+    int64_t elapsed_ns;
+    uint64_t received_bytes;  /* at the receiver, as far as is known here */
+    double rate_bps;          /* over about the last half second; NAN = not known yet */
+    double rtt_ns;            /* smoothed, newest; NAN */
+    double low_bps, high_bps; /* the steady rate's interval so far; NAN */
+};
+
+/* Called on the calling thread about every TL_CLIENT_LIVE_NS. Must not block. */
+typedef void tl_tcp_live_fn(void *context, const struct tl_tcp_live *live);
+
+/* Why a test ended. */
+#define TL_TCP_END_MAP(X)                                                                          \
+    X(NOT_RUN, "the test did not begin")                                                           \
+    X(KNOWN, "the rate was known")                                                                 \
+    X(DEADLINE, "its time was over")                                                               \
+    X(BYTES, "its bytes were moved")                                                               \
+    X(CANCELLED, "it was cancelled")                                                               \
+    X(SILENT, "nothing came back: the path or the far end is dead")                                \
+    X(LOST, "the far end closed the connection without an end")                                    \
+    X(FAILED, "the far end reported a failure")
+
+enum tl_tcp_end {
+#define TL_TCP_END_ENUM(name, text) TL_TCP_END_##name,
+    TL_TCP_END_MAP(TL_TCP_END_ENUM)
+#undef TL_TCP_END_ENUM
+};
+
+const char *tl_tcp_end_text(enum tl_tcp_end end);
+
+/* One end of a test. NAN, -1 and "" = not known. */
+struct tl_tcp_side {
+    struct tl_sample_log logs[TL_STREAMS_MAX];       /* owned by the result */
+    struct tl_stream_result streams[TL_STREAMS_MAX]; /* far: bytes, last_byte_ns, cpu only */
+    uint64_t bytes;                                  /* of the application, all streams */
+    uint64_t samples_dropped;
+    struct tl_cpu_usage cpu; /* of the whole test; values unknown where not told */
+    char congestion[TL_STREAM_CONGESTION_SIZE];
+};
+
+struct tl_tcp_result {
+    struct tl_tcp_spec spec; /* as asked */
+    bool near_sends;
+    unsigned streams;
+    int64_t granted_ns;     /* the test's longest time as granted */
+    uint64_t granted_bytes; /* 0 = no cap */
+    struct tl_tcp_side sender, receiver;
+    int64_t data_rtt_ns; /* smallest handshake RTT of the data connections, -1 */
+    int64_t elapsed_ns;  /* near clock, start to end */
+    int64_t queued_ns;   /* waited for our turn */
+    enum tl_tcp_end end;
+    bool end_signed;         /* the responder's TEST_END came with our token; without it the
+                              * result is not valid (promises.md, "responder dies") */
+    double ends_agree_ratio; /* difference of acknowledged and received bytes, of the larger;
+                              * NAN without both */
+    struct tl_steady steady;
+};
+
+/* Runs one test. *ret_result is filled in every case, also after a failure, with what was
+ * measured until then; finish it in every case. TL_OK: it ran and ended by a signed END,
+ * for whatever reason. TL_CANCELLED. TL_BUSY: no turn within queue_wait_ns. TL_UNSUPPORTED,
+ * TL_DENIED: a setting that one end does not permit. TL_CLOSED, TL_TIMEOUT: the far end or
+ * the path died; `end` and `elapsed_ns` say how and when. TL_LIMIT: the quota is used up.
+ * TL_RANGE: the spec. live may be NULL. */
+enum tl_status tl_client_tcp_test(struct tl_client *client, const struct tl_tcp_spec *spec,
+                                  tl_tcp_live_fn *live, void *context,
+                                  struct tl_tcp_result *ret_result,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Frees the logs. */
+void tl_tcp_result_finish(struct tl_tcp_result *result);
+
+#endif

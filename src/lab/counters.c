@@ -58,6 +58,7 @@ void tl_lab_live_read(const struct tl_lab_live *live, struct tl_lab_counters *re
     };
     for (int i = 0; i < TL_LAB_DROP_COUNT; i++)
         counters.drops[i] = get(&live->drops[i]);
+    counters.drops[TL_LAB_DROP_EMULATOR] += get(&live->overruns);
     uint64_t errors[TL_LAB_ERROR_BUCKETS];
     for (int i = 0; i < TL_LAB_ERROR_BUCKETS; i++)
         counters.delay_samples += errors[i] = get(&live->delay_errors[i]);

@@ -86,6 +86,35 @@ static enum tl_status gain_privilege(struct guard *guard, struct tl_error *reter
     return TL_OK;
 }
 
+/* Looks for packets that were lost in front of the emulator: now and then while
+ * it runs, because nothing announces them. */
+#define OVERRUN_CHECK_MS 250
+
+static void count_overruns(struct guard *guard, uint64_t totals[TL_LAB_HOST_COUNT])
+{
+    for (int h = 0; h < TL_LAB_HOST_COUNT; h++) {
+        tl_lab_topology_overruns(&guard->topology, (enum tl_lab_host)h, &totals[h]);
+        /* What r1 loses was on its way up. */
+        enum tl_lab_direction direction = h == TL_LAB_NEAR ? TL_LAB_UP : TL_LAB_DOWN;
+        atomic_store_explicit(&guard->shared->live[direction].overruns, totals[h],
+                              memory_order_relaxed);
+    }
+}
+
+static void wait_for_guard(struct guard *guard, int guard_fd)
+{
+    uint64_t overruns[TL_LAB_HOST_COUNT] = {0};
+    struct pollfd gone = {.fd = guard_fd, .events = POLLIN};
+    int timeout_ms = guard->config->plain ? -1 : OVERRUN_CHECK_MS;
+    for (;;) {
+        int n = poll(&gone, 1, timeout_ms);
+        if (n > 0 || (n < 0 && errno != EINTR))
+            return;
+        if (n == 0)
+            count_overruns(guard, overruns);
+    }
+}
+
 /* The emulator process: its threads work, this one waits for the guard's end. */
 static _Noreturn void emulator_main(struct guard *guard, int guard_fd, int ready_fd)
 {
@@ -102,9 +131,7 @@ static _Noreturn void emulator_main(struct guard *guard, int guard_fd, int ready
     if (write(ready_fd, &error, sizeof error) != (ssize_t)sizeof error || status != TL_OK)
         _exit(1);
     close(ready_fd);
-    struct pollfd gone = {.fd = guard_fd, .events = POLLIN};
-    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
-        continue;
+    wait_for_guard(guard, guard_fd);
     tl_lab_cgroups_remove(&guard->shared->cgroups);
     _exit(0);
 }

@@ -63,6 +63,11 @@ enum tl_status tl_lab_ns_route(struct tl_lab_ns *ns, const char *link, const cha
 enum tl_status tl_lab_ns_silence(struct tl_lab_ns *ns, int family,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Packets that a link's own queue had no room for, since it was made. Unchanged
+ * *ret_count on failure. The calling thread ends up in the namespace. */
+enum tl_status tl_lab_ns_tx_dropped(struct tl_lab_ns *ns, const char *link,
+                                    uint64_t *ret_count) TL_WARN_UNUSED;
+
 /* Segmentation and checksums are done before a packet reaches the link. Acts in
  * the calling thread's namespace. */
 enum tl_status tl_lab_ns_offloads_off(const char *link, struct tl_error *reterr) TL_WARN_UNUSED;

@@ -144,6 +144,15 @@ size_t tl_lab_port_receive(struct tl_lab_port *port, void *ret_packet, size_t si
     return len > 0 ? (size_t)len : 0;
 }
 
+unsigned tl_lab_port_overruns(const struct tl_lab_port *port)
+{
+    struct tpacket_stats stats = {0};
+    socklen_t len = sizeof stats;
+    if (port->is_tun || getsockopt(port->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len) != 0)
+        return 0;
+    return stats.tp_drops;
+}
+
 static unsigned send_tun(const struct tl_lab_port *port, const struct iovec *packets,
                          unsigned count)
 {

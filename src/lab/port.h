@@ -55,6 +55,10 @@ void tl_lab_port_finish(struct tl_lab_port *port);
 /* The next IP packet, copied; 0 when none waits. */
 size_t tl_lab_port_receive(struct tl_lab_port *port, void *ret_packet, size_t size);
 
+/* Packets that found the ring full since the last call; 0 for a TUN device, whose
+ * interface counts for itself. */
+unsigned tl_lab_port_overruns(const struct tl_lab_port *port);
+
 /* Sends up to TL_LAB_PORT_BATCH packets in order; returns how many the kernel took. */
 unsigned tl_lab_port_send(const struct tl_lab_port *port, const struct iovec *packets,
                           unsigned count);

@@ -9,6 +9,7 @@
 #include <linux/veth.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,6 +125,46 @@ enum tl_status tl_lab_ns_link(struct tl_lab_ns *ns, const char *link,
     if (settings->no_arp)
         put_no_link_local(request.head);
     return commit(ns, &request, "configure link", link, reterr);
+}
+
+static int take_stats(const struct nlmsghdr *head, void *ret_count)
+{
+    struct rtnl_link_stats64 stats;
+    const struct nlattr *attribute;
+    mnl_attr_for_each(
+        attribute, head,
+        sizeof(struct ifinfomsg)) if (mnl_attr_get_type(attribute) == IFLA_STATS64 &&
+                                      mnl_attr_get_payload_len(attribute) >=
+                                          offsetof(struct rtnl_link_stats64, multicast))
+    {
+        memcpy(&stats, mnl_attr_get_payload(attribute),
+               offsetof(struct rtnl_link_stats64, multicast));
+        *(uint64_t *)ret_count = stats.tx_dropped;
+    }
+    return MNL_CB_STOP;
+}
+
+enum tl_status tl_lab_ns_tx_dropped(struct tl_lab_ns *ns, const char *link, uint64_t *ret_count)
+{
+    unsigned index;
+    enum tl_status status = index_of(ns, link, &index, NULL);
+    if (status != TL_OK)
+        return status;
+    struct request request;
+    char answer[16384];
+    struct ifinfomsg *message = begin(&request, RTM_GETLINK, 0, sizeof *message);
+    message->ifi_index = (int)index;
+    request.head->nlmsg_flags = NLM_F_REQUEST; /* the answer is the acknowledgement */
+    request.head->nlmsg_seq = ++ns->sequence;
+    if (mnl_socket_sendto(ns->netlink, request.head, request.head->nlmsg_len) < 0)
+        return TL_IO;
+    ssize_t len = mnl_socket_recvfrom(ns->netlink, answer, sizeof answer);
+    if (len <= 0)
+        return TL_IO;
+    return mnl_cb_run(answer, (size_t)len, ns->sequence, mnl_socket_get_portid(ns->netlink),
+                      take_stats, ret_count) < 0
+               ? TL_IO
+               : TL_OK;
 }
 
 struct address {

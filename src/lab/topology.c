@@ -316,6 +316,15 @@ enum tl_status tl_lab_topology_init(struct tl_lab_topology *topology,
     return status;
 }
 
+void tl_lab_topology_overruns(struct tl_lab_topology *topology, enum tl_lab_host host,
+                              uint64_t *total)
+{
+    enum tl_lab_place router = host == TL_LAB_NEAR ? TL_LAB_PLACE_R1 : TL_LAB_PLACE_R2;
+    *total += tl_lab_port_overruns(&topology->ports.port[host]);
+    if (topology->carrier == TL_LAB_CARRIER_TUN)
+        (void)!tl_lab_ns_tx_dropped(&topology->place[router], "wan0", total);
+}
+
 void tl_lab_topology_finish(struct tl_lab_topology *topology)
 {
     for (int h = 0; h < TL_LAB_HOST_COUNT; h++)

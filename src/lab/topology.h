@@ -33,6 +33,11 @@ enum tl_status tl_lab_topology_init(struct tl_lab_topology *topology,
                                     const struct tl_lab_config *config,
                                     struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Packets that were lost between a router and its port, since the last call for a
+ * packet socket, since the start for a TUN device: adds up in *total. */
+void tl_lab_topology_overruns(struct tl_lab_topology *topology, enum tl_lab_host host,
+                              uint64_t *total);
+
 /* Lets go; the kernel removes what nobody else holds. */
 void tl_lab_topology_finish(struct tl_lab_topology *topology);
 

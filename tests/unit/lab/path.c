@@ -1,0 +1,401 @@
+/* A real lab does what its configuration says: rates, delays, losses, MTUs,
+ * settings, families, CPU shares, with both carriers and as an ordinary user. */
+#include <arpa/inet.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+
+#ifndef IP_MTU
+#define IP_MTU 14
+#endif
+
+static int connected(const struct tl_lab *lab, int type)
+{
+    const char *text = tl_lab_far_address(lab);
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
+    bool is_v6 = strchr(text, ':') != NULL;
+    int fd = socket(is_v6 ? AF_INET6 : AF_INET, type, 0);
+    inet_pton(is_v6 ? AF_INET6 : AF_INET, text, is_v6 ? (void *)&v6.sin6_addr : &v4.sin_addr);
+    int result = is_v6 ? connect(fd, (struct sockaddr *)&v6, sizeof v6)
+                       : connect(fd, (struct sockaddr *)&v4, sizeof v4);
+    CHECK(fd >= 0 && result == 0, "cannot connect to %s", text);
+    return fd;
+}
+
+struct download {
+    double bps; /* payload, after the first part */
+    int64_t min_rtt_ns;
+    char far_cc[16], near_cc[16];
+    unsigned options; /* tcpi_options */
+};
+
+/* Reads for warm_ns, then counts for count_ns. */
+static struct download download(const struct tl_lab *lab, int64_t warm_ns, int64_t count_ns)
+{
+    static char data[262144];
+    struct download result = {0};
+    struct tcp_info info = {0};
+    socklen_t info_len = sizeof info, cc_len = sizeof result.near_cc;
+    int fd = connected(lab, SOCK_STREAM);
+    CHECK(write(fd, (char[]){ASK_DOWNLOAD}, 1) == 1, "write");
+    CHECK(recv(fd, result.far_cc, 16, MSG_WAITALL) == 16, "no greeting");
+    int64_t start = tl_now_ns(), counted_from = start + warm_ns, now = start;
+    double bytes = 0;
+    while (now < counted_from + count_ns) {
+        ssize_t len = read(fd, data, sizeof data);
+        CHECK(len > 0, "the far end stopped");
+        now = tl_now_ns();
+        bytes += now > counted_from ? (double)len : 0;
+    }
+    result.bps = tl_bps_from_bytes_ns(bytes, (double)(now - counted_from));
+    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &info_len);
+    getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, result.near_cc, &cc_len);
+    result.min_rtt_ns = (int64_t)info.tcpi_min_rtt * TL_NS_PER_US;
+    result.options = info.tcpi_options;
+    close(fd);
+    return result;
+}
+
+static void check_rate_and_rtt(const char *spec)
+{
+    struct tl_lab *lab = make_lab(spec);
+    struct tl_lab_counters down;
+    struct download got = download(lab, TL_NS_PER_S, 2 * TL_NS_PER_S);
+    tl_lab_counters(lab, TL_LAB_DOWN, &down);
+    CHECK(got.bps > 46e6 && got.bps < 48.6e6, "%.1f Mb/s", got.bps / 1e6);
+    CHECK(got.min_rtt_ns >= 20 * TL_NS_PER_MS && got.min_rtt_ns < 22 * TL_NS_PER_MS, "%.2f ms",
+          (double)got.min_rtt_ns / 1e6);
+    CHECK(strcmp(got.far_cc, "cubic") == 0 && strcmp(got.near_cc, "cubic") == 0, "%s %s",
+          got.far_cc, got.near_cc);
+    CHECK((got.options & 6) == 6, "SACK and window scaling are on by default");
+    /* One BDP of queue: 125 kB, full at some time, never more. */
+    CHECK(down.queue_peak_bytes > 100000 && down.queue_peak_bytes <= 125000, "%lu",
+          (unsigned long)down.queue_peak_bytes);
+    CHECK(down.drops[TL_LAB_DROP_EMULATOR] == 0 && down.drops[TL_LAB_DROP_LOSS] == 0, "drops");
+    CHECK(tl_lab_alive(lab, NULL) == TL_OK, "alive");
+    tl_lab_destroy(lab);
+}
+
+static void rate_and_rtt_by_tun(void)
+{
+    check_rate_and_rtt("rate=50M delay=10ms carrier=tun");
+}
+
+static void rate_and_rtt_by_packet_sockets(void)
+{
+    check_rate_and_rtt("rate=50M delay=10ms carrier=packet");
+}
+
+static void rate_and_rtt_over_ipv6(void)
+{
+    check_rate_and_rtt("rate=50M delay=10ms family=6");
+}
+
+static void rate_and_rtt_as_found(void)
+{
+    check_rate_and_rtt("rate=50M delay=10ms");
+}
+
+/* Sends n numbered datagrams, one each gap, and notes which come back. */
+static int echo_many(int fd, int n, int64_t gap_ns, bool *ret_back, size_t len)
+{
+    char packet[9000] = {0};
+    int back = 0;
+    int64_t begin = tl_now_ns();
+    for (int sent = 0;;) {
+        int64_t now = tl_now_ns();
+        int64_t due = begin + sent * gap_ns;
+        if (sent < n && now >= due) {
+            memcpy(packet, &sent, sizeof sent);
+            (void)!send(fd, packet, len, 0);
+            sent++;
+            continue;
+        }
+        if (sent == n && now > due + 300 * TL_NS_PER_MS)
+            return back;
+        int64_t wait = sent < n ? due - now : 10 * TL_NS_PER_MS;
+        struct timespec timeout = {0, wait};
+        struct pollfd in = {.fd = fd, .events = POLLIN};
+        int number;
+        if (ppoll(&in, 1, &timeout, NULL) <= 0 || recv(fd, packet, sizeof packet, 0) < 4)
+            continue;
+        memcpy(&number, packet, sizeof number);
+        CHECK(number >= 0 && number < n, "%d", number);
+        back += !ret_back[number];
+        ret_back[number] = true;
+    }
+}
+
+#define DATAGRAMS 4000
+
+static void loss_of(const char *spec, bool ret_back[DATAGRAMS])
+{
+    struct tl_lab *lab = make_lab(spec);
+    struct tl_lab_counters down;
+    int fd = connected(lab, SOCK_DGRAM);
+    int back = echo_many(fd, DATAGRAMS, 100 * TL_NS_PER_US, ret_back, 200);
+    tl_lab_counters(lab, TL_LAB_DOWN, &down);
+    int lost = DATAGRAMS - back;
+    CHECK(down.in_packets == DATAGRAMS, "%lu packets came", (unsigned long)down.in_packets);
+    CHECK(down.drops[TL_LAB_DROP_LOSS] == (uint64_t)lost, "%lu dropped, %d missing",
+          (unsigned long)down.drops[TL_LAB_DROP_LOSS], lost);
+    CHECK(lost > 140 && lost < 260, "%d of %d", lost, DATAGRAMS); /* 200 +- 4.3 sigma */
+    tl_lab_destroy(lab);
+    close(fd);
+}
+
+static void loss_repeats_by_seed(void)
+{
+    static bool first[DATAGRAMS], second[DATAGRAMS], other[DATAGRAMS];
+    loss_of("delay=1ms down.loss=5% seed=11", first);
+    /* In a user namespace there is no way out of the first lab. */
+    if (geteuid() != 0)
+        return;
+    loss_of("delay=1ms down.loss=5% seed=11", second);
+    loss_of("delay=1ms down.loss=5% seed=12", other);
+    CHECK(memcmp(first, second, sizeof first) == 0, "the same seed lost other packets");
+    CHECK(memcmp(first, other, sizeof first) != 0, "another seed lost the same packets");
+}
+
+/* Whether a datagram that fills len_bytes of IPv4 comes back; DF is set. */
+static bool answered(int fd, size_t len_bytes)
+{
+    char packet[9000] = {0};
+    struct pollfd in = {.fd = fd, .events = POLLIN};
+    if (send(fd, packet, len_bytes - 28, 0) < 0)
+        return false;
+    return poll(&in, 1, 200) > 0 && recv(fd, packet, sizeof packet, 0) == (ssize_t)len_bytes - 28;
+}
+
+static int mtu_known_to(int fd)
+{
+    int mtu = 0;
+    socklen_t len = sizeof mtu;
+    getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len);
+    return mtu;
+}
+
+static int unfragmented(const struct tl_lab *lab)
+{
+    int fd = connected(lab, SOCK_DGRAM), always = 2; /* IP_PMTUDISC_DO */
+    setsockopt(fd, IPPROTO_IP, 10 /* IP_MTU_DISCOVER */, &always, sizeof always);
+    return fd;
+}
+
+static void router_reports_its_mtu(void)
+{
+    struct tl_lab *lab = make_lab("wan-mtu=1300 delay=1ms");
+    int fd = unfragmented(lab);
+    CHECK(answered(fd, 1300), "1300 bytes fit");
+    CHECK(!answered(fd, 1301), "1301 bytes do not fit");
+    CHECK(mtu_known_to(fd) == 1300, "the router said %d", mtu_known_to(fd));
+    tl_lab_destroy(lab);
+}
+
+static void black_hole_reports_nothing(void)
+{
+    struct tl_lab *lab = make_lab("wan-mtu=1300 icmp=off delay=1ms");
+    int fd = unfragmented(lab);
+    CHECK(answered(fd, 1300), "1300 bytes fit");
+    CHECK(!answered(fd, 1400), "1400 bytes do not fit");
+    CHECK(!answered(fd, 1400), "1400 bytes still do not fit");
+    CHECK(mtu_known_to(fd) == 1500, "somebody said %d", mtu_known_to(fd));
+    tl_lab_destroy(lab);
+}
+
+static void jumbo_frames_die_on_the_lan(void)
+{
+    struct tl_lab *lab = make_lab("mtu=9000 lan-mtu=1500 delay=1ms");
+    int fd = unfragmented(lab);
+    CHECK(answered(fd, 1500), "1500 bytes fit");
+    CHECK(!answered(fd, 1600), "1600 bytes do not fit");
+    CHECK(!answered(fd, 8000), "8000 bytes do not fit");
+    CHECK(mtu_known_to(fd) == 9000, "somebody said %d", mtu_known_to(fd));
+    tl_lab_destroy(lab);
+}
+
+static void maxlen_is_silent(void)
+{
+    struct tl_lab *lab = make_lab("up.maxlen=1000 delay=1ms");
+    struct tl_lab_counters up;
+    int fd = unfragmented(lab);
+    CHECK(answered(fd, 1000) && !answered(fd, 1001), "1000 is the longest");
+    CHECK(mtu_known_to(fd) == 1500, "somebody said %d", mtu_known_to(fd));
+    tl_lab_counters(lab, TL_LAB_UP, &up);
+    CHECK(up.drops[TL_LAB_DROP_MAXLEN] == 1, "counted");
+    tl_lab_destroy(lab);
+}
+
+static void outage_follows_the_mark(void)
+{
+    struct tl_lab *lab = make_lab("outage=100ms-600ms");
+    bool back[100] = {false};
+    struct tl_lab_counters up;
+    struct timespec past = {0, 700 * TL_NS_PER_MS};
+    nanosleep(&past, NULL);
+    int fd = connected(lab, SOCK_DGRAM);
+    tl_lab_mark(lab);
+    echo_many(fd, 100, 10 * TL_NS_PER_MS, back, 100);
+    tl_lab_counters(lab, TL_LAB_UP, &up);
+    uint64_t dropped = up.drops[TL_LAB_DROP_OUTAGE];
+    CHECK(dropped >= 48 && dropped <= 52, "%lu packets of 10 ms fell into 500 ms",
+          (unsigned long)dropped);
+    CHECK(back[5] && !back[30] && back[80], "before, in, after");
+    tl_lab_destroy(lab);
+}
+
+static void duplicates_and_corruption_arrive_as_such(void)
+{
+    struct tl_lab *lab = make_lab("up.duplicate=20% up.corrupt=5% delay=1ms");
+    static bool back[2000];
+    struct tl_lab_counters up, down;
+    int got = echo_many(connected(lab, SOCK_DGRAM), 2000, 100 * TL_NS_PER_US, back, 400);
+    tl_lab_counters(lab, TL_LAB_UP, &up);
+    tl_lab_counters(lab, TL_LAB_DOWN, &down);
+    CHECK(up.duplicated > 300 && up.duplicated < 500, "%lu", (unsigned long)up.duplicated);
+    /* The far kernel drops a flipped datagram by its checksum; all others come back. */
+    CHECK(up.corrupted > 50 && up.corrupted < 150, "%lu", (unsigned long)up.corrupted);
+    CHECK(got == 2000 - (int)up.corrupted, "%d answered, %lu corrupted", got,
+          (unsigned long)up.corrupted);
+    CHECK(down.in_packets > 2200, "%lu", (unsigned long)down.in_packets);
+    tl_lab_destroy(lab);
+}
+
+static void host_settings_are_in_force(void)
+{
+    struct tl_lab *lab = make_lab("rate=200M delay=10ms near.rmem=64KiB near.wscale=off "
+                                  "near.sack=off cc=reno");
+    char text[64] = "";
+    FILE *file = fopen("/proc/sys/net/ipv4/tcp_rmem", "r");
+    CHECK(file && fgets(text, sizeof text, file) && strstr(text, "65536"), "%s", text);
+    fclose(file);
+    struct download got = download(lab, TL_NS_PER_S / 2, TL_NS_PER_S);
+    CHECK((got.options & 6) == 0, "options %u", got.options);
+    CHECK(strcmp(got.far_cc, "reno") == 0, "%s", got.far_cc);
+    /* 64 KiB over 20 ms carry 26 Mb/s at most, about half of it in fact. */
+    CHECK(got.bps > 8e6 && got.bps < 26.3e6, "%.1f Mb/s", got.bps / 1e6);
+    tl_lab_destroy(lab);
+}
+
+static void plain_path_has_no_delay(void)
+{
+    struct tl_lab *lab = make_lab("plain=on family=both");
+    struct download got = download(lab, TL_NS_PER_S / 5, TL_NS_PER_S / 2);
+    CHECK(got.min_rtt_ns < TL_NS_PER_MS, "%.3f ms", (double)got.min_rtt_ns / 1e6);
+    CHECK(got.bps > 500e6, "%.0f Mb/s", got.bps / 1e6);
+    CHECK(strcmp(got.far_cc, "cubic") == 0, "%s", got.far_cc);
+    CHECK(tl_lab_address(lab, TL_LAB_FAR, TL_LAB_IPV6) != NULL, "IPv6");
+    tl_lab_destroy(lab);
+}
+
+static double cpu_share_of_spinning(void)
+{
+    int64_t begin = tl_now_ns(), cpu = tl_thread_cpu_ns();
+    while (tl_now_ns() < begin + TL_NS_PER_S)
+        continue;
+    return (double)(tl_thread_cpu_ns() - cpu) / (double)(tl_now_ns() - begin);
+}
+
+static void cpu_share_holds_until_destroy(void)
+{
+    struct tl_lab *lab = make_lab("plain=on near.cpu=20%");
+    double limited = cpu_share_of_spinning();
+    CHECK(limited > 0.1 && limited < 0.3, "%.2f", limited);
+    tl_lab_destroy(lab);
+    double free_share = cpu_share_of_spinning();
+    CHECK(free_share > 0.35, "%.2f", free_share);
+}
+
+static void probe_leaves_the_caller_as_it_was(void)
+{
+    struct tl_error err = {0};
+    enum tl_lab_carrier carrier = TL_LAB_CARRIER_AUTO;
+    char before[64] = "", after[64] = "";
+    CHECK(readlink("/proc/self/ns/net", before, sizeof before - 1) > 0, "readlink");
+    enum tl_status status = tl_lab_probe(&carrier, &err);
+    CHECK(status == TL_OK || (status == TL_DENIED && *err.text), "%s", err.text);
+    if (status == TL_DENIED)
+        skip_case(err.text);
+    CHECK(carrier != TL_LAB_CARRIER_AUTO, "a carrier was chosen");
+    CHECK(readlink("/proc/self/ns/net", after, sizeof after - 1) > 0, "readlink");
+    CHECK(strcmp(before, after) == 0, "%s %s", before, after);
+}
+
+static void tun_for_nobody_is_denied_with_a_sentence(void)
+{
+    struct tl_lab_config config;
+    struct tl_lab *lab = NULL;
+    struct tl_error err = {0};
+    if (access("/dev/net/tun", R_OK | W_OK) == 0)
+        skip_case("/dev/net/tun is open to everybody here");
+    tl_lab_config_init(&config);
+    config.carrier = TL_LAB_CARRIER_TUN;
+    CHECK(tl_lab_create(&config, &lab, &err) == TL_DENIED, "%s", err.text);
+    CHECK(lab == NULL, "untouched");
+    CHECK(strstr(err.text, "root") &&
+              (strstr(err.text, "/dev/net/tun") || strstr(err.text, "user")),
+          "%s", err.text);
+}
+
+static void spawn_tells_what_cannot_start(void)
+{
+    struct tl_lab *lab = make_bare_lab("plain=on");
+    struct tl_error err = {0};
+    const char *const missing[] = {"/nonexistent/program", NULL};
+    const char *const seven[] = {"sh", "-c", "exit 7", NULL};
+    const char *const sleeper[] = {"sleep", "1000", NULL};
+    pid_t pid = 0;
+    int wstatus = 0;
+    CHECK(tl_lab_spawn(lab, TL_LAB_FAR, missing, NULL, &pid, &err) == TL_IO, "%s", err.text);
+    CHECK(strstr(err.text, "/nonexistent/program"), "%s", err.text);
+    CHECK(tl_lab_spawn(lab, TL_LAB_FAR, seven, NULL, &pid, &err) == TL_OK, "%s", err.text);
+    CHECK(tl_lab_wait(lab, pid, 5 * TL_NS_PER_S, &wstatus, &err) == TL_OK, "%s", err.text);
+    CHECK(wstatus == 7 << 8, "%x", (unsigned)wstatus);
+    CHECK(tl_lab_wait(lab, pid, 0, &wstatus, &err) == TL_UNKNOWN, "waited for already");
+    CHECK(tl_lab_spawn(lab, TL_LAB_FAR, sleeper, NULL, &pid, &err) == TL_OK, "%s", err.text);
+    CHECK(tl_lab_wait(lab, pid, TL_NS_PER_MS, &wstatus, &err) == TL_TIMEOUT, "it sleeps");
+    CHECK(tl_lab_kill(lab, pid, 15, &err) == TL_OK, "%s", err.text);
+    CHECK(tl_lab_wait(lab, pid, 5 * TL_NS_PER_S, &wstatus, &err) == TL_OK, "%s", err.text);
+    CHECK((wstatus & 0x7f) == 15, "%x", (unsigned)wstatus);
+    CHECK(tl_lab_kill(lab, pid, 15, &err) == TL_UNKNOWN, "it has gone");
+    CHECK(tl_lab_kill(lab, getpid(), 15, &err) == TL_UNKNOWN, "never started by the lab");
+    tl_lab_destroy(lab);
+}
+
+static const struct test_case cases[] = {
+    {"probe leaves the caller as it was", probe_leaves_the_caller_as_it_was, false, false},
+    {"spawn tells what cannot start", spawn_tells_what_cannot_start, false, false},
+    {"rate and rtt by tun", rate_and_rtt_by_tun, false, false},
+    {"rate and rtt by packet sockets", rate_and_rtt_by_packet_sockets, false, false},
+    {"rate and rtt over ipv6", rate_and_rtt_over_ipv6, false, false},
+    {"rate and rtt as nobody", rate_and_rtt_as_found, false, true},
+    {"tun for nobody is denied with a sentence", tun_for_nobody_is_denied_with_a_sentence, false,
+     true},
+    {"loss repeats by seed", loss_repeats_by_seed, false, false},
+    {"router reports its mtu", router_reports_its_mtu, false, false},
+    {"black hole reports nothing", black_hole_reports_nothing, false, false},
+    {"jumbo frames die on the lan", jumbo_frames_die_on_the_lan, false, false},
+    {"maxlen is silent", maxlen_is_silent, false, false},
+    {"outage follows the mark", outage_follows_the_mark, false, false},
+    {"duplicates and corruption arrive as such", duplicates_and_corruption_arrive_as_such, false,
+     false},
+    {"host settings are in force", host_settings_are_in_force, false, false},
+    {"plain path has no delay", plain_path_has_no_delay, false, false},
+    {"cpu share holds until destroy", cpu_share_holds_until_destroy, true, false},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], SERVE_ARGUMENT) == 0)
+        return serve_main();
+    return run_cases(cases, sizeof cases / sizeof *cases, argc > 1 ? argv[1] : NULL);
+}

@@ -1,0 +1,67 @@
+#include "schedule.h"
+
+#include <criterion/criterion.h>
+
+#include "shared.h"
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+
+Test(lab_schedule, leaves_by_time_then_by_arrival)
+{
+    struct tl_lab_schedule schedule;
+    struct tl_random rng;
+    cr_assert_eq(tl_lab_schedule_init(&schedule, 1000, 64), TL_OK);
+    tl_random_seed(&rng, 3);
+    cr_assert_eq(tl_lab_schedule_next_ns(&schedule), INT64_MAX);
+    for (uint32_t i = 0; i < 1000; i++)
+        tl_lab_schedule_push(&schedule, tl_lab_schedule_take(&schedule), i,
+                             (int64_t)(tl_random_next(&rng) % 50));
+    struct tl_lab_entry last = {.depart_ns = -1};
+    for (int i = 0; i < 1000; i++) {
+        int64_t next = tl_lab_schedule_next_ns(&schedule);
+        struct tl_lab_entry entry = tl_lab_schedule_pop(&schedule);
+        cr_assert_eq(entry.depart_ns, next);
+        cr_assert(entry.depart_ns > last.depart_ns ||
+                  (entry.depart_ns == last.depart_ns && entry.len_bytes > last.len_bytes));
+        tl_lab_schedule_release(&schedule, entry.slot);
+        last = entry;
+    }
+    cr_assert_eq(schedule.free_count, 1000);
+    tl_lab_schedule_finish(&schedule);
+}
+
+Test(lab_schedule, slots_are_distinct_and_run_out)
+{
+    struct tl_lab_schedule schedule;
+    bool seen[8] = {false};
+    cr_assert_eq(tl_lab_schedule_init(&schedule, 8, 128), TL_OK);
+    for (int i = 0; i < 8; i++) {
+        uint32_t slot = tl_lab_schedule_take(&schedule);
+        cr_assert_lt(slot, 8);
+        cr_assert_not(seen[slot]);
+        seen[slot] = true;
+        memset(tl_lab_schedule_memory(&schedule, slot), i, 128);
+    }
+    cr_assert_eq(tl_lab_schedule_take(&schedule), UINT32_MAX);
+    tl_lab_schedule_release(&schedule, 5);
+    cr_assert_eq(tl_lab_schedule_take(&schedule), 5);
+    tl_lab_schedule_finish(&schedule);
+}
+
+Test(lab_counters, percentiles_of_the_delay_error)
+{
+    static struct tl_lab_live live;
+    struct tl_lab_counters counters;
+    tl_lab_live_read(&live, &counters);
+    cr_assert_eq(counters.delay_error_p50_ns, 0);
+    for (int i = 0; i < 980; i++)
+        tl_lab_live_delay_error(&live, 50 * TL_NS_PER_US);
+    for (int i = 0; i < 20; i++)
+        tl_lab_live_delay_error(&live, 3 * TL_NS_PER_MS);
+    tl_lab_live_read(&live, &counters);
+    cr_assert_eq(counters.delay_samples, 1000);
+    /* A bucket is a quarter octave wide and answers with its upper edge. */
+    cr_assert(counters.delay_error_p50_ns >= 50000 && counters.delay_error_p50_ns <= 60000);
+    cr_assert(counters.delay_error_p99_ns >= 3000000 && counters.delay_error_p99_ns <= 3600000);
+    cr_assert_eq(counters.delay_error_max_ns, 3 * TL_NS_PER_MS);
+}

@@ -1,0 +1,194 @@
+/* What the interface is: name, MTU, state, queue, and of which kind. */
+#include "link.h"
+
+#include <linux/genetlink.h>
+#include <linux/if_link.h>
+#include <linux/nl80211.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <string.h>
+
+/* RFC 2863 section 3.1.14; the kernel's IF_OPER_* in this order. */
+static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
+                                     "testing", "dormant",    "up"};
+
+/* Drivers of NICs that a hypervisor makes up. Their speed, where they tell one, is a
+ * constant or the administrator's wish. */
+static const char *const paravirtual_drivers[] = {"virtio_net",   "vmxnet3", "hv_netvsc", "vif",
+                                                  "xen_netfront", "ena",     "gve"};
+
+/* Kinds with a wire of their own below; every other kind's speed is only a name.
+ * A bond, a vlan and a macvlan pass on the speed of the device below them. */
+static const char *const wired_kinds[] = {
+    TL_HOST_KIND_ETHERNET, TL_HOST_KIND_WIRELESS, TL_HOST_KIND_VLAN, "bond", "macvlan", "team"};
+
+static bool is_one_of(const char *text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0)
+            return true;
+    return false;
+}
+#define IS_ONE_OF(text, list) is_one_of(text, list, sizeof(list) / sizeof((list)[0]))
+
+static void take_number(struct tl_host_settings *settings, enum tl_host_number_id id,
+                        const struct nlattr *attr)
+{
+    uint64_t number;
+
+    settings->numbers[id] = tl_netlink_number(attr, &number) ? tl_host_known((double)number)
+                                                             : tl_host_unknown(TL_HOST_WHY_ABSENT);
+}
+
+static void take_text(struct tl_host_settings *settings, enum tl_host_text_id id,
+                      const struct nlattr *attr)
+{
+    const char *text = tl_netlink_text(attr);
+
+    if (text)
+        tl_host_text_set(&settings->texts[id], text);
+    else
+        tl_host_text_unknown(&settings->texts[id], TL_HOST_WHY_ABSENT);
+}
+
+static void take_state(struct tl_host_settings *settings, const struct nlattr *attr)
+{
+    uint64_t state;
+
+    if (tl_netlink_number(attr, &state) && state < sizeof(states) / sizeof(states[0]))
+        tl_host_text_set(&settings->texts[TL_HOST_TEXT_LINK_STATE], states[state]);
+    else
+        tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_LINK_STATE], TL_HOST_WHY_ABSENT);
+}
+
+bool tl_link_parse(const struct nlmsghdr *msg, void *link_context)
+{
+    const struct nlattr *table[IFLA_MAX + 1], *info[IFLA_INFO_MAX + 1];
+    struct tl_link_context *context = link_context;
+    struct tl_host_settings *settings = context->settings;
+    const struct ifinfomsg *head = mnl_nlmsg_get_payload(msg);
+
+    if (msg->nlmsg_type != RTM_NEWLINK ||
+        !tl_netlink_attributes(msg, sizeof(*head), table, IFLA_MAX) ||
+        !tl_netlink_text(table[IFLA_IFNAME]))
+        return false;
+    context->flags = head->ifi_flags;
+    context->type = head->ifi_type;
+    context->has_parent = table[IFLA_PARENT_DEV_NAME] != NULL;
+    take_text(settings, TL_HOST_TEXT_LINK_NAME, table[IFLA_IFNAME]);
+    take_text(settings, TL_HOST_TEXT_LINK_QDISC, table[IFLA_QDISC]);
+    take_state(settings, table[IFLA_OPERSTATE]);
+    take_number(settings, TL_HOST_LINK_MTU, table[IFLA_MTU]);
+    take_number(settings, TL_HOST_LINK_TX_QUEUE, table[IFLA_TXQLEN]);
+    take_number(settings, TL_HOST_LINK_CARRIER, table[IFLA_CARRIER]);
+    take_number(settings, TL_HOST_LINK_CARRIER_CHANGES, table[IFLA_CARRIER_CHANGES]);
+    tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_LINK_KIND], TL_HOST_WHY_ABSENT);
+    if (tl_netlink_nested(table[IFLA_LINKINFO], info, IFLA_INFO_MAX))
+        take_text(settings, TL_HOST_TEXT_LINK_KIND, info[IFLA_INFO_KIND]);
+    return true;
+}
+
+static enum tl_host_why ask_link(struct tl_netlink *route, int ifindex,
+                                 struct tl_link_context *context)
+{
+    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
+    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
+    struct ifinfomsg *head;
+
+    msg->nlmsg_type = RTM_GETLINK;
+    head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
+    head->ifi_family = AF_UNSPEC;
+    head->ifi_index = ifindex;
+    return tl_netlink_ask(route, msg, tl_link_parse, context);
+}
+
+static bool parse_wireless(const struct nlmsghdr *msg, void *context)
+{
+    return msg->nlmsg_len >= MNL_NLMSG_HDRLEN + sizeof(struct genlmsghdr);
+}
+
+/* nl80211 answers for a wireless interface only. */
+static bool is_wireless(int ifindex)
+{
+    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
+    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
+    struct tl_netlink generic;
+    struct genlmsghdr *head;
+    enum tl_host_why why;
+    bool answered = false;
+
+    tl_netlink_init(&generic, NETLINK_GENERIC);
+    msg->nlmsg_type = tl_netlink_family(&generic, NL80211_GENL_NAME, &why);
+    if (msg->nlmsg_type != 0) {
+        head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
+        head->cmd = NL80211_CMD_GET_INTERFACE;
+        mnl_attr_put_u32(msg, NL80211_ATTR_IFINDEX, (uint32_t)ifindex);
+        answered = tl_netlink_ask(&generic, msg, parse_wireless, NULL) == TL_HOST_WHY_KNOWN;
+    }
+    tl_netlink_finish(&generic);
+    return answered;
+}
+
+/* Names the kind where the kernel has no name for it: hardware, loopback, wireless. */
+static void settle_kind(struct tl_host_settings *settings, const struct tl_link_context *link,
+                        int ifindex)
+{
+    struct tl_host_text *kind = &settings->texts[TL_HOST_TEXT_LINK_KIND];
+    const struct tl_host_text *driver = &settings->texts[TL_HOST_TEXT_LINK_DRIVER];
+
+    if (kind->why == TL_HOST_WHY_KNOWN)
+        return;
+    if (link->flags & IFF_LOOPBACK)
+        tl_host_text_set(kind, TL_HOST_KIND_LOOPBACK);
+    else if (driver->why == TL_HOST_WHY_KNOWN && IS_ONE_OF(driver->text, paravirtual_drivers))
+        tl_host_text_set(kind, TL_HOST_KIND_PARAVIRTUAL);
+    else if (is_wireless(ifindex))
+        tl_host_text_set(kind, TL_HOST_KIND_WIRELESS);
+    else if (link->type == ARPHRD_ETHER && (link->has_parent || driver->why == TL_HOST_WHY_KNOWN))
+        tl_host_text_set(kind, TL_HOST_KIND_ETHERNET);
+}
+
+static void settle_nominal(struct tl_host_settings *settings)
+{
+    const struct tl_host_text *kind = &settings->texts[TL_HOST_TEXT_LINK_KIND];
+    struct tl_host_value *nominal = &settings->numbers[TL_HOST_LINK_SPEED_NOMINAL];
+
+    if (kind->why != TL_HOST_WHY_KNOWN)
+        *nominal = tl_host_unknown(kind->why);
+    else
+        *nominal = tl_host_known(!IS_ONE_OF(kind->text, wired_kinds));
+}
+
+/* Everything about the link has the same reason. */
+static void set_link_unknown(struct tl_host_settings *settings, enum tl_host_why why)
+{
+    for (unsigned i = 0; i < TL_HOST_NUMBER_COUNT; i++)
+        if (strncmp(tl_host_number_field(i)->name, "link_", 5) == 0)
+            settings->numbers[i] = tl_host_unknown(why);
+    for (unsigned i = 0; i < TL_HOST_TEXT_COUNT; i++)
+        if (strncmp(tl_host_text_field(i)->name, "link_", 5) == 0)
+            tl_host_text_unknown(&settings->texts[i], why);
+}
+
+int tl_host_settings_read_link(struct tl_host_settings *settings, const struct sockaddr *peer)
+{
+    struct tl_link_context link = {.settings = settings};
+    struct tl_route_way way = {0};
+    struct tl_netlink route;
+    enum tl_host_why why;
+
+    tl_netlink_init(&route, NETLINK_ROUTE);
+    why = tl_route_ask(&route, peer, settings, &way);
+    if (why == TL_HOST_WHY_KNOWN)
+        why = ask_link(&route, way.ifindex, &link);
+    tl_netlink_finish(&route);
+    if (why != TL_HOST_WHY_KNOWN) {
+        set_link_unknown(settings, why);
+        return way.ifindex;
+    }
+    tl_ethtool_read(settings, way.ifindex, settings->texts[TL_HOST_TEXT_LINK_NAME].text);
+    settle_kind(settings, &link, way.ifindex);
+    settle_nominal(settings);
+    return way.ifindex;
+}

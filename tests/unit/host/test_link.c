@@ -1,0 +1,332 @@
+/* Answers of rtnetlink and ethtool, recorded on Linux 6.18; those of hardware that no
+ * test machine has are built here in the same form. */
+#include <criterion/criterion.h>
+#include <linux/ethtool_netlink.h>
+#include <linux/genetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "link.h"
+
+TestSuite(host_link);
+
+#define MESSAGE_SIZE 16384
+static _Alignas(struct nlmsghdr) unsigned char message[MESSAGE_SIZE];
+
+/* The recorded message, in hexadecimal. Its length is what the header says. */
+static struct nlmsghdr *load(const char *name)
+{
+    struct nlmsghdr *msg = (struct nlmsghdr *)message;
+    char path[512];
+    unsigned byte;
+    size_t len = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/netlink/%s.hex", HOST_TEST_DATA, name);
+    file = fopen(path, "re");
+    cr_assert_not_null(file, "%s", path);
+    memset(message, 0, sizeof(message));
+    while (len < sizeof(message) && fscanf(file, "%2x", &byte) == 1)
+        message[len++] = (unsigned char)byte;
+    fclose(file);
+    cr_assert_eq(msg->nlmsg_len, len, "%s is whole", name);
+    return msg;
+}
+
+static struct tl_host_settings settings;
+
+static void setup(void)
+{
+    tl_host_settings_init(&settings);
+}
+
+static void expect_number(enum tl_host_number_id id, double number)
+{
+    const char *name = tl_host_number_field(id)->name;
+
+    cr_expect_eq(settings.numbers[id].why, TL_HOST_WHY_KNOWN, "%s: %s", name,
+                 tl_host_why_text(settings.numbers[id].why));
+    cr_expect_eq(settings.numbers[id].number, number, "%s is %g", name,
+                 settings.numbers[id].number);
+}
+
+static void expect_unknown(enum tl_host_number_id id, enum tl_host_why why)
+{
+    cr_expect_eq(settings.numbers[id].why, why, "%s: %s", tl_host_number_field(id)->name,
+                 tl_host_why_text(settings.numbers[id].why));
+    cr_expect_eq(settings.numbers[id].number, 0);
+}
+
+Test(host_link, a_route_with_metrics, .init = setup)
+{
+    struct tl_route_context context = {.settings = &settings};
+
+    cr_assert(tl_route_parse(load("route-metrics"), &context));
+    cr_expect_gt(context.way.ifindex, 0);
+    cr_expect(context.way.has_gateway);
+    cr_expect_arr_eq(context.way.gateway, ((unsigned char[]){192, 0, 2, 9}), 4);
+    cr_expect_arr_eq(context.way.source, ((unsigned char[]){192, 0, 2, 1}), 4);
+    expect_number(TL_HOST_ROUTE_GATEWAY, 1);
+    expect_number(TL_HOST_ROUTE_MTU, 1300);
+    expect_number(TL_HOST_ROUTE_ADVMSS, 1200);
+    expect_number(TL_HOST_ROUTE_WINDOW, 65000);
+    expect_number(TL_HOST_ROUTE_INITCWND, 20);
+    expect_number(TL_HOST_ROUTE_INITRWND, 30);
+    expect_unknown(TL_HOST_ROUTE_CWND_CLAMP, TL_HOST_WHY_NOT_SET);
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_ROUTE_CC].text, "cubic");
+}
+
+Test(host_link, a_route_to_a_neighbour_without_metrics, .init = setup)
+{
+    struct tl_route_context context = {.settings = &settings};
+
+    cr_assert(tl_route_parse(load("route-direct"), &context));
+    cr_expect_not(context.way.has_gateway);
+    expect_number(TL_HOST_ROUTE_GATEWAY, 0);
+    expect_unknown(TL_HOST_ROUTE_MTU, TL_HOST_WHY_NOT_SET);
+    cr_expect_eq(settings.texts[TL_HOST_TEXT_ROUTE_CC].why, TL_HOST_WHY_NOT_SET);
+}
+
+Test(host_link, a_route_of_version_6, .init = setup)
+{
+    static const unsigned char gateway[16] = {0x20, 1, 0xd, 0xb8, [15] = 9};
+    struct tl_route_context context = {.settings = NULL};
+
+    cr_assert(tl_route_parse(load("route-v6"), &context));
+    cr_expect(context.way.has_gateway);
+    cr_expect_arr_eq(context.way.gateway, gateway, 16);
+}
+
+Test(host_link, a_veth, .init = setup)
+{
+    struct tl_link_context context = {.settings = &settings};
+
+    cr_assert(tl_link_parse(load("link-veth"), &context));
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_NAME].text, "v0");
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_KIND].text, "veth");
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_QDISC].text, "noqueue");
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_STATE].text, "up");
+    expect_number(TL_HOST_LINK_MTU, 1500);
+    expect_number(TL_HOST_LINK_CARRIER, 1);
+    expect_number(TL_HOST_LINK_TX_QUEUE, 1000);
+    cr_expect_not(context.has_parent);
+}
+
+Test(host_link, a_tun_without_carrier_and_a_nic_without_kind, .init = setup)
+{
+    struct tl_link_context context = {.settings = &settings};
+
+    cr_assert(tl_link_parse(load("link-tun"), &context));
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_KIND].text, "tun");
+    expect_number(TL_HOST_LINK_CARRIER, 0);
+    cr_assert(tl_link_parse(load("link-virtio"), &context));
+    cr_expect_eq(settings.texts[TL_HOST_TEXT_LINK_KIND].why, TL_HOST_WHY_ABSENT);
+    expect_number(TL_HOST_LINK_MTU, 1400);
+    cr_expect(context.has_parent);
+}
+
+Test(host_link, link_modes_of_a_veth_and_of_virtio, .init = setup)
+{
+    cr_assert(tl_ethtool_parse_linkmodes(load("linkmodes-veth"), &settings));
+    expect_number(TL_HOST_LINK_SPEED, 1e10);
+    expect_number(TL_HOST_LINK_FULL_DUPLEX, 1);
+    expect_number(TL_HOST_LINK_AUTONEG, 0);
+    expect_unknown(TL_HOST_LINK_SPEED_MAX, TL_HOST_WHY_NO_ANSWER);
+    cr_assert(tl_ethtool_parse_linkmodes(load("linkmodes-virtio"), &settings));
+    expect_unknown(TL_HOST_LINK_SPEED, TL_HOST_WHY_NO_ANSWER);
+    expect_unknown(TL_HOST_LINK_FULL_DUPLEX, TL_HOST_WHY_NO_ANSWER);
+}
+
+Test(host_link, features_rings_and_coalescing, .init = setup)
+{
+    cr_assert(tl_ethtool_parse_features(load("features-virtio"), &settings));
+    expect_number(TL_HOST_LINK_TSO, 1);
+    expect_number(TL_HOST_LINK_GRO, 1);
+    expect_number(TL_HOST_LINK_LRO, 0);
+    expect_number(TL_HOST_LINK_TX_CHECKSUM, 1);
+    cr_assert(tl_ethtool_parse_features(load("features-veth"), &settings));
+    expect_number(TL_HOST_LINK_GSO, 1);
+    expect_number(TL_HOST_LINK_GRO, 0);
+    cr_assert(tl_ethtool_parse_rings(load("rings-virtio"), &settings));
+    expect_number(TL_HOST_LINK_RX_RING, 256);
+    expect_number(TL_HOST_LINK_TX_RING_MAX, 256);
+    cr_assert(tl_ethtool_parse_coalesce(load("coalesce-virtio"), &settings));
+    expect_number(TL_HOST_LINK_RX_COALESCE_FRAMES, 1);
+    expect_number(TL_HOST_LINK_RX_COALESCE, 0);
+    cr_assert(tl_ethtool_parse_coalesce(load("coalesce-tun"), &settings));
+    expect_unknown(TL_HOST_LINK_RX_COALESCE, TL_HOST_WHY_NO_ANSWER);
+}
+
+static void put_mode(struct nlmsghdr *msg, const char *name)
+{
+    struct nlattr *bit = mnl_attr_nest_start(msg, ETHTOOL_A_BITSET_BITS_BIT);
+
+    mnl_attr_put_strz(msg, ETHTOOL_A_BITSET_BIT_NAME, name);
+    mnl_attr_nest_end(msg, bit);
+}
+
+/* What a gigabit NIC that fell back to 100 Mb/s half duplex answers. */
+static struct nlmsghdr *build_linkmodes(void)
+{
+    struct nlmsghdr *msg = mnl_nlmsg_put_header(message);
+    struct nlattr *ours, *bits;
+
+    msg->nlmsg_type = 20;
+    mnl_nlmsg_put_extra_header(msg, sizeof(struct genlmsghdr));
+    mnl_attr_put_u8(msg, ETHTOOL_A_LINKMODES_AUTONEG, 1);
+    mnl_attr_put_u32(msg, ETHTOOL_A_LINKMODES_SPEED, 100);
+    mnl_attr_put_u8(msg, ETHTOOL_A_LINKMODES_DUPLEX, 0);
+    ours = mnl_attr_nest_start(msg, ETHTOOL_A_LINKMODES_OURS);
+    bits = mnl_attr_nest_start(msg, ETHTOOL_A_BITSET_BITS);
+    put_mode(msg, "10baseT/Half");
+    put_mode(msg, "1000baseT/Full");
+    put_mode(msg, "100baseT/Full");
+    put_mode(msg, "Autoneg");
+    put_mode(msg, "TP");
+    mnl_attr_nest_end(msg, bits);
+    mnl_attr_nest_end(msg, ours);
+    return msg;
+}
+
+Test(host_link, a_nic_that_fell_back_to_a_low_speed, .init = setup)
+{
+    cr_assert(tl_ethtool_parse_linkmodes(build_linkmodes(), &settings));
+    expect_number(TL_HOST_LINK_SPEED, 1e8);
+    expect_number(TL_HOST_LINK_SPEED_MAX, 1e9);
+    expect_number(TL_HOST_LINK_FULL_DUPLEX, 0);
+    expect_number(TL_HOST_LINK_AUTONEG, 1);
+}
+
+Test(host_link, speeds_of_mode_names)
+{
+    cr_expect_eq(tl_ethtool_mode_bps("2500baseX/Full"), 2.5e9);
+    cr_expect_eq(tl_ethtool_mode_bps("100000baseKR4/Full"), 1e11);
+    cr_expect_eq(tl_ethtool_mode_bps("Autoneg"), 0);
+    cr_expect_eq(tl_ethtool_mode_bps("10gig"), 0);
+    cr_expect_eq(tl_ethtool_mode_bps(""), 0);
+    cr_expect_eq(tl_ethtool_mode_bps("99999999999999baseT"), 0);
+}
+
+struct parser {
+    const char *recording;
+    tl_netlink_parse_fn parse;
+};
+
+static const struct parser parsers[] = {
+    {"route-metrics", tl_route_parse},
+    {"link-veth", tl_link_parse},
+    {"linkmodes-veth", tl_ethtool_parse_linkmodes},
+    {"features-virtio", tl_ethtool_parse_features},
+    {"rings-virtio", tl_ethtool_parse_rings},
+    {"coalesce-virtio", tl_ethtool_parse_coalesce},
+};
+
+/* Runs a parser on len bytes in a heap block of just that size, so that a sanitizer
+ * sees any byte read behind it. */
+static void parse_exactly(const struct parser *parser, const void *bytes, size_t len)
+{
+    struct tl_route_context route = {.settings = &settings};
+    struct tl_link_context link = {.settings = &settings};
+    struct nlmsghdr *copy = malloc(len);
+
+    cr_assert_not_null(copy);
+    memcpy(copy, bytes, len);
+    copy->nlmsg_len = (uint32_t)len;
+    if (parser->parse == tl_route_parse)
+        parser->parse(copy, &route);
+    else if (parser->parse == tl_link_parse)
+        parser->parse(copy, &link);
+    else
+        parser->parse(copy, &settings);
+    free(copy);
+}
+
+Test(host_link, answers_cut_anywhere_do_no_harm, .init = setup)
+{
+    for (size_t i = 0; i < sizeof(parsers) / sizeof(parsers[0]); i++) {
+        struct nlmsghdr *msg = load(parsers[i].recording);
+
+        for (size_t len = sizeof(*msg); len < msg->nlmsg_len; len++)
+            parse_exactly(&parsers[i], message, len);
+    }
+    for (unsigned i = 0; i < TL_HOST_TEXT_COUNT; i++)
+        cr_expect_not_null(memchr(settings.texts[i].text, '\0', TL_HOST_TEXT_SIZE));
+}
+
+Test(host_link, answers_with_any_byte_changed_do_no_harm, .init = setup)
+{
+    static const unsigned char values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
+
+    for (size_t i = 0; i < sizeof(parsers) / sizeof(parsers[0]); i++) {
+        uint32_t len = load(parsers[i].recording)->nlmsg_len;
+
+        for (size_t at = sizeof(struct nlmsghdr); at < len; at++)
+            for (size_t v = 0; v < sizeof(values); v++) {
+                unsigned char kept = message[at];
+
+                message[at] = values[v];
+                parse_exactly(&parsers[i], message, len);
+                message[at] = kept;
+            }
+    }
+    for (unsigned i = 0; i < TL_HOST_TEXT_COUNT; i++)
+        cr_expect_not_null(memchr(settings.texts[i].text, '\0', TL_HOST_TEXT_SIZE));
+}
+
+Test(host_link, an_answer_of_another_type_is_refused, .init = setup)
+{
+    struct tl_route_context route = {.settings = &settings};
+    struct tl_link_context link = {.settings = &settings};
+
+    cr_expect_not(tl_route_parse(load("link-veth"), &route));
+    cr_expect_not(tl_link_parse(load("route-direct"), &link));
+    expect_unknown(TL_HOST_ROUTE_GATEWAY, TL_HOST_WHY_NOT_READ);
+}
+
+static struct sockaddr_in loopback = {.sin_family = AF_INET};
+
+Test(host_link, the_way_to_this_machine_is_its_loopback, .init = setup)
+{
+    int ifindex;
+
+    loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ifindex = tl_host_settings_read(&settings, (const struct sockaddr *)&loopback);
+    cr_assert_gt(ifindex, 0);
+    cr_expect_eq(ifindex, (int)if_nametoindex("lo"));
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_NAME].text, "lo");
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_KIND].text, TL_HOST_KIND_LOOPBACK);
+    expect_number(TL_HOST_LINK_SPEED_NOMINAL, 1);
+    expect_number(TL_HOST_ROUTE_GATEWAY, 0);
+    cr_expect_geq(settings.numbers[TL_HOST_LINK_MTU].number, 1280);
+    expect_number(TL_HOST_LINK_GSO, 1);
+}
+
+Test(host_link, both_ways_of_asking_ethtool_agree, .init = setup)
+{
+    struct tl_host_settings by_ioctl;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    tl_host_settings_init(&by_ioctl);
+    tl_ethtool_read(&settings, (int)if_nametoindex("lo"), "lo");
+    tl_ethtool_ioctl_read(&by_ioctl, fd, "lo");
+    close(fd);
+    for (unsigned id = TL_HOST_LINK_TSO; id <= TL_HOST_LINK_LRO; id++)
+        cr_expect_eq(settings.numbers[id].number, by_ioctl.numbers[id].number, "%s",
+                     tl_host_number_field(id)->name);
+    cr_expect_eq(by_ioctl.numbers[TL_HOST_LINK_GSO].why, TL_HOST_WHY_KNOWN);
+}
+
+Test(host_link, a_peer_without_a_route_says_so, .init = setup)
+{
+    struct sockaddr strange = {.sa_family = AF_UNIX};
+
+    cr_expect_eq(tl_host_settings_read_link(&settings, &strange), 0);
+    expect_unknown(TL_HOST_LINK_MTU, TL_HOST_WHY_NO_ROUTE);
+    expect_unknown(TL_HOST_ROUTE_MTU, TL_HOST_WHY_NO_ROUTE);
+    cr_expect_eq(settings.texts[TL_HOST_TEXT_LINK_NAME].why, TL_HOST_WHY_NO_ROUTE);
+}

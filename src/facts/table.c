@@ -5,6 +5,7 @@
  * meaning or its unit. */
 #include "tightlink/facts/facts.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define HOST(name, unit, stage, meaning)                                                           \
@@ -66,7 +67,8 @@ static const struct tl_fact_def table[] = {
 
     /* hosts: the interface by which the route to the other end leaves */
     HOST("link_name", TEXT, "hosts", "Interface by which the traffic leaves."),
-    HOST("link_kind", TEXT, "hosts", "Kind of the interface: physical, wireless, veth, tun …"),
+    HOST("link_kind", TEXT, "hosts",
+         "Kind of the interface: physical, wireless, veth, tun or another."),
     HOST("link_driver", TEXT, "hosts", "Driver of the interface."),
     HOST("link_mtu_bytes", BYTES, "hosts", "MTU of the interface."),
     HOST("link_speed_bps", BPS, "hosts", "Speed that the link negotiated, at layer 1."),
@@ -107,7 +109,8 @@ static const struct tl_fact_def table[] = {
     PATH("rtt_idle_ns", NS, "path", "Median round-trip time of small UDP probes, unloaded."),
     PATH("rtt_idle_min_ns", NS, "path", "Smallest round-trip time of those probes."),
     PATH("rtt_min_ns", NS, "derived",
-         "Smallest round-trip time seen by any means: the time on the way without queues."),
+         "Time on the way without queues: min(rtt_idle_min_ns, rtt_min_ns of each flow) of those "
+         "that are known; connect_rtt_ns where none is."),
     PATH("echo_sent_count", COUNT, "path", "UDP echo probes sent at low rate."),
     PATH("echo_loss_ratio", RATIO, "path", "Share of UDP echo probes without an answer."),
     PATH("mtu_bytes", BYTES, "stream", "Path MTU as the kernel's TCP knows it."),
@@ -214,26 +217,33 @@ static const struct tl_fact_def table[] = {
          "Delay that datagrams gained just below the rate at which they began to be lost: a full "
          "queue adds delay before it drops, a policer adds none."),
 
-    /* derived */
-    FLOW("streams_scale_ratio", RATIO, "derived", "Several streams' rate over one stream's rate."),
+    /* derived: formed by derive.c, which says why each formula is that one */
+    FLOW("streams_scale_ratio", RATIO, "derived",
+         "Several streams' rate over one stream's: streams_goodput_bps / goodput_bps."),
     FLOW("window_scale_ratio", RATIO, "derived",
-         "Rate with large buffers over rate with the hosts' own."),
-    FLOW("best_goodput_bps", BPS, "derived", "Highest payload rate seen by any stage."),
+         "Rate with large buffers over rate with the hosts' own: window_goodput_bps / "
+         "goodput_bps."),
+    FLOW("best_goodput_bps", BPS, "derived",
+         "Highest payload rate seen: max(goodput_bps, streams_goodput_bps, window_goodput_bps) of "
+         "those that are known."),
     FLOW("queue_delay_ns", NS, "derived",
-         "Largest mean round-trip time under load less the smallest: time spent in queues."),
+         "Time spent in queues: max(rtt_mean_ns, streams_rtt_mean_ns, window_rtt_mean_ns) of those "
+         "that are known, less path.rtt_min_ns."),
     FLOW("queue_delay_at_loss_ns", NS, "derived",
-         "Round-trip time when losses were seen less the smallest."),
+         "Time spent in queues when losses were seen: rtt_at_loss_ns - path.rtt_min_ns."),
     FLOW("bdp_bytes", BYTES, "derived",
-         "Bandwidth-delay product: highest rate seen times the smallest round-trip time."),
+         "Bandwidth-delay product: best_goodput_bps x path.rtt_min_ns."),
     FLOW("sender_cpu_ratio", RATIO, "derived",
-         "How near the sender's processor was to its limit with one stream: the largest of thread, "
-         "busiest core and quota use."),
+         "How near the sender's processor was to its limit with one stream: max(thread_cpu + "
+         "cpu_wait, quota_used, and core_busy where softirq is at least 0.5)."),
     FLOW("receiver_cpu_ratio", RATIO, "derived", "The same at the receiver."),
     FLOW("payload_ratio", RATIO, "derived",
-         "Share of the link's layer 1 rate that is payload: MSS against MSS, headers, Ethernet "
-         "framing and gap."),
+         "Share of the link's layer 1 rate that is payload: mss_bytes / (mss_bytes + headers + 38 "
+         "bytes of Ethernet framing, preamble and gap); headers are path.mtu_bytes - mss_bytes "
+         "where that is possible, else 52 bytes."),
     HOST("link_payload_bps", BPS, "derived",
-         "Payload rate that the interface's speed allows; unknown for a nominal speed."),
+         "Payload rate that the interface's speed allows: link_speed_bps x payload_ratio; unknown "
+         "for a nominal speed."),
 };
 
 size_t tl_fact_def_count(void)
@@ -246,10 +256,43 @@ const struct tl_fact_def *tl_fact_def_at(size_t index)
     return index < tl_fact_def_count() ? &table[index] : NULL;
 }
 
+/* Positions in the table, ordered by subject and name: rules look up many names. */
+static unsigned short by_name[sizeof table / sizeof *table];
+static pthread_once_t by_name_once = PTHREAD_ONCE_INIT;
+
+static int compare_defs(const struct tl_fact_def *def, enum tl_subject subject, const char *name)
+{
+    if (def->subject != subject)
+        return def->subject < subject ? -1 : 1;
+    return strcmp(def->name, name);
+}
+
+/* Insertion sort: once in a process, and the table is short. */
+static void sort_names(void)
+{
+    for (size_t i = 0; i < tl_fact_def_count(); i++) {
+        size_t place = i;
+        for (; place > 0 &&
+               compare_defs(&table[by_name[place - 1]], table[i].subject, table[i].name) > 0;
+             place--)
+            by_name[place] = by_name[place - 1];
+        by_name[place] = (unsigned short)i;
+    }
+}
+
 const struct tl_fact_def *tl_fact_def_find(enum tl_subject subject, const char *name)
 {
-    for (size_t i = 0; i < tl_fact_def_count(); i++)
-        if (table[i].subject == subject && strcmp(table[i].name, name) == 0)
-            return &table[i];
+    pthread_once(&by_name_once, sort_names);
+    size_t low = 0, high = tl_fact_def_count();
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = compare_defs(&table[by_name[middle]], subject, name);
+        if (order == 0)
+            return &table[by_name[middle]];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return NULL;
 }

@@ -89,8 +89,9 @@ struct tl_facts *tl_facts_clone(const struct tl_facts *facts); /* NULL when out 
 
 /* Setters name a fact in full, "near.tcp_rmem_max_bytes". An id or a kind that
  * the table does not know is our bug (assert). Numbers that are not finite are
- * stored as unknown ("not a number"). A failed allocation is remembered:
- * tl_facts_status() tells. */
+ * stored as unknown ("not a number"); bounds that are not finite, or on the wrong side
+ * of the value, become the value. Texts are copied; method may be NULL. A failed
+ * allocation is remembered: tl_facts_status() tells. */
 void tl_facts_set_number(struct tl_facts *facts, const char *id, double value, const char *method);
 void tl_facts_set_range(struct tl_facts *facts, const char *id, double value, double low,
                         double high, const char *method);
@@ -107,9 +108,10 @@ bool tl_facts_get(const struct tl_facts *facts, const char *id, struct tl_fact *
 /* The number, or fallback when it is not known. */
 double tl_facts_number(const struct tl_facts *facts, const char *id, double fallback);
 
-/* Computes every fact of stage "derived" from the others (BDP, usable window,
- * payload share, scaling …); unknown inputs give unknown results that name them.
- * Call after each stage; it may be called again and again. */
+/* Computes every fact of stage "derived" from the others by the formulas of the table
+ * (doc/facts.md; the reasons stand in derive.c). Of several inputs the known ones
+ * count; where a needed one is unknown the result is unknown with the reason "needs
+ * download.mss_bytes (not measured)". Call after each stage, as often as you like. */
 void tl_facts_derive(struct tl_facts *facts);
 
 /* Calls visit for each fact that was ever set (known, or unknown with a reason), in table order. */

@@ -1,0 +1,273 @@
+/* The store: set, get, clone, visit. Roles are in view.c, formulas in derive.c. */
+#include "store.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tl_unit_name(enum tl_unit unit)
+{
+    static const char *const names[] = {"number", "bps",   "bytes", "ns",
+                                        "ratio",  "count", "bool",  "text"};
+    return names[unit];
+}
+
+const char *tl_direction_name(enum tl_direction direction)
+{
+    return direction == TL_DOWNLOAD ? "download" : "upload";
+}
+
+const char *tl_scope_name(enum tl_scope scope)
+{
+    static const char *const names[] = {"near", "far", "path", "download", "upload"};
+    return names[scope];
+}
+
+bool tl_scope_holds(enum tl_scope scope, enum tl_subject subject)
+{
+    switch (scope) {
+    case TL_SCOPE_NEAR:
+    case TL_SCOPE_FAR:
+        return subject == TL_SUBJECT_HOST;
+    case TL_SCOPE_PATH:
+        return subject == TL_SUBJECT_PATH;
+    default:
+        return subject == TL_SUBJECT_FLOW;
+    }
+}
+
+const struct tl_fact_def *tl_fact_id_parse(const char *id, enum tl_scope *ret_scope)
+{
+    static const enum tl_subject subjects[] = {TL_SUBJECT_HOST, TL_SUBJECT_HOST, TL_SUBJECT_PATH,
+                                               TL_SUBJECT_FLOW, TL_SUBJECT_FLOW};
+    for (int s = 0; s < TL_SCOPE_COUNT; s++) {
+        const char *name = tl_scope_name((enum tl_scope)s);
+        size_t len = strlen(name);
+        if (strncmp(id, name, len) == 0 && id[len] == '.') {
+            *ret_scope = (enum tl_scope)s;
+            return tl_fact_def_find(subjects[s], id + len + 1);
+        }
+    }
+    return NULL;
+}
+
+/* --- life --- */
+
+static size_t slot_count(void)
+{
+    return tl_fact_def_count() * TL_SCOPE_COUNT;
+}
+
+struct tl_facts *tl_facts_create(void)
+{
+    struct tl_facts *facts = calloc(1, sizeof *facts);
+    if (!facts)
+        return NULL;
+    facts->slots = calloc(slot_count(), sizeof *facts->slots);
+    if (!facts->slots) {
+        free(facts);
+        return NULL;
+    }
+    return facts;
+}
+
+static void slot_clear(struct tl_fact_slot *slot)
+{
+    free(slot->text);
+    free(slot->reason);
+    free(slot->method);
+    *slot = (struct tl_fact_slot){0};
+}
+
+void tl_facts_destroy(struct tl_facts *facts)
+{
+    if (!facts)
+        return;
+    for (size_t i = 0; i < slot_count(); i++)
+        slot_clear(&facts->slots[i]);
+    free(facts->slots);
+    free(facts);
+}
+
+/* A copy of text (NULL and "" stay NULL); notes a failure. */
+static char *keep_text(struct tl_facts *facts, const char *text)
+{
+    if (!text || !*text)
+        return NULL;
+    char *copy = strdup(text);
+    if (!copy)
+        facts->status = TL_NOMEM;
+    return copy;
+}
+
+struct tl_facts *tl_facts_clone(const struct tl_facts *facts)
+{
+    struct tl_facts *clone = tl_facts_create();
+    if (!clone)
+        return NULL;
+    for (size_t i = 0; i < slot_count(); i++) {
+        const struct tl_fact_slot *from = &facts->slots[i];
+        struct tl_fact_slot *to = &clone->slots[i];
+        *to = *from;
+        to->text = from->text ? strdup(from->text) : NULL;
+        to->reason = keep_text(clone, from->reason);
+        to->method = keep_text(clone, from->method);
+        if (from->text && !to->text)
+            clone->status = TL_NOMEM;
+    }
+    if (clone->status != TL_OK) {
+        tl_facts_destroy(clone);
+        return NULL;
+    }
+    clone->status = facts->status;
+    return clone;
+}
+
+enum tl_status tl_facts_status(const struct tl_facts *facts)
+{
+    return facts->status;
+}
+
+/* --- setting --- */
+
+static struct tl_fact_slot *slot_of(const struct tl_facts *facts, const struct tl_fact_def *def,
+                                    enum tl_scope scope)
+{
+    size_t index = (size_t)(def - tl_fact_def_at(0));
+    return &facts->slots[index * TL_SCOPE_COUNT + scope];
+}
+
+/* The emptied slot of an id that must exist. *ret_unit (may be NULL) is its unit. */
+static struct tl_fact_slot *slot_to_set(struct tl_facts *facts, const char *id,
+                                        enum tl_unit *ret_unit)
+{
+    enum tl_scope scope;
+    const struct tl_fact_def *def = tl_fact_id_parse(id, &scope);
+    assert(def && "a fact that the table does not know");
+    struct tl_fact_slot *slot = slot_of(facts, def, scope);
+    slot_clear(slot);
+    slot->is_set = true;
+    if (ret_unit)
+        *ret_unit = def->unit;
+    return slot;
+}
+
+static void set_value(struct tl_facts *facts, struct tl_fact_slot *slot, double value,
+                      const char *method)
+{
+    if (!isfinite(value)) {
+        slot->reason = keep_text(facts, "not a number");
+        return;
+    }
+    slot->state = TL_FACT_KNOWN;
+    slot->number = slot->low = slot->high = value;
+    slot->method = keep_text(facts, method);
+}
+
+void tl_facts_set_number(struct tl_facts *facts, const char *id, double value, const char *method)
+{
+    tl_facts_set_range(facts, id, value, value, value, method);
+}
+
+void tl_facts_set_range(struct tl_facts *facts, const char *id, double value, double low,
+                        double high, const char *method)
+{
+    enum tl_unit unit;
+    struct tl_fact_slot *slot = slot_to_set(facts, id, &unit);
+    assert(unit != TL_UNIT_TEXT && unit != TL_UNIT_BOOL);
+    set_value(facts, slot, value, method);
+    if (slot->state != TL_FACT_KNOWN)
+        return;
+    slot->low = isfinite(low) ? fmin(low, value) : value;
+    slot->high = isfinite(high) ? fmax(high, value) : value;
+}
+
+void tl_facts_set_bool(struct tl_facts *facts, const char *id, bool value, const char *method)
+{
+    enum tl_unit unit;
+    struct tl_fact_slot *slot = slot_to_set(facts, id, &unit);
+    assert(unit == TL_UNIT_BOOL);
+    set_value(facts, slot, value, method);
+}
+
+void tl_facts_set_text(struct tl_facts *facts, const char *id, const char *text, const char *method)
+{
+    enum tl_unit unit;
+    char *copy = strdup(text); /* before the slot is emptied: text may be its own */
+    struct tl_fact_slot *slot = slot_to_set(facts, id, &unit);
+    assert(unit == TL_UNIT_TEXT);
+    if (!copy) {
+        facts->status = TL_NOMEM;
+        return;
+    }
+    slot->state = TL_FACT_KNOWN;
+    slot->text = copy;
+    slot->method = keep_text(facts, method);
+}
+
+void tl_facts_set_unknown(struct tl_facts *facts, const char *id, const char *fmt, ...)
+{
+    char reason[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(reason, sizeof reason, fmt, args);
+    va_end(args);
+    slot_to_set(facts, id, NULL)->reason = keep_text(facts, reason);
+}
+
+/* --- reading --- */
+
+static void read_slot(const struct tl_fact_slot *slot, const struct tl_fact_def *def,
+                      struct tl_fact *ret_fact)
+{
+    *ret_fact = (struct tl_fact){
+        .state = slot->state,
+        .unit = def->unit,
+        .number = slot->number,
+        .low = slot->low,
+        .high = slot->high,
+        .text = slot->text,
+        .reason = slot->state == TL_FACT_KNOWN ? ""
+                  : slot->reason               ? slot->reason
+                                               : "not measured",
+        .stage = def->stage,
+        .method = slot->method ? slot->method : "",
+    };
+}
+
+bool tl_facts_get(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact)
+{
+    enum tl_scope scope;
+    const struct tl_fact_def *def = tl_fact_id_parse(id, &scope);
+    if (!def) {
+        *ret_fact = (struct tl_fact){.reason = "no such fact", .stage = "", .method = ""};
+        return false;
+    }
+    read_slot(slot_of(facts, def, scope), def, ret_fact);
+    return true;
+}
+
+double tl_facts_number(const struct tl_facts *facts, const char *id, double fallback)
+{
+    struct tl_fact fact;
+    if (!tl_facts_get(facts, id, &fact) || fact.state != TL_FACT_KNOWN || fact.unit == TL_UNIT_TEXT)
+        return fallback;
+    return fact.number;
+}
+
+void tl_facts_each(const struct tl_facts *facts, tl_fact_visit *visit, void *context)
+{
+    for (size_t i = 0; i < slot_count(); i++) {
+        if (!facts->slots[i].is_set)
+            continue;
+        const struct tl_fact_def *def = tl_fact_def_at(i / TL_SCOPE_COUNT);
+        char id[TL_FACT_ID_SIZE];
+        snprintf(id, sizeof id, "%s.%s", tl_scope_name((enum tl_scope)(i % TL_SCOPE_COUNT)),
+                 def->name);
+        struct tl_fact fact;
+        read_slot(&facts->slots[i], def, &fact);
+        visit(id, &fact, context);
+    }
+}

@@ -1,0 +1,166 @@
+/* Derived facts: each formula once with numbers worked out by hand, and its gaps. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "tightlink/facts/facts.h"
+
+static struct tl_facts *facts;
+
+static void set_up(void)
+{
+    facts = tl_facts_create();
+    cr_assert(facts);
+}
+
+static void tear_down(void)
+{
+    tl_facts_destroy(facts);
+}
+
+TestSuite(derive, .init = set_up, .fini = tear_down);
+
+static void put(const char *id, double value)
+{
+    tl_facts_set_number(facts, id, value, NULL);
+}
+
+static void expect(const char *id, double wanted)
+{
+    tl_facts_derive(facts);
+    double value = tl_facts_number(facts, id, (double)NAN);
+    cr_expect(fabs(value - wanted) <= 1e-9 * fabs(wanted), "%s = %.12g, not %.12g", id, value,
+              wanted);
+}
+
+static void expect_unknown(const char *id, const char *reason)
+{
+    struct tl_fact fact;
+    tl_facts_derive(facts);
+    cr_expect(tl_facts_get(facts, id, &fact) && fact.state == TL_FACT_UNKNOWN, "%s", id);
+    cr_expect_str_eq(fact.reason, reason);
+}
+
+Test(derive, nothing_measured_gives_nothing)
+{
+    expect_unknown("download.bdp_bytes", "needs download.goodput_bps (not measured)");
+    expect_unknown("path.rtt_min_ns", "needs path.rtt_idle_min_ns (not measured)");
+    expect_unknown("upload.sender_cpu_ratio",
+                   "needs upload.sender_thread_cpu_ratio (not measured)");
+    expect_unknown("near.link_payload_bps", "needs near.link_speed_bps (not measured)");
+}
+
+Test(derive, the_smallest_round_trip_time_is_the_least_of_all)
+{
+    put("path.connect_rtt_ns", 30e6);
+    expect("path.rtt_min_ns", 30e6); /* only where nothing else is known */
+    put("path.rtt_idle_min_ns", 42e6);
+    expect("path.rtt_min_ns", 42e6);
+    put("download.rtt_min_ns", 41e6);
+    put("upload.rtt_min_ns", 41.5e6);
+    expect("path.rtt_min_ns", 41e6);
+}
+
+Test(derive, an_unknown_input_is_named_with_its_own_reason)
+{
+    put("download.goodput_bps", 100e6);
+    tl_facts_set_unknown(facts, "download.streams_goodput_bps", "skipped by you");
+    expect_unknown("download.streams_scale_ratio",
+                   "needs download.streams_goodput_bps (skipped by you)");
+    put("download.streams_goodput_bps", 100e6);
+    put("download.goodput_bps", 0);
+    expect_unknown("download.streams_scale_ratio", "download.goodput_bps is zero");
+}
+
+Test(derive, rates_are_compared_and_the_best_is_kept)
+{
+    put("upload.goodput_bps", 96e6);
+    expect("upload.best_goodput_bps", 96e6);
+    put("upload.streams_goodput_bps", 768e6);
+    put("upload.window_goodput_bps", 912e6);
+    expect("upload.streams_scale_ratio", 8);
+    expect("upload.window_scale_ratio", 9.5);
+    expect("upload.best_goodput_bps", 912e6);
+    put("path.rtt_idle_min_ns", 40e6);
+    expect("upload.bdp_bytes", 4560000);
+    expect_unknown("download.best_goodput_bps", "needs download.goodput_bps (not measured)");
+}
+
+Test(derive, queues_are_time_above_the_empty_path)
+{
+    put("path.rtt_idle_min_ns", 20e6);
+    put("download.rtt_mean_ns", 39e6);
+    expect("download.queue_delay_ns", 19e6);
+    put("download.streams_rtt_mean_ns", 61e6);
+    expect("download.queue_delay_ns", 41e6);
+    put("download.rtt_at_loss_ns", 19e6);
+    expect("download.queue_delay_at_loss_ns", 0); /* never negative */
+    put("download.rtt_at_loss_ns", 45e6);
+    expect("download.queue_delay_at_loss_ns", 25e6);
+}
+
+Test(derive, a_thread_that_waits_for_a_core_is_at_its_limit)
+{
+    put("download.sender_thread_cpu_ratio", 0.15);
+    expect("download.sender_cpu_ratio", 0.15);
+    put("download.sender_cpu_wait_ratio", 0.84); /* throttled by a quota of 15 % */
+    expect("download.sender_cpu_ratio", 0.99);
+    put("download.sender_cpu_wait_ratio", 0.9);
+    expect("download.sender_cpu_ratio", 1);
+    put("download.sender_cpu_wait_ratio", 0.05);
+    put("download.sender_quota_used_ratio", 0.97);
+    expect("download.sender_cpu_ratio", 0.97);
+}
+
+Test(derive, a_core_that_is_busy_with_other_work_does_not_count)
+{
+    put("upload.receiver_thread_cpu_ratio", 0.3);
+    put("upload.receiver_core_busy_ratio", 1.0);
+    put("upload.receiver_softirq_ratio", 0.1);
+    expect("upload.receiver_cpu_ratio", 0.3);
+    put("upload.receiver_softirq_ratio", 0.8); /* receive processing fills it */
+    expect("upload.receiver_cpu_ratio", 1);
+}
+
+Test(derive, the_payload_share_of_ethernet)
+{
+    put("download.mss_bytes", 1448);
+    put("path.mtu_bytes", 1500);
+    expect("download.payload_ratio", 1448.0 / 1538); /* the well-known 94.1 % */
+    put("download.mss_bytes", 1428);
+    expect("download.payload_ratio", 1428.0 / 1538); /* IPv6 */
+    put("download.mss_bytes", 900); /* clamped on the way: the packets are smaller too */
+    expect("download.payload_ratio", 900.0 / 990);
+    put("download.mss_bytes", 8948);
+    put("path.mtu_bytes", 9000);
+    expect("download.payload_ratio", 8948.0 / 9038);
+}
+
+Test(derive, a_link_carries_its_speed_less_the_framing)
+{
+    put("near.link_speed_bps", 1e9);
+    expect_unknown("near.link_payload_bps", "needs download.mss_bytes (not measured)");
+    put("upload.mss_bytes", 1448);
+    put("path.mtu_bytes", 1500);
+    expect("near.link_payload_bps", 1e9 * 1448 / 1538);
+    tl_facts_set_bool(facts, "near.link_speed_nominal", true, NULL);
+    expect_unknown("near.link_payload_bps", "the interface's speed is only a name");
+}
+
+static void expect_every_derived_fact_set(const char *id, const struct tl_fact *fact, void *context)
+{
+    if (strcmp(fact->stage, "derived") == 0)
+        ++*(size_t *)context;
+}
+
+Test(derive, every_fact_of_the_stage_is_formed)
+{
+    size_t wanted = 0, seen = 0;
+    for (size_t i = 0; i < tl_fact_def_count(); i++)
+        if (strcmp(tl_fact_def_at(i)->stage, "derived") == 0)
+            wanted += tl_fact_def_at(i)->subject == TL_SUBJECT_PATH ? 1 : 2;
+    tl_facts_derive(facts);
+    tl_facts_derive(facts);
+    tl_facts_each(facts, expect_every_derived_fact_set, &seen);
+    cr_expect(seen == wanted, "%zu of %zu", seen, wanted);
+}

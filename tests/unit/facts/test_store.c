@@ -1,0 +1,163 @@
+/* The store: what is set comes back, what is not known says why. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "tightlink/facts/facts.h"
+
+static struct tl_facts *facts;
+
+static void set_up(void)
+{
+    facts = tl_facts_create();
+    cr_assert(facts);
+}
+
+static void tear_down(void)
+{
+    tl_facts_destroy(facts);
+}
+
+TestSuite(store, .init = set_up, .fini = tear_down);
+
+static struct tl_fact get(const char *id)
+{
+    struct tl_fact fact;
+    cr_assert(tl_facts_get(facts, id, &fact), "%s", id);
+    return fact;
+}
+
+Test(store, everything_begins_unknown)
+{
+    struct tl_fact fact = get("download.goodput_bps");
+    cr_expect(fact.state == TL_FACT_UNKNOWN && fact.unit == TL_UNIT_BPS);
+    cr_expect_str_eq(fact.reason, "not measured");
+    cr_expect_str_eq(fact.stage, "stream");
+    cr_expect(tl_facts_number(facts, "download.goodput_bps", -1) == -1);
+}
+
+Test(store, values_of_every_kind_come_back)
+{
+    char text[] = "cubic";
+    tl_facts_set_number(facts, "near.tcp_rmem_max_bytes", 6291456, NULL);
+    tl_facts_set_range(facts, "upload.retrans_ratio", 0.001, 0.0005, 0.002, "TCP_INFO");
+    tl_facts_set_bool(facts, "far.tcp_sack", true, "");
+    tl_facts_set_text(facts, "download.cc", text, "");
+    memset(text, 'x', 5); /* the store has its own copy */
+    struct tl_fact fact = get("upload.retrans_ratio");
+    cr_expect(fact.state == TL_FACT_KNOWN && fact.number == 0.001);
+    cr_expect(fact.low == 0.0005 && fact.high == 0.002);
+    cr_expect_str_eq(fact.method, "TCP_INFO");
+    fact = get("near.tcp_rmem_max_bytes");
+    cr_expect(fact.number == 6291456 && fact.low == fact.number && fact.high == fact.number);
+    cr_expect(get("far.tcp_sack").number == 1);
+    cr_expect_str_eq(get("download.cc").text, "cubic");
+    cr_expect(get("far.tcp_rmem_max_bytes").state == TL_FACT_UNKNOWN,
+              "the other host's is its own");
+    cr_expect(get("download.retrans_ratio").state == TL_FACT_UNKNOWN);
+    cr_expect(tl_facts_status(facts) == TL_OK);
+}
+
+Test(store, a_later_value_replaces_an_earlier_one_whole)
+{
+    tl_facts_set_range(facts, "path.rtt_idle_ns", 42e6, 41e6, 43e6, "udp echo");
+    tl_facts_set_unknown(facts, "path.rtt_idle_ns", "no answer in %d probes", 10);
+    struct tl_fact fact = get("path.rtt_idle_ns");
+    cr_expect(fact.state == TL_FACT_UNKNOWN);
+    cr_expect_str_eq(fact.reason, "no answer in 10 probes");
+    cr_expect_str_eq(fact.method, "");
+    tl_facts_set_number(facts, "path.rtt_idle_ns", 40e6, NULL);
+    fact = get("path.rtt_idle_ns");
+    cr_expect(fact.state == TL_FACT_KNOWN && fact.high == 40e6);
+    cr_expect_str_eq(fact.reason, "");
+}
+
+Test(store, what_is_not_finite_is_unknown)
+{
+    tl_facts_set_number(facts, "path.rtt_idle_ns", (double)NAN, NULL);
+    cr_expect_str_eq(get("path.rtt_idle_ns").reason, "not a number");
+    tl_facts_set_number(facts, "path.rtt_idle_ns", (double)INFINITY, NULL);
+    cr_expect(get("path.rtt_idle_ns").state == TL_FACT_UNKNOWN);
+    tl_facts_set_range(facts, "path.rtt_idle_ns", 5, (double)NAN, 4, NULL);
+    struct tl_fact fact = get("path.rtt_idle_ns");
+    cr_expect(fact.number == 5 && fact.low == 5 && fact.high == 5);
+}
+
+Test(store, ids_from_files_may_be_wrong)
+{
+    static const char *const wrong[] = {"",        "near",        "near.",     "near.goodput_bps",
+                                        "path.cc", "download.os", "sender.os", "nearx.os",
+                                        ".os",     "far.oss"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct tl_fact fact;
+        cr_expect(!tl_facts_get(facts, wrong[i], &fact), "%s", wrong[i]);
+        cr_expect(fact.state == TL_FACT_UNKNOWN);
+        cr_expect_str_eq(fact.reason, "no such fact");
+    }
+}
+
+Test(store, setting_an_id_that_does_not_exist_is_our_bug, .signal = SIGABRT)
+{
+    tl_facts_set_number(facts, "near.goodput_bps", 1, NULL);
+}
+
+Test(store, setting_a_value_of_the_wrong_kind_is_our_bug, .signal = SIGABRT)
+{
+    tl_facts_set_number(facts, "near.os", 1, NULL);
+}
+
+Test(store, a_clone_is_equal_and_independent)
+{
+    tl_facts_set_text(facts, "near.os", "linux", "uname");
+    tl_facts_set_unknown(facts, "far.os", "far end too old");
+    struct tl_facts *clone = tl_facts_clone(facts);
+    tl_facts_set_text(facts, "near.os", "plan9", NULL);
+    struct tl_fact fact;
+    tl_facts_get(clone, "near.os", &fact);
+    cr_expect_str_eq(fact.text, "linux");
+    cr_expect_str_eq(fact.method, "uname");
+    tl_facts_get(clone, "far.os", &fact);
+    cr_expect_str_eq(fact.reason, "far end too old");
+    tl_facts_destroy(clone);
+}
+
+static void collect(const char *id, const struct tl_fact *fact, void *context)
+{
+    strcat(strcat(context, id), fact->state == TL_FACT_KNOWN ? "+ " : "- ");
+}
+
+Test(store, each_visits_what_was_set_in_the_order_of_the_table)
+{
+    tl_facts_set_number(facts, "upload.goodput_bps", 1, NULL);
+    tl_facts_set_unknown(facts, "download.goodput_bps", "stopped");
+    tl_facts_set_text(facts, "far.os", "linux", NULL);
+    char seen[128] = "";
+    tl_facts_each(facts, collect, seen);
+    cr_expect_str_eq(seen, "far.os+ download.goodput_bps- upload.goodput_bps+ ");
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), n = strlen(end);
+    return len > n && strcmp(text + len - n, end) == 0;
+}
+
+Test(store, names_in_the_table_are_unique_found_and_wear_their_units)
+{
+    static const enum tl_unit dressed[] = {TL_UNIT_BPS, TL_UNIT_BYTES, TL_UNIT_NS, TL_UNIT_RATIO,
+                                           TL_UNIT_COUNT};
+    for (size_t i = 0; i < tl_fact_def_count(); i++) {
+        const struct tl_fact_def *def = tl_fact_def_at(i);
+        cr_expect(tl_fact_def_find(def->subject, def->name) == def, "%s is there twice", def->name);
+        cr_expect(strlen(def->name) < 48, "%s", def->name);
+        cr_expect(ends_with(def->meaning, "."), "%s: a meaning is a sentence", def->name);
+        for (size_t u = 0; u < sizeof dressed / sizeof *dressed; u++) {
+            char suffix[16] = "_";
+            strcat(suffix, tl_unit_name(dressed[u]));
+            cr_expect(ends_with(def->name, suffix) == (def->unit == dressed[u]), "%s", def->name);
+        }
+    }
+    cr_expect(tl_fact_def_find(TL_SUBJECT_HOST, "goodput_bps") == NULL);
+    cr_expect(tl_fact_def_at(tl_fact_def_count()) == NULL);
+}

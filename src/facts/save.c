@@ -137,13 +137,9 @@ static enum tl_status check_unit(const struct entry *entry, bool known, struct t
 static enum tl_status load_fact(struct tl_facts *facts, struct entry *entry,
                                 struct tl_error *reterr)
 {
-    static const char *const keys[] = {"state",  "value", "low",    "high", "unit",
-                                       "reason", "stage", "method", NULL};
     const char *state, *reason = "", *stage = "";
     entry->method = "";
-    enum tl_status status = tl_json_check_keys(&entry->at, keys, reterr);
-    if (status == TL_OK)
-        status = tl_json_get_string(&entry->at, "state", &state, reterr);
+    enum tl_status status = tl_json_get_string(&entry->at, "state", &state, reterr);
     if (status != TL_OK)
         return status;
     bool known = strcmp(state, "known") == 0;

@@ -58,6 +58,8 @@ struct tl_run {
     int stage_count;
     struct tl_segment_record segments[TL_RUN_SEGMENTS_MAX];
     int segment_count;
+    int strange_facts;     /* read from a file: ids that this program does not know */
+    char strange_fact[64]; /* the first of them, "" without */
 };
 
 #endif

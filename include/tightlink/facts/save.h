@@ -27,7 +27,8 @@ struct tl_facts_strange {
  * taken as they were saved; call tl_facts_derive() to form them anew. A wrong unit, a
  * value of the wrong type, bounds that do not hold the value and texts above
  * TL_FACTS_TEXT_MAX are refused with their JSON pointer (TL_SYNTAX, TL_RANGE,
- * TL_LIMIT, TL_UNKNOWN). ret_strange may be NULL. */
+ * TL_LIMIT, TL_UNKNOWN); other keys of a fact are skipped, because format 1 may grow.
+ * ret_strange may be NULL. */
 enum tl_status tl_facts_load(const struct tl_json_at *at, struct tl_facts **ret_facts,
                              struct tl_facts_strange *ret_strange,
                              struct tl_error *reterr) TL_WARN_UNUSED;

@@ -1,0 +1,277 @@
+/* The kernel's network counters: table, readers, growth. */
+#include "counters.h"
+
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <math.h>
+#include <string.h>
+
+#include "proc.h"
+#include "tightlink/base/time.h"
+
+enum source { LINK, SOFTNET, SNMP, SNMP6 };
+
+static const struct {
+    const char *name, *unit, *key;
+    enum source source;
+} rows[] = {
+#define TL_HOST_COUNTER_ROW(id, row_name, row_unit, row_source, row_key)                           \
+    {.name = (row_name), .unit = (row_unit), .key = (row_key), .source = (row_source)},
+    TL_HOST_COUNTER_MAP(TL_HOST_COUNTER_ROW)
+#undef TL_HOST_COUNTER_ROW
+};
+
+/* Where each LINK row is in the kernel's struct; older kernels send a shorter one. */
+#define STAT(id, field)                                                                            \
+    {                                                                                              \
+        TL_HOST_COUNTER_LINK_##id, offsetof(struct rtnl_link_stats64, field)                       \
+    }
+static const struct {
+    enum tl_host_counter_id id;
+    size_t offset;
+} link_rows[] = {
+    STAT(RX_BYTES, rx_bytes),
+    STAT(TX_BYTES, tx_bytes),
+    STAT(RX_PACKETS, rx_packets),
+    STAT(TX_PACKETS, tx_packets),
+    STAT(RX_ERRORS, rx_errors),
+    STAT(TX_ERRORS, tx_errors),
+    STAT(RX_DROPPED, rx_dropped),
+    STAT(TX_DROPPED, tx_dropped),
+    STAT(RX_MISSED, rx_missed_errors),
+    STAT(RX_FIFO, rx_fifo_errors),
+    STAT(RX_CRC, rx_crc_errors),
+    STAT(RX_FRAME, rx_frame_errors),
+    STAT(TX_CARRIER, tx_carrier_errors),
+    STAT(COLLISIONS, collisions),
+};
+
+const char *tl_host_counter_name(unsigned id)
+{
+    return id < TL_HOST_COUNTER_COUNT ? rows[id].name : NULL;
+}
+
+const char *tl_host_counter_unit(unsigned id)
+{
+    return id < TL_HOST_COUNTER_COUNT ? rows[id].unit : NULL;
+}
+
+static void set_source(struct tl_host_counters *counters, enum source source, enum tl_host_why why)
+{
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
+        if (rows[i].source == source)
+            counters->why[i] = why;
+}
+
+static void set_count(struct tl_host_counters *counters, unsigned id, uint64_t count)
+{
+    counters->counts[id] = count;
+    counters->why[id] = TL_HOST_WHY_KNOWN;
+}
+
+bool tl_counters_take_softnet(char *line, void *context)
+{
+    struct tl_host_counters *counters = context;
+    const char *at = line;
+    uint64_t columns[3];
+
+    for (size_t i = 0; i < 3; i++)
+        if (!tl_proc_take_hex(&at, &columns[i]) || columns[i] > UINT32_MAX)
+            return true;
+    for (unsigned i = 0; i < 3; i++)
+        set_count(counters, TL_HOST_COUNTER_SOFTNET_PROCESSED + i,
+                  counters->counts[TL_HOST_COUNTER_SOFTNET_PROCESSED + i] + columns[i]);
+    return true;
+}
+
+/* Finds "Group:Name"; prefix has the length of "Group:". */
+static int find_snmp(const char *line, size_t prefix, const char *name, size_t len)
+{
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
+        if (rows[i].source == SNMP && strncmp(rows[i].key, line, prefix) == 0 &&
+            strncmp(rows[i].key + prefix, name, len) == 0 && rows[i].key[prefix + len] == '\0')
+            return (int)i;
+    return -1;
+}
+
+/* Both lines side by side. Numbers may be negative (MaxConn is -1). */
+static void take_pair(struct tl_snmp_pairs *pairs, const char *numbers, size_t prefix)
+{
+    const char *name = pairs->names + prefix, *at = numbers + prefix;
+
+    for (;;) {
+        size_t len;
+        uint64_t count;
+        double ignored;
+        int id;
+
+        name += strspn(name, " ");
+        len = strcspn(name, " ");
+        if (len == 0)
+            return;
+        id = find_snmp(pairs->names, prefix, name, len);
+        if (tl_proc_take_u64(&at, &count)) {
+            if (id >= 0)
+                set_count(pairs->counters, (unsigned)id, count);
+        } else if (!tl_proc_take_decimal(&at, &ignored)) {
+            return; /* what follows cannot be matched to its names */
+        }
+        name += len;
+    }
+}
+
+bool tl_counters_take_snmp(char *line, void *context)
+{
+    struct tl_snmp_pairs *pairs = context;
+    const char *colon = strchr(line, ':');
+    size_t prefix = colon ? (size_t)(colon - line) + 1 : 0;
+
+    if (prefix > 0 && strncmp(pairs->names, line, prefix) == 0) {
+        take_pair(pairs, line, prefix);
+        pairs->names[0] = '\0';
+    } else {
+        size_t len = strnlen(line, sizeof(pairs->names) - 1);
+
+        memcpy(pairs->names, line, len);
+        pairs->names[len] = '\0';
+    }
+    return true;
+}
+
+bool tl_counters_take_snmp6(char *line, void *context)
+{
+    struct tl_host_counters *counters = context;
+    size_t len = strcspn(line, " \t");
+    const char *at = line + len;
+    uint64_t count;
+
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
+        if (rows[i].source == SNMP6 && strncmp(rows[i].key, line, len) == 0 &&
+            rows[i].key[len] == '\0' && tl_proc_take_u64(&at, &count))
+            set_count(counters, i, count);
+    return true;
+}
+
+bool tl_counters_parse_link(const struct nlmsghdr *msg, void *context)
+{
+    const struct nlattr *table[IFLA_MAX + 1];
+    struct tl_host_counters *counters = context;
+    const unsigned char *stats;
+    size_t len;
+
+    if (msg->nlmsg_type != RTM_NEWLINK ||
+        !tl_netlink_attributes(msg, sizeof(struct ifinfomsg), table, IFLA_MAX) ||
+        !table[IFLA_STATS64])
+        return false;
+    stats = mnl_attr_get_payload(table[IFLA_STATS64]);
+    len = mnl_attr_get_payload_len(table[IFLA_STATS64]);
+    for (size_t i = 0; i < sizeof(link_rows) / sizeof(link_rows[0]); i++) {
+        uint64_t count;
+
+        if (link_rows[i].offset + sizeof(count) > len)
+            continue;
+        memcpy(&count, stats + link_rows[i].offset, sizeof(count));
+        set_count(counters, link_rows[i].id, count);
+    }
+    return true;
+}
+
+static void read_link(struct tl_host_counters *counters)
+{
+    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
+    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
+    struct tl_netlink route;
+    struct ifinfomsg *head;
+    enum tl_host_why why;
+
+    msg->nlmsg_type = RTM_GETLINK;
+    head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
+    head->ifi_family = AF_UNSPEC;
+    head->ifi_index = counters->ifindex;
+    tl_netlink_init(&route, NETLINK_ROUTE);
+    why = tl_netlink_ask(&route, msg, tl_counters_parse_link, counters);
+    tl_netlink_finish(&route);
+    if (why != TL_HOST_WHY_KNOWN)
+        set_source(counters, LINK, why);
+}
+
+/* The thread's own directory: /proc/net would show the namespace of the main thread. */
+#define NET_DIR "/proc/thread-self/net/"
+
+static void read_snmp(struct tl_host_counters *counters, const char *root)
+{
+    struct tl_snmp_pairs pairs = {.counters = counters};
+    enum tl_host_why why = tl_proc_each_line(root, NET_DIR "snmp", tl_counters_take_snmp, &pairs);
+
+    pairs.names[0] = '\0';
+    if (why == TL_HOST_WHY_KNOWN)
+        why = tl_proc_each_line(root, NET_DIR "netstat", tl_counters_take_snmp, &pairs);
+    if (why != TL_HOST_WHY_KNOWN)
+        set_source(counters, SNMP, why);
+}
+
+void tl_host_counters_read(struct tl_host_counters *ret_counters, const char *root, int ifindex)
+{
+    enum tl_host_why why;
+
+    memset(ret_counters, 0, sizeof(*ret_counters));
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
+        ret_counters->why[i] = TL_HOST_WHY_ABSENT;
+    ret_counters->taken_ns = tl_now_ns();
+    ret_counters->ifindex = ifindex;
+    if (ifindex > 0)
+        read_link(ret_counters);
+    else
+        set_source(ret_counters, LINK, TL_HOST_WHY_NOT_READ);
+    why = tl_proc_each_line(root, NET_DIR "softnet_stat", tl_counters_take_softnet, ret_counters);
+    if (why != TL_HOST_WHY_KNOWN)
+        set_source(ret_counters, SOFTNET, why);
+    read_snmp(ret_counters, root);
+    why = tl_proc_each_line(root, NET_DIR "snmp6", tl_counters_take_snmp6, ret_counters);
+    if (why != TL_HOST_WHY_KNOWN)
+        set_source(ret_counters, SNMP6, why);
+}
+
+static struct tl_host_value growth_of(const struct tl_host_counters *before,
+                                      const struct tl_host_counters *after, unsigned id)
+{
+    uint64_t turn = 0;
+
+    if (before->why[id] != TL_HOST_WHY_KNOWN)
+        return tl_host_unknown(before->why[id]);
+    if (after->why[id] != TL_HOST_WHY_KNOWN)
+        return tl_host_unknown(after->why[id]);
+    if (rows[id].source == LINK && before->ifindex != after->ifindex)
+        return tl_host_unknown(TL_HOST_WHY_RESTARTED);
+    if (after->counts[id] < before->counts[id]) {
+        if (rows[id].source != SOFTNET)
+            return tl_host_unknown(TL_HOST_WHY_RESTARTED);
+        turn = UINT64_C(1) << 32; /* one core's counter; a second turn would take hours */
+        if (after->counts[id] + turn < before->counts[id])
+            return tl_host_unknown(TL_HOST_WHY_RESTARTED);
+    }
+    return tl_host_known((double)(after->counts[id] + turn - before->counts[id]));
+}
+
+void tl_host_counters_between(const struct tl_host_counters *before,
+                              const struct tl_host_counters *after,
+                              struct tl_host_counters_growth *ret_growth)
+{
+    ret_growth->elapsed_ns = after->taken_ns - before->taken_ns;
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
+        ret_growth->values[i] = growth_of(before, after, i);
+}
+
+/* Ethernet 14, IPv6 40, TCP 20 with timestamps 12 (RFC 7323). */
+#define HEADERS_MAX_BYTES 86
+
+double tl_host_other_traffic_ratio(double link_bytes, double payload_bytes, double retrans_bytes,
+                                   double mss_bytes)
+{
+    double ours = payload_bytes + retrans_bytes;
+
+    if (!(link_bytes > 0) || !(mss_bytes > 0))
+        return 0;
+    ours += ceil(ours / mss_bytes) * HEADERS_MAX_BYTES;
+    return ours < link_bytes ? (link_bytes - ours) / link_bytes : 0;
+}

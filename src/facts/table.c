@@ -57,6 +57,7 @@ static const struct tl_fact_def table[] = {
     HOST("cc_allowed", TEXT, "hosts", "Congestion controls that any user may choose."),
     HOST("default_qdisc", TEXT, "hosts", "Default queueing discipline."),
     HOST("cpu_cores_count", COUNT, "hosts", "Processor cores online."),
+    HOST("cpu_allowed_count", COUNT, "hosts", "Processor cores that the program may run on."),
     HOST(
         "cpu_quota_ratio", RATIO, "hosts",
         "Processor time that the program's control group may use, in cores; unknown means no quota "

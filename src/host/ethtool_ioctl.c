@@ -47,8 +47,8 @@ static struct tl_host_value ask_flag(int fd, const char *name, uint32_t cmd, uin
 
 static void read_speed(struct tl_host_settings *settings, int fd, const char *name)
 {
-    /* GSET is old and asks for few modes, yet it needs no size handshake; speeds of all
-     * links fit it. */
+    /* The old GSET lists few modes, so the fastest one stays unknown; it needs none of the
+     * size handshake of GLINKSETTINGS. */
     struct ethtool_cmd cmd = {.cmd = ETHTOOL_GSET};
     enum tl_host_why why = ask(fd, name, &cmd);
     struct tl_host_value *numbers = settings->numbers;

@@ -2,7 +2,7 @@
  * group, one thread.
  *
  * A reading is raw counters with a time; two of them give the usage. A reading costs
- * about 0.2 ms of processor time on two cores, allocates nothing, and may be taken in any
+ * some 10 us on two cores (more cores: more), allocates nothing, and may be taken in any
  * thread. The kernel counts a core's time in ticks of 10 ms: over less than 100 ms the
  * core values are unknown (TOO_SHORT). */
 #ifndef TL_HOST_CPU_H
@@ -91,7 +91,9 @@ void tl_cpu_usage_between(const struct tl_cpu_reader *reader, const struct tl_cp
                           const struct tl_cpu_reading *after, struct tl_cpu_usage *ret_usage);
 
 /* One thread of this process (Documentation/scheduler/sched-stats.rst, "/proc/<pid>/
- * schedstat"): time on a core and time it was ready but waited for one. */
+ * schedstat"): time on a core and time it was ready but waited for one. Linux 6.18 counts
+ * the time in which a quota stopped the thread as waiting too: what TL_CPU_THROTTLED
+ * explains is the quota's doing, not other programs'. */
 struct tl_cpu_thread_reading {
     int64_t taken_ns;
     enum tl_host_why why;

@@ -153,11 +153,11 @@ Test(host_counters, datagrams_that_overflow_a_socket_are_seen_on_this_machine)
     struct sockaddr_in address;
     int fd = udp_socket(&address);
 
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        cr_skip_test("the loopback interface of this namespace is down");
     tl_host_counters_read(&before, "", ifindex);
     for (unsigned i = 0; i < 100; i++)
-        cr_assert_eq(sendto(fd, datagram, sizeof(datagram), 0, (const struct sockaddr *)&address,
-                            sizeof(address)),
-                     sizeof(datagram));
+        cr_assert_eq(send(fd, datagram, sizeof(datagram), 0), sizeof(datagram));
     tl_host_counters_read(&after, "", ifindex);
     close(fd);
     tl_host_counters_between(&before, &after, &growth);

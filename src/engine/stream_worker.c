@@ -128,15 +128,20 @@ static struct ending receive_until_end(struct stream *stream, int64_t start_ns)
     const struct tl_streams_spec *spec = &stream->set->spec;
     int flags = MSG_DONTWAIT | (spec->discard ? MSG_TRUNC : 0);
     int64_t heard_ns = 0;
+    uint64_t left = spec->bytes_cap > 0 ? spec->bytes_cap : UINT64_MAX;
     for (;;) {
         int64_t now_ns = tl_now_ns() - start_ns;
         struct ending ending = check_orders(stream, now_ns);
         if (ending.end != TL_STREAM_RUNNING)
             return ending;
-        ssize_t got = recv(stream->fd, stream->recv_buffer, TL_STREAM_RECV_BYTES, flags);
+        size_t len = left < TL_STREAM_RECV_BYTES ? (size_t)left : TL_STREAM_RECV_BYTES;
+        ssize_t got = recv(stream->fd, stream->recv_buffer, len, flags);
         if (got > 0) {
             count_bytes(stream, got, now_ns);
             heard_ns = now_ns;
+            left -= (uint64_t)got;
+            if (left == 0)
+                return (struct ending){TL_STREAM_END_CAP, 0};
         } else if (got == 0) {
             return (struct ending){TL_STREAM_END_PEER, 0};
         } else if (errno == EAGAIN) {

@@ -68,7 +68,7 @@ struct tl_streams_spec {
     bool send;             /* else receive */
     bool discard;          /* receiver: let the kernel drop the payload (MSG_TRUNC), no copy */
     int64_t duration_ns;   /* from start; a receiver should allow some more than its sender */
-    uint64_t bytes_cap;    /* sender, per stream; 0 = until the deadline */
+    uint64_t bytes_cap;    /* per stream; 0 = until the deadline. A receiver takes no more. */
     int64_t interval_ns;   /* between samples; 0 = TL_STREAM_INTERVAL_NS */
     uint32_t sample_count; /* room for undrained samples; 0 = TL_STREAM_SAMPLE_COUNT. When it is
                             * full the oldest go, and are counted. */
@@ -77,7 +77,7 @@ struct tl_streams_spec {
 enum tl_stream_end {
     TL_STREAM_RUNNING,
     TL_STREAM_END_DEADLINE, /* ran its time */
-    TL_STREAM_END_CAP,      /* sent its bytes, and the peer read them all */
+    TL_STREAM_END_CAP,      /* sent its bytes, and the peer read them all; received its bytes */
     TL_STREAM_END_STOPPED,  /* tl_streams_stop() */
     TL_STREAM_END_PEER,     /* the peer closed or reset the connection */
     TL_STREAM_END_TIMEOUT,  /* TCP_USER_TIMEOUT: nothing came back for 5 s */

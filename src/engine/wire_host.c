@@ -1,8 +1,11 @@
-/* Host settings as records, by walking the tables of host.h. */
+/* Host settings and processor time as records, by walking the tables of host.h and cpu.h. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "tightlink/engine/limits.h"
 #include "tightlink/engine/wire.h"
+#include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
 
 unsigned tl_wire_host_record_count(void)
@@ -34,6 +37,12 @@ void tl_wire_host_record(const struct tl_host_settings *settings, unsigned index
 }
 
 static_assert(TL_WIRE_RECORD_TEXT_SIZE == TL_HOST_TEXT_SIZE, "texts travel whole");
+
+/* A later version may have more reasons. */
+static enum tl_host_why stranger_why(const struct tl_wire_record *record)
+{
+    return record->why < TL_HOST_WHY_COUNT ? (enum tl_host_why)record->why : TL_HOST_WHY_NOT_READ;
+}
 
 /* The row of a name in both tables; false when this program does not know it. */
 static bool find_row(const char *name, unsigned *ret_index, bool *ret_is_text)
@@ -74,4 +83,58 @@ bool tl_wire_host_store(struct tl_host_settings *settings, const struct tl_wire_
     else
         settings->numbers[row] = tl_host_known(record->number);
     return true;
+}
+
+#define CPU_PREFIX  "cpu."
+#define CPU_ELAPSED CPU_PREFIX "elapsed_ns"
+
+unsigned tl_wire_cpu_record_count(void)
+{
+    return TL_CPU_USAGE_COUNT + 1u;
+}
+
+void tl_wire_cpu_record(const struct tl_cpu_usage *usage, unsigned index,
+                        struct tl_wire_record *ret_record)
+{
+    struct tl_wire_record record = {.kind = TL_WIRE_RECORD_NUMBER};
+    if (index < TL_CPU_USAGE_COUNT) {
+        const struct tl_host_value *value = &usage->values[index];
+        snprintf(record.name, sizeof record.name, CPU_PREFIX "%s", tl_cpu_usage_name(index));
+        if (!tl_host_is_known(*value))
+            record.kind = TL_WIRE_RECORD_UNKNOWN;
+        record.why = (uint8_t)value->why;
+        record.number = value->number;
+    } else {
+        snprintf(record.name, sizeof record.name, CPU_ELAPSED);
+        record.number = (double)usage->elapsed_ns;
+    }
+    *ret_record = record;
+}
+
+/* A test is no longer than that; see also TEST_END. */
+static bool store_elapsed(struct tl_cpu_usage *usage, const struct tl_wire_record *record)
+{
+    double longest_ns = 2e6 * (double)tl_limit_row(TL_LIMIT_DURATION_MS)->max;
+    if (record->kind != TL_WIRE_RECORD_NUMBER || record->number < 0 || record->number > longest_ns)
+        return false;
+    usage->elapsed_ns = (int64_t)record->number;
+    return true;
+}
+
+bool tl_wire_cpu_store(struct tl_cpu_usage *usage, const struct tl_wire_record *record)
+{
+    if (strcmp(record->name, CPU_ELAPSED) == 0)
+        return store_elapsed(usage, record);
+    if (strncmp(record->name, CPU_PREFIX, strlen(CPU_PREFIX)) != 0)
+        return false;
+    for (unsigned i = 0; i < TL_CPU_USAGE_COUNT; i++) {
+        if (strcmp(record->name + strlen(CPU_PREFIX), tl_cpu_usage_name(i)) != 0)
+            continue;
+        if (record->kind == TL_WIRE_RECORD_NUMBER)
+            usage->values[i] = tl_host_known(record->number);
+        else if (record->kind == TL_WIRE_RECORD_UNKNOWN)
+            usage->values[i] = tl_host_unknown(stranger_why(record));
+        return record->kind != TL_WIRE_RECORD_TEXT;
+    }
+    return false;
 }

@@ -29,8 +29,11 @@
     X(STATE_MS, "deadline of each state, ms", 100, 5000, 5000)                                     \
     X(SILENT_MS, "deadline of a silent peer, ms", 100, 5000, 5000)                                 \
     X(GRACE_MS, "hard end after the granted time, ms", 100, 5000, 5000)                            \
+    X(IDLE_MS, "session without a test, ms", 1000, 600000, 120000)                                 \
+    X(EVICT_MS, "silence from which a full table takes a session's place, ms", 100, 5000, 1000)    \
     X(UNHEARD_MS, "sending on without the client's feedback, ms", 100, 1000, 1000)                 \
     X(QUEUE_WAIT_MS, "longest wait announced by BUSY, ms", 1, 3600000, 60000)                      \
+    X(HOST_QUERIES, "host queries per session", 1, 1000, 32)                                       \
     X(OUTPUT_BYTES, "control output waiting per session, bytes", 8192, 1 << 20, 65536)             \
     X(UDP_TUPLES, "UDP tuples per session", 1, 16, 4)                                              \
     X(UDP_PROBES_PER_S, "UDP probes answered per session and second", 10, 100000, 5000)            \

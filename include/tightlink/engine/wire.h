@@ -29,6 +29,7 @@
 
 struct tl_tcp_sample;    /* engine/sample.h */
 struct tl_host_settings; /* host/host.h */
+struct tl_cpu_usage;     /* host/cpu.h */
 
 #define TL_WIRE_PORT        5411
 #define TL_WIRE_VERSION     1
@@ -318,6 +319,8 @@ size_t tl_wire_writer_end(struct tl_wire_writer *writer);
 
 void tl_wire_host_begin(struct tl_wire_writer *writer, uint8_t ret_frame[TL_WIRE_FRAME_MAX]);
 
+/* Version 1 sends AFTER alone, between the last SAMPLES and TEST_END: what happened during
+ * the test, names of processor records being "cpu." and a name of cpu.h. */
 enum tl_wire_phase { TL_WIRE_BEFORE, TL_WIRE_AFTER };
 
 struct tl_wire_readings {
@@ -350,6 +353,13 @@ unsigned tl_wire_host_record_count(void);
 void tl_wire_host_record(const struct tl_host_settings *settings, unsigned index,
                          struct tl_wire_record *ret_record);
 bool tl_wire_host_store(struct tl_host_settings *settings, const struct tl_wire_record *record);
+
+/* The same for the processor time of a test. The client begins with every value unknown,
+ * NOT_READ. "cpu.elapsed_ns" is the last one. */
+unsigned tl_wire_cpu_record_count(void);
+void tl_wire_cpu_record(const struct tl_cpu_usage *usage, unsigned index,
+                        struct tl_wire_record *ret_record);
+bool tl_wire_cpu_store(struct tl_cpu_usage *usage, const struct tl_wire_record *record);
 
 /* --- Samples ----------------------------------------------------------------------
  * SAMPLES carries readings of one stream in the order of time. */

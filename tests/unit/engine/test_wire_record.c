@@ -5,6 +5,7 @@
 
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/wire.h"
+#include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
 
 static const struct tl_wire_record number = {
@@ -129,6 +130,30 @@ Test(wire_record, host_settings_travel_with_their_reasons)
     cr_expect_eq(back.numbers[TL_HOST_TCP_SACK].why, TL_HOST_WHY_NOT_READ);
     cr_expect_str_eq(back.texts[TL_HOST_TEXT_CC_CURRENT].text, "cubic");
     cr_expect_eq(back.texts[TL_HOST_TEXT_KERNEL].why, TL_HOST_WHY_WITHHELD);
+}
+
+Test(wire_record, processor_time_travels_with_its_reasons)
+{
+    struct tl_cpu_usage sent = {.elapsed_ns = 5000000000}, back = {0};
+    sent.values[TL_CPU_CORE_BUSY] = tl_host_known(0.5);
+    sent.values[TL_CPU_THROTTLED] = tl_host_unknown(TL_HOST_WHY_NOT_SET);
+    struct tl_wire_record record;
+    for (unsigned i = 0; i < tl_wire_cpu_record_count(); i++) {
+        tl_wire_cpu_record(&sent, i, &record);
+        cr_expect(tl_wire_cpu_store(&back, &record), "%s is not known", record.name);
+    }
+    cr_expect(back.elapsed_ns == sent.elapsed_ns && back.values[TL_CPU_CORE_BUSY].number == 0.5);
+    cr_expect_eq(back.values[TL_CPU_THROTTLED].why, TL_HOST_WHY_NOT_SET);
+    record.number = 1e300; /* of cpu.elapsed_ns */
+    cr_expect(!tl_wire_cpu_store(&back, &record));
+    record.number = -1;
+    cr_expect(!tl_wire_cpu_store(&back, &record));
+    strcpy(record.name, "core_busy_ratio");
+    cr_expect(!tl_wire_cpu_store(&back, &record));
+    strcpy(record.name, "cpu.core_busy_ratio");
+    record.kind = TL_WIRE_RECORD_TEXT;
+    cr_expect(!tl_wire_cpu_store(&back, &record));
+    cr_expect(back.elapsed_ns == sent.elapsed_ns && back.values[TL_CPU_CORE_BUSY].number == 0.5);
 }
 
 Test(wire_record, host_records_that_do_not_fit_change_nothing)

@@ -1,0 +1,239 @@
+/* Inside of the responder: what its files share. Nobody else includes this.
+ *
+ *   responder.c         the loop: create, run, stop, tick
+ *   responder_accept.c  strangers: accept, first frame, deadline, eviction
+ *   responder_guard.c   accepts per neighbourhood
+ *   responder_host.c    the thread that reads the host
+ *   session.c           a control connection: frames in and out, deadlines
+ *   session_queue.c     a session's test before it is granted: clamps, turns, quota
+ *   session_test.c      and after: data connections, streams, totals
+ *   udp_echo.c          datagrams
+ *
+ * All of it runs on the thread of tl_responder_run, but for responder_host.c's thread.
+ * Addresses are IPv6 throughout, IPv4 as ::ffff:a.b.c.d. */
+#ifndef TL_ENGINE_RESPONDER_PRIVATE_H
+#define TL_ENGINE_RESPONDER_PRIVATE_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "responder_guard.h"
+#include "tightlink/base/units.h"
+#include "tightlink/engine/limits.h"
+#include "tightlink/engine/responder.h"
+#include "tightlink/engine/stream.h"
+#include "tightlink/engine/wire.h"
+#include "tightlink/host/cpu.h"
+#include "tightlink/host/host.h"
+
+#define TICK_NS (50 * INT64_C(1000000))
+
+/* A descriptor in the epoll, first member of what belongs to it. An object may be buried
+ * while the events of the same wakeup still point to it: it is freed after the last one. */
+struct watch {
+    void (*ready)(struct watch *watch, uint32_t events); /* NULL: buried, or not watched */
+    int fd;                                              /* owned, -1 = none */
+    struct watch *next_dead;
+};
+
+/* A connection that has not said who it is: P6 allows it 256 bytes. */
+struct half {
+    struct watch watch;
+    struct tl_responder *responder;
+    struct half *older, *newer;
+    int64_t deadline_ns;
+    struct in6_addr address;
+    uint8_t len;
+    uint8_t bytes[TL_WIRE_HEADER_SIZE + 88]; /* a whole HELLO, nothing behind it */
+};
+
+/* What the reading of the host is asked and answers; owned by the thread of
+ * responder_host.c between submit and done. */
+struct host_job {
+    struct host_job *next;
+    struct session *session; /* NULL once the session is gone: nobody wants the answer */
+    struct sockaddr_in6 peer;
+    struct tl_host_settings settings;
+};
+
+/* The state of a session. Frames that a state does not expect end the session.
+ *
+ *          HELLO                 TEST_TCP              its turn
+ *   (half) -----> IDLE ---------------------> QUEUED ----------> READY
+ *                 ^ ^   session_ask                  grant         |  data connections
+ *                 | |                                              |  session_join
+ *                 | +-- 5 s without START: session ends            | START
+ *                 |                                                v  session_start
+ *                 +------------ ENDING <--------------------- RUNNING
+ *           TEST_END            streams    time, bytes, STOP, client gone
+ *
+ * CLOSING: a final ERROR is on its way out; nothing is read any more. GONE: the
+ * connection is closed, streams are still being joined. */
+enum session_state {
+    SESSION_IDLE,
+    SESSION_QUEUED,
+    SESSION_READY,
+    SESSION_RUNNING,
+    SESSION_ENDING,
+    SESSION_CLOSING,
+    SESSION_GONE
+};
+
+/* A test from TEST_TCP to TEST_END. */
+struct session_test {
+    struct tl_wire_test_tcp asked;
+    struct tl_wire_ready granted;
+    unsigned interface;           /* index; tests over the same one take turns */
+    uint64_t queue_ticket;        /* smaller = earlier */
+    uint16_t told_place;          /* in the last BUSY */
+    int fds[TL_WIRE_STREAMS_MAX]; /* joined data connections, -1 = not yet; streams own them later
+                                   */
+    unsigned joined;
+    struct tl_streams *streams;
+    struct watch done; /* watches the event descriptor of streams, which owns it */
+    int64_t start_ns;
+    int64_t hard_end_ns;
+    uint64_t reserved_bytes; /* of the quota */
+    enum tl_wire_end_reason reason;
+    uint32_t samples_dropped;
+    struct tl_cpu_reading cpu_before;
+    /* The client's kernel acknowledges but the client is silent: see session_test.c. */
+    uint64_t acked_bytes[TL_WIRE_STREAMS_MAX];
+    bool progress; /* since the last tick */
+    int64_t unheard_ns;
+};
+
+struct udp_tuple {
+    bool used, proven;
+    struct sockaddr_in6 from;
+    struct tl_wire_token challenge;
+    int64_t since_ns;
+    uint32_t damaged_count;
+};
+
+struct session {
+    struct watch watch;
+    struct tl_responder *responder;
+    enum session_state state;
+    struct sockaddr_in6 peer;
+    struct tl_wire_token token;
+    int64_t since_ns, heard_ns, active_ns; /* active: last in a test or a query */
+    int64_t deadline_ns;                   /* of the state, INT64_MAX = none */
+    uint8_t in[TL_WIRE_FRAME_MAX];
+    size_t in_len;
+    uint8_t *out; /* OUTPUT_BYTES, owned */
+    size_t out_at, out_len, out_size;
+    struct host_job *job;
+    unsigned host_queries;
+    uint32_t last_test_id;
+    struct session_test test;
+    struct udp_tuple tuples[4];
+    int64_t udp_full_ns;   /* GCRA of probes */
+    uint64_t tests, bytes; /* for the log */
+    const char *ended;     /* why, for the log */
+    bool removed;          /* from the responder's list, buried */
+};
+
+struct tl_responder {
+    struct tl_responder_options options;
+    char program[TL_WIRE_TEXT_SIZE];
+    int port;
+    int epoll_fd;
+    struct watch listener, udp, stop, timer, host_done;
+    bool ticking;
+    atomic_bool stop_asked;
+    struct watch *dead;
+
+    struct accept_guard guard;
+    struct half *oldest, *newest;
+    uint32_t half_count, half_max;
+
+    struct session **sessions; /* session_count of them, in no order; room for 2 session_max, as
+                                * those GONE do not count */
+    uint32_t session_count, session_max;
+    uint64_t tickets;
+    bool queue_dirty; /* something changed that may let a test start: queue_serve() is due */
+    uint64_t quota_used_bytes; /* reservations of running tests included */
+    int64_t quota_day_ns;      /* when the day began */
+
+    struct tl_cpu_reader cpu;         /* readings cost 0.2 ms: taken by the loop itself */
+    struct tl_cpu_reading cpu_after;  /* scratch */
+    struct host_reader *host;         /* responder_host.c */
+    struct tl_tcp_sample *samples;    /* SAMPLE_BATCH, scratch */
+    uint8_t frame[TL_WIRE_FRAME_MAX]; /* scratch */
+    uint8_t datagram[TL_WIRE_UDP_DATAGRAM_MAX + 1];
+};
+
+#define SAMPLE_BATCH 64
+
+/* responder.c */
+enum tl_status watch_add(struct tl_responder *responder, struct watch *watch, uint32_t events,
+                         void (*ready)(struct watch *, uint32_t)) TL_WARN_UNUSED;
+void watch_change(struct tl_responder *responder, struct watch *watch, uint32_t events);
+/* Closes the descriptor and frees the object after the current wakeup. */
+void watch_bury(struct tl_responder *responder, struct watch *watch);
+void responder_need_tick(struct tl_responder *responder);
+void responder_log(struct tl_responder *responder, const char *fmt, ...) TL_PRINTF(2, 3);
+/* Turns an AF_INET address as accept() and recvmsg() fill it in into ::ffff:a.b.c.d. */
+void address_normalise(struct sockaddr_in6 *address);
+/* "192.0.2.1" or "2001:db8::1". */
+void address_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN]);
+
+/* responder_accept.c */
+void accept_ready(struct watch *watch, uint32_t events);
+void accept_tick(struct tl_responder *responder, int64_t now_ns);
+void accept_finish(struct tl_responder *responder);
+
+/* responder_host.c: one thread that reads what may take milliseconds. */
+enum tl_status host_reader_create(struct tl_responder *responder) TL_WARN_UNUSED;
+void host_reader_destroy(struct tl_responder *responder);
+/* Hands a job over; false when there is no memory. */
+bool host_reader_submit(struct tl_responder *responder, struct session *session);
+void host_reader_forget(struct session *session);
+
+/* session.c. Takes the descriptor over; TL_LIMIT with a sentence when there is no place. */
+enum tl_status session_create(struct tl_responder *responder, int fd,
+                              const struct tl_wire_hello *hello,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+struct session *session_by_token(struct tl_responder *responder, const struct tl_wire_token *token);
+void session_tick(struct session *session, int64_t now_ns);
+void session_host_done(struct session *session, const struct tl_host_settings *settings);
+/* Puts a frame into the output; a peer that does not read enough ends here. */
+void session_send(struct session *session, const uint8_t *frame, size_t len);
+/* A final code ends the session behind it. */
+void session_error(struct session *session, enum tl_wire_error_code code, const char *fmt, ...)
+    TL_PRINTF(3, 4);
+/* Closes the connection; frees the session once its streams are joined. */
+void session_end(struct session *session, const char *why);
+/* Frees a session that is GONE. */
+void session_remove(struct session *session);
+bool session_out_has_room(const struct session *session, size_t bytes);
+void sessions_finish(struct tl_responder *responder);
+
+/* session_queue.c */
+void test_ask(struct session *session, const struct tl_wire_test_tcp *asked);
+/* Grants and tells places after anything changed in the queue. */
+void queue_serve(struct tl_responder *responder);
+uint64_t quota_left(struct tl_responder *responder);
+/* The reservation of the session's test becomes what was really moved. */
+void quota_settle(struct session *session, uint64_t moved);
+
+/* session_test.c */
+/* A data connection; true takes the descriptor over. On false *ret_code and *reterr say why. */
+bool test_join(struct session *session, int fd, const struct tl_wire_data_hello *hello,
+               enum tl_wire_error_code *ret_code, struct tl_error *reterr);
+void test_start(struct session *session, uint32_t test_id);
+void test_stop(struct session *session, enum tl_wire_end_reason reason);
+void test_tick(struct session *session, int64_t now_ns);
+/* The session's end: stops the streams, closes what has joined, leaves the queue. True when
+ * nothing is left to wait for. */
+bool test_abandon(struct session *session);
+/* Joins and frees the streams: at once when they are done, in <= 250 ms when stopped. */
+void test_forget(struct session *session);
+
+/* udp_echo.c */
+void udp_ready(struct watch *watch, uint32_t events);
+
+#endif

@@ -1,0 +1,244 @@
+/* main of tightlinkd: options, signals, log lines to stderr. What it serves is in
+ * engine/responder.h.
+ *
+ * Exit: 0 ended by a signal, 2 the command line is wrong, 3 the port cannot be had,
+ * 1 anything else. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/engine/limits.h"
+#include "tightlink/engine/responder.h"
+#include "tightlink/engine/wire.h"
+
+#ifndef TL_VERSION_TEXT
+#error "the build defines TL_VERSION_TEXT"
+#endif
+
+#define PROGRAM "tightlinkd " TL_VERSION_TEXT
+
+enum { EXIT_USAGE = 2, EXIT_BIND = 3 };
+
+static struct tl_responder *responder; /* for the signal handler */
+
+static const char help[] =
+    "Usage: tightlinkd --open [OPTION]...\n"
+    "The far end of tightlink: answers tests on one TCP and UDP port.\n"
+    "\n"
+    "      --open               serve without a key. Anyone who reaches the port may load this\n"
+    "                           host's network for up to --max-seconds at a time, and read its\n"
+    "                           TCP and NIC settings (not its name, kernel or drivers)\n"
+    "      --port N             port, TCP and UDP (default 5411; 0: any free one)\n"
+    "      --bind ADDRESS       listen on this IPv4 or IPv6 address only\n"
+    "      --max-seconds N      longest test, 1 to 60 (default 60)\n"
+    "      --max-streams N      most streams a test, 1 to 32 (default 32)\n"
+    "      --rate-cap RATE      highest rate of a test, for instance 500M\n"
+    "      --daily-quota BYTES  bytes that all tests of 24 hours may move, for instance 50GB\n"
+    "      --ready-fd N         write one line to this descriptor when listening\n"
+    "      --help, --version\n"
+    "\n"
+    "Exit: 0 ended by SIGTERM or SIGINT, 2 usage, 3 the port cannot be had.\n";
+
+enum option_id {
+    OPTION_OPEN = 256,
+    OPTION_PORT,
+    OPTION_BIND,
+    OPTION_MAX_SECONDS,
+    OPTION_MAX_STREAMS,
+    OPTION_RATE_CAP,
+    OPTION_DAILY_QUOTA,
+    OPTION_READY_FD,
+    OPTION_HELP,
+    OPTION_VERSION
+};
+
+static const struct option long_options[] = {
+    {"open", no_argument, NULL, OPTION_OPEN},
+    {"port", required_argument, NULL, OPTION_PORT},
+    {"bind", required_argument, NULL, OPTION_BIND},
+    {"max-seconds", required_argument, NULL, OPTION_MAX_SECONDS},
+    {"max-streams", required_argument, NULL, OPTION_MAX_STREAMS},
+    {"rate-cap", required_argument, NULL, OPTION_RATE_CAP},
+    {"daily-quota", required_argument, NULL, OPTION_DAILY_QUOTA},
+    {"ready-fd", required_argument, NULL, OPTION_READY_FD},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+struct settings {
+    struct tl_responder_options options;
+    bool open;
+    int ready_fd; /* -1: none */
+};
+
+static void log_line(void *context, const char *line)
+{
+    char now[TL_TIME_TEXT_SIZE];
+    tl_time_format_utc(tl_realtime_ns(), now);
+    fprintf(stderr, "%s %s\n", now, line);
+}
+
+static int usage_error(const char *sentence)
+{
+    fprintf(stderr, "tightlinkd: %s\nTry: tightlinkd --help\n", sentence);
+    return EXIT_USAGE;
+}
+
+/* A whole number in [min, max]. */
+static enum tl_status parse_number(const char *option, const char *text, long min, long max,
+                                   long *ret_number, struct tl_error *reterr)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || number < min || number > max)
+        return tl_error_set(reterr, TL_USAGE, "--%s takes a number from %ld to %ld, not \"%.40s\"",
+                            option, min, max, text);
+    *ret_number = number;
+    return TL_OK;
+}
+
+static enum tl_status parse_rate_cap(const char *text, struct settings *settings,
+                                     struct tl_error *reterr)
+{
+    double bps;
+    enum tl_status status = tl_parse_bps(text, &bps, reterr);
+    const struct tl_limit_row *row = tl_limit_row(TL_LIMIT_RATE_CAP_BPS);
+    if (status == TL_OK && (bps < (double)row->min || bps > (double)row->max))
+        status = tl_error_set(reterr, TL_RANGE, "a rate cap is 8 kb/s to 1 Tb/s");
+    if (status != TL_OK)
+        tl_error_prefix(reterr, "--rate-cap");
+    else
+        settings->options.rate_cap_bps = (uint64_t)bps;
+    return status;
+}
+
+static enum tl_status parse_quota(const char *text, struct settings *settings,
+                                  struct tl_error *reterr)
+{
+    int64_t bytes;
+    enum tl_status status = tl_parse_bytes(text, &bytes, reterr);
+    if (status == TL_OK && bytes < 1)
+        status = tl_error_set(reterr, TL_RANGE, "a quota is at least one byte");
+    if (status != TL_OK)
+        tl_error_prefix(reterr, "--daily-quota");
+    else
+        settings->options.daily_quota_bytes = (uint64_t)bytes;
+    return status;
+}
+
+static enum tl_status take_option(int id, const char *text, struct settings *settings,
+                                  struct tl_error *reterr)
+{
+    struct tl_responder_options *options = &settings->options;
+    long number = 0;
+    enum tl_status status = TL_OK;
+    switch (id) {
+    case OPTION_OPEN:
+        settings->open = true;
+        break;
+    case OPTION_PORT:
+        status = parse_number("port", text, 0, 65535, &number, reterr);
+        options->port = (int)number;
+        break;
+    case OPTION_BIND:
+        options->bind_address = text;
+        break;
+    case OPTION_MAX_SECONDS:
+        status = parse_number("max-seconds", text, 1, 60, &number, reterr);
+        options->max_seconds = (uint64_t)number;
+        break;
+    case OPTION_MAX_STREAMS:
+        status = parse_number("max-streams", text, 1, 32, &number, reterr);
+        options->max_streams = (uint64_t)number;
+        break;
+    case OPTION_RATE_CAP:
+        return parse_rate_cap(text, settings, reterr);
+    case OPTION_DAILY_QUOTA:
+        return parse_quota(text, settings, reterr);
+    case OPTION_READY_FD:
+        status = parse_number("ready-fd", text, 0, 65535, &number, reterr);
+        settings->ready_fd = (int)number;
+        break;
+    default: /* getopt has said what is wrong */
+        return tl_error_set(reterr, TL_USAGE, "the command line cannot be understood");
+    }
+    return status;
+}
+
+static void on_signal(int number)
+{
+    tl_responder_stop(responder);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction end = {.sa_handler = on_signal};
+    sigaction(SIGTERM, &end, NULL);
+    sigaction(SIGINT, &end, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void tell_ready(const struct settings *settings)
+{
+    int port = tl_responder_port(responder);
+    const char *where = settings->options.bind_address;
+    fprintf(stderr,
+            "%s serves anyone (--open) on port %d of %s, TCP and UDP. Tests last up to %llu s.\n",
+            PROGRAM, port, where ? where : "every address",
+            (unsigned long long)(settings->options.max_seconds
+                                     ? settings->options.max_seconds
+                                     : (uint64_t)tl_limit_row(TL_LIMIT_DURATION_MS)->max / 1000));
+    if (settings->ready_fd < 0)
+        return;
+    dprintf(settings->ready_fd, "listening on port %d\n", port);
+    if (settings->ready_fd > STDERR_FILENO)
+        close(settings->ready_fd);
+}
+
+static int serve(const struct settings *settings)
+{
+    struct tl_error error = {0};
+    if (tl_responder_create(&settings->options, &responder, &error) != TL_OK) {
+        fprintf(stderr, "tightlinkd: %s\n", error.text);
+        return error.status == TL_SYNTAX ? EXIT_USAGE : EXIT_BIND;
+    }
+    catch_signals();
+    tell_ready(settings);
+    enum tl_status status = tl_responder_run(responder, &error);
+    tl_responder_destroy(responder);
+    if (status == TL_OK)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "tightlinkd: %s\n", error.text);
+    return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {
+        .options = {.port = TL_WIRE_PORT, .program = PROGRAM, .log = log_line}, .ready_fd = -1};
+    struct tl_error error;
+    int id;
+    while ((id = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (id == OPTION_HELP || id == OPTION_VERSION) {
+            fputs(id == OPTION_HELP ? help : PROGRAM "\n", stdout);
+            return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        }
+        if (take_option(id, optarg, &settings, &error) != TL_OK)
+            return usage_error(error.text);
+    }
+    if (optind < argc)
+        return usage_error("it takes options only");
+    if (!settings.open)
+        return usage_error("there is no key, so say --open to serve without one: anyone who "
+                           "reaches the port may then load this host's network");
+    return serve(&settings);
+}

@@ -1,0 +1,570 @@
+#!/usr/bin/env python3
+"""tightlinkd against strangers, dead clients and liars (promises P2 to P6).
+
+Arguments: path of tightlinkd, then names of cases (none: all but the slow ones, which have
+their own meson test with --slow)."""
+import concurrent.futures
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import wire
+from wire import Connection, Daemon, Session, frame
+
+DAEMON = sys.argv[1]
+CASES, SLOW = {}, {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def slow(function):
+    SLOW[function.__name__] = function
+    return function
+
+
+def until(seconds, condition, what):
+    """Waits for a condition; returns how long it took."""
+    begin = time.monotonic()
+    while not condition():
+        assert time.monotonic() - begin < seconds, f"not within {seconds} s: {what}"
+        time.sleep(0.02)
+    return time.monotonic() - begin
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+@case
+def a_test_each_way():
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        assert session.program.startswith("tightlinkd ") and session.max_seconds == 60
+        for direction in (wire.DOWNLOAD, wire.UPLOAD):
+            for streams in (1, 4):
+                granted, end, moved, samples = session.run(direction=direction, streams=streams,
+                                                           ms=1000)
+                assert end["reason"] == wire.END_TIME, end
+                assert end["streams"] == streams and end["test_id"] == granted["test_id"]
+                assert sum(end["bytes"]) > 10e6 and moved > 10e6
+                assert min(sum(end["bytes"]), moved) > 0.5 * max(sum(end["bytes"]), moved)
+                assert samples >= 10, f"{samples} frames of samples in a second"
+        session.send(frame(wire.BYE))
+        until(1, lambda: not session.is_open(), "BYE closes the session")
+        took, status = daemon.stop()
+        assert took < 1 and status == 0, (took, status)
+
+
+@case
+def the_host_tells_what_a_diagnosis_needs():
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        session.send(frame(wire.HOST_QUERY))
+        records = {}
+        while True:
+            kind, payload = session.read()
+            if kind == wire.HOST_END:
+                break
+            assert kind == wire.HOST
+            while payload:
+                sort, name, value = payload[0], payload[1], struct.unpack(">H", payload[2:4])[0]
+                records[payload[4:4 + name].decode()] = (sort, payload[4 + name:4 + name + value])
+                payload = payload[4 + name + value:]
+        assert struct.unpack(">H", payload)[0] == len(records) > 30
+        sort, value = records["tcp_rmem_max_bytes"]
+        with open("/proc/sys/net/ipv4/tcp_rmem") as file:
+            assert struct.unpack(">d", value)[0] == int(file.read().split()[2])
+        with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
+            assert records["cc_current"] == (2, file.read().strip().encode())
+        assert records["kernel"][0] == 3, "open mode tells the kernel's release"
+
+
+@case
+def numbers_from_outside_are_clamped():
+    with Daemon(DAEMON, "--max-seconds", "7", "--max-streams", "4", "--rate-cap", "80M") as daemon:
+        session = Session(daemon.port)
+        assert (session.max_seconds, session.max_streams, session.rate_cap) == (7, 4, 80000000)
+        for ms, granted_ms in ((0, 7000), (1, 100), (5000, 5000), (1 << 31, 7000),
+                               ((1 << 32) - 1, 7000)):
+            granted = session.ask(ms=ms, max_bytes=(1 << 64) - 1, pacing=1 << 63, interval_us=1)
+            assert granted["ms"] == granted_ms, (ms, granted)
+            assert granted["pacing"] == 80000000 and granted["interval_us"] == 10000
+            assert granted["max_bytes"] == 10000 * granted_ms
+            session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+            assert session.end()["reason"] == wire.END_STOPPED
+        session.send(wire.test_tcp(streams=5))
+        assert session.error()[0] == wire.E_REFUSED
+        for streams in (0, 33, 65535):
+            other = Session(daemon.port)
+            other.send(wire.test_tcp(streams=streams))
+            assert other.error()[0] == wire.E_PROTOCOL
+            other.close()
+            time.sleep(0.05)
+
+
+@case
+def rate_cap_and_quota_hold():
+    with Daemon(DAEMON, "--rate-cap", "80M", "--daily-quota", "15MB") as daemon:
+        session = Session(daemon.port)
+        for direction in (wire.DOWNLOAD, wire.UPLOAD):
+            _, end, moved, _ = session.run(direction=direction, ms=1000)
+            assert sum(end["bytes"]) < 16e6, end
+            if direction == wire.DOWNLOAD:
+                assert 5e6 < sum(end["bytes"]) < 12e6, f"80 Mb/s for 1 s: {end}"
+        session.send(wire.test_tcp())
+        assert session.error()[0] == wire.E_QUOTA
+        session.ping()
+        assert session.expect(wire.PONG), "the session lives on"
+
+
+@case
+def a_forbidden_congestion_control_is_refused_by_name():
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        session.send(wire.test_tcp(congestion=b"nosuchcc"))
+        code, text = session.error()
+        assert code == wire.E_CONGESTION and "nosuchcc" in text, text
+        granted = session.ask()
+        with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
+            assert granted["congestion"] == file.read().strip()
+        session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+        session.end()
+        granted, end, _, _ = session.run(congestion=b"reno", ms=300)
+        assert granted["congestion"] == "reno" and end["reason"] == wire.END_TIME
+
+
+@case
+def one_test_at_a_time_and_the_others_know_their_place():
+    with Daemon(DAEMON) as daemon:
+        first = Session(daemon.port)
+        granted = first.ask(ms=2000)
+        waiting = [Session(daemon.port, f"127.0.1.{i}") for i in range(1, 4)]
+        for place, session in enumerate(waiting, 1):
+            session.send(wire.test_tcp(ms=1000))
+            got, wait_ms = struct.unpack(">HxxI", session.expect(wire.BUSY))
+            assert got == place and 1000 < wait_ms <= 60000, (got, place, wait_ms)
+        waiting[0].close()  # leaves the queue
+        assert struct.unpack(">H", waiting[1].expect(wire.BUSY)[:2])[0] == 1
+        assert struct.unpack(">H", waiting[2].expect(wire.BUSY)[:2])[0] == 2
+        first.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+        first.end()
+        granted = waiting[1].granted()
+        waiting[1].send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+        waiting[2].granted()
+
+
+@case
+def a_stranger_cannot_join_a_test():
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        granted = session.ask(streams=2)
+        bad = [session.join(granted["test_id"], 0, token=bytes(16)),
+               session.join(granted["test_id"] + 1, 0), session.join(granted["test_id"], 2)]
+        good = session.join(granted["test_id"], 0)
+        good.expect(wire.DATA_OK)
+        bad.append(session.join(granted["test_id"], 0))  # twice
+        for data in bad:
+            assert data.error()[0] == wire.E_TOKEN
+            until(1, lambda: not data.is_open(), "a refused data connection is closed")
+        session.send(frame(wire.START, struct.pack(">I", granted["test_id"])))
+        assert session.error()[0] == wire.E_STATE, "one of two streams is missing"
+
+
+@case
+def strangers_are_refused_and_told_no_more_than_they_said():
+    greetings = {
+        "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "ssh": b"SSH-2.0-OpenSSH_9.2p1\r\n",
+        "tls": bytes.fromhex("16030102000100") + os.urandom(510), "iperf3": b"a" * 37,
+        "nuttcp": b"HELO nuttcp v8.2.2\n", "short": b"G", "version": wire.hello(version=9),
+        "type": frame(wire.PING, bytes(8)), "long": frame(wire.HELLO, bytes(2000)),
+        "magic": frame(wire.HELLO, bytes(88)), "zeros": bytes(4096), "unknown": frame(200),
+        "huge": b"\x0f\xff" + bytes(4000)}
+    with Daemon(DAEMON) as daemon:
+        for name, bytes_out in greetings.items():
+            stranger = Connection(daemon.port)
+            stranger.send(bytes_out)
+            got = b""
+            try:
+                while True:
+                    data = stranger.socket.recv(65536)
+                    if not data:
+                        break
+                    got += data
+            except ConnectionError:
+                pass
+            assert len(got) <= len(bytes_out), f"{name}: {len(got)} > {len(bytes_out)}"
+            if len(bytes_out) > 6:
+                assert got[2] == wire.ERROR, f"{name}: {got!r}"
+            stranger.close()
+        Session(daemon.port).close()
+
+
+@case
+def frames_out_of_place_end_the_session():
+    out_of_place = [frame(wire.WELCOME, bytes(88)), frame(wire.START, struct.pack(">I", 1)),
+                    frame(wire.STOP, struct.pack(">I", 1)), frame(99), frame(wire.HELLO, bytes(88)),
+                    frame(wire.PING, bytes(7)), frame(wire.HOST_QUERY, b"x"), b"\xff" * 10,
+                    frame(wire.TEST_TCP, bytes(55)), frame(wire.START, bytes(4)),
+                    frame(wire.HOST_QUERY) * 2]
+    with Daemon(DAEMON) as daemon:
+        for i, data in enumerate(out_of_place):
+            session = Session(daemon.port, f"127.0.2.{i + 1}")
+            session.send(data)
+            session.error(skip=(wire.HOST, wire.HOST_END))
+            until(2, lambda: not session.is_open(), f"case {i} is closed")
+
+
+@case
+def a_peer_has_two_sessions_and_all_have_sixty_four():
+    with Daemon(DAEMON) as daemon:
+        sessions = [Session(daemon.port), Session(daemon.port)]
+        third = Connection(daemon.port)
+        third.send(wire.hello())
+        assert third.error()[0] == wire.E_SESSIONS
+        for i in range(31):
+            sessions += [Session(daemon.port, f"127.0.3.{i + 1}") for _ in range(2)]
+        assert len(sessions) == 64
+        more = Connection(daemon.port, "127.0.4.1")
+        more.send(wire.hello())
+        assert more.error()[0] == wire.E_SESSIONS
+        # Those that are silent for a second give way.
+        time.sleep(1.2)
+        Session(daemon.port, "127.0.4.1")
+
+
+@case
+def a_new_client_is_served_beside_a_thousand_strangers():
+    with Daemon(DAEMON) as daemon:
+        stalled = Session(daemon.port, "127.0.5.1")
+        granted = stalled.ask(ms=60000)
+        data = stalled.open_streams(granted)
+        stalled.start(granted)  # and never reads
+        strangers = [Connection(daemon.port, f"127.0.6.{i % 250 + 1}") for i in range(1000)]
+        for stranger in strangers[::2]:
+            stranger.send(wire.hello()[:50])
+        latencies = []
+        for i in range(50):
+            begin = time.monotonic()
+            session = Session(daemon.port, f"127.0.7.{i + 1}")
+            latencies.append(time.monotonic() - begin)
+            session.send(frame(wire.BYE))
+            session.close()
+        p99 = percentile(latencies, 0.99)
+        print(f"  hello to welcome beside 1,000 half-open and 1 stalled: median "
+              f"{percentile(latencies, 0.5) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")
+        assert p99 < 0.25, f"p99 {p99 * 1e3:.1f} ms"
+        del data
+
+
+@case
+def udp_is_silent_to_who_has_not_proved_itself():
+    token = os.urandom(16)
+    prove = lambda kind, token, challenge=bytes(16): (b"TLU1" + bytes([kind, 0, 0, 0]) + token +
+                                                      challenge + bytes(24))
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        here.bind(("127.0.0.1", 0))
+        here.connect(("127.0.0.1", daemon.port))
+        here.settimeout(0.3)
+        elsewhere = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        elsewhere.bind(("127.0.0.9", 0))
+        elsewhere.connect(("127.0.0.1", daemon.port))
+        elsewhere.settimeout(0.3)
+
+        def answer(sock, data):
+            sock.send(data)
+            try:
+                got = sock.recv(65536)
+            except TimeoutError:
+                return None
+            assert len(got) <= len(data), f"{len(got)} bytes for {len(data)}"
+            return got
+
+        assert answer(here, prove(1, token)) is None, "a made-up token"
+        assert answer(elsewhere, prove(1, session.token)) is None, "another address"
+        assert answer(here, b"") is None and answer(here, os.urandom(900)) is None
+        assert answer(here, prove(1, session.token)[:63]) is None
+        challenge = answer(here, prove(1, session.token))
+        assert challenge[4] == 2 and len(challenge) == 64
+        proof = challenge[24:40]
+        assert answer(here, prove(3, session.token, os.urandom(16))) is None, "a wrong echo"
+        probe = seal(5, proof[:8], 1, 200)
+        assert answer(here, probe) is None, "a probe before the proof"
+        assert answer(elsewhere, prove(3, session.token, proof)) is None
+        assert answer(here, prove(3, session.token, proof))[4] == 4
+        got = answer(here, probe)
+        assert got[4] == 6 and len(got) == 200 and got[16:20] == probe[16:20]
+        assert struct.unpack(">H", got[6:8])[0] == 200
+        assert answer(elsewhere, probe) is None, "another tuple"
+        assert len(answer(here, seal(5, proof[:8], 2, 1000, reply=48))) == 48
+        assert answer(here, seal(5, proof[:8], 2, 100, reply=101)) is None
+        damaged = bytearray(seal(5, proof[:8], 3, 200))
+        damaged[150] ^= 1
+        assert answer(here, bytes(damaged)) is None
+        got = answer(here, seal(5, proof[:8], 4, 200))
+        assert struct.unpack(">I", got[44:48])[0] == 1, "the damaged probe is counted"
+        session.send(frame(wire.BYE))
+        until(1, lambda: not session.is_open(), "BYE")
+        assert answer(here, probe) is None, "the session is over"
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def seal(kind, cookie, sequence, size, reply=0):
+    head = b"TLU1" + struct.pack(">BBH", kind, 0, reply) + cookie + struct.pack(">I", sequence)
+    tail = struct.pack(">QQII", 5, 0, 0, 0) + bytes(size - 48)
+    return head + struct.pack(">I", crc32c(head + bytes(4) + tail)) + tail
+
+
+@case
+def both_families_are_served():
+    with Daemon(DAEMON) as daemon:
+        try:
+            session = Session(daemon.port, host="::1")
+        except OSError:
+            print("  skipped: no IPv6 on loopback")
+            return
+        session.ping(5)
+        assert session.expect(wire.PONG)[:8] == struct.pack(">Q", 5)
+
+
+@case
+def the_command_line_says_what_is_wrong():
+    def run(*options):
+        done = subprocess.run([DAEMON, *options], capture_output=True, text=True, timeout=10)
+        return done.returncode, done.stderr + done.stdout
+
+    assert run()[0] == 2 and "--open" in run()[1]
+    for bad in (["--open", "--port", "99999"], ["--open", "--max-seconds", "61"], ["--banana"],
+                ["--open", "--rate-cap", "banana"], ["--open", "--daily-quota", "-1"],
+                ["--open", "here"], ["--open", "--bind", "banana"], ["--open", "--port", "5x"]):
+        status, text = run(*bad)
+        assert status == 2 and text, (bad, status, text)
+    with Daemon(DAEMON) as daemon:
+        status, text = run("--open", "--port", str(daemon.port))
+        assert status == 3 and "in use" in text and "--port" in text, text
+    status, text = run("--open", "--bind", "192.0.2.1", "--port", "0")
+    assert status == 3 and "no address of this host" in text, text
+    assert run("--help")[0] == 0 and "--daily-quota" in run("--help")[1]
+    assert run("--version")[1].startswith("tightlinkd ")
+
+
+@slow
+def silence_in_each_state_frees_the_slot():
+    def half(daemon):
+        return Connection(daemon.port, "127.0.8.1")
+
+    def part(daemon):
+        connection = Connection(daemon.port, "127.0.8.2")
+        connection.send(wire.hello()[:20])
+        return connection
+
+    def idle(daemon):
+        return Session(daemon.port, "127.0.8.3")
+
+    def ready(daemon):
+        session = Session(daemon.port, "127.0.8.4")
+        session.ask()
+        return session
+
+    def joined(daemon):
+        session = Session(daemon.port, "127.0.8.5")
+        session.data = session.open_streams(session.ask())
+        return session
+
+    def running(daemon, direction=wire.DOWNLOAD):
+        session = Session(daemon.port, "127.0.8.6")
+        granted = session.ask(ms=60000, direction=direction)
+        session.data = session.open_streams(granted)
+        session.start(granted)
+        return session
+
+    def uploading(daemon):
+        return running(daemon, wire.UPLOAD)
+
+    def data_half(daemon):
+        session = Session(daemon.port, "127.0.8.7")
+        granted = session.ask()
+        session.data = Connection(daemon.port)
+        session.data.send(frame(wire.DATA_HELLO, bytes(32))[:10])
+        return session
+
+    def silent(begin):
+        with Daemon(DAEMON) as daemon:
+            before = daemon.descriptors()
+            victim = begin(daemon)
+            until(1, lambda: daemon.descriptors() > before, "the connection is accepted")
+            took = until(10, lambda: daemon.descriptors() == before, f"silence in {begin.__name__}")
+            print(f"  silent in {begin.__name__}: free after {took:.1f} s")
+            Session(daemon.port).run(ms=200)
+            del victim
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(silent, (half, part, idle, ready, joined, running, uploading, data_half)))
+
+
+@slow
+def pings_do_not_keep_a_test_that_is_not_started():
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        session.ask()
+        begin = time.monotonic()
+        while session.is_open():
+            assert time.monotonic() - begin < 10
+            session.ping()
+            time.sleep(0.1)
+        assert time.monotonic() - begin > 4
+
+
+CHILD = """
+import sys, time
+sys.path.insert(0, {path!r})
+import wire, threading
+session = wire.Session({port}, "127.0.9.1")
+print("up", flush=True)
+threading.Timer(1.0, lambda: print("moving", flush=True)).start()
+session.run(direction={direction}, ms=60000, pump_seconds=100)
+"""
+
+
+def mid_test(daemon, direction):
+    code = CHILD.format(path=os.path.dirname(os.path.abspath(__file__)), port=daemon.port,
+                        direction=direction)
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "up\n" and child.stdout.readline() == "moving\n"
+    return child
+
+
+@slow
+def a_client_that_is_stopped_or_killed_in_mid_test_frees_everything():
+    for direction in (wire.DOWNLOAD, wire.UPLOAD):
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            with Daemon(DAEMON) as daemon:
+                before = daemon.descriptors()
+                child = mid_test(daemon, direction)
+                child.send_signal(number)
+                took = until(10, lambda: daemon.descriptors() == before, number.name)
+                print(f"  {number.name}, direction {direction}: free after {took:.1f} s")
+                Session(daemon.port).run(ms=200)
+                child.kill()
+                child.wait()
+
+
+@slow
+def a_client_whose_kernel_reads_on_is_left_alone_within_a_second():
+    """The program says nothing while its data connection drains: the responder must stop."""
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        granted = session.ask(ms=60000)
+        data = session.open_streams(granted)[0]
+        session.start(granted)
+        begin = time.monotonic()
+        data.socket.settimeout(5)
+        try:
+            while data.socket.recv(1 << 20):
+                assert time.monotonic() - begin < 4, "sends on unheard"
+        except ConnectionError:
+            pass
+        took = time.monotonic() - begin
+        assert session.end()["reason"] == wire.END_UNHEARD
+        print(f"  unheard: stopped after {took:.2f} s")
+        assert took < 2
+
+
+@slow
+def ten_thousand_strangers():
+    with Daemon(DAEMON) as daemon:
+        idle = daemon.rss()
+        import resource
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        count = min(10000, hard - 500)
+        strangers = []
+        begin = time.monotonic()
+        for i in range(count):
+            strangers.append(Connection(daemon.port, f"127.0.{10 + i // 250}.{i % 250 + 1}"))
+        latencies = []
+        held = daemon.descriptors()
+        memory = daemon.rss()
+        for i in range(50):
+            start = time.monotonic()
+            session = Session(daemon.port, f"127.0.7.{i + 1}")
+            latencies.append(time.monotonic() - start)
+            session.send(frame(wire.BYE))
+            session.close()
+        print(f"  {held} descriptors held after {count} connections in "
+              f"{time.monotonic() - begin:.1f} s; {(memory - idle) / 1e6:.1f} MB more; hello to "
+              f"welcome median {percentile(latencies, 0.5) * 1e3:.2f} ms, p99 "
+              f"{percentile(latencies, 0.99) * 1e3:.2f} ms")
+        assert percentile(latencies, 0.99) < 1
+        assert memory - idle < 8e6
+        for stranger in strangers:
+            stranger.close()
+
+
+@slow
+def random_bytes_over_real_sockets():
+    rng = random.Random(5411)
+    seeds = [wire.hello(), wire.test_tcp(), frame(wire.START, struct.pack(">I", 1)),
+             frame(wire.PING, bytes(8)), frame(wire.HOST_QUERY), frame(wire.BYE),
+             frame(wire.STOP, struct.pack(">I", 1))]
+    with Daemon(DAEMON) as daemon:
+        for i in range(2000):
+            connection = Connection(daemon.port, f"127.0.{20 + i % 200}.{rng.randrange(1, 250)}")
+            data = bytearray(wire.hello() if rng.random() < 0.7 else b"")
+            for _ in range(rng.randrange(1, 6)):
+                part = bytearray(rng.choice(seeds))
+                for _ in range(rng.randrange(4)):
+                    part[rng.randrange(len(part))] = rng.randrange(256)
+                data += part[:rng.randrange(1, len(part) + 1)]
+            try:
+                connection.send(bytes(data))
+                connection.is_open()
+            except ConnectionError:
+                pass
+            connection.close()
+        before = daemon.rss()
+        until(12, lambda: daemon.descriptors() < 20, "everything is free again")
+        Session(daemon.port, "127.0.0.1").run(ms=200)
+        assert daemon.rss() < before + 8e6
+        took, status = daemon.stop()
+        assert status == 0, f"exit {status}: {daemon.text()}"
+
+
+def main():
+    names = sys.argv[2:]
+    table = SLOW if names == ["--slow"] else CASES
+    chosen = {**CASES, **SLOW} if names and names != ["--slow"] else table
+    failed = 0
+    for name, function in chosen.items():
+        if names and names != ["--slow"] and name not in names:
+            continue
+        begin = time.monotonic()
+        try:
+            function()
+            print(f"ok {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Exception:
+            import traceback
+            traceback.print_exc()
+            print(f"FAILED {name}", flush=True)
+            failed += 1
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,257 @@
+"""A client of tightlinkd in Python, written from doc/wire.md alone: the document is right
+as long as this works. Standard library only."""
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+MAGIC = b"TGHTLINK"
+VERSION = 1
+(HELLO, WELCOME, ERROR, HOST_QUERY, HOST, HOST_END, TEST_TCP, READY, BUSY, DATA_HELLO, DATA_OK,
+ START, STARTED, SAMPLES, READINGS, STOP, TEST_END, PING, PONG, BYE) = range(1, 21)
+DOWNLOAD, UPLOAD = 0, 1
+END_TIME, END_BYTES, END_STOPPED, END_CLOSED, END_UNHEARD, END_FAILED = range(6)
+(E_PROTOCOL, E_VERSION, E_TYPE, E_STATE, E_SESSIONS, E_TOKEN, E_TIMEOUT, E_CONGESTION, E_QUOTA,
+ E_REFUSED, E_INTERNAL, E_GOING) = range(1, 13)
+
+
+def frame(kind, payload=b""):
+    return struct.pack(">HBB", len(payload), kind, 0) + payload
+
+
+def hello(version=VERSION, nonce=bytes(16), program=b"test 1"):
+    return frame(HELLO, MAGIC + struct.pack(">HH", version, 0) + nonce +
+                 program.ljust(32, b"\0") + bytes(28))
+
+
+def test_tcp(direction=DOWNLOAD, streams=1, ms=1000, max_bytes=0, rcvbuf=0, sndbuf=0, pacing=0,
+             interval_us=50000, congestion=b""):
+    return frame(TEST_TCP, struct.pack(">BBHIQIIQII", direction, 0, streams, ms, max_bytes, rcvbuf,
+                                       sndbuf, pacing, interval_us, 0) +
+                 congestion.ljust(16, b"\0"))
+
+
+class Daemon:
+    """tightlinkd on a free port of loopback; its log goes to a file that failures show."""
+
+    def __init__(self, program, *options):
+        ready, write = os.pipe()
+        self.log = open(f"/tmp/tightlinkd-test.{os.getpid()}.{id(self)}", "w+")
+        os.unlink(self.log.name)
+        self.process = subprocess.Popen(
+            [program, "--open", "--port", "0", "--ready-fd", str(write), *options],
+            pass_fds=[write], stderr=self.log)
+        os.close(write)
+        with os.fdopen(ready) as pipe:
+            line = pipe.read()  # to its end: the daemon has closed the descriptor
+        if not line.startswith("listening on port "):
+            self.process.wait()
+            raise SystemExit(f"tightlinkd did not start: {self.text()}")
+        self.port = int(line.split()[-1])
+
+    def text(self):
+        self.log.flush()
+        self.log.seek(0)
+        return self.log.read()
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def rss(self):
+        with open(f"/proc/{self.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def stop(self):
+        """Ends it as an administrator does; returns seconds and exit status."""
+        begin = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=10)
+        return time.monotonic() - begin, status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if kind:
+            print("--- log of tightlinkd ---\n" + self.text())
+
+
+class Closed(Exception):
+    pass
+
+
+class Connection:
+    def __init__(self, port, source=None, timeout=10, host="127.0.0.1"):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        self.socket.settimeout(timeout)
+        if source:
+            self.socket.bind((source, 0))
+        self.socket.connect((host, port))
+        self.buffer = b""
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def read(self):
+        """The next frame: type and payload."""
+        while len(self.buffer) < 4 or len(self.buffer) < 4 + self.need():
+            data = self.socket.recv(65536)
+            if not data:
+                raise Closed()
+            self.buffer += data
+        kind, end = self.buffer[2], 4 + self.need()
+        assert self.buffer[3] == 0 and end <= 4096, "a frame breaks the rules"
+        payload, self.buffer = self.buffer[4:end], self.buffer[end:]
+        return kind, payload
+
+    def need(self):
+        return struct.unpack(">H", self.buffer[:2])[0]
+
+    def expect(self, kind, skip=()):
+        while True:
+            got, payload = self.read()
+            if got == ERROR and kind != ERROR:
+                raise AssertionError(f"ERROR {payload[2:]!r} instead of {kind}")
+            if got == kind:
+                return payload
+            assert got in skip, f"{got} instead of {kind}"
+
+    def error(self, skip=()):
+        """The code of the ERROR that must come next."""
+        payload = self.expect(ERROR, skip)
+        return struct.unpack(">H", payload[:2])[0], payload[2:].decode()
+
+    def is_open(self):
+        """Whether the other end still holds the connection; takes what it sent."""
+        try:
+            while True:
+                if not select.select([self.socket], [], [], 0)[0]:
+                    return True
+                if not self.socket.recv(65536):
+                    return False
+        except ConnectionError:
+            return False
+
+    def close(self):
+        self.socket.close()
+
+
+class Session(Connection):
+    def __init__(self, port, source=None, **more):
+        super().__init__(port, source, **more)
+        self.source = source
+        self.port = port
+        self.send(hello())
+        welcome = self.expect(WELCOME)
+        assert len(welcome) == 88
+        self.token = welcome[4:20]
+        self.max_seconds, self.max_streams, self.rate_cap, self.quota_left = struct.unpack(
+            ">HHQQ", welcome[36:56])
+        self.program = welcome[56:].rstrip(b"\0").decode()
+
+    def ping(self, cookie=7):
+        self.send(frame(PING, struct.pack(">Q", cookie)))
+
+    def ask(self, **test):
+        """TEST_TCP to READY; returns what was granted."""
+        self.send(test_tcp(**test))
+        return self.granted()
+
+    def granted(self):
+        ready = self.expect(READY, skip=(BUSY, PONG))
+        names = ("test_id", "streams", "ms", "interval_us", "max_bytes", "pacing")
+        granted = dict(zip(names, struct.unpack(">IHxxIIQQ", ready[:32])))
+        granted["congestion"] = ready[32:].rstrip(b"\0").decode()
+        return granted
+
+    def join(self, test_id, stream, token=None):
+        data = Connection(self.port, self.source)
+        data.send(frame(DATA_HELLO, MAGIC + struct.pack(">HHI", VERSION, stream, test_id) +
+                        (token or self.token)))
+        return data
+
+    def open_streams(self, granted):
+        streams = [self.join(granted["test_id"], i) for i in range(granted["streams"])]
+        for i, data in enumerate(streams):
+            assert data.expect(DATA_OK) == struct.pack(">IHH", granted["test_id"], i, 0)
+        return streams
+
+    def start(self, granted):
+        self.send(frame(START, struct.pack(">I", granted["test_id"])))
+        self.expect(STARTED, skip=(READINGS, PONG))
+
+    def end(self, skip=(SAMPLES, READINGS, PONG)):
+        """TEST_END as a dictionary."""
+        payload = self.expect(TEST_END, skip)
+        assert payload[:16] == self.token, "TEST_END without the session's token"
+        end = dict(zip(("test_id", "reason", "streams", "ns", "dropped"),
+                       struct.unpack(">IBBxxQIxxxx", payload[16:40])))
+        end["bytes"] = [struct.unpack(">Q", payload[40 + 32 * i:48 + 32 * i])[0]
+                        for i in range(end["streams"])]
+        return end
+
+    def run(self, pump_seconds=20, **test):
+        """A whole test; returns what was granted, TEST_END, bytes moved here and SAMPLES."""
+        granted = self.ask(**test)
+        streams = self.open_streams(granted)
+        self.start(granted)
+        upload = test.get("direction", DOWNLOAD) == UPLOAD
+        moved, samples, end = 0, 0, None
+        noise = os.urandom(65536)
+        limit = time.monotonic() + pump_seconds
+        stop_at = time.monotonic() + granted["ms"] / 1000
+        pinged = 0
+        for data in streams:
+            data.socket.setblocking(False)
+        live = list(streams)
+        while end is None:
+            assert time.monotonic() < limit, "the test does not end"
+            if upload and live and time.monotonic() > stop_at:
+                for data in live:
+                    data.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                           struct.pack("ii", 1, 0))
+                    data.close()
+                live = []
+            if time.monotonic() - pinged > 0.1:
+                pinged = time.monotonic()
+                self.ping()
+            writers = live if upload else []
+            readable, writable, _ = select.select([self.socket] + live, writers, [], 0.1)
+            for data in live[:]:
+                try:
+                    if data.socket in writable_sockets(writable):
+                        moved += data.socket.send(noise)
+                    elif data.socket in writable_sockets(readable):
+                        got = len(data.socket.recv(1 << 20))
+                        moved += got
+                        if not got:
+                            live.remove(data)
+                except BlockingIOError:
+                    pass
+                except ConnectionError:
+                    live.remove(data)
+            while self.socket in readable or len(self.buffer) >= 4:
+                kind, payload = self.read()
+                samples += kind == SAMPLES
+                if kind == TEST_END:
+                    self.buffer = frame(kind, payload) + self.buffer
+                    end = self.end()
+                if not self.buffer:
+                    break
+        for data in streams:
+            data.close()
+        return granted, end, moved, samples
+
+
+def writable_sockets(ready):
+    return [item.socket if isinstance(item, Connection) else item for item in ready]
+
+
+Connection.fileno = lambda self: self.socket.fileno()

@@ -94,6 +94,8 @@ struct tl_echo_spec {
     unsigned bytes;      /* UDP payload of a probe, TL_WIRE_UDP_PROBE_SIZE to 1400; 0 = smallest */
     int64_t wait_ns;     /* for answers after the last probe; 0 = 1 s or 3 connect RTTs */
     int cancel_fd;       /* beside the client's own; -1 = none */
+    bool beside_test;    /* called from another thread while tl_client_tcp_test runs: leaves
+                          * the control connection alone */
 };
 
 struct tl_echo_probe {

@@ -1,0 +1,204 @@
+/* Frames over the control connection: sending, waiting, the far end's errors. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client_private.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/utf8.h"
+
+#define SEND_NS (1000 * TL_NS_PER_MS) /* a control frame that does not go out: dead */
+
+bool client_cancelled(const struct tl_client *client)
+{
+    struct pollfd cancel = {.fd = client->cancel_fd, .events = POLLIN};
+    return client->cancel_fd >= 0 && poll(&cancel, 1, 0) > 0;
+}
+
+void client_hang_up(struct tl_client *client)
+{
+    if (client->fd >= 0)
+        close(client->fd);
+    client->fd = -1;
+    client->in_len = client->in_used = 0;
+}
+
+static enum tl_status closed(const struct tl_client *client, int errnum, struct tl_error *reterr)
+{
+    if (errnum == ETIMEDOUT || errnum == EHOSTUNREACH || errnum == ENETUNREACH)
+        return tl_error_set(reterr, TL_TIMEOUT,
+                            "%s does not answer any more: the path or the host is down",
+                            client->host);
+    return tl_error_set(reterr, TL_CLOSED, "%s port %d closed the connection", client->host,
+                        client->port);
+}
+
+enum tl_status client_send(struct tl_client *client, const uint8_t *frame, size_t len,
+                           struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + SEND_NS;
+    while (len > 0) {
+        ssize_t sent = send(client->fd, frame, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent > 0) {
+            frame += sent;
+            len -= (size_t)sent;
+            continue;
+        }
+        if (errno != EAGAIN && errno != EINTR)
+            return closed(client, errno, reterr);
+        if (tl_now_ns() >= until_ns)
+            return closed(client, ETIMEDOUT, reterr);
+        struct pollfd fds[2] = {{.fd = client->fd, .events = POLLOUT},
+                                {.fd = client->cancel_fd, .events = POLLIN}};
+        (void)poll(fds, 2, (int)(SEND_NS / TL_NS_PER_MS));
+        if (fds[1].revents)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    }
+    return TL_OK;
+}
+
+enum tl_status client_send_ping(struct tl_client *client, struct tl_error *reterr)
+{
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    struct tl_wire_ping ping = {.cookie = (uint64_t)tl_now_ns()};
+    return client_send(client, frame, tl_wire_encode_ping(&ping, frame), reterr);
+}
+
+/* The far end's error codes as ours. */
+static enum tl_status status_of_code(unsigned code)
+{
+    switch (code) {
+    case TL_WIRE_E_VERSION:
+        return TL_VERSION;
+    case TL_WIRE_E_SESSIONS:
+        return TL_BUSY;
+    case TL_WIRE_E_TIMEOUT:
+        return TL_TIMEOUT;
+    case TL_WIRE_E_CONGESTION:
+        return TL_UNSUPPORTED;
+    case TL_WIRE_E_QUOTA:
+        return TL_LIMIT;
+    case TL_WIRE_E_REFUSED:
+        return TL_DENIED;
+    case TL_WIRE_E_GOING:
+    case TL_WIRE_E_INTERNAL:
+        return TL_CLOSED;
+    default:
+        return TL_PROTOCOL;
+    }
+}
+
+static enum tl_status take_error(struct tl_client *client, const struct tl_wire_frame *frame,
+                                 struct tl_error *reterr)
+{
+    struct tl_wire_error error;
+    char text[2 * TL_WIRE_ERROR_SIZE];
+    enum tl_status status =
+        tl_wire_decode_error(frame->payload, frame->payload_len, &error, reterr);
+    if (status != TL_OK)
+        return status;
+    if (tl_wire_error_is_final(error.code))
+        client->stale = true;
+    tl_utf8_clean(error.text, strnlen(error.text, sizeof(error.text)), text, sizeof(text));
+    return tl_error_set(reterr, status_of_code(error.code), "%s: %s", client->host, text);
+}
+
+static enum tl_status answer_ping(struct tl_client *client, const struct tl_wire_frame *frame,
+                                  struct tl_error *reterr)
+{
+    struct tl_wire_ping ping;
+    uint8_t answer[TL_WIRE_FRAME_MAX];
+    enum tl_status status = tl_wire_decode_ping(frame->payload, frame->payload_len, &ping, reterr);
+    if (status != TL_OK)
+        return status;
+    struct tl_wire_pong pong = {ping.cookie, (uint64_t)tl_now_ns()};
+    return client_send(client, answer, tl_wire_encode_pong(&pong, answer), reterr);
+}
+
+/* Reads what is there. Zero bytes read and no error is "nothing yet". */
+static enum tl_status fill_input(struct tl_client *client, struct tl_error *reterr)
+{
+    ssize_t got = recv(client->fd, client->in + client->in_len, sizeof(client->in) - client->in_len,
+                       MSG_DONTWAIT);
+    if (got == 0)
+        return closed(client, 0, reterr);
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR ? TL_OK : closed(client, errno, reterr);
+    client->in_len += (size_t)got;
+    client->heard_ns = tl_now_ns();
+    return TL_OK;
+}
+
+enum tl_status client_next_frame(struct tl_client *client, struct tl_wire_frame *ret_frame,
+                                 bool *ret_some, struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    bool filled = false;
+    *ret_some = false;
+    for (;;) {
+        client->in_len -= client->in_used;
+        memmove(client->in, client->in + client->in_used, client->in_len);
+        client->in_used = 0;
+        status = tl_wire_peek(client->in, client->in_len, ret_frame, reterr);
+        if (status != TL_OK)
+            return status;
+        if (ret_frame->frame_len == 0) {
+            /* One read a call: a far end that never stops talking must not hold us here. */
+            if (filled)
+                return TL_OK;
+            filled = true;
+            status = fill_input(client, reterr);
+            if (status != TL_OK)
+                return status;
+            continue;
+        }
+        client->in_used = ret_frame->frame_len;
+        if (ret_frame->type == TL_WIRE_ERROR)
+            return take_error(client, ret_frame, reterr);
+        if (ret_frame->type != TL_WIRE_PING) {
+            *ret_some = true;
+            return TL_OK;
+        }
+        status = answer_ping(client, ret_frame, reterr);
+        if (status != TL_OK)
+            return status;
+    }
+}
+
+enum tl_status client_wait(struct tl_client *client, int extra_fd, int64_t until_ns,
+                           struct tl_error *reterr)
+{
+    struct pollfd fds[3] = {{.fd = client->fd, .events = POLLIN},
+                            {.fd = extra_fd, .events = POLLIN},
+                            {.fd = client->cancel_fd, .events = POLLIN}};
+    int64_t wait_ns = until_ns - tl_now_ns();
+    if (wait_ns > 0) {
+        struct timespec timeout = {.tv_sec = wait_ns / TL_NS_PER_S,
+                                   .tv_nsec = wait_ns % TL_NS_PER_S};
+        (void)ppoll(fds, 3, &timeout, NULL);
+        if (fds[2].revents)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    } else if (client_cancelled(client)) {
+        return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    }
+    return TL_OK;
+}
+
+enum tl_status client_await(struct tl_client *client, int64_t until_ns, const char *what,
+                            struct tl_wire_frame *ret_frame, struct tl_error *reterr)
+{
+    for (;;) {
+        bool some;
+        enum tl_status status = client_next_frame(client, ret_frame, &some, reterr);
+        if (status != TL_OK || some)
+            return status;
+        if (tl_now_ns() >= until_ns)
+            return tl_error_set(reterr, TL_TIMEOUT, "%s did not send %s in time", client->host,
+                                what);
+        status = client_wait(client, -1, until_ns, reterr);
+        if (status != TL_OK)
+            return status;
+    }
+}

@@ -1,0 +1,282 @@
+/* UDP probes: proof of the tuple, then a paced train whose answers give round trips. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client_private.h"
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+
+#define PROVE_TRIES  5
+#define PROVE_MIN_NS (200 * TL_NS_PER_MS)
+#define PROBE_MAX    1400
+#define ALIVE_NS     TL_NS_PER_S /* a session that says nothing for 5 s is ended */
+
+struct echo {
+    struct tl_client *client;
+    const struct tl_echo_spec *spec;
+    struct tl_echo_result *result;
+    int fd;
+    uint64_t cookie;
+    int64_t start_ns;
+    int64_t ping_ns; /* when the session needs a word again */
+    uint32_t newest; /* sequence that was answered last */
+    uint8_t datagram[PROBE_MAX];
+};
+
+static enum tl_status open_socket(struct echo *echo, struct tl_error *reterr)
+{
+    const struct tl_client_info *info = &echo->client->info;
+    bool v6 = info->peer.ss_family == AF_INET6;
+    socklen_t len = v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    struct sockaddr_storage local = info->local;
+    if (v6)
+        ((struct sockaddr_in6 *)&local)->sin6_port = 0;
+    else
+        ((struct sockaddr_in *)&local)->sin_port = 0;
+    echo->fd = socket(info->peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (echo->fd < 0 || bind(echo->fd, (struct sockaddr *)&local, len) < 0 ||
+        connect(echo->fd, (const struct sockaddr *)&info->peer, len) < 0)
+        return tl_error_set(reterr, tl_status_from_errno(errno), "a UDP socket to %s: %s",
+                            echo->client->host, strerror(errno));
+    return TL_OK;
+}
+
+/* Waits for a datagram until until_ns; *ret_len is 0 when none came. */
+static enum tl_status receive(struct echo *echo, int64_t until_ns, size_t *ret_len,
+                              struct tl_error *reterr)
+{
+    *ret_len = 0;
+    for (;;) {
+        ssize_t got = recv(echo->fd, echo->datagram, sizeof(echo->datagram), MSG_DONTWAIT);
+        if (got >= 0) {
+            *ret_len = (size_t)got;
+            return TL_OK;
+        }
+        if (errno == ECONNREFUSED)
+            return tl_error_set(reterr, TL_REFUSED,
+                                "UDP port %d of %s is closed although TCP answers",
+                                echo->client->port, echo->client->host);
+        int64_t wait_ns = until_ns - tl_now_ns();
+        if (wait_ns <= 0)
+            return TL_OK;
+        struct pollfd fds[3] = {{.fd = echo->fd, .events = POLLIN},
+                                {.fd = echo->client->cancel_fd, .events = POLLIN},
+                                {.fd = echo->spec->cancel_fd, .events = POLLIN}};
+        struct timespec timeout = {.tv_sec = wait_ns / TL_NS_PER_S,
+                                   .tv_nsec = wait_ns % TL_NS_PER_S};
+        (void)ppoll(fds, 3, &timeout, NULL);
+        if (fds[1].revents || fds[2].revents)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    }
+}
+
+/* --- Proof ------------------------------------------------------------------------------- */
+
+/* Sends one step until its answer comes. */
+static enum tl_status exchange(struct echo *echo, const struct tl_wire_udp_prove *step,
+                               uint8_t wanted, struct tl_wire_udp_prove *ret_answer,
+                               struct tl_error *reterr)
+{
+    uint8_t bytes[TL_WIRE_UDP_HELLO_SIZE];
+    size_t len = tl_wire_encode_udp_prove(step, bytes);
+    int64_t rtt_ns = 2 * echo->client->info.connect_rtt_ns;
+    int64_t try_ns = rtt_ns > PROVE_MIN_NS ? rtt_ns : PROVE_MIN_NS;
+    for (int i = 0; i < PROVE_TRIES; i++) {
+        int64_t until_ns = tl_now_ns() + try_ns;
+        size_t got;
+        (void)!send(echo->fd, bytes, len, MSG_NOSIGNAL); /* a lost one is sent again */
+        do {
+            enum tl_status status = receive(echo, until_ns, &got, reterr);
+            if (status != TL_OK)
+                return status;
+            if (got > 0 &&
+                tl_wire_decode_udp_prove(echo->datagram, got, ret_answer, NULL) == TL_OK &&
+                ret_answer->type == wanted)
+                return TL_OK;
+        } while (got > 0);
+    }
+    return tl_error_set(reterr, TL_TIMEOUT,
+                        "UDP port %d of %s does not answer although TCP does: a firewall on the "
+                        "way drops it",
+                        echo->client->port, echo->client->host);
+}
+
+static enum tl_status prove(struct echo *echo, struct tl_error *reterr)
+{
+    struct tl_wire_udp_prove step = {.type = TL_WIRE_UDP_HELLO}, answer;
+    pthread_mutex_lock(&echo->client->token_lock);
+    step.token = echo->client->token;
+    pthread_mutex_unlock(&echo->client->token_lock);
+    enum tl_status status = exchange(echo, &step, TL_WIRE_UDP_CHALLENGE, &answer, reterr);
+    if (status != TL_OK)
+        return status;
+    step.type = TL_WIRE_UDP_PROVE;
+    step.challenge = answer.challenge;
+    echo->cookie = tl_wire_udp_cookie(&answer.challenge);
+    return exchange(echo, &step, TL_WIRE_UDP_PROVEN, &answer, reterr);
+}
+
+/* --- Probes -------------------------------------------------------------------------------- */
+
+static void send_probe(struct echo *echo, struct tl_random *rng)
+{
+    struct tl_echo_result *result = echo->result;
+    struct tl_echo_probe *probe = &result->probes[result->sent_count];
+    size_t len = echo->spec->bytes ? echo->spec->bytes : TL_WIRE_UDP_PROBE_SIZE;
+    uint8_t datagram[PROBE_MAX];
+    tl_random_fill(rng, datagram, len);
+    *probe = (struct tl_echo_probe){.rtt_ns = -1, .far_ns = -1, .near_ns = tl_realtime_ns()};
+    int64_t now_ns = tl_now_ns();
+    probe->sent_ns = now_ns - echo->start_ns;
+    struct tl_wire_udp_probe message = {.type = TL_WIRE_UDP_PROBE,
+                                        .cookie = echo->cookie,
+                                        .sequence = result->sent_count,
+                                        .client_ns = (uint64_t)now_ns};
+    tl_wire_seal_udp_probe(&message, datagram, len);
+    (void)!send(echo->fd, datagram, len, MSG_NOSIGNAL); /* what does not leave is lost */
+    result->sent_count++;
+}
+
+static void take_reply(struct echo *echo, size_t len)
+{
+    struct tl_echo_result *result = echo->result;
+    struct tl_wire_udp_probe reply;
+    bool intact;
+    int64_t now_ns = tl_now_ns() - echo->start_ns;
+    if (tl_wire_decode_udp_probe(echo->datagram, len, &reply, &intact, NULL) != TL_OK ||
+        reply.type != TL_WIRE_UDP_REPLY)
+        return;
+    if (!intact) {
+        result->damaged_count++;
+        return;
+    }
+    if (reply.cookie != echo->cookie || reply.sequence >= result->sent_count)
+        return;
+    struct tl_echo_probe *probe = &result->probes[reply.sequence];
+    if (probe->rtt_ns >= 0) {
+        result->duplicate_count++;
+        return;
+    }
+    int64_t rtt_ns = now_ns - probe->sent_ns;
+    int64_t held_ns = reply.held_ns < rtt_ns ? reply.held_ns : 0; /* a lie is not believed */
+    probe->rtt_ns = rtt_ns - held_ns;
+    probe->far_ns = (int64_t)(reply.receive_ns & INT64_MAX);
+    result->late_count += reply.sequence < echo->newest;
+    if (reply.sequence > echo->newest)
+        echo->newest = reply.sequence;
+    result->answered_count++;
+}
+
+static enum tl_status take_replies(struct echo *echo, int64_t until_ns, struct tl_error *reterr)
+{
+    for (;;) {
+        size_t got;
+        enum tl_status status = receive(echo, until_ns, &got, reterr);
+        if (status != TL_OK || got == 0)
+            return status;
+        take_reply(echo, got);
+    }
+}
+
+/* The session has to be heard on its control connection, or the tuple goes with it. */
+static enum tl_status keep_alive(struct echo *echo, struct tl_error *reterr)
+{
+    struct tl_wire_frame frame;
+    bool some = true;
+    int64_t now_ns = tl_now_ns();
+    if (echo->spec->beside_test || now_ns < echo->ping_ns)
+        return TL_OK;
+    echo->ping_ns = now_ns + ALIVE_NS;
+    enum tl_status status = client_send_ping(echo->client, reterr);
+    while (status == TL_OK && some) /* the PONGs */
+        status = client_next_frame(echo->client, &frame, &some, reterr);
+    return status;
+}
+
+static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
+{
+    const struct tl_echo_spec *spec = echo->spec;
+    struct tl_random rng;
+    int64_t wait_ns = 3 * echo->client->info.connect_rtt_ns;
+    wait_ns = spec->wait_ns > 0 ? spec->wait_ns : wait_ns > TL_NS_PER_S ? wait_ns : TL_NS_PER_S;
+    tl_random_seed(&rng, (uint64_t)tl_now_ns());
+    echo->start_ns = tl_now_ns();
+    enum tl_status status = TL_OK;
+    for (unsigned i = 0; i < spec->count && status == TL_OK; i++) {
+        status = take_replies(echo, echo->start_ns + i * spec->interval_ns, reterr);
+        if (status == TL_OK)
+            send_probe(echo, &rng);
+        if (status == TL_OK)
+            status = keep_alive(echo, reterr);
+    }
+    int64_t until_ns = tl_now_ns() + wait_ns;
+    while (status == TL_OK && echo->result->answered_count < spec->count &&
+           tl_now_ns() < until_ns) {
+        size_t got;
+        int64_t alive_ns = tl_now_ns() + ALIVE_NS;
+        status = receive(echo, alive_ns < until_ns ? alive_ns : until_ns, &got, reterr);
+        if (status == TL_OK && got > 0)
+            take_reply(echo, got);
+        if (status == TL_OK)
+            status = keep_alive(echo, reterr);
+    }
+    return status;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void summarise(struct tl_echo_result *result)
+{
+    static const int64_t none = -1;
+    int64_t rtts[TL_ECHO_MAX];
+    size_t count = 0;
+    for (unsigned i = 0; i < result->sent_count; i++)
+        if (result->probes[i].rtt_ns >= 0)
+            rtts[count++] = result->probes[i].rtt_ns;
+    qsort(rtts, count, sizeof(rtts[0]), compare_ns);
+    result->lost_count = result->sent_count - result->answered_count;
+    result->min_rtt_ns = count > 0 ? rtts[0] : none;
+    result->median_rtt_ns = count > 0 ? (rtts[(count - 1) / 2] + rtts[count / 2]) / 2 : none;
+    result->max_rtt_ns = count > 0 ? rtts[count - 1] : none;
+}
+
+enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spec *spec,
+                              struct tl_echo_result *ret_result, struct tl_error *reterr)
+{
+    if (spec->count < 1 || spec->count > TL_ECHO_MAX || spec->interval_ns < TL_NS_PER_MS ||
+        (spec->bytes != 0 && (spec->bytes < TL_WIRE_UDP_PROBE_SIZE || spec->bytes > PROBE_MAX)))
+        return tl_error_set(reterr, TL_RANGE,
+                            "an echo has 1 to %d probes of %d to %d bytes, 1 ms apart or more",
+                            TL_ECHO_MAX, TL_WIRE_UDP_PROBE_SIZE, PROBE_MAX);
+    enum tl_status status = spec->beside_test ? TL_OK : client_wake(client, reterr);
+    if (status != TL_OK)
+        return status;
+    struct echo *echo = calloc(1, sizeof(*echo));
+    struct tl_echo_result *result = calloc(1, sizeof(*result));
+    status = echo && result ? TL_OK : tl_error_set(reterr, TL_NOMEM, "no memory");
+    if (status == TL_OK) {
+        *echo = (struct echo){.client = client, .spec = spec, .result = result, .fd = -1};
+        status = open_socket(echo, reterr);
+        if (status == TL_OK)
+            status = prove(echo, reterr);
+        if (status == TL_OK)
+            status = run_probes(echo, reterr);
+        if (echo->fd >= 0)
+            close(echo->fd);
+    }
+    if (status == TL_OK) {
+        summarise(result);
+        *ret_result = *result;
+    }
+    free(result);
+    free(echo);
+    return status;
+}

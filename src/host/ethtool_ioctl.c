@@ -52,7 +52,7 @@ static void read_speed(struct tl_host_settings *settings, int fd, const char *na
     struct ethtool_cmd cmd = {.cmd = ETHTOOL_GSET};
     enum tl_host_why why = ask(fd, name, &cmd);
     struct tl_host_value *numbers = settings->numbers;
-    uint32_t speed = ethtool_cmd_speed(&cmd);
+    uint32_t speed;
 
     numbers[TL_HOST_LINK_SPEED_MAX] = tl_host_unknown(TL_HOST_WHY_NO_ANSWER);
     numbers[TL_HOST_LINK_SPEED] = tl_host_unknown(why);
@@ -60,6 +60,8 @@ static void read_speed(struct tl_host_settings *settings, int fd, const char *na
     numbers[TL_HOST_LINK_AUTONEG] = tl_host_unknown(why);
     if (why != TL_HOST_WHY_KNOWN)
         return;
+    /* ethtool_cmd_speed of the kernel's header shifts a signed number out of its range. */
+    speed = (uint32_t)cmd.speed_hi << 16 | cmd.speed;
     numbers[TL_HOST_LINK_AUTONEG] = tl_host_known(cmd.autoneg == AUTONEG_ENABLE);
     numbers[TL_HOST_LINK_SPEED] = speed == 0 || speed == (uint32_t)SPEED_UNKNOWN
                                       ? tl_host_unknown(TL_HOST_WHY_NO_ANSWER)

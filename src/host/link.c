@@ -131,8 +131,7 @@ static bool is_wireless(int ifindex)
 }
 
 /* Names the kind where the kernel has no name for it: hardware, loopback, wireless. */
-static void settle_kind(struct tl_host_settings *settings, const struct tl_link_context *link,
-                        int ifindex)
+static void settle_kind(struct tl_host_settings *settings, const struct tl_link_context *link)
 {
     struct tl_host_text *kind = &settings->texts[TL_HOST_TEXT_LINK_KIND];
     const struct tl_host_text *driver = &settings->texts[TL_HOST_TEXT_LINK_DRIVER];
@@ -143,17 +142,18 @@ static void settle_kind(struct tl_host_settings *settings, const struct tl_link_
         tl_host_text_set(kind, TL_HOST_KIND_LOOPBACK);
     else if (driver->why == TL_HOST_WHY_KNOWN && IS_ONE_OF(driver->text, paravirtual_drivers))
         tl_host_text_set(kind, TL_HOST_KIND_PARAVIRTUAL);
-    else if (is_wireless(ifindex))
+    else if (link->wireless)
         tl_host_text_set(kind, TL_HOST_KIND_WIRELESS);
     else if (link->type == ARPHRD_ETHER && (link->has_parent || driver->why == TL_HOST_WHY_KNOWN))
         tl_host_text_set(kind, TL_HOST_KIND_ETHERNET);
 }
 
-static void settle_nominal(struct tl_host_settings *settings)
+void tl_link_settle(struct tl_host_settings *settings, const struct tl_link_context *link)
 {
     const struct tl_host_text *kind = &settings->texts[TL_HOST_TEXT_LINK_KIND];
     struct tl_host_value *nominal = &settings->numbers[TL_HOST_LINK_SPEED_NOMINAL];
 
+    settle_kind(settings, link);
     if (kind->why != TL_HOST_WHY_KNOWN)
         *nominal = tl_host_unknown(kind->why);
     else
@@ -188,7 +188,7 @@ int tl_host_settings_read_link(struct tl_host_settings *settings, const struct s
         return way.ifindex;
     }
     tl_ethtool_read(settings, way.ifindex, settings->texts[TL_HOST_TEXT_LINK_NAME].text);
-    settle_kind(settings, &link, way.ifindex);
-    settle_nominal(settings);
+    link.wireless = is_wireless(way.ifindex);
+    tl_link_settle(settings, &link);
     return way.ifindex;
 }

@@ -29,8 +29,13 @@ struct tl_link_context {
     unsigned flags;  /* IFF_* */
     unsigned type;   /* ARPHRD_* */
     bool has_parent; /* sits on a bus (PCI, virtio …) */
+    bool wireless;   /* nl80211 knows it; not of this answer */
 };
 bool tl_link_parse(const struct nlmsghdr *msg, void *link_context);
+
+/* After all answers: names the kind where the kernel did not, and from it whether the
+ * speed is nominal. */
+void tl_link_settle(struct tl_host_settings *settings, const struct tl_link_context *link);
 
 /* Asks which way leads to peer. KNOWN with *ret_way, and settings' route_* filled where
  * settings is not NULL. */

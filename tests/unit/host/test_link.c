@@ -4,6 +4,7 @@
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,19 +320,75 @@ Test(host_link, the_way_to_this_machine_is_its_loopback, .init = setup)
     expect_number(TL_HOST_LINK_GSO, 1);
 }
 
-Test(host_link, both_ways_of_asking_ethtool_agree, .init = setup)
+static bool says_the_same(const struct tl_host_settings *by_ioctl, unsigned id)
 {
-    struct tl_host_settings by_ioctl;
+    const struct tl_host_value *a = &settings.numbers[id], *b = &by_ioctl->numbers[id];
+
+    if (id == TL_HOST_LINK_SPEED_MAX || id == TL_HOST_LINK_SPEED_NOMINAL)
+        return true; /* GSET does not tell the one, neither the other */
+    return a->why == b->why && a->number == b->number;
+}
+
+Test(host_link, both_ways_of_asking_ethtool_agree_on_every_interface)
+{
+    struct if_nameindex *interfaces = if_nameindex();
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    tl_host_settings_init(&by_ioctl);
-    tl_ethtool_read(&settings, (int)if_nametoindex("lo"), "lo");
-    tl_ethtool_ioctl_read(&by_ioctl, fd, "lo");
+    cr_assert_not_null(interfaces);
+    for (struct if_nameindex *at = interfaces; at->if_index != 0; at++) {
+        struct tl_host_settings by_ioctl;
+
+        tl_host_settings_init(&settings);
+        tl_host_settings_init(&by_ioctl);
+        tl_ethtool_read(&settings, (int)at->if_index, at->if_name);
+        tl_ethtool_ioctl_read(&by_ioctl, fd, at->if_name);
+        cr_expect_eq(by_ioctl.numbers[TL_HOST_LINK_GSO].why, TL_HOST_WHY_KNOWN);
+        for (unsigned id = TL_HOST_LINK_SPEED; id <= TL_HOST_LINK_RX_COALESCE_ADAPTIVE; id++)
+            if (tl_host_number_field(id)->source[0] == 'e')
+                cr_expect(says_the_same(&by_ioctl, id), "%s: %s is %g (%s) and %g (%s)",
+                          at->if_name, tl_host_number_field(id)->name, settings.numbers[id].number,
+                          tl_host_why_text(settings.numbers[id].why), by_ioctl.numbers[id].number,
+                          tl_host_why_text(by_ioctl.numbers[id].why));
+    }
+    if_freenameindex(interfaces);
     close(fd);
-    for (unsigned id = TL_HOST_LINK_TSO; id <= TL_HOST_LINK_LRO; id++)
-        cr_expect_eq(settings.numbers[id].number, by_ioctl.numbers[id].number, "%s",
-                     tl_host_number_field(id)->name);
-    cr_expect_eq(by_ioctl.numbers[TL_HOST_LINK_GSO].why, TL_HOST_WHY_KNOWN);
+}
+
+static void expect_kind(const char *kind, bool nominal)
+{
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_KIND].text, kind);
+    expect_number(TL_HOST_LINK_SPEED_NOMINAL, nominal);
+}
+
+static void settle(const char *kernel_kind, const char *driver, struct tl_link_context link)
+{
+    tl_host_settings_init(&settings);
+    if (kernel_kind)
+        tl_host_text_set(&settings.texts[TL_HOST_TEXT_LINK_KIND], kernel_kind);
+    if (driver)
+        tl_host_text_set(&settings.texts[TL_HOST_TEXT_LINK_DRIVER], driver);
+    tl_link_settle(&settings, &link);
+}
+
+Test(host_link, only_wires_have_speeds_of_their_own)
+{
+    struct tl_link_context nic = {.type = ARPHRD_ETHER, .has_parent = true};
+    struct tl_link_context wifi = {.type = ARPHRD_ETHER, .has_parent = true, .wireless = true};
+
+    settle(NULL, "e1000e", nic);
+    expect_kind(TL_HOST_KIND_ETHERNET, false);
+    settle(NULL, "iwlwifi", wifi);
+    expect_kind(TL_HOST_KIND_WIRELESS, false);
+    settle("vlan", "802.1Q VLAN Support", (struct tl_link_context){.type = ARPHRD_ETHER});
+    expect_kind(TL_HOST_KIND_VLAN, false);
+    settle(NULL, "virtio_net", nic);
+    expect_kind(TL_HOST_KIND_PARAVIRTUAL, true);
+    settle("veth", "veth", (struct tl_link_context){.type = ARPHRD_ETHER});
+    expect_kind(TL_HOST_KIND_VETH, true);
+    settle("wireguard", NULL, (struct tl_link_context){.type = ARPHRD_NONE});
+    expect_kind("wireguard", true);
+    settle(NULL, NULL, (struct tl_link_context){.type = ARPHRD_PPP});
+    expect_unknown(TL_HOST_LINK_SPEED_NOMINAL, TL_HOST_WHY_NOT_READ);
 }
 
 Test(host_link, a_peer_without_a_route_says_so, .init = setup)

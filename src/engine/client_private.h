@@ -72,9 +72,8 @@ struct tcp_run {
     struct tl_streams *near;
     struct tl_tcp_side *near_side, *far_side;
     struct tl_cpu_reading cpu_before;
-    int64_t far_readings_ns[2]; /* enum tl_wire_phase; 0 = not come */
-    size_t log_max;             /* samples a log */
-    int64_t start_ns;           /* near clock; also of the ping and live grids */
+    size_t log_max;   /* samples a log */
+    int64_t start_ns; /* near clock; also of the ping and live grids */
     int64_t ping_ns, live_ns, analysis_ns;
     int64_t rate_time_ns; /* of the receiver, for the live rate */
     uint64_t rate_bytes;

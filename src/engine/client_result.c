@@ -82,21 +82,6 @@ enum tl_status result_take_samples(struct tcp_run *run, const struct tl_wire_fra
     return status;
 }
 
-/* The far end's processors: usage under the names of host/cpu.h. */
-static void store_usage(struct tl_cpu_usage *usage, const struct tl_wire_record *record)
-{
-    for (unsigned id = 0; id < TL_CPU_USAGE_COUNT; id++) {
-        if (strcmp(record->name, tl_cpu_usage_name(id)) != 0)
-            continue;
-        if (record->kind == TL_WIRE_RECORD_NUMBER)
-            usage->values[id] = tl_host_known(record->number);
-        else if (record->kind == TL_WIRE_RECORD_UNKNOWN && record->why < TL_HOST_WHY_COUNT &&
-                 record->why != TL_HOST_WHY_KNOWN)
-            usage->values[id] = tl_host_unknown((enum tl_host_why)record->why);
-        return;
-    }
-}
-
 enum tl_status result_take_readings(struct tcp_run *run, const struct tl_wire_frame *frame,
                                     struct tl_error *reterr)
 {
@@ -106,17 +91,13 @@ enum tl_status result_take_readings(struct tcp_run *run, const struct tl_wire_fr
         tl_wire_decode_readings(frame->payload, frame->payload_len, &head, &cursor, reterr);
     if (status != TL_OK || head.test_id != run->ready.test_id)
         return status;
-    run->far_readings_ns[head.phase] = (int64_t)(head.taken_ns & INT64_MAX);
-    int64_t elapsed_ns = run->far_readings_ns[TL_WIRE_AFTER] - run->far_readings_ns[TL_WIRE_BEFORE];
-    if (run->far_readings_ns[TL_WIRE_BEFORE] > 0 && elapsed_ns > 0)
-        run->far_side->cpu.elapsed_ns = elapsed_ns;
     for (unsigned count = 0; count < TL_WIRE_RECORDS_MAX; count++) {
         struct tl_wire_record record;
         bool more;
         status = tl_wire_record_next(&cursor, &record, &more, reterr);
         if (status != TL_OK || !more)
             return status;
-        store_usage(&run->far_side->cpu, &record);
+        (void)tl_wire_cpu_store(&run->far_side->cpu, &record); /* false: not known here */
     }
     return TL_OK;
 }

@@ -1,0 +1,519 @@
+/* The client through a real responder, in process, over the loopback interface. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "loopback.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/engine/client.h"
+#include "tightlink/engine/responder.h"
+
+#define MS INT64_C(1000000)
+
+/* --- A responder --------------------------------------------------------------------------- */
+
+struct far_end {
+    struct tl_responder *responder;
+    pthread_t thread;
+    int port;
+};
+
+static void *serve(void *arg)
+{
+    struct far_end *far = arg;
+    struct tl_error error;
+    cr_assert_eq(tl_responder_run(far->responder, &error), TL_OK);
+    return NULL;
+}
+
+static void start_far(struct far_end *far, const struct tl_responder_options *wanted)
+{
+    struct tl_responder_options options = wanted ? *wanted : (struct tl_responder_options){0};
+    struct tl_error error;
+    options.bind_address = "127.0.0.1";
+    cr_assert_eq(tl_responder_create(&options, &far->responder, &error), TL_OK, "%s", error.text);
+    far->port = tl_responder_port(far->responder);
+    cr_assert_eq(pthread_create(&far->thread, NULL, serve, far), 0);
+}
+
+static void stop_far(struct far_end *far)
+{
+    tl_responder_stop(far->responder);
+    pthread_join(far->thread, NULL);
+    tl_responder_destroy(far->responder);
+}
+
+static struct tl_client *dial(int port, int cancel_fd)
+{
+    struct tl_client *client = NULL;
+    struct tl_error error;
+    struct tl_client_options options = {
+        .host = "127.0.0.1", .port = port, .cancel_fd = cancel_fd, .program = "test 1"};
+    cr_assert_eq(tl_client_connect(&options, &client, &error), TL_OK, "%s", error.text);
+    return client;
+}
+
+static struct tl_tcp_result result; /* large */
+
+static void run(struct tl_client *client, const struct tl_tcp_spec *spec)
+{
+    struct tl_error error = {0};
+    enum tl_status status = tl_client_tcp_test(client, spec, NULL, NULL, &result, &error);
+    cr_assert_eq(status, TL_OK, "%s: %s", tl_status_name(status), error.text);
+    cr_assert(result.end_signed);
+}
+
+/* What holds for every test that ran its time on loopback. */
+static void check_result(unsigned streams)
+{
+    cr_assert_eq(result.streams, streams);
+    cr_assert_eq(result.end, TL_TCP_END_DEADLINE, "%s", tl_tcp_end_text(result.end));
+    cr_assert_lt(result.ends_agree_ratio, 0.001, "%g", result.ends_agree_ratio);
+    cr_assert_gt(result.receiver.bytes, 100000000);
+    for (unsigned i = 0; i < streams; i++) {
+        const struct tl_sample_log *sent = &result.sender.logs[i], *got = &result.receiver.logs[i];
+        cr_assert(sent->count > 5 && got->count > 5, "%zu %zu", sent->count, got->count);
+        cr_assert(sent->samples[sent->count - 1].last && got->samples[got->count - 1].last);
+        cr_assert_gt(result.receiver.streams[i].bytes, 0);
+        cr_assert_gt(result.sender.streams[i].cpu_ns, 0);
+    }
+    cr_assert(result.steady.rate.valid);
+    cr_assert(result.steady.sender.ledger.valid);
+    cr_assert(tl_host_is_known(result.sender.cpu.values[TL_CPU_CORE_BUSY]));
+    cr_assert(tl_host_is_known(result.receiver.cpu.values[TL_CPU_CORE_BUSY]));
+    cr_assert_gt(result.data_rtt_ns, 0);
+}
+
+Test(client_tcp, download_and_upload_with_one_and_eight_streams, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    for (int i = 0; i < 4; i++) {
+        struct tl_tcp_spec spec = {.direction = i % 2 ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
+                                   .streams = i < 2 ? 1 : 8,
+                                   .duration_ns = 1500 * MS};
+        char text[TL_UNIT_TEXT_SIZE];
+        run(client, &spec);
+        check_result(spec.streams);
+        cr_assert_eq(result.near_sends, i % 2 == 1);
+        cr_assert(result.elapsed_ns > 1400 * MS && result.elapsed_ns < 3000 * MS);
+        cr_log_info("%s with %u streams: %s", i % 2 ? "upload" : "download", spec.streams,
+                    tl_format_bps(result.steady.rate.goodput_bps, text));
+        tl_tcp_result_finish(&result);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_tcp, what_the_responder_is, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_responder_options options = {.max_seconds = 7, .max_streams = 3, .program = "far 2"};
+    start_far(&far, &options);
+    struct tl_client *client = dial(far.port, -1);
+    const struct tl_client_info *info = tl_client_info(client);
+    cr_assert_str_eq(info->program, "far 2");
+    cr_assert_str_eq(info->address, "127.0.0.1");
+    cr_assert_eq(info->family, 4);
+    cr_assert_eq(info->max_duration_ns, 7000 * MS);
+    cr_assert_eq(info->max_streams, 3);
+    cr_assert(info->connect_rtt_ns > 0 && info->connect_rtt_ns < 100 * MS);
+    struct tl_host_settings settings;
+    struct tl_error error;
+    cr_assert_eq(tl_client_host(client, &settings, &error), TL_OK, "%s", error.text);
+    cr_assert(tl_host_is_known(settings.numbers[TL_HOST_TCP_RMEM_MAX]));
+    cr_assert_gt(settings.numbers[TL_HOST_TCP_RMEM_MAX].number, 4096);
+    cr_assert_eq(settings.numbers[TL_HOST_LOAD_1MIN].why, TL_HOST_WHY_WITHHELD);
+    int64_t rtt_ns = 0;
+    cr_assert_eq(tl_client_ping(client, &rtt_ns, &error), TL_OK, "%s", error.text);
+    cr_assert(rtt_ns > 0 && rtt_ns < 500 * MS);
+    struct tl_tcp_spec spec = {.streams = 4, .duration_ns = 1000 * MS};
+    cr_assert_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error), TL_LIMIT);
+    cr_assert_eq(result.end, TL_TCP_END_NOT_RUN);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_tcp, settings_reach_the_right_end, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {.direction = TL_WIRE_DOWNLOAD,
+                               .streams = 1,
+                               .duration_ns = 500 * MS,
+                               .rcvbuf_bytes = 32 * 1024,
+                               .sndbuf_bytes = 100 * 1024,
+                               .congestion = "reno"};
+    for (int i = 0; i < 2; i++) {
+        run(client, &spec);
+        const struct tl_sample_log *sender = &result.sender.logs[0];
+        cr_assert_str_eq(result.sender.congestion, "reno");
+        cr_assert_eq(sender->samples[1].mem_sndbuf_bytes, 200 * 1024, "%s: %llu",
+                     i ? "upload" : "download",
+                     (unsigned long long)sender->samples[1].mem_sndbuf_bytes);
+        cr_assert_leq(result.steady.sender_whole.snd_wnd_max_bytes, 64 * 1024);
+        tl_tcp_result_finish(&result);
+        spec.direction = TL_WIRE_UPLOAD;
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_tcp, an_unknown_congestion_control_is_told_and_the_session_goes_on, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 300 * MS, .congestion = "nosuch"};
+    for (int i = 0; i < 2; i++) {
+        struct tl_error error;
+        spec.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD;
+        cr_assert_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error), TL_UNSUPPORTED,
+                     "%s", error.text);
+        cr_assert(strstr(error.text, "nosuch"), "%s", error.text);
+        tl_tcp_result_finish(&result);
+    }
+    spec.congestion[0] = '\0';
+    run(client, &spec);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_tcp, a_byte_cap_is_kept, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {.streams = 4, .duration_ns = 5000 * MS, .max_bytes = 40000000};
+    for (int i = 0; i < 2; i++) {
+        spec.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD;
+        run(client, &spec);
+        cr_assert_eq(result.end, TL_TCP_END_BYTES, "%d: %s", i, tl_tcp_end_text(result.end));
+        cr_assert_eq(result.receiver.bytes, 40000000);
+        tl_tcp_result_finish(&result);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+struct lives {
+    unsigned count, queued;
+    double rate_bps, rtt_ns;
+};
+
+static void note_live(void *context, const struct tl_tcp_live *live)
+{
+    struct lives *lives = context;
+    lives->count++;
+    lives->queued += live->queued;
+    if (!isnan(live->rate_bps))
+        lives->rate_bps = live->rate_bps;
+    if (!isnan(live->rtt_ns))
+        lives->rtt_ns = live->rtt_ns;
+}
+
+Test(client_tcp, ends_early_once_the_rate_is_known, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    /* Paced, so that the rate is steady whatever else this machine does. */
+    struct tl_tcp_spec spec = {
+        .streams = 1, .duration_ns = 10000 * MS, .pacing_bps = 50000000, .stop_when_known = true};
+    for (int i = 0; i < 2; i++) {
+        struct lives lives = {0};
+        struct tl_error error = {0};
+        spec.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD;
+        enum tl_status status =
+            tl_client_tcp_test(client, &spec, note_live, &lives, &result, &error);
+        cr_assert_eq(status, TL_OK, "%s", error.text);
+        cr_assert_eq(result.end, TL_TCP_END_KNOWN, "%d: %s", i, tl_tcp_end_text(result.end));
+        cr_assert(result.end_signed);
+        cr_assert(result.elapsed_ns > 3000 * MS && result.elapsed_ns < 9000 * MS, "%.1f s",
+                  (double)result.elapsed_ns / 1e9);
+        cr_assert(fabs(result.steady.rate.goodput_bps - 49e6) < 4e6, "%g",
+                  result.steady.rate.goodput_bps);
+        cr_assert_gt(lives.count, 20);
+        cr_assert(fabs(lives.rate_bps - 49e6) < 10e6, "live rate %g", lives.rate_bps);
+        cr_assert_gt(lives.rtt_ns, 0);
+        tl_tcp_result_finish(&result);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+/* Cancels after a while, from another thread. */
+static void *cancel_later(void *arg)
+{
+    struct timespec wait = {.tv_nsec = 700 * MS};
+    nanosleep(&wait, NULL);
+    eventfd_write(*(int *)arg, 1);
+    return NULL;
+}
+
+Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    for (int i = 0; i < 2; i++) {
+        int cancel_fd = eventfd(0, EFD_CLOEXEC);
+        struct tl_client *client = dial(far.port, cancel_fd);
+        struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
+                                   .streams = 2,
+                                   .duration_ns = 10000 * MS};
+        struct tl_error error;
+        pthread_t thread;
+        pthread_create(&thread, NULL, cancel_later, &cancel_fd);
+        int64_t from_ns = tl_now_ns();
+        cr_assert_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error), TL_CANCELLED);
+        int64_t took_ns = tl_now_ns() - from_ns;
+        cr_assert(took_ns < 700 * MS + TL_CLIENT_CANCEL_NS, "%.0f ms", (double)took_ns / 1e6);
+        cr_assert_eq(result.end, TL_TCP_END_CANCELLED);
+        cr_assert_not(result.end_signed);
+        cr_assert_gt(result.steady.rate.whole_bps, 0);
+        tl_tcp_result_finish(&result);
+        pthread_join(thread, NULL);
+        /* The client is of use again once cancel is taken back. */
+        eventfd_t count;
+        cr_assert_eq(eventfd_read(cancel_fd, &count), 0);
+        spec.duration_ns = 300 * MS;
+        run(client, &spec);
+        tl_tcp_result_finish(&result);
+        tl_client_close(client);
+        close(cancel_fd);
+    }
+    stop_far(&far);
+}
+
+/* A responder in a process of its own, which can be killed or stopped. */
+static pid_t fork_far(int *ret_port)
+{
+    int pipe_fds[2];
+    cr_assert_eq(pipe(pipe_fds), 0);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        struct tl_responder *responder;
+        struct tl_responder_options options = {.bind_address = "127.0.0.1"};
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (tl_responder_create(&options, &responder, NULL) != TL_OK)
+            _exit(1);
+        int port = tl_responder_port(responder);
+        if (write(pipe_fds[1], &port, sizeof(port)) != sizeof(port))
+            _exit(1);
+        _exit(tl_responder_run(responder, NULL) == TL_OK ? 0 : 1);
+    }
+    cr_assert_eq(read(pipe_fds[0], ret_port, sizeof(*ret_port)), (ssize_t)sizeof(*ret_port));
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    return child;
+}
+
+struct assassin {
+    pid_t victim;
+    int signal;
+};
+
+static void *strike_later(void *arg)
+{
+    struct timespec wait = {.tv_nsec = 700 * MS};
+    struct assassin *assassin = arg;
+    nanosleep(&wait, NULL);
+    kill(assassin->victim, assassin->signal);
+    return NULL;
+}
+
+static enum tl_status strike_during_test(enum tl_wire_direction direction, int signal,
+                                         int64_t *ret_took_ns)
+{
+    int port;
+    struct assassin assassin = {fork_far(&port), signal};
+    struct tl_client *client = dial(port, -1);
+    struct tl_tcp_spec spec = {.direction = direction, .streams = 2, .duration_ns = 20000 * MS};
+    struct tl_error error = {0};
+    pthread_t thread;
+    pthread_create(&thread, NULL, strike_later, &assassin);
+    int64_t from_ns = tl_now_ns();
+    enum tl_status status = tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error);
+    *ret_took_ns = tl_now_ns() - from_ns;
+    cr_log_info("%s, signal %d: %s after %.1f s", direction ? "upload" : "download", signal,
+                error.text, (double)*ret_took_ns / 1e9);
+    pthread_join(thread, NULL);
+    kill(assassin.victim, SIGKILL);
+    waitpid(assassin.victim, NULL, 0);
+    tl_client_close(client);
+    return status;
+}
+
+Test(client_tcp, a_responder_that_is_killed_ends_the_test_at_once, .timeout = 60)
+{
+    for (int i = 0; i < 2; i++) {
+        int64_t took_ns;
+        enum tl_status status =
+            strike_during_test(i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD, SIGKILL, &took_ns);
+        cr_assert_eq(status, TL_CLOSED, "%s", tl_status_name(status));
+        cr_assert_lt(took_ns, 2000 * MS);
+        cr_assert_eq(result.end, TL_TCP_END_LOST, "%s", tl_tcp_end_text(result.end));
+        cr_assert_not(result.end_signed);
+        tl_tcp_result_finish(&result);
+    }
+}
+
+Test(client_tcp, a_responder_that_hangs_is_given_up_after_seconds, .timeout = 60)
+{
+    int64_t took_ns;
+    enum tl_status status = strike_during_test(TL_WIRE_DOWNLOAD, SIGSTOP, &took_ns);
+    cr_assert_eq(status, TL_TIMEOUT, "%s", tl_status_name(status));
+    cr_assert_lt(took_ns, 9000 * MS);
+    cr_assert_eq(result.end, TL_TCP_END_SILENT);
+    cr_assert_not(result.end_signed);
+    tl_tcp_result_finish(&result);
+}
+
+struct other {
+    int port;
+    struct tl_tcp_result result;
+};
+
+static void *occupy(void *arg)
+{
+    struct other *other = arg;
+    struct tl_client *client = dial(other->port, -1);
+    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 1500 * MS};
+    struct tl_error error;
+    cr_assert_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &other->result, &error), TL_OK);
+    tl_client_close(client);
+    return NULL;
+}
+
+Test(client_tcp, waits_its_turn_and_says_so, .timeout = 60)
+{
+    struct far_end far;
+    static struct other other;
+    struct lives lives = {0};
+    struct tl_error error = {0};
+    pthread_t thread;
+    start_far(&far, NULL);
+    other.port = far.port;
+    pthread_create(&thread, NULL, occupy, &other);
+    struct timespec wait = {.tv_nsec = 400 * MS};
+    nanosleep(&wait, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 300 * MS, .queue_wait_ns = 200 * MS};
+    cr_assert_eq(tl_client_tcp_test(client, &spec, note_live, &lives, &result, &error), TL_BUSY,
+                 "%s", error.text);
+    cr_assert_gt(lives.queued, 0);
+    tl_tcp_result_finish(&result);
+    spec.queue_wait_ns = 0;
+    run(client, &spec);
+    cr_assert_gt(result.queued_ns, 100 * MS);
+    tl_tcp_result_finish(&result);
+    pthread_join(thread, NULL);
+    tl_tcp_result_finish(&other.result);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_tcp, an_idle_client_dials_again_by_itself, .timeout = 60)
+{
+    struct far_end far;
+    struct tl_host_settings settings;
+    struct tl_error error;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct timespec wait = {.tv_sec = 6}; /* the responder ends silent sessions after 5 s */
+    nanosleep(&wait, NULL);
+    cr_assert_eq(tl_client_host(client, &settings, &error), TL_OK, "%s", error.text);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+static struct tl_echo_result echo;
+
+Test(client_tcp, echo_measures_round_trips, .timeout = 60)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_echo_spec spec = {.count = 50, .interval_ns = 5 * MS, .bytes = 200, .cancel_fd = -1};
+    enum tl_status status = tl_client_echo(client, &spec, &echo, &error);
+    cr_assert_eq(status, TL_OK, "%s", error.text);
+    cr_assert_eq(echo.sent_count, 50);
+    cr_assert_eq(echo.answered_count, 50);
+    cr_assert_eq(echo.lost_count + echo.duplicate_count + echo.damaged_count, 0);
+    cr_assert(echo.min_rtt_ns > 0 && echo.min_rtt_ns <= echo.median_rtt_ns);
+    cr_assert(echo.median_rtt_ns < 20 * MS, "%.1f ms", (double)echo.median_rtt_ns / 1e6);
+    cr_assert_geq(echo.probes[49].sent_ns, 245 * MS);
+    cr_assert_lt(llabs(echo.probes[10].far_ns - echo.probes[10].near_ns), 100 * MS);
+    spec.count = 0;
+    cr_assert_eq(tl_client_echo(client, &spec, &echo, &error), TL_RANGE);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+struct beside {
+    struct tl_client *client;
+    enum tl_status status;
+};
+
+static void *echo_beside(void *arg)
+{
+    struct beside *beside = arg;
+    struct timespec wait = {.tv_nsec = 300 * MS};
+    struct tl_echo_spec spec = {
+        .count = 40, .interval_ns = 10 * MS, .cancel_fd = -1, .beside_test = true};
+    nanosleep(&wait, NULL);
+    beside->status = tl_client_echo(beside->client, &spec, &echo, NULL);
+    return NULL;
+}
+
+Test(client_tcp, echo_runs_beside_a_test, .timeout = 60)
+{
+    struct far_end far;
+    pthread_t thread;
+    start_far(&far, NULL);
+    struct beside beside = {.client = dial(far.port, -1)};
+    pthread_create(&thread, NULL, echo_beside, &beside);
+    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 2000 * MS, .pacing_bps = 100000000};
+    run(beside.client, &spec);
+    pthread_join(thread, NULL);
+    cr_assert_eq(beside.status, TL_OK);
+    cr_assert_geq(echo.answered_count, 38);
+    tl_tcp_result_finish(&result);
+    tl_client_close(beside.client);
+    stop_far(&far);
+}
+
+Test(client_tcp, a_spec_out_of_limits_is_refused, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    static const struct tl_tcp_spec bad[] = {
+        {.streams = 0, .duration_ns = 1000 * MS},
+        {.streams = 33, .duration_ns = 1000 * MS},
+        {.streams = 1, .duration_ns = 0},
+        {.streams = 1, .duration_ns = 1000 * MS, .rcvbuf_bytes = -1},
+        {.streams = 1, .duration_ns = 1000 * MS, .interval_ns = 1},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_assert_eq(tl_client_tcp_test(client, &bad[i], NULL, NULL, &result, &error), TL_RANGE);
+        tl_tcp_result_finish(&result);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}

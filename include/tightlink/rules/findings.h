@@ -98,7 +98,7 @@ struct tl_verdict {
     char *next_cause;                            /* NULL where unknown */
     char *send_to;                               /* NULL where nobody */
     /* Resolved ids of unknown facts that could still change this verdict, each once, those of
-     * the lowest possible rung first: what the session measures next. */
+     * the most promising open cause first: what the session measures next. */
     char **deciding;
     size_t deciding_count;
 };

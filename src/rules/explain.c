@@ -1,0 +1,165 @@
+/* tl_rules_explain(): one rule as a page for people. */
+#include <string.h>
+
+#include "rule.h"
+
+#define PAGE_COLUMNS 78
+
+/* Adds text broken at spaces, each line after the indent. */
+static void add_wrapped(struct tl_buf *out, unsigned indent, const char *text)
+{
+    size_t column = PAGE_COLUMNS;
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column + 1 + word > PAGE_COLUMNS) {
+            tl_buf_addf(out, "%s%*s", column == PAGE_COLUMNS ? "" : "\n", (int)indent, "");
+            column = indent;
+        } else {
+            tl_buf_adds(out, " ");
+            column++;
+        }
+        tl_buf_add(out, text, word);
+        column += word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    tl_buf_adds(out, "\n");
+}
+
+static void add_part(struct tl_buf *out, const char *heading, const char *text)
+{
+    if (!text)
+        return;
+    tl_buf_addf(out, "\n%s\n", heading);
+    add_wrapped(out, 2, text);
+}
+
+static void add_test(struct tl_buf *out, const struct tl_test *test, unsigned indent)
+{
+    tl_buf_addf(out, "%*s%s\n", (int)indent, "", test->written);
+    if (test->say.text)
+        add_wrapped(out, indent + 4, test->say.text);
+}
+
+static void add_logic(struct tl_buf *out, const struct tl_rule *rule, const struct tl_logic *logic,
+                      unsigned indent)
+{
+    if (logic->kind == TL_LOGIC_TEST) {
+        add_test(out, &rule->tests[logic->test], indent);
+        return;
+    }
+    static const char *const words[] = {
+        [TL_LOGIC_ALL] = "all of", [TL_LOGIC_ANY] = "any of", [TL_LOGIC_NOT] = "not"};
+    tl_buf_addf(out, "%*s%s\n", (int)indent, "", words[logic->kind]);
+    for (size_t i = 0; i < logic->child_count; i++)
+        add_logic(out, rule, logic->children[i], indent + 2);
+}
+
+static void add_condition(struct tl_buf *out, const struct tl_rule *rule, const char *heading,
+                          const struct tl_logic *logic)
+{
+    if (!logic)
+        return;
+    tl_buf_addf(out, "\n%s\n", heading);
+    add_logic(out, rule, logic, 2);
+}
+
+static void add_supports(struct tl_buf *out, const struct tl_rule *rule)
+{
+    if (rule->support_count)
+        tl_buf_adds(out, "\nSurer when\n");
+    for (size_t i = 0; i < rule->support_count; i++)
+        add_test(out, &rule->tests[rule->supports[i]], 2);
+}
+
+static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule)
+{
+    if (!rule->ceiling_count)
+        return;
+    tl_buf_adds(out, "\nThe rate that this alone would allow\n");
+    for (size_t i = 0; i < rule->ceiling_count; i++) {
+        const struct tl_ceiling *ceiling = &rule->ceilings[i];
+        add_wrapped(out, 2, ceiling->bps.text);
+        if (ceiling->low.code || ceiling->high.code)
+            tl_buf_addf(out, "    between %s\n    and %s\n",
+                        ceiling->low.code ? ceiling->low.text : ceiling->bps.text,
+                        ceiling->high.code ? ceiling->high.text : ceiling->bps.text);
+        if (ceiling->when) {
+            tl_buf_adds(out, "    when\n");
+            add_logic(out, rule, ceiling->when, 6);
+        }
+    }
+}
+
+static void add_names(struct tl_buf *out, const struct tl_rule *rule)
+{
+    const struct tl_formula_scope *scope = &rule->scope;
+    if (scope->name_count)
+        tl_buf_adds(out, "\nNames\n");
+    for (size_t i = 0; i < scope->name_count; i++) {
+        tl_buf_addf(out, "  %s (%s) =\n", scope->names[i], tl_unit_name(scope->formulas[i].unit));
+        add_wrapped(out, 6, scope->formulas[i].text);
+    }
+}
+
+static void add_facts(struct tl_buf *out, const struct tl_rule *rule)
+{
+    tl_buf_adds(out, "\nFacts it reads\n");
+    for (size_t i = 0; i < rule->scope.fact_count; i++) {
+        const struct tl_fact_def *def = tl_fact_role_def(rule->scope.fact_ids[i]);
+        tl_buf_addf(out, "  %s (stage %s)\n", rule->scope.fact_ids[i], def->stage);
+        add_wrapped(out, 6, def->meaning);
+    }
+}
+
+static void add_remedies(struct tl_buf *out, const struct tl_rule *rule)
+{
+    if (rule->remedy_count)
+        tl_buf_adds(out, "\nWhat helps\n");
+    for (size_t i = 0; i < rule->remedy_count; i++) {
+        const struct tl_remedy_rule *remedy = &rule->remedies[i];
+        tl_buf_addf(out, "  at the %s%s%s, needs %s\n", tl_role_name(remedy->where),
+                    *remedy->os ? ", " : "", remedy->os, remedy->needs);
+        add_wrapped(out, 6, remedy->does.text);
+        if (remedy->risk.text)
+            add_wrapped(out, 6, remedy->risk.text);
+    }
+}
+
+static const struct tl_rule *find_rule(const struct tl_rules *rules, const char *id)
+{
+    for (size_t i = 0; i < rules->count; i++)
+        if (strcmp(rules->rules[i]->id, id) == 0)
+            return rules->rules[i];
+    return NULL;
+}
+
+enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, struct tl_buf *out)
+{
+    const struct tl_rule *rule = find_rule(rules, id);
+    if (!rule)
+        return TL_UNKNOWN;
+    const struct tl_cause *cause = tl_cause_find(rule->cause);
+    tl_buf_addf(out, "%s: %s\n  cause %s (%s), at the %s, %s\n", rule->id, rule->title, rule->cause,
+                cause->title, tl_role_name(rule->role), tl_severity_name(rule->severity));
+    add_part(out, "What it says", rule->found.text);
+    add_condition(out, rule, "Applies when", rule->applies);
+    add_condition(out, rule, "Found when", rule->when);
+    add_condition(out, rule, "Not when", rule->not_when);
+    if (rule->ledger != TL_SHARE_NONE)
+        tl_buf_addf(out,
+                    "\nThe verdict only when\n  the time ledger's share \"%s\" is at least %g\n",
+                    tl_share_name(rule->ledger), rule->ledger_ratio);
+    add_condition(out, rule, "The verdict only when it agrees", rule->agrees);
+    add_supports(out, rule);
+    add_ceiling(out, rule);
+    add_names(out, rule);
+    add_remedies(out, rule);
+    add_part(out, "What would change it", rule->change.text);
+    add_facts(out, rule);
+    if (rule->reference_count)
+        tl_buf_adds(out, "\nReferences\n");
+    for (size_t i = 0; i < rule->reference_count; i++)
+        add_wrapped(out, 2, rule->references[i]);
+    return out->status;
+}

@@ -1,0 +1,259 @@
+/* Turns a judged rule into a finding: sentences with their numbers, evidence,
+ * missing facts, remedies. */
+#include <math.h>
+#include <string.h>
+
+#include "judge.h"
+#include "tightlink/base/utf8.h"
+
+static struct tl_template_words words_of(const struct tl_judged *judged)
+{
+    enum tl_direction direction = judged->direction;
+    return (struct tl_template_words){
+        .place = tl_role_place(judged->rule->role, direction),
+        .sender = tl_role_place(TL_ROLE_SENDER, direction),
+        .receiver = tl_role_place(TL_ROLE_RECEIVER, direction),
+        .direction = tl_direction_name(direction),
+    };
+}
+
+char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
+                       const struct tl_template *template, bool *ret_complete)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    struct tl_template_words words = words_of(judged);
+    bool complete = tl_template_render(template, judged->env, &words, &text);
+    char *copy = tl_arena_strdup(arena, tl_buf_text(&text));
+    arena->failed |= text.status != TL_OK;
+    tl_buf_finish(&text);
+    if (ret_complete)
+        *ret_complete = complete;
+    return copy;
+}
+
+char *tl_judged_fact_id(struct tl_arena *arena, const struct tl_judged *judged, size_t fact)
+{
+    char id[128];
+    const char *role_id = judged->rule->scope.fact_ids[fact];
+    if (tl_fact_view_resolve(judged->direction, role_id, id, sizeof id) != TL_OK)
+        return tl_arena_strdup(arena, role_id);
+    return tl_arena_strdup(arena, id);
+}
+
+static void add_missing(struct tl_arena *arena, const struct tl_judged *judged, uint64_t set,
+                        struct tl_buf *out)
+{
+    const char *between = "";
+    for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
+        if (!(set >> i & 1))
+            continue;
+        const char *id = tl_judged_fact_id(arena, judged, i);
+        const char *reason = judged->env->facts[i].reason;
+        tl_buf_addf(out, "%s%s (", between, id ? id : "");
+        tl_utf8_add_clean(out, reason && *reason ? reason : "not measured", false);
+        tl_buf_adds(out, ")");
+        between = ", ";
+    }
+}
+
+/* The sentence that fits what the test saw. */
+static char *evidence_text(struct tl_arena *arena, const struct tl_judged *judged,
+                           const struct tl_test *test, const struct tl_trace *trace)
+{
+    if (trace->truth == TL_TRUE && test->say.text)
+        return tl_judged_render(arena, judged, &test->say, NULL);
+    if (trace->truth == TL_FALSE && test->against.text)
+        return tl_judged_render(arena, judged, &test->against, NULL);
+    if (trace->truth != TL_UNKNOWN_TRUTH)
+        return tl_arena_printf(arena, "%s is %s", test->written, tl_truth_name(trace->truth));
+    struct tl_buf text = TL_BUF_INIT;
+    uint64_t missing = trace->left.missing | trace->right.missing;
+    const char *problem = trace->left.problem ? trace->left.problem : trace->right.problem;
+    tl_buf_adds(&text, "cannot be tested: ");
+    if (missing)
+        add_missing(arena, judged, missing, &text);
+    else
+        tl_buf_adds(&text, problem ? problem : "no value");
+    char *copy = tl_arena_strdup(arena, tl_buf_text(&text));
+    arena->failed |= text.status != TL_OK;
+    tl_buf_finish(&text);
+    return copy;
+}
+
+/* A text fact may come from the other end (promise P12). */
+static char *clean_copy(struct tl_arena *arena, const char *text)
+{
+    struct tl_buf clean = TL_BUF_INIT;
+    tl_utf8_add_clean(&clean, text, false);
+    char *copy = tl_arena_strdup(arena, tl_buf_text(&clean));
+    arena->failed |= clean.status != TL_OK;
+    tl_buf_finish(&clean);
+    return copy;
+}
+
+static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
+                        const struct tl_test *test, struct tl_evidence *evidence)
+{
+    const struct tl_formula_scope *scope = &judged->rule->scope;
+    uint64_t set = tl_formula_facts(&test->left, scope);
+    if (test->right.code)
+        set |= tl_formula_facts(&test->right, scope);
+    size_t count = (size_t)__builtin_popcountll(set);
+    evidence->values = TL_ARENA_ARRAY(arena, count + 1, struct tl_evidence_value);
+    if (!evidence->values)
+        return;
+    for (size_t i = 0; i < scope->fact_count; i++) {
+        if (!(set >> i & 1))
+            continue;
+        const struct tl_fact *fact = &judged->env->facts[i];
+        bool known = fact->state == TL_FACT_KNOWN, text = fact->unit == TL_UNIT_TEXT;
+        evidence->values[evidence->value_count++] = (struct tl_evidence_value){
+            .id = tl_judged_fact_id(arena, judged, i),
+            .known = known,
+            .number = known && !text ? fact->number : (double)NAN,
+            .text = known && text ? clean_copy(arena, fact->text) : NULL,
+        };
+    }
+}
+
+static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged,
+                          struct tl_finding *finding)
+{
+    const struct tl_rule *rule = judged->rule;
+    finding->evidence = TL_ARENA_ARRAY(arena, rule->test_count + 1, struct tl_evidence);
+    if (!finding->evidence)
+        return;
+    for (size_t i = 0; i < rule->test_count; i++) {
+        const struct tl_test *test = &rule->tests[i];
+        const struct tl_trace *trace = &judged->traces[i];
+        struct tl_evidence *evidence = &finding->evidence[finding->evidence_count++];
+        *evidence = (struct tl_evidence){
+            .id = tl_arena_strdup(arena, test->id),
+            .say = evidence_text(arena, judged, test, trace),
+            .test = tl_arena_strdup(arena, test->written),
+            .truth = trace->truth,
+            .is_for = trace->truth == TL_FALSE ? !test->is_for : test->is_for,
+        };
+        fill_values(arena, judged, test, evidence);
+    }
+}
+
+static void fill_missing(struct tl_arena *arena, const struct tl_judged *judged,
+                         struct tl_finding *finding)
+{
+    size_t count = (size_t)__builtin_popcountll(judged->missing);
+    finding->missing = TL_ARENA_ARRAY(arena, count + 1, char *);
+    if (!finding->missing)
+        return;
+    for (size_t i = 0; i < judged->rule->scope.fact_count; i++)
+        if (judged->missing >> i & 1)
+            finding->missing[finding->missing_count++] = tl_judged_fact_id(arena, judged, i);
+}
+
+/* A remedy for another system, or whose numbers are not known, helps nobody. */
+static bool remedy_fits(const struct tl_side *side, const struct tl_judged *judged,
+                        const struct tl_remedy_rule *remedy)
+{
+    if (tl_logic_evaluate(remedy->when, judged->traces) != TL_TRUE)
+        return false;
+    bool host = remedy->where == TL_ROLE_RECEIVER || remedy->where == TL_ROLE_SENDER;
+    if (!*remedy->os || !host)
+        return true;
+    struct tl_fact os;
+    const char *id = remedy->where == TL_ROLE_RECEIVER ? "receiver.os" : "sender.os";
+    return !tl_fact_view_get(&side->view, id, &os) || os.state != TL_FACT_KNOWN ||
+           strcmp(os.text, remedy->os) == 0;
+}
+
+static double predicted(const struct tl_judged *judged, const struct tl_remedy_rule *remedy)
+{
+    if (!remedy->predicted.code)
+        return judged->fixed;
+    struct tl_value value = tl_formula_evaluate(&remedy->predicted, judged->env);
+    return value.known ? value.number : (double)NAN;
+}
+
+static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
+                          const struct tl_judged *judged, struct tl_finding *finding)
+{
+    const struct tl_rule *rule = judged->rule;
+    if (judged->result != TL_FOUND || !rule->remedy_count)
+        return;
+    finding->remedies = TL_ARENA_ARRAY(arena, rule->remedy_count, struct tl_remedy);
+    if (!finding->remedies)
+        return;
+    for (size_t i = 0; i < rule->remedy_count; i++) {
+        const struct tl_remedy_rule *from = &rule->remedies[i];
+        bool complete = false, undo_complete = false;
+        if (!remedy_fits(side, judged, from))
+            continue;
+        char *does = tl_judged_render(arena, judged, &from->does, &complete);
+        if (!complete)
+            continue;
+        char *undo = tl_judged_render(arena, judged, &from->undo, &undo_complete);
+        finding->remedies[finding->remedy_count++] = (struct tl_remedy){
+            .where = tl_arena_strdup(arena, tl_role_segment(from->where, judged->direction)),
+            .os = tl_arena_strdup(arena, from->os),
+            .needs = tl_arena_strdup(arena, from->needs),
+            .does = does,
+            .undo = undo_complete ? undo : tl_arena_strdup(arena, ""),
+            .persist = tl_judged_render(arena, judged, &from->persist, NULL),
+            .why = tl_judged_render(arena, judged, &from->why, NULL),
+            .risk = tl_judged_render(arena, judged, &from->risk, NULL),
+            .predicted_bps = predicted(judged, from),
+        };
+    }
+}
+
+static void fill_references(struct tl_arena *arena, const struct tl_rule *rule,
+                            struct tl_finding *finding)
+{
+    finding->references = TL_ARENA_ARRAY(arena, rule->reference_count + 1, char *);
+    if (!finding->references)
+        return;
+    for (size_t i = 0; i < rule->reference_count; i++)
+        finding->references[finding->reference_count++] =
+            tl_arena_strdup(arena, rule->references[i]);
+}
+
+static char *sentence(struct tl_arena *arena, const struct tl_judged *judged)
+{
+    const struct tl_rule *rule = judged->rule;
+    switch (judged->result) {
+    case TL_FOUND:
+        return tl_judged_render(arena, judged, &rule->found, NULL);
+    case TL_RULED_OUT:
+        return tl_judged_render(arena, judged, &rule->ruled_out, NULL);
+    case TL_CANNOT_TELL:
+        return tl_judged_render(arena, judged, &rule->unsure, NULL);
+    default:
+        return tl_arena_strdup(arena, "");
+    }
+}
+
+void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
+                     const struct tl_judged *judged, struct tl_finding *ret_finding)
+{
+    const struct tl_rule *rule = judged->rule;
+    char *reasons;
+    *ret_finding = (struct tl_finding){
+        .rule = tl_arena_strdup(arena, rule->id),
+        .cause = tl_arena_strdup(arena, rule->cause),
+        .title = tl_arena_strdup(arena, rule->title),
+        .segment = tl_arena_strdup(arena, tl_role_segment(rule->role, judged->direction)),
+        .direction = judged->direction,
+        .result = judged->result,
+        .severity = judged->severity,
+        .confidence = judged->result == TL_FOUND ? tl_confidence(arena, side, judged, &reasons) : 0,
+        .ceiling_bps = judged->bps,
+        .ceiling_low_bps = judged->low,
+        .ceiling_high_bps = judged->high,
+        .sentence = sentence(arena, judged),
+        .send_to = tl_arena_strdup(arena, tl_role_send_to(rule->role, judged->direction)),
+        .would_change = tl_judged_render(arena, judged, &rule->change, NULL),
+    };
+    fill_evidence(arena, judged, ret_finding);
+    fill_missing(arena, judged, ret_finding);
+    fill_remedies(arena, side, judged, ret_finding);
+    fill_references(arena, rule, ret_finding);
+}

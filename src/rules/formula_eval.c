@@ -1,0 +1,201 @@
+/* Evaluates compiled formulas. Unknown facts, division by zero, roots of
+ * negative numbers and overflow give unknown, never a number. */
+#include <assert.h>
+#include <math.h>
+
+#include "formula.h"
+#include "tightlink/base/units.h"
+
+static struct tl_value known(double number)
+{
+    return (struct tl_value){.known = true, .number = number};
+}
+
+static struct tl_value undefined(const char *problem)
+{
+    return (struct tl_value){.problem = problem};
+}
+
+/* The result of an operation: a number, or unknown with the reason. */
+static struct tl_value checked(double number, const char *problem)
+{
+    return isfinite(number) ? known(number) : undefined(problem);
+}
+
+/* Unknown inputs make the result unknown; it misses what they miss. */
+static bool all_known(const struct tl_value *args, unsigned argc, struct tl_value *ret_unknown)
+{
+    struct tl_value unknown = {0};
+    bool all = true;
+    for (unsigned i = 0; i < argc; i++) {
+        if (args[i].known)
+            continue;
+        all = false;
+        unknown.missing |= args[i].missing;
+        if (!unknown.problem)
+            unknown.problem = args[i].problem;
+    }
+    if (!all)
+        *ret_unknown = unknown;
+    return all;
+}
+
+static struct tl_value fact_value(const struct tl_formula_env *env, enum tl_formula_op op,
+                                  unsigned index)
+{
+    const struct tl_fact *fact = &env->facts[index];
+    if (fact->state != TL_FACT_KNOWN)
+        return (struct tl_value){.missing = UINT64_C(1) << index};
+    if (fact->unit == TL_UNIT_TEXT)
+        return (struct tl_value){.known = true, .number = NAN, .text = fact->text};
+    double number = op == TL_OP_FACT_LOW    ? fact->low
+                    : op == TL_OP_FACT_HIGH ? fact->high
+                                            : fact->number;
+    return checked(number, "not a number");
+}
+
+static struct tl_value binary(enum tl_formula_op op, double a, double b)
+{
+    switch (op) {
+    case TL_OP_ADD:
+        return checked(a + b, "out of range");
+    case TL_OP_SUB:
+        return checked(a - b, "out of range");
+    case TL_OP_MUL:
+        return checked(a * b, "out of range");
+    case TL_OP_DIV:
+        return b == 0 ? undefined("division by zero") : checked(a / b, "out of range");
+    case TL_OP_POW:
+        return checked(pow(a, b), "power without a value");
+    case TL_OP_BPS:
+        return b <= 0 ? undefined("division by zero")
+                      : checked(tl_bps_from_bytes_ns(a, b), "out of range");
+    case TL_OP_BYTES:
+        return checked(tl_bytes_from_bps_ns(a, b), "out of range");
+    case TL_OP_NS:
+        return b <= 0 ? undefined("division by zero") : checked(a * 8e9 / b, "out of range");
+    default:
+        assert(!"not a binary operation");
+        return undefined("");
+    }
+}
+
+static struct tl_value unary(enum tl_formula_op op, double a)
+{
+    switch (op) {
+    case TL_OP_NEG:
+        return known(-a);
+    case TL_OP_SQRT:
+        return checked(sqrt(a), "root of a negative number");
+    case TL_OP_CBRT:
+        return checked(cbrt(a), "out of range");
+    case TL_OP_POW2CEIL:
+        return checked(a <= 1 ? 1 : exp2(ceil(log2(a))), "out of range");
+    default:
+        assert(!"not a unary operation");
+        return undefined("");
+    }
+}
+
+/* The first argument that is known; all that is missing when none is. */
+static struct tl_value first_known(const struct tl_value *args, unsigned argc)
+{
+    struct tl_value unknown = {0};
+    for (unsigned i = 0; i < argc; i++)
+        if (args[i].known)
+            return args[i];
+    (void)all_known(args, argc, &unknown);
+    return unknown;
+}
+
+static struct tl_value extreme(enum tl_formula_op op, const struct tl_value *args, unsigned argc)
+{
+    double best = args[0].number;
+    for (unsigned i = 1; i < argc; i++)
+        if (op == TL_OP_MIN ? args[i].number < best : args[i].number > best)
+            best = args[i].number;
+    return known(best);
+}
+
+static struct tl_value apply(const struct tl_formula_code *code, const struct tl_value *args)
+{
+    struct tl_value unknown;
+    if (code->op == TL_OP_FIRST)
+        return first_known(args, code->argc);
+    if (!all_known(args, code->argc, &unknown))
+        return unknown;
+    if (code->op == TL_OP_MIN || code->op == TL_OP_MAX)
+        return extreme(code->op, args, code->argc);
+    return code->argc == 1 ? unary(code->op, args[0].number)
+                           : binary(code->op, args[0].number, args[1].number);
+}
+
+static struct tl_value name_value(const struct tl_formula_env *env, unsigned index)
+{
+    size_t own = TL_SCOPE_NAMES_MAX;
+    return index < own ? env->names[index] : env->results[index - own];
+}
+
+struct tl_value tl_formula_evaluate(const struct tl_formula *formula,
+                                    const struct tl_formula_env *env)
+{
+    struct tl_value stack[TL_FORMULA_STACK_MAX];
+    size_t top = 0;
+    for (size_t i = 0; i < formula->code_count; i++) {
+        const struct tl_formula_code *code = &formula->code[i];
+        struct tl_value value;
+        switch (code->op) {
+        case TL_OP_NUMBER:
+            value = known(code->number);
+            break;
+        case TL_OP_FACT:
+        case TL_OP_FACT_LOW:
+        case TL_OP_FACT_HIGH:
+            value = fact_value(env, code->op, code->index);
+            break;
+        case TL_OP_NAME:
+            value = name_value(env, code->index);
+            break;
+        default:
+            assert(top >= code->argc);
+            top -= code->argc;
+            value = apply(code, &stack[top]);
+        }
+        assert(top < TL_FORMULA_STACK_MAX);
+        stack[top++] = value;
+    }
+    assert(top == 1);
+    return stack[0];
+}
+
+void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_scope *scope,
+                         const struct tl_fact_view *view)
+{
+    *env = (struct tl_formula_env){.scope = scope};
+    for (size_t i = 0; i < scope->fact_count; i++)
+        (void)tl_fact_view_get(view, scope->fact_ids[i], &env->facts[i]);
+    /* A name may use only those above it, so one pass is enough. */
+    for (size_t i = 0; i < scope->name_count; i++)
+        env->names[i] = tl_formula_evaluate(&scope->formulas[i], env);
+}
+
+uint64_t tl_formula_facts(const struct tl_formula *formula, const struct tl_formula_scope *scope)
+{
+    /* Facts behind each name, in order of definition. */
+    uint64_t names[TL_SCOPE_NAMES_MAX] = {0};
+    for (size_t n = 0; n <= scope->name_count; n++) {
+        const struct tl_formula *f = n < scope->name_count ? &scope->formulas[n] : formula;
+        uint64_t set = 0;
+        for (size_t i = 0; i < f->code_count; i++) {
+            const struct tl_formula_code *code = &f->code[i];
+            if (code->op == TL_OP_FACT || code->op == TL_OP_FACT_LOW || code->op == TL_OP_FACT_HIGH)
+                set |= UINT64_C(1) << code->index;
+            else if (code->op == TL_OP_NAME && code->index < TL_SCOPE_NAMES_MAX)
+                set |= names[code->index];
+        }
+        if (n == scope->name_count)
+            return set;
+        names[n] = set;
+    }
+    return 0;
+}

@@ -1,0 +1,85 @@
+/* What judging works with: each rule against one direction, then the ladder, then the verdict.
+ * doc/rule-format.md, "How the verdict is found", tells the method.
+ * Private to the rules layer. */
+#ifndef TL_RULES_JUDGE_H
+#define TL_RULES_JUDGE_H
+
+#include "rule.h"
+
+/* The measured rate agrees with a ceiling between these shares of its bounds. Below: a sawtooth
+ * that halves spends its time at 3/4 of its peak on average (Mathis et al. 1997), and warm-up is
+ * already left out. Above: window and RTT are sampled, not seen together, and a ceiling built from
+ * the smallest RTT is late by a few percent when the mean was better. */
+#define TL_AGREE_LOW  0.75
+#define TL_AGREE_HIGH 1.1
+/* Two rungs this close cannot be told apart by one run; both are shown. */
+#define TL_NEAR_FACTOR 1.15
+/* A found cause whose ceiling lies above this multiple of the rate has no part in it. */
+#define TL_CONTRIBUTES_FACTOR 1.5
+/* Shorter steady parts give no verdict (promises.md, "too short"). */
+#define TL_STEADY_NS_MIN   3e9
+#define TL_STEADY_RTTS_MIN 20
+
+/* One rule in one direction. */
+struct tl_judged {
+    const struct tl_rule *rule;
+    enum tl_direction direction;
+    struct tl_formula_env *env;
+    struct tl_trace *traces; /* one a test */
+    enum tl_result result;
+    uint64_t missing; /* facts of the rule's scope that would decide; cannot-tell only */
+    bool has_rung;    /* the ceiling is a number */
+    double bps, low, high;
+    const struct tl_ceiling *ceiling; /* the one taken */
+    uint64_t ceiling_missing;         /* facts without which it is unknown */
+    /* Whether the measured rate fits the ceiling, the ledger's share fits, and the rule's own
+     * condition holds. */
+    enum tl_truth rate_agrees, ledger_agrees, own_agrees;
+    uint64_t agrees_missing;   /* facts that would decide own_agrees */
+    enum tl_severity severity; /* after comparison with the others */
+    double fixed;              /* next rung above this one; NAN */
+    const struct tl_judged *next;
+    bool is_verdict;
+};
+
+/* One direction. */
+struct tl_side {
+    enum tl_direction direction;
+    struct tl_fact_view view;
+    const struct tl_question *question;
+    struct tl_fact goodput;
+    struct tl_fact shares[TL_SHARE_COUNT]; /* index by enum tl_share */
+    size_t count;
+    struct tl_judged *judged; /* one a rule */
+    struct tl_verdict verdict;
+};
+
+/* Fills *ret_judged up to own_agrees; severity as the rule has it. */
+void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const struct tl_side *side,
+                   struct tl_judged *ret_judged);
+
+/* Sets fixed and next of each judged rule. */
+void tl_ladder_link(struct tl_side *side);
+/* Appends the side's rungs, lowest first, untested last. ret_rungs has room for side->count. */
+size_t tl_ladder_rungs(struct tl_arena *arena, const struct tl_side *side,
+                       struct tl_rung *ret_rungs);
+
+/* Chooses the verdict of one direction and the severities of all found rules. */
+void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side);
+
+/* Confidence in a chosen candidate, with its reasons as one text. */
+double tl_confidence(struct tl_arena *arena, const struct tl_side *side,
+                     const struct tl_judged *judged, char **ret_reasons);
+
+/* The finding as reports show it. */
+void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
+                     const struct tl_judged *judged, struct tl_finding *ret_finding);
+
+/* Renders into the arena; "" for templates that are not given. *ret_complete may be NULL. */
+char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
+                       const struct tl_template *template, bool *ret_complete);
+
+/* "download.goodput_bps" for fact i of the judged rule's scope. */
+char *tl_judged_fact_id(struct tl_arena *arena, const struct tl_judged *judged, size_t fact);
+
+#endif

@@ -1,0 +1,144 @@
+/* The ladder of ceilings: which rungs there are, and which comes after a fix. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+
+static bool same_fault(const struct tl_judged *a, const struct tl_judged *b)
+{
+    return strcmp(a->rule->cause, b->rule->cause) == 0 && a->rule->role == b->rule->role;
+}
+
+/* Where a judged rule stands; a cause without a ceiling stands at the rate it was seen with. */
+static double level(const struct tl_side *side, const struct tl_judged *judged)
+{
+    return judged->has_rung ? judged->bps : side->goodput.number;
+}
+
+/* Without the rung of an essential rule (the path's capacity) nobody knows what a fix brings,
+ * except that a rate already seen by another stage can be had. */
+static bool essential_untested(const struct tl_side *side, const struct tl_judged *judged)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        const struct tl_judged *other = &side->judged[i];
+        if (other->rule->essential && !other->has_rung && !same_fault(other, judged) &&
+            other->result != TL_NOT_APPLICABLE)
+            return true;
+    }
+    return false;
+}
+
+static double best_seen(const struct tl_side *side)
+{
+    struct tl_fact best;
+    (void)tl_fact_view_get(&side->view, "flow.best_goodput_bps", &best);
+    return best.state == TL_FACT_KNOWN ? best.number : NAN;
+}
+
+static void link_next(const struct tl_side *side, struct tl_judged *judged)
+{
+    double here = level(side, judged);
+    for (size_t i = 0; i < side->count; i++) {
+        const struct tl_judged *other = &side->judged[i];
+        if (!other->has_rung || same_fault(other, judged) || other->bps < here)
+            continue;
+        if (!judged->next || other->bps < judged->next->bps)
+            judged->next = other;
+    }
+    if (essential_untested(side, judged)) {
+        double best = best_seen(side);
+        judged->next = NULL;
+        judged->fixed = best > here * TL_AGREE_HIGH ? best : NAN;
+    } else if (judged->next) {
+        judged->fixed = fmax(judged->next->bps, side->goodput.number);
+    }
+}
+
+void tl_ladder_link(struct tl_side *side)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        struct tl_judged *judged = &side->judged[i];
+        judged->next = NULL;
+        judged->fixed = NAN;
+        if (side->goodput.state == TL_FACT_KNOWN &&
+            (judged->has_rung || judged->result == TL_FOUND))
+            link_next(side, judged);
+        judged->env->results[TL_NAME_FIXED] =
+            (struct tl_value){.known = isfinite(judged->fixed), .number = judged->fixed};
+    }
+}
+
+/* "needs streams_goodput_bps (streams)" */
+static char *missing_text(struct tl_arena *arena, const struct tl_judged *judged, uint64_t missing)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
+        if (!(missing >> i & 1))
+            continue;
+        const char *id = judged->rule->scope.fact_ids[i];
+        const struct tl_fact_def *def = tl_fact_role_def(id);
+        tl_buf_addf(&text, "%s%s (stage %s)", text.len ? ", " : "not tested: needs ",
+                    strchr(id, '.') + 1, def->stage);
+    }
+    char *copy = tl_arena_strdup(arena, text.len ? tl_buf_text(&text) : "no number can be given");
+    arena->failed |= text.status != TL_OK;
+    tl_buf_finish(&text);
+    return copy;
+}
+
+static void fill_rung(struct tl_arena *arena, const struct tl_judged *judged, struct tl_rung *rung)
+{
+    *rung = (struct tl_rung){
+        .cause = tl_arena_strdup(arena, judged->rule->cause),
+        .segment = tl_arena_strdup(arena, tl_role_segment(judged->rule->role, judged->direction)),
+        .direction = judged->direction,
+        .tested = judged->has_rung,
+        .bps = judged->bps,
+        .low_bps = judged->low,
+        .high_bps = judged->high,
+        .limits = judged->is_verdict,
+    };
+    const struct tl_ceiling *shown = judged->ceiling ? judged->ceiling : &judged->rule->ceilings[0];
+    rung->label = tl_judged_render(arena, judged, &shown->label, NULL);
+    if (judged->has_rung)
+        rung->why_not = tl_arena_strdup(arena, "");
+    else if (!judged->ceiling_missing && judged->rule->no_ceiling.text)
+        rung->why_not = tl_judged_render(arena, judged, &judged->rule->no_ceiling, NULL);
+    else
+        rung->why_not = missing_text(arena, judged, judged->ceiling_missing);
+}
+
+/* Lowest first, untested last, then by name, so that the order is the same everywhere. */
+static int compare_rungs(const void *left, const void *right)
+{
+    const struct tl_rung *a = left, *b = right;
+    if (a->tested != b->tested)
+        return a->tested ? -1 : 1;
+    if (a->tested && a->bps != b->bps)
+        return a->bps < b->bps ? -1 : 1;
+    int order = strcmp(a->cause, b->cause);
+    return order ? order : strcmp(a->segment, b->segment);
+}
+
+/* A rung that cannot exist here (the speed of a virtual interface) is not worth a line, unless the
+ * rule says why there is none. */
+static bool is_shown(const struct tl_judged *judged)
+{
+    return judged->rule->ceiling_count && judged->result != TL_NOT_APPLICABLE &&
+           (judged->has_rung || judged->ceiling_missing || judged->rule->no_ceiling.text);
+}
+
+size_t tl_ladder_rungs(struct tl_arena *arena, const struct tl_side *side,
+                       struct tl_rung *ret_rungs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < side->count; i++) {
+        const struct tl_judged *judged = &side->judged[i];
+        if (is_shown(judged))
+            fill_rung(arena, judged, &ret_rungs[count++]);
+    }
+    if (!arena->failed)
+        qsort(ret_rungs, count, sizeof *ret_rungs, compare_rungs);
+    return count;
+}

@@ -1,0 +1,412 @@
+/* Loading one rule file: its top level and the small readers that all parts use. */
+#include "load.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "tightlink/base/utf8.h"
+
+#define RULE_FORMAT     "tightlink.rule/1"
+#define RULE_VALUES_MAX 8192 /* JSON values in one file; the largest rule here has some 300 */
+#define TEXT_CHARS_MAX  512
+#define ID_CHARS_MAX    64
+
+void tl_load_fault(struct tl_load *load, const struct tl_error *error)
+{
+    if (load->errors++ == 0) {
+        load->first = *error;
+        tl_error_prefix(&load->first, "%s", load->file);
+    }
+    if (load->report)
+        tl_buf_addf(load->report, "%s: %s\n", load->file, error->text);
+}
+
+void tl_load_fault_at(struct tl_load *load, const struct tl_json_at *at, enum tl_status status,
+                      const char *fmt, ...)
+{
+    struct tl_error sentence, error;
+    va_list args;
+    va_start(args, fmt);
+    (void)tl_error_setv(&sentence, status, fmt, args);
+    va_end(args);
+    (void)tl_json_error(at, &error, status, "%s", sentence.text);
+    tl_load_fault(load, &error);
+}
+
+struct tl_json_at tl_load_member(const struct tl_json_at *object, const char *key)
+{
+    struct tl_json_at at = *object;
+    (void)tl_json_find(object, key, &at);
+    return at;
+}
+
+/* Rule texts reach the terminal as they are; a rule file is foreign (P12, P13). */
+static bool is_printable(const char *text)
+{
+    size_t len = strlen(text), at = 0;
+    while (at < len) {
+        uint32_t character;
+        size_t n = tl_utf8_decode(text + at, len - at, &character);
+        if (n == 0 || !tl_utf8_is_printable(character))
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+/* The string under a key; false when it is absent or faulty. */
+static bool find_string(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                        bool required, struct tl_json_at *ret_at, const char **ret_text)
+{
+    struct tl_error error;
+    if (!tl_json_find(object, key, ret_at)) {
+        if (required)
+            tl_load_fault_at(load, object, TL_UNKNOWN, "the key \"%s\" is missing", key);
+        return false;
+    }
+    if (tl_json_string(ret_at, ret_text, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return false;
+    }
+    if (!is_printable(*ret_text)) {
+        tl_load_fault_at(load, ret_at, TL_SYNTAX, "a control or invisible character in a text");
+        return false;
+    }
+    return true;
+}
+
+bool tl_load_text(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                  bool required, const char **ret_text)
+{
+    struct tl_json_at at;
+    const char *text = NULL;
+    if (!find_string(load, object, key, required, &at, &text))
+        return false;
+    if (!*text || strlen(text) > TEXT_CHARS_MAX) {
+        tl_load_fault_at(load, &at, TL_LIMIT, "1 to %d characters are expected", TEXT_CHARS_MAX);
+        return false;
+    }
+    *ret_text = tl_arena_strdup(load->arena, text);
+    return *ret_text != NULL;
+}
+
+void tl_load_template(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                      bool required, struct tl_template *ret_template)
+{
+    struct tl_error error;
+    struct tl_json_at at;
+    const char *text = NULL;
+    if (!find_string(load, object, key, required, &at, &text))
+        return;
+    enum tl_status status =
+        tl_template_compile(load->arena, &load->rule->scope, text, ret_template, &error);
+    if (status != TL_OK)
+        tl_load_fault_at(load, &at, status, "%s", error.text);
+}
+
+void tl_load_formula(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                     bool required, bool results, enum tl_unit unit, struct tl_formula *ret_formula)
+{
+    struct tl_error error;
+    struct tl_json_at at;
+    const char *text = NULL;
+    if (!find_string(load, object, key, required, &at, &text))
+        return;
+    enum tl_status status = tl_formula_compile(load->arena, &load->rule->scope, results, text,
+                                               strlen(text), ret_formula, &error);
+    if (status != TL_OK)
+        tl_load_fault_at(load, &at, status, "%s", error.text);
+    else if (ret_formula->unit != unit)
+        tl_load_fault_at(load, &at, TL_SYNTAX, "%s is expected, \"%s\" is %s", tl_unit_name(unit),
+                         ret_formula->text, tl_unit_name(ret_formula->unit));
+}
+
+bool tl_load_role(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                  enum tl_role *ret_role)
+{
+    const char *text = NULL;
+    if (!tl_load_text(load, object, key, true, &text))
+        return false;
+    for (int i = TL_ROLE_RECEIVER; i <= TL_ROLE_FLOW; i++) {
+        if (strcmp(tl_role_name((enum tl_role)i), text) == 0) {
+            *ret_role = (enum tl_role)i;
+            return true;
+        }
+    }
+    struct tl_json_at at = tl_load_member(object, key);
+    tl_load_fault_at(load, &at, TL_UNKNOWN, "\"%.40s\" is none of receiver sender path lan flow",
+                     text);
+    return false;
+}
+
+static bool is_id(const char *text, bool name)
+{
+    size_t len = strspn(text, name ? "abcdefghijklmnopqrstuvwxyz0123456789_"
+                                   : "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return len > 0 && len <= ID_CHARS_MAX && !text[len] && text[0] >= 'a';
+}
+
+static bool is_file_name_of(const char *file, const char *id)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    size_t len = strlen(id);
+    return strncmp(name, id, len) == 0 && strcmp(name + len, ".json") == 0;
+}
+
+static void load_id(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_rule *rule = load->rule;
+    if (!tl_load_text(load, root, "id", true, &rule->id))
+        return;
+    struct tl_json_at at = tl_load_member(root, "id");
+    if (!is_id(rule->id, false))
+        tl_load_fault_at(load, &at, TL_SYNTAX, "small letters, digits and hyphens, at most %d",
+                         ID_CHARS_MAX);
+    else if (!is_file_name_of(load->file, rule->id))
+        tl_load_fault_at(load, &at, TL_SYNTAX, "the file of rule \"%s\" must be %s.json", rule->id,
+                         rule->id);
+}
+
+static void load_severity(struct tl_load *load, const struct tl_json_at *root)
+{
+    const char *severity = NULL;
+    if (!tl_load_text(load, root, "severity", true, &severity))
+        return;
+    for (int i = TL_LIMITS; i <= TL_NOTE; i++) {
+        if (strcmp(tl_severity_name((enum tl_severity)i), severity) == 0) {
+            load->rule->severity = (enum tl_severity)i;
+            return;
+        }
+    }
+    struct tl_json_at at = tl_load_member(root, "severity");
+    tl_load_fault_at(load, &at, TL_UNKNOWN, "\"%.40s\" is none of limits contributes note",
+                     severity);
+}
+
+static void load_head(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_rule *rule = load->rule;
+    const char *format = NULL;
+    if (tl_load_text(load, root, "format", true, &format) && strcmp(format, RULE_FORMAT) != 0) {
+        struct tl_json_at at = tl_load_member(root, "format");
+        tl_load_fault_at(load, &at, TL_VERSION, "\"%.40s\" where this program reads \"%s\"", format,
+                         RULE_FORMAT);
+    }
+    load_id(load, root);
+    if (tl_load_text(load, root, "cause", true, &rule->cause) && !tl_cause_find(rule->cause)) {
+        struct tl_json_at at = tl_load_member(root, "cause");
+        tl_load_fault_at(load, &at, TL_UNKNOWN, "there is no cause \"%.60s\"", rule->cause);
+    }
+    (void)tl_load_role(load, root, "segment", &rule->role);
+    (void)tl_load_text(load, root, "title", true, &rule->title);
+    load_severity(load, root);
+}
+
+static void load_flag(struct tl_load *load, const struct tl_json_at *root, const char *key,
+                      bool *ret_flag)
+{
+    struct tl_error error;
+    struct tl_json_at at;
+    if (tl_json_find(root, key, &at) && tl_json_bool(&at, ret_flag, &error) != TL_OK)
+        tl_load_fault(load, &error);
+}
+
+static void load_ledger(struct tl_load *load, const struct tl_json_at *root)
+{
+    static const char *const keys[] = {"share", "at_least", NULL};
+    struct tl_error error;
+    struct tl_json_at at;
+    const char *share = NULL;
+    struct tl_rule *rule = load->rule;
+    if (!tl_json_find(root, "ledger", &at))
+        return;
+    if (tl_json_check_keys(&at, keys, &error) != TL_OK ||
+        tl_json_get_number(&at, "at_least", &rule->ledger_ratio, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return;
+    }
+    if (rule->ledger_ratio < 0 || rule->ledger_ratio > 1)
+        tl_load_fault_at(load, &at, TL_RANGE, "at_least is a ratio, 0 to 1");
+    if (!tl_load_text(load, &at, "share", true, &share))
+        return;
+    for (int i = TL_SHARE_APP; i < TL_SHARE_COUNT; i++)
+        if (strcmp(tl_share_name((enum tl_share)i), share) == 0)
+            rule->ledger = (enum tl_share)i;
+    if (rule->ledger == TL_SHARE_NONE)
+        tl_load_fault_at(load, &at, TL_UNKNOWN,
+                         "share: \"%.40s\" is none of app sndbuf rwnd network", share);
+}
+
+/* Named formulas, in order: one may use those above it, so there are no cycles. */
+static void load_names(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_error error;
+    struct tl_json_at object, value;
+    const char *key = NULL;
+    struct tl_formula_scope *scope = &load->rule->scope;
+    if (!tl_json_find(root, "names", &object))
+        return;
+    if (tl_json_expect(&object, TL_JSON_OBJECT, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return;
+    }
+    struct tl_json_members members = tl_json_members(&object);
+    while (tl_json_next(&members, &key, &value)) {
+        const char *text = NULL;
+        struct tl_formula formula;
+        if (!is_id(key, true) || strcmp(key, "true") == 0 || strcmp(key, "false") == 0 ||
+            strcmp(key, "fixed") == 0 || strncmp(key, "ceiling", 7) == 0) {
+            tl_load_fault_at(load, &value, TL_SYNTAX,
+                             "a name has small letters, digits and _, and is none of true false "
+                             "fixed ceiling…");
+        } else if (scope->name_count == TL_SCOPE_NAMES_MAX) {
+            tl_load_fault_at(load, &value, TL_LIMIT, "more than %d names", TL_SCOPE_NAMES_MAX);
+            return;
+        } else if (tl_json_string(&value, &text, &error) != TL_OK) {
+            tl_load_fault(load, &error);
+        } else if (tl_formula_compile(load->arena, scope, false, text, strlen(text), &formula,
+                                      &error) != TL_OK) {
+            tl_load_fault_at(load, &value, error.status, "%s", error.text);
+        } else {
+            scope->names[scope->name_count] = tl_arena_strdup(load->arena, key);
+            scope->formulas[scope->name_count] = formula;
+            scope->name_count += !load->arena->failed;
+        }
+    }
+}
+
+static void load_strings(struct tl_load *load, const struct tl_json_at *root, const char *key,
+                         size_t max, const char **ret_texts, size_t *ret_count)
+{
+    struct tl_error error;
+    struct tl_json_at list;
+    if (!tl_json_find(root, key, &list))
+        return;
+    if (tl_json_type(&list) != TL_JSON_ARRAY || tl_json_count(&list) > max) {
+        tl_load_fault_at(load, &list, TL_LIMIT, "a list of at most %zu texts is expected", max);
+        return;
+    }
+    for (size_t i = 0; i < tl_json_count(&list); i++) {
+        struct tl_json_at item = tl_json_item(&list, i);
+        const char *text = NULL;
+        if (tl_json_string(&item, &text, &error) != TL_OK)
+            tl_load_fault(load, &error);
+        else if (!is_printable(text) || strlen(text) > TEXT_CHARS_MAX)
+            tl_load_fault_at(load, &item, TL_SYNTAX, "a text of at most %d printable characters",
+                             TEXT_CHARS_MAX);
+        else if ((text = tl_arena_strdup(load->arena, text)))
+            ret_texts[(*ret_count)++] = text;
+    }
+}
+
+static void load_supports(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_json_at list;
+    struct tl_rule *rule = load->rule;
+    if (!tl_json_find(root, "supports", &list))
+        return;
+    if (tl_json_type(&list) != TL_JSON_ARRAY || tl_json_count(&list) > TL_RULE_SUPPORTS_MAX) {
+        tl_load_fault_at(load, &list, TL_LIMIT, "a list of at most %d tests is expected",
+                         TL_RULE_SUPPORTS_MAX);
+        return;
+    }
+    for (size_t i = 0; i < tl_json_count(&list); i++) {
+        struct tl_json_at item = tl_json_item(&list, i);
+        size_t test = tl_load_test(load, &item, true);
+        if (test != TL_RULE_TESTS_MAX)
+            rule->supports[rule->support_count++] = test;
+    }
+}
+
+static void load_sentences(struct tl_load *load, const struct tl_json_at *root)
+{
+    static const char *const keys[] = {"found", "ruled_out", "unsure", NULL};
+    struct tl_error error;
+    struct tl_json_at at;
+    if (tl_json_get_object(root, "sentence", &at, &error) != TL_OK ||
+        tl_json_check_keys(&at, keys, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return;
+    }
+    tl_load_template(load, &at, "found", true, &load->rule->found);
+    tl_load_template(load, &at, "ruled_out", true, &load->rule->ruled_out);
+    tl_load_template(load, &at, "unsure", true, &load->rule->unsure);
+}
+
+/* What holds between the parts of a rule. */
+static void check_whole(struct tl_load *load, const struct tl_json_at *root)
+{
+    const struct tl_rule *rule = load->rule;
+    if (!rule->when)
+        tl_load_fault_at(load, root, TL_UNKNOWN, "the key \"when\" is missing");
+    if (rule->severity == TL_LIMITS && !rule->ceiling_count && !rule->agrees)
+        tl_load_fault_at(load, root, TL_UNKNOWN,
+                         "a cause that limits needs a ceiling, or \"agrees\" to say when it is the "
+                         "one that limits");
+    for (size_t i = 0; i < rule->yields_count; i++)
+        if (!tl_cause_find(rule->yields_to[i]))
+            tl_load_fault_at(load, root, TL_UNKNOWN, "yields_to: there is no cause \"%.60s\"",
+                             rule->yields_to[i]);
+}
+
+static void load_root(struct tl_load *load, const struct tl_json_at *root)
+{
+    static const char *const keys[] = {"format",     "id",         "cause",     "segment",
+                                       "title",      "severity",   "essential", "scales_with_rtt",
+                                       "ledger",     "names",      "applies",   "when",
+                                       "not_when",   "supports",   "agrees",    "ceiling",
+                                       "no_ceiling", "yields_to",  "sentence",  "change",
+                                       "remedies",   "references", NULL};
+    struct tl_error error;
+    struct tl_rule *rule = load->rule;
+    if (tl_json_check_keys(root, keys, &error) != TL_OK)
+        tl_load_fault(load, &error);
+    if (tl_json_type(root) != TL_JSON_OBJECT)
+        return;
+    load_head(load, root);
+    load_flag(load, root, "essential", &rule->essential);
+    load_flag(load, root, "scales_with_rtt", &rule->scales_with_rtt);
+    load_ledger(load, root);
+    load_names(load, root);
+    /* {"is": …} refers to tests above: this order is part of the format. */
+    rule->applies = tl_load_logic(load, root, "applies", true);
+    rule->when = tl_load_logic(load, root, "when", true);
+    rule->not_when = tl_load_logic(load, root, "not_when", false);
+    load_supports(load, root);
+    rule->agrees = tl_load_logic(load, root, "agrees", true);
+    tl_load_ceilings(load, root);
+    tl_load_template(load, root, "no_ceiling", false, &rule->no_ceiling);
+    load_strings(load, root, "yields_to", TL_RULE_YIELDS_MAX, rule->yields_to, &rule->yields_count);
+    load_sentences(load, root);
+    tl_load_template(load, root, "change", false, &rule->change);
+    tl_load_remedies(load, root);
+    load_strings(load, root, "references", TL_RULE_REFERENCES_MAX, rule->references,
+                 &rule->reference_count);
+    if (load->errors == 0)
+        check_whole(load, root);
+}
+
+bool tl_load_rule(struct tl_load *load, const char *text, size_t len)
+{
+    static const struct tl_json_limits limits = {.bytes_max = TL_RULE_FILE_BYTES_MAX,
+                                                 .values_max = RULE_VALUES_MAX,
+                                                 .depth_max = TL_RULE_DEPTH_MAX};
+    struct tl_json *doc = NULL;
+    struct tl_error error;
+    if (tl_json_parse(text, len, &limits, &doc, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return false;
+    }
+    load->rule->file = tl_arena_strdup(load->arena, load->file);
+    load->rule->tests = TL_ARENA_ARRAY(load->arena, TL_RULE_TESTS_MAX, struct tl_test);
+    if (load->rule->file && load->rule->tests) {
+        struct tl_json_at root = tl_json_root(doc);
+        load_root(load, &root);
+    }
+    tl_json_destroy(doc);
+    if (load->arena->failed && load->errors == 0) {
+        (void)tl_error_set(&error, TL_NOMEM, "out of memory");
+        tl_load_fault(load, &error);
+    }
+    return load->errors == 0;
+}

@@ -1,0 +1,50 @@
+/* Loading one rule file: strict, and able to report more than the first fault.
+ * Private to the rules layer. */
+#ifndef TL_RULES_LOAD_H
+#define TL_RULES_LOAD_H
+
+#include "rule.h"
+#include "tightlink/base/json.h"
+
+/* One file being loaded. Faults are counted and, where a report is given, written there. */
+struct tl_load {
+    struct tl_arena *arena;
+    struct tl_rule *rule;
+    const char *file;
+    size_t errors;
+    struct tl_error first;
+    struct tl_buf *report; /* may be NULL */
+};
+
+/* Notes a fault, "file: error's text". */
+void tl_load_fault(struct tl_load *load, const struct tl_error *error);
+/* Notes "file: pointer: sentence" about a place in the document. */
+void tl_load_fault_at(struct tl_load *load, const struct tl_json_at *at, enum tl_status status,
+                      const char *fmt, ...) TL_PRINTF(4, 5);
+
+/* The member's place, or the object's where it is absent. */
+struct tl_json_at tl_load_member(const struct tl_json_at *object, const char *key);
+
+/* The readers below note their faults themselves and go on where they can. */
+bool tl_load_text(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                  bool required, const char **ret_text);
+void tl_load_template(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                      bool required, struct tl_template *ret_template);
+void tl_load_formula(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                     bool required, bool results, enum tl_unit unit,
+                     struct tl_formula *ret_formula);
+/* Logic under a key; NULL when the key is absent or faulty. is_for: see struct tl_test. */
+const struct tl_logic *tl_load_logic(struct tl_load *load, const struct tl_json_at *object,
+                                     const char *key, bool is_for);
+/* One test object; its index, or TL_RULE_TESTS_MAX after a fault. */
+size_t tl_load_test(struct tl_load *load, const struct tl_json_at *at, bool is_for);
+void tl_load_ceilings(struct tl_load *load, const struct tl_json_at *root);
+void tl_load_remedies(struct tl_load *load, const struct tl_json_at *root);
+/* False after a fault. */
+bool tl_load_role(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                  enum tl_role *ret_role);
+
+/* Parses a whole file into load->rule. Returns load->errors == 0. */
+bool tl_load_rule(struct tl_load *load, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,284 @@
+/* Loading logic and tests. */
+#include <string.h>
+
+#include "load.h"
+
+/* A side of a test: a formula, or a JSON number, true or false. */
+static bool load_side(struct tl_load *load, const struct tl_json_at *at,
+                      struct tl_formula *ret_formula)
+{
+    struct tl_error error = {0};
+    double number = 0;
+    bool truth = false;
+    const char *text = NULL;
+    enum tl_status status;
+    switch (tl_json_type(at)) {
+    case TL_JSON_INTEGER:
+    case TL_JSON_NUMBER:
+        status = tl_json_number(at, &number, &error);
+        if (status == TL_OK)
+            status = tl_formula_constant(load->arena, number, TL_UNIT_NUMBER, ret_formula);
+        break;
+    case TL_JSON_BOOL:
+        status = tl_json_bool(at, &truth, &error);
+        if (status == TL_OK)
+            status = tl_formula_constant(load->arena, truth, TL_UNIT_BOOL, ret_formula);
+        break;
+    case TL_JSON_STRING:
+        status = tl_json_string(at, &text, &error);
+        if (status == TL_OK)
+            status = tl_formula_compile(load->arena, &load->rule->scope, false, text, strlen(text),
+                                        ret_formula, &error);
+        break;
+    default:
+        status = tl_error_set(&error, TL_SYNTAX, "a formula, a number, true or false is expected");
+    }
+    if (status != TL_OK)
+        tl_load_fault_at(load, at, status, "%s", error.text);
+    return status == TL_OK;
+}
+
+static bool load_compare(struct tl_load *load, const struct tl_json_at *at,
+                         enum tl_compare *ret_compare)
+{
+    struct tl_error error;
+    const char *text = NULL;
+    if (tl_json_string(at, &text, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return false;
+    }
+    for (int i = TL_LT; i <= TL_IN; i++) {
+        if (strcmp(tl_compare_name((enum tl_compare)i), text) == 0) {
+            *ret_compare = (enum tl_compare)i;
+            return true;
+        }
+    }
+    tl_load_fault_at(load, at, TL_UNKNOWN,
+                     "\"%.20s\" is no comparison; there are < <= > >= == != in", text);
+    return false;
+}
+
+static bool add_text(struct tl_load *load, const struct tl_json_at *at, struct tl_test *test)
+{
+    struct tl_error error;
+    const char *text = NULL;
+    if (tl_json_string(at, &text, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return false;
+    }
+    test->texts[test->text_count] = tl_arena_strdup(load->arena, text);
+    return test->texts[test->text_count++] != NULL;
+}
+
+/* The right side of a test of a text fact: a string, or for "in" a list of strings. */
+static bool load_texts(struct tl_load *load, const struct tl_json_at *at, struct tl_test *test)
+{
+    size_t count = test->compare == TL_IN ? tl_json_count(at) : 1;
+    bool list = tl_json_type(at) == TL_JSON_ARRAY;
+    if (test->compare != TL_IN && test->compare != TL_EQ && test->compare != TL_NE) {
+        tl_load_fault_at(load, at, TL_SYNTAX, "texts are compared with ==, != or in");
+        return false;
+    }
+    if ((test->compare == TL_IN) != list || count == 0 || count > TL_TEST_TEXTS_MAX) {
+        tl_load_fault_at(load, at, TL_SYNTAX, "== and != take one text, in takes a list of 1 to %d",
+                         TL_TEST_TEXTS_MAX);
+        return false;
+    }
+    test->texts = TL_ARENA_ARRAY(load->arena, count, const char *);
+    if (!test->texts)
+        return false;
+    for (size_t i = 0; list && i < count; i++) {
+        struct tl_json_at item = tl_json_item(at, i);
+        if (!add_text(load, &item, test))
+            return false;
+    }
+    return list || add_text(load, at, test);
+}
+
+static bool load_numbers(struct tl_load *load, const struct tl_json_at *at, struct tl_test *test)
+{
+    enum tl_unit joined;
+    if (test->compare == TL_IN) {
+        tl_load_fault_at(load, at, TL_SYNTAX, "\"in\" needs a text fact on its left, this is %s",
+                         tl_unit_name(test->left.unit));
+        return false;
+    }
+    if (!load_side(load, at, &test->right))
+        return false;
+    if (!tl_unit_join(test->left.unit, test->right.unit, &joined)) {
+        tl_load_fault_at(load, at, TL_SYNTAX, "%s is compared with %s",
+                         tl_unit_name(test->left.unit), tl_unit_name(test->right.unit));
+        return false;
+    }
+    if (joined == TL_UNIT_BOOL && test->compare != TL_EQ && test->compare != TL_NE) {
+        tl_load_fault_at(load, at, TL_SYNTAX, "yes and no are compared with == or !=");
+        return false;
+    }
+    return true;
+}
+
+static void write_test(struct tl_load *load, struct tl_test *test)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    tl_buf_addf(&text, "%s %s ", test->left.text, tl_compare_name(test->compare));
+    if (test->text_count == 0)
+        tl_buf_adds(&text, test->right.text);
+    for (size_t i = 0; i < test->text_count; i++)
+        tl_buf_addf(&text, "%s%s", i ? ", " : "", test->texts[i]);
+    load->arena->failed |= text.status != TL_OK;
+    test->written = tl_arena_strdup(load->arena, tl_buf_text(&text));
+    tl_buf_finish(&text);
+}
+
+static bool load_triple(struct tl_load *load, const struct tl_json_at *object, struct tl_test *test)
+{
+    struct tl_error error;
+    struct tl_json_at triple;
+    if (tl_json_get_array(object, "test", &triple, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return false;
+    }
+    if (tl_json_count(&triple) != 3) {
+        tl_load_fault_at(load, &triple, TL_SYNTAX, "a test is [formula, comparison, formula]");
+        return false;
+    }
+    struct tl_json_at left = tl_json_item(&triple, 0), compare = tl_json_item(&triple, 1),
+                      right = tl_json_item(&triple, 2);
+    if (!load_side(load, &left, &test->left) || !load_compare(load, &compare, &test->compare))
+        return false;
+    bool is_text = test->left.unit == TL_UNIT_TEXT;
+    if (!(is_text ? load_texts(load, &right, test) : load_numbers(load, &right, test)))
+        return false;
+    write_test(load, test);
+    return true;
+}
+
+static size_t find_test(const struct tl_load *load, const char *id)
+{
+    for (size_t i = 0; i < load->rule->test_count; i++)
+        if (strcmp(load->rule->tests[i].id, id) == 0)
+            return i;
+    return TL_RULE_TESTS_MAX;
+}
+
+size_t tl_load_test(struct tl_load *load, const struct tl_json_at *at, bool is_for)
+{
+    static const char *const keys[] = {"id", "test", "say", "against", NULL};
+    struct tl_error error;
+    struct tl_test test = {.is_for = is_for};
+    size_t before = load->errors;
+    if (tl_json_check_keys(at, keys, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return TL_RULE_TESTS_MAX;
+    }
+    if (!tl_load_text(load, at, "id", true, &test.id))
+        return TL_RULE_TESTS_MAX;
+    if (find_test(load, test.id) != TL_RULE_TESTS_MAX)
+        tl_load_fault_at(load, at, TL_SYNTAX,
+                         "the test \"%s\" exists already; use {\"is\": \"%s\"}", test.id, test.id);
+    if (load->rule->test_count == TL_RULE_TESTS_MAX)
+        tl_load_fault_at(load, at, TL_LIMIT, "more than %d tests in one rule", TL_RULE_TESTS_MAX);
+    if (load->errors > before)
+        return TL_RULE_TESTS_MAX;
+    (void)load_triple(load, at, &test);
+    tl_load_template(load, at, "say", false, &test.say);
+    tl_load_template(load, at, "against", false, &test.against);
+    if (load->errors > before || load->arena->failed)
+        return TL_RULE_TESTS_MAX;
+    load->rule->tests[load->rule->test_count] = test;
+    return load->rule->test_count++;
+}
+
+static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at *at, bool is_for,
+                                  unsigned depth);
+
+/* {"is": "id"}: a test that stands elsewhere in the rule. */
+static struct tl_logic *load_is(struct tl_load *load, const struct tl_json_at *at,
+                                struct tl_logic *node)
+{
+    struct tl_error error;
+    const char *id = NULL;
+    if (tl_json_get_string(at, "is", &id, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return NULL;
+    }
+    node->kind = TL_LOGIC_TEST;
+    node->test = find_test(load, id);
+    if (node->test == TL_RULE_TESTS_MAX) {
+        tl_load_fault_at(load, at, TL_UNKNOWN, "there is no test \"%.60s\" above this place", id);
+        return NULL;
+    }
+    return node;
+}
+
+static struct tl_logic *load_list(struct tl_load *load, const struct tl_json_at *list, bool is_for,
+                                  unsigned depth, struct tl_logic *node)
+{
+    size_t count = tl_json_count(list);
+    if (tl_json_type(list) != TL_JSON_ARRAY || count == 0) {
+        tl_load_fault_at(load, list, TL_SYNTAX, "a list with at least one condition is expected");
+        return NULL;
+    }
+    size_t before = load->errors;
+    node->children = TL_ARENA_ARRAY(load->arena, count, struct tl_logic *);
+    for (size_t i = 0; node->children && i < count; i++) {
+        struct tl_json_at item = tl_json_item(list, i);
+        node->children[node->child_count++] = load_node(load, &item, is_for, depth + 1);
+    }
+    return load->errors == before ? node : NULL;
+}
+
+static struct tl_logic *load_not(struct tl_load *load, const struct tl_json_at *inner, bool is_for,
+                                 unsigned depth, struct tl_logic *node)
+{
+    node->kind = TL_LOGIC_NOT;
+    node->children = TL_ARENA_ARRAY(load->arena, 1, struct tl_logic *);
+    if (!node->children)
+        return NULL;
+    node->child_count = 1;
+    node->children[0] = load_node(load, inner, !is_for, depth + 1);
+    return node->children[0] ? node : NULL;
+}
+
+static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at *at, bool is_for,
+                                  unsigned depth)
+{
+    struct tl_json_at inner;
+    struct tl_logic *node = TL_ARENA_NEW(load->arena, struct tl_logic);
+    if (!node)
+        return NULL;
+    if (depth > TL_LOGIC_DEPTH_MAX) {
+        tl_load_fault_at(load, at, TL_LIMIT, "conditions nested deeper than %d",
+                         TL_LOGIC_DEPTH_MAX);
+        return NULL;
+    }
+    if (tl_json_type(at) != TL_JSON_OBJECT) {
+        tl_load_fault_at(load, at, TL_SYNTAX,
+                         "a condition is an object: all, any, not, is or test");
+        return NULL;
+    }
+    bool all = tl_json_find(at, "all", &inner);
+    if (all || tl_json_find(at, "any", &inner) || tl_json_find(at, "not", &inner) ||
+        tl_json_find(at, "is", &inner)) {
+        if (tl_json_count(at) != 1) {
+            tl_load_fault_at(load, at, TL_SYNTAX, "all, any, not and is stand alone");
+            return NULL;
+        }
+        if (tl_json_find(at, "is", &inner))
+            return load_is(load, at, node);
+        if (tl_json_find(at, "not", &inner))
+            return load_not(load, &inner, is_for, depth, node);
+        node->kind = all ? TL_LOGIC_ALL : TL_LOGIC_ANY;
+        return load_list(load, &inner, is_for, depth, node);
+    }
+    node->kind = TL_LOGIC_TEST;
+    node->test = tl_load_test(load, at, is_for);
+    return node->test == TL_RULE_TESTS_MAX ? NULL : node;
+}
+
+const struct tl_logic *tl_load_logic(struct tl_load *load, const struct tl_json_at *object,
+                                     const char *key, bool is_for)
+{
+    struct tl_json_at at;
+    return tl_json_find(object, key, &at) ? load_node(load, &at, is_for, 1) : NULL;
+}

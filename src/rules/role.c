@@ -1,0 +1,66 @@
+/* Roles, places and segments: a rule says receiver, a person reads "this PC". */
+#include <string.h>
+
+#include "rule.h"
+
+const char *tl_role_name(enum tl_role role)
+{
+    static const char *const names[] = {"receiver", "sender", "path", "lan", "flow"};
+    return names[role];
+}
+
+/* Whether the role is the host that runs tightlink. */
+static bool is_near(enum tl_role role, enum tl_direction direction)
+{
+    return (role == TL_ROLE_RECEIVER) == (direction == TL_DOWNLOAD);
+}
+
+const char *tl_role_segment(enum tl_role role, enum tl_direction direction)
+{
+    if (role == TL_ROLE_RECEIVER || role == TL_ROLE_SENDER)
+        return is_near(role, direction) ? "near-host" : "far-host";
+    return tl_role_name(role);
+}
+
+const char *tl_role_place(enum tl_role role, enum tl_direction direction)
+{
+    switch (role) {
+    case TL_ROLE_RECEIVER:
+    case TL_ROLE_SENDER:
+        return is_near(role, direction) ? "this PC" : "the far end";
+    case TL_ROLE_PATH:
+        return "the path";
+    case TL_ROLE_LAN:
+        return "the local network";
+    default:
+        return "the transfer itself";
+    }
+}
+
+const char *tl_role_send_to(enum tl_role role, enum tl_direction direction)
+{
+    switch (role) {
+    case TL_ROLE_RECEIVER:
+    case TL_ROLE_SENDER:
+        return is_near(role, direction) ? "desktop support (this PC)"
+                                        : "the far end's administrator";
+    case TL_ROLE_FLOW:
+        return "whoever runs the transfer";
+    default:
+        return "the network team";
+    }
+}
+
+const char *tl_share_name(enum tl_share share)
+{
+    static const char *const names[TL_SHARE_COUNT] = {"none", "app", "sndbuf", "rwnd", "network"};
+    return names[share];
+}
+
+const struct tl_cause *tl_cause_find(const char *id)
+{
+    for (size_t i = 0; i < tl_cause_count; i++)
+        if (strcmp(tl_causes[i].id, id) == 0)
+            return &tl_causes[i];
+    return NULL;
+}

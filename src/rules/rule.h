@@ -1,0 +1,91 @@
+/* A loaded rule and a loaded set. Immutable after loading; everything lives in
+ * the set's arena. Private to the rules layer. */
+#ifndef TL_RULES_RULE_H
+#define TL_RULES_RULE_H
+
+#include "logic.h"
+#include "tightlink/rules/rules.h"
+
+#define TL_RULE_CEILINGS_MAX   4
+#define TL_RULE_SUPPORTS_MAX   16
+#define TL_RULE_REMEDIES_MAX   12
+#define TL_RULE_REFERENCES_MAX 12
+#define TL_RULE_YIELDS_MAX     8
+
+/* Whose fault it is, by role; a direction turns it into a segment of the schema. */
+enum tl_role { TL_ROLE_RECEIVER, TL_ROLE_SENDER, TL_ROLE_PATH, TL_ROLE_LAN, TL_ROLE_FLOW };
+const char *tl_role_name(enum tl_role role);                                 /* "receiver" */
+const char *tl_role_segment(enum tl_role role, enum tl_direction direction); /* "near-host" */
+const char *tl_role_place(enum tl_role role, enum tl_direction direction);   /* "this PC" */
+const char *tl_role_send_to(enum tl_role role, enum tl_direction direction); /* "the network …" */
+
+/* The part of the time ledger that must speak for a cause. */
+enum tl_share { TL_SHARE_NONE, TL_SHARE_APP, TL_SHARE_SNDBUF, TL_SHARE_RWND, TL_SHARE_NETWORK };
+const char *tl_share_name(enum tl_share share);
+#define TL_SHARE_COUNT 5
+
+/* One way to compute the ceiling; the first whose condition holds is taken. */
+struct tl_ceiling {
+    const struct tl_logic *when; /* NULL: always */
+    struct tl_formula bps, low, high;
+    struct tl_template label;
+};
+
+struct tl_remedy_rule {
+    enum tl_role where;
+    const char *os, *needs;      /* "" for any */
+    const struct tl_logic *when; /* NULL: always */
+    struct tl_template does, undo, persist, why, risk;
+    struct tl_formula predicted; /* not given: the next rung */
+};
+
+struct tl_rule {
+    const char *id, *cause, *title, *file;
+    enum tl_role role;
+    enum tl_severity severity;
+    bool essential;       /* without its rung nobody knows what a fix of another cause brings */
+    bool scales_with_rtt; /* the ceiling falls as the round-trip time grows (windows, loss) */
+    enum tl_share ledger;
+    double ledger_ratio; /* the share that speaks for this cause begins here */
+    struct tl_formula_scope scope;
+    size_t test_count;
+    struct tl_test *tests;
+    const struct tl_logic *applies, *when, *not_when, *agrees; /* NULL: not given */
+    size_t support_count;
+    size_t supports[TL_RULE_SUPPORTS_MAX]; /* indexes of tests that add or take confidence */
+    size_t ceiling_count;
+    struct tl_ceiling ceilings[TL_RULE_CEILINGS_MAX];
+    struct tl_template no_ceiling; /* why there is no rung when no condition holds */
+    size_t yields_count;
+    const char *yields_to[TL_RULE_YIELDS_MAX]; /* causes that go first when both agree */
+    struct tl_template found, ruled_out, unsure, change;
+    size_t remedy_count;
+    struct tl_remedy_rule remedies[TL_RULE_REMEDIES_MAX];
+    size_t reference_count;
+    const char *references[TL_RULE_REFERENCES_MAX];
+};
+
+struct tl_rules {
+    struct tl_arena arena;
+    size_t count, capacity;
+    struct tl_rule **rules; /* sorted by id */
+};
+
+/* The closed list of causes (causes.json, compiled in). */
+struct tl_cause {
+    const char *id, *where, *title, *signature;
+};
+const struct tl_cause *tl_cause_find(const char *id); /* NULL if there is none */
+
+/* A file of the rules folder compiled in. */
+struct tl_builtin_file {
+    const char *path; /* "rules/host/receive-window.json" */
+    const char *text;
+    size_t len;
+};
+extern const struct tl_cause tl_causes[];
+extern const size_t tl_cause_count;
+extern const struct tl_builtin_file tl_builtin_files[];
+extern const size_t tl_builtin_file_count;
+
+#endif

@@ -1,0 +1,19 @@
+/* Collecting rules into a set, with all faults counted. Private to the rules layer. */
+#ifndef TL_RULES_SOURCE_H
+#define TL_RULES_SOURCE_H
+
+#include "load.h"
+
+struct tl_source {
+    struct tl_rules *rules;
+    size_t errors;
+    struct tl_error first; /* with errors > 0 */
+    struct tl_buf *report; /* may be NULL */
+};
+
+/* Adds all *.json below path; faults in files are counted, a directory that cannot be read is an
+ * error. Sorts the set. */
+enum tl_status tl_source_directory(struct tl_source *source, const char *path,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

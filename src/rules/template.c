@@ -1,0 +1,271 @@
+/* Compiles and renders sentences with holes. */
+#include "template.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
+
+enum piece_kind { PIECE_TEXT, PIECE_VALUE, PIECE_WORD, PIECE_OPEN, PIECE_CLOSE };
+
+struct tl_template_piece {
+    enum piece_kind kind;
+    const char *text; /* PIECE_TEXT */
+    unsigned choice;  /* index into formats or words */
+    struct tl_formula formula;
+};
+
+static const char *format_count(double value, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    snprintf(ret_text, TL_UNIT_TEXT_SIZE, "%.0f", value);
+    return ret_text;
+}
+
+static const char *format_number(double value, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    snprintf(ret_text, TL_UNIT_TEXT_SIZE, "%.3g", value);
+    return ret_text;
+}
+
+static const char *format_bool(double value, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    snprintf(ret_text, TL_UNIT_TEXT_SIZE, "%s", value != 0 ? "on" : "off");
+    return ret_text;
+}
+
+static const struct format {
+    const char *name;
+    enum tl_unit unit; /* TL_UNIT_NUMBER: anything without dimension */
+    const char *(*write)(double value, char ret_text[TL_UNIT_TEXT_SIZE]);
+} formats[] = {
+    {"bps", TL_UNIT_BPS, tl_format_bps},
+    {"bytes", TL_UNIT_BYTES, tl_format_bytes},
+    {"traffic", TL_UNIT_BYTES, tl_format_traffic},
+    {"ns", TL_UNIT_NS, tl_format_ns},
+    {"ratio", TL_UNIT_RATIO, tl_format_ratio},
+    {"count", TL_UNIT_COUNT, format_count},
+    {"number", TL_UNIT_NUMBER, format_number},
+    {"integer", TL_UNIT_BYTES, format_count}, /* a setting's value in a command */
+    {"bool", TL_UNIT_BOOL, format_bool},
+    {"text", TL_UNIT_TEXT, NULL},
+};
+#define FORMAT_COUNT (sizeof formats / sizeof *formats)
+
+/* The capitalised twin of a word begins a sentence. */
+static const char *const words[] = {"place", "sender", "receiver", "direction"};
+#define WORD_COUNT (sizeof words / sizeof *words)
+
+struct compiler {
+    struct tl_arena *arena;
+    struct tl_formula_scope *scope;
+    struct tl_error *reterr;
+    const char *text;
+    bool group; /* inside [[ ]] */
+    size_t count;
+    struct tl_template_piece pieces[TL_TEMPLATE_PIECES_MAX];
+    struct tl_buf literal; /* plain text gathered so far */
+};
+
+static enum tl_status add_piece(struct compiler *c, struct tl_template_piece piece)
+{
+    if (c->count == TL_TEMPLATE_PIECES_MAX)
+        return tl_error_set(c->reterr, TL_LIMIT, "a sentence of more than %d pieces",
+                            TL_TEMPLATE_PIECES_MAX);
+    c->pieces[c->count++] = piece;
+    return TL_OK;
+}
+
+static enum tl_status flush_literal(struct compiler *c)
+{
+    if (c->literal.status != TL_OK)
+        return tl_error_set(c->reterr, TL_NOMEM, "out of memory");
+    if (!c->literal.len)
+        return TL_OK;
+    char *copy = tl_arena_copy(c->arena, c->literal.data, c->literal.len);
+    if (!copy)
+        return tl_error_set(c->reterr, TL_NOMEM, "out of memory");
+    c->literal.len = 0;
+    return add_piece(c, (struct tl_template_piece){.kind = PIECE_TEXT, .text = copy});
+}
+
+static enum tl_status compile_value(struct compiler *c, const char *hole, size_t bar, size_t len)
+{
+    struct tl_template_piece piece = {.kind = PIECE_VALUE, .choice = FORMAT_COUNT};
+    const char *name = hole + bar + 1;
+    size_t name_len = len - bar - 1;
+    for (unsigned i = 0; i < FORMAT_COUNT; i++)
+        if (strlen(formats[i].name) == name_len && strncmp(formats[i].name, name, name_len) == 0)
+            piece.choice = i;
+    if (piece.choice == FORMAT_COUNT)
+        return tl_error_set(c->reterr, TL_UNKNOWN,
+                            "the format \"%.*s\" is not known; there are bps bytes traffic ns "
+                            "ratio count number integer bool text",
+                            name_len > 20 ? 20 : (int)name_len, name);
+    enum tl_status status =
+        tl_formula_compile(c->arena, c->scope, true, hole, bar, &piece.formula, c->reterr);
+    if (status != TL_OK)
+        return status;
+    enum tl_unit have = piece.formula.unit, want = formats[piece.choice].unit;
+    enum tl_unit joined;
+    bool fits = have == want || (want == TL_UNIT_NUMBER && tl_unit_is_plain(have)) ||
+                (tl_unit_is_plain(want) && tl_unit_join(have, want, &joined));
+    if (!fits)
+        return tl_error_set(c->reterr, TL_SYNTAX, "\"%s\" is %s and cannot be written as %s",
+                            piece.formula.text, tl_unit_name(have), formats[piece.choice].name);
+    return add_piece(c, piece);
+}
+
+static enum tl_status compile_word(struct compiler *c, const char *hole, size_t len)
+{
+    for (unsigned i = 0; i < WORD_COUNT; i++) {
+        if (strlen(words[i]) != len || strncmp(words[i] + 1, hole + 1, len - 1) != 0)
+            continue;
+        if (hole[0] == words[i][0])
+            return add_piece(c, (struct tl_template_piece){.kind = PIECE_WORD, .choice = i});
+        if (hole[0] == toupper((unsigned char)words[i][0]))
+            return add_piece(
+                c, (struct tl_template_piece){.kind = PIECE_WORD, .choice = i + WORD_COUNT});
+    }
+    return tl_error_set(c->reterr, TL_UNKNOWN,
+                        "\"{%.*s}\" is neither {formula|format} nor one of {place} {sender} "
+                        "{receiver} {direction}",
+                        len > 40 ? 40 : (int)len, hole);
+}
+
+static enum tl_status compile_hole(struct compiler *c, const char **at)
+{
+    const char *hole = *at + 1, *end = strchr(hole, '}');
+    if (!end)
+        return tl_error_set(c->reterr, TL_SYNTAX, "\"{\" without \"}\"");
+    size_t len = (size_t)(end - hole);
+    const char *bar = memchr(hole, '|', len);
+    enum tl_status status = flush_literal(c);
+    if (status == TL_OK)
+        status =
+            bar ? compile_value(c, hole, (size_t)(bar - hole), len) : compile_word(c, hole, len);
+    *at = end + 1;
+    return status;
+}
+
+static enum tl_status compile_group(struct compiler *c, bool open)
+{
+    if (open == c->group)
+        return tl_error_set(c->reterr, TL_SYNTAX,
+                            open ? "\"[[\" inside of \"[[\"" : "\"]]\" without \"[[\"");
+    c->group = open;
+    enum tl_status status = flush_literal(c);
+    if (status == TL_OK)
+        status = add_piece(c, (struct tl_template_piece){.kind = open ? PIECE_OPEN : PIECE_CLOSE});
+    return status;
+}
+
+static enum tl_status compile_pieces(struct compiler *c)
+{
+    const char *at = c->text;
+    enum tl_status status = TL_OK;
+    while (*at && status == TL_OK) {
+        bool twice = at[0] == at[1];
+        if (twice && (*at == '{' || *at == '}')) {
+            tl_buf_add(&c->literal, at, 1);
+            at += 2;
+        } else if (*at == '{') {
+            status = compile_hole(c, &at);
+        } else if (*at == '}') {
+            status = tl_error_set(c->reterr, TL_SYNTAX, "\"}\" without \"{\"");
+        } else if (twice && (*at == '[' || *at == ']')) {
+            status = compile_group(c, *at == '[');
+            at += 2;
+        } else {
+            tl_buf_add(&c->literal, at++, 1);
+        }
+    }
+    if (status == TL_OK && c->group)
+        status = tl_error_set(c->reterr, TL_SYNTAX, "\"[[\" without \"]]\"");
+    return status == TL_OK ? flush_literal(c) : status;
+}
+
+enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_scope *scope,
+                                   const char *text, struct tl_template *ret_template,
+                                   struct tl_error *reterr)
+{
+    if (strlen(text) > TL_TEMPLATE_CHARS_MAX)
+        return tl_error_set(reterr, TL_LIMIT, "a text of more than %d characters",
+                            TL_TEMPLATE_CHARS_MAX);
+    struct compiler compiler = {.arena = arena, .scope = scope, .reterr = reterr, .text = text};
+    enum tl_status status = compile_pieces(&compiler);
+    tl_buf_finish(&compiler.literal);
+    if (status != TL_OK)
+        return status;
+    struct tl_template template = {
+        .text = tl_arena_strdup(arena, text),
+        .piece_count = compiler.count,
+        .pieces = TL_ARENA_ARRAY(arena, compiler.count, struct tl_template_piece)};
+    if (!template.text || !template.pieces)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    memcpy(template.pieces, compiler.pieces, compiler.count * sizeof *compiler.pieces);
+    *ret_template = template;
+    return TL_OK;
+}
+
+static bool render_value(const struct tl_template_piece *piece, const struct tl_formula_env *env,
+                         struct tl_buf *out)
+{
+    struct tl_value value = tl_formula_evaluate(&piece->formula, env);
+    char text[TL_UNIT_TEXT_SIZE];
+    if (!value.known)
+        tl_buf_adds(out, "unknown");
+    else if (formats[piece->choice].write)
+        tl_buf_adds(out, formats[piece->choice].write(value.number, text));
+    else
+        tl_utf8_add_clean(out, value.text, false);
+    return value.known;
+}
+
+static void render_word(const struct tl_template_piece *piece,
+                        const struct tl_template_words *values, struct tl_buf *out)
+{
+    const char *const texts[WORD_COUNT] = {values->place, values->sender, values->receiver,
+                                           values->direction};
+    const char *text = texts[piece->choice % WORD_COUNT];
+    char first = piece->choice < WORD_COUNT ? text[0] : (char)toupper((unsigned char)text[0]);
+    tl_buf_add(out, &first, 1);
+    tl_buf_adds(out, text + 1);
+}
+
+bool tl_template_render(const struct tl_template *template, const struct tl_formula_env *env,
+                        const struct tl_template_words *values, struct tl_buf *out)
+{
+    bool complete = true, group = false, group_known = true;
+    size_t group_start = 0;
+    for (size_t i = 0; i < template->piece_count; i++) {
+        const struct tl_template_piece *piece = &template->pieces[i];
+        switch (piece->kind) {
+        case PIECE_TEXT:
+            tl_buf_adds(out, piece->text);
+            break;
+        case PIECE_WORD:
+            render_word(piece, values, out);
+            break;
+        case PIECE_VALUE:
+            if (!render_value(piece, env, out)) {
+                complete &= group;
+                group_known = false;
+            }
+            break;
+        case PIECE_OPEN:
+            group = group_known = true;
+            group_start = out->len;
+            break;
+        case PIECE_CLOSE:
+            if (!group_known && out->status == TL_OK)
+                out->len = group_start;
+            group = false;
+        }
+    }
+    if (out->status == TL_OK && out->data)
+        out->data[out->len] = '\0';
+    return complete;
+}

@@ -1,0 +1,40 @@
+/* Sentences with holes: "its buffer stops at {flow.snd_wnd_max_bytes|bytes}".
+ *
+ *   {formula|format}  a value; formats: bps bytes traffic ns ratio count number integer bool text
+ *   {word}            place, Place, sender, Sender, receiver, Receiver, direction:
+ *                     "this PC" or "the far end", as the direction has it
+ *   [[ ... ]]         left out as a whole when a value in it is unknown
+ *   {{ and }}         braces
+ *
+ * Private to the rules layer. */
+#ifndef TL_RULES_TEMPLATE_H
+#define TL_RULES_TEMPLATE_H
+
+#include "formula.h"
+#include "tightlink/base/buf.h"
+
+#define TL_TEMPLATE_CHARS_MAX  2048
+#define TL_TEMPLATE_PIECES_MAX 64
+
+struct tl_template {
+    const char *text; /* as written; NULL: not given */
+    size_t piece_count;
+    struct tl_template_piece *pieces;
+};
+
+/* What the words stand for in one judgement; static or longer-lived texts. */
+struct tl_template_words {
+    const char *place, *sender, *receiver, *direction;
+};
+
+/* Parses and checks units against formats. The error names the place. */
+enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_scope *scope,
+                                   const char *text, struct tl_template *ret_template,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Adds the text. False if a value outside of [[ ]] was unknown; "unknown" stands in its place.
+ * A template that was not given adds nothing and is complete. */
+bool tl_template_render(const struct tl_template *template, const struct tl_formula_env *env,
+                        const struct tl_template_words *words, struct tl_buf *out);
+
+#endif

@@ -1,0 +1,372 @@
+/* The verdict of one direction: the lowest rung that agrees with the measured
+ * rate and with the ledger; or what would be needed to name one. */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+#include "tightlink/base/units.h"
+
+#define UNSURE_RULES_MAX 2 /* more would not be read */
+
+static double level(const struct tl_side *side, const struct tl_judged *judged)
+{
+    return judged->has_rung ? judged->bps : side->goodput.number;
+}
+
+/* Found, limiting by nature, and nothing measured speaks against it. An unknown ledger does not
+ * hinder (the other end may not tell it); an unknown rate or condition of the rule does. */
+static bool is_candidate(const struct tl_judged *judged)
+{
+    return judged->result == TL_FOUND && judged->rule->severity == TL_LIMITS &&
+           judged->rate_agrees == TL_TRUE && judged->ledger_agrees != TL_FALSE &&
+           judged->own_agrees == TL_TRUE;
+}
+
+static bool yields(const struct tl_judged *judged, const struct tl_judged *other)
+{
+    for (size_t i = 0; i < judged->rule->yields_count; i++)
+        if (strcmp(judged->rule->yields_to[i], other->rule->cause) == 0)
+            return true;
+    return false;
+}
+
+/* Some other candidate explains what this one shows. */
+static bool is_explained(const struct tl_side *side, const struct tl_judged *judged)
+{
+    for (size_t i = 0; i < side->count; i++)
+        if (&side->judged[i] != judged && is_candidate(&side->judged[i]) &&
+            yields(judged, &side->judged[i]))
+            return true;
+    return false;
+}
+
+static struct tl_judged *choose(struct tl_side *side)
+{
+    struct tl_judged *best = NULL;
+    for (size_t i = 0; i < side->count; i++) {
+        struct tl_judged *judged = &side->judged[i];
+        if (!is_candidate(judged) || is_explained(side, judged))
+            continue;
+        if (!best || level(side, judged) < level(side, best))
+            best = judged;
+    }
+    return best;
+}
+
+/* Near the verdict: limits too. Within reach of the rate: contributes. Clearly higher, without
+ * agreement, or explained by the verdict: a note. */
+static void grade(struct tl_side *side, const struct tl_judged *verdict)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        struct tl_judged *judged = &side->judged[i];
+        if (judged->result != TL_FOUND || judged->rule->severity != TL_LIMITS || judged == verdict)
+            continue;
+        bool near = verdict && is_candidate(judged) &&
+                    level(side, judged) <= TL_NEAR_FACTOR * level(side, verdict);
+        bool reach = judged->has_rung && judged->ledger_agrees != TL_FALSE &&
+                     judged->low <= TL_CONTRIBUTES_FACTOR * side->goodput.number;
+        bool explained = verdict && yields(judged, verdict);
+        judged->severity = explained ? TL_NOTE
+                           : near    ? TL_LIMITS
+                           : reach   ? TL_CONTRIBUTES
+                                     : TL_NOTE;
+    }
+}
+
+/* Nobody can say yet, and nothing that is known speaks against it. */
+static bool is_open(const struct tl_side *side, const struct tl_judged *judged,
+                    const struct tl_judged *verdict)
+{
+    bool undecided = judged->result == TL_CANNOT_TELL ||
+                     (judged->result == TL_FOUND && judged->own_agrees == TL_UNKNOWN_TRUTH);
+    if (!undecided || judged->rule->severity != TL_LIMITS)
+        return false;
+    if (judged->rate_agrees == TL_FALSE || judged->ledger_agrees == TL_FALSE ||
+        judged->own_agrees == TL_FALSE)
+        return false;
+    return !verdict || !judged->has_rung || judged->bps <= TL_NEAR_FACTOR * level(side, verdict);
+}
+
+/* The share of a rule's tests that already speak for its cause. */
+static double promise(const struct tl_judged *judged)
+{
+    size_t speaking = 0;
+    for (size_t i = 0; i < judged->rule->test_count; i++) {
+        enum tl_truth truth = judged->traces[i].truth;
+        speaking += truth == (judged->rule->tests[i].is_for ? TL_TRUE : TL_FALSE);
+    }
+    return judged->rule->test_count ? (double)speaking / (double)judged->rule->test_count : 0;
+}
+
+static int compare_promise(const void *left, const void *right)
+{
+    const struct tl_judged *a = *(const struct tl_judged *const *)left;
+    const struct tl_judged *b = *(const struct tl_judged *const *)right;
+    double difference = promise(b) - promise(a);
+    return difference > 0 ? 1 : difference < 0 ? -1 : strcmp(a->rule->id, b->rule->id);
+}
+
+/* The open rules, the most promising first. */
+struct open_rules {
+    size_t count;
+    const struct tl_judged **rules;
+};
+
+static struct open_rules find_open(struct tl_arena *arena, const struct tl_side *side,
+                                   const struct tl_judged *chosen)
+{
+    struct open_rules open = {.rules =
+                                  TL_ARENA_ARRAY(arena, side->count + 1, const struct tl_judged *)};
+    for (size_t i = 0; open.rules && i < side->count; i++)
+        if (is_open(side, &side->judged[i], chosen))
+            open.rules[open.count++] = &side->judged[i];
+    if (open.count)
+        qsort(open.rules, open.count, sizeof(struct tl_judged *), compare_promise);
+    return open;
+}
+
+static void add_deciding(struct tl_verdict *verdict, char *id)
+{
+    for (size_t i = 0; i < verdict->deciding_count; i++)
+        if (id && strcmp(verdict->deciding[i], id) == 0)
+            return;
+    if (id)
+        verdict->deciding[verdict->deciding_count++] = id;
+}
+
+static void collect_deciding(struct tl_arena *arena, const struct open_rules *open,
+                             struct tl_verdict *verdict)
+{
+    size_t room = 1;
+    for (size_t i = 0; i < open->count; i++)
+        room += open->rules[i]->rule->scope.fact_count;
+    verdict->deciding = TL_ARENA_ARRAY(arena, room, char *);
+    for (size_t i = 0; verdict->deciding && i < open->count; i++) {
+        const struct tl_judged *judged = open->rules[i];
+        uint64_t missing = judged->missing | judged->agrees_missing;
+        for (size_t f = 0; f < judged->rule->scope.fact_count; f++)
+            if (missing >> f & 1)
+                add_deciding(verdict, tl_judged_fact_id(arena, judged, f));
+    }
+}
+
+static void decide_single(struct tl_arena *arena, struct tl_side *side, const char *name)
+{
+    struct tl_verdict *verdict = &side->verdict;
+    verdict->deciding = TL_ARENA_ARRAY(arena, 1, char *);
+    if (!verdict->deciding)
+        return;
+    verdict->deciding[0] =
+        tl_arena_printf(arena, "%s.%s", tl_direction_name(side->direction), name);
+    verdict->deciding_count = verdict->deciding[0] ? 1 : 0;
+}
+
+/* "the stages streams and paced", from the facts that would decide. */
+static void add_stages(struct tl_buf *text, const struct tl_side *side)
+{
+    const char *seen[8];
+    size_t count = 0;
+    for (size_t i = 0; i < side->verdict.deciding_count; i++) {
+        const char *id = side->verdict.deciding[i], *name = strchr(id, '.');
+        enum tl_subject subject = strncmp(id, "path.", 5) == 0 ? TL_SUBJECT_PATH
+                                  : strncmp(id, "near.", 5) == 0 || strncmp(id, "far.", 4) == 0
+                                      ? TL_SUBJECT_HOST
+                                      : TL_SUBJECT_FLOW;
+        const struct tl_fact_def *def = name ? tl_fact_def_find(subject, name + 1) : NULL;
+        bool known = !def || strcmp(def->stage, "derived") == 0;
+        for (size_t s = 0; s < count && !known; s++)
+            known = strcmp(seen[s], def->stage) == 0;
+        if (!known && count < sizeof seen / sizeof *seen)
+            seen[count++] = def->stage;
+    }
+    for (size_t s = 0; s < count; s++)
+        tl_buf_addf(text, "%s%s", s ? (s + 1 == count ? " and " : ", ") : "", seen[s]);
+    if (count)
+        tl_buf_adds(text, count == 1 ? " stage would decide." : " stages would decide.");
+}
+
+static char *finish_text(struct tl_arena *arena, struct tl_buf *text)
+{
+    char *copy = tl_arena_strdup(arena, tl_buf_text(text));
+    arena->failed |= text->status != TL_OK;
+    tl_buf_finish(text);
+    return copy;
+}
+
+/* "Cannot tell, and here is what would decide." */
+static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
+                             const struct open_rules *open)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    char rate[TL_UNIT_TEXT_SIZE];
+    tl_buf_addf(&text, "Cannot tell yet what holds the %s at %s.",
+                tl_direction_name(side->direction), tl_format_bps(side->goodput.number, rate));
+    size_t said = 0;
+    for (size_t i = 0; i < open->count && said < UNSURE_RULES_MAX; i++, said++)
+        tl_buf_addf(&text, " %s",
+                    tl_judged_render(arena, open->rules[i], &open->rules[i]->rule->unsure, NULL));
+    if (side->verdict.deciding_count) {
+        tl_buf_adds(&text, " The ");
+        add_stages(&text, side);
+    } else if (!said) {
+        tl_buf_adds(&text, " None of the causes that were tested explains it.");
+    }
+    side->verdict.state = TL_INCONCLUSIVE;
+    side->verdict.sentence = finish_text(arena, &text);
+}
+
+static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_judged *chosen)
+{
+    struct tl_verdict *verdict = &side->verdict;
+    chosen->is_verdict = true;
+    verdict->state = TL_LIMITED;
+    verdict->cause = tl_arena_strdup(arena, chosen->rule->cause);
+    verdict->segment = tl_arena_strdup(arena, tl_role_segment(chosen->rule->role, side->direction));
+    verdict->send_to = tl_arena_strdup(arena, tl_role_send_to(chosen->rule->role, side->direction));
+    verdict->ceiling_bps = chosen->bps;
+    verdict->fixed_bps = chosen->fixed;
+    verdict->next_cause = chosen->next ? tl_arena_strdup(arena, chosen->next->rule->cause) : NULL;
+    verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);
+    verdict->confidence = tl_confidence(arena, side, chosen, &verdict->confidence_reasons);
+}
+
+static double number_of(const struct tl_side *side, const char *role_id)
+{
+    struct tl_fact fact;
+    (void)tl_fact_view_get(&side->view, role_id, &fact);
+    return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
+}
+
+/* Length of the steady part in round trips of the unloaded path: a queue that the test itself
+ * makes must not make the test look short. NAN, which compares false, where it is unknown. */
+static double steady_rtts(const struct tl_side *side, double *ret_length)
+{
+    *ret_length = number_of(side, "flow.steady_ns");
+    double rtts = *ret_length / number_of(side, "flow.rtt_min_ns");
+    return isfinite(rtts) ? rtts : number_of(side, "flow.steady_rtts_count");
+}
+
+/* Preconditions of any verdict; true when one failed and the sentence is said. */
+static bool unfit(struct tl_arena *arena, struct tl_side *side)
+{
+    struct tl_verdict *verdict = &side->verdict;
+    const char *direction = tl_direction_name(side->direction);
+    const struct tl_question *question = side->question;
+    if (question->quality == TL_QUALITY_INVALID || question->quality == TL_QUALITY_ABORTED) {
+        const char *reason = question->quality_reason && *question->quality_reason
+                                 ? question->quality_reason
+                                 : "something disturbed it";
+        verdict->state = TL_VERDICT_INVALID;
+        verdict->sentence =
+            tl_arena_printf(arena, "The measurement of the %s cannot be used: %s. Run it again.",
+                            direction, reason);
+        return true;
+    }
+    verdict->state = TL_INCONCLUSIVE;
+    if (side->goodput.state != TL_FACT_KNOWN) {
+        verdict->sentence = tl_arena_printf(
+            arena, "The rate of the %s was not measured (%s), so nothing can be said about it.",
+            direction, side->goodput.reason ? side->goodput.reason : "not measured");
+        decide_single(arena, side, "goodput_bps");
+        return true;
+    }
+    double length = NAN, rtts = steady_rtts(side, &length);
+    bool brief = length < TL_STEADY_NS_MIN, few = rtts < TL_STEADY_RTTS_MIN;
+    if (!brief && !few)
+        return false;
+    char time[TL_UNIT_TEXT_SIZE];
+    verdict->sentence = tl_arena_printf(
+        arena,
+        "The %s was steady for only %s%s: too short for a verdict, which needs 3 s and 20 round "
+        "trips. Let it run longer.",
+        direction, isfinite(length) ? tl_format_ns(length, time) : "a moment",
+        few ? ", less than 20 round trips" : "");
+    decide_single(arena, side, brief ? "steady_ns" : "steady_rtts_count");
+    return true;
+}
+
+/* The lowest rung that would hold the rate below the goal over the goal's round-trip time. */
+static struct tl_judged *goal_blocker(struct tl_side *side, double *ret_bps)
+{
+    const struct tl_question *question = side->question;
+    struct tl_fact rtt;
+    (void)tl_fact_view_get(&side->view, "flow.rtt_min_ns", &rtt);
+    if (!(question->goal_rtt_ns > 0) || rtt.state != TL_FACT_KNOWN ||
+        question->goal_rtt_ns <= rtt.number)
+        return NULL;
+    struct tl_judged *blocker = NULL;
+    for (size_t i = 0; i < side->count; i++) {
+        struct tl_judged *judged = &side->judged[i];
+        if (!judged->has_rung || !judged->rule->scales_with_rtt)
+            continue;
+        double scaled = judged->bps * rtt.number / question->goal_rtt_ns;
+        if (scaled < question->goal_bps && (!blocker || scaled < *ret_bps)) {
+            blocker = judged;
+            *ret_bps = scaled;
+        }
+    }
+    return blocker;
+}
+
+static bool say_goal(struct tl_arena *arena, struct tl_side *side)
+{
+    struct tl_verdict *verdict = &side->verdict;
+    double goal = side->question->goal_bps, scaled = NAN;
+    if (!(goal > 0) || side->goodput.number < goal)
+        return false;
+    char rate[TL_UNIT_TEXT_SIZE], wanted[TL_UNIT_TEXT_SIZE], rtt[TL_UNIT_TEXT_SIZE],
+        would[TL_UNIT_TEXT_SIZE];
+    tl_format_bps(side->goodput.number, rate);
+    tl_format_bps(goal, wanted);
+    const char *direction = tl_direction_name(side->direction);
+    struct tl_judged *blocker = goal_blocker(side, &scaled);
+    if (!blocker) {
+        verdict->state = TL_GOAL_MET;
+        verdict->sentence =
+            tl_arena_printf(arena, "The goal is met: the %s reaches %s, %s was asked for.",
+                            direction, rate, wanted);
+        return true;
+    }
+    say_limited(arena, side, blocker);
+    verdict->ceiling_bps = scaled;
+    verdict->fixed_bps = NAN;
+    verdict->next_cause = NULL;
+    verdict->confidence *= 0.8;
+    verdict->confidence_reasons =
+        tl_arena_strdup(arena, "computed for a longer path than the one that was measured");
+    verdict->sentence = tl_arena_printf(
+        arena,
+        "The %s reaches %s here, but over the goal's round-trip time of %s it could not exceed %s "
+        "(%s wanted): %s.",
+        direction, rate, tl_format_ns(side->question->goal_rtt_ns, rtt),
+        tl_format_bps(scaled, would), wanted, blocker->rule->title);
+    return true;
+}
+
+void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side)
+{
+    struct tl_verdict *verdict = &side->verdict;
+    *verdict = (struct tl_verdict){
+        .direction = side->direction,
+        .measured_bps = side->goodput.state == TL_FACT_KNOWN ? side->goodput.number : (double)NAN,
+        .ceiling_bps = NAN,
+        .fixed_bps = NAN};
+    bool fit = !unfit(arena, side);
+    struct tl_judged *chosen = fit ? choose(side) : NULL;
+    grade(side, chosen);
+    struct open_rules open = {0};
+    if (fit) {
+        open = find_open(arena, side, chosen);
+        collect_deciding(arena, &open, verdict);
+    }
+    if (fit && !say_goal(arena, side)) {
+        if (chosen)
+            say_limited(arena, side, chosen);
+        else
+            say_inconclusive(arena, side, &open);
+    }
+    if (!verdict->confidence_reasons)
+        verdict->confidence_reasons = tl_arena_strdup(arena, "");
+}

@@ -43,7 +43,8 @@ class Daemon:
         os.unlink(self.log.name)
         self.process = subprocess.Popen(
             [program, "--open", "--port", "0", "--ready-fd", str(write), *options],
-            pass_fds=[write], stderr=self.log)
+            pass_fds=[write], stderr=self.log, env={"ASAN_OPTIONS": "quarantine_size_mb=1",
+                                                    **os.environ})
         os.close(write)
         with os.fdopen(ready) as pipe:
             line = pipe.read()  # to its end: the daemon has closed the descriptor

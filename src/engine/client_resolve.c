@@ -20,7 +20,8 @@ struct resolve_job {
     char host[256], port[8];
     struct addrinfo hints;
     struct addrinfo *list;
-    int code; /* of getaddrinfo */
+    int code;         /* of getaddrinfo; list and code belong to the caller once done */
+    atomic_bool done; /* the event descriptor only wakes */
 };
 
 static void release_job(struct resolve_job *job)
@@ -37,6 +38,7 @@ static void *resolve_main(void *arg)
 {
     struct resolve_job *job = arg;
     job->code = getaddrinfo(job->host, job->port, &job->hints, &job->list);
+    atomic_store(&job->done, true);
     (void)eventfd_write(job->done_fd, 1);
     release_job(job);
     return NULL;
@@ -93,7 +95,7 @@ static int wait_job(const struct resolve_job *job, int cancel_fd)
         (void)poll(fds, 2, (int)(wait_ns / TL_NS_PER_MS) + 1);
         if (fds[1].revents)
             return -1;
-        if (fds[0].revents)
+        if (atomic_load(&job->done))
             return 1;
     }
 }

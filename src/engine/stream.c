@@ -79,8 +79,6 @@ out:
 
 static void destroy_stream(struct stream *stream)
 {
-    if (stream->created)
-        pthread_join(stream->thread, NULL);
     if (stream->fd >= 0)
         close(stream->fd);
     free(stream->recv_buffer);
@@ -94,9 +92,13 @@ void tl_streams_destroy(struct tl_streams *set)
     if (set->stop_fd >= 0)
         tl_streams_stop(set);
     for (uint32_t i = 0; i < set->count; i++)
-        destroy_stream(&set->streams[i]);
+        if (set->streams[i].created)
+            pthread_join(set->streams[i].thread, NULL);
+    /* Ends after the workers, and takes their locks until then. */
     if (set->sampler_created)
         pthread_join(set->sampler, NULL);
+    for (uint32_t i = 0; i < set->count; i++)
+        destroy_stream(&set->streams[i]);
     if (set->stop_fd >= 0)
         close(set->stop_fd);
     if (set->done_fd >= 0)

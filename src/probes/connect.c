@@ -1,0 +1,30 @@
+/* Reaching the responder. */
+#include <stdio.h>
+
+#include "tightlink/engine/client.h"
+#include "tightlink/probes/probes.h"
+
+enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel_fd,
+                                struct tl_facts *facts, struct tl_client **ret_client,
+                                struct tl_run *run, struct tl_error *reterr)
+{
+    struct tl_client_options options = {.host = target->host,
+                                        .port = target->port,
+                                        .family = target->family,
+                                        .cancel_fd = cancel_fd,
+                                        .program = "tightlink " TL_VERSION_TEXT};
+    enum tl_status status = tl_client_connect(&options, ret_client, reterr);
+    if (status != TL_OK)
+        return status;
+    const struct tl_client_info *info = tl_client_info(*ret_client);
+    snprintf(run->target_address, sizeof run->target_address, "%s", info->address);
+    run->target_family = info->family;
+    tl_facts_set_number(facts, "path.connect_rtt_ns", (double)info->connect_rtt_ns,
+                        "handshake of the control connection");
+    return TL_OK;
+}
+
+void tl_probe_disconnect(struct tl_client *client)
+{
+    tl_client_close(client);
+}

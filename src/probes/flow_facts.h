@@ -1,0 +1,35 @@
+/* Facts about one direction's flow from the steady state of a transfer. Private. */
+#ifndef TL_PROBES_FLOW_FACTS_H
+#define TL_PROBES_FLOW_FACTS_H
+
+#include "tightlink/engine/steady.h"
+#include "tightlink/facts/facts.h"
+#include "tightlink/host/cpu.h"
+
+/* "download.goodput_bps" and the like: sets one fact of a direction. NAN becomes
+ * unknown with the given reason. */
+void tl_flow_set(struct tl_facts *facts, enum tl_direction direction, const char *name,
+                 double value, const char *reason);
+void tl_flow_set_range(struct tl_facts *facts, enum tl_direction direction, const char *name,
+                       double value, double low, double high, const char *reason);
+void tl_flow_set_text(struct tl_facts *facts, enum tl_direction direction, const char *name,
+                      const char *value);
+
+/* Sets count, segments and their ratio with Poisson bounds: names are prefix_count,
+ * prefix_ratio ("retrans", "paced_retrans"). */
+void tl_flow_set_loss(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+                      double lost_count, double segments_count);
+
+/* All facts of stage "stream" that steady state tells. */
+void tl_flow_set_stream(struct tl_facts *facts, enum tl_direction direction,
+                        const struct tl_steady *steady, const char *congestion);
+
+/* The processors of one end ("sender" or "receiver") during a transfer. */
+void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, const char *role,
+                     const struct tl_cpu_usage *usage, double thread_cpu_ratio,
+                     double thread_wait_ratio);
+
+/* The largest share of what bounds an end's processors: busiest core, quota, threads. */
+double tl_cpu_pressure(const struct tl_cpu_usage *usage, double thread_cpu_ratio);
+
+#endif

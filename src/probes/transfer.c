@@ -1,0 +1,124 @@
+/* Running a TCP test and judging whether it can be trusted. */
+#include "transfer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "outcome.h"
+#include "tightlink/base/units.h"
+
+/* More than this between the two ends' counts is not a matter of data on the way. */
+#define ENDS_DISAGREE_RATIO 0.02
+/* Time that a hypervisor takes from a core: above this the rate is the host's, not the path's. */
+#define STEAL_DEGRADED_RATIO 0.05
+
+enum tl_scope tl_transfer_sender(enum tl_direction direction)
+{
+    return direction == TL_DOWNLOAD ? TL_SCOPE_FAR : TL_SCOPE_NEAR;
+}
+
+enum tl_scope tl_transfer_receiver(enum tl_direction direction)
+{
+    return direction == TL_DOWNLOAD ? TL_SCOPE_NEAR : TL_SCOPE_FAR;
+}
+
+struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
+                                    const struct tl_probe_limits *limits)
+{
+    return (struct tl_tcp_spec){
+        .direction = direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD,
+        .streams = 1,
+        .duration_ns = limits->duration_ns,
+        .max_bytes = (uint64_t)limits->bytes,
+        .stop_when_known = true,
+    };
+}
+
+static void on_live(void *context, const struct tl_tcp_live *live)
+{
+    const struct tl_probe *probe = context;
+    if (live->queued) {
+        char sentence[160], wait[TL_UNIT_TEXT_SIZE];
+        snprintf(sentence, sizeof sentence, "the far end is busy: place %u, about %s to wait",
+                 live->place, tl_format_ns((double)live->wait_ns, wait));
+        probe->note(probe->context, sentence);
+        return;
+    }
+    struct tl_probe_live out = {
+        .rate_bps = live->rate_bps, .rtt_ns = live->rtt_ns, .elapsed_ns = (double)live->elapsed_ns};
+    probe->live(probe->context, &out);
+}
+
+static void judge_steal(struct tl_probe_outcome *outcome, const char *where,
+                        const struct tl_tcp_side *side)
+{
+    const struct tl_host_value *steal = &side->cpu.values[TL_CPU_STEAL];
+    char text[TL_UNIT_TEXT_SIZE];
+    if (tl_host_is_known(*steal) && steal->number > STEAL_DEGRADED_RATIO)
+        tl_outcome_quality(outcome, TL_QUALITY_DEGRADED,
+                           "a hypervisor took %s of a core's time from %s",
+                           tl_format_ratio(steal->number, text), where);
+}
+
+static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status status,
+                          const struct tl_tcp_result *result)
+{
+    char at[TL_UNIT_TEXT_SIZE], ratio[TL_UNIT_TEXT_SIZE];
+    tl_format_ns((double)result->elapsed_ns, at);
+    if (result->end == TL_TCP_END_SILENT)
+        tl_outcome_quality(outcome, TL_QUALITY_ABORTED,
+                           "the path or the far end went dead %s into the transfer", at);
+    else if (result->end == TL_TCP_END_LOST || result->end == TL_TCP_END_FAILED)
+        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
+                           "the far end broke off %s into the transfer", at);
+    else if (status == TL_OK && !result->end_signed)
+        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
+                           "the far end ended the transfer without saying so");
+    else if (status == TL_OK && result->ends_agree_ratio > ENDS_DISAGREE_RATIO)
+        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
+                           "the two ends disagree by %s about what was transferred",
+                           tl_format_ratio(result->ends_agree_ratio, ratio));
+    judge_steal(outcome, "the sending host", &result->sender);
+    judge_steal(outcome, "the receiving host", &result->receiver);
+}
+
+enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                               struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
+                               struct tl_error *reterr)
+{
+    struct tl_error error = {0};
+    struct tl_tcp_result *result = calloc(1, sizeof *result);
+    *ret_result = result;
+    if (!result) {
+        tl_outcome_end(outcome);
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    }
+    enum tl_status status =
+        tl_client_tcp_test(probe->client, spec, on_live, (void *)probe, result, &error);
+    long long bytes = (long long)result->receiver.bytes;
+    *(spec->direction == TL_WIRE_DOWNLOAD ? &outcome->record.received_bytes
+                                          : &outcome->record.sent_bytes) = bytes;
+    if (status == TL_CANCELLED)
+        tl_outcome_state(outcome, TL_STAGE_SKIPPED, "stopped by you");
+    else if (status != TL_OK)
+        tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error.text);
+    judge_quality(outcome, status, result);
+    tl_outcome_end(outcome);
+    if (status != TL_OK && reterr)
+        *reterr = error;
+    return status;
+}
+
+bool tl_transfer_counts(const struct tl_probe_outcome *outcome)
+{
+    return outcome->record.state == TL_STAGE_DONE && outcome->quality <= TL_QUALITY_DEGRADED;
+}
+
+void tl_transfer_free(struct tl_tcp_result *result)
+{
+    if (!result)
+        return;
+    tl_tcp_result_finish(result);
+    free(result);
+}

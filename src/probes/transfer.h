@@ -1,0 +1,27 @@
+/* One TCP test through the engine, as every loading stage needs it. Private. */
+#ifndef TL_PROBES_TRANSFER_H
+#define TL_PROBES_TRANSFER_H
+
+#include "tightlink/engine/client.h"
+#include "tightlink/probes/probes.h"
+
+/* "sender" and "receiver" are far and near in a download, near and far in an upload. */
+enum tl_scope tl_transfer_sender(enum tl_direction direction);
+enum tl_scope tl_transfer_receiver(enum tl_direction direction);
+
+/* A specification with direction and limits filled in; the rest is for the stage. */
+struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
+                                    const struct tl_probe_limits *limits);
+
+/* Runs the test; fills state, bytes and quality of *outcome (begun by the caller, ended
+ * here). *ret_result is the caller's (tl_transfer_free) whenever it is not NULL, also
+ * after a failure. */
+enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                               struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
+void tl_transfer_free(struct tl_tcp_result *result);
+
+/* Whether what the test measured may become facts. */
+bool tl_transfer_counts(const struct tl_probe_outcome *outcome);
+
+#endif

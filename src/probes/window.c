@@ -1,0 +1,84 @@
+/* Stage window: one stream whose socket buffers are as large as a program may ask for.
+ * SO_RCVBUF and SO_SNDBUF go up to net.core.{r,w}mem_max, whatever tcp_rmem and tcp_wmem
+ * say (socket(7), tcp(7)): so what a larger buffer brings can be measured without root. */
+#include <stdio.h>
+
+#include <math.h>
+
+#include "flow_facts.h"
+#include "outcome.h"
+#include "tightlink/base/units.h"
+#include "tightlink/probes/probes.h"
+#include "transfer.h"
+
+/* Large enough for 10 Gb/s over 400 ms; the kernel cuts it to what it permits. */
+#define WANTED_BYTES (512 * 1024 * 1024)
+
+/* A buffer that is asked for is taken twice by the kernel, as autotuning's is not. */
+#define KERNEL_DOUBLES 2.0
+
+/* What to ask for, 0 when asking gives no more than autotuning has already. */
+static int larger_buffer(const struct tl_facts *facts, enum tl_scope scope, const char *core_name,
+                         const char *tcp_name)
+{
+    char id[96];
+    snprintf(id, sizeof id, "%s.%s", tl_scope_name(scope), core_name);
+    double core_bytes = tl_facts_number(facts, id, WANTED_BYTES);
+    snprintf(id, sizeof id, "%s.%s", tl_scope_name(scope), tcp_name);
+    double tcp_bytes = tl_facts_number(facts, id, 0);
+    if (KERNEL_DOUBLES * core_bytes <= tcp_bytes)
+        return 0;
+    return core_bytes < WANTED_BYTES ? (int)core_bytes : WANTED_BYTES;
+}
+
+static void set_facts(struct tl_facts *facts, enum tl_direction direction,
+                      const struct tl_tcp_result *result)
+{
+    const char *reason = "the sender's kernel does not tell it";
+    const char *far_end = "the far end does not tell it";
+    const struct tl_steady *steady = &result->steady;
+    const struct tl_flow_stats *sender = &steady->sender;
+    const struct tl_ledger *ledger = &sender->ledger;
+    double nan = (double)NAN;
+    int rcvbuf = result->receiver.streams[0].rcvbuf_bytes;
+    int sndbuf = result->sender.streams[0].sndbuf_bytes;
+    tl_flow_set(facts, direction, "window_rcvbuf_bytes", rcvbuf > 0 ? rcvbuf : nan, far_end);
+    tl_flow_set(facts, direction, "window_sndbuf_bytes", sndbuf > 0 ? sndbuf : nan, far_end);
+    tl_flow_set_range(facts, direction, "window_goodput_bps",
+                      steady->rate.valid ? steady->rate.goodput_bps : nan, steady->rate.low_bps,
+                      steady->rate.high_bps, "the transfer had no steady part");
+    tl_flow_set(facts, direction, "window_snd_wnd_max_bytes", sender->snd_wnd_max_bytes, reason);
+    tl_flow_set(facts, direction, "window_rwnd_ratio", ledger->valid ? ledger->rwnd_ratio : nan,
+                reason);
+    tl_flow_set(facts, direction, "window_sndbuf_ratio", ledger->valid ? ledger->sndbuf_ratio : nan,
+                reason);
+    tl_flow_set(facts, direction, "window_network_ratio",
+                ledger->valid ? ledger->network_ratio : nan, reason);
+    tl_flow_set(facts, direction, "window_retrans_ratio",
+                sender->retrans_count / sender->segments_count, reason);
+    tl_flow_set(facts, direction, "window_rtt_mean_ns", sender->rtt_mean_ns, reason);
+}
+
+enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction direction,
+                               const struct tl_probe_limits *limits,
+                               struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
+{
+    struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
+    struct tl_tcp_result *result;
+    tl_outcome_begin(ret_outcome, "window");
+    spec.rcvbuf_bytes = larger_buffer(probe->facts, tl_transfer_receiver(direction),
+                                      "core_rmem_max_bytes", "tcp_rmem_max_bytes");
+    spec.sndbuf_bytes = larger_buffer(probe->facts, tl_transfer_sender(direction),
+                                      "core_wmem_max_bytes", "tcp_wmem_max_bytes");
+    if (!spec.rcvbuf_bytes && !spec.sndbuf_bytes) {
+        tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE,
+                         "neither host lets a program ask for more than it gets by itself");
+        tl_outcome_end(ret_outcome);
+        return TL_OK;
+    }
+    enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
+    if (tl_transfer_counts(ret_outcome))
+        set_facts(probe->facts, direction, result);
+    tl_transfer_free(result);
+    return status;
+}

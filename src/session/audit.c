@@ -1,0 +1,22 @@
+/* The audit: this host's facts, without a session. */
+#include "tightlink/session/audit.h"
+
+#include "tightlink/probes/probes.h"
+
+enum tl_status tl_session_audit(const char *host, struct tl_facts **ret_facts,
+                                struct tl_error *reterr)
+{
+    struct tl_facts *facts = tl_facts_create();
+    if (!facts)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    enum tl_status status = tl_probe_near(host, facts, reterr);
+    if (status == TL_OK)
+        tl_facts_derive(facts);
+    if (status == TL_OK)
+        status = tl_facts_status(facts);
+    if (status == TL_OK)
+        *ret_facts = facts;
+    else
+        tl_facts_destroy(facts);
+    return status;
+}

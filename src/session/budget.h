@@ -1,0 +1,17 @@
+/* How much time and traffic a diagnosis may use, and the sentence that says so. */
+#ifndef TL_SESSION_BUDGET_H
+#define TL_SESSION_BUDGET_H
+
+#include "tightlink/session/session.h"
+
+struct tl_budget {
+    int64_t time_ns; /* of the loading stages */
+    int64_t bytes;   /* both directions together */
+    char sentence[256];
+};
+
+/* From what the user set and, where nothing was set, from RTT and link speed. */
+void tl_budget_make(const struct tl_session_config *config, const struct tl_facts *facts,
+                    struct tl_budget *ret_budget);
+
+#endif

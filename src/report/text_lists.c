@@ -1,0 +1,189 @@
+/* What else was found, ruled out or left open; disturbances; the run itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "text_parts.h"
+#include "text_words.h"
+#include "tightlink/base/units.h"
+
+static bool both(const struct text_source *source)
+{
+    return source->run->download && source->run->upload;
+}
+
+/* What a finding says; its title where the rule has no sentence for this result. */
+static const char *said(const struct tl_finding *finding)
+{
+    return finding->sentence && *finding->sentence ? finding->sentence : finding->title;
+}
+
+/* The next finding with this result besides the verdict's; NULL at the end. */
+static const struct tl_finding *next_with(const struct text_source *source, size_t *index,
+                                          enum tl_result result)
+{
+    const struct tl_finding *verdict = text_verdict_finding(source->findings);
+    while (*index < source->findings->finding_count) {
+        const struct tl_finding *finding = &source->findings->findings[(*index)++];
+        if (finding->result == result && finding != verdict)
+            return finding;
+    }
+    return NULL;
+}
+
+static void heading_once(struct text *t, const char *heading, bool *begun)
+{
+    if (*begun)
+        return;
+    *begun = true;
+    text_heading(t, heading);
+    text_newline(t);
+}
+
+void text_also_found(struct text *t, const struct text_source *source)
+{
+    static const char *const labels[] = {
+        [TL_LIMITS] = "limits too", [TL_CONTRIBUTES] = "contributes", [TL_NOTE] = "note"};
+    const struct tl_finding *finding;
+    bool begun = false;
+    for (size_t i = 0; (finding = next_with(source, &i, TL_FOUND));) {
+        heading_once(t, "Also found", &begun);
+        text_entry(t, labels[finding->severity], 11, said(finding));
+    }
+}
+
+/* One line each: cut where it is longer. */
+void text_ruled_out(struct text *t, const struct text_source *source)
+{
+    const struct tl_finding *finding;
+    bool begun = false;
+    for (size_t i = 0; (finding = next_with(source, &i, TL_RULED_OUT));) {
+        heading_once(t, "Ruled out", &begun);
+        tl_buf_adds(t->out, "  ");
+        size_t room = (size_t)t->style.width - 2;
+        if (both(source)) {
+            text_cell(t, tl_direction_name(finding->direction), 9);
+            room -= 9;
+        }
+        text_clean(t, said(finding), room);
+        text_newline(t);
+    }
+}
+
+/* Adds a stage to a list of names once. */
+static void add_stage(struct tl_buf *list, const char *stage)
+{
+    const char *found = *stage ? strstr(tl_buf_text(list), stage) : "";
+    size_t len = strlen(stage);
+    while (found && *found && found[len] != ',' && found[len] != '\0') /* "stream" in "streams" */
+        found = strstr(found + 1, stage);
+    if (!*stage || (found && *found))
+        return;
+    tl_buf_addf(list, "%s%s", list->len ? ", " : "", stage);
+}
+
+void text_open(struct text *t, const struct text_source *source)
+{
+    const struct tl_finding *finding;
+    bool begun = false;
+    for (size_t i = 0; (finding = next_with(source, &i, TL_CANNOT_TELL));) {
+        heading_once(t, "Could not be told", &begun);
+        struct tl_buf stages = TL_BUF_INIT, line = TL_BUF_INIT;
+        for (size_t m = 0; m < finding->missing_count; m++)
+            add_stage(&stages, text_stage_of(source->facts, finding->missing[m]));
+        if (both(source))
+            tl_buf_addf(&line, "%s: ", tl_direction_name(finding->direction));
+        tl_buf_adds(&line, said(finding));
+        if (stages.len)
+            tl_buf_addf(&line, " %s %s would decide.",
+                        strchr(tl_buf_text(&stages), ',') ? "Stages" : "Stage",
+                        tl_buf_text(&stages));
+        tl_buf_adds(t->out, "  ");
+        text_wrap(t, 2, 4, tl_buf_text(&line));
+        if (stages.status != TL_OK || line.status != TL_OK)
+            t->out->status = TL_NOMEM;
+        tl_buf_finish(&stages);
+        tl_buf_finish(&line);
+    }
+}
+
+/* The definition's sentence without its full stop, and why the fact is not there. */
+static void print_deciding(struct text *t, const struct tl_facts *facts, const char *id)
+{
+    static const enum tl_subject subjects[] = {TL_SUBJECT_HOST, TL_SUBJECT_PATH, TL_SUBJECT_FLOW};
+    const struct tl_fact_def *def = NULL;
+    const char *name = strchr(id, '.');
+    struct tl_fact fact;
+    (void)tl_facts_get(facts, id, &fact);
+    for (size_t i = 0; name && !def && i < 3; i++)
+        def = tl_fact_def_find(subjects[i], name + 1);
+    char text[768];
+    int len = def ? (int)strlen(def->meaning) : 0;
+    if (len && def->meaning[len - 1] == '.')
+        len--;
+    snprintf(text, sizeof text, "%.*s (%s)", len, def ? def->meaning : "", fact.reason);
+    text_entry(t, text_stage_of(facts, id), 8, def ? text : id);
+}
+
+void text_deciding(struct text *t, const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    if (!verdict->deciding_count)
+        return;
+    text_heading(t, "What would decide (stage, and what it measures)");
+    text_newline(t);
+    for (size_t i = 0; i < verdict->deciding_count; i++)
+        print_deciding(t, source->facts, verdict->deciding[i]);
+}
+
+/* --- how the run went --- */
+
+static void print_stages(struct text *t, const struct tl_run *run)
+{
+    static const char *const states[] = {[TL_STAGE_DONE] = "done",
+                                         [TL_STAGE_LIMITED] = "shortened",
+                                         [TL_STAGE_SKIPPED] = "skipped",
+                                         [TL_STAGE_FAILED] = "failed",
+                                         [TL_STAGE_NOT_POSSIBLE] = "not possible"};
+    for (int i = 0; i < run->stage_count; i++) {
+        const struct tl_stage_record *stage = &run->stages[i];
+        if (stage->state == TL_STAGE_DONE)
+            continue;
+        char text[320];
+        snprintf(text, sizeof text, "%s%s%s", states[stage->state], stage->reason[0] ? ": " : "",
+                 stage->reason);
+        text_entry(t, stage->id, 8, text);
+    }
+}
+
+void text_disturbances(struct text *t, const struct text_source *source)
+{
+    const struct tl_run *run = source->run;
+    text_heading(t, "Disturbances");
+    text_newline(t);
+    if (!run->reason_count)
+        text_entry(t, tl_quality_name(run->quality), 8,
+                   run->quality == TL_QUALITY_VALID ? "nothing that was watched disturbed the run"
+                                                    : "no reason was given");
+    for (int i = 0; i < run->reason_count; i++)
+        text_entry(t, tl_quality_name(run->quality), 8, run->reasons[i]);
+    print_stages(t, run);
+    if (run->strange_facts) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "%d facts of the file are not known to this version and were left out, first %s",
+                 run->strange_facts, run->strange_fact);
+        text_entry(t, "file", 8, text);
+    }
+}
+
+void text_footer(struct text *t, const struct text_source *source)
+{
+    const struct tl_run *run = source->run;
+    char text[256], time[TL_UNIT_TEXT_SIZE], sent[TL_UNIT_TEXT_SIZE], received[TL_UNIT_TEXT_SIZE];
+    text_newline(t);
+    snprintf(text, sizeof text, "Run %s, %s, %s, %s received, %s sent, tightlink %s", run->id,
+             run->started, tl_format_ns((double)run->duration_ns, time),
+             tl_format_traffic((double)run->received_bytes, received),
+             tl_format_traffic((double)run->sent_bytes, sent), run->tool_version);
+    text_wrap(t, 0, 2, text);
+}

@@ -1,0 +1,100 @@
+/* Words for people. */
+#include "text_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+
+struct word {
+    const char *from, *to;
+};
+
+static const char *translate(const struct word *words, size_t count, const char *from)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i].from, from) == 0)
+            return words[i].to;
+    return from;
+}
+
+const char *text_place(const char *segment)
+{
+    static const struct word words[] = {
+        {"near-host", "this PC"}, {"far-host", "far end"}, {"lan", "LAN"},
+        {"far-lan", "far LAN"},   {"path", "path"},        {"flow", "transfer"},
+    };
+    return translate(words, sizeof words / sizeof *words, segment);
+}
+
+const char *text_place_begins(const char *segment)
+{
+    static const struct word words[] = {
+        {"near-host", "This PC"},     {"far-host", "The far end"},
+        {"lan", "The local network"}, {"far-lan", "The far local network"},
+        {"path", "The path"},         {"flow", "The transfer itself"},
+    };
+    return translate(words, sizeof words / sizeof *words, segment);
+}
+
+const char *text_needs(const char *needs)
+{
+    static const struct word words[] = {
+        {"user", "no special rights needed"},         {"root", "needs root"},
+        {"network-team", "for the network team"},     {"provider", "for the provider"},
+        {"developer", "for the program's developer"},
+    };
+    return translate(words, sizeof words / sizeof *words, needs);
+}
+
+const char *text_confidence(double confidence)
+{
+    return confidence >= 0.8 ? "high" : confidence >= 0.5 ? "medium" : "low";
+}
+
+/* The reason of a derived fact begins with "needs ID (": follow it to what is measured. */
+#define DERIVED_STEPS_MAX 4
+
+const char *text_stage_of(const struct tl_facts *facts, const char *id)
+{
+    char next[64];
+    struct tl_fact fact;
+    for (int i = 0; i < DERIVED_STEPS_MAX; i++) {
+        if (!tl_facts_get(facts, id, &fact))
+            return "";
+        if (strcmp(fact.stage, "derived") != 0)
+            return fact.stage;
+        if (sscanf(fact.reason, "needs %63s", next) != 1)
+            return "";
+        id = next;
+    }
+    return "";
+}
+
+const char *text_file_time(double bps, char ret_text[32])
+{
+    return tl_format_ns(bps > 0 ? TEXT_FILE_BYTES * 8e9 / bps : (double)NAN, ret_text);
+}
+
+const struct tl_finding *text_verdict_finding(const struct tl_findings *findings)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    if (!verdict->cause || !verdict->segment)
+        return NULL;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction == verdict->direction &&
+            strcmp(finding->cause, verdict->cause) == 0 &&
+            strcmp(finding->segment, verdict->segment) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+double text_flow_number(const struct tl_facts *facts, enum tl_direction direction, const char *name)
+{
+    char id[64];
+    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
+    return tl_facts_number(facts, id, (double)NAN);
+}

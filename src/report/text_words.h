@@ -1,0 +1,35 @@
+/* Words for people: places, stages, times of a file; private to src/report. */
+#ifndef TL_REPORT_TEXT_WORDS_H
+#define TL_REPORT_TEXT_WORDS_H
+
+#include "tightlink/facts/facts.h"
+#include "tightlink/report/report.h"
+
+/* "near-host" -> "this PC"; a segment that is not known stays as it is. */
+const char *text_place(const char *segment);
+
+/* The same at the start of a sentence: "The far end". */
+const char *text_place_begins(const char *segment);
+
+/* "root" -> "needs root", "provider" -> "for the provider". */
+const char *text_needs(const char *needs);
+
+/* "high" from 0.8, "medium" from 0.5, else "low". */
+const char *text_confidence(double confidence);
+
+/* The stage that would make a fact known: for a derived fact that of the input it waits
+ * for. "" where there is none. Static storage. */
+const char *text_stage_of(const struct tl_facts *facts, const char *id);
+
+/* Time of a 10 GB file at this rate, "14 min"; "unknown" where there is no rate. */
+#define TEXT_FILE_BYTES 10e9
+const char *text_file_time(double bps, char ret_text[32]);
+
+/* The finding behind the verdict: same cause, segment and direction. NULL without. */
+const struct tl_finding *text_verdict_finding(const struct tl_findings *findings);
+
+/* A number of the flow in a direction, "goodput_bps"; NAN where it is not known. */
+double text_flow_number(const struct tl_facts *facts, enum tl_direction direction,
+                        const char *name);
+
+#endif

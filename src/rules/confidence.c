@@ -49,23 +49,20 @@ static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
     }
 }
 
-/* 1 inside the ceiling's bounds, falling to 0.75 at the edge of what counts as agreement. */
+/* Agreement within the bounds is what made it a candidate; how near the rate came to the ceiling
+ * itself is how well the model fits: a fifth less for each factor of two, at most 0.6. */
 static void weigh_agreement(struct weighing *w, const struct tl_side *side,
                             const struct tl_judged *judged)
 {
     if (!judged->has_rung)
         return;
-    double rate = side->goodput.number, off = 0;
-    if (rate < judged->low)
-        off = (1 - rate / judged->low) / (1 - TL_AGREE_LOW);
-    else if (rate > judged->high)
-        off = (rate / judged->high - 1) / (TL_AGREE_HIGH - 1);
+    double share = side->goodput.number / judged->bps;
     char text[128], ceiling[TL_UNIT_TEXT_SIZE];
-    snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * rate / judged->bps,
+    snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * share,
              tl_format_bps(judged->bps, ceiling));
-    weigh(w, 1 - 0.25 * fmin(fmax(off, 0), 1), text);
+    weigh(w, fmax(1 - 0.2 * fabs(log2(share)), 0.6), text);
     if (judged->high > 3 * judged->low)
-        weigh(w, 0.85, "the ceiling's bounds are wide");
+        weigh(w, 0.9, "the ceiling's bounds are wide");
 }
 
 static void weigh_steadiness(struct weighing *w, const struct tl_side *side)

@@ -99,8 +99,8 @@ static void fill_rung(struct tl_arena *arena, const struct tl_judged *judged, st
         .high_bps = judged->high,
         .limits = judged->is_verdict,
     };
-    const struct tl_ceiling *shown = judged->ceiling ? judged->ceiling : &judged->rule->ceilings[0];
-    rung->label = tl_judged_render(arena, judged, &shown->label, NULL);
+    rung->label = judged->has_rung ? tl_judged_render(arena, judged, &judged->ceiling->label, NULL)
+                                   : tl_arena_strdup(arena, judged->rule->title);
     if (judged->has_rung)
         rung->why_not = tl_arena_strdup(arena, "");
     else if (!judged->ceiling_missing && judged->rule->no_ceiling.text)

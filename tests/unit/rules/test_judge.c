@@ -1,0 +1,230 @@
+/* The judge beyond single rules: two directions, the ladder, the ledger, order, sameness. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tightlink/rules/rules.h"
+
+static struct tl_rules *rules;
+static struct tl_facts *facts;
+
+static void set_up(void)
+{
+    struct tl_error error = {.text = ""};
+    cr_assert_eq(tl_rules_load_builtin(&rules, &error), TL_OK, "%s", error.text);
+    facts = tl_facts_create();
+}
+
+static void tear_down(void)
+{
+    tl_facts_destroy(facts);
+    tl_rules_destroy(rules);
+}
+
+TestSuite(judge, .init = set_up, .fini = tear_down);
+
+static void set(const char *scope, const char *name, double value)
+{
+    char id[128];
+    snprintf(id, sizeof id, "%s.%s", scope, name);
+    tl_facts_set_number(facts, id, value, "");
+}
+
+static void set_bool(const char *scope, const char *name, bool value)
+{
+    char id[128];
+    snprintf(id, sizeof id, "%s.%s", scope, name);
+    tl_facts_set_bool(facts, id, value, "");
+}
+
+/* A stream that its window limits: 25.3 Mb/s of 25.9. */
+static void set_windowed(const char *flow)
+{
+    char id[128];
+    set(flow, "goodput_bps", 25.3e6);
+    set(flow, "steady_ns", 5e9);
+    set(flow, "rtt_mean_ns", 50.3e6);
+    set(flow, "rtt_min_ns", 50.1e6);
+    set(flow, "ledger_rwnd_ratio", 0.96);
+    set(flow, "ledger_sndbuf_ratio", 0);
+    set(flow, "ledger_app_ratio", 0.01);
+    set(flow, "ledger_network_ratio", 0.03);
+    set(flow, "snd_wnd_max_bytes", 162432);
+    set(flow, "mss_bytes", 1448);
+    set(flow, "retrans_ratio", 0);
+    set(flow, "retrans_count", 0);
+    set(flow, "sender_thread_cpu_ratio", 0.1);
+    set(flow, "receiver_thread_cpu_ratio", 0.1);
+    set_bool(flow, "wscale_ok", true);
+    set_bool(flow, "sack_ok", true);
+    snprintf(id, sizeof id, "%s.cc", flow);
+    tl_facts_set_text(facts, id, "cubic", "");
+}
+
+/* A stream on a full path. */
+static void set_full(const char *flow, double bps)
+{
+    set_windowed(flow);
+    set(flow, "goodput_bps", bps);
+    set(flow, "rtt_mean_ns", 90e6);
+    set(flow, "ledger_rwnd_ratio", 0);
+    set(flow, "ledger_network_ratio", 0.99);
+    set(flow, "snd_wnd_max_bytes", 6e6);
+    set(flow, "streams_count", 8);
+    set(flow, "streams_goodput_bps", bps * 1.01);
+    set(flow, "streams_rtt_mean_ns", 95e6);
+    set(flow, "streams_retrans_ratio", 0.002);
+}
+
+static struct tl_findings *judge(bool download, bool upload, double goal)
+{
+    struct tl_question question = {.download = download,
+                                   .upload = upload,
+                                   .goal_bps = goal,
+                                   .goal_rtt_ns = NAN,
+                                   .quality_reason = ""};
+    struct tl_findings *findings = NULL;
+    struct tl_error error = {.text = ""};
+    cr_assert_eq(tl_rules_judge(rules, facts, &question, &findings, &error), TL_OK, "%s",
+                 error.text);
+    return findings;
+}
+
+Test(judge, the_slower_direction_is_the_verdict_of_the_run)
+{
+    set_windowed("download");
+    set_full("upload", 10e6);
+    struct tl_findings *findings = judge(true, true, NAN);
+    cr_expect_str_eq(findings->verdict.cause, "capacity");
+    cr_expect_eq(findings->verdict.direction, TL_UPLOAD);
+    cr_expect_eq(findings->ledger_count, 2);
+    cr_expect_eq(findings->finding_count, 2 * tl_rules_count(rules));
+    tl_findings_destroy(findings);
+}
+
+Test(judge, a_goal_that_only_one_direction_misses_names_that_one)
+{
+    set_windowed("download");
+    set_full("upload", 10e6);
+    struct tl_findings *findings = judge(true, true, 5e6);
+    cr_expect_eq(findings->verdict.state, TL_GOAL_MET);
+    tl_findings_destroy(findings);
+    findings = judge(true, true, 20e6);
+    cr_expect_eq(findings->verdict.state, TL_LIMITED);
+    cr_expect_eq(findings->verdict.direction, TL_UPLOAD);
+    tl_findings_destroy(findings);
+}
+
+Test(judge, a_direction_that_was_not_measured_does_not_hide_the_other)
+{
+    set_windowed("upload");
+    struct tl_findings *findings = judge(true, true, NAN);
+    cr_expect_eq(findings->verdict.state, TL_LIMITED);
+    cr_expect_eq(findings->verdict.direction, TL_UPLOAD);
+    cr_expect_str_eq(findings->verdict.segment, "far-host");
+    tl_findings_destroy(findings);
+}
+
+Test(judge, the_ladder_is_in_order_and_marks_the_verdict)
+{
+    set_windowed("download");
+    set("download", "streams_goodput_bps", 190e6);
+    set("download", "window_goodput_bps", 186e6);
+    set("download", "streams_rtt_mean_ns", 90e6);
+    set("download", "streams_retrans_ratio", 0.001);
+    struct tl_findings *findings = judge(true, false, NAN);
+    size_t limiting = 0;
+    bool untested = false;
+    double last = 0;
+    for (size_t i = 0; i < findings->rung_count; i++) {
+        const struct tl_rung *rung = &findings->ladder[i];
+        limiting += rung->limits;
+        if (!rung->tested) {
+            untested = true;
+            cr_expect(rung->why_not[0], "%s does not say why not", rung->cause);
+            cr_expect(isnan(rung->bps));
+            continue;
+        }
+        cr_expect_not(untested, "a tested rung after an untested one");
+        cr_expect_geq(rung->bps, last);
+        cr_expect_leq(rung->low_bps, rung->bps);
+        cr_expect_geq(rung->high_bps, rung->bps);
+        cr_expect_str_empty(rung->why_not);
+        last = rung->bps;
+    }
+    cr_expect_eq(limiting, 1);
+    cr_expect(findings->ladder[0].limits);
+    cr_expect_str_eq(findings->verdict.next_cause, "capacity");
+    cr_expect_float_eq(findings->verdict.fixed_bps, 190e6, 1e6);
+    tl_findings_destroy(findings);
+}
+
+Test(judge, evidence_carries_resolved_values)
+{
+    set_windowed("upload");
+    struct tl_findings *findings = judge(false, true, NAN);
+    const struct tl_finding *first = &findings->findings[0];
+    cr_assert_str_eq(first->rule, "receive-window");
+    bool seen = false;
+    for (size_t i = 0; i < first->evidence_count; i++)
+        for (size_t v = 0; v < first->evidence[i].value_count; v++)
+            if (strcmp(first->evidence[i].values[v].id, "upload.ledger_rwnd_ratio") == 0)
+                seen = first->evidence[i].values[v].known &&
+                       first->evidence[i].values[v].number == 0.96 && first->evidence[i].is_for &&
+                       first->evidence[i].truth == TL_TRUE;
+    cr_expect(seen);
+    tl_findings_destroy(findings);
+}
+
+Test(judge, nothing_known_gives_no_verdict_and_no_crash)
+{
+    struct tl_findings *findings = judge(true, true, NAN);
+    cr_expect_eq(findings->verdict.state, TL_INCONCLUSIVE);
+    cr_expect_null(findings->verdict.cause);
+    cr_expect_eq(findings->ledger_count, 0);
+    for (size_t i = 0; i < findings->finding_count; i++)
+        cr_expect_neq(findings->findings[i].result, TL_FOUND);
+    tl_findings_destroy(findings);
+}
+
+Test(judge, no_direction_is_a_usage_error)
+{
+    struct tl_question question = {.quality_reason = ""};
+    struct tl_findings *findings = NULL;
+    cr_expect_eq(tl_rules_judge(rules, facts, &question, &findings, NULL), TL_USAGE);
+    cr_expect_null(findings);
+}
+
+Test(judge, the_same_facts_give_the_same_findings)
+{
+    set_windowed("download");
+    struct tl_findings *a = judge(true, false, NAN), *b = judge(true, false, NAN);
+    cr_expect_str_eq(a->verdict.sentence, b->verdict.sentence);
+    cr_expect_eq(a->verdict.confidence, b->verdict.confidence);
+    for (size_t i = 0; i < a->finding_count; i++) {
+        cr_expect_str_eq(a->findings[i].rule, b->findings[i].rule);
+        cr_expect_str_eq(a->findings[i].sentence, b->findings[i].sentence);
+    }
+    tl_findings_destroy(a);
+    tl_findings_destroy(b);
+}
+
+Test(judge, deciding_facts_are_known_to_the_table_and_unknown_to_the_store)
+{
+    set_windowed("download");
+    set("download", "ledger_rwnd_ratio", 0);
+    set("download", "ledger_network_ratio", 0.99);
+    set("download", "retrans_count", 20);
+    set("download", "segments_count", 11000);
+    struct tl_findings *findings = judge(true, false, NAN);
+    cr_expect_eq(findings->verdict.state, TL_INCONCLUSIVE);
+    cr_expect_gt(findings->verdict.deciding_count, 0);
+    for (size_t i = 0; i < findings->verdict.deciding_count; i++) {
+        struct tl_fact fact;
+        cr_expect(tl_facts_get(facts, findings->verdict.deciding[i], &fact), "%s",
+                  findings->verdict.deciding[i]);
+        cr_expect_eq(fact.state, TL_FACT_UNKNOWN);
+    }
+    tl_findings_destroy(findings);
+}

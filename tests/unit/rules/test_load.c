@@ -1,0 +1,144 @@
+/* Strict loading: every fault is named by file and JSON pointer. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "tightlink/rules/rules.h"
+
+static const char *folder;
+
+static void set_up(void)
+{
+    folder = folder_make();
+}
+
+TestSuite(load, .init = set_up, .fini = folder_remove);
+
+static void expect_fault(const char *piece, const char *by, const char *part)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    folder_add_changed("sound.json", piece, by);
+    cr_expect_neq(tl_rules_load_directory(folder, &rules, &error), TL_OK, "%s passed", by);
+    cr_expect_null(rules);
+    cr_expect(strncmp(error.text, "sound.json: ", 12) == 0, "no file in \"%s\"", error.text);
+    cr_expect(strstr(error.text, part), "\"%s\" lacks \"%s\"", error.text, part);
+}
+
+Test(load, takes_a_sound_rule)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    folder_add("sound.json", sound_rule, strlen(sound_rule));
+    cr_assert_eq(tl_rules_load_directory(folder, &rules, &error), TL_OK, "%s", error.text);
+    cr_expect_eq(tl_rules_count(rules), 1);
+    cr_expect_str_eq(tl_rules_id_at(rules, 0), "sound");
+    cr_expect_str_eq(tl_rules_cause_at(rules, 0), "capacity");
+    cr_expect_str_eq(tl_rules_title_at(rules, 0), "A sound rule");
+    tl_rules_destroy(rules);
+}
+
+Test(load, refuses_and_names_the_place)
+{
+    expect_fault("\"when\"", "\"whem\"", "whem");
+    expect_fault("\"title\": \"A sound rule\"", "\"title\": 5", "/title: ");
+    expect_fault("\"capacity\"", "\"gremlins\"", "/cause: there is no cause \"gremlins\"");
+    expect_fault("\"segment\": \"path\"", "\"segment\": \"moon\"", "/segment: ");
+    expect_fault("\"limits\"", "\"explodes\"", "/severity: ");
+    expect_fault("rule/1", "rule/2", "/format: ");
+    expect_fault("\"sound\"", "\"other\"", "/id: the file of rule");
+    expect_fault("\"sound\"", "\"../sound\"", "/id: ");
+    expect_fault("flow.goodput_bps\", \">\"", "flow.nope\", \">\"", "/when/all/0/test/0: ");
+    expect_fault("\"1Mbps\"", "\"1ms\"", "/when/all/0/test/2: bps is compared with ns");
+    expect_fault("\">\"", "\"=>\"", "/when/all/0/test/1: ");
+    expect_fault("[\"cubic\", \"reno\"]", "\"cubic\"", "/when/all/1/test/2: ");
+    expect_fault("[\"cubic\", \"reno\"]", "[1]", "/when/all/1/test/2/0: ");
+    expect_fault("\"two\"", "\"one\"", "/when/all/1: the test \"one\" exists already");
+    expect_fault("2 * flow.goodput_bps", "twice + 1Mbps", "/names/twice: ");
+    expect_fault("\"bps\": \"twice\"", "\"bps\": \"1s\"", "/ceiling/bps: bps is expected");
+    expect_fault("\"label\": \"twice\"", "\"label\": \"{twice|ns}\"", "/ceiling/label: ");
+    expect_fault("\"found\": \"f\"", "\"found\": \"\\u001b[2J\"", "control");
+    expect_fault(", \"unsure\": \"u\"", "", "/sentence: the key \"unsure\" is missing");
+    expect_fault(" \"ceiling\": {\"bps\": \"twice\", \"label\": \"twice\"},\n", "",
+                 "needs a ceiling");
+    expect_fault("\"twice\":", "\"fixed\":", "/names/fixed: ");
+    expect_fault("{\"all\": [", "{\"id\": \"x\", \"all\": [", "stand alone");
+    expect_fault("\"names\"", "\"id\": \"again\", \"names\"", "id");
+}
+
+Test(load, names_cannot_be_cyclic)
+{
+    expect_fault("{\"twice\": \"2 * flow.goodput_bps\"}",
+                 "{\"twice\": \"other\", \"other\": \"twice\"}",
+                 "\"other\" is no function and no name defined above");
+}
+
+Test(load, refers_only_to_tests_above)
+{
+    expect_fault("{\"all\": [", "{\"all\": [{\"is\": \"one\"}, ", "there is no test \"one\"");
+}
+
+Test(load, refuses_the_same_id_twice)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    char inner[128];
+    folder_add("sound.json", sound_rule, strlen(sound_rule));
+    snprintf(inner, sizeof inner, "%s/inner", folder);
+    cr_assert_eq(mkdir(inner, 0700), 0);
+    folder_add("inner/sound.json", sound_rule, strlen(sound_rule));
+    cr_expect_neq(tl_rules_load_directory(folder, &rules, &error), TL_OK);
+    cr_expect(strstr(error.text, "stands in"), "%s", error.text);
+    snprintf(inner, sizeof inner, "%s/inner/sound.json", folder);
+    unlink(inner);
+    snprintf(inner, sizeof inner, "%s/inner", folder);
+    rmdir(inner);
+}
+
+Test(load, check_reports_every_fault)
+{
+    struct tl_buf report = TL_BUF_INIT;
+    struct tl_error error = {.text = ""};
+    size_t errors = 0;
+    folder_add("sound.json", sound_rule, strlen(sound_rule));
+    folder_add("broken.json", "{", 1);
+    folder_add_changed("other.json", "\"capacity\"", "\"gremlins\"");
+    cr_assert_eq(tl_rules_check_directory(folder, "/nonexistent", &report, &errors, &error), TL_OK,
+                 "%s", error.text);
+    cr_expect_eq(errors, 4, "%s", tl_buf_text(&report));
+    cr_expect(strstr(tl_buf_text(&report), "broken.json: "));
+    cr_expect(strstr(tl_buf_text(&report), "other.json: /cause: "));
+    cr_expect(strstr(tl_buf_text(&report), "other.json: /id: "));
+    cr_expect(strstr(tl_buf_text(&report), "sound.json: no cases"));
+    tl_buf_finish(&report);
+}
+
+Test(load, an_empty_or_missing_folder_is_an_error)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    cr_expect_eq(tl_rules_load_directory(folder, &rules, &error), TL_UNKNOWN);
+    cr_expect_neq(tl_rules_load_directory("/nonexistent/rules", &rules, &error), TL_OK);
+    cr_expect(strstr(error.text, "/nonexistent/rules"), "%s", error.text);
+}
+
+Test(load, the_built_in_rules_are_sound_and_explained)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    cr_assert_eq(tl_rules_load_builtin(&rules, &error), TL_OK, "%s", error.text);
+    cr_expect_geq(tl_rules_count(rules), 16);
+    for (size_t i = 0; i < tl_rules_count(rules); i++) {
+        struct tl_buf page = TL_BUF_INIT;
+        cr_expect_eq(tl_rules_explain(rules, tl_rules_id_at(rules, i), &page), TL_OK);
+        cr_expect(strstr(tl_buf_text(&page), tl_rules_title_at(rules, i)));
+        cr_expect(strstr(tl_buf_text(&page), "Found when"));
+        tl_buf_finish(&page);
+    }
+    struct tl_buf page = TL_BUF_INIT;
+    cr_expect_eq(tl_rules_explain(rules, "nope", &page), TL_UNKNOWN);
+    tl_rules_destroy(rules);
+}

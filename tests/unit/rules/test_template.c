@@ -1,0 +1,89 @@
+/* Sentences with holes. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "template.h"
+
+static struct tl_arena arena;
+static struct tl_formula_scope scope;
+
+static void tear_down(void)
+{
+    tl_arena_finish(&arena);
+}
+
+TestSuite(template, .fini = tear_down);
+
+static char *render(const char *text, struct tl_facts *facts, bool *ret_complete)
+{
+    static struct tl_formula_env env;
+    struct tl_template template = {0};
+    struct tl_error error = {.text = ""};
+    struct tl_buf out = TL_BUF_INIT;
+    const struct tl_template_words words = {"this PC", "the far end", "this PC", "download"};
+    cr_assert_eq(tl_template_compile(&arena, &scope, text, &template, &error), TL_OK, "%s: %s",
+                 text, error.text);
+    struct tl_fact_view view = {facts, TL_DOWNLOAD};
+    tl_formula_env_init(&env, &scope, &view);
+    bool complete = tl_template_render(&template, &env, &words, &out);
+    if (ret_complete)
+        *ret_complete = complete;
+    char *copy = tl_arena_strdup(&arena, tl_buf_text(&out));
+    tl_buf_finish(&out);
+    return copy;
+}
+
+static void expect_error(const char *text, const char *part)
+{
+    struct tl_template template = {0};
+    struct tl_error error = {.text = ""};
+    cr_expect_neq(tl_template_compile(&arena, &scope, text, &template, &error), TL_OK, "%s", text);
+    cr_expect(strstr(error.text, part), "\"%s\" lacks \"%s\"", error.text, part);
+}
+
+Test(template, fills_values_and_words)
+{
+    struct tl_facts *facts = tl_facts_create();
+    tl_facts_set_number(facts, "download.snd_wnd_max_bytes", 524288, "");
+    tl_facts_set_number(facts, "download.rtt_min_ns", 42e6, "");
+    tl_facts_set_text(facts, "download.cc", "cub\x1b[31mic", "");
+    cr_expect_str_eq(render("{Place} stops at {flow.snd_wnd_max_bytes|bytes}, "
+                            "{bps(flow.snd_wnd_max_bytes, flow.rtt_min_ns)|bps}; {sender}.",
+                            facts, NULL),
+                     "This PC stops at 512 KiB, 99.9 Mb/s; the far end.");
+    cr_expect_str_eq(render("{flow.snd_wnd_max_bytes|integer}", facts, NULL), "524288");
+    cr_expect_str_eq(render("{{{direction}}}", facts, NULL), "{download}");
+    cr_expect(!strchr(render("{flow.cc|text}", facts, NULL), '\x1b'),
+              "a text from the other end reaches no terminal as it is");
+    tl_facts_destroy(facts);
+}
+
+Test(template, leaves_out_groups_with_unknown_values)
+{
+    struct tl_facts *facts = tl_facts_create();
+    bool complete = false;
+    cr_expect_str_eq(render("seen[[: {flow.goodput_bps|bps}]].", facts, &complete), "seen.");
+    cr_expect(complete);
+    cr_expect_str_eq(render("seen: {flow.goodput_bps|bps}.", facts, &complete), "seen: unknown.");
+    cr_expect_not(complete);
+    tl_facts_set_number(facts, "download.goodput_bps", 1e6, "");
+    cr_expect_str_eq(render("seen[[: {flow.goodput_bps|bps}]].", facts, &complete),
+                     "seen: 1 Mb/s.");
+    cr_expect(complete);
+    tl_facts_destroy(facts);
+}
+
+Test(template, refuses_what_it_cannot_write)
+{
+    expect_error("{flow.goodput_bps|ns}", "cannot be written as ns");
+    expect_error("{flow.goodput_bps|furlongs}", "format \"furlongs\"");
+    expect_error("{flow.nope|bps}", "there is no fact");
+    expect_error("{somewhere}", "neither");
+    expect_error("{", "without");
+    expect_error("}", "without");
+    expect_error("[[ open", "without");
+    expect_error("closed ]]", "without");
+    expect_error("[[ a [[ b ]] ]]", "inside");
+    expect_error("{}", "neither");
+    expect_error("{|}", "format");
+}

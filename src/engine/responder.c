@@ -287,8 +287,8 @@ static bool open_pair(struct tl_responder *responder, struct sockaddr_storage *a
 
 static enum tl_status open_sockets(struct tl_responder *responder, struct tl_error *reterr)
 {
-    struct sockaddr_storage address;
-    socklen_t len;
+    struct sockaddr_storage address = {0};
+    socklen_t len = 0;
     enum tl_status status = bind_address(&responder->options, &address, &len, reterr);
     if (status != TL_OK)
         return status;

@@ -6,11 +6,13 @@ their own meson test with --slow)."""
 import concurrent.futures
 import os
 import random
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 import wire
@@ -37,6 +39,12 @@ def until(seconds, condition, what):
         assert time.monotonic() - begin < seconds, f"not within {seconds} s: {what}"
         time.sleep(0.02)
     return time.monotonic() - begin
+
+
+def is_sanitized():
+    with open(DAEMON, "rb") as program:
+        code = program.read()
+    return b"__asan_init" in code or b"__tsan_init" in code
 
 
 def percentile(values, share):
@@ -262,6 +270,61 @@ def a_new_client_is_served_beside_a_thousand_strangers():
               f"{percentile(latencies, 0.5) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")
         assert p99 < 0.25, f"p99 {p99 * 1e3:.1f} ms"
         del data
+
+
+@case
+def a_new_client_is_served_beside_a_hundred_stalled_sessions():
+    with Daemon(DAEMON) as daemon:
+        stalled = []
+        for i in range(100):
+            connection = Connection(daemon.port, f"127.0.9.{i + 1}")
+            connection.send(wire.hello())
+            stalled.append(connection)
+        strangers = [Connection(daemon.port, f"127.0.6.{i % 250 + 1}") for i in range(1000)]
+        time.sleep(1.2)  # from when on a silent session gives way
+        latencies = []
+        for i in range(50):
+            begin = time.monotonic()
+            session = Session(daemon.port, f"127.0.7.{i + 1}")  # WELCOME, not ERROR
+            latencies.append(time.monotonic() - begin)
+            session.send(frame(wire.BYE))
+            session.close()
+        p99 = percentile(latencies, 0.99)
+        print(f"  hello to welcome beside 1,000 half-open and 100 stalled: median "
+              f"{percentile(latencies, 0.5) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")
+        assert p99 < 0.25
+        del stalled, strangers
+
+
+@case
+def full_load_stays_within_64_megabytes():
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        peak = 0
+        for direction in (wire.DOWNLOAD, wire.UPLOAD):
+            granted = session.ask(direction=direction, streams=32, ms=1000)
+            streams = session.open_streams(granted)
+            session.start(granted)
+            noise = bytes(1 << 18)
+            until_ns = time.monotonic() + 0.7
+            while time.monotonic() < until_ns:
+                for data in streams:
+                    data.socket.settimeout(0.05)
+                    try:
+                        data.send(noise) if direction else data.socket.recv(1 << 18)
+                    except OSError:
+                        pass
+                session.ping()
+                peak = max(peak, daemon.rss())
+            session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+            session.end()
+            for data in streams:
+                data.close()
+        print(f"  32 streams: {peak / 1e6:.1f} MB resident")
+        if is_sanitized():
+            print("  not judged: a sanitizer's memory is not the responder's")
+        else:
+            assert peak < 64e6
 
 
 @case
@@ -516,6 +579,37 @@ def ten_thousand_strangers():
         assert memory - idle < 8e6
         for stranger in strangers:
             stranger.close()
+
+
+@slow
+def it_opens_no_connection_runs_nothing_and_writes_no_file():
+    if not shutil.which("strace"):
+        print("  skipped: no strace on this machine")
+        return
+    with Daemon(DAEMON) as daemon, tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "calls")
+        tracer = subprocess.Popen(["strace", "-f", "-qq", "-o", log, "-e",
+                                   "trace=connect,execve,execveat,fork,vfork,open,openat,creat,"
+                                   "unlink,unlinkat,rename,renameat2,mkdir,mkdirat,link,symlink",
+                                   "-p", str(daemon.process.pid)], stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        session = Session(daemon.port)
+        session.send(frame(wire.HOST_QUERY))
+        session.expect(wire.HOST_END, skip=(wire.HOST,))
+        session.run(ms=300)
+        session.run(ms=300, direction=wire.UPLOAD)
+        session.send(frame(wire.BYE))
+        daemon.stop()
+        tracer.wait()
+        with open(log) as file:
+            calls = [line for line in file if "(" in line]
+        if not calls:
+            print("  skipped: strace is not permitted here")
+            return
+        bad = [call for call in calls if "open" not in call or "O_WRONLY" in call or
+               "O_RDWR" in call or "O_CREAT" in call]
+        assert not bad, bad
+        print(f"  {len(calls)} files were read, nothing else")
 
 
 @slow

@@ -15,7 +15,7 @@
 
 static const struct tl_lab_scenario scenarios[] = {
     {"satellite-8k", "satellite link, receive buffer stopped at 8 KiB",
-     "rate=30M delay=300ms near.rmem=8KiB", DOWN, 0, "receive-window", NEAR, "", 50e3, 110e3},
+     "rate=30M delay=300ms near.rmem=8KiB", DOWN, 0, "receive-window", NEAR, "", 30e3, 110e3},
     {"satellite-64k", "satellite link, receive buffer stopped at 64 KiB",
      "rate=30M delay=300ms near.rmem=64KiB", DOWN, 0, "receive-window", NEAR, "", 430e3, 880e3},
     {"satellite-500k", "satellite link, receive buffer stopped at 500 KiB",

@@ -54,7 +54,7 @@ struct tl_lab_window {
 #define TL_LAB_OUTAGE_MAX 8
 
 /* One direction of the WAN link. A zero turns each impairment off. They act in
- * the order of the fields of doc/lab.md: outage, length, loss, policer, shaper,
+ * this order (doc/lab.md): outage, length, loss, corruption, policer, shaper,
  * queue and serialisation, delay, reordering, duplication. */
 struct tl_lab_link_config {
     double rate_bps;     /* IP bits a second; 0: as fast as the machine carries */

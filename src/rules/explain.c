@@ -8,11 +8,11 @@
 /* Adds text broken at spaces, each line after the indent. */
 static void add_wrapped(struct tl_buf *out, unsigned indent, const char *text)
 {
-    size_t column = PAGE_COLUMNS;
+    size_t column = 0;
     while (*text) {
         size_t word = strcspn(text, " ");
-        if (column + 1 + word > PAGE_COLUMNS) {
-            tl_buf_addf(out, "%s%*s", column == PAGE_COLUMNS ? "" : "\n", (int)indent, "");
+        if (column == 0 || column + 1 + word > PAGE_COLUMNS) {
+            tl_buf_addf(out, "%s%*s", column ? "\n" : "", (int)indent, "");
             column = indent;
         } else {
             tl_buf_adds(out, " ");
@@ -26,33 +26,50 @@ static void add_wrapped(struct tl_buf *out, unsigned indent, const char *text)
     tl_buf_adds(out, "\n");
 }
 
-static void add_part(struct tl_buf *out, const char *heading, const char *text)
+/* A sentence with its holes named instead of filled. */
+static void add_sentence(struct tl_buf *out, unsigned indent, const struct tl_rule *rule,
+                         const struct tl_template *template)
 {
-    if (!text)
-        return;
-    tl_buf_addf(out, "\n%s\n", heading);
-    add_wrapped(out, 2, text);
+    struct tl_buf text = TL_BUF_INIT;
+    tl_template_outline(template, tl_role_name(rule->role), &text);
+    add_wrapped(out, indent, tl_buf_text(&text));
+    tl_buf_finish(&text);
 }
 
-static void add_test(struct tl_buf *out, const struct tl_test *test, unsigned indent)
+static void add_part(struct tl_buf *out, const char *heading, const struct tl_rule *rule,
+                     const struct tl_template *template)
+{
+    if (!template->text)
+        return;
+    tl_buf_addf(out, "\n%s\n", heading);
+    add_sentence(out, 2, rule, template);
+}
+
+static void add_test(struct tl_buf *out, const struct tl_rule *rule, const struct tl_test *test,
+                     unsigned indent)
 {
     tl_buf_addf(out, "%*s%s\n", (int)indent, "", test->written);
     if (test->say.text)
-        add_wrapped(out, indent + 4, test->say.text);
+        add_sentence(out, indent + 4, rule, &test->say);
 }
 
+/* With sentences, each test is followed by what it means when it holds. */
 static void add_logic(struct tl_buf *out, const struct tl_rule *rule, const struct tl_logic *logic,
-                      unsigned indent)
+                      bool sentences, unsigned indent)
 {
+    if (logic->kind == TL_LOGIC_TEST && sentences) {
+        add_test(out, rule, &rule->tests[logic->test], indent);
+        return;
+    }
     if (logic->kind == TL_LOGIC_TEST) {
-        add_test(out, &rule->tests[logic->test], indent);
+        tl_buf_addf(out, "%*s%s\n", (int)indent, "", rule->tests[logic->test].written);
         return;
     }
     static const char *const words[] = {
         [TL_LOGIC_ALL] = "all of", [TL_LOGIC_ANY] = "any of", [TL_LOGIC_NOT] = "not"};
     tl_buf_addf(out, "%*s%s\n", (int)indent, "", words[logic->kind]);
     for (size_t i = 0; i < logic->child_count; i++)
-        add_logic(out, rule, logic->children[i], indent + 2);
+        add_logic(out, rule, logic->children[i], sentences, indent + 2);
 }
 
 static void add_condition(struct tl_buf *out, const struct tl_rule *rule, const char *heading,
@@ -61,7 +78,7 @@ static void add_condition(struct tl_buf *out, const struct tl_rule *rule, const 
     if (!logic)
         return;
     tl_buf_addf(out, "\n%s\n", heading);
-    add_logic(out, rule, logic, 2);
+    add_logic(out, rule, logic, true, 2);
 }
 
 static void add_supports(struct tl_buf *out, const struct tl_rule *rule)
@@ -69,7 +86,7 @@ static void add_supports(struct tl_buf *out, const struct tl_rule *rule)
     if (rule->support_count)
         tl_buf_adds(out, "\nSurer when\n");
     for (size_t i = 0; i < rule->support_count; i++)
-        add_test(out, &rule->tests[rule->supports[i]], 2);
+        add_test(out, rule, &rule->tests[rule->supports[i]], 2);
 }
 
 static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule)
@@ -86,7 +103,7 @@ static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule)
                         ceiling->high.code ? ceiling->high.text : ceiling->bps.text);
         if (ceiling->when) {
             tl_buf_adds(out, "    when\n");
-            add_logic(out, rule, ceiling->when, 6);
+            add_logic(out, rule, ceiling->when, false, 6);
         }
     }
 }
@@ -120,9 +137,11 @@ static void add_remedies(struct tl_buf *out, const struct tl_rule *rule)
         const struct tl_remedy_rule *remedy = &rule->remedies[i];
         tl_buf_addf(out, "  at the %s%s%s, needs %s\n", tl_role_name(remedy->where),
                     *remedy->os ? ", " : "", remedy->os, remedy->needs);
-        add_wrapped(out, 6, remedy->does.text);
+        add_sentence(out, 6, rule, &remedy->does);
+        if (remedy->why.text)
+            add_sentence(out, 8, rule, &remedy->why);
         if (remedy->risk.text)
-            add_wrapped(out, 6, remedy->risk.text);
+            add_sentence(out, 8, rule, &remedy->risk);
     }
 }
 
@@ -142,7 +161,7 @@ enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, st
     const struct tl_cause *cause = tl_cause_find(rule->cause);
     tl_buf_addf(out, "%s: %s\n  cause %s (%s), at the %s, %s\n", rule->id, rule->title, rule->cause,
                 cause->title, tl_role_name(rule->role), tl_severity_name(rule->severity));
-    add_part(out, "What it says", rule->found.text);
+    add_part(out, "What it says", rule, &rule->found);
     add_condition(out, rule, "Applies when", rule->applies);
     add_condition(out, rule, "Found when", rule->when);
     add_condition(out, rule, "Not when", rule->not_when);
@@ -155,7 +174,7 @@ enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, st
     add_ceiling(out, rule);
     add_names(out, rule);
     add_remedies(out, rule);
-    add_part(out, "What would change it", rule->change.text);
+    add_part(out, "What would change it", rule, &rule->change);
     add_facts(out, rule);
     if (rule->reference_count)
         tl_buf_adds(out, "\nReferences\n");

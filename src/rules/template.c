@@ -269,3 +269,30 @@ bool tl_template_render(const struct tl_template *template, const struct tl_form
         out->data[out->len] = '\0';
     return complete;
 }
+
+/* "flow.rtt_min_ns" is shown as <rtt_min_ns>. */
+static void outline_value(const struct tl_formula *formula, struct tl_buf *out)
+{
+    const char *text = formula->text, *dot = strchr(text, '.');
+    bool simple = formula->code_count == 1 && formula->code[0].op != TL_OP_NUMBER;
+    tl_buf_addf(out, "<%s>", !simple ? "computed" : dot ? dot + 1 : text);
+}
+
+void tl_template_outline(const struct tl_template *template, const char *role, struct tl_buf *out)
+{
+    char place[32];
+    snprintf(place, sizeof place, "the %s", role);
+    const struct tl_template_words values = {.place = place,
+                                             .sender = "the sender",
+                                             .receiver = "the receiver",
+                                             .direction = "transfer"};
+    for (size_t i = 0; i < template->piece_count; i++) {
+        const struct tl_template_piece *piece = &template->pieces[i];
+        if (piece->kind == PIECE_TEXT)
+            tl_buf_adds(out, piece->text);
+        else if (piece->kind == PIECE_WORD)
+            render_word(piece, &values, out);
+        else if (piece->kind == PIECE_VALUE)
+            outline_value(&piece->formula, out);
+    }
+}

@@ -37,4 +37,8 @@ enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_sco
 bool tl_template_render(const struct tl_template *template, const struct tl_formula_env *env,
                         const struct tl_template_words *words, struct tl_buf *out);
 
+/* Adds the text for a page about the rule: facts and names as <name>, other formulas as
+ * <computed>, places as roles, all groups kept. role stands for {place}. */
+void tl_template_outline(const struct tl_template *template, const char *role, struct tl_buf *out);
+
 #endif

@@ -123,12 +123,28 @@ static void check_strays(const struct tl_rules *rules, const char *folder)
         closedir(dir);
 }
 
+/* The folder and the program hold the same rules, and the folder has no fault. */
+static void check_folder(const struct tl_rules *rules, const char *folder, const char *cases)
+{
+    struct tl_rules *read = NULL;
+    struct tl_error why = {.text = "another number of rules: see src/rules/meson.build"};
+    struct tl_buf faults = TL_BUF_INIT;
+    size_t errors = 0;
+    bool same = tl_rules_load_directory(folder, &read, &why) == TL_OK &&
+                tl_rules_count(read) == tl_rules_count(rules);
+    report(same, "folder", "holds the rules that are compiled in", why.text);
+    tl_rules_destroy(read);
+    bool checked = tl_rules_check_directory(folder, cases, &faults, &errors, &why) == TL_OK;
+    report(checked && errors == 0, "folder", "passes rules check", tl_buf_text(&faults));
+    tl_buf_finish(&faults);
+}
+
 int main(int argc, char **argv)
 {
     struct tl_rules *rules = NULL;
     struct tl_error why = {.text = ""};
-    if (argc != 2) {
-        fprintf(stderr, "usage: rule-cases FOLDER\n");
+    if (argc != 3) {
+        fprintf(stderr, "usage: rule-cases CASES-FOLDER RULES-FOLDER\n");
         return 2;
     }
     if (tl_rules_load_builtin(&rules, &why) != TL_OK) {
@@ -139,6 +155,7 @@ int main(int argc, char **argv)
         run_file(rules, argv[1], tl_rules_id_at(rules, i));
     run_self_test(rules);
     check_strays(rules, argv[1]);
+    check_folder(rules, argv[2], argv[1]);
     printf("1..%u\n", tally.count);
     tl_rules_destroy(rules);
     return tally.failed ? 1 : 0;

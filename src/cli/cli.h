@@ -1,0 +1,92 @@
+/* What the commands of tightlink share. Private to src/cli. */
+#ifndef TL_CLI_CLI_H
+#define TL_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tightlink/base/buf.h"
+#include "tightlink/base/status.h"
+#include "tightlink/session/session.h"
+
+/* Exit codes, part of the interface: README and `tightlink --help` list them. */
+enum cli_exit {
+    CLI_EXIT_OK = 0,
+    CLI_EXIT_MISSED = 1, /* a goal given by the user was missed */
+    CLI_EXIT_USAGE = 2,
+    CLI_EXIT_UNREACHABLE = 3,
+    CLI_EXIT_INCONCLUSIVE = 4, /* or invalid */
+    CLI_EXIT_AUTH = 5,
+    CLI_EXIT_EXPORT = 6,
+    CLI_EXIT_INTERRUPTED = 130,
+};
+
+#define CLI_DEFAULT_PORT 5411
+
+/* One command. argv[0] is the command's own name. Returns an exit code. */
+struct cli_command {
+    const char *name;
+    const char *arguments; /* for the usage line */
+    const char *summary;
+    const char *help; /* the options, a line each */
+    int (*run)(const struct cli_command *command, int argc, char **argv);
+};
+
+int cli_run(const struct cli_command *command, int argc, char **argv);
+int cli_serve(const struct cli_command *command, int argc, char **argv);
+int cli_demo(const struct cli_command *command, int argc, char **argv);
+int cli_audit(const struct cli_command *command, int argc, char **argv);
+int cli_explain(const struct cli_command *command, int argc, char **argv);
+int cli_rules(const struct cli_command *command, int argc, char **argv);
+int cli_schema(const struct cli_command *command, int argc, char **argv);
+int cli_doctor(const struct cli_command *command, int argc, char **argv);
+
+/* Prints the usage of one command to out. */
+void cli_print_help(const struct cli_command *command, FILE *out);
+
+/* "tightlink: sentence" on stderr; returns the exit code that fits the status. */
+int cli_fail(const struct tl_error *error);
+/* The same for a wrong command line, with a pointer to --help; returns CLI_EXIT_USAGE. */
+int cli_usage(const struct cli_command *command, const char *fmt, ...) TL_PRINTF(2, 3);
+enum cli_exit cli_exit_for(enum tl_status status);
+
+/* What `run` and `demo` take from their command lines. */
+struct cli_run_options {
+    struct tl_session_config config;
+    bool json, json_lines, yes, direction_given;
+    const char *operand;   /* HOST or scenario name, NULL when absent */
+    const char *link_spec; /* demo --link */
+    bool help;
+};
+
+/* Fills options; *ret_exit is set when the command ends here (help or error).
+ * Returns false in that case. */
+bool cli_parse_run_options(const struct cli_command *command, int argc, char **argv,
+                           struct cli_run_options *options, int *ret_exit);
+
+/* Runs a session with progress, consent and signals; fills *ret_result.
+ * The caller finishes the result with cli_result_finish. */
+enum tl_status cli_drive_session(const struct cli_run_options *options,
+                                 struct tl_session_result *ret_result,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+void cli_result_finish(struct tl_session_result *result);
+
+/* Writes the result to stdout in the form asked for. On failure the run is kept
+ * in a file that stderr names. Returns the exit code of the whole command. */
+int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result);
+
+/* The exit code that a verdict stands for. */
+enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
+
+/* Writes text to stdout whole; false when that failed (errno tells). */
+bool cli_write_stdout(const char *text, size_t len);
+
+/* The path of another program of this project (tightlinkd): beside this one. */
+bool cli_find_program(const char *name, char *ret_path, size_t size);
+
+/* Reads a whole file up to limit bytes; *ret_text is NUL-terminated and owned by the caller. */
+enum tl_status cli_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_len,
+                             struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,79 @@
+/* tightlink audit [HOST]: the settings of this workstation that matter to transfers. */
+#include "cli.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
+#include "tightlink/facts/save.h"
+#include "tightlink/session/audit.h"
+
+static const char *format_value(const struct tl_fact *fact, char *ret_text, size_t size)
+{
+    char number[TL_UNIT_TEXT_SIZE];
+    switch (fact->unit) {
+    case TL_UNIT_TEXT:
+        tl_utf8_clean(fact->text, strlen(fact->text), ret_text, size);
+        return ret_text;
+    case TL_UNIT_BOOL:
+        return fact->number != 0 ? "yes" : "no";
+    case TL_UNIT_BPS:
+        return strcpy(ret_text, tl_format_bps(fact->number, number));
+    case TL_UNIT_BYTES:
+        return strcpy(ret_text, tl_format_bytes(fact->number, number));
+    case TL_UNIT_NS:
+        return strcpy(ret_text, tl_format_ns(fact->number, number));
+    default:
+        snprintf(ret_text, size, "%.6g", fact->number);
+        return ret_text;
+    }
+}
+
+static void print_fact(const char *id, const struct tl_fact *fact, void *context)
+{
+    char value[512];
+    const char *name = strchr(id, '.') + 1;
+    if (fact->state == TL_FACT_KNOWN)
+        printf("%-30s %s\n", name, format_value(fact, value, sizeof value));
+    else
+        printf("%-30s -   (%s)\n", name, fact->reason);
+}
+
+int cli_audit(const struct cli_command *command, int argc, char **argv)
+{
+    bool json = false;
+    const char *host = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        }
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (argv[i][0] == '-' || host)
+            return cli_usage(command, "%s is no option of audit", argv[i]);
+        else
+            host = argv[i];
+    }
+    struct tl_facts *facts;
+    struct tl_error error = {0};
+    if (tl_session_audit(host, &facts, &error) != TL_OK)
+        return cli_fail(&error);
+    int exit_code = CLI_EXIT_OK;
+    if (json) {
+        struct tl_buf buf = TL_BUF_INIT;
+        struct tl_json_writer writer;
+        tl_json_writer_init(&writer, &buf, false);
+        tl_facts_save(facts, &writer, NULL);
+        tl_buf_adds(&buf, "\n");
+        if (buf.status != TL_OK || !cli_write_stdout(buf.data, buf.len))
+            exit_code = CLI_EXIT_EXPORT;
+        tl_buf_finish(&buf);
+    } else {
+        tl_facts_each(facts, print_fact, NULL);
+        exit_code = fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
+    }
+    tl_facts_destroy(facts);
+    return exit_code;
+}

@@ -1,0 +1,140 @@
+/* tightlink demo: an emulated path on this machine, a responder at its far end, a real
+ * diagnosis from its near end, and at last what was emulated, to compare. */
+#include "cli.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tightlink/lab/lab.h"
+#include "tightlink/lab/scenario.h"
+
+#define DEFAULT_SCENARIO "satellite-64k"
+
+static int list_scenarios(void)
+{
+    size_t count;
+    const struct tl_lab_scenario *all = tl_lab_scenario_list(&count);
+    for (size_t i = 0; i < count; i++)
+        printf("%-16s %-8s %s\n", all[i].name,
+               all[i].direction == TL_LAB_DOWN ? "download" : "upload", all[i].about);
+    return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
+}
+
+/* What is emulated: a named scenario or a specification of the user's own. */
+static enum tl_status choose_path(const struct cli_run_options *options,
+                                  struct tl_lab_config *ret_config,
+                                  const struct tl_lab_scenario **ret_scenario,
+                                  struct tl_error *reterr)
+{
+    *ret_scenario = NULL;
+    if (options->link_spec && !options->operand) {
+        tl_lab_config_init(ret_config);
+        return tl_lab_config_parse(options->link_spec, ret_config, reterr);
+    }
+    const char *name = options->operand ? options->operand : DEFAULT_SCENARIO;
+    *ret_scenario = tl_lab_scenario_find(name);
+    if (!*ret_scenario)
+        return tl_error_set(reterr, TL_USAGE,
+                            "no demo is called \"%.60s\"; see: tightlink demo list", name);
+    enum tl_status status = tl_lab_scenario_config(*ret_scenario, ret_config, reterr);
+    if (status == TL_OK && options->link_spec)
+        status = tl_lab_config_parse(options->link_spec, ret_config, reterr);
+    return status;
+}
+
+/* Starts tightlinkd at the far end and waits until it listens. */
+static enum tl_status start_responder(struct tl_lab *lab, struct tl_error *reterr)
+{
+    char program[PATH_MAX], line[128];
+    if (!cli_find_program("tightlinkd", program, sizeof program))
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "the program tightlinkd is not beside tightlink; install it again");
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) < 0)
+        return tl_error_set(reterr, TL_IO, "pipe: no descriptor left");
+    /* The responder tells on its standard output when it listens. */
+    const char *const argv[] = {program, "--open", "--ready-fd", "1", NULL};
+    struct tl_lab_stdio stdio = {.in = -1, .out = ready[1], .err = -1};
+    pid_t pid;
+    enum tl_status status = tl_lab_spawn(lab, TL_LAB_FAR, argv, &stdio, &pid, reterr);
+    close(ready[1]);
+    if (status == TL_OK && read(ready[0], line, sizeof line) <= 0)
+        status = tl_error_set(reterr, TL_IO, "the emulated far end did not start");
+    close(ready[0]);
+    return status;
+}
+
+static void print_truth(const struct tl_lab_scenario *scenario,
+                        const struct tl_session_result *result)
+{
+    const struct tl_verdict *verdict = result->findings ? &result->findings->verdict : NULL;
+    if (!scenario || !verdict)
+        return;
+    bool goal = verdict->state == TL_GOAL_MET && strcmp(scenario->cause, "goal-met") == 0;
+    bool cause = verdict->cause && verdict->segment &&
+                 strcmp(verdict->cause, scenario->cause) == 0 &&
+                 strcmp(verdict->segment, scenario->segment) == 0;
+    printf("\nThis was an emulated path: %s (%s).\nThe truth is %s%s%s; the verdict %s.\n",
+           scenario->about, scenario->spec, scenario->cause, scenario->segment[0] ? " at " : "",
+           scenario->segment, goal || cause ? "says the same" : "differs");
+}
+
+static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_config *path,
+                    struct cli_run_options *options, struct tl_error *reterr)
+{
+    struct tl_lab *lab = NULL;
+    struct tl_rules *rules = NULL;
+    struct tl_session_result result;
+    int exit_code;
+    enum tl_status status = tl_lab_create(path, &lab, reterr);
+    if (status == TL_OK)
+        status = start_responder(lab, reterr);
+    if (status == TL_OK)
+        status = tl_lab_enter_near(lab, reterr);
+    if (status == TL_OK)
+        status = tl_rules_load_builtin(&rules, reterr);
+    if (status == TL_OK) {
+        options->config.host = tl_lab_far_address(lab);
+        options->config.rules = rules;
+        tl_lab_mark(lab);
+        status = cli_drive_session(options, &result, reterr);
+    }
+    tl_lab_destroy(lab);
+    if (status == TL_OK) {
+        exit_code = cli_deliver(options, &result);
+        if (!options->json && !options->json_lines)
+            print_truth(scenario, &result);
+        cli_result_finish(&result);
+    } else {
+        exit_code = cli_fail(reterr);
+    }
+    tl_rules_destroy(rules);
+    return exit_code;
+}
+
+int cli_demo(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_run_options options;
+    struct tl_lab_config path;
+    const struct tl_lab_scenario *scenario;
+    struct tl_error error = {0};
+    int exit_code;
+    if (!cli_parse_run_options(command, argc, argv, &options, &exit_code))
+        return exit_code;
+    if (options.operand && strcmp(options.operand, "list") == 0)
+        return list_scenarios();
+    if (choose_path(&options, &path, &scenario, &error) != TL_OK)
+        return cli_usage(command, "%s", error.text);
+    if (scenario && !options.direction_given) {
+        options.config.download = scenario->direction == TL_LAB_DOWN;
+        options.config.upload = !options.config.download;
+    }
+    if (scenario && scenario->goal_bps > 0 && !(options.config.goal_bps > 0))
+        options.config.goal_bps = scenario->goal_bps;
+    options.yes = true; /* the traffic stays on this machine */
+    options.config.target_kind = "demo";
+    options.config.target_name = scenario ? scenario->name : "emulated path";
+    return diagnose(scenario, &path, &options, &error);
+}

@@ -1,0 +1,37 @@
+/* tightlink doctor: what this machine permits, a line each. */
+#include "cli.h"
+
+#include <string.h>
+
+#include "tightlink/lab/lab.h"
+#include "tightlink/session/audit.h"
+
+static void print_line(const char *what, bool works, const char *detail)
+{
+    printf("%-4s %-20s %s\n", works ? "ok" : "--", what, detail);
+}
+
+int cli_doctor(const struct cli_command *command, int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        cli_print_help(command, stdout);
+        return CLI_EXIT_OK;
+    }
+    if (argc > 1)
+        return cli_usage(command, "doctor takes no arguments");
+    struct tl_permit permits[TL_PERMITS_MAX];
+    int count = tl_permits_read(permits);
+    for (int i = 0; i < count; i++)
+        print_line(permits[i].what, permits[i].works, permits[i].detail);
+    struct tl_error error = {0};
+    enum tl_lab_carrier carrier;
+    bool lab = tl_lab_probe(&carrier, &error) == TL_OK;
+    print_line("demo", lab,
+               !lab                            ? error.text
+               : carrier == TL_LAB_CARRIER_TUN ? "emulated paths over TUN devices"
+                                               : "emulated paths over packet sockets");
+    char path[4096];
+    bool responder = cli_find_program("tightlinkd", path, sizeof path);
+    print_line("responder", responder, responder ? path : "tightlinkd is not beside tightlink");
+    return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
+}

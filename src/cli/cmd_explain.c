@@ -1,0 +1,101 @@
+/* tightlink explain FILE: the rules judge a saved run again, without a network. */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tightlink/report/report.h"
+#include "tightlink/session/question.h"
+
+enum tl_status cli_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_len,
+                             struct tl_error *reterr)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
+    if (!file)
+        return tl_error_set(reterr, TL_USAGE, "%s: %s", path, strerror(errno));
+    struct tl_buf buf = TL_BUF_INIT;
+    char piece[65536];
+    size_t n;
+    while (buf.len <= limit && (n = fread(piece, 1, sizeof piece, file)) > 0)
+        tl_buf_add(&buf, piece, n);
+    bool failed = ferror(file);
+    int errnum = errno;
+    if (!standard)
+        fclose(file);
+    enum tl_status status = TL_OK;
+    if (failed)
+        status = tl_error_set(reterr, TL_USAGE, "%s: %s", path, strerror(errnum));
+    else if (buf.len > limit)
+        status = tl_error_set(reterr, TL_LIMIT, "%s: larger than %zu MiB, this is no saved run",
+                              path, limit >> 20);
+    else
+        status = buf.status;
+    if (status == TL_OK) {
+        *ret_len = buf.len;
+        *ret_text = tl_buf_steal(&buf);
+        if (!*ret_text)
+            status = tl_error_set(reterr, TL_NOMEM, "out of memory");
+    }
+    tl_buf_finish(&buf);
+    return status;
+}
+
+static enum tl_status judge_file(const char *path, struct tl_session_result *result,
+                                 struct tl_error *reterr)
+{
+    char *text = NULL;
+    size_t len;
+    struct tl_rules *rules = NULL;
+    enum tl_status status = cli_read_file(path, TL_REPORT_BYTES_MAX, &text, &len, reterr);
+    if (status == TL_OK) {
+        status = tl_report_read_json(text, len, &result->run, &result->facts, reterr);
+        if (status != TL_OK)
+            tl_error_prefix(reterr, "%s", path);
+    }
+    free(text);
+    if (status == TL_OK)
+        status = tl_rules_load_builtin(&rules, reterr);
+    if (status == TL_OK) {
+        struct tl_question question;
+        tl_question_of_run(&result->run, &question);
+        tl_facts_derive(result->facts);
+        status = tl_rules_judge(rules, result->facts, &question, &result->findings, reterr);
+    }
+    tl_rules_destroy(rules);
+    return status;
+}
+
+int cli_explain(const struct cli_command *command, int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    struct cli_run_options options = {0};
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        }
+        if (option == '?')
+            return cli_usage(command, "%s is no option of explain", argv[optind - 1]);
+        options.json = true;
+    }
+    if (argc - optind != 1)
+        return cli_usage(command, "name one saved run, or - for standard input");
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+    int exit_code;
+    if (judge_file(argv[optind], &result, &error) == TL_OK) {
+        exit_code = cli_deliver(&options, &result);
+    } else {
+        fprintf(stderr, "tightlink: %s\n", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    }
+    cli_result_finish(&result);
+    return exit_code;
+}

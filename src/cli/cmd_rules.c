@@ -1,0 +1,67 @@
+/* tightlink rules list | explain ID | check DIRECTORY [CASES]. */
+#include "cli.h"
+
+#include <string.h>
+
+#include "tightlink/rules/rules.h"
+
+static int list(const struct tl_rules *rules)
+{
+    for (size_t i = 0; i < tl_rules_count(rules); i++)
+        printf("%-28s %-20s %s\n", tl_rules_id_at(rules, i), tl_rules_cause_at(rules, i),
+               tl_rules_title_at(rules, i));
+    return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
+}
+
+static int explain(const struct tl_rules *rules, const char *id)
+{
+    struct tl_buf page = TL_BUF_INIT;
+    int exit_code = CLI_EXIT_OK;
+    if (tl_rules_explain(rules, id, &page) != TL_OK) {
+        fprintf(stderr, "tightlink: no rule is called \"%.60s\"; see: tightlink rules list\n", id);
+        exit_code = CLI_EXIT_USAGE;
+    } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {
+        exit_code = CLI_EXIT_EXPORT;
+    }
+    tl_buf_finish(&page);
+    return exit_code;
+}
+
+static int check(const char *directory, const char *cases)
+{
+    struct tl_buf report = TL_BUF_INIT;
+    size_t errors = 0;
+    struct tl_error error = {0};
+    int exit_code;
+    if (tl_rules_check_directory(directory, cases, &report, &errors, &error) != TL_OK) {
+        fprintf(stderr, "tightlink: %s\n", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    } else {
+        fputs(tl_buf_text(&report), stdout);
+        exit_code = errors ? CLI_EXIT_USAGE : CLI_EXIT_OK;
+    }
+    tl_buf_finish(&report);
+    return exit_code;
+}
+
+int cli_rules(const struct cli_command *command, int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : "";
+    if (strcmp(verb, "--help") == 0) {
+        cli_print_help(command, stdout);
+        return CLI_EXIT_OK;
+    }
+    if (strcmp(verb, "check") == 0 && (argc == 3 || argc == 4))
+        return check(argv[2], argc == 4 ? argv[3] : NULL);
+    bool wants_list = strcmp(verb, "list") == 0 && argc == 2;
+    bool wants_page = strcmp(verb, "explain") == 0 && argc == 3;
+    if (!wants_list && !wants_page)
+        return cli_usage(command, "write rules list, rules explain ID or rules check DIRECTORY");
+    struct tl_error error = {0};
+    struct tl_rules *rules;
+    if (tl_rules_load_builtin(&rules, &error) != TL_OK)
+        return cli_fail(&error);
+    int exit_code = wants_list ? list(rules) : explain(rules, argv[2]);
+    tl_rules_destroy(rules);
+    return exit_code;
+}

@@ -1,0 +1,22 @@
+/* tightlink schema: the JSON schema of the findings. */
+#include "cli.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tightlink/report/report.h"
+
+int cli_schema(const struct cli_command *command, int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        cli_print_help(command, stdout);
+        return CLI_EXIT_OK;
+    }
+    if (argc > 1)
+        return cli_usage(command, "schema takes no arguments");
+    const char *schema = tl_report_schema();
+    if (cli_write_stdout(schema, strlen(schema)))
+        return CLI_EXIT_OK;
+    fprintf(stderr, "tightlink: writing the schema failed: %s\n", strerror(errno));
+    return CLI_EXIT_EXPORT;
+}

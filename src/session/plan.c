@@ -82,13 +82,42 @@ static bool is_sure(const struct tl_plan_state *state, enum tl_direction directi
 static bool is_wanted(const struct tl_plan_state *state, enum tl_direction direction,
                       enum tl_plan_stage stage)
 {
-    if (stage == TL_PLAN_STREAM)
-        return true;
     if (is_sure(state, direction))
         return false;
-    if (stage == TL_PLAN_WINDOW)
-        return buffer_limits(state, direction);
+    if (stage == TL_PLAN_WINDOW && buffer_limits(state, direction))
+        return true;
     return is_missed(state, direction, stage);
+}
+
+/* The order in which stages are worth their time: what lies behind a buffer that limits
+ * is seen only with a larger one; without such a limit the streams tell more. */
+static const enum tl_plan_stage *order_for(const struct tl_plan_state *state,
+                                           enum tl_direction direction)
+{
+    static const enum tl_plan_stage behind_buffer[] = {TL_PLAN_WINDOW, TL_PLAN_STREAMS,
+                                                       TL_PLAN_PACED};
+    static const enum tl_plan_stage plain[] = {TL_PLAN_STREAMS, TL_PLAN_PACED, TL_PLAN_WINDOW};
+    return buffer_limits(state, direction) ? behind_buffer : plain;
+}
+
+/* The next stage of one direction; false when it wants none. */
+static bool choose(const struct tl_plan_state *state, enum tl_direction direction,
+                   enum tl_plan_stage *ret_stage)
+{
+    if (!state->done[TL_PLAN_STREAM][direction]) {
+        *ret_stage = TL_PLAN_STREAM;
+        return true;
+    }
+    if (!state->findings) /* nothing was judged yet: the other direction's stream comes first */
+        return false;
+    const enum tl_plan_stage *order = order_for(state, direction);
+    for (int i = 0; i < TL_PLAN_COUNT - 1; i++) {
+        if (!state->done[order[i]][direction] && is_wanted(state, direction, order[i])) {
+            *ret_stage = order[i];
+            return true;
+        }
+    }
+    return false;
 }
 
 /* As many segments at half the rate as make the wanted losses likely. */
@@ -128,29 +157,39 @@ static bool stop(struct tl_plan_step *ret_step, const char *why)
     return false;
 }
 
+static bool begin_step(const struct tl_plan_state *state, enum tl_direction direction,
+                       enum tl_plan_stage stage, struct tl_plan_step *ret_step)
+{
+    if (state->bytes_left <= 0)
+        return stop(ret_step, "the data budget is spent");
+    if (state->time_left_ns < STAGE_WORTH_NS)
+        return stop(ret_step, "the time budget is spent");
+    int64_t ns = wanted_ns(state, direction, stage);
+    ret_step->stage = stage;
+    ret_step->direction = direction;
+    ret_step->bytes = state->bytes_left;
+    ret_step->duration_ns = ns < state->time_left_ns ? ns : state->time_left_ns;
+    describe(ret_step);
+    return true;
+}
+
 bool tl_plan_next(const struct tl_plan_state *state, struct tl_plan_step *ret_step)
 {
     const bool asked[2] = {[TL_DOWNLOAD] = state->download, [TL_UPLOAD] = state->upload};
+    enum tl_plan_stage stage, best_stage = TL_PLAN_COUNT;
+    enum tl_direction best = TL_DOWNLOAD;
     *ret_step = (struct tl_plan_step){0};
-    for (int stage = 0; stage < TL_PLAN_COUNT; stage++) {
-        for (int direction = 0; direction < 2; direction++) {
-            if (!asked[direction] || state->done[stage][direction] ||
-                !is_wanted(state, (enum tl_direction)direction, (enum tl_plan_stage)stage))
-                continue;
-            if (state->bytes_left <= 0)
-                return stop(ret_step, "the data budget is spent");
-            if (state->time_left_ns < STAGE_WORTH_NS)
-                return stop(ret_step, "the time budget is spent");
-            ret_step->stage = (enum tl_plan_stage)stage;
-            ret_step->direction = (enum tl_direction)direction;
-            ret_step->bytes = state->bytes_left;
-            ret_step->duration_ns =
-                wanted_ns(state, (enum tl_direction)direction, (enum tl_plan_stage)stage);
-            if (ret_step->duration_ns > state->time_left_ns)
-                ret_step->duration_ns = state->time_left_ns;
-            describe(ret_step);
-            return true;
+    for (int direction = 0; direction < 2; direction++) {
+        if (!asked[direction] || !choose(state, (enum tl_direction)direction, &stage))
+            continue;
+        /* Both first streams before any second stage. */
+        if (best_stage == TL_PLAN_COUNT ||
+            (stage == TL_PLAN_STREAM && best_stage != TL_PLAN_STREAM)) {
+            best = (enum tl_direction)direction;
+            best_stage = stage;
         }
     }
-    return stop(ret_step, "nothing that is missing could change the verdict");
+    if (best_stage == TL_PLAN_COUNT)
+        return stop(ret_step, "nothing that is missing could change the verdict");
+    return begin_step(state, best, best_stage, ret_step);
 }

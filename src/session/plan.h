@@ -2,9 +2,9 @@
  * shown: it reads facts and findings and touches nothing else.
  *
  *   stream, for each direction asked for
- *   then as long as time and bytes last, of the stages that could still tell
- *   something: window (a buffer limits: what would a larger one bring?), streams
- *   (does the rate grow with their number?), paced (does loss stay at low rate?)
+ *   then, as long as time and bytes last, the stages that measure what a rule still
+ *   misses: window (a larger buffer), streams (does the rate grow with their number?),
+ *   paced (does loss stay at a low rate?); window first where a buffer limits
  *   and none once the verdict is sure and its next rung is known. */
 #ifndef TL_SESSION_PLAN_H
 #define TL_SESSION_PLAN_H

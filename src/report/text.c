@@ -37,12 +37,23 @@ static bool limits_here(const struct tl_verdict *verdict, const struct tl_run *r
            !(verdict->measured_bps >= run->goal_bps);
 }
 
+/* The rate after the fix where it is worth a word and may be promised, else NAN. */
+static double promised(const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    bool say = verdict->state == TL_LIMITED &&
+               verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps &&
+               text_may_promise(source->facts, verdict, verdict->fixed_bps);
+    return say ? verdict->fixed_bps : (double)NAN;
+}
+
 /* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
  * verdict's place, direction, confidence and rates. */
-static void print_limit(struct text *t, const struct tl_verdict *verdict)
+static void print_limit(struct text *t, const struct text_source *source)
 {
+    const struct tl_verdict *verdict = &source->findings->verdict;
     char text[256], now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
-    bool gain = verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps;
+    bool gain = promised(source) > 0;
     tl_format_bps(verdict->measured_bps, now);
     tl_format_bps(verdict->fixed_bps, then);
     snprintf(text, sizeof text, "%s %slimits the %s%s %s%s%s.", text_place_begins(verdict->segment),
@@ -55,19 +66,18 @@ static void print_limit(struct text *t, const struct tl_verdict *verdict)
 }
 
 /* What the rate means for a file of 10 GB. */
-static void print_consequence(struct text *t, const struct tl_verdict *verdict)
+static void print_consequence(struct text *t, const struct text_source *source)
 {
+    const struct tl_verdict *verdict = &source->findings->verdict;
     char now[32], then[32], text[256];
     text_file_time(verdict->measured_bps, now);
-    text_file_time(verdict->fixed_bps, then);
     if (verdict->state == TL_VERDICT_INVALID)
         snprintf(text, sizeof text, "Do not judge the connection by this run.");
     else if (!(verdict->measured_bps > 0))
         snprintf(text, sizeof text, "No rate was measured.");
-    else if (verdict->state == TL_LIMITED &&
-             verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps)
+    else if (promised(source) > 0)
         snprintf(text, sizeof text, "A 10 GB file takes %s now, and about %s once this is fixed.",
-                 now, then);
+                 now, text_file_time(promised(source), then));
     else
         snprintf(text, sizeof text, "A 10 GB file takes %s at the rate that was measured.", now);
     tl_buf_adds(t->out, "    ");
@@ -127,7 +137,7 @@ static void print_rates(struct text *t, const struct text_source *source)
     char time[TL_UNIT_TEXT_SIZE];
     add_rate(&line, "asked", source->run->goal_bps);
     add_rate(&line, "got", verdict->measured_bps);
-    add_rate(&line, "possible", verdict->fixed_bps);
+    add_rate(&line, "possible", promised(source));
     double rtt = tl_facts_number(source->facts, "path.rtt_min_ns", (double)NAN);
     if (rtt > 0)
         tl_buf_addf(&line, "%sround trip %s", line.len ? ", " : "", tl_format_ns(rtt, time));
@@ -145,12 +155,12 @@ static void print_head(struct text *t, const struct text_source *source)
     const struct tl_verdict *verdict = &source->findings->verdict;
     print_mark(t, verdict->state);
     if (limits_here(verdict, source->run)) {
-        print_limit(t, verdict);
-        print_consequence(t, verdict);
+        print_limit(t, source);
+        print_consequence(t, source);
         print_why(t, verdict);
     } else {
         text_wrap(t, 4, 4, verdict->sentence ? verdict->sentence : "No verdict was formed.");
-        print_consequence(t, verdict);
+        print_consequence(t, source);
     }
     text_rule(t);
     print_route(t, source);

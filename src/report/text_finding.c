@@ -68,8 +68,6 @@ static void remedy_entry(struct text *t, const struct tl_remedy *remedy, const c
 
 static void print_gain(struct text *t, double now, double then)
 {
-    if (!(now > 0) || !(then > 0))
-        return;
     char before[TL_UNIT_TEXT_SIZE], after[TL_UNIT_TEXT_SIZE], slow[32], fast[32], text[128];
     int n = snprintf(text, sizeof text, "%s %s about %s", tl_format_bps(now, before), text_arrow(t),
                      tl_format_bps(then, after));
@@ -91,9 +89,11 @@ static const char *where_text(const char *segment)
                                               : "on the local network";
 }
 
-static void print_remedy(struct text *t, const struct tl_verdict *verdict,
+static void print_remedy(struct text *t, const struct text_source *source,
                          const struct tl_remedy *remedy, size_t number, size_t count)
 {
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    double then = isnan(remedy->predicted_bps) ? verdict->fixed_bps : remedy->predicted_bps;
     char heading[192];
     snprintf(heading, sizeof heading, "Fix %zu of %zu: %s", number, count,
              where_text(remedy->where));
@@ -105,8 +105,8 @@ static void print_remedy(struct text *t, const struct tl_verdict *verdict,
     text_newline(t);
     remedy_entry(t, remedy, "do", remedy->does);
     optional_entry(t, "why", remedy->why);
-    print_gain(t, verdict->measured_bps,
-               isnan(remedy->predicted_bps) ? verdict->fixed_bps : remedy->predicted_bps);
+    if (text_may_promise(source->facts, verdict, then))
+        print_gain(t, verdict->measured_bps, then);
     remedy_entry(t, remedy, "to keep it", remedy->persist);
     remedy_entry(t, remedy, "undo", remedy->undo);
     optional_entry(t, "risk", remedy->risk);
@@ -141,7 +141,7 @@ void text_fix(struct text *t, const struct text_source *source)
     const struct tl_finding *finding = text_verdict_finding(source->findings);
     size_t count = finding ? finding->remedy_count : 0;
     for (size_t i = 0; i < count; i++)
-        print_remedy(t, verdict, &finding->remedies[i], i + 1, count);
+        print_remedy(t, source, &finding->remedies[i], i + 1, count);
     text_heading(t, count ? "After the fix" : "Fix");
     text_newline(t);
     if (!count)

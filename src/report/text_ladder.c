@@ -126,12 +126,13 @@ static void print_measured(struct text *t, const struct text_source *source,
     }
 }
 
-/* "--  path     loss: no loss that stays at low rates": no bar, but the reason. */
+/* "--  path     random-loss: no loss that stays at low rates": no bar, but the reason. It is
+ * named by its cause: a label speaks of the number that is missing here. */
 static void print_untested(struct text *t, const struct tl_rung *rung)
 {
     char text[512];
     size_t column = MARK_COLUMNS + PLACE_COLUMNS;
-    snprintf(text, sizeof text, "%s: %s", rung->label,
+    snprintf(text, sizeof text, "%s: %s", rung->cause,
              rung->why_not && *rung->why_not ? rung->why_not : "not tested");
     tl_buf_adds(t->out, "--  ");
     text_cell(t, text_place(rung->segment), PLACE_COLUMNS);
@@ -175,7 +176,7 @@ static void print_share(struct text *t, const char *label, double share)
     text_cell(t, label, 30);
     text_cell_right(t, percent, 8);
     tl_buf_adds(t->out, " |");
-    text_bar(t, share, (double)NAN, bar, TEXT_PLAIN);
+    text_bar(t, round(share * 100) / 100, (double)NAN, bar, TEXT_PLAIN); /* as printed */
     text_newline(t);
 }
 

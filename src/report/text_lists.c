@@ -51,7 +51,21 @@ void text_also_found(struct text *t, const struct text_source *source)
     }
 }
 
-/* One line each: cut where it is longer. */
+/* One line, cut between words where it is longer. */
+static void print_cut(struct text *t, const char *text, size_t columns)
+{
+    char first[256];
+    const char *rest;
+    size_t len = text_break(text, columns, &rest);
+    if (!*rest) {
+        text_clean(t, text, columns);
+        return;
+    }
+    len = text_break(text, columns - 4, &rest);
+    snprintf(first, sizeof first, "%.*s ...", (int)len, text);
+    text_clean(t, first, columns);
+}
+
 void text_ruled_out(struct text *t, const struct text_source *source)
 {
     const struct tl_finding *finding;
@@ -64,7 +78,7 @@ void text_ruled_out(struct text *t, const struct text_source *source)
             text_cell(t, tl_direction_name(finding->direction), 9);
             room -= 9;
         }
-        text_clean(t, said(finding), room);
+        print_cut(t, said(finding), room);
         text_newline(t);
     }
 }

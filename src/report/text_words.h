@@ -25,6 +25,11 @@ const char *text_stage_of(const struct tl_facts *facts, const char *id);
 #define TEXT_FILE_BYTES 10e9
 const char *text_file_time(double bps, char ret_text[32]);
 
+/* Whether a rate that is predicted for the time after the fix may be promised. A host's limit
+ * stands below the measured path; but what a better path would carry is not known where no
+ * measurement came near it: the next rung is then only an upper bound. */
+bool text_may_promise(const struct tl_facts *facts, const struct tl_verdict *verdict, double bps);
+
 /* The finding behind the verdict: same cause, segment and direction. NULL without. */
 const struct tl_finding *text_verdict_finding(const struct tl_findings *findings);
 

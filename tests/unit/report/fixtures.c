@@ -172,6 +172,19 @@ static struct tl_evidence capacity_evidence[] = {
      .is_for = true},
 };
 
+static struct tl_remedy capacity_remedies[] = {
+    {.where = "path",
+     .os = "",
+     .needs = "network-team",
+     .does = "Ask for more capacity on the path, or find out which link of it carries 47.9 Mb/s.",
+     .undo = "",
+     .persist = "",
+     .why = "One connection and several reach the same rate; nothing at the two hosts holds them "
+            "back.",
+     .risk = "",
+     .predicted_bps = 9.4e9},
+};
+
 static struct tl_finding capacity_findings[] = {
     {.rule = "capacity",
      .cause = "capacity",
@@ -189,6 +202,8 @@ static struct tl_finding capacity_findings[] = {
      .send_to = "the network team",
      .evidence = capacity_evidence,
      .evidence_count = 1,
+     .remedies = capacity_remedies,
+     .remedy_count = 1,
      .would_change = ""},
     {.rule = "bufferbloat",
      .cause = "bufferbloat",
@@ -332,7 +347,8 @@ static void make_capacity(struct fixture *f)
                                                    .sentence = capacity_findings[0].sentence,
                                                    .measured_bps = 47.9e6,
                                                    .ceiling_bps = 47.9e6,
-                                                   .fixed_bps = NONE,
+                                                   .fixed_bps = 9.4e9,
+                                                   .next_cause = "receive-window",
                                                    .send_to = "the network team"},
                                        .findings = capacity_findings,
                                        .finding_count = COUNT(capacity_findings),

@@ -56,6 +56,15 @@ Test(text, the_first_two_lines_say_who_and_what_it_means)
     free(text);
 }
 
+Test(text, what_a_better_path_would_carry_is_not_promised)
+{
+    char *text = make_text("capacity", (struct tl_text_style){80, false, false});
+    cr_expect(strstr(text, "limits the download to 47.9 Mb/s.\n") != NULL);
+    cr_expect(!strstr(text, "possible") && !strstr(text, "gain") && !strstr(text, "once this"));
+    cr_expect(strstr(text, "next limit this PC, receive buffer") != NULL);
+    free(text);
+}
+
 /* A command may not be broken: it is copied whole. */
 static bool is_command(const char *line)
 {

@@ -36,6 +36,7 @@ static const struct fold_field flow_fields[] = {
     FLOW(snd_wnd_max_bytes, FOLD_SUM),
     FLOW(snd_wnd_mean_bytes, FOLD_SUM),
     FLOW(window_full_ratio, FOLD_MEAN),
+    FLOW(sndbuf_full_ratio, FOLD_MEAN),
     FLOW(cwnd_mean_bytes, FOLD_SUM),
     FLOW(cwnd_max_bytes, FOLD_SUM),
     FLOW(mss_bytes, FOLD_MAX),

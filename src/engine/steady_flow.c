@@ -192,7 +192,34 @@ struct windows {
     struct gauge inflight, cwnd_bytes, delivery;
     double full;        /* readings that fill the peer's window */
     double with_window; /* readings that know both */
+    double sndbuf_full; /* readings in which only the send buffer keeps the sender back */
+    double with_sndbuf; /* readings that could tell */
 };
+
+/* Whether only the send buffer keeps the sender back: all that is in it is on the way, the
+ * kernel takes no more (a writer is woken when a third of the buffer is free, net/core/
+ * stream.c), and neither congestion window nor receive window is used up. The kernel's own
+ * chronometer (TCP_CHRONO_SNDBUF_LIMITED) misses such time once a loss has brought the
+ * congestion window near the size of the bursts, because it starts only where a transmission
+ * found the congestion window unused (net/ipv4/tcp_output.c, tcp_cwnd_validate()). */
+static void look_at_sndbuf(const struct tl_tcp_sample *sample, double inflight_bytes,
+                           struct windows *windows)
+{
+    static const enum tl_sample_field needed[] = {TL_SF_mem_wqueued_bytes,  TL_SF_mem_sndbuf_bytes,
+                                                  TL_SF_outq_notsent_bytes, TL_SF_snd_mss_bytes,
+                                                  TL_SF_snd_cwnd_count,     TL_SF_snd_wnd_bytes};
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+        if (!tl_sample_has(sample, needed[i]))
+            return;
+    double mss_bytes = (double)sample->snd_mss_bytes;
+    double cwnd_bytes = (double)sample->snd_cwnd_count * mss_bytes;
+    windows->with_sndbuf++;
+    windows->sndbuf_full +=
+        3 * (double)sample->mem_wqueued_bytes >= 2 * (double)sample->mem_sndbuf_bytes &&
+        (double)sample->outq_notsent_bytes < mss_bytes &&
+        inflight_bytes + 2 * mss_bytes <= cwnd_bytes &&
+        inflight_bytes < 0.9 * (double)sample->snd_wnd_bytes;
+}
 
 static void look_at_windows(const struct tl_tcp_sample *sample, struct windows *windows)
 {
@@ -200,6 +227,7 @@ static void look_at_windows(const struct tl_tcp_sample *sample, struct windows *
     bool has_mss = tl_sample_has(sample, TL_SF_snd_mss_bytes);
     if (tl_sample_in_flight(sample, &inflight_bytes)) {
         gauge_add(&windows->inflight, (double)inflight_bytes);
+        look_at_sndbuf(sample, (double)inflight_bytes, windows);
         if (tl_sample_has(sample, TL_SF_snd_wnd_bytes)) {
             windows->with_window++;
             windows->full += (double)inflight_bytes >= 0.9 * (double)sample->snd_wnd_bytes;
@@ -225,6 +253,8 @@ static void fill_windows(struct window window, struct tl_flow_stats *stats)
     stats->cwnd_max_bytes = finite_or_nan(windows.cwnd_bytes.max);
     stats->delivery_rate_max_bps = finite_or_nan(windows.delivery.max);
     stats->window_full_ratio = windows.with_window > 0 ? windows.full / windows.with_window : NAN;
+    stats->sndbuf_full_ratio =
+        windows.with_sndbuf > 0 ? windows.sndbuf_full / windows.with_sndbuf : NAN;
     stats->snd_wnd_mean_bytes = gauge_mean(&snd_wnd);
     stats->snd_wnd_max_bytes = finite_or_nan(snd_wnd.max);
 }

@@ -144,6 +144,9 @@ static const struct tl_fact_def table[] = {
     FLOW("inflight_max_bytes", BYTES, "stream", "Most bytes in flight."),
     FLOW("window_full_ratio", RATIO, "stream",
          "Share of readings in which bytes in flight filled >= 90 % of the receive window."),
+    FLOW("sndbuf_full_ratio", RATIO, "stream",
+         "Share of readings in which all of a full send buffer was in flight while congestion "
+         "window and receive window had room."),
     FLOW("cwnd_mean_bytes", BYTES, "stream", "Mean congestion window."),
     FLOW("mss_bytes", BYTES, "stream", "Segment size in use, payload bytes."),
     FLOW("wscale_ok", BOOL, "stream", "Window scaling was negotiated."),

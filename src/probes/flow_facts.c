@@ -114,6 +114,7 @@ static void set_tcp(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, direction, "inflight_mean_bytes", sender->inflight_mean_bytes, reason);
     tl_flow_set(facts, direction, "inflight_max_bytes", sender->inflight_max_bytes, reason);
     tl_flow_set(facts, direction, "window_full_ratio", sender->window_full_ratio, reason);
+    tl_flow_set(facts, direction, "sndbuf_full_ratio", sender->sndbuf_full_ratio, reason);
     tl_flow_set(facts, direction, "cwnd_mean_bytes", sender->cwnd_mean_bytes, reason);
     tl_flow_set(facts, direction, "mss_bytes", sender->mss_bytes, reason);
     tl_flow_set_loss(facts, direction, "retrans", sender->retrans_count, sender->segments_count);

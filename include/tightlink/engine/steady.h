@@ -112,6 +112,7 @@ struct tl_flow_stats {
     double inflight_mean_bytes, inflight_max_bytes;
     double snd_wnd_max_bytes, snd_wnd_mean_bytes;
     double window_full_ratio; /* readings with in flight >= 90 % of the peer's window */
+    double sndbuf_full_ratio; /* readings in which only the send buffer held the sender back */
     double cwnd_mean_bytes, cwnd_max_bytes;
     double mss_bytes, pmtu_bytes;                       /* last reading */
     double sndbuf_max_bytes;                            /* SO_SNDBUF as autotuning left it */

@@ -132,12 +132,19 @@ static int64_t paced_ns(const struct tl_plan_state *state, enum tl_direction dir
     return ns > 10e9 ? 10 * TL_NS_PER_S : (int64_t)ns;
 }
 
+/* Past the first stream the rate serves comparison and forecast: half the round trips of
+ * steady state do. */
 static int64_t wanted_ns(const struct tl_plan_state *state, enum tl_direction direction,
                          enum tl_plan_stage stage)
 {
-    return stage == TL_PLAN_PACED
-               ? paced_ns(state, direction)
-               : tl_plan_stream_ns(tl_facts_number(state->facts, "path.rtt_min_ns", (double)NAN));
+    double rtt_ns = tl_facts_number(state->facts, "path.rtt_min_ns", (double)NAN);
+    int64_t whole_ns = tl_plan_stream_ns(rtt_ns);
+    if (stage == TL_PLAN_STREAM)
+        return whole_ns;
+    if (stage == TL_PLAN_PACED)
+        return paced_ns(state, direction);
+    int64_t short_ns = whole_ns - (int64_t)(10 * fmax(rtt_ns, 0));
+    return short_ns > STREAM_MIN_NS ? short_ns : STREAM_MIN_NS;
 }
 
 static void describe(struct tl_plan_step *step)

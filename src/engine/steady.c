@@ -8,10 +8,13 @@
 #include "tightlink/base/units.h"
 
 #define BATCHES_MIN       5    /* the fewest that an interval is made of */
+#define GROUPS_MAX        20   /* more groups are too short to show how batches hang together */
 #define BATCHES_MAX       1024 /* longer tests get longer batches */
 #define SAME_RATIO        0.01 /* differences that are no warm-up */
 #define DRIFT_RATIO       0.10
-#define KNOWN_DRIFT_RATIO 0.03          /* halves of a test that ends early */
+#define HELD_RATIO        0.2  /* with less of the time left to the network, it is not the limit */
+#define CPU_BOUND_RATIO   0.9  /* of a core: the thread itself is the limit */
+#define KNOWN_DRIFT_RATIO 0.03 /* halves of a test that ends early */
 #define RTT_MAX_NS        60000000000LL /* beyond any path; a far end may report anything */
 
 /* --- Curve ------------------------------------------------------------------------ */
@@ -110,7 +113,9 @@ struct batches {
  * would pass for a steady rate. */
 static int64_t batch_width_ns(const struct tl_rate_point *points, size_t count, int64_t rtt_ns)
 {
-    int64_t width_ns = rtt_ns > TL_STEADY_BATCH_NS ? rtt_ns : TL_STEADY_BATCH_NS;
+    /* Whole round trips: a window goes out once in each. */
+    int64_t round_trips = rtt_ns > 0 ? (TL_STEADY_BATCH_NS + rtt_ns - 1) / rtt_ns : 0;
+    int64_t width_ns = rtt_ns > 0 ? round_trips * rtt_ns : TL_STEADY_BATCH_NS;
     int64_t end_ns = points[count - 1].time_ns;
     for (size_t i = 1; i < count; i++)
         if (points[i].time_ns - points[i - 1].time_ns > width_ns)
@@ -195,11 +200,21 @@ static double group_error(const double *bps, unsigned count, unsigned size)
     return groups > 1 ? sqrt(squares / (groups - 1) / groups) : 0;
 }
 
+/* The smallest group worth looking at: batches that take turns in being large and small
+ * (a window that fell into this one or the next) would look like noise. */
+static unsigned smallest_group(unsigned count)
+{
+    unsigned size = 1;
+    while (count / size > GROUPS_MAX)
+        size *= 2;
+    return size;
+}
+
 /* The largest over group sizes: correlation shows in the large ones. */
 static double standard_error(const double *bps, unsigned count)
 {
-    double largest = group_error(bps, count, 1);
-    for (unsigned size = 2; count / size >= BATCHES_MIN; size *= 2)
+    double largest = group_error(bps, count, smallest_group(count));
+    for (unsigned size = 2 * smallest_group(count); count / size >= BATCHES_MIN; size *= 2)
         largest = fmax(largest, group_error(bps, count, size));
     return largest;
 }
@@ -218,8 +233,8 @@ static double drift_ratio(const double *bps, unsigned count, double mean)
 static double half_width(const double *bps, unsigned count, double mean)
 {
     double widest = fabs(drift_ratio(bps, count, mean)) * mean / 2;
-    widest = fmax(widest, student_95(count - 1) * group_error(bps, count, 1));
-    for (unsigned size = 2; count / size >= BATCHES_MIN; size *= 2)
+    unsigned first = smallest_group(count);
+    for (unsigned size = first; size == first || count / size >= BATCHES_MIN; size *= 2)
         widest = fmax(widest, student_95(count / size - 1) * group_error(bps, count, size));
     return widest;
 }
@@ -345,9 +360,10 @@ static bool stood_a_queue(const struct tl_flow_stats *stats)
 bool tl_steady_cycles_inside(const struct tl_flow_stats *steady, const struct tl_flow_stats *whole,
                              const char *congestion)
 {
-    return (steady->ledger.valid && steady->ledger.network_ratio < 0.1) ||
-           strncmp(congestion, "bbr", 3) == 0 || whole->retrans_count == 0 ||
-           stood_a_queue(steady) || steady->loss_event_count >= TL_STEADY_LOSS_EVENTS;
+    return (steady->ledger.valid && steady->ledger.network_ratio < HELD_RATIO) ||
+           steady->thread_cpu_ratio > CPU_BOUND_RATIO || strncmp(congestion, "bbr", 3) == 0 ||
+           whole->retrans_count == 0 || stood_a_queue(steady) ||
+           steady->loss_event_count >= TL_STEADY_LOSS_EVENTS;
 }
 
 bool tl_steady_known(const struct tl_rate_point *points, size_t count,

@@ -48,6 +48,7 @@ static const struct fold_field flow_fields[] = {
     FLOW(rcv_wscale_count, FOLD_MIN),
     FLOW(thread_cpu_ratio, FOLD_MAX),
     FLOW(thread_wait_ratio, FOLD_MAX),
+    FLOW(room_wait_ratio, FOLD_MEAN),
 };
 
 #define RECEIVER(member, fold)                                                                     \
@@ -62,6 +63,7 @@ static const struct fold_field receiver_fields[] = {
     RECEIVER(mss_bytes, FOLD_MAX),         RECEIVER(options, FOLD_MIN),
     RECEIVER(snd_wscale_count, FOLD_MIN),  RECEIVER(rcv_wscale_count, FOLD_MIN),
     RECEIVER(thread_cpu_ratio, FOLD_MAX),  RECEIVER(thread_wait_ratio, FOLD_MAX),
+    RECEIVER(data_wait_ratio, FOLD_MIN),
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -116,6 +118,7 @@ static void add_ledger(struct tl_ledger *sum, const struct tl_ledger *ledger)
     sum->valid = sum->valid && ledger->valid;
     sum->application_ratio += share * (ledger->application_ratio - sum->application_ratio);
     sum->sndbuf_ratio += share * (ledger->sndbuf_ratio - sum->sndbuf_ratio);
+    sum->sndbuf_kernel_ratio += share * (ledger->sndbuf_kernel_ratio - sum->sndbuf_kernel_ratio);
     sum->rwnd_ratio += share * (ledger->rwnd_ratio - sum->rwnd_ratio);
     sum->network_ratio += share * (ledger->network_ratio - sum->network_ratio);
     sum->elapsed_ns = elapsed_ns;
@@ -126,7 +129,7 @@ void tl_flow_stats_sum(const struct tl_flow_stats *stats, size_t count,
 {
     struct tl_flow_stats sum = {.readings = 0};
     clear_record(flow_fields, COUNT_OF(flow_fields), &sum);
-    sum.ledger = (struct tl_ledger){false, NAN, NAN, NAN, NAN, NAN};
+    sum.ledger = (struct tl_ledger){false, NAN, NAN, NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < count; i++) {
         if (stats[i].readings == 0)
             continue;
@@ -217,6 +220,8 @@ void tl_steady_analyse(const struct tl_sample_log *senders, const struct tl_samp
     int64_t to_ns = steady.rate.valid ? steady.rate.end_ns : INT64_MAX;
     sum_senders(senders, streams, from_ns, to_ns, &steady.sender);
     sum_receivers(receivers, streams, from_ns, to_ns, &steady);
+    steady.cycles_inside =
+        tl_steady_cycles_inside(&steady.sender, &steady.sender_whole, congestion);
     steady.known =
         tl_steady_known(workspace, count, &steady.sender, &steady.sender_whole, congestion);
     *ret_steady = steady;

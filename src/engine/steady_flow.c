@@ -38,8 +38,8 @@ static const struct tl_tcp_sample *next_reading(struct window *window)
     return NULL;
 }
 
-/* Growth of a counter over the window; NAN when it is missing anywhere, when it runs
- * backwards, and with fewer than two readings. */
+/* Growth of a counter over the readings that have it; NAN when it runs backwards, and
+ * with fewer than two of them. */
 static double counter_growth(struct window window, enum tl_sample_field field)
 {
     const struct tl_tcp_sample *sample;
@@ -47,7 +47,9 @@ static double counter_growth(struct window window, enum tl_sample_field field)
     size_t readings = 0;
     while ((sample = next_reading(&window))) {
         uint64_t value = tl_sample_get(sample, field);
-        if (!tl_sample_has(sample, field) || (readings > 0 && value < last))
+        if (!tl_sample_has(sample, field))
+            continue;
+        if (readings > 0 && value < last)
             return NAN;
         if (readings++ == 0)
             first = value;
@@ -120,10 +122,11 @@ static double clamp_part(double part_ns, double slack_ns)
     return part_ns < 0 && part_ns >= -slack_ns ? 0 : part_ns;
 }
 
+/* sndbuf_full_ratio: see the ledger in steady.h; NAN where it is not known. */
 static struct tl_ledger make_ledger(double elapsed_ns, double busy_ns, double rwnd_ns,
-                                    double sndbuf_ns)
+                                    double sndbuf_ns, double sndbuf_full_ratio)
 {
-    struct tl_ledger none = {false, NAN, NAN, NAN, NAN, elapsed_ns};
+    struct tl_ledger none = {false, NAN, NAN, NAN, NAN, NAN, elapsed_ns};
     double slack_ns = LEDGER_SLACK_RATIO * elapsed_ns + LEDGER_SLACK_NS;
     double network_ns = clamp_part(busy_ns - rwnd_ns - sndbuf_ns, slack_ns);
     double application_ns = clamp_part(elapsed_ns - busy_ns, slack_ns);
@@ -131,12 +134,19 @@ static struct tl_ledger make_ledger(double elapsed_ns, double busy_ns, double rw
     /* Written so that NAN fails, too. */
     if (!(elapsed_ns > 0 && network_ns >= 0 && application_ns >= 0 && sum_ns > 0))
         return none;
-    return (struct tl_ledger){.valid = true,
-                              .application_ratio = application_ns / sum_ns,
-                              .sndbuf_ratio = sndbuf_ns / sum_ns,
-                              .rwnd_ratio = rwnd_ns / sum_ns,
-                              .network_ratio = network_ns / sum_ns,
-                              .elapsed_ns = elapsed_ns};
+    struct tl_ledger ledger = {.valid = true,
+                               .application_ratio = application_ns / sum_ns,
+                               .sndbuf_ratio = sndbuf_ns / sum_ns,
+                               .sndbuf_kernel_ratio = sndbuf_ns / sum_ns,
+                               .rwnd_ratio = rwnd_ns / sum_ns,
+                               .network_ratio = network_ns / sum_ns,
+                               .elapsed_ns = elapsed_ns};
+    if (sndbuf_full_ratio > ledger.sndbuf_ratio) { /* not so for NAN */
+        double missed = fmin(sndbuf_full_ratio - ledger.sndbuf_ratio, ledger.network_ratio);
+        ledger.sndbuf_ratio += missed;
+        ledger.network_ratio -= missed;
+    }
+    return ledger;
 }
 
 /* --- Losses ----------------------------------------------------------------------------- */
@@ -295,12 +305,14 @@ void tl_flow_stats(const struct tl_sample_log *log, int64_t from_ns, int64_t to_
     struct tl_flow_stats stats = {0};
     struct window window = window_of(log, from_ns, to_ns);
     measure_window(window, &stats.readings, &stats.elapsed_ns);
-    stats.ledger = make_ledger(stats.elapsed_ns, counter_growth(window, TL_SF_busy_ns),
-                               counter_growth(window, TL_SF_rwnd_limited_ns),
-                               counter_growth(window, TL_SF_sndbuf_limited_ns));
     fill_rtt(window, &stats);
     fill_counters(window, &stats);
     fill_windows(window, &stats);
+    stats.ledger =
+        make_ledger(stats.elapsed_ns, counter_growth(window, TL_SF_busy_ns),
+                    counter_growth(window, TL_SF_rwnd_limited_ns),
+                    counter_growth(window, TL_SF_sndbuf_limited_ns), stats.sndbuf_full_ratio);
+    stats.room_wait_ratio = counter_growth(window, TL_SF_wait_ns) / stats.elapsed_ns;
     stats.mss_bytes = gauge_last(window, TL_SF_snd_mss_bytes);
     stats.pmtu_bytes = gauge_last(window, TL_SF_pmtu_bytes);
     stats.sndbuf_max_bytes = gauge_max(window, TL_SF_mem_sndbuf_bytes);
@@ -326,6 +338,7 @@ void tl_receiver_stats(const struct tl_sample_log *log, int64_t from_ns, int64_t
     stats.rcvbuf_max_bytes = gauge_max(window, TL_SF_mem_rcvbuf_bytes);
     stats.inq_mean_bytes = gauge_mean(&inq);
     stats.inq_max_bytes = finite_or_nan(inq.max);
+    stats.data_wait_ratio = counter_growth(window, TL_SF_wait_ns) / stats.elapsed_ns;
     stats.ooo_count = counter_growth(window, TL_SF_rcv_ooopack_count);
     stats.drops_count = counter_growth(window, TL_SF_mem_drops_count);
     stats.mss_bytes = gauge_last(window, TL_SF_rcv_mss_bytes);

@@ -33,11 +33,14 @@ struct stream {
     pthread_t thread;
     bool created; /* thread has to be joined */
     unsigned char *recv_buffer;
+    uint64_t sampled_wait_ns; /* in the last sample; under fd_lock */
     struct tl_random rng;
     int rcvbuf_bytes, sndbuf_bytes;
     char congestion[TL_STREAM_CONGESTION_SIZE];
     /* Written by the worker, read by anyone. Times since start, -1 = never. */
     _Atomic uint64_t bytes, cpu_ns, run_delay_ns;
+    _Atomic uint64_t wait_ns;       /* waits that are over */
+    _Atomic int64_t waits_since_ns; /* CLOCK_MONOTONIC, 0 = does not wait */
     _Atomic int64_t first_byte_ns, last_byte_ns, end_ns;
     atomic_int end, errnum; /* end is stored last */
 };

@@ -85,6 +85,21 @@ static uint64_t worker_cpu_ns(const struct stream *stream, bool last)
     return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
 }
 
+/* Waits that are over, and the one that goes on. The two are read apart, so the sum may
+ * be short by one wait that just ended; it is kept from running backwards. */
+static void sample_waiting(struct stream *stream, struct tl_tcp_sample *sample)
+{
+    int64_t since_ns = atomic_load_explicit(&stream->waits_since_ns, memory_order_relaxed);
+    uint64_t waited_ns = atomic_load_explicit(&stream->wait_ns, memory_order_relaxed);
+    if (since_ns != 0)
+        waited_ns += (uint64_t)(tl_now_ns() - since_ns);
+    if (waited_ns < stream->sampled_wait_ns)
+        waited_ns = stream->sampled_wait_ns;
+    stream->sampled_wait_ns = waited_ns;
+    tl_sample_set(sample, TL_SF_wait_ns, waited_ns);
+    tl_sample_set(sample, TL_SF_waiting, since_ns != 0);
+}
+
 void tl_stream_sample(struct stream *stream, bool last)
 {
     struct tl_tcp_sample sample = {.stream = stream->index, .last = last};
@@ -94,6 +109,7 @@ void tl_stream_sample(struct stream *stream, bool last)
                   atomic_load_explicit(&stream->bytes, memory_order_relaxed));
     sample.time_ns = tl_now_ns() - atomic_load(&stream->set->start_ns);
     tl_sample_read_socket(stream->fd, &sample);
+    sample_waiting(stream, &sample);
     tl_sample_set(&sample, TL_SF_cpu_ns, worker_cpu_ns(stream, last));
     if (tl_stream_run_delay(stream, &run_delay_ns))
         tl_sample_set(&sample, TL_SF_run_delay_ns, run_delay_ns);

@@ -38,16 +38,20 @@ static struct ending ending_of_errno(int errnum)
 }
 
 /* Waits until the socket is ready, a stop, or until_ns. Says nothing about which:
- * the caller's loop looks at each. */
-static void wait_socket(const struct stream *stream, short events, int64_t until_ns)
+ * the caller's loop looks at each. The waiting is counted and can be seen from outside. */
+static void wait_socket(struct stream *stream, short events, int64_t until_ns)
 {
     struct pollfd fds[2] = {{.fd = stream->fd, .events = events},
                             {.fd = stream->set->stop_fd, .events = POLLIN}};
-    int64_t wait_ns = until_ns - tl_now_ns();
+    int64_t from_ns = tl_now_ns(), wait_ns = until_ns - from_ns;
     if (wait_ns <= 0)
         return;
     struct timespec timeout = {.tv_sec = wait_ns / TL_NS_PER_S, .tv_nsec = wait_ns % TL_NS_PER_S};
+    atomic_store_explicit(&stream->waits_since_ns, from_ns, memory_order_relaxed);
     (void)ppoll(fds, 2, &timeout, NULL);
+    atomic_store_explicit(&stream->waits_since_ns, 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stream->wait_ns, (uint64_t)(tl_now_ns() - from_ns),
+                              memory_order_relaxed);
 }
 
 static void count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns)
@@ -168,10 +172,10 @@ static void finish_stream(struct stream *stream, struct ending ending)
 {
     uint64_t run_delay_ns;
     struct linger abort_now = {.l_onoff = 1, .l_linger = 0};
+    pthread_mutex_lock(&stream->fd_lock);
     atomic_store(&stream->cpu_ns, (uint64_t)tl_thread_cpu_ns());
     if (tl_stream_run_delay(stream, &run_delay_ns))
         atomic_store(&stream->run_delay_ns, run_delay_ns);
-    pthread_mutex_lock(&stream->fd_lock);
     tl_stream_sample(stream, true);
     if (!is_orderly(ending))
         (void)setsockopt(stream->fd, SOL_SOCKET, SO_LINGER, &abort_now, sizeof(abort_now));

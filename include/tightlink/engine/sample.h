@@ -107,7 +107,10 @@
     X(mem_wqueued_bytes, "bytes", "write queue memory, with overhead")                             \
     X(mem_optmem_bytes, "bytes", "option memory")                                                  \
     X(mem_backlog_bytes, "bytes", "received while the application held the socket")                \
-    X(mem_drops_count, "count", "segments dropped by this socket for want of memory")
+    X(mem_drops_count, "count", "segments dropped by this socket for want of memory")              \
+    /* The worker again (fields are only ever appended). */                                        \
+    X(wait_ns, "ns", "time the stream's thread waited for room (sender) or for data (receiver)")   \
+    X(waiting, "flags", "1: it was waiting when this was read")
 
 /* TL_SF_rtt_ns and so on: index into tl_sample_fields and bit in `present`. */
 enum tl_sample_field {

@@ -68,15 +68,15 @@ struct tl_steady_rate {
 
 /* Splits warm-up from steady state and estimates the rate.
  *
- * Where: over batches of max(rtt, 100 ms, widest gap between points), laid from the
- * end, batches are dropped from the front until the first fifth of the rest differs from
- * its last half by no more than two standard errors and 1 % (Geweke 1992). At least 5
- * batches remain, and, if the test is that long, 3 s or half the test.
+ * Where: over batches of whole RTTs (>= 100 ms and >= the widest gap between points),
+ * laid from the end, batches are dropped from the front until the first fifth of the rest differs
+ * from its last half by no more than two standard errors and 1 % (Geweke 1992). At least 5 batches
+ * remain, and, if the test is that long, 3 s or half the test.
  *
  * How well: batch means. The half width is the largest of Student's 95 % intervals
- * over batches of 1, 2, 4 … RTTs as long as 5 remain, and of half the difference of
- * the two halves. Correlated series (a sawtooth of seconds) widen with the batch, so
- * an interval from short, similar batches is not taken for knowledge.
+ * over groups of 1, 2, 4 … batches, between 5 and 20 groups (fewer where there are fewer
+ * batches), and of half the difference of the two halves. Correlated series (a sawtooth of seconds)
+ * widen with the batch, so an interval from short, similar batches is not taken for knowledge.
  *
  * rtt_ns: mean RTT under load, 0 when not known. *ret_rate is filled in any case. */
 void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rtt_ns,
@@ -84,14 +84,22 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
 
 /* --- The sender's TCP over a window ------------------------------------------------ */
 
-/* Where one stream's time went (or the sum over streams). The four ratios sum to 1. */
+/* Where one stream's time went (or the sum over streams). The four ratios sum to 1.
+ *
+ * The kernel starts its send-buffer chronometer only where a transmission empties the
+ * write queue and finds the congestion window unused (net/ipv4/tcp_output.c,
+ * tcp_cwnd_validate), and so misses a bulk sender whose bursts reach the window: seen on
+ * Linux 6.18 with 0 % counted where the path idled for most of the time. Readings in
+ * which only the send buffer held the sender back (sndbuf_full_ratio) therefore count,
+ * too, taken from what the kernel leaves to the network. */
 struct tl_ledger {
     bool valid;
-    double application_ratio; /* nothing to send: elapsed - busy */
-    double sndbuf_ratio;      /* held by the send buffer */
-    double rwnd_ratio;        /* held by the peer's receive window */
-    double network_ratio;     /* busy - rwnd - sndbuf: congestion window, pacing, the path */
-    double elapsed_ns;        /* sum over streams */
+    double application_ratio;   /* nothing to send: elapsed - busy */
+    double sndbuf_ratio;        /* held by the send buffer: the larger of kernel and readings */
+    double sndbuf_kernel_ratio; /* of it, as the kernel counts */
+    double rwnd_ratio;          /* held by the peer's receive window */
+    double network_ratio;       /* busy - rwnd - sndbuf: congestion window, pacing, the path */
+    double elapsed_ns;          /* sum over streams */
 };
 
 /* NAN = not known. A "mean" is over readings, which come at a fixed interval. */
@@ -118,7 +126,8 @@ struct tl_flow_stats {
     double sndbuf_max_bytes;                            /* SO_SNDBUF as autotuning left it */
     double delivery_rate_max_bps;                       /* readings that are not app_limited */
     double options, snd_wscale_count, rcv_wscale_count; /* last reading, flags TL_TCP_OPT_* */
-    double thread_cpu_ratio, thread_wait_ratio;         /* of elapsed; the stream's thread */
+    double thread_cpu_ratio, thread_wait_ratio; /* of elapsed: on a CPU; ready, waiting for one */
+    double room_wait_ratio;                     /* of elapsed: waiting for room in the buffer */
 };
 
 /* Statistics of one sender's log between two times of its own clock. The ledger's
@@ -146,7 +155,8 @@ struct tl_receiver_stats {
     double drops_count;                   /* dropped for want of socket memory */
     double mss_bytes;
     double options, snd_wscale_count, rcv_wscale_count;
-    double thread_cpu_ratio, thread_wait_ratio;
+    double thread_cpu_ratio, thread_wait_ratio; /* as above */
+    double data_wait_ratio; /* waiting for data: near 0, the receiver itself is the limit */
 };
 
 void tl_receiver_stats(const struct tl_sample_log *log, int64_t from_ns, int64_t to_ns,
@@ -157,9 +167,9 @@ void tl_receiver_stats_sum(const struct tl_receiver_stats *stats, size_t count,
 /* --- Early stop -------------------------------------------------------------------- */
 
 /* Whether no sawtooth of the congestion window can hide outside the steady part: the
- * sender was held by a window, a buffer or itself; or a queue stood at the bottleneck
- * all the time (smallest RTT reading above the path's by 10 % and 1 ms), so that the
- * link was never idle; or the congestion control has no sawtooth (bbr); or nothing was
+ * sender was held by a window, a buffer or itself (its ledger, or its thread's core); or a queue
+ * stood at the bottleneck all the time (smallest RTT reading above the path's by 10 % and 1 ms), so
+ * that the link was never idle; or the congestion control has no sawtooth (bbr); or nothing was
  * ever lost (whole_stats); or at least TL_STEADY_LOSS_EVENTS lie in the steady part. */
 bool tl_steady_cycles_inside(const struct tl_flow_stats *steady_stats,
                              const struct tl_flow_stats *whole_stats, const char *congestion);

@@ -148,7 +148,7 @@ Test(steady, intervals_cover_the_truth_with_and_without_correlation)
 
 static struct tl_flow_stats network_limited(double rtt_ns)
 {
-    return (struct tl_flow_stats){.ledger = {true, 0, 0, 0, 1, 1e9},
+    return (struct tl_flow_stats){.ledger = {.valid = true, .network_ratio = 1, .elapsed_ns = 1e9},
                                   .rtt_min_ns = rtt_ns,
                                   .rtt_floor_ns = rtt_ns,
                                   .rtt_mean_ns = rtt_ns,
@@ -211,7 +211,8 @@ static double flat(double seconds, void *context)
 Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_round_trips)
 {
     struct tl_flow_stats held = network_limited(42e6);
-    held.ledger = (struct tl_ledger){true, 0, 0, 0.95, 0.05, 1e9};
+    held.ledger = (struct tl_ledger){
+        .valid = true, .rwnd_ratio = 0.95, .network_ratio = 0.05, .elapsed_ns = 1e9};
     cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 3 * S), &held, &held, "cubic"));
     cr_assert(tl_steady_known(points, make_curve(flat, NULL, 4 * S), &held, &held, "cubic"));
     held.rtt_mean_ns = held.rtt_floor_ns = held.rtt_min_ns = 600e6;
@@ -447,6 +448,44 @@ Test(steady, ledger_forgives_skew_and_nothing_more)
     tl_sample_log_finish(&log);
 }
 
+Test(steady, readings_of_a_full_send_buffer_count_where_the_kernel_does_not)
+{
+    struct truth truth = {.busy = 1, .sndbuf = 0.1, .rtt_ns = 40 * MS, .wnd_bytes = 1000000};
+    struct tl_sample_log log = sender_log(&truth, 102);
+    for (size_t i = 0; i < log.count; i++) {
+        tl_sample_set(&log.samples[i], TL_SF_mem_sndbuf_bytes, 131072);
+        tl_sample_set(&log.samples[i], TL_SF_mem_wqueued_bytes, i % 5 == 0 ? 80000 : 100000);
+        tl_sample_set(&log.samples[i], TL_SF_outq_notsent_bytes, i % 5 == 1 ? 1448 : 0);
+    }
+    struct tl_flow_stats stats;
+    tl_flow_stats(&log, 0, INT64_MAX, &stats);
+    assert_near(stats.sndbuf_full_ratio, 0.6, 1e-9, "full");
+    assert_near(stats.ledger.sndbuf_ratio, 0.6, 0.001, "sndbuf");
+    assert_near(stats.ledger.sndbuf_kernel_ratio, 0.1, 0.001, "the kernel's part");
+    assert_near(stats.ledger.network_ratio, 0.4, 0.001, "network");
+    for (size_t i = 0; i < log.count; i++)
+        log.samples[i].snd_cwnd_count = 1; /* the congestion window holds it back, too */
+    tl_flow_stats(&log, 0, INT64_MAX, &stats);
+    assert_near(stats.ledger.sndbuf_ratio, 0.1, 0.001, "sndbuf");
+    tl_sample_log_finish(&log);
+}
+
+/* A window of 65535 bytes each 40.3 ms, all at once. */
+static double windows_of_40ms(double seconds, void *context)
+{
+    double from = (seconds - 0.025) / 0.0403, to = (seconds + 0.025) / 0.0403;
+    return (floor(to) - floor(from)) * 65535 * 8 / 0.05;
+}
+
+Test(steady, windows_that_go_out_in_bursts_are_no_noise)
+{
+    struct tl_steady_rate rate;
+    tl_steady_rate(points, make_curve(windows_of_40ms, NULL, 5 * S), 40300000, &rate);
+    assert_near(rate.goodput_bps, 13.009e6, 0.01, "rate");
+    cr_assert_lt(rate.high_bps - rate.goodput_bps, 0.03 * rate.goodput_bps, "%g",
+                 rate.high_bps / rate.goodput_bps);
+}
+
 Test(steady, counters_that_run_backwards_are_not_numbers)
 {
     struct truth truth = {.busy = 0.9, .rtt_ns = 40 * MS};
@@ -606,7 +645,7 @@ Test(steady, a_whole_test_is_analysed)
     }
     struct tl_steady steady;
     tl_steady_analyse(&sender, &receiver, 1, "cubic", points, &steady);
-    cr_assert(steady.known);
+    cr_assert(steady.known && steady.cycles_inside);
     assert_near(steady.rate.goodput_bps, 16e6, 0.001, "rate");
     assert_near(steady.sender.ledger.rwnd_ratio, 0.96, 0.01, "rwnd");
     assert_near(steady.fairness_ratio, 1, 1e-9, "fairness of one");

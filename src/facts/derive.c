@@ -151,6 +151,21 @@ static void derive_bdp(const struct target *t)
         set(t, "bdp_bytes", tl_bytes_from_bps_ns(rate, rtt), "");
 }
 
+/* A sender in need of window sends whole segments (RFC 9293, section 3.8.6.2.1, avoidance
+ * of silly windows), so up to a segment of the window stays unused: of a window of a few
+ * segments that is much. What was seen in flight tells. */
+static void derive_usable_window(const struct target *t)
+{
+    double window = flow(t, "snd_wnd_max_bytes"), seen = flow(t, "inflight_max_bytes");
+    double mss = flow(t, "mss_bytes");
+    if (isnan(window))
+        set_needs(t, "usable_window_bytes", t->scope, "snd_wnd_max_bytes");
+    else if (isnan(seen) || isnan(mss))
+        set(t, "usable_window_bytes", window, "as advertised");
+    else
+        set(t, "usable_window_bytes", fmin(window, fmax(seen, window - mss)), "");
+}
+
 /* From this share on, packet processing in interrupts is what fills a core. */
 #define SOFTIRQ_OWNS_CORE 0.5
 
@@ -242,6 +257,7 @@ void tl_facts_derive(struct tl_facts *facts)
         derive_best(&t);
         derive_queue_delays(&t);
         derive_bdp(&t);
+        derive_usable_window(&t);
         derive_cpu(&t, "sender");
         derive_cpu(&t, "receiver");
         derive_payload_ratio(&t);

@@ -164,3 +164,16 @@ Test(derive, every_fact_of_the_stage_is_formed)
     tl_facts_each(facts, expect_every_derived_fact_set, &seen);
     cr_expect(seen == wanted, "%zu of %zu", seen, wanted);
 }
+
+Test(derive, the_usable_window_is_whole_segments_as_seen_in_flight)
+{
+    put("download.snd_wnd_max_bytes", 3710);
+    expect("download.usable_window_bytes", 3710); /* nothing else is known */
+    put("download.mss_bytes", 1448);
+    put("download.inflight_max_bytes", 2896);
+    expect("download.usable_window_bytes", 2896);
+    put("download.inflight_max_bytes", 500); /* never filled: only the rest of a segment goes */
+    expect("download.usable_window_bytes", 2262);
+    put("download.inflight_max_bytes", 9000); /* readings of two instants */
+    expect("download.usable_window_bytes", 3710);
+}

@@ -5,6 +5,10 @@
 
 #include "judge.h"
 
+/* A rung so far above every rate that was seen promises nothing: what lies between was never
+ * loaded. */
+#define FORESIGHT 10
+
 static bool same_fault(const struct tl_judged *a, const struct tl_judged *b)
 {
     return strcmp(a->rule->cause, b->rule->cause) == 0 && a->rule->role == b->rule->role;
@@ -36,6 +40,11 @@ static double best_seen(const struct tl_side *side)
     return best.state == TL_FACT_KNOWN ? best.number : NAN;
 }
 
+static double best_of(const struct tl_side *side)
+{
+    return fmax(best_seen(side), side->goodput.number); /* fmax passes over NAN */
+}
+
 static void link_next(const struct tl_side *side, struct tl_judged *judged)
 {
     double here = level(side, judged);
@@ -50,6 +59,8 @@ static void link_next(const struct tl_side *side, struct tl_judged *judged)
         double best = best_seen(side);
         judged->next = NULL;
         judged->fixed = best > here * TL_AGREE_HIGH ? best : NAN;
+    } else if (judged->next && judged->next->bps > FORESIGHT * best_of(side)) {
+        judged->next = NULL;
     } else if (judged->next) {
         judged->fixed = fmax(judged->next->bps, side->goodput.number);
     }

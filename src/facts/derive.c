@@ -151,19 +151,18 @@ static void derive_bdp(const struct target *t)
         set(t, "bdp_bytes", tl_bytes_from_bps_ns(rate, rtt), "");
 }
 
-/* A sender in need of window sends whole segments (RFC 9293, section 3.8.6.2.1, avoidance
- * of silly windows), so up to a segment of the window stays unused: of a window of a few
- * segments that is much. What was seen in flight tells. */
+/* A sender in need of window sends whole segments (RFC 9293, section 3.8.6.2.1, avoidance of
+ * silly windows): what is left beside them stays unused, and of a window of a few segments
+ * that is much. */
 static void derive_usable_window(const struct target *t)
 {
-    double window = flow(t, "snd_wnd_max_bytes"), seen = flow(t, "inflight_max_bytes");
-    double mss = flow(t, "mss_bytes");
+    double window = flow(t, "snd_wnd_max_bytes"), mss = flow(t, "mss_bytes");
     if (isnan(window))
         set_needs(t, "usable_window_bytes", t->scope, "snd_wnd_max_bytes");
-    else if (isnan(seen) || isnan(mss))
+    else if (!(mss > 0) || window < mss)
         set(t, "usable_window_bytes", window, "as advertised");
     else
-        set(t, "usable_window_bytes", fmin(window, fmax(seen, window - mss)), "");
+        set(t, "usable_window_bytes", floor(window / mss) * mss, "");
 }
 
 /* From this share on, packet processing in interrupts is what fills a core. */

@@ -236,8 +236,8 @@ static const struct tl_fact_def table[] = {
     FLOW("queue_delay_at_loss_ns", NS, "derived",
          "Time spent in queues when losses were seen: rtt_at_loss_ns - path.rtt_min_ns."),
     FLOW("usable_window_bytes", BYTES, "derived",
-         "Receive window that could really be filled: the largest advertised, less what is too "
-         "small for a whole segment and was not seen in flight."),
+         "Receive window that can really be filled: as many whole segments as the largest one "
+         "advertised holds."),
     FLOW("bdp_bytes", BYTES, "derived",
          "Bandwidth-delay product: best_goodput_bps x path.rtt_min_ns."),
     FLOW("sender_cpu_ratio", RATIO, "derived",

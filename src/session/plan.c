@@ -27,13 +27,13 @@ const char *tl_plan_stage_id(enum tl_plan_stage stage)
     return ids[stage];
 }
 
-/* 20 round trips of steady state (never under 3 s), slow start from ten segments
- * to a thousand times that (ten round trips), two seconds to settle. */
+/* 20 round trips of steady state (never under 3 s), slow start from ten segments to some
+ * hundred times that (eight round trips), two seconds to settle. */
 int64_t tl_plan_stream_ns(double rtt_ns)
 {
     if (!(rtt_ns > 0))
         rtt_ns = 100e6;
-    double ns = 32 * rtt_ns + 2e9;
+    double ns = 28 * rtt_ns + 2e9;
     if (ns < (double)STREAM_MIN_NS)
         ns = (double)STREAM_MIN_NS;
     return ns > (double)STREAM_MAX_NS ? STREAM_MAX_NS : (int64_t)ns;

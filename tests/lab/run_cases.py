@@ -19,6 +19,9 @@ import tempfile
 import time
 
 SKIP = 77
+# An emulated path shares its two cores with whatever else runs: a case may be tried once
+# more, and the last line says how many needed that.
+ATTEMPTS = 2
 
 
 def validator(schema_path):
@@ -108,6 +111,19 @@ def run_case(program, name, case, schema):
     return problems, document, took
 
 
+def report(name, document, problems):
+    if document:
+        v, r = document["verdict"], document["run"]
+        what = f"{v.get('cause', v['state'])} @ {v.get('segment', '-')}"
+        print(f"{name:16} {what:34} {mbps(v.get('ceiling_bps')):>8}"
+              f" {mbps(v.get('measured_bps')):>8} {mbps(v.get('fixed_bps')):>8}"
+              f" {v.get('confidence', 0):5.2f} {r['duration_ns'] / 1e9:5.1f}"
+              f" {(r['sent_bytes'] + r['received_bytes']) / 1e6:6.0f}"
+              f"  {'ok' if not problems else 'WRONG'}", flush=True)
+    for problem in problems:
+        print(f"    {name}: {problem}", flush=True)
+
+
 def main():
     program, schema_path, cases_path, *names = sys.argv[1:]
     schema = validator(schema_path)
@@ -115,24 +131,20 @@ def main():
     unknown = [n for n in names if n not in cases]
     if unknown:
         sys.exit(f"no such case: {', '.join(unknown)}")
-    failed, times = 0, []
+    failed, again, times = 0, 0, []
     print(f"{'case':16} {'verdict':34} {'ceiling':>8} {'measured':>8} {'next':>8} {'conf':>5}"
-          f" {'s':>5} {'MB':>6}  Mb/s", flush=True)
+          f" {'s':>5} {'MB':>6}  rates in Mb/s", flush=True)
     for name in names or cases:
-        problems, document, took = run_case(program, name, cases[name], schema)
+        for attempt in range(ATTEMPTS):
+            problems, document, took = run_case(program, name, cases[name], schema)
+            report(name, document, problems)
+            if not problems:
+                break
         times.append(took)
-        if document:
-            v, r = document["verdict"], document["run"]
-            what = f"{v.get('cause', v['state'])} @ {v.get('segment', '-')}"
-            print(f"{name:16} {what:34} {mbps(v.get('ceiling_bps')):>8}"
-                  f" {mbps(v.get('measured_bps')):>8} {mbps(v.get('fixed_bps')):>8}"
-                  f" {v.get('confidence', 0):5.2f} {r['duration_ns'] / 1e9:5.1f}"
-                  f" {(r['sent_bytes'] + r['received_bytes']) / 1e6:6.0f}"
-                  f"  {'ok' if not problems else 'WRONG'}", flush=True)
-        for problem in problems:
-            print(f"    {name}: {problem}", flush=True)
         failed += bool(problems)
-    print(f"{len(times) - failed} of {len(times)} right, median {sorted(times)[len(times) // 2]:.1f} s")
+        again += attempt > 0
+    print(f"{len(times) - failed} of {len(times)} right, {again} of them not at the first attempt,"
+          f" median {sorted(times)[len(times) // 2]:.1f} s")
     sys.exit(1 if failed else 0)
 
 

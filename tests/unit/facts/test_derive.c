@@ -165,15 +165,14 @@ Test(derive, every_fact_of_the_stage_is_formed)
     cr_expect(seen == wanted, "%zu of %zu", seen, wanted);
 }
 
-Test(derive, the_usable_window_is_whole_segments_as_seen_in_flight)
+Test(derive, the_usable_window_holds_whole_segments)
 {
     put("download.snd_wnd_max_bytes", 3710);
-    expect("download.usable_window_bytes", 3710); /* nothing else is known */
+    expect("download.usable_window_bytes", 3710); /* segments not known */
     put("download.mss_bytes", 1448);
-    put("download.inflight_max_bytes", 2896);
     expect("download.usable_window_bytes", 2896);
-    put("download.inflight_max_bytes", 500); /* never filled: only the rest of a segment goes */
-    expect("download.usable_window_bytes", 2262);
-    put("download.inflight_max_bytes", 9000); /* readings of two instants */
-    expect("download.usable_window_bytes", 3710);
+    put("download.snd_wnd_max_bytes", 700); /* less than one: better than nothing */
+    expect("download.usable_window_bytes", 700);
+    put("download.snd_wnd_max_bytes", 1448000);
+    expect("download.usable_window_bytes", 1448000);
 }

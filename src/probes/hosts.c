@@ -47,8 +47,10 @@ static enum tl_status resolve(const char *host, struct sockaddr_storage *ret_pee
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
     int error = getaddrinfo(host, NULL, &hints, &found);
     if (error)
-        return tl_error_set(reterr, TL_NOHOST, "%s cannot be resolved: %s", host,
-                            gai_strerror(error));
+        return tl_error_set(reterr, TL_NOHOST,
+                            "%.253s cannot be resolved (%s): check the spelling, or give its "
+                            "address",
+                            host, gai_strerror(error));
     memcpy(ret_peer, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
     return TL_OK;

@@ -1,6 +1,6 @@
 /* Stage stream: one TCP stream as the hosts are configured. The rate, the ledger, and
  * nearly everything the first judgement rests on. */
-#include <stdio.h>
+#include <math.h>
 
 #include "flow_facts.h"
 #include "outcome.h"
@@ -29,8 +29,12 @@ enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction d
     struct tl_tcp_result *result;
     tl_outcome_begin(ret_outcome, "stream");
     enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
-    if (tl_transfer_counts(ret_outcome))
+    if (tl_transfer_counts(ret_outcome)) {
         set_facts(probe->facts, direction, result);
+        if (!result->steady.rate.valid && ret_outcome->record.reason[0])
+            tl_flow_set(probe->facts, direction, "goodput_bps", (double)NAN,
+                        ret_outcome->record.reason);
+    }
     tl_transfer_free(result);
     return status;
 }

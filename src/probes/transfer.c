@@ -13,6 +13,9 @@
 /* Time that a hypervisor takes from a core: above this the rate is the host's, not the path's. */
 #define STEAL_DEGRADED_RATIO 0.05
 
+/* A transfer that lasted so much of its time was not cut short by its bytes. */
+#define WHOLE_TIME_RATIO 0.9
+
 enum tl_scope tl_transfer_sender(enum tl_direction direction)
 {
     return direction == TL_DOWNLOAD ? TL_SCOPE_FAR : TL_SCOPE_NEAR;
@@ -61,12 +64,27 @@ static void judge_steal(struct tl_probe_outcome *outcome, const char *where,
                            tl_format_ratio(steal->number, text), where);
 }
 
+/* When something last arrived at the receiver: a dead path is noticed seconds later. */
+static int64_t last_arrival_ns(const struct tl_tcp_result *result)
+{
+    int64_t last_ns = 0;
+    for (unsigned i = 0; i < result->streams; i++) {
+        const struct tl_sample_log *log = &result->receiver.logs[i];
+        int64_t at_ns = !result->near_sends ? result->receiver.streams[i].last_byte_ns
+                        : log->count > 0    ? log->samples[log->count - 1].time_ns
+                                            : 0;
+        last_ns = at_ns > last_ns ? at_ns : last_ns;
+    }
+    return last_ns > 0 && last_ns < result->elapsed_ns ? last_ns : result->elapsed_ns;
+}
+
 static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status status,
                           const struct tl_tcp_result *result)
 {
     char at[TL_UNIT_TEXT_SIZE], ratio[TL_UNIT_TEXT_SIZE];
-    tl_format_ns((double)result->elapsed_ns, at);
-    if (result->end == TL_TCP_END_SILENT)
+    bool silent = result->end == TL_TCP_END_SILENT;
+    tl_format_ns((double)(silent ? last_arrival_ns(result) : result->elapsed_ns), at);
+    if (silent)
         tl_outcome_quality(outcome, TL_QUALITY_ABORTED,
                            "the path or the far end went dead %s into the transfer", at);
     else if (result->end == TL_TCP_END_LOST || result->end == TL_TCP_END_FAILED)
@@ -83,6 +101,25 @@ static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status statu
     judge_steal(outcome, "the receiving host", &result->receiver);
 }
 
+/* Bytes ended the transfer before its time: those of the budget, or fewer that were granted.
+ * A responder with a rate cap grants bytes for the whole time; that takes nothing away. */
+static void note_spent(struct tl_probe_outcome *outcome, const struct tl_tcp_result *result)
+{
+    char bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE];
+    bool granted_less = result->granted_bytes > 0 && result->granted_bytes < result->spec.max_bytes;
+    if ((double)result->elapsed_ns > WHOLE_TIME_RATIO * (double)result->granted_ns)
+        return;
+    tl_format_traffic((double)result->receiver.bytes, bytes);
+    tl_format_ns((double)result->elapsed_ns, time);
+    if (granted_less)
+        tl_outcome_state(outcome, TL_STAGE_LIMITED, "the far end granted only %s, through in %s",
+                         bytes, time);
+    else
+        tl_outcome_state(outcome, TL_STAGE_LIMITED,
+                         "the data budget let only %s through, in %s: allow more for a sure rate",
+                         bytes, time);
+}
+
 enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
                                struct tl_error *reterr)
@@ -96,13 +133,18 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
     }
     enum tl_status status =
         tl_client_tcp_test(probe->client, spec, on_live, (void *)probe, result, &error);
-    long long bytes = (long long)result->receiver.bytes;
-    *(spec->direction == TL_WIRE_DOWNLOAD ? &outcome->record.received_bytes
-                                          : &outcome->record.sent_bytes) = bytes;
+    /* The receiver counts; a far one that went away told nothing, but we sent all the same. */
+    if (spec->direction == TL_WIRE_DOWNLOAD)
+        outcome->record.received_bytes = (long long)result->receiver.bytes;
+    else
+        outcome->record.sent_bytes =
+            (long long)(result->end_signed ? result->receiver.bytes : result->sender.bytes);
     if (status == TL_CANCELLED)
         tl_outcome_state(outcome, TL_STAGE_SKIPPED, "stopped by you");
     else if (status != TL_OK)
         tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error.text);
+    else if (result->end == TL_TCP_END_BYTES)
+        note_spent(outcome, result);
     judge_quality(outcome, status, result);
     tl_outcome_end(outcome);
     if (status != TL_OK && reterr)
@@ -112,7 +154,9 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
 
 bool tl_transfer_counts(const struct tl_probe_outcome *outcome)
 {
-    return outcome->record.state == TL_STAGE_DONE && outcome->quality <= TL_QUALITY_DEGRADED;
+    bool whole =
+        outcome->record.state == TL_STAGE_DONE || outcome->record.state == TL_STAGE_LIMITED;
+    return whole && outcome->quality <= TL_QUALITY_DEGRADED;
 }
 
 void tl_transfer_free(struct tl_tcp_result *result)

@@ -211,6 +211,27 @@ static enum tl_status run_step(struct tl_session *session, const struct tl_plan_
     return status;
 }
 
+/* The plan has stopped. Where more time or traffic would have let it go on, the record says
+ * so: a missing stage without a reason looks like one that was not worth it. */
+static void note_lack_of_budget(struct tl_session *session, const char *why)
+{
+    struct tl_run *run = &session->result.run;
+    struct tl_plan_state rich = session->plan;
+    struct tl_plan_step step;
+    rich.time_left_ns = rich.bytes_left = INT64_MAX;
+    if (!tl_plan_next(&rich, &step) || run->stage_count == TL_RUN_STAGES_MAX)
+        return;
+    struct tl_stage_record *record = &run->stages[run->stage_count++];
+    *record = (struct tl_stage_record){.state = TL_STAGE_SKIPPED};
+    snprintf(record->id, sizeof record->id, "%s", tl_plan_stage_id(step.stage));
+    snprintf(record->reason, sizeof record->reason, "%.90s (%.150s)", why, step.why);
+    if (step.stage != TL_PLAN_STREAM)
+        return;
+    char id[96];
+    snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(step.direction));
+    tl_facts_set_unknown(session->result.facts, id, "%s", why);
+}
+
 /* Judge, choose, measure, until the plan wants no more. A user's stop keeps what
  * earlier stages found: only a run without one whole stream is aborted. */
 static enum tl_status run_plan(struct tl_session *session, struct tl_error *reterr)
@@ -222,9 +243,11 @@ static enum tl_status run_plan(struct tl_session *session, struct tl_error *rete
         if (!ends_session(status))
             status = judge(session, reterr);
     }
-    if (status == TL_OK)
+    if (status == TL_OK) {
         push_note(session, step.why);
-    return status;
+        note_lack_of_budget(session, step.why);
+    }
+    return status == TL_CANCELLED ? tl_error_set(reterr, status, "stopped by you") : status;
 }
 
 static void begin_run(struct tl_session *session)

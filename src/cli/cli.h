@@ -45,7 +45,14 @@ int cli_doctor(const struct cli_command *command, int argc, char **argv);
 /* Prints the usage of one command to out. */
 void cli_print_help(const struct cli_command *command, FILE *out);
 
-/* "tightlink: sentence" on stderr; returns the exit code that fits the status. */
+/* Whether people here read UTF-8; else what we print is ASCII (LC_CTYPE, set in main). */
+bool cli_locale_is_utf8(void);
+/* Text of which not all is our own: control and bidi characters become \u{..} (P12). */
+void cli_put_clean(const char *text, FILE *out);
+
+/* "tightlink: sentence" on stderr, cleaned. */
+void cli_complain(const char *fmt, ...) TL_PRINTF(1, 2);
+/* The same for an error; returns the exit code that fits the status. */
 int cli_fail(const struct tl_error *error);
 /* The same for a wrong command line, with a pointer to --help; returns CLI_EXIT_USAGE. */
 int cli_usage(const struct cli_command *command, const char *fmt, ...) TL_PRINTF(2, 3);
@@ -72,11 +79,12 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 void cli_result_finish(struct tl_session_result *result);
 
-/* Writes the result to stdout in the form asked for. On failure the run is kept
- * in a file that stderr names. Returns the exit code of the whole command. */
+/* Writes the result to stdout in the form asked for, and to stderr why the run ended early.
+ * As JSON always a document; as text nothing where nothing was measured. When writing fails
+ * the run is kept in a file that stderr names. Returns the exit code of the whole command. */
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result);
 
-/* The exit code that a verdict stands for. */
+/* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
 
 /* Writes text to stdout whole; false when that failed (errno tells). */

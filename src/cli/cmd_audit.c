@@ -1,11 +1,10 @@
 /* tightlink audit [HOST]: the settings of this workstation that matter to transfers. */
 #include "cli.h"
 
-#include <math.h>
+#include <errno.h>
 #include <string.h>
 
 #include "tightlink/base/units.h"
-#include "tightlink/base/utf8.h"
 #include "tightlink/facts/save.h"
 #include "tightlink/session/audit.h"
 
@@ -14,7 +13,7 @@ static const char *format_value(const struct tl_fact *fact, char *ret_text, size
     char number[TL_UNIT_TEXT_SIZE];
     switch (fact->unit) {
     case TL_UNIT_TEXT:
-        tl_utf8_clean(fact->text, strlen(fact->text), ret_text, size);
+        snprintf(ret_text, size, "%s", fact->text);
         return ret_text;
     case TL_UNIT_BOOL:
         return fact->number != 0 ? "yes" : "no";
@@ -34,10 +33,13 @@ static void print_fact(const char *id, const struct tl_fact *fact, void *context
 {
     char value[512];
     const char *name = strchr(id, '.') + 1;
-    if (fact->state == TL_FACT_KNOWN)
-        printf("%-30s %s\n", name, format_value(fact, value, sizeof value));
-    else
+    if (fact->state != TL_FACT_KNOWN) {
         printf("%-30s -   (%s)\n", name, fact->reason);
+        return;
+    }
+    printf("%-30s ", name);
+    cli_put_clean(format_value(fact, value, sizeof value), stdout);
+    putchar('\n');
 }
 
 int cli_audit(const struct cli_command *command, int argc, char **argv)
@@ -66,13 +68,14 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
         struct tl_json_writer writer;
         tl_json_writer_init(&writer, &buf, false);
         tl_facts_save(facts, &writer, NULL);
-        tl_buf_adds(&buf, "\n");
-        if (buf.status != TL_OK || !cli_write_stdout(buf.data, buf.len))
+        if (buf.status != TL_OK || !cli_write_stdout(buf.data, buf.len)) {
+            cli_complain("writing the output failed: %s",
+                         buf.status != TL_OK ? tl_status_text(buf.status) : strerror(errno));
             exit_code = CLI_EXIT_EXPORT;
+        }
         tl_buf_finish(&buf);
     } else {
         tl_facts_each(facts, print_fact, NULL);
-        exit_code = fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
     }
     tl_facts_destroy(facts);
     return exit_code;

@@ -9,13 +9,20 @@
 #include "tightlink/report/report.h"
 #include "tightlink/session/question.h"
 
+static enum tl_status unreadable(const char *path, int errnum, struct tl_error *reterr)
+{
+    return tl_error_set(reterr, TL_USAGE,
+                        "%.200s: %s; name a file that tightlink run --json has written", path,
+                        strerror(errnum));
+}
+
 enum tl_status cli_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_len,
                              struct tl_error *reterr)
 {
     bool standard = strcmp(path, "-") == 0;
     FILE *file = standard ? stdin : fopen(path, "re");
     if (!file)
-        return tl_error_set(reterr, TL_USAGE, "%s: %s", path, strerror(errno));
+        return unreadable(path, errno, reterr);
     struct tl_buf buf = TL_BUF_INIT;
     char piece[65536];
     size_t n;
@@ -27,9 +34,9 @@ enum tl_status cli_read_file(const char *path, size_t limit, char **ret_text, si
         fclose(file);
     enum tl_status status = TL_OK;
     if (failed)
-        status = tl_error_set(reterr, TL_USAGE, "%s: %s", path, strerror(errnum));
+        status = unreadable(path, errnum, reterr);
     else if (buf.len > limit)
-        status = tl_error_set(reterr, TL_LIMIT, "%s: larger than %zu MiB, this is no saved run",
+        status = tl_error_set(reterr, TL_LIMIT, "%.200s: larger than %zu MiB, this is no saved run",
                               path, limit >> 20);
     else
         status = buf.status;
@@ -52,8 +59,13 @@ static enum tl_status judge_file(const char *path, struct tl_session_result *res
     enum tl_status status = cli_read_file(path, TL_REPORT_BYTES_MAX, &text, &len, reterr);
     if (status == TL_OK) {
         status = tl_report_read_json(text, len, &result->run, &result->facts, reterr);
-        if (status != TL_OK)
-            tl_error_prefix(reterr, "%s", path);
+        if (status == TL_VERSION)
+            (void)tl_error_set(reterr, status,
+                               "%.200s is in another format than this tightlink reads "
+                               "(tightlink.findings/1): was it written by a newer one?",
+                               path);
+        else if (status != TL_OK)
+            tl_error_prefix(reterr, "%.200s is no saved run", path);
     }
     free(text);
     if (status == TL_OK)
@@ -93,7 +105,7 @@ int cli_explain(const struct cli_command *command, int argc, char **argv)
     if (judge_file(argv[optind], &result, &error) == TL_OK) {
         exit_code = cli_deliver(&options, &result);
     } else {
-        fprintf(stderr, "tightlink: %s\n", error.text);
+        cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;
     }
     cli_result_finish(&result);

@@ -1,6 +1,7 @@
 /* tightlink rules list | explain ID | check DIRECTORY [CASES]. */
 #include "cli.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tightlink/rules/rules.h"
@@ -10,7 +11,7 @@ static int list(const struct tl_rules *rules)
     for (size_t i = 0; i < tl_rules_count(rules); i++)
         printf("%-28s %-20s %s\n", tl_rules_id_at(rules, i), tl_rules_cause_at(rules, i),
                tl_rules_title_at(rules, i));
-    return fflush(stdout) == 0 ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
+    return CLI_EXIT_OK;
 }
 
 static int explain(const struct tl_rules *rules, const char *id)
@@ -18,9 +19,10 @@ static int explain(const struct tl_rules *rules, const char *id)
     struct tl_buf page = TL_BUF_INIT;
     int exit_code = CLI_EXIT_OK;
     if (tl_rules_explain(rules, id, &page) != TL_OK) {
-        fprintf(stderr, "tightlink: no rule is called \"%.60s\"; see: tightlink rules list\n", id);
+        cli_complain("no rule is called \"%.60s\"; see: tightlink rules list", id);
         exit_code = CLI_EXIT_USAGE;
     } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {
+        cli_complain("writing the output failed: %s", strerror(errno));
         exit_code = CLI_EXIT_EXPORT;
     }
     tl_buf_finish(&page);
@@ -34,7 +36,7 @@ static int check(const char *directory, const char *cases)
     struct tl_error error = {0};
     int exit_code;
     if (tl_rules_check_directory(directory, cases, &report, &errors, &error) != TL_OK) {
-        fprintf(stderr, "tightlink: %s\n", error.text);
+        cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;
     } else {
         fputs(tl_buf_text(&report), stdout);

@@ -17,6 +17,6 @@ int cli_schema(const struct cli_command *command, int argc, char **argv)
     const char *schema = tl_report_schema();
     if (cli_write_stdout(schema, strlen(schema)))
         return CLI_EXIT_OK;
-    fprintf(stderr, "tightlink: writing the schema failed: %s\n", strerror(errno));
+    cli_complain("writing the schema failed: %s", strerror(errno));
     return CLI_EXIT_EXPORT;
 }

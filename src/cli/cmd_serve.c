@@ -28,13 +28,12 @@ int cli_serve(const struct cli_command *command, int argc, char **argv)
 {
     char path[PATH_MAX];
     if (!cli_find_program("tightlinkd", path, sizeof path)) {
-        fputs("tightlink: the program tightlinkd is not beside tightlink; install it again\n",
-              stderr);
+        cli_complain("the program tightlinkd is not beside tightlink; install it again");
         return CLI_EXIT_UNREACHABLE;
     }
     static char name[] = "tightlinkd";
     argv[0] = name;
     execv(path, argv);
-    fprintf(stderr, "tightlink: cannot start %s: %s\n", path, strerror(errno));
+    cli_complain("cannot start %s: %s", path, strerror(errno));
     return CLI_EXIT_UNREACHABLE;
 }

@@ -20,6 +20,7 @@ struct live {
     struct tl_session *session;
     int signal_fd;
     bool progress;    /* stderr is a terminal */
+    bool rewrites;    /* and it can rewrite a line */
     bool line_open;   /* a progress line without its newline is on the terminal */
     bool interrupted; /* a signal asked us to stop */
     bool done;
@@ -42,6 +43,8 @@ static const char *stage_title(const struct tl_event *event, char *ret_text, siz
 static void show_live(struct live *live, const struct tl_event *event)
 {
     char rate[TL_UNIT_TEXT_SIZE], elapsed[TL_UNIT_TEXT_SIZE], title[64];
+    if (!live->rewrites)
+        return;
     fprintf(stderr, "\r\033[K  %s: %s  %s", stage_title(event, title, sizeof title),
             tl_format_ns(event->elapsed_ns, elapsed),
             isfinite(event->rate_bps) ? tl_format_bps(event->rate_bps, rate) : "");
@@ -59,18 +62,24 @@ static void show_progress(struct live *live, const struct tl_event *event)
     clear_line(live);
     switch (event->kind) {
     case TL_EVENT_STAGE_START:
+        if (!live->rewrites)
+            break;
         fprintf(stderr, "  %s ...", stage_title(event, title, sizeof title));
         fflush(stderr);
         live->line_open = true;
         break;
     case TL_EVENT_STAGE_END:
-        fprintf(stderr, "  %-18s %-12s %s%s%s\n", stage_title(event, title, sizeof title),
+        fprintf(stderr, "  %-18s %-12s %s%s", stage_title(event, title, sizeof title),
                 tl_stage_state_name(event->record.state),
                 tl_format_ns((double)event->record.duration_ns, took),
-                event->record.reason[0] ? "  " : "", event->record.reason);
+                event->record.reason[0] ? "  " : "");
+        cli_put_clean(event->record.reason, stderr);
+        fputc('\n', stderr);
         break;
     case TL_EVENT_NOTE:
-        fprintf(stderr, "  %s\n", event->text);
+        fputs("  ", stderr);
+        cli_put_clean(event->text, stderr);
+        fputc('\n', stderr);
         break;
     default:
         break;
@@ -111,7 +120,6 @@ static void print_json_line(const struct tl_event *event)
         tl_json_add_integer(&json, "worst_bytes", event->worst_bytes);
     tl_json_add_string(&json, "text", text_or_null(event->text));
     tl_json_end(&json);
-    tl_buf_adds(&buf, "\n");
     if (buf.status == TL_OK)
         (void)cli_write_stdout(buf.data, buf.len);
     tl_buf_finish(&buf);
@@ -167,7 +175,7 @@ static void take_signal(struct live *live)
         return;
     clear_line(live);
     if (!live->interrupted)
-        fputs("tightlink: stopping; what was measured is kept\n", stderr);
+        cli_complain("stopping; what was measured is kept");
     live->interrupted = true;
     tl_session_stop(live->session);
 }
@@ -192,8 +200,41 @@ static enum tl_status check_consent_possible(const struct cli_run_options *optio
 {
     if (options->yes || (isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
         return TL_OK;
-    return tl_error_set(reterr, TL_USAGE,
-                        "the test loads the path and nobody is here to agree; add --yes");
+    return tl_error_set(
+        reterr, TL_USAGE,
+        "the test loads the path and no terminal is here to ask; add --yes to agree");
+}
+
+/* The signals that stop a run; what the caller ignores (nohup, a shell's &) stays ignored.
+ * Blocked before the worker starts, so that only the descriptor sees them. */
+static int open_signals(sigset_t *ret_before, struct tl_error *reterr)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&signals, numbers[i]);
+    int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        (void)tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
+    else
+        sigprocmask(SIG_BLOCK, &signals, ret_before);
+    return fd;
+}
+
+/* From here on the result is written: an impatient second Ctrl-C, or a terminal that goes
+ * away, shall not cost it. A signal that waits already is taken here. */
+static void close_signals(int fd, const sigset_t *before)
+{
+    struct signalfd_siginfo info;
+    while (read(fd, &info, sizeof info) == sizeof info)
+        continue;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    close(fd);
+    sigprocmask(SIG_SETMASK, before, NULL);
 }
 
 enum tl_status cli_drive_session(const struct cli_run_options *options,
@@ -202,34 +243,25 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
     enum tl_status status = check_consent_possible(options, reterr);
     if (status != TL_OK)
         return status;
-    /* Blocked before the worker starts, so that only the descriptor sees the signals. */
-    sigset_t signals, before;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    sigset_t before;
+    const char *term = getenv("TERM");
     struct live live = {.options = options,
-                        .progress = !options->json_lines && isatty(STDERR_FILENO)};
-    live.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (live.signal_fd < 0) {
-        status = tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
-        goto out;
-    }
+                        .progress = !options->json_lines && isatty(STDERR_FILENO),
+                        .rewrites = term && strcmp(term, "dumb") != 0,
+                        .signal_fd = open_signals(&before, reterr)};
+    if (live.signal_fd < 0)
+        return TL_IO;
     status = tl_session_create(&options->config, &live.session, reterr);
     if (status == TL_OK)
         status = tl_session_start(live.session, reterr);
-    if (status != TL_OK)
-        goto out;
-    follow(&live);
-    tl_session_finish(live.session, ret_result);
-    if (live.interrupted)
-        ret_result->status = TL_CANCELLED;
-out:
+    if (status == TL_OK) {
+        follow(&live);
+        tl_session_finish(live.session, ret_result);
+        if (live.interrupted)
+            ret_result->status = TL_CANCELLED;
+    }
     tl_session_destroy(live.session);
-    if (live.signal_fd >= 0)
-        close(live.signal_fd);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    close_signals(live.signal_fd, &before);
     return status;
 }
 

@@ -1,16 +1,19 @@
 /* tightlink: the command table, help, version and dispatch. */
 #include "cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char run_help[] =
     "  --direction WHICH   download (default), upload or both\n"
     "  --goal RATE[@RTT]   what you need, for instance 900M or 900M@80ms; exit code 1\n"
     "                      when it is missed\n"
-    "  --time-budget TIME  end after this much loading (25s)\n"
-    "  --data-budget SIZE  send no more than this (1.5GB on links up to 1 Gb/s)\n"
+    "  --time-budget TIME  end after this much loading (25s, more on long paths)\n"
+    "  --data-budget SIZE  move no more than this (1.5GB on links up to 1 Gb/s)\n"
     "  --port PORT         the responder's port (5411)\n"
     "  -4, -6              this address family only\n"
     "  --yes               do not ask before loading the path\n"
@@ -83,62 +86,34 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-enum cli_exit cli_exit_for(enum tl_status status)
+/* Descriptors 0 to 2 are taken, so that no socket becomes "stdout". One that was closed
+ * before us opens the wrong way round: its use fails, and is told. */
+static void hold_standard_descriptors(void)
 {
-    switch (status) {
-    case TL_OK:
-        return CLI_EXIT_OK;
-    case TL_USAGE:
-    case TL_SYNTAX:
-    case TL_RANGE:
-    case TL_UNKNOWN:
-        return CLI_EXIT_USAGE;
-    case TL_NOHOST:
-    case TL_REFUSED:
-    case TL_UNREACHABLE:
-    case TL_TIMEOUT:
-    case TL_PROTOCOL:
-    case TL_VERSION:
-        return CLI_EXIT_UNREACHABLE;
-    case TL_AUTH:
-        return CLI_EXIT_AUTH;
-    case TL_IO:
-    case TL_NOSPACE:
-        return CLI_EXIT_EXPORT;
-    case TL_CANCELLED:
-        return CLI_EXIT_INTERRUPTED;
-    default:
-        return CLI_EXIT_INCONCLUSIVE;
-    }
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-int cli_fail(const struct tl_error *error)
+/* What a command printed through stdio has to arrive too. */
+static int close_output(int exit_code)
 {
-    fprintf(stderr, "tightlink: %s\n",
-            error->text[0] ? error->text : tl_status_text(error->status));
-    return (int)cli_exit_for(error->status);
+    errno = 0;
+    bool failed = fflush(stdout) != 0;
+    if ((!failed && !ferror(stdout)) || exit_code == CLI_EXIT_EXPORT)
+        return exit_code;
+    cli_complain("writing the output failed: %s",
+                 failed ? strerror(errno) : "not all of it arrived");
+    return CLI_EXIT_EXPORT;
 }
 
-int cli_usage(const struct cli_command *command, const char *fmt, ...)
+static int dispatch(int argc, char **argv)
 {
-    va_list args;
-    va_start(args, fmt);
-    fputs("tightlink: ", stderr);
-    vfprintf(stderr, fmt, args);
-    fprintf(stderr, "\nSee: tightlink %s --help\n", command->name);
-    va_end(args);
-    return CLI_EXIT_USAGE;
-}
-
-int main(int argc, char **argv)
-{
-    /* A reader that went away is an output that failed, with a sentence, not a silent death. */
-    signal(SIGPIPE, SIG_IGN);
-    if (argc < 2) {
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word) {
         print_overview(stderr);
         return CLI_EXIT_USAGE;
     }
-    const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         print_overview(stdout);
         return CLI_EXIT_OK;
@@ -151,11 +126,18 @@ int main(int argc, char **argv)
     if (command)
         return command->run(command, argc - 1, argv + 1);
     if (word[0] == '-') {
-        fprintf(stderr,
-                "tightlink: %s needs a command before it, for instance: tightlink run HOST\n",
-                word);
+        cli_complain("%s needs a command before it, for instance: tightlink run HOST", word);
         return CLI_EXIT_USAGE;
     }
     command = find_command("run");
     return command->run(command, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_descriptors();
+    /* A reader that went away is an output that failed, with a sentence, not a silent death. */
+    signal(SIGPIPE, SIG_IGN);
+    setlocale(LC_CTYPE, "");
+    return close_output(dispatch(argc, argv));
 }

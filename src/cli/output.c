@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,11 +42,10 @@ static struct tl_text_style style_of_stdout(void)
 {
     bool terminal = isatty(STDOUT_FILENO);
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-    setlocale(LC_CTYPE, "");
     return (struct tl_text_style){
         .width = terminal ? terminal_width() : 80,
         .color = terminal && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color),
-        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .utf8 = cli_locale_is_utf8(),
     };
 }
 
@@ -68,57 +65,72 @@ static bool keep_in(const char *directory, const char *run_id, const char *text,
         unlink(path);
         return false;
     }
-    fprintf(stderr, "tightlink: the run is kept in %s; print it with: tightlink explain %s\n", path,
-            path);
+    cli_complain("the run is kept in %s; print it with: tightlink explain %s", path, path);
     return true;
 }
 
 /* stdout failed: keep the document where there is room. */
 static int keep(const struct tl_session_result *result, const char *json, size_t len)
 {
-    fprintf(stderr, "tightlink: writing the result failed: %s\n", strerror(errno));
+    cli_complain("writing the result failed: %s", strerror(errno));
     const char *const directories[] = {getenv("XDG_STATE_HOME"), getenv("HOME"), getenv("TMPDIR"),
                                        "/var/tmp", "/tmp"};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
         if (directories[i] && directories[i][0] == '/' &&
             keep_in(directories[i], result->run.id, json, len))
             return CLI_EXIT_EXPORT;
-    fprintf(stderr, "tightlink: and no place was found to keep it. The verdict: %s\n",
-            result->findings ? result->findings->verdict.sentence : "none");
+    cli_complain("and no place was found to keep it. The verdict: %s",
+                 result->findings->verdict.sentence);
     return CLI_EXIT_EXPORT;
+}
+
+/* Whether a loading stage began, whatever came of it. */
+static bool was_loaded(const struct tl_run *run)
+{
+    for (int i = 0; i < run->stage_count; i++)
+        if (strcmp(run->stages[i].id, "hosts") != 0 && strcmp(run->stages[i].id, "path") != 0)
+            return true;
+    return false;
 }
 
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
 {
-    if (result->status == TL_CANCELLED)
-        return CLI_EXIT_INTERRUPTED;
-    if (result->status != TL_OK)
-        return cli_exit_for(result->status);
     const struct tl_verdict *verdict = result->findings ? &result->findings->verdict : NULL;
-    if (!verdict || verdict->state == TL_INCONCLUSIVE || verdict->state == TL_VERDICT_INVALID)
+    if (result->status == TL_CANCELLED || result->status == TL_AUTH)
+        return cli_exit_for(result->status);
+    /* A far end that went away in the middle was reached. */
+    if (result->status != TL_OK && result->run.stage_count == 0)
+        return cli_exit_for(result->status);
+    if (result->status != TL_OK || !verdict || verdict->state == TL_INCONCLUSIVE ||
+        verdict->state == TL_VERDICT_INVALID)
         return CLI_EXIT_INCONCLUSIVE;
     if (verdict->state == TL_LIMITED && result->run.goal_bps > 0)
         return CLI_EXIT_MISSED;
     return CLI_EXIT_OK;
 }
 
+static enum tl_status render_text(const struct tl_session_result *result, struct tl_buf *out)
+{
+    struct tl_text_style style = style_of_stdout();
+    return tl_report_text(&result->run, result->facts, result->findings, &style, out);
+}
+
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result)
 {
-    /* A far end that was never reached has no verdict to show, only a sentence. */
-    bool reached = result->findings && result->run.stage_count > 0;
-    if (result->status != TL_OK && result->error.text[0])
-        fprintf(stderr, "tightlink: %s\n", result->error.text);
-    if (!reached)
-        return (int)cli_exit_for_result(result);
-
     struct tl_buf json = TL_BUF_INIT, text = TL_BUF_INIT;
-    struct tl_text_style style = style_of_stdout();
     bool as_json = options->json || options->json_lines;
     int exit_code = (int)cli_exit_for_result(result);
+    bool loaded = was_loaded(&result->run);
+    /* Who stopped a test was answered when the signal came. */
+    if (result->status != TL_OK && (result->status != TL_CANCELLED || !loaded))
+        (void)cli_fail(&result->error);
+    /* Where nothing was loaded the sentence above is the whole story for a person. */
+    if (!result->findings || (result->status != TL_OK && !as_json && !loaded))
+        return exit_code;
     enum tl_status status =
         tl_report_json(&result->run, result->facts, result->findings, !options->json_lines, &json);
     if (status == TL_OK && !as_json)
-        status = tl_report_text(&result->run, result->facts, result->findings, &style, &text);
+        status = render_text(result, &text);
     const struct tl_buf *out = as_json ? &json : &text;
     if (status != TL_OK) {
         struct tl_error error = {.status = status};

@@ -1,0 +1,83 @@
+/* Sentences to stderr. Everything that is not our own text (arguments, names, what a far
+ * end said) passes the sanitiser here, whoever formatted it. */
+#include "cli.h"
+
+#include <langinfo.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "tightlink/base/utf8.h"
+
+bool cli_locale_is_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+void cli_put_clean(const char *text, FILE *out)
+{
+    struct tl_buf clean = TL_BUF_INIT;
+    tl_utf8_add_clean(&clean, text, !cli_locale_is_utf8());
+    fputs(tl_buf_text(&clean), out);
+    tl_buf_finish(&clean);
+}
+
+static void complain(const char *fmt, va_list args)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, fmt, args);
+    fputs("tightlink: ", stderr);
+    cli_put_clean(text, stderr);
+    fputc('\n', stderr);
+}
+
+void cli_complain(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    complain(fmt, args);
+    va_end(args);
+}
+
+int cli_fail(const struct tl_error *error)
+{
+    cli_complain("%s", error->text[0] ? error->text : tl_status_text(error->status));
+    return (int)cli_exit_for(error->status);
+}
+
+int cli_usage(const struct cli_command *command, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    complain(fmt, args);
+    va_end(args);
+    fprintf(stderr, "See: tightlink %s --help\n", command->name);
+    return CLI_EXIT_USAGE;
+}
+
+/* What a failure before or outside of the measuring stands for. */
+enum cli_exit cli_exit_for(enum tl_status status)
+{
+    switch (status) {
+    case TL_OK:
+        return CLI_EXIT_OK;
+    case TL_USAGE:
+    case TL_SYNTAX:
+    case TL_RANGE:
+    case TL_UNKNOWN:
+        return CLI_EXIT_USAGE;
+    case TL_NOHOST:
+    case TL_REFUSED:
+    case TL_UNREACHABLE:
+    case TL_TIMEOUT:
+    case TL_PROTOCOL:
+    case TL_VERSION:
+    case TL_CLOSED:
+        return CLI_EXIT_UNREACHABLE;
+    case TL_AUTH:
+        return CLI_EXIT_AUTH;
+    case TL_CANCELLED:
+        return CLI_EXIT_INTERRUPTED;
+    default:
+        return CLI_EXIT_INCONCLUSIVE;
+    }
+}

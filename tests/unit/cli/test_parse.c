@@ -1,0 +1,88 @@
+/* Values of options: what is taken, what is refused, and that a refusal changes nothing. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "parse.h"
+
+static struct tl_error error;
+
+/* Refused with that status and a sentence that has this in it. */
+#define REFUSED(call, expected, part)                                                              \
+    do {                                                                                           \
+        error = (struct tl_error){0};                                                              \
+        cr_expect_eq(call, expected, "%s", error.text);                                            \
+        cr_expect_not_null(strstr(error.text, part), "\"%s\" lacks \"%s\"", error.text, part);     \
+    } while (0)
+
+Test(parse, a_goal_is_a_rate_and_perhaps_a_round_trip)
+{
+    double bps = 0, rtt_ns = -1;
+    cr_expect_eq(cli_parse_goal("900M", &bps, &rtt_ns, &error), TL_OK);
+    cr_expect_eq(bps, 900e6);
+    cr_expect_eq(rtt_ns, -1, "no round trip was given");
+    cr_expect_eq(cli_parse_goal("1.5 Gb/s@80ms", &bps, &rtt_ns, &error), TL_OK);
+    cr_expect_eq(bps, 1.5e9);
+    cr_expect_eq(rtt_ns, 80e6);
+}
+
+Test(parse, a_wrong_goal_is_refused_whole)
+{
+    double bps = 7, rtt_ns = 7;
+    char lengthy[600];
+    memset(lengthy, '9', sizeof lengthy);
+    lengthy[sizeof lengthy - 1] = '\0';
+    REFUSED(cli_parse_goal("banana", &bps, &rtt_ns, &error), TL_SYNTAX, "900M");
+    REFUSED(cli_parse_goal("", &bps, &rtt_ns, &error), TL_SYNTAX, "900M");
+    REFUSED(cli_parse_goal("@80ms", &bps, &rtt_ns, &error), TL_SYNTAX, "900M");
+    REFUSED(cli_parse_goal(lengthy, &bps, &rtt_ns, &error), TL_SYNTAX, "900M");
+    REFUSED(cli_parse_goal("0", &bps, &rtt_ns, &error), TL_RANGE, "0");
+    REFUSED(cli_parse_goal("-5M", &bps, &rtt_ns, &error), TL_RANGE, "-5M");
+    REFUSED(cli_parse_goal("1e400", &bps, &rtt_ns, &error), TL_RANGE, "1e400");
+    REFUSED(cli_parse_goal("50M@", &bps, &rtt_ns, &error), TL_SYNTAX, "50M@80ms");
+    REFUSED(cli_parse_goal("50M@soon", &bps, &rtt_ns, &error), TL_SYNTAX, "80ms");
+    REFUSED(cli_parse_goal("50M@80ms@80ms", &bps, &rtt_ns, &error), TL_SYNTAX, "80ms");
+    cr_expect_eq(bps, 7);
+    cr_expect_eq(rtt_ns, 7);
+}
+
+Test(parse, ports_are_whole_numbers_of_sixteen_bits)
+{
+    uint16_t port = 7;
+    static const char *const wrong[] = {"0",  "65536", "99999", "-1",    "+1",
+                                        " 1", "x",     "",      "5411x", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        REFUSED(cli_parse_port(wrong[i], &port, &error), TL_RANGE, "1 to 65535");
+    cr_expect_eq(port, 7);
+    cr_expect_eq(cli_parse_port("1", &port, &error), TL_OK);
+    cr_expect_eq(port, 1);
+    cr_expect_eq(cli_parse_port("65535", &port, &error), TL_OK);
+    cr_expect_eq(port, 65535);
+}
+
+Test(parse, directions_are_three_words)
+{
+    bool download = false, upload = false;
+    cr_expect_eq(cli_parse_direction("both", &download, &upload, &error), TL_OK);
+    cr_expect(download && upload);
+    cr_expect_eq(cli_parse_direction("upload", &download, &upload, &error), TL_OK);
+    cr_expect(!download && upload);
+    REFUSED(cli_parse_direction("sideways", &download, &upload, &error), TL_USAGE, "both");
+    REFUSED(cli_parse_direction("", &download, &upload, &error), TL_USAGE, "both");
+    cr_expect(!download && upload);
+}
+
+Test(parse, budgets_allow_at_least_one_measurement)
+{
+    int64_t ns = 7, bytes = 7;
+    REFUSED(cli_parse_time_budget("-1", &ns, &error), TL_RANGE, "-1");
+    REFUSED(cli_parse_time_budget("2.9s", &ns, &error), TL_RANGE, "3s or more");
+    REFUSED(cli_parse_time_budget("soon", &ns, &error), TL_SYNTAX, "soon");
+    REFUSED(cli_parse_data_budget("1", &bytes, &error), TL_RANGE, "100kB or more");
+    REFUSED(cli_parse_data_budget("-1GB", &bytes, &error), TL_RANGE, "-1GB");
+    REFUSED(cli_parse_data_budget("lots", &bytes, &error), TL_SYNTAX, "lots");
+    cr_expect(ns == 7 && bytes == 7);
+    cr_expect_eq(cli_parse_time_budget("3s", &ns, &error), TL_OK);
+    cr_expect_eq(ns, INT64_C(3000000000));
+    cr_expect_eq(cli_parse_data_budget("20MB", &bytes, &error), TL_OK);
+    cr_expect_eq(bytes, INT64_C(20000000));
+}

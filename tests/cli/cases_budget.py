@@ -1,0 +1,71 @@
+"""Budgets are kept, and the result says what they cost."""
+import json
+
+from harness import Daemon, case, lo_bytes, tightlink, validate
+
+MB = 1000 * 1000
+
+
+def moved(machine, port, *options):
+    """Bytes on the wire in a run, and its document."""
+    before = lo_bytes()
+    result = tightlink(machine, "run", "127.0.0.1", "--port", port, "--yes", "--json", *options)
+    assert result.code in (0, 4), result
+    document = json.loads(result.out)
+    validate(machine, document)
+    counted = document["run"]["sent_bytes"] + document["run"]["received_bytes"]
+    return lo_bytes() - before if machine.isolated else counted, counted, document
+
+
+@case("budget")
+def data_budget_is_kept(machine):
+    with Daemon(machine) as daemon:
+        for direction in ("download", "upload", "both"):
+            wire, counted, document = moved(machine, daemon.port, "--data-budget", "20MB",
+                                            "--direction", direction)
+            assert counted <= 20.1 * MB, f"{direction}: {counted} bytes were counted"
+            assert wire <= 21 * MB, f"{direction}: {wire} bytes went over the wire"
+            assert wire > 15 * MB, f"{direction}: only {wire} bytes went over the wire"
+            print(f"         {direction}: {wire / MB:.2f} MB on the wire, "
+                  f"{counted / MB:.2f} MB counted")
+            assert document["verdict"]["state"] == "inconclusive", document["verdict"]
+
+
+@case("budget")
+def small_data_budget_is_told(machine):
+    with Daemon(machine) as daemon:
+        _, _, document = moved(machine, daemon.port, "--data-budget", "20MB")
+        text = tightlink(machine, "run", "127.0.0.1", "--port", daemon.port, "--yes",
+                         "--data-budget", "20MB").check(4)
+    assert "data budget" in document["verdict"]["sentence"], document["verdict"]
+    stages = {stage["id"]: stage for stage in document["stages"]}
+    assert stages["stream"]["state"] == "limited", stages
+    assert "allow more" in stages["stream"]["reason"], stages
+    assert "data budget" in text.out.splitlines()[0] + text.out.splitlines()[1], text
+
+
+@case("budget")
+def time_budget_is_kept(machine):
+    with Daemon(machine, "--rate-cap", "50M") as daemon:
+        _, _, document = moved(machine, daemon.port, "--time-budget", "4s")
+    loading = [stage for stage in document["stages"] if stage["id"] not in ("hosts", "path")]
+    seconds = sum(stage["duration_ns"] for stage in loading) / 1e9
+    assert loading and seconds < 4.5, document["stages"]
+
+
+@case("budget")
+def small_time_budget_is_told(machine):
+    with Daemon(machine, "--rate-cap", "50M") as daemon:
+        _, _, document = moved(machine, daemon.port, "--time-budget", "5s", "--direction", "both")
+    skipped = [stage for stage in document["stages"] if stage["state"] == "skipped"]
+    assert skipped and skipped[0]["reason"].startswith("the time budget is spent"), document
+    upload = document["facts"]["upload.goodput_bps"]
+    assert upload["state"] == "unknown" and "time budget" in upload["reason"], upload
+
+
+@case("budget")
+def least_data_budget_runs(machine):
+    with Daemon(machine) as daemon:
+        wire, _, document = moved(machine, daemon.port, "--data-budget", "100kB")
+    assert document["run"]["quality"]["status"] == "valid", document["run"]["quality"]
+    assert wire < 1 * MB, wire

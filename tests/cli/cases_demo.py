@@ -1,0 +1,229 @@
+"""tightlink demo: its exit codes, a link that dies, nothing left behind, no root."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import (NOBODY, Daemon, Process, Skip, case, is_plain, json_lines, start,
+                     tightlink, until, validate)
+
+
+def need_lab(machine):
+    """The lab's own reason why it cannot be, as `doctor` gives it."""
+    doctor = tightlink(machine, "doctor")
+    line = re.search(r"^(ok|--) +demo +(.*)$", doctor.out, re.M)
+    assert line, doctor
+    if line[1] != "ok":
+        raise Skip(line[2])
+
+
+@case("demo")
+def names_and_paths_that_are_none(machine):
+    for arguments, says in [
+            (("nosuch",), 'no demo is called "nosuch"; see: tightlink demo list'),
+            (("capacity", "loss"), "one name only"),
+            (("--link", "rate=banana"), "banana"), (("--link", "colour=red"), "colour"),
+            (("--link", "delay=-5ms"), "delay"), (("--link", "loss=200%"), "loss")]:
+        result = tightlink(machine, "demo", *arguments).check(2, says, "demo --help")
+        assert result.out == "", result
+
+
+@case("demo")
+def verdict_and_truth(machine):
+    need_lab(machine)
+    result = tightlink(machine, "demo", "capacity")
+    result.check(0, out="The truth is capacity at path; the verdict says the same")
+    assert result.err == "" and is_plain(result.out), result
+    assert machine.processes() == [], "processes are left"
+
+
+@case("demo")
+def goal_missed(machine):
+    need_lab(machine)
+    result = tightlink(machine, "demo", "--link", "rate=20M delay=5ms", "--goal", "500M", "--json")
+    document = result.check(1).document()
+    validate(machine, document)
+    assert document["verdict"]["state"] == "limited", document["verdict"]
+    assert document["run"]["goal"]["rate_bps"] == 500e6, document["run"]
+
+
+@case("demo")
+def goal_met(machine):
+    need_lab(machine)
+    result = tightlink(machine, "demo", "--link", "rate=20M delay=5ms", "--goal", "5M", "--json",
+                       "--time-budget", "5s")
+    document = result.check(0).document()
+    validate(machine, document)
+    assert document["verdict"]["state"] == "goal-met", document["verdict"]
+
+
+def dies(machine, direction):
+    """The link goes down for the rest of the run."""
+    result = tightlink(machine, "demo", "--link", "rate=50M delay=10ms outage=3s-300s",
+                       "--direction", direction, "--json")
+    result.check(4, r"(stopped answering|died|went dead|does not answer)", "dead|died|down")
+    document = result.document()
+    validate(machine, document)
+    assert document["run"]["quality"]["status"] == "aborted", document["run"]
+    assert document["verdict"]["state"] == "invalid", document["verdict"]
+    told = json.dumps([document["verdict"], document["run"]["quality"], document["stages"]])
+    told += result.err
+    assert "slow" not in told.lower(), told
+    when = re.search(r"(\d+(?:\.\d+)?) s (?:into|after)", document["verdict"]["sentence"])
+    assert when and 1.5 < float(when[1]) < 3.5, document["verdict"]
+    print(f"         {document['verdict']['sentence']}")
+    assert result.seconds < 25, result
+    assert document["facts"]["near.tcp_rmem_max_bytes"]["state"] == "known"
+
+
+@case("demo")
+def link_down_in_a_download(machine):
+    need_lab(machine)
+    dies(machine, "download")
+
+
+@case("demo")
+def link_down_in_an_upload(machine):
+    need_lab(machine)
+    dies(machine, "upload")
+
+
+# --- What is left behind ------------------------------------------------------------------
+
+
+def namespaces(pids=None):
+    """Network namespaces that processes are in."""
+    found = set()
+    for pid in pids if pids is not None else filter(str.isdigit, os.listdir("/proc")):
+        try:
+            found.add(os.readlink(f"/proc/{pid}/ns/net"))
+        except OSError:
+            continue
+    return found
+
+
+def links():
+    with open("/proc/net/dev") as table:
+        return sorted(line.split(":")[0].strip() for line in table if ":" in line)
+
+
+def cgroups():
+    found = []
+    for folder, _, _ in os.walk("/sys/fs/cgroup"):
+        if "tightlink" in os.path.basename(folder):
+            found.append(folder)
+    return found
+
+
+def leaves_nothing(machine, number, *demo):
+    links_before, mounts_before = links(), open("/proc/self/mountinfo").read()
+    run = start(machine, "demo", *demo, "--json-lines", "--data-budget", "50MB")
+    run.await_stream()
+    lab_pids = machine.processes()
+    lab_namespaces = namespaces(lab_pids) - namespaces([os.getpid()])
+    groups = [path for path in cgroups() if any(str(pid) in path for pid in lab_pids)]
+    assert len(lab_pids) >= 3 and len(lab_namespaces) >= 2, (lab_pids, lab_namespaces)
+    run.send(number)
+    result = run.result(20)
+    until(8, lambda: machine.processes() == [], "every process has ended")
+    until(2, lambda: not lab_namespaces & namespaces(), "nobody is in its namespaces")
+    assert links() == links_before and open("/proc/self/mountinfo").read() == mounts_before
+    until(2, lambda: not any(os.path.exists(path) for path in groups), "its cgroups are gone")
+    return result, groups
+
+
+@case("demo")
+def killed_in_the_middle_leaves_nothing(machine):
+    need_lab(machine)
+    result, _ = leaves_nothing(machine, signal.SIGKILL, "capacity")
+    assert result.code == -signal.SIGKILL, result
+
+
+@case("demo")
+def killed_with_control_groups_leaves_nothing(machine):
+    need_lab(machine)
+    try:
+        _, groups = leaves_nothing(machine, signal.SIGKILL, "--link",
+                                   "rate=50M delay=5ms near.cpu=50%")
+    except AssertionError as error:
+        if "control group" in str(error):
+            raise Skip("no control group may be made here") from error
+        raise
+    assert groups, "the demo made no control group that this test knows"
+
+
+@case("demo")
+def ctrl_c_leaves_nothing(machine):
+    need_lab(machine)
+    result, _ = leaves_nothing(machine, signal.SIGINT, "capacity")
+    result.check(130, "stopping; what was measured is kept")
+    _, document = json_lines(result)
+    validate(machine, document)
+    assert document["run"]["quality"]["reasons"] == ["stopped by you"], document["run"]
+
+
+@case("demo")
+def ctrl_c_while_the_lab_is_made(machine):
+    need_lab(machine)
+    for wait in (0.01, 0.05, 0.1, 0.2):
+        run = start(machine, "demo", "capacity")
+        time.sleep(wait)
+        run.send(signal.SIGINT)
+        result = run.result(20)
+        assert result.code in (130, -signal.SIGINT), result
+        until(8, lambda: machine.processes() == [], "every process has ended")
+
+
+# --- Without root -------------------------------------------------------------------------
+
+
+def as_nobody():
+    """The words before a command that take all privilege from it."""
+    if os.geteuid() != 0:
+        return []
+    if not shutil.which("setpriv"):
+        raise Skip("setpriv (util-linux) is missing: privileges cannot be dropped for a test")
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+            "--bounding-set=-all", "--inh-caps=-all"]
+
+
+def check_powerless(words):
+    status = subprocess.run([*words, "grep", "CapEff", "/proc/self/status"], check=True,
+                            capture_output=True, text=True).stdout
+    assert int(status.split()[1], 16) == 0, status
+
+
+@case("nobody")
+def loopback_without_privileges(machine):
+    words = as_nobody()
+    check_powerless(words)
+    with Daemon(machine, "--rate-cap", "50M") as daemon:
+        result = Process([*words, machine.tightlink, "run", "127.0.0.1", "--port",
+                          str(daemon.port), "--yes", "--json", "--data-budget", "30MB",
+                          "--time-budget", "4s"]).result(30)
+    assert result.code in (0, 4) and result.err == "", result
+    document = result.document()
+    validate(machine, document)
+    assert document["run"]["quality"]["status"] in ("valid", "degraded"), document["run"]
+    assert document["facts"]["download.goodput_bps"]["state"] == "known", document["verdict"]
+
+
+@case("nobody")
+def demo_without_privileges(machine):
+    words = as_nobody()
+    check_powerless(words)
+    doctor = Process([*words, machine.tightlink, "doctor"]).result(10).check(0)
+    result = Process([*words, machine.tightlink, "demo", "capacity", "--json"]).result(60)
+    until(8, lambda: machine.processes() == [], "every process has ended")
+    if re.search(r"^ok +demo", doctor.out, re.M):
+        document = result.check(0).document()
+        validate(machine, document)
+        assert document["verdict"]["cause"] == "capacity", document["verdict"]
+    else:
+        result.check(4, "namespace|permi")
+        raise Skip(result.err.strip())
+
+

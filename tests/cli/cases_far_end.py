@@ -1,0 +1,181 @@
+"""Far ends that are not there, are something else, or mean harm."""
+import contextlib
+import os
+import socket
+import struct
+import threading
+
+from harness import Daemon, Process, case, is_plain, tightlink, validate
+
+QUICK = ("--yes", "--data-budget", "20MB", "--time-budget", "3s")
+
+
+@contextlib.contextmanager
+def server(talk, host="127.0.0.1"):
+    """A listener that does talk(socket) with each client; gives its port."""
+    listener = socket.create_server((host, 0))
+    over = threading.Event()
+
+    def serve(client):
+        with client, contextlib.suppress(OSError):
+            talk(client)
+            over.wait(20)  # keeps the connection as a busy program would
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        over.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def meets(machine, talk, *says, at_most=12):
+    """tightlink run against such a server: unreachable, and says what is there."""
+    with server(talk) as port:
+        result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
+    result.check(3, f"127.0.0.1 port {port}", *says)
+    assert result.out == "" and is_plain(result.err), result
+    assert result.seconds < at_most, result
+    return result
+
+
+@case("far-end")
+def unknown_host(machine):
+    result = tightlink(machine, "run", "no-such-host.invalid", *QUICK)
+    result.check(3, "no-such-host.invalid", "give (its|the host's) address")
+    assert result.out == "", result
+
+
+@case("far-end")
+def unknown_host_in_an_audit(machine):
+    tightlink(machine, "audit", "no-such-host.invalid").check(
+        3, "no-such-host.invalid cannot be resolved", "give its address")
+
+
+@case("far-end")
+def refused_port(machine):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
+    result.check(3, f"nothing listens on port {port} of 127.0.0.1", "tightlink serve --open")
+    assert result.out == "", result
+
+
+@case("far-end")
+def unreachable_far_end_as_json(machine):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    result = tightlink(machine, "run", "127.0.0.1", "--port", port, "--json", *QUICK).check(3)
+    document = result.document()
+    validate(machine, document)
+    assert document["run"]["quality"]["status"] == "aborted", document["run"]
+    assert "nothing listens" in document["run"]["quality"]["reasons"][0], document["run"]
+    assert document["verdict"]["state"] == "invalid", document["verdict"]
+
+
+@case("far-end")
+def a_web_server(machine):
+    def talk(client):
+        client.recv(4096)
+        client.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    meets(machine, talk, "answers, but with HTTP", "give it with --port")
+
+
+@case("far-end")
+def an_ssh_server(machine):
+    meets(machine, lambda client: client.sendall(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
+          "answers, but with SSH", "give it with --port")
+
+
+@case("far-end")
+def an_iperf3_server(machine):
+    def talk(client):
+        client.recv(37, socket.MSG_WAITALL)
+        client.sendall(b"\x09")
+    meets(machine, talk, "answers, but with iperf3", "give it with --port")
+
+
+@case("far-end")
+def a_port_that_stays_silent(machine):
+    meets(machine, lambda client: None, "takes the connection but says nothing",
+          "no tightlink, or it hangs")
+
+
+@case("far-end")
+def a_port_that_hangs_up(machine):
+    meets(machine, lambda client: client.close(), "closed the connection without a word")
+
+
+@case("far-end")
+def a_port_that_sends_noise(machine):
+    meets(machine, lambda client: client.sendall(os.urandom(65536)), "answers, but not with")
+
+
+@case("far-end")
+def noise_without_end(machine):
+    def talk(client):
+        while True:
+            client.sendall(os.urandom(65536))
+    meets(machine, talk, "answers, but not with")
+
+
+def frame(kind, payload):
+    return struct.pack(">HBB", len(payload), kind, 0) + payload
+
+
+@case("far-end")
+def a_responder_that_sends_escape_sequences(machine):
+    error = struct.pack(">H", 10) + b"\x1b]0;owned\x07\x1b[2J go away\n\xe2\x80\xae"
+
+    def talk(client):
+        client.recv(4096)
+        client.sendall(frame(3, error))
+    with server(talk) as port:
+        result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
+    assert result.code in (3, 4), result
+    assert is_plain(result.err) and result.out == "", repr(result.err)
+
+
+@case("far-end")
+def a_responder_of_another_version(machine):
+    def talk(client):
+        client.recv(4096)
+        client.sendall(frame(3, struct.pack(">H", 2) + b"version 9 only"))
+    with server(talk) as port:
+        tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK).check(3, "version 9 only")
+
+
+@case("far-end")
+def each_address_family_alone(machine):
+    with Daemon(machine) as daemon:
+        for host, option, family in (("127.0.0.1", "-4", 4), ("::1", "-6", 6)):
+            result = tightlink(machine, "run", host, option, "--port", daemon.port, "--json",
+                               *QUICK)
+            assert result.code in (0, 4), result
+            target = result.document()["run"]["target"]
+            assert target["family"] == family and target["address"] == host, target
+        tightlink(machine, "run", "::1", "-4", "--port", daemon.port, *QUICK).check(
+            3, '"::1" with an IPv4 address')
+        tightlink(machine, "run", "127.0.0.1", "-6", "--port", daemon.port, *QUICK).check(
+            3, '"127.0.0.1" with an IPv6 address')
+
+
+@case("far-end")
+def serve_is_the_responder(machine):
+    ready, write = os.pipe()
+    serving = Process([machine.tightlink, "serve", "--open", "--port", "0", "--ready-fd",
+                       str(write)], pass_fds=[write])
+    os.close(write)
+    with os.fdopen(ready) as pipe:
+        port = int(pipe.read().split()[-1])
+    result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
+    serving.send(15)
+    served = serving.result()
+    assert result.code in (0, 4) and served.code == 0, f"{result}\n{served}"

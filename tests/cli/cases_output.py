@@ -1,0 +1,225 @@
+"""Where results go: JSON, text, full disks, closed pipes; and reading them back."""
+import json
+import os
+import re
+import shutil
+import tempfile
+
+from harness import (Daemon, Process, case, is_plain, json_lines, tightlink, validate)
+
+SAVED = {}
+
+
+def arguments(port, *more):
+    """At the 50 Mb/s of the responders here a stream of a second and a half."""
+    return ("run", "127.0.0.1", "--port", port, "--yes", "--data-budget", "8MB", *more)
+
+
+def saved_run(machine):
+    """The JSON of one run, made once."""
+    if "text" not in SAVED:
+        with Daemon(machine, "--rate-cap", "50M") as daemon:
+            result = tightlink(machine, *arguments(daemon.port, "--json", "--data-budget", "60MB",
+                                                    "--time-budget", "5s"))
+        assert result.code in (0, 4), result
+        SAVED["text"] = result.out
+    return SAVED["text"]
+
+
+class Folder:
+    """An empty home; removed afterwards."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="tightlink-home-")
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path)
+
+    def file(self, name, content):
+        path = os.path.join(self.path, name)
+        with open(path, "wb" if isinstance(content, bytes) else "w") as file:
+            file.write(content)
+        return path
+
+    def environment(self):
+        return {**os.environ, "HOME": self.path, "XDG_STATE_HOME": self.path}
+
+
+@case("output")
+def json_validates(machine):
+    document = json.loads(saved_run(machine))
+    validate(machine, document)
+    assert document["run"]["target"]["kind"] == "tightlink", document["run"]
+
+
+@case("output")
+def json_lines_end_with_the_document(machine):
+    with Daemon(machine, "--rate-cap", "50M") as daemon:
+        result = tightlink(machine, *arguments(daemon.port, "--json-lines"))
+    events, document = json_lines(result)
+    kinds = [event["event"] for event in events]
+    assert kinds[-1] == "done" and "stage-start" in kinds and "live" in kinds, kinds
+    times = [event["time_ns"] for event in events]
+    assert times == sorted(times), times
+    assert result.err == "", result
+    validate(machine, document)
+
+
+@case("output")
+def explain_says_the_same(machine):
+    with Folder() as home:
+        path = home.file("run.json", saved_run(machine))
+        again = tightlink(machine, "explain", path, "--json")
+        text = tightlink(machine, "explain", path)
+        with open(path, "rb") as file:
+            piped = tightlink(machine, "explain", "-", "--json", stdin=file)
+    first, second = json.loads(saved_run(machine)), again.document()
+    validate(machine, second)
+    for key in ("state", "cause", "segment", "direction", "sentence"):
+        assert first["verdict"].get(key) == second["verdict"].get(key), (first, second)
+    assert second == piped.document(), "standard input is judged otherwise"
+    assert first["run"]["id"] in text.out and text.code == again.code, text
+
+
+def kept_file(result, home):
+    match = re.search(r"the run is kept in (\S+); print it with: tightlink explain", result.err)
+    assert match and match[1].startswith(home.path), result
+    assert os.stat(match[1]).st_mode & 0o777 == 0o600, oct(os.stat(match[1]).st_mode)
+    return match[1]
+
+
+@case("output")
+def full_disk(machine):
+    for form in ((), ("--json",), ("--json-lines",)):
+        with Folder() as home, Daemon(machine, "--rate-cap", "50M") as daemon:
+            with open("/dev/full", "w") as full:
+                result = tightlink(machine, *arguments(daemon.port, *form), stdout=full,
+                                   env=home.environment())
+            result.check(6, "writing the result failed: No space left on device")
+            path = kept_file(result, home)
+            again = tightlink(machine, "explain", path, "--json")
+            assert again.code in (0, 4), again
+            validate(machine, again.document())
+
+
+@case("output")
+def reader_that_went_away(machine):
+    with Folder() as home, Daemon(machine, "--rate-cap", "50M") as daemon:
+        read, write = os.pipe()
+        os.close(read)
+        result = tightlink(machine, *arguments(daemon.port), stdout=write,
+                           env=home.environment())
+        os.close(write)
+        result.check(6, "writing the result failed: Broken pipe")
+        tightlink(machine, "explain", kept_file(result, home), "--json")
+
+
+@case("output")
+def head_of_many_lines(machine):
+    """A reader that takes one line and leaves, in the middle of the run."""
+    with Folder() as home, Daemon(machine, "--rate-cap", "50M") as daemon:
+        words = " ".join(map(str, arguments(daemon.port, "--json-lines")))
+        piped = Process(["sh", "-c", f"{machine.tightlink} {words} | head -1"],
+                        env=home.environment()).result(30)
+        piped.check(0, "writing the result failed: Broken pipe", out='^{"event"')
+        kept_file(piped, home)
+
+
+@case("output")
+def closed_descriptors(machine):
+    """No socket may take the place of a closed standard output."""
+    with Folder() as home, Daemon(machine, "--rate-cap", "50M") as daemon:
+        words = " ".join(map(str, arguments(daemon.port, "--json")))
+        result = Process(["sh", "-c", f"{machine.tightlink} {words} >&-"],
+                         env=home.environment()).result(30)
+        result.check(6, "writing the result failed: Bad file descriptor")
+        kept_file(result, home)
+        quiet = Process(["sh", "-c", f"{machine.tightlink} {words} <&- 2>&-"]).result(30)
+        validate(machine, quiet.document())
+
+
+@case("output")
+def kept_elsewhere_where_home_takes_nothing(machine):
+    with Folder() as home:
+        path = home.file("run.json", saved_run(machine))
+        with open("/dev/full", "w") as full, open(path, "rb") as file:
+            result = tightlink(machine, "explain", "-", stdin=file, stdout=full,
+                               env={"HOME": "/dev/null", "TMPDIR": home.path})
+        result.check(6, "writing the result failed")
+        kept_file(result, home)
+
+
+@case("output")
+def full_disk_for_words(machine):
+    for words in (("--help",), ("--version",), ("run", "--help"), ("demo", "list"), ("doctor",),
+                  ("audit",), ("audit", "--json"), ("rules", "list"), ("schema",),
+                  ("rules", "explain", "capacity")):
+        with open("/dev/full", "w") as full:
+            result = tightlink(machine, *words, stdout=full)
+        result.check(6, "writing the (output|schema) failed: No space left on device")
+
+
+@case("output")
+def files_that_are_no_saved_run(machine):
+    whole = saved_run(machine)
+    deep = "[" * 100000
+    with Folder() as home:
+        link = os.path.join(home.path, "missing.json")
+        for name, content, says in [
+                ("empty", "", "is no saved run: "), ("cut", whole[:len(whole) // 2], "is no saved"),
+                ("last brace", whole.rstrip()[:-1], "is no saved run"),
+                ("noise", os.urandom(100000), "is no saved run"),
+                ("list", "[]", "is no saved run"), ("deep", deep, "is no saved run"),
+                ("two", whole + whole, "is no saved run"),
+                ("twice", whole.replace('"run"', '"run": {}, "run"', 1), "is no saved run"),
+                ("numbers", whole.replace('"duration_ns": ', '"duration_ns": 1e400', 1), "no saved"),
+                ("newer", whole.replace("findings/1", "findings/2"), "by a newer one"),
+                ("other", '{"format": "trace/3"}', "is in another format"),
+                ("huge", b" " * (9 << 20), "larger than 8 MiB")]:
+            path = home.file(name, content)
+            result = tightlink(machine, "explain", path).check(2, re.escape(path), says)
+            assert result.out == "" and is_plain(result.err), result
+            assert len(result.err) < 1000, result
+        tightlink(machine, "explain", home.path).check(2, "Is a directory", "run --json")
+        tightlink(machine, "explain", link).check(2, "No such file", "run --json")
+        tightlink(machine, "explain", "/dev/zero").check(2, "larger than 8 MiB")
+        tightlink(machine, "explain", "-").check(2, "-")
+
+
+@case("output")
+def hostile_texts_in_a_saved_run(machine):
+    document = json.loads(saved_run(machine))
+    evil = "\x1b]0;owned\x07\x1b[2Jname\u202e\u200b\nline"
+    document["run"]["target"]["name"] = evil
+    document["run"]["tool_version"] = evil[:30]
+    document["run"]["quality"] = {"status": "degraded", "reasons": [evil, "x" * 250]}
+    for stage in document["stages"]:
+        stage["reason"] = evil
+    for fact in document["facts"].values():
+        if fact.get("unit") == "text" and fact["state"] == "known":
+            fact["value"] = evil
+        elif fact["state"] == "unknown":
+            fact["reason"] = evil
+    with Folder() as home:
+        path = home.file("hostile.json", json.dumps(document))
+        for language in ("C", "C.UTF-8"):
+            result = tightlink(machine, "explain", path, env={**os.environ, "LC_ALL": language})
+            assert result.code in (0, 4), result
+            assert is_plain(result.out) and "owned" in result.out, result
+            assert language != "C" or result.out.isascii(), result
+        again = tightlink(machine, "explain", path, "--json").document()
+    validate(machine, again)
+
+
+@case("output")
+def plain_ascii_without_a_utf8_locale(machine):
+    with Folder() as home:
+        path = home.file("run.json", saved_run(machine))
+        for environment in ({"LC_ALL": "C"}, {"LANG": "C", "TERM": "dumb"}, {}):
+            result = tightlink(machine, "explain", path, env=environment)
+            assert result.out.isascii() and result.err == "", result
+        for words in (("doctor",), ("audit",), ("rules", "list"), ("demo", "list")):
+            assert tightlink(machine, *words, env={"LC_ALL": "C"}).out.isascii(), words
+        fancy = tightlink(machine, "explain", path, env={"LC_ALL": "C.UTF-8"})
+        assert "─" in fancy.out and "\x1b" not in fancy.out, fancy

@@ -1,0 +1,105 @@
+"""Command lines that are wrong, and those that only ask for words."""
+import os
+
+from harness import case, is_plain, tightlink
+
+COMMANDS = ("run", "serve", "demo", "audit", "explain", "rules", "schema", "doctor")
+
+
+def refuses(machine, *arguments, says):
+    """A usage error: a sentence, where to read more, nothing on stdout."""
+    result = tightlink(machine, *arguments).check(2, says)
+    assert result.out == "" and is_plain(result.err), result
+    assert result.err.startswith("tightlink: "), result
+    return result
+
+
+@case("usage")
+def wrong_values_are_named_with_what_to_write(machine):
+    for arguments, says in [
+            (("--goal", "banana"), '--goal: "banana" is not a rate; write for instance 900M'),
+            (("--goal", "0"), "--goal: .*out of range"),
+            (("--goal", "1e400"), "--goal: .*out of range"),
+            (("--goal", "-5M"), "--goal: .*out of range"),
+            (("--goal", "nan"), "--goal: .*is not a rate"),
+            (("--goal", "50M@"), "--goal: .*lacks the round-trip time behind @"),
+            (("--goal", "50M@soon"), "--goal: .*is not a time"),
+            (("--goal", "9" * 500), "--goal: .*is not a rate"),
+            (("--port", "0"), '--port: "0" is no port; write 1 to 65535'),
+            (("--port", "99999"), "--port: .*is no port"),
+            (("--port", "x"), "--port: .*is no port"),
+            (("--port", ""), "--port: .*is no port"),
+            (("--port", "5411x"), "--port: .*is no port"),
+            (("--direction", "sideways"), "--direction: .*write download, upload or both"),
+            (("--time-budget", "-1"), "--time-budget: .*out of range"),
+            (("--time-budget", "1s"), "--time-budget: .*too short .*give 3s or more"),
+            (("--data-budget", "7"), "--data-budget: .*too little .*give 100kB or more"),
+            (("--data-budget", "lots"), "--data-budget: .*is not an amount of data")]:
+        result = refuses(machine, "run", "host", "--yes", *arguments, says=says)
+        assert "See: tightlink run --help" in result.err, result
+
+
+@case("usage")
+def unknown_options_are_named(machine):
+    refuses(machine, "run", "host", "--bogus", says="--bogus is no option of run")
+    refuses(machine, "run", "-x", "host", says="-x is no option of run")
+    refuses(machine, "run", "host", "-xy", says="-x is no option of run")
+    refuses(machine, "run", "host", "--goal", says="--goal lacks its value")
+    refuses(machine, "run", "host", "--json=yes", says="--json takes no value")
+    refuses(machine, "demo", "--bogus", says="--bogus is no option of demo")
+    refuses(machine, "explain", "--bogus", "f", says="--bogus is no option of explain")
+    refuses(machine, "audit", "--bogus", says="--bogus is no option of audit")
+    refuses(machine, "--json", says="--json needs a command before it")
+    refuses(machine, "run", "host", "--link", "rate=1M", says="--link is an option of demo")
+    refuses(machine, "doctor", "now", says="doctor takes no arguments")
+    refuses(machine, "schema", "now", says="schema takes no arguments")
+    refuses(machine, "rules", "dance", says="write rules list")
+
+
+@case("usage")
+def one_host_is_wanted(machine):
+    refuses(machine, "run", "--yes", says="which host")
+    refuses(machine, "run", "", "--yes", says="which host")
+    refuses(machine, "", says="which host")
+    refuses(machine, "run", "one", "two", "--yes", says='one name only, not also "two"')
+    refuses(machine, "run", "h" * 300, "--yes", says="at most 253 characters")
+    refuses(machine, "explain", says="name one saved run")
+    refuses(machine, "explain", "a", "b", says="name one saved run")
+
+
+@case("usage")
+def control_characters_do_not_reach_the_terminal(machine):
+    evil = "e\x1b[31mvil\n\u202egnp.\x9b"
+    for arguments, code in [
+            (("run", evil, "--yes"), 3), (("run", "a", evil), 2), (("run", "a", "--" + evil), 2),
+            (("run", "a", "--goal", evil), 2), (("run", "a", "--port", evil), 2),
+            (("demo", evil), 2), (("demo", "--link", evil + "=1"), 2), ((evil, "--yes"), 3),
+            (("rules", "explain", evil), 2), (("rules", "check", "/" + evil), 2),
+            (("explain", evil), 2), (("audit", evil), 3), (("-" + evil,), 2)]:
+        result = tightlink(machine, *arguments, env={**os.environ, "LANG": "C.UTF-8"})
+        assert result.code == code, f"{arguments}: {result}"
+        assert is_plain(result.err), f"{arguments}: {result.err!r}"
+        assert "vil" in result.err and result.out == "", f"{arguments}: {result}"
+
+
+@case("usage")
+def every_command_has_help(machine):
+    for command in COMMANDS:
+        result = tightlink(machine, command, "--help").check(0)
+        assert result.out.startswith("Usage: tightlink"), result
+        assert result.err == "" and result.out.isascii(), result
+    overview = tightlink(machine, "--help").check(0, out="Exit codes: 0 ran, 1 a given goal")
+    assert all(f"tightlink {command}" in overview.out for command in COMMANDS), overview
+    nothing = tightlink(machine).check(2, "Usage:")
+    assert nothing.out == "", nothing
+
+
+@case("usage")
+def words_without_a_network(machine):
+    tightlink(machine, "--version").check(0, out=r"^tightlink \d+\.\d+\.\d+\n$")
+    tightlink(machine, "doctor").check(0, out=r"ok +TCP_INFO")
+    tightlink(machine, "audit").check(0, out=r"tcp_rmem_max_bytes +\d")
+    tightlink(machine, "rules", "list").check(0, out="receive-window")
+    tightlink(machine, "rules", "explain", "capacity").check(0, out="capacity")
+    tightlink(machine, "demo", "list").check(0, out="satellite-64k")
+    tightlink(machine, "serve").check(2, "say --open")

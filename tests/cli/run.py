@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""The command line against wrong arguments, strangers, dying peers, full disks and
+impatient users: what it says, how it exits, and that nothing measured is lost.
+
+    run.py TIGHTLINK TIGHTLINKD GROUP [CASE...]
+
+Prints a line a case. Exit: 0 passed, 1 failed, 77 nothing of the group is possible here."""
+import sys
+
+import cases_budget
+import cases_demo
+import cases_far_end
+import cases_output
+import cases_stop
+import cases_usage
+from harness import Machine, suite
+
+assert all((cases_budget, cases_demo, cases_far_end, cases_output, cases_stop, cases_usage))
+
+
+def main():
+    machine = Machine(sys.argv[1], sys.argv[2])
+    try:
+        return suite.run(sys.argv[3], machine, sys.argv[4:])
+    finally:
+        machine.close()
+
+
+sys.exit(main())

@@ -21,7 +21,7 @@ struct host_reader {
     int done_fd;
 };
 
-/* Open mode tells what a diagnosis needs and no more (design.md, "Wire"). IPv4 peers go in
+/* Open mode tells what a diagnosis needs and no more (doc/wire.md). IPv4 peers go in
  * as IPv4: the route is looked up by family. */
 static void read_host(struct host_job *job)
 {

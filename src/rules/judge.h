@@ -16,7 +16,7 @@
 #define TL_NEAR_FACTOR 1.15
 /* A found cause whose ceiling lies above this multiple of the rate has no part in it. */
 #define TL_CONTRIBUTES_FACTOR 1.5
-/* Shorter steady parts give no verdict (promises.md, "too short"). */
+/* Shorter steady parts give no verdict (doc/architecture.md, "Faults"). */
 #define TL_STEADY_NS_MIN   3e9
 #define TL_STEADY_RTTS_MIN 20
 

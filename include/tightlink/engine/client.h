@@ -192,7 +192,7 @@ struct tl_tcp_result {
     int64_t queued_ns;   /* waited for our turn */
     enum tl_tcp_end end;
     bool end_signed;         /* the responder's TEST_END came with our token; without it the
-                              * result is not valid (promises.md, "responder dies") */
+                              * result is not valid (doc/architecture.md, "Faults") */
     double ends_agree_ratio; /* difference of acknowledged and received bytes, of the larger;
                               * NAN without both */
     struct tl_steady steady;

@@ -20,7 +20,7 @@
 #include "tightlink/engine/sample.h"
 
 /* A measurement shorter than both of these, in steady state, is inconclusive
- * (promises.md, "too short"). */
+ * (doc/architecture.md, "Faults"). */
 #define TL_STEADY_MIN_NS         (3000 * INT64_C(1000000))
 #define TL_STEADY_MIN_RTTS_COUNT 20
 /* Stop early once the 95 % interval is at most that far from the rate. */

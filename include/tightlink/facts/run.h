@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* How far the measurements can be trusted (promises.md, "Faults during a diagnosis"). */
+/* How far the measurements can be trusted (doc/architecture.md, "Faults during a diagnosis"). */
 enum tl_quality { TL_QUALITY_VALID, TL_QUALITY_DEGRADED, TL_QUALITY_INVALID, TL_QUALITY_ABORTED };
 const char *tl_quality_name(enum tl_quality quality);
 

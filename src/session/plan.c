@@ -27,13 +27,14 @@ const char *tl_plan_stage_id(enum tl_plan_stage stage)
     return ids[stage];
 }
 
-/* 20 round trips of steady state (never under 3 s), slow start from ten segments to some
- * hundred times that (eight round trips), two seconds to settle. */
+/* 20 round trips of steady state (never under 3 s); slow start from ten segments to a thousand
+ * times that (ten round trips), and a receive buffer that opens behind it (a few more); two
+ * seconds to settle. The stream ends by itself once its rate is known. */
 int64_t tl_plan_stream_ns(double rtt_ns)
 {
     if (!(rtt_ns > 0))
         rtt_ns = 100e6;
-    double ns = 28 * rtt_ns + 2e9;
+    double ns = 34 * rtt_ns + 2e9;
     if (ns < (double)STREAM_MIN_NS)
         ns = (double)STREAM_MIN_NS;
     return ns > (double)STREAM_MAX_NS ? STREAM_MAX_NS : (int64_t)ns;
@@ -143,7 +144,7 @@ static int64_t wanted_ns(const struct tl_plan_state *state, enum tl_direction di
         return whole_ns;
     if (stage == TL_PLAN_PACED)
         return paced_ns(state, direction);
-    int64_t short_ns = whole_ns - (int64_t)(10 * fmax(rtt_ns, 0));
+    int64_t short_ns = whole_ns - (int64_t)(14 * fmax(rtt_ns, 0));
     return short_ns > STREAM_MIN_NS ? short_ns : STREAM_MIN_NS;
 }
 

@@ -135,7 +135,8 @@ static void add_evidence(struct tl_json_writer *w, const struct tl_evidence *evi
     }
     tl_json_end(w);
     tl_json_add_string(w, "result", tl_truth_name(evidence->truth));
-    tl_json_add_bool(w, "for", evidence->is_for);
+    if (!evidence->is_spare)
+        tl_json_add_bool(w, "for", evidence->is_for);
     tl_json_end(w);
 }
 

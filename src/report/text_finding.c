@@ -17,7 +17,8 @@ static void print_evidence(struct text *t, const struct tl_finding *finding, boo
 {
     for (size_t i = 0; i < finding->evidence_count; i++) {
         const struct tl_evidence *evidence = &finding->evidence[i];
-        if (evidence->truth != TL_UNKNOWN_TRUTH && evidence->is_for == is_for)
+        if (evidence->truth != TL_UNKNOWN_TRUTH && evidence->is_for == is_for &&
+            !evidence->is_spare)
             text_entry(t, is_for ? "for" : "against", LABEL_COLUMNS, evidence->say);
     }
 }
@@ -25,7 +26,7 @@ static void print_evidence(struct text *t, const struct tl_finding *finding, boo
 static void print_unknown(struct text *t, const struct tl_finding *finding)
 {
     for (size_t i = 0; i < finding->evidence_count; i++)
-        if (finding->evidence[i].truth == TL_UNKNOWN_TRUTH)
+        if (finding->evidence[i].truth == TL_UNKNOWN_TRUTH && !finding->evidence[i].is_spare)
             text_entry(t, "not known", LABEL_COLUMNS, finding->evidence[i].say);
 }
 

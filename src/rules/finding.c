@@ -116,6 +116,16 @@ static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
     }
 }
 
+static uint64_t spare_tests(const struct tl_judged *judged)
+{
+    const struct tl_rule *rule = judged->rule;
+    uint64_t spare =
+        tl_logic_spare(rule->applies, judged->traces) | tl_logic_spare(rule->when, judged->traces);
+    for (size_t i = 0; i < rule->ceiling_count; i++)
+        spare |= tl_logic_spare(rule->ceilings[i].when, judged->traces);
+    return spare;
+}
+
 static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged,
                           struct tl_finding *finding)
 {
@@ -123,6 +133,7 @@ static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged
     finding->evidence = TL_ARENA_ARRAY(arena, rule->test_count + 1, struct tl_evidence);
     if (!finding->evidence)
         return;
+    uint64_t spare = spare_tests(judged);
     for (size_t i = 0; i < rule->test_count; i++) {
         const struct tl_test *test = &rule->tests[i];
         const struct tl_trace *trace = &judged->traces[i];
@@ -133,6 +144,7 @@ static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged
             .test = tl_arena_strdup(arena, test->written),
             .truth = trace->truth,
             .is_for = trace->truth == TL_FALSE ? !test->is_for : test->is_for,
+            .is_spare = (spare >> i & 1) != 0,
         };
         fill_values(arena, judged, test, evidence);
     }

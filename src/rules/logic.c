@@ -88,3 +88,28 @@ uint64_t tl_logic_missing(const struct tl_logic *logic, const struct tl_trace *t
         missing |= tl_logic_missing(logic->children[i], traces);
     return missing;
 }
+
+static uint64_t tests_of(const struct tl_logic *logic)
+{
+    if (logic->kind == TL_LOGIC_TEST)
+        return UINT64_C(1) << logic->test;
+    uint64_t tests = 0;
+    for (size_t i = 0; i < logic->child_count; i++)
+        tests |= tests_of(logic->children[i]);
+    return tests;
+}
+
+uint64_t tl_logic_spare(const struct tl_logic *logic, const struct tl_trace *traces)
+{
+    if (!logic || logic->kind == TL_LOGIC_TEST)
+        return 0;
+    bool decided = logic->kind == TL_LOGIC_ANY && tl_logic_evaluate(logic, traces) == TL_TRUE;
+    uint64_t spare = 0;
+    for (size_t i = 0; i < logic->child_count; i++) {
+        const struct tl_logic *child = logic->children[i];
+        spare |= decided && tl_logic_evaluate(child, traces) != TL_TRUE
+                     ? tests_of(child)
+                     : tl_logic_spare(child, traces);
+    }
+    return spare;
+}

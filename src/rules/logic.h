@@ -51,6 +51,10 @@ enum tl_truth tl_logic_evaluate(const struct tl_logic *logic, const struct tl_tr
  * irrelevant. 0 when the result is known. */
 uint64_t tl_logic_missing(const struct tl_logic *logic, const struct tl_trace *traces);
 
+/* The tests that an `any` did not need, as another of its branches holds: they speak neither
+ * for nor against. One bit a test. */
+uint64_t tl_logic_spare(const struct tl_logic *logic, const struct tl_trace *traces);
+
 enum tl_truth tl_truth_not(enum tl_truth truth);
 
 #endif

@@ -30,7 +30,8 @@ struct tl_evidence {
     char *say;  /* sentence with the numbers filled in, that fits the result */
     char *test; /* "flow.ledger_rwnd_ratio > 0.1" */
     enum tl_truth truth;
-    bool is_for; /* true: speaks for the cause; false: speaks against it */
+    bool is_for;   /* true: speaks for the cause; false: speaks against it */
+    bool is_spare; /* speaks neither way: one of several that would do, and another holds */
     struct tl_evidence_value {
         char *id; /* resolved: "download.ledger_rwnd_ratio" */
         bool known;

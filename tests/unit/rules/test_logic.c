@@ -60,3 +60,17 @@ Test(logic, only_facts_that_would_decide_are_missing)
     traces[2] = trace(TL_FALSE, 0);
     cr_expect_eq(tl_logic_missing(&all, traces), 0, "it is decided: nothing can change it");
 }
+
+/* all(any(A true, B false), C false): B was not needed, C speaks against. */
+Test(logic, a_branch_that_was_not_needed_speaks_neither_way)
+{
+    struct tl_logic *inner[] = {&leaves[0], &leaves[1]};
+    struct tl_logic any = {.kind = TL_LOGIC_ANY, .child_count = 2, .children = inner};
+    struct tl_logic *outer[] = {&any, &leaves[2]};
+    struct tl_logic all = {.kind = TL_LOGIC_ALL, .child_count = 2, .children = outer};
+    struct tl_trace traces[] = {trace(TL_TRUE, 0), trace(TL_FALSE, 0), trace(TL_FALSE, 0)};
+    cr_expect_eq(tl_logic_spare(&all, traces), 2);
+    traces[0] = trace(TL_FALSE, 0);
+    cr_expect_eq(tl_logic_spare(&all, traces), 0, "no branch holds: each speaks against");
+    cr_expect_eq(tl_logic_spare(NULL, traces), 0);
+}

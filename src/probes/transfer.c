@@ -6,12 +6,17 @@
 #include <stdlib.h>
 
 #include "outcome.h"
+#include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
 /* More than this between the two ends' counts is not a matter of data on the way. */
 #define ENDS_DISAGREE_RATIO 0.02
 /* Time that a hypervisor takes from a core: above this the rate is the host's, not the path's. */
 #define STEAL_DEGRADED_RATIO 0.05
+
+/* Longer than that without a turn, and the rate is that of this program's absence: the responder
+ * stops sending after a second without our word (promise P4). */
+#define HELD_UP_NS TL_NS_PER_S
 
 /* A transfer that lasted so much of its time was not cut short by its bytes. */
 #define WHOLE_TIME_RATIO 0.9
@@ -38,9 +43,26 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
     };
 }
 
+/* A transfer under way. Live numbers come every TL_CLIENT_LIVE_NS: where they did not, this
+ * program did not run (stopped, swapped out, starved), and the far end saw a dead peer. */
+struct running {
+    const struct tl_probe *probe;
+    int64_t live_ns; /* of the last live number, 0 before the first */
+    int64_t held_up_ns;
+};
+
+static void watch_clock(struct running *running)
+{
+    int64_t now_ns = tl_now_ns();
+    if (running->live_ns > 0 && now_ns - running->live_ns > running->held_up_ns)
+        running->held_up_ns = now_ns - running->live_ns;
+    running->live_ns = now_ns;
+}
+
 static void on_live(void *context, const struct tl_tcp_live *live)
 {
-    const struct tl_probe *probe = context;
+    struct running *running = context;
+    const struct tl_probe *probe = running->probe;
     if (live->queued) {
         char sentence[160], wait[TL_UNIT_TEXT_SIZE];
         snprintf(sentence, sizeof sentence, "the far end is busy: place %u, about %s to wait",
@@ -48,6 +70,7 @@ static void on_live(void *context, const struct tl_tcp_live *live)
         probe->note(probe->context, sentence);
         return;
     }
+    watch_clock(running);
     struct tl_probe_live out = {
         .rate_bps = live->rate_bps, .rtt_ns = live->rtt_ns, .elapsed_ns = (double)live->elapsed_ns};
     probe->live(probe->context, &out);
@@ -62,6 +85,20 @@ static void judge_steal(struct tl_probe_outcome *outcome, const char *where,
         tl_outcome_quality(outcome, TL_QUALITY_DEGRADED,
                            "a hypervisor took %s of a core's time from %s",
                            tl_format_ratio(steal->number, text), where);
+}
+
+/* Whether we were away. Then the far end seemed to break off or to be silent, and is not to
+ * blame for it. */
+static bool judge_hold_up(struct tl_probe_outcome *outcome, int64_t held_up_ns)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    bool held_up = held_up_ns > HELD_UP_NS;
+    if (held_up)
+        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
+                           "tightlink itself was held up for %s: it was stopped, or this PC is "
+                           "overloaded",
+                           tl_format_ns((double)held_up_ns, text));
+    return held_up;
 }
 
 /* When something last arrived at the receiver: a dead path is noticed seconds later. */
@@ -131,8 +168,10 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
         tl_outcome_end(outcome);
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     }
+    struct running running = {.probe = probe};
     enum tl_status status =
-        tl_client_tcp_test(probe->client, spec, on_live, (void *)probe, result, &error);
+        tl_client_tcp_test(probe->client, spec, on_live, &running, result, &error);
+    watch_clock(&running);
     /* The receiver counts; a far one that went away told nothing, but we sent all the same. */
     if (spec->direction == TL_WIRE_DOWNLOAD)
         outcome->record.received_bytes = (long long)result->receiver.bytes;
@@ -145,7 +184,8 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
         tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error.text);
     else if (result->end == TL_TCP_END_BYTES)
         note_spent(outcome, result);
-    judge_quality(outcome, status, result);
+    if (!judge_hold_up(outcome, running.held_up_ns))
+        judge_quality(outcome, status, result);
     tl_outcome_end(outcome);
     if (status != TL_OK && reterr)
         *reterr = error;

@@ -232,18 +232,21 @@ static void note_lack_of_budget(struct tl_session *session, const char *why)
     tl_facts_set_unknown(session->result.facts, id, "%s", why);
 }
 
-/* Judge, choose, measure, until the plan wants no more. A user's stop keeps what
- * earlier stages found: only a run without one whole stream is aborted. */
+/* Judge, choose, measure, until the plan wants no more, or until something spoiled the run:
+ * then no stage can bring a verdict. A user's stop keeps what earlier stages found: only a
+ * run without one whole stream is aborted. */
 static enum tl_status run_plan(struct tl_session *session, struct tl_error *reterr)
 {
     struct tl_plan_step step;
     enum tl_status status = TL_OK;
-    while (status == TL_OK && tl_plan_next(&session->plan, &step)) {
+    bool spoiled = false;
+    while (status == TL_OK && !spoiled && tl_plan_next(&session->plan, &step)) {
         status = run_step(session, &step, reterr);
         if (!ends_session(status))
             status = judge(session, reterr);
+        spoiled = session->result.run.quality >= TL_QUALITY_INVALID;
     }
-    if (status == TL_OK) {
+    if (status == TL_OK && !spoiled) {
         push_note(session, step.why);
         note_lack_of_budget(session, step.why);
     }

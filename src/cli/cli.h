@@ -61,7 +61,7 @@ enum cli_exit cli_exit_for(enum tl_status status);
 /* What `run` and `demo` take from their command lines. */
 struct cli_run_options {
     struct tl_session_config config;
-    bool json, json_lines, yes, direction_given;
+    bool json, json_lines, yes, direction_given, port_given;
     const char *operand;   /* HOST or scenario name, NULL when absent */
     const char *link_spec; /* demo --link */
     bool help;

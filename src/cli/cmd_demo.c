@@ -81,6 +81,21 @@ static void print_truth(const struct tl_lab_scenario *scenario,
            scenario->segment, goal || cause ? "says the same" : "differs");
 }
 
+/* The far end's address in the family asked for. */
+static enum tl_status choose_address(struct tl_lab *lab, struct cli_run_options *options,
+                                     struct tl_error *reterr)
+{
+    int family = options->config.family;
+    options->config.host =
+        family ? tl_lab_address(lab, TL_LAB_FAR, family == 6 ? TL_LAB_IPV6 : TL_LAB_IPV4)
+               : tl_lab_far_address(lab);
+    if (options->config.host)
+        return TL_OK;
+    return tl_error_set(reterr, TL_USAGE,
+                        "this path has no IPv%d; add --link family=%d, or leave -%d out", family,
+                        family, family);
+}
+
 static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_config *path,
                     struct cli_run_options *options, struct tl_error *reterr)
 {
@@ -90,13 +105,14 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
     int exit_code;
     enum tl_status status = tl_lab_create(path, &lab, reterr);
     if (status == TL_OK)
+        status = choose_address(lab, options, reterr);
+    if (status == TL_OK)
         status = start_responder(lab, reterr);
     if (status == TL_OK)
         status = tl_lab_enter_near(lab, reterr);
     if (status == TL_OK)
         status = tl_rules_load_builtin(&rules, reterr);
     if (status == TL_OK) {
-        options->config.host = tl_lab_far_address(lab);
         options->config.rules = rules;
         tl_lab_mark(lab);
         status = cli_drive_session(options, &result, reterr);
@@ -125,6 +141,8 @@ int cli_demo(const struct cli_command *command, int argc, char **argv)
         return exit_code;
     if (options.operand && strcmp(options.operand, "list") == 0)
         return list_scenarios();
+    if (options.port_given)
+        return cli_usage(command, "--port is an option of run: a demo has its own far end");
     if (choose_path(&options, &path, &scenario, &error) != TL_OK)
         return cli_usage(command, "%s", error.text);
     if (scenario && !options.direction_given) {

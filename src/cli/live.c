@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -86,6 +87,44 @@ static void show_progress(struct live *live, const struct tl_event *event)
     }
 }
 
+static void take_signal(struct live *live)
+{
+    struct signalfd_siginfo info;
+    if (read(live->signal_fd, &info, sizeof info) != sizeof info)
+        return;
+    clear_line(live);
+    if (!live->interrupted)
+        cli_complain("stopping; what was measured is kept");
+    live->interrupted = true;
+    tl_session_stop(live->session);
+}
+
+/* Writes an event to stdout. A reader that does not read must not keep a signal from us:
+ * once there was one, what does not fit is left out; the document at the end has it all. */
+static void emit(struct live *live, const char *text, size_t len)
+{
+    while (len) {
+        struct pollfd fds[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+                               {.fd = live->signal_fd, .events = POLLIN}};
+        int n = poll(fds, 2, live->interrupted ? 0 : -1);
+        if (n > 0 && fds[1].revents & POLLIN)
+            take_signal(live);
+        if (n <= 0 || !fds[0].revents) {
+            if (live->interrupted)
+                return;
+            continue;
+        }
+        /* So much a pipe that is ready takes without blocking (pipe(7)). */
+        ssize_t written = write(STDOUT_FILENO, text, len < PIPE_BUF ? len : PIPE_BUF);
+        if (written < 0 && errno != EINTR && errno != EAGAIN)
+            return; /* told when the document fails too */
+        if (written > 0) {
+            text += written;
+            len -= (size_t)written;
+        }
+    }
+}
+
 static const char *const event_names[] = {"stage-start", "stage-end", "live",
                                           "note",        "consent",   "done"};
 
@@ -95,7 +134,7 @@ static const char *text_or_null(const char *text)
 }
 
 /* One event as one line of JSON. Numbers that are not known are left out. */
-static void print_json_line(const struct tl_event *event)
+static void print_json_line(struct live *live, const struct tl_event *event)
 {
     struct tl_buf buf = TL_BUF_INIT;
     struct tl_json_writer json;
@@ -121,7 +160,7 @@ static void print_json_line(const struct tl_event *event)
     tl_json_add_string(&json, "text", text_or_null(event->text));
     tl_json_end(&json);
     if (buf.status == TL_OK)
-        (void)cli_write_stdout(buf.data, buf.len);
+        emit(live, buf.data, buf.len);
     tl_buf_finish(&buf);
 }
 
@@ -158,7 +197,7 @@ static void take_events(struct live *live)
     struct tl_event event;
     while (tl_session_next_event(live->session, &event)) {
         if (live->options->json_lines)
-            print_json_line(&event);
+            print_json_line(live, &event);
         if (event.kind == TL_EVENT_CONSENT)
             answer_consent(live, &event);
         else if (event.kind == TL_EVENT_DONE)
@@ -166,18 +205,6 @@ static void take_events(struct live *live)
         else if (live->progress)
             show_progress(live, &event);
     }
-}
-
-static void take_signal(struct live *live)
-{
-    struct signalfd_siginfo info;
-    if (read(live->signal_fd, &info, sizeof info) != sizeof info)
-        return;
-    clear_line(live);
-    if (!live->interrupted)
-        cli_complain("stopping; what was measured is kept");
-    live->interrupted = true;
-    tl_session_stop(live->session);
 }
 
 static void follow(struct live *live)

@@ -21,7 +21,7 @@ void cli_put_clean(const char *text, FILE *out)
     tl_buf_finish(&clean);
 }
 
-static void complain(const char *fmt, va_list args)
+TL_PRINTF(1, 0) static void complain(const char *fmt, va_list args)
 {
     char text[1024];
     vsnprintf(text, sizeof text, fmt, args);

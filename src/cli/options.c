@@ -57,6 +57,7 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
     case OPT_DATA:
         return cli_parse_data_budget(text, &config->data_budget_bytes, reterr);
     case OPT_PORT:
+        options->port_given = true;
         return cli_parse_port(text, &config->port, reterr);
     case OPT_LINK:
         options->link_spec = text;

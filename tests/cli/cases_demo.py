@@ -25,6 +25,7 @@ def names_and_paths_that_are_none(machine):
     for arguments, says in [
             (("nosuch",), 'no demo is called "nosuch"; see: tightlink demo list'),
             (("capacity", "loss"), "one name only"),
+            (("--port", "99"), "--port is an option of run"),
             (("--link", "rate=banana"), "banana"), (("--link", "colour=red"), "colour"),
             (("--link", "delay=-5ms"), "delay"), (("--link", "loss=200%"), "loss")]:
         result = tightlink(machine, "demo", *arguments).check(2, says, "demo --help")
@@ -156,6 +157,19 @@ def killed_with_control_groups_leaves_nothing(machine):
 
 
 @case("demo")
+def killed_at_any_instant_leaves_nothing(machine):
+    need_lab(machine)
+    links_before = links()
+    for wait in (0.005, 0.02, 0.05, 0.08, 0.12, 0.2, 0.4, 0.8):
+        run = start(machine, "demo", "capacity", "--data-budget", "50MB")
+        time.sleep(wait)
+        run.send(signal.SIGKILL)
+        assert run.result(20).code == -signal.SIGKILL
+        until(8, lambda: machine.processes() == [], f"nothing runs after a kill at {wait} s")
+    assert links() == links_before
+
+
+@case("demo")
 def ctrl_c_leaves_nothing(machine):
     need_lab(machine)
     result, _ = leaves_nothing(machine, signal.SIGINT, "capacity")
@@ -227,3 +241,18 @@ def demo_without_privileges(machine):
         raise Skip(result.err.strip())
 
 
+@case("nobody")
+def demo_where_user_namespaces_are_forbidden(machine):
+    """A user namespace of our own in which no further one may be made."""
+    words = as_nobody()
+    drop = "setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all"
+    forbid = "echo 0 > /proc/sys/user/max_user_namespaces"
+    made = subprocess.run([*words, "unshare", "-Ur", "sh", "-c", f"{forbid} && {drop} true"],
+                          capture_output=True, check=False)
+    if made.returncode != 0:
+        raise Skip("user namespaces, unshare or setpriv are missing")
+    result = Process([*words, "unshare", "-Ur", "sh", "-c",
+                      f"{forbid} && exec {drop} {machine.tightlink} demo capacity"]).result(20)
+    result.check(4, "needs network namespaces", "CAP_SYS_ADMIN", "max_user_namespaces is 0",
+                 "run as root or allow")
+    assert result.out == "", result

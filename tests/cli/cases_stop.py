@@ -1,12 +1,16 @@
 """Runs that end early: a responder that dies or hangs, a user who stops, a question that
 is answered with no."""
 import contextlib
+import fcntl
+import json
 import os
 import pty
 import re
 import select
 import signal
 import socket
+import struct
+import termios
 import time
 
 from harness import (Daemon, case, is_plain, json_lines, lo_bytes, start, tightlink, validate)
@@ -129,6 +133,45 @@ def ctrl_c_as_text(machine):
         run.send(signal.SIGINT)
         result = run.result(10).check(130, "stopping; what was measured is kept", out="stopped by you")
     assert is_plain(result.out) and "cannot be used" in result.out, result
+
+
+@case("stop")
+def ctrl_c_while_nobody_reads(machine):
+    """A pipe that is full: the signal counts all the same, and the document still comes."""
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 8192)
+    with Daemon(machine, *SLOW) as daemon:
+        run = start(machine, "run", "127.0.0.1", "--port", daemon.port, "--yes", "--json-lines",
+                    "--data-budget", "100MB", stdout=write)
+        os.close(write)
+        time.sleep(4.5)
+        full = struct.unpack("i", fcntl.ioctl(read, termios.FIONREAD, bytes(4)))[0]
+        assert full >= 4000, f"only {full} bytes wait in the pipe"
+        run.send(signal.SIGINT)
+        silent = await_silence(machine)
+        assert silent is None or silent < 1, f"silent only after {silent} s"
+        with os.fdopen(read) as pipe:
+            lines = [json.loads(line) for line in pipe]
+        run.result(10).check(130)
+    validate(machine, lines[-1])
+    assert lines[-1]["run"]["received_bytes"] > 10e6, lines[-1]["run"]
+    assert lines[-1]["run"]["duration_ns"] < 6e9, lines[-1]["run"]
+
+
+@case("stop")
+def a_stopped_program_gives_no_verdict(machine):
+    """SIGSTOP and SIGCONT of tightlink itself: no rate, and the far end is not blamed."""
+    with streaming(machine) as (_, run):
+        run.send(signal.SIGSTOP)
+        time.sleep(2.5)
+        run.send(signal.SIGCONT)
+        result = run.result(20)
+    _, document = json_lines(result)
+    validate(machine, document)
+    assert result.code == 4, result
+    assert document["verdict"]["state"] == "invalid", document["verdict"]
+    assert "held up for 2.5" in document["verdict"]["sentence"], document["verdict"]
+    assert document["stages"][-1]["id"] == "stream", "it went on measuring for nothing"
 
 
 @case("stop")

@@ -8,21 +8,20 @@
 #include "tightlink/facts/save.h"
 #include "tightlink/session/audit.h"
 
+/* Each formatter writes at most TL_UNIT_TEXT_SIZE, which the caller's buffer holds. */
 static const char *format_value(const struct tl_fact *fact, char *ret_text, size_t size)
 {
-    char number[TL_UNIT_TEXT_SIZE];
     switch (fact->unit) {
     case TL_UNIT_TEXT:
-        snprintf(ret_text, size, "%s", fact->text);
-        return ret_text;
+        return fact->text; /* cleaned where it is printed */
     case TL_UNIT_BOOL:
         return fact->number != 0 ? "yes" : "no";
     case TL_UNIT_BPS:
-        return strcpy(ret_text, tl_format_bps(fact->number, number));
+        return tl_format_bps(fact->number, ret_text);
     case TL_UNIT_BYTES:
-        return strcpy(ret_text, tl_format_bytes(fact->number, number));
+        return tl_format_bytes(fact->number, ret_text);
     case TL_UNIT_NS:
-        return strcpy(ret_text, tl_format_ns(fact->number, number));
+        return tl_format_ns(fact->number, ret_text);
     default:
         snprintf(ret_text, size, "%.6g", fact->number);
         return ret_text;

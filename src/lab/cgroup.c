@@ -52,9 +52,9 @@ static void find_mounts(char ret_v1[TL_LAB_CGROUP_PATH], char ret_v2[TL_LAB_CGRO
             sscanf(tail, " - %31s %*s %511s", type, super) != 2)
             continue;
         if (strcmp(type, "cgroup") == 0 && has_word(super, "cpu", ",\n"))
-            strcpy(ret_v1, mount);
+            snprintf(ret_v1, TL_LAB_CGROUP_PATH, "%s", mount);
         else if (strcmp(type, "cgroup2") == 0)
-            strcpy(ret_v2, mount);
+            snprintf(ret_v2, TL_LAB_CGROUP_PATH, "%s", mount);
     }
     if (file)
         fclose(file);
@@ -87,7 +87,7 @@ static struct place find_place(void)
     char v1[TL_LAB_CGROUP_PATH], v2[TL_LAB_CGROUP_PATH];
     find_mounts(v1, v2);
     place.version = *v1 ? 1 : *v2 ? 2 : 0;
-    strcpy(place.mount, *v1 ? v1 : v2);
+    snprintf(place.mount, sizeof place.mount, "%s", *v1 ? v1 : v2);
     if (place.version)
         find_own(place.version == 2, place.own);
     return place;

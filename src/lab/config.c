@@ -2,6 +2,7 @@
 #include "tightlink/lab/config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tightlink/base/time.h"
@@ -45,7 +46,7 @@ void tl_lab_config_init(struct tl_lab_config *ret_config)
         host->wmem_max_bytes = BUFFER_MAX_BYTES;
         host->window_scaling = true;
         host->sack = true;
-        strcpy(host->cc, "cubic");
+        snprintf(host->cc, sizeof host->cc, "cubic");
         host->mtu = 1500;
         host->cpu_period_ns = DEFAULT_PERIOD_NS;
     }

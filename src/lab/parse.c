@@ -112,7 +112,7 @@ static enum tl_status read_cc(const char *text, void *ret_value, struct tl_error
 {
     if (strlen(text) >= TL_LAB_CC_SIZE)
         return tl_error_set(reterr, TL_RANGE, "\"%s\" is no name of a congestion control", text);
-    strcpy(ret_value, text);
+    memcpy(ret_value, text, strlen(text) + 1);
     return TL_OK;
 }
 

@@ -167,7 +167,14 @@ Test(hostile, too_many_rules)
     expect_refused("1001 rules");
 }
 
-/* A thousand rules are judged within 100 ms; the first judgement warms caches. */
+/* Promise P13, some five times what it takes; a sanitizer costs about as much again. */
+#ifdef __SANITIZE_ADDRESS__
+#define THOUSAND_RULES_NS TL_NS_PER_S
+#else
+#define THOUSAND_RULES_NS (100 * TL_NS_PER_MS)
+#endif
+
+/* The first judgement warms caches. */
 Test(hostile, a_thousand_rules_are_judged_in_time)
 {
     char name[64], id[64];
@@ -185,7 +192,7 @@ Test(hostile, a_thousand_rules_are_judged_in_time)
         int64_t took = judge_once(rules);
         best = took < best ? took : best;
     }
-    cr_expect_lt(best, 100 * TL_NS_PER_MS, "%lld us", (long long)best / 1000);
+    cr_expect_lt(best, THOUSAND_RULES_NS, "%lld us", (long long)best / 1000);
     tl_rules_destroy(rules);
 }
 

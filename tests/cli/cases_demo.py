@@ -21,18 +21,6 @@ def need_lab(machine):
 
 
 @case("demo")
-def names_and_paths_that_are_none(machine):
-    for arguments, says in [
-            (("nosuch",), 'no demo is called "nosuch"; see: tightlink demo list'),
-            (("capacity", "loss"), "one name only"),
-            (("--port", "99"), "--port is an option of run"),
-            (("--link", "rate=banana"), "banana"), (("--link", "colour=red"), "colour"),
-            (("--link", "delay=-5ms"), "delay"), (("--link", "loss=200%"), "loss")]:
-        result = tightlink(machine, "demo", *arguments).check(2, says, "demo --help")
-        assert result.out == "", result
-
-
-@case("demo")
 def verdict_and_truth(machine):
     need_lab(machine)
     result = tightlink(machine, "demo", "capacity")

@@ -57,6 +57,17 @@ def unknown_options_are_named(machine):
 
 
 @case("usage")
+def demos_that_are_none(machine):
+    for arguments, says in [
+            (("nosuch",), 'no demo is called "nosuch"; see: tightlink demo list'),
+            (("capacity", "loss"), "one name only"),
+            (("--port", "99"), "--port is an option of run"),
+            (("--link", "rate=banana"), "banana"), (("--link", "colour=red"), "colour"),
+            (("--link", "delay=-5ms"), "delay"), (("--link", "loss=200%"), "loss")]:
+        refuses(machine, "demo", *arguments, says=says)
+
+
+@case("usage")
 def one_host_is_wanted(machine):
     refuses(machine, "run", "--yes", says="which host")
     refuses(machine, "run", "", "--yes", says="which host")

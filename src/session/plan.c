@@ -133,14 +133,14 @@ static int64_t paced_ns(const struct tl_plan_state *state, enum tl_direction dir
     return ns > 10e9 ? 10 * TL_NS_PER_S : (int64_t)ns;
 }
 
-/* Past the first stream the rate serves comparison and forecast: half the round trips of
- * steady state do. */
+/* A stream with larger buffers goes through slow start to a far larger window: it gets the
+ * whole time. Several streams get there together: half the round trips of steady state do. */
 static int64_t wanted_ns(const struct tl_plan_state *state, enum tl_direction direction,
                          enum tl_plan_stage stage)
 {
     double rtt_ns = tl_facts_number(state->facts, "path.rtt_min_ns", (double)NAN);
     int64_t whole_ns = tl_plan_stream_ns(rtt_ns);
-    if (stage == TL_PLAN_STREAM)
+    if (stage == TL_PLAN_STREAM || stage == TL_PLAN_WINDOW)
         return whole_ns;
     if (stage == TL_PLAN_PACED)
         return paced_ns(state, direction);

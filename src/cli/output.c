@@ -98,9 +98,10 @@ enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
     const struct tl_verdict *verdict = result->findings ? &result->findings->verdict : NULL;
     if (result->status == TL_CANCELLED || result->status == TL_AUTH)
         return cli_exit_for(result->status);
-    /* A far end that went away in the middle was reached. */
+    /* A far end that went away in the middle was reached; one that refuses us, or has no
+     * session free, was not. */
     if (result->status != TL_OK && result->run.stage_count == 0)
-        return cli_exit_for(result->status);
+        return result->status == TL_NOMEM ? CLI_EXIT_INCONCLUSIVE : CLI_EXIT_UNREACHABLE;
     if (result->status != TL_OK || !verdict || verdict->state == TL_INCONCLUSIVE ||
         verdict->state == TL_VERDICT_INVALID)
         return CLI_EXIT_INCONCLUSIVE;

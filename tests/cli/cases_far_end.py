@@ -139,8 +139,18 @@ def a_responder_that_sends_escape_sequences(machine):
         client.sendall(frame(3, error))
     with server(talk) as port:
         result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
-    assert result.code in (3, 4), result
+    assert result.code == 3, result
     assert is_plain(result.err) and result.out == "", repr(result.err)
+
+
+@case("far-end")
+def a_responder_without_a_free_session(machine):
+    def talk(client):
+        client.recv(4096)
+        client.sendall(frame(3, struct.pack(">H", 5) + b"all 64 sessions are taken"))
+    with server(talk) as port:
+        tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK).check(
+            3, "all 64 sessions are taken")
 
 
 @case("far-end")

@@ -341,12 +341,20 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
 
 /* --- Early stop -------------------------------------------------------------------- */
 
+/* A quarter more than a verdict needs: the last look at the same test lays its batches anew
+ * and may take some round trips more for warm-up. */
+static bool long_enough_with_margin(const struct tl_steady_rate *rate, int64_t rtt_ns)
+{
+    int64_t steady_ns = rate->end_ns - rate->start_ns;
+    return rate->long_enough && 4 * steady_ns >= 5 * TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
+}
+
 static bool is_known(const struct tl_rate_point *points, size_t count, int64_t rtt_ns)
 {
     struct tl_steady_rate rate;
     tl_steady_rate(points, count, rtt_ns, &rate);
     double half = rate.high_bps - rate.goodput_bps;
-    return rate.valid && rate.long_enough && rate.goodput_bps > 0 &&
+    return rate.valid && long_enough_with_margin(&rate, rtt_ns) && rate.goodput_bps > 0 &&
            fabs(rate.drift_ratio) <= KNOWN_DRIFT_RATIO &&
            half <= TL_STEADY_KNOWN_RATIO * rate.goodput_bps;
 }

@@ -28,13 +28,13 @@ const char *tl_plan_stage_id(enum tl_plan_stage stage)
 }
 
 /* 20 round trips of steady state (never under 3 s); slow start from ten segments to a thousand
- * times that (ten round trips), and a receive buffer that opens behind it (a few more); two
+ * times that (ten round trips), and a receive buffer that opens behind it (some more); two
  * seconds to settle. The stream ends by itself once its rate is known. */
 int64_t tl_plan_stream_ns(double rtt_ns)
 {
     if (!(rtt_ns > 0))
         rtt_ns = 100e6;
-    double ns = 34 * rtt_ns + 2e9;
+    double ns = 38 * rtt_ns + 2e9;
     if (ns < (double)STREAM_MIN_NS)
         ns = (double)STREAM_MIN_NS;
     return ns > (double)STREAM_MAX_NS ? STREAM_MAX_NS : (int64_t)ns;

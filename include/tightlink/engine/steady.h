@@ -175,8 +175,9 @@ bool tl_steady_cycles_inside(const struct tl_flow_stats *steady_stats,
                              const struct tl_flow_stats *whole_stats, const char *congestion);
 
 /* Whether the rate is known well enough to end the test now: the interval is within
- * TL_STEADY_KNOWN_RATIO, the steady part long enough, its halves differ by <= 3 %, the
- * same held half a second and two RTTs ago, and tl_steady_cycles_inside(). */
+ * TL_STEADY_KNOWN_RATIO, the steady part long enough with a quarter of round trips to spare, its
+ * halves differ by <= 3 %, the same held half a second and two RTTs ago, and
+ * tl_steady_cycles_inside(). */
 bool tl_steady_known(const struct tl_rate_point *points, size_t count,
                      const struct tl_flow_stats *steady_stats,
                      const struct tl_flow_stats *whole_stats, const char *congestion);

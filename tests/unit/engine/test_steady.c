@@ -208,7 +208,7 @@ static double flat(double seconds, void *context)
     return 25e6;
 }
 
-Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_round_trips)
+Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_five_round_trips)
 {
     struct tl_flow_stats held = network_limited(42e6);
     held.ledger = (struct tl_ledger){
@@ -216,8 +216,8 @@ Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_round_trips)
     cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 3 * S), &held, &held, "cubic"));
     cr_assert(tl_steady_known(points, make_curve(flat, NULL, 4 * S), &held, &held, "cubic"));
     held.rtt_mean_ns = held.rtt_floor_ns = held.rtt_min_ns = 600e6;
-    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 12 * S), &held, &held, "cubic"));
-    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 15 * S), &held, &held, "cubic"));
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 15 * S), &held, &held, "cubic"));
+    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 18 * S), &held, &held, "cubic"));
 }
 
 Test(steady, a_network_limited_rate_needs_a_reason_to_trust_the_window)

@@ -9,8 +9,7 @@
 static int list(const struct tl_rules *rules)
 {
     for (size_t i = 0; i < tl_rules_count(rules); i++)
-        printf("%-28s %-20s %s\n", tl_rules_id_at(rules, i), tl_rules_cause_at(rules, i),
-               tl_rules_title_at(rules, i));
+        printf("%-28s %s\n", tl_rules_id_at(rules, i), tl_rules_title_at(rules, i));
     return CLI_EXIT_OK;
 }
 

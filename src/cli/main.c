@@ -47,7 +47,7 @@ static const struct cli_command commands[] = {
      "  --json              the new document on stdout\n",
      cli_explain},
     {"rules", "list | explain ID | check DIR", "the knowledge behind the verdicts",
-     "  list                every rule: id, cause, title\n"
+     "  list                every rule: its id and what it looks for\n"
      "  explain ID          what the rule looks for and what it advises\n"
      "  check DIR [CASES]   check rule files of your own, and that each has cases\n",
      cli_rules},
@@ -56,7 +56,8 @@ static const struct cli_command commands[] = {
 };
 
 static const char epilogue[] =
-    "\ntightlink HOST is short for tightlink run HOST. tightlink COMMAND --help tells more.\n"
+    "\ntightlink HOST is short for tightlink run HOST.\n"
+    "tightlink COMMAND --help tells more.\n"
     "\nExit codes: 0 ran, 1 a given goal was missed, 2 usage, 3 unreachable,\n"
     "4 inconclusive or invalid, 5 authentication, 6 output failed, 130 interrupted.\n";
 
@@ -73,8 +74,7 @@ static void print_overview(FILE *out)
     fprintf(out, "tightlink tells why a transfer is slow, and what to do about it.\n\n"
                  "Usage:\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  tightlink %-8s %-38s %s\n", commands[i].name, commands[i].arguments,
-                commands[i].summary);
+        fprintf(out, "  tightlink %-8s %s\n", commands[i].name, commands[i].summary);
     fputs(epilogue, out);
 }
 

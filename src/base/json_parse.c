@@ -108,7 +108,7 @@ static enum tl_status parse_hex4(struct parser *parser, uint32_t *ret_unit)
 /* After "\u": one unit, or two that form a surrogate pair. */
 static enum tl_status parse_unicode(struct parser *parser)
 {
-    uint32_t unit, low;
+    uint32_t unit = 0, low = 0;
     enum tl_status status = parse_hex4(parser, &unit);
     if (status != TL_OK)
         return status;

@@ -90,7 +90,7 @@ static enum tl_status read_switch(const char *text, void *ret_value, struct tl_e
 
 static enum tl_status read_icmp(const char *text, void *ret_value, struct tl_error *reterr)
 {
-    bool on;
+    bool on = false;
     enum tl_status status = read_switch(text, &on, reterr);
     if (status == TL_OK)
         *(bool *)ret_value = !on;

@@ -97,7 +97,7 @@ static void add_quality(struct tl_run *run, enum tl_quality quality, const char 
         if (strcmp(run->reasons[i], reason) == 0)
             return;
     if (run->reason_count < TL_RUN_REASONS_MAX)
-        snprintf(run->reasons[run->reason_count++], sizeof run->reasons[0], "%s", reason);
+        snprintf(run->reasons[run->reason_count++], sizeof run->reasons[0], "%.255s", reason);
 }
 
 static void end_stage(struct tl_session *session, const struct tl_probe_outcome *outcome)

@@ -189,7 +189,10 @@ static void answer_consent(struct live *live, const struct tl_event *event)
         clear_line(live);
         given = ask(live, event);
     }
-    tl_session_consent(live->session, given);
+    if (live->interrupted) /* a signal is no answer */
+        tl_session_stop(live->session);
+    else
+        tl_session_consent(live->session, given);
 }
 
 static void take_events(struct live *live)

@@ -134,6 +134,35 @@ void tl_flow_set_stream(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set_text(facts, direction, "cc", congestion);
 }
 
+static void set_prefixed(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+                         const char *name, double value)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s_%s", prefix, name);
+    tl_flow_set(facts, direction, full, value, "the sender's kernel does not tell it");
+}
+
+void tl_flow_set_compared(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+                          const struct tl_steady *steady)
+{
+    const struct tl_steady_rate *rate = &steady->rate;
+    const struct tl_flow_stats *sender = &steady->sender;
+    const struct tl_ledger *ledger = &sender->ledger;
+    double nan = (double)NAN;
+    char full[64];
+    snprintf(full, sizeof full, "%s_goodput_bps", prefix);
+    tl_flow_set_range(facts, direction, full, rate->valid ? rate->goodput_bps : nan, rate->low_bps,
+                      rate->high_bps, "the transfer had no steady part");
+    set_prefixed(facts, direction, prefix, "rtt_mean_ns", sender->rtt_mean_ns);
+    set_prefixed(facts, direction, prefix, "retrans_ratio",
+                 sender->retrans_count / sender->segments_count);
+    set_prefixed(facts, direction, prefix, "rwnd_ratio", ledger->valid ? ledger->rwnd_ratio : nan);
+    set_prefixed(facts, direction, prefix, "sndbuf_ratio",
+                 ledger->valid ? ledger->sndbuf_ratio : nan);
+    set_prefixed(facts, direction, prefix, "network_ratio",
+                 ledger->valid ? ledger->network_ratio : nan);
+}
+
 static double usage_value(const struct tl_cpu_usage *usage, enum tl_cpu_usage_id id)
 {
     const struct tl_host_value *value = &usage->values[id];

@@ -24,6 +24,11 @@ void tl_flow_set_loss(struct tl_facts *facts, enum tl_direction direction, const
 void tl_flow_set_stream(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_steady *steady, const char *congestion);
 
+/* What stages "streams" and "window" tell to be compared with the one stream: rate, round-trip
+ * time, share sent again and ledger, each named prefix_... */
+void tl_flow_set_compared(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+                          const struct tl_steady *steady);
+
 /* The processors of one end ("sender" or "receiver") during a transfer. */
 void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, const char *role,
                      const struct tl_cpu_usage *usage, double thread_cpu_ratio,

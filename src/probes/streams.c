@@ -1,8 +1,6 @@
 /* Stage streams: several TCP streams at once. What one stream cannot fill, several do:
  * a limit per stream, random loss and shallow buffers scale with their number, a full
  * link does not. */
-#include <math.h>
-
 #include "flow_facts.h"
 #include "outcome.h"
 #include "tightlink/probes/probes.h"
@@ -11,27 +9,14 @@
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_tcp_result *result)
 {
-    const char *reason = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
-    const struct tl_flow_stats *sender = &steady->sender;
-    const struct tl_ledger *ledger = &sender->ledger;
-    double nan = (double)NAN;
+    tl_flow_set_compared(facts, direction, "streams", steady);
     tl_flow_set(facts, direction, "streams_count", result->streams, "");
-    tl_flow_set_range(facts, direction, "streams_goodput_bps",
-                      steady->rate.valid ? steady->rate.goodput_bps : nan, steady->rate.low_bps,
-                      steady->rate.high_bps, "the transfer had no steady part");
-    tl_flow_set(facts, direction, "streams_rtt_mean_ns", sender->rtt_mean_ns, reason);
-    tl_flow_set(facts, direction, "streams_retrans_ratio",
-                sender->retrans_count / sender->segments_count, reason);
-    tl_flow_set(facts, direction, "streams_rwnd_ratio", ledger->valid ? ledger->rwnd_ratio : nan,
-                reason);
-    tl_flow_set(facts, direction, "streams_sndbuf_ratio",
-                ledger->valid ? ledger->sndbuf_ratio : nan, reason);
-    tl_flow_set(facts, direction, "streams_network_ratio",
-                ledger->valid ? ledger->network_ratio : nan, reason);
-    tl_flow_set(facts, direction, "streams_fairness_ratio", steady->fairness_ratio, reason);
+    tl_flow_set(facts, direction, "streams_fairness_ratio", steady->fairness_ratio,
+                "the sender's kernel does not tell it");
     tl_flow_set(facts, direction, "streams_sender_cpu_ratio",
-                tl_cpu_pressure(&result->sender.cpu, sender->thread_cpu_ratio), "it was not read");
+                tl_cpu_pressure(&result->sender.cpu, steady->sender.thread_cpu_ratio),
+                "it was not read");
     tl_flow_set(facts, direction, "streams_receiver_cpu_ratio",
                 tl_cpu_pressure(&result->receiver.cpu, steady->receiver.thread_cpu_ratio),
                 "it was not read");

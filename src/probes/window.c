@@ -34,29 +34,17 @@ static int larger_buffer(const struct tl_facts *facts, enum tl_scope scope, cons
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_tcp_result *result)
 {
-    const char *reason = "the sender's kernel does not tell it";
     const char *far_end = "the far end does not tell it";
-    const struct tl_steady *steady = &result->steady;
-    const struct tl_flow_stats *sender = &steady->sender;
-    const struct tl_ledger *ledger = &sender->ledger;
-    double nan = (double)NAN;
+    const struct tl_flow_stats *sender = &result->steady.sender;
     int rcvbuf = result->receiver.streams[0].rcvbuf_bytes;
     int sndbuf = result->sender.streams[0].sndbuf_bytes;
-    tl_flow_set(facts, direction, "window_rcvbuf_bytes", rcvbuf > 0 ? rcvbuf : nan, far_end);
-    tl_flow_set(facts, direction, "window_sndbuf_bytes", sndbuf > 0 ? sndbuf : nan, far_end);
-    tl_flow_set_range(facts, direction, "window_goodput_bps",
-                      steady->rate.valid ? steady->rate.goodput_bps : nan, steady->rate.low_bps,
-                      steady->rate.high_bps, "the transfer had no steady part");
-    tl_flow_set(facts, direction, "window_snd_wnd_max_bytes", sender->snd_wnd_max_bytes, reason);
-    tl_flow_set(facts, direction, "window_rwnd_ratio", ledger->valid ? ledger->rwnd_ratio : nan,
-                reason);
-    tl_flow_set(facts, direction, "window_sndbuf_ratio", ledger->valid ? ledger->sndbuf_ratio : nan,
-                reason);
-    tl_flow_set(facts, direction, "window_network_ratio",
-                ledger->valid ? ledger->network_ratio : nan, reason);
-    tl_flow_set(facts, direction, "window_retrans_ratio",
-                sender->retrans_count / sender->segments_count, reason);
-    tl_flow_set(facts, direction, "window_rtt_mean_ns", sender->rtt_mean_ns, reason);
+    tl_flow_set_compared(facts, direction, "window", &result->steady);
+    tl_flow_set(facts, direction, "window_rcvbuf_bytes", rcvbuf > 0 ? rcvbuf : (double)NAN,
+                far_end);
+    tl_flow_set(facts, direction, "window_sndbuf_bytes", sndbuf > 0 ? sndbuf : (double)NAN,
+                far_end);
+    tl_flow_set(facts, direction, "window_snd_wnd_max_bytes", sender->snd_wnd_max_bytes,
+                "the sender's kernel does not tell it");
 }
 
 enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction direction,

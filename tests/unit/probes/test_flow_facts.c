@@ -93,3 +93,27 @@ Test(flow_facts, counts_of_loss_have_poisson_bounds)
     cr_assert(tl_facts_get(facts, "download.retrans_ratio", &fact));
     cr_expect(fact.state == TL_FACT_UNKNOWN);
 }
+
+Test(flow_facts, stages_to_compare_with_use_their_own_names)
+{
+    static const char *const prefixes[] = {"streams", "window"};
+    struct tl_steady steady = unknown_steady();
+    steady.rate.valid = true;
+    steady.rate.goodput_bps = steady.rate.low_bps = steady.rate.high_bps = 93e6;
+    steady.sender.retrans_count = 5;
+    steady.sender.segments_count = 1000;
+    steady.sender.ledger = (struct tl_ledger){.valid = true, .rwnd_ratio = 0.25};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        char id[64];
+        struct tl_fact fact;
+        tl_flow_set_compared(facts, TL_DOWNLOAD, prefixes[i], &steady);
+        snprintf(id, sizeof id, "download.%s_goodput_bps", prefixes[i]);
+        cr_expect(tl_facts_number(facts, id, 0) == 93e6, "%s", id);
+        snprintf(id, sizeof id, "download.%s_rwnd_ratio", prefixes[i]);
+        cr_expect(tl_facts_number(facts, id, 0) == 0.25, "%s", id);
+        snprintf(id, sizeof id, "download.%s_retrans_ratio", prefixes[i]);
+        cr_expect(tl_facts_number(facts, id, 0) == 0.005, "%s", id);
+        snprintf(id, sizeof id, "download.%s_rtt_mean_ns", prefixes[i]);
+        cr_expect(tl_facts_get(facts, id, &fact) && fact.state == TL_FACT_UNKNOWN, "%s", id);
+    }
+}

@@ -34,12 +34,21 @@ struct cli_command {
 };
 
 int cli_run(const struct cli_command *command, int argc, char **argv);
+/* `tightlink` alone and `tightlink HOST`: the screen where the terminal can show it, else what
+ * cli_run does; without a HOST and without a screen false, and nothing was done. */
+bool cli_screen(const struct cli_command *command, int argc, char **argv, int *ret_exit);
+int cli_show(const struct cli_command *command, int argc, char **argv);
 int cli_serve(const struct cli_command *command, int argc, char **argv);
 int cli_demo(const struct cli_command *command, int argc, char **argv);
 int cli_audit(const struct cli_command *command, int argc, char **argv);
+int cli_verify(const struct cli_command *command, int argc, char **argv);
 int cli_explain(const struct cli_command *command, int argc, char **argv);
+int cli_why(const struct cli_command *command, int argc, char **argv);
+int cli_why_not(const struct cli_command *command, int argc, char **argv);
 int cli_rules(const struct cli_command *command, int argc, char **argv);
 int cli_schema(const struct cli_command *command, int argc, char **argv);
+int cli_between(const struct cli_command *command, int argc, char **argv);
+int cli_key(const struct cli_command *command, int argc, char **argv);
 int cli_doctor(const struct cli_command *command, int argc, char **argv);
 
 /* Prints the usage of one command to out. */
@@ -58,12 +67,17 @@ int cli_fail(const struct tl_error *error);
 int cli_usage(const struct cli_command *command, const char *fmt, ...) TL_PRINTF(2, 3);
 enum cli_exit cli_exit_for(enum tl_status status);
 
+enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+
 /* What `run` and `demo` take from their command lines. */
 struct cli_run_options {
     struct tl_session_config config;
-    bool json, json_lines, yes, direction_given, port_given;
-    const char *operand;   /* HOST or scenario name, NULL when absent */
-    const char *link_spec; /* demo --link */
+    bool json, json_lines, yes, direction_given, port_given, dry_run, explain_plan;
+    const char *operand;             /* HOST or scenario name, NULL when absent */
+    const char *link_spec;           /* demo --link */
+    enum cli_color color;
+    const char *key_file, *key_name; /* run --key, --key-name; NULL without */
+    char via[TL_SESSION_VIA_MAX][254]; /* --via; config.via points here */
     bool help;
 };
 
@@ -72,6 +86,9 @@ struct cli_run_options {
 bool cli_parse_run_options(const struct cli_command *command, int argc, char **argv,
                            struct cli_run_options *options, int *ret_exit);
 
+/* Who names a disk asks about a file's way: the stages that measure it are run. */
+void cli_ask_for_disks(struct tl_session_config *config);
+
 /* Runs a session with progress, consent and signals; fills *ret_result.
  * The caller finishes the result with cli_result_finish. */
 enum tl_status cli_drive_session(const struct cli_run_options *options,
@@ -79,10 +96,20 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 void cli_result_finish(struct tl_session_result *result);
 
+/* --dry-run: prints what a run could do and would cost at most. Returns an exit code. */
+int cli_dry_run(const struct cli_run_options *options);
+
 /* Writes the result to stdout in the form asked for, and to stderr why the run ended early.
  * As JSON always a document; as text nothing where nothing was measured. When writing fails
  * the run is kept in a file that stderr names. Returns the exit code of the whole command. */
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result);
+
+/* Reads a saved run and judges it again. A failure is a sentence that names the file. */
+enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* "auto", "always", "never"; false for anything else. */
+bool cli_parse_color(const char *text, enum cli_color *ret_color);
 
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
@@ -92,6 +119,16 @@ bool cli_write_stdout(const char *text, size_t len);
 
 /* The path of another program of this project (tightlinkd): beside this one. */
 bool cli_find_program(const char *name, char *ret_path, size_t size);
+
+/* Reads a saved run and judges it again; the caller finishes the result. */
+enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
+struct tl_rules;
+/* The built-in rules and over them those of $XDG_CONFIG_HOME/tightlink/rules (~/.config without).
+ * What is wrong there, and that such rules are in use, is said on stderr and stops nothing. */
+enum tl_status cli_load_rules(struct tl_rules **ret_rules,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Reads a whole file up to limit bytes; *ret_text is NUL-terminated and owned by the caller. */
 enum tl_status cli_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_len,

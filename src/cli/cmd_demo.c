@@ -55,7 +55,9 @@ static enum tl_status start_responder(struct tl_lab *lab, struct tl_error *reter
     if (pipe2(ready, O_CLOEXEC) < 0)
         return tl_error_set(reterr, TL_IO, "pipe: no descriptor left");
     /* The responder tells on its standard output when it listens. */
-    const char *const argv[] = {program, "--open", "--ready-fd", "1", NULL};
+    const char *disk = tl_lab_disk_directory(lab, TL_LAB_FAR);
+    const char *const argv[] = {program, "--open", "--ready-fd", "1", disk ? "--disk" : NULL,
+                                disk,    NULL};
     struct tl_lab_stdio stdio = {.in = -1, .out = ready[1], .err = -1};
     pid_t pid;
     enum tl_status status = tl_lab_spawn(lab, TL_LAB_FAR, argv, &stdio, &pid, reterr);
@@ -89,11 +91,24 @@ static enum tl_status choose_address(struct tl_lab *lab, struct cli_run_options 
     options->config.host =
         family ? tl_lab_address(lab, TL_LAB_FAR, family == 6 ? TL_LAB_IPV6 : TL_LAB_IPV4)
                : tl_lab_far_address(lab);
+    if (!family && tl_lab_address(lab, TL_LAB_FAR, TL_LAB_IPV4))
+        options->config.other_host = tl_lab_address(lab, TL_LAB_FAR, TL_LAB_IPV6);
     if (options->config.host)
         return TL_OK;
     return tl_error_set(reterr, TL_USAGE,
                         "this path has no IPv%d; add --link family=%d, or leave -%d out", family,
                         family, family);
+}
+
+/* Disks of the path are what the question is about. */
+static void take_disks(struct tl_lab *lab, struct cli_run_options *options)
+{
+    const char *near = tl_lab_disk_directory(lab, TL_LAB_NEAR);
+    if (near)
+        options->config.directory = near;
+    options->config.far_disk |= tl_lab_disk_directory(lab, TL_LAB_FAR) != NULL;
+    if (options->config.directory || options->config.far_disk)
+        cli_ask_for_disks(&options->config);
 }
 
 static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_config *path,
@@ -111,9 +126,10 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
     if (status == TL_OK)
         status = tl_lab_enter_near(lab, reterr);
     if (status == TL_OK)
-        status = tl_rules_load_builtin(&rules, reterr);
+        status = cli_load_rules(&rules, reterr);
     if (status == TL_OK) {
         options->config.rules = rules;
+        take_disks(lab, options);
         tl_lab_mark(lab);
         status = cli_drive_session(options, &result, reterr);
     }
@@ -143,6 +159,8 @@ int cli_demo(const struct cli_command *command, int argc, char **argv)
         return list_scenarios();
     if (options.port_given)
         return cli_usage(command, "--port is an option of run: a demo has its own far end");
+    if (options.dry_run)
+        return cli_usage(command, "--dry-run is an option of run: a demo sends nothing away");
     if (choose_path(&options, &path, &scenario, &error) != TL_OK)
         return cli_usage(command, "%s", error.text);
     if (scenario && !options.direction_given) {

@@ -50,8 +50,8 @@ enum tl_status cli_read_file(const char *path, size_t limit, char **ret_text, si
     return status;
 }
 
-static enum tl_status judge_file(const char *path, struct tl_session_result *result,
-                                 struct tl_error *reterr)
+enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
+                              struct tl_error *reterr)
 {
     char *text = NULL;
     size_t len;
@@ -69,7 +69,7 @@ static enum tl_status judge_file(const char *path, struct tl_session_result *res
     }
     free(text);
     if (status == TL_OK)
-        status = tl_rules_load_builtin(&rules, reterr);
+        status = cli_load_rules(&rules, reterr);
     if (status == TL_OK) {
         struct tl_question question;
         tl_question_of_run(&result->run, &question);
@@ -102,7 +102,7 @@ int cli_explain(const struct cli_command *command, int argc, char **argv)
     struct tl_session_result result = {0};
     struct tl_error error = {0};
     int exit_code;
-    if (judge_file(argv[optind], &result, &error) == TL_OK) {
+    if (cli_judge_file(argv[optind], &result, &error) == TL_OK) {
         exit_code = cli_deliver(&options, &result);
     } else {
         cli_complain("%s", error.text);

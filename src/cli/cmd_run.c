@@ -1,9 +1,139 @@
-/* tightlink run HOST: diagnose, print, exit with what the verdict stands for. */
+/* tightlink run HOST: diagnose, print, exit with what the verdict stands for. The same with the
+ * screen between: tightlink, tightlink HOST. */
 #include "cli.h"
+#include "show.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "tightlink/base/key.h"
+#include "tightlink/base/time.h"
 #include "tightlink/rules/rules.h"
+
+/* --key and --key-name; *ret_keys stays NULL without. */
+static enum tl_status load_key(struct cli_run_options *options, struct tl_keys **ret_keys,
+                               struct tl_error *reterr)
+{
+    if (!options->key_file)
+        return options->key_name
+                   ? tl_error_set(reterr, TL_USAGE, "--key-name needs --key FILE beside it")
+                   : TL_OK;
+    enum tl_status status = tl_keys_load(options->key_file, ret_keys, reterr);
+    if (status != TL_OK)
+        return status;
+    const char *name = options->key_name;
+    options->config.key =
+        name ? tl_keys_find(*ret_keys, name, strlen(name)) : tl_keys_at(*ret_keys, 0);
+    if (!options->config.key)
+        return tl_error_set(reterr, TL_AUTH, "%s has no key of the name %s", options->key_file,
+                            name);
+    return TL_OK;
+}
+
+/* A new file in the state directory of the XDG base directory specification; NULL where there
+ * is no place, and then the summary is all that is kept. */
+static const char *state_file(char ret_path[PATH_MAX])
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char directory[PATH_MAX - 64];
+    bool given = state && state[0] == '/';
+    if (!given && !(home && home[0] == '/'))
+        return NULL;
+    int n = snprintf(directory, sizeof directory, "%s%s/tightlink", given ? state : home,
+                     given ? "" : "/.local/state");
+    if (n < 0 || (size_t)n >= sizeof directory)
+        return NULL;
+    for (char *slash = directory + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        (void)mkdir(directory, 0700);
+        *slash = '/';
+    }
+    if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+        return NULL;
+    char now[TL_TIME_TEXT_SIZE];
+    tl_time_format_utc(tl_realtime_ns(), now);
+    snprintf(ret_path, PATH_MAX, "%s/watch-%s.samples", directory, now);
+    return ret_path;
+}
+
+/* Told now, not after a minute of measuring. What else may be wrong with it the stage tells. */
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Whether the screen is for this command line: not where a program reads the output. */
+static bool wants_screen(const struct cli_run_options *options)
+{
+    return cli_screen_is_possible() && !options->json && !options->json_lines && !options->dry_run;
+}
+
+/* The diagnosis itself, once all that it needs is loaded. */
+static int diagnose(struct cli_run_options *options, bool screen)
+{
+    struct tl_session_result result;
+    struct tl_error error = {0};
+    bool has_result = true;
+    char samples[PATH_MAX];
+    int exit_code = CLI_EXIT_OK;
+    if (options->config.watch_ns > 0 && !options->config.watch_path)
+        options->config.watch_path = state_file(samples);
+    enum tl_status status = screen ? cli_drive_screen(options, NULL, &result, &has_result, &error)
+                                   : cli_drive_session(options, &result, &error);
+    if (status != TL_OK)
+        exit_code = cli_fail(&error);
+    else if (has_result)
+        exit_code = cli_deliver(options, &result);
+    if (status == TL_OK && has_result)
+        cli_result_finish(&result);
+    return exit_code;
+}
+
+static int load_and_diagnose(const struct cli_command *command, struct cli_run_options *options,
+                             bool screen)
+{
+    struct tl_error error = {0};
+    struct tl_rules *rules;
+    struct tl_keys *keys = NULL;
+    if (load_key(options, &keys, &error) != TL_OK) {
+        tl_keys_destroy(keys);
+        if (error.status == TL_USAGE)
+            return cli_usage(command, "%s", error.text);
+        (void)cli_fail(&error);
+        return CLI_EXIT_AUTH;
+    }
+    if (cli_load_rules(&rules, &error) != TL_OK) {
+        tl_keys_destroy(keys);
+        return cli_fail(&error);
+    }
+    options->config.rules = rules;
+    int exit_code = diagnose(options, screen);
+    tl_rules_destroy(rules);
+    tl_keys_destroy(keys);
+    return exit_code;
+}
+
+static int run(const struct cli_command *command, struct cli_run_options *options, bool screen)
+{
+    if (options->link_spec)
+        return cli_usage(command, "--link is an option of demo");
+    if (!screen && (!options->operand || !*options->operand))
+        return cli_usage(command,
+                         "which host? Name the far end, where `tightlink serve --open` runs");
+    if (options->operand && strlen(options->operand) > 253)
+        return cli_usage(command, "a host name has at most 253 characters");
+    options->config.host = options->operand;
+    if (options->dry_run)
+        return cli_dry_run(options);
+    if (options->config.directory && !is_directory(options->config.directory))
+        return cli_usage(command, "--disk: %s is no directory: name the one in which to test",
+                         options->config.directory);
+    return load_and_diagnose(command, options, screen);
+}
 
 int cli_run(const struct cli_command *command, int argc, char **argv)
 {
@@ -11,27 +141,15 @@ int cli_run(const struct cli_command *command, int argc, char **argv)
     int exit_code;
     if (!cli_parse_run_options(command, argc, argv, &options, &exit_code))
         return exit_code;
-    if (options.link_spec)
-        return cli_usage(command, "--link is an option of demo");
-    if (!options.operand || !*options.operand)
-        return cli_usage(command,
-                         "which host? Name the far end, where `tightlink serve --open` runs");
-    if (strlen(options.operand) > 253)
-        return cli_usage(command, "a host name has at most 253 characters");
+    return run(command, &options, false);
+}
 
-    struct tl_error error = {0};
-    struct tl_rules *rules;
-    if (tl_rules_load_builtin(&rules, &error) != TL_OK)
-        return cli_fail(&error);
-    options.config.host = options.operand;
-    options.config.rules = rules;
-    struct tl_session_result result;
-    if (cli_drive_session(&options, &result, &error) == TL_OK) {
-        exit_code = cli_deliver(&options, &result);
-        cli_result_finish(&result);
-    } else {
-        exit_code = cli_fail(&error);
-    }
-    tl_rules_destroy(rules);
-    return exit_code;
+bool cli_screen(const struct cli_command *command, int argc, char **argv, int *ret_exit)
+{
+    struct cli_run_options options;
+    if (argc < 2 && !cli_screen_is_possible())
+        return false;
+    if (cli_parse_run_options(command, argc, argv, &options, ret_exit))
+        *ret_exit = run(command, &options, wants_screen(&options));
+    return true;
 }

@@ -126,7 +126,8 @@ static void emit(struct live *live, const char *text, size_t len)
 }
 
 static const char *const event_names[] = {"stage-start", "stage-end", "live",
-                                          "note",        "consent",   "done"};
+                                          "note",        "consent",   "done",
+                                          "plan",        "reading",   "paused"};
 
 static const char *text_or_null(const char *text)
 {

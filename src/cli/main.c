@@ -10,13 +10,32 @@
 
 static const char run_help[] =
     "  --direction WHICH   download (default), upload or both\n"
-    "  --goal RATE[@RTT]   what you need, for instance 900M or 900M@80ms; exit code 1\n"
-    "                      when it is missed\n"
+    "  --goal GOAL         what you need; exit code 1 when it is missed: a rate (900M), a\n"
+    "                      rate over a longer path (900M@80ms), an amount in a time\n"
+    "                      (\"1TB in 3h\"), or a table (loss<1e-7,rtt<100ms,mtu>=9000,\n"
+    "                      rate>=900M) that is judged line by line\n"
     "  --time-budget TIME  end after this much loading (25s, more on long paths)\n"
     "  --data-budget SIZE  move no more than this (1.5GB on links up to 1 Gb/s)\n"
+    "  --dry-run           print what could be measured and the most it would cost;\n"
+    "                      send nothing\n"
+    "  --explain-plan      after the verdict: what was measured, what was not, and why\n"
+    "  --skip STAGE,...    leave these stages out\n"
+    "  --force STAGE,...   run these stages whatever they are worth\n"
+    "  --stages STAGE,...  run no other loading stages than these\n"
+    "  --verify            try the remedy in our own sockets and measure again\n"
+    "  --via HOST,HOST     responders on the way, nearest first: which part limits\n"
+    "  --for TIME          go on after the verdict for so long, for instance 16h: rates,\n"
+    "                      outages, a graph; Ctrl-C ends it with what it has\n"
+    "  --out FILE          where to keep its samples (in ~/.local/state/tightlink)\n"
+    "  --disk DIRECTORY    a file's way: the disk behind this directory too (up to 1 GiB\n"
+    "                      and 5 % of the free space, in a file without a name)\n"
+    "  --far-disk          and the disk that the far end serves with --disk\n"
     "  --port PORT         the responder's port (5411)\n"
     "  -4, -6              this address family only\n"
     "  --yes               do not ask before loading the path\n"
+    "  --key FILE          the far end runs with keys: use the first one in FILE\n"
+    "  --key-name NAME     the one of that name\n"
+    "  --color WHEN        auto (default: on a terminal, unless NO_COLOR), always, never\n"
     "  --json              one document on stdout (see: tightlink schema)\n"
     "  --json-lines        events as they happen, then the same document\n";
 
@@ -25,17 +44,20 @@ static const char demo_help[] =
     "  NAME                diagnose that one (satellite-64k when none is named)\n"
     "  --link SPEC         a path of your own, for instance\n"
     "                      \"rate=100M delay=15ms loss=0.0001 near.rmem=256KiB\"\n"
-    "  --direction, --goal, --json, --json-lines, --time-budget, --data-budget: as for run\n"
+    "  --direction, --goal, --json, --json-lines, --time-budget, --data-budget,\n"
+    "  --explain-plan, --skip, --force, --stages, --verify: as for run\n"
     "Needs no second machine: makes hosts of network namespaces and a link emulator\n"
     "between them, and leaves nothing behind.\n";
 
 static const char serve_help[] =
-    "All arguments go to tightlinkd. --open serves everybody, with caps; see\n"
+    "All arguments go to tightlinkd. --key FILE serves who holds a key, --open serves\n"
+    "everybody, with caps; see\n"
     "  tightlink serve --help\n";
 
 static const struct cli_command commands[] = {
     {"run", "HOST [OPTIONS]", "find out why transfers to or from HOST are slow", run_help, cli_run},
-    {"serve", "--open [OPTIONS]", "be the far end of a diagnosis", serve_help, cli_serve},
+    {"serve", "--key FILE | --open [OPTIONS]", "be the far end of a diagnosis", serve_help,
+     cli_serve},
     {"demo", "[NAME | list] [OPTIONS]", "diagnose an emulated path on this machine", demo_help,
      cli_demo},
     {"audit", "[HOST] [--json]", "this workstation's settings, without traffic",
@@ -46,17 +68,57 @@ static const struct cli_command commands[] = {
      "  FILE                a document written by run --json (- for standard input)\n"
      "  --json              the new document on stdout\n",
      cli_explain},
+    {"why", "FILE", "why the verdict of a saved run is the one named",
+     "  FILE                a document written by run --json (- for standard input)\n"
+     "Prints the tests behind the verdict with their numbers, the rungs below and above\n"
+     "it, what else was found, and what could still change it.\n",
+     cli_why},
+    {"why-not", "CAUSE FILE", "why a saved run does not name that cause",
+     "  CAUSE               an id; without one the list is printed\n"
+     "  FILE                a document written by run --json (- for standard input)\n"
+     "Ruled out by which test, cannot tell for want of which facts and stages, or found\n"
+     "and yet not the verdict.\n",
+     cli_why_not},
+    {"show", "FILE [--color WHEN]", "look at a saved run on the screen, without a network",
+     "  FILE                a document written by run --json, or by s on the screen\n"
+     "  --color WHEN        auto (default: unless NO_COLOR is set), always, never\n"
+     "Where the terminal cannot show the screen: prints what explain prints.\n",
+     cli_show},
+    {"verify", "FILE [--port PORT] [--yes]", "try the remedy of a saved run on its path",
+     "  FILE                a document written by run --json\n"
+     "  --port PORT         the responder's port (5411)\n"
+     "  --yes               do not ask before loading the path\n"
+     "  --json              the document with what was predicted and measured\n"
+     "The remedy is tried in tightlink's own sockets; no setting changes.\n",
+     cli_verify},
     {"rules", "list | explain ID | check DIR", "the knowledge behind the verdicts",
      "  list                every rule: its id and what it looks for\n"
      "  explain ID          what the rule looks for and what it advises\n"
      "  check DIR [CASES]   check rule files of your own, and that each has cases\n",
      cli_rules},
+    {"between", "HOST HOST --key FILE", "a test from one responder to another",
+     "  HOST HOST           where the data comes from, and where it goes\n"
+     "  --key FILE          both run with this key, and each names the other one's address\n"
+     "                      with --third-party\n"
+     "  --time TIME         how long, for instance 10s\n"
+     "  --streams N         1 to 128\n"
+     "  --port PORT         of both (default 5411)\n"
+     "  --json              one object on standard output\n"
+     "This machine only asks and watches: no payload passes it.\n",
+     cli_between},
+    {"key", "NAME [--out FILE]", "make a key for both ends",
+     "  NAME                what the key is called: letters, digits, dots, dashes\n"
+     "  --out FILE          into a new file that only you may read (mode 0600), not to\n"
+     "                      standard output\n"
+     "Both ends hold the same line: serve --key FILE there, run HOST --key FILE here.\n",
+     cli_key},
     {"schema", "", "print the JSON schema of the findings", "", cli_schema},
     {"doctor", "", "what this machine permits tightlink to do", "", cli_doctor},
 };
 
 static const char epilogue[] =
-    "\ntightlink HOST is short for tightlink run HOST.\n"
+    "\ntightlink alone opens the screen, tightlink HOST the same with HOST filled in; where\n"
+    "the terminal cannot show it, tightlink HOST is short for tightlink run HOST.\n"
     "tightlink COMMAND --help tells more.\n"
     "\nExit codes: 0 ran, 1 a given goal was missed, 2 usage, 3 unreachable,\n"
     "4 inconclusive or invalid, 5 authentication, 6 output failed, 130 interrupted.\n";
@@ -110,7 +172,10 @@ static int close_output(int exit_code)
 static int dispatch(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
+    int exit_code;
     if (!word) {
+        if (cli_screen(find_command("run"), argc, argv, &exit_code))
+            return exit_code;
         print_overview(stderr);
         return CLI_EXIT_USAGE;
     }
@@ -129,8 +194,8 @@ static int dispatch(int argc, char **argv)
         cli_complain("%s needs a command before it, for instance: tightlink run HOST", word);
         return CLI_EXIT_USAGE;
     }
-    command = find_command("run");
-    return command->run(command, argc, argv);
+    (void)cli_screen(find_command("run"), argc, argv, &exit_code);
+    return exit_code;
 }
 
 int main(int argc, char **argv)

@@ -16,7 +16,21 @@ enum {
     OPT_TIME,
     OPT_DATA,
     OPT_PORT,
-    OPT_LINK
+    OPT_LINK,
+    OPT_KEY,
+    OPT_KEY_NAME,
+    OPT_DRY_RUN,
+    OPT_EXPLAIN_PLAN,
+    OPT_SKIP,
+    OPT_FORCE,
+    OPT_STAGES,
+    OPT_FAR_DISK,
+    OPT_DISK,
+    OPT_VERIFY,
+    OPT_FOR,
+    OPT_VIA,
+    OPT_OUT,
+    OPT_COLOR,
 };
 
 static const struct option long_options[] = {
@@ -29,9 +43,96 @@ static const struct option long_options[] = {
     {"data-budget", required_argument, NULL, OPT_DATA},
     {"port", required_argument, NULL, OPT_PORT},
     {"link", required_argument, NULL, OPT_LINK},
+    {"key", required_argument, NULL, OPT_KEY},
+    {"key-name", required_argument, NULL, OPT_KEY_NAME},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"explain-plan", no_argument, NULL, OPT_EXPLAIN_PLAN},
+    {"skip", required_argument, NULL, OPT_SKIP},
+    {"force", required_argument, NULL, OPT_FORCE},
+    {"stages", required_argument, NULL, OPT_STAGES},
+    {"disk", required_argument, NULL, OPT_DISK},
+    {"verify", no_argument, NULL, OPT_VERIFY},
+    {"via", required_argument, NULL, OPT_VIA},
+    {"for", required_argument, NULL, OPT_FOR},
+    {"out", required_argument, NULL, OPT_OUT},
+    {"far-disk", no_argument, NULL, OPT_FAR_DISK},
+    {"color", required_argument, NULL, OPT_COLOR},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
+
+/* --skip, --force and --stages. */
+static enum tl_status apply_stages(int option, const char *text, struct tl_session_config *config,
+                                   struct tl_error *reterr)
+{
+    uint32_t set;
+    enum tl_status status = cli_parse_stages(text, &set, reterr);
+    if (status != TL_OK)
+        return status;
+    *(option == OPT_SKIP ? &config->skip : &config->force) |= set;
+    config->only_force |= option == OPT_STAGES;
+    if (config->skip & config->force)
+        return tl_error_set(reterr, TL_USAGE, "a stage cannot be both skipped and asked for");
+    return TL_OK;
+}
+
+void cli_ask_for_disks(struct tl_session_config *config)
+{
+    config->force |= UINT32_C(1) << tl_session_stage_find("disk");
+    config->force |= UINT32_C(1) << tl_session_stage_find("disk-to-disk");
+}
+
+bool cli_parse_color(const char *text, enum cli_color *ret_color)
+{
+    static const char *const words[] = {
+        [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i]) != 0)
+            continue;
+        *ret_color = (enum cli_color)i;
+        return true;
+    }
+    return false;
+}
+
+/* --via HOST,HOST: nearest first. */
+static enum tl_status apply_via(const char *text, struct cli_run_options *options,
+                                struct tl_error *reterr)
+{
+    struct tl_session_config *config = &options->config;
+    for (config->via_count = 0;; text++) {
+        size_t len = strcspn(text, ",");
+        if (len == 0 || len >= sizeof options->via[0])
+            return tl_error_set(reterr, TL_USAGE, "write hosts with commas between them");
+        if (config->via_count == TL_SESSION_VIA_MAX)
+            return tl_error_set(reterr, TL_LIMIT, "at most %d hosts", TL_SESSION_VIA_MAX);
+        char *host = options->via[config->via_count];
+        memcpy(host, text, len);
+        host[len] = '\0';
+        config->via[config->via_count++] = host;
+        text += len;
+        if (!*text)
+            return TL_OK;
+    }
+}
+
+/* The session knows a rate and a round trip that are not asked for as NAN. */
+static enum tl_status apply_goal(const char *text, struct tl_session_config *config,
+                                 struct tl_error *reterr)
+{
+    struct cli_goal goal;
+    enum tl_status status = cli_parse_goals(text, &goal, reterr);
+    if (status != TL_OK)
+        return status;
+    config->goal_bps = goal.rate_bps > 0 ? goal.rate_bps : (double)NAN;
+    config->goal_rtt_ns = goal.rtt_ns > 0 ? goal.rtt_ns : (double)NAN;
+    config->goal_bytes = goal.bytes;
+    config->goal_time_ns = goal.time_ns;
+    config->goal_loss_ratio = goal.loss_ratio;
+    config->goal_rtt_max_ns = goal.rtt_max_ns;
+    config->goal_mtu_bytes = goal.mtu_bytes;
+    return TL_OK;
+}
 
 static enum tl_status apply(int option, const char *text, struct cli_run_options *options,
                             struct tl_error *reterr)
@@ -51,7 +152,7 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         options->direction_given = true;
         return cli_parse_direction(text, &config->download, &config->upload, reterr);
     case OPT_GOAL:
-        return cli_parse_goal(text, &config->goal_bps, &config->goal_rtt_ns, reterr);
+        return apply_goal(text, config, reterr);
     case OPT_TIME:
         return cli_parse_time_budget(text, &config->time_budget_ns, reterr);
     case OPT_DATA:
@@ -61,6 +162,45 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         return cli_parse_port(text, &config->port, reterr);
     case OPT_LINK:
         options->link_spec = text;
+        return TL_OK;
+    case OPT_KEY:
+        options->key_file = text;
+        return TL_OK;
+    case OPT_KEY_NAME:
+        options->key_name = text;
+        return TL_OK;
+    case OPT_DRY_RUN:
+        options->dry_run = true;
+        return TL_OK;
+    case OPT_EXPLAIN_PLAN:
+        options->explain_plan = true;
+        return TL_OK;
+    case OPT_SKIP:
+    case OPT_FORCE:
+    case OPT_STAGES:
+        return apply_stages(option, text, config, reterr);
+    case OPT_VIA:
+        return apply_via(text, options, reterr);
+    case OPT_FOR:
+        return cli_parse_time_budget(text, &config->watch_ns, reterr);
+    case OPT_OUT:
+        config->watch_path = text;
+        return TL_OK;
+    case OPT_COLOR:
+        if (!cli_parse_color(text, &options->color))
+            return tl_error_set(reterr, TL_USAGE, "write auto, always or never, not \"%.40s\"",
+                                text);
+        return TL_OK;
+    case OPT_VERIFY:
+        config->verify = true;
+        return TL_OK;
+    case OPT_DISK:
+        config->directory = text;
+        cli_ask_for_disks(config);
+        return TL_OK;
+    case OPT_FAR_DISK:
+        config->far_disk = true;
+        cli_ask_for_disks(config);
         return TL_OK;
     case '4':
     case '6':

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tightlink/rules/goal.h"
+#include "tightlink/base/units.h"
 #include "tightlink/report/report.h"
 
 static bool write_all(int fd, const char *text, size_t len)
@@ -38,13 +40,15 @@ static int terminal_width(void)
     return 80;
 }
 
-static struct tl_text_style style_of_stdout(void)
+static struct tl_text_style style_of_stdout(enum cli_color color)
 {
     bool terminal = isatty(STDOUT_FILENO);
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     return (struct tl_text_style){
         .width = terminal ? terminal_width() : 80,
-        .color = terminal && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color),
+        .color = color == CLI_COLOR_ALWAYS ||
+                 (color == CLI_COLOR_AUTO && terminal && term && strcmp(term, "dumb") != 0 &&
+                  !(no_color && *no_color)),
         .utf8 = cli_locale_is_utf8(),
     };
 }
@@ -88,9 +92,20 @@ static int keep(const struct tl_session_result *result, const char *json, size_t
 static bool was_loaded(const struct tl_run *run)
 {
     for (int i = 0; i < run->stage_count; i++)
-        if (strcmp(run->stages[i].id, "hosts") != 0 && strcmp(run->stages[i].id, "path") != 0)
+        if (tl_session_stage_loads(run->stages[i].id) && run->stages[i].duration_ns > 0)
             return true;
     return false;
+}
+
+/* The rate was measured and lies below the goal without doubt, whatever the cause. */
+static bool missed_goal(const struct tl_session_result *result)
+{
+    char id[64];
+    struct tl_fact goodput;
+    snprintf(id, sizeof id, "%s.goodput_bps",
+             tl_direction_name(result->findings->verdict.direction));
+    return tl_facts_get(result->facts, id, &goodput) &&
+           tl_goal_is_missed(result->run.goal_bps, &goodput);
 }
 
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
@@ -100,20 +115,84 @@ enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
         return cli_exit_for(result->status);
     /* A far end that went away in the middle was reached; one that refuses us, or has no
      * session free, was not. */
-    if (result->status != TL_OK && result->run.stage_count == 0)
+    if (result->status != TL_OK && !result->answered)
         return result->status == TL_NOMEM ? CLI_EXIT_INCONCLUSIVE : CLI_EXIT_UNREACHABLE;
+    if (result->status == TL_OK && verdict && verdict->state == TL_INCONCLUSIVE &&
+        (missed_goal(result) ||
+         tl_goal_outcome(&result->run, result->facts) == TL_GOAL_FAIL))
+        return CLI_EXIT_MISSED;
     if (result->status != TL_OK || !verdict || verdict->state == TL_INCONCLUSIVE ||
         verdict->state == TL_VERDICT_INVALID)
         return CLI_EXIT_INCONCLUSIVE;
     if (verdict->state == TL_LIMITED && result->run.goal_bps > 0)
         return CLI_EXIT_MISSED;
-    return CLI_EXIT_OK;
+    switch (tl_goal_outcome(&result->run, result->facts)) {
+    case TL_GOAL_FAIL:
+        return CLI_EXIT_MISSED;
+    case TL_GOAL_CANNOT_TELL:
+        return CLI_EXIT_INCONCLUSIVE;
+    default:
+        return CLI_EXIT_OK;
+    }
 }
 
-static enum tl_status render_text(const struct tl_session_result *result, struct tl_buf *out)
+static enum tl_status render_text(const struct cli_run_options *options,
+                                  const struct tl_session_result *result, struct tl_buf *out)
 {
-    struct tl_text_style style = style_of_stdout();
-    return tl_report_text(&result->run, result->facts, result->findings, &style, out);
+    struct tl_text_style style = style_of_stdout(options->color);
+    enum tl_status status =
+        tl_report_text(&result->run, result->facts, result->findings, &style, out);
+    if (status == TL_OK && options->explain_plan)
+        status = tl_report_plan(&result->run, &style, out);
+    return status;
+}
+
+static void print_known(const struct tl_session_result *result, const char *id, const char *label)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    struct tl_fact fact;
+    if (!tl_facts_get(result->facts, id, &fact) || fact.state != TL_FACT_KNOWN)
+        return;
+    if (fact.unit == TL_UNIT_TEXT) {
+        printf("  %-22s ", label);
+        cli_put_clean(fact.text, stdout);
+        putchar('\n');
+        return;
+    }
+    if (fact.unit == TL_UNIT_NS)
+        tl_format_ns(fact.number, text);
+    else if (fact.unit == TL_UNIT_BPS)
+        tl_format_bps(fact.number, text);
+    else
+        tl_format_bytes(fact.number, text);
+    printf("  %-22s %s%s%s\n", label, text, fact.method && *fact.method ? ", " : "",
+           fact.method ? fact.method : "");
+}
+
+/* Seen without a responder, and what that leaves open. Nothing when nothing answered. */
+static void print_apart(const struct tl_session_result *result)
+{
+    const struct tl_run *run = &result->run;
+    if (!result->answered || result->status == TL_CANCELLED)
+        return;
+    printf("Seen without a responder:\n");
+    printf("  %-22s %s\n", "address", run->target_address);
+    print_known(result, "path.connect_rtt_ns", "round trip");
+    for (int i = 0; i < run->stage_count; i++) {
+        if (!run->stages[i].reason[0] || strcmp(run->stages[i].id, "hosts") == 0)
+            continue;
+        printf("  %-22s ", run->stages[i].id);
+        cli_put_clean(run->stages[i].reason, stdout);
+        putchar('\n');
+    }
+    print_known(result, "near.link_name", "interface here");
+    print_known(result, "near.link_speed_bps", "its speed");
+    print_known(result, "near.link_mtu_bytes", "its MTU");
+    print_known(result, "near.tcp_rmem_max_bytes", "receive buffer, most");
+    print_known(result, "near.tcp_wmem_max_bytes", "send buffer, most");
+    puts("Left open: every rate, the windows in use, loss, delay under load, the far\n"
+         "end's settings, its disks. To find out, start a responder there:\n"
+         "  tightlink serve --open      (TCP and UDP port 5411)");
 }
 
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result)
@@ -125,13 +204,16 @@ int cli_deliver(const struct cli_run_options *options, const struct tl_session_r
     /* Who stopped a test was answered when the signal came. */
     if (result->status != TL_OK && (result->status != TL_CANCELLED || !loaded))
         (void)cli_fail(&result->error);
-    /* Where nothing was loaded the sentence above is the whole story for a person. */
+    /* Where nothing was loaded the sentence above is the whole story for a person, but for
+     * what was seen without a responder. */
+    if (result->findings && result->status != TL_OK && !as_json && !loaded)
+        print_apart(result);
     if (!result->findings || (result->status != TL_OK && !as_json && !loaded))
         return exit_code;
     enum tl_status status =
         tl_report_json(&result->run, result->facts, result->findings, !options->json_lines, &json);
     if (status == TL_OK && !as_json)
-        status = render_text(result, &text);
+        status = render_text(options, result, &text);
     const struct tl_buf *out = as_json ? &json : &text;
     if (status != TL_OK) {
         struct tl_error error = {.status = status};

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/buf.h"
 #include "tightlink/base/units.h"
+#include "tightlink/session/session.h"
 
 enum tl_status cli_parse_goal(const char *text, double *ret_bps, double *ret_rtt_ns,
                               struct tl_error *reterr)
@@ -35,6 +37,120 @@ enum tl_status cli_parse_goal(const char *text, double *ret_bps, double *ret_rtt
     if (at)
         *ret_rtt_ns = (double)rtt_ns;
     return TL_OK;
+}
+
+/* "1TB in 3h" */
+static enum tl_status parse_volume(const char *text, const char *in, struct cli_goal *goal,
+                                   struct tl_error *reterr)
+{
+    char amount[64];
+    int64_t bytes, ns;
+    size_t len = (size_t)(in - text);
+    if (len >= sizeof amount)
+        return tl_error_set(reterr, TL_SYNTAX, "\"%.40s...\" is not an amount of data", text);
+    memcpy(amount, text, len);
+    amount[len] = '\0';
+    enum tl_status status = tl_parse_bytes(amount, &bytes, reterr);
+    if (status == TL_OK)
+        status = tl_parse_ns(in + strlen(" in "), &ns, reterr);
+    if (status != TL_OK)
+        return status;
+    goal->bytes = (double)bytes;
+    goal->time_ns = (double)ns;
+    goal->rate_bps = goal->bytes * 8e9 / goal->time_ns;
+    if (goal->rate_bps < 1 || goal->rate_bps > 1e15)
+        return tl_error_set(reterr, TL_RANGE, "\"%.60s\" is a rate out of range", text);
+    return TL_OK;
+}
+
+/* "1e-7" or "0.01%" */
+static enum tl_status parse_loss(const char *text, double *ret_ratio, struct tl_error *reterr)
+{
+    char *end = NULL;
+    double ratio = isdigit((unsigned char)*text) || *text == '.' ? strtod(text, &end) : -1;
+    if (end && *end == '%') {
+        ratio /= 100;
+        end++;
+    }
+    if (!end || *end || !(ratio > 0 && ratio < 1))
+        return tl_error_set(reterr, TL_SYNTAX,
+                            "\"%.40s\" is no share of loss; write for instance 1e-7 or 0.01%%",
+                            text);
+    *ret_ratio = ratio;
+    return TL_OK;
+}
+
+/* One line of a service table, "loss<1e-7". */
+static enum tl_status parse_line(const char *line, struct cli_goal *goal, struct tl_error *reterr)
+{
+    static const struct {
+        const char *name;
+        char direction;
+    } kinds[] = {{"loss", '<'}, {"rtt", '<'}, {"mtu", '>'}, {"rate", '>'}};
+    size_t len = strcspn(line, "<>"), kind = 0;
+    while (kind < 4 && (strlen(kinds[kind].name) != len || strncmp(line, kinds[kind].name, len)))
+        kind++;
+    if (kind == 4 || line[len] != kinds[kind].direction)
+        return tl_error_set(reterr, TL_SYNTAX,
+                            "\"%.40s\" is no line of a goal; write loss<1e-7, rtt<100ms, "
+                            "mtu>=9000 or rate>=900M, with commas between them",
+                            line);
+    const char *value = line + len + 1;
+    value += *value == '=';
+    int64_t whole = 0;
+    enum tl_status status;
+    switch (kind) {
+    case 0:
+        return parse_loss(value, &goal->loss_ratio, reterr);
+    case 1:
+        status = tl_parse_ns(value, &whole, reterr);
+        goal->rtt_max_ns = (double)whole;
+        return status;
+    case 2:
+        status = tl_parse_bytes(value, &whole, reterr);
+        if (status == TL_OK && (whole < 68 || whole > 65535))
+            status = tl_error_set(reterr, TL_RANGE, "\"%.40s\": an MTU has 68 to 65535 bytes",
+                                  value);
+        goal->mtu_bytes = (double)whole;
+        return status;
+    default:
+        return tl_parse_bps(value, &goal->rate_bps, reterr);
+    }
+}
+
+static enum tl_status parse_table(const char *text, struct cli_goal *goal, struct tl_error *reterr)
+{
+    char line[64];
+    for (;;) {
+        while (*text == ' ')
+            text++;
+        size_t len = strcspn(text, ",");
+        if (len >= sizeof line)
+            return tl_error_set(reterr, TL_SYNTAX, "\"%.40s...\" is no line of a goal", text);
+        memcpy(line, text, len);
+        line[len] = '\0';
+        enum tl_status status = parse_line(line, goal, reterr);
+        if (status != TL_OK || !text[len])
+            return status;
+        text += len + 1;
+    }
+}
+
+enum tl_status cli_parse_goals(const char *text, struct cli_goal *ret_goal,
+                               struct tl_error *reterr)
+{
+    struct cli_goal goal = {0};
+    const char *in = strstr(text, " in ");
+    enum tl_status status;
+    if (strpbrk(text, "<>"))
+        status = parse_table(text, &goal, reterr);
+    else if (in)
+        status = parse_volume(text, in, &goal, reterr);
+    else
+        status = cli_parse_goal(text, &goal.rate_bps, &goal.rtt_ns, reterr);
+    if (status == TL_OK)
+        *ret_goal = goal;
+    return status;
 }
 
 enum tl_status cli_parse_direction(const char *text, bool *ret_download, bool *ret_upload,
@@ -85,5 +201,39 @@ enum tl_status cli_parse_data_budget(const char *text, int64_t *ret_bytes, struc
         return tl_error_set(reterr, TL_RANGE,
                             "%.40s is too little to measure anything; give 100kB or more", text);
     *ret_bytes = bytes;
+    return TL_OK;
+}
+
+static enum tl_status refuse_stage(const char *name, size_t len, struct tl_error *reterr)
+{
+    struct tl_buf known = TL_BUF_INIT;
+    for (size_t i = 0; i < tl_session_stage_count(); i++)
+        tl_buf_addf(&known, "%s%s", i ? ", " : "", tl_session_stage_at(i));
+    enum tl_status status =
+        tl_error_set(reterr, TL_USAGE, "no stage is called \"%.*s\"; there are %s",
+                     (int)(len < 40 ? len : 40), name, tl_buf_text(&known));
+    tl_buf_finish(&known);
+    return status;
+}
+
+enum tl_status cli_parse_stages(const char *text, uint32_t *ret_set, struct tl_error *reterr)
+{
+    uint32_t set = 0;
+    char name[32];
+    for (;;) {
+        size_t len = strcspn(text, ",");
+        if (len == 0 || len >= sizeof name)
+            return refuse_stage(text, len, reterr);
+        memcpy(name, text, len);
+        name[len] = '\0';
+        size_t index = tl_session_stage_find(name);
+        if (index == tl_session_stage_count())
+            return refuse_stage(text, len, reterr);
+        set |= UINT32_C(1) << index;
+        if (!text[len])
+            break;
+        text += len + 1;
+    }
+    *ret_set = set;
     return TL_OK;
 }

@@ -17,6 +17,17 @@
 #define CLI_TIME_BUDGET_MIN_NS    INT64_C(3000000000)
 #define CLI_DATA_BUDGET_MIN_BYTES INT64_C(100000)
 
+/* What --goal asks for; 0 where it asks for nothing. */
+struct cli_goal {
+    double rate_bps, rtt_ns; /* "900M", "900M@80ms" */
+    double bytes, time_ns;   /* "1TB in 3h": rate_bps follows from them */
+    double loss_ratio, rtt_max_ns, mtu_bytes; /* "loss<1e-7,rtt<100ms,mtu>=9000" */
+};
+
+/* Any of the forms above; a service table may have "rate>=900M" too. */
+enum tl_status cli_parse_goals(const char *text, struct cli_goal *ret_goal,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* "900M" or "900M@80ms"; *ret_rtt_ns is left alone where no round trip is given. */
 enum tl_status cli_parse_goal(const char *text, double *ret_bps, double *ret_rtt_ns,
                               struct tl_error *reterr) TL_WARN_UNUSED;
@@ -33,5 +44,9 @@ enum tl_status cli_parse_time_budget(const char *text, int64_t *ret_ns,
                                      struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status cli_parse_data_budget(const char *text, int64_t *ret_bytes,
                                      struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* "udp,streams" as a set: bit i for the i-th of tl_session_stage_at(). */
+enum tl_status cli_parse_stages(const char *text, uint32_t *ret_set,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

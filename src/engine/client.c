@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client_private.h"
 #include "tightlink/base/time.h"
@@ -22,15 +23,25 @@ static struct tl_client *create_client(const struct tl_client_options *options)
     client->port = options->port;
     client->cancel_fd = options->cancel_fd;
     client->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : TL_CLIENT_TIMEOUT_NS;
-    client->fd = -1;
+    client->fd = client->udp_fd = -1;
     pthread_mutex_init(&client->token_lock, NULL);
     tl_cpu_reader_init(&client->cpu_reader, "");
     return client;
 }
 
+static enum tl_status take_key(struct tl_client *client, const struct tl_key *key,
+                               struct tl_error *reterr)
+{
+    (void)snprintf(client->key_name, sizeof(client->key_name), "%s", key->name);
+    return secure_context_create_client(key, &client->secured, reterr);
+}
+
 static void destroy_client(struct tl_client *client)
 {
     client_hang_up(client);
+    if (client->udp_fd >= 0)
+        close(client->udp_fd);
+    secure_context_destroy(client->secured);
     pthread_mutex_destroy(&client->token_lock);
     free(client);
 }
@@ -86,8 +97,12 @@ enum tl_status tl_client_connect(const struct tl_client_options *options,
     if (status != TL_OK)
         return status;
     struct tl_client *client = create_client(options);
-    status = client ? dial_each(client, list, reterr)
-                    : tl_error_set(reterr, TL_NOMEM, "no memory for a client");
+    if (!client)
+        status = tl_error_set(reterr, TL_NOMEM, "no memory for a client");
+    else if (options->key)
+        status = take_key(client, options->key, reterr);
+    if (status == TL_OK)
+        status = dial_each(client, list, reterr);
     freeaddrinfo(list);
     if (status != TL_OK) {
         if (client)
@@ -105,8 +120,8 @@ void tl_client_close(struct tl_client *client)
     if (!client)
         return;
     if (client->fd >= 0 && !client->stale)
-        (void)!send(client->fd, frame, tl_wire_encode_empty(TL_WIRE_BYE, frame),
-                    MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)!channel_send(client->secure, client->fd, frame,
+                            tl_wire_encode_empty(TL_WIRE_BYE, frame));
     destroy_client(client);
 }
 

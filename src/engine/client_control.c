@@ -19,14 +19,26 @@ bool client_cancelled(const struct tl_client *client)
 
 void client_hang_up(struct tl_client *client)
 {
+    secure_destroy(client->secure);
+    client->secure = NULL;
     if (client->fd >= 0)
         close(client->fd);
     client->fd = -1;
     client->in_len = client->in_used = 0;
 }
 
-static enum tl_status closed(const struct tl_client *client, int errnum, struct tl_error *reterr)
+enum tl_status client_closed(const struct tl_client *client, int errnum, struct tl_error *reterr)
 {
+    if (errnum == EKEYREJECTED)
+        return tl_error_set(reterr, TL_AUTH,
+                            "%s port %d does not take the key %s: is the same line in the key "
+                            "file there?",
+                            client->host, client->port, client->key_name);
+    if (client->secure && !secure_established(client->secure) && (errnum == EPROTO || errnum == 0))
+        return tl_error_set(reterr, TL_AUTH,
+                            "%s port %d answers, but takes no key: leave out --key when it runs "
+                            "with --open only, or see that it is tightlink",
+                            client->host, client->port);
     if (errnum == ETIMEDOUT || errnum == EHOSTUNREACH || errnum == ENETUNREACH)
         return tl_error_set(reterr, TL_TIMEOUT,
                             "%s does not answer any more: the path or the host is down",
@@ -40,16 +52,17 @@ enum tl_status client_send(struct tl_client *client, const uint8_t *frame, size_
 {
     int64_t until_ns = tl_now_ns() + SEND_NS;
     while (len > 0) {
-        ssize_t sent = send(client->fd, frame, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = channel_send(client->secure, client->fd, frame, len);
         if (sent > 0) {
+            client->beside_tx_bytes += (uint64_t)sent + CLIENT_HEADERS_BYTES;
             frame += sent;
             len -= (size_t)sent;
             continue;
         }
         if (errno != EAGAIN && errno != EINTR)
-            return closed(client, errno, reterr);
+            return client_closed(client, errno, reterr);
         if (tl_now_ns() >= until_ns)
-            return closed(client, ETIMEDOUT, reterr);
+            return client_closed(client, ETIMEDOUT, reterr);
         struct pollfd fds[2] = {{.fd = client->fd, .events = POLLOUT},
                                 {.fd = client->cancel_fd, .events = POLLIN}};
         (void)poll(fds, 2, (int)(SEND_NS / TL_NS_PER_MS));
@@ -82,6 +95,8 @@ static enum tl_status status_of_code(unsigned code)
         return TL_LIMIT;
     case TL_WIRE_E_REFUSED:
         return TL_DENIED;
+    case TL_WIRE_E_KEY:
+        return TL_AUTH;
     case TL_WIRE_E_GOING:
     case TL_WIRE_E_INTERNAL:
         return TL_CLOSED;
@@ -120,13 +135,14 @@ static enum tl_status answer_ping(struct tl_client *client, const struct tl_wire
 /* Reads what is there. Zero bytes read and no error is "nothing yet". */
 static enum tl_status fill_input(struct tl_client *client, struct tl_error *reterr)
 {
-    ssize_t got = recv(client->fd, client->in + client->in_len, sizeof(client->in) - client->in_len,
-                       MSG_DONTWAIT);
+    ssize_t got = channel_recv(client->secure, client->fd, client->in + client->in_len,
+                               sizeof(client->in) - client->in_len);
     if (got == 0)
-        return closed(client, 0, reterr);
+        return client_closed(client, 0, reterr);
     if (got < 0)
-        return errno == EAGAIN || errno == EINTR ? TL_OK : closed(client, errno, reterr);
+        return errno == EAGAIN || errno == EINTR ? TL_OK : client_closed(client, errno, reterr);
     client->in_len += (size_t)got;
+    client->beside_rx_bytes += (uint64_t)got + CLIENT_HEADERS_BYTES;
     client->heard_ns = tl_now_ns();
     return TL_OK;
 }

@@ -25,12 +25,18 @@ struct dial {
     uint8_t in[TL_WIRE_FRAME_MAX];
 };
 
-static struct tl_stream_options near_options(const struct tcp_run *run)
+static const struct tcp_lane *lane_of(const struct tcp_run *run, unsigned connection)
+{
+    return &run->lanes[connection / run->ready.streams];
+}
+
+static struct tl_stream_options near_options(const struct tcp_run *run, unsigned connection)
 {
     const struct tl_tcp_spec *spec = run->spec;
-    struct tl_stream_options options = {.maxseg_bytes = spec->maxseg_bytes};
-    if (run->result->near_sends) {
+    struct tl_stream_options options = {.maxseg_bytes = spec->maxseg_bytes, .dscp = spec->dscp};
+    if (lane_of(run, connection)->result->near_sends) {
         options.sndbuf_bytes = spec->sndbuf_bytes;
+        options.notsent_lowat_bytes = spec->notsent_lowat_bytes;
         options.max_pacing_bps = run->ready.pacing_bps / run->ready.streams;
         memcpy(options.congestion, spec->congestion, sizeof(options.congestion));
     } else {
@@ -57,10 +63,11 @@ static enum tl_status bind_local(const struct tl_client *client, int fd, struct 
     return tl_error_set(reterr, TL_UNREACHABLE, "our address is gone: %s", strerror(errno));
 }
 
-static enum tl_status begin_dial(struct tcp_run *run, struct dial *dial, struct tl_error *reterr)
+static enum tl_status begin_dial(struct tcp_run *run, struct dial *dial, unsigned connection,
+                                 struct tl_error *reterr)
 {
     struct tl_client *client = run->client;
-    struct tl_stream_options options = near_options(run);
+    struct tl_stream_options options = near_options(run, connection);
     const struct sockaddr *peer = (const struct sockaddr *)&client->info.peer;
     socklen_t len =
         peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
@@ -181,8 +188,8 @@ static enum tl_status advance(struct tcp_run *run, struct dial *dial, unsigned s
 static enum tl_status poll_dials(struct tcp_run *run, struct dial *dials, int64_t until_ns,
                                  unsigned *ret_open, struct tl_error *reterr)
 {
-    struct pollfd fds[TL_STREAMS_MAX + 1];
-    unsigned streams = run->ready.streams;
+    struct pollfd fds[TL_WIRE_STREAMS_MAX + 1];
+    unsigned streams = run->connections;
     int64_t wait_ns = until_ns - tl_now_ns();
     *ret_open = 0;
     for (unsigned i = 0; i < streams; i++) {
@@ -209,32 +216,48 @@ static enum tl_status poll_dials(struct tcp_run *run, struct dial *dials, int64_
     return status;
 }
 
+/* 0 when the kernel does not tell. */
+static uint16_t near_port(int fd)
+{
+    struct sockaddr_storage local = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof local;
+    if (getsockname(fd, (struct sockaddr *)&local, &len) < 0)
+        return 0;
+    return local.ss_family == AF_INET6  ? ntohs(((struct sockaddr_in6 *)&local)->sin6_port)
+           : local.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&local)->sin_port)
+                                        : 0;
+}
+
 static enum tl_status open_all(struct tcp_run *run, struct dial *dials, struct tl_error *reterr)
 {
     int64_t until_ns = tl_now_ns() + run->client->timeout_ns;
     unsigned open = 0;
     enum tl_status status = TL_OK;
-    for (unsigned i = 0; i < run->ready.streams && status == TL_OK; i++)
-        status = begin_dial(run, &dials[i], reterr);
-    while (status == TL_OK && open < run->ready.streams)
+    for (unsigned i = 0; i < run->connections && status == TL_OK; i++)
+        status = begin_dial(run, &dials[i], i, reterr);
+    while (status == TL_OK && open < run->connections)
         status = poll_dials(run, dials, until_ns, &open, reterr);
-    for (unsigned i = 0; i < run->ready.streams && status == TL_OK; i++) {
-        status = tl_streams_add(run->near, dials[i].fd, reterr);
+    for (unsigned i = 0; i < run->connections && status == TL_OK; i++) {
+        const struct tcp_lane *lane = lane_of(run, i);
+        lane->result->near_ports[i - lane->first] = near_port(dials[i].fd);
+        status = tl_streams_add(lane->near, dials[i].fd, reterr);
         if (status == TL_OK)
             dials[i].fd = -1; /* the streams own it now */
+        if (status == TL_OK && run->spec->file)
+            status = client_file_give_store(run, i, reterr);
     }
     return status;
 }
 
 enum tl_status client_open_data(struct tcp_run *run, struct tl_error *reterr)
 {
-    struct dial *dials = calloc(run->ready.streams, sizeof(*dials));
+    struct dial *dials = calloc(run->connections, sizeof(*dials));
     if (!dials)
         return tl_error_set(reterr, TL_NOMEM, "no memory for data connections");
-    for (unsigned i = 0; i < run->ready.streams; i++)
+    for (unsigned i = 0; i < run->connections; i++)
         dials[i].fd = -1;
     enum tl_status status = open_all(run, dials, reterr);
-    for (unsigned i = 0; i < run->ready.streams; i++)
+    for (unsigned i = 0; i < run->connections; i++)
         if (dials[i].fd >= 0)
             close(dials[i].fd);
     free(dials);

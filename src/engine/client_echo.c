@@ -10,10 +10,8 @@
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
-#define PROVE_TRIES  5
-#define PROVE_MIN_NS (200 * TL_NS_PER_MS)
-#define PROBE_MAX    1400
-#define ALIVE_NS     TL_NS_PER_S /* a session that says nothing for 5 s is ended */
+#define PROBE_MAX 1400
+#define ALIVE_NS  TL_NS_PER_S /* a session that says nothing for 5 s is ended */
 
 struct echo {
     struct tl_client *client;
@@ -24,26 +22,9 @@ struct echo {
     int64_t start_ns;
     int64_t ping_ns; /* when the session needs a word again */
     uint32_t newest; /* sequence that was answered last */
+    bool ended;      /* the caller of the train wants no more of it */
     uint8_t datagram[PROBE_MAX];
 };
-
-static enum tl_status open_socket(struct echo *echo, struct tl_error *reterr)
-{
-    const struct tl_client_info *info = &echo->client->info;
-    bool v6 = info->peer.ss_family == AF_INET6;
-    socklen_t len = v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-    struct sockaddr_storage local = info->local;
-    if (v6)
-        ((struct sockaddr_in6 *)&local)->sin6_port = 0;
-    else
-        ((struct sockaddr_in *)&local)->sin_port = 0;
-    echo->fd = socket(info->peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (echo->fd < 0 || bind(echo->fd, (struct sockaddr *)&local, len) < 0 ||
-        connect(echo->fd, (const struct sockaddr *)&info->peer, len) < 0)
-        return tl_error_set(reterr, tl_status_from_errno(errno), "a UDP socket to %s: %s",
-                            echo->client->host, strerror(errno));
-    return TL_OK;
-}
 
 /* Waits for a datagram until until_ns; *ret_len is 0 when none came. */
 static enum tl_status receive(struct echo *echo, int64_t until_ns, size_t *ret_len,
@@ -53,6 +34,7 @@ static enum tl_status receive(struct echo *echo, int64_t until_ns, size_t *ret_l
     for (;;) {
         ssize_t got = recv(echo->fd, echo->datagram, sizeof(echo->datagram), MSG_DONTWAIT);
         if (got >= 0) {
+            echo->client->beside_rx_bytes += (uint64_t)got + CLIENT_HEADERS_BYTES;
             *ret_len = (size_t)got;
             return TL_OK;
         }
@@ -69,55 +51,10 @@ static enum tl_status receive(struct echo *echo, int64_t until_ns, size_t *ret_l
         struct timespec timeout = {.tv_sec = wait_ns / TL_NS_PER_S,
                                    .tv_nsec = wait_ns % TL_NS_PER_S};
         (void)ppoll(fds, 3, &timeout, NULL);
+        echo->ended = fds[2].revents != 0;
         if (fds[1].revents || fds[2].revents)
             return tl_error_set(reterr, TL_CANCELLED, "cancelled");
     }
-}
-
-/* --- Proof ------------------------------------------------------------------------------- */
-
-/* Sends one step until its answer comes. */
-static enum tl_status exchange(struct echo *echo, const struct tl_wire_udp_prove *step,
-                               uint8_t wanted, struct tl_wire_udp_prove *ret_answer,
-                               struct tl_error *reterr)
-{
-    uint8_t bytes[TL_WIRE_UDP_HELLO_SIZE];
-    size_t len = tl_wire_encode_udp_prove(step, bytes);
-    int64_t rtt_ns = 2 * echo->client->info.connect_rtt_ns;
-    int64_t try_ns = rtt_ns > PROVE_MIN_NS ? rtt_ns : PROVE_MIN_NS;
-    for (int i = 0; i < PROVE_TRIES; i++) {
-        int64_t until_ns = tl_now_ns() + try_ns;
-        size_t got;
-        (void)!send(echo->fd, bytes, len, MSG_NOSIGNAL); /* a lost one is sent again */
-        do {
-            enum tl_status status = receive(echo, until_ns, &got, reterr);
-            if (status != TL_OK)
-                return status;
-            if (got > 0 &&
-                tl_wire_decode_udp_prove(echo->datagram, got, ret_answer, NULL) == TL_OK &&
-                ret_answer->type == wanted)
-                return TL_OK;
-        } while (got > 0);
-    }
-    return tl_error_set(reterr, TL_TIMEOUT,
-                        "UDP port %d of %s does not answer although TCP does: a firewall on the "
-                        "way drops it",
-                        echo->client->port, echo->client->host);
-}
-
-static enum tl_status prove(struct echo *echo, struct tl_error *reterr)
-{
-    struct tl_wire_udp_prove step = {.type = TL_WIRE_UDP_HELLO}, answer;
-    pthread_mutex_lock(&echo->client->token_lock);
-    step.token = echo->client->token;
-    pthread_mutex_unlock(&echo->client->token_lock);
-    enum tl_status status = exchange(echo, &step, TL_WIRE_UDP_CHALLENGE, &answer, reterr);
-    if (status != TL_OK)
-        return status;
-    step.type = TL_WIRE_UDP_PROVE;
-    step.challenge = answer.challenge;
-    echo->cookie = tl_wire_udp_cookie(&answer.challenge);
-    return exchange(echo, &step, TL_WIRE_UDP_PROVEN, &answer, reterr);
 }
 
 /* --- Probes -------------------------------------------------------------------------------- */
@@ -138,6 +75,7 @@ static void send_probe(struct echo *echo, struct tl_random *rng)
                                         .client_ns = (uint64_t)now_ns};
     tl_wire_seal_udp_probe(&message, datagram, len);
     (void)!send(echo->fd, datagram, len, MSG_NOSIGNAL); /* what does not leave is lost */
+    echo->client->beside_tx_bytes += len + CLIENT_HEADERS_BYTES;
     result->sent_count++;
 }
 
@@ -204,7 +142,7 @@ static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
     int64_t wait_ns = 3 * echo->client->info.connect_rtt_ns;
     wait_ns = spec->wait_ns > 0 ? spec->wait_ns : wait_ns > TL_NS_PER_S ? wait_ns : TL_NS_PER_S;
     tl_random_seed(&rng, (uint64_t)tl_now_ns());
-    echo->start_ns = tl_now_ns();
+    echo->start_ns = echo->result->start_ns = tl_now_ns();
     enum tl_status status = TL_OK;
     for (unsigned i = 0; i < spec->count && status == TL_OK; i++) {
         status = take_replies(echo, echo->start_ns + i * spec->interval_ns, reterr);
@@ -224,7 +162,8 @@ static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
         if (status == TL_OK)
             status = keep_alive(echo, reterr);
     }
-    return status;
+    bool told_to_end = status == TL_CANCELLED && echo->ended && echo->result->answered_count > 0;
+    return told_to_end ? TL_OK : status;
 }
 
 static int compare_ns(const void *a, const void *b)
@@ -264,9 +203,9 @@ enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spe
     status = echo && result ? TL_OK : tl_error_set(reterr, TL_NOMEM, "no memory");
     if (status == TL_OK) {
         *echo = (struct echo){.client = client, .spec = spec, .result = result, .fd = -1};
-        status = open_socket(echo, reterr);
+        status = client_udp_open(client, &echo->fd, reterr);
         if (status == TL_OK)
-            status = prove(echo, reterr);
+            status = client_udp_prove(client, echo->fd, spec->cancel_fd, &echo->cookie, reterr);
         if (status == TL_OK)
             status = run_probes(echo, reterr);
         if (echo->fd >= 0)

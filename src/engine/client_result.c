@@ -1,5 +1,7 @@
 /* What becomes of a test's samples and readings: the result of both ends. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,8 @@ static void init_side(struct tl_tcp_side *side)
             (struct tl_stream_result){.first_byte_ns = -1, .last_byte_ns = -1, .end_ns = -1};
     for (unsigned i = 0; i < TL_CPU_USAGE_COUNT; i++)
         side->cpu.values[i] = tl_host_unknown(TL_HOST_WHY_NOT_READ);
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
+        side->counters.values[i] = tl_host_unknown(TL_HOST_WHY_NOT_READ);
 }
 
 void result_init(struct tl_tcp_result *result, const struct tl_tcp_spec *spec)
@@ -40,6 +44,23 @@ void tl_tcp_result_finish(struct tl_tcp_result *result)
         tl_sample_log_finish(&result->sender.logs[i]);
         tl_sample_log_finish(&result->receiver.logs[i]);
     }
+    if (result->upload)
+        tl_tcp_result_finish(result->upload);
+    free(result->upload);
+    result->upload = NULL;
+}
+
+void result_note(struct tl_tcp_result *result, const char *fmt, ...)
+{
+    size_t used = strlen(result->notes), from = used > 0 ? used + 1 : 0;
+    va_list args;
+    va_start(args, fmt);
+    int len = vsnprintf(result->notes + from, sizeof(result->notes) - from, fmt, args);
+    va_end(args);
+    if (len < 0 || from + (size_t)len >= sizeof(result->notes))
+        result->notes[used] = '\0';
+    else if (used > 0)
+        result->notes[used] = ' ';
 }
 
 static void add_sample(struct tcp_run *run, struct tl_tcp_side *side,
@@ -52,10 +73,14 @@ static void add_sample(struct tcp_run *run, struct tl_tcp_side *side,
 void result_drain_near(struct tcp_run *run)
 {
     struct tl_tcp_sample batch[16];
-    size_t count;
-    while ((count = tl_streams_drain(run->near, batch, 16)) > 0)
-        for (size_t i = 0; i < count; i++)
-            add_sample(run, run->near_side, &batch[i]);
+    for (unsigned lane = 0; lane < run->lane_count; lane++) {
+        size_t count;
+        if (run->lanes[lane].start_ns == 0)
+            continue;
+        while ((count = tl_streams_drain(run->lanes[lane].near, batch, 16)) > 0)
+            for (size_t i = 0; i < count; i++)
+                add_sample(run, run->lanes[lane].near_side, &batch[i]);
+    }
 }
 
 enum tl_status result_take_samples(struct tcp_run *run, const struct tl_wire_frame *frame,
@@ -68,14 +93,15 @@ enum tl_status result_take_samples(struct tcp_run *run, const struct tl_wire_fra
         return tl_error_set(reterr, TL_NOMEM, "no memory for samples");
     enum tl_status status =
         tl_wire_decode_samples(frame->payload, frame->payload_len, &head, batch, reterr);
-    if (status == TL_OK && head.test_id == run->ready.test_id && head.stream < run->ready.streams) {
+    if (status == TL_OK && head.test_id == run->ready.test_id && head.stream < run->connections) {
+        struct tcp_lane *lane = &run->lanes[head.stream / run->ready.streams];
         int64_t latest_ns = run->result->granted_ns + FAR_CLOCK_SLACK_NS;
         for (unsigned i = 0; i < head.count; i++) {
-            batch[i].stream = head.stream;
+            batch[i].stream = head.stream - lane->first;
             if (batch[i].time_ns >= no_time && batch[i].time_ns <= latest_ns)
-                add_sample(run, run->far_side, &batch[i]);
+                add_sample(run, lane->far_side, &batch[i]);
             else
-                run->far_side->samples_dropped++;
+                lane->far_side->samples_dropped++;
         }
     }
     free(batch);
@@ -97,9 +123,36 @@ enum tl_status result_take_readings(struct tcp_run *run, const struct tl_wire_fr
         status = tl_wire_record_next(&cursor, &record, &more, reterr);
         if (status != TL_OK || !more)
             return status;
-        (void)tl_wire_cpu_store(&run->far_side->cpu, &record); /* false: not known here */
+        for (unsigned i = 0; i < run->lane_count; i++) {
+            struct tl_tcp_side *far = run->lanes[i].far_side;
+            if (!tl_wire_cpu_store(&far->cpu, &record))
+                (void)tl_wire_counters_store(&far->counters, &record); /* or unknown here */
+        }
     }
     return TL_OK;
+}
+
+static void take_totals(struct tcp_run *run, const struct tl_wire_test_end *end)
+{
+    for (unsigned i = 0; i < end->count; i++) {
+        unsigned connection = end->first + i;
+        struct tcp_lane *lane = &run->lanes[connection / run->ready.streams];
+        struct tl_stream_result *stream = &lane->far_side->streams[connection - lane->first];
+        const struct tl_wire_stream_total *total = &end->totals[i];
+        stream->bytes = total->bytes;
+        stream->last_byte_ns = (int64_t)(total->duration_ns & INT64_MAX);
+        stream->cpu_ns = total->cpu_ns;
+        stream->run_delay_ns = total->run_delay_ns;
+    }
+}
+
+static enum tl_tcp_end end_of_reason(const struct tcp_run *run, unsigned reason)
+{
+    if (run->stop_sent)
+        return TL_TCP_END_KNOWN;
+    if (reason == TL_WIRE_END_TIME)
+        return TL_TCP_END_DEADLINE;
+    return reason == TL_WIRE_END_BYTES ? TL_TCP_END_BYTES : TL_TCP_END_FAILED;
 }
 
 enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *frame,
@@ -113,47 +166,90 @@ enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *
     if (!tl_wire_token_equal(&end.token, &run->client->token))
         return tl_error_set(reterr, TL_PROTOCOL, "the end of the test is not signed by %s",
                             run->client->host);
-    run->ended = run->result->end_signed = true;
-    run->far_side->samples_dropped += end.samples_dropped;
-    for (unsigned i = 0; i < end.streams && i < run->ready.streams; i++) {
-        struct tl_stream_result *stream = &run->far_side->streams[i];
-        const struct tl_wire_stream_total *total = &end.totals[i];
-        stream->bytes = total->bytes;
-        stream->last_byte_ns = (int64_t)(total->duration_ns & INT64_MAX);
-        stream->cpu_ns = total->cpu_ns;
-        stream->run_delay_ns = total->run_delay_ns;
+    if (end.streams != run->connections || end.first != run->totals_count)
+        return tl_error_set(reterr, TL_PROTOCOL, "the end of the test has totals of other streams");
+    take_totals(run, &end);
+    run->totals_count += end.count;
+    if (run->totals_count < run->connections)
+        return TL_OK;
+    run->ended = true;
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        struct tcp_lane *lane = &run->lanes[i];
+        lane->result->end_signed = true;
+        lane->result->end = end_of_reason(run, end.reason);
+        lane->far_side->samples_dropped += end.samples_dropped;
+        if (lane->result->near_sends)
+            lane->far_side->discarded = end.discarded;
+        else
+            lane->far_side->send_path = (enum tl_send_path)end.send_path;
     }
-    if (run->stop_sent)
-        run->result->end = TL_TCP_END_KNOWN;
-    else if (end.reason == TL_WIRE_END_TIME)
-        run->result->end = TL_TCP_END_DEADLINE;
-    else if (end.reason == TL_WIRE_END_BYTES)
-        run->result->end = TL_TCP_END_BYTES;
-    else
-        run->result->end = TL_TCP_END_FAILED;
     return TL_OK;
 }
 
 void result_analyse(struct tcp_run *run)
 {
-    tl_steady_analyse(run->result->sender.logs, run->result->receiver.logs, run->ready.streams,
-                      run->result->sender.congestion, run->client->points, &run->result->steady);
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        struct tl_tcp_result *result = run->lanes[i].result;
+        tl_steady_analyse(result->sender.logs, result->receiver.logs, result->streams,
+                          result->sender.congestion, run->client->points, &result->steady);
+    }
+}
+
+static void complete_lane(struct tcp_lane *lane)
+{
+    struct tl_tcp_side *near = lane->near_side;
+    bool copied;
+    near->samples_dropped += tl_streams_dropped(lane->near);
+    for (uint32_t i = 0; i < tl_streams_count(lane->near); i++)
+        tl_streams_result(lane->near, i, &near->streams[i]);
+    memcpy(near->congestion, near->streams[0].congestion, sizeof(near->congestion));
+    unsigned placed = tl_streams_placed(lane->near);
+    if (placed > 0)
+        result_note(lane->result, "Threads here kept to the %u processors of the card's NUMA node.",
+                    placed);
+    if (!lane->result->near_sends) {
+        near->discarded = lane->result->spec.discard;
+        return;
+    }
+    near->send_path = tl_streams_send_path(lane->near, &copied);
+    if (copied && lane->result->spec.send_path == TL_SEND_ZEROCOPY)
+        result_note(lane->result, "MSG_ZEROCOPY spares no copy on this interface: plain send() was "
+                                  "used.");
+}
+
+/* Processors first: their clock falls as soon as they idle. */
+static void read_near(struct tcp_run *run)
+{
+    struct tl_cpu_reading *cpu = malloc(sizeof(*cpu));
+    struct tl_host_counters *counters = malloc(sizeof(*counters));
+    if (cpu && counters) { /* else usage and growth stay unknown */
+        struct tl_cpu_reader *reader = &run->client->cpu_reader;
+        tl_cpu_reading_take(reader, cpu);
+        for (unsigned i = 0; i < run->lane_count; i++) {
+            struct tl_tcp_side *near = run->lanes[i].near_side;
+            tl_cpu_usage_between(reader, &run->cpu_before, cpu, &near->cpu);
+            tl_cpu_usage_clock(reader, &near->cpu);
+        }
+        tl_host_counters_read(counters, "", run->counters_before.ifindex);
+        for (unsigned i = 0; i < run->lane_count; i++) {
+            struct tcp_lane *lane = &run->lanes[i];
+            tl_host_counters_between(&run->counters_before, counters, &lane->near_side->counters);
+            lane->result->beside_bytes = lane->result->near_sends
+                                             ? run->client->beside_tx_bytes - run->beside_tx_before
+                                             : run->client->beside_rx_bytes - run->beside_rx_before;
+        }
+    }
+    free(counters);
+    free(cpu);
 }
 
 static void complete_near(struct tcp_run *run)
 {
-    struct tl_cpu_reading *after = malloc(sizeof(*after));
+    read_near(run);
     result_drain_near(run);
-    run->near_side->samples_dropped += tl_streams_dropped(run->near);
-    for (uint32_t i = 0; i < tl_streams_count(run->near); i++)
-        tl_streams_result(run->near, i, &run->near_side->streams[i]);
-    memcpy(run->near_side->congestion, run->near_side->streams[0].congestion,
-           sizeof(run->near_side->congestion));
-    if (!after)
-        return; /* usage stays unknown */
-    tl_cpu_reading_take(&run->client->cpu_reader, after);
-    tl_cpu_usage_between(&run->client->cpu_reader, &run->cpu_before, after, &run->near_side->cpu);
-    free(after);
+    for (unsigned i = 0; i < run->lane_count; i++)
+        if (run->lanes[i].start_ns > 0)
+            complete_lane(&run->lanes[i]);
 }
 
 /* How far the received bytes lie outside of what the sender knows to be acknowledged and
@@ -175,16 +271,24 @@ static double ends_agree(const struct tl_tcp_result *result)
     return larger > 0 ? off / larger : NAN;
 }
 
-void result_complete(struct tcp_run *run)
+void result_sum(struct tl_tcp_result *result)
 {
-    struct tl_tcp_result *result = run->result;
-    if (run->near && run->start_ns > 0)
-        complete_near(run);
     for (unsigned i = 0; i < result->streams; i++) {
         result->sender.bytes += result->sender.streams[i].bytes;
         result->receiver.bytes += result->receiver.streams[i].bytes;
     }
-    result_analyse(run);
     if (result->end_signed)
         result->ends_agree_ratio = ends_agree(result);
+}
+
+void result_complete(struct tcp_run *run)
+{
+    if (run->start_ns > 0)
+        complete_near(run);
+    result_analyse(run);
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        run->lanes[i].result->data_rtt_ns = run->result->data_rtt_ns;
+        run->lanes[i].result->queued_ns = run->result->queued_ns;
+        result_sum(run->lanes[i].result);
+    }
 }

@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "path_error.h"
 #include "responder_private.h"
 #include "tightlink/base/time.h"
 
@@ -230,6 +231,8 @@ static int bound_socket(int type, const struct sockaddr_storage *address, sockle
         return -1;
     if (type == SOCK_STREAM)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    else /* udp_port.c; that the port is ours says the TCP socket */
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     if (address->ss_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &v6only, sizeof v6only);
     if (bind(fd, (const struct sockaddr *)address, len) == 0)
@@ -240,16 +243,19 @@ static int bound_socket(int type, const struct sockaddr_storage *address, sockle
     return -1;
 }
 
-/* Answers leave from the address that was asked, unfragmented, with the kernel's time of
- * arrival known. Options of the other family fail, which is right. */
+/* Answers leave from the address that was asked, unfragmented; the kernel's time of arrival,
+ * the class and the TTL of what comes are known, and what routers say of answers. Options of the
+ * other family fail, which is right. */
 static void set_udp_options(int fd)
 {
-    int on = 1, probe = IP_PMTUDISC_PROBE;
+    int on = 1;
+    path_error_enable(fd);
     (void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &probe, sizeof probe);
+    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe);
-    (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_IP, IP_RECVTTL, &on, sizeof on);
 }
 
 static int socket_port(int fd)
@@ -297,6 +303,9 @@ static enum tl_status open_sockets(struct tl_responder *responder, struct tl_err
         if (--attempts == 0 || errno != EADDRINUSE)
             return bind_error(&responder->options, responder->options.port, errno, reterr);
     set_udp_options(responder->udp.fd);
+    /* What a middlebox made of a client's SYN: SYN_QUERY asks for it. */
+    int headers = 1;
+    (void)setsockopt(responder->listener.fd, IPPROTO_TCP, TCP_SAVE_SYN, &headers, sizeof headers);
     return TL_OK;
 }
 
@@ -360,9 +369,7 @@ static void take_options(struct tl_responder *responder, const struct tl_respond
     uint64_t longest = seconds ? seconds * 1000 : (uint64_t)tl_limit_row(TL_LIMIT_DURATION_MS)->max;
     /* WELCOME counts whole seconds. */
     own->max_seconds = (uint64_t)tl_limit_clamp(TL_LIMIT_DURATION_MS, longest) / 1000;
-    own->max_streams = options->max_streams
-                           ? (uint64_t)tl_limit_clamp(TL_LIMIT_STREAMS, options->max_streams)
-                           : (uint64_t)tl_limit_row(TL_LIMIT_STREAMS)->max;
+    own->max_streams = (uint64_t)tl_limit_clamp(TL_LIMIT_STREAMS_GRANTED, options->max_streams);
     own->rate_cap_bps = (uint64_t)tl_limit_clamp(TL_LIMIT_RATE_CAP_BPS, options->rate_cap_bps);
     own->daily_quota_bytes =
         (uint64_t)tl_limit_clamp(TL_LIMIT_DAILY_QUOTA_BYTES, options->daily_quota_bytes);
@@ -385,7 +392,10 @@ enum tl_status tl_responder_create(const struct tl_responder_options *options,
         (void)tl_error_set(reterr, status, "the responder's tables: %s", tl_status_text(status));
         goto out;
     }
-    status = open_sockets(responder, reterr);
+    if (options->keys)
+        status = secure_context_create_server(options->keys, &responder->secured, reterr);
+    if (status == TL_OK)
+        status = open_sockets(responder, reterr);
     if (status == TL_OK)
         status = open_watches(responder, reterr);
 out:
@@ -412,6 +422,7 @@ void tl_responder_destroy(struct tl_responder *responder)
         if (fds[i] >= 0)
             close(fds[i]);
     accept_guard_finish(&responder->guard);
+    secure_context_destroy(responder->secured);
     free(responder->sessions);
     free(responder->samples);
     free(responder);

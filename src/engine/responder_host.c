@@ -21,8 +21,8 @@ struct host_reader {
     int done_fd;
 };
 
-/* Open mode tells what a diagnosis needs and no more (doc/wire.md). IPv4 peers go in
- * as IPv4: the route is looked up by family. */
+/* Open mode tells what a diagnosis needs and no more (doc/wire.md), key mode the whole. IPv4 peers
+ * go in as IPv4: the route is looked up by family. */
 static void read_host(struct host_job *job)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = job->peer.sin6_port};
@@ -32,7 +32,8 @@ static void read_host(struct host_job *job)
         peer = (const struct sockaddr *)&v4;
     }
     (void)tl_host_settings_read(&job->settings, peer);
-    tl_host_settings_withhold(&job->settings);
+    if (!job->keyed)
+        tl_host_settings_withhold(&job->settings);
 }
 
 static void *reader_main(void *arg)
@@ -146,6 +147,7 @@ bool host_reader_submit(struct tl_responder *responder, struct session *session)
         return false;
     job->session = session;
     job->peer = session->peer;
+    job->keyed = session->secure != NULL;
     session->job = job;
     pthread_mutex_lock(&reader->lock);
     if (reader->todo_tail)

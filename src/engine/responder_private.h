@@ -6,8 +6,14 @@
  *   responder_host.c    the thread that reads the host
  *   session.c           a control connection: frames in and out, deadlines
  *   session_queue.c     a session's test before it is granted: clamps, turns, quota
+ *   session_readings.c  what the host did meanwhile
+ *   session_disk.c      the disk's part in it
+ *   session_peer.c      a test's data connections dialled to another responder
  *   session_test.c      and after: data connections, streams, totals
- *   udp_echo.c          datagrams
+ *   udp_session.c       a session's UDP test
+ *   udp_port.c          its socket on the port that all share
+ *   udp_echo.c          datagrams: proof and probes
+ *   udp_path.c          datagrams that measure the path (both: responder_udp.h)
  *
  * All of it runs on the thread of tl_responder_run, but for responder_host.c's thread.
  * Addresses are IPv6 throughout, IPv4 as ::ffff:a.b.c.d. */
@@ -20,11 +26,14 @@
 #include <stdint.h>
 
 #include "responder_guard.h"
+#include "secure.h"
 #include "tightlink/base/units.h"
+#include "tightlink/engine/disk.h"
 #include "tightlink/engine/limits.h"
 #include "tightlink/engine/responder.h"
 #include "tightlink/engine/stream.h"
 #include "tightlink/engine/wire.h"
+#include "tightlink/host/counters.h"
 #include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
 
@@ -43,6 +52,7 @@ struct half {
     struct watch watch;
     struct tl_responder *responder;
     struct half *older, *newer;
+    struct secure *secure; /* owned; NULL: plain, or nothing said yet */
     int64_t deadline_ns;
     struct in6_addr address;
     uint8_t len;
@@ -55,6 +65,7 @@ struct host_job {
     struct host_job *next;
     struct session *session; /* NULL once the session is gone: nobody wants the answer */
     struct sockaddr_in6 peer;
+    bool keyed; /* tell the whole audit */
     struct tl_host_settings settings;
 };
 
@@ -69,11 +80,15 @@ struct host_job {
  *                 +------------ ENDING <--------------------- RUNNING
  *           TEST_END            streams    time, bytes, STOP, client gone
  *
+ * PREPARING, between QUEUED and READY where the disk has a part in the test (session_disk.c), or
+ * between QUEUED and IDLE where it is the test.
+ *
  * CLOSING: a final ERROR is on its way out; nothing is read any more. GONE: the
  * connection is closed, streams are still being joined. */
 enum session_state {
     SESSION_IDLE,
     SESSION_QUEUED,
+    SESSION_PREPARING,
     SESSION_READY,
     SESSION_RUNNING,
     SESSION_ENDING,
@@ -81,8 +96,33 @@ enum session_state {
     SESSION_GONE
 };
 
+/* What was asked for: TEST_TCP, TEST_FILE, TEST_DISK, TEST_UDP. */
+enum test_kind { TEST_OF_TCP, TEST_OF_FILE, TEST_OF_DISK, TEST_OF_UDP };
+
+/* The disk's part in a session, of which session_disk.c knows. */
+struct session_disk {
+    struct tl_disk_area *area; /* kept for the next test of the session; NULL: none yet */
+    struct disk_errand *errand;
+    struct watch done; /* of the errand */
+};
+
+/* The streams of one direction of a test: most tests have one lane, those both ways two. */
+struct test_lane {
+    struct watch done; /* watches the event descriptor of streams, which owns it */
+    struct session *session;
+    struct tl_streams *streams;
+    unsigned first; /* of the test's connections */
+    bool sends;
+    bool ended; /* all of its streams have */
+};
+
+#define TEST_LANES 2
+
 /* A test from TEST_TCP to TEST_END. */
 struct session_test {
+    enum test_kind kind;
+    bool far_disk;                 /* TEST_OF_FILE: from our disk, or to it */
+    struct tl_wire_test_disk disk; /* clamped */
     struct tl_wire_test_tcp asked;
     struct tl_wire_ready granted;
     unsigned interface;           /* index; tests over the same one take turns */
@@ -90,15 +130,20 @@ struct session_test {
     uint16_t told_place;          /* in the last BUSY */
     int fds[TL_WIRE_STREAMS_MAX]; /* joined data connections, -1 = not yet; streams own them later
                                    */
+    unsigned connections;         /* of both directions */
     unsigned joined;
-    struct tl_streams *streams;
-    struct watch done; /* watches the event descriptor of streams, which owns it */
+    struct test_lane lanes[TEST_LANES];
+    struct session_dials *dials; /* session_peer.c; NULL: nothing is being dialled */
+    unsigned lane_count;         /* with streams: 0 until START */
+    struct udp_test *udp;  /* udp_session.c; NULL: another kind of test */
+    struct watch udp_done; /* watches its flow's event descriptor, which owns it */
     int64_t start_ns;
     int64_t hard_end_ns;
     uint64_t reserved_bytes; /* of the quota */
     enum tl_wire_end_reason reason;
     uint32_t samples_dropped;
-    struct tl_cpu_reading cpu_before;
+    struct tl_cpu_reading cpu_before; /* session_readings.c */
+    struct tl_host_counters counters_before;
     /* The client's kernel acknowledges but the client is silent: see session_test.c. */
     uint64_t acked_bytes[TL_WIRE_STREAMS_MAX];
     bool progress; /* since the last tick */
@@ -116,6 +161,7 @@ struct udp_tuple {
 struct session {
     struct watch watch;
     struct tl_responder *responder;
+    struct secure *secure; /* owned; NULL: a plain connection */
     enum session_state state;
     struct sockaddr_in6 peer;
     struct tl_wire_token token;
@@ -129,12 +175,22 @@ struct session {
     unsigned host_queries;
     uint32_t last_test_id;
     struct session_test test;
+    struct session_disk disk;
     struct udp_tuple tuples[4];
     int64_t udp_full_ns;   /* GCRA of probes */
+    int64_t path_full_ns;  /* and of path answers */
     uint64_t tests, bytes; /* for the log */
     const char *ended;     /* why, for the log */
     bool removed;          /* from the responder's list, buried */
 };
+
+/* A running UDP test's socket on our port; udp_port.c. */
+struct udp_share {
+    int fd;
+    uint64_t cookie;
+};
+
+#define UDP_SHARES_MAX 16 /* one test an interface */
 
 struct tl_responder {
     struct tl_responder_options options;
@@ -142,6 +198,8 @@ struct tl_responder {
     int port;
     int epoll_fd;
     struct watch listener, udp, stop, timer, host_done;
+    struct udp_share udp_shares[UDP_SHARES_MAX];
+    unsigned udp_share_count;
     bool ticking;
     atomic_bool stop_asked;
     struct watch *dead;
@@ -149,6 +207,8 @@ struct tl_responder {
     struct accept_guard guard;
     struct half *oldest, *newest;
     uint32_t half_count, half_max;
+    uint32_t handshake_count;       /* of them in a TLS handshake: each costs some 30 KB */
+    struct secure_context *secured; /* NULL: no keys, open mode only */
 
     struct session **sessions; /* session_count of them, in no order; room for 2 session_max, as
                                 * those GONE do not count */
@@ -158,11 +218,12 @@ struct tl_responder {
     uint64_t quota_used_bytes; /* reservations of running tests included */
     int64_t quota_day_ns;      /* when the day began */
 
-    struct tl_cpu_reader cpu;         /* readings cost 0.2 ms: taken by the loop itself */
-    struct tl_cpu_reading cpu_after;  /* scratch */
-    struct host_reader *host;         /* responder_host.c */
-    struct tl_tcp_sample *samples;    /* SAMPLE_BATCH, scratch */
-    uint8_t frame[TL_WIRE_FRAME_MAX]; /* scratch */
+    struct tl_cpu_reader cpu;               /* readings cost 0.5 ms: taken by the loop itself */
+    struct tl_cpu_reading cpu_after;        /* scratch */
+    struct tl_host_counters counters_after; /* scratch */
+    struct host_reader *host;               /* responder_host.c */
+    struct tl_tcp_sample *samples;          /* SAMPLE_BATCH, scratch */
+    uint8_t frame[TL_WIRE_FRAME_MAX];       /* scratch */
     uint8_t datagram[TL_WIRE_UDP_DATAGRAM_MAX + 1];
 };
 
@@ -193,8 +254,9 @@ void host_reader_destroy(struct tl_responder *responder);
 bool host_reader_submit(struct tl_responder *responder, struct session *session);
 void host_reader_forget(struct session *session);
 
-/* session.c. Takes the descriptor over; TL_LIMIT with a sentence when there is no place. */
-enum tl_status session_create(struct tl_responder *responder, int fd,
+/* session.c. Takes the descriptor and its channel (NULL: plain) over; TL_LIMIT with a sentence
+ * when there is no place. */
+enum tl_status session_create(struct tl_responder *responder, int fd, struct secure *secure,
                               const struct tl_wire_hello *hello,
                               struct tl_error *reterr) TL_WARN_UNUSED;
 struct session *session_by_token(struct tl_responder *responder, const struct tl_wire_token *token);
@@ -214,17 +276,57 @@ void sessions_finish(struct tl_responder *responder);
 
 /* session_queue.c */
 void test_ask(struct session *session, const struct tl_wire_test_tcp *asked);
+void test_ask_file(struct session *session, const struct tl_wire_test_file *asked);
+/* A new test of the session, nothing granted yet. */
+void test_reset(struct session *session, enum test_kind kind);
+void test_enqueue(struct session *session);
+/* Its turn has come and all is prepared: READY. */
+void test_ready(struct session *session);
 /* Grants and tells places after anything changed in the queue. */
 void queue_serve(struct tl_responder *responder);
 uint64_t quota_left(struct tl_responder *responder);
 /* The reservation of the session's test becomes what was really moved. */
 void quota_settle(struct session *session, uint64_t moved);
 
+/* session_readings.c: the first reading, and READINGS about what lies between it and now.
+ * A session has one test at a time, of whatever kind. Takes about 0.5 ms each. */
+void session_readings_begin(struct session *session);
+void session_readings_report(struct session *session, uint32_t test_id);
+
+/* session_disk.c */
+/* Whether the administrator opened a directory; else the client is told. */
+bool session_disk_is_open(struct session *session);
+void session_disk_ask(struct session *session, const struct tl_wire_test_disk *asked);
+/* Its turn has come: PREPARING, or at once test_ready(). */
+void session_disk_begin(struct session *session);
+/* To the stream that was added last. */
+enum tl_status session_disk_give_store(struct session *session, unsigned stream,
+                                       struct tl_error *reterr) TL_WARN_UNUSED;
+/* Checksums that are new; all that is left, and FILE_END. */
+void session_disk_send_sums(struct session *session);
+void session_disk_report(struct session *session);
+/* Lets the errand go and the area with it; waits for nothing. */
+void session_disk_abandon(struct session *session);
+
+/* session_peer.c */
+void peer_dial(struct session *session, const struct tl_wire_frame *frame);
+/* Whether a PEER_HELLO from that address may join a test of this session. */
+bool peer_may_join(const struct session *session, const struct in6_addr *from);
+/* Closes what is still being dialled. */
+void peer_forget(struct session *session);
+
 /* session_test.c */
 /* A data connection; true takes the descriptor over. On false *ret_code and *reterr say why. */
 bool test_join(struct session *session, int fd, const struct tl_wire_data_hello *hello,
                enum tl_wire_error_code *ret_code, struct tl_error *reterr);
+/* A connection that we dialled ourselves becomes the test's, with its options set. */
+void test_adopt(struct session *session, unsigned connection, int fd);
+/* Options of a data connection, to be set before it is dialled. */
+enum tl_status test_prepare(const struct session *session, unsigned connection, int fd,
+                            struct tl_error *reterr) TL_WARN_UNUSED;
 void test_start(struct session *session, uint32_t test_id);
+/* Whether its streams run, or wait to be joined. */
+bool test_has_streams(const struct session_test *test);
 void test_stop(struct session *session, enum tl_wire_end_reason reason);
 void test_tick(struct session *session, int64_t now_ns);
 /* The session's end: stops the streams, closes what has joined, leaves the queue. True when
@@ -232,6 +334,14 @@ void test_tick(struct session *session, int64_t now_ns);
 bool test_abandon(struct session *session);
 /* Joins and frees the streams: at once when they are done, in <= 250 ms when stopped. */
 void test_forget(struct session *session);
+
+/* udp_session.c: TEST_UDP, UDP_START, UDP_REPORT; and what the functions above do for a UDP
+ * test. */
+void udp_test_frame(struct session *session, const struct tl_wire_frame *frame);
+void udp_test_stop(struct session *session, enum tl_wire_end_reason reason);
+void udp_test_tick(struct session *session, int64_t now_ns);
+bool udp_test_abandon(struct session *session);
+void udp_test_forget(struct session *session);
 
 /* udp_echo.c */
 void udp_ready(struct watch *watch, uint32_t events);

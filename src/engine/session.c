@@ -38,8 +38,8 @@ static void want_events(struct session *session)
 static void flush(struct session *session)
 {
     while (session->out_len > 0) {
-        ssize_t sent = send(session->watch.fd, session->out + session->out_at, session->out_len,
-                            MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = channel_send(session->secure, session->watch.fd,
+                                    session->out + session->out_at, session->out_len);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno == EAGAIN)
@@ -99,9 +99,11 @@ void session_error(struct session *session, enum tl_wire_error_code code, const 
 
 static void log_end(struct session *session)
 {
+    const char *key = session->secure ? secure_key_name(session->secure) : "";
     char address[INET6_ADDRSTRLEN], lasted[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
     address_text(&session->peer.sin6_addr, address);
-    responder_log(session->responder, "%s: %s, %llu tests, %s, ended: %s", address,
+    responder_log(session->responder, "%s%s%s: %s, %llu tests, %s, ended: %s", address,
+                  key[0] ? ", key " : "", key,
                   tl_format_ns((double)(tl_now_ns() - session->since_ns), lasted),
                   (unsigned long long)session->tests,
                   tl_format_traffic((double)session->bytes, moved), session->ended);
@@ -136,6 +138,8 @@ void session_end(struct session *session, const char *why)
     session->watch.ready = NULL;
     bool nothing_left = test_abandon(session);
     log_end(session);
+    secure_destroy(session->secure);
+    session->secure = NULL;
     if (nothing_left)
         session_remove(session);
 }
@@ -209,6 +213,30 @@ static void handle_test(struct session *session, const struct tl_wire_frame *fra
         test_ask(session, &asked);
 }
 
+static void handle_test_file(struct session *session, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_test_file asked;
+    struct tl_error error;
+    if (session->state != SESSION_IDLE)
+        session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");
+    else if (tl_wire_decode_test_file(frame->payload, frame->payload_len, &asked, &error) != TL_OK)
+        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
+    else
+        test_ask_file(session, &asked);
+}
+
+static void handle_test_disk(struct session *session, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_test_disk asked;
+    struct tl_error error;
+    if (session->state != SESSION_IDLE)
+        session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");
+    else if (tl_wire_decode_test_disk(frame->payload, frame->payload_len, &asked, &error) != TL_OK)
+        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
+    else
+        session_disk_ask(session, &asked);
+}
+
 static void handle_start(struct session *session, const struct tl_wire_frame *frame)
 {
     struct tl_wire_start start;
@@ -249,6 +277,20 @@ static void handle_frame(struct session *session, const struct tl_wire_frame *fr
     case TL_WIRE_TEST_TCP:
         handle_test(session, frame);
         return;
+    case TL_WIRE_TEST_FILE:
+        handle_test_file(session, frame);
+        return;
+    case TL_WIRE_TEST_DISK:
+        handle_test_disk(session, frame);
+        return;
+    case TL_WIRE_TEST_UDP:
+    case TL_WIRE_UDP_START:
+    case TL_WIRE_UDP_REPORT:
+        udp_test_frame(session, frame);
+        return;
+    case TL_WIRE_DIAL:
+        peer_dial(session, frame);
+        return;
     case TL_WIRE_START:
         handle_start(session, frame);
         return;
@@ -283,7 +325,31 @@ static void handle_input(struct session *session)
     memmove(session->in, session->in + used, session->in_len);
 }
 
-/* One read a wakeup: a talkative peer waits for the others. */
+/* One read. True when the channel holds more, of which no wakeup would tell. */
+static bool read_once(struct session *session)
+{
+    if (session->state == SESSION_CLOSING)
+        session->in_len = 0;
+    ssize_t got = channel_recv(session->secure, session->watch.fd, session->in + session->in_len,
+                               sizeof session->in - session->in_len);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (got == 0)
+        session_end(session, "closed by the peer");
+    else if (got < 0)
+        session_end(session, errno == ETIMEDOUT ? "nothing came back" : "reset by the peer");
+    if (got <= 0)
+        return false;
+    if (session->state != SESSION_CLOSING) {
+        session->heard_ns = tl_now_ns();
+        session->test.unheard_ns = 0;
+        session->in_len += (size_t)got;
+        handle_input(session);
+    }
+    return session->state != SESSION_GONE && secure_pending(session->secure);
+}
+
+/* One read a wakeup, or one record of TLS: a talkative peer waits for the others. */
 static void session_ready(struct watch *watch, uint32_t events)
 {
     struct session *session = (struct session *)watch;
@@ -295,22 +361,8 @@ static void session_ready(struct watch *watch, uint32_t events)
     }
     if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
         return;
-    if (session->state == SESSION_CLOSING)
-        session->in_len = 0;
-    ssize_t got = recv(watch->fd, session->in + session->in_len,
-                       sizeof session->in - session->in_len, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (got == 0)
-        session_end(session, "closed by the peer");
-    else if (got < 0)
-        session_end(session, errno == ETIMEDOUT ? "nothing came back" : "reset by the peer");
-    if (got <= 0 || session->state == SESSION_CLOSING)
-        return;
-    session->heard_ns = tl_now_ns();
-    session->test.unheard_ns = 0;
-    session->in_len += (size_t)got;
-    handle_input(session);
+    while (read_once(session))
+        continue;
 }
 
 void session_tick(struct session *session, int64_t now_ns)
@@ -403,6 +455,7 @@ static void send_welcome(struct session *session, const struct tl_wire_hello *he
     struct tl_responder *responder = session->responder;
     struct tl_wire_welcome welcome = {
         .version = TL_WIRE_VERSION,
+        .flags = session->secure ? TL_WIRE_WELCOME_KEYED : 0,
         .token = session->token,
         .nonce = hello->nonce,
         .max_seconds = (uint16_t)responder->options.max_seconds,
@@ -434,14 +487,13 @@ static struct session *allocate(struct tl_responder *responder, int fd)
     address_normalise(&session->peer);
     session->since_ns = session->heard_ns = session->active_ns = tl_now_ns();
     session->deadline_ns = INT64_MAX;
-    for (unsigned i = 0; i < TL_WIRE_STREAMS_MAX; i++)
-        session->test.fds[i] = -1;
-    session->test.done.fd = -1;
+    test_reset(session, TEST_OF_TCP);
+    session->disk.done.fd = -1;
     session->ended = "?";
     return session;
 }
 
-enum tl_status session_create(struct tl_responder *responder, int fd,
+enum tl_status session_create(struct tl_responder *responder, int fd, struct secure *secure,
                               const struct tl_wire_hello *hello, struct tl_error *reterr)
 {
     struct session *session = allocate(responder, fd);
@@ -456,6 +508,7 @@ enum tl_status session_create(struct tl_responder *responder, int fd,
         free(session);
         return status;
     }
+    session->secure = secure;
     set_control_options(fd);
     responder->sessions[responder->session_count++] = session;
     responder_need_tick(responder);

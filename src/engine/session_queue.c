@@ -16,8 +16,9 @@
 static bool holds_interface(const struct session *session)
 {
     const struct session_test *test = &session->test;
-    return session->state == SESSION_READY || session->state == SESSION_RUNNING ||
-           session->state == SESSION_ENDING || test->streams;
+    return session->state == SESSION_PREPARING || session->state == SESSION_READY ||
+           session->state == SESSION_RUNNING || session->state == SESSION_ENDING ||
+           test_has_streams(test) || (test->udp && session->state > SESSION_QUEUED);
 }
 
 /* --- Quota ------------------------------------------------------------------- */
@@ -103,7 +104,13 @@ static void clamp_test(struct session *session)
     struct tl_wire_ready *granted = &session->test.granted;
     uint64_t duration_ms = (uint64_t)tl_limit_clamp(TL_LIMIT_DURATION_MS, asked->duration_ms);
     granted->duration_ms = (uint32_t)least(duration_ms, options->max_seconds * 1000);
-    granted->streams = asked->streams;
+    uint64_t directions = asked->direction == TL_WIRE_BOTH ? 2 : 1;
+    uint64_t most = options->max_streams / directions;
+    if (session->test.kind == TEST_OF_FILE)
+        most = least(most, (uint64_t)tl_limit_row(TL_LIMIT_DISK_STREAMS)->max);
+    granted->streams =
+        (uint16_t)least((uint64_t)tl_limit_clamp(TL_LIMIT_STREAMS, asked->streams), most);
+    session->test.connections = (unsigned)(granted->streams * directions);
     granted->sample_interval_us =
         (uint32_t)tl_limit_clamp(TL_LIMIT_SAMPLE_INTERVAL_US, asked->sample_interval_us);
     granted->pacing_bps = (uint64_t)tl_limit_clamp(TL_LIMIT_PACING_BPS, asked->pacing_bps);
@@ -111,70 +118,115 @@ static void clamp_test(struct session *session)
     uint64_t cap = options->rate_cap_bps;
     if (cap) {
         /* Pacing holds our own sending; the bytes hold what the client sends. */
-        granted->pacing_bps = granted->pacing_bps ? least(granted->pacing_bps, cap) : cap;
+        uint64_t share = cap / directions;
+        granted->pacing_bps = granted->pacing_bps ? least(granted->pacing_bps, share) : share;
         uint64_t bytes = (uint64_t)((double)cap / 8 * granted->duration_ms / 1000);
         granted->max_bytes = least(granted->max_bytes, bytes ? bytes : 1);
     }
 }
 
 /* A name that this host refuses is told now, with the list, and not after the dialling. The
- * session's own socket shows what the host (or the route to this peer) would take. */
+ * session's own socket shows what the host (or the route to this peer) would take: it is asked
+ * to try the name, and gets its own back where that is permitted. */
 static bool check_congestion(struct session *session)
 {
     struct tl_wire_ready *granted = &session->test.granted;
     const char *name = session->test.asked.congestion;
-    if (!name[0])
-        return tl_stream_congestion(session->watch.fd, granted->congestion) == TL_OK;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct tl_stream_options options = {0};
+    struct tl_stream_options own = {0}, options = {0};
     struct tl_error error = {0};
+    if (tl_stream_congestion(session->watch.fd, own.congestion) != TL_OK)
+        return false;
+    memcpy(granted->congestion, name[0] ? name : own.congestion, sizeof granted->congestion);
+    if (!name[0])
+        return true;
     memcpy(options.congestion, name, sizeof options.congestion);
-    enum tl_status status = fd < 0 ? tl_error_set(&error, TL_IO, "%s", strerror(errno))
-                                   : tl_stream_options_apply(fd, &options, &error);
-    if (fd >= 0)
-        close(fd);
-    memcpy(granted->congestion, name, sizeof granted->congestion);
-    if (status != TL_OK)
+    enum tl_status status = tl_stream_options_apply(session->watch.fd, &options, &error);
+    if (status == TL_OK && tl_stream_options_apply(session->watch.fd, &own, NULL) != TL_OK)
+        responder_log(session->responder, "a control connection keeps %s", name);
+    else if (status != TL_OK)
         session_error(session, TL_WIRE_E_CONGESTION, "at the responder: %s", error.text);
     return status == TL_OK;
 }
 
-void test_ask(struct session *session, const struct tl_wire_test_tcp *asked)
+void test_reset(struct session *session, enum test_kind kind)
 {
-    struct tl_responder *responder = session->responder;
     struct session_test *test = &session->test;
-    session->active_ns = session->heard_ns;
-    if (asked->streams > responder->options.max_streams) {
-        session_error(session, TL_WIRE_E_REFUSED, "this responder gives %llu streams a test",
-                      (unsigned long long)responder->options.max_streams);
-        return;
-    }
-    if (quota_left(responder) == 0) {
-        session_error(session, TL_WIRE_E_QUOTA,
-                      "this responder's bytes of today are used up; ask its administrator, or "
-                      "come again tomorrow");
-        return;
-    }
-    *test = (struct session_test){.asked = *asked, .done = {.fd = -1}};
+    *test = (struct session_test){.kind = kind};
     for (unsigned i = 0; i < TL_WIRE_STREAMS_MAX; i++)
         test->fds[i] = -1;
-    clamp_test(session);
-    if (!check_congestion(session))
-        return;
-    test->interface = interface_of(session->watch.fd);
-    test->queue_ticket = ++responder->tickets;
-    session->state = SESSION_QUEUED;
-    responder->queue_dirty = true;
+    for (unsigned i = 0; i < TEST_LANES; i++)
+        test->lanes[i] = (struct test_lane){.done = {.fd = -1}, .session = session};
 }
 
-static void grant(struct session *session)
+void test_enqueue(struct session *session)
+{
+    session->test.interface = interface_of(session->watch.fd);
+    session->test.queue_ticket = ++session->responder->tickets;
+    session->state = SESSION_QUEUED;
+    session->responder->queue_dirty = true;
+}
+
+/* What is refused whatever the settings; the client is told. */
+static bool may_ask(struct session *session)
+{
+    if (quota_left(session->responder) > 0)
+        return true;
+    session_error(session, TL_WIRE_E_QUOTA,
+                  "this responder's bytes of today are used up; ask its administrator, or "
+                  "come again tomorrow");
+    return false;
+}
+
+static void take_ask(struct session *session, enum test_kind kind,
+                     const struct tl_wire_test_tcp *asked)
+{
+    test_reset(session, kind);
+    session->test.asked = *asked;
+    clamp_test(session);
+}
+
+void test_ask(struct session *session, const struct tl_wire_test_tcp *asked)
+{
+    session->active_ns = session->heard_ns;
+    if (asked->direction == TL_WIRE_BOTH && session->responder->options.max_streams < 2) {
+        session_error(session, TL_WIRE_E_REFUSED,
+                      "this responder gives one stream a test, and both ways need two: ask for "
+                      "one direction after the other");
+        return;
+    }
+    if (!may_ask(session))
+        return;
+    take_ask(session, TEST_OF_TCP, asked);
+    if (check_congestion(session))
+        test_enqueue(session);
+}
+
+void test_ask_file(struct session *session, const struct tl_wire_test_file *asked)
+{
+    bool far_disk = asked->flags & TL_WIRE_FILE_DISK;
+    session->active_ns = session->heard_ns;
+    if (asked->tcp.direction == TL_WIRE_BOTH) {
+        session_error(session, TL_WIRE_E_REFUSED, "a file goes one way in a test");
+        return;
+    }
+    if (!may_ask(session) || (far_disk && !session_disk_is_open(session)))
+        return;
+    take_ask(session, TEST_OF_FILE, &asked->tcp);
+    session->test.far_disk = far_disk;
+    session->test.disk = (struct tl_wire_test_disk){
+        .threads = (uint8_t)tl_limit_clamp(TL_LIMIT_DISK_THREADS, asked->threads),
+        .duration_ms = (uint32_t)tl_limit_row(TL_LIMIT_DISK_MS)->standard};
+    if (check_congestion(session))
+        test_enqueue(session);
+}
+
+void test_ready(struct session *session)
 {
     struct session_test *test = &session->test;
     uint64_t left = quota_left(session->responder);
     if (left == 0) {
         session->state = SESSION_IDLE;
+        udp_test_forget(session);
         session_error(session, TL_WIRE_E_QUOTA, "this responder's bytes of today are used up");
         return;
     }
@@ -188,6 +240,14 @@ static void grant(struct session *session)
     session->deadline_ns = tl_now_ns() + tl_limit_row(TL_LIMIT_STATE_MS)->standard * TL_NS_PER_MS;
     uint8_t frame[TL_WIRE_FRAME_MAX];
     session_send(session, frame, tl_wire_encode_ready(&test->granted, frame));
+}
+
+static void grant(struct session *session)
+{
+    if (session->test.kind == TEST_OF_DISK || session->test.far_disk)
+        session_disk_begin(session);
+    else
+        test_ready(session);
 }
 
 static void tell_place(struct session *session, uint16_t place, int64_t wait_ns)
@@ -206,10 +266,18 @@ static void tell_place(struct session *session, uint16_t place, int64_t wait_ns)
 static int64_t remaining_ns(const struct session *session, int64_t now_ns)
 {
     int64_t granted_ns = session->test.granted.duration_ms * TL_NS_PER_MS;
-    if (session->state == SESSION_READY)
+    if (session->state == SESSION_READY || session->state == SESSION_PREPARING)
         return granted_ns + HANDOVER_NS;
     int64_t left_ns = session->test.start_ns + granted_ns - now_ns;
     return (left_ns > 0 ? left_ns : 0) + HANDOVER_NS;
+}
+
+/* Over the same interface, or for the one disk. */
+static bool compete(const struct session_test *a, const struct session_test *b)
+{
+    bool disk_a = a->kind == TEST_OF_DISK || a->far_disk;
+    bool disk_b = b->kind == TEST_OF_DISK || b->far_disk;
+    return a->interface == b->interface || (disk_a && disk_b);
 }
 
 static void serve_one(struct session *session, int64_t now_ns)
@@ -220,7 +288,7 @@ static void serve_one(struct session *session, int64_t now_ns)
     bool held = false;
     for (uint32_t i = 0; i < responder->session_count; i++) {
         const struct session *other = responder->sessions[i];
-        if (other == session || other->test.interface != session->test.interface)
+        if (other == session || !compete(&other->test, &session->test))
             continue;
         if (holds_interface(other)) {
             held = true;

@@ -26,16 +26,34 @@ static int64_t limit_ns(enum tl_limit id)
     return tl_limit_row(id)->standard * TL_NS_PER_MS;
 }
 
-static enum tl_status prepare_socket(const struct session_test *test, int fd,
-                                     struct tl_error *reterr)
+bool test_has_streams(const struct session_test *test)
+{
+    return test->lane_count > 0;
+}
+
+/* With both directions the first half of the connections are downloads. */
+static bool sends_on(const struct session_test *test, unsigned connection)
+{
+    if (test->asked.direction == TL_WIRE_BOTH)
+        return connection < test->granted.streams;
+    return test->asked.direction == TL_WIRE_DOWNLOAD;
+}
+
+/* A receiver's options where we receive, a sender's where we send. */
+static enum tl_status prepare_socket(const struct session_test *test, int fd, unsigned connection,
+                                     bool accepted, struct tl_error *reterr)
 {
     const struct tl_wire_test_tcp *asked = &test->asked;
-    struct tl_stream_options options = {
-        .rcvbuf_bytes = (int)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->rcvbuf_bytes),
-        .sndbuf_bytes = (int)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->sndbuf_bytes),
-        .max_pacing_bps = test->granted.pacing_bps / test->granted.streams,
-    };
-    memcpy(options.congestion, asked->congestion, sizeof options.congestion);
+    struct tl_stream_options options = {.accepted = accepted, .dscp = asked->dscp};
+    if (sends_on(test, connection)) {
+        options.sndbuf_bytes = (int)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->sndbuf_bytes);
+        options.max_pacing_bps = test->granted.pacing_bps / test->granted.streams;
+        options.notsent_lowat_bytes =
+            (int)tl_limit_clamp(TL_LIMIT_NOTSENT_BYTES, asked->notsent_lowat_bytes);
+        memcpy(options.congestion, asked->congestion, sizeof options.congestion);
+    } else {
+        options.rcvbuf_bytes = (int)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->rcvbuf_bytes);
+    }
     return tl_stream_options_apply(fd, &options, reterr);
 }
 
@@ -45,12 +63,12 @@ bool test_join(struct session *session, int fd, const struct tl_wire_data_hello 
     struct session_test *test = &session->test;
     *ret_code = TL_WIRE_E_TOKEN;
     if (session->state != SESSION_READY || hello->test_id != test->granted.test_id ||
-        hello->stream >= test->granted.streams || test->fds[hello->stream] >= 0) {
+        hello->stream >= test->connections || test->fds[hello->stream] >= 0) {
         (void)tl_error_set(reterr, TL_PROTOCOL, "the test does not wait for this stream");
         return false;
     }
     *ret_code = TL_WIRE_E_INTERNAL;
-    if (prepare_socket(test, fd, reterr) != TL_OK)
+    if (prepare_socket(test, fd, hello->stream, true, reterr) != TL_OK)
         return false;
     uint8_t frame[TL_WIRE_FRAME_MAX];
     struct tl_wire_data_ok ok = {.test_id = hello->test_id, .stream = hello->stream};
@@ -64,6 +82,18 @@ bool test_join(struct session *session, int fd, const struct tl_wire_data_hello 
     return true;
 }
 
+enum tl_status test_prepare(const struct session *session, unsigned connection, int fd,
+                            struct tl_error *reterr)
+{
+    return prepare_socket(&session->test, fd, connection, false, reterr);
+}
+
+void test_adopt(struct session *session, unsigned connection, int fd)
+{
+    session->test.fds[connection] = fd;
+    session->test.joined++;
+}
+
 static void close_joined(struct session_test *test)
 {
     for (unsigned i = 0; i < TL_WIRE_STREAMS_MAX; i++) {
@@ -74,52 +104,73 @@ static void close_joined(struct session_test *test)
     test->joined = 0;
 }
 
-static enum tl_status create_streams(struct session_test *test, struct tl_error *reterr)
+static enum tl_status create_lane(struct session *session, unsigned first, struct tl_error *reterr)
 {
-    bool send = test->asked.direction == TL_WIRE_DOWNLOAD;
+    struct session_test *test = &session->test;
+    struct test_lane *lane = &test->lanes[test->lane_count++];
     int64_t granted_ns = test->granted.duration_ms * TL_NS_PER_MS;
-    uint64_t share = test->granted.max_bytes / test->granted.streams;
+    uint64_t share = test->granted.max_bytes / test->connections;
+    lane->first = first;
+    lane->sends = sends_on(test, first);
     struct tl_streams_spec spec = {
-        .send = send,
+        .send = lane->sends,
+        .send_path = (enum tl_send_path)test->asked.send_path,
+        .discard = test->asked.discard,
         /* A receiver waits for its sender's end. */
-        .duration_ns = granted_ns + (send ? 0 : limit_ns(TL_LIMIT_GRACE_MS)),
+        .duration_ns = granted_ns + (lane->sends ? 0 : limit_ns(TL_LIMIT_GRACE_MS)),
         .bytes_cap = share ? share : 1,
         .interval_ns = test->granted.sample_interval_us * TL_NS_PER_US,
     };
-    enum tl_status status = tl_streams_create(&spec, &test->streams, reterr);
-    for (unsigned i = 0; i < test->granted.streams && status == TL_OK; i++) {
-        status = tl_streams_add(test->streams, test->fds[i], reterr);
+    enum tl_status status = tl_streams_create(&spec, &lane->streams, reterr);
+    for (unsigned i = first; i < first + test->granted.streams && status == TL_OK; i++) {
+        status = tl_streams_add(lane->streams, test->fds[i], reterr);
         if (status == TL_OK)
             test->fds[i] = -1;
+        if (status == TL_OK && test->kind == TEST_OF_FILE)
+            status = session_disk_give_store(session, i, reterr);
     }
     return status;
 }
 
-static void streams_done(struct watch *watch, uint32_t events);
+static void lane_done(struct watch *watch, uint32_t events);
+
+static enum tl_status start_lanes(struct session *session, struct tl_error *reterr)
+{
+    struct session_test *test = &session->test;
+    enum tl_status status = TL_OK;
+    for (unsigned first = 0; first < test->connections && status == TL_OK;
+         first += test->granted.streams)
+        status = create_lane(session, first, reterr);
+    if (status != TL_OK)
+        return status;
+    session_readings_begin(session);
+    test->start_ns = tl_now_ns();
+    for (unsigned i = 0; i < test->lane_count && status == TL_OK; i++) {
+        struct test_lane *lane = &test->lanes[i];
+        status = tl_streams_start(lane->streams, reterr);
+        if (status != TL_OK)
+            break;
+        lane->done.fd = tl_streams_event_fd(lane->streams);
+        status = watch_add(session->responder, &lane->done, EPOLLIN, lane_done);
+        if (status != TL_OK) {
+            lane->done.fd = -1;
+            (void)tl_error_set(reterr, status, "%s", tl_status_text(status));
+        }
+    }
+    return status;
+}
 
 void test_start(struct session *session, uint32_t test_id)
 {
     struct session_test *test = &session->test;
-    if (test_id != test->granted.test_id || test->joined != test->granted.streams) {
+    if (test_id != test->granted.test_id || test->joined != test->connections) {
         session_error(session, TL_WIRE_E_STATE, "START of test %u with %u of %u streams", test_id,
-                      test->joined, test->granted.streams);
+                      test->joined, test->connections);
         return;
     }
     struct tl_error error = {0};
-    enum tl_status status = create_streams(test, &error);
-    if (status == TL_OK) {
-        tl_cpu_reading_take(&session->responder->cpu, &test->cpu_before);
-        test->start_ns = tl_now_ns();
-        status = tl_streams_start(test->streams, &error);
-    }
-    if (status == TL_OK) {
-        test->done.fd = tl_streams_event_fd(test->streams);
-        status = watch_add(session->responder, &test->done, EPOLLIN, streams_done);
-    }
-    if (status != TL_OK) {
-        test->done.fd = -1;
-        tl_streams_destroy(test->streams); /* nothing runs that would take long to join */
-        test->streams = NULL;
+    if (start_lanes(session, &error) != TL_OK) {
+        test_forget(session); /* nothing runs that would take long to join */
         session_error(session, TL_WIRE_E_INTERNAL, "the streams: %s", error.text);
         return;
     }
@@ -171,126 +222,188 @@ static void send_batch(struct session *session, const struct tl_tcp_sample *batc
 static void send_samples(struct session *session)
 {
     struct tl_tcp_sample *batch = session->responder->samples;
-    size_t count;
-    while (session->test.streams &&
-           (count = tl_streams_drain(session->test.streams, batch, SAMPLE_BATCH)) > 0) {
-        for (size_t i = 0; i < count; i++)
-            note_progress(&session->test, &batch[i]);
-        send_batch(session, batch, count);
+    /* A session that ends meanwhile drops what comes; its streams stay until they are joined. */
+    for (unsigned lane = 0; lane < session->test.lane_count; lane++) {
+        const struct test_lane *from = &session->test.lanes[lane];
+        size_t count;
+        while (from->streams &&
+               (count = tl_streams_drain(from->streams, batch, SAMPLE_BATCH)) > 0) {
+            for (size_t i = 0; i < count; i++) {
+                batch[i].stream += from->first;
+                if (from->sends)
+                    note_progress(&session->test, &batch[i]);
+            }
+            send_batch(session, batch, count);
+        }
     }
+    session_disk_send_sums(session);
 }
 
 /* --- The end ------------------------------------------------------------------- */
 
+static void unwatch(struct test_lane *lane)
+{
+    if (lane->done.fd >= 0)
+        epoll_ctl(lane->session->responder->epoll_fd, EPOLL_CTL_DEL, lane->done.fd, NULL);
+    lane->done.fd = -1;
+    lane->done.ready = NULL;
+}
+
 static void free_streams(struct session *session)
 {
     struct session_test *test = &session->test;
-    if (!test->streams)
+    if (!test_has_streams(test))
         return;
-    if (test->done.fd >= 0)
-        epoll_ctl(session->responder->epoll_fd, EPOLL_CTL_DEL, test->done.fd, NULL);
-    test->done.fd = -1;
-    test->done.ready = NULL;
-    uint64_t moved = tl_streams_bytes(test->streams);
+    uint64_t moved = 0;
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        struct test_lane *lane = &test->lanes[i];
+        unwatch(lane);
+        if (lane->streams)
+            moved += tl_streams_bytes(lane->streams);
+    }
     quota_settle(session, moved);
     session->bytes += moved;
     session->tests++;
-    tl_streams_destroy(test->streams);
-    test->streams = NULL;
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        tl_streams_destroy(test->lanes[i].streams);
+        test->lanes[i] = (struct test_lane){.done = {.fd = -1}, .session = session};
+    }
+    test->lane_count = 0;
+    close_joined(test); /* what no lane took over */
     session->responder->queue_dirty = true;
+}
+
+/* What happened to the streams of one test, put together. */
+struct endings {
+    bool failed, closed, capped;
+};
+
+static void judge_lane(const struct session_test *test, const struct test_lane *lane,
+                       struct endings *endings)
+{
+    int64_t on_time_ns = test->granted.duration_ms * TL_NS_PER_MS - EARLY_CLOSE_NS;
+    for (uint32_t i = 0; i < tl_streams_count(lane->streams); i++) {
+        struct tl_stream_result result;
+        tl_streams_result(lane->streams, i, &result);
+        endings->failed |= result.end == TL_STREAM_END_TIMEOUT || result.end == TL_STREAM_END_ERROR;
+        endings->capped |= result.end == TL_STREAM_END_CAP;
+        if (result.end == TL_STREAM_END_PEER && result.end_ns < on_time_ns) {
+            /* A client that has sent all it wanted closes in order. */
+            endings->capped |= !lane->sends && result.errnum == 0;
+            endings->closed |= lane->sends || result.errnum != 0;
+        }
+    }
 }
 
 /* Why a test ended that nobody stopped: the worst that happened to a stream. */
 static enum tl_wire_end_reason judge_end(const struct session_test *test)
 {
-    bool failed = false, closed = false, capped = false;
-    int64_t on_time_ns = test->granted.duration_ms * TL_NS_PER_MS - EARLY_CLOSE_NS;
-    for (uint32_t i = 0; i < tl_streams_count(test->streams); i++) {
-        struct tl_stream_result result;
-        tl_streams_result(test->streams, i, &result);
-        bool early = result.end_ns < on_time_ns;
-        bool uploads = test->asked.direction == TL_WIRE_UPLOAD;
-        failed |= result.end == TL_STREAM_END_TIMEOUT || result.end == TL_STREAM_END_ERROR;
-        capped |= result.end == TL_STREAM_END_CAP;
-        if (result.end == TL_STREAM_END_PEER && early) {
-            /* A client that has sent all it wanted closes in order. */
-            capped |= uploads && result.errnum == 0;
-            closed |= !uploads || result.errnum != 0;
-        }
-    }
-    return failed   ? TL_WIRE_END_FAILED
-           : closed ? TL_WIRE_END_CLOSED
-           : capped ? TL_WIRE_END_BYTES
-                    : TL_WIRE_END_TIME;
+    struct endings endings = {0};
+    for (unsigned i = 0; i < test->lane_count; i++)
+        judge_lane(test, &test->lanes[i], &endings);
+    return endings.failed   ? TL_WIRE_END_FAILED
+           : endings.closed ? TL_WIRE_END_CLOSED
+           : endings.capped ? TL_WIRE_END_BYTES
+                            : TL_WIRE_END_TIME;
 }
 
+static const struct test_lane *lane_of(const struct session_test *test, unsigned connection)
+{
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        const struct test_lane *lane = &test->lanes[i];
+        if (connection >= lane->first && connection < lane->first + test->granted.streams)
+            return lane;
+    }
+    return NULL;
+}
+
+/* Fills the totals of end->first and the following; a test that never started has none. */
 static void add_totals(const struct session_test *test, struct tl_wire_test_end *end)
 {
-    for (uint32_t i = 0; i < end->streams && test->streams; i++) {
+    memset(end->totals, 0, sizeof end->totals);
+    for (unsigned i = 0; i < end->count; i++) {
+        const struct test_lane *lane = lane_of(test, end->first + i);
+        if (!lane)
+            continue;
         struct tl_stream_result result;
-        tl_streams_result(test->streams, i, &result);
-        uint64_t last_ns = result.last_byte_ns > 0 ? (uint64_t)result.last_byte_ns : 0;
-        uint64_t end_ns = result.end_ns > 0 ? (uint64_t)result.end_ns : 0;
-        end->totals[i] = (struct tl_wire_stream_total){.bytes = result.bytes,
-                                                       .duration_ns = last_ns,
-                                                       .cpu_ns = result.cpu_ns,
-                                                       .run_delay_ns = result.run_delay_ns};
-        if (end_ns > end->duration_ns)
-            end->duration_ns = end_ns;
+        tl_streams_result(lane->streams, end->first + i - lane->first, &result);
+        end->totals[i] = (struct tl_wire_stream_total){
+            .bytes = result.bytes,
+            .duration_ns = result.last_byte_ns > 0 ? (uint64_t)result.last_byte_ns : 0,
+            .cpu_ns = result.cpu_ns,
+            .run_delay_ns = result.run_delay_ns};
     }
 }
 
-/* Where the processors' time went during the test. */
-static void report_cpu(struct session *session)
+/* What concerns the test as a whole. */
+static void describe_end(const struct session_test *test, struct tl_wire_test_end *end)
 {
-    struct tl_responder *responder = session->responder;
-    struct session_test *test = &session->test;
-    struct tl_cpu_usage usage;
-    tl_cpu_reading_take(&responder->cpu, &responder->cpu_after);
-    tl_cpu_usage_between(&responder->cpu, &test->cpu_before, &responder->cpu_after, &usage);
-    struct tl_wire_readings head = {.test_id = test->granted.test_id,
-                                    .phase = TL_WIRE_AFTER,
-                                    .taken_ns = (uint64_t)responder->cpu_after.taken_ns};
-    struct tl_wire_writer writer;
-    uint8_t frame[TL_WIRE_FRAME_MAX];
-    tl_wire_readings_begin(&writer, &head, frame);
-    for (unsigned i = 0; i < tl_wire_cpu_record_count(); i++) {
-        struct tl_wire_record record;
-        tl_wire_cpu_record(&usage, i, &record);
-        (void)tl_wire_record_add(&writer, &record); /* eleven short records fit */
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        const struct test_lane *lane = &test->lanes[i];
+        bool copied;
+        end->samples_dropped += (uint32_t)tl_streams_dropped(lane->streams);
+        if (lane->sends)
+            end->send_path = (uint8_t)tl_streams_send_path(lane->streams, &copied);
+        else
+            end->discarded = test->asked.discard;
+        for (uint32_t j = 0; j < tl_streams_count(lane->streams); j++) {
+            struct tl_stream_result result;
+            tl_streams_result(lane->streams, j, &result);
+            uint64_t end_ns = result.end_ns > 0 ? (uint64_t)result.end_ns : 0;
+            if (end_ns > end->duration_ns)
+                end->duration_ns = end_ns;
+        }
     }
-    session_send(session, frame, tl_wire_writer_end(&writer));
 }
 
-/* TEST_END, and the session may ask for the next test. */
+/* TEST_END, in as many frames as it needs, and the session may ask for the next test. */
 static void report_end(struct session *session)
 {
     struct session_test *test = &session->test;
     struct tl_wire_test_end end = {.token = session->token,
                                    .test_id = test->granted.test_id,
                                    .reason = (uint8_t)test->reason,
-                                   .streams = (uint8_t)test->granted.streams,
+                                   .streams = (uint16_t)test->connections,
                                    .samples_dropped = test->samples_dropped};
-    if (test->streams)
-        end.samples_dropped += (uint32_t)tl_streams_dropped(test->streams);
-    add_totals(test, &end);
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    describe_end(test, &end);
     session->state = SESSION_IDLE;
     session->deadline_ns = INT64_MAX;
     session->active_ns = tl_now_ns();
-    uint8_t frame[TL_WIRE_FRAME_MAX];
-    session_send(session, frame, tl_wire_encode_test_end(&end, frame));
+    for (unsigned first = 0; first < test->connections; first += TL_WIRE_TOTALS_MAX) {
+        unsigned left = test->connections - first;
+        end.first = (uint16_t)first;
+        end.count = (uint8_t)(left < TL_WIRE_TOTALS_MAX ? left : TL_WIRE_TOTALS_MAX);
+        add_totals(test, &end);
+        session_send(session, frame, tl_wire_encode_test_end(&end, frame));
+    }
 }
 
-static void streams_done(struct watch *watch, uint32_t events)
+static bool all_ended(const struct session_test *test)
 {
-    struct session *session =
-        (struct session *)((char *)watch - offsetof(struct session, test.done));
+    for (unsigned i = 0; i < test->lane_count; i++)
+        if (!test->lanes[i].ended)
+            return false;
+    return true;
+}
+
+/* A test both ways goes on until the second direction has ended, too. */
+static void lane_done(struct watch *watch, uint32_t events)
+{
+    struct test_lane *lane = (struct test_lane *)watch;
+    struct session *session = lane->session;
+    lane->ended = true;
+    unwatch(lane);
+    if (!all_ended(&session->test))
+        return;
     if (session->state == SESSION_RUNNING)
         session->test.reason = judge_end(&session->test);
     if (session->state == SESSION_RUNNING || session->state == SESSION_ENDING) {
         send_samples(session);
         if (session->state != SESSION_GONE)
-            report_cpu(session);
+            session_readings_report(session, session->test.granted.test_id);
+        if (session->state != SESSION_GONE)
+            session_disk_report(session);
         if (session->state != SESSION_GONE)
             report_end(session);
     }
@@ -299,11 +412,22 @@ static void streams_done(struct watch *watch, uint32_t events)
         session_remove(session);
 }
 
+static void stop_lanes(struct session_test *test)
+{
+    for (unsigned i = 0; i < test->lane_count; i++)
+        tl_streams_stop(test->lanes[i].streams);
+}
+
 void test_stop(struct session *session, enum tl_wire_end_reason reason)
 {
     struct session_test *test = &session->test;
+    if (test->udp) {
+        udp_test_stop(session, reason);
+        return;
+    }
     test->reason = reason;
     if (session->state == SESSION_READY) {
+        peer_forget(session);
         close_joined(test);
         quota_settle(session, 0);
         session->responder->queue_dirty = true;
@@ -311,14 +435,14 @@ void test_stop(struct session *session, enum tl_wire_end_reason reason)
         return;
     }
     session->state = SESSION_ENDING;
-    tl_streams_stop(test->streams);
+    stop_lanes(test);
 }
 
 /* See the head of this file. */
 static bool is_unheard(struct session *session, int64_t now_ns)
 {
     struct session_test *test = &session->test;
-    if (test->asked.direction != TL_WIRE_DOWNLOAD)
+    if (test->asked.direction == TL_WIRE_UPLOAD)
         return false;
     if (test->progress && now_ns - session->heard_ns > TICK_NS)
         test->unheard_ns += TICK_NS;
@@ -336,6 +460,10 @@ static bool is_unheard(struct session *session, int64_t now_ns)
 void test_tick(struct session *session, int64_t now_ns)
 {
     struct session_test *test = &session->test;
+    if (test->udp) {
+        udp_test_tick(session, now_ns);
+        return;
+    }
     send_samples(session);
     if (session->state != SESSION_RUNNING)
         return;
@@ -348,10 +476,14 @@ void test_tick(struct session *session, int64_t now_ns)
 bool test_abandon(struct session *session)
 {
     struct session_test *test = &session->test;
+    session_disk_abandon(session);
+    if (test->udp)
+        return udp_test_abandon(session);
+    peer_forget(session);
     close_joined(test);
     session->responder->queue_dirty = true;
-    if (test->streams) {
-        tl_streams_stop(test->streams);
+    if (test_has_streams(test)) {
+        stop_lanes(test);
         return false;
     }
     quota_settle(session, 0);
@@ -360,5 +492,6 @@ bool test_abandon(struct session *session)
 
 void test_forget(struct session *session)
 {
+    udp_test_forget(session);
     free_streams(session);
 }

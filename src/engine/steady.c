@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tightlink/base/stats.h"
 #include "tightlink/base/units.h"
 
 #define BATCHES_MIN       5    /* the fewest that an interval is made of */
@@ -13,6 +14,7 @@
 #define SAME_RATIO        0.01 /* differences that are no warm-up */
 #define DRIFT_RATIO       0.10
 #define HELD_RATIO        0.2  /* with less of the time left to the network, it is not the limit */
+#define WINDOW_HELD_RATIO 0.9 /* with more of the time held by the window, nothing else is */
 #define CPU_BOUND_RATIO   0.9  /* of a core: the thread itself is the limit */
 #define KNOWN_DRIFT_RATIO 0.03 /* halves of a test that ends early */
 #define RTT_MAX_NS        60000000000LL /* beyond any path; a far end may report anything */
@@ -81,10 +83,10 @@ static size_t cut_silent_tail(const struct tl_rate_point *points, size_t count)
 size_t tl_steady_curve(const struct tl_sample_log *logs, size_t log_count,
                        struct tl_rate_point *ret_points, size_t max)
 {
-    struct walker walkers[32];
+    struct walker walkers[TL_STEADY_STREAMS_MAX];
     size_t count = 0;
     int64_t end_ns = common_end_ns(logs, log_count);
-    if (end_ns < 0 || log_count > sizeof(walkers) / sizeof(walkers[0]))
+    if (end_ns < 0 || log_count > TL_STEADY_STREAMS_MAX)
         return 0;
     for (size_t i = 0; i < log_count; i++)
         walkers[i] = (struct walker){.log = &logs[i]};
@@ -159,8 +161,9 @@ static void make_batches(const struct tl_rate_point *points, size_t count, int64
 static unsigned remainder_min(const struct batches *batches)
 {
     unsigned wanted = (unsigned)((TL_STEADY_MIN_NS + batches->width_ns - 1) / batches->width_ns);
-    if (wanted > batches->count / 2)
-        wanted = batches->count / 2;
+    /* Not half: of a test of 6 s that is a batch short of 3 s. */
+    if (wanted > 2 * batches->count / 3)
+        wanted = 2 * batches->count / 3;
     if (wanted < BATCHES_MIN)
         wanted = BATCHES_MIN;
     return wanted < batches->count ? wanted : batches->count;
@@ -171,12 +174,7 @@ static unsigned remainder_min(const struct batches *batches)
 /* Student's t, two-sided 95 %. */
 static double student_95(unsigned freedom)
 {
-    static const double table[] = {NAN,   12.706, 4.303, 3.182, 2.776, 2.571, 2.447,
-                                   2.365, 2.306,  2.262, 2.228, 2.201, 2.179, 2.160,
-                                   2.145, 2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
-    if (freedom < sizeof(table) / sizeof(table[0]))
-        return table[freedom];
-    return 1.960 + 2.5 / freedom; /* within 0.2 % of the table from 21 on */
+    return freedom > 0 ? tl_stats_student_t(0.975, freedom) : NAN;
 }
 
 static double mean_of(const double *values, unsigned count)
@@ -374,6 +372,27 @@ bool tl_steady_cycles_inside(const struct tl_flow_stats *steady, const struct tl
            steady->loss_event_count >= TL_STEADY_LOSS_EVENTS;
 }
 
+/* Held by the receive window nearly all the time, and what arrived is that window a round trip:
+ * two ways to the same number. The interval of the batches is not asked: one window more or less
+ * falls into a batch of one round trip, which says nothing of the rate. */
+static bool is_window_known(const struct tl_rate_point *points, size_t count,
+                            const struct tl_flow_stats *stats, int64_t rtt_ns)
+{
+    struct tl_steady_rate rate;
+    if (!stats->ledger.valid || !(stats->ledger.rwnd_ratio > WINDOW_HELD_RATIO))
+        return false;
+    tl_steady_rate(points, count, rtt_ns, &rate);
+    double window_bps = stats->snd_wnd_max_bytes * 8e9 / stats->rtt_mean_ns;
+    double segment_bps = stats->mss_bytes * 8e9 / stats->rtt_mean_ns;
+    double off_bps = rate.goodput_bps - window_bps;
+    /* One round trip to spare: the last look at the test lays its batches anew. */
+    int64_t steady_ns = rate.end_ns - rate.start_ns;
+    return rate.valid && steady_ns >= TL_STEADY_MIN_NS + rtt_ns &&
+           steady_ns >= (TL_STEADY_MIN_RTTS_COUNT + 1) * rtt_ns &&
+           off_bps <= TL_STEADY_KNOWN_RATIO * window_bps &&
+           off_bps >= -TL_STEADY_KNOWN_RATIO * window_bps - segment_bps;
+}
+
 bool tl_steady_known(const struct tl_rate_point *points, size_t count,
                      const struct tl_flow_stats *steady_stats,
                      const struct tl_flow_stats *whole_stats, const char *congestion)
@@ -382,6 +401,8 @@ bool tl_steady_known(const struct tl_rate_point *points, size_t count,
         !tl_steady_cycles_inside(steady_stats, whole_stats, congestion))
         return false;
     int64_t rtt_ns = (int64_t)fmin(steady_stats->rtt_mean_ns, RTT_MAX_NS);
+    if (is_window_known(points, count, steady_stats, rtt_ns))
+        return true;
     int64_t before_ns = points[count - 1].time_ns - 500000000 - 2 * rtt_ns;
     size_t before = count;
     while (before > 0 && points[before - 1].time_ns > before_ns)

@@ -167,12 +167,12 @@ void tl_receiver_stats_sum(const struct tl_receiver_stats *stats, size_t count,
 
 /* --- One test --------------------------------------------------------------------------- */
 
-#define STREAMS_MAX 32 /* TL_STREAMS_MAX; this file knows no sockets */
+#define STREAMS_MAX TL_STEADY_STREAMS_MAX
 
 static void sum_senders(const struct tl_sample_log *logs, size_t streams, int64_t from_ns,
                         int64_t to_ns, struct tl_flow_stats *ret_sum)
 {
-    struct tl_flow_stats stats[STREAMS_MAX];
+    struct tl_flow_stats stats[STREAMS_MAX] = {{0}};
     for (size_t i = 0; i < streams; i++)
         tl_flow_stats(&logs[i], from_ns, to_ns, &stats[i]);
     tl_flow_stats_sum(stats, streams, ret_sum);
@@ -192,7 +192,7 @@ static double jain_index(const struct tl_receiver_stats *stats, size_t streams)
 static void sum_receivers(const struct tl_sample_log *logs, size_t streams, int64_t from_ns,
                           int64_t to_ns, struct tl_steady *steady)
 {
-    struct tl_receiver_stats stats[STREAMS_MAX];
+    struct tl_receiver_stats stats[STREAMS_MAX] = {{0}};
     for (size_t i = 0; i < streams; i++)
         tl_receiver_stats(&logs[i], from_ns, to_ns, &stats[i]);
     tl_receiver_stats_sum(stats, streams, &steady->receiver);

@@ -1,8 +1,11 @@
 /* tl_streams: the object, its life and its answers. The data path lives in
- * stream_worker.c, the sampler and its ring in stream_sampler.c. */
+ * stream_worker.c and stream_send.c, the sampler and its ring in stream_sampler.c. */
 #include "tightlink/engine/stream.h"
 
 #include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,8 @@
 
 #include "stream_private.h"
 #include "tightlink/base/time.h"
+#include "tightlink/host/counters.h"
+#include "tightlink/host/place.h"
 
 static enum tl_status fill_defaults(struct tl_streams_spec *spec, struct tl_error *reterr)
 {
@@ -24,25 +29,19 @@ static enum tl_status fill_defaults(struct tl_streams_spec *spec, struct tl_erro
     if (spec->interval_ns < TL_STREAM_INTERVAL_MIN_NS ||
         spec->interval_ns > TL_STREAM_INTERVAL_MAX_NS)
         return tl_error_set(reterr, TL_RANGE, "the sampling interval must be 5 ms to 1 s");
-    if (spec->sample_count < TL_STREAMS_MAX || spec->sample_count > TL_STREAM_SAMPLE_COUNT_MAX)
-        return tl_error_set(reterr, TL_RANGE, "room for samples must be %d to %d", TL_STREAMS_MAX,
-                            TL_STREAM_SAMPLE_COUNT_MAX);
+    if (spec->sample_count < TL_STREAM_SAMPLE_COUNT_MIN ||
+        spec->sample_count > TL_STREAM_SAMPLE_COUNT_MAX)
+        return tl_error_set(reterr, TL_RANGE, "room for samples must be %d to %d",
+                            TL_STREAM_SAMPLE_COUNT_MIN, TL_STREAM_SAMPLE_COUNT_MAX);
     return TL_OK;
 }
 
-static enum tl_status create_pool(struct tl_streams *set)
+static void init_path(struct tl_streams *set)
 {
-    struct tl_random rng;
-    uint64_t seed;
-    enum tl_status status = tl_random_secure(&seed, sizeof(seed));
-    if (status != TL_OK)
-        return status;
-    set->pool = malloc(PAYLOAD_POOL_BYTES);
-    if (!set->pool)
-        return TL_NOMEM;
-    tl_random_seed(&rng, seed);
-    tl_random_fill(&rng, set->pool, PAYLOAD_POOL_BYTES);
-    return TL_OK;
+    if (!set->spec.send) /* nothing is sent: stays AUTO, "not known" */
+        return;
+    tl_path_trial_init(&set->trial, set->spec.send_path, true, true, set->spec.duration_ns);
+    atomic_store(&set->send_path, (int)set->trial.path);
 }
 
 enum tl_status tl_streams_create(const struct tl_streams_spec *spec,
@@ -65,7 +64,9 @@ enum tl_status tl_streams_create(const struct tl_streams_spec *spec,
     }
     status = tl_sample_ring_init(&set->ring, set->spec.sample_count);
     if (status == TL_OK && spec->send)
-        status = create_pool(set);
+        status = tl_stream_pool_create(set);
+    if (status == TL_OK)
+        init_path(set);
     if (status != TL_OK)
         (void)tl_error_set(reterr, status, "a test's buffers: %s", tl_status_text(status));
 out:
@@ -81,6 +82,8 @@ static void destroy_stream(struct stream *stream)
 {
     if (stream->fd >= 0)
         close(stream->fd);
+    transfer_store_release(stream->store);
+    tl_stream_close_pipe(stream);
     free(stream->recv_buffer);
     pthread_mutex_destroy(&stream->fd_lock);
 }
@@ -108,6 +111,19 @@ void tl_streams_destroy(struct tl_streams *set)
     free(set);
 }
 
+/* Of an IPv4-mapped connection on an IPv6 socket IP_TOS is what counts. */
+static unsigned dscp_of(int fd)
+{
+    struct sockaddr_in6 peer = {.sin6_family = AF_UNSPEC};
+    socklen_t len = sizeof(peer), value_len = sizeof(int);
+    int value = 0;
+    (void)getpeername(fd, (struct sockaddr *)&peer, &len);
+    bool v6 = peer.sin6_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&peer.sin6_addr);
+    (void)getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &value,
+                     &value_len);
+    return (unsigned)value >> 2 & 63;
+}
+
 static int buffer_size(int fd, int option)
 {
     int bytes = 0;
@@ -125,18 +141,15 @@ enum tl_status tl_streams_add(struct tl_streams *set, int fd, struct tl_error *r
         return status;
     struct stream *stream = &set->streams[set->count];
     memset(stream, 0, sizeof(*stream));
-    if (!set->spec.send) {
-        stream->recv_buffer = malloc(TL_STREAM_RECV_BYTES);
-        if (!stream->recv_buffer)
-            return tl_error_set(reterr, TL_NOMEM, "no memory for a receive buffer");
-    }
     stream->set = set;
     stream->index = set->count;
     stream->fd = fd;
     stream->schedstat_fd = -1;
+    stream->pipe_fds[0] = stream->pipe_fds[1] = -1;
     stream->first_byte_ns = stream->last_byte_ns = stream->end_ns = -1;
     stream->rcvbuf_bytes = buffer_size(fd, SO_RCVBUF);
     stream->sndbuf_bytes = buffer_size(fd, SO_SNDBUF);
+    stream->dscp = dscp_of(fd);
     if (tl_stream_congestion(fd, stream->congestion) != TL_OK)
         stream->congestion[0] = '\0';
     tl_random_seed(&stream->rng, (uint64_t)tl_now_ns() + stream->index);
@@ -145,14 +158,57 @@ enum tl_status tl_streams_add(struct tl_streams *set, int fd, struct tl_error *r
     return TL_OK;
 }
 
+/* All streams are known now, and with them what each may have. */
+static int create_buffers(struct tl_streams *set)
+{
+    set->recv_bytes = tl_stream_recv_bytes(sysconf(_SC_LEVEL2_CACHE_SIZE), set->count);
+    for (uint32_t i = 0; i < set->count; i++) {
+        set->streams[i].recv_buffer = malloc(set->recv_bytes);
+        if (!set->streams[i].recv_buffer)
+            return ENOMEM;
+    }
+    return 0;
+}
+
+/* Where the card belongs to a NUMA node of several, workers stay there. */
+static void place_workers(struct tl_streams *set, pthread_attr_t *attributes)
+{
+    struct sockaddr_in6 peer = {.sin6_family = AF_UNSPEC};
+    socklen_t len = sizeof(peer);
+    char interface[IF_NAMESIZE] = "";
+    bool use[TL_CPU_CORES_MAX];
+    cpu_set_t cpus;
+    struct tl_host_place *place = malloc(sizeof(*place));
+    if (!place)
+        return;
+    if (getpeername(set->streams[0].fd, (struct sockaddr *)&peer, &len) == 0)
+        (void)if_indextoname((unsigned)tl_host_link_index((struct sockaddr *)&peer), interface);
+    tl_host_place_read("", interface, place);
+    set->placed_count = tl_host_place_choose(place, use);
+    free(place);
+    CPU_ZERO(&cpus);
+    for (unsigned i = 0; i < TL_CPU_CORES_MAX; i++)
+        if (set->placed_count > 0 && use[i])
+            CPU_SET(i, &cpus);
+    if (set->placed_count > 0 && pthread_attr_setaffinity_np(attributes, sizeof(cpus), &cpus) != 0)
+        set->placed_count = 0;
+}
+
 static int create_threads(struct tl_streams *set)
 {
-    int errnum = 0;
+    pthread_attr_t attributes;
+    int errnum = set->spec.send ? 0 : create_buffers(set);
+    if (errnum == 0)
+        errnum = pthread_attr_init(&attributes);
+    if (errnum != 0)
+        return errnum;
+    place_workers(set, &attributes);
     for (uint32_t i = 0; i < set->count && errnum == 0; i++) {
         struct stream *stream = &set->streams[i];
-        errnum = pthread_create(&stream->thread, NULL, tl_stream_worker_main, stream);
+        errnum = pthread_create(&stream->thread, &attributes, tl_stream_worker_main, stream);
         stream->created = errnum == 0;
     }
+    pthread_attr_destroy(&attributes);
     if (errnum == 0) {
         errnum = pthread_create(&set->sampler, NULL, tl_stream_sampler_main, set);
         set->sampler_created = errnum == 0;
@@ -175,7 +231,7 @@ enum tl_status tl_streams_start(struct tl_streams *set, struct tl_error *reterr)
     if (errnum == 0)
         return TL_OK;
     tl_streams_stop(set);
-    return tl_error_set(reterr, TL_IO, "starting a thread: %s", strerror(errnum));
+    return tl_error_set(reterr, TL_IO, "starting the threads: %s", strerror(errnum));
 }
 
 void tl_streams_stop(struct tl_streams *set)
@@ -213,6 +269,17 @@ uint32_t tl_streams_count(const struct tl_streams *set)
     return set->count;
 }
 
+unsigned tl_streams_placed(const struct tl_streams *set)
+{
+    return set->placed_count;
+}
+
+enum tl_send_path tl_streams_send_path(const struct tl_streams *set, bool *ret_copied)
+{
+    *ret_copied = atomic_load(&set->zerocopy_copied);
+    return (enum tl_send_path)atomic_load(&set->send_path);
+}
+
 size_t tl_streams_drain(struct tl_streams *set, struct tl_tcp_sample *ret_samples, size_t max)
 {
     return tl_sample_ring_drain(&set->ring, ret_samples, max);
@@ -242,6 +309,7 @@ void tl_streams_result(const struct tl_streams *set, uint32_t index,
         .run_delay_ns = atomic_load(&stream->run_delay_ns),
         .rcvbuf_bytes = stream->rcvbuf_bytes,
         .sndbuf_bytes = stream->sndbuf_bytes,
+        .dscp = stream->dscp,
     };
     memcpy(result.congestion, stream->congestion, sizeof(result.congestion));
     *ret_result = result;

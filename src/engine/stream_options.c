@@ -42,22 +42,61 @@ static enum tl_status set_pacing(int fd, uint64_t bps, struct tl_error *reterr)
     return tl_error_set(reterr, TL_IO, "the kernel refused a pacing rate: %s", strerror(errno));
 }
 
+/* Both families' options on both kinds of socket: a dual-stack one may carry either, and one
+ * of the two fails where the socket has a single family. */
+static enum tl_status set_dscp(int fd, unsigned dscp, struct tl_error *reterr)
+{
+    int value = (int)(dscp << 2);
+    bool v6 = setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof(value)) == 0;
+    bool v4 = setsockopt(fd, IPPROTO_IP, IP_TOS, &value, sizeof(value)) == 0;
+    if (v4 || v6)
+        return TL_OK;
+    return tl_error_set(reterr, TL_IO, "the kernel refused DSCP %u: %s", dscp, strerror(errno));
+}
+
+/* The window of an open connection may grow as far as its new buffer allows; see the header.
+ * The value is the buffer as the kernel gave it, which no window exceeds. */
+static void open_window_clamp(int fd)
+{
+    int bytes = 0;
+    socklen_t len = sizeof(bytes);
+    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &len) == 0)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &bytes, sizeof(bytes));
+}
+
+static enum tl_status check_options(const struct tl_stream_options *options,
+                                    struct tl_error *reterr)
+{
+    if (options->rcvbuf_bytes < 0 || options->sndbuf_bytes < 0 || options->maxseg_bytes < 0 ||
+        options->notsent_lowat_bytes < 0)
+        return tl_error_set(reterr, TL_RANGE, "a socket buffer or segment size is negative");
+    if (options->dscp > 63)
+        return tl_error_set(reterr, TL_RANGE, "DSCP %u is not 0 to 63", options->dscp);
+    if (strnlen(options->congestion, sizeof(options->congestion)) == sizeof(options->congestion))
+        return tl_error_set(reterr, TL_RANGE, "the name of the congestion control is too long");
+    return TL_OK;
+}
+
 enum tl_status tl_stream_options_apply(int fd, const struct tl_stream_options *options,
                                        struct tl_error *reterr)
 {
-    enum tl_status status;
-    if (options->rcvbuf_bytes < 0 || options->sndbuf_bytes < 0 || options->maxseg_bytes < 0)
-        return tl_error_set(reterr, TL_RANGE, "a socket buffer or segment size is negative");
-    if (strnlen(options->congestion, sizeof(options->congestion)) == sizeof(options->congestion))
-        return tl_error_set(reterr, TL_RANGE, "the name of the congestion control is too long");
-    status = set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)(TL_STREAM_USER_TIMEOUT_NS / 1000000),
-                     "TCP_USER_TIMEOUT", reterr);
+    enum tl_status status = check_options(options, reterr);
+    if (status == TL_OK)
+        status = set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+                         (int)(TL_STREAM_USER_TIMEOUT_NS / 1000000), "TCP_USER_TIMEOUT", reterr);
     if (status == TL_OK && options->rcvbuf_bytes > 0)
         status = set_int(fd, SOL_SOCKET, SO_RCVBUF, options->rcvbuf_bytes, "SO_RCVBUF", reterr);
     if (status == TL_OK && options->sndbuf_bytes > 0)
         status = set_int(fd, SOL_SOCKET, SO_SNDBUF, options->sndbuf_bytes, "SO_SNDBUF", reterr);
     if (status == TL_OK && options->maxseg_bytes > 0)
         status = set_int(fd, IPPROTO_TCP, TCP_MAXSEG, options->maxseg_bytes, "TCP_MAXSEG", reterr);
+    if (status == TL_OK && options->rcvbuf_bytes > 0 && options->accepted)
+        open_window_clamp(fd);
+    if (status == TL_OK && options->notsent_lowat_bytes > 0)
+        status = set_int(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, options->notsent_lowat_bytes,
+                         "TCP_NOTSENT_LOWAT", reterr);
+    if (status == TL_OK && options->dscp > 0)
+        status = set_dscp(fd, options->dscp, reterr);
     if (status == TL_OK && options->max_pacing_bps > 0)
         status = set_pacing(fd, options->max_pacing_bps, reterr);
     if (status == TL_OK && options->congestion[0] != '\0')

@@ -10,11 +10,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include <sys/types.h>
+
+#include "stream_path.h"
 #include "tightlink/base/random.h"
 #include "tightlink/engine/stream.h"
+#include "transfer_store.h"
 
-/* Payload is cut from a shared pool of this size at random places, so that no two
- * send() calls carry the same bytes in the same place. */
+/* Payload is cut from a shared pool of this size at random places, so that no two sends in
+ * a row carry the same bytes. It stays in a second level cache. */
 #define PAYLOAD_POOL_BYTES (512 * 1024)
 
 struct sample_ring {
@@ -33,9 +37,16 @@ struct stream {
     pthread_t thread;
     bool created; /* thread has to be joined */
     unsigned char *recv_buffer;
-    uint64_t sampled_wait_ns; /* in the last sample; under fd_lock */
+    struct transfer_store *store; /* where payload comes from or goes to; NULL: memory */
+    uint64_t sampled_wait_ns;     /* in the last sample; under fd_lock */
     struct tl_random rng;
     int rcvbuf_bytes, sndbuf_bytes;
+    unsigned dscp;
+    /* The worker's own. */
+    bool zerocopy_on;          /* SO_ZEROCOPY is set */
+    uint32_t zerocopy_pending; /* sends whose pages the kernel still holds */
+    int pipe_fds[2];           /* of splice(), -1 = not needed so far */
+    size_t piped_bytes;        /* in it */
     char congestion[TL_STREAM_CONGESTION_SIZE];
     /* Written by the worker, read by anyone. Times since start, -1 = never. */
     _Atomic uint64_t bytes, cpu_ns, run_delay_ns;
@@ -56,12 +67,41 @@ struct tl_streams {
     _Atomic int64_t start_ns; /* CLOCK_MONOTONIC, 0 before start */
     pthread_t sampler;
     bool sampler_created;
-    unsigned char *pool; /* senders: PAYLOAD_POOL_BYTES of noise, never written after create */
+    unsigned char *pool;  /* senders: PAYLOAD_POOL_BYTES of noise, never written after create */
+    uint32_t recv_bytes;  /* receivers: of a buffer */
+    atomic_int send_path; /* enum tl_send_path in use */
+    atomic_bool zerocopy_copied; /* the kernel said so, or has no MSG_ZEROCOPY */
+    atomic_bool splice_refused;
+    unsigned placed_count;   /* processors that workers keep to, 0 = any */
+    struct path_trial trial; /* the first stream's worker's, after start */
     struct sample_ring ring;
 };
 
 /* stream_worker.c: the thread of one stream. */
 void *tl_stream_worker_main(void *stream);
+
+/* Why its loop ended; RUNNING: it did not. */
+struct ending {
+    enum tl_stream_end end;
+    int errnum;
+};
+
+/* For the loops that move payload. Times since start. */
+struct ending tl_stream_ending_of_errno(int errnum);
+struct ending tl_stream_check_orders(const struct stream *stream, int64_t now_ns);
+void tl_stream_count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns);
+
+/* transfer_worker.c: the loops of a stream whose payload comes from a disk or goes to one. */
+struct ending tl_stream_send_store(struct stream *stream, int64_t start_ns);
+struct ending tl_stream_receive_store(struct stream *stream, int64_t start_ns);
+/* stream_send.c */
+enum tl_status tl_stream_pool_create(struct tl_streams *set) TL_WARN_UNUSED;
+/* As send() does, at most left bytes. Worker only, like what follows. */
+ssize_t tl_stream_send_some(struct stream *stream, enum tl_send_path path, uint64_t left);
+enum tl_send_path tl_stream_choose_path(struct stream *stream, int64_t now_ns);
+bool tl_stream_give_up_splice(struct stream *stream, int errnum);
+void tl_stream_close_pipe(struct stream *stream);
+void tl_stream_drain_notices(struct stream *stream);
 
 /* stream_sampler.c */
 void *tl_stream_sampler_main(void *streams);

@@ -11,17 +11,11 @@
 #include "stream_private.h"
 #include "tightlink/base/time.h"
 
-/* Why the loop ended. */
-struct ending {
-    enum tl_stream_end end;
-    int errnum;
-};
-
 static const struct ending not_yet = {TL_STREAM_RUNNING, 0};
 
 /* A dead path ends as ETIMEDOUT, or as the ICMP error that was seen last
  * (net/ipv4/tcp_timer.c, tcp_write_err: sk_err_soft). */
-static struct ending ending_of_errno(int errnum)
+struct ending tl_stream_ending_of_errno(int errnum)
 {
     switch (errnum) {
     case ECONNRESET:
@@ -54,7 +48,7 @@ static void wait_socket(struct stream *stream, short events, int64_t until_ns)
                               memory_order_relaxed);
 }
 
-static void count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns)
+void tl_stream_count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns)
 {
     uint64_t before = atomic_load_explicit(&stream->bytes, memory_order_relaxed);
     if (before == 0)
@@ -64,7 +58,7 @@ static void count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns)
 }
 
 /* Ends that do not come from the socket. now_ns since start. */
-static struct ending check_orders(const struct stream *stream, int64_t now_ns)
+struct ending tl_stream_check_orders(const struct stream *stream, int64_t now_ns)
 {
     if (atomic_load_explicit(&stream->set->stopping, memory_order_relaxed))
         return (struct ending){TL_STREAM_END_STOPPED, 0};
@@ -73,33 +67,29 @@ static struct ending check_orders(const struct stream *stream, int64_t now_ns)
     return not_yet;
 }
 
-/* A piece of noise, in a new place each time. */
-static const unsigned char *next_payload(struct stream *stream)
-{
-    uint64_t places = (PAYLOAD_POOL_BYTES - TL_STREAM_SEND_BYTES) / 64;
-    return stream->set->pool + 64 * (tl_random_next(&stream->rng) % places);
-}
-
 static struct ending send_until_end(struct stream *stream, int64_t start_ns)
 {
     const struct tl_streams_spec *spec = &stream->set->spec;
     uint64_t left = spec->bytes_cap > 0 ? spec->bytes_cap : UINT64_MAX;
     for (;;) {
         int64_t now_ns = tl_now_ns() - start_ns;
-        struct ending ending = check_orders(stream, now_ns);
+        struct ending ending = tl_stream_check_orders(stream, now_ns);
         if (ending.end != TL_STREAM_RUNNING)
             return ending;
-        size_t len = left < TL_STREAM_SEND_BYTES ? (size_t)left : TL_STREAM_SEND_BYTES;
-        ssize_t sent = send(stream->fd, next_payload(stream), len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        enum tl_send_path path = tl_stream_choose_path(stream, now_ns);
+        ssize_t sent = tl_stream_send_some(stream, path, left);
         if (sent > 0) {
-            count_bytes(stream, sent, now_ns);
+            tl_stream_count_bytes(stream, sent, now_ns);
             left -= (uint64_t)sent;
             if (left == 0)
                 return (struct ending){TL_STREAM_END_CAP, 0};
-        } else if (errno == EAGAIN) {
+        } else if (sent == 0 || errno == EAGAIN) {
+            /* Notices in the error queue would end the wait at once. */
+            tl_stream_drain_notices(stream);
             wait_socket(stream, POLLOUT, start_ns + spec->duration_ns);
-        } else if (errno != EINTR) {
-            return ending_of_errno(errno);
+        } else if (errno != EINTR &&
+                   !(path == TL_SEND_SPLICE && tl_stream_give_up_splice(stream, errno))) {
+            return tl_stream_ending_of_errno(errno);
         }
     }
 }
@@ -111,9 +101,9 @@ static struct ending close_in_order(struct stream *stream, int64_t start_ns)
     const struct tl_streams_spec *spec = &stream->set->spec;
     char scrap[512];
     if (shutdown(stream->fd, SHUT_WR) < 0)
-        return ending_of_errno(errno);
+        return tl_stream_ending_of_errno(errno);
     for (;;) {
-        struct ending ending = check_orders(stream, tl_now_ns() - start_ns);
+        struct ending ending = tl_stream_check_orders(stream, tl_now_ns() - start_ns);
         if (ending.end != TL_STREAM_RUNNING)
             return ending;
         ssize_t got = recv(stream->fd, scrap, sizeof(scrap), MSG_DONTWAIT);
@@ -122,7 +112,7 @@ static struct ending close_in_order(struct stream *stream, int64_t start_ns)
         if (got < 0 && errno == EAGAIN)
             wait_socket(stream, POLLIN, start_ns + spec->duration_ns);
         else if (got < 0 && errno != EINTR)
-            return ending_of_errno(errno);
+            return tl_stream_ending_of_errno(errno);
     }
 }
 
@@ -135,13 +125,13 @@ static struct ending receive_until_end(struct stream *stream, int64_t start_ns)
     uint64_t left = spec->bytes_cap > 0 ? spec->bytes_cap : UINT64_MAX;
     for (;;) {
         int64_t now_ns = tl_now_ns() - start_ns;
-        struct ending ending = check_orders(stream, now_ns);
+        struct ending ending = tl_stream_check_orders(stream, now_ns);
         if (ending.end != TL_STREAM_RUNNING)
             return ending;
-        size_t len = left < TL_STREAM_RECV_BYTES ? (size_t)left : TL_STREAM_RECV_BYTES;
+        size_t len = left < stream->set->recv_bytes ? (size_t)left : stream->set->recv_bytes;
         ssize_t got = recv(stream->fd, stream->recv_buffer, len, flags);
         if (got > 0) {
-            count_bytes(stream, got, now_ns);
+            tl_stream_count_bytes(stream, got, now_ns);
             heard_ns = now_ns;
             left -= (uint64_t)got;
             if (left == 0)
@@ -155,7 +145,7 @@ static struct ending receive_until_end(struct stream *stream, int64_t start_ns)
             int64_t until_ns = silent_ns < spec->duration_ns ? silent_ns : spec->duration_ns;
             wait_socket(stream, POLLIN, start_ns + until_ns);
         } else if (errno != EINTR) {
-            return ending_of_errno(errno);
+            return tl_stream_ending_of_errno(errno);
         }
     }
 }
@@ -197,11 +187,15 @@ void *tl_stream_worker_main(void *arg)
     pthread_mutex_unlock(&stream->fd_lock);
     struct ending ending;
     if (set->spec.send) {
-        ending = send_until_end(stream, start_ns);
+        /* splice() has no MSG_DONTWAIT. */
+        (void)fcntl(stream->fd, F_SETFL, O_NONBLOCK);
+        ending = stream->store ? tl_stream_send_store(stream, start_ns)
+                               : send_until_end(stream, start_ns);
         if (ending.end == TL_STREAM_END_CAP)
             ending = close_in_order(stream, start_ns);
     } else {
-        ending = receive_until_end(stream, start_ns);
+        ending = stream->store ? tl_stream_receive_store(stream, start_ns)
+                               : receive_until_end(stream, start_ns);
     }
     atomic_store(&stream->end_ns, tl_now_ns() - start_ns);
     finish_stream(stream, ending);

@@ -6,25 +6,17 @@
  * tuple that echoed its challenge. Everything else is met with silence. */
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
 
-#include "responder_private.h"
+#include "responder_udp.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
 #define DATAGRAMS_PER_WAKEUP 64
-
-/* A datagram as it came. */
-struct arrival {
-    struct sockaddr_in6 from;
-    size_t len;
-    int64_t realtime_ns; /* the kernel's, or ours where it gives none */
-    struct in6_pktinfo to6;
-    struct in_pktinfo to4;
-    bool has_to6, has_to4;
-};
+#define PROOF_NS             (5 * TL_NS_PER_S) /* after that a tuple will not be proven */
 
 static void read_control(struct msghdr *msg, struct arrival *arrival)
 {
@@ -39,6 +31,13 @@ static void read_control(struct msghdr *msg, struct arrival *arrival)
         } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
             memcpy(&arrival->to4, CMSG_DATA(c), sizeof arrival->to4);
             arrival->has_to4 = true;
+        } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+            arrival->traffic_class = *CMSG_DATA(c); /* the one option that is a byte */
+        } else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) ||
+                   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT)) {
+            memcpy(&arrival->ttl, CMSG_DATA(c), sizeof arrival->ttl);
+        } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+            memcpy(&arrival->traffic_class, CMSG_DATA(c), sizeof arrival->traffic_class);
         }
     }
 }
@@ -49,7 +48,7 @@ static bool receive(struct tl_responder *responder, struct arrival *ret_arrival)
         struct cmsghdr align;
         char bytes[256];
     } control;
-    struct arrival arrival = {0};
+    struct arrival arrival = {.traffic_class = -1, .ttl = -1};
     struct iovec iov = {responder->datagram, sizeof responder->datagram};
     struct msghdr msg = {.msg_name = &arrival.from,
                          .msg_namelen = sizeof arrival.from,
@@ -58,6 +57,8 @@ static bool receive(struct tl_responder *responder, struct arrival *ret_arrival)
                          .msg_control = &control,
                          .msg_controllen = sizeof control};
     ssize_t got = recvmsg(responder->udp.fd, &msg, MSG_DONTWAIT);
+    if (got < 0 && errno != EAGAIN) /* what a router told of an earlier answer, told once */
+        got = recvmsg(responder->udp.fd, &msg, MSG_DONTWAIT);
     if (got < 0)
         return false;
     arrival.len = (size_t)got;
@@ -67,43 +68,71 @@ static bool receive(struct tl_responder *responder, struct arrival *ret_arrival)
     return true;
 }
 
-/* Answers from the address that was asked. With both families on one socket an IPv4
- * destination comes as IPV6_PKTINFO of a mapped address, and goes out so. */
-static void reply(struct tl_responder *responder, const struct arrival *to, const uint8_t *bytes,
-                  size_t len)
+static void add_control(struct msghdr *msg, int level, int type, const void *value, size_t len)
 {
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-    } control = {0};
-    struct sockaddr_in6 peer = to->from;
-    struct iovec iov = {(void *)bytes, len};
-    struct msghdr msg = {
-        .msg_name = &peer, .msg_namelen = sizeof peer, .msg_iov = &iov, .msg_iovlen = 1};
-    if (to->from.sin6_family == AF_INET)
-        msg.msg_namelen = sizeof(struct sockaddr_in);
-    struct cmsghdr *c = &control.align;
+    struct cmsghdr *c = (struct cmsghdr *)((char *)msg->msg_control + msg->msg_controllen);
+    c->cmsg_level = level;
+    c->cmsg_type = type;
+    c->cmsg_len = CMSG_LEN(len);
+    memcpy(CMSG_DATA(c), value, len);
+    msg->msg_controllen += CMSG_SPACE(len);
+}
+
+/* With both families on one socket an IPv4 destination comes as IPV6_PKTINFO of a mapped
+ * address, and goes out so. */
+static void add_source(struct msghdr *msg, const struct arrival *to)
+{
     if (to->has_to6) {
         struct in6_pktinfo info = {.ipi6_addr = to->to6.ipi6_addr};
         if (IN6_IS_ADDR_LINKLOCAL(&info.ipi6_addr))
             info.ipi6_ifindex = to->to6.ipi6_ifindex;
-        c->cmsg_level = IPPROTO_IPV6;
-        c->cmsg_type = IPV6_PKTINFO;
-        c->cmsg_len = CMSG_LEN(sizeof info);
-        memcpy(CMSG_DATA(c), &info, sizeof info);
-        msg.msg_control = &control;
-        msg.msg_controllen = CMSG_SPACE(sizeof info);
+        add_control(msg, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
     } else if (to->has_to4) {
         struct in_pktinfo info = {.ipi_spec_dst = to->to4.ipi_spec_dst};
-        c->cmsg_level = IPPROTO_IP;
-        c->cmsg_type = IP_PKTINFO;
-        c->cmsg_len = CMSG_LEN(sizeof info);
-        memcpy(CMSG_DATA(c), &info, sizeof info);
-        msg.msg_control = &control;
-        msg.msg_controllen = CMSG_SPACE(sizeof info);
+        add_control(msg, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
     }
-    /* Too large for the path, or no buffer: the probe is lost, as on any path. */
-    (void)sendmsg(responder->udp.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void add_departure(struct msghdr *msg, const struct sockaddr_in6 *peer,
+                          const struct departure *how)
+{
+    bool v4 = peer->sin6_family == AF_INET || IN6_IS_ADDR_V4MAPPED(&peer->sin6_addr);
+    int traffic_class = how->traffic_class, ttl = how->ttl;
+    if (traffic_class)
+        add_control(msg, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
+                    sizeof traffic_class);
+    if (ttl)
+        add_control(msg, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TTL : IPV6_HOPLIMIT, &ttl,
+                    sizeof ttl);
+}
+
+int udp_reply(struct tl_responder *responder, const struct arrival *to, const struct departure *how,
+              const uint8_t *bytes, size_t len)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct sockaddr_in6 peer = to->from;
+    struct iovec iov = {(void *)bytes, len};
+    struct msghdr msg = {.msg_name = &peer,
+                         .msg_namelen = sizeof peer,
+                         .msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control};
+    if (to->from.sin6_family == AF_INET)
+        msg.msg_namelen = sizeof(struct sockaddr_in);
+    add_source(&msg, to);
+    if (how)
+        add_departure(&msg, &peer, how);
+    if (msg.msg_controllen == 0)
+        msg.msg_control = NULL;
+    /* The first error may be what a router told of an earlier answer; then it goes out now. Too
+     * large for the path, or no buffer: the answer is lost, as on any path. */
+    ssize_t sent = sendmsg(responder->udp.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN)
+        sent = sendmsg(responder->udp.fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sent < 0 ? errno : 0;
 }
 
 static bool same_tuple(const struct udp_tuple *tuple, const struct sockaddr_in6 *from)
@@ -120,19 +149,22 @@ static struct udp_tuple *find_tuple(struct session *session, const struct sockad
     return NULL;
 }
 
-/* A free place, else an unproven one, else the oldest. */
+/* A free place, else one that was not proven in time, else the oldest: several threads of a client
+ * prove theirs at the same time, and what is in the middle of its proof is no leftover. */
 static struct udp_tuple *new_tuple(struct session *session)
 {
+    int64_t late_ns = tl_now_ns() - PROOF_NS;
     struct udp_tuple *best = NULL;
+    bool best_late = false;
     for (size_t i = 0; i < sizeof session->tuples / sizeof *session->tuples; i++) {
         struct udp_tuple *tuple = &session->tuples[i];
         if (!tuple->used)
             return tuple;
-        bool weaker = best && tuple->proven != best->proven
-                          ? !tuple->proven
-                          : best && tuple->since_ns < best->since_ns;
-        if (!best || weaker)
+        bool late = !tuple->proven && tuple->since_ns < late_ns;
+        if (!best || (late != best_late ? late : tuple->since_ns < best->since_ns)) {
             best = tuple;
+            best_late = late;
+        }
     }
     return best;
 }
@@ -179,13 +211,12 @@ static void answer_proof(struct tl_responder *responder, const struct arrival *a
         return;
     }
     answer.challenge = tuple->challenge;
-    reply(responder, arrival, responder->frame,
-          tl_wire_encode_udp_prove(&answer, responder->frame));
+    (void)udp_reply(responder, arrival, NULL, responder->frame,
+                    tl_wire_encode_udp_prove(&answer, responder->frame));
 }
 
-static struct udp_tuple *find_prover(struct tl_responder *responder,
-                                     const struct sockaddr_in6 *from, uint64_t cookie,
-                                     struct session **ret_session)
+struct udp_tuple *udp_find_prover(struct tl_responder *responder, const struct sockaddr_in6 *from,
+                                  uint64_t cookie, struct session **ret_session)
 {
     for (uint32_t i = 0; i < responder->session_count; i++) {
         struct session *session = responder->sessions[i];
@@ -209,7 +240,7 @@ static void answer_probe(struct tl_responder *responder, const struct arrival *a
     if (tl_wire_decode_udp_probe(responder->datagram, arrival->len, &probe, &intact, NULL) != TL_OK)
         return;
     struct session *session;
-    struct udp_tuple *tuple = find_prover(responder, &from, probe.cookie, &session);
+    struct udp_tuple *tuple = udp_find_prover(responder, &from, probe.cookie, &session);
     if (!tuple)
         return;
     if (!intact) {
@@ -226,7 +257,7 @@ static void answer_probe(struct tl_responder *responder, const struct arrival *a
     probe.received_bytes = (uint16_t)arrival->len;
     probe.damaged_count = tuple->damaged_count;
     tl_wire_seal_udp_probe(&probe, responder->datagram, len);
-    reply(responder, arrival, responder->datagram, len);
+    (void)udp_reply(responder, arrival, NULL, responder->datagram, len);
 }
 
 void udp_ready(struct watch *watch, uint32_t events)
@@ -234,6 +265,8 @@ void udp_ready(struct watch *watch, uint32_t events)
     struct tl_responder *responder =
         (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, udp));
     struct arrival arrival;
+    if (events & EPOLLERR)
+        udp_path_errors(responder);
     for (int i = 0; i < DATAGRAMS_PER_WAKEUP && receive(responder, &arrival); i++) {
         switch (tl_wire_udp_type(responder->datagram, arrival.len)) {
         case TL_WIRE_UDP_HELLO:
@@ -242,6 +275,9 @@ void udp_ready(struct watch *watch, uint32_t events)
             break;
         case TL_WIRE_UDP_PROBE:
             answer_probe(responder, &arrival);
+            break;
+        case TL_WIRE_UDP_PATH_PROBE:
+            udp_answer_path(responder, &arrival);
             break;
         default: /* strangers, and our own kind of answers: silence */
             break;

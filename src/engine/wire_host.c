@@ -1,10 +1,12 @@
-/* Host settings and processor time as records, by walking the tables of host.h and cpu.h. */
+/* Host settings, processor time and counters as records, by walking the tables of host.h,
+ * cpu.h and counters.h. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tightlink/engine/limits.h"
 #include "tightlink/engine/wire.h"
+#include "tightlink/host/counters.h"
 #include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
 
@@ -135,6 +137,47 @@ bool tl_wire_cpu_store(struct tl_cpu_usage *usage, const struct tl_wire_record *
         else if (record->kind == TL_WIRE_RECORD_UNKNOWN)
             usage->values[i] = tl_host_unknown(stranger_why(record));
         return record->kind != TL_WIRE_RECORD_TEXT;
+    }
+    return false;
+}
+
+#define COUNTER_PREFIX "net."
+
+unsigned tl_wire_counters_record_count(void)
+{
+    return TL_HOST_COUNTER_COUNT;
+}
+
+void tl_wire_counters_record(const struct tl_host_counters_growth *growth, unsigned index,
+                             bool open_mode, struct tl_wire_record *ret_record)
+{
+    struct tl_wire_record record = {.kind = TL_WIRE_RECORD_NUMBER};
+    struct tl_host_value value = growth->values[index];
+    if (open_mode && !tl_host_counter_open(index))
+        value = tl_host_unknown(TL_HOST_WHY_WITHHELD);
+    snprintf(record.name, sizeof record.name, COUNTER_PREFIX "%s", tl_host_counter_name(index));
+    if (!tl_host_is_known(value))
+        record.kind = TL_WIRE_RECORD_UNKNOWN;
+    record.why = (uint8_t)value.why;
+    record.number = value.number;
+    *ret_record = record;
+}
+
+bool tl_wire_counters_store(struct tl_host_counters_growth *growth,
+                            const struct tl_wire_record *record)
+{
+    if (strncmp(record->name, COUNTER_PREFIX, strlen(COUNTER_PREFIX)) != 0)
+        return false;
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++) {
+        if (strcmp(record->name + strlen(COUNTER_PREFIX), tl_host_counter_name(i)) != 0)
+            continue;
+        if (record->kind == TL_WIRE_RECORD_NUMBER && record->number >= 0)
+            growth->values[i] = tl_host_known(record->number);
+        else if (record->kind == TL_WIRE_RECORD_UNKNOWN)
+            growth->values[i] = tl_host_unknown(stranger_why(record));
+        else
+            return false;
+        return true;
     }
     return false;
 }

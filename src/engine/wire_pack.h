@@ -91,6 +91,31 @@ static inline void get_text(struct wire_in *in, char *ret_text, size_t size)
         memcpy(ret_text, p, size);
 }
 
+/* Base-128 numbers, least significant group first (as protobuf and DWARF have them): most
+ * counters are small, and samples go out while the path is loaded. */
+static inline void put_varint(struct wire_out *out, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *out->at++ = (uint8_t)(value | 0x80);
+    *out->at++ = (uint8_t)value;
+}
+
+static inline uint64_t get_varint(struct wire_in *in)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint64_t byte = get_uint(in, 1);
+        uint64_t bits = byte & 0x7f;
+        /* The tenth byte has one bit left; a number has one spelling, without zeros behind. */
+        in->bad |= (shift == 63 && byte > 1) || (shift > 0 && byte == 0);
+        value |= bits << shift;
+        if (byte < 0x80 || in->bad)
+            return value;
+    }
+    in->bad = true;
+    return value;
+}
+
 /* Writes the header in front of a payload that ends at `end`; the frame's length. */
 static inline size_t wire_seal_frame(uint8_t *frame, enum tl_wire_type type, const uint8_t *end)
 {
@@ -121,5 +146,9 @@ static inline enum tl_status wire_close(const struct wire_in *in, const char *na
         return TL_OK;
     return tl_error_set(reterr, TL_PROTOCOL, "%s is not well formed", name);
 }
+
+/* wire_udp.c: of a whole datagram with its CRC field, at WIRE_UDP_CRC_AT, as zero. */
+#define WIRE_UDP_CRC_AT 20
+uint32_t wire_udp_crc(const uint8_t *datagram, size_t len);
 
 #endif

@@ -154,31 +154,6 @@ enum tl_status tl_wire_record_next(struct tl_wire_cursor *cursor, struct tl_wire
     return TL_OK;
 }
 
-/* Base-128 numbers, least significant group first (as protobuf and DWARF have them): most
- * counters are small, and samples go out while the path is loaded. */
-static void put_varint(struct wire_out *out, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *out->at++ = (uint8_t)(value | 0x80);
-    *out->at++ = (uint8_t)value;
-}
-
-static uint64_t get_varint(struct wire_in *in)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint64_t byte = get_uint(in, 1);
-        uint64_t bits = byte & 0x7f;
-        /* The tenth byte has one bit left; a number has one spelling, without zeros behind. */
-        in->bad |= (shift == 63 && byte > 1) || (shift > 0 && byte == 0);
-        value |= bits << shift;
-        if (byte < 0x80 || in->bad)
-            return value;
-    }
-    in->bad = true;
-    return value;
-}
-
 #define SAMPLES_HEAD 8
 #define SAMPLE_LAST  1u
 /* time, flags, count of fields, presence bits, at most ten bytes a field */

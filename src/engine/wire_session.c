@@ -9,6 +9,8 @@
 #define PING_SIZE     8
 #define PONG_SIZE     16
 #define HOST_END_SIZE 2
+#define DIAL_SIZE     44
+#define DIALLED_SIZE  4
 
 static const uint8_t magic[8] = {'T', 'G', 'H', 'T', 'L', 'I', 'N', 'K'};
 
@@ -138,8 +140,8 @@ enum tl_status tl_wire_decode_error(const uint8_t *payload, size_t len,
     return TL_OK;
 }
 
-size_t tl_wire_encode_data_hello(const struct tl_wire_data_hello *msg,
-                                 uint8_t ret_frame[TL_WIRE_FRAME_MAX])
+static size_t encode_data_hello(const struct tl_wire_data_hello *msg, enum tl_wire_type type,
+                                uint8_t *ret_frame)
 {
     struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
     put_bytes(&out, magic, sizeof magic);
@@ -147,12 +149,11 @@ size_t tl_wire_encode_data_hello(const struct tl_wire_data_hello *msg,
     put_uint(&out, msg->stream, 2);
     put_uint(&out, msg->test_id, 4);
     put_bytes(&out, msg->token.bytes, TL_WIRE_TOKEN_SIZE);
-    return wire_seal_frame(ret_frame, TL_WIRE_DATA_HELLO, out.at);
+    return wire_seal_frame(ret_frame, type, out.at);
 }
 
-enum tl_status tl_wire_decode_data_hello(const uint8_t *payload, size_t len,
-                                         struct tl_wire_data_hello *ret_msg,
-                                         struct tl_error *reterr)
+static enum tl_status decode_data_hello(const uint8_t *payload, size_t len, const char *name,
+                                        struct tl_wire_data_hello *ret_msg, struct tl_error *reterr)
 {
     struct wire_in in = {payload, payload + len, false};
     struct tl_wire_data_hello msg = {0};
@@ -162,14 +163,99 @@ enum tl_status tl_wire_decode_data_hello(const uint8_t *payload, size_t len,
     msg.stream = (uint16_t)get_uint(&in, 2);
     msg.test_id = (uint32_t)get_uint(&in, 4);
     get_token(&in, &msg.token);
-    status = wire_close(&in, "DATA_HELLO", reterr);
+    status = wire_close(&in, name, reterr);
     if (status != TL_OK)
         return status;
     if (msg.stream >= TL_WIRE_STREAMS_MAX || msg.test_id == 0)
-        return tl_error_set(reterr, TL_RANGE, "DATA_HELLO names stream %u of test %u", msg.stream,
+        return tl_error_set(reterr, TL_RANGE, "%s names stream %u of test %u", name, msg.stream,
                             msg.test_id);
     *ret_msg = msg;
     return TL_OK;
+}
+
+size_t tl_wire_encode_data_hello(const struct tl_wire_data_hello *msg,
+                                 uint8_t ret_frame[TL_WIRE_FRAME_MAX])
+{
+    return encode_data_hello(msg, TL_WIRE_DATA_HELLO, ret_frame);
+}
+
+enum tl_status tl_wire_decode_data_hello(const uint8_t *payload, size_t len,
+                                         struct tl_wire_data_hello *ret_msg,
+                                         struct tl_error *reterr)
+{
+    return decode_data_hello(payload, len, "DATA_HELLO", ret_msg, reterr);
+}
+
+size_t tl_wire_encode_peer_hello(const struct tl_wire_peer_hello *msg,
+                                 uint8_t ret_frame[TL_WIRE_FRAME_MAX])
+{
+    return encode_data_hello(&msg->hello, TL_WIRE_PEER_HELLO, ret_frame);
+}
+
+enum tl_status tl_wire_decode_peer_hello(const uint8_t *payload, size_t len,
+                                         struct tl_wire_peer_hello *ret_msg,
+                                         struct tl_error *reterr)
+{
+    return decode_data_hello(payload, len, "PEER_HELLO", &ret_msg->hello, reterr);
+}
+
+size_t tl_wire_encode_dial(const struct tl_wire_dial *msg, uint8_t ret_frame[TL_WIRE_FRAME_MAX])
+{
+    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
+    put_uint(&out, msg->test_id, 4);
+    put_uint(&out, msg->peer_test_id, 4);
+    put_bytes(&out, msg->peer_token.bytes, TL_WIRE_TOKEN_SIZE);
+    put_bytes(&out, msg->peer_address, sizeof msg->peer_address);
+    put_uint(&out, msg->peer_port, 2);
+    put_zero(&out, 2);
+    return wire_seal_frame(ret_frame, TL_WIRE_DIAL, out.at);
+}
+
+enum tl_status tl_wire_decode_dial(const uint8_t *payload, size_t len,
+                                   struct tl_wire_dial *ret_msg, struct tl_error *reterr)
+{
+    struct wire_in in;
+    struct tl_wire_dial msg = {0};
+    enum tl_status status = wire_open(payload, len, DIAL_SIZE, "DIAL", &in, reterr);
+    if (status != TL_OK)
+        return status;
+    msg.test_id = (uint32_t)get_uint(&in, 4);
+    msg.peer_test_id = (uint32_t)get_uint(&in, 4);
+    get_token(&in, &msg.peer_token);
+    const uint8_t *address = get_bytes(&in, sizeof msg.peer_address);
+    if (address)
+        memcpy(msg.peer_address, address, sizeof msg.peer_address);
+    msg.peer_port = (uint16_t)get_uint(&in, 2);
+    get_zero(&in, 2);
+    status = wire_close(&in, "DIAL", reterr);
+    if (status != TL_OK)
+        return status;
+    if (msg.test_id == 0 || msg.peer_test_id == 0 || msg.peer_port == 0)
+        return tl_error_set(reterr, TL_RANGE, "DIAL names no test or no port");
+    *ret_msg = msg;
+    return TL_OK;
+}
+
+size_t tl_wire_encode_dialled(const struct tl_wire_dialled *msg,
+                              uint8_t ret_frame[TL_WIRE_FRAME_MAX])
+{
+    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
+    put_uint(&out, msg->test_id, 4);
+    return wire_seal_frame(ret_frame, TL_WIRE_DIALLED, out.at);
+}
+
+enum tl_status tl_wire_decode_dialled(const uint8_t *payload, size_t len,
+                                      struct tl_wire_dialled *ret_msg, struct tl_error *reterr)
+{
+    struct wire_in in;
+    enum tl_status status = wire_open(payload, len, DIALLED_SIZE, "DIALLED", &in, reterr);
+    if (status != TL_OK)
+        return status;
+    uint32_t test_id = (uint32_t)get_uint(&in, 4);
+    status = wire_close(&in, "DIALLED", reterr);
+    if (status == TL_OK)
+        ret_msg->test_id = test_id;
+    return status;
 }
 
 size_t tl_wire_encode_data_ok(const struct tl_wire_data_ok *msg,

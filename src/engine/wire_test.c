@@ -3,9 +3,10 @@
 #include "tightlink/engine/wire.h"
 
 #include "tightlink/engine/limits.h"
+#include "tightlink/engine/stream.h"
 #include "wire_pack.h"
 
-#define TEST_TCP_SIZE  56
+#define TEST_TCP_SIZE  64
 #define READY_SIZE     48
 #define BUSY_SIZE      8
 #define ID_SIZE        4 /* START, STOP */
@@ -29,7 +30,7 @@ size_t tl_wire_encode_test_tcp(const struct tl_wire_test_tcp *msg,
 {
     struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
     put_uint(&out, msg->direction, 1);
-    put_zero(&out, 1);
+    put_uint(&out, msg->discard, 1);
     put_uint(&out, msg->streams, 2);
     put_uint(&out, msg->duration_ms, 4);
     put_uint(&out, msg->max_bytes, 8);
@@ -37,9 +38,29 @@ size_t tl_wire_encode_test_tcp(const struct tl_wire_test_tcp *msg,
     put_uint(&out, msg->sndbuf_bytes, 4);
     put_uint(&out, msg->pacing_bps, 8);
     put_uint(&out, msg->sample_interval_us, 4);
+    put_uint(&out, msg->dscp, 1);
+    put_uint(&out, msg->send_path, 1);
+    put_zero(&out, 2);
+    put_uint(&out, msg->notsent_lowat_bytes, 4);
     put_zero(&out, 4);
     put_text(&out, msg->congestion, sizeof msg->congestion);
     return wire_seal_frame(ret_frame, TL_WIRE_TEST_TCP, out.at);
+}
+
+static enum tl_status check_test_tcp(const struct tl_wire_test_tcp *msg, unsigned direction,
+                                     unsigned flags, struct tl_error *reterr)
+{
+    if (direction > TL_WIRE_BOTH)
+        return tl_error_set(reterr, TL_RANGE, "%u is no direction", direction);
+    if (flags > 1)
+        return tl_error_set(reterr, TL_RANGE, "TEST_TCP has unknown flags %#x", flags);
+    if (msg->streams == 0)
+        return tl_error_set(reterr, TL_RANGE, "a test without a stream");
+    if (msg->dscp > 63)
+        return tl_error_set(reterr, TL_RANGE, "DSCP %u is not 0 to 63", msg->dscp);
+    if (msg->send_path >= TL_SEND_PATH_COUNT)
+        return tl_error_set(reterr, TL_RANGE, "%u is no way of sending", msg->send_path);
+    return TL_OK;
 }
 
 enum tl_status tl_wire_decode_test_tcp(const uint8_t *payload, size_t len,
@@ -51,7 +72,7 @@ enum tl_status tl_wire_decode_test_tcp(const uint8_t *payload, size_t len,
         return status;
     struct tl_wire_test_tcp msg = {0};
     unsigned direction = (unsigned)get_uint(&in, 1);
-    get_zero(&in, 1);
+    unsigned flags = (unsigned)get_uint(&in, 1);
     msg.streams = (uint16_t)get_uint(&in, 2);
     msg.duration_ms = (uint32_t)get_uint(&in, 4);
     msg.max_bytes = get_uint(&in, 8);
@@ -59,18 +80,20 @@ enum tl_status tl_wire_decode_test_tcp(const uint8_t *payload, size_t len,
     msg.sndbuf_bytes = (uint32_t)get_uint(&in, 4);
     msg.pacing_bps = get_uint(&in, 8);
     msg.sample_interval_us = (uint32_t)get_uint(&in, 4);
+    msg.dscp = (uint8_t)get_uint(&in, 1);
+    msg.send_path = (uint8_t)get_uint(&in, 1);
+    get_zero(&in, 2);
+    msg.notsent_lowat_bytes = (uint32_t)get_uint(&in, 4);
     get_zero(&in, 4);
     status = get_congestion(&in, msg.congestion, reterr);
     if (status == TL_OK)
         status = wire_close(&in, "TEST_TCP", reterr);
+    if (status == TL_OK)
+        status = check_test_tcp(&msg, direction, flags, reterr);
     if (status != TL_OK)
         return status;
-    if (direction > TL_WIRE_UPLOAD)
-        return tl_error_set(reterr, TL_RANGE, "%u is no direction", direction);
-    if (msg.streams == 0 || msg.streams > TL_WIRE_STREAMS_MAX)
-        return tl_error_set(reterr, TL_RANGE, "%u streams are not 1 to %d", msg.streams,
-                            TL_WIRE_STREAMS_MAX);
     msg.direction = (enum tl_wire_direction)direction;
+    msg.discard = flags != 0;
     *ret_msg = msg;
     return TL_OK;
 }
@@ -223,12 +246,14 @@ size_t tl_wire_encode_test_end(const struct tl_wire_test_end *msg,
     put_bytes(&out, msg->token.bytes, TL_WIRE_TOKEN_SIZE);
     put_uint(&out, msg->test_id, 4);
     put_uint(&out, msg->reason, 1);
-    put_uint(&out, msg->streams, 1);
-    put_zero(&out, 2);
+    put_uint(&out, msg->count, 1);
+    put_uint(&out, msg->first, 2);
     put_uint(&out, msg->duration_ns, 8);
     put_uint(&out, msg->samples_dropped, 4);
-    put_zero(&out, 4);
-    for (unsigned i = 0; i < msg->streams; i++) {
+    put_uint(&out, msg->streams, 2);
+    put_uint(&out, msg->send_path, 1);
+    put_uint(&out, msg->discarded, 1);
+    for (unsigned i = 0; i < msg->count; i++) {
         put_uint(&out, msg->totals[i].bytes, 8);
         put_uint(&out, msg->totals[i].duration_ns, 8);
         put_uint(&out, msg->totals[i].cpu_ns, 8);
@@ -246,7 +271,7 @@ static enum tl_status get_totals(struct wire_in *in, struct tl_wire_test_end *ms
                           1000000;
     if (msg->duration_ns > longest_ns)
         return tl_error_set(reterr, TL_RANGE, "TEST_END names an impossible duration");
-    for (unsigned i = 0; i < msg->streams; i++) {
+    for (unsigned i = 0; i < msg->count; i++) {
         struct tl_wire_stream_total *total = &msg->totals[i];
         total->bytes = get_uint(in, 8);
         total->duration_ns = get_uint(in, 8);
@@ -269,17 +294,22 @@ enum tl_status tl_wire_decode_test_end(const uint8_t *payload, size_t len,
         memcpy(msg.token.bytes, token, TL_WIRE_TOKEN_SIZE);
     msg.test_id = (uint32_t)get_uint(&in, 4);
     msg.reason = (uint8_t)get_uint(&in, 1);
-    msg.streams = (uint8_t)get_uint(&in, 1);
-    get_zero(&in, 2);
+    msg.count = (uint8_t)get_uint(&in, 1);
+    msg.first = (uint16_t)get_uint(&in, 2);
     msg.duration_ns = get_uint(&in, 8);
     msg.samples_dropped = (uint32_t)get_uint(&in, 4);
-    get_zero(&in, 4);
-    if (in.bad || len != TEST_END_HEAD + (size_t)msg.streams * TEST_END_TOTAL)
+    msg.streams = (uint16_t)get_uint(&in, 2);
+    msg.send_path = (uint8_t)get_uint(&in, 1);
+    unsigned discarded = (unsigned)get_uint(&in, 1);
+    if (in.bad || len != TEST_END_HEAD + (size_t)msg.count * TEST_END_TOTAL || discarded > 1)
         return tl_error_set(reterr, TL_PROTOCOL, "TEST_END is not well formed");
-    if (msg.test_id == 0 || msg.reason > TL_WIRE_END_FAILED || msg.streams == 0 ||
-        msg.streams > TL_WIRE_STREAMS_MAX)
-        return tl_error_set(reterr, TL_RANGE, "TEST_END of test %u, reason %u, %u streams",
-                            msg.test_id, msg.reason, msg.streams);
+    msg.discarded = discarded != 0;
+    if (msg.test_id == 0 || msg.reason > TL_WIRE_END_REBOUND || msg.count == 0 ||
+        msg.count > TL_WIRE_TOTALS_MAX || msg.streams > TL_WIRE_STREAMS_MAX ||
+        msg.first + msg.count > msg.streams || msg.send_path >= TL_SEND_PATH_COUNT)
+        return tl_error_set(reterr, TL_RANGE,
+                            "TEST_END of test %u, reason %u, %u totals from %u of %u streams",
+                            msg.test_id, msg.reason, msg.count, msg.first, msg.streams);
     enum tl_status status = get_totals(&in, &msg, reterr);
     if (status == TL_OK)
         *ret_msg = msg;

@@ -1,42 +1,29 @@
 /* Datagrams: proof of an address, probes. Layouts: doc/wire.md. */
 #include "tightlink/engine/wire.h"
 
+#include "udp_crc.h"
 #include "wire_pack.h"
 
 static const uint8_t udp_magic[4] = {'T', 'L', 'U', '1'};
 
-#define CRC_AT 20
-
-/* CRC32C, reflected polynomial 0x82f63b78 (RFC 3720 appendix B.4; iSCSI, SCTP). A byte
- * at a time from a table of 16: 9 KiB take some 20 us, and probes are few. */
-static uint32_t crc32c(uint32_t crc, const uint8_t *bytes, size_t len)
-{
-    static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
-                                        0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
-                                        0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
-                                        0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
-    for (size_t i = 0; i < len; i++) {
-        crc ^= bytes[i];
-        crc = crc >> 4 ^ nibble[crc & 15];
-        crc = crc >> 4 ^ nibble[crc & 15];
-    }
-    return crc;
-}
+#define CRC_AT WIRE_UDP_CRC_AT
 
 /* Over the whole datagram with its CRC field as zero. */
-static uint32_t datagram_crc(const uint8_t *datagram, size_t len)
+uint32_t wire_udp_crc(const uint8_t *datagram, size_t len)
 {
     static const uint8_t zero[4];
-    uint32_t crc = crc32c(0xffffffff, datagram, CRC_AT);
-    crc = crc32c(crc, zero, sizeof zero);
-    return ~crc32c(crc, datagram + CRC_AT + 4, len - CRC_AT - 4);
+    uint32_t crc = udp_crc32c(UDP_CRC_BEGIN, datagram, CRC_AT);
+    crc = udp_crc32c(crc, zero, sizeof zero);
+    return ~udp_crc32c(crc, datagram + CRC_AT + 4, len - CRC_AT - 4);
 }
 
 unsigned tl_wire_udp_type(const uint8_t *datagram, size_t len)
 {
     if (len < TL_WIRE_UDP_PROBE_SIZE || memcmp(datagram, udp_magic, sizeof udp_magic) != 0)
         return 0;
-    return datagram[4] <= TL_WIRE_UDP_REPLY ? datagram[4] : 0;
+    bool known = datagram[4] <= TL_WIRE_UDP_FEEDBACK ||
+                 (datagram[4] >= TL_WIRE_UDP_PATH_PROBE && datagram[4] <= TL_WIRE_UDP_PATH_REPORT);
+    return known ? datagram[4] : 0;
 }
 
 uint64_t tl_wire_udp_cookie(const struct tl_wire_token *challenge)
@@ -94,7 +81,7 @@ void tl_wire_seal_udp_probe(const struct tl_wire_udp_probe *msg, uint8_t *datagr
     put_uint(&out, reply ? msg->held_ns : 0, 4);
     put_uint(&out, reply ? msg->damaged_count : 0, 4);
     out.at = datagram + CRC_AT;
-    put_uint(&out, datagram_crc(datagram, len), 4);
+    put_uint(&out, wire_udp_crc(datagram, len), 4);
 }
 
 enum tl_status tl_wire_decode_udp_probe(const uint8_t *datagram, size_t len,
@@ -102,7 +89,7 @@ enum tl_status tl_wire_decode_udp_probe(const uint8_t *datagram, size_t len,
                                         struct tl_error *reterr)
 {
     unsigned type = tl_wire_udp_type(datagram, len);
-    if (type < TL_WIRE_UDP_PROBE || len > TL_WIRE_UDP_DATAGRAM_MAX)
+    if (type < TL_WIRE_UDP_PROBE || type > TL_WIRE_UDP_REPLY || len > TL_WIRE_UDP_DATAGRAM_MAX)
         return tl_error_set(reterr, TL_PROTOCOL, "a datagram of %zu bytes is no probe", len);
     struct wire_in in = {datagram + 5, datagram + len, false};
     struct tl_wire_udp_probe msg = {.type = (uint8_t)type};
@@ -118,7 +105,7 @@ enum tl_status tl_wire_decode_udp_probe(const uint8_t *datagram, size_t len,
     bool reply = type == TL_WIRE_UDP_REPLY;
     msg.received_bytes = reply ? bytes : 0;
     msg.reply_bytes = reply ? 0 : bytes;
-    bool intact = crc == datagram_crc(datagram, len);
+    bool intact = crc == wire_udp_crc(datagram, len);
     if (intact &&
         (datagram[5] != 0 || (!reply && (msg.receive_ns || msg.held_ns || msg.damaged_count))))
         return tl_error_set(reterr, TL_PROTOCOL, "a probe has reserved bits set");

@@ -21,6 +21,11 @@ struct hierarchy {
     char group[TL_PROC_PATH_SIZE];       /* of this process, "" when unknown */
 };
 
+struct search {
+    const char *controller; /* "cpu", "memory", "blkio" */
+    struct hierarchy hierarchies[VERSIONS];
+};
+
 /* True when the list, "cpu,cpuacct" or "rw,cpu", has the word. */
 static bool list_has(const char *list, const char *word)
 {
@@ -65,7 +70,8 @@ static bool copy_path(char ret_path[TL_PROC_PATH_SIZE], const char *path)
 /* "36 35 98:0 /root /point opts … - type source superopts" */
 static bool take_mount(char *line, void *context)
 {
-    struct hierarchy *hierarchies = context;
+    struct search *search = context;
+    struct hierarchy *hierarchies = search->hierarchies;
     char *fields[5], *save = NULL, *word, *type, *options;
     enum hierarchy_version version;
 
@@ -79,7 +85,7 @@ static bool take_mount(char *line, void *context)
     options = strtok_r(NULL, " ", &save);
     if (!type || !options)
         return true;
-    if (strcmp(type, "cgroup") == 0 && list_has(options, "cpu"))
+    if (strcmp(type, "cgroup") == 0 && list_has(options, search->controller))
         version = V1;
     else if (strcmp(type, "cgroup2") == 0)
         version = V2;
@@ -98,7 +104,8 @@ static bool take_mount(char *line, void *context)
 /* "4:cpu,cpuacct:/group" of version 1, "0::/group" of version 2 */
 static bool take_group(char *line, void *context)
 {
-    struct hierarchy *hierarchies = context;
+    struct search *search = context;
+    struct hierarchy *hierarchies = search->hierarchies;
     char *list = strchr(line, ':');
     char *path = list ? strchr(list + 1, ':') : NULL;
 
@@ -108,7 +115,7 @@ static bool take_group(char *line, void *context)
     *path++ = '\0';
     if (*list == '\0' && strcmp(line, "0") == 0)
         copy_path(hierarchies[V2].group, path);
-    else if (list_has(list, "cpu"))
+    else if (list_has(list, search->controller))
         copy_path(hierarchies[V1].group, path);
     return true;
 }
@@ -191,9 +198,10 @@ static struct tl_host_value read_quota_v2(const char *root, const char *dir)
 
 /* Notes a level whose quota is smaller than what was found below it. A level without
  * the file (the root group of version 2) sets no limit. */
-static void consider_level(const char *root, enum hierarchy_version version, const char *dir,
-                           struct tl_cgroup_cpu *group)
+static void consider_cpu(const char *root, enum hierarchy_version version, const char *dir,
+                         void *result)
 {
+    struct tl_cgroup_cpu *group = result;
     struct tl_host_value quota =
         version == V1 ? read_quota_v1(root, dir) : read_quota_v2(root, dir);
     char stat_path[TL_PROC_PATH_SIZE];
@@ -215,8 +223,11 @@ static void consider_level(const char *root, enum hierarchy_version version, con
     }
 }
 
+/* Calls consider for each level from the process's group up to the mount point. */
+typedef void (*level_fn)(const char *root, enum hierarchy_version version, const char *dir,
+                         void *result);
 static void walk_up(const char *root, enum hierarchy_version version,
-                    const struct hierarchy *hierarchy, struct tl_cgroup_cpu *group)
+                    const struct hierarchy *hierarchy, level_fn consider, void *result)
 {
     char dir[TL_PROC_PATH_SIZE];
     size_t mount_len = strlen(hierarchy->mount_point);
@@ -230,7 +241,7 @@ static void walk_up(const char *root, enum hierarchy_version version,
     for (unsigned level = 0; level < LEVELS_MAX; level++) {
         char *slash;
 
-        consider_level(root, version, dir, group);
+        consider(root, version, dir, result);
         slash = strrchr(dir, '/');
         if (!slash || (size_t)(slash - dir) < mount_len)
             return;
@@ -238,19 +249,81 @@ static void walk_up(const char *root, enum hierarchy_version version,
     }
 }
 
+/* Finds the process's groups of a controller and walks up from them. */
+static enum tl_host_why walk(const char *root, const char *controller, level_fn consider,
+                             void *result)
+{
+    struct search search = {.controller = controller};
+    enum tl_host_why why = tl_proc_each_line(root, "/proc/self/mountinfo", take_mount, &search);
+
+    if (why == TL_HOST_WHY_KNOWN)
+        why = tl_proc_each_line(root, "/proc/self/cgroup", take_group, &search);
+    if (why == TL_HOST_WHY_KNOWN)
+        for (unsigned version = V1; version < VERSIONS; version++)
+            walk_up(root, (enum hierarchy_version)version, &search.hierarchies[version], consider,
+                    result);
+    return why;
+}
+
 void tl_cgroup_cpu_find(const char *root, struct tl_cgroup_cpu *ret_group)
 {
-    struct hierarchy hierarchies[VERSIONS] = {0};
-    enum tl_host_why why = tl_proc_each_line(root, "/proc/self/mountinfo", take_mount, hierarchies);
+    enum tl_host_why why;
 
     memset(ret_group, 0, sizeof(*ret_group));
-    if (why == TL_HOST_WHY_KNOWN)
-        why = tl_proc_each_line(root, "/proc/self/cgroup", take_group, hierarchies);
-    ret_group->quota = tl_host_unknown(why == TL_HOST_WHY_KNOWN ? TL_HOST_WHY_ABSENT : why);
+    ret_group->quota = tl_host_unknown(TL_HOST_WHY_ABSENT);
+    why = walk(root, "cpu", consider_cpu, ret_group);
     if (why != TL_HOST_WHY_KNOWN)
+        ret_group->quota = tl_host_unknown(why);
+}
+
+/* "max" (version 2) or a number above every memory (version 1: 2^63 less a page): none. */
+static void consider_memory(const char *root, enum hierarchy_version version, const char *dir,
+                            void *result)
+{
+    struct tl_host_value *limit = result;
+    char text[64];
+    const char *at = text;
+    uint64_t bytes;
+    enum tl_host_why why = read_in(
+        root, dir, version == V1 ? "memory.limit_in_bytes" : "memory.max", text, sizeof(text));
+
+    if (why == TL_HOST_WHY_DENIED && !tl_host_is_known(*limit))
+        *limit = tl_host_unknown(why);
+    if (why != TL_HOST_WHY_KNOWN || !tl_proc_take_u64(&at, &bytes) || bytes >= UINT64_C(1) << 62)
         return;
-    for (unsigned version = V1; version < VERSIONS; version++)
-        walk_up(root, (enum hierarchy_version)version, &hierarchies[version], ret_group);
+    if (!tl_host_is_known(*limit) || (double)bytes < limit->number)
+        *limit = tl_host_known((double)bytes);
+}
+
+struct tl_host_value tl_cgroup_memory_limit(const char *root)
+{
+    struct tl_host_value limit = tl_host_unknown(TL_HOST_WHY_NOT_SET);
+    enum tl_host_why why = walk(root, "memory", consider_memory, &limit);
+
+    return why == TL_HOST_WHY_KNOWN ? limit : tl_host_unknown(why);
+}
+
+/* What is called for each level from outside of this file. */
+struct visit {
+    tl_cgroup_level_fn *level;
+    void *context;
+};
+
+static void consider_visit(const char *root, enum hierarchy_version version, const char *dir,
+                           void *result)
+{
+    struct visit *visit = result;
+
+    (void)root;
+    visit->level(visit->context, version == V1 ? 1 : 2, dir);
+}
+
+enum tl_host_why tl_cgroup_each_level(const char *root, const char *controller,
+                                      tl_cgroup_level_fn *level, void *context)
+{
+    struct visit visit = {level, context};
+
+    return walk(root, controller, consider_visit, &visit);
 }
 
 static bool take_stat(char *line, void *context)

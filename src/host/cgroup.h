@@ -27,6 +27,17 @@ struct tl_cgroup_stat {
 /* Finds the group of the calling process. */
 void tl_cgroup_cpu_find(const char *root, struct tl_cgroup_cpu *ret_group);
 
+/* The smallest memory limit above this process in bytes, NOT_SET without one. Memory of
+ * sockets counts against it. */
+struct tl_host_value tl_cgroup_memory_limit(const char *root);
+
+/* Calls level for the group of the calling process and each one above it, in version 1 (the
+ * hierarchy with the controller) and then in version 2. dir is the group's directory, to be read
+ * behind root. KNOWN, or why the groups could not be found. */
+typedef void tl_cgroup_level_fn(void *context, int version, const char *dir);
+enum tl_host_why tl_cgroup_each_level(const char *root, const char *controller,
+                                      tl_cgroup_level_fn *level, void *context) TL_WARN_UNUSED;
+
 void tl_cgroup_stat_read(const char *root, const char *stat_path, struct tl_cgroup_stat *ret_stat);
 
 #endif

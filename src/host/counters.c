@@ -6,10 +6,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "link.h"
 #include "proc.h"
 #include "tightlink/base/time.h"
 
-enum source { LINK, SOFTNET, SNMP, SNMP6 };
+enum source { LINK, SOFTNET, SNMP, SNMP6, NIC, QDISC, TRACK, STATION, GAUGE };
 
 static const struct {
     const char *name, *unit, *key;
@@ -44,6 +45,9 @@ static const struct {
     STAT(RX_FRAME, rx_frame_errors),
     STAT(TX_CARRIER, tx_carrier_errors),
     STAT(COLLISIONS, collisions),
+    STAT(RX_OVER, rx_over_errors),
+    STAT(TX_ABORTED, tx_aborted_errors),
+    STAT(TX_WINDOW, tx_window_errors),
 };
 
 const char *tl_host_counter_name(unsigned id)
@@ -56,6 +60,32 @@ const char *tl_host_counter_unit(unsigned id)
     return id < TL_HOST_COUNTER_COUNT ? rows[id].unit : NULL;
 }
 
+const char *tl_counters_key(unsigned id)
+{
+    return rows[id].key;
+}
+
+/* Everything else tells what is lost or held up. */
+bool tl_host_counter_open(unsigned id)
+{
+    switch (id) {
+    case TL_HOST_COUNTER_SOFTNET_PROCESSED: /* for the machine, not for our interface */
+    case TL_HOST_COUNTER_TCP_IN_SEGS:
+    case TL_HOST_COUNTER_TCP_OUT_SEGS:
+    case TL_HOST_COUNTER_TCP_RETRANS_SEGS:
+    case TL_HOST_COUNTER_TCP_TIMEOUTS:
+    case TL_HOST_COUNTER_TCP_DSACK_RECV:
+    case TL_HOST_COUNTER_TCP_OFO_QUEUE:
+    case TL_HOST_COUNTER_TCP_LISTEN_DROPS:
+    case TL_HOST_COUNTER_IP_REASM_FAILS:
+    case TL_HOST_COUNTER_IP_IN_CE_PACKETS:
+    case TL_HOST_COUNTER_CONNTRACK_ENTRIES:
+        return false;
+    default:
+        return id < TL_HOST_COUNTER_COUNT;
+    }
+}
+
 static void set_source(struct tl_host_counters *counters, enum source source, enum tl_host_why why)
 {
     for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
@@ -63,7 +93,7 @@ static void set_source(struct tl_host_counters *counters, enum source source, en
             counters->why[i] = why;
 }
 
-static void set_count(struct tl_host_counters *counters, unsigned id, uint64_t count)
+void tl_counters_set(struct tl_host_counters *counters, unsigned id, uint64_t count)
 {
     counters->counts[id] = count;
     counters->why[id] = TL_HOST_WHY_KNOWN;
@@ -79,8 +109,8 @@ bool tl_counters_take_softnet(char *line, void *context)
         if (!tl_proc_take_hex(&at, &columns[i]) || columns[i] > UINT32_MAX)
             return true;
     for (unsigned i = 0; i < 3; i++)
-        set_count(counters, TL_HOST_COUNTER_SOFTNET_PROCESSED + i,
-                  counters->counts[TL_HOST_COUNTER_SOFTNET_PROCESSED + i] + columns[i]);
+        tl_counters_set(counters, TL_HOST_COUNTER_SOFTNET_PROCESSED + i,
+                        counters->counts[TL_HOST_COUNTER_SOFTNET_PROCESSED + i] + columns[i]);
     return true;
 }
 
@@ -112,7 +142,7 @@ static void take_pair(struct tl_snmp_pairs *pairs, const char *numbers, size_t p
         id = find_snmp(pairs->names, prefix, name, len);
         if (tl_proc_take_u64(&at, &count)) {
             if (id >= 0)
-                set_count(pairs->counters, (unsigned)id, count);
+                tl_counters_set(pairs->counters, (unsigned)id, count);
         } else if (!tl_proc_take_decimal(&at, &ignored)) {
             return; /* what follows cannot be matched to its names */
         }
@@ -148,7 +178,7 @@ bool tl_counters_take_snmp6(char *line, void *context)
     for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
         if (rows[i].source == SNMP6 && strncmp(rows[i].key, line, len) == 0 &&
             rows[i].key[len] == '\0' && tl_proc_take_u64(&at, &count))
-            set_count(counters, i, count);
+            tl_counters_set(counters, i, count);
     return true;
 }
 
@@ -171,28 +201,41 @@ bool tl_counters_parse_link(const struct nlmsghdr *msg, void *context)
         if (link_rows[i].offset + sizeof(count) > len)
             continue;
         memcpy(&count, stats + link_rows[i].offset, sizeof(count));
-        set_count(counters, link_rows[i].id, count);
+        tl_counters_set(counters, link_rows[i].id, count);
     }
     return true;
 }
 
-static void read_link(struct tl_host_counters *counters)
+static enum tl_host_why ask_link(struct tl_netlink *route, struct tl_host_counters *counters)
 {
     _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
     struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
-    struct tl_netlink route;
     struct ifinfomsg *head;
-    enum tl_host_why why;
 
     msg->nlmsg_type = RTM_GETLINK;
     head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
     head->ifi_family = AF_UNSPEC;
     head->ifi_index = counters->ifindex;
-    tl_netlink_init(&route, NETLINK_ROUTE);
-    why = tl_netlink_ask(&route, msg, tl_counters_parse_link, counters);
-    tl_netlink_finish(&route);
+    return tl_netlink_ask(route, msg, tl_counters_parse_link, counters);
+}
+
+/* What was not known before the source was asked has the source's reason. */
+static void settle(struct tl_host_counters *counters, enum source source, enum tl_host_why why)
+{
     if (why != TL_HOST_WHY_KNOWN)
-        set_source(counters, LINK, why);
+        set_source(counters, source, why);
+}
+
+static void read_link(struct tl_host_counters *counters)
+{
+    struct tl_netlink route;
+
+    tl_netlink_init(&route, NETLINK_ROUTE);
+    settle(counters, LINK, ask_link(&route, counters));
+    settle(counters, QDISC, tl_counters_read_qdisc(&route, counters));
+    tl_netlink_finish(&route);
+    settle(counters, NIC, tl_counters_read_nic(counters));
+    settle(counters, STATION, tl_counters_read_station(counters));
 }
 
 /* The thread's own directory: /proc/net would show the namespace of the main thread. */
@@ -210,47 +253,129 @@ static void read_snmp(struct tl_host_counters *counters, const char *root)
         set_source(counters, SNMP, why);
 }
 
-void tl_host_counters_read(struct tl_host_counters *ret_counters, const char *root, int ifindex)
+bool tl_counters_take_sockstat(char *line, void *context)
 {
-    enum tl_host_why why;
+    const char *at = strstr(line, " mem ");
+    uint64_t pages;
 
+    if (strncmp(line, "TCP:", 4) != 0)
+        return true;
+    if (at) {
+        at += strlen(" mem ");
+        if (tl_proc_take_u64(&at, &pages))
+            tl_counters_set(context, TL_HOST_COUNTER_TCP_MEMORY_PAGES, pages);
+    }
+    return false;
+}
+
+static void read_gauges(struct tl_host_counters *counters, const char *root)
+{
+    char text[32];
+    const char *at = text;
+    uint64_t entries;
+    enum tl_host_why why =
+        tl_proc_each_line(root, NET_DIR "sockstat", tl_counters_take_sockstat, counters);
+
+    if (why != TL_HOST_WHY_KNOWN)
+        counters->why[TL_HOST_COUNTER_TCP_MEMORY_PAGES] = why;
+    why =
+        tl_proc_read(root, tl_counters_key(TL_HOST_COUNTER_CONNTRACK_ENTRIES), text, sizeof(text));
+    if (why == TL_HOST_WHY_KNOWN && !tl_proc_take_u64(&at, &entries))
+        why = TL_HOST_WHY_MALFORMED;
+    if (why == TL_HOST_WHY_KNOWN)
+        tl_counters_set(counters, TL_HOST_COUNTER_CONNTRACK_ENTRIES, entries);
+    else
+        counters->why[TL_HOST_COUNTER_CONNTRACK_ENTRIES] = why;
+}
+
+void tl_counters_begin(struct tl_host_counters *ret_counters, int ifindex)
+{
     memset(ret_counters, 0, sizeof(*ret_counters));
     for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
         ret_counters->why[i] = TL_HOST_WHY_ABSENT;
     ret_counters->taken_ns = tl_now_ns();
     ret_counters->ifindex = ifindex;
+}
+
+void tl_counters_read_files(struct tl_host_counters *counters, const char *root)
+{
+    settle(counters, SOFTNET,
+           tl_proc_each_line(root, NET_DIR "softnet_stat", tl_counters_take_softnet, counters));
+    read_snmp(counters, root);
+    settle(counters, SNMP6,
+           tl_proc_each_line(root, NET_DIR "snmp6", tl_counters_take_snmp6, counters));
+    settle(counters, TRACK, tl_counters_read_tracking(counters, root));
+    read_gauges(counters, root);
+}
+
+void tl_host_counters_read(struct tl_host_counters *ret_counters, const char *root, int ifindex)
+{
+    static const enum source of_link[] = {LINK, NIC, QDISC, STATION};
+
+    tl_counters_begin(ret_counters, ifindex);
     if (ifindex > 0)
         read_link(ret_counters);
     else
-        set_source(ret_counters, LINK, TL_HOST_WHY_NOT_READ);
-    why = tl_proc_each_line(root, NET_DIR "softnet_stat", tl_counters_take_softnet, ret_counters);
-    if (why != TL_HOST_WHY_KNOWN)
-        set_source(ret_counters, SOFTNET, why);
-    read_snmp(ret_counters, root);
-    why = tl_proc_each_line(root, NET_DIR "snmp6", tl_counters_take_snmp6, ret_counters);
-    if (why != TL_HOST_WHY_KNOWN)
-        set_source(ret_counters, SNMP6, why);
+        for (size_t i = 0; i < sizeof(of_link) / sizeof(of_link[0]); i++)
+            set_source(ret_counters, of_link[i], TL_HOST_WHY_NOT_READ);
+    tl_counters_read_files(ret_counters, root);
 }
+
+int tl_host_link_index(const struct sockaddr *peer)
+{
+    struct tl_route_way way = {0};
+    struct tl_netlink route;
+    enum tl_host_why why;
+
+    tl_netlink_init(&route, NETLINK_ROUTE);
+    why = tl_route_ask(&route, peer, NULL, &way);
+    tl_netlink_finish(&route);
+    return why == TL_HOST_WHY_KNOWN ? way.ifindex : 0;
+}
+
+/* A level that is read, not counted. */
+static bool is_gauge(unsigned id)
+{
+    return rows[id].source == GAUGE || strcmp(rows[id].unit, "bps") == 0;
+}
+
+static bool is_of_link(unsigned id)
+{
+    return rows[id].source == LINK || rows[id].source == NIC || rows[id].source == QDISC ||
+           rows[id].source == STATION;
+}
+
+/* Counters of 32 bits in the kernel, which may turn over. */
+static bool is_short(unsigned id)
+{
+    return rows[id].source == SOFTNET || rows[id].source == QDISC || rows[id].source == TRACK ||
+           rows[id].source == STATION;
+}
+
+/* No test counts that much: a larger growth is a counter that began again. */
+#define TURN_GROWTH_MAX (UINT64_C(1) << 31)
 
 static struct tl_host_value growth_of(const struct tl_host_counters *before,
                                       const struct tl_host_counters *after, unsigned id)
 {
-    uint64_t turn = 0;
+    uint64_t turn = 0, from = before->counts[id], to = after->counts[id];
 
     if (before->why[id] != TL_HOST_WHY_KNOWN)
         return tl_host_unknown(before->why[id]);
     if (after->why[id] != TL_HOST_WHY_KNOWN)
         return tl_host_unknown(after->why[id]);
-    if (rows[id].source == LINK && before->ifindex != after->ifindex)
+    if (is_of_link(id) && before->ifindex != after->ifindex)
         return tl_host_unknown(TL_HOST_WHY_RESTARTED);
-    if (after->counts[id] < before->counts[id]) {
-        if (rows[id].source != SOFTNET)
+    if (is_gauge(id))
+        return tl_host_known((double)(from > to ? from : to));
+    if (to < from) {
+        if (!is_short(id))
             return tl_host_unknown(TL_HOST_WHY_RESTARTED);
         turn = UINT64_C(1) << 32; /* one core's counter; a second turn would take hours */
-        if (after->counts[id] + turn < before->counts[id])
+        if (to + turn < from || to + turn - from > TURN_GROWTH_MAX)
             return tl_host_unknown(TL_HOST_WHY_RESTARTED);
     }
-    return tl_host_known((double)(after->counts[id] + turn - before->counts[id]));
+    return tl_host_known((double)(to + turn - from));
 }
 
 void tl_host_counters_between(const struct tl_host_counters *before,

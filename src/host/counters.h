@@ -21,6 +21,40 @@ bool tl_counters_take_snmp(char *line, void *snmp_pairs);
 /* "Udp6RcvbufErrors      0" */
 bool tl_counters_take_snmp6(char *line, void *counters);
 
+/* "TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 55" */
+bool tl_counters_take_sockstat(char *line, void *counters);
+
+/* /proc/net/stat/nf_conntrack: names, then hexadecimal numbers, a line a core. */
+#define TL_TRACK_COLUMNS 3
+struct tl_track_columns {
+    struct tl_host_counters *counters;
+    bool named;
+    int place[TL_TRACK_COLUMNS]; /* of the rows from CONNTRACK_DROP on */
+};
+bool tl_counters_take_tracking(char *line, void *track_columns);
+
+/* names: count times ETH_GSTRING_LEN bytes, as ETHTOOL_GSTRINGS gives them. */
+void tl_counters_take_nic(struct tl_host_counters *counters, const char *names,
+                          const uint64_t *values, size_t count);
+
+/* RTM_NEWQDISC with TCA_STATS2; NL80211_CMD_NEW_STATION. */
+bool tl_counters_parse_qdisc(const struct nlmsghdr *msg, void *counters);
+bool tl_counters_parse_station(const struct nlmsghdr *msg, void *counters);
+
+/* The readers behind them: KNOWN, or why nothing was read. */
+enum tl_host_why tl_counters_read_nic(struct tl_host_counters *counters);
+enum tl_host_why tl_counters_read_qdisc(struct tl_netlink *route,
+                                        struct tl_host_counters *counters);
+enum tl_host_why tl_counters_read_station(struct tl_host_counters *counters);
+enum tl_host_why tl_counters_read_tracking(struct tl_host_counters *counters, const char *root);
+
+/* Everything ABSENT, ready for the parsers. */
+void tl_counters_begin(struct tl_host_counters *ret_counters, int ifindex);
+void tl_counters_set(struct tl_host_counters *counters, unsigned id, uint64_t count);
+const char *tl_counters_key(unsigned id);
+/* What comes from files below root. */
+void tl_counters_read_files(struct tl_host_counters *counters, const char *root);
+
 /* RTM_NEWLINK with IFLA_STATS64. */
 bool tl_counters_parse_link(const struct nlmsghdr *msg, void *counters);
 

@@ -53,34 +53,80 @@ static void read_cores(const char *root, struct tl_cpu_reading *reading)
         reading->cores_why = TL_HOST_WHY_MALFORMED;
 }
 
+struct pressure {
+    enum tl_host_why why;
+    uint64_t ns;
+};
+
 /* "some avg10=0.00 avg60=0.08 avg300=0.07 total=4330642" in us */
 static bool take_pressure(char *line, void *context)
 {
-    struct tl_cpu_reading *reading = context;
+    struct pressure *pressure = context;
     const char *at = strstr(line, "total=");
     uint64_t total_us;
 
     if (strncmp(line, "some ", 5) != 0)
         return true;
-    reading->pressure_why = TL_HOST_WHY_MALFORMED;
     if (!at)
         return false;
     at += strlen("total=");
     if (!tl_proc_take_u64(&at, &total_us))
         return false;
-    reading->pressure_ns = total_us * (uint64_t)TL_NS_PER_US;
-    reading->pressure_why = TL_HOST_WHY_KNOWN;
+    pressure->ns = total_us * (uint64_t)TL_NS_PER_US;
+    pressure->why = TL_HOST_WHY_KNOWN;
     return false;
 }
 
-static void read_pressure(const char *root, struct tl_cpu_reading *reading)
+static struct pressure read_pressure(const char *root, const char *path)
+{
+    struct pressure pressure = {.why = TL_HOST_WHY_MALFORMED};
+    enum tl_host_why why = tl_proc_each_line(root, path, take_pressure, &pressure);
+
+    if (why != TL_HOST_WHY_KNOWN)
+        pressure.why = why;
+    return pressure;
+}
+
+static void read_pressures(const char *root, struct tl_cpu_reading *reading)
+{
+    struct pressure cpu = read_pressure(root, "/proc/pressure/cpu");
+    struct pressure memory = read_pressure(root, "/proc/pressure/memory");
+    struct pressure io = read_pressure(root, "/proc/pressure/io");
+
+    reading->pressure_why = cpu.why;
+    reading->pressure_ns = cpu.ns;
+    reading->memory_why = memory.why;
+    reading->memory_ns = memory.ns;
+    reading->io_why = io.why;
+    reading->io_ns = io.ns;
+}
+
+/* "      NET_RX:        915       1588", a number a core that is possible, in order */
+static bool take_receive(char *line, void *context)
+{
+    struct tl_cpu_reading *reading = context;
+    const char *at = line + strspn(line, " ");
+    uint64_t count;
+
+    if (strncmp(at, "NET_RX:", 7) != 0)
+        return true;
+    at += 7;
+    reading->receive_why = TL_HOST_WHY_MALFORMED;
+    for (unsigned i = 0; i < TL_CPU_CORES_MAX && tl_proc_take_u64(&at, &count); i++) {
+        reading->receive_count[i] = (uint32_t)count;
+        reading->receive_why = TL_HOST_WHY_KNOWN;
+    }
+    return false;
+}
+
+static void read_receive(const char *root, struct tl_cpu_reading *reading)
 {
     enum tl_host_why why;
 
-    reading->pressure_why = TL_HOST_WHY_MALFORMED;
-    why = tl_proc_each_line(root, "/proc/pressure/cpu", take_pressure, reading);
+    reading->receive_why = TL_HOST_WHY_ABSENT;
+    why = tl_proc_each_line(root, "/proc/softirqs", take_receive, reading);
     if (why != TL_HOST_WHY_KNOWN)
-        reading->pressure_why = why;
+        reading->receive_why = why;
 }
 
 static void read_group(const struct tl_cpu_reader *reader, struct tl_cpu_reading *reading)
@@ -109,7 +155,8 @@ void tl_cpu_reading_take(const struct tl_cpu_reader *reader, struct tl_cpu_readi
     ret_reading->process_ns = process_cpu_ns();
     read_cores(reader->root, ret_reading);
     read_group(reader, ret_reading);
-    read_pressure(reader->root, ret_reading);
+    read_pressures(reader->root, ret_reading);
+    read_receive(reader->root, ret_reading);
 }
 
 static const struct {
@@ -204,6 +251,43 @@ static void cores_usage(const struct tl_cpu_reading *before, const struct tl_cpu
     usage->values[TL_CPU_ALL_BUSY] = share(all.busy, all.total);
 }
 
+/* Fewer turns say nothing about how the work is spread. */
+#define RECEIVE_TURNS_MIN 100
+
+/* The core with most of the receive processing. */
+static void receive_usage(const struct tl_cpu_reading *before, const struct tl_cpu_reading *after,
+                          struct tl_cpu_usage *usage)
+{
+    enum tl_host_why why =
+        before->receive_why != TL_HOST_WHY_KNOWN ? before->receive_why : after->receive_why;
+    double all = 0, most = 0;
+    unsigned number = 0;
+    struct core_ticks ticks;
+
+    for (unsigned i = 0; i < TL_CPU_CORES_MAX; i++) {
+        double turns = (uint32_t)(after->receive_count[i] - before->receive_count[i]);
+
+        all += turns;
+        if (turns > most) {
+            most = turns;
+            number = i;
+        }
+    }
+    if (why == TL_HOST_WHY_KNOWN && all < RECEIVE_TURNS_MIN)
+        why = TL_HOST_WHY_TOO_SHORT;
+    usage->values[TL_CPU_RECEIVE_SHARE] =
+        why == TL_HOST_WHY_KNOWN ? share(most, all) : tl_host_unknown(why);
+    if (why == TL_HOST_WHY_KNOWN && before->cores_why != TL_HOST_WHY_KNOWN)
+        why = before->cores_why;
+    ticks = core_between(before, after, number);
+    if (why == TL_HOST_WHY_KNOWN && ticks.total < TICKS_MIN)
+        why = TL_HOST_WHY_TOO_SHORT;
+    usage->values[TL_CPU_RECEIVE_BUSY] =
+        why == TL_HOST_WHY_KNOWN ? share(ticks.busy, ticks.total) : tl_host_unknown(why);
+    usage->values[TL_CPU_RECEIVE_SOFTIRQ] =
+        why == TL_HOST_WHY_KNOWN ? share(ticks.softirq, ticks.total) : tl_host_unknown(why);
+}
+
 /* A counter's growth over whole, capped at 1; whole > 0. */
 static struct tl_host_value growth_share(enum tl_host_why before_why, uint64_t before,
                                          enum tl_host_why after_why, uint64_t after, double whole)
@@ -254,8 +338,44 @@ void tl_cpu_usage_between(const struct tl_cpu_reader *reader, const struct tl_cp
     ret_usage->values[TL_CPU_PRESSURE] =
         growth_share(before->pressure_why, before->pressure_ns, after->pressure_why,
                      after->pressure_ns, elapsed_ns);
+    ret_usage->values[TL_CPU_PRESSURE_MEMORY] = growth_share(
+        before->memory_why, before->memory_ns, after->memory_why, after->memory_ns, elapsed_ns);
+    ret_usage->values[TL_CPU_PRESSURE_IO] =
+        growth_share(before->io_why, before->io_ns, after->io_why, after->io_ns, elapsed_ns);
+    ret_usage->values[TL_CPU_FREQUENCY] = tl_host_unknown(TL_HOST_WHY_NOT_READ);
+    receive_usage(before, after, ret_usage);
     cores_usage(before, after, ret_usage);
     group_usage(reader, before, after, ret_usage);
+}
+
+static enum tl_host_why read_clock(const char *root, unsigned core, const char *name,
+                                   double *ret_khz)
+{
+    char path[96], text[32];
+    const char *at = text;
+    enum tl_host_why why;
+
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/%s", core, name);
+    why = tl_proc_read(root, path, text, sizeof(text));
+    if (why == TL_HOST_WHY_KNOWN && (!tl_proc_take_decimal(&at, ret_khz) || !(*ret_khz > 0)))
+        why = TL_HOST_WHY_MALFORMED;
+    return why;
+}
+
+void tl_cpu_usage_clock(const struct tl_cpu_reader *reader, struct tl_cpu_usage *usage)
+{
+    const struct tl_host_value *core = &usage->values[TL_CPU_CORE_NUMBER];
+    double now_khz = 0, most_khz = 1;
+    enum tl_host_why why = core->why;
+
+    if (why == TL_HOST_WHY_KNOWN)
+        why = read_clock(reader->root, (unsigned)core->number, "scaling_cur_freq", &now_khz);
+    if (why == TL_HOST_WHY_KNOWN)
+        why = read_clock(reader->root, (unsigned)core->number, "cpuinfo_max_freq", &most_khz);
+    /* Above 1 where the highest one does not count the turbo. */
+    usage->values[TL_CPU_FREQUENCY] = why == TL_HOST_WHY_KNOWN
+                                          ? tl_host_known(fmin(now_khz / most_khz, 1))
+                                          : tl_host_unknown(why);
 }
 
 void tl_cpu_thread_reading_take(const char *root, pid_t tid,

@@ -75,6 +75,34 @@ static void take_fastest(const char *name, bool with_value, void *context)
         *fastest = bps;
 }
 
+struct partner {
+    double fastest_bps;
+    bool named, autoneg;
+};
+
+static void take_partner(const char *name, bool with_value, void *context)
+{
+    struct partner *partner = context;
+
+    partner->named = true;
+    partner->autoneg |= strcmp(name, "Autoneg") == 0;
+    take_fastest(name, with_value, &partner->fastest_bps);
+}
+
+/* The link partner's modes are known only where it negotiates. */
+static void take_peer(struct tl_host_value *numbers, const struct nlattr *modes)
+{
+    struct partner partner = {0};
+
+    if (modes)
+        walk_bits(modes, take_partner, &partner);
+    numbers[TL_HOST_LINK_PARTNER_SPEED_MAX] = partner.fastest_bps > 0
+                                                  ? tl_host_known(partner.fastest_bps)
+                                                  : tl_host_unknown(TL_HOST_WHY_NO_ANSWER);
+    numbers[TL_HOST_LINK_PARTNER_AUTONEG] =
+        partner.named ? tl_host_known(partner.autoneg) : tl_host_unknown(TL_HOST_WHY_NO_ANSWER);
+}
+
 bool tl_ethtool_parse_linkmodes(const struct nlmsghdr *msg, void *settings_context)
 {
     const struct nlattr *table[ETHTOOL_A_LINKMODES_MAX + 1];
@@ -96,6 +124,7 @@ bool tl_ethtool_parse_linkmodes(const struct nlmsghdr *msg, void *settings_conte
     walk_bits(table[ETHTOOL_A_LINKMODES_OURS], take_fastest, &fastest);
     numbers[TL_HOST_LINK_SPEED_MAX] =
         fastest > 0 ? tl_host_known(fastest) : tl_host_unknown(TL_HOST_WHY_NO_ANSWER);
+    take_peer(numbers, table[ETHTOOL_A_LINKMODES_PEER]);
     return true;
 }
 
@@ -169,6 +198,18 @@ bool tl_ethtool_parse_coalesce(const struct nlmsghdr *msg, void *settings_contex
     return true;
 }
 
+bool tl_ethtool_parse_pause(const struct nlmsghdr *msg, void *settings_context)
+{
+    const struct nlattr *table[ETHTOOL_A_PAUSE_MAX + 1];
+    struct tl_host_settings *settings = settings_context;
+
+    if (!tl_netlink_attributes(msg, sizeof(struct genlmsghdr), table, ETHTOOL_A_PAUSE_MAX))
+        return false;
+    take_number(settings, TL_HOST_LINK_PAUSE_RX, table[ETHTOOL_A_PAUSE_RX], 1);
+    take_number(settings, TL_HOST_LINK_PAUSE_TX, table[ETHTOOL_A_PAUSE_TX], 1);
+    return true;
+}
+
 /* One question each; header is the attribute that names the interface. */
 static const struct {
     uint8_t cmd;
@@ -184,6 +225,8 @@ static const struct {
      TL_HOST_LINK_TX_RING_MAX},
     {ETHTOOL_MSG_COALESCE_GET, ETHTOOL_A_COALESCE_HEADER, tl_ethtool_parse_coalesce,
      TL_HOST_LINK_RX_COALESCE, TL_HOST_LINK_RX_COALESCE_ADAPTIVE},
+    {ETHTOOL_MSG_PAUSE_GET, ETHTOOL_A_PAUSE_HEADER, tl_ethtool_parse_pause, TL_HOST_LINK_PAUSE_RX,
+     TL_HOST_LINK_PAUSE_TX},
 };
 
 static void ask(struct tl_netlink *generic, uint16_t family, int ifindex, size_t question,
@@ -208,6 +251,10 @@ static void ask(struct tl_netlink *generic, uint16_t family, int ifindex, size_t
     for (unsigned id = questions[question].first; id <= questions[question].last; id++)
         if (id != TL_HOST_LINK_SPEED_NOMINAL) /* not ethtool's to say */
             settings->numbers[id] = tl_host_unknown(why);
+    if (questions[question].cmd == ETHTOOL_MSG_LINKMODES_GET) {
+        settings->numbers[TL_HOST_LINK_PARTNER_SPEED_MAX] = tl_host_unknown(why);
+        settings->numbers[TL_HOST_LINK_PARTNER_AUTONEG] = tl_host_unknown(why);
+    }
 }
 
 void tl_ethtool_read(struct tl_host_settings *settings, int ifindex, const char *name)

@@ -10,8 +10,7 @@
 #include "link.h"
 #include "proc.h"
 
-/* data begins with the command and takes the answer. */
-static enum tl_host_why ask(int fd, const char *name, void *data)
+enum tl_host_why tl_ethtool_ioctl(int fd, const char *name, void *data)
 {
     struct ifreq request = {0};
 
@@ -26,7 +25,7 @@ void tl_ethtool_ioctl_driver(struct tl_host_settings *settings, int fd, const ch
 {
     struct tl_host_text *driver = &settings->texts[TL_HOST_TEXT_LINK_DRIVER];
     struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-    enum tl_host_why why = ask(fd, name, &info);
+    enum tl_host_why why = tl_ethtool_ioctl(fd, name, &info);
 
     if (why != TL_HOST_WHY_KNOWN) {
         tl_host_text_unknown(driver, why);
@@ -39,7 +38,7 @@ void tl_ethtool_ioctl_driver(struct tl_host_settings *settings, int fd, const ch
 static struct tl_host_value ask_flag(int fd, const char *name, uint32_t cmd, uint32_t mask)
 {
     struct ethtool_value value = {.cmd = cmd};
-    enum tl_host_why why = ask(fd, name, &value);
+    enum tl_host_why why = tl_ethtool_ioctl(fd, name, &value);
 
     return why == TL_HOST_WHY_KNOWN ? tl_host_known((value.data & mask) != 0)
                                     : tl_host_unknown(why);
@@ -50,7 +49,7 @@ static void read_speed(struct tl_host_settings *settings, int fd, const char *na
     /* The old GSET lists few modes, so the fastest one stays unknown; it needs none of the
      * size handshake of GLINKSETTINGS. */
     struct ethtool_cmd cmd = {.cmd = ETHTOOL_GSET};
-    enum tl_host_why why = ask(fd, name, &cmd);
+    enum tl_host_why why = tl_ethtool_ioctl(fd, name, &cmd);
     struct tl_host_value *numbers = settings->numbers;
     uint32_t speed;
 
@@ -74,7 +73,7 @@ static void read_speed(struct tl_host_settings *settings, int fd, const char *na
 static void read_rings(struct tl_host_settings *settings, int fd, const char *name)
 {
     struct ethtool_ringparam rings = {.cmd = ETHTOOL_GRINGPARAM};
-    enum tl_host_why why = ask(fd, name, &rings);
+    enum tl_host_why why = tl_ethtool_ioctl(fd, name, &rings);
     bool known = why == TL_HOST_WHY_KNOWN;
     struct tl_host_value unknown = tl_host_unknown(why), *numbers = settings->numbers;
 
@@ -87,7 +86,7 @@ static void read_rings(struct tl_host_settings *settings, int fd, const char *na
 static void read_coalesce(struct tl_host_settings *settings, int fd, const char *name)
 {
     struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
-    enum tl_host_why why = ask(fd, name, &coalesce);
+    enum tl_host_why why = tl_ethtool_ioctl(fd, name, &coalesce);
     bool known = why == TL_HOST_WHY_KNOWN;
     struct tl_host_value unknown = tl_host_unknown(why), *numbers = settings->numbers;
 

@@ -1,9 +1,7 @@
 /* What the interface is: name, MTU, state, queue, and of which kind. */
 #include "link.h"
 
-#include <linux/genetlink.h>
 #include <linux/if_link.h>
-#include <linux/nl80211.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -22,6 +20,11 @@ static const char *const paravirtual_drivers[] = {"virtio_net",   "vmxnet3", "hv
  * A bond, a vlan and a macvlan pass on the speed of the device below them. */
 static const char *const wired_kinds[] = {
     TL_HOST_KIND_ETHERNET, TL_HOST_KIND_WIRELESS, TL_HOST_KIND_VLAN, "bond", "macvlan", "team"};
+
+/* Kinds that wrap each packet into another one. A bare "tun" is what user-space VPNs open. */
+static const char *const tunnel_kinds[] = {
+    TL_HOST_KIND_TUN, "wireguard", "gre",  "gretap", "ip6gre", "ip6gretap", "ipip",   "sit",
+    "ip6tnl",         "vti",       "vti6", "xfrm",   "ppp",    "vxlan",     "geneve", "erspan"};
 
 static bool is_one_of(const char *text, const char *const *list, size_t count)
 {
@@ -62,6 +65,15 @@ static void take_state(struct tl_host_settings *settings, const struct nlattr *a
         tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_LINK_STATE], TL_HOST_WHY_ABSENT);
 }
 
+static void take_address(struct tl_link_context *context, const struct nlattr *attr)
+{
+    size_t len = attr ? mnl_attr_get_payload_len(attr) : 0;
+
+    context->address_len = len <= sizeof(context->address) ? len : 0;
+    if (context->address_len > 0)
+        memcpy(context->address, mnl_attr_get_payload(attr), context->address_len);
+}
+
 bool tl_link_parse(const struct nlmsghdr *msg, void *link_context)
 {
     const struct nlattr *table[IFLA_MAX + 1], *info[IFLA_INFO_MAX + 1];
@@ -73,6 +85,8 @@ bool tl_link_parse(const struct nlmsghdr *msg, void *link_context)
         !tl_netlink_attributes(msg, sizeof(*head), table, IFLA_MAX) ||
         !tl_netlink_text(table[IFLA_IFNAME]))
         return false;
+    context->ifindex = head->ifi_index;
+    take_address(context, table[IFLA_ADDRESS]);
     context->flags = head->ifi_flags;
     context->type = head->ifi_type;
     context->has_parent = table[IFLA_PARENT_DEV_NAME] != NULL;
@@ -103,33 +117,6 @@ static enum tl_host_why ask_link(struct tl_netlink *route, int ifindex,
     return tl_netlink_ask(route, msg, tl_link_parse, context);
 }
 
-static bool parse_wireless(const struct nlmsghdr *msg, void *context)
-{
-    return msg->nlmsg_len >= MNL_NLMSG_HDRLEN + sizeof(struct genlmsghdr);
-}
-
-/* nl80211 answers for a wireless interface only. */
-static bool is_wireless(int ifindex)
-{
-    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
-    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
-    struct tl_netlink generic;
-    struct genlmsghdr *head;
-    enum tl_host_why why;
-    bool answered = false;
-
-    tl_netlink_init(&generic, NETLINK_GENERIC);
-    msg->nlmsg_type = tl_netlink_family(&generic, NL80211_GENL_NAME, &why);
-    if (msg->nlmsg_type != 0) {
-        head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
-        head->cmd = NL80211_CMD_GET_INTERFACE;
-        mnl_attr_put_u32(msg, NL80211_ATTR_IFINDEX, (uint32_t)ifindex);
-        answered = tl_netlink_ask(&generic, msg, parse_wireless, NULL) == TL_HOST_WHY_KNOWN;
-    }
-    tl_netlink_finish(&generic);
-    return answered;
-}
-
 /* Names the kind where the kernel has no name for it: hardware, loopback, wireless. */
 static void settle_kind(struct tl_host_settings *settings, const struct tl_link_context *link)
 {
@@ -148,23 +135,35 @@ static void settle_kind(struct tl_host_settings *settings, const struct tl_link_
         tl_host_text_set(kind, TL_HOST_KIND_ETHERNET);
 }
 
+/* Older kernels name no kind for these (include/uapi/linux/if_arp.h). */
+static bool is_tunnel_type(unsigned type)
+{
+    return type == ARPHRD_PPP || type == ARPHRD_TUNNEL || type == ARPHRD_TUNNEL6 ||
+           type == ARPHRD_SIT || type == ARPHRD_IPGRE;
+}
+
 void tl_link_settle(struct tl_host_settings *settings, const struct tl_link_context *link)
 {
     const struct tl_host_text *kind = &settings->texts[TL_HOST_TEXT_LINK_KIND];
     struct tl_host_value *nominal = &settings->numbers[TL_HOST_LINK_SPEED_NOMINAL];
+    struct tl_host_value *tunnel = &settings->numbers[TL_HOST_LINK_TUNNEL];
 
     settle_kind(settings, link);
-    if (kind->why != TL_HOST_WHY_KNOWN)
+    if (kind->why != TL_HOST_WHY_KNOWN) {
         *nominal = tl_host_unknown(kind->why);
-    else
-        *nominal = tl_host_known(!IS_ONE_OF(kind->text, wired_kinds));
+        *tunnel = is_tunnel_type(link->type) ? tl_host_known(1) : tl_host_unknown(kind->why);
+        return;
+    }
+    *nominal = tl_host_known(!IS_ONE_OF(kind->text, wired_kinds));
+    *tunnel = tl_host_known(IS_ONE_OF(kind->text, tunnel_kinds) || is_tunnel_type(link->type));
 }
 
 /* Everything about the link has the same reason. */
 static void set_link_unknown(struct tl_host_settings *settings, enum tl_host_why why)
 {
     for (unsigned i = 0; i < TL_HOST_NUMBER_COUNT; i++)
-        if (strncmp(tl_host_number_field(i)->name, "link_", 5) == 0)
+        if (strncmp(tl_host_number_field(i)->name, "link_", 5) == 0 ||
+            strncmp(tl_host_number_field(i)->name, "wifi_", 5) == 0)
             settings->numbers[i] = tl_host_unknown(why);
     for (unsigned i = 0; i < TL_HOST_TEXT_COUNT; i++)
         if (strncmp(tl_host_text_field(i)->name, "link_", 5) == 0)
@@ -188,7 +187,8 @@ int tl_host_settings_read_link(struct tl_host_settings *settings, const struct s
         return way.ifindex;
     }
     tl_ethtool_read(settings, way.ifindex, settings->texts[TL_HOST_TEXT_LINK_NAME].text);
-    link.wireless = is_wireless(way.ifindex);
+    link.wireless = tl_wireless_read(settings, way.ifindex);
+    tl_link_read_queues(&link, "");
     tl_link_settle(settings, &link);
     return way.ifindex;
 }

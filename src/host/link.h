@@ -26,6 +26,9 @@ bool tl_route_parse(const struct nlmsghdr *msg, void *route_context);
 
 struct tl_link_context {
     struct tl_host_settings *settings;
+    int ifindex;
+    unsigned char address[32];
+    size_t address_len;
     unsigned flags;  /* IFF_* */
     unsigned type;   /* ARPHRD_* */
     bool has_parent; /* sits on a bus (PCI, virtio …) */
@@ -52,8 +55,21 @@ bool tl_ethtool_parse_linkmodes(const struct nlmsghdr *msg, void *settings);
 bool tl_ethtool_parse_features(const struct nlmsghdr *msg, void *settings);
 bool tl_ethtool_parse_rings(const struct nlmsghdr *msg, void *settings);
 bool tl_ethtool_parse_coalesce(const struct nlmsghdr *msg, void *settings);
+bool tl_ethtool_parse_pause(const struct nlmsghdr *msg, void *settings);
 /* "1000baseT/Full" -> 1e9; 0 for a mode without a speed ("Autoneg"). */
 double tl_ethtool_mode_bps(const char *name);
+
+/* The wireless link (nl80211): fills wifi_*. True where the interface is wireless. */
+bool tl_wireless_read(struct tl_host_settings *settings, int ifindex);
+/* NL80211_CMD_NEW_INTERFACE and NL80211_CMD_NEW_STATION. */
+bool tl_wireless_parse_interface(const struct nlmsghdr *msg, void *settings);
+bool tl_wireless_parse_station(const struct nlmsghdr *msg, void *settings);
+
+/* Queues and interrupts of the interface, from /sys and /proc below root. */
+void tl_link_read_queues(const struct tl_link_context *link, const char *root);
+
+/* One question of the ethtool ioctl; data begins with the command and takes the answer. */
+enum tl_host_why tl_ethtool_ioctl(int fd, const char *name, void *data);
 
 /* The same by ioctl, for kernels before 5.6 or built without the family; and the driver's
  * name, which only the ioctl tells. fd: any socket of the namespace. */

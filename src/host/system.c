@@ -146,6 +146,90 @@ static struct tl_host_value read_steal(const char *root)
     return why == TL_HOST_WHY_KNOWN ? value : tl_host_unknown(why);
 }
 
+#define FREQUENCY_DIR "/sys/devices/system/cpu/cpu0/cpufreq/"
+
+static struct tl_host_value read_one(const char *root, const char *path)
+{
+    char text[64];
+    const char *at = text;
+    double number;
+    enum tl_host_why why = tl_proc_read(root, path, text, sizeof(text));
+
+    if (why != TL_HOST_WHY_KNOWN)
+        return tl_host_unknown(why);
+    return tl_proc_take_decimal(&at, &number) && number > 0
+               ? tl_host_known(number)
+               : tl_host_unknown(TL_HOST_WHY_MALFORMED);
+}
+
+static struct tl_host_value read_frequency(const char *root)
+{
+    struct tl_host_value now = read_one(root, FREQUENCY_DIR "scaling_cur_freq");
+    struct tl_host_value most = read_one(root, FREQUENCY_DIR "cpuinfo_max_freq");
+
+    if (!tl_host_is_known(now))
+        return now;
+    return tl_host_is_known(most) ? tl_host_known(now.number / most.number) : most;
+}
+
+/* "some avg10=0.17 avg60=26.86 …" in per cent */
+static struct tl_host_value read_pressure(const char *root, enum tl_host_number_id id)
+{
+    char text[256];
+    double percent;
+    enum tl_host_why why = tl_proc_read(root, tl_host_number_field(id)->source, text, sizeof(text));
+    const char *at = why == TL_HOST_WHY_KNOWN ? strstr(text, "some avg10=") : NULL;
+
+    if (why != TL_HOST_WHY_KNOWN)
+        return tl_host_unknown(why);
+    if (!at)
+        return tl_host_unknown(TL_HOST_WHY_MALFORMED);
+    at += strlen("some avg10=");
+    return tl_proc_take_decimal(&at, &percent) && percent >= 0 && percent <= 100
+               ? tl_host_known(percent / 100)
+               : tl_host_unknown(TL_HOST_WHY_MALFORMED);
+}
+
+static bool take_tcp_memory(char *line, void *context)
+{
+    struct tl_host_value *value = context;
+    const char *at = strstr(line, " mem ");
+    uint64_t pages;
+
+    if (strncmp(line, "TCP:", 4) != 0)
+        return true;
+    *value = tl_host_unknown(TL_HOST_WHY_MALFORMED);
+    if (at) {
+        at += strlen(" mem ");
+        if (tl_proc_take_u64(&at, &pages))
+            *value = tl_host_known((double)pages);
+    }
+    return false;
+}
+
+static struct tl_host_value read_tcp_memory(const char *root)
+{
+    struct tl_host_value value = tl_host_unknown(TL_HOST_WHY_ABSENT);
+    enum tl_host_why why = tl_proc_each_line(
+        root, tl_host_number_field(TL_HOST_TCP_MEM_USED)->source, take_tcp_memory, &value);
+
+    return why == TL_HOST_WHY_KNOWN ? value : tl_host_unknown(why);
+}
+
+static void read_machine(struct tl_host_settings *settings, const char *root)
+{
+    struct tl_host_value *numbers = settings->numbers;
+
+    numbers[TL_HOST_CPU_FREQUENCY] = read_frequency(root);
+    numbers[TL_HOST_PRESSURE_CPU] = read_pressure(root, TL_HOST_PRESSURE_CPU);
+    numbers[TL_HOST_PRESSURE_MEMORY] = read_pressure(root, TL_HOST_PRESSURE_MEMORY);
+    numbers[TL_HOST_PRESSURE_IO] = read_pressure(root, TL_HOST_PRESSURE_IO);
+    numbers[TL_HOST_TCP_MEM_USED] = read_tcp_memory(root);
+    numbers[TL_HOST_MEMORY_LIMIT] = tl_cgroup_memory_limit(root);
+    read_text(root, tl_host_text_field(TL_HOST_TEXT_CPU_GOVERNOR),
+              &settings->texts[TL_HOST_TEXT_CPU_GOVERNOR]);
+}
+
 void tl_host_settings_read_system(struct tl_host_settings *settings, const char *root)
 {
     struct tl_cgroup_cpu group;
@@ -163,4 +247,5 @@ void tl_host_settings_read_system(struct tl_host_settings *settings, const char 
     settings->numbers[TL_HOST_CPU_ALLOWED] = read_allowed_cores(root);
     settings->numbers[TL_HOST_LOAD_1MIN] = read_load(root, settings->numbers[TL_HOST_CPU_CORES]);
     settings->numbers[TL_HOST_STEAL_SINCE_BOOT] = read_steal(root);
+    read_machine(settings, root);
 }

@@ -1,4 +1,5 @@
-/* CPU shares by control groups; see cgroup.h, cgroups(7). */
+/* CPU shares and disk rates by control groups; see cgroup.h, cgroups(7),
+ * Documentation/admin-guide/cgroup-v1/blkio-controller.rst. */
 #include "cgroup.h"
 
 #include <errno.h>
@@ -20,7 +21,9 @@
 /* How long a killed process may take to go. */
 #define MEMBER_EXIT_MS 2000
 
-/* Where the cpu controller is mounted and where in it this process is. */
+static const char *const controllers[TL_LAB_CONTROLLER_COUNT] = {"cpu", "blkio"};
+
+/* Where a controller is mounted and where in it this process is. */
 struct place {
     int version; /* 0: not found */
     char mount[TL_LAB_CGROUP_PATH];
@@ -40,8 +43,9 @@ static bool has_word(const char *list, const char *word, const char *separators)
 }
 
 /* /proc/self/mountinfo, proc(5): "id parent dev root MOUNT opts ... - TYPE source SUPER".
- * Fills the mount of version 1's cpu controller, or of version 2. */
-static void find_mounts(char ret_v1[TL_LAB_CGROUP_PATH], char ret_v2[TL_LAB_CGROUP_PATH])
+ * Fills the mount of version 1's controller, or of version 2. */
+static void find_mounts(const char *controller, char ret_v1[TL_LAB_CGROUP_PATH],
+                        char ret_v2[TL_LAB_CGROUP_PATH])
 {
     FILE *file = fopen("/proc/self/mountinfo", "re");
     char line[4096], mount[TL_LAB_CGROUP_PATH], type[32], super[512];
@@ -51,7 +55,7 @@ static void find_mounts(char ret_v1[TL_LAB_CGROUP_PATH], char ret_v2[TL_LAB_CGRO
         if (!tail || sscanf(line, "%*s %*s %*s %*s %511s", mount) != 1 ||
             sscanf(tail, " - %31s %*s %511s", type, super) != 2)
             continue;
-        if (strcmp(type, "cgroup") == 0 && has_word(super, "cpu", ",\n"))
+        if (strcmp(type, "cgroup") == 0 && has_word(super, controller, ",\n"))
             snprintf(ret_v1, TL_LAB_CGROUP_PATH, "%s", mount);
         else if (strcmp(type, "cgroup2") == 0)
             snprintf(ret_v2, TL_LAB_CGROUP_PATH, "%s", mount);
@@ -61,7 +65,7 @@ static void find_mounts(char ret_v1[TL_LAB_CGROUP_PATH], char ret_v2[TL_LAB_CGRO
 }
 
 /* /proc/self/cgroup: "id:controllers:path"; version 2 has no controllers. */
-static void find_own(bool version_2, char ret_own[TL_LAB_CGROUP_PATH])
+static void find_own(const char *controller, bool version_2, char ret_own[TL_LAB_CGROUP_PATH])
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
     char line[1024];
@@ -73,7 +77,7 @@ static void find_own(bool version_2, char ret_own[TL_LAB_CGROUP_PATH])
         if (!path)
             continue;
         *path++ = '\0';
-        bool ours = version_2 ? list[1] == '\0' : has_word(list + 1, "cpu", ",");
+        bool ours = version_2 ? list[1] == '\0' : has_word(list + 1, controller, ",");
         if (ours && strcmp(path, "/") != 0)
             snprintf(ret_own, TL_LAB_CGROUP_PATH, "%.511s", path);
     }
@@ -81,15 +85,15 @@ static void find_own(bool version_2, char ret_own[TL_LAB_CGROUP_PATH])
         fclose(file);
 }
 
-static struct place find_place(void)
+static struct place find_place(const char *controller)
 {
     struct place place = {0};
     char v1[TL_LAB_CGROUP_PATH], v2[TL_LAB_CGROUP_PATH];
-    find_mounts(v1, v2);
+    find_mounts(controller, v1, v2);
     place.version = *v1 ? 1 : *v2 ? 2 : 0;
     snprintf(place.mount, sizeof place.mount, "%s", *v1 ? v1 : v2);
     if (place.version)
-        find_own(place.version == 2, place.own);
+        find_own(controller, place.version == 2, place.own);
     return place;
 }
 
@@ -154,16 +158,50 @@ static int set_share(const char *directory, int version, const struct tl_lab_hos
 static enum tl_status refused(int errnum, const char *directory, struct tl_error *reterr)
 {
     return tl_error_set(reterr, tl_status_from_errno(errnum),
-                        "cannot make a CPU control group in %.200s: %s; limiting a host's "
-                        "processor needs write access there: run as root",
+                        "cannot make a control group in %.200s: %s; limiting a host's processor "
+                        "or disk needs write access there: run as root",
                         directory, strerror(errnum));
 }
 
-static enum tl_status make_one(struct tl_lab_cgroups *cgroups, const char *parent, int version,
-                               enum tl_lab_host which, const struct tl_lab_host_config *host,
-                               struct tl_error *reterr)
+/* A rate of a device in bytes a second; 0 is none. */
+static int set_rate(const char *directory, const char *file, const struct tl_lab_disk *disk,
+                    double bps)
 {
-    char *path = cgroups->path[which];
+    char text[64];
+    snprintf(text, sizeof text, "%u:%u %.0f", disk->major, disk->minor, bps / 8);
+    return bps > 0 ? write_file(directory, file, text) : 0;
+}
+
+static int set_disk(const char *directory, const struct tl_lab_host_config *host,
+                    const struct tl_lab_disk *disk)
+{
+    int errnum = set_rate(directory, "blkio.throttle.read_bps_device", disk, host->disk_read_bps);
+    return errnum
+               ? errnum
+               : set_rate(directory, "blkio.throttle.write_bps_device", disk, host->disk_write_bps);
+}
+
+/* What one make works on. */
+struct making {
+    struct tl_lab_cgroups *cgroups;
+    const struct tl_lab_config *config;
+    const struct tl_lab_disks *disks;
+    enum tl_lab_controller controller;
+};
+
+static bool is_wanted(const struct making *making, int host)
+{
+    const struct tl_lab_host_config *wanted = &making->config->host[host];
+    if (making->controller == TL_LAB_CPU)
+        return wanted->cpu_ratio > 0;
+    return wanted->disk_read_bps > 0 || wanted->disk_write_bps > 0;
+}
+
+static enum tl_status make_one(const struct making *making, const char *parent, int version,
+                               int which, struct tl_error *reterr)
+{
+    char *path = making->cgroups->sets[making->controller].path[which];
+    const struct tl_lab_host_config *host = &making->config->host[which];
     int n = snprintf(path, TL_LAB_CGROUP_PATH, "%.440s/tightlink-lab-%d-%s", parent, (int)getpid(),
                      which == TL_LAB_NEAR ? "near" : "far");
     if (n >= TL_LAB_CGROUP_PATH || mkdir(path, 0755) != 0) {
@@ -171,41 +209,64 @@ static enum tl_status make_one(struct tl_lab_cgroups *cgroups, const char *paren
         *path = '\0';
         return refused(errnum, parent, reterr);
     }
-    int errnum = set_share(path, version, host);
+    int errnum = making->controller == TL_LAB_CPU
+                     ? set_share(path, version, host)
+                     : set_disk(path, host, &making->disks->disk[which]);
     return errnum ? refused(errnum, path, reterr) : TL_OK;
 }
 
+static enum tl_status no_group(const struct making *making, bool is_mounted,
+                               struct tl_error *reterr)
+{
+    bool cpu = making->controller == TL_LAB_CPU;
+    if (!is_mounted)
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "limiting a host's %s needs control groups%s, and none with a %s "
+                            "controller is mounted",
+                            cpu ? "processor" : "disk", cpu ? "" : " of version 1",
+                            controllers[making->controller]);
+    return tl_error_set(reterr, TL_DENIED,
+                        "no control group with a %s controller may be made by this user; limiting "
+                        "a host's %s needs that: run as root%s",
+                        controllers[making->controller], cpu ? "processor" : "disk",
+                        cpu ? ", or with systemd-run --user --scope -p Delegate=yes" : "");
+}
+
+/* The groups of one controller, where any host wants one. */
+static enum tl_status make_set(const struct making *making, struct tl_error *reterr)
+{
+    struct tl_lab_cgroup_set *set = &making->cgroups->sets[making->controller];
+    char parent[TL_LAB_CGROUP_PATH];
+    if (!is_wanted(making, TL_LAB_NEAR) && !is_wanted(making, TL_LAB_FAR))
+        return TL_OK;
+    struct place place = find_place(controllers[making->controller]);
+    if (place.version == 0 || (place.version == 2 && making->controller == TL_LAB_BLKIO))
+        return no_group(making, false, reterr);
+    snprintf(set->home, sizeof set->home, "%.300s%.200s", place.mount, place.own);
+    if (!find_parent(&place, parent))
+        return no_group(making, true, reterr);
+    enum tl_status status = TL_OK;
+    for (int h = 0; h < TL_LAB_HOST_COUNT && status == TL_OK; h++)
+        if (is_wanted(making, h))
+            status = make_one(making, parent, place.version, h, reterr);
+    return status;
+}
+
 enum tl_status tl_lab_cgroups_make(struct tl_lab_cgroups *cgroups,
-                                   const struct tl_lab_config *config, pid_t caller,
+                                   const struct tl_lab_config *config,
+                                   const struct tl_lab_disks *disks, pid_t caller,
                                    struct tl_error *reterr)
 {
+    enum tl_status status = TL_OK;
     memset(cgroups, 0, sizeof *cgroups);
-    if (config->host[TL_LAB_NEAR].cpu_ratio <= 0 && config->host[TL_LAB_FAR].cpu_ratio <= 0)
-        return TL_OK;
-    char parent[TL_LAB_CGROUP_PATH];
-    struct place place = find_place();
-    if (place.version == 0)
-        return tl_error_set(reterr, TL_UNSUPPORTED,
-                            "limiting a host's processor needs control groups, and none with a "
-                            "cpu controller is mounted");
     cgroups->caller = caller;
-    snprintf(cgroups->home, sizeof cgroups->home, "%.300s%.200s", place.mount, place.own);
-    if (!find_parent(&place, parent))
-        return tl_error_set(reterr, TL_DENIED,
-                            "no control group with a cpu controller may be made by this user; "
-                            "limiting a host's processor needs that: run as root, or with "
-                            "systemd-run --user --scope -p Delegate=yes");
-    for (int h = 0; h < TL_LAB_HOST_COUNT; h++) {
-        if (config->host[h].cpu_ratio <= 0)
-            continue;
-        enum tl_status status =
-            make_one(cgroups, parent, place.version, (enum tl_lab_host)h, &config->host[h], reterr);
-        if (status != TL_OK) {
-            tl_lab_cgroups_remove(cgroups);
-            return status;
-        }
+    for (int c = 0; c < TL_LAB_CONTROLLER_COUNT && status == TL_OK; c++) {
+        struct making making = {cgroups, config, disks, (enum tl_lab_controller)c};
+        status = make_set(&making, reterr);
     }
-    return TL_OK;
+    if (status != TL_OK)
+        tl_lab_cgroups_remove(cgroups);
+    return status;
 }
 
 static int move(pid_t pid, const char *directory)
@@ -218,18 +279,24 @@ static int move(pid_t pid, const char *directory)
 enum tl_status tl_lab_cgroups_join(const struct tl_lab_cgroups *cgroups, enum tl_lab_host host,
                                    struct tl_error *reterr)
 {
-    if (!*cgroups->path[host])
-        return TL_OK;
-    int errnum = move(getpid(), cgroups->path[host]);
-    return errnum ? refused(errnum, cgroups->path[host], reterr) : TL_OK;
+    for (int c = 0; c < TL_LAB_CONTROLLER_COUNT; c++) {
+        const char *path = cgroups->sets[c].path[host];
+        int errnum = *path ? move(getpid(), path) : 0;
+        if (errnum)
+            return refused(errnum, path, reterr);
+    }
+    return TL_OK;
 }
 
 enum tl_status tl_lab_cgroups_leave(const struct tl_lab_cgroups *cgroups, struct tl_error *reterr)
 {
-    if (!*cgroups->path[TL_LAB_NEAR])
-        return TL_OK;
-    int errnum = move(cgroups->caller, cgroups->home);
-    return errnum ? refused(errnum, cgroups->home, reterr) : TL_OK;
+    for (int c = 0; c < TL_LAB_CONTROLLER_COUNT; c++) {
+        const struct tl_lab_cgroup_set *set = &cgroups->sets[c];
+        int errnum = *set->path[TL_LAB_NEAR] ? move(cgroups->caller, set->home) : 0;
+        if (errnum)
+            return refused(errnum, set->home, reterr);
+    }
+    return TL_OK;
 }
 
 /* Kills one member and waits until it has gone. It holds a descriptor of the
@@ -247,10 +314,10 @@ static void end_member(pid_t pid)
 
 /* The near group holds the caller and what it started: that goes home with it.
  * The far group holds processes of the lab: they end. */
-static void empty_group(const struct tl_lab_cgroups *cgroups, enum tl_lab_host host)
+static void empty_group(const struct tl_lab_cgroup_set *set, enum tl_lab_host host)
 {
     char path[TL_LAB_CGROUP_PATH + 64];
-    snprintf(path, sizeof path, "%s/cgroup.procs", cgroups->path[host]);
+    snprintf(path, sizeof path, "%s/cgroup.procs", set->path[host]);
     FILE *file = fopen(path, "re");
     int pids[MEMBERS_MAX];
     int count = 0;
@@ -260,20 +327,26 @@ static void empty_group(const struct tl_lab_cgroups *cgroups, enum tl_lab_host h
         fclose(file);
     for (int i = 0; i < count; i++) {
         if (host == TL_LAB_NEAR)
-            (void)move(pids[i], cgroups->home);
+            (void)move(pids[i], set->home);
         else
             end_member(pids[i]);
     }
 }
 
-void tl_lab_cgroups_remove(const struct tl_lab_cgroups *cgroups)
+static void remove_set(const struct tl_lab_cgroup_set *set)
 {
     for (int h = 0; h < TL_LAB_HOST_COUNT; h++) {
-        const char *path = cgroups->path[h];
+        const char *path = set->path[h];
         if (!*path || access(path, F_OK) != 0)
             continue;
         /* A process that was starting another one may leave that behind: look again. */
         for (int tries = 0; tries < 3 && rmdir(path) != 0 && errno == EBUSY; tries++)
-            empty_group(cgroups, (enum tl_lab_host)h);
+            empty_group(set, (enum tl_lab_host)h);
     }
+}
+
+void tl_lab_cgroups_remove(const struct tl_lab_cgroups *cgroups)
+{
+    for (int c = 0; c < TL_LAB_CONTROLLER_COUNT; c++)
+        remove_set(&cgroups->sets[c]);
 }

@@ -4,6 +4,7 @@
 #ifndef TL_LAB_CHANNEL_H
 #define TL_LAB_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ struct tl_lab_request {
     pid_t pid;         /* REAP, SIGNAL */
     int signal_number; /* SIGNAL */
     int stream_fd[3];  /* SPAWN: index into the descriptors sent along, -1: /dev/null */
+    bool unprivileged; /* SPAWN: filled in by the guard */
     size_t argv_bytes; /* SPAWN: strings, each with its NUL */
     char argv[TL_LAB_CHANNEL_ARGV];
 };
@@ -28,12 +30,14 @@ struct tl_lab_reply {
     struct tl_error error; /* its status tells the outcome */
     pid_t pid;             /* SPAWN */
     int wstatus;           /* REAP */
+    bool has_disk;         /* the first message: the second descriptor is c's disk */
 };
 
 /* The guard's first message: ready (or why not), with the descriptors of c's
- * namespace and, where one was made, of the user namespace. */
+ * namespace and, where one was made, of the user namespace or of c's disk. */
 #define TL_LAB_READY_FD_NEAR 0
 #define TL_LAB_READY_FD_USER 1
+#define TL_LAB_READY_FD_DISK 1
 
 /* Sends one message with up to TL_LAB_CHANNEL_FDS descriptors. TL_CLOSED when
  * nobody is there any more. */

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "privilege.h"
+
 #define ARGV_MAX 256
 
 /* argv from strings one behind the other; false when they are not well formed. */
@@ -58,6 +60,10 @@ static int become(const struct tl_lab_request *request, const int stream_fds[TL_
     if (tl_lab_cgroups_join(cgroups, (enum tl_lab_host)request->host, NULL) != TL_OK)
         return EACCES;
     int errnum = set_streams(request, stream_fds);
+    if (errnum == 0 && request->unprivileged)
+        errnum = tl_lab_step_down();
+    if (errnum == 0 && request->unprivileged && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        errnum = errno; /* a change of user clears it */
     if (errnum)
         return errnum;
     execvp(argv[0], argv);
@@ -86,7 +92,8 @@ static struct tl_lab_child *find(struct tl_lab_children *children, pid_t pid)
 enum tl_status
 tl_lab_children_spawn(struct tl_lab_children *children, const struct tl_lab_request *request,
                       const int stream_fds[TL_LAB_CHANNEL_FDS], const struct tl_lab_ns *ns,
-                      const struct tl_lab_cgroups *cgroups, pid_t *ret_pid, struct tl_error *reterr)
+                      const struct tl_lab_cgroups *cgroups, const struct tl_lab_disks *disks,
+                      pid_t *ret_pid, struct tl_error *reterr)
 {
     char *argv[ARGV_MAX + 1];
     int result[2];
@@ -102,7 +109,10 @@ tl_lab_children_spawn(struct tl_lab_children *children, const struct tl_lab_requ
     pid_t guard = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        int errnum = become(request, stream_fds, ns, cgroups, guard, argv);
+        int errnum = tl_lab_disk_hand_over(
+            &disks->disk[request->host == TL_LAB_NEAR ? TL_LAB_NEAR : TL_LAB_FAR]);
+        if (errnum == 0)
+            errnum = become(request, stream_fds, ns, cgroups, guard, argv);
         ssize_t len = write(result[1], &errnum, sizeof errnum);
         _exit(len > 0 ? 127 : 126);
     }

@@ -22,12 +22,11 @@ struct tl_lab_children {
 };
 
 /* Starts request's command line on a host; stream_fds as sent along with it. */
-enum tl_status tl_lab_children_spawn(struct tl_lab_children *children,
-                                     const struct tl_lab_request *request,
-                                     const int stream_fds[TL_LAB_CHANNEL_FDS],
-                                     const struct tl_lab_ns *ns,
-                                     const struct tl_lab_cgroups *cgroups, pid_t *ret_pid,
-                                     struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status
+tl_lab_children_spawn(struct tl_lab_children *children, const struct tl_lab_request *request,
+                      const int stream_fds[TL_LAB_CHANNEL_FDS], const struct tl_lab_ns *ns,
+                      const struct tl_lab_cgroups *cgroups, const struct tl_lab_disks *disks,
+                      pid_t *ret_pid, struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Takes the exit of pid, if it is one of ours. */
 void tl_lab_children_exited(struct tl_lab_children *children, pid_t pid, int wstatus);

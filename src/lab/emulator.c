@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "mangle.h"
 #include "model.h"
 #include "schedule.h"
 #include "tightlink/base/time.h"
@@ -39,7 +40,12 @@ struct direction {
     const struct tl_lab_port *out;
     struct tl_lab_shared *shared;
     struct tl_lab_live *live;
+    const struct tl_lab_live *other; /* of the other direction */
+    enum tl_lab_direction direction;
     struct tl_lab_model model;
+    struct tl_lab_model *v6; /* where IPv6 takes a link of its own, else NULL */
+    bool by_flow;            /* what any of the two models needs */
+    bool collides;
     struct tl_lab_schedule schedule;
     size_t packet_max;
 };
@@ -82,6 +88,18 @@ static void push_copy(struct direction *d, const void *packet, size_t len, int64
     tl_lab_count(&d->live->duplicated, 1);
 }
 
+/* Asks the model of the packet's family for its fate. */
+static struct tl_lab_fate fate_of(struct direction *d, const unsigned char *packet, size_t len,
+                                  const struct tl_lab_model **ret_model)
+{
+    struct tl_lab_model *model = d->v6 && packet[0] >> 4 == 6 ? d->v6 : &d->model;
+    struct tl_lab_flow flow;
+    if (d->by_flow)
+        flow = tl_lab_flow_read(packet, len, d->direction);
+    *ret_model = model;
+    return tl_lab_model_pass(model, tl_now_ns(), (uint32_t)len, d->by_flow ? &flow : NULL);
+}
+
 /* Decides about the packet in a taken slot: in line, or released. */
 static void admit(struct direction *d, uint32_t slot, size_t len)
 {
@@ -92,7 +110,8 @@ static void admit(struct direction *d, uint32_t slot, size_t len)
     }
     tl_lab_count(&d->live->in_packets, 1);
     tl_lab_count(&d->live->in_bytes, len);
-    struct tl_lab_fate fate = tl_lab_model_pass(&d->model, tl_now_ns(), (uint32_t)len);
+    const struct tl_lab_model *model;
+    struct tl_lab_fate fate = fate_of(d, packet, len, &model);
     if (fate.drop != TL_LAB_DROP_NONE) {
         count_drop(d, fate.drop);
         tl_lab_schedule_release(&d->schedule, slot);
@@ -100,6 +119,8 @@ static void admit(struct direction *d, uint32_t slot, size_t len)
     }
     if (fate.backlog_bytes > (double)atomic_load(&d->live->queue_peak_bytes))
         atomic_store(&d->live->queue_peak_bytes, (uint64_t)fate.backlog_bytes);
+    if (tl_lab_mangles(&model->link))
+        tl_lab_mangle(packet, len, &model->link);
     if (fate.corrupt_at >= 0) {
         flip_bit(packet, len, fate.corrupt_at);
         tl_lab_count(&d->live->corrupted, 1);
@@ -110,11 +131,22 @@ static void admit(struct direction *d, uint32_t slot, size_t len)
         push_copy(d, packet, len, fate.depart_ns);
 }
 
+/* What the models learn from outside: the mark, and what the other direction does. */
+static void inform(struct direction *d)
+{
+    d->model.mark_ns = atomic_load_explicit(&d->shared->mark_ns, memory_order_relaxed);
+    if (d->v6)
+        d->v6->mark_ns = d->model.mark_ns;
+    if (d->collides)
+        d->model.other_free_ns =
+            atomic_load_explicit(&d->other->link_free_ns, memory_order_relaxed);
+}
+
 /* Takes in what waits, up to a batch; returns how many. */
 static unsigned intake(struct direction *d)
 {
     unsigned char overflow[1];
-    d->model.mark_ns = atomic_load_explicit(&d->shared->mark_ns, memory_order_relaxed);
+    inform(d);
     for (unsigned n = 0; n < INTAKE_BATCH; n++) {
         uint32_t slot = tl_lab_schedule_take(&d->schedule);
         if (slot == UINT32_MAX) {
@@ -199,6 +231,9 @@ static void *direction_main(void *argument)
     int64_t woke_ns = tl_now_ns();
     for (;;) {
         unsigned in = intake(d);
+        if (d->collides)
+            atomic_store_explicit(&d->live->link_free_ns, d->model.link_free_ns,
+                                  memory_order_relaxed);
         unsigned out = deliver(d);
         if (in < INTAKE_BATCH && out < TL_LAB_PORT_BATCH)
             woke_ns = wait_for_work(d, woke_ns);
@@ -210,13 +245,41 @@ static uint32_t slots_needed(const struct tl_lab_link_config *link, int64_t queu
 {
     if (link->rate_bps <= 0)
         return SLOTS_UNLIMITED;
-    double under_way = tl_bytes_from_bps_ns(
-        link->rate_bps, (double)(link->delay_ns + link->jitter_ns + link->reorder_extra_ns));
+    int64_t longest_ns = link->delay_ns + link->jitter_ns + link->reorder_extra_ns;
+    for (int i = 0; i < link->delay_step_count; i++)
+        if (link->delay_step[i].extra_ns > 0)
+            longest_ns += link->delay_step[i].extra_ns;
+    double under_way = tl_bytes_from_bps_ns(link->rate_bps, (double)longest_ns);
     double slots = SLOTS_MIN + (under_way + 2 * (double)queue_bytes) / SLOT_MEAN_BYTES;
     return slots < SLOTS_MAX ? (uint32_t)slots : SLOTS_MAX;
 }
 
-static enum tl_status start_direction(const struct tl_lab_config *config,
+/* The models of a direction: one, or one for each family. */
+static enum tl_status init_models(struct direction *d, const struct tl_lab_config *config, int at,
+                                  uint32_t *ret_slots)
+{
+    int64_t queue_bytes = 0;
+    bool is_main = at == tl_lab_main_link(config);
+    const struct tl_lab_link_config *link = tl_lab_link_at(config, at, d->direction, &queue_bytes);
+    tl_lab_model_init(&d->model, link, queue_bytes);
+    *ret_slots = slots_needed(link, queue_bytes);
+    if (is_main && config->v6_apart) {
+        d->v6 = calloc(1, sizeof *d->v6);
+        if (!d->v6)
+            return TL_NOMEM;
+        const struct tl_lab_link_config *v6 = &config->v6[d->direction];
+        queue_bytes = tl_lab_v6_queue_bytes(config, d->direction);
+        tl_lab_model_init(d->v6, v6, queue_bytes);
+        d->v6->icmp_filtered = config->silent;
+        *ret_slots += slots_needed(v6, queue_bytes);
+    }
+    d->model.icmp_filtered = is_main && config->silent;
+    d->collides = link->collision_ratio > 0;
+    d->by_flow = d->model.by_flow || (d->v6 && d->v6->by_flow) || d->model.icmp_filtered;
+    return TL_OK;
+}
+
+static enum tl_status start_direction(const struct tl_lab_config *config, int at,
                                       enum tl_lab_direction direction, struct tl_lab_ports *ports,
                                       struct tl_lab_shared *shared, struct tl_error *reterr)
 {
@@ -224,19 +287,22 @@ static enum tl_status start_direction(const struct tl_lab_config *config,
     if (!d)
         return tl_error_set(reterr, TL_NOMEM, "no memory for the link emulator");
     bool up = direction == TL_LAB_UP;
+    uint32_t slots = 0;
+    d->direction = direction;
     d->in = &ports->port[up ? TL_LAB_NEAR : TL_LAB_FAR];
     d->out = &ports->port[up ? TL_LAB_FAR : TL_LAB_NEAR];
     d->shared = shared;
-    d->live = &shared->live[direction];
-    d->packet_max = (size_t)config->wan_mtu + 64;
-    int64_t queue_bytes = tl_lab_queue_bytes(config, direction);
-    tl_lab_model_init(&d->model, &config->link[direction], queue_bytes);
+    d->live = &shared->live[at][direction];
+    d->other = &shared->live[at][up ? TL_LAB_DOWN : TL_LAB_UP];
+    d->packet_max = ports->packet_max + 64;
     size_t slot_size = (d->packet_max + 127) / 128 * 128;
-    enum tl_status status = tl_lab_schedule_init(
-        &d->schedule, slots_needed(&config->link[direction], queue_bytes), slot_size);
+    enum tl_status status = init_models(d, config, at, &slots);
+    if (status == TL_OK)
+        status = tl_lab_schedule_init(&d->schedule, slots, slot_size);
     pthread_t thread;
     if (status != TL_OK || pthread_create(&thread, NULL, direction_main, d) != 0) {
         tl_lab_schedule_finish(&d->schedule);
+        free(d->v6);
         free(d);
         return tl_error_set(reterr, TL_NOMEM, "cannot start the link emulator's thread");
     }
@@ -244,11 +310,13 @@ static enum tl_status start_direction(const struct tl_lab_config *config,
     return TL_OK;
 }
 
-enum tl_status tl_lab_emulator_start(const struct tl_lab_config *config, struct tl_lab_ports *ports,
-                                     struct tl_lab_shared *shared, struct tl_error *reterr)
+enum tl_status tl_lab_emulator_start(const struct tl_lab_config *config, int at,
+                                     struct tl_lab_ports *ports, struct tl_lab_shared *shared,
+                                     struct tl_error *reterr)
 {
     /* Better timing where it is permitted; nothing depends on it. */
     (void)setpriority(PRIO_PROCESS, 0, -10);
-    enum tl_status status = start_direction(config, TL_LAB_UP, ports, shared, reterr);
-    return status == TL_OK ? start_direction(config, TL_LAB_DOWN, ports, shared, reterr) : status;
+    enum tl_status status = start_direction(config, at, TL_LAB_UP, ports, shared, reterr);
+    return status == TL_OK ? start_direction(config, at, TL_LAB_DOWN, ports, shared, reterr)
+                           : status;
 }

@@ -2,7 +2,7 @@
  *
  * Who watches whom (pidfds, so that no number can be mistaken):
  *
- *     caller <--- guard ---> emulator, started processes
+ *     caller <--- guard ---> emulator, splitting proxy, started processes
  *                   ^-------- emulator
  *
  * The guard ends all when the caller, the emulator or the channel ends. When the
@@ -27,6 +27,7 @@
 #include "children.h"
 #include "emulator.h"
 #include "privilege.h"
+#include "splitter.h"
 #include "topology.h"
 
 struct guard {
@@ -39,6 +40,8 @@ struct guard {
     int child_fd;  /* signalfd of SIGCHLD */
     int user_fd;   /* the user namespace, -1 if none was needed */
     pid_t emulator;
+    struct tl_lab_disks disks;
+    pid_t splitter; /* 0: there is none */
 };
 
 static int pidfd_open(pid_t pid)
@@ -90,20 +93,23 @@ static enum tl_status gain_privilege(struct guard *guard, struct tl_error *reter
  * it runs, because nothing announces them. */
 #define OVERRUN_CHECK_MS 250
 
-static void count_overruns(struct guard *guard, uint64_t totals[TL_LAB_HOST_COUNT])
+static void count_overruns(struct guard *guard,
+                           uint64_t totals[TL_LAB_LINKS_MAX][TL_LAB_HOST_COUNT])
 {
-    for (int h = 0; h < TL_LAB_HOST_COUNT; h++) {
-        tl_lab_topology_overruns(&guard->topology, (enum tl_lab_host)h, &totals[h]);
-        /* What r1 loses was on its way up. */
-        enum tl_lab_direction direction = h == TL_LAB_NEAR ? TL_LAB_UP : TL_LAB_DOWN;
-        atomic_store_explicit(&guard->shared->live[direction].overruns, totals[h],
-                              memory_order_relaxed);
-    }
+    for (int at = 0; at < tl_lab_link_count(guard->config); at++)
+        for (int h = 0; h < TL_LAB_HOST_COUNT; h++) {
+            tl_lab_topology_overruns(&guard->topology, guard->config, at, (enum tl_lab_host)h,
+                                     &totals[at][h]);
+            /* What the near side loses was on its way up. */
+            enum tl_lab_direction direction = h == TL_LAB_NEAR ? TL_LAB_UP : TL_LAB_DOWN;
+            atomic_store_explicit(&guard->shared->live[at][direction].overruns, totals[at][h],
+                                  memory_order_relaxed);
+        }
 }
 
 static void wait_for_guard(struct guard *guard, int guard_fd)
 {
-    uint64_t overruns[TL_LAB_HOST_COUNT] = {0};
+    uint64_t overruns[TL_LAB_LINKS_MAX][TL_LAB_HOST_COUNT] = {{0}};
     struct pollfd gone = {.fd = guard_fd, .events = POLLIN};
     int timeout_ms = guard->config->plain ? -1 : OVERRUN_CHECK_MS;
     for (;;) {
@@ -115,6 +121,16 @@ static void wait_for_guard(struct guard *guard, int guard_fd)
     }
 }
 
+static enum tl_status start_links(struct guard *guard, struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    for (int at = 0; at < TL_LAB_LINKS_MAX && status == TL_OK; at++)
+        if (tl_lab_topology_emulated(&guard->topology, at))
+            status = tl_lab_emulator_start(guard->config, at, &guard->topology.ports[at],
+                                           guard->shared, reterr);
+    return status;
+}
+
 /* The emulator process: its threads work, this one waits for the guard's end. */
 static _Noreturn void emulator_main(struct guard *guard, int guard_fd, int ready_fd)
 {
@@ -123,10 +139,7 @@ static _Noreturn void emulator_main(struct guard *guard, int guard_fd, int ready
     close(guard->caller_fd);
     close(guard->child_fd);
     prctl(PR_SET_NAME, "tightlink-emu");
-    enum tl_status status = TL_OK;
-    if (!guard->config->plain)
-        status =
-            tl_lab_emulator_start(guard->config, &guard->topology.ports, guard->shared, &error);
+    enum tl_status status = start_links(guard, &error);
     error.status = status;
     if (write(ready_fd, &error, sizeof error) != (ssize_t)sizeof error || status != TL_OK)
         _exit(1);
@@ -162,8 +175,7 @@ static enum tl_status start_emulator(struct guard *guard, struct tl_error *reter
         return result.status;
     }
     /* The emulator alone holds the ports now. */
-    for (int h = 0; h < TL_LAB_HOST_COUNT; h++)
-        tl_lab_port_finish(&guard->topology.ports.port[h]);
+    tl_lab_topology_close_ports(&guard->topology);
     atomic_store(&guard->shared->emulator_pid, guard->emulator);
     return TL_OK;
 }
@@ -182,11 +194,48 @@ static enum tl_status watch(struct guard *guard, pid_t caller, struct tl_error *
     return getppid() == caller ? TL_OK : tl_error_set(reterr, TL_CLOSED, "the caller has gone");
 }
 
+static _Noreturn void splitter_main(struct guard *guard, const struct tl_lab_splitter *splitter,
+                                    pid_t parent)
+{
+    close(guard->channel);
+    close(guard->caller_fd);
+    close(guard->child_fd);
+    prctl(PR_SET_NAME, "tightlink-split");
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(1);
+    tl_lab_splitter_main(splitter);
+}
+
+static enum tl_status start_splitter(struct guard *guard, struct tl_error *reterr)
+{
+    struct tl_lab_splitter splitter = TL_LAB_SPLITTER_NONE;
+    if (!guard->config->split)
+        return TL_OK;
+    /* The proxy sends towards c in place of s, and its algorithm is that of s. */
+    enum tl_status status = tl_lab_ns_enter(&guard->topology.place[TL_LAB_PLACE_R1], reterr);
+    if (status == TL_OK)
+        status = tl_lab_splitter_init(&splitter, guard->config, guard->config->host[TL_LAB_FAR].cc,
+                                      reterr);
+    if (status != TL_OK)
+        return status;
+    pid_t parent = getpid();
+    guard->splitter = fork();
+    if (guard->splitter == 0)
+        splitter_main(guard, &splitter, parent);
+    tl_lab_splitter_finish(&splitter);
+    return guard->splitter > 0 ? TL_OK
+                               : tl_error_set(reterr, TL_IO, "cannot fork the splitting proxy: %s",
+                                              strerror(errno));
+}
+
 static enum tl_status build(struct guard *guard, pid_t caller, struct tl_error *reterr)
 {
     enum tl_status status = watch(guard, caller, reterr);
-    if (status == TL_OK) /* before the user namespace hides our rights to it */
-        status = tl_lab_cgroups_make(&guard->shared->cgroups, guard->config, caller, reterr);
+    if (status == TL_OK) /* before the user namespace hides our rights to them */
+        status = tl_lab_disks_make(&guard->disks, guard->config, reterr);
+    if (status == TL_OK)
+        status = tl_lab_cgroups_make(&guard->shared->cgroups, guard->config, &guard->disks, caller,
+                                     reterr);
     if (status == TL_OK)
         status = gain_privilege(guard, reterr);
     if (status == TL_OK)
@@ -194,28 +243,34 @@ static enum tl_status build(struct guard *guard, pid_t caller, struct tl_error *
     if (status != TL_OK)
         return status;
     atomic_store(&guard->shared->carrier, (int32_t)guard->topology.carrier);
-    return start_emulator(guard, reterr);
+    status = start_emulator(guard, reterr);
+    return status == TL_OK ? start_splitter(guard, reterr) : status;
 }
 
 static void teardown(struct guard *guard)
 {
     tl_lab_children_end(&guard->children);
-    if (guard->emulator > 0) {
-        kill(guard->emulator, SIGKILL);
-        waitpid(guard->emulator, NULL, 0);
-    }
+    pid_t *own[] = {&guard->splitter, &guard->emulator};
+    for (int i = 0; i < 2; i++)
+        if (*own[i] > 0) {
+            kill(*own[i], SIGKILL);
+            waitpid(*own[i], NULL, 0);
+        }
     tl_lab_cgroups_remove(&guard->shared->cgroups);
 }
 
-static void serve(struct guard *guard, const struct tl_lab_request *request,
+static void serve(struct guard *guard, struct tl_lab_request *request,
                   const int fds[TL_LAB_CHANNEL_FDS], struct tl_lab_reply *reply)
 {
     enum tl_lab_place place = request->host == TL_LAB_NEAR ? TL_LAB_PLACE_C : TL_LAB_PLACE_S;
     switch (request->type) {
     case TL_LAB_SPAWN:
-        reply->error.status =
-            tl_lab_children_spawn(&guard->children, request, fds, &guard->topology.place[place],
-                                  &guard->shared->cgroups, &reply->pid, &reply->error);
+        request->unprivileged =
+            guard->config->host[request->host == TL_LAB_NEAR ? TL_LAB_NEAR : TL_LAB_FAR]
+                .unprivileged;
+        reply->error.status = tl_lab_children_spawn(
+            &guard->children, request, fds, &guard->topology.place[place], &guard->shared->cgroups,
+            &guard->disks, &reply->pid, &reply->error);
         break;
     case TL_LAB_REAP:
         reply->error.status =
@@ -244,7 +299,7 @@ static bool answer(struct guard *guard)
     return tl_lab_channel_send(guard->channel, &reply, sizeof reply, NULL, 0) == TL_OK;
 }
 
-/* Takes exits; false when the emulator is among them. */
+/* Takes exits; false when the emulator or the proxy is among them. */
 static bool collect_exits(struct guard *guard)
 {
     struct signalfd_siginfo info;
@@ -253,8 +308,8 @@ static bool collect_exits(struct guard *guard)
     int wstatus;
     pid_t pid;
     while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0) {
-        if (pid == guard->emulator) {
-            guard->emulator = 0;
+        if (pid == guard->emulator || pid == guard->splitter) {
+            *(pid == guard->emulator ? &guard->emulator : &guard->splitter) = 0;
             return false;
         }
         tl_lab_children_exited(&guard->children, pid, wstatus);
@@ -286,11 +341,18 @@ _Noreturn void tl_lab_guard_main(const struct tl_lab_config *config, struct tl_l
     struct tl_lab_reply ready;
     memset(&ready, 0, sizeof ready);
     detach(channel);
-    guard = (struct guard){.config = config, .shared = shared, .channel = channel, .user_fd = -1};
+    guard = (struct guard){.config = config,
+                           .shared = shared,
+                           .channel = channel,
+                           .user_fd = -1,
+                           .disks = TL_LAB_DISKS_NONE};
     ready.error.status = build(&guard, caller, &ready.error);
     ready.pid = guard.emulator;
-    int fds[2] = {guard.topology.place[TL_LAB_PLACE_C].fd, guard.user_fd};
-    int fd_count = ready.error.status != TL_OK ? 0 : guard.user_fd >= 0 ? 2 : 1;
+    /* A disk needs root, and root needs no user namespace: never both. */
+    ready.has_disk = guard.disks.disk[TL_LAB_NEAR].fd >= 0;
+    int second = ready.has_disk ? guard.disks.disk[TL_LAB_NEAR].fd : guard.user_fd;
+    int fds[2] = {guard.topology.place[TL_LAB_PLACE_C].fd, second};
+    int fd_count = ready.error.status != TL_OK ? 0 : second >= 0 ? 2 : 1;
     if (tl_lab_channel_send(channel, &ready, sizeof ready, fds, fd_count) == TL_OK &&
         ready.error.status == TL_OK)
         guard_loop(&guard);

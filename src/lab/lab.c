@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "disk.h"
 #include "guard.h"
 #include "privilege.h"
 #include "tightlink/base/time.h"
@@ -30,7 +32,9 @@ struct tl_lab {
     pid_t guard;
     int guard_fd; /* pidfd, like the next */
     int emulator_fd;
-    int near_fd;  /* namespace of c */
+    int near_fd; /* namespace of c */
+    int disk_fd; /* c's disk, -1: none */
+    char disk_paths[TL_LAB_HOST_COUNT][32];
     int first_fd; /* the namespace that the entered thread came from, -1: not entered */
 };
 
@@ -52,7 +56,8 @@ static struct tl_lab *lab_new(const struct tl_lab_config *config)
     if (!lab)
         return NULL;
     lab->config = *config;
-    lab->channel = lab->guard_fd = lab->emulator_fd = lab->near_fd = lab->first_fd = -1;
+    lab->channel = lab->guard_fd = lab->emulator_fd = lab->near_fd = lab->first_fd = lab->disk_fd =
+        -1;
     void *shared =
         mmap(NULL, sizeof *lab->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
@@ -99,6 +104,10 @@ static enum tl_status await_ready(struct tl_lab *lab, struct tl_error *reterr)
     }
     lab->near_fd = fds[TL_LAB_READY_FD_NEAR];
     lab->emulator_fd = pidfd_open(ready.pid);
+    if (ready.has_disk) {
+        lab->disk_fd = fds[TL_LAB_READY_FD_DISK];
+        return TL_OK;
+    }
     int user_fd = fds[TL_LAB_READY_FD_USER];
     if (user_fd >= 0 && setns(user_fd, CLONE_NEWUSER) != 0)
         status = tl_error_set(reterr, TL_DENIED, "cannot join the lab's user namespace: %s",
@@ -166,6 +175,7 @@ void tl_lab_destroy(struct tl_lab *lab)
     close_fd(&lab->guard_fd);
     close_fd(&lab->emulator_fd);
     close_fd(&lab->near_fd);
+    close_fd(&lab->disk_fd);
     close_fd(&lab->first_fd);
     munmap(lab->shared, sizeof *lab->shared);
     free(lab);
@@ -181,6 +191,10 @@ enum tl_status tl_lab_enter_near(struct tl_lab *lab, struct tl_error *reterr)
     if (status == TL_OK && setns(lab->near_fd, CLONE_NEWNET) != 0)
         status = tl_error_set(reterr, TL_DENIED, "cannot enter the lab's near host: %s",
                               strerror(errno));
+    int errnum =
+        status == TL_OK && lab->config.host[TL_LAB_NEAR].unprivileged ? tl_lab_step_down() : 0;
+    if (errnum)
+        status = tl_error_set(reterr, TL_DENIED, "cannot give up privileges: %s", strerror(errnum));
     if (status == TL_OK && lab->first_fd < 0)
         lab->first_fd = first;
     else
@@ -200,6 +214,15 @@ enum tl_status tl_lab_leave_near(struct tl_lab *lab, struct tl_error *reterr)
                             strerror(errno));
     close_fd(&lab->first_fd);
     return status;
+}
+
+const char *tl_lab_disk_directory(struct tl_lab *lab, enum tl_lab_host host)
+{
+    int fd = host == TL_LAB_NEAR ? lab->disk_fd : TL_LAB_DISK_FD;
+    if (!lab->config.host[host].disk)
+        return NULL;
+    snprintf(lab->disk_paths[host], sizeof lab->disk_paths[host], "/proc/self/fd/%d", fd);
+    return lab->disk_paths[host];
 }
 
 const char *tl_lab_address(const struct tl_lab *lab, enum tl_lab_host host,
@@ -241,7 +264,7 @@ struct tl_lab_pids tl_lab_pids(const struct tl_lab *lab)
 void tl_lab_counters(const struct tl_lab *lab, enum tl_lab_direction direction,
                      struct tl_lab_counters *ret_counters)
 {
-    tl_lab_live_read(&lab->shared->live[direction], ret_counters);
+    tl_lab_live_read(&lab->shared->live[tl_lab_main_link(&lab->config)][direction], ret_counters);
 }
 
 /* One request, one reply. */

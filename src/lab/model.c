@@ -6,20 +6,17 @@
 
 #include "tightlink/base/time.h"
 
-static void bucket_init(struct tl_lab_bucket *bucket, double bps, int64_t burst_bytes)
-{
-    bucket->bytes_per_ns = bps / 8e9;
-    bucket->burst_bytes = (double)burst_bytes;
-    bucket->tokens_bytes = bucket->burst_bytes;
-    bucket->filled_ns = 0;
-}
+/* Pauses of the real traffic: the other traffic is followed for this long at most.
+ * It is longer than a queue of the usual size takes to settle. */
+#define CROSS_CATCH_UP_NS TL_NS_PER_S
 
-static void bucket_fill(struct tl_lab_bucket *bucket, int64_t now_ns)
+/* The first chances keep their seeds when more are added. */
+#define SEEDS_PER_LINK 6
+
+static uint64_t chance_seed(uint64_t seed, int chance)
 {
-    bucket->tokens_bytes += (double)(now_ns - bucket->filled_ns) * bucket->bytes_per_ns;
-    bucket->filled_ns = now_ns;
-    if (bucket->tokens_bytes > bucket->burst_bytes)
-        bucket->tokens_bytes = bucket->burst_bytes;
+    uint64_t more = (uint64_t)(chance / SEEDS_PER_LINK) << 32;
+    return seed * SEEDS_PER_LINK + (uint64_t)(chance % SEEDS_PER_LINK) + more;
 }
 
 void tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_config *link,
@@ -30,9 +27,12 @@ void tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_conf
     model->queue_bytes = queue_bytes;
     model->rate_bps = (uint64_t)llround(link->rate_bps);
     for (int i = 0; i < TL_LAB_CHANCE_COUNT; i++)
-        tl_random_seed(&model->chance[i], link->seed * TL_LAB_CHANCE_COUNT + (uint64_t)i);
-    bucket_init(&model->policer, link->policer_bps, link->policer_burst_bytes);
-    bucket_init(&model->shaper, link->shaper_bps, link->shaper_burst_bytes);
+        tl_random_seed(&model->chance[i], chance_seed(link->seed, i));
+    tl_lab_bucket_init(&model->policer, link->policer_bps, link->policer_burst_bytes);
+    tl_lab_bucket_init(&model->shaper, link->shaper_bps, link->shaper_burst_bytes);
+    tl_lab_cross_init(&model->cross, link, chance_seed(link->seed, TL_LAB_CHANCE_COUNT));
+    model->by_flow = link->member != TL_LAB_MEMBER_NONE || link->flow_policer_bps > 0 ||
+                     link->flow_shaper_bps > 0;
 }
 
 /* One draw for each packet that comes this far, whatever it decides. */
@@ -66,7 +66,7 @@ static bool policed(struct tl_lab_bucket *policer, int64_t now_ns, double len)
 {
     if (policer->bytes_per_ns <= 0)
         return false;
-    bucket_fill(policer, now_ns);
+    tl_lab_bucket_fill(policer, now_ns);
     if (policer->tokens_bytes < len)
         return true;
     policer->tokens_bytes -= len;
@@ -85,7 +85,7 @@ static bool shape(struct tl_lab_model *model, double len, int64_t *at_ns, double
     struct tl_lab_bucket *shaper = &model->shaper;
     if (shaper->bytes_per_ns <= 0)
         return true;
-    bucket_fill(shaper, *at_ns);
+    tl_lab_bucket_fill(shaper, *at_ns);
     if (!has_room(model, -shaper->tokens_bytes, len))
         return false;
     shaper->tokens_bytes -= len;
@@ -119,55 +119,157 @@ static bool serialise(struct tl_lab_model *model, uint32_t len_bytes, int64_t *a
     return true;
 }
 
-static void propagate(struct tl_lab_model *model, int64_t at_ns, struct tl_lab_fate *fate)
+/* The other traffic that came since the last packet takes its places in the queue. */
+static void pass_cross(struct tl_lab_model *model, int64_t now_ns)
+{
+    int64_t at_ns;
+    int flow;
+    double unused;
+    if (!model->cross.constant && model->cross.flow_count == 0)
+        return;
+    tl_lab_cross_skip(&model->cross, now_ns, CROSS_CATCH_UP_NS);
+    while (tl_lab_cross_next(&model->cross, now_ns, &at_ns, &flow)) {
+        int64_t wait_ns = model->link_free_ns > at_ns ? model->link_free_ns - at_ns : 0;
+        int64_t sent_ns = at_ns;
+        bool passed = serialise(model, TL_LAB_CROSS_PACKET_BYTES, &sent_ns, &unused);
+        tl_lab_cross_sent(&model->cross, flow, at_ns, !passed, wait_ns);
+    }
+}
+
+/* Carried by the bad member of a link bundle, and lost there. */
+static bool lost_on_member(struct tl_lab_model *model, const struct tl_lab_flow *flow)
 {
     const struct tl_lab_link_config *link = &model->link;
-    int64_t delay_ns = link->delay_ns;
+    bool on_it = false;
+    if (link->member == TL_LAB_MEMBER_ODD || link->member == TL_LAB_MEMBER_EVEN)
+        on_it =
+            flow && flow->near_port && (flow->near_port & 1) == (link->member == TL_LAB_MEMBER_ODD);
+    else if (link->member == TL_LAB_MEMBER_HASH)
+        on_it = flow && flow->hash % (uint64_t)link->member_count == 0;
+    return on_it && happens(model, TL_LAB_CHANCE_MEMBER, link->member_loss_ratio);
+}
+
+/* One end of a duplex mismatch breaks off when it hears the other (IEEE 802.3 clause
+ * 4): what both sent is gone, though it had its time on the wire. */
+static bool collided(struct tl_lab_model *model, int64_t now_ns)
+{
+    return model->link.collision_ratio > 0 && model->other_free_ns > now_ns &&
+           happens(model, TL_LAB_CHANCE_COLLISION, model->link.collision_ratio);
+}
+
+/* The connection's own shaper stands behind the link, so that it holds up nobody else. */
+static bool shape_flow(struct tl_lab_model *model, struct tl_lab_flow_state *state, double len,
+                       int64_t *at_ns)
+{
+    if (!state || state->shaper.bytes_per_ns <= 0)
+        return true;
+    struct tl_lab_bucket *shaper = &state->shaper;
+    tl_lab_bucket_fill(shaper, *at_ns);
+    if (!has_room(model, -shaper->tokens_bytes, len))
+        return false;
+    shaper->tokens_bytes -= len;
+    if (shaper->tokens_bytes < 0)
+        *at_ns += (int64_t)ceil(-shaper->tokens_bytes / shaper->bytes_per_ns);
+    return true;
+}
+
+static int64_t delay_at(const struct tl_lab_model *model, int64_t at_ns)
+{
+    int64_t delay_ns = model->link.delay_ns;
+    for (int i = 0; i < model->link.delay_step_count; i++)
+        if (at_ns - model->mark_ns >= model->link.delay_step[i].at_ns)
+            delay_ns += model->link.delay_step[i].extra_ns;
+    return delay_ns;
+}
+
+/* last_depart_ns is that of the packets which this one must not overtake. */
+static void propagate(struct tl_lab_model *model, int64_t at_ns, int64_t *last_depart_ns,
+                      struct tl_lab_fate *fate)
+{
+    const struct tl_lab_link_config *link = &model->link;
+    int64_t delay_ns = delay_at(model, at_ns);
     if (link->jitter_ns > 0) {
         double swing = 2 * tl_random_unit(&model->chance[TL_LAB_CHANCE_JITTER]) - 1;
         delay_ns += (int64_t)(swing * (double)link->jitter_ns);
     }
     int64_t depart_ns = at_ns + (delay_ns > 0 ? delay_ns : 0);
-    if (depart_ns < model->last_depart_ns)
-        depart_ns = model->last_depart_ns;
-    model->last_depart_ns = depart_ns;
+    if (depart_ns < *last_depart_ns)
+        depart_ns = *last_depart_ns;
+    *last_depart_ns = depart_ns;
     fate->reordered = happens(model, TL_LAB_CHANCE_REORDER, link->reorder_ratio);
     fate->depart_ns = depart_ns + (fate->reordered ? link->reorder_extra_ns : 0);
     fate->duplicated = happens(model, TL_LAB_CHANCE_DUPLICATE, link->duplicate_ratio);
 }
 
-struct tl_lab_fate tl_lab_model_pass(struct tl_lab_model *model, int64_t now_ns, uint32_t len_bytes)
+static void start(struct tl_lab_model *model, int64_t now_ns)
+{
+    model->policer.filled_ns = model->shaper.filled_ns = now_ns;
+    model->last_depart_ns = now_ns;
+    tl_lab_cross_start(&model->cross, now_ns);
+    model->started = true;
+}
+
+/* Losses that look neither at time nor at the queue. Every chance is drawn for every
+ * packet, so that one does not move another. */
+static enum tl_lab_drop lost_by_chance(struct tl_lab_model *model, const struct tl_lab_flow *flow,
+                                       double *ret_corrupt_at)
+{
+    bool lost = happens(model, TL_LAB_CHANCE_LOSS, model->link.loss_ratio);
+    bool lost_burst = lost_in_burst(model);
+    bool lost_member = lost_on_member(model, flow);
+    if (happens(model, TL_LAB_CHANCE_CORRUPT, model->link.corrupt_ratio))
+        *ret_corrupt_at = tl_random_unit(&model->chance[TL_LAB_CHANCE_CORRUPT]);
+    return lost          ? TL_LAB_DROP_LOSS
+           : lost_burst  ? TL_LAB_DROP_BURST
+           : lost_member ? TL_LAB_DROP_MEMBER
+                         : TL_LAB_DROP_NONE;
+}
+
+/* Everything from the policers to the wire; *at_ns becomes the time behind it. */
+static enum tl_lab_drop pass_link(struct tl_lab_model *model, int64_t now_ns, uint32_t len_bytes,
+                                  struct tl_lab_flow_state *state, int64_t *at_ns,
+                                  double *ret_backlog)
+{
+    if (policed(&model->policer, now_ns, len_bytes))
+        return TL_LAB_DROP_POLICER;
+    if (state && policed(&state->policer, now_ns, len_bytes))
+        return TL_LAB_DROP_FLOW_POLICER;
+    if (!shape(model, len_bytes, at_ns, ret_backlog))
+        return TL_LAB_DROP_QUEUE;
+    if (!serialise(model, len_bytes, at_ns, ret_backlog))
+        return TL_LAB_DROP_QUEUE;
+    if (collided(model, now_ns))
+        return TL_LAB_DROP_COLLISION;
+    return shape_flow(model, state, len_bytes, at_ns) ? TL_LAB_DROP_NONE : TL_LAB_DROP_QUEUE;
+}
+
+struct tl_lab_fate tl_lab_model_pass(struct tl_lab_model *model, int64_t now_ns, uint32_t len_bytes,
+                                     const struct tl_lab_flow *flow)
 {
     const struct tl_lab_link_config *link = &model->link;
     struct tl_lab_fate fate = {.drop = TL_LAB_DROP_NONE, .corrupt_at = -1};
-    if (!model->started) {
-        model->policer.filled_ns = model->shaper.filled_ns = now_ns;
-        model->last_depart_ns = now_ns;
-        model->started = true;
-    }
-    bool down = link_is_down(model, now_ns);
-    bool too_long = link->maxlen_bytes > 0 && len_bytes > (uint32_t)link->maxlen_bytes;
-    bool lost = happens(model, TL_LAB_CHANCE_LOSS, link->loss_ratio);
-    bool lost_burst = lost_in_burst(model);
-    bool corrupted = happens(model, TL_LAB_CHANCE_CORRUPT, link->corrupt_ratio);
-    if (corrupted)
-        fate.corrupt_at = tl_random_unit(&model->chance[TL_LAB_CHANCE_CORRUPT]);
+    if (!model->started)
+        start(model, now_ns);
+    pass_cross(model, now_ns);
+    enum tl_lab_drop by_chance = lost_by_chance(model, flow, &fate.corrupt_at);
+    struct tl_lab_flow_state *state = NULL;
+    if (flow && (link->flow_policer_bps > 0 || link->flow_shaper_bps > 0))
+        state = tl_lab_flow_find(&model->flows, flow->hash, link, now_ns);
 
     int64_t at_ns = now_ns;
-    if (down)
+    if (link_is_down(model, now_ns))
         fate.drop = TL_LAB_DROP_OUTAGE;
-    else if (too_long)
+    else if (model->icmp_filtered && flow && flow->is_icmp)
+        fate.drop = TL_LAB_DROP_ICMP;
+    else if (link->maxlen_bytes > 0 && len_bytes > (uint32_t)link->maxlen_bytes)
         fate.drop = TL_LAB_DROP_MAXLEN;
-    else if (lost)
-        fate.drop = TL_LAB_DROP_LOSS;
-    else if (lost_burst)
-        fate.drop = TL_LAB_DROP_BURST;
-    else if (policed(&model->policer, now_ns, len_bytes))
-        fate.drop = TL_LAB_DROP_POLICER;
-    else if (!shape(model, len_bytes, &at_ns, &fate.backlog_bytes) ||
-             !serialise(model, len_bytes, &at_ns, &fate.backlog_bytes))
-        fate.drop = TL_LAB_DROP_QUEUE;
+    else if (by_chance != TL_LAB_DROP_NONE)
+        fate.drop = by_chance;
     else
-        propagate(model, at_ns, &fate);
+        fate.drop = pass_link(model, now_ns, len_bytes, state, &at_ns, &fate.backlog_bytes);
+    if (fate.drop != TL_LAB_DROP_NONE)
+        return fate;
+    bool own_order = state && link->flow_shaper_bps > 0;
+    propagate(model, at_ns, own_order ? &state->last_depart_ns : &model->last_depart_ns, &fate);
     return fate;
 }

@@ -12,16 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bucket.h"
+#include "cross.h"
+#include "flow.h"
 #include "tightlink/base/random.h"
 #include "tightlink/lab/config.h"
-
-/* Tokens are bytes; they may be owed (negative) by a shaper, never by a policer. */
-struct tl_lab_bucket {
-    double bytes_per_ns; /* 0: no bucket */
-    double burst_bytes;
-    double tokens_bytes;
-    int64_t filled_ns;
-};
 
 enum tl_lab_chance {
     TL_LAB_CHANCE_LOSS,
@@ -30,6 +25,8 @@ enum tl_lab_chance {
     TL_LAB_CHANCE_JITTER,
     TL_LAB_CHANCE_REORDER,
     TL_LAB_CHANCE_DUPLICATE,
+    TL_LAB_CHANCE_MEMBER,
+    TL_LAB_CHANCE_COLLISION,
     TL_LAB_CHANCE_COUNT
 };
 
@@ -37,7 +34,10 @@ enum tl_lab_chance {
 struct tl_lab_model {
     struct tl_lab_link_config link;
     int64_t queue_bytes;
-    int64_t mark_ns; /* zero of the outage windows; may be set at any time */
+    int64_t mark_ns;       /* zero of outages and steps of the delay; may be set at any time */
+    int64_t other_free_ns; /* link_free_ns of the other direction, for collisions; the same */
+    bool icmp_filtered;    /* ICMP is dropped; set after init */
+    bool by_flow;          /* some impairment looks at connections: pass a flow */
     struct tl_random chance[TL_LAB_CHANCE_COUNT];
     bool started;
     bool in_burst;
@@ -47,6 +47,8 @@ struct tl_lab_model {
     int64_t link_free_ns;    /* when the last accepted packet will be on the wire */
     uint64_t link_remainder; /* part of a ns carried on, in 1/rate_bps ns */
     int64_t last_depart_ns;  /* jitter does not reorder */
+    struct tl_lab_cross cross;
+    struct tl_lab_flow_table flows;
 };
 
 struct tl_lab_fate {
@@ -63,8 +65,9 @@ struct tl_lab_fate {
 void tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_config *link,
                        int64_t queue_bytes);
 
-/* One packet of len_bytes (IP header included). now_ns never runs backwards. */
-struct tl_lab_fate tl_lab_model_pass(struct tl_lab_model *model, int64_t now_ns,
-                                     uint32_t len_bytes);
+/* One packet of len_bytes (IP header included). now_ns never runs backwards. flow
+ * may be NULL: then nothing that looks at connections acts. */
+struct tl_lab_fate tl_lab_model_pass(struct tl_lab_model *model, int64_t now_ns, uint32_t len_bytes,
+                                     const struct tl_lab_flow *flow);
 
 #endif

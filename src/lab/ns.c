@@ -76,7 +76,8 @@ static int set_feature(int fd, const char *link, uint32_t command, uint32_t data
 
 enum tl_status tl_lab_ns_offloads_off(const char *link, struct tl_error *reterr)
 {
-    static const uint32_t commands[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SSG, ETHTOOL_STXCSUM};
+    static const uint32_t commands[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO, ETHTOOL_SSG,
+                                        ETHTOOL_STXCSUM};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return denied_or(errno, "opening a socket", reterr);

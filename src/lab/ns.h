@@ -63,6 +63,12 @@ enum tl_status tl_lab_ns_route(struct tl_lab_ns *ns, const char *link, const cha
 enum tl_status tl_lab_ns_silence(struct tl_lab_ns *ns, int family,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* TCP that comes in by a link to or from a port is delivered here, whatever address
+ * it is for: what a transparent proxy needs. One call or more a family. */
+enum tl_lab_ns_port { TL_LAB_NS_TO_PORT, TL_LAB_NS_FROM_PORT };
+enum tl_status tl_lab_ns_divert(struct tl_lab_ns *ns, int family, const char *link, uint16_t port,
+                                enum tl_lab_ns_port which, struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* Packets that a link's own queue had no room for, since it was made. Unchanged
  * *ret_count on failure. The calling thread ends up in the namespace. */
 enum tl_status tl_lab_ns_tx_dropped(struct tl_lab_ns *ns, const char *link,

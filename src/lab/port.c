@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "mangle.h"
+
 /* Room for bursts: 64 KiB of TCP at once are 45 packets, and there may be many flows. */
 #define RING_BYTES (8U << 20)
 
@@ -131,6 +133,9 @@ static size_t receive_frame(struct tl_lab_port *port, void *ret_packet, size_t s
         return 0;
     size_t len = head->tp_snaplen < size ? head->tp_snaplen : size;
     memcpy(ret_packet, frame + head->tp_net, len);
+    /* A host leaves its checksums to a NIC: here is where the wire begins. */
+    if (__atomic_load_n(&head->tp_status, __ATOMIC_RELAXED) & TP_STATUS_CSUMNOTREADY)
+        tl_lab_mangle_checksum(ret_packet, len);
     __atomic_store_n(&head->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     port->next_frame = (port->next_frame + 1) % port->frame_count;
     return len;

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,4 +93,23 @@ enum tl_status tl_lab_user_namespace(struct tl_error *reterr)
     if (errnum == 0)
         errnum = write_text("/proc/self/gid_map", groups);
     return errnum ? forbidden("mapping the user", errnum, reterr) : TL_OK;
+}
+
+/* Debian's nobody and nogroup; also the kernel's overflow ids. */
+#define NOBODY 65534
+
+int tl_lab_step_down(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
+    memset(none, 0, sizeof none);
+    for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+    /* In a user namespace there is no second user to become. */
+    if (geteuid() == 0 && setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+        setresuid(NOBODY, NOBODY, NOBODY) == 0)
+        (void)prctl(PR_SET_DUMPABLE, 1); /* its own /proc/self is readable to it, as after exec */
+    if (syscall(SYS_capset, &head, none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return errno;
+    return 0;
 }

@@ -16,4 +16,8 @@ bool tl_lab_privileged(void);
  * its root. TL_DENIED names what forbids it. */
 enum tl_status tl_lab_user_namespace(struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Gives up what an ordinary user has not got, for good: every capability, and root's
+ * user (it becomes nobody) where another one is to be had. 0 or an errno. */
+int tl_lab_step_down(void);
+
 #endif

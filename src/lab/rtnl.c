@@ -253,3 +253,47 @@ enum tl_status tl_lab_ns_silence(struct tl_lab_ns *ns, int family, struct tl_err
     mnl_attr_put_u32(request.head, FRA_PRIORITY, 1);
     return commit(ns, &request, "silence", "ICMP", reterr);
 }
+
+/* Any table that nothing else here uses. */
+#define DIVERT_TABLE 100
+
+static enum tl_status deliver_here(struct tl_lab_ns *ns, int family, struct tl_error *reterr)
+{
+    unsigned index;
+    enum tl_status status = index_of(ns, "lo", &index, reterr);
+    if (status != TL_OK)
+        return status;
+    struct request request;
+    /* CREATE without EXCL: a second port may ask for the same. */
+    struct rtmsg *message =
+        begin(&request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, sizeof *message);
+    message->rtm_family = (unsigned char)family;
+    message->rtm_table = DIVERT_TABLE;
+    message->rtm_protocol = RTPROT_STATIC;
+    message->rtm_scope = RT_SCOPE_HOST;
+    message->rtm_type = RTN_LOCAL;
+    mnl_attr_put_u32(request.head, RTA_OIF, index);
+    return commit(ns, &request, "deliver everything", "by the table of the proxy", reterr);
+}
+
+enum tl_status tl_lab_ns_divert(struct tl_lab_ns *ns, int family, const char *link, uint16_t port,
+                                enum tl_lab_ns_port which, struct tl_error *reterr)
+{
+    enum tl_status status = deliver_here(ns, family, reterr);
+    if (status != TL_OK)
+        return status;
+    struct request request;
+    struct fib_rule_hdr *rule =
+        begin(&request, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, sizeof *rule);
+    struct fib_rule_port_range range = {port, port};
+    rule->family = (unsigned char)family;
+    rule->action = FR_ACT_TO_TBL;
+    rule->table = DIVERT_TABLE;
+    mnl_attr_put_strz(request.head, FRA_IIFNAME, link);
+    mnl_attr_put_u8(request.head, FRA_IP_PROTO, IPPROTO_TCP);
+    mnl_attr_put(request.head, which == TL_LAB_NS_TO_PORT ? FRA_DPORT_RANGE : FRA_SPORT_RANGE,
+                 sizeof range, &range);
+    /* Before the table of local addresses would be looked at in vain, and behind nothing. */
+    mnl_attr_put_u32(request.head, FRA_PRIORITY, which == TL_LAB_NS_TO_PORT ? 2 : 3);
+    return commit(ns, &request, "divert to the proxy what comes by", link, reterr);
+}

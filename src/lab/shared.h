@@ -24,6 +24,7 @@ struct tl_lab_live {
     _Atomic uint64_t queue_peak_bytes;
     _Atomic uint64_t delay_errors[TL_LAB_ERROR_BUCKETS];
     _Atomic int64_t delay_error_max_ns;
+    _Atomic int64_t link_free_ns; /* until when the wire is busy; kept up for collisions only */
 };
 
 struct tl_lab_shared {
@@ -31,7 +32,7 @@ struct tl_lab_shared {
     _Atomic int32_t emulator_pid;  /* written by the guard, then by nobody */
     _Atomic int32_t carrier;       /* the same; enum tl_lab_carrier */
     struct tl_lab_cgroups cgroups; /* written by the guard before "ready" */
-    struct tl_lab_live live[TL_LAB_DIRECTION_COUNT];
+    struct tl_lab_live live[TL_LAB_LINKS_MAX][TL_LAB_DIRECTION_COUNT];
 };
 
 /* Adds to a counter that only this thread writes: no locked instruction needed. */

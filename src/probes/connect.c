@@ -12,6 +12,7 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                         .port = target->port,
                                         .family = target->family,
                                         .cancel_fd = cancel_fd,
+                                        .key = target->key,
                                         .program = "tightlink " TL_VERSION_TEXT};
     enum tl_status status = tl_client_connect(&options, ret_client, reterr);
     if (status != TL_OK)

@@ -185,9 +185,18 @@ void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, const 
         enum tl_cpu_usage_id id;
         const char *name;
     } map[] = {
-        {TL_CPU_CORE_BUSY, "core_busy_ratio"},   {TL_CPU_SOFTIRQ, "softirq_ratio"},
-        {TL_CPU_QUOTA_USED, "quota_used_ratio"}, {TL_CPU_THROTTLED, "throttled_ratio"},
+        {TL_CPU_CORE_BUSY, "core_busy_ratio"},
+        {TL_CPU_SOFTIRQ, "softirq_ratio"},
+        {TL_CPU_QUOTA_USED, "quota_used_ratio"},
+        {TL_CPU_THROTTLED, "throttled_ratio"},
         {TL_CPU_STEAL, "steal_ratio"},
+        {TL_CPU_ALL_BUSY, "all_busy_ratio"},
+        {TL_CPU_RECEIVE_SHARE, "rx_core_share_ratio"},
+        {TL_CPU_RECEIVE_BUSY, "rx_core_busy_ratio"},
+        {TL_CPU_RECEIVE_SOFTIRQ, "rx_core_softirq_ratio"},
+        {TL_CPU_FREQUENCY, "frequency_ratio"},
+        {TL_CPU_PRESSURE_MEMORY, "pressure_memory_ratio"},
+        {TL_CPU_PRESSURE_IO, "pressure_io_ratio"},
     };
     for (size_t i = 0; i < sizeof map / sizeof *map; i++)
         set_cpu(facts, direction, role, map[i].name, usage_value(usage, map[i].id),

@@ -2,6 +2,8 @@
 #ifndef TL_PROBES_FLOW_FACTS_H
 #define TL_PROBES_FLOW_FACTS_H
 
+#include "tightlink/engine/client.h"
+#include "tightlink/engine/echo_load.h"
 #include "tightlink/engine/steady.h"
 #include "tightlink/facts/facts.h"
 #include "tightlink/host/cpu.h"
@@ -28,6 +30,26 @@ void tl_flow_set_stream(struct tl_facts *facts, enum tl_direction direction,
  * time, share sent again and ledger, each named prefix_... */
 void tl_flow_set_compared(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
                           const struct tl_steady *steady);
+
+/* What the sender's readings tell over time (flow_series.c): stage "stream". */
+void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
+                        const struct tl_sample_log *sender, const struct tl_steady_rate *rate);
+
+/* The mean run of losses of another stage's stream, under the name given. */
+void tl_flow_set_runs(struct tl_facts *facts, enum tl_direction direction, const char *name,
+                      const struct tl_sample_log *sender, const struct tl_steady_rate *rate);
+
+/* What the UDP probes beside the one stream said: stage "stream". */
+void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
+                        const struct tl_echo_load *load);
+
+/* What tells several streams from one another, and the UDP probes beside them
+ * (flow_streams.c): stage "streams". */
+void tl_flow_set_members(struct tl_facts *facts, enum tl_direction direction,
+                         const struct tl_tcp_result *result);
+void tl_flow_set_responsiveness(struct tl_facts *facts, enum tl_direction direction,
+                                const struct tl_flow_stats *sender,
+                                const struct tl_echo_load *load);
 
 /* The processors of one end ("sender" or "receiver") during a transfer. */
 void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, const char *role,

@@ -2,12 +2,45 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 
 #include "outcome.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
 #include "tightlink/engine/client.h"
+#include "tightlink/host/counters.h"
 #include "tightlink/probes/host_facts.h"
 #include "tightlink/probes/probes.h"
+
+/* Long enough to tell a download from the odd packet. */
+#define IDLE_WATCH_NS (250 * TL_NS_PER_MS)
+
+/* What goes over the interface while we do nothing: other programs' traffic. */
+static void watch_idle(const struct tl_probe *probe, int ifindex)
+{
+    static const struct {
+        enum tl_host_counter_id id;
+        const char *fact;
+    } rows[] = {{TL_HOST_COUNTER_LINK_RX_BYTES, "near.other_rx_bps"},
+                {TL_HOST_COUNTER_LINK_TX_BYTES, "near.other_tx_bps"}};
+    struct tl_host_counters before, after;
+    struct tl_host_counters_growth growth;
+    struct pollfd cancelled = {.fd = probe->cancel_fd, .events = POLLIN};
+    tl_host_counters_read(&before, "", ifindex);
+    (void)poll(&cancelled, 1, IDLE_WATCH_NS / TL_NS_PER_MS);
+    tl_host_counters_read(&after, "", ifindex);
+    tl_host_counters_between(&before, &after, &growth);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tl_host_value value = growth.values[rows[i].id];
+        if (tl_host_is_known(value))
+            tl_facts_set_number(probe->facts, rows[i].fact,
+                                tl_bps_from_bytes_ns(value.number, (double)growth.elapsed_ns),
+                                "interface counters before any test");
+        else
+            tl_facts_set_unknown(probe->facts, rows[i].fact, "%s", tl_host_why_text(value.why));
+    }
+}
 
 enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
                               struct tl_error *reterr)
@@ -15,8 +48,9 @@ enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outc
     tl_outcome_begin(ret_outcome, "hosts");
     struct tl_host_settings settings;
     const struct tl_client_info *info = tl_client_info(probe->client);
-    tl_host_settings_read(&settings, (const struct sockaddr *)&info->peer);
+    int ifindex = tl_host_settings_read(&settings, (const struct sockaddr *)&info->peer);
     tl_host_facts_set(probe->facts, TL_SCOPE_NEAR, &settings);
+    watch_idle(probe, ifindex);
 
     struct tl_error error = {0};
     enum tl_status status = tl_client_host(probe->client, &settings, &error);

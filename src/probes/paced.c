@@ -1,12 +1,37 @@
 /* Stage paced: one stream held to half the rate that was seen. A queue or a policer that
- * dropped packets at the full rate drops none now; a bad cable goes on losing its share. */
+ * dropped packets at the full rate drops none now; a bad cable goes on losing its share.
+ *
+ * Where several streams get more than one, a second one follows. Losses that vanished: near the
+ * best rate, which tells whether even spacing is all that was missing. Losses that stayed: with
+ * BBR, where the sender permits it, well below the best rate; it does not slow down for them, and so
+ * counts in seconds what would take the host's own congestion control a minute. */
 #include <math.h>
 #include <stdio.h>
 
 #include "flow_facts.h"
 #include "outcome.h"
+#include "tightlink/base/time.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
+
+#define FIRST_MAX_NS (6 * TL_NS_PER_S) /* the second one counts losses better */
+#define NEAR_RATIO   0.9               /* of the best rate seen, where losses vanished … */
+#define COUNT_RATIO  0.7               /* … and where they stayed */
+#define NEAR_NS      (3 * TL_NS_PER_S)
+#define COUNT_NS     (5 * TL_NS_PER_S)
+#define NEAR_RTTS    15
+/* What several streams must get more than one for the second one to be worth its time. */
+#define NEAR_GAIN 1.3
+/* Losses left, as a share of what was lost before, below which they vanished. */
+#define VANISHED 0.3
+
+static double flow_number(const struct tl_facts *facts, enum tl_direction direction,
+                          const char *name)
+{
+    char id[64];
+    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
+    return tl_facts_number(facts, id, (double)NAN);
+}
 
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_tcp_result *result)
@@ -23,19 +48,78 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, direction, "paced_segments_count", sender->segments_count, reason);
     tl_flow_set_loss(facts, direction, "paced_retrans", sender->retrans_count,
                      sender->segments_count);
+    tl_flow_set(facts, direction, "paced_loss_event_ratio",
+                sender->loss_event_count / sender->segments_count, reason);
     tl_flow_set(facts, direction, "paced_rtt_mean_ns", sender->rtt_mean_ns, reason);
+}
+
+static void set_near_facts(struct tl_facts *facts, enum tl_direction direction,
+                           const struct tl_tcp_result *result)
+{
+    const char *reason = "the sender's kernel does not tell it";
+    const struct tl_steady *steady = &result->steady;
+    const struct tl_flow_stats *sender = &steady->sender;
+    tl_flow_set(facts, direction, "paced_near_offered_bps", (double)result->spec.pacing_bps, "");
+    tl_flow_set_text(facts, direction, "paced_near_cc", result->sender.congestion);
+    tl_flow_set(facts, direction, "paced_near_goodput_bps",
+                steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,
+                "the transfer had no steady part");
+    tl_flow_set(facts, direction, "paced_near_segments_count", sender->segments_count, reason);
+    tl_flow_set_loss(facts, direction, "paced_near_retrans", sender->retrans_count,
+                     sender->segments_count);
+    tl_flow_set(facts, direction, "paced_near_loss_event_ratio",
+                sender->loss_event_count / sender->segments_count, reason);
+}
+
+/* The second stream; false where it is not worth its time. */
+static bool plan_second(const struct tl_probe *probe, enum tl_direction direction,
+                        struct tl_tcp_spec *spec)
+{
+    const struct tl_facts *facts = probe->facts;
+    double one_bps = flow_number(facts, direction, "goodput_bps");
+    double best_bps = flow_number(facts, direction, "streams_goodput_bps");
+    double lost = flow_number(facts, direction, "retrans_ratio");
+    double left = flow_number(facts, direction, "paced_retrans_ratio");
+    double rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", 0);
+    if (!(best_bps >= NEAR_GAIN * one_bps) || !(lost > 0) || isnan(left))
+        return false;
+    bool vanished = left < VANISHED * lost;
+    spec->pacing_bps = (uint64_t)(best_bps * (vanished ? NEAR_RATIO : COUNT_RATIO));
+    spec->duration_ns = (vanished ? NEAR_NS : COUNT_NS) + (int64_t)(NEAR_RTTS * rtt_ns);
+    if (!vanished)
+        snprintf(spec->congestion, sizeof spec->congestion, "bbr");
+    return true;
+}
+
+/* Bytes and time go into the stage's outcome. A sender that does not permit BBR is no failure. */
+static enum tl_status run_second(const struct tl_probe *probe, enum tl_direction direction,
+                                 const struct tl_tcp_spec *spec, struct tl_probe_outcome *outcome,
+                                 struct tl_error *reterr)
+{
+    struct tl_tcp_result *result;
+    struct tl_probe_outcome before = *outcome;
+    outcome->record.duration_ns -= tl_now_ns(); /* the clock goes on: the transfer ends it */
+    enum tl_status status = tl_transfer_run(probe, spec, outcome, &result, reterr);
+    if (tl_transfer_counts(outcome))
+        set_near_facts(probe->facts, direction, result);
+    tl_transfer_free(result);
+    if (status == TL_UNSUPPORTED || status == TL_DENIED) {
+        *outcome = before;
+        return TL_OK;
+    }
+    outcome->record.sent_bytes += before.record.sent_bytes;
+    outcome->record.received_bytes += before.record.received_bytes;
+    return status;
 }
 
 enum tl_status tl_probe_paced(const struct tl_probe *probe, enum tl_direction direction,
                               const struct tl_probe_limits *limits,
                               struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
 {
-    char id[64];
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     struct tl_tcp_result *result;
     tl_outcome_begin(ret_outcome, "paced");
-    snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(direction));
-    double rate_bps = tl_facts_number(probe->facts, id, (double)NAN);
+    double rate_bps = flow_number(probe->facts, direction, "goodput_bps");
     if (!isfinite(rate_bps)) {
         tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE,
                          "no rate is known that could be halved");
@@ -44,9 +128,14 @@ enum tl_status tl_probe_paced(const struct tl_probe *probe, enum tl_direction di
     }
     spec.pacing_bps = (uint64_t)(rate_bps * TL_PROBE_PACED_RATIO);
     spec.stop_when_known = false; /* its rate is known before; its losses need the time */
+    if (spec.duration_ns > FIRST_MAX_NS)
+        spec.duration_ns = FIRST_MAX_NS;
     enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
-    if (tl_transfer_counts(ret_outcome))
+    bool counts = tl_transfer_counts(ret_outcome);
+    if (counts)
         set_facts(probe->facts, direction, result);
     tl_transfer_free(result);
+    if (status == TL_OK && counts && plan_second(probe, direction, &spec))
+        status = run_second(probe, direction, &spec, ret_outcome, reterr);
     return status;
 }

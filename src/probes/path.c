@@ -1,6 +1,7 @@
 /* Stage path: the idle round trip, by small UDP probes at a low rate. */
 #include <stdlib.h>
 
+#include "family.h"
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/client.h"
@@ -49,6 +50,8 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
         tl_facts_set_unknown(probe->facts, "path.echo_loss_ratio", "%s", error.text);
     }
     free(echo);
+    if (status != TL_CANCELLED)
+        tl_family_look(probe);
     tl_outcome_end(ret_outcome);
     if (status == TL_TIMEOUT)
         return TL_OK;

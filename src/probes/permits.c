@@ -12,6 +12,7 @@
 
 #include "tightlink/base/status.h"
 #include "tightlink/base/units.h"
+#include "tightlink/host/counters.h"
 
 /* Kernel 5.4 appended tcpi_snd_wnd, at this offset in struct tcp_info (linux/tcp.h). */
 #define TCP_INFO_WITH_SND_WND 232
@@ -107,6 +108,35 @@ static void try_file(struct list *list, const char *what, const char *path, cons
     add(list, what, works, "%s%s%s", path, works ? "" : " cannot be read: ", works ? "" : cost);
 }
 
+/* What the interface of the default route tells about losses inside this host. */
+static void try_counters(struct list *list)
+{
+    static const struct {
+        enum tl_host_counter_id id;
+        const char *what;
+    } rows[] = {
+        {TL_HOST_COUNTER_LINK_RX_MISSED, "interface"},
+        {TL_HOST_COUNTER_QDISC_DROPPED, "queueing discipline"},
+        {TL_HOST_COUNTER_NIC_RX_NO_BUFFER, "driver"},
+        {TL_HOST_COUNTER_SOFTNET_DROPPED, "receive backlog"},
+        {TL_HOST_COUNTER_TCP_RETRANS_SEGS, "TCP"},
+        {TL_HOST_COUNTER_CONNTRACK_DROP, "connection tracking"},
+    };
+    struct sockaddr_in anywhere = {.sin_family = AF_INET};
+    struct tl_host_counters counters;
+    char told[120] = "", silent[120] = "";
+    anywhere.sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1: has the default route (RFC 5737) */
+    tl_host_counters_read(&counters, "", tl_host_link_index((const struct sockaddr *)&anywhere));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool known = counters.why[rows[i].id] == TL_HOST_WHY_KNOWN;
+        char *into = known ? told : silent;
+        snprintf(into + strlen(into), sizeof told - strlen(into), "%s%s", *into ? ", " : "",
+                 rows[i].what);
+    }
+    add(list, "loss counters", *told, "%s%s%s", *told ? told : "none", *silent ? "; silent: " : "",
+        silent);
+}
+
 int tl_permits_read(struct tl_permit ret_permits[TL_PERMITS_MAX])
 {
     struct list list = {.permits = ret_permits};
@@ -123,6 +153,7 @@ int tl_permits_read(struct tl_permit ret_permits[TL_PERMITS_MAX])
     try_datagrams(&list);
     try_icmp(&list);
     try_ipv6(&list);
+    try_counters(&list);
     try_file(&list, "TCP settings", "/proc/sys/net/ipv4/tcp_rmem", "no advice with numbers");
     try_file(&list, "processor time", "/proc/stat", "a busy processor cannot be seen");
     try_file(&list, "waiting for a core", "/proc/thread-self/schedstat",

@@ -2,23 +2,40 @@
  * nearly everything the first judgement rests on. */
 #include <math.h>
 
+#include "counter_facts.h"
 #include "flow_facts.h"
 #include "outcome.h"
+#include "path_facts.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
 
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
-                      const struct tl_tcp_result *result)
+                      const struct tl_tcp_result *result, const struct tl_echo_load *load)
 {
     const struct tl_steady *steady = &result->steady;
     tl_flow_set_stream(facts, direction, steady, result->sender.congestion);
+    tl_flow_set_series(facts, direction, &result->sender.logs[0], &steady->rate);
+    tl_flow_set_loaded(facts, direction, load);
     tl_flow_set(facts, direction, "received_bytes", (double)result->receiver.bytes, "");
+    tl_flow_set(facts, direction, "acked_ahead_bytes", tl_path_acked_ahead(result),
+                "one end has too few readings");
     tl_flow_set(facts, direction, "ends_agree_ratio", result->ends_agree_ratio,
                 "one end did not count");
     tl_flow_set_cpu(facts, direction, "sender", &result->sender.cpu,
                     steady->sender.thread_cpu_ratio, steady->sender.thread_wait_ratio);
     tl_flow_set_cpu(facts, direction, "receiver", &result->receiver.cpu,
                     steady->receiver.thread_cpu_ratio, steady->receiver.thread_wait_ratio);
+    tl_flow_set(facts, direction, "receiver_queue_ratio",
+                fmin(steady->receiver.inq_mean_bytes / steady->receiver.rcvbuf_max_bytes, 1),
+                "the receiver's kernel does not tell it");
+    tl_flow_set(facts, direction, "receiver_data_wait_ratio", steady->receiver.data_wait_ratio,
+                "the receiver does not tell it");
+    tl_counter_facts_set(facts, direction, "sender", &result->sender.counters);
+    tl_counter_facts_set(facts, direction, "receiver", &result->receiver.counters);
+    tl_flow_set(facts, direction, "sender_other_traffic_ratio", tl_other_traffic(result, true),
+                "the sender does not tell its interface's traffic");
+    tl_flow_set(facts, direction, "receiver_other_traffic_ratio", tl_other_traffic(result, false),
+                "the receiver does not tell its interface's traffic");
 }
 
 enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction direction,
@@ -28,9 +45,11 @@ enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction d
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     struct tl_tcp_result *result;
     tl_outcome_begin(ret_outcome, "stream");
-    enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
+    struct tl_echo_load load;
+    enum tl_status status =
+        tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &load, reterr);
     if (tl_transfer_counts(ret_outcome)) {
-        set_facts(probe->facts, direction, result);
+        set_facts(probe->facts, direction, result, &load);
         if (!result->steady.rate.valid && ret_outcome->record.reason[0])
             tl_flow_set(probe->facts, direction, "goodput_bps", (double)NAN,
                         ret_outcome->record.reason);

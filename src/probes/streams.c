@@ -1,19 +1,41 @@
 /* Stage streams: several TCP streams at once. What one stream cannot fill, several do:
  * a limit per stream, random loss and shallow buffers scale with their number, a full
- * link does not. */
+ * link does not. On short paths two and four streams come first, a second each. Trains of
+ * datagrams behind them tell a full link from one that others fill. */
+#include <math.h>
+#include <stdio.h>
+
 #include "flow_facts.h"
 #include "outcome.h"
+#include "tightlink/base/time.h"
 #include "tightlink/probes/probes.h"
+#include "trains.h"
 #include "transfer.h"
 
+/* A rung of the ladder: slow start and some round trips behind it. */
+#define RUNG_NS      (900 * TL_NS_PER_MS)
+#define RUNG_RTT_MAX (50e6) /* longer paths climb no ladder */
+/* With it the whole stage stays under six seconds. */
+#define LADDER_TOP_NS (4200 * TL_NS_PER_MS)
+
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
-                      const struct tl_tcp_result *result)
+                      const struct tl_tcp_result *result, const struct tl_echo_load *load)
 {
+    static const char not_told[] = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
+    const struct tl_flow_stats *sender = &steady->sender;
     tl_flow_set_compared(facts, direction, "streams", steady);
     tl_flow_set(facts, direction, "streams_count", result->streams, "");
-    tl_flow_set(facts, direction, "streams_fairness_ratio", steady->fairness_ratio,
-                "the sender's kernel does not tell it");
+    tl_flow_set(facts, direction, "streams_fairness_ratio", steady->fairness_ratio, not_told);
+    tl_flow_set(facts, direction, "streams_rtt_at_loss_ns", sender->rtt_at_loss_ns,
+                "no loss was seen");
+    tl_flow_set(facts, direction, "streams_loss_event_ratio",
+                sender->loss_event_count / sender->segments_count, not_told);
+    tl_flow_set(facts, direction, "streams_segments_count", sender->segments_count, not_told);
+    tl_flow_set(facts, direction, "streams_retrans_count", sender->retrans_count, not_told);
+    tl_flow_set(facts, direction, "streams_window_full_ratio", sender->window_full_ratio, not_told);
+    tl_flow_set_members(facts, direction, result);
+    tl_flow_set_responsiveness(facts, direction, sender, load);
     tl_flow_set(facts, direction, "streams_sender_cpu_ratio",
                 tl_cpu_pressure(&result->sender.cpu, steady->sender.thread_cpu_ratio),
                 "it was not read");
@@ -22,18 +44,89 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                 "it was not read");
 }
 
+/* One rung: its rate as a fact, its bytes into the stage's outcome. A rung that fails says nothing
+ * and is no reason to stop, unless the connection is gone or the user wants it. */
+static enum tl_status climb(const struct tl_probe *probe, enum tl_direction direction,
+                            const struct tl_tcp_spec *top, unsigned streams,
+                            struct tl_probe_outcome *outcome, struct tl_error *reterr)
+{
+    struct tl_probe_outcome rung;
+    struct tl_tcp_result *result;
+    struct tl_tcp_spec spec = *top;
+    char name[40];
+    spec.streams = streams;
+    spec.duration_ns = RUNG_NS;
+    tl_outcome_begin(&rung, "streams");
+    enum tl_status status = tl_transfer_run(probe, &spec, &rung, &result, reterr);
+    if (tl_transfer_counts(&rung)) {
+        const struct tl_steady_rate *rate = &result->steady.rate;
+        snprintf(name, sizeof name, "streams_%u_goodput_bps", streams);
+        tl_flow_set(probe->facts, direction, name, rate->valid ? rate->goodput_bps : (double)NAN,
+                    "the transfer had no steady part");
+    }
+    outcome->record.sent_bytes += rung.record.sent_bytes;
+    outcome->record.received_bytes += rung.record.received_bytes;
+    tl_outcome_quality(outcome, rung.quality, "%s", rung.quality_reason);
+    outcome->interrupted |= rung.interrupted;
+    if (status != TL_OK || rung.interrupted)
+        tl_outcome_state(outcome, rung.record.state, "%s", rung.record.reason);
+    tl_transfer_free(result);
+    return status;
+}
+
+static bool has_ladder(const struct tl_probe *probe, const struct tl_probe_limits *limits)
+{
+    double rtt_ns = tl_facts_number(probe->facts, "path.rtt_min_ns", (double)NAN);
+    return rtt_ns <= RUNG_RTT_MAX && limits->duration_ns >= LADDER_TOP_NS + 2 * RUNG_NS;
+}
+
+/* What the path carried, for trains that go a little faster. */
+static enum tl_status send_trains(const struct tl_probe *probe, enum tl_direction direction,
+                                  const struct tl_tcp_result *result, int64_t bytes,
+                                  struct tl_probe_outcome *outcome, struct tl_error *reterr)
+{
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    const struct tl_stage_record *record = &outcome->record;
+    int64_t used = record->sent_bytes + record->received_bytes;
+    int64_t began_ns = tl_now_ns();
+    enum tl_status status =
+        tl_trains_measure(probe, direction, rate->valid ? rate->goodput_bps : (double)NAN,
+                          bytes - used, outcome, reterr);
+    outcome->record.duration_ns += tl_now_ns() - began_ns;
+    return status;
+}
+
 enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction direction,
                                 const struct tl_probe_limits *limits,
                                 struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
 {
-    struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
+    struct tl_probe_limits loading = *limits;
+    bool trains = limits->duration_ns > 2 * TL_TRAINS_NS;
+    loading.duration_ns -= trains ? TL_TRAINS_NS : 0;
+    struct tl_tcp_spec spec = tl_transfer_spec(direction, &loading);
     struct tl_tcp_result *result;
+    struct tl_echo_load load;
     unsigned most = tl_client_info(probe->client)->max_streams;
-    spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;
+    enum tl_status status = TL_OK;
     tl_outcome_begin(ret_outcome, "streams");
-    enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
+    spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;
+    if (has_ladder(probe, &loading)) {
+        for (unsigned rung = 2; rung < spec.streams && status == TL_OK; rung *= 2)
+            status = climb(probe, direction, &spec, rung, ret_outcome, reterr);
+        spec.duration_ns = LADDER_TOP_NS;
+    }
+    if (status != TL_OK) {
+        tl_outcome_end(ret_outcome);
+        return status;
+    }
+    struct tl_stage_record before = ret_outcome->record;
+    status = tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &load, reterr);
+    ret_outcome->record.sent_bytes += before.sent_bytes;
+    ret_outcome->record.received_bytes += before.received_bytes;
     if (tl_transfer_counts(ret_outcome))
-        set_facts(probe->facts, direction, result);
+        set_facts(probe->facts, direction, result, &load);
+    if (trains && status == TL_OK && tl_transfer_counts(ret_outcome))
+        status = send_trains(probe, direction, result, limits->bytes, ret_outcome, reterr);
     tl_transfer_free(result);
     return status;
 }

@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "counter_facts.h"
+#include "flow_facts.h"
+#include "hops_load.h"
+#include "interrupt.h"
+#include "live.h"
+#include "loaded.h"
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
@@ -13,10 +19,19 @@
 #define ENDS_DISAGREE_RATIO 0.02
 /* Time that a hypervisor takes from a core: above this the rate is the host's, not the path's. */
 #define STEAL_DEGRADED_RATIO 0.05
+/* Of the traffic on our own interface that was not ours. */
+#define OTHER_TRAFFIC_DEGRADED_RATIO 0.05
+/* As in rules/judge.h. */
+#define STARVED_WAIT_RATIO 0.1
+#define STARVED_WORK_RATIO 0.5
 
 /* Longer than that without a turn, and the rate is that of this program's absence: the responder
  * stops sending after a second without our word (promise P4). */
 #define HELD_UP_NS TL_NS_PER_S
+
+/* A transfer that moved less than this, over a time that lets every kernel repeat itself often. */
+#define STANDS_STILL_BYTES (64 * 1024)
+#define STANDS_STILL_NS    (2500 * TL_NS_PER_MS)
 
 /* A transfer that lasted so much of its time was not cut short by its bytes. */
 #define WHOLE_TIME_RATIO 0.9
@@ -71,9 +86,15 @@ static void on_live(void *context, const struct tl_tcp_live *live)
         return;
     }
     watch_clock(running);
-    struct tl_probe_live out = {
-        .rate_bps = live->rate_bps, .rtt_ns = live->rtt_ns, .elapsed_ns = (double)live->elapsed_ns};
+    struct tl_probe_live out;
+    tl_live_fill(live, &out);
     probe->live(probe->context, &out);
+}
+
+/* NAN compares false: what is not known starves nobody. */
+static bool is_starved(double run_ratio, double wait_ratio)
+{
+    return wait_ratio > STARVED_WAIT_RATIO && run_ratio + wait_ratio >= STARVED_WORK_RATIO;
 }
 
 static void judge_steal(struct tl_probe_outcome *outcome, const char *where,
@@ -85,6 +106,28 @@ static void judge_steal(struct tl_probe_outcome *outcome, const char *where,
         tl_outcome_quality(outcome, TL_QUALITY_DEGRADED,
                            "a hypervisor took %s of a core's time from %s",
                            tl_format_ratio(steal->number, text), where);
+}
+
+/* Other programs' traffic on our own interface, and programs that took the cores: what the
+ * rules make of more of it stands in rules/disturbed.c. */
+static void judge_others(struct tl_probe_outcome *outcome, const struct tl_tcp_result *result)
+{
+    const struct tl_flow_stats *sender = &result->steady.sender;
+    const struct tl_receiver_stats *receiver = &result->steady.receiver;
+    double ratio = tl_other_traffic(result, result->near_sends);
+    char text[TL_UNIT_TEXT_SIZE];
+    if (ratio > OTHER_TRAFFIC_DEGRADED_RATIO)
+        tl_outcome_quality(outcome, TL_QUALITY_DEGRADED,
+                           "other programs made %s of the traffic on this PC's link",
+                           tl_format_ratio(ratio, text));
+    bool starved = is_starved(sender->thread_cpu_ratio, sender->thread_wait_ratio);
+    if (starved || is_starved(receiver->thread_cpu_ratio, receiver->thread_wait_ratio))
+        tl_outcome_quality(
+            outcome, TL_QUALITY_DEGRADED,
+            "the %s program waited for a processor core %s of the time",
+            starved ? "sending" : "receiving",
+            tl_format_ratio(starved ? sender->thread_wait_ratio : receiver->thread_wait_ratio,
+                            text));
 }
 
 /* Whether we were away. Then the far end seemed to break off or to be silent, and is not to
@@ -130,12 +173,14 @@ static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status statu
     else if (status == TL_OK && !result->end_signed)
         tl_outcome_quality(outcome, TL_QUALITY_INVALID,
                            "the far end ended the transfer without saying so");
-    else if (status == TL_OK && result->ends_agree_ratio > ENDS_DISAGREE_RATIO)
+    else if (status == TL_OK && !result->spec.file &&
+             result->ends_agree_ratio > ENDS_DISAGREE_RATIO)
         tl_outcome_quality(outcome, TL_QUALITY_INVALID,
                            "the two ends disagree by %s about what was transferred",
                            tl_format_ratio(result->ends_agree_ratio, ratio));
     judge_steal(outcome, "the sending host", &result->sender);
     judge_steal(outcome, "the receiving host", &result->receiver);
+    judge_others(outcome, result);
 }
 
 /* Bytes ended the transfer before its time: those of the budget, or fewer that were granted.
@@ -157,6 +202,41 @@ static void note_spent(struct tl_probe_outcome *outcome, const struct tl_tcp_res
                          bytes, time);
 }
 
+/* A black hole for packets of full size looks like a dead path to the data connection, while the
+ * control connection, whose segments are small, goes on: the far end signed its word. What came
+ * through is less than a first window of any kernel. */
+static bool stands_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                         const struct tl_tcp_result *result)
+{
+    const char *direction = spec->direction == TL_WIRE_DOWNLOAD ? "download" : "upload";
+    char id[64];
+    snprintf(id, sizeof id, "%s.mtu_black_hole", direction);
+    bool over = result->end == TL_TCP_END_SILENT || result->end == TL_TCP_END_FAILED ||
+                result->elapsed_ns >= STANDS_STILL_NS;
+    return tl_facts_number(probe->facts, id, 0) > 0 && result->end_signed && over &&
+           result->receiver.bytes < STANDS_STILL_BYTES;
+}
+
+static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                       const struct tl_tcp_result *result, struct tl_probe_outcome *outcome)
+{
+    enum tl_direction direction = spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
+    char id[64], bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE];
+    snprintf(id, sizeof id, "%s.stalled", tl_direction_name(direction));
+    tl_facts_set_bool(probe->facts, id, outcome != NULL, "");
+    if (!outcome)
+        return;
+    tl_flow_set(probe->facts, direction, "goodput_whole_bps",
+                (double)result->receiver.bytes * 8e9 / (double)result->elapsed_ns, "");
+    tl_flow_set(probe->facts, direction, "goodput_bps", (double)NAN,
+                "the transfer stood still: packets of full size vanish");
+    outcome->stalled = true;
+    tl_outcome_state(outcome, TL_STAGE_LIMITED,
+                     "the transfer stood still (%s in %s): packets of full size vanish",
+                     tl_format_traffic((double)result->receiver.bytes, bytes),
+                     tl_format_ns((double)result->elapsed_ns, time));
+}
+
 enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
                                struct tl_error *reterr)
@@ -169,8 +249,10 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     }
     struct running running = {.probe = probe};
+    int64_t asked_ns = tl_now_ns();
     enum tl_status status =
         tl_client_tcp_test(probe->client, spec, on_live, &running, result, &error);
+    int64_t took_ns = tl_now_ns() - asked_ns;
     watch_clock(&running);
     /* The receiver counts; a far one that went away told nothing, but we sent all the same. */
     if (spec->direction == TL_WIRE_DOWNLOAD)
@@ -178,17 +260,53 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
     else
         outcome->record.sent_bytes =
             (long long)(result->end_signed ? result->receiver.bytes : result->sender.bytes);
+    bool still = status != TL_CANCELLED && stands_still(probe, spec, result);
+    if (still) {
+        note_stall(probe, spec, result, outcome);
+        tl_outcome_end(outcome);
+        return TL_OK;
+    }
     if (status == TL_CANCELLED)
         tl_outcome_state(outcome, TL_STAGE_SKIPPED, "stopped by you");
     else if (status != TL_OK)
         tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error.text);
     else if (result->end == TL_TCP_END_BYTES)
         note_spent(outcome, result);
-    if (!judge_hold_up(outcome, running.held_up_ns))
+    if (status == TL_OK)
+        note_stall(probe, spec, result, NULL);
+    if (!judge_hold_up(outcome, running.held_up_ns)) {
         judge_quality(outcome, status, result);
+        /* A disk may pause, and what waits for it at its end has arrived in the kernel: blocks
+         * have checksums instead of counts. */
+        if (status == TL_OK && !spec->file)
+            tl_interruptions_note(probe->facts, result,
+                                  took_ns - result->elapsed_ns - result->queued_ns, outcome);
+    }
     tl_outcome_end(outcome);
     if (status != TL_OK && reterr)
         *reterr = error;
+    return status;
+}
+
+enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                                      struct tl_probe_outcome *outcome,
+                                      struct tl_tcp_result **ret_result,
+                                      struct tl_echo_load *ret_load, struct tl_error *reterr)
+{
+    struct tl_loaded *loaded = tl_loaded_start(probe, spec->duration_ns);
+    struct tl_hops_load *hops = tl_hops_load_start(probe, spec->duration_ns);
+    enum tl_status status = tl_transfer_run(probe, spec, outcome, ret_result, reterr);
+    const struct tl_tcp_result *result = *ret_result;
+    /* The two ends of a test start their clocks within a round trip of one another. */
+    int64_t end_ns = tl_now_ns(), start_ns = end_ns - (result ? result->elapsed_ns : 0);
+    int64_t from_ns = start_ns, to_ns = end_ns;
+    if (result && result->steady.rate.valid) {
+        from_ns = start_ns + result->steady.rate.start_ns;
+        to_ns = start_ns + result->steady.rate.end_ns;
+    }
+    tl_loaded_finish(loaded, from_ns, to_ns, ret_load);
+    tl_hops_load_finish(hops, probe, spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD,
+                        from_ns, to_ns);
     return status;
 }
 
@@ -196,7 +314,8 @@ bool tl_transfer_counts(const struct tl_probe_outcome *outcome)
 {
     bool whole =
         outcome->record.state == TL_STAGE_DONE || outcome->record.state == TL_STAGE_LIMITED;
-    return whole && outcome->quality <= TL_QUALITY_DEGRADED;
+    return whole && !outcome->interrupted && !outcome->stalled &&
+           outcome->quality <= TL_QUALITY_DEGRADED;
 }
 
 void tl_transfer_free(struct tl_tcp_result *result)

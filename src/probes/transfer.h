@@ -3,6 +3,7 @@
 #define TL_PROBES_TRANSFER_H
 
 #include "tightlink/engine/client.h"
+#include "tightlink/engine/echo_load.h"
 #include "tightlink/probes/probes.h"
 
 /* "sender" and "receiver" are far and near in a download, near and far in an upload. */
@@ -19,6 +20,13 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
 enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
                                struct tl_error *reterr) TL_WARN_UNUSED;
+/* The same with UDP probes beside it: *ret_load tells what they said of the steady part, or of
+ * the whole where there is none. The transfer begins some round trips later. */
+enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                                      struct tl_probe_outcome *outcome,
+                                      struct tl_tcp_result **ret_result,
+                                      struct tl_echo_load *ret_load,
+                                      struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_transfer_free(struct tl_tcp_result *result);
 
 /* Whether what the test measured may become facts. */

@@ -8,6 +8,7 @@
 #include "tightlink/base/units.h"
 #include "tightlink/engine/client.h"
 #include "tightlink/host/watch.h"
+#include "watch_quality.h"
 
 #define EVENTS_AT_ONCE 16
 
@@ -45,7 +46,7 @@ void tl_watch_begin(struct tl_watch *watch)
 }
 
 /* What an event does to a rate that was being measured. */
-static enum tl_quality quality_of(enum tl_host_event_kind kind)
+enum tl_quality tl_watch_quality(enum tl_host_event_kind kind)
 {
     switch (kind) {
     case TL_HOST_EVENT_SUSPEND:
@@ -69,7 +70,7 @@ void tl_watch_judge(struct tl_watch *watch, struct tl_probe_outcome *outcome)
         count = tl_host_watch_drain(watch->host, events, EVENTS_AT_ONCE);
         for (size_t i = 0; i < count; i++) {
             tl_format_ns((double)(events[i].at_ns - watch->begun_ns), at);
-            tl_outcome_quality(outcome, quality_of(events[i].kind), "%s %s into stage %s",
+            tl_outcome_explain(outcome, tl_watch_quality(events[i].kind), "%s %s into stage %s",
                                tl_host_event_text(events[i].kind), at, outcome->record.id);
         }
     }

@@ -1,7 +1,9 @@
 /* The document of findings.schema.json. One function for each part of the schema, in
  * its order. */
 #include <math.h>
+#include <string.h>
 
+#include "tightlink/rules/goal.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/facts/save.h"
 #include "tightlink/report/report.h"
@@ -41,15 +43,56 @@ static void add_target(struct tl_json_writer *w, const struct tl_run *run)
     tl_json_end(w);
 }
 
-static void add_goal(struct tl_json_writer *w, const struct tl_run *run)
+static void add_given(struct tl_json_writer *w, const char *key, double value)
 {
-    if (!isfinite(run->goal_bps) && !isfinite(run->goal_rtt_ns)) {
+    if (value > 0)
+        tl_json_add_number(w, key, value);
+}
+
+/* The goal's lines with their answers; absent where the goal has none. */
+static void add_goal_lines(struct tl_json_writer *w, const struct tl_run *run,
+                           const struct tl_facts *facts)
+{
+    tl_json_begin_array(w, "lines");
+    for (int d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
+        struct tl_goal_line lines[TL_GOAL_LINES_MAX];
+        size_t count = tl_goal_judge(run, facts, (enum tl_direction)d, lines);
+        for (size_t i = 0; i < count; i++) {
+            tl_json_begin_object(w, NULL);
+            tl_json_add_string(w, "name", lines[i].name);
+            tl_json_add_string(w, "direction", tl_direction_name(lines[i].direction));
+            tl_json_add_string(w, "answer", tl_goal_answer_name(lines[i].answer));
+            tl_json_add_string(w, "unit", tl_unit_name(lines[i].unit));
+            tl_json_add_number(w, "wanted", lines[i].wanted);
+            tl_json_add_number(w, "measured", lines[i].measured);
+            tl_json_add_number(w, "low", lines[i].low);
+            tl_json_add_number(w, "high", lines[i].high);
+            tl_json_add_string(w, "text", lines[i].text);
+            tl_json_end(w);
+        }
+    }
+    tl_json_end(w);
+}
+
+static void add_goal(struct tl_json_writer *w, const struct tl_run *run,
+                     const struct tl_facts *facts)
+{
+    if (!(run->goal_bps > 0) && !(run->goal_rtt_ns > 0) && !(run->goal_loss_ratio > 0) &&
+        !(run->goal_rtt_max_ns > 0) && !(run->goal_mtu_bytes > 0)) {
         tl_json_add_null(w, "goal");
         return;
     }
     tl_json_begin_object(w, "goal");
     tl_json_add_number(w, "rate_bps", run->goal_bps);
     add_whole(w, "rtt_ns", run->goal_rtt_ns);
+    if (run->goal_bytes > 0)
+        add_whole(w, "bytes", run->goal_bytes);
+    if (run->goal_time_ns > 0)
+        add_whole(w, "time_ns", run->goal_time_ns);
+    add_given(w, "loss_ratio", run->goal_loss_ratio);
+    add_given(w, "rtt_max_ns", run->goal_rtt_max_ns);
+    add_given(w, "mtu_bytes", run->goal_mtu_bytes);
+    add_goal_lines(w, run, facts);
     tl_json_end(w);
 }
 
@@ -64,7 +107,8 @@ static void add_quality(struct tl_json_writer *w, const struct tl_run *run)
     tl_json_end(w);
 }
 
-static void add_run(struct tl_json_writer *w, const struct tl_run *run)
+static void add_run(struct tl_json_writer *w, const struct tl_run *run,
+                    const struct tl_facts *facts)
 {
     tl_json_begin_object(w, "run");
     tl_json_add_string(w, "id", run->id);
@@ -78,7 +122,7 @@ static void add_run(struct tl_json_writer *w, const struct tl_run *run)
     if (run->upload)
         tl_json_add_string(w, NULL, tl_direction_name(TL_UPLOAD));
     tl_json_end(w);
-    add_goal(w, run);
+    add_goal(w, run, facts);
     if (run->complaint[0])
         tl_json_add_string(w, "complaint", run->complaint);
     else
@@ -155,7 +199,25 @@ static void add_remedy(struct tl_json_writer *w, const struct tl_remedy *remedy)
     tl_json_end(w);
 }
 
-static void add_finding(struct tl_json_writer *w, const struct tl_finding *finding)
+static void add_verified(struct tl_json_writer *w, const struct tl_run *run,
+                         const struct tl_finding *finding)
+{
+    for (int i = 0; i < run->verified_count; i++) {
+        const struct tl_verified_record *verified = &run->verified[i];
+        if (verified->direction != finding->direction || strcmp(verified->rule, finding->rule) != 0)
+            continue;
+        tl_json_begin_object(w, "verified");
+        tl_json_add_string(w, "what", verified->what);
+        tl_json_add_number(w, "predicted_bps", verified->predicted_bps);
+        tl_json_add_number(w, "measured_bps", verified->measured_bps);
+        tl_json_add_bool(w, "hit", verified->hit);
+        tl_json_end(w);
+        return;
+    }
+}
+
+static void add_finding(struct tl_json_writer *w, const struct tl_run *run,
+                        const struct tl_finding *finding)
 {
     tl_json_begin_object(w, NULL);
     tl_json_add_string(w, "rule", finding->rule);
@@ -183,6 +245,7 @@ static void add_finding(struct tl_json_writer *w, const struct tl_finding *findi
     for (size_t i = 0; i < finding->remedy_count; i++)
         add_remedy(w, &finding->remedies[i]);
     tl_json_end(w);
+    add_verified(w, run, finding);
     add_texts(w, "references", finding->references, finding->reference_count);
     tl_json_end(w);
 }
@@ -235,6 +298,42 @@ static void add_segment(struct tl_json_writer *w, const struct tl_segment_record
     add_whole(w, "mtu_bytes", segment->mtu_bytes);
     tl_json_add_number(w, "loss_ratio", segment->loss_ratio);
     add_whole(w, "loaded_rtt_add_ns", segment->loaded_rtt_add_ns);
+    tl_json_add_number(w, "prefix_rate_bps", segment->prefix_rate_bps);
+    tl_json_add_number(w, "prefix_ceiling_bps", segment->prefix_ceiling_bps);
+    add_whole(w, "prefix_rtt_ns", segment->prefix_rtt_ns);
+    if (segment->last_hop > 0) {
+        tl_json_add_integer(w, "first_hop", segment->first_hop);
+        tl_json_add_integer(w, "last_hop", segment->last_hop);
+    }
+    if (segment->tight)
+        tl_json_add_bool(w, "tight", true);
+    tl_json_end(w);
+}
+
+/* Beyond the schema: the routers on the way. */
+static void add_hop(struct tl_json_writer *w, const struct tl_hop_record *hop)
+{
+    tl_json_begin_object(w, NULL);
+    tl_json_add_integer(w, "hop", hop->hop);
+    add_text(w, "address", hop->address);
+    add_text(w, "name", hop->name);
+    tl_json_add_integer(w, "sent_count", hop->sent_count);
+    tl_json_add_integer(w, "answered_count", hop->answered_count);
+    add_whole(w, "rtt_min_ns", hop->rtt_min_ns);
+    add_whole(w, "rtt_mean_ns", hop->rtt_mean_ns);
+    add_whole(w, "rtt_max_ns", hop->rtt_max_ns);
+    add_whole(w, "loaded_rtt_ns", hop->loaded_rtt_ns);
+    add_text(w, "note", hop->note);
+    tl_json_end(w);
+}
+
+static void add_hops(struct tl_json_writer *w, const struct tl_run *run)
+{
+    if (run->hop_count == 0)
+        return;
+    tl_json_begin_array(w, "hops");
+    for (int i = 0; i < run->hop_count; i++)
+        add_hop(w, &run->hops[i]);
     tl_json_end(w);
 }
 
@@ -250,12 +349,59 @@ static void add_stage(struct tl_json_writer *w, const struct tl_stage_record *st
     tl_json_end(w);
 }
 
+/* Beyond the schema: what the plan decided, in its order. */
+static void add_decision(struct tl_json_writer *w, const struct tl_plan_record *record)
+{
+    tl_json_begin_object(w, NULL);
+    tl_json_add_string(w, "stage", record->stage);
+    if (record->has_direction)
+        tl_json_add_string(w, "direction", tl_direction_name(record->direction));
+    tl_json_add_bool(w, "chosen", record->chosen);
+    tl_json_add_number(w, "worth", record->worth);
+    tl_json_add_integer(w, "time_ns", record->time_ns);
+    tl_json_add_integer(w, "bytes", record->bytes);
+    add_text(w, "why", record->why);
+    tl_json_end(w);
+}
+
+/* Beyond the schema: what was seen after the verdict. */
+static void add_watch(struct tl_json_writer *w, const struct tl_watch_record *watch)
+{
+    long long listed =
+        watch->outage_count < TL_WATCH_OUTAGES_MAX ? watch->outage_count : TL_WATCH_OUTAGES_MAX;
+    if (!watch->ran)
+        return;
+    tl_json_begin_object(w, "watch");
+    tl_json_add_integer(w, "duration_ns", watch->duration_ns);
+    tl_json_add_integer(w, "bytes", watch->bytes);
+    tl_json_add_integer(w, "seconds_count", watch->seconds_count);
+    tl_json_add_number(w, "p5_bps", watch->p5_bps);
+    tl_json_add_number(w, "p50_bps", watch->p50_bps);
+    tl_json_add_number(w, "p95_bps", watch->p95_bps);
+    tl_json_add_number(w, "least_bps", watch->least_bps);
+    tl_json_add_number(w, "most_bps", watch->most_bps);
+    tl_json_add_integer(w, "outage_count", watch->outage_count);
+    tl_json_add_integer(w, "outage_ns", watch->outage_ns);
+    tl_json_begin_array(w, "outages");
+    for (long long i = 0; i < listed; i++) {
+        tl_json_begin_object(w, NULL);
+        tl_json_add_string(w, "start", watch->outages[i].start);
+        tl_json_add_integer(w, "length_ns", watch->outages[i].length_ns);
+        tl_json_add_bool(w, "open", watch->outages[i].open);
+        tl_json_end(w);
+    }
+    tl_json_end(w);
+    add_text(w, "samples", watch->path);
+    add_text(w, "ended", watch->ended);
+    tl_json_end(w);
+}
+
 static void add_lists(struct tl_json_writer *w, const struct tl_run *run,
                       const struct tl_facts *facts, const struct tl_findings *findings)
 {
     tl_json_begin_array(w, "findings");
     for (size_t i = 0; i < findings->finding_count; i++)
-        add_finding(w, &findings->findings[i]);
+        add_finding(w, run, &findings->findings[i]);
     tl_json_end(w);
     tl_json_begin_array(w, "ladder");
     for (size_t i = 0; i < findings->rung_count; i++)
@@ -269,10 +415,16 @@ static void add_lists(struct tl_json_writer *w, const struct tl_run *run,
     for (int i = 0; i < run->segment_count; i++)
         add_segment(w, &run->segments[i]);
     tl_json_end(w);
+    add_hops(w, run);
     tl_json_begin_array(w, "stages");
     for (int i = 0; i < run->stage_count; i++)
         add_stage(w, &run->stages[i]);
     tl_json_end(w);
+    tl_json_begin_array(w, "plan");
+    for (int i = 0; i < run->plan_count; i++)
+        add_decision(w, &run->plan[i]);
+    tl_json_end(w);
+    add_watch(w, &run->watch);
 }
 
 enum tl_status tl_report_json(const struct tl_run *run, const struct tl_facts *facts,
@@ -282,7 +434,7 @@ enum tl_status tl_report_json(const struct tl_run *run, const struct tl_facts *f
     tl_json_writer_init(&writer, out, !pretty);
     tl_json_begin_object(&writer, NULL);
     tl_json_add_string(&writer, "format", "tightlink.findings/1");
-    add_run(&writer, run);
+    add_run(&writer, run, facts);
     add_verdict(&writer, &findings->verdict);
     add_lists(&writer, run, facts, findings);
     tl_facts_save(facts, &writer, "facts");

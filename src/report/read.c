@@ -1,5 +1,6 @@
 /* A saved run back from its document: the run, its stages and segments, its facts.
- * Verdict, findings, ladder and ledger are not read: they are judged again.
+ * Verdict, findings, ladder and ledger are not read: they are judged again. Remedies that were
+ * tried, and what the plan decided, are.
  *
  * Everything here may be hostile; every text has the room of its field, every list
  * that of its array, every number its range. */
@@ -73,6 +74,16 @@ static enum tl_status read_number(const struct tl_json_at *object, const char *k
         return tl_json_error(&at, reterr, TL_RANGE, "%g is below %g", number, least);
     *ret_number = number;
     return TL_OK;
+}
+
+/* A yes or no that may be absent: no then. */
+static enum tl_status read_bool(const struct tl_json_at *object, const char *key, bool *ret_yes,
+                                struct tl_error *reterr)
+{
+    struct tl_json_at at;
+    if (!tl_json_find(object, key, &at))
+        return TL_OK;
+    return tl_json_bool(&at, ret_yes, reterr);
 }
 
 /* Which of the words the text at a required key is. */
@@ -182,6 +193,16 @@ static enum tl_status read_goal(const struct tl_json_at *run_at, struct tl_run *
         status = read_number(&goal, "rate_bps", 1, &run->goal_bps, reterr);
     if (status == TL_OK)
         status = read_number(&goal, "rtt_ns", 0, &run->goal_rtt_ns, reterr);
+    if (status == TL_OK)
+        status = read_number(&goal, "loss_ratio", 0, &run->goal_loss_ratio, reterr);
+    if (status == TL_OK)
+        status = read_number(&goal, "rtt_max_ns", 0, &run->goal_rtt_max_ns, reterr);
+    if (status == TL_OK)
+        status = read_number(&goal, "mtu_bytes", 0, &run->goal_mtu_bytes, reterr);
+    if (status == TL_OK)
+        status = read_number(&goal, "bytes", 0, &run->goal_bytes, reterr);
+    if (status == TL_OK)
+        status = read_number(&goal, "time_ns", 0, &run->goal_time_ns, reterr);
     return status;
 }
 
@@ -276,6 +297,18 @@ static enum tl_status read_stage(const struct tl_json_at *at, struct tl_stage_re
     return status;
 }
 
+static enum tl_status read_small(const struct tl_json_at *at, const char *key, int *ret_number,
+                                 struct tl_error *reterr)
+{
+    long long number = *ret_number;
+    enum tl_status status = read_count(at, key, &number, reterr);
+    if (status == TL_OK && number > 1000000)
+        return tl_json_error(at, reterr, TL_RANGE, "%s is too large", key);
+    if (status == TL_OK)
+        *ret_number = (int)number;
+    return status;
+}
+
 static enum tl_status read_segment(const struct tl_json_at *at, struct tl_segment_record *segment,
                                    struct tl_error *reterr)
 {
@@ -283,6 +316,7 @@ static enum tl_status read_segment(const struct tl_json_at *at, struct tl_segmen
     size_t kind = 0;
     segment->rtt_add_ns = segment->mtu_bytes = NAN;
     segment->loss_ratio = segment->loaded_rtt_add_ns = NAN;
+    segment->prefix_rate_bps = segment->prefix_ceiling_bps = segment->prefix_rtt_ns = NAN;
     enum tl_status status = need_text(at, "id", segment->id, sizeof segment->id, reterr);
     if (status == TL_OK)
         status = NEED_WORD(at, "kind", kinds, &kind, reterr);
@@ -297,7 +331,61 @@ static enum tl_status read_segment(const struct tl_json_at *at, struct tl_segmen
     if (status == TL_OK)
         status =
             read_number(at, "loaded_rtt_add_ns", -INFINITY, &segment->loaded_rtt_add_ns, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "prefix_rate_bps", 0, &segment->prefix_rate_bps, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "prefix_ceiling_bps", 0, &segment->prefix_ceiling_bps, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "prefix_rtt_ns", 0, &segment->prefix_rtt_ns, reterr);
+    if (status == TL_OK)
+        status = read_small(at, "first_hop", &segment->first_hop, reterr);
+    if (status == TL_OK)
+        status = read_small(at, "last_hop", &segment->last_hop, reterr);
+    if (status == TL_OK)
+        status = read_bool(at, "tight", &segment->tight, reterr);
     strcpy(segment->kind, kinds[kind]);
+    return status;
+}
+
+static enum tl_status read_hop(const struct tl_json_at *at, struct tl_hop_record *hop,
+                               struct tl_error *reterr)
+{
+    *hop = (struct tl_hop_record){
+        .rtt_min_ns = NAN, .rtt_mean_ns = NAN, .rtt_max_ns = NAN, .loaded_rtt_ns = NAN};
+    enum tl_status status = read_small(at, "hop", &hop->hop, reterr);
+    if (status == TL_OK)
+        status = read_text(at, "address", hop->address, sizeof hop->address, reterr);
+    if (status == TL_OK)
+        status = read_text(at, "name", hop->name, sizeof hop->name, reterr);
+    if (status == TL_OK)
+        status = read_small(at, "sent_count", &hop->sent_count, reterr);
+    if (status == TL_OK)
+        status = read_small(at, "answered_count", &hop->answered_count, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "rtt_min_ns", 0, &hop->rtt_min_ns, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "rtt_mean_ns", 0, &hop->rtt_mean_ns, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "rtt_max_ns", 0, &hop->rtt_max_ns, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "loaded_rtt_ns", 0, &hop->loaded_rtt_ns, reterr);
+    return status == TL_OK ? read_text(at, "note", hop->note, sizeof hop->note, reterr) : status;
+}
+
+/* Documents of older programs have none. */
+static enum tl_status read_hops(const struct tl_json_at *root, struct tl_run *run,
+                                struct tl_error *reterr)
+{
+    struct tl_json_at hops;
+    if (!tl_json_find(root, "hops", &hops))
+        return TL_OK;
+    enum tl_status status = tl_json_get_array(root, "hops", &hops, reterr);
+    if (status == TL_OK && tl_json_count(&hops) > TL_RUN_HOPS_MAX)
+        return tl_json_error(&hops, reterr, TL_LIMIT, "more than %d", TL_RUN_HOPS_MAX);
+    for (size_t i = 0; status == TL_OK && i < tl_json_count(&hops); i++) {
+        struct tl_json_at at = tl_json_item(&hops, i);
+        status = read_hop(&at, &run->hops[run->hop_count++], reterr);
+    }
     return status;
 }
 
@@ -321,6 +409,93 @@ static enum tl_status read_lists(const struct tl_json_at *root, struct tl_run *r
     for (size_t i = 0; status == TL_OK && i < tl_json_count(&segments); i++) {
         at = tl_json_item(&segments, i);
         status = read_segment(&at, &run->segments[run->segment_count++], reterr);
+    }
+    return status == TL_OK ? read_hops(root, run, reterr) : status;
+}
+
+/* --- plan and verified remedies --- */
+
+static enum tl_status read_decision(const struct tl_json_at *at, struct tl_plan_record *record,
+                                    struct tl_error *reterr)
+{
+    static const char *const words[] = {"download", "upload"};
+    struct tl_json_at found;
+    size_t direction = 0;
+    double time_ns = 0, bytes = 0;
+    record->worth = NAN;
+    enum tl_status status = need_text(at, "stage", record->stage, sizeof record->stage, reterr);
+    record->has_direction = status == TL_OK && tl_json_find(at, "direction", &found);
+    if (record->has_direction)
+        status = NEED_WORD(at, "direction", words, &direction, reterr);
+    if (status == TL_OK)
+        status = read_bool(at, "chosen", &record->chosen, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "worth", 0, &record->worth, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "time_ns", 0, &time_ns, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "bytes", 0, &bytes, reterr);
+    if (status == TL_OK)
+        status = read_text(at, "why", record->why, sizeof record->why, reterr);
+    record->direction = (enum tl_direction)direction;
+    record->time_ns = time_ns < 9e18 ? (long long)time_ns : 0;
+    record->bytes = bytes < 9e18 ? (long long)bytes : 0;
+    return status;
+}
+
+/* Absent in documents of versions that did not record it. */
+static enum tl_status read_plan(const struct tl_json_at *root, struct tl_run *run,
+                                struct tl_error *reterr)
+{
+    struct tl_json_at list, at;
+    enum tl_status status = TL_OK;
+    if (!tl_json_find(root, "plan", &list))
+        return TL_OK;
+    status = tl_json_get_array(root, "plan", &list, reterr);
+    if (status != TL_OK)
+        return status;
+    if (tl_json_count(&list) > TL_RUN_PLAN_MAX)
+        return tl_json_error(&list, reterr, TL_LIMIT, "more than %d", TL_RUN_PLAN_MAX);
+    for (size_t i = 0; status == TL_OK && i < tl_json_count(&list); i++) {
+        at = tl_json_item(&list, i);
+        status = read_decision(&at, &run->plan[run->plan_count++], reterr);
+    }
+    return status;
+}
+
+static enum tl_status read_verified(const struct tl_json_at *finding, const struct tl_json_at *at,
+                                    struct tl_verified_record *record, struct tl_error *reterr)
+{
+    static const char *const words[] = {"download", "upload"};
+    size_t direction = 0;
+    record->predicted_bps = record->measured_bps = NAN;
+    enum tl_status status = need_text(finding, "rule", record->rule, sizeof record->rule, reterr);
+    if (status == TL_OK)
+        status = NEED_WORD(finding, "direction", words, &direction, reterr);
+    if (status == TL_OK)
+        status = need_text(at, "what", record->what, sizeof record->what, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "predicted_bps", 0, &record->predicted_bps, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "measured_bps", 0, &record->measured_bps, reterr);
+    if (status == TL_OK)
+        status = read_bool(at, "hit", &record->hit, reterr);
+    record->direction = (enum tl_direction)direction;
+    return status;
+}
+
+/* Findings are judged anew; what was tried is a measurement and stays. */
+static enum tl_status read_all_verified(const struct tl_json_at *root, struct tl_run *run,
+                                        struct tl_error *reterr)
+{
+    struct tl_json_at list, finding, at;
+    enum tl_status status = tl_json_get_array(root, "findings", &list, reterr);
+    for (size_t i = 0; status == TL_OK && i < tl_json_count(&list); i++) {
+        finding = tl_json_item(&list, i);
+        if (tl_json_type(&finding) != TL_JSON_OBJECT || !tl_json_find(&finding, "verified", &at) ||
+            tl_json_type(&at) != TL_JSON_OBJECT || run->verified_count == TL_RUN_VERIFIED_MAX)
+            continue;
+        status = read_verified(&finding, &at, &run->verified[run->verified_count++], reterr);
     }
     return status;
 }
@@ -347,6 +522,10 @@ static enum tl_status read_document(const struct tl_json_at *root, struct tl_run
         status = read_run(root, run, reterr);
     if (status == TL_OK)
         status = read_lists(root, run, reterr);
+    if (status == TL_OK)
+        status = read_plan(root, run, reterr);
+    if (status == TL_OK)
+        status = read_all_verified(root, run, reterr);
     if (status == TL_OK)
         status = tl_json_get(root, "facts", &at, reterr);
     if (status == TL_OK)

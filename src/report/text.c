@@ -52,6 +52,10 @@ static double promised(const struct text_source *source)
 static void print_limit(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
+    if (verdict->broken) { /* no limit of the rate: its own sentence says what broke */
+        text_wrap(t, 4, 4, verdict->sentence);
+        return;
+    }
     char text[256], now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
     bool gain = promised(source) > 0;
     tl_format_bps(verdict->measured_bps, now);
@@ -174,11 +178,62 @@ static void print_measurements(struct text *t, const struct text_source *source)
     enum tl_direction first = source->findings->verdict.direction;
     enum tl_direction second = first == TL_DOWNLOAD ? TL_UPLOAD : TL_DOWNLOAD;
     text_ladder(t, source, first);
+    text_file_matrix(t, source, first);
     text_ledger(t, source, first);
     if (!source->run->download || !source->run->upload)
         return;
     text_ladder(t, source, second);
+    text_file_matrix(t, source, second);
     text_ledger(t, source, second);
+}
+
+/* An invalid run has no numbers that could be believed: only its head and how it went. */
+static void print_part(struct text *t, const struct text_source *source, enum tl_report_part part)
+{
+    enum tl_verdict_state state = source->findings->verdict.state;
+    bool told = state != TL_VERDICT_INVALID;
+    if (part == TL_PART_HEAD)
+        print_head(t, source);
+    if (part == TL_PART_MEASUREMENTS && told) {
+        text_goal(t, source);
+        if (state == TL_INCONCLUSIVE)
+            text_deciding(t, source);
+        print_measurements(t, source);
+    }
+    if (part == TL_PART_EVIDENCE && state == TL_LIMITED)
+        text_evidence(t, source);
+    if (part == TL_PART_FIX && state == TL_LIMITED)
+        text_fix(t, source);
+    if (part == TL_PART_WAY && told)
+        text_path(t, source);
+    if (part == TL_PART_OTHERS && told) {
+        text_parts(t, source);
+        text_also_found(t, source);
+        text_ruled_out(t, source);
+        text_open(t, source);
+    }
+    if (part == TL_PART_RUN) {
+        if (told)
+            text_watch(t, source);
+        text_disturbances(t, source);
+        text_footer(t, source);
+    }
+}
+
+static int within(int width, int least)
+{
+    return width < least ? least : width > WIDTH_MAX ? WIDTH_MAX : width;
+}
+
+enum tl_status tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
+                              const struct tl_findings *findings, const struct tl_text_style *style,
+                              enum tl_report_part part, struct tl_buf *out)
+{
+    struct text_source source = {run, facts, findings};
+    struct text t = {.out = out, .style = *style};
+    t.style.width = within(style->width, TL_REPORT_PART_WIDTH_MIN);
+    print_part(&t, &source, part);
+    return out->status;
 }
 
 enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *facts,
@@ -187,28 +242,8 @@ enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *f
 {
     struct text_source source = {run, facts, findings};
     struct text t = {.out = out, .style = *style};
-    enum tl_verdict_state state = findings->verdict.state;
-    if (t.style.width < WIDTH_MIN)
-        t.style.width = WIDTH_MIN;
-    if (t.style.width > WIDTH_MAX)
-        t.style.width = WIDTH_MAX;
-    print_head(&t, &source);
-    if (state == TL_VERDICT_INVALID) {
-        text_disturbances(&t, &source);
-        text_footer(&t, &source);
-        return out->status;
-    }
-    if (state == TL_INCONCLUSIVE)
-        text_deciding(&t, &source);
-    print_measurements(&t, &source);
-    if (state == TL_LIMITED) {
-        text_evidence(&t, &source);
-        text_fix(&t, &source);
-    }
-    text_also_found(&t, &source);
-    text_ruled_out(&t, &source);
-    text_open(&t, &source);
-    text_disturbances(&t, &source);
-    text_footer(&t, &source);
+    t.style.width = within(style->width, WIDTH_MIN);
+    for (int part = 0; part < TL_PART_COUNT; part++)
+        print_part(&t, &source, (enum tl_report_part)part);
     return out->status;
 }

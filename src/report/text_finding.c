@@ -136,6 +136,24 @@ static void print_next(struct text *t, const struct tl_findings *findings)
     text_entry(t, "next limit", LABEL_COLUMNS, text);
 }
 
+/* A remedy that was tried: what was predicted, what came. */
+static void print_verified(struct text *t, const struct tl_run *run)
+{
+    if (run->verified_count == 0)
+        return;
+    text_heading(t, "Tried in tightlink's own sockets");
+    text_newline(t);
+    for (int i = 0; i < run->verified_count; i++) {
+        const struct tl_verified_record *verified = &run->verified[i];
+        char text[320], predicted[TL_UNIT_TEXT_SIZE], measured[TL_UNIT_TEXT_SIZE];
+        snprintf(text, sizeof text, "%s: %s predicted, %s measured%s", verified->what,
+                 tl_format_bps(verified->predicted_bps, predicted),
+                 tl_format_bps(verified->measured_bps, measured),
+                 verified->hit ? " (within 10 %)" : "");
+        text_entry(t, verified->hit ? "HIT" : "MISS", LABEL_COLUMNS, text);
+    }
+}
+
 void text_fix(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
@@ -143,6 +161,7 @@ void text_fix(struct text *t, const struct text_source *source)
     size_t count = finding ? finding->remedy_count : 0;
     for (size_t i = 0; i < count; i++)
         print_remedy(t, source, &finding->remedies[i], i + 1, count);
+    print_verified(t, source->run);
     text_heading(t, count ? "After the fix" : "Fix");
     text_newline(t);
     if (!count)

@@ -33,8 +33,9 @@ static void widen(double value, double *least, double *most)
     *most = fmax(*most, value);
 }
 
-static const char *const measured_names[] = {"goodput_bps", "streams_goodput_bps",
-                                             "window_goodput_bps"};
+#define MEASURED_COUNT 4
+static const char *const measured_names[MEASURED_COUNT] = {
+    "goodput_bps", "streams_goodput_bps", "window_goodput_bps", "file_goodput_bps"};
 
 static struct axis make_axis(const struct text *t, const struct text_source *source,
                              enum tl_direction direction)
@@ -45,7 +46,7 @@ static struct axis make_axis(const struct text *t, const struct text_source *sou
         if (rung->direction == direction && rung->tested)
             widen(rung->bps, &least, &most);
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < MEASURED_COUNT; i++)
         widen(text_flow_number(source->facts, direction, measured_names[i]), &least, &most);
     struct axis axis = {.high = most, .label_columns = label_columns(t)};
     if (most > LINEAR_SPAN_MAX * least)
@@ -114,12 +115,14 @@ static void print_row(struct text *t, const struct axis *axis, const char *place
 static void print_measured(struct text *t, const struct text_source *source,
                            const struct axis *axis, enum tl_direction direction)
 {
-    double rates[3], streams = text_flow_number(source->facts, direction, "streams_count");
+    double rates[MEASURED_COUNT],
+        streams = text_flow_number(source->facts, direction, "streams_count");
     char several[32] = "several streams";
     if (!isnan(streams))
         snprintf(several, sizeof several, "%.0f streams", streams);
-    const char *labels[] = {"one stream", several, "large buffers"};
-    for (size_t i = 0; i < 3; i++) {
+    const char *labels[MEASURED_COUNT] = {"one stream", several, "large buffers",
+                                          "a file, disks included"};
+    for (size_t i = 0; i < MEASURED_COUNT; i++) {
         rates[i] = text_flow_number(source->facts, direction, measured_names[i]);
         if (!isnan(rates[i]))
             print_row(t, axis, "measured", labels[i], rates[i], (double)NAN, TEXT_PLAIN);

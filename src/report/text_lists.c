@@ -151,6 +151,27 @@ void text_deciding(struct text *t, const struct text_source *source)
 
 /* --- how the run went --- */
 
+/* Responders on the way: what one stream to each point got, and where the limit lies. */
+void text_parts(struct text *t, const struct text_source *source)
+{
+    const struct tl_run *run = source->run;
+    bool begun = false;
+    for (int i = 0; i < run->segment_count; i++) {
+        const struct tl_segment_record *part = &run->segments[i];
+        if (strncmp(part->id, "path-", 5) != 0)
+            continue;
+        char rate[TL_UNIT_TEXT_SIZE] = "not measured", rtt[TL_UNIT_TEXT_SIZE] = "?", text[320];
+        if (part->prefix_rate_bps > 0)
+            tl_format_bps(part->prefix_rate_bps, rate);
+        if (part->prefix_rtt_ns > 0)
+            tl_format_ns(part->prefix_rtt_ns, rtt);
+        heading_once(t, "Parts of the way (one stream from here to the end of each)", &begun);
+        snprintf(text, sizeof text, "%s: %s, round trip %s%s", part->name, rate, rtt,
+                 part->tight ? ": the limit lies here" : "");
+        text_entry(t, part->tight ? "(!)" : part->id, 8, text);
+    }
+}
+
 static void print_stages(struct text *t, const struct tl_run *run)
 {
     static const char *const states[] = {[TL_STAGE_DONE] = "done",

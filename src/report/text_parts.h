@@ -16,6 +16,10 @@ struct text_source {
 void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction);
 void text_ledger(struct text *t, const struct text_source *source, enum tl_direction direction);
 
+/* text_disk.c: disks and memories at both ends, two by two. */
+void text_file_matrix(struct text *t, const struct text_source *source,
+                      enum tl_direction direction);
+
 /* text_finding.c: the verdict's evidence, its remedies and what comes after them. */
 void text_evidence(struct text *t, const struct text_source *source);
 void text_fix(struct text *t, const struct text_source *source);
@@ -25,7 +29,14 @@ void text_also_found(struct text *t, const struct text_source *source);
 void text_ruled_out(struct text *t, const struct text_source *source);
 void text_open(struct text *t, const struct text_source *source);
 void text_deciding(struct text *t, const struct text_source *source);
+/* Segments and hops of the way, where they are known. */
+void text_path(struct text *t, const struct text_source *source);
+void text_parts(struct text *t, const struct text_source *source);
 void text_disturbances(struct text *t, const struct text_source *source);
+/* text_goal.c: a goal judged line by line. */
+void text_goal(struct text *t, const struct text_source *source);
+/* text_watch.c: the hours after the verdict. */
+void text_watch(struct text *t, const struct text_source *source);
 void text_footer(struct text *t, const struct text_source *source);
 
 #endif

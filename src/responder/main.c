@@ -3,6 +3,7 @@
  *
  * Exit: 0 ended by a signal, 2 the command line is wrong, 3 the port cannot be had,
  * 1 anything else. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -12,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sandbox.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "tightlink/engine/disk.h"
 #include "tightlink/engine/limits.h"
 #include "tightlink/engine/responder.h"
 #include "tightlink/engine/wire.h"
@@ -24,23 +27,36 @@
 
 #define PROGRAM "tightlinkd " TL_VERSION_TEXT
 
+enum { PEERS_MAX = 16 };
+
 enum { EXIT_USAGE = 2, EXIT_BIND = 3 };
 
 static struct tl_responder *responder; /* for the signal handler */
 
 static const char help[] =
-    "Usage: tightlinkd --open [OPTION]...\n"
+    "Usage: tightlinkd --key FILE | --open [OPTION]...\n"
     "The far end of tightlink: answers tests on one TCP and UDP port.\n"
     "\n"
+    "      --key FILE           serve who holds one of the keys in this file (mode 0600; a key\n"
+    "                           is made with `tightlink key NAME`), over TLS 1.3, and tell them\n"
+    "                           the whole host audit\n"
     "      --open               serve without a key. Anyone who reaches the port may load this\n"
     "                           host's network for up to --max-seconds at a time, and read its\n"
     "                           TCP and NIC settings (not its name, kernel or drivers)\n"
     "      --port N             port, TCP and UDP (default 5411; 0: any free one)\n"
     "      --bind ADDRESS       listen on this IPv4 or IPv6 address only\n"
     "      --max-seconds N      longest test, 1 to 60 (default 60)\n"
-    "      --max-streams N      most streams a test, 1 to 32 (default 32)\n"
+    "      --max-streams N      most streams a test, 1 to 128 (default 32)\n"
     "      --rate-cap RATE      highest rate of a test, for instance 500M\n"
     "      --daily-quota BYTES  bytes that all tests of 24 hours may move, for instance 50GB\n"
+    "      --third-party ADDRESS[,ADDRESS]...\n"
+    "                           other responders: a client with a key may have tests made\n"
+    "                           between them and this one\n"
+    "      --no-sandbox         keep what seccomp, Landlock and the dropping of capabilities\n"
+    "                           take away (for debuggers)\n"
+    "      --disk DIR           let clients test the disk under DIR: with files without a name, "
+    "up\n"
+    "                           to 1 GiB and 5 % of the free space; they see its speed and kind\n"
     "      --ready-fd N         write one line to this descriptor when listening\n"
     "      --help, --version\n"
     "\n"
@@ -48,12 +64,16 @@ static const char help[] =
 
 enum option_id {
     OPTION_OPEN = 256,
+    OPTION_KEY,
     OPTION_PORT,
     OPTION_BIND,
     OPTION_MAX_SECONDS,
     OPTION_MAX_STREAMS,
     OPTION_RATE_CAP,
     OPTION_DAILY_QUOTA,
+    OPTION_THIRD_PARTY,
+    OPTION_NO_SANDBOX,
+    OPTION_DISK,
     OPTION_READY_FD,
     OPTION_HELP,
     OPTION_VERSION
@@ -61,12 +81,16 @@ enum option_id {
 
 static const struct option long_options[] = {
     {"open", no_argument, NULL, OPTION_OPEN},
+    {"key", required_argument, NULL, OPTION_KEY},
     {"port", required_argument, NULL, OPTION_PORT},
     {"bind", required_argument, NULL, OPTION_BIND},
     {"max-seconds", required_argument, NULL, OPTION_MAX_SECONDS},
     {"max-streams", required_argument, NULL, OPTION_MAX_STREAMS},
     {"rate-cap", required_argument, NULL, OPTION_RATE_CAP},
     {"daily-quota", required_argument, NULL, OPTION_DAILY_QUOTA},
+    {"third-party", required_argument, NULL, OPTION_THIRD_PARTY},
+    {"no-sandbox", no_argument, NULL, OPTION_NO_SANDBOX},
+    {"disk", required_argument, NULL, OPTION_DISK},
     {"ready-fd", required_argument, NULL, OPTION_READY_FD},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -75,8 +99,10 @@ static const struct option long_options[] = {
 
 struct settings {
     struct tl_responder_options options;
-    bool open;
+    const char *key_file; /* NULL: none */
+    struct in6_addr peers[PEERS_MAX];
     int ready_fd; /* -1: none */
+    bool no_sandbox;
 };
 
 static void log_line(void *context, const char *line)
@@ -135,6 +161,32 @@ static enum tl_status parse_quota(const char *text, struct settings *settings,
     return status;
 }
 
+/* Numeric addresses: a name could lead elsewhere tomorrow. */
+static enum tl_status parse_peers(const char *text, struct settings *settings,
+                                  struct tl_error *reterr)
+{
+    while (*text) {
+        char address[INET6_ADDRSTRLEN];
+        size_t len = strcspn(text, ",");
+        struct in6_addr *peer = &settings->peers[settings->options.peer_count];
+        struct in_addr v4;
+        if (settings->options.peer_count == PEERS_MAX)
+            return tl_error_set(reterr, TL_USAGE, "--third-party takes up to %d addresses",
+                                PEERS_MAX);
+        snprintf(address, sizeof address, "%.*s", (int)(len < 64 ? len : 64), text);
+        *peer = (struct in6_addr){{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}};
+        if (inet_pton(AF_INET, address, &v4) == 1)
+            memcpy(&peer->s6_addr[12], &v4, sizeof v4);
+        else if (inet_pton(AF_INET6, address, peer) != 1)
+            return tl_error_set(reterr, TL_USAGE,
+                                "--third-party takes IPv4 and IPv6 addresses, not \"%.40s\"",
+                                address);
+        settings->options.peer_count++;
+        text += len + (text[len] == ',');
+    }
+    return TL_OK;
+}
+
 static enum tl_status take_option(int id, const char *text, struct settings *settings,
                                   struct tl_error *reterr)
 {
@@ -143,7 +195,10 @@ static enum tl_status take_option(int id, const char *text, struct settings *set
     enum tl_status status = TL_OK;
     switch (id) {
     case OPTION_OPEN:
-        settings->open = true;
+        options->open = true;
+        break;
+    case OPTION_KEY:
+        settings->key_file = text;
         break;
     case OPTION_PORT:
         status = parse_number("port", text, 0, 65535, &number, reterr);
@@ -157,13 +212,22 @@ static enum tl_status take_option(int id, const char *text, struct settings *set
         options->max_seconds = (uint64_t)number;
         break;
     case OPTION_MAX_STREAMS:
-        status = parse_number("max-streams", text, 1, 32, &number, reterr);
+        status = parse_number("max-streams", text, 1, tl_limit_row(TL_LIMIT_STREAMS_GRANTED)->max,
+                              &number, reterr);
         options->max_streams = (uint64_t)number;
         break;
     case OPTION_RATE_CAP:
         return parse_rate_cap(text, settings, reterr);
     case OPTION_DAILY_QUOTA:
         return parse_quota(text, settings, reterr);
+    case OPTION_THIRD_PARTY:
+        return parse_peers(text, settings, reterr);
+    case OPTION_NO_SANDBOX:
+        settings->no_sandbox = true;
+        break;
+    case OPTION_DISK:
+        options->disk_directory = text;
+        break;
     case OPTION_READY_FD:
         status = parse_number("ready-fd", text, 0, 65535, &number, reterr);
         settings->ready_fd = (int)number;
@@ -190,10 +254,15 @@ static void catch_signals(void)
 static void tell_ready(const struct settings *settings)
 {
     int port = tl_responder_port(responder);
-    const char *where = settings->options.bind_address;
-    fprintf(stderr,
-            "%s serves anyone (--open) on port %d of %s, TCP and UDP. Tests last up to %llu s.\n",
-            PROGRAM, port, where ? where : "every address",
+    const struct tl_responder_options *options = &settings->options;
+    const char *where = options->bind_address;
+    char whom[96] = "anyone (--open)";
+    if (options->keys)
+        snprintf(whom, sizeof whom, "the holders of %zu key%s%s", tl_keys_count(options->keys),
+                 tl_keys_count(options->keys) == 1 ? "" : "s",
+                 options->open ? ", and anyone (--open)" : "");
+    fprintf(stderr, "%s serves %s on port %d of %s, TCP and UDP. Tests last up to %llu s.\n",
+            PROGRAM, whom, port, where ? where : "every address",
             (unsigned long long)(settings->options.max_seconds
                                      ? settings->options.max_seconds
                                      : (uint64_t)tl_limit_row(TL_LIMIT_DURATION_MS)->max / 1000));
@@ -204,17 +273,56 @@ static void tell_ready(const struct settings *settings)
         close(settings->ready_fd);
 }
 
-static int serve(const struct settings *settings)
+/* A directory in which no test could be made is said now, not to the first client. */
+static enum tl_status try_disk(const char *directory, struct tl_error *reterr)
+{
+    struct tl_disk_area *area = NULL;
+    struct tl_disk_area_spec spec = {.directory = directory};
+    enum tl_status status = tl_disk_area_create(&spec, &area, reterr);
+    if (status == TL_OK && tl_disk_area_info(area)->note[0])
+        fprintf(stderr, "tightlinkd: --disk: %s\n", tl_disk_area_info(area)->note);
+    tl_disk_area_release(area);
+    return status;
+}
+
+typedef enum tl_status hold_fn(const struct sandbox_policy *policy, struct tl_error *reterr);
+
+/* What this kernel does not have is told, and no reason not to serve. */
+static void hold(hold_fn *what, const struct settings *settings)
+{
+    struct sandbox_policy policy = {.write_directory = settings->options.disk_directory,
+                                    .dials = settings->options.peer_count > 0};
+    struct tl_error error = {0};
+    if (!settings->no_sandbox && what(&policy, &error) != TL_OK)
+        fprintf(stderr, "tightlinkd: the sandbox is not whole: %s\n", error.text);
+}
+
+static int serve(struct settings *settings)
 {
     struct tl_error error = {0};
+    struct tl_keys *keys = NULL;
+    if (settings->key_file && tl_keys_load(settings->key_file, &keys, &error) != TL_OK)
+        return usage_error(error.text);
+    settings->options.keys = keys;
+    settings->options.peers = settings->peers;
+    hold(sandbox_hold_files, settings);
+    if (settings->options.disk_directory &&
+        try_disk(settings->options.disk_directory, &error) != TL_OK) {
+        fprintf(stderr, "tightlinkd: --disk: %s\n", error.text);
+        tl_keys_destroy(keys);
+        return EXIT_USAGE;
+    }
     if (tl_responder_create(&settings->options, &responder, &error) != TL_OK) {
         fprintf(stderr, "tightlinkd: %s\n", error.text);
+        tl_keys_destroy(keys);
         return error.status == TL_SYNTAX ? EXIT_USAGE : EXIT_BIND;
     }
     catch_signals();
+    hold(sandbox_hold_calls, settings);
     tell_ready(settings);
     enum tl_status status = tl_responder_run(responder, &error);
     tl_responder_destroy(responder);
+    tl_keys_destroy(keys);
     if (status == TL_OK)
         return EXIT_SUCCESS;
     fprintf(stderr, "tightlinkd: %s\n", error.text);
@@ -237,8 +345,12 @@ int main(int argc, char **argv)
     }
     if (optind < argc)
         return usage_error("it takes options only");
-    if (!settings.open)
-        return usage_error("there is no key, so say --open to serve without one: anyone who "
-                           "reaches the port may then load this host's network");
+    if (!settings.options.open && !settings.key_file)
+        return usage_error("give --key FILE (`tightlink key NAME` makes one), or say --open to "
+                           "serve without: anyone who reaches the port may then load this "
+                           "host's network");
+    if (settings.options.peer_count > 0 && !settings.key_file)
+        return usage_error("--third-party needs --key FILE: only who holds a key may ask for such "
+                           "tests");
     return serve(&settings);
 }

@@ -1,30 +1,8 @@
 /* tl_rules_explain(): one rule as a page for people. */
 #include <string.h>
 
+#include "page.h"
 #include "rule.h"
-
-#define PAGE_COLUMNS 78
-
-/* Adds text broken at spaces, each line after the indent. */
-static void add_wrapped(struct tl_buf *out, unsigned indent, const char *text)
-{
-    size_t column = 0;
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column == 0 || column + 1 + word > PAGE_COLUMNS) {
-            tl_buf_addf(out, "%s%*s", column ? "\n" : "", (int)indent, "");
-            column = indent;
-        } else {
-            tl_buf_adds(out, " ");
-            column++;
-        }
-        tl_buf_add(out, text, word);
-        column += word;
-        text += word;
-        text += strspn(text, " ");
-    }
-    tl_buf_adds(out, "\n");
-}
 
 /* A sentence with its holes named instead of filled. */
 static void add_sentence(struct tl_buf *out, unsigned indent, const struct tl_rule *rule,
@@ -32,7 +10,7 @@ static void add_sentence(struct tl_buf *out, unsigned indent, const struct tl_ru
 {
     struct tl_buf text = TL_BUF_INIT;
     tl_template_outline(template, tl_role_name(rule->role), &text);
-    add_wrapped(out, indent, tl_buf_text(&text));
+    tl_page_wrap(out, indent, tl_buf_text(&text));
     tl_buf_finish(&text);
 }
 
@@ -96,7 +74,7 @@ static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule)
     tl_buf_adds(out, "\nThe rate that this alone would allow\n");
     for (size_t i = 0; i < rule->ceiling_count; i++) {
         const struct tl_ceiling *ceiling = &rule->ceilings[i];
-        add_wrapped(out, 2, ceiling->bps.text);
+        tl_page_wrap(out, 2, ceiling->bps.text);
         if (ceiling->low.code || ceiling->high.code)
             tl_buf_addf(out, "    between %s\n    and %s\n",
                         ceiling->low.code ? ceiling->low.text : ceiling->bps.text,
@@ -115,7 +93,7 @@ static void add_names(struct tl_buf *out, const struct tl_rule *rule)
         tl_buf_adds(out, "\nNames\n");
     for (size_t i = 0; i < scope->name_count; i++) {
         tl_buf_addf(out, "  %s (%s) =\n", scope->names[i], tl_unit_name(scope->formulas[i].unit));
-        add_wrapped(out, 6, scope->formulas[i].text);
+        tl_page_wrap(out, 6, scope->formulas[i].text);
     }
 }
 
@@ -125,7 +103,7 @@ static void add_facts(struct tl_buf *out, const struct tl_rule *rule)
     for (size_t i = 0; i < rule->scope.fact_count; i++) {
         const struct tl_fact_def *def = tl_fact_role_def(rule->scope.fact_ids[i]);
         tl_buf_addf(out, "  %s (stage %s)\n", rule->scope.fact_ids[i], def->stage);
-        add_wrapped(out, 6, def->meaning);
+        tl_page_wrap(out, 6, def->meaning);
     }
 }
 
@@ -179,6 +157,6 @@ enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, st
     if (rule->reference_count)
         tl_buf_adds(out, "\nReferences\n");
     for (size_t i = 0; i < rule->reference_count; i++)
-        add_wrapped(out, 2, rule->references[i]);
+        tl_page_wrap(out, 2, rule->references[i]);
     return out->status;
 }

@@ -185,6 +185,20 @@ static double predicted(const struct tl_judged *judged, const struct tl_remedy_r
     return value.known ? value.number : (double)NAN;
 }
 
+/* The names live as long as the rules; the findings need one of their own. */
+static struct tl_trial trial(struct tl_arena *arena, const struct tl_judged *judged,
+                             const struct tl_remedy_rule *remedy)
+{
+    struct tl_trial trial = {.kind = remedy->trial,
+                             .value = (double)NAN,
+                             .name = tl_arena_strdup(arena, remedy->trial_name)};
+    if (remedy->trial_value.code) {
+        struct tl_value value = tl_formula_evaluate(&remedy->trial_value, judged->env);
+        trial.value = value.known && value.number > 0 ? value.number : (double)NAN;
+    }
+    return trial;
+}
+
 static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
                           const struct tl_judged *judged, struct tl_finding *finding)
 {
@@ -213,6 +227,7 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
             .why = tl_judged_render(arena, judged, &from->why, NULL),
             .risk = tl_judged_render(arena, judged, &from->risk, NULL),
             .predicted_bps = predicted(judged, from),
+            .trial = trial(arena, judged, from),
         };
     }
 }
@@ -252,7 +267,7 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .rule = tl_arena_strdup(arena, rule->id),
         .cause = tl_arena_strdup(arena, rule->cause),
         .title = tl_arena_strdup(arena, rule->title),
-        .segment = tl_arena_strdup(arena, tl_role_segment(rule->role, judged->direction)),
+        .segment = tl_arena_strdup(arena, judged->segment),
         .direction = judged->direction,
         .result = judged->result,
         .severity = judged->severity,
@@ -262,6 +277,7 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .ceiling_high_bps = judged->high,
         .sentence = sentence(arena, judged),
         .send_to = tl_arena_strdup(arena, tl_role_send_to(rule->role, judged->direction)),
+        .standing = tl_standing_text(arena, side, judged),
         .would_change = tl_judged_render(arena, judged, &rule->change, NULL),
     };
     fill_evidence(arena, judged, ret_finding);

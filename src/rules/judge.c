@@ -28,7 +28,11 @@ static void read_side(struct tl_side *side)
         [TL_SHARE_RWND] = "flow.ledger_rwnd_ratio",
         [TL_SHARE_NETWORK] = "flow.ledger_network_ratio",
     };
-    (void)tl_fact_view_get(&side->view, "flow.goodput_bps", &side->goodput);
+    /* Who named a disk asks about a file: its rate is the one to explain. */
+    (void)tl_fact_view_get(&side->view, "flow.file_goodput_bps", &side->goodput);
+    side->is_file = side->goodput.state == TL_FACT_KNOWN;
+    if (!side->is_file)
+        (void)tl_fact_view_get(&side->view, "flow.goodput_bps", &side->goodput);
     for (size_t i = TL_SHARE_APP; i < TL_SHARE_COUNT; i++)
         (void)tl_fact_view_get(&side->view, ids[i], &side->shares[i]);
 }

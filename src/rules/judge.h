@@ -20,10 +20,19 @@
 #define TL_STEADY_NS_MIN   3e9
 #define TL_STEADY_RTTS_MIN 20
 
+/* More traffic than that on our interface belongs to others: the rate is not the path's. */
+#define TL_OTHER_TRAFFIC_MAX 0.25
+/* A program that waits more than that for a core, and has work at least half of the time,
+ * may hold the rate itself (doc/architecture.md, "Faults"). A receiver that waits for a core now
+ * and then, but for data most of the time, does not. */
+#define TL_STARVED_WAIT_MAX 0.1
+#define TL_STARVED_WORK_MIN 0.5
+
 /* One rule in one direction. */
 struct tl_judged {
     const struct tl_rule *rule;
     enum tl_direction direction;
+    const char *segment; /* of the schema: the role's, or where a fact places it */
     struct tl_formula_env *env;
     struct tl_trace *traces; /* one a test */
     enum tl_result result;
@@ -48,9 +57,11 @@ struct tl_side {
     struct tl_fact_view view;
     const struct tl_question *question;
     struct tl_fact goodput;
+    bool is_file; /* the rate is that of a file, disks included */
     struct tl_fact shares[TL_SHARE_COUNT]; /* index by enum tl_share */
     size_t count;
     struct tl_judged *judged; /* one a rule */
+    bool disturbed, starved;  /* all causes rest; those of the network do */
     struct tl_verdict verdict;
 };
 
@@ -58,14 +69,41 @@ struct tl_side {
 void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const struct tl_side *side,
                    struct tl_judged *ret_judged);
 
+/* The segment of a rule in this direction. Static storage. */
+const char *tl_judge_segment(const struct tl_rule *rule, const struct tl_side *side);
+
 /* Sets fixed and next of each judged rule. */
 void tl_ladder_link(struct tl_side *side);
+/* What spoils the measurement for a verdict of any cause, as a sentence; NULL where nothing
+ * does. Other programs' traffic on this PC's interface: above TL_OTHER_TRAFFIC_MAX of all. */
+char *tl_disturbance(struct tl_arena *arena, const struct tl_side *side);
+/* The role whose program waited for a core so long that the rate may be its host's (-1: none):
+ * causes of the network rest then. *ret_wait_ratio is its share of time. */
+int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio);
+char *tl_starved_sentence(struct tl_arena *arena, const struct tl_side *side);
+
 /* Appends the side's rungs, lowest first, untested last. ret_rungs has room for side->count. */
 size_t tl_ladder_rungs(struct tl_arena *arena, const struct tl_side *side,
                        struct tl_rung *ret_rungs);
 
 /* Chooses the verdict of one direction and the severities of all found rules. */
 void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side);
+
+/* The measurement speaks for no cause (disturbed), or not for this one (a starved host's). */
+bool tl_verdict_rests(const struct tl_side *side, const struct tl_judged *judged);
+/* Found, limiting by nature, and nothing measured speaks against it. */
+bool tl_verdict_is_candidate(const struct tl_side *side, const struct tl_judged *judged);
+/* Another candidate that explains what this one shows and goes first; NULL where none does. */
+const struct tl_judged *tl_verdict_explainer(const struct tl_side *side,
+                                             const struct tl_judged *judged);
+
+/* How a judged rule stands to the chosen verdict, in sentences; "" where there is nothing to
+ * compare. After tl_verdict_choose(). */
+char *tl_standing_text(struct tl_arena *arena, const struct tl_side *side,
+                       const struct tl_judged *judged);
+
+/* The definition behind a resolved id, "near.tcp_rmem_max_bytes"; NULL if there is none. */
+const struct tl_fact_def *tl_judge_fact_def(const char *id);
 
 /* Confidence in a chosen candidate, with its reasons as one text. */
 double tl_confidence(struct tl_arena *arena, const struct tl_side *side,

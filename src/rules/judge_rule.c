@@ -1,6 +1,7 @@
 /* One rule against the facts of one direction: result, missing facts, ceiling,
  * agreement with what was measured. */
 #include <math.h>
+#include <string.h>
 
 #include "judge.h"
 
@@ -90,11 +91,28 @@ static enum tl_truth ledger_agrees(const struct tl_judged *judged, const struct 
     return share->number >= judged->rule->ledger_ratio ? TL_TRUE : TL_FALSE;
 }
 
+const char *tl_judge_segment(const struct tl_rule *rule, const struct tl_side *side)
+{
+    static const char *const places[] = {"lan", "path", "far-lan"};
+    struct tl_fact fact;
+    const char *segment = tl_role_segment(rule->role, side->direction);
+    if (!rule->located_by || !tl_fact_view_get(&side->view, rule->located_by, &fact) ||
+        fact.state != TL_FACT_KNOWN)
+        return segment;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (strcmp(fact.text, places[i]) == 0)
+            segment = places[i];
+    return segment;
+}
+
 void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const struct tl_side *side,
                    struct tl_judged *ret_judged)
 {
-    *ret_judged = (struct tl_judged){
-        .rule = rule, .direction = side->direction, .severity = rule->severity, .fixed = NAN};
+    *ret_judged = (struct tl_judged){.rule = rule,
+                                     .direction = side->direction,
+                                     .segment = tl_judge_segment(rule, side),
+                                     .severity = rule->severity,
+                                     .fixed = NAN};
     ret_judged->env = TL_ARENA_NEW(arena, struct tl_formula_env);
     ret_judged->traces = TL_ARENA_ARRAY(arena, rule->test_count + 1, struct tl_trace);
     if (!ret_judged->env || !ret_judged->traces)
@@ -108,4 +126,14 @@ void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const str
     ret_judged->ledger_agrees = ledger_agrees(ret_judged, side);
     ret_judged->own_agrees = tl_logic_evaluate(rule->agrees, ret_judged->traces);
     ret_judged->agrees_missing = tl_logic_missing(rule->agrees, ret_judged->traces);
+}
+
+const struct tl_fact_def *tl_judge_fact_def(const char *id)
+{
+    const char *name = strchr(id, '.');
+    enum tl_subject subject = strncmp(id, "path.", 5) == 0 ? TL_SUBJECT_PATH
+                              : strncmp(id, "near.", 5) == 0 || strncmp(id, "far.", 4) == 0
+                                  ? TL_SUBJECT_HOST
+                                  : TL_SUBJECT_FLOW;
+    return name ? tl_fact_def_find(subject, name + 1) : NULL;
 }

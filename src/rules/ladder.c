@@ -8,6 +8,9 @@
 /* A rung so far above every rate that was seen promises nothing: what lies between was never
  * loaded. */
 #define FORESIGHT 10
+/* A rung that is a share of use drawn out to the whole holds no further than this: from less than
+ * half of a processor nobody knows what all of it carries. */
+#define EXTRAPOLATION 2
 
 static bool same_fault(const struct tl_judged *a, const struct tl_judged *b)
 {
@@ -45,6 +48,20 @@ static double best_of(const struct tl_side *side)
     return fmax(best_seen(side), side->goodput.number); /* fmax passes over NAN */
 }
 
+static bool out_of_sight(const struct tl_side *side, const struct tl_judged *next)
+{
+    double factor = next->rule->extrapolates ? EXTRAPOLATION : FORESIGHT;
+    return next->bps > factor * best_of(side);
+}
+
+/* Only a rate that was already seen, where it is more than what is here. */
+static void promise_seen(const struct tl_side *side, struct tl_judged *judged, double here)
+{
+    double best = best_seen(side);
+    judged->next = NULL;
+    judged->fixed = best > here * TL_AGREE_HIGH ? best : NAN;
+}
+
 static void link_next(const struct tl_side *side, struct tl_judged *judged)
 {
     double here = level(side, judged);
@@ -55,12 +72,12 @@ static void link_next(const struct tl_side *side, struct tl_judged *judged)
         if (!judged->next || other->bps < judged->next->bps)
             judged->next = other;
     }
-    if (essential_untested(side, judged)) {
-        double best = best_seen(side);
-        judged->next = NULL;
-        judged->fixed = best > here * TL_AGREE_HIGH ? best : NAN;
-    } else if (judged->next && judged->next->bps > FORESIGHT * best_of(side)) {
-        judged->next = NULL;
+    /* A stream from memory was faster than a file's other disk: that disk is what comes next. */
+    bool disk_next = side->is_file && judged->next && judged->next->bps < best_seen(side);
+    if (essential_untested(side, judged) && !disk_next) {
+        promise_seen(side, judged, here);
+    } else if (judged->next && out_of_sight(side, judged->next)) {
+        promise_seen(side, judged, here);
     } else if (judged->next) {
         judged->fixed = fmax(judged->next->bps, side->goodput.number);
     }
@@ -98,18 +115,30 @@ static char *missing_text(struct tl_arena *arena, const struct tl_judged *judged
     return copy;
 }
 
+static void fill_missing(struct tl_arena *arena, const struct tl_judged *judged,
+                         struct tl_rung *rung)
+{
+    uint64_t missing = judged->has_rung ? 0 : judged->ceiling_missing;
+    rung->missing = TL_ARENA_ARRAY(arena, (size_t)__builtin_popcountll(missing) + 1, char *);
+    for (size_t i = 0; rung->missing && i < judged->rule->scope.fact_count; i++)
+        if (missing >> i & 1)
+            rung->missing[rung->missing_count++] = tl_judged_fact_id(arena, judged, i);
+}
+
 static void fill_rung(struct tl_arena *arena, const struct tl_judged *judged, struct tl_rung *rung)
 {
     *rung = (struct tl_rung){
         .cause = tl_arena_strdup(arena, judged->rule->cause),
-        .segment = tl_arena_strdup(arena, tl_role_segment(judged->rule->role, judged->direction)),
+        .segment = tl_arena_strdup(arena, judged->segment),
         .direction = judged->direction,
         .tested = judged->has_rung,
         .bps = judged->bps,
         .low_bps = judged->low,
         .high_bps = judged->high,
         .limits = judged->is_verdict,
+        .essential = judged->rule->essential,
     };
+    fill_missing(arena, judged, rung);
     rung->label = judged->has_rung ? tl_judged_render(arena, judged, &judged->ceiling->label, NULL)
                                    : tl_arena_strdup(arena, judged->rule->title);
     if (judged->has_rung)

@@ -127,14 +127,15 @@ bool tl_load_role(struct tl_load *load, const struct tl_json_at *object, const c
     const char *text = NULL;
     if (!tl_load_text(load, object, key, true, &text))
         return false;
-    for (int i = TL_ROLE_RECEIVER; i <= TL_ROLE_FLOW; i++) {
+    for (int i = TL_ROLE_RECEIVER; i < TL_ROLE_COUNT; i++) {
         if (strcmp(tl_role_name((enum tl_role)i), text) == 0) {
             *ret_role = (enum tl_role)i;
             return true;
         }
     }
     struct tl_json_at at = tl_load_member(object, key);
-    tl_load_fault_at(load, &at, TL_UNKNOWN, "\"%.40s\" is none of receiver sender path lan flow",
+    tl_load_fault_at(load, &at, TL_UNKNOWN,
+                     "\"%.40s\" is none of receiver sender path lan flow receiver-lan sender-lan",
                      text);
     return false;
 }
@@ -183,15 +184,20 @@ static void load_severity(struct tl_load *load, const struct tl_json_at *root)
                      severity);
 }
 
-static void load_head(struct tl_load *load, const struct tl_json_at *root)
+static void load_format(struct tl_load *load, const struct tl_json_at *root)
 {
-    struct tl_rule *rule = load->rule;
     const char *format = NULL;
     if (tl_load_text(load, root, "format", true, &format) && strcmp(format, RULE_FORMAT) != 0) {
         struct tl_json_at at = tl_load_member(root, "format");
         tl_load_fault_at(load, &at, TL_VERSION, "\"%.40s\" where this program reads \"%s\"", format,
                          RULE_FORMAT);
     }
+}
+
+static void load_head(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_rule *rule = load->rule;
+    load_format(load, root);
     load_id(load, root);
     if (tl_load_text(load, root, "cause", true, &rule->cause) && !tl_cause_find(rule->cause)) {
         struct tl_json_at at = tl_load_member(root, "cause");
@@ -209,6 +215,22 @@ static void load_flag(struct tl_load *load, const struct tl_json_at *root, const
     struct tl_json_at at;
     if (tl_json_find(root, key, &at) && tl_json_bool(&at, ret_flag, &error) != TL_OK)
         tl_load_fault(load, &error);
+}
+
+/* A measured fact that names the segment more closely than the rule can. */
+static void load_located_by(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_json_at at;
+    struct tl_rule *rule = load->rule;
+    if (!tl_json_find(root, "located_by", &at) ||
+        !tl_load_text(load, root, "located_by", true, &rule->located_by))
+        return;
+    const struct tl_fact_def *def = tl_fact_role_def(rule->located_by);
+    if (!def || def->unit != TL_UNIT_TEXT)
+        tl_load_fault_at(load, &at, TL_UNKNOWN, "located_by: \"%.60s\" is no text fact",
+                         rule->located_by);
+    if (rule->role != TL_ROLE_PATH && rule->role != TL_ROLE_LAN)
+        tl_load_fault_at(load, &at, TL_SYNTAX, "located_by goes with segment path or lan");
 }
 
 static void load_ledger(struct tl_load *load, const struct tl_json_at *root)
@@ -349,23 +371,47 @@ static void check_whole(struct tl_load *load, const struct tl_json_at *root)
                              rule->yields_to[i]);
 }
 
+/* True for a file that only switches a rule off; then nothing else is read. */
+static bool load_disabled(struct tl_load *load, const struct tl_json_at *root)
+{
+    static const char *const keys[] = {"format", "id", "disabled", NULL};
+    struct tl_json_at at;
+    struct tl_error error;
+    if (!load->may_disable || tl_json_type(root) != TL_JSON_OBJECT ||
+        !tl_json_find(root, "disabled", &at))
+        return false;
+    load_format(load, root);
+    load_id(load, root);
+    load_flag(load, root, "disabled", &load->rule->disabled);
+    if (tl_json_check_keys(root, keys, &error) != TL_OK)
+        tl_load_fault(load, &error);
+    else if (load->errors == 0 && !load->rule->disabled)
+        tl_load_fault_at(load, &at, TL_SYNTAX, "only true; without it the file is a whole rule");
+    return true;
+}
+
 static void load_root(struct tl_load *load, const struct tl_json_at *root)
 {
-    static const char *const keys[] = {"format",     "id",         "cause",     "segment",
-                                       "title",      "severity",   "essential", "scales_with_rtt",
-                                       "ledger",     "names",      "applies",   "when",
-                                       "not_when",   "supports",   "agrees",    "ceiling",
-                                       "no_ceiling", "yields_to",  "sentence",  "change",
-                                       "remedies",   "references", NULL};
+    static const char *const keys[] = {
+        "format",     "id",         "cause",        "segment",         "title",  "severity",
+        "essential",  "overrides",  "extrapolates", "scales_with_rtt", "ledger", "names",
+        "applies",    "when",       "not_when",     "supports",        "agrees", "ceiling",
+        "no_ceiling", "located_by", "yields_to",    "sentence",        "change", "remedies",
+        "references", NULL};
     struct tl_error error;
     struct tl_rule *rule = load->rule;
+    if (load_disabled(load, root))
+        return;
     if (tl_json_check_keys(root, keys, &error) != TL_OK)
         tl_load_fault(load, &error);
     if (tl_json_type(root) != TL_JSON_OBJECT)
         return;
     load_head(load, root);
     load_flag(load, root, "essential", &rule->essential);
+    load_flag(load, root, "overrides", &rule->overrides);
+    load_flag(load, root, "extrapolates", &rule->extrapolates);
     load_flag(load, root, "scales_with_rtt", &rule->scales_with_rtt);
+    load_located_by(load, root);
     load_ledger(load, root);
     load_names(load, root);
     /* {"is": …} refers to tests above: this order is part of the format. */

@@ -14,6 +14,7 @@ struct tl_load {
     size_t errors;
     struct tl_error first;
     struct tl_buf *report; /* may be NULL */
+    bool may_disable;      /* {"format", "id", "disabled": true} is a rule that removes another */
 };
 
 /* Notes a fault, "file: error's text". */

@@ -62,10 +62,61 @@ static void load_word(struct tl_load *load, const struct tl_json_at *object, con
     tl_buf_finish(&list);
 }
 
+/* "try": what a program can do in its own sockets, and how much of it. */
+static void load_trial(struct tl_load *load, const struct tl_json_at *remedy_at,
+                       struct tl_remedy_rule *remedy)
+{
+    static const struct {
+        const char *word, *key; /* key of the amount */
+        enum tl_unit unit;
+    } kinds[TL_TRIAL_KINDS] = {
+        [TL_TRIAL_NONE] = {"", NULL, TL_UNIT_TEXT},
+        [TL_TRIAL_RCVBUF] = {"rcvbuf", "bytes", TL_UNIT_BYTES},
+        [TL_TRIAL_SNDBUF] = {"sndbuf", "bytes", TL_UNIT_BYTES},
+        [TL_TRIAL_STREAMS] = {"streams", "count", TL_UNIT_COUNT},
+        [TL_TRIAL_CC] = {"cc", "name", TL_UNIT_TEXT},
+        [TL_TRIAL_PACING] = {"pacing", "bps", TL_UNIT_BPS},
+        [TL_TRIAL_MSS] = {"mss", "bytes", TL_UNIT_BYTES},
+        [TL_TRIAL_FAMILY] = {"family", "number", TL_UNIT_NUMBER},
+    };
+    struct tl_json_at at, set;
+    struct tl_error error;
+    const char *word = NULL;
+    remedy->trial_name = "";
+    if (!tl_json_find(remedy_at, "try", &at))
+        return;
+    if (tl_json_type(&at) != TL_JSON_OBJECT) {
+        tl_load_fault_at(load, &at, TL_SYNTAX, "an object with \"set\" is expected");
+        return;
+    }
+    if (!tl_load_text(load, &at, "set", true, &word) || !word)
+        return;
+    int kind = TL_TRIAL_NONE + 1;
+    while (kind < TL_TRIAL_KINDS && strcmp(kinds[kind].word, word) != 0)
+        kind++;
+    if (kind == TL_TRIAL_KINDS) {
+        set = tl_load_member(&at, "set");
+        tl_load_fault_at(load, &set, TL_UNKNOWN,
+                         "\"%.40s\" is none of rcvbuf sndbuf streams cc pacing mss family", word);
+        return;
+    }
+    const char *const keys[] = {"set", kinds[kind].key, NULL};
+    if (tl_json_check_keys(&at, keys, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return;
+    }
+    remedy->trial = (enum tl_trial_kind)kind;
+    if (kinds[kind].unit == TL_UNIT_TEXT)
+        (void)tl_load_text(load, &at, kinds[kind].key, true, &remedy->trial_name);
+    else
+        tl_load_formula(load, &at, kinds[kind].key, true, true, kinds[kind].unit,
+                        &remedy->trial_value);
+}
+
 static void load_remedy(struct tl_load *load, const struct tl_json_at *at)
 {
     static const char *const keys[] = {"where",   "os",  "needs", "when",      "do", "undo",
-                                       "persist", "why", "risk",  "predicted", NULL};
+                                       "persist", "why", "risk",  "predicted", "try", NULL};
     static const char *const systems[] = {"linux", "macos", "windows", "any", NULL};
     static const char *const needs[] = {"user",     "root",      "network-team",
                                         "provider", "developer", NULL};
@@ -92,6 +143,7 @@ static void load_remedy(struct tl_load *load, const struct tl_json_at *at)
     tl_load_template(load, at, "why", false, &remedy->why);
     tl_load_template(load, at, "risk", false, &remedy->risk);
     tl_load_formula(load, at, "predicted", false, true, TL_UNIT_BPS, &remedy->predicted);
+    load_trial(load, at, remedy);
 }
 
 void tl_load_remedies(struct tl_load *load, const struct tl_json_at *root)

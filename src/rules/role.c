@@ -5,20 +5,29 @@
 
 const char *tl_role_name(enum tl_role role)
 {
-    static const char *const names[] = {"receiver", "sender", "path", "lan", "flow"};
+    static const char *const names[] = {"receiver", "sender",       "path",      "lan",
+                                        "flow",     "receiver-lan", "sender-lan"};
     return names[role];
 }
 
 /* Whether the role is the host that runs tightlink. */
 static bool is_near(enum tl_role role, enum tl_direction direction)
 {
-    return (role == TL_ROLE_RECEIVER) == (direction == TL_DOWNLOAD);
+    bool receiver = role == TL_ROLE_RECEIVER || role == TL_ROLE_RECEIVER_LAN;
+    return receiver == (direction == TL_DOWNLOAD);
+}
+
+static bool is_lan_of_a_host(enum tl_role role)
+{
+    return role == TL_ROLE_RECEIVER_LAN || role == TL_ROLE_SENDER_LAN;
 }
 
 const char *tl_role_segment(enum tl_role role, enum tl_direction direction)
 {
     if (role == TL_ROLE_RECEIVER || role == TL_ROLE_SENDER)
         return is_near(role, direction) ? "near-host" : "far-host";
+    if (is_lan_of_a_host(role))
+        return is_near(role, direction) ? "lan" : "far-lan";
     return tl_role_name(role);
 }
 
@@ -32,6 +41,9 @@ const char *tl_role_place(enum tl_role role, enum tl_direction direction)
         return "the path";
     case TL_ROLE_LAN:
         return "the local network";
+    case TL_ROLE_RECEIVER_LAN:
+    case TL_ROLE_SENDER_LAN:
+        return is_near(role, direction) ? "the local network" : "the far end's local network";
     default:
         return "the transfer itself";
     }
@@ -44,6 +56,9 @@ const char *tl_role_send_to(enum tl_role role, enum tl_direction direction)
     case TL_ROLE_SENDER:
         return is_near(role, direction) ? "desktop support (this PC)"
                                         : "the far end's administrator";
+    case TL_ROLE_RECEIVER_LAN:
+    case TL_ROLE_SENDER_LAN:
+        return is_near(role, direction) ? "the network team" : "the far end's administrator";
     case TL_ROLE_FLOW:
         return "whoever runs the transfer";
     default:

@@ -10,10 +10,19 @@
 #define TL_RULE_SUPPORTS_MAX   16
 #define TL_RULE_REMEDIES_MAX   12
 #define TL_RULE_REFERENCES_MAX 12
-#define TL_RULE_YIELDS_MAX     8
+#define TL_RULE_YIELDS_MAX     16
 
 /* Whose fault it is, by role; a direction turns it into a segment of the schema. */
-enum tl_role { TL_ROLE_RECEIVER, TL_ROLE_SENDER, TL_ROLE_PATH, TL_ROLE_LAN, TL_ROLE_FLOW };
+enum tl_role {
+    TL_ROLE_RECEIVER,
+    TL_ROLE_SENDER,
+    TL_ROLE_PATH,
+    TL_ROLE_LAN,
+    TL_ROLE_FLOW,
+    TL_ROLE_RECEIVER_LAN,
+    TL_ROLE_SENDER_LAN,
+    TL_ROLE_COUNT
+};
 const char *tl_role_name(enum tl_role role);                                 /* "receiver" */
 const char *tl_role_segment(enum tl_role role, enum tl_direction direction); /* "near-host" */
 const char *tl_role_place(enum tl_role role, enum tl_direction direction);   /* "this PC" */
@@ -37,13 +46,20 @@ struct tl_remedy_rule {
     const struct tl_logic *when; /* NULL: always */
     struct tl_template does, undo, persist, why, risk;
     struct tl_formula predicted; /* not given: the next rung */
+    enum tl_trial_kind trial;
+    struct tl_formula trial_value;
+    const char *trial_name; /* "" where the kind has none */
 };
 
 struct tl_rule {
     const char *id, *cause, *title, *file;
     enum tl_role role;
     enum tl_severity severity;
+    bool disabled;        /* stands for "not this one": its file has no more than the id */
     bool essential;       /* without its rung nobody knows what a fix of another cause brings */
+    const char *located_by; /* role id of a text fact that names the segment; NULL: the role's */
+    bool overrides;       /* found, it is the verdict: it broke the transfer, whatever its rate */
+    bool extrapolates;    /* the ceiling is the measured rate over the share of a resource used */
     bool scales_with_rtt; /* the ceiling falls as the round-trip time grows (windows, loss) */
     enum tl_share ledger;
     double ledger_ratio; /* the share that speaks for this cause begins here */
@@ -69,6 +85,7 @@ struct tl_rules {
     struct tl_arena arena;
     size_t count, capacity;
     struct tl_rule **rules; /* sorted by id */
+    struct tl_rules *own;   /* a user's set, some of whose rules stand in `rules`; NULL without */
 };
 
 /* The closed list of causes (causes.json, compiled in). */

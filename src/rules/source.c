@@ -40,7 +40,8 @@ static void add_rule(struct tl_source *source, const char *file, const char *tex
     struct tl_load load = {.arena = &rules->arena,
                            .rule = TL_ARENA_NEW(&rules->arena, struct tl_rule),
                            .file = file,
-                           .report = source->report};
+                           .report = source->report,
+                           .may_disable = source->may_disable};
     struct tl_error error;
     if (!load.rule)
         (void)tl_error_set(&error, TL_NOMEM, "out of memory");
@@ -237,6 +238,7 @@ void tl_rules_destroy(struct tl_rules *rules)
 {
     if (!rules)
         return;
+    tl_rules_destroy(rules->own);
     tl_arena_finish(&rules->arena);
     free(rules);
 }

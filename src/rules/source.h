@@ -9,6 +9,7 @@ struct tl_source {
     size_t errors;
     struct tl_error first; /* with errors > 0 */
     struct tl_buf *report; /* may be NULL */
+    bool may_disable;      /* see struct tl_load */
 };
 
 /* Adds all *.json below path; faults in files are counted, a directory that cannot be read is an

@@ -10,18 +10,28 @@
 
 #define UNSURE_RULES_MAX 2 /* more would not be read */
 
+/* The upper bound of the rate below this share of the goal leaves no doubt. */
+#define CLEARLY_BELOW 0.95
+
 static double level(const struct tl_side *side, const struct tl_judged *judged)
 {
     return judged->has_rung ? judged->bps : side->goodput.number;
 }
 
+/* What was disturbed speaks for no cause; a starved host's rate not for one of the network. */
+bool tl_verdict_rests(const struct tl_side *side, const struct tl_judged *judged)
+{
+    bool of_host = judged->rule->role == TL_ROLE_RECEIVER || judged->rule->role == TL_ROLE_SENDER;
+    return side->disturbed || (side->starved && !of_host);
+}
+
 /* Found, limiting by nature, and nothing measured speaks against it. An unknown ledger does not
  * hinder (the other end may not tell it); an unknown rate or condition of the rule does. */
-static bool is_candidate(const struct tl_judged *judged)
+bool tl_verdict_is_candidate(const struct tl_side *side, const struct tl_judged *judged)
 {
-    return judged->result == TL_FOUND && judged->rule->severity == TL_LIMITS &&
-           judged->rate_agrees == TL_TRUE && judged->ledger_agrees != TL_FALSE &&
-           judged->own_agrees == TL_TRUE;
+    return !tl_verdict_rests(side, judged) && judged->result == TL_FOUND &&
+           judged->rule->severity == TL_LIMITS && judged->rate_agrees == TL_TRUE &&
+           judged->ledger_agrees != TL_FALSE && judged->own_agrees == TL_TRUE;
 }
 
 static bool yields(const struct tl_judged *judged, const struct tl_judged *other)
@@ -32,22 +42,33 @@ static bool yields(const struct tl_judged *judged, const struct tl_judged *other
     return false;
 }
 
-/* Some other candidate explains what this one shows. */
-static bool is_explained(const struct tl_side *side, const struct tl_judged *judged)
+const struct tl_judged *tl_verdict_explainer(const struct tl_side *side,
+                                             const struct tl_judged *judged)
 {
     for (size_t i = 0; i < side->count; i++)
-        if (&side->judged[i] != judged && is_candidate(&side->judged[i]) &&
+        if (&side->judged[i] != judged && tl_verdict_is_candidate(side, &side->judged[i]) &&
             yields(judged, &side->judged[i]))
-            return true;
-    return false;
+            return &side->judged[i];
+    return NULL;
+}
+
+/* What broke the transfer goes before whatever limits its rate. */
+static struct tl_judged *breaker(struct tl_side *side)
+{
+    for (size_t i = 0; i < side->count; i++)
+        if (side->judged[i].result == TL_FOUND && side->judged[i].rule->overrides)
+            return &side->judged[i];
+    return NULL;
 }
 
 static struct tl_judged *choose(struct tl_side *side)
 {
-    struct tl_judged *best = NULL;
+    struct tl_judged *best = breaker(side);
+    if (best)
+        return best;
     for (size_t i = 0; i < side->count; i++) {
         struct tl_judged *judged = &side->judged[i];
-        if (!is_candidate(judged) || is_explained(side, judged))
+        if (!tl_verdict_is_candidate(side, judged) || tl_verdict_explainer(side, judged))
             continue;
         if (!best || level(side, judged) < level(side, best))
             best = judged;
@@ -63,9 +84,10 @@ static void grade(struct tl_side *side, const struct tl_judged *verdict)
         struct tl_judged *judged = &side->judged[i];
         if (judged->result != TL_FOUND || judged->rule->severity != TL_LIMITS || judged == verdict)
             continue;
-        bool near = verdict && is_candidate(judged) &&
+        bool near = verdict && tl_verdict_is_candidate(side, judged) &&
                     level(side, judged) <= TL_NEAR_FACTOR * level(side, verdict);
-        bool reach = judged->has_rung && judged->ledger_agrees != TL_FALSE &&
+        bool reach = judged->has_rung && !tl_verdict_rests(side, judged) &&
+                     judged->ledger_agrees != TL_FALSE &&
                      judged->low <= TL_CONTRIBUTES_FACTOR * side->goodput.number;
         bool explained = verdict && yields(judged, verdict);
         judged->severity = explained ? TL_NOTE
@@ -82,6 +104,8 @@ static bool is_open(const struct tl_side *side, const struct tl_judged *judged,
     bool undecided = judged->result == TL_CANNOT_TELL ||
                      (judged->result == TL_FOUND && judged->own_agrees == TL_UNKNOWN_TRUTH);
     if (!undecided || judged->rule->severity != TL_LIMITS)
+        return false;
+    if (judged->rule->overrides) /* explains no rate */
         return false;
     if (judged->rate_agrees == TL_FALSE || judged->ledger_agrees == TL_FALSE ||
         judged->own_agrees == TL_FALSE)
@@ -169,12 +193,7 @@ static void add_stages(struct tl_buf *text, const struct tl_side *side)
     const char *seen[8];
     size_t count = 0;
     for (size_t i = 0; i < side->verdict.deciding_count; i++) {
-        const char *id = side->verdict.deciding[i], *name = strchr(id, '.');
-        enum tl_subject subject = strncmp(id, "path.", 5) == 0 ? TL_SUBJECT_PATH
-                                  : strncmp(id, "near.", 5) == 0 || strncmp(id, "far.", 4) == 0
-                                      ? TL_SUBJECT_HOST
-                                      : TL_SUBJECT_FLOW;
-        const struct tl_fact_def *def = name ? tl_fact_def_find(subject, name + 1) : NULL;
+        const struct tl_fact_def *def = tl_judge_fact_def(side->verdict.deciding[i]);
         bool known = !def || strcmp(def->stage, "derived") == 0;
         for (size_t s = 0; s < count && !known; s++)
             known = strcmp(seen[s], def->stage) == 0;
@@ -195,6 +214,12 @@ static char *finish_text(struct tl_arena *arena, struct tl_buf *text)
     return copy;
 }
 
+bool tl_goal_is_missed(double goal_bps, const struct tl_fact *goodput)
+{
+    return goal_bps > 0 && goodput->state == TL_FACT_KNOWN &&
+           fmax(goodput->high, goodput->number) < CLEARLY_BELOW * goal_bps;
+}
+
 /* "Cannot tell, and here is what would decide." */
 static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
                              const struct open_rules *open)
@@ -203,6 +228,9 @@ static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
     char rate[TL_UNIT_TEXT_SIZE];
     tl_buf_addf(&text, "Cannot tell yet what holds the %s at %s.",
                 tl_direction_name(side->direction), tl_format_bps(side->goodput.number, rate));
+    if (tl_goal_is_missed(side->question->goal_bps, &side->goodput))
+        tl_buf_addf(&text, " The goal of %s is missed, whatever the cause.",
+                    tl_format_bps(side->question->goal_bps, rate));
     size_t said = 0;
     for (size_t i = 0; i < open->count && said < UNSURE_RULES_MAX; i++, said++)
         tl_buf_addf(&text, " %s",
@@ -217,26 +245,34 @@ static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
     side->verdict.sentence = finish_text(arena, &text);
 }
 
+static double number_of(const struct tl_side *side, const char *role_id)
+{
+    struct tl_fact fact;
+    (void)tl_fact_view_get(&side->view, role_id, &fact);
+    return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
+}
+
 static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_judged *chosen)
 {
     struct tl_verdict *verdict = &side->verdict;
     chosen->is_verdict = true;
     verdict->state = TL_LIMITED;
     verdict->cause = tl_arena_strdup(arena, chosen->rule->cause);
-    verdict->segment = tl_arena_strdup(arena, tl_role_segment(chosen->rule->role, side->direction));
+    verdict->segment = tl_arena_strdup(arena, chosen->segment);
     verdict->send_to = tl_arena_strdup(arena, tl_role_send_to(chosen->rule->role, side->direction));
     verdict->ceiling_bps = chosen->bps;
     verdict->fixed_bps = chosen->fixed;
     verdict->next_cause = chosen->next ? tl_arena_strdup(arena, chosen->next->rule->cause) : NULL;
     verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);
     verdict->confidence = tl_confidence(arena, side, chosen, &verdict->confidence_reasons);
-}
-
-static double number_of(const struct tl_side *side, const char *role_id)
-{
-    struct tl_fact fact;
-    (void)tl_fact_view_get(&side->view, role_id, &fact);
-    return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
+    if (!chosen->rule->overrides)
+        return;
+    /* It explains no rate, so nobody knows what the rate will be without it. */
+    verdict->broken = true;
+    verdict->fixed_bps = NAN;
+    verdict->next_cause = NULL;
+    if (!isfinite(verdict->measured_bps))
+        verdict->measured_bps = number_of(side, "flow.goodput_whole_bps");
 }
 
 /* Length of the steady part in round trips of the unloaded path: a queue that the test itself
@@ -264,6 +300,8 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
                             direction, reason);
         return true;
     }
+    if (breaker(side))
+        return false;
     verdict->state = TL_INCONCLUSIVE;
     if (side->goodput.state != TL_FACT_KNOWN) {
         verdict->sentence = tl_arena_printf(
@@ -314,7 +352,7 @@ static bool say_goal(struct tl_arena *arena, struct tl_side *side)
 {
     struct tl_verdict *verdict = &side->verdict;
     double goal = side->question->goal_bps, scaled = NAN;
-    if (!(goal > 0) || side->goodput.number < goal)
+    if (!(goal > 0) || side->goodput.state != TL_FACT_KNOWN || side->goodput.number < goal)
         return false;
     char rate[TL_UNIT_TEXT_SIZE], wanted[TL_UNIT_TEXT_SIZE], rtt[TL_UNIT_TEXT_SIZE],
         would[TL_UNIT_TEXT_SIZE];
@@ -353,7 +391,11 @@ void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side)
         .measured_bps = side->goodput.state == TL_FACT_KNOWN ? side->goodput.number : (double)NAN,
         .ceiling_bps = NAN,
         .fixed_bps = NAN};
+    double wait;
+    side->starved = tl_starved_role(side, &wait) >= 0;
     bool fit = !unfit(arena, side);
+    char *disturbance = fit ? tl_disturbance(arena, side) : NULL;
+    side->disturbed = disturbance != NULL;
     struct tl_judged *chosen = fit ? choose(side) : NULL;
     grade(side, chosen);
     struct open_rules open = {0};
@@ -361,11 +403,15 @@ void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side)
         open = find_open(arena, side, chosen);
         collect_deciding(arena, &open, verdict);
     }
-    if (fit && !say_goal(arena, side)) {
+    if (fit && (breaker(side) || !say_goal(arena, side))) {
         if (chosen)
             say_limited(arena, side, chosen);
         else
             say_inconclusive(arena, side, &open);
+        if (!disturbance && !chosen && side->starved)
+            disturbance = tl_starved_sentence(arena, side);
+        if (disturbance)
+            verdict->sentence = disturbance;
     }
     if (!verdict->confidence_reasons)
         verdict->confidence_reasons = tl_arena_strdup(arena, "");

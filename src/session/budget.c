@@ -18,10 +18,13 @@
 #define VIRTUAL_LINK_BPS 40e9
 
 /* A long path needs two long streams: one as it is, one to see behind the first limit. */
-static int64_t time_budget(const struct tl_facts *facts)
+static int64_t time_budget(const struct tl_session_config *config, const struct tl_facts *facts)
 {
-    int64_t two = 2 * tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN));
-    return two > TIME_BUDGET_NS ? two : TIME_BUDGET_NS;
+    int64_t one = tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN));
+    int64_t network = 2 * one > TIME_BUDGET_NS ? 2 * one : TIME_BUDGET_NS;
+    /* Who names a disk asks for its time too. */
+    int64_t files = 4 * one * (config->download + config->upload) + TL_PROBE_DISK_NS;
+    return config->directory || config->far_disk ? network + files : network;
 }
 
 static int64_t data_budget(const struct tl_facts *facts)
@@ -36,13 +39,29 @@ static int64_t data_budget(const struct tl_facts *facts)
     return (int64_t)((double)TL_SESSION_DATA_BUDGET * (factor > 1 ? factor : 1));
 }
 
+/* At the full rate of the link, for the whole time. */
+static int64_t watch_bytes(const struct tl_facts *facts, int64_t watch_ns)
+{
+    double bytes = (double)data_budget(facts) / (double)TL_SESSION_DATA_BUDGET *
+                   DATA_BUDGET_LINK_BPS / 8 * (double)watch_ns / 1e9;
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX / 2;
+}
+
 void tl_budget_make(const struct tl_session_config *config, const struct tl_facts *facts,
                     struct tl_budget *ret_budget)
 {
     char bytes[TL_UNIT_TEXT_SIZE], ns[TL_UNIT_TEXT_SIZE];
-    ret_budget->time_ns = config->time_budget_ns > 0 ? config->time_budget_ns : time_budget(facts);
+    ret_budget->time_ns =
+        config->time_budget_ns > 0 ? config->time_budget_ns : time_budget(config, facts);
+    /* What is asked for beside the plan goes on top, where the user set no limit. */
+    if (config->verify && config->time_budget_ns <= 0)
+        ret_budget->time_ns +=
+            tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN));
     ret_budget->bytes =
         config->data_budget_bytes > 0 ? config->data_budget_bytes : data_budget(facts);
+    ret_budget->worst_bytes = ret_budget->bytes;
+    if (config->watch_ns > 0 && config->data_budget_bytes <= 0)
+        ret_budget->worst_bytes += watch_bytes(facts, config->watch_ns);
     tl_format_traffic((double)ret_budget->bytes, bytes);
     tl_format_ns((double)ret_budget->time_ns, ns);
     snprintf(ret_budget->sentence, sizeof ret_budget->sentence,
@@ -50,4 +69,12 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
              "same path may notice. On a 100 Mb/s path it is about %.0f MB.",
              ns, bytes,
              fmin((double)ret_budget->bytes / 1e6, (double)ret_budget->time_ns / 1e9 * 12.5));
+    if (config->watch_ns <= 0)
+        return;
+    tl_format_traffic((double)ret_budget->worst_bytes, bytes);
+    tl_format_ns((double)config->watch_ns, ns);
+    snprintf(ret_budget->sentence, sizeof ret_budget->sentence,
+             "This loads the path to its limit, first to find the cause, then with one stream for "
+             "%s: at most %s in all%s; others on the same path may notice.",
+             ns, bytes, config->data_budget_bytes > 0 ? "" : " (--data-budget holds it down)");
 }

@@ -1,4 +1,4 @@
-/* Choosing the next stage from what the rules still miss. */
+/* Choosing the next stage by worth and cost. */
 #include "plan.h"
 
 #include <math.h>
@@ -7,156 +7,138 @@
 
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "worth.h"
 
-/* The verdict is sure above this, and only its next rung may still be wanted. */
-#define CONFIDENCE_SURE 0.85
+/* Above every worth that a measurement can have. */
+#define WORTH_FORCED 2.0
+#define WORTH_FIRST  3.0
 
-/* Losses that a paced stream should expect to see, were the loss independent of
- * load: with 8, seeing none has a probability of 0.0003. */
-#define PACED_LOSSES_WANTED 8.0
+/* Nothing is free: keeps the quotient of worth and cost finite. */
+#define COST_MIN 0.01
 
-#define STREAM_MAX_NS (60 * TL_NS_PER_S) /* what a responder grants at most */
-#define STREAM_MIN_NS (6 * TL_NS_PER_S)
-
-/* A stage that cannot have this long tells nothing that counts. */
-#define STAGE_WORTH_NS (3 * TL_NS_PER_S)
-
-const char *tl_plan_stage_id(enum tl_plan_stage stage)
-{
-    static const char *const ids[] = {"stream", "window", "streams", "paced"};
-    return ids[stage];
-}
-
-/* 20 round trips of steady state (never under 3 s); slow start from ten segments to a thousand
- * times that (ten round trips), and a receive buffer that opens behind it (some more); two
- * seconds to settle. The stream ends by itself once its rate is known. */
-int64_t tl_plan_stream_ns(double rtt_ns)
-{
-    if (!(rtt_ns > 0))
-        rtt_ns = 100e6;
-    double ns = 38 * rtt_ns + 2e9;
-    if (ns < (double)STREAM_MIN_NS)
-        ns = (double)STREAM_MIN_NS;
-    return ns > (double)STREAM_MAX_NS ? STREAM_MAX_NS : (int64_t)ns;
-}
-
-static double flow_number(const struct tl_plan_state *state, enum tl_direction direction,
-                          const char *name)
+static double rate_seen(const struct tl_plan_state *state, enum tl_direction direction)
 {
     char id[96];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
+    snprintf(id, sizeof id, "%s.best_goodput_bps", tl_direction_name(direction));
     return tl_facts_number(state->facts, id, (double)NAN);
 }
 
-/* Whether a finding of this direction that cannot tell yet misses a fact of the stage. */
-static bool is_missed(const struct tl_plan_state *state, enum tl_direction direction,
-                      enum tl_plan_stage stage)
+/* Time and bytes as shares of what is left of each. The bytes are those to expect, not the
+ * most that may be: at the rate that was seen, for the whole time. */
+static double cost_of(const struct tl_plan_state *state, const struct tl_plan_weight *weight)
 {
-    for (size_t i = 0; i < state->findings->finding_count; i++) {
-        const struct tl_finding *finding = &state->findings->findings[i];
-        if (finding->direction != direction || finding->result != TL_CANNOT_TELL)
-            continue;
-        for (size_t j = 0; j < finding->missing_count; j++) {
-            struct tl_fact fact;
-            if (tl_facts_get(state->facts, finding->missing[j], &fact) &&
-                strcmp(fact.stage, tl_plan_stage_id(stage)) == 0)
-                return true;
+    double bytes = (double)weight->most.bytes;
+    if (tl_stage_at(weight->stage)->loads) {
+        double expected =
+            tl_bytes_from_bps_ns(rate_seen(state, weight->direction), (double)weight->most.time_ns);
+        bytes = fmin(isfinite(expected) ? expected : bytes, bytes);
+    }
+    double cost = (double)weight->most.time_ns / fmax((double)state->time_left_ns, 1) +
+                  bytes / fmax((double)state->bytes_left, 1);
+    return fmax(cost, COST_MIN);
+}
+
+static const char *lack(const struct tl_plan_state *state, const struct tl_stage *stage)
+{
+    unsigned lacks = stage->needs & ~state->have;
+    if (lacks & TL_NEEDS_RESPONDER)
+        return "needs a responder at the far end";
+    if (lacks & TL_NEEDS_DISK)
+        return "needs a directory: --disk DIR here, --far-disk at the far end";
+    if (lacks & TL_NEEDS_RAW)
+        return "needs CAP_NET_RAW";
+    return NULL;
+}
+
+static void say(struct tl_plan_weight *weight, const char *why)
+{
+    snprintf(weight->why, sizeof weight->why, "%s", why);
+}
+
+/* Where packets of full size vanish every transfer stands still, and none tells more. */
+static bool is_stalled(const struct tl_plan_state *state, const struct tl_plan_weight *weight)
+{
+    char id[96];
+    snprintf(id, sizeof id, "%s.stalled", tl_direction_name(weight->direction));
+    return tl_stage_at(weight->stage)->loads && tl_facts_number(state->facts, id, 0) > 0;
+}
+
+/* What may not be run at all says why and weighs nothing. */
+static bool is_barred(const struct tl_plan_state *state, struct tl_plan_weight *weight)
+{
+    const struct tl_stage *stage = tl_stage_at(weight->stage);
+    const char *lacks = lack(state, stage);
+    bool forced = state->forced[weight->stage];
+    if (state->skipped[weight->stage])
+        say(weight, "skipped by you");
+    else if (state->only_forced && !forced && stage->when != TL_WHEN_ALWAYS)
+        say(weight, "not among the stages that you named");
+    else if (stage->when == TL_WHEN_ASKED && !forced)
+        say(weight, "only when asked for");
+    else if (lacks)
+        say(weight, lacks);
+    else if (!forced && is_stalled(state, weight))
+        say(weight, "packets of full size vanish: every transfer stands still");
+    else
+        return false;
+    return true;
+}
+
+static void weigh_worth(const struct tl_plan_state *state, struct tl_plan_weight *weight)
+{
+    const struct tl_stage *stage = tl_stage_at(weight->stage);
+    struct tl_worth worth = {0};
+    if (stage->when == TL_WHEN_FIRST && !state->only_forced) {
+        weight->worth = WORTH_FIRST;
+        say(weight, stage->why);
+    } else if (state->forced[weight->stage]) {
+        weight->worth = stage->when == TL_WHEN_FIRST ? WORTH_FIRST : WORTH_FORCED;
+        snprintf(weight->why, sizeof weight->why, "you asked for it: %s", stage->why);
+    } else if (stage->when == TL_WHEN_WANTED && state->findings) {
+        tl_worth_of(state, weight->stage, weight->direction, &worth);
+        weight->worth = worth.value;
+        if (worth.value >= TL_PLAN_WORTH_MIN)
+            snprintf(weight->why, sizeof weight->why, "%s", worth.what);
+        else if (worth.value > 0)
+            snprintf(weight->why, sizeof weight->why, "could change too little: %s", worth.what);
+        else
+            say(weight, "nothing that it measures could change the verdict");
+    } else {
+        say(weight, "nothing was judged yet");
+    }
+}
+
+static void weigh(const struct tl_plan_state *state, enum tl_plan_stage stage,
+                  enum tl_direction direction, struct tl_plan_weight *ret_weight)
+{
+    *ret_weight = (struct tl_plan_weight){.stage = stage, .direction = direction};
+    if (is_barred(state, ret_weight))
+        return;
+    tl_stage_at(stage)->cost(state, direction, &ret_weight->most);
+    ret_weight->cost = cost_of(state, ret_weight);
+    weigh_worth(state, ret_weight);
+    ret_weight->eligible = tl_stage_is_built(stage);
+    if (!ret_weight->eligible)
+        say(ret_weight, "not built into this version");
+}
+
+size_t tl_plan_weigh(const struct tl_plan_state *state,
+                     struct tl_plan_weight ret_weights[TL_PLAN_WEIGHTS_MAX])
+{
+    const bool asked[2] = {[TL_DOWNLOAD] = state->download, [TL_UPLOAD] = state->upload};
+    size_t count = 0;
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        enum tl_plan_stage stage = (enum tl_plan_stage)i;
+        bool once = !tl_stage_at(stage)->per_direction;
+        for (int d = 0; d < 2; d++) {
+            if (!asked[d] || state->done[i][d])
+                continue;
+            weigh(state, stage, (enum tl_direction)d, &ret_weights[count++]);
+            if (once)
+                break;
         }
     }
-    return false;
-}
-
-/* A buffer is in the way: only a stream with a larger one shows what is behind it. */
-static bool buffer_limits(const struct tl_plan_state *state, enum tl_direction direction)
-{
-    return flow_number(state, direction, "ledger_rwnd_ratio") > 0.1 ||
-           flow_number(state, direction, "ledger_sndbuf_ratio") > 0.1;
-}
-
-static bool is_sure(const struct tl_plan_state *state, enum tl_direction direction)
-{
-    const struct tl_verdict *verdict = &state->findings->verdict;
-    return verdict->state == TL_LIMITED && verdict->direction == direction &&
-           verdict->confidence >= CONFIDENCE_SURE && isfinite(verdict->fixed_bps);
-}
-
-static bool is_wanted(const struct tl_plan_state *state, enum tl_direction direction,
-                      enum tl_plan_stage stage)
-{
-    if (is_sure(state, direction))
-        return false;
-    if (stage == TL_PLAN_WINDOW && buffer_limits(state, direction))
-        return true;
-    return is_missed(state, direction, stage);
-}
-
-/* The order in which stages are worth their time: what lies behind a buffer that limits
- * is seen only with a larger one; without such a limit the streams tell more. */
-static const enum tl_plan_stage *order_for(const struct tl_plan_state *state,
-                                           enum tl_direction direction)
-{
-    static const enum tl_plan_stage behind_buffer[] = {TL_PLAN_WINDOW, TL_PLAN_STREAMS,
-                                                       TL_PLAN_PACED};
-    static const enum tl_plan_stage plain[] = {TL_PLAN_STREAMS, TL_PLAN_PACED, TL_PLAN_WINDOW};
-    return buffer_limits(state, direction) ? behind_buffer : plain;
-}
-
-/* The next stage of one direction; false when it wants none. */
-static bool choose(const struct tl_plan_state *state, enum tl_direction direction,
-                   enum tl_plan_stage *ret_stage)
-{
-    if (!state->done[TL_PLAN_STREAM][direction]) {
-        *ret_stage = TL_PLAN_STREAM;
-        return true;
-    }
-    if (!state->findings) /* nothing was judged yet: the other direction's stream comes first */
-        return false;
-    const enum tl_plan_stage *order = order_for(state, direction);
-    for (int i = 0; i < TL_PLAN_COUNT - 1; i++) {
-        if (!state->done[order[i]][direction] && is_wanted(state, direction, order[i])) {
-            *ret_stage = order[i];
-            return true;
-        }
-    }
-    return false;
-}
-
-/* As many segments at half the rate as make the wanted losses likely. */
-static int64_t paced_ns(const struct tl_plan_state *state, enum tl_direction direction)
-{
-    double loss = flow_number(state, direction, "retrans_ratio");
-    double bps = flow_number(state, direction, "goodput_bps") / 2;
-    double mss = flow_number(state, direction, "mss_bytes");
-    double ns = PACED_LOSSES_WANTED / loss * mss * 8e9 / bps;
-    if (!(ns > (double)STAGE_WORTH_NS))
-        return STAGE_WORTH_NS;
-    return ns > 10e9 ? 10 * TL_NS_PER_S : (int64_t)ns;
-}
-
-/* A stream with larger buffers goes through slow start to a far larger window: it gets the
- * whole time. Several streams get there together: half the round trips of steady state do. */
-static int64_t wanted_ns(const struct tl_plan_state *state, enum tl_direction direction,
-                         enum tl_plan_stage stage)
-{
-    double rtt_ns = tl_facts_number(state->facts, "path.rtt_min_ns", (double)NAN);
-    int64_t whole_ns = tl_plan_stream_ns(rtt_ns);
-    if (stage == TL_PLAN_STREAM || stage == TL_PLAN_WINDOW)
-        return whole_ns;
-    if (stage == TL_PLAN_PACED)
-        return paced_ns(state, direction);
-    int64_t short_ns = whole_ns - (int64_t)(14 * fmax(rtt_ns, 0));
-    return short_ns > STREAM_MIN_NS ? short_ns : STREAM_MIN_NS;
-}
-
-static void describe(struct tl_plan_step *step)
-{
-    static const char *const whys[] = {
-        "one stream with the hosts' own settings comes first",
-        "a buffer limits: a larger one shows what it would bring",
-        "several streams show whether the limit is per stream",
-        "a slow, paced stream shows whether loss stays without load",
-    };
-    snprintf(step->why, sizeof step->why, "%s", whys[step->stage]);
+    return count;
 }
 
 static bool stop(struct tl_plan_step *ret_step, const char *why)
@@ -165,39 +147,57 @@ static bool stop(struct tl_plan_step *ret_step, const char *why)
     return false;
 }
 
-static bool begin_step(const struct tl_plan_state *state, enum tl_direction direction,
-                       enum tl_plan_stage stage, struct tl_plan_step *ret_step)
+/* The most worth for its cost; what comes first and what is forced goes before. Of equals the
+ * one that stands first in the table. */
+static const struct tl_plan_weight *choose(const struct tl_plan_weight *weights, size_t count)
 {
-    if (state->bytes_left <= 0)
-        return stop(ret_step, "the data budget is spent");
-    if (state->time_left_ns < STAGE_WORTH_NS)
-        return stop(ret_step, "the time budget is spent");
-    int64_t ns = wanted_ns(state, direction, stage);
-    ret_step->stage = stage;
-    ret_step->direction = direction;
-    ret_step->bytes = state->bytes_left;
-    ret_step->duration_ns = ns < state->time_left_ns ? ns : state->time_left_ns;
-    describe(ret_step);
-    return true;
+    const struct tl_plan_weight *best = NULL;
+    double best_merit = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!weights[i].eligible || weights[i].worth < TL_PLAN_WORTH_MIN)
+            continue;
+        double merit =
+            weights[i].worth > 1 ? 1e9 * weights[i].worth : weights[i].worth / weights[i].cost;
+        if (!best || merit > best_merit) {
+            best = &weights[i];
+            best_merit = merit;
+        }
+    }
+    return best;
+}
+
+/* Why nothing is left: a sure verdict, or no idea that a stage could test. */
+static bool say_done(const struct tl_plan_state *state, struct tl_plan_step *ret_step)
+{
+    const struct tl_verdict *verdict = state->findings ? &state->findings->verdict : NULL;
+    if (verdict && verdict->state == TL_GOAL_MET)
+        return stop(ret_step, "the goal is met: nothing more needs to be measured");
+    return stop(ret_step, "nothing that is missing could change the verdict");
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 bool tl_plan_next(const struct tl_plan_state *state, struct tl_plan_step *ret_step)
 {
-    const bool asked[2] = {[TL_DOWNLOAD] = state->download, [TL_UPLOAD] = state->upload};
-    enum tl_plan_stage stage, best_stage = TL_PLAN_COUNT;
-    enum tl_direction best = TL_DOWNLOAD;
+    struct tl_plan_weight weights[TL_PLAN_WEIGHTS_MAX];
+    size_t count = tl_plan_weigh(state, weights);
+    const struct tl_plan_weight *best = choose(weights, count);
     *ret_step = (struct tl_plan_step){0};
-    for (int direction = 0; direction < 2; direction++) {
-        if (!asked[direction] || !choose(state, (enum tl_direction)direction, &stage))
-            continue;
-        /* Both first streams before any second stage. */
-        if (best_stage == TL_PLAN_COUNT ||
-            (stage == TL_PLAN_STREAM && best_stage != TL_PLAN_STREAM)) {
-            best = (enum tl_direction)direction;
-            best_stage = stage;
-        }
-    }
-    if (best_stage == TL_PLAN_COUNT)
-        return stop(ret_step, "nothing that is missing could change the verdict");
-    return begin_step(state, best, best_stage, ret_step);
+    if (!best)
+        return say_done(state, ret_step);
+    bool loads = tl_stage_at(best->stage)->loads;
+    if (loads && state->bytes_left <= 0)
+        return stop(ret_step, "the data budget is spent");
+    if (loads && state->time_left_ns < TL_STAGE_WORTH_NS)
+        return stop(ret_step, "the time budget is spent");
+    ret_step->stage = best->stage;
+    ret_step->direction = best->direction;
+    ret_step->duration_ns = least(best->most.time_ns, state->time_left_ns);
+    ret_step->bytes = least(best->most.bytes, state->bytes_left);
+    ret_step->worth = best->worth;
+    snprintf(ret_step->why, sizeof ret_step->why, "%s", best->why);
+    return true;
 }

@@ -51,7 +51,7 @@ def goal_met(machine):
 
 def dies(machine, direction):
     """The link goes down for the rest of the run."""
-    result = tightlink(machine, "demo", "--link", "rate=50M delay=10ms outage=3s-300s",
+    result = tightlink(machine, "demo", "--link", "rate=50M delay=10ms outage=6s-300s",
                        "--direction", direction, "--json")
     result.check(4, r"(stopped answering|died|went dead|does not answer)", "dead|died|down")
     document = result.document()
@@ -62,7 +62,7 @@ def dies(machine, direction):
     told += result.err
     assert "slow" not in told.lower(), told
     when = re.search(r"(\d+(?:\.\d+)?) s (?:into|after)", document["verdict"]["sentence"])
-    assert when and 1.5 < float(when[1]) < 3.5, document["verdict"]
+    assert when and 1 < float(when[1]) < 5, document["verdict"]
     print(f"         {document['verdict']['sentence']}")
     assert result.seconds < 25, result
     assert document["facts"]["near.tcp_rmem_max_bytes"]["state"] == "known"

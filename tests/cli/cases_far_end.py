@@ -64,20 +64,33 @@ def refused_port(machine):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
-    result.check(3, f"nothing listens on port {port} of 127.0.0.1", "tightlink serve --open")
-    assert result.out == "", result
+    result.check(4, f"nothing listens on port {port} of 127.0.0.1", "tightlink serve --open")
+    for said in ("Seen without a responder", "until the port refused", "Left open",
+                 "receive buffer"):
+        assert said in result.out, result
+    assert is_plain(result.out), result
+
+
+@case("far-end")
+def nothing_answers_at_all(machine):
+    """A link-local address without its interface: no packet can leave."""
+    result = tightlink(machine, "run", "fe80::1", *QUICK)
+    result.check(3, "fe80::1")
+    assert result.out == "" and result.seconds < 15, result
 
 
 @case("far-end")
 def unreachable_far_end_as_json(machine):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    result = tightlink(machine, "run", "127.0.0.1", "--port", port, "--json", *QUICK).check(3)
+    result = tightlink(machine, "run", "127.0.0.1", "--port", port, "--json", *QUICK).check(4)
     document = result.document()
     validate(machine, document)
     assert document["run"]["quality"]["status"] == "aborted", document["run"]
     assert "nothing listens" in document["run"]["quality"]["reasons"][0], document["run"]
     assert document["verdict"]["state"] == "invalid", document["verdict"]
+    assert document["facts"]["path.connect_rtt_ns"]["value"] > 0, document["facts"]
+    assert {stage["id"] for stage in document["stages"]} >= {"hosts", "path"}, document["stages"]
 
 
 @case("far-end")

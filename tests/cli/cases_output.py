@@ -82,6 +82,42 @@ def explain_says_the_same(machine):
     assert first["run"]["id"] in text.out and text.code == again.code, text
 
 
+@case("output")
+def goals_are_judged_line_by_line(machine):
+    """The goal of a saved run is changed, so that no traffic is needed for each."""
+    def judged(home, **goal):
+        document = json.loads(saved_run(machine))
+        document["run"]["goal"] = goal
+        path = home.file("goal.json", json.dumps(document))
+        again = tightlink(machine, "explain", path, "--json")
+        validate(machine, again.document())
+        lines = {line["name"]: line for line in again.document()["run"]["goal"]["lines"]}
+        return again.code, lines, tightlink(machine, "explain", path).out
+
+    with Folder() as home:
+        code, lines, text = judged(home, rtt_max_ns=1)
+        assert code == 1 and lines["rtt"]["answer"] == "fail", (code, lines)
+        assert "FAIL: below 1 ns wanted" in text, text
+        code, lines, text = judged(home, loss_ratio=1e-9)
+        assert code in (1, 4) and lines["loss"]["answer"] != "pass", (code, lines)
+        _, lines, _ = judged(home, rate_bps=1e6, rtt_ns=80000000)
+        assert set(lines) == {"rate", "loss-budget", "buffers"}, lines
+        assert lines["rate"]["answer"] == "pass", lines
+
+
+@case("output")
+def why_tells_the_trace(machine):
+    with Folder() as home:
+        path = home.file("run.json", saved_run(machine))
+        why = tightlink(machine, "why", path).check(0, out="The rungs, lowest first")
+        verdict = json.loads(saved_run(machine))["verdict"]
+        assert f'{verdict["direction"]}: {verdict["state"]}' in why.out, why
+        why_not = tightlink(machine, "why-not", "congestion-control", path)
+        why_not.check(0, out=r"the stage\s+microscope\s+measures it")
+        tightlink(machine, "why", path + ".no").check(2, "No such file")
+        tightlink(machine, "why-not", "policer", __file__).check(2, "is no saved run")
+
+
 def kept_file(result, home):
     match = re.search(r"the run is kept in (\S+); print it with: tightlink explain", result.err)
     assert match and match[1].startswith(home.path), result

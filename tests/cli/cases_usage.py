@@ -1,9 +1,10 @@
 """Command lines that are wrong, and those that only ask for words."""
 import os
+import tempfile
 
 from harness import case, is_plain, tightlink
 
-COMMANDS = ("run", "serve", "demo", "audit", "explain", "rules", "schema", "doctor")
+COMMANDS = ("run", "serve", "demo", "audit", "explain", "why", "why-not", "rules", "schema", "doctor")
 
 
 def refuses(machine, *arguments, says):
@@ -25,6 +26,8 @@ def wrong_values_are_named_with_what_to_write(machine):
             (("--goal", "50M@"), "--goal: .*lacks the round-trip time behind @"),
             (("--goal", "50M@soon"), "--goal: .*is not a time"),
             (("--goal", "9" * 500), "--goal: .*is not a rate"),
+            (("--goal", "loss>1e-7"), "--goal: .*is no line of a goal; write loss<1e-7"),
+            (("--goal", "1TB in soon"), "--goal: .*is not a time"),
             (("--port", "0"), '--port: "0" is no port; write 1 to 65535'),
             (("--port", "99999"), "--port: .*is no port"),
             (("--port", "x"), "--port: .*is no port"),
@@ -34,9 +37,33 @@ def wrong_values_are_named_with_what_to_write(machine):
             (("--time-budget", "-1"), "--time-budget: .*out of range"),
             (("--time-budget", "1s"), "--time-budget: .*too short .*give 3s or more"),
             (("--data-budget", "7"), "--data-budget: .*too little .*give 100kB or more"),
+            (("--disk", "/no/such/directory"), "--disk: /no/such/directory is no directory"),
+            (("--disk", "/dev/null"), "--disk: /dev/null is no directory"),
             (("--data-budget", "lots"), "--data-budget: .*is not an amount of data")]:
         result = refuses(machine, "run", "host", "--yes", *arguments, says=says)
         assert "See: tightlink run --help" in result.err, result
+
+
+@case("usage")
+def rules_of_ones_own(machine):
+    """They replace and disable by id; what is wrong with them is said and stops nothing."""
+    with tempfile.TemporaryDirectory() as config:
+        folder = os.path.join(config, "tightlink", "rules")
+        os.makedirs(folder)
+        environment = {**os.environ, "XDG_CONFIG_HOME": config}
+        builtin = tightlink(machine, "rules", "list", env=environment).check(0)
+        assert builtin.err == "" and "bufferbloat " in builtin.out, builtin
+        with open(os.path.join(folder, "bufferbloat.json"), "w") as file:
+            file.write('{"format": "tightlink.rule/1", "id": "bufferbloat", "disabled": true}')
+        with open(os.path.join(folder, "deep.json"), "w") as file:
+            file.write('{"when": ' * 100)
+        with open(os.path.join(folder, "large.json"), "w") as file:
+            file.write(" " * (256 * 1024 + 1))
+        listed = tightlink(machine, "rules", "list", env=environment).check(0)
+        assert "bufferbloat " not in listed.out and "capacity " in listed.out, listed
+        assert "rules/large.json: larger than 262144 bytes" in listed.err, listed
+        assert "rules/deep.json" in listed.err and "2 faults" in listed.err, listed
+        assert "0 replaced, 0 added, 1 disabled" in listed.err and is_plain(listed.err), listed
 
 
 @case("usage")
@@ -54,6 +81,11 @@ def unknown_options_are_named(machine):
     refuses(machine, "doctor", "now", says="doctor takes no arguments")
     refuses(machine, "schema", "now", says="schema takes no arguments")
     refuses(machine, "rules", "dance", says="write rules list")
+    refuses(machine, "why", says="name one saved run")
+    refuses(machine, "why", "--bogus", says="--bogus is no option of why")
+    listed = refuses(machine, "why-not", "banana", "f", says='no cause is called "banana"')
+    assert "receive-window" in listed.err and "bufferbloat" in listed.err, listed
+    refuses(machine, "why-not", "policer", says="name one saved run after the cause")
 
 
 @case("usage")

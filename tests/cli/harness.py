@@ -153,12 +153,13 @@ class Process:
 
 
 class Daemon:
-    """tightlinkd on a free port."""
+    """tightlinkd on a free port; open to everybody unless another mode (or None) is given."""
 
-    def __init__(self, machine, *options):
+    def __init__(self, machine, *options, mode="--open"):
         ready, write = os.pipe()
         self.popen = subprocess.Popen(
-            [machine.tightlinkd, "--open", "--port", "0", "--ready-fd", str(write), *options],
+            [machine.tightlinkd, *([mode] if mode else []), "--port", "0", "--ready-fd",
+             str(write), *options],
             pass_fds=[write], stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(ready) as pipe:

@@ -10,12 +10,15 @@ import sys
 import cases_budget
 import cases_demo
 import cases_far_end
+import cases_key
 import cases_output
+import cases_plan
 import cases_stop
 import cases_usage
 from harness import Machine, suite
 
-assert all((cases_budget, cases_demo, cases_far_end, cases_output, cases_stop, cases_usage))
+assert all((cases_budget, cases_demo, cases_far_end, cases_key, cases_output, cases_plan,
+            cases_stop, cases_usage))
 
 
 def main():

@@ -108,12 +108,16 @@ def numbers_from_outside_are_clamped():
             assert granted["max_bytes"] == 10000 * granted_ms
             session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
             assert session.end()["reason"] == wire.END_STOPPED
-        session.send(wire.test_tcp(streams=5))
-        assert session.error()[0] == wire.E_REFUSED
-        for streams in (0, 33, 65535):
+        for streams in (5, 33, 129, 10000, 65535):
+            for direction, most in ((wire.DOWNLOAD, 4), (wire.UPLOAD, 4), (wire.BOTH, 2)):
+                granted = session.ask(streams=streams, direction=direction)
+                assert granted["streams"] == most, (streams, granted)
+                session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+                assert session.end()["streams"] == 4
+        for wrong in ({"streams": 0}, {"direction": 3}, {"discard": 2}, {"dscp": 64}, {"path": 4}):
             other = Session(daemon.port)
-            other.send(wire.test_tcp(streams=streams))
-            assert other.error()[0] == wire.E_PROTOCOL
+            other.send(wire.test_tcp(**wrong))
+            assert other.error()[0] == wire.E_PROTOCOL, wrong
             other.close()
             time.sleep(0.05)
 

@@ -12,7 +12,7 @@ MAGIC = b"TGHTLINK"
 VERSION = 1
 (HELLO, WELCOME, ERROR, HOST_QUERY, HOST, HOST_END, TEST_TCP, READY, BUSY, DATA_HELLO, DATA_OK,
  START, STARTED, SAMPLES, READINGS, STOP, TEST_END, PING, PONG, BYE) = range(1, 21)
-DOWNLOAD, UPLOAD = 0, 1
+DOWNLOAD, UPLOAD, BOTH = 0, 1, 2
 END_TIME, END_BYTES, END_STOPPED, END_CLOSED, END_UNHEARD, END_FAILED = range(6)
 (E_PROTOCOL, E_VERSION, E_TYPE, E_STATE, E_SESSIONS, E_TOKEN, E_TIMEOUT, E_CONGESTION, E_QUOTA,
  E_REFUSED, E_INTERNAL, E_GOING) = range(1, 13)
@@ -28,9 +28,10 @@ def hello(version=VERSION, nonce=bytes(16), program=b"test 1"):
 
 
 def test_tcp(direction=DOWNLOAD, streams=1, ms=1000, max_bytes=0, rcvbuf=0, sndbuf=0, pacing=0,
-             interval_us=50000, congestion=b""):
-    return frame(TEST_TCP, struct.pack(">BBHIQIIQII", direction, 0, streams, ms, max_bytes, rcvbuf,
-                                       sndbuf, pacing, interval_us, 0) +
+             interval_us=50000, congestion=b"", discard=0, dscp=0, path=0, lowat=0):
+    return frame(TEST_TCP, struct.pack(">BBHIQIIQIBBHII", direction, discard, streams, ms,
+                                       max_bytes, rcvbuf, sndbuf, pacing, interval_us, dscp, path,
+                                       0, lowat, 0) +
                  congestion.ljust(16, b"\0"))
 
 
@@ -189,13 +190,18 @@ class Session(Connection):
         self.expect(STARTED, skip=(READINGS, PONG))
 
     def end(self, skip=(SAMPLES, READINGS, PONG)):
-        """TEST_END as a dictionary."""
-        payload = self.expect(TEST_END, skip)
-        assert payload[:16] == self.token, "TEST_END without the session's token"
-        end = dict(zip(("test_id", "reason", "streams", "ns", "dropped"),
-                       struct.unpack(">IBBxxQIxxxx", payload[16:40])))
-        end["bytes"] = [struct.unpack(">Q", payload[40 + 32 * i:48 + 32 * i])[0]
-                        for i in range(end["streams"])]
+        """All frames of TEST_END as one dictionary."""
+        totals, end = [], None
+        while end is None or len(totals) < end["streams"]:
+            payload = self.expect(TEST_END, skip)
+            assert payload[:16] == self.token, "TEST_END without the session's token"
+            end = dict(zip(("test_id", "reason", "count", "first", "ns", "dropped", "streams",
+                            "path", "discarded"),
+                           struct.unpack(">IBBHQIHBB", payload[16:40])))
+            assert end["first"] == len(totals) and len(payload) == 40 + 32 * end["count"]
+            totals += [struct.unpack(">Q", payload[40 + 32 * i:48 + 32 * i])[0]
+                       for i in range(end["count"])]
+        end["bytes"] = totals
         return end
 
     def run(self, pump_seconds=20, **test):

@@ -14,7 +14,9 @@
 
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/wire.h"
+#include "tightlink/host/counters.h"
 #include "tightlink/host/cpu.h"
+#include "tightlink/host/disk.h"
 #include "tightlink/host/host.h"
 
 /* Also with NDEBUG, and named in the report. */
@@ -63,6 +65,8 @@ static void records(struct tl_wire_cursor cursor)
 {
     static struct tl_host_settings settings;
     static struct tl_cpu_usage usage;
+    static struct tl_host_disk disk;
+    static struct tl_host_counters_growth growth;
     struct tl_wire_record record;
     bool more = true;
     while (tl_wire_record_next(&cursor, &record, &more, NULL) == TL_OK && more) {
@@ -71,6 +75,8 @@ static void records(struct tl_wire_cursor cursor)
         MUST(memchr(record.text, 0, sizeof record.text));
         (void)tl_wire_host_store(&settings, &record);
         (void)tl_wire_cpu_store(&usage, &record);
+        (void)tl_wire_disk_store(&disk, &record);
+        (void)tl_wire_counters_store(&growth, &record);
     }
 }
 
@@ -137,6 +143,30 @@ static void datagram(const uint8_t *bytes, size_t len)
     }
 }
 
+static void path_datagram(const uint8_t *bytes, size_t len)
+{
+    struct tl_wire_udp_path_probe probe;
+    struct tl_wire_udp_path_answer answer;
+    struct tl_wire_udp_path_report report;
+    uint64_t cookie, sent_ns;
+    uint32_t sequence;
+    if (tl_wire_decode_udp_path_probe(bytes, len, &probe, NULL) == TL_OK) {
+        MUST(probe.answer_bytes <= TL_WIRE_UDP_DATAGRAM_MAX);
+        fuzz_accepted++;
+    }
+    if (tl_wire_decode_udp_path_answer(bytes, len, &answer, NULL) == TL_OK) {
+        MUST(answer.answer_bytes == len);
+        fuzz_accepted++;
+    }
+    if (tl_wire_decode_udp_path_report(bytes, len, &report, NULL) == TL_OK) {
+        uint8_t again[TL_WIRE_UDP_REPORT_SIZE];
+        tl_wire_seal_udp_path_report(&report, again);
+        MUST(memcmp(again, bytes, len) == 0);
+        fuzz_accepted++;
+    }
+    (void)tl_wire_udp_path_quote(bytes, len, &cookie, &sequence, &sent_ns);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -144,10 +174,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *copy = malloc(size - 1 ? size - 1 : 1);
     MUST(copy);
     memcpy(copy, data + 1, size - 1);
-    if (data[0] & 1)
+    if (data[0] & 1) {
         datagram(copy, size - 1);
-    else
+        path_datagram(copy, size - 1);
+    } else {
         stream(copy, size - 1);
+    }
     free(copy);
     return 0;
 }
@@ -157,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static size_t seed_message(unsigned number, uint8_t *frame)
 {
     const struct tl_wire_token token = {"0123456789abcde"};
-    struct tl_wire_test_end end = {.token = token, .test_id = 1, .streams = 3};
+    struct tl_wire_test_end end = {.token = token, .test_id = 1, .count = 3, .streams = 3};
     switch (number) {
     case 0:
         return tl_wire_encode_hello(
@@ -169,8 +201,9 @@ static size_t seed_message(unsigned number, uint8_t *frame)
     case 2:
         return tl_wire_encode_error(&(struct tl_wire_error){3, "no"}, frame);
     case 3:
-        return tl_wire_encode_test_tcp(
-            &(struct tl_wire_test_tcp){TL_WIRE_UPLOAD, 4, 9000, 1, 2, 3, 4, 5, "cubic"}, frame);
+        return tl_wire_encode_test_tcp(&(struct tl_wire_test_tcp){TL_WIRE_BOTH, true, 4, 9000, 1, 2,
+                                                                  3, 4, 5, 10, 2, 8192, "cubic"},
+                                       frame);
     case 4:
         return tl_wire_encode_ready(&(struct tl_wire_ready){1, 4, 9000, 1000, 0, 50000, "reno"},
                                     frame);
@@ -227,6 +260,66 @@ static size_t seed_samples(struct tl_wire_writer *writer)
     return tl_wire_writer_end(writer);
 }
 
+static size_t seed_path(unsigned number, uint8_t *bytes)
+{
+    memset(bytes, 0x33, 100);
+    if (number == 0)
+        tl_wire_seal_udp_path_probe(&(struct tl_wire_udp_path_probe){1, 2, 3, 1472, 0xb8, 4, false},
+                                    bytes, 100);
+    else if (number == 1)
+        tl_wire_seal_udp_path_answer(
+            &(struct tl_wire_udp_path_answer){1, 2, 3, 4, 5, 60, 100, true, true, 0, 62}, bytes,
+            100);
+    else
+        tl_wire_seal_udp_path_report(
+            &(struct tl_wire_udp_path_report){1, 2, TL_WIRE_UDP_REPORT_ROUTER, 1400, 3, 4, 5, {1}},
+            bytes);
+    return number == 2 ? TL_WIRE_UDP_REPORT_SIZE : 100;
+}
+
+static size_t seed_syn(unsigned number, uint8_t *frame)
+{
+    if (number == 0)
+        return tl_wire_encode_syn_query(
+            &(struct tl_wire_syn_query){TL_WIRE_VERSION, {"0123456789abcde"}}, frame);
+    return tl_wire_encode_syn_report(
+        &(struct tl_wire_syn_report){.saved = true, .mss_bytes = 1460, .options = 15}, frame);
+}
+
+static size_t seed_disk(unsigned number, uint8_t *frame)
+{
+    const struct tl_wire_disk_times times = {.end = 1,
+                                             .threads = 4,
+                                             .bytes = 1 << 20,
+                                             .operations = 1,
+                                             .p50_ns = 1,
+                                             .sync_ns = -1,
+                                             .rate_bps = 2e8,
+                                             .low_bps = 1e8,
+                                             .high_bps = 3e8};
+    static struct tl_wire_sums sums = {
+        .test_id = 1, .stream = 2, .count = 2, .sums = {{0, 262144, 7}, {1, 9, 8}}};
+    switch (number) {
+    case 0:
+        return tl_wire_encode_test_disk(&(struct tl_wire_test_disk){4, 3000, 1 << 30}, frame);
+    case 1:
+        return tl_wire_encode_disk_result(
+            &(struct tl_wire_disk_result){{"0123456789abcde"}, 1, 1 << 30, 1 << 30, times, times},
+            frame);
+    case 2:
+        return tl_wire_encode_test_file(
+            &(struct tl_wire_test_file){
+                TL_WIRE_FILE_DISK,
+                4,
+                {TL_WIRE_UPLOAD, false, 4, 9000, 1, 2, 3, 4, 5, 10, 2, 8192, "cubic"}},
+            frame);
+    case 3:
+        return tl_wire_encode_sums(&sums, frame);
+    default:
+        return tl_wire_encode_file_end(&(struct tl_wire_file_end){1, 1, 0, 2, 3, 4}, frame);
+    }
+}
+
 static size_t seed_datagram(unsigned number, uint8_t *bytes)
 {
     if (number == 0)
@@ -239,13 +332,30 @@ static size_t seed_datagram(unsigned number, uint8_t *bytes)
     return 100;
 }
 
-const unsigned fuzz_seed_count = 22;
+static size_t seed_peer(unsigned number, uint8_t *frame)
+{
+    if (number == 0)
+        return tl_wire_encode_dial(
+            &(struct tl_wire_dial){.test_id = 1, .peer_test_id = 2, .peer_port = 5411}, frame);
+    return tl_wire_encode_peer_hello(
+        &(struct tl_wire_peer_hello){{.version = TL_WIRE_VERSION, .test_id = 1}}, frame);
+}
+
+const unsigned fuzz_seed_count = 34;
 
 size_t fuzz_seed(unsigned number, uint8_t *bytes)
 {
     struct tl_wire_writer writer;
     uint8_t *frame = bytes + 1;
-    bytes[0] = number >= 19;
+    bytes[0] = number >= 19 && number < 25;
+    if (number >= 32)
+        return 1 + seed_peer(number - 32, frame);
+    if (number >= 27)
+        return 1 + seed_disk(number - 27, frame);
+    if (number >= 25)
+        return 1 + seed_syn(number - 25, frame);
+    if (number >= 22)
+        return 1 + seed_path(number - 22, frame);
     if (number < 16)
         return 1 + seed_message(number, frame);
     if (number >= 19)

@@ -22,7 +22,7 @@ ALLOWED = {
     "ticket": {"report", "store", "base"},
     "lab": {"base"},
     "tui": {"session", "report", "store", "ticket", "lab", "rules", "facts", "base"},
-    "cli": {"session", "report", "store", "ticket", "lab", "rules", "facts", "base"},
+    "cli": {"tui", "session", "report", "store", "ticket", "lab", "rules", "facts", "base"},
     "responder": {"engine", "base"},
 }
 # Library header prefix -> where it may be included.
@@ -33,6 +33,8 @@ LIBRARIES = {
     "ncurses": ("src/tui/",),
     "curl/": ("src/ticket/",),
     "pcap": ("src/probes/capture",),
+    "seccomp.h": ("src/responder/sandbox",),
+    "openssl/": ("src/engine/secure",),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/"),
 }

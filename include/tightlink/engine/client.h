@@ -18,11 +18,14 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
+#include "tightlink/engine/disk.h"
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/steady.h"
 #include "tightlink/engine/stream.h"
 #include "tightlink/engine/wire.h"
+#include "tightlink/host/counters.h"
 #include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
 
@@ -43,6 +46,8 @@ struct tl_client_options {
     int64_t timeout_ns;  /* per address and for the hello; 0 = TL_CLIENT_TIMEOUT_NS */
     int cancel_fd;       /* readable = cancel; -1 = cannot be cancelled. Borrowed, never read */
     const char *program; /* "tightlink 0.1.0", told in HELLO; NULL: "tightlink" */
+    /* Control over TLS 1.3 with this key; NULL: plain. Borrowed, outlives the client. */
+    const struct tl_key *key;
 };
 
 struct tl_client_info {
@@ -52,6 +57,7 @@ struct tl_client_info {
     int64_t resolve_ns;                  /* time the name took, 0 for a numeric address */
     int64_t connect_rtt_ns;              /* the handshake's round trip (TCP_INFO) */
     int64_t hello_rtt_ns;                /* HELLO to WELCOME: the responder's own time included */
+    bool keyed;                          /* both ends have proved the key */
     char program[4 * TL_WIRE_TEXT_SIZE]; /* the far program, cleaned */
     int64_t max_duration_ns;             /* what the responder grants at most */
     unsigned max_streams;
@@ -65,7 +71,7 @@ struct tl_client;
  * the resolver's order, says HELLO. Errors, each with a sentence that says what to do:
  * TL_NOHOST, TL_REFUSED (nothing listens), TL_UNREACHABLE, TL_TIMEOUT, TL_PROTOCOL (it
  * speaks HTTP, ssh, iperf3 …), TL_VERSION, TL_BUSY (no session free), TL_DENIED,
- * TL_CANCELLED, TL_NOMEM, TL_IO. */
+ * TL_AUTH (the key is not known there, or one is wanted), TL_CANCELLED, TL_NOMEM, TL_IO. */
 enum tl_status tl_client_connect(const struct tl_client_options *options,
                                  struct tl_client **ret_client,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
@@ -93,19 +99,21 @@ struct tl_echo_spec {
     int64_t interval_ns; /* between probes, >= 1 ms */
     unsigned bytes;      /* UDP payload of a probe, TL_WIRE_UDP_PROBE_SIZE to 1400; 0 = smallest */
     int64_t wait_ns;     /* for answers after the last probe; 0 = 1 s or 3 connect RTTs */
-    int cancel_fd;       /* beside the client's own; -1 = none */
+    int cancel_fd;       /* beside the client's own; -1 = none. It ends the train: what was
+                          * answered until then is the result */
     bool beside_test;    /* called from another thread while tl_client_tcp_test runs: leaves
                           * the control connection alone */
 };
 
 struct tl_echo_probe {
-    int64_t sent_ns; /* since the first probe */
+    int64_t sent_ns; /* since start_ns */
     int64_t rtt_ns;  /* without the time the responder held it; -1 = no answer */
     int64_t far_ns;  /* responder's CLOCK_REALTIME at arrival; another clock than ours */
     int64_t near_ns; /* our CLOCK_REALTIME at sending, for differences of one-way delay */
 };
 
 struct tl_echo_result {
+    int64_t start_ns; /* tl_now_ns() of the first probe */
     unsigned sent_count, answered_count, lost_count;
     unsigned duplicate_count, damaged_count, late_count; /* late: reordered behind a later one */
     int64_t min_rtt_ns, median_rtt_ns, max_rtt_ns;       /* -1 without an answer */
@@ -120,32 +128,50 @@ enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spe
 
 /* --- TCP test ---------------------------------------------------------------------------- */
 
-/* 0 and "" leave a setting as the hosts are configured. */
+/* 0 and "" leave a setting as the hosts are configured. What concerns a sender or a receiver
+ * concerns it at whichever end it is; with direction BOTH there is one of each at each end. */
 struct tl_tcp_spec {
     enum tl_wire_direction direction;
-    unsigned streams;      /* 1 to TL_STREAMS_MAX */
-    int64_t duration_ns;   /* at most; the responder may grant less */
-    uint64_t max_bytes;    /* all streams together; 0 = no cap */
-    int rcvbuf_bytes;      /* SO_RCVBUF at the receiver */
-    int sndbuf_bytes;      /* SO_SNDBUF at the sender */
-    int maxseg_bytes;      /* TCP_MAXSEG at the near end: bounds both directions by the SYN */
-    uint64_t pacing_bps;   /* at the sender, all streams together */
-    int64_t interval_ns;   /* between samples; 0 = TL_STREAM_INTERVAL_NS */
-    bool discard;          /* a near receiver drops the payload without a copy */
-    bool stop_when_known;  /* end once the rate is known (steady.h) */
-    int64_t queue_wait_ns; /* when the responder is busy; 0 = TL_CLIENT_QUEUE_NS */
+    unsigned streams;            /* at least 1, each way; as many as both ends permit are run, with
+                                  * a note in the result */
+    int64_t duration_ns;         /* at most; the responder may grant less */
+    uint64_t max_bytes;          /* all streams together; 0 = no cap */
+    int rcvbuf_bytes;            /* SO_RCVBUF at the receiver */
+    int sndbuf_bytes;            /* SO_SNDBUF at the sender */
+    int maxseg_bytes;            /* TCP_MAXSEG at the near end: bounds both directions by the SYN */
+    int notsent_lowat_bytes;     /* TCP_NOTSENT_LOWAT at the sender */
+    unsigned dscp;               /* 0 to 63, of the packets of both ends */
+    uint64_t pacing_bps;         /* at the sender, all streams of a direction together */
+    int64_t interval_ns;         /* between samples; 0 = TL_STREAM_INTERVAL_NS, the double of it for
+                                  * more than TL_TCP_FEW_STREAMS connections */
+    enum tl_send_path send_path; /* at the sender */
+    bool discard;                /* the receiver drops the payload without a copy */
+    bool stop_when_known;        /* end once the rate is known (steady.h) */
+    int64_t queue_wait_ns;       /* when the responder is busy; 0 = TL_CLIENT_QUEUE_NS */
     char congestion[TL_STREAM_CONGESTION_SIZE]; /* at the sender */
+    /* A file's way: disks at one end or both, memory at the other; payload has a checksum a
+     * block. Up to TL_LIMIT_DISK_STREAMS streams. The receiver counts what its disk has taken. */
+    bool file;
+    struct tl_disk_area *near_disk; /* source or destination here, NULL = memory; borrowed. As a
+                                     * source it holds data (tl_disk_test) */
+    bool far_disk;                  /* in the directory that the far end's administrator opened */
+    unsigned disk_threads;          /* at each end, 0 = TL_DISK_THREADS */
 };
 
+#define TL_TCP_FEW_STREAMS 8
+
+/* With direction BOTH, bytes and rates are the download's but for upload_bps. */
 struct tl_tcp_live {
     bool queued; /* waiting for our turn; then only these two hold */
     unsigned place;
     int64_t wait_ns;
     int64_t elapsed_ns;
-    uint64_t received_bytes;  /* at the receiver, as far as is known here */
-    double rate_bps;          /* over about the last half second; NAN = not known yet */
-    double rtt_ns;            /* smoothed, newest; NAN */
-    double low_bps, high_bps; /* the steady rate's interval so far; NAN */
+    uint64_t received_bytes;            /* at the receiver, as far as is known here */
+    double rate_bps;                    /* over about the last half second; NAN = not known yet */
+    double rtt_ns;                      /* smoothed, newest; NAN */
+    double low_bps, high_bps;           /* the steady rate's interval so far; NAN */
+    const struct tl_tcp_sample *sender; /* newest reading of the first stream; NULL: none yet */
+    double upload_bps;                  /* direction BOTH: the upload's rate_bps; NAN */
 };
 
 /* Called on the calling thread about every TL_CLIENT_LIVE_NS. Must not block. */
@@ -176,26 +202,40 @@ struct tl_tcp_side {
     struct tl_stream_result streams[TL_STREAMS_MAX]; /* far: bytes, last_byte_ns, cpu only */
     uint64_t bytes;                                  /* of the application, all streams */
     uint64_t samples_dropped;
-    struct tl_cpu_usage cpu; /* of the whole test; values unknown where not told */
+    struct tl_cpu_usage cpu;                 /* of the whole test; values unknown where not told */
+    struct tl_host_counters_growth counters; /* the same; elapsed_ns is not set */
     char congestion[TL_STREAM_CONGESTION_SIZE];
+    enum tl_send_path send_path; /* a sender's, as chosen; AUTO = not known */
+    bool discarded;              /* a receiver's: it dropped its payload without a copy */
 };
+
+#define TL_TCP_NOTES_SIZE 256
 
 struct tl_tcp_result {
     struct tl_tcp_spec spec; /* as asked */
     bool near_sends;
     unsigned streams;
-    int64_t granted_ns;     /* the test's longest time as granted */
-    uint64_t granted_bytes; /* 0 = no cap */
+    uint16_t near_ports[TL_STREAMS_MAX]; /* of the data connections, 0 = not known */
+    int64_t granted_ns;                  /* the test's longest time as granted */
+    uint64_t granted_bytes;              /* 0 = no cap */
     struct tl_tcp_side sender, receiver;
-    int64_t data_rtt_ns; /* smallest handshake RTT of the data connections, -1 */
-    int64_t elapsed_ns;  /* near clock, start to end */
-    int64_t queued_ns;   /* waited for our turn */
+    uint64_t beside_bytes; /* our control frames and UDP probes in the payload's direction
+                            * meanwhile, as on the link, headers included */
+    int64_t data_rtt_ns;   /* smallest handshake RTT of the data connections, -1 */
+    int64_t elapsed_ns;    /* near clock, start to end */
+    int64_t queued_ns;     /* waited for our turn */
     enum tl_tcp_end end;
     bool end_signed;         /* the responder's TEST_END came with our token; without it the
                               * result is not valid (doc/architecture.md, "Faults") */
     double ends_agree_ratio; /* difference of acknowledged and received bytes, of the larger;
                               * NAN without both */
     struct tl_steady steady;
+    struct tl_transfer_side near_disk, far_disk; /* of spec.file */
+    struct tl_transfer_check check;              /* likewise */
+    char notes[TL_TCP_NOTES_SIZE]; /* what was granted otherwise than asked, in sentences; "" */
+    /* Direction BOTH: this result is the download's and `upload` the upload's, with ledgers,
+     * rates and an end of its own; processors are those of both together. Else NULL. Owned. */
+    struct tl_tcp_result *upload;
 };
 
 /* Runs one test. *ret_result is filled in every case, also after a failure, with what was
@@ -209,7 +249,18 @@ enum tl_status tl_client_tcp_test(struct tl_client *client, const struct tl_tcp_
                                   struct tl_tcp_result *ret_result,
                                   struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* Frees the logs. */
+/* A test between two responders: `sender` dials `receiver` and sends to it, and both tell us.
+ * Both clients are keyed, and each responder's administrator has named the other one. The
+ * spec's direction is not used, its file must be NULL; buffers and the like are for the ends
+ * as named. In the result near_sends means nothing; sender and receiver are the two. Errors as
+ * tl_client_tcp_test; TL_DENIED when one does not permit it, with the sentence that says who.
+ * Both clients belong to the calling thread. */
+enum tl_status tl_client_peer_test(struct tl_client *sender, struct tl_client *receiver,
+                                   const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
+                                   void *context, struct tl_tcp_result *ret_result,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Frees the logs and the upload's result. */
 void tl_tcp_result_finish(struct tl_tcp_result *result);
 
 #endif

@@ -14,14 +14,17 @@
  * smallest and largest bound what an administrator may set. */
 #define TL_LIMIT_MAP(X)                                                                            \
     X(DURATION_MS, "test duration, ms", 100, 60000, 10000)                                         \
-    X(STREAMS, "streams per test", 1, 32, 1)                                                       \
+    X(STREAMS, "streams per test", 1, 128, 1)                                                      \
+    X(STREAMS_GRANTED, "streams per test unless the administrator says otherwise", 1, 128, 32)     \
     X(TEST_BYTES, "bytes per test", 1, INT64_C(1) << 44, INT64_C(1) << 44)                         \
     X(BUFFER_BYTES, "socket buffer, bytes (0: kernel's own)", 2048, 1 << 29, 0)                    \
     X(PACING_BPS, "pacing rate, bit/s (0: none)", 8000, INT64_C(1000000000000), 0)                 \
+    X(NOTSENT_BYTES, "unsent data in the socket, bytes (0: the host's)", 4096, 1 << 30, 0)         \
     X(SAMPLE_INTERVAL_US, "sample interval, us", 10000, 100000, 50000)                             \
     X(SESSIONS, "sessions in all", 1, 1024, 64)                                                    \
     X(SESSIONS_PER_PEER, "sessions per IPv4 address or IPv6 /64", 1, 64, 2)                        \
     X(HALF_OPEN, "unproven connections", 64, 65536, 16384)                                         \
+    X(HANDSHAKES, "TLS handshakes at once", 1, 1024, 64)                                           \
     X(ACCEPT_BURST, "accepts at once per /24 or /56", 1, 65536, 16384)                             \
     X(ACCEPT_RATE, "accepts per second per /24 or /56", 1, 65536, 500)                             \
     X(ACCEPT_PREFIXES, "prefixes remembered for that", 64, 65536, 4096)                            \
@@ -37,7 +40,11 @@
     X(OUTPUT_BYTES, "control output waiting per session, bytes", 8192, 1 << 20, 65536)             \
     X(UDP_TUPLES, "UDP tuples per session", 1, 16, 4)                                              \
     X(UDP_PROBES_PER_S, "UDP probes answered per session and second", 10, 100000, 5000)            \
+    X(UDP_PATH_PER_S, "path answers per session and second", 10, 1000, 400)                        \
     X(UDP_DATAGRAM_BYTES, "UDP datagram, payload bytes", 48, 9216, 9216)                           \
+    X(DISK_MS, "disk test, of writing and of reading, ms", 100, 20000, 3000)                       \
+    X(DISK_THREADS, "threads of a disk test", 1, 16, 4)                                            \
+    X(DISK_STREAMS, "streams of a test with a disk", 1, 8, 1)                                      \
     X(RATE_CAP_BPS, "administrator's rate cap, bit/s (0: none)", 8000, INT64_C(1000000000000), 0)  \
     X(DAILY_QUOTA_BYTES, "administrator's daily quota, bytes (0: none)", 1, INT64_C(1) << 60, 0)
 

@@ -5,13 +5,19 @@
  * of engine/stream.h, reading the host runs in one more; both tell by eventfd when
  * they are done and are joined by the session that started them.
  *
- * It never parses JSON, opens no connection, executes nothing and writes no file.
+ * It never parses JSON and executes nothing; it opens no connection but to responders that the
+ * administrator named, and writes no file but for disk tests in a directory that he named
+ * (engine/disk.h).
  * doc/wire.md has the state machine and the deadlines. */
 #ifndef TL_ENGINE_RESPONDER_H
 #define TL_ENGINE_RESPONDER_H
 
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
 
 struct tl_responder;
@@ -25,7 +31,17 @@ struct tl_responder_options {
     uint64_t max_streams;
     uint64_t rate_cap_bps;      /* 0: none */
     uint64_t daily_quota_bytes; /* 0: none; counted in memory, from the start of the program */
-    const char *program;        /* "tightlinkd 0.1.0", told in WELCOME; NULL: "tightlinkd" */
+    const char *disk_directory; /* where clients may test the disk; NULL: nowhere. Borrowed */
+    /* Key mode: control connections are TLS 1.3 with one of these keys. NULL: no keys, and
+     * everybody is served. Borrowed; outlives the responder. */
+    const struct tl_keys *keys;
+    bool open;           /* with keys: serve who has none, too (open mode's caps and reticence) */
+    /* Responders with which tests are permitted when a keyed client asks for one between two of
+     * them: this one may dial them, and be dialled by them. IPv4 as ::ffff:a.b.c.d. NULL: none.
+     * Borrowed. */
+    const struct in6_addr *peers;
+    size_t peer_count;
+    const char *program; /* "tightlinkd 0.1.0", told in WELCOME; NULL: "tightlinkd" */
     /* One line for each session's end and for what the administrator must know; UTF-8,
      * cleaned, no newline. Called on the thread of tl_responder_run. May be NULL. */
     void (*log)(void *context, const char *line);

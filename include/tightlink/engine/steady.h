@@ -32,6 +32,9 @@
 /* Points a curve may have: 60 s at 10 ms. */
 #define TL_STEADY_POINTS_MAX 6400
 
+/* Streams of one test: TL_STREAMS_MAX, but nothing here knows sockets. */
+#define TL_STEADY_STREAMS_MAX 128
+
 /* --- Curve: payload so far over time, all streams together ---------------------- */
 
 struct tl_rate_point {
@@ -71,7 +74,7 @@ struct tl_steady_rate {
  * Where: over batches of whole RTTs (>= 100 ms and >= the widest gap between points),
  * laid from the end, batches are dropped from the front until the first fifth of the rest differs
  * from its last half by no more than two standard errors and 1 % (Geweke 1992). At least 5 batches
- * remain, and, if the test is that long, 3 s or half the test.
+ * remain, and, if the test is that long, 3 s or two thirds of the test.
  *
  * How well: batch means. The half width is the largest of Student's 95 % intervals
  * over groups of 1, 2, 4 … batches, between 5 and 20 groups (fewer where there are fewer
@@ -177,7 +180,9 @@ bool tl_steady_cycles_inside(const struct tl_flow_stats *steady_stats,
 /* Whether the rate is known well enough to end the test now: the interval is within
  * TL_STEADY_KNOWN_RATIO, the steady part long enough with a quarter of round trips to spare, its
  * halves differ by <= 3 %, the same held half a second and two RTTs ago, and
- * tl_steady_cycles_inside(). */
+ * tl_steady_cycles_inside(). A sender that the receive window held for more than 0.9 of the time, and
+ * whose rate is that window a round trip within 3 % and a segment, needs neither the round trips to
+ * spare nor the second look. */
 bool tl_steady_known(const struct tl_rate_point *points, size_t count,
                      const struct tl_flow_stats *steady_stats,
                      const struct tl_flow_stats *whole_stats, const char *congestion);

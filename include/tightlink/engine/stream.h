@@ -30,32 +30,43 @@
 #include "tightlink/base/status.h"
 #include "tightlink/engine/sample.h"
 
-#define TL_STREAMS_MAX             32           /* P5: streams a test */
-#define TL_STREAM_SEND_BYTES       (128 * 1024) /* one send() */
-#define TL_STREAM_RECV_BYTES       (256 * 1024) /* one recv() */
+#define TL_STREAMS_MAX             128          /* what a responder grants is limits.h's */
+#define TL_STREAM_SEND_BYTES       (256 * 1024) /* one send() */
+#define TL_STREAM_SPLICE_BYTES     (256 * 1024) /* one splice() */
+#define TL_STREAM_RECV_BYTES       (256 * 1024) /* one recv() at most: stream_path.h */
 #define TL_STREAM_INTERVAL_NS      (50 * INT64_C(1000000))
 #define TL_STREAM_INTERVAL_MIN_NS  (5 * INT64_C(1000000)) /* finer costs the data path CPU */
 #define TL_STREAM_INTERVAL_MAX_NS  (1000 * INT64_C(1000000))
 #define TL_STREAM_USER_TIMEOUT_NS  (5000 * INT64_C(1000000)) /* P3: silent peer */
 #define TL_STREAM_STOP_NS          (250 * INT64_C(1000000))  /* P10: silent after a stop */
 #define TL_STREAM_SAMPLE_COUNT     4096                      /* default ring: 3 MB */
-#define TL_STREAM_SAMPLE_COUNT_MAX (32 * 1024)               /* 23 MB, of P6's 64 MB */
-#define TL_STREAM_CONGESTION_SIZE  16                        /* TCP_CA_NAME_MAX */
+#define TL_STREAM_SAMPLE_COUNT_MIN 32
+#define TL_STREAM_SAMPLE_COUNT_MAX (32 * 1024) /* 23 MB, of P6's 64 MB */
+#define TL_STREAM_CONGESTION_SIZE  16          /* TCP_CA_NAME_MAX */
 
 /* Socket options of a data stream; all zero = as the host is configured. */
 struct tl_stream_options {
-    int rcvbuf_bytes;                           /* SO_RCVBUF; 0 = autotuning stays on */
-    int sndbuf_bytes;                           /* SO_SNDBUF; 0 = autotuning stays on */
-    int maxseg_bytes;                           /* TCP_MAXSEG; 0 = from the path */
-    uint64_t max_pacing_bps;                    /* SO_MAX_PACING_RATE; 0 = no limit */
+    int rcvbuf_bytes;        /* SO_RCVBUF; 0 = autotuning stays on */
+    int sndbuf_bytes;        /* SO_SNDBUF; 0 = autotuning stays on */
+    int maxseg_bytes;        /* TCP_MAXSEG; 0 = from the path */
+    int notsent_lowat_bytes; /* TCP_NOTSENT_LOWAT; 0 = as the host has it */
+    unsigned dscp;           /* 0 to 63, into IP_TOS and IPV6_TCLASS; 0 = as the host has it */
+    bool accepted;           /* the connection is open already: see tl_stream_options_apply */
+    uint64_t max_pacing_bps; /* SO_MAX_PACING_RATE; 0 = no limit */
     char congestion[TL_STREAM_CONGESTION_SIZE]; /* TCP_CONGESTION; "" = the host's own */
 };
 
-/* Sets the options and TCP_USER_TIMEOUT on a TCP socket. Before connect() or
- * listen() where the receive buffer or the MSS matter: both travel in the SYN
- * (window scale, RFC 7323; MSS). The kernel doubles a buffer for overhead and
- * cuts it silently at net.core.{r,w}mem_max; tl_streams' samples show what is
- * in force. TL_UNSUPPORTED: no such congestion control here; TL_DENIED: it is
+/* Sets the options and TCP_USER_TIMEOUT on a TCP socket. Before connect() where the
+ * receive buffer or the MSS matter: both travel in the SYN (window scale, RFC 7323;
+ * MSS). The kernel doubles a buffer for overhead and cuts it silently at
+ * net.core.{r,w}mem_max; tl_streams' samples show what is in force.
+ *
+ * A receive buffer set after accept() works as well: a listener without SO_RCVBUF offers
+ * the scale of the larger of tcp_rmem's maximum and rmem_max (net/ipv4/tcp_output.c,
+ * tcp_select_initial_window), and no later buffer can be larger. What the buffer leaves
+ * behind is the clamp of the window from the handshake, which kernels before 6.7 do not
+ * move by themselves: `accepted` moves it. An MSS is agreed in the handshake, so
+ * maxseg_bytes does nothing then. TL_UNSUPPORTED: no such congestion control here; TL_DENIED: it is
  * not in tcp_allowed_congestion_control; TL_RANGE; TL_IO. */
 enum tl_status tl_stream_options_apply(int fd, const struct tl_stream_options *options,
                                        struct tl_error *reterr) TL_WARN_UNUSED;
@@ -64,8 +75,26 @@ enum tl_status tl_stream_options_apply(int fd, const struct tl_stream_options *o
 enum tl_status tl_stream_congestion(int fd,
                                     char ret_name[TL_STREAM_CONGESTION_SIZE]) TL_WARN_UNUSED;
 
+/* How a sender hands its payload to the kernel. */
+#define TL_SEND_PATH_MAP(X)                                                                        \
+    X(AUTO, "auto")     /* copies; a fast stream tries the others, stream_path.h */                \
+    X(COPY, "send")     /* send() from a buffer that stays in the second level cache */            \
+    X(SPLICE, "splice") /* vmsplice() and splice(): pages by reference, no copy at the sender */   \
+    X(ZEROCOPY, "zerocopy") /* MSG_ZEROCOPY; back to COPY where the kernel copies after all */
+
+enum tl_send_path {
+#define TL_SEND_PATH_ENUM(name, text) TL_SEND_##name,
+    TL_SEND_PATH_MAP(TL_SEND_PATH_ENUM)
+#undef TL_SEND_PATH_ENUM
+        TL_SEND_PATH_COUNT
+};
+
+/* "send"; "unknown" beyond the list. */
+const char *tl_send_path_name(unsigned path);
+
 struct tl_streams_spec {
-    bool send;             /* else receive */
+    bool send;                   /* else receive */
+    enum tl_send_path send_path; /* a path that this kernel lacks becomes COPY */
     bool discard;          /* receiver: let the kernel drop the payload (MSG_TRUNC), no copy */
     int64_t duration_ns;   /* from start; a receiver should allow some more than its sender */
     uint64_t bytes_cap;    /* per stream; 0 = until the deadline. A receiver takes no more. */
@@ -96,6 +125,7 @@ struct tl_stream_result {
     uint64_t run_delay_ns; /* it waited for a CPU */
     int rcvbuf_bytes;      /* SO_RCVBUF and SO_SNDBUF as the kernel gave them, at start */
     int sndbuf_bytes;
+    unsigned dscp;                              /* of what this end sends, at start */
     char congestion[TL_STREAM_CONGESTION_SIZE]; /* in force */
 };
 
@@ -141,6 +171,14 @@ size_t tl_streams_drain(struct tl_streams *streams, struct tl_tcp_sample *ret_sa
 
 /* Samples that were lost because nobody drained them. */
 uint64_t tl_streams_dropped(const struct tl_streams *streams);
+
+/* How many processors the workers keep to; 0: any, as the scheduler likes (host/place.h). Known
+ * after start. */
+unsigned tl_streams_placed(const struct tl_streams *streams);
+
+/* The way of sending that is in use, never AUTO; and whether the kernel was found to copy
+ * what MSG_ZEROCOPY was to spare (loopback, veth, a card without scatter-gather). Any thread. */
+enum tl_send_path tl_streams_send_path(const struct tl_streams *streams, bool *ret_copied);
 
 /* The stream's result; before done the numbers so far with end RUNNING.
  * index < tl_streams_count(). */

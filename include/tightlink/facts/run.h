@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "tightlink/facts/facts.h"
+
 /* How far the measurements can be trusted (doc/architecture.md, "Faults during a diagnosis"). */
 enum tl_quality { TL_QUALITY_VALID, TL_QUALITY_DEGRADED, TL_QUALITY_INVALID, TL_QUALITY_ABORTED };
 const char *tl_quality_name(enum tl_quality quality);
@@ -27,16 +29,79 @@ struct tl_stage_record {
     long long duration_ns, sent_bytes, received_bytes;
 };
 
+/* A decision of the plan: a stage that was chosen, in the order of choice, or one that was
+ * left out at the end. */
+struct tl_plan_record {
+    char stage[24];
+    bool has_direction;
+    enum tl_direction direction;
+    bool chosen;
+    double worth;             /* 0 to 1; NAN where nothing was weighed (first, asked for) */
+    long long time_ns, bytes; /* at most, as it was planned */
+    char why[200];
+};
+
+/* A remedy that was tried in the program's own sockets. */
+struct tl_verified_record {
+    char rule[64];
+    enum tl_direction direction;
+    char what[160]; /* "receive buffer of 4 MiB" */
+    double predicted_bps, measured_bps;
+    bool hit; /* measured within 10 % of predicted */
+};
+
+#define TL_WATCH_OUTAGES_MAX 32
+#define TL_WATCH_GRAPH_MAX   60
+
+/* What was seen after the verdict (run --for). Rates of whole seconds, those at the beginning of
+ * a transfer left out; NAN where none counts. */
+struct tl_watch_record {
+    bool ran;
+    long long duration_ns, bytes;
+    long long seconds_count; /* that count */
+    double p5_bps, p50_bps, p95_bps, least_bps, most_bps;
+    long long outage_count, outage_ns; /* all of them */
+    struct {
+        char start[32]; /* RFC 3339 */
+        long long length_ns;
+        bool open;                        /* still lasting at the end */
+    } outages[TL_WATCH_OUTAGES_MAX];      /* the first of them */
+    double graph_bps[TL_WATCH_GRAPH_MAX]; /* means of equal steps, NAN where nothing came */
+    int graph_count;
+    double graph_step_ns;
+    char path[256];  /* of the file with the samples, "" without */
+    char ended[160]; /* why it ended */
+};
+
+/* A router on the way, or the far end, which is the last one. From this PC, 1 is the first. */
+struct tl_hop_record {
+    int hop;
+    char address[64]; /* "" where it never answered */
+    char name[128];   /* "" where it has none */
+    int sent_count, answered_count;
+    double rtt_min_ns, rtt_mean_ns, rtt_max_ns; /* idle; NAN where it never answered */
+    double loaded_rtt_ns;                       /* median beside a load; NAN */
+    char note[96];                              /* "" without */
+};
+
 struct tl_segment_record {
     char id[16];   /* near-host, lan, path, far-lan, far-host: the ids findings use */
     char kind[16]; /* the same words */
     char name[128];
     double rtt_add_ns, mtu_bytes, loss_ratio, loaded_rtt_add_ns; /* NAN where unknown */
+    /* Responders on the way: what one stream from this host to the segment's far end got, and
+     * what it could at most. NAN without. */
+    double prefix_rate_bps, prefix_ceiling_bps, prefix_rtt_ns;
+    int first_hop, last_hop; /* from this PC; last_hop 0 where they are not known */
+    bool tight;              /* the limit lies in this segment */
 };
 
-#define TL_RUN_STAGES_MAX   16
-#define TL_RUN_SEGMENTS_MAX 8
+#define TL_RUN_HOPS_MAX     30
+#define TL_RUN_STAGES_MAX   64 /* every stage both ways, and some done again */
+#define TL_RUN_SEGMENTS_MAX 16
 #define TL_RUN_REASONS_MAX  8
+#define TL_RUN_PLAN_MAX     96
+#define TL_RUN_VERIFIED_MAX 4
 
 /* One run without its facts and findings: the "run", "stages" and "segments" of the schema. */
 struct tl_run {
@@ -49,6 +114,9 @@ struct tl_run {
     char target_kind[16]; /* "tightlink", "demo" … as in the schema */
     bool download, upload;
     double goal_bps, goal_rtt_ns; /* NAN without */
+    /* A service table, line by line; and the size and time that goal_bps came from. 0 or NAN
+     * without. */
+    double goal_loss_ratio, goal_rtt_max_ns, goal_mtu_bytes, goal_bytes, goal_time_ns;
     char complaint[64];           /* "" without */
     long long sent_bytes, received_bytes;
     enum tl_quality quality;
@@ -58,6 +126,13 @@ struct tl_run {
     int stage_count;
     struct tl_segment_record segments[TL_RUN_SEGMENTS_MAX];
     int segment_count;
+    struct tl_hop_record hops[TL_RUN_HOPS_MAX];
+    int hop_count;
+    struct tl_plan_record plan[TL_RUN_PLAN_MAX];
+    int plan_count;
+    struct tl_verified_record verified[TL_RUN_VERIFIED_MAX];
+    int verified_count;
+    struct tl_watch_record watch;
     int strange_facts;     /* read from a file: ids that this program does not know */
     char strange_fact[64]; /* the first of them, "" without */
 };

@@ -36,11 +36,15 @@ struct tl_cpu_reading {
     struct {
         uint64_t total, idle, softirq, steal; /* ticks; total 0: not online */
     } cores[TL_CPU_CORES_MAX];
+    enum tl_host_why receive_why;
+    uint32_t receive_count[TL_CPU_CORES_MAX]; /* turns of receive processing; may turn over */
     int64_t process_ns; /* CLOCK_PROCESS_CPUTIME_ID: all threads of this process */
     enum tl_host_why group_why;
     uint64_t group_periods_count, group_throttled_count, group_throttled_ns;
     enum tl_host_why pressure_why;
     uint64_t pressure_ns; /* time in which some task waited for a core */
+    enum tl_host_why memory_why, io_why;
+    uint64_t memory_ns, io_ns; /* the same for memory and for disks */
 };
 
 /* Never fails; parts that cannot be read carry the reason. */
@@ -67,7 +71,17 @@ void tl_cpu_reading_take(const struct tl_cpu_reader *reader, struct tl_cpu_readi
     /* share of the quota's periods in which that happened */                                      \
     X(THROTTLED_PERIODS, "throttled_periods_ratio", "ratio")                                       \
     /* share of time in which some task of the machine waited for a core (PSI) */                  \
-    X(PRESSURE, "pressure_ratio", "ratio")
+    X(PRESSURE, "pressure_ratio", "ratio")                                                         \
+    X(PRESSURE_MEMORY, "pressure_memory_ratio", "ratio")                                           \
+    X(PRESSURE_IO, "pressure_io_ratio", "ratio")                                                   \
+    /* The core that did most of the receive processing (NET_RX of /proc/softirqs): its share      \
+     * of all cores' turns, how busy it was, and what part of its time went to interrupts.         \
+     * TOO_SHORT under 100 turns */                                                                \
+    X(RECEIVE_SHARE, "rx_core_share_ratio", "ratio")                                               \
+    X(RECEIVE_BUSY, "rx_core_busy_ratio", "ratio")                                                 \
+    X(RECEIVE_SOFTIRQ, "rx_core_softirq_ratio", "ratio")                                           \
+    /* clock of the busiest core at the end over its highest one (tl_cpu_usage_clock) */           \
+    X(FREQUENCY, "frequency_ratio", "ratio")
 
 enum tl_cpu_usage_id {
 #define TL_CPU_USAGE_ENUM(id, name, unit) TL_CPU_##id,
@@ -89,6 +103,11 @@ const char *tl_cpu_usage_unit(unsigned id);
  * both instants is left out. */
 void tl_cpu_usage_between(const struct tl_cpu_reader *reader, const struct tl_cpu_reading *before,
                           const struct tl_cpu_reading *after, struct tl_cpu_usage *ret_usage);
+
+/* Reads the clock of the busiest core into usage: governors slow an idle core within
+ * milliseconds, so call it at once after the second reading. Unknown where the kernel has no
+ * cpufreq, as in most virtual machines. */
+void tl_cpu_usage_clock(const struct tl_cpu_reader *reader, struct tl_cpu_usage *usage);
 
 /* One thread of this process (Documentation/scheduler/sched-stats.rst, "/proc/<pid>/
  * schedstat"): time on a core and time it was ready but waited for one. Linux 6.18 counts

@@ -102,7 +102,65 @@
     X(ROUTE_WINDOW, "route_window_bytes", "bytes", true, "rtnetlink RTAX_WINDOW", 0)               \
     X(ROUTE_INITCWND, "route_initcwnd_count", "count", true, "rtnetlink RTAX_INITCWND", 0)         \
     X(ROUTE_INITRWND, "route_initrwnd_count", "count", true, "rtnetlink RTAX_INITRWND", 0)         \
-    X(ROUTE_CWND_CLAMP, "route_cwnd_clamp_count", "count", true, "rtnetlink RTAX_CWND", 0)
+    X(ROUTE_CWND_CLAMP, "route_cwnd_clamp_count", "count", true, "rtnetlink RTAX_CWND", 0)         \
+    /* Recovery and pacing choices of TCP. */                                                      \
+    X(TCP_RECOVERY, "tcp_recovery", "number", true, "/proc/sys/net/ipv4/tcp_recovery", 0)          \
+    X(TCP_DSACK, "tcp_dsack", "bool", true, "/proc/sys/net/ipv4/tcp_dsack", 0)                     \
+    X(TCP_REORDERING, "tcp_reordering_count", "count", true,                                       \
+      "/proc/sys/net/ipv4/tcp_reordering", 0)                                                      \
+    X(TCP_MAX_REORDERING, "tcp_max_reordering_count", "count", true,                               \
+      "/proc/sys/net/ipv4/tcp_max_reordering", 0)                                                  \
+    X(TCP_EARLY_RETRANS, "tcp_early_retrans", "number", true,                                      \
+      "/proc/sys/net/ipv4/tcp_early_retrans", 0)                                                   \
+    X(TCP_FRTO, "tcp_frto", "number", true, "/proc/sys/net/ipv4/tcp_frto", 0)                      \
+    X(TCP_LIMIT_OUTPUT, "tcp_limit_output_bytes", "bytes", true,                                   \
+      "/proc/sys/net/ipv4/tcp_limit_output_bytes", 0)                                              \
+    X(TCP_SHRINK_WINDOW, "tcp_shrink_window", "bool", true,                                        \
+      "/proc/sys/net/ipv4/tcp_shrink_window", 0)                                                   \
+    /* Memory of all TCP sockets, in pages: below "low" nobody minds, from "pressure" on the       \
+     * kernel saves, at "max" it refuses. Not to be seen in another network namespace. */          \
+    X(TCP_MEM_LOW, "tcp_mem_low_pages_count", "count", true, "/proc/sys/net/ipv4/tcp_mem", 0)      \
+    X(TCP_MEM_PRESSURE, "tcp_mem_pressure_pages_count", "count", true,                             \
+      "/proc/sys/net/ipv4/tcp_mem", 1)                                                             \
+    X(TCP_MEM_MAX, "tcp_mem_max_pages_count", "count", true, "/proc/sys/net/ipv4/tcp_mem", 2)      \
+    X(TCP_MEM_USED, "tcp_mem_used_pages_count", "count", true,                                     \
+      "/proc/thread-self/net/sockstat", 0)                                                         \
+    X(MEMORY_LIMIT, "memory_limit_bytes", "bytes", false,                                          \
+      "cgroup memory.max or memory.limit_in_bytes", 0)                                             \
+    /* Packets and time that one turn of receive processing may take. */                           \
+    X(NETDEV_BUDGET, "netdev_budget_count", "count", true, "/proc/sys/net/core/netdev_budget", 0)  \
+    X(CONNTRACK_COUNT, "conntrack_count", "count", false,                                          \
+      "/proc/sys/net/netfilter/nf_conntrack_count", 0)                                             \
+    X(CONNTRACK_MAX, "conntrack_max_count", "count", true,                                         \
+      "/proc/sys/net/netfilter/nf_conntrack_max", 0)                                               \
+    /* current over highest frequency of the first core online; at rest it may well be low */      \
+    X(CPU_FREQUENCY, "cpu_frequency_ratio", "ratio", true,                                         \
+      "cpufreq scaling_cur_freq, cpuinfo_max_freq", 0)                                             \
+    /* share of the last 10 s in which tasks waited (PSI, "some") */                               \
+    X(PRESSURE_CPU, "pressure_cpu_ratio", "ratio", false, "/proc/pressure/cpu", 0)                 \
+    X(PRESSURE_MEMORY, "pressure_memory_ratio", "ratio", false, "/proc/pressure/memory", 0)        \
+    X(PRESSURE_IO, "pressure_io_ratio", "ratio", false, "/proc/pressure/io", 0)                    \
+    /* 1: what leaves by the interface is wrapped into other packets (VPN, GRE, PPP …) */          \
+    X(LINK_TUNNEL, "link_tunnel", "bool", true, "link kind and type", 0)                           \
+    /* the fastest mode that the link's other end (a switch port) offers */                        \
+    X(LINK_PARTNER_SPEED_MAX, "link_partner_speed_max_bps", "bps", true,                           \
+      "ethtool LINKMODES_PEER", 0)                                                                 \
+    X(LINK_PARTNER_AUTONEG, "link_partner_autoneg", "bool", true, "ethtool LINKMODES_PEER", 0)     \
+    X(LINK_PAUSE_RX, "link_pause_rx", "bool", true, "ethtool PAUSE_RX", 0)                         \
+    X(LINK_PAUSE_TX, "link_pause_tx", "bool", true, "ethtool PAUSE_TX", 0)                         \
+    X(LINK_RX_QUEUES, "link_rx_queues_count", "count", true, "/sys/class/net/*/queues", 0)         \
+    X(LINK_TX_QUEUES, "link_tx_queues_count", "count", true, "/sys/class/net/*/queues", 0)         \
+    /* 1: receive packet steering spreads some queue's packets over cores */                       \
+    X(LINK_RPS, "link_rps", "bool", true, "/sys/class/net/*/queues/rx-*/rps_cpus", 0)              \
+    /* the interface's interrupts, and cores that took at least 5 % of them since boot */          \
+    X(LINK_IRQS, "link_irqs_count", "count", true, "/sys/class/net/*/device/msi_irqs", 0)          \
+    X(LINK_IRQ_CORES, "link_irq_cores_count", "count", true, "/proc/interrupts", 0)                \
+    /* The wireless link. Bit rates at rest are often low; those under load are counters. */       \
+    X(WIFI_SIGNAL, "wifi_signal_dbm", "number", true, "nl80211 STA_INFO_SIGNAL_AVG", 0)            \
+    X(WIFI_FREQUENCY, "wifi_frequency_mhz", "number", true, "nl80211 WIPHY_FREQ", 0)               \
+    X(WIFI_WIDTH, "wifi_width_mhz", "number", true, "nl80211 CHANNEL_WIDTH", 0)                    \
+    X(WIFI_TX_BITRATE, "wifi_tx_bitrate_bps", "bps", true, "nl80211 STA_INFO_TX_BITRATE", 0)       \
+    X(WIFI_RX_BITRATE, "wifi_rx_bitrate_bps", "bps", true, "nl80211 STA_INFO_RX_BITRATE", 0)
 
 /* id, name, open, source */
 #define TL_HOST_TEXT_MAP(X)                                                                        \
@@ -116,7 +174,8 @@
     X(LINK_DRIVER, "link_driver", false, "ethtool DRVINFO")                                        \
     X(LINK_STATE, "link_state", true, "rtnetlink IFLA_OPERSTATE")                                  \
     X(LINK_QDISC, "link_qdisc", true, "rtnetlink IFLA_QDISC")                                      \
-    X(ROUTE_CC, "route_cc", true, "rtnetlink RTAX_CC_ALGO")
+    X(ROUTE_CC, "route_cc", true, "rtnetlink RTAX_CC_ALGO")                                        \
+    X(CPU_GOVERNOR, "cpu_governor", true, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 enum tl_host_number_id {
 #define TL_HOST_NUMBER_ENUM(id, name, unit, open, source, index) TL_HOST_##id,
@@ -168,11 +227,11 @@ struct tl_host_settings {
 void tl_host_settings_init(struct tl_host_settings *ret_settings);
 
 /* Fills the rows that are about the machine and the calling thread's network namespace
- * (not link_* and route_*). root is put before every path: "" for this machine, a
+ * (not link_*, wifi_* and route_*). root is put before every path: "" for this machine, a
  * directory of recorded files in tests. */
 void tl_host_settings_read_system(struct tl_host_settings *settings, const char *root);
 
-/* Fills link_* and route_* for the way to peer (AF_INET or AF_INET6; the port does not
+/* Fills link_*, wifi_* and route_* for the way to peer (AF_INET or AF_INET6; the port does not
  * matter). Returns the interface's index, 0 when there is no route. */
 int tl_host_settings_read_link(struct tl_host_settings *settings, const struct sockaddr *peer);
 

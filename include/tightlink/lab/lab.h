@@ -5,8 +5,9 @@
  *
  * Processes: the caller; a guard (its child, single-threaded: builds the path,
  * starts processes in it, ends everything when the caller ends); an emulator
- * (the guard's child: one thread a direction; ends everything when the guard
- * ends); and what tl_lab_spawn started. After SIGKILL of any one of them the
+ * (the guard's child: one thread a direction of each emulated link; ends everything
+ * when the guard ends); a proxy, where one was asked for; and what tl_lab_spawn
+ * started. After SIGKILL of any one of them the
  * others remove every process, namespace, device and CPU cgroup. The caller
  * itself gets no thread, no signal handler and no setting, with one exception:
  * without CAP_SYS_ADMIN and CAP_NET_ADMIN it moves into a user namespace of its
@@ -45,7 +46,9 @@ enum tl_status tl_lab_create(const struct tl_lab_config *config, struct tl_lab *
 void tl_lab_destroy(struct tl_lab *lab);
 
 /* Moves the calling thread, and the threads it will start, to host c; puts the
- * whole process under c's CPU share if there is one. /sys/class/net goes on to
+ * whole process under c's CPU share if there is one. With near.unprivileged the
+ * process gives up its capabilities, and root becomes nobody, for the rest of its
+ * life: it cannot leave again, tl_lab_destroy still ends the lab. /sys/class/net goes on to
  * show the first namespace: ask netlink instead. */
 enum tl_status tl_lab_enter_near(struct tl_lab *lab, struct tl_error *reterr) TL_WARN_UNUSED;
 
@@ -75,6 +78,10 @@ enum tl_status tl_lab_wait(struct tl_lab *lab, pid_t pid, int64_t timeout_ns, in
 enum tl_status tl_lab_kill(struct tl_lab *lab, pid_t pid, int signal_number,
                            struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* The directory on a host's disk: near's for the caller, far's for a process that was spawned
+ * there. NULL when the host has none. Lives as long as the lab. */
+const char *tl_lab_disk_directory(struct tl_lab *lab, enum tl_lab_host host);
+
 /* Address text of a host in one family (TL_LAB_IPV4 or TL_LAB_IPV6); NULL when
  * it has none. Lives as long as the lab. */
 const char *tl_lab_address(const struct tl_lab *lab, enum tl_lab_host host,
@@ -99,7 +106,7 @@ struct tl_lab_pids {
 };
 struct tl_lab_pids tl_lab_pids(const struct tl_lab *lab);
 
-/* Running totals of one direction since the lab was made. Each number is exact,
+/* Running totals of one direction of the main link since the lab was made. Each number is exact,
  * the set is not one instant. */
 struct tl_lab_counters {
     uint64_t in_packets, in_bytes;   /* arrived at the link, IP bytes */

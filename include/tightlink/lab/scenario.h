@@ -8,10 +8,11 @@
 #include "tightlink/lab/config.h"
 
 /* Where the truth lies. */
-#define TL_LAB_SEGMENT_NEAR "near-host"
-#define TL_LAB_SEGMENT_FAR  "far-host"
-#define TL_LAB_SEGMENT_PATH "path"
-#define TL_LAB_SEGMENT_LAN  "lan"
+#define TL_LAB_SEGMENT_NEAR    "near-host"
+#define TL_LAB_SEGMENT_FAR     "far-host"
+#define TL_LAB_SEGMENT_PATH    "path"
+#define TL_LAB_SEGMENT_LAN     "lan"
+#define TL_LAB_SEGMENT_FAR_LAN "far-lan"
 
 struct tl_lab_scenario {
     const char *name;                /* "satellite-64k" */

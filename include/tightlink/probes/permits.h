@@ -11,7 +11,7 @@ struct tl_permit {
     char detail[160]; /* what was seen, or what is missing and what that costs */
 };
 
-#define TL_PERMITS_MAX 12
+#define TL_PERMITS_MAX 16
 
 /* Fills up to TL_PERMITS_MAX entries, returns how many. Any thread; sends nothing. */
 int tl_permits_read(struct tl_permit ret_permits[TL_PERMITS_MAX]);

@@ -16,19 +16,32 @@
 #include "tightlink/facts/run.h"
 
 struct tl_client;
+struct tl_key; /* base/key.h */
 
 /* Numbers of a running stage, for whoever watches. NAN where unknown. */
 struct tl_probe_live {
     double rate_bps;
     double rtt_ns;
     double elapsed_ns;
+    double bytes;                               /* that arrived in this stage */
+    double low_bps, high_bps;                   /* bounds of the steady rate so far */
+    double retrans_count;                       /* segments sent again so far */
+    double cwnd_bytes, snd_wnd_bytes;           /* congestion and receive window now */
+    double app_ratio, sndbuf_ratio, rwnd_ratio; /* the ledger of the stage so far */
+    double network_ratio;
 };
 
 /* What every stage gets. Borrowed pointers. */
+struct tl_probe_target;
+
 struct tl_probe {
-    struct tl_client *client;
+    struct tl_client *client; /* NULL without a responder: only for stages that need none */
+    const struct tl_probe_target *target; /* as the user named it */
     struct tl_facts *facts;
-    int cancel_fd; /* readable: end now */
+    struct tl_run *run; /* for its hops; NULL: they are not kept */
+    int cancel_fd;         /* readable: end now */
+    const char *directory; /* what the user named for disk stages; NULL: none */
+    bool far_disk;         /* the user wants the far end's opened directory in them too */
     void (*live)(void *context, const struct tl_probe_live *live);
     void (*note)(void *context, const char *sentence); /* queued behind others, and the like */
     void *context;
@@ -45,13 +58,17 @@ struct tl_probe_outcome {
     struct tl_stage_record record;
     enum tl_quality quality; /* of what was measured in it */
     char quality_reason[256];
+    bool stalled;     /* packets of full size vanish: nothing that a transfer measures counts */
+    bool interrupted; /* the path carried nothing for a while: the stage's facts were not set */
 };
 
 /* Where the responder is. */
 struct tl_probe_target {
     const char *host;
+    const char *other_host; /* its address of the other family; NULL: host is looked up */
     uint16_t port;
-    int family; /* 4, 6 or 0 */
+    int family;               /* 4, 6 or 0 */
+    const struct tl_key *key; /* NULL: without */
 };
 
 /* Resolves, connects and greets: sets path.connect_rtt_ns. *ret_client is the caller's
@@ -62,9 +79,19 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                 struct tl_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_probe_disconnect(struct tl_client *client);
 
+/* A stage that sends little. */
+typedef enum tl_status tl_probe_light_fn(const struct tl_probe *probe,
+                                         struct tl_probe_outcome *ret_outcome,
+                                         struct tl_error *reterr);
+
 /* hosts: settings and interface of both ends. Sends some kilobytes. */
-enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
-                              struct tl_error *reterr) TL_WARN_UNUSED;
+tl_probe_light_fn tl_probe_hosts;
+
+/* calibrate: what the near host can do alone: loopback, memory, timers. Half a second, nothing
+ * on the wire. */
+enum tl_status tl_probe_calibrate(const struct tl_probe *probe,
+                                  struct tl_probe_outcome *ret_outcome,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* The near host alone, without a responder and without traffic. host names whose route
  * is looked at; NULL: the default route. TL_NOHOST with a sentence. */
@@ -72,8 +99,16 @@ enum tl_status tl_probe_near(const char *host, struct tl_facts *facts,
                              struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* path: idle round-trip time and loss of small UDP probes. About 1 s, some kilobytes. */
-enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
-                             struct tl_error *reterr) TL_WARN_UNUSED;
+tl_probe_light_fn tl_probe_path;
+
+/* mtu: which packet sizes get through in both directions, where larger ones end, and what the
+ * way does to TCP options and traffic class. Before anything loads the path: a black hole looks
+ * like a dead one. */
+tl_probe_light_fn tl_probe_mtu;
+/* hops: the routers on the way and their round trips, without load. */
+tl_probe_light_fn tl_probe_hops;
+/* split: whether something on the way answers TCP in the far end's place. */
+tl_probe_light_fn tl_probe_split;
 
 /* A stage that loads the path in one direction. */
 typedef enum tl_status tl_probe_load_fn(const struct tl_probe *probe, enum tl_direction direction,
@@ -89,6 +124,21 @@ tl_probe_load_fn tl_probe_window;
 tl_probe_load_fn tl_probe_streams;
 /* paced: one stream at TL_PROBE_PACED_RATIO of the rate that `stream` measured. */
 tl_probe_load_fn tl_probe_paced;
+/* family: one short stream over the other address family of the same name. */
+tl_probe_load_fn tl_probe_family;
+/* disk: what the directories can read and write; once, whatever the direction. */
+tl_probe_load_fn tl_probe_disk;
+/* disk-to-disk: a file's way with the disks that were named, each of them alone, and memory. */
+tl_probe_load_fn tl_probe_disk_to_disk;
+
+#define TL_PROBE_DISK_NS (20 * INT64_C(1000000000)) /* both disks, at most */
+
+/* microscope: one stream with another congestion control, so that BBR does not hide loss, and
+ * loss does not hide what the path carries. */
+tl_probe_load_fn tl_probe_microscope;
+
+/* udp: datagrams at rising rates up to the knee, in trains and in bursts. */
+tl_probe_load_fn tl_probe_udp;
 
 #define TL_PROBE_STREAMS     8
 #define TL_PROBE_PACED_RATIO 0.5

@@ -45,4 +45,27 @@ enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *f
                               const struct tl_findings *findings, const struct tl_text_style *style,
                               struct tl_buf *out) TL_WARN_UNUSED;
 
+/* The same report in parts, for screens that place them themselves: the same words and the
+ * same order within each. Widths from TL_REPORT_PART_WIDTH_MIN. A part without content adds
+ * nothing. */
+enum tl_report_part {
+    TL_PART_HEAD,         /* what limits, what it means, why, the rates */
+    TL_PART_MEASUREMENTS, /* the goal line by line, what would decide, ladder and ledger */
+    TL_PART_EVIDENCE,     /* for and against */
+    TL_PART_FIX,          /* remedies, what comes after them, whom to send it to */
+    TL_PART_WAY,          /* the routers on the way */
+    TL_PART_OTHERS,       /* parts of the way, also found, ruled out, not told */
+    TL_PART_RUN,          /* hours of watching, disturbances, the run itself */
+    TL_PART_COUNT
+};
+#define TL_REPORT_PART_WIDTH_MIN 56
+enum tl_status tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
+                              const struct tl_findings *findings, const struct tl_text_style *style,
+                              enum tl_report_part part, struct tl_buf *out) TL_WARN_UNUSED;
+
+/* What the plan decided: the stages in the order in which they were chosen and why, then those
+ * left out and why. */
+enum tl_status tl_report_plan(const struct tl_run *run, const struct tl_text_style *style,
+                              struct tl_buf *out) TL_WARN_UNUSED;
+
 #endif

@@ -12,6 +12,7 @@
 
 #include "tightlink/base/status.h"
 #include "tightlink/facts/facts.h"
+#include "tightlink/facts/trial.h"
 
 enum tl_result { TL_FOUND, TL_RULED_OUT, TL_CANNOT_TELL, TL_NOT_APPLICABLE };
 enum tl_severity { TL_LIMITS, TL_CONTRIBUTES, TL_NOTE };
@@ -48,6 +49,7 @@ struct tl_remedy {
     char *does;                        /* the command or the sentence to send, numbers filled in */
     char *undo, *persist, *why, *risk; /* "" where there is none */
     double predicted_bps;              /* NAN */
+    struct tl_trial trial;             /* how a program can try it by itself; NONE: it cannot */
 };
 
 struct tl_finding {
@@ -69,6 +71,7 @@ struct tl_finding {
     size_t remedy_count;
     char **references;
     size_t reference_count;
+    char *standing; /* how it stands to the verdict, for people: why it is, or why it is not */
     char *would_change; /* what would change this finding, for people; "" where nothing is said */
 };
 
@@ -80,6 +83,9 @@ struct tl_rung {
     char *label;                   /* "receive buffer", "8 streams agree" */
     char *why_not;                 /* "" when tested */
     bool limits;                   /* this rung is the verdict */
+    bool essential;                /* without it nobody knows what fixing another cause brings */
+    char **missing;                /* resolved ids of the facts it lacks; not tested only */
+    size_t missing_count;
 };
 
 struct tl_ledger_row {
@@ -97,6 +103,7 @@ struct tl_verdict {
     char *sentence;           /* for a person who knows no networking */
     double measured_bps, ceiling_bps, fixed_bps; /* NAN where unknown */
     char *next_cause;                            /* NULL where unknown */
+    bool broken;  /* the cause broke the transfer rather than limited its rate */
     char *send_to;                               /* NULL where nobody */
     /* Resolved ids of unknown facts that could still change this verdict, each once, those of
      * the most promising open cause first: what the session measures next. */

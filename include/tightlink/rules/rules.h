@@ -27,6 +27,20 @@ enum tl_status tl_rules_load_directory(const char *path, struct tl_rules **ret_r
                                        struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_rules_destroy(struct tl_rules *rules);
 
+/* What a directory of a user's own rules did to the built-in ones. */
+struct tl_own_rules {
+    size_t replaced, added, disabled, refused; /* refused: faults, a line each in the report */
+};
+
+/* The built-in rules with those of a directory over them: a rule of the same id replaces, one
+ * that only has {"format", "id", "disabled": true} removes, others are added. Whatever is wrong
+ * with a file goes to the report and that file is left out: a foreign rule never stops a
+ * diagnosis. A directory that does not exist holds none. */
+enum tl_status tl_rules_load_over_builtin(const char *directory, struct tl_buf *report,
+                                          struct tl_rules **ret_rules,
+                                          struct tl_own_rules *ret_own,
+                                          struct tl_error *reterr) TL_WARN_UNUSED;
+
 size_t tl_rules_count(const struct tl_rules *rules);
 const char *tl_rules_id_at(const struct tl_rules *rules, size_t index);
 const char *tl_rules_cause_at(const struct tl_rules *rules, size_t index);
@@ -57,5 +71,8 @@ struct tl_question {
 enum tl_status tl_rules_judge(const struct tl_rules *rules, const struct tl_facts *facts,
                               const struct tl_question *question, struct tl_findings **ret_findings,
                               struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Whether a measured rate lies so far below a goal that no doubt is left; false without either. */
+bool tl_goal_is_missed(double goal_bps, const struct tl_fact *goodput);
 
 #endif

@@ -220,6 +220,23 @@ Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_five_round_trips
     cr_assert(tl_steady_known(points, make_curve(flat, NULL, 18 * S), &held, &held, "cubic"));
 }
 
+Test(steady, a_full_window_a_round_trip_needs_no_round_trips_to_spare)
+{
+    struct tl_flow_stats held = network_limited(600e6);
+    held.ledger = (struct tl_ledger){
+        .valid = true, .rwnd_ratio = 0.95, .network_ratio = 0.05, .elapsed_ns = 12e9};
+    held.elapsed_ns = 12e9;
+    held.acked_bytes = 25e6 / 8 * 12;
+    held.mss_bytes = 1448;
+    held.snd_wnd_max_bytes = 25e6 / 8 * 0.6 + 1000; /* not a whole segment more */
+    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 11 * S), &held, &held, "cubic"));
+    held.snd_wnd_max_bytes *= 1.2; /* the window was larger: it was not what held */
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
+    held.snd_wnd_max_bytes = NAN;
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
+}
+
 Test(steady, a_network_limited_rate_needs_a_reason_to_trust_the_window)
 {
     struct tl_flow_stats stats = network_limited(20e6);

@@ -44,7 +44,7 @@ struct kind {
 KIND(hello, HELLO, 88, false)
 KIND(welcome, WELCOME, 88, false)
 KIND(error, ERROR, 14, true)
-KIND(test_tcp, TEST_TCP, 56, false)
+KIND(test_tcp, TEST_TCP, 64, false)
 KIND(ready, READY, 48, false)
 KIND(busy, BUSY, 8, false)
 KIND(data_hello, DATA_HELLO, 32, false)
@@ -56,6 +56,8 @@ KIND(test_end, TEST_END, 40 + 2 * 32, false)
 KIND(ping, PING, 8, false)
 KIND(pong, PONG, 16, false)
 KIND(host_end, HOST_END, 2, false)
+KIND(dial, DIAL, 44, false)
+KIND(dialled, DIALLED, 4, false)
 
 static void expect_refused(const struct kind *kind, const uint8_t *payload, size_t len,
                            const char *what, size_t detail)
@@ -159,7 +161,7 @@ Test(wire, welcome_is_no_longer_than_hello)
         BAD(3, "\2"), /* version, flags */
         BAD(36, "\0\0"), BAD(36, "\0\75"),
         BAD(36, "\xff"),                              /* seconds: 0, 61, many */
-        BAD(38, "\0\0"), BAD(38, "\0\41"),            /* streams: 0, 33 */
+        BAD(38, "\0\0"), BAD(38, "\0\201"),           /* streams: 0, 129 */
         BAD(40, "\x80"), BAD(40, "\0\0\0\0\0\0\0\1"), /* rate cap */
         BAD(56, "\n"),   BAD(87, "x"),
     };
@@ -194,29 +196,25 @@ Test(wire, test_tcp)
 {
     struct tl_wire_test_tcp msg;
     memset(&msg, 0, sizeof msg);
-    msg.direction = TL_WIRE_UPLOAD;
-    msg.streams = 32;
-    msg.duration_ms = 0x80000000u; /* passes: the responder grants less */
+    msg.direction = TL_WIRE_BOTH;
+    msg.discard = true;
+    msg.streams = 10000; /* passes like the next: the responder grants less */
+    msg.duration_ms = 0x80000000u;
     msg.max_bytes = UINT64_MAX;
     msg.rcvbuf_bytes = 262144;
     msg.sndbuf_bytes = 131072;
     msg.pacing_bps = 1000000000000u;
     msg.sample_interval_us = 50000;
+    msg.dscp = 63;
+    msg.send_path = 3;
+    msg.notsent_lowat_bytes = 16384;
     strcpy(msg.congestion, "cubic");
     static const struct bad bad[] = {
-        BAD(0, "\2"),
-        BAD(0, "\xff"),
-        BAD(1, "\1"), /* direction, reserved */
-        BAD(2, "\0\0"),
-        BAD(2, "\0\41"),
-        BAD(2, "\xff\xff"), /* streams */
-        BAD(36, "\1"),
-        BAD(39, "\1"),
-        BAD(40, "/"),
-        BAD(40, "Cubic"),
-        BAD(40, "\xc3"),
-        BAD(50, "x"),
-        BAD(40, "abcdefghijklmnop"),
+        BAD(0, "\3"),     BAD(0, "\xff"),  BAD(1, "\2"),  BAD(1, "\xff"), /* direction, flags */
+        BAD(2, "\0\0"),                                                   /* streams */
+        BAD(36, "\100"),  BAD(37, "\4"),                                  /* DSCP, way of sending */
+        BAD(38, "\1"),    BAD(44, "\1"),   BAD(47, "\1"), BAD(48, "/"),
+        BAD(48, "Cubic"), BAD(48, "\xc3"), BAD(58, "x"),  BAD(48, "abcdefghijklmnop"),
     };
     ROUND_TRIP(test_tcp, &msg, bad);
 }
@@ -232,7 +230,7 @@ Test(wire, ready)
     msg.max_bytes = 1 << 30;
     strcpy(msg.congestion, "bbr");
     static const struct bad bad[] = {
-        BAD(0, "\0\0\0\0"),  BAD(4, "\0\0"),     BAD(4, "\0\41"),
+        BAD(0, "\0\0\0\0"),  BAD(4, "\0\0"),     BAD(4, "\0\201"),
         BAD(6, "\1"),        BAD(8, "\0\0\0\0"), BAD(8, "\0\0\xea\x61"),
         BAD(8, "\x80"), /* 60,001 ms, 2^31 */
         BAD(12, "\0\0\0\0"), BAD(12, "\1"),      BAD(16, "\0\0\0\0\0\0\0\0"),
@@ -257,10 +255,10 @@ Test(wire, data_hello)
     struct tl_wire_data_hello msg;
     memset(&msg, 0, sizeof msg);
     msg.version = TL_WIRE_VERSION;
-    msg.stream = 31;
+    msg.stream = 127;
     msg.test_id = 7;
     msg.token = token;
-    static const struct bad bad[] = {BAD(7, "k"), BAD(8, "\1"), BAD(10, "\0\40"),
+    static const struct bad bad[] = {BAD(7, "k"), BAD(8, "\1"), BAD(10, "\0\200"),
                                      BAD(10, "\xff\xff"), BAD(12, "\0\0\0\0")};
     ROUND_TRIP(data_hello, &msg, bad);
 }
@@ -270,8 +268,8 @@ Test(wire, data_ok)
     struct tl_wire_data_ok msg;
     memset(&msg, 0, sizeof msg);
     msg.test_id = 7;
-    msg.stream = 31;
-    static const struct bad bad[] = {BAD(0, "\0\0\0\0"), BAD(4, "\0\40"), BAD(7, "\1")};
+    msg.stream = 127;
+    static const struct bad bad[] = {BAD(0, "\0\0\0\0"), BAD(4, "\0\200"), BAD(7, "\1")};
     ROUND_TRIP(data_ok, &msg, bad);
 }
 
@@ -296,15 +294,21 @@ Test(wire, test_end)
     msg.token = token;
     msg.test_id = 7;
     msg.reason = TL_WIRE_END_UNHEARD;
-    msg.streams = 2;
+    msg.first = 64;
+    msg.count = 2;
+    msg.streams = 128;
+    msg.send_path = 2;
+    msg.discarded = true;
     msg.duration_ns = 10000000000;
     msg.samples_dropped = 3;
     for (int i = 0; i < 2; i++)
         msg.totals[i] = (struct tl_wire_stream_total){1 << 30, 9999999999, 5555, 66};
     static const struct bad bad[] = {
-        BAD(16, "\0\0\0\0"), BAD(20, "\6"), BAD(21, "\0"), BAD(21, "\41"),  BAD(21, "\3"),
-        BAD(22, "\1"),       BAD(24, "\1"), BAD(36, "\1"), /* reserved, duration, reserved */
-        BAD(40, "\xff"),     BAD(48, "\1"), BAD(56, "\1"), BAD(72, "\x80"),
+        BAD(16, "\0\0\0\0"), BAD(20, "\7"),       BAD(21, "\0"),   BAD(21, "\101"), BAD(21, "\3"),
+        BAD(22, "\0\177"),   BAD(22, "\xff\xff"), BAD(24, "\1"),   /* first, duration */
+        BAD(36, "\0\101"),   BAD(36, "\0\201"),   BAD(36, "\0\0"), /* connections */
+        BAD(38, "\4"),       BAD(39, "\2"),       BAD(40, "\xff"), BAD(48, "\1"),   BAD(56, "\1"),
+        BAD(72, "\x80"),
     };
     ROUND_TRIP(test_end, &msg, bad);
 }
@@ -319,6 +323,22 @@ Test(wire, ping_pong_host_end)
     struct tl_wire_host_end end = {1024};
     static const struct bad bad[] = {BAD(0, "\4\1"), BAD(0, "\xff\xff")};
     ROUND_TRIP(host_end, &end, bad);
+}
+
+Test(wire, dial_and_dialled)
+{
+    struct tl_wire_dial msg = {.test_id = 7,
+                               .peer_test_id = 9,
+                               .peer_token = token,
+                               .peer_address = {[15] = 1},
+                               .peer_port = 5411};
+    static const struct bad bad[] = {
+        BAD(0, "\0\0\0\0"), BAD(4, "\0\0\0\0"), BAD(40, "\0\0"), BAD(42, "\1"), BAD(43, "\1"),
+    };
+    ROUND_TRIP(dial, &msg, bad);
+    static const struct bad none[1];
+    struct tl_wire_dialled dialled = {7};
+    expect_round_trip(&dialled_kind, &dialled, none, 0);
 }
 
 Test(wire, strangers_are_told_apart_by_their_first_bytes)

@@ -8,6 +8,8 @@
 
 #include "tightlink/engine/limits.h"
 #include "tightlink/engine/sample.h"
+#include "tightlink/engine/stream.h"
+#include "tightlink/engine/udp_wire.h"
 #include "tightlink/engine/wire.h"
 #include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
@@ -95,9 +97,17 @@ Test(wire_doc, the_worked_example_is_what_the_encoders_write)
     BLOCK(data_ok, .test_id = 1);
     BLOCK(start, .test_id = 1);
     BLOCK(started, .test_id = 1, .responder_ns = 2000000000);
-    BLOCK(test_end, .token = token, .test_id = 1, .reason = TL_WIRE_END_TIME, .streams = 1,
-          .duration_ns = 5000100000, .totals = {{62500000, 4999900000, 800000000, 2000000}});
+    BLOCK(test_end, .token = token, .test_id = 1, .reason = TL_WIRE_END_TIME, .count = 1,
+          .streams = 1, .send_path = TL_SEND_COPY, .duration_ns = 5000100000,
+          .totals = {{62500000, 4999900000, 800000000, 2000000}});
     BLOCK(error, .code = TL_WIRE_E_QUOTA, .text = "no bytes left");
+    BLOCK(test_udp, .direction = TL_WIRE_DOWNLOAD, .datagram_bytes = 1448, .duration_ms = 1000,
+          .rate_bps = 10000000, .interval_us = 50000, .grace_ms = 100);
+    BLOCK(udp_start, .test_id = 1, .cookie = tl_wire_udp_cookie(&nonce));
+    BLOCK(udp_report, .test_id = 1, .role = TL_UDP_ROLE_SENDER, .is_final = true,
+          .fields = {.present = 3, .values = {863, 1249624}});
+    BLOCK(udp_series, .test_id = 1, .kind = TL_UDP_SERIES_INTERVALS, .count = 1,
+          .records = {{.present = 3, .values = {2, 43}}});
     expect_samples_block(document);
     expect_readings_block(document);
     expect_probe_block(document);
@@ -138,6 +148,23 @@ Test(wire_doc, its_tables_are_those_of_the_code)
         expect_row(document, "\n| cpu.%s | %s |\n", tl_cpu_usage_name(i), tl_cpu_usage_unit(i));
     for (unsigned i = 1; i < TL_HOST_WHY_COUNT; i++)
         expect_row(document, "\n| %u | %s |\n", i, tl_host_why_text((enum tl_host_why)i));
+    free(document);
+}
+
+Test(wire_doc, its_numbers_of_udp_tests_are_those_of_the_code)
+{
+    char *document = read_document();
+#define ROW(name, unit, meaning)                                                                   \
+    expect_row(document, "\n| %d | " #name " | " unit " | " meaning " |\n", number++);
+    int number = 0;
+    TL_UDP_SENDER_FIELDS(ROW)
+    number = 0;
+    TL_UDP_RECEIVER_FIELDS(ROW)
+    number = 0;
+    TL_UDP_INTERVAL_FIELDS(ROW)
+    number = 0;
+    TL_UDP_TRAIN_FIELDS(ROW)
+#undef ROW
     free(document);
 }
 

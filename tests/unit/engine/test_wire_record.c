@@ -5,6 +5,7 @@
 
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/wire.h"
+#include "tightlink/host/counters.h"
 #include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
 
@@ -156,6 +157,32 @@ Test(wire_record, processor_time_travels_with_its_reasons)
     cr_expect(back.elapsed_ns == sent.elapsed_ns && back.values[TL_CPU_CORE_BUSY].number == 0.5);
 }
 
+Test(wire_record, counters_travel_and_closed_ones_do_not)
+{
+    static struct tl_host_counters_growth sent, back;
+    struct tl_wire_record record;
+    for (unsigned i = 0; i < TL_HOST_COUNTER_COUNT; i++)
+        sent.values[i] = tl_host_known(i + 1);
+    sent.values[TL_HOST_COUNTER_NIC_RX_PAUSE] = tl_host_unknown(TL_HOST_WHY_NO_ANSWER);
+    for (unsigned i = 0; i < tl_wire_counters_record_count(); i++) {
+        tl_wire_counters_record(&sent, i, true, &record);
+        cr_expect(strlen(record.name) < TL_WIRE_RECORD_NAME_SIZE - 1);
+        cr_expect(tl_wire_counters_store(&back, &record), "%s is not known", record.name);
+    }
+    cr_expect_eq(back.values[TL_HOST_COUNTER_SOFTNET_DROPPED].number,
+                 TL_HOST_COUNTER_SOFTNET_DROPPED + 1);
+    cr_expect_eq(back.values[TL_HOST_COUNTER_NIC_RX_PAUSE].why, TL_HOST_WHY_NO_ANSWER);
+    cr_expect_eq(back.values[TL_HOST_COUNTER_TCP_LISTEN_DROPS].why, TL_HOST_WHY_WITHHELD);
+    tl_wire_counters_record(&sent, TL_HOST_COUNTER_TCP_LISTEN_DROPS, false, &record);
+    cr_expect(record.kind == TL_WIRE_RECORD_NUMBER);
+    record.number = -1;
+    cr_expect(!tl_wire_counters_store(&back, &record), "a count is not negative");
+    record.kind = TL_WIRE_RECORD_TEXT;
+    cr_expect(!tl_wire_counters_store(&back, &record));
+    strcpy(record.name, "net.no_such_count");
+    cr_expect(!tl_wire_counters_store(&back, &record));
+}
+
 Test(wire_record, host_records_that_do_not_fit_change_nothing)
 {
     struct tl_host_settings settings;
@@ -261,7 +288,7 @@ Test(wire_record, bad_samples_are_refused)
     static const struct {
         size_t at;
         uint8_t value;
-    } bad[] = {{3, 0}, {4, 1}, {5, 32},   {6, 0},  {6, 33},
+    } bad[] = {{3, 0}, {4, 1}, {5, 128},  {6, 0},  {6, 33},
                {6, 1}, {7, 1}, {8, 0x80}, {16, 2}, {17, 255}};
     struct tl_wire_samples head;
     struct tl_tcp_sample back[TL_WIRE_SAMPLES_MAX];

@@ -1,5 +1,6 @@
 /* The kernel's network counters: recorded files, made readings, this machine. */
 #include <criterion/criterion.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -52,6 +53,11 @@ Test(host_counters, a_recorded_machine)
     expect_count(TL_HOST_COUNTER_TCP_RCV_COLLAPSED, 12);
     expect_count(TL_HOST_COUNTER_TCP_TIMEOUTS, UINT64_MAX);
     expect_count(TL_HOST_COUNTER_IP_IN_CE_PACKETS, 8);
+    expect_count(TL_HOST_COUNTER_CONNTRACK_DROP, 0x1f + 1);
+    expect_count(TL_HOST_COUNTER_CONNTRACK_EARLY_DROP, 2);
+    expect_count(TL_HOST_COUNTER_CONNTRACK_INSERT_FAILED, 0x10);
+    expect_count(TL_HOST_COUNTER_CONNTRACK_ENTRIES, 65530);
+    expect_count(TL_HOST_COUNTER_TCP_MEMORY_PAGES, 55);
     expect_why(TL_HOST_COUNTER_LINK_RX_BYTES, TL_HOST_WHY_NOT_READ);
 }
 
@@ -67,13 +73,20 @@ Test(host_counters, hostile_files_take_only_what_can_be_matched)
     expect_why(TL_HOST_COUNTER_UDP6_RCVBUF_ERRORS, TL_HOST_WHY_ABSENT);
     expect_why(TL_HOST_COUNTER_UDP6_IN_CSUM_ERRORS, TL_HOST_WHY_ABSENT);
     expect_why(TL_HOST_COUNTER_SOFTNET_DROPPED, TL_HOST_WHY_ABSENT);
+    expect_why(TL_HOST_COUNTER_CONNTRACK_DROP, TL_HOST_WHY_ABSENT);
+    expect_count(TL_HOST_COUNTER_CONNTRACK_INSERT_FAILED, 3);
+    expect_why(TL_HOST_COUNTER_CONNTRACK_ENTRIES, TL_HOST_WHY_MALFORMED);
+    expect_why(TL_HOST_COUNTER_TCP_MEMORY_PAGES, TL_HOST_WHY_ABSENT);
 }
 
 Test(host_counters, the_files_reason_reaches_each_counter)
 {
     read_case("no-such-case");
-    for (unsigned i = TL_HOST_COUNTER_SOFTNET_PROCESSED; i < TL_HOST_COUNTER_COUNT; i++)
+    for (unsigned i = TL_HOST_COUNTER_SOFTNET_PROCESSED; i <= TL_HOST_COUNTER_TCP_LISTEN_DROPS; i++)
         expect_why(i, TL_HOST_WHY_ABSENT);
+    expect_why(TL_HOST_COUNTER_CONNTRACK_DROP, TL_HOST_WHY_ABSENT);
+    expect_why(TL_HOST_COUNTER_TCP_MEMORY_PAGES, TL_HOST_WHY_ABSENT);
+    expect_why(TL_HOST_COUNTER_NIC_RX_PAUSE, TL_HOST_WHY_NOT_READ);
 }
 
 Test(host_counters, growth)
@@ -96,10 +109,47 @@ Test(host_counters, growth)
     cr_expect_eq(growth.values[TL_HOST_COUNTER_TCP_TIMEOUTS].why, TL_HOST_WHY_RESTARTED);
     cr_expect_eq(growth.values[TL_HOST_COUNTER_SOFTNET_DROPPED].number, 0x20);
     cr_expect_eq(growth.values[TL_HOST_COUNTER_UDP_IN_ERRORS].why, TL_HOST_WHY_DENIED);
+    before.counts[TL_HOST_COUNTER_QDISC_DROPPED] = 1000; /* made anew: began at 0 */
+    before.counts[TL_HOST_COUNTER_TCP_MEMORY_PAGES] = 70;
+    after.counts[TL_HOST_COUNTER_TCP_MEMORY_PAGES] = 50;
+    tl_host_counters_between(&before, &after, &growth);
+    cr_expect_eq(growth.values[TL_HOST_COUNTER_QDISC_DROPPED].why, TL_HOST_WHY_RESTARTED);
+    cr_expect_eq(growth.values[TL_HOST_COUNTER_TCP_MEMORY_PAGES].number, 70, "the higher level");
     after.ifindex = 4;
     tl_host_counters_between(&before, &after, &growth);
     cr_expect_eq(growth.values[TL_HOST_COUNTER_LINK_RX_BYTES].why, TL_HOST_WHY_RESTARTED);
+    cr_expect_eq(growth.values[TL_HOST_COUNTER_NIC_RX_CRC].why, TL_HOST_WHY_RESTARTED);
     cr_expect_eq(growth.values[TL_HOST_COUNTER_SOFTNET_DROPPED].why, TL_HOST_WHY_KNOWN);
+}
+
+/* Four statistics as igb names them; the last name fills its place without a NUL. */
+Test(host_counters, a_drivers_statistics_are_told_apart_by_name)
+{
+    static const char names[4][ETH_GSTRING_LEN] = {
+        "rx_packets", "rx_crc_errors", "rx_flow_control_xoff", "rx_missed_errors_of_a_far_cousin"};
+    static const uint64_t values[4] = {1, 22, 333, 4444};
+
+    tl_counters_begin(&counters, 3);
+    tl_counters_take_nic(&counters, names[0], values, 4);
+    expect_count(TL_HOST_COUNTER_NIC_RX_CRC, 22);
+    expect_count(TL_HOST_COUNTER_NIC_RX_PAUSE, 333);
+    expect_why(TL_HOST_COUNTER_NIC_RX_NO_BUFFER, TL_HOST_WHY_ABSENT);
+    expect_why(TL_HOST_COUNTER_NIC_TX_PAUSE, TL_HOST_WHY_ABSENT);
+}
+
+Test(host_counters, every_source_answers_or_says_why_on_this_machine)
+{
+    int ifindex = (int)if_nametoindex("eth0");
+
+    if (ifindex == 0)
+        cr_skip_test("there is no eth0");
+    tl_host_counters_read(&counters, "", ifindex);
+    expect_why(TL_HOST_COUNTER_LINK_RX_BYTES, TL_HOST_WHY_KNOWN);
+    cr_expect(counters.why[TL_HOST_COUNTER_QDISC_DROPPED] == TL_HOST_WHY_KNOWN ||
+                  counters.why[TL_HOST_COUNTER_QDISC_DROPPED] == TL_HOST_WHY_ABSENT,
+              "%s", tl_host_why_text(counters.why[TL_HOST_COUNTER_QDISC_DROPPED]));
+    cr_expect_neq(counters.why[TL_HOST_COUNTER_NIC_RX_CRC], TL_HOST_WHY_NOT_READ);
+    cr_expect_neq(counters.why[TL_HOST_COUNTER_WIFI_TX_PACKETS], TL_HOST_WHY_NOT_READ);
 }
 
 /* IFLA_STATS64 as an older kernel sends it: without the last fields. */

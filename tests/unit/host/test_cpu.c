@@ -252,3 +252,46 @@ Test(host_cpu, a_busy_loop_shows_on_this_machine)
     cr_expect_float_eq(thread_usage.cpu_ratio.number * (double)thread_usage.elapsed_ns, 250e6,
                        20e6);
 }
+
+/* Two cores: one does nearly all receive processing and is busy with it; its counter turns
+ * over. */
+Test(host_cpu, the_core_that_does_the_receive_processing)
+{
+    static struct tl_cpu_reading before, after;
+    struct tl_cpu_reader reader = {.root = ""};
+    struct tl_cpu_usage usage;
+
+    after.taken_ns = TL_NS_PER_S;
+    before.cores_end = after.cores_end = 2;
+    for (unsigned i = 0; i < 2; i++)
+        before.cores[i].total = before.cores[i].idle = 1000;
+    after.cores[0].total = after.cores[1].total = 1100;
+    after.cores[0].idle = 1080;
+    after.cores[1].idle = 1002;
+    after.cores[1].softirq = 90;
+    before.receive_count[1] = UINT32_MAX - 10;
+    after.receive_count[0] = 50;
+    after.receive_count[1] = 938;
+    after.memory_ns = TL_NS_PER_S / 4;
+    tl_cpu_usage_between(&reader, &before, &after, &usage);
+    cr_expect_float_eq(usage.values[TL_CPU_RECEIVE_SHARE].number, 949.0 / 999, 1e-6);
+    cr_expect_float_eq(usage.values[TL_CPU_RECEIVE_BUSY].number, 0.98, 1e-6);
+    cr_expect_float_eq(usage.values[TL_CPU_RECEIVE_SOFTIRQ].number, 0.9, 1e-6);
+    cr_expect_float_eq(usage.values[TL_CPU_PRESSURE_MEMORY].number, 0.25, 1e-6);
+    cr_expect_eq(usage.values[TL_CPU_FREQUENCY].why, TL_HOST_WHY_NOT_READ);
+    after.receive_count[1] = before.receive_count[1];
+    tl_cpu_usage_between(&reader, &before, &after, &usage);
+    cr_expect_eq(usage.values[TL_CPU_RECEIVE_SHARE].why, TL_HOST_WHY_TOO_SHORT);
+}
+
+Test(host_cpu, the_clock_of_a_core_against_its_highest)
+{
+    struct tl_cpu_reader reader = {.root = case_root("debian12")};
+    struct tl_cpu_usage usage = {.values[TL_CPU_CORE_NUMBER] = tl_host_known(0)};
+
+    tl_cpu_usage_clock(&reader, &usage);
+    cr_expect_eq(usage.values[TL_CPU_FREQUENCY].number, 0.25);
+    usage.values[TL_CPU_CORE_NUMBER] = tl_host_known(7);
+    tl_cpu_usage_clock(&reader, &usage);
+    cr_expect_eq(usage.values[TL_CPU_FREQUENCY].why, TL_HOST_WHY_ABSENT);
+}

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "link.h"
 
 TestSuite(host_link);
@@ -164,6 +165,41 @@ Test(host_link, features_rings_and_coalescing, .init = setup)
     expect_unknown(TL_HOST_LINK_RX_COALESCE, TL_HOST_WHY_NO_ANSWER);
 }
 
+Test(host_link, a_weak_wireless_link, .init = setup)
+{
+    cr_assert(tl_wireless_parse_interface(load("interface-weak"), &settings));
+    expect_number(TL_HOST_WIFI_FREQUENCY, 2437);
+    expect_number(TL_HOST_WIFI_WIDTH, 20);
+    cr_assert(tl_wireless_parse_station(load("station-weak"), &settings));
+    expect_number(TL_HOST_WIFI_SIGNAL, -74);
+    expect_number(TL_HOST_WIFI_TX_BITRATE, 65e6);
+    expect_number(TL_HOST_WIFI_RX_BITRATE, 65e6);
+}
+
+Test(host_link, half_duplex_beside_a_port_that_does_not_negotiate, .init = setup)
+{
+    cr_assert(tl_ethtool_parse_linkmodes(load("linkmodes-half"), &settings));
+    expect_number(TL_HOST_LINK_FULL_DUPLEX, 0);
+    expect_number(TL_HOST_LINK_PARTNER_AUTONEG, 0);
+    expect_number(TL_HOST_LINK_PARTNER_SPEED_MAX, 1e8);
+    expect_number(TL_HOST_LINK_SPEED_MAX, 1e9);
+    cr_assert(tl_ethtool_parse_pause(load("pause-on"), &settings));
+    expect_number(TL_HOST_LINK_PAUSE_RX, 1);
+}
+
+/* A dump tells of every interface: only our own root counts. */
+Test(host_link, a_queueing_discipline_of_our_interface)
+{
+    struct tl_host_counters counters = {.ifindex = 2}, other = {.ifindex = 3};
+
+    cr_assert(tl_counters_parse_qdisc(load("qdisc-pfifo"), &counters));
+    cr_expect_eq(counters.counts[TL_HOST_COUNTER_QDISC_DROPPED], 17);
+    cr_expect_eq(counters.counts[TL_HOST_COUNTER_QDISC_REQUEUES], 3);
+    cr_expect_eq(counters.counts[TL_HOST_COUNTER_QDISC_OVERLIMITS], 5);
+    cr_assert(tl_counters_parse_qdisc(load("qdisc-pfifo"), &other));
+    cr_expect_eq(other.counts[TL_HOST_COUNTER_QDISC_DROPPED], 0);
+}
+
 static void put_mode(struct nlmsghdr *msg, const char *name)
 {
     struct nlattr *bit = mnl_attr_nest_start(msg, ETHTOOL_A_BITSET_BITS_BIT);
@@ -226,6 +262,12 @@ static const struct parser parsers[] = {
     {"features-virtio", tl_ethtool_parse_features},
     {"rings-virtio", tl_ethtool_parse_rings},
     {"coalesce-virtio", tl_ethtool_parse_coalesce},
+    {"linkmodes-half", tl_ethtool_parse_linkmodes},
+    {"pause-on", tl_ethtool_parse_pause},
+    {"interface-weak", tl_wireless_parse_interface},
+    {"station-weak", tl_wireless_parse_station},
+    {"station-weak", tl_counters_parse_station},
+    {"qdisc-pfifo", tl_counters_parse_qdisc},
 };
 
 /* Runs a parser on len bytes in a heap block of just that size, so that a sanitizer
@@ -234,6 +276,7 @@ static void parse_exactly(const struct parser *parser, const void *bytes, size_t
 {
     struct tl_route_context route = {.settings = &settings};
     struct tl_link_context link = {.settings = &settings};
+    static struct tl_host_counters counters = {.ifindex = 2};
     struct nlmsghdr *copy = malloc(len);
 
     cr_assert_not_null(copy);
@@ -243,6 +286,8 @@ static void parse_exactly(const struct parser *parser, const void *bytes, size_t
         parser->parse(copy, &route);
     else if (parser->parse == tl_link_parse)
         parser->parse(copy, &link);
+    else if (parser->parse == tl_counters_parse_station || parser->parse == tl_counters_parse_qdisc)
+        parser->parse(copy, &counters);
     else
         parser->parse(copy, &settings);
     free(copy);

@@ -78,6 +78,33 @@ Test(host_system, processors_of_a_recorded_machine)
     expect_number(&settings, TL_HOST_STEAL_SINCE_BOOT, 1900.0 / 1000000);
 }
 
+Test(host_system, memory_tracking_pressure_and_clock_of_a_recorded_machine)
+{
+    struct tl_host_settings settings = read_case("debian12");
+
+    expect_number(&settings, TL_HOST_TCP_MEM_PRESSURE, 30266);
+    expect_number(&settings, TL_HOST_TCP_MEM_MAX, 45396);
+    expect_number(&settings, TL_HOST_TCP_MEM_USED, 55);
+    expect_number(&settings, TL_HOST_MEMORY_LIMIT, 536870912);
+    expect_number(&settings, TL_HOST_CONNTRACK_COUNT, 65530);
+    expect_number(&settings, TL_HOST_CONNTRACK_MAX, 65536);
+    expect_number(&settings, TL_HOST_PRESSURE_CPU, 0.0153);
+    expect_number(&settings, TL_HOST_PRESSURE_MEMORY, 0.125);
+    expect_number(&settings, TL_HOST_CPU_FREQUENCY, 0.25);
+    expect_text(&settings, TL_HOST_TEXT_CPU_GOVERNOR, "powersave");
+}
+
+Test(host_system, pressure_and_memory_that_make_no_sense_are_unknown)
+{
+    struct tl_host_settings settings = read_case("hostile");
+
+    expect_unknown(&settings, TL_HOST_PRESSURE_MEMORY, TL_HOST_WHY_MALFORMED);
+    expect_unknown(&settings, TL_HOST_PRESSURE_IO, TL_HOST_WHY_MALFORMED);
+    expect_unknown(&settings, TL_HOST_TCP_MEM_USED, TL_HOST_WHY_MALFORMED);
+    expect_unknown(&settings, TL_HOST_CONNTRACK_COUNT, TL_HOST_WHY_MALFORMED);
+    expect_unknown(&settings, TL_HOST_CPU_FREQUENCY, TL_HOST_WHY_ABSENT);
+}
+
 Test(host_system, the_tightest_quota_of_version_2_is_the_one_of_the_slice_above)
 {
     struct tl_host_settings settings = read_case("debian12");

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -136,12 +137,38 @@ static void note_cgroup(pid_t pid, char ret_path[600])
 static void check_cgroup_gone(const char *path)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu",
-                                         "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/unified"};
+                                         "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/cpu,cpuacct",
+                                         "/sys/fs/cgroup/unified"};
     for (size_t i = 0; *path && i < sizeof mounts / sizeof *mounts; i++) {
         char full[700];
         snprintf(full, sizeof full, "%s%s", mounts[i], path);
         CHECK(access(full, F_OK) != 0 && errno == ENOENT, "%s remains", full);
     }
+}
+
+/* How many loop devices lie on a lab's memory. */
+static int count_lab_disks(void)
+{
+    int count = 0;
+    for (int i = 0; i < 256; i++) {
+        char path[64], name[256] = "";
+        snprintf(path, sizeof path, "/sys/block/loop%d/loop/backing_file", i);
+        FILE *file = fopen(path, "r");
+        count += file && fgets(name, sizeof name, file) && strstr(name, "tightlink-lab-disk");
+        if (file)
+            fclose(file);
+    }
+    return count;
+}
+
+/* The kernel lets a loop device go a moment after its last user. */
+static void check_disks_gone(int before)
+{
+    struct timespec moment = {.tv_nsec = 20000000};
+    for (int i = 0; i < 150 && count_lab_disks() > before; i++)
+        nanosleep(&moment, NULL);
+    CHECK(count_lab_disks() <= before, "%d loop devices before, %d after", before,
+          count_lab_disks());
 }
 
 /* Makes the lab, tells, then waits: a byte asks for an end by destroy, the end
@@ -217,7 +244,7 @@ static int own_links(void)
 
 static void end_by(const char *spec, enum victim victim, int namespaces, bool with_cgroups)
 {
-    int links = own_links();
+    int links = own_links(), disks = count_lab_disks();
     struct held held = start_holder(spec);
     CHECK(held.traces.namespace_count == namespaces, "%d", held.traces.namespace_count);
     CHECK((*held.traces.cgroups[0] != '\0') == with_cgroups, "%s", held.traces.cgroups[0]);
@@ -241,19 +268,24 @@ static void end_by(const char *spec, enum victim victim, int namespaces, bool wi
     check_cgroup_gone(held.traces.cgroups[0]);
     check_cgroup_gone(held.traces.cgroups[1]);
     check_namespaces_gone(&held.traces);
+    check_disks_gone(disks);
     CHECK(own_links() == links, "%d links before, %d after", links, own_links());
 }
 
 #define TUN    "carrier=tun delay=1ms"
 #define PACKET "carrier=packet delay=1ms"
 #define CPU    "plain=on cpu=50%"
+#define DISK   "plain=on disk=write:20MB/s"
+#define LONG   "routers=5 lan.delay=1ms far-lan.delay=1ms delay=1ms split=on"
 
 /* spec, how many namespaces it has, whether it has control groups */
 #define END_CASES(X)                                                                               \
     X(tun, TUN, 4, false)                                                                          \
     X(packet, PACKET, 5, false)                                                                    \
     X(cpu, CPU, 2, true)                                                                           \
-    X(tun_and_cpu, TUN " cpu=50%", 4, true)
+    X(disk, DISK, 2, true)                                                                         \
+    X(tun_and_cpu, TUN " cpu=50%", 4, true)                                                        \
+    X(long_way_with_proxy, LONG, 8, false)
 
 #define DEFINE(name, spec, namespaces, with_cgroups)                                               \
     static void name##_ends_with_caller(void)                                                      \

@@ -1,6 +1,7 @@
 /* A real lab does what its configuration says: rates, delays, losses, MTUs,
  * settings, families, CPU shares, with both carriers and as an ordinary user. */
 #include <arpa/inet.h>
+#include <linux/errqueue.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -318,6 +319,154 @@ static void plain_path_has_no_delay(void)
     tl_lab_destroy(lab);
 }
 
+static void rate_and_rtt_on_the_lan(void)
+{
+    check_rate_and_rtt("link-at=lan rate=50M delay=10ms");
+}
+
+static void rate_and_rtt_on_the_far_lan_of_five_routers(void)
+{
+    check_rate_and_rtt("routers=5 link-at=far-lan rate=50M delay=10ms");
+}
+
+static void rate_and_rtt_on_the_lan_over_ipv6_as_nobody(void)
+{
+    check_rate_and_rtt("link-at=lan rate=50M delay=10ms family=6 near.unprivileged=on "
+                       "far.unprivileged=on");
+}
+
+static void delays_of_all_links_add_up(void)
+{
+    struct tl_lab *lab = make_lab("delay=5ms lan.delay=2ms far-lan.up.delay=6ms");
+    int64_t rtt_ns = shortest_echo_ns(lab);
+    CHECK(rtt_ns > 19900 * TL_NS_PER_US && rtt_ns < 22 * TL_NS_PER_MS, "%.2f ms",
+          (double)rtt_ns / 1e6);
+    tl_lab_destroy(lab);
+}
+
+/* The router that answers a datagram of this TTL, as the error queue tells; 0: none did. */
+static uint32_t router_at(const struct tl_lab *lab, int ttl)
+{
+    int fd = connected(lab, SOCK_DGRAM), on = 1;
+    char data[64], control[512];
+    struct iovec vector = {data, sizeof data};
+    struct msghdr head = {.msg_iov = &vector,
+                          .msg_iovlen = 1,
+                          .msg_control = control,
+                          .msg_controllen = sizeof control};
+    struct pollfd error = {.fd = fd};
+    uint32_t address = 0;
+    setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+    setsockopt(fd, IPPROTO_IP, IP_TTL, &ttl, sizeof ttl);
+    CHECK(send(fd, "?", 1, 0) == 1, "send");
+    if (poll(&error, 1, 500) > 0 && recvmsg(fd, &head, MSG_ERRQUEUE) >= 0)
+        for (struct cmsghdr *item = CMSG_FIRSTHDR(&head); item; item = CMSG_NXTHDR(&head, item))
+            if (item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_RECVERR) {
+                struct sock_extended_err *what = (struct sock_extended_err *)CMSG_DATA(item);
+                address = ntohl(((struct sockaddr_in *)SO_EE_OFFENDER(what))->sin_addr.s_addr);
+            }
+    close(fd);
+    return address;
+}
+
+static void every_router_is_a_hop(void)
+{
+    struct tl_lab *lab = make_lab("routers=4 delay=1ms");
+    for (int ttl = 1; ttl <= 4; ttl++) {
+        uint32_t expected = 10U << 24 | 99U << 16 | (unsigned)ttl << 8 | (ttl == 1 ? 1 : 2);
+        CHECK(router_at(lab, ttl) == expected, "hop %d is %08x", ttl, router_at(lab, ttl));
+    }
+    tl_lab_destroy(lab);
+}
+
+static void silent_path_says_nothing(void)
+{
+    struct tl_lab *lab = make_lab("delay=1ms icmp=silent");
+    int fd = connected(lab, SOCK_DGRAM);
+    CHECK(answered(fd, 500), "datagrams pass");
+    CHECK(router_at(lab, 1) == 0 && router_at(lab, 2) == 0, "a router spoke");
+    tl_lab_destroy(lab);
+}
+
+static void ipv6_takes_its_own_link(void)
+{
+    struct tl_lab *lab = make_lab("delay=5ms family=both v6.delay=15ms");
+    struct sockaddr_in6 far = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
+    int64_t v4_ns = shortest_echo_ns(lab);
+    int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+    inet_pton(AF_INET6, tl_lab_address(lab, TL_LAB_FAR, TL_LAB_IPV6), &far.sin6_addr);
+    CHECK(connect(fd, (struct sockaddr *)&far, sizeof far) == 0, "connect");
+    int64_t begin_ns = tl_now_ns();
+    CHECK(answered(fd, 500), "IPv6 datagrams pass");
+    int64_t v6_ns = tl_now_ns() - begin_ns;
+    CHECK(v4_ns > 9 * TL_NS_PER_MS && v4_ns < 12 * TL_NS_PER_MS, "%.2f ms", (double)v4_ns / 1e6);
+    CHECK(v6_ns > 29 * TL_NS_PER_MS, "%.2f ms", (double)v6_ns / 1e6);
+    tl_lab_destroy(lab);
+}
+
+static void splitter_shortens_the_near_half(void)
+{
+    struct tl_lab *lab = make_lab("delay=50ms split=on near.rmem=64KiB");
+    int64_t begin_ns = tl_now_ns();
+    int fd = connected(lab, SOCK_STREAM);
+    int64_t handshake_ns = tl_now_ns() - begin_ns;
+    struct sockaddr_in peer;
+    socklen_t len = sizeof peer;
+    CHECK(getpeername(fd, (struct sockaddr *)&peer, &len) == 0, "getpeername");
+    CHECK(ntohl(peer.sin_addr.s_addr) == 0x0a630302, "the far end's address is seen");
+    close(fd);
+    CHECK(handshake_ns < 20 * TL_NS_PER_MS, "%.2f ms", (double)handshake_ns / 1e6);
+    CHECK(shortest_echo_ns(lab) > 99 * TL_NS_PER_MS, "datagrams pass the proxy by");
+    struct download got = download(lab, 2 * TL_NS_PER_S, TL_NS_PER_S);
+    /* 64 KiB over 100 ms would be 5 Mb/s. */
+    CHECK(got.bps > 15e6, "%.1f Mb/s", got.bps / 1e6);
+    tl_lab_destroy(lab);
+}
+
+static void middlebox_changes_what_is_agreed(void)
+{
+    struct tl_lab *lab = make_lab("rate=200M delay=2ms mss=900 strip=wscale,sack");
+    int fd = connected(lab, SOCK_STREAM), mss = 0;
+    socklen_t len = sizeof mss;
+    getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &len);
+    close(fd);
+    /* Timestamps take 12 bytes of each segment. */
+    CHECK(mss == 888, "%d", mss);
+    struct download got = download(lab, TL_NS_PER_S / 5, TL_NS_PER_S / 5);
+    CHECK((got.options & 7) == 1, "options %u", got.options);
+    tl_lab_destroy(lab);
+}
+
+static void each_connection_is_held_to_its_rate(void)
+{
+    struct tl_lab *lab = make_lab("rate=200M delay=2ms down.flow-shaper=10M/20kB queue=60kB");
+    struct download got = download(lab, TL_NS_PER_S, 2 * TL_NS_PER_S);
+    CHECK(got.bps > 9e6 && got.bps < 10e6, "%.2f Mb/s", got.bps / 1e6);
+    tl_lab_destroy(lab);
+}
+
+static void other_traffic_takes_its_part(void)
+{
+    struct tl_lab *lab = make_lab("rate=100M delay=5ms down.cross=60M");
+    struct download got = download(lab, TL_NS_PER_S, 2 * TL_NS_PER_S);
+    CHECK(got.bps > 32e6 && got.bps < 46e6, "%.2f Mb/s", got.bps / 1e6);
+    tl_lab_destroy(lab);
+}
+
+static void unprivileged_hosts_have_no_capability(void)
+{
+    char line[128];
+    uint64_t capabilities = UINT64_MAX;
+    struct tl_lab *lab = make_lab("plain=on near.unprivileged=on far.unprivileged=on");
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "CapEff:", 7) == 0)
+            capabilities = strtoull(line + 7, NULL, 16);
+    CHECK(capabilities == 0, "%lx", (unsigned long)capabilities);
+    CHECK(download(lab, 0, TL_NS_PER_S / 10).bps > 0, "the far end serves");
+    tl_lab_destroy(lab);
+}
+
 static double cpu_share_of_spinning(void)
 {
     int64_t begin = tl_now_ns(), cpu = tl_thread_cpu_ns();
@@ -411,6 +560,22 @@ static const struct test_case cases[] = {
      false},
     {"host settings are in force", host_settings_are_in_force, false, false},
     {"plain path has no delay", plain_path_has_no_delay, false, false},
+    {"rate and rtt on the lan", rate_and_rtt_on_the_lan, false, false},
+    {"rate and rtt on the far lan of five routers", rate_and_rtt_on_the_far_lan_of_five_routers,
+     false, false},
+    {"rate and rtt on the lan over ipv6 as nobody", rate_and_rtt_on_the_lan_over_ipv6_as_nobody,
+     false, true},
+    {"delays of all links add up", delays_of_all_links_add_up, false, false},
+    {"every router is a hop", every_router_is_a_hop, false, false},
+    {"silent path says nothing", silent_path_says_nothing, false, false},
+    {"ipv6 takes its own link", ipv6_takes_its_own_link, false, false},
+    {"splitter shortens the near half", splitter_shortens_the_near_half, false, false},
+    {"splitter as nobody", splitter_shortens_the_near_half, false, true},
+    {"middlebox changes what is agreed", middlebox_changes_what_is_agreed, false, false},
+    {"each connection is held to its rate", each_connection_is_held_to_its_rate, false, false},
+    {"other traffic takes its part", other_traffic_takes_its_part, false, false},
+    {"unprivileged hosts have no capability", unprivileged_hosts_have_no_capability, false, false},
+    {"unprivileged in a user namespace", unprivileged_hosts_have_no_capability, false, true},
     {"cpu share holds until destroy", cpu_share_holds_until_destroy, true, false},
 };
 

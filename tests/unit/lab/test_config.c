@@ -119,8 +119,26 @@ Test(lab_config, refuses_with_a_sentence_that_names_the_pair)
     refused("plain=on delay=10ms", TL_RANGE, "plain");
     refused("plain=on icmp=off", TL_RANGE, "plain");
     refused("near.cpu=0.5%", TL_RANGE, "1 ms");
+    refused("near.disk=20MB/s", TL_SYNTAX, "write:RATE");
+    refused("near.disk=write:fast", TL_SYNTAX, "near.disk");
+    refused("near.disk=write:20MB/s,", TL_SYNTAX, "write:RATE");
+    refused("near.disk=read:1k", TL_RANGE, "1 MB/s");
     refused("seed=-1", TL_SYNTAX, "whole number");
     refused("delay=20s", TL_RANGE, "10 s");
+}
+
+Test(lab_config, disks_have_rates)
+{
+    struct tl_lab_config config;
+    tl_lab_config_init(&config);
+    cr_expect_not(config.host[TL_LAB_NEAR].disk);
+    cr_assert_eq(
+        tl_lab_config_parse("near.disk=read:40MB/s,write:20MB/s far.disk=on", &config, NULL),
+        TL_OK);
+    cr_expect(config.host[TL_LAB_NEAR].disk && config.host[TL_LAB_FAR].disk);
+    cr_expect_eq(config.host[TL_LAB_NEAR].disk_read_bps, 320e6);
+    cr_expect_eq(config.host[TL_LAB_NEAR].disk_write_bps, 160e6);
+    cr_expect_eq(config.host[TL_LAB_FAR].disk_write_bps, 0);
 }
 
 Test(lab_config, overlong_pair_is_refused)
@@ -129,4 +147,91 @@ Test(lab_config, overlong_pair_is_refused)
     memset(spec, 'a', sizeof spec - 1);
     spec[sizeof spec - 1] = '\0';
     refused(spec, TL_RANGE, "too long");
+}
+
+Test(lab_config, links_have_numbers_and_names)
+{
+    struct tl_lab_config config =
+        parsed("routers=4 link-at=3 rate=50M lan.delay=1ms link2.down.loss=1% far-lan.up.rate=20M");
+    cr_assert_eq(tl_lab_link_count(&config), 5);
+    cr_assert_eq(tl_lab_main_link(&config), 2);
+    cr_assert_eq(tl_lab_link_at(&config, 2, TL_LAB_UP, NULL), &config.link[TL_LAB_UP]);
+    cr_assert_eq(tl_lab_link_at(&config, 0, TL_LAB_UP, NULL)->delay_ns, TL_NS_PER_MS);
+    cr_assert_float_eq(config.beside[1][TL_LAB_DOWN].loss_ratio, 0.01, 1e-12);
+    cr_assert_float_eq(config.beside[1][TL_LAB_UP].loss_ratio, 0, 1e-12);
+    cr_assert_float_eq(config.beside[4][TL_LAB_UP].rate_bps, 20e6, 1);
+    cr_assert_null(tl_lab_link_at(&config, 3, TL_LAB_UP, NULL), "nothing was set there");
+}
+
+Test(lab_config, far_lan_is_the_last_link)
+{
+    struct tl_lab_config config = parsed("link-at=far-lan routers=3");
+    cr_assert_eq(tl_lab_main_link(&config), 3);
+}
+
+Test(lab_config, queue_is_one_bdp_of_all_delays)
+{
+    struct tl_lab_config config = parsed("rate=80M delay=10ms lan.delay=5ms far-lan.up.delay=20ms");
+    cr_assert_eq(tl_lab_rtt_ns(&config, TL_LAB_IPV4), 50 * TL_NS_PER_MS);
+    cr_assert_eq(tl_lab_queue_bytes(&config, TL_LAB_DOWN), 500000);
+}
+
+Test(lab_config, ipv6_starts_from_the_main_link)
+{
+    struct tl_lab_config config = parsed("v6.down.rate=20M family=both rate=100M delay=5ms");
+    cr_assert(config.v6_apart);
+    cr_assert_float_eq(config.v6[TL_LAB_DOWN].rate_bps, 20e6, 1);
+    cr_assert_float_eq(config.v6[TL_LAB_UP].rate_bps, 100e6, 1);
+    cr_assert_eq(config.v6[TL_LAB_UP].delay_ns, 5 * TL_NS_PER_MS);
+    cr_assert_eq(tl_lab_v6_queue_bytes(&config, TL_LAB_UP), 125000);
+}
+
+Test(lab_config, flows_cross_traffic_and_middleboxes)
+{
+    struct tl_lab_config config =
+        parsed("rate=400M down.flow-policer=20M/50kB up.port-loss=1/4:5% cross=60M "
+               "cross-burst=300ms/200ms up.cross-flows=3 mss=900 down.strip=wscale,sack dscp=8 "
+               "delay-step=5s:+30ms collision=10%");
+    const struct tl_lab_link_config *up = &config.link[TL_LAB_UP];
+    const struct tl_lab_link_config *down = &config.link[TL_LAB_DOWN];
+    cr_assert_float_eq(down->flow_policer_bps, 20e6, 1);
+    cr_assert_eq(down->flow_policer_burst_bytes, 50000);
+    cr_assert(up->member == TL_LAB_MEMBER_HASH && up->member_count == 4);
+    cr_assert_float_eq(up->member_loss_ratio, 0.05, 1e-12);
+    cr_assert_float_eq(up->cross_bps, 60e6, 1);
+    cr_assert_eq(down->cross_off_ns, 200 * TL_NS_PER_MS);
+    cr_assert_eq(up->cross_flows, 3);
+    cr_assert_eq(down->mss_max_bytes, 900);
+    cr_assert_eq(down->strip, TL_LAB_STRIP_WSCALE | TL_LAB_STRIP_SACK);
+    cr_assert(down->dscp_set && down->dscp == 8);
+    cr_assert_eq(up->delay_step[0].extra_ns, 30 * TL_NS_PER_MS);
+    cr_assert_float_eq(up->collision_ratio, 0.1, 1e-12);
+}
+
+Test(lab_config, what_links_cannot_be_is_refused)
+{
+    refused("wan.rate=10M", TL_RANGE, "main one");
+    refused("routers=7", TL_RANGE, "2 to 6");
+    refused("link-at=5", TL_RANGE, "link-at");
+    refused("link-at=0", TL_SYNTAX, "far-lan");
+    refused("link6.delay=1ms", TL_RANGE, "no link 6");
+    refused("lan.rmem=1MB", TL_UNKNOWN, "per host");
+    refused("v6.rate=20M", TL_RANGE, "family");
+    refused("link9.delay=1ms", TL_UNKNOWN, "link9");
+    refused("cross=10M", TL_RANGE, "rate");
+    refused("rate=10M cross-burst=1s/1s", TL_RANGE, "cross=RATE");
+    refused("port-loss=5%", TL_SYNTAX, "odd:5%");
+    refused("port-loss=1/1:5%", TL_RANGE, "members");
+    refused("port-loss=third:5%", TL_SYNTAX, "third");
+    refused("strip=window", TL_SYNTAX, "wscale");
+    refused("mss=40", TL_RANGE, "MSS");
+    refused("dscp=64", TL_RANGE, "DSCP");
+    refused("delay-step=5s:30ms", TL_SYNTAX, "+DELAY");
+    refused("delay=10ms delay-step=5s:-30ms", TL_RANGE, "delay");
+    refused("icmp=maybe", TL_SYNTAX, "silent");
+    refused("collision=10%", TL_RANGE, "rate");
+    refused("plain=on split=on", TL_RANGE, "plain");
+    refused("plain=on lan.delay=1ms", TL_RANGE, "plain");
+    refused("split-port=70000", TL_RANGE, "split-port");
+    refused("plain=on near.cpu=50% near.unprivileged=on", TL_RANGE, "CPU share");
 }

@@ -20,10 +20,11 @@ Test(lab_scenario, every_row_parses_and_is_complete)
     }
 }
 
-Test(lab_scenario, segment_is_one_of_four_or_none)
+Test(lab_scenario, segment_is_a_known_one_or_none)
 {
-    static const char *const known[] = {TL_LAB_SEGMENT_NEAR, TL_LAB_SEGMENT_FAR,
-                                        TL_LAB_SEGMENT_PATH, TL_LAB_SEGMENT_LAN, ""};
+    static const char *const known[] = {TL_LAB_SEGMENT_NEAR,    TL_LAB_SEGMENT_FAR,
+                                        TL_LAB_SEGMENT_PATH,    TL_LAB_SEGMENT_LAN,
+                                        TL_LAB_SEGMENT_FAR_LAN, ""};
     size_t count;
     const struct tl_lab_scenario *list = tl_lab_scenario_list(&count);
     for (size_t i = 0; i < count; i++) {

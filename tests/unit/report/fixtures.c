@@ -150,14 +150,14 @@ static struct tl_finding window_findings[] = {
 
 static struct tl_rung window_ladder[] = {
     {"receive-window", "near-host", TL_DOWNLOAD, true, 99.9e6, 96e6, NONE, "receive buffer", "",
-     true},
+     true, false, NULL, 0},
     {"capacity", "path", TL_DOWNLOAD, true, 930e6, 920e6, 936e6, "one and 8 connections agree", "",
-     false},
+     false, false, NULL, 0},
     {"nic-speed", "near-host", TL_DOWNLOAD, true, 941e6, NONE, NONE, "network card at 1 Gb/s", "",
-     false},
+     false, false, NULL, 0},
     {"random-loss", "path", TL_DOWNLOAD, false, NONE, NONE, NONE, "loss",
      "no loss that stays at low rates: none in 1000000 packets says only that it is below 0.0003 %",
-     false},
+     false, false, NULL, 0},
 };
 
 static struct tl_ledger_row window_ledger[] = {{TL_DOWNLOAD, 0.0, 0.03, 0.91, 0.06, 5e9}};
@@ -220,9 +220,9 @@ static struct tl_finding capacity_findings[] = {
 
 static struct tl_rung capacity_ladder[] = {
     {"capacity", "path", TL_DOWNLOAD, true, 47.9e6, 47.5e6, 48.3e6, "one and 8 connections agree",
-     "", true},
+     "", true, false, NULL, 0},
     {"receive-window", "near-host", TL_DOWNLOAD, true, 9.4e9, 48e6, NONE,
-     "receive buffer, opened to its maximum", "", false},
+     "receive buffer, opened to its maximum", "", false, false, NULL, 0},
 };
 
 static struct tl_ledger_row capacity_ledger[] = {{TL_DOWNLOAD, 0.001, 0.0, 0.009, 0.99, 4.2e9}};
@@ -249,7 +249,7 @@ static struct tl_finding open_findings[] = {
 
 static struct tl_rung open_ladder[] = {
     {"capacity", "path", TL_UPLOAD, false, NONE, NONE, NONE, "several connections",
-     "not tested: needs streams_goodput_bps (stage streams)", false},
+     "not tested: needs streams_goodput_bps (stage streams)", false, false, NULL, 0},
 };
 
 /* --- runs --- */
@@ -285,9 +285,21 @@ static void make_run(struct tl_run *run)
     run->stages[0] = done("hosts", 1000000000, 12000);
     run->stages[1] = done("path", 2800000000, 900000);
     run->stages[2] = done("stream", 6000000000, 72000000);
-    run->segments[0] =
-        (struct tl_segment_record){"near-host", "near-host", "this PC", NONE, 1500, NONE, NONE};
-    run->segments[1] = (struct tl_segment_record){"path", "path", "", 40.9e6, NONE, 0.00002, 0.3e6};
+    for (int i = 0; i < 2; i++) {
+        struct tl_segment_record *segment = &run->segments[i];
+        segment->rtt_add_ns = segment->mtu_bytes = segment->loss_ratio = NONE;
+        segment->loaded_rtt_add_ns = segment->prefix_rate_bps = NONE;
+        segment->prefix_ceiling_bps = segment->prefix_rtt_ns = NONE;
+    }
+    strcpy(run->segments[0].id, "near-host");
+    strcpy(run->segments[0].kind, "near-host");
+    strcpy(run->segments[0].name, "this PC");
+    run->segments[0].mtu_bytes = 1500;
+    strcpy(run->segments[1].id, "path");
+    strcpy(run->segments[1].kind, "path");
+    run->segments[1].rtt_add_ns = 40.9e6;
+    run->segments[1].loss_ratio = 0.00002;
+    run->segments[1].loaded_rtt_add_ns = 0.3e6;
 }
 
 static void make_facts(struct tl_facts *facts)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "folder.h"
@@ -93,6 +94,14 @@ Test(hostile, files_that_are_too_large)
     free(text);
 }
 
+/* What the work costs, whoever else runs on this machine meanwhile. */
+static int64_t cpu_now_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * TL_NS_PER_S + used.tv_nsec;
+}
+
 /* Judges what was loaded once, over no facts at all; the time it took. */
 static int64_t judge_once(const struct tl_rules *rules)
 {
@@ -100,9 +109,9 @@ static int64_t judge_once(const struct tl_rules *rules)
     struct tl_question question = {.download = true, .upload = true, .quality_reason = ""};
     struct tl_findings *findings = NULL;
     tl_facts_set_number(facts, "download.goodput_bps", 1e6, "");
-    int64_t start = tl_now_ns();
+    int64_t start = cpu_now_ns();
     cr_expect_eq(tl_rules_judge(rules, facts, &question, &findings, NULL), TL_OK);
-    int64_t took = tl_now_ns() - start;
+    int64_t took = cpu_now_ns() - start;
     tl_findings_destroy(findings);
     tl_facts_destroy(facts);
     return took;

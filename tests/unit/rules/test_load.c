@@ -116,6 +116,32 @@ Test(load, check_reports_every_fault)
     tl_buf_finish(&report);
 }
 
+Test(load, check_asks_for_a_case_of_each_result)
+{
+    static const char cases[] =
+        "{\"cases\": [{\"expect\": {\"result\": \"found\"}}, 3, {\"expect\": 4}]}";
+    struct tl_buf report = TL_BUF_INIT;
+    struct tl_error error = {.text = ""};
+    char rule[512], path[600];
+    size_t errors = 0;
+    folder_add("sound.json", sound_rule, strlen(sound_rule));
+    snprintf(rule, sizeof rule, "%s/cases", folder);
+    cr_assert_eq(mkdir(rule, 0700), 0);
+    snprintf(path, sizeof path, "%s/sound.json", rule);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(cases, file);
+    fclose(file);
+    /* The folder of the cases lies in that of the rules, where it is no rule: one fault more. */
+    cr_assert_eq(tl_rules_check_directory(folder, rule, &report, &errors, &error), TL_OK);
+    cr_expect_null(strstr(tl_buf_text(&report), "no case expects found"));
+    cr_expect_not_null(strstr(tl_buf_text(&report), "sound.json: no case expects ruled-out"));
+    cr_expect_not_null(strstr(tl_buf_text(&report), "sound.json: no case expects cannot-tell"));
+    unlink(path);
+    rmdir(rule);
+    tl_buf_finish(&report);
+}
+
 Test(load, an_empty_or_missing_folder_is_an_error)
 {
     struct tl_rules *rules = NULL;

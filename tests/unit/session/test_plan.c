@@ -1,24 +1,19 @@
-/* Which stage comes next, from facts and findings made by hand. */
+/* Which stage comes next, from facts and findings made by hand: one table of situations, and
+ * what budgets, skips and wishes do to them. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
 #include "plan.h"
 
+#define NONE ((double)NAN)
+
 static struct tl_facts *facts;
-static struct tl_findings findings;
-static struct tl_finding finding;
-static char missing_id[] = "download.streams_goodput_bps";
-static char *missing[] = {missing_id};
 
 static void setup(void)
 {
     facts = tl_facts_create();
     cr_assert(facts != NULL);
-    finding = (struct tl_finding){
-        .direction = TL_DOWNLOAD, .result = TL_CANNOT_TELL, .missing = missing, .missing_count = 1};
-    findings = (struct tl_findings){.findings = &finding, .finding_count = 1};
-    findings.verdict = (struct tl_verdict){.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN};
 }
 
 static void teardown(void)
@@ -28,21 +23,76 @@ static void teardown(void)
 
 TestSuite(plan, .init = setup, .fini = teardown);
 
-static struct tl_plan_state after_stream(void)
+/* --- findings made by hand --- */
+
+static char streams_id[] = "download.streams_goodput_bps";
+static char paced_id[] = "download.paced_retrans_ratio";
+static char window_id[] = "download.window_goodput_bps";
+static char udp_id[] = "download.udp_delay_before_loss_ns";
+static char *streams_missing[] = {streams_id}, *paced_missing[] = {paced_id};
+static char *window_missing[] = {window_id}, *udp_missing[] = {udp_id};
+
+/* Three tests: as many speak for the cause as asked. */
+static struct tl_evidence *evidence(int speaking)
+{
+    static struct tl_evidence sets[4][3];
+    for (int i = 0; i < 3; i++)
+        sets[speaking][i] = (struct tl_evidence){
+            .truth = i < speaking ? TL_TRUE : TL_UNKNOWN_TRUTH, .is_for = i < speaking};
+    return sets[speaking];
+}
+
+static struct tl_finding open_cause(const char *cause, char **missing, int speaking)
+{
+    return (struct tl_finding){.cause = (char *)cause,
+                               .result = TL_CANNOT_TELL,
+                               .severity = TL_LIMITS,
+                               .evidence = evidence(speaking),
+                               .evidence_count = 3,
+                               .missing = missing,
+                               .missing_count = 1};
+}
+
+static struct tl_findings findings_of(struct tl_finding *list, size_t count,
+                                      struct tl_verdict verdict)
+{
+    return (struct tl_findings){.findings = list, .finding_count = count, .verdict = verdict};
+}
+
+static struct tl_verdict unknown(void)
+{
+    return (struct tl_verdict){
+        .state = TL_INCONCLUSIVE, .measured_bps = 5e7, .fixed_bps = NONE, .ceiling_bps = NONE};
+}
+
+static struct tl_verdict limited(double confidence, double fixed_bps)
+{
+    return (struct tl_verdict){.state = TL_LIMITED,
+                               .cause = (char *)"receive-window",
+                               .confidence = confidence,
+                               .measured_bps = 2.5e7,
+                               .fixed_bps = fixed_bps};
+}
+
+static struct tl_plan_state after_stream(const struct tl_findings *findings)
 {
     struct tl_plan_state state = {.download = true,
+                                  .have = TL_NEEDS_RESPONDER,
                                   .time_left_ns = 20000000000,
                                   .bytes_left = 1000000000,
                                   .facts = facts,
-                                  .findings = &findings};
+                                  .findings = findings};
     state.done[TL_PLAN_STREAM][TL_DOWNLOAD] = true;
     return state;
 }
+
+/* --- what comes first --- */
 
 Test(plan, one_stream_in_each_direction_comes_first)
 {
     struct tl_plan_state state = {.download = true,
                                   .upload = true,
+                                  .have = TL_NEEDS_RESPONDER,
                                   .time_left_ns = 20000000000,
                                   .bytes_left = 1000,
                                   .facts = facts};
@@ -51,52 +101,158 @@ Test(plan, one_stream_in_each_direction_comes_first)
     cr_expect(step.stage == TL_PLAN_STREAM && step.direction == TL_DOWNLOAD);
     cr_expect_eq(step.bytes, 1000);
     state.done[TL_PLAN_STREAM][TL_DOWNLOAD] = true;
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 3)};
+    struct tl_findings findings = findings_of(list, 1, unknown());
+    state.findings = &findings;
     cr_assert(tl_plan_next(&state, &step));
     cr_expect(step.stage == TL_PLAN_STREAM && step.direction == TL_UPLOAD);
 }
 
-Test(plan, the_stage_of_a_missing_fact_is_run)
+/* --- situations --- */
+
+Test(plan, situations)
 {
-    struct tl_plan_state state = after_stream();
+    struct tl_finding open_capacity = open_cause("capacity", streams_missing, 2);
+    struct tl_finding open_loss = open_cause("random-loss", paced_missing, 2);
+    struct tl_finding weak_policer = open_cause("policer", udp_missing, 0);
+    struct tl_finding noted = open_cause("random-loss", paced_missing, 3);
+    struct tl_finding hardly_noted = open_cause("random-loss", paced_missing, 0);
+    noted.severity = hardly_noted.severity = TL_NOTE;
+    const struct {
+        const char *name;
+        struct tl_finding finding;
+        struct tl_verdict verdict;
+        double rwnd_ratio;
+        enum tl_plan_stage next; /* TL_PLAN_COUNT: none */
+    } rows[] = {
+        {"no verdict, a cause is open", open_capacity, unknown(), 0, TL_PLAN_STREAMS},
+        {"no verdict, loss is open", open_loss, unknown(), 0, TL_PLAN_PACED},
+        {"a sure verdict with its next rung", open_capacity, limited(0.97, 9e8), 0.9,
+         TL_PLAN_COUNT},
+        {"a sure verdict, weak doubts", weak_policer, limited(0.9, 9e8), 0.9, TL_PLAN_COUNT},
+        {"an unsure verdict, a strong rival", open_capacity, limited(0.6, 9e8), 0, TL_PLAN_STREAMS},
+        {"a buffer hides the next rung", open_capacity, limited(0.95, NONE), 0.9, TL_PLAN_WINDOW},
+        {"what is worth a note", noted, limited(0.97, 9e8), 0, TL_PLAN_PACED},
+        {"what is hardly worth a note", hardly_noted, limited(0.97, 9e8), 0, TL_PLAN_COUNT},
+        {"the goal is met",
+         open_capacity,
+         {.state = TL_GOAL_MET, .measured_bps = 9e7, .fixed_bps = NONE},
+         0,
+         TL_PLAN_COUNT},
+        {"the run is spoiled",
+         open_capacity,
+         {.state = TL_VERDICT_INVALID, .fixed_bps = NONE},
+         0,
+         TL_PLAN_COUNT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tl_finding list[] = {rows[i].finding};
+        struct tl_findings findings = findings_of(list, 1, rows[i].verdict);
+        struct tl_plan_state state = after_stream(&findings);
+        struct tl_plan_step step;
+        tl_facts_set_number(facts, "download.ledger_rwnd_ratio", rows[i].rwnd_ratio, "");
+        bool some = tl_plan_next(&state, &step);
+        cr_expect_eq(some ? step.stage : TL_PLAN_COUNT, rows[i].next, "%s: %s (%s)", rows[i].name,
+                     some ? tl_plan_stage_id(step.stage) : "none", step.why);
+        cr_expect(strlen(step.why) > 0);
+    }
+}
+
+/* A receive window that was confirmed with larger buffers needs no datagrams. */
+Test(plan, a_black_hole_that_stops_transfers_ends_them)
+{
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 3)};
+    struct tl_findings findings = findings_of(list, 1, unknown());
+    struct tl_plan_state state = {.download = true,
+                                  .have = TL_NEEDS_RESPONDER,
+                                  .time_left_ns = 20000000000,
+                                  .bytes_left = 1000000,
+                                  .facts = facts,
+                                  .findings = &findings};
     struct tl_plan_step step;
+    state.done[TL_PLAN_STREAM][TL_DOWNLOAD] = true;
+    cr_expect(tl_plan_next(&state, &step) && step.stage == TL_PLAN_STREAMS);
+    tl_facts_set_bool(facts, "download.stalled", true, "");
+    cr_expect(!tl_plan_next(&state, &step) || !tl_stage_at(step.stage)->loads);
+}
+
+Test(plan, a_confirmed_window_ends_the_run)
+{
+    struct tl_finding list[] = {open_cause("policer", udp_missing, 1),
+                                open_cause("capacity", streams_missing, 1),
+                                open_cause("random-loss", paced_missing, 1)};
+    struct tl_findings findings = findings_of(list, 3, limited(0.97, 1.93e8));
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_weight weights[TL_PLAN_WEIGHTS_MAX];
+    struct tl_plan_step step;
+    tl_facts_set_number(facts, "download.ledger_rwnd_ratio", 0.99, "");
+    state.done[TL_PLAN_WINDOW][TL_DOWNLOAD] = true;
+    cr_expect(!tl_plan_next(&state, &step), "%s", step.why);
+    size_t count = tl_plan_weigh(&state, weights);
+    for (size_t i = 0; i < count; i++)
+        cr_expect(weights[i].worth < TL_PLAN_WORTH_MIN && weights[i].why[0]);
+}
+
+Test(plan, of_equal_worth_the_cheaper_stage_comes_first)
+{
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 2),
+                                open_cause("random-loss", paced_missing, 2)};
+    struct tl_findings findings = findings_of(list, 2, unknown());
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_step step;
+    /* With this loss three seconds of paced stream suffice; several streams take six. */
+    tl_facts_set_number(facts, "download.goodput_bps", 5e7, "");
+    tl_facts_set_number(facts, "download.mss_bytes", 1448, "");
+    tl_facts_set_number(facts, "download.retrans_ratio", 0.01, "");
+    tl_facts_derive(facts);
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.stage, TL_PLAN_PACED);
+    /* With rare loss the paced stream takes ten. */
+    tl_facts_set_number(facts, "download.retrans_ratio", 1e-5, "");
     cr_assert(tl_plan_next(&state, &step));
     cr_expect_eq(step.stage, TL_PLAN_STREAMS);
-    state.done[TL_PLAN_STREAMS][TL_DOWNLOAD] = true;
-    cr_expect(!tl_plan_next(&state, &step), "nothing else is missing");
-    cr_expect(strlen(step.why) > 0);
 }
 
-Test(plan, a_limiting_buffer_asks_for_a_larger_one_first)
+Test(plan, the_same_state_gives_the_same_plan)
 {
-    struct tl_plan_state state = after_stream();
-    struct tl_plan_step step;
-    tl_facts_set_number(facts, "download.ledger_rwnd_ratio", 0.9, "");
-    cr_assert(tl_plan_next(&state, &step));
-    cr_expect_eq(step.stage, TL_PLAN_WINDOW);
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 2),
+                                open_cause("receive-window", window_missing, 2)};
+    struct tl_findings findings = findings_of(list, 2, unknown());
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_step once, again;
+    cr_assert(tl_plan_next(&state, &once) && tl_plan_next(&state, &again));
+    cr_expect(once.stage == again.stage && once.worth == again.worth &&
+              strcmp(once.why, again.why) == 0);
 }
 
-Test(plan, a_sure_verdict_with_its_next_rung_ends_it)
-{
-    struct tl_plan_state state = after_stream();
-    struct tl_plan_step step;
-    findings.verdict = (struct tl_verdict){
-        .state = TL_LIMITED, .direction = TL_DOWNLOAD, .confidence = 0.95, .fixed_bps = 9e8};
-    cr_expect(!tl_plan_next(&state, &step));
-    findings.verdict.fixed_bps = (double)NAN;
-    cr_expect(tl_plan_next(&state, &step), "the next rung is worth a stage");
-}
+/* --- budgets --- */
 
 Test(plan, spent_budgets_end_it_and_say_so)
 {
-    struct tl_plan_state state = after_stream();
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 2)};
+    struct tl_findings findings = findings_of(list, 1, unknown());
+    struct tl_plan_state state = after_stream(&findings);
     struct tl_plan_step step;
     state.bytes_left = 0;
     cr_expect(!tl_plan_next(&state, &step));
     cr_expect(strstr(step.why, "data") != NULL);
-    state = after_stream();
+    state = after_stream(&findings);
     state.time_left_ns = 1000000000;
     cr_expect(!tl_plan_next(&state, &step));
     cr_expect(strstr(step.why, "time") != NULL);
+}
+
+Test(plan, a_stage_gets_no_more_than_is_left)
+{
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 2)};
+    struct tl_findings findings = findings_of(list, 1, unknown());
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_step step;
+    state.time_left_ns = 4000000000;
+    state.bytes_left = 5000000;
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.duration_ns, 4000000000);
+    cr_expect_eq(step.bytes, 5000000);
 }
 
 Test(plan, long_paths_get_longer_streams)
@@ -104,5 +260,64 @@ Test(plan, long_paths_get_longer_streams)
     cr_expect(tl_plan_stream_ns(10e6) >= 5000000000);
     cr_expect(tl_plan_stream_ns(600e6) >= 20 * 600000000LL);
     cr_expect(tl_plan_stream_ns(5e9) <= 60000000000);
-    cr_expect(tl_plan_stream_ns((double)NAN) > 0);
+    cr_expect(tl_plan_stream_ns(NONE) > 0);
+}
+
+/* --- what the user wants --- */
+
+Test(plan, what_is_skipped_is_never_run)
+{
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 2)};
+    struct tl_findings findings = findings_of(list, 1, unknown());
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_step step;
+    state.skipped[TL_PLAN_STREAMS] = true;
+    cr_expect(!tl_plan_next(&state, &step));
+    state.forced[TL_PLAN_STREAMS] = true;
+    cr_expect(!tl_plan_next(&state, &step), "a skip goes before a wish");
+}
+
+Test(plan, what_is_forced_is_run_in_a_clear_case_too)
+{
+    struct tl_findings findings = findings_of(NULL, 0, limited(0.97, 9e8));
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_step step;
+    cr_expect(!tl_plan_next(&state, &step));
+    state.forced[TL_PLAN_PACED] = true;
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.stage, TL_PLAN_PACED);
+    state.done[TL_PLAN_STREAM][TL_DOWNLOAD] = false;
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.stage, TL_PLAN_STREAM, "the first stream is first");
+}
+
+Test(plan, named_stages_keep_the_others_out)
+{
+    struct tl_plan_state state = {.download = true,
+                                  .only_forced = true,
+                                  .have = TL_NEEDS_RESPONDER,
+                                  .time_left_ns = 20000000000,
+                                  .bytes_left = 1000000,
+                                  .facts = facts};
+    struct tl_plan_step step;
+    state.forced[TL_PLAN_STREAMS] = true;
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.stage, TL_PLAN_STREAMS);
+    state.done[TL_PLAN_STREAMS][TL_DOWNLOAD] = true;
+    cr_expect(!tl_plan_next(&state, &step));
+}
+
+Test(plan, what_lacks_something_says_what)
+{
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 2)};
+    struct tl_findings findings = findings_of(list, 1, unknown());
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_weight weights[TL_PLAN_WEIGHTS_MAX];
+    struct tl_plan_step step;
+    state.have = 0;
+    cr_expect(!tl_plan_next(&state, &step));
+    size_t count = tl_plan_weigh(&state, weights);
+    for (size_t i = 0; i < count; i++)
+        if (weights[i].stage == TL_PLAN_STREAMS)
+            cr_expect(strstr(weights[i].why, "responder") != NULL);
 }

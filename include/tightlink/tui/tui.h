@@ -1,0 +1,42 @@
+/* The screen: start, run, verdict and path, on a terminal.
+ *
+ * One thread: the caller's. It owns the terminal from tl_tui_run() to its return, and starts
+ * and drives sessions itself. Nothing else of the program may write to the terminal then. The
+ * terminal is restored whatever ends the screen, a crash included; what was found is the
+ * caller's to print afterwards, so that it stays in the scrollback. */
+#ifndef TL_TUI_TUI_H
+#define TL_TUI_TUI_H
+
+#include <stdbool.h>
+
+#include "tightlink/base/status.h"
+#include "tightlink/rules/findings.h"
+#include "tightlink/session/session.h"
+
+enum tl_tui_color { TL_TUI_COLOR_AUTO, TL_TUI_COLOR_ALWAYS, TL_TUI_COLOR_NEVER };
+
+struct tl_tui_request {
+    /* What the start screen begins with; host may be NULL or "". The user may change host,
+     * direction, goal, budget and stages. Borrowed, with all it points to. */
+    const struct tl_session_config *config;
+    bool consented;          /* --yes: load the path without the question */
+    enum tl_tui_color color; /* AUTO honours NO_COLOR */
+    bool utf8;               /* the locale shows more than ASCII */
+    /* A saved run to look at instead: no start screen, no session. The screen ends with this
+     * result as it was given. NULL without. */
+    const struct tl_session_result *saved;
+};
+
+/* Whether this program was built with the screen, and standard input and output are a
+ * terminal that can show it (TERM set, and not dumb). */
+bool tl_tui_is_possible(void);
+
+/* Shows the screen until the user quits or a signal ends it. *ret_has_result tells whether a
+ * diagnosis ran; then *ret_result is the caller's, as of tl_session_finish(). A signal (TERM,
+ * HUP) stops a running diagnosis, keeps what it has and makes its status TL_CANCELLED.
+ * TL_UNSUPPORTED where the terminal cannot be used, TL_NOMEM, TL_IO. */
+enum tl_status tl_tui_run(const struct tl_tui_request *request,
+                          struct tl_session_result *ret_result, bool *ret_has_result,
+                          struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,266 @@
+/* Key files: reading them carefully, making new lines. What a key is used for is the
+ * engine's affair. */
+#include "tightlink/base/key.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tightlink/base/random.h"
+
+#define FILE_MAX (TL_KEYS_MAX * (TL_KEY_LINE_SIZE + 64)) /* with room for comments */
+
+struct tl_keys {
+    size_t count, room;
+    struct tl_key *keys;
+};
+
+static bool is_name_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+}
+
+static size_t name_length(const char *text)
+{
+    size_t len = 0;
+    while (is_name_character(text[len]))
+        len++;
+    return len;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* "NAME HEX"; false when the line is none. */
+static bool parse_line(const char *line, struct tl_key *ret_key)
+{
+    size_t len = name_length(line);
+    if (len == 0 || len >= sizeof ret_key->name)
+        return false;
+    memcpy(ret_key->name, line, len);
+    ret_key->name[len] = '\0';
+    const char *hex = line + len + strspn(line + len, " \t");
+    if (hex == line + len)
+        return false;
+    for (size_t i = 0; i < TL_KEY_SECRET_SIZE; i++) {
+        int high = hex_digit(hex[2 * i]);
+        int low = high < 0 ? -1 : hex_digit(hex[2 * i + 1]);
+        if (low < 0)
+            return false;
+        ret_key->secret[i] = (uint8_t)(high << 4 | low);
+    }
+    hex += (size_t)2 * TL_KEY_SECRET_SIZE;
+    return hex[strspn(hex, " \t\r")] == '\0';
+}
+
+/* realloc() would leave a copy behind. */
+static struct tl_key *next_place(struct tl_keys *keys)
+{
+    if (keys->count < keys->room)
+        return &keys->keys[keys->count];
+    size_t room = keys->room ? 2 * keys->room : 4;
+    struct tl_key *more = calloc(room, sizeof *more);
+    if (!more)
+        return NULL;
+    if (keys->keys) {
+        memcpy(more, keys->keys, keys->count * sizeof *more);
+        explicit_bzero(keys->keys, keys->count * sizeof *more);
+        free(keys->keys);
+    }
+    keys->keys = more;
+    keys->room = room;
+    return &keys->keys[keys->count];
+}
+
+static enum tl_status take_line(struct tl_keys *keys, const char *path, int number,
+                                const char *line, struct tl_error *reterr)
+{
+    if (line[strspn(line, " \t\r")] == '\0' || line[0] == '#')
+        return TL_OK;
+    if (keys->count == TL_KEYS_MAX)
+        return tl_error_set(reterr, TL_LIMIT, "%s has more than %d keys", path, TL_KEYS_MAX);
+    struct tl_key *key = next_place(keys);
+    if (!key)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for the keys of %s", path);
+    if (!parse_line(line, key))
+        return tl_error_set(reterr, TL_SYNTAX,
+                            "%s line %d is no key: a name and %d hexadecimal digits, as "
+                            "`tightlink key NAME` makes it",
+                            path, number, 2 * TL_KEY_SECRET_SIZE);
+    if (tl_keys_find(keys, key->name, strlen(key->name)))
+        return tl_error_set(reterr, TL_SYNTAX, "%s line %d: the name %s is there twice", path,
+                            number, key->name);
+    keys->count++;
+    return TL_OK;
+}
+
+static enum tl_status take_text(struct tl_keys *keys, const char *path, char *text,
+                                struct tl_error *reterr)
+{
+    int number = 1;
+    for (char *line = text; line; number++) {
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        enum tl_status status = take_line(keys, path, number, line, reterr);
+        if (status != TL_OK)
+            return status;
+        line = end ? end + 1 : NULL;
+    }
+    if (keys->count == 0)
+        return tl_error_set(reterr, TL_SYNTAX, "%s has no key: `tightlink key NAME` makes one",
+                            path);
+    return TL_OK;
+}
+
+/* Looked at after opening, so that it is the file which is read. */
+static enum tl_status check_file(int fd, const char *path, struct tl_error *reterr)
+{
+    struct stat info;
+    if (fstat(fd, &info) < 0)
+        return tl_error_set(reterr, TL_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return tl_error_set(reterr, TL_DENIED, "%s is no regular file; keys are read from one",
+                            path);
+    if (info.st_uid != geteuid() && info.st_uid != 0)
+        return tl_error_set(reterr, TL_DENIED,
+                            "%s belongs to another user, who could change the keys: make a copy "
+                            "of your own",
+                            path);
+    if (info.st_mode & (S_IRWXG | S_IRWXO))
+        return tl_error_set(reterr, TL_DENIED,
+                            "others may read %s or change it: chmod 600, and replace the keys if "
+                            "others could read them",
+                            path);
+    if (info.st_size > FILE_MAX)
+        return tl_error_set(reterr, TL_LIMIT, "%s is too long for a key file", path);
+    return TL_OK;
+}
+
+/* Reads at most FILE_MAX bytes into text and terminates them. */
+static enum tl_status read_text(int fd, const char *path, char *text, struct tl_error *reterr)
+{
+    size_t len = 0;
+    while (len < FILE_MAX) {
+        ssize_t got = read(fd, text + len, FILE_MAX - len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return tl_error_set(reterr, TL_IO, "%s: %s", path, strerror(errno));
+        if (got == 0)
+            break;
+        len += (size_t)got;
+    }
+    text[len] = '\0';
+    if (memchr(text, '\0', len))
+        return tl_error_set(reterr, TL_SYNTAX, "%s is no text file", path);
+    return TL_OK;
+}
+
+static enum tl_status open_file(const char *path, int *ret_fd, struct tl_error *reterr)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ENOENT)
+        return tl_error_set(reterr, TL_UNKNOWN, "there is no key file %s", path);
+    if (fd < 0)
+        return tl_error_set(reterr, errno == EACCES ? TL_DENIED : TL_IO, "%s: %s", path,
+                            strerror(errno));
+    enum tl_status status = check_file(fd, path, reterr);
+    if (status == TL_OK)
+        *ret_fd = fd;
+    else
+        close(fd);
+    return status;
+}
+
+enum tl_status tl_keys_load(const char *path, struct tl_keys **ret_keys, struct tl_error *reterr)
+{
+    int fd = -1;
+    enum tl_status status = open_file(path, &fd, reterr);
+    if (status != TL_OK)
+        return status;
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    struct tl_keys *keys = calloc(1, sizeof *keys);
+    char *text = malloc(FILE_MAX + 1);
+    if (!keys || !text) {
+        status = tl_error_set(reterr, TL_NOMEM, "no memory for the keys of %s", path);
+        goto out;
+    }
+    status = read_text(fd, path, text, reterr);
+    if (status == TL_OK)
+        status = take_text(keys, path, text, reterr);
+out:
+    close(fd);
+    if (text)
+        explicit_bzero(text, FILE_MAX + 1);
+    free(text);
+    if (status == TL_OK)
+        *ret_keys = keys;
+    else
+        tl_keys_destroy(keys);
+    return status;
+}
+
+void tl_keys_destroy(struct tl_keys *keys)
+{
+    if (!keys)
+        return;
+    if (keys->keys)
+        explicit_bzero(keys->keys, keys->room * sizeof *keys->keys);
+    free(keys->keys);
+    free(keys);
+}
+
+size_t tl_keys_count(const struct tl_keys *keys)
+{
+    return keys->count;
+}
+
+const struct tl_key *tl_keys_at(const struct tl_keys *keys, size_t index)
+{
+    return &keys->keys[index];
+}
+
+const struct tl_key *tl_keys_find(const struct tl_keys *keys, const void *name, size_t len)
+{
+    for (size_t i = 0; i < keys->count; i++)
+        if (strlen(keys->keys[i].name) == len && memcmp(keys->keys[i].name, name, len) == 0)
+            return &keys->keys[i];
+    return NULL;
+}
+
+enum tl_status tl_key_line_make(const char *name, char ret_line[TL_KEY_LINE_SIZE],
+                                struct tl_error *reterr)
+{
+    size_t len = name_length(name);
+    uint8_t secret[TL_KEY_SECRET_SIZE];
+    if (len == 0 || len >= TL_KEY_NAME_SIZE || name[len] != '\0')
+        return tl_error_set(reterr, TL_SYNTAX,
+                            "a key's name is 1 to %d letters, digits, dots, dashes or underscores",
+                            TL_KEY_NAME_SIZE - 1);
+    enum tl_status status = tl_random_secure(secret, sizeof secret);
+    if (status != TL_OK)
+        return tl_error_set(reterr, status, "no random numbers from the kernel");
+    int at = snprintf(ret_line, TL_KEY_LINE_SIZE, "%s ", name);
+    for (size_t i = 0; i < sizeof secret; i++)
+        at += snprintf(ret_line + at, 3, "%02x", secret[i]);
+    ret_line[at++] = '\n';
+    ret_line[at] = '\0';
+    explicit_bzero(secret, sizeof secret);
+    return TL_OK;
+}

@@ -1,0 +1,215 @@
+/* tightlink between A B: a TCP test from one responder to another, watched from here. */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "parse.h"
+#include "tightlink/base/json_write.h"
+#include "tightlink/base/key.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/session/between.h"
+
+struct between_options {
+    struct tl_between_spec spec;
+    const char *key_file;
+    bool json;
+};
+
+static int cancel_fd = -1;
+
+static void on_signal(int number)
+{
+    uint64_t one = 1;
+    (void)!write(cancel_fd, &one, sizeof one);
+}
+
+static bool catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return cancel_fd >= 0 && sigaction(SIGINT, &action, NULL) == 0 &&
+           sigaction(SIGTERM, &action, NULL) == 0;
+}
+
+static enum tl_status apply(int option, const char *text, struct between_options *options,
+                            struct tl_error *reterr)
+{
+    char *end;
+    long streams;
+    enum tl_status status;
+    switch (option) {
+    case 'k':
+        options->key_file = text;
+        return TL_OK;
+    case 'j':
+        options->json = true;
+        return TL_OK;
+    case 't':
+        return cli_parse_time_budget(text, &options->spec.duration_ns, reterr);
+    case 'p':
+        status = cli_parse_port(text, &options->spec.from.port, reterr);
+        options->spec.to.port = options->spec.from.port;
+        return status;
+    case 's':
+        streams = strtol(text, &end, 10);
+        if (end == text || *end || streams < 1 || streams > 128)
+            return tl_error_set(reterr, TL_USAGE, "1 to 128 streams, not \"%.20s\"", text);
+        options->spec.streams = (unsigned)streams;
+        return TL_OK;
+    default:
+        return tl_error_set(reterr, TL_USAGE, "no option of between");
+    }
+}
+
+/* False when the command ends here, with *ret_exit. */
+static bool parse(const struct cli_command *command, int argc, char **argv,
+                  struct between_options *options, int *ret_exit)
+{
+    static const struct option long_options[] = {{"key", required_argument, NULL, 'k'},
+                                                 {"time", required_argument, NULL, 't'},
+                                                 {"streams", required_argument, NULL, 's'},
+                                                 {"port", required_argument, NULL, 'p'},
+                                                 {"json", no_argument, NULL, 'j'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    struct tl_error error = {0};
+    int option;
+    opterr = 0;
+    optind = 1;
+    *ret_exit = CLI_EXIT_OK;
+    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            return false;
+        }
+        if (option == '?' || option == ':' || apply(option, optarg, options, &error) != TL_OK) {
+            *ret_exit =
+                option == '?' || option == ':'
+                    ? cli_usage(command, "%s: no option, or its value is missing", argv[optind - 1])
+                    : cli_usage(command, "%s", error.text);
+            return false;
+        }
+    }
+    if (argc - optind != 2) {
+        *ret_exit = cli_usage(command, "two hosts: where the data comes from, and where it goes");
+        return false;
+    }
+    options->spec.from.host = argv[optind];
+    options->spec.to.host = argv[optind + 1];
+    if (options->key_file)
+        return true;
+    *ret_exit = cli_usage(command, "tests between responders need --key FILE");
+    return false;
+}
+
+static void print_share(const char *what, double ratio)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    if (isfinite(ratio))
+        printf("    %-24s %s\n", what, tl_format_ratio(ratio, text));
+}
+
+static void print_text(const struct between_options *options, const struct tl_between_result *got)
+{
+    char rate[TL_UNIT_TEXT_SIZE], low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE];
+    char bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE], rtt[TL_UNIT_TEXT_SIZE];
+    double best_bps = isfinite(got->rate_bps) ? got->rate_bps : got->whole_bps;
+    cli_put_clean(options->spec.from.host, stdout);
+    fputs(" -> ", stdout);
+    cli_put_clean(options->spec.to.host, stdout);
+    printf(": %s", tl_format_bps(best_bps, rate));
+    if (isfinite(got->rate_bps))
+        printf(" (95 %% interval %s to %s)", tl_format_bps(got->low_bps, low),
+               tl_format_bps(got->high_bps, high));
+    else
+        printf(" over the whole test: it had no steady part");
+    printf("\n%u stream%s of %s, %s in %s", got->streams, got->streams == 1 ? "" : "s",
+           got->congestion, tl_format_traffic(got->received_bytes, bytes),
+           tl_format_ns(got->elapsed_ns, time));
+    if (isfinite(got->rtt_min_ns))
+        printf(", round trip %s at rest", tl_format_ns(got->rtt_min_ns, rtt));
+    if (isfinite(got->rtt_mean_ns))
+        printf(", %s under load", tl_format_ns(got->rtt_mean_ns, rtt));
+    if (isfinite(got->retrans_ratio))
+        printf(", %.4g %% sent again", 100 * got->retrans_ratio);
+    printf("\nWhat the sender waited for:\n");
+    print_share("the receiver's window", got->rwnd_ratio);
+    print_share("the network", got->network_ratio);
+    print_share("its buffer", got->sndbuf_ratio);
+    print_share("its program", got->app_ratio);
+}
+
+static bool print_json(const struct between_options *options, const struct tl_between_result *got)
+{
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {{"streams", got->streams},
+                {"rate_bps", got->rate_bps},
+                {"low_bps", got->low_bps},
+                {"high_bps", got->high_bps},
+                {"whole_bps", got->whole_bps},
+                {"received_bytes", got->received_bytes},
+                {"elapsed_ns", got->elapsed_ns},
+                {"rtt_min_ns", got->rtt_min_ns},
+                {"rtt_mean_ns", got->rtt_mean_ns},
+                {"retrans_ratio", got->retrans_ratio},
+                {"ledger_app_ratio", got->app_ratio},
+                {"ledger_sndbuf_ratio", got->sndbuf_ratio},
+                {"ledger_rwnd_ratio", got->rwnd_ratio},
+                {"ledger_network_ratio", got->network_ratio},
+                {"sender_thread_cpu_ratio", got->sender_cpu_ratio},
+                {"receiver_thread_cpu_ratio", got->receiver_cpu_ratio}};
+    struct tl_buf buf = TL_BUF_INIT;
+    struct tl_json_writer writer;
+    tl_json_writer_init(&writer, &buf, false);
+    tl_json_begin_object(&writer, NULL);
+    tl_json_add_string(&writer, "from", options->spec.from.host);
+    tl_json_add_string(&writer, "to", options->spec.to.host);
+    tl_json_add_string(&writer, "congestion", got->congestion);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (isfinite(rows[i].value))
+            tl_json_add_number(&writer, rows[i].name, rows[i].value);
+        else
+            tl_json_add_null(&writer, rows[i].name);
+    tl_json_end(&writer);
+    bool written =
+        buf.status == TL_OK && cli_write_stdout(buf.data, buf.len) && cli_write_stdout("\n", 1);
+    tl_buf_finish(&buf);
+    return written;
+}
+
+int cli_between(const struct cli_command *command, int argc, char **argv)
+{
+    struct between_options options = {
+        .spec = {.from = {.port = CLI_DEFAULT_PORT}, .to = {.port = CLI_DEFAULT_PORT}}};
+    struct tl_between_result result;
+    struct tl_keys *keys = NULL;
+    struct tl_error error = {0};
+    int exit_code;
+    if (!parse(command, argc, argv, &options, &exit_code))
+        return exit_code;
+    if (tl_keys_load(options.key_file, &keys, &error) != TL_OK) {
+        (void)cli_fail(&error);
+        return CLI_EXIT_AUTH;
+    }
+    options.spec.from.key = options.spec.to.key = tl_keys_at(keys, 0);
+    if (!catch_signals())
+        exit_code = CLI_EXIT_INCONCLUSIVE;
+    else if (tl_session_between(&options.spec, cancel_fd, &result, &error) != TL_OK)
+        exit_code = cli_fail(&error);
+    else if (!options.json)
+        print_text(&options, &result);
+    else if (!print_json(&options, &result))
+        exit_code = CLI_EXIT_EXPORT;
+    tl_keys_destroy(keys);
+    return exit_code;
+}

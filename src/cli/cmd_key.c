@@ -1,0 +1,73 @@
+/* tightlink key NAME: a new key, to standard output or into a file that only we may read. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tightlink/base/key.h"
+
+/* An existing file is never touched: it may hold keys that are in use. */
+static int write_new_file(const char *path, const char *line)
+{
+    size_t len = strlen(line);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        cli_complain("%s is there already and stays as it is; add the line to it by hand "
+                     "(tightlink key NAME >> FILE), or choose another file",
+                     path);
+        return CLI_EXIT_EXPORT;
+    }
+    if (fd >= 0 && write(fd, line, len) == (ssize_t)len && fsync(fd) == 0 && close(fd) == 0)
+        return CLI_EXIT_OK;
+    cli_complain("%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        (void)unlink(path);
+    return CLI_EXIT_EXPORT;
+}
+
+static int deliver(const char *name, const char *path)
+{
+    char line[TL_KEY_LINE_SIZE];
+    struct tl_error error = {0};
+    if (tl_key_line_make(name, line, &error) != TL_OK)
+        return cli_fail(&error);
+    int exit_code = CLI_EXIT_OK;
+    if (path)
+        exit_code = write_new_file(path, line);
+    else if (!cli_write_stdout(line, strlen(line)))
+        exit_code = CLI_EXIT_EXPORT;
+    explicit_bzero(line, sizeof line);
+    if (exit_code == CLI_EXIT_OK && path)
+        fprintf(stderr,
+                "tightlink: the key %s is in %s. Copy the file to the far end by a way that keeps "
+                "secrets;\nthere: tightlink serve --key FILE, here: tightlink run HOST --key %s\n",
+                name, path, path);
+    return exit_code;
+}
+
+int cli_key(const struct cli_command *command, int argc, char **argv)
+{
+    static const struct option long_options[] = {{"out", required_argument, NULL, 'o'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    const char *path = NULL;
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":o:h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        }
+        if (option != 'o')
+            return cli_usage(command, option == ':' ? "%s lacks its value" : "%s is no option here",
+                             argv[optind - 1]);
+        path = optarg;
+    }
+    if (argc - optind != 1)
+        return cli_usage(command, "one name for the key, for instance: tightlink key lab-1");
+    return deliver(argv[optind], path);
+}

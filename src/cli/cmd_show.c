@@ -1,0 +1,100 @@
+/* tightlink show FILE: a saved run on the screen; and the screen for the other commands. */
+#include "show.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#if TL_WITH_TUI
+#include "tightlink/tui/tui.h"
+
+bool cli_screen_is_possible(void)
+{
+    return tl_tui_is_possible();
+}
+
+enum tl_status cli_drive_screen(const struct cli_run_options *options,
+                                const struct tl_session_result *saved,
+                                struct tl_session_result *ret_result, bool *ret_has_result,
+                                struct tl_error *reterr)
+{
+    static const enum tl_tui_color colors[] = {[CLI_COLOR_AUTO] = TL_TUI_COLOR_AUTO,
+                                               [CLI_COLOR_ALWAYS] = TL_TUI_COLOR_ALWAYS,
+                                               [CLI_COLOR_NEVER] = TL_TUI_COLOR_NEVER};
+    struct tl_tui_request request = {.config = &options->config,
+                                     .consented = options->yes,
+                                     .color = colors[options->color],
+                                     .utf8 = cli_locale_is_utf8(),
+                                     .saved = saved};
+    return tl_tui_run(&request, ret_result, ret_has_result, reterr);
+}
+#else
+bool cli_screen_is_possible(void)
+{
+    return false;
+}
+
+enum tl_status cli_drive_screen(const struct cli_run_options *options,
+                                const struct tl_session_result *saved,
+                                struct tl_session_result *ret_result, bool *ret_has_result,
+                                struct tl_error *reterr)
+{
+    (void)options, (void)saved, (void)ret_result, (void)ret_has_result;
+    return tl_error_set(reterr, TL_UNSUPPORTED, "this tightlink was built without the screen");
+}
+#endif
+
+static bool take_options(const struct cli_command *command, int argc, char **argv,
+                         struct cli_run_options *options, int *ret_exit)
+{
+    static const struct option long_options[] = {{"color", required_argument, NULL, 'c'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            *ret_exit = CLI_EXIT_OK;
+            return false;
+        }
+        if (option == ':') {
+            *ret_exit = cli_usage(command, "%s lacks its value", argv[optind - 1]);
+            return false;
+        }
+        if (option == '?') {
+            *ret_exit = cli_usage(command, "%s is no option of show", argv[optind - 1]);
+            return false;
+        }
+        if (!cli_parse_color(optarg, &options->color)) {
+            *ret_exit = cli_usage(command, "--color: write auto, always or never");
+            return false;
+        }
+    }
+    return true;
+}
+
+int cli_show(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_run_options options = {0};
+    struct tl_session_result result = {0}, none;
+    struct tl_error error = {0};
+    bool has_result;
+    int exit_code;
+    if (!take_options(command, argc, argv, &options, &exit_code))
+        return exit_code;
+    if (argc - optind != 1)
+        return cli_usage(command, "name one saved run");
+    if (cli_judge_file(argv[optind], &result, &error) != TL_OK) {
+        cli_complain("%s", error.text);
+        cli_result_finish(&result);
+        return CLI_EXIT_USAGE;
+    }
+    if (cli_screen_is_possible() &&
+        cli_drive_screen(&options, &result, &none, &has_result, &error) != TL_OK)
+        exit_code = cli_fail(&error);
+    else
+        exit_code = cli_deliver(&options, &result);
+    cli_result_finish(&result);
+    return exit_code;
+}

@@ -1,0 +1,91 @@
+/* tightlink why FILE, tightlink why-not CAUSE FILE: the trace of a saved run in words. */
+#include "cli.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tightlink/rules/why.h"
+
+static void list_causes(FILE *out)
+{
+    for (size_t i = 0; i < tl_cause_list_count(); i++)
+        fprintf(out, "  %-22s %s\n", tl_cause_list_id(i), tl_cause_list_title(i));
+}
+
+static bool is_cause(const char *name)
+{
+    for (size_t i = 0; i < tl_cause_list_count(); i++)
+        if (strcmp(tl_cause_list_id(i), name) == 0)
+            return true;
+    return false;
+}
+
+/* cause: NULL for why. */
+static int print_trace(const char *cause, const char *path)
+{
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+    struct tl_buf page = TL_BUF_INIT;
+    int exit_code = CLI_EXIT_OK;
+    if (cli_judge_file(path, &result, &error) != TL_OK) {
+        cli_complain("%s", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    } else {
+        enum tl_status status = cause ? tl_why_not(result.findings, result.facts, cause, &page)
+                                      : tl_why(result.findings, result.facts, &page);
+        if (status != TL_OK) {
+            (void)tl_error_set(&error, status, "%s", tl_status_text(status));
+            exit_code = cli_fail(&error);
+        } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {
+            cli_complain("writing the output failed: %s", strerror(errno));
+            exit_code = CLI_EXIT_EXPORT;
+        }
+    }
+    tl_buf_finish(&page);
+    cli_result_finish(&result);
+    return exit_code;
+}
+
+/* Both commands take names only. */
+static bool take_help(const struct cli_command *command, int argc, char **argv, int *ret_exit)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            cli_print_help(command, stdout);
+            *ret_exit = CLI_EXIT_OK;
+            return true;
+        }
+        if (argv[i][0] == '-' && argv[i][1]) {
+            *ret_exit = cli_usage(command, "%s is no option of %s", argv[i], command->name);
+            return true;
+        }
+    }
+    return false;
+}
+
+int cli_why(const struct cli_command *command, int argc, char **argv)
+{
+    int exit_code;
+    if (take_help(command, argc, argv, &exit_code))
+        return exit_code;
+    if (argc != 2)
+        return cli_usage(command, "name one saved run, or - for standard input");
+    return print_trace(NULL, argv[1]);
+}
+
+int cli_why_not(const struct cli_command *command, int argc, char **argv)
+{
+    int exit_code;
+    if (take_help(command, argc, argv, &exit_code))
+        return exit_code;
+    if (argc < 2)
+        exit_code = cli_usage(command, "name a cause and a saved run; the causes are:");
+    else if (!is_cause(argv[1]))
+        exit_code = cli_usage(command, "no cause is called \"%.60s\"; the causes are:", argv[1]);
+    else if (argc != 3)
+        return cli_usage(command, "name one saved run after the cause, or - for standard input");
+    else
+        return print_trace(argv[1], argv[2]);
+    list_causes(stderr);
+    return exit_code;
+}

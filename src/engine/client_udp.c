@@ -1,0 +1,129 @@
+/* A UDP socket towards the responder, and the proof of its tuple: what everything that
+ * sends datagrams begins with. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client_private.h"
+#include "tightlink/base/time.h"
+
+#define PROVE_TRIES  5
+#define PROVE_MIN_NS (200 * TL_NS_PER_MS)
+
+enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd, struct tl_error *reterr)
+{
+    const struct tl_client_info *info = &client->info;
+    bool v6 = info->peer.ss_family == AF_INET6;
+    socklen_t len = v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    struct sockaddr_storage local = info->local;
+    if (v6)
+        ((struct sockaddr_in6 *)&local)->sin6_port = 0;
+    else
+        ((struct sockaddr_in *)&local)->sin_port = 0;
+    int fd = socket(info->peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&local, len) == 0 &&
+        connect(fd, (const struct sockaddr *)&info->peer, len) == 0) {
+        *ret_fd = fd;
+        return TL_OK;
+    }
+    int errnum = errno;
+    if (fd >= 0)
+        close(fd);
+    return tl_error_set(reterr, tl_status_from_errno(errnum), "a UDP socket to %s: %s",
+                        client->host, strerror(errnum));
+}
+
+/* One step of the proof: what is sent until its answer comes. */
+struct exchange {
+    struct tl_client *client;
+    int fd, cancel_fd;
+    struct tl_wire_udp_prove step, answer;
+};
+
+/* Waits for an answer of the wanted type until until_ns; *ret_came is false without one. */
+static enum tl_status await_answer(struct exchange *exchange, uint8_t wanted, int64_t until_ns,
+                                   bool *ret_came, struct tl_error *reterr)
+{
+    uint8_t datagram[TL_WIRE_UDP_HELLO_SIZE + 1];
+    *ret_came = false;
+    for (;;) {
+        ssize_t got = recv(exchange->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
+        if (got >= 0 &&
+            tl_wire_decode_udp_prove(datagram, (size_t)got, &exchange->answer, NULL) == TL_OK &&
+            exchange->answer.type == wanted) {
+            *ret_came = true;
+            return TL_OK;
+        }
+        if (got < 0 && errno == ECONNREFUSED)
+            return tl_error_set(reterr, TL_REFUSED,
+                                "UDP port %d of %s is closed although TCP answers",
+                                exchange->client->port, exchange->client->host);
+        int64_t wait_ns = until_ns - tl_now_ns();
+        if (got >= 0 && wait_ns > 0)
+            continue;
+        if (wait_ns <= 0)
+            return TL_OK;
+        struct pollfd fds[3] = {{.fd = exchange->fd, .events = POLLIN},
+                                {.fd = exchange->client->cancel_fd, .events = POLLIN},
+                                {.fd = exchange->cancel_fd, .events = POLLIN}};
+        struct timespec timeout = {.tv_sec = wait_ns / TL_NS_PER_S,
+                                   .tv_nsec = wait_ns % TL_NS_PER_S};
+        (void)ppoll(fds, 3, &timeout, NULL);
+        if (fds[1].revents || fds[2].revents)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    }
+}
+
+static enum tl_status run_step(struct exchange *exchange, uint8_t wanted, struct tl_error *reterr)
+{
+    const struct tl_client *client = exchange->client;
+    uint8_t bytes[TL_WIRE_UDP_HELLO_SIZE];
+    size_t len = tl_wire_encode_udp_prove(&exchange->step, bytes);
+    int64_t rtt_ns = 2 * client->info.connect_rtt_ns;
+    int64_t hello_ns = client->info.hello_rtt_ns + PROVE_MIN_NS / 2; /* a proxy may answer TCP */
+    int64_t try_ns = rtt_ns > PROVE_MIN_NS ? rtt_ns : PROVE_MIN_NS;
+    if (hello_ns > try_ns && hello_ns < TL_NS_PER_S)
+        try_ns = hello_ns;
+    for (int i = 0; i < PROVE_TRIES; i++) {
+        bool came;
+        (void)!send(exchange->fd, bytes, len, MSG_NOSIGNAL); /* a lost one is sent again */
+        enum tl_status status = await_answer(exchange, wanted, tl_now_ns() + try_ns, &came, reterr);
+        if (status != TL_OK || came)
+            return status;
+    }
+    return tl_error_set(reterr, TL_TIMEOUT,
+                        "UDP port %d of %s does not answer although TCP does: a firewall on the "
+                        "way drops it",
+                        client->port, client->host);
+}
+
+static enum tl_status prove_once(struct exchange *exchange, uint64_t *ret_cookie,
+                                 struct tl_error *reterr)
+{
+    struct tl_client *client = exchange->client;
+    exchange->step = (struct tl_wire_udp_prove){.type = TL_WIRE_UDP_HELLO};
+    pthread_mutex_lock(&client->token_lock);
+    exchange->step.token = client->token;
+    pthread_mutex_unlock(&client->token_lock);
+    enum tl_status status = run_step(exchange, TL_WIRE_UDP_CHALLENGE, reterr);
+    if (status != TL_OK)
+        return status;
+    exchange->step.type = TL_WIRE_UDP_PROVE;
+    exchange->step.challenge = exchange->answer.challenge;
+    *ret_cookie = tl_wire_udp_cookie(&exchange->answer.challenge);
+    return run_step(exchange, TL_WIRE_UDP_PROVEN, reterr);
+}
+
+enum tl_status client_udp_prove(struct tl_client *client, int fd, int cancel_fd,
+                                uint64_t *ret_cookie, struct tl_error *reterr)
+{
+    struct exchange exchange = {.client = client, .fd = fd, .cancel_fd = cancel_fd};
+    enum tl_status status = prove_once(&exchange, ret_cookie, reterr);
+    /* The session may have been dialled anew meanwhile, or our place in its table was needed:
+     * a challenge that was given but is not accepted any more. */
+    if (status == TL_TIMEOUT && exchange.step.type == TL_WIRE_UDP_PROVE)
+        status = prove_once(&exchange, ret_cookie, reterr);
+    return status;
+}

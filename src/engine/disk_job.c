@@ -1,0 +1,257 @@
+/* Threads that read or write an area, block after block, over and over.
+ *
+ * The threads are detached and hold the job, since a thread inside a read or write of a disk
+ * that does not answer cannot be ended by anybody: the last one to let go frees it. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "disk_private.h"
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+
+struct worker {
+    struct disk_job *job;
+    unsigned char *block;
+    _Atomic int64_t since_ns; /* of the operation under way, 0 = none */
+    uint64_t cpu_ns;          /* at its end; so is: */
+    struct disk_times times;
+};
+
+struct disk_job {
+    atomic_uint holds;
+    struct disk_job_spec spec;
+    struct worker *workers;
+    uint64_t stamp; /* makes every page that is written another one */
+    int done_fd;
+    int64_t start_ns;
+    atomic_uint alive;
+    atomic_bool stopping;
+    atomic_int errnum;
+    _Atomic uint64_t next_block, bytes;
+    _Atomic uint64_t failed_block; /* the lowest one, UINT64_MAX = none */
+    _Atomic int64_t last_ns;       /* the end of the last operation, since start */
+};
+
+static void job_release(struct disk_job *job)
+{
+    if (atomic_fetch_sub(&job->holds, 1) != 1)
+        return;
+    for (unsigned i = 0; job->workers && i < job->spec.threads; i++)
+        free(job->workers[i].block);
+    free(job->workers);
+    if (job->done_fd >= 0)
+        close(job->done_fd);
+    tl_disk_area_release(job->spec.area);
+    free(job);
+}
+
+void disk_job_release(struct disk_job *job)
+{
+    if (job)
+        job_release(job);
+}
+
+/* Noise, and a number in each page that no other page has: a disk that compresses or finds
+ * equal blocks gets no help. */
+static void stamp_block(struct disk_job *job, unsigned char *block, uint64_t number)
+{
+    for (size_t at = 0; at < TL_DISK_BLOCK_BYTES; at += TL_DISK_ALIGN_BYTES) {
+        uint64_t mark = job->stamp + number * (TL_DISK_BLOCK_BYTES / TL_DISK_ALIGN_BYTES) +
+                        at / TL_DISK_ALIGN_BYTES;
+        memcpy(block + at, &mark, sizeof mark);
+    }
+}
+
+static void note_failure(struct disk_job *job, uint64_t number, int errnum)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&job->errnum, &none, errnum);
+    uint64_t lowest = atomic_load(&job->failed_block);
+    while (number < lowest && !atomic_compare_exchange_weak(&job->failed_block, &lowest, number))
+        ;
+    atomic_store(&job->stopping, true);
+}
+
+/* One block; false when the thread shall end. */
+static bool move_block(struct worker *worker)
+{
+    struct disk_job *job = worker->job;
+    const struct disk_job_spec *spec = &job->spec;
+    int64_t now_ns = tl_now_ns();
+    if (atomic_load(&job->stopping) || now_ns - job->start_ns >= spec->duration_ns)
+        return false;
+    uint64_t number = atomic_fetch_add(&job->next_block, 1);
+    if (spec->max_bytes > 0 && (number + 1) * TL_DISK_BLOCK_BYTES > spec->max_bytes)
+        return false;
+    uint64_t offset = number * TL_DISK_BLOCK_BYTES % spec->span_bytes;
+    int fd = spec->area->fd, errnum;
+    if (spec->operation == TL_DISK_WRITE)
+        stamp_block(job, worker->block, number);
+    int64_t from_ns = tl_now_ns();
+    atomic_store(&worker->since_ns, from_ns);
+    errnum = spec->operation == TL_DISK_WRITE
+                 ? disk_write_block(fd, worker->block, TL_DISK_BLOCK_BYTES, offset)
+                 : disk_read_block(fd, worker->block, TL_DISK_BLOCK_BYTES, offset);
+    if (errnum == 0 && spec->sync_each && fdatasync(fd) < 0)
+        errnum = errno;
+    int64_t done_ns = tl_now_ns();
+    atomic_store(&worker->since_ns, 0);
+    if (errnum != 0) {
+        note_failure(job, number, errnum);
+        return false;
+    }
+    disk_times_add(&worker->times, done_ns - from_ns);
+    atomic_fetch_add(&job->bytes, TL_DISK_BLOCK_BYTES);
+    int64_t last_ns = atomic_load(&job->last_ns), since_ns = done_ns - job->start_ns;
+    while (since_ns > last_ns && !atomic_compare_exchange_weak(&job->last_ns, &last_ns, since_ns))
+        ;
+    return true;
+}
+
+/* What was written without a gap, once nobody writes any more. */
+static void note_written(struct disk_job *job)
+{
+    const struct disk_job_spec *spec = &job->spec;
+    if (spec->operation != TL_DISK_WRITE)
+        return;
+    uint64_t failed = atomic_load(&job->failed_block);
+    uint64_t bytes = failed != UINT64_MAX ? failed * TL_DISK_BLOCK_BYTES : atomic_load(&job->bytes);
+    if (bytes > spec->span_bytes)
+        bytes = spec->span_bytes;
+    if (bytes > atomic_load(&spec->area->written_bytes))
+        atomic_store(&spec->area->written_bytes, bytes);
+}
+
+static void *worker_main(void *context)
+{
+    struct worker *worker = context;
+    struct disk_job *job = worker->job;
+    while (move_block(worker))
+        ;
+    worker->cpu_ns = (uint64_t)tl_thread_cpu_ns();
+    if (atomic_fetch_sub(&job->alive, 1) == 1) {
+        note_written(job);
+        (void)eventfd_write(job->done_fd, 1);
+    }
+    job_release(job);
+    return NULL;
+}
+
+static enum tl_status allocate(struct disk_job *job)
+{
+    struct tl_random random;
+    uint64_t seed;
+    enum tl_status status = tl_random_secure(&seed, sizeof seed);
+    job->workers = calloc(job->spec.threads, sizeof *job->workers);
+    job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (status != TL_OK || !job->workers || job->done_fd < 0)
+        return status != TL_OK ? status : TL_NOMEM;
+    tl_random_seed(&random, seed);
+    job->stamp = tl_random_next(&random);
+    for (unsigned i = 0; i < job->spec.threads; i++) {
+        job->workers[i].job = job;
+        job->workers[i].block = disk_block_alloc(TL_DISK_BLOCK_BYTES);
+        if (!job->workers[i].block)
+            return TL_NOMEM;
+        tl_random_fill(&random, job->workers[i].block, TL_DISK_BLOCK_BYTES);
+    }
+    return TL_OK;
+}
+
+static int start_threads(struct disk_job *job)
+{
+    pthread_attr_t detached;
+    sigset_t all, before;
+    int errnum = 0;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    unsigned started = 0;
+    atomic_store(&job->alive, job->spec.threads);
+    atomic_fetch_add(&job->holds, job->spec.threads);
+    job->start_ns = tl_now_ns();
+    for (; started < job->spec.threads && errnum == 0; started += errnum == 0) {
+        pthread_t thread;
+        errnum = pthread_create(&thread, &detached, worker_main, &job->workers[started]);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&detached);
+    if (errnum == 0)
+        return 0;
+    /* Those that never began; the caller's hold keeps the job while the others end. */
+    atomic_store(&job->stopping, true);
+    unsigned missing = job->spec.threads - started;
+    atomic_fetch_sub(&job->holds, missing);
+    atomic_fetch_sub(&job->alive, missing);
+    return errnum;
+}
+
+enum tl_status disk_job_start(const struct disk_job_spec *spec, struct disk_job **ret_job,
+                              struct tl_error *reterr)
+{
+    struct disk_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    job->spec = *spec;
+    job->done_fd = -1;
+    atomic_init(&job->holds, 1);
+    atomic_init(&job->failed_block, UINT64_MAX);
+    tl_disk_area_hold(spec->area);
+    enum tl_status status = allocate(job);
+    if (status != TL_OK)
+        (void)tl_error_set(reterr, status, "a disk test's buffers: %s", tl_status_text(status));
+    int errnum = status == TL_OK ? start_threads(job) : 0;
+    if (errnum != 0)
+        status = tl_error_set(reterr, TL_IO, "starting a thread: %s", strerror(errnum));
+    if (status == TL_OK)
+        *ret_job = job;
+    else
+        job_release(job);
+    return status;
+}
+
+int disk_job_event_fd(const struct disk_job *job)
+{
+    return job->done_fd;
+}
+
+uint64_t disk_job_bytes(const struct disk_job *job)
+{
+    return atomic_load(&job->bytes);
+}
+
+int64_t disk_job_stuck_ns(const struct disk_job *job)
+{
+    int64_t now_ns = tl_now_ns(), longest_ns = 0;
+    for (unsigned i = 0; i < job->spec.threads; i++) {
+        int64_t since_ns = atomic_load(&job->workers[i].since_ns);
+        if (since_ns > 0 && now_ns - since_ns > longest_ns)
+            longest_ns = now_ns - since_ns;
+    }
+    return longest_ns;
+}
+
+void disk_job_stop(struct disk_job *job)
+{
+    atomic_store(&job->stopping, true);
+}
+
+void disk_job_result(const struct disk_job *job, struct disk_job_result *ret_result)
+{
+    memset(ret_result, 0, sizeof *ret_result);
+    ret_result->bytes = atomic_load(&job->bytes);
+    ret_result->elapsed_ns = atomic_load(&job->last_ns);
+    ret_result->errnum = atomic_load(&job->errnum);
+    if (atomic_load(&job->alive) > 0)
+        return; /* a thread that hangs still owns its times */
+    for (unsigned i = 0; i < job->spec.threads; i++) {
+        disk_times_merge(&ret_result->times, &job->workers[i].times);
+        ret_result->cpu_ns += job->workers[i].cpu_ns;
+    }
+}

@@ -1,0 +1,107 @@
+/* Round trips and one-way growth of UDP probes beside a load. */
+#include "tightlink/engine/echo_load.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* One-way delays further apart than that within a train are a stepped clock. */
+#define STEPPED_NS 30e9
+
+/* The values of the answered probes of a window, sorted. */
+struct values {
+    size_t count;
+    double ns[TL_ECHO_MAX];
+};
+
+enum which { ROUND_TRIP, FORWARD, BACKWARD };
+
+static double value_of(const struct tl_echo_probe *probe, enum which which)
+{
+    double forward_ns = (double)(probe->far_ns - probe->near_ns);
+    switch (which) {
+    case ROUND_TRIP:
+        return (double)probe->rtt_ns;
+    case FORWARD:
+        return forward_ns;
+    case BACKWARD:
+        return (double)probe->rtt_ns - forward_ns;
+    }
+    return NAN;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_inside(const struct tl_echo_result *echo, const struct tl_echo_probe *probe,
+                      int64_t from_ns, int64_t to_ns)
+{
+    int64_t sent_ns = echo->start_ns + probe->sent_ns;
+    return sent_ns >= from_ns && sent_ns <= to_ns;
+}
+
+static void collect(const struct tl_echo_result *echo, enum which which, int64_t from_ns,
+                    int64_t to_ns, struct values *values)
+{
+    values->count = 0;
+    for (unsigned i = 0; i < echo->sent_count && i < TL_ECHO_MAX; i++) {
+        const struct tl_echo_probe *probe = &echo->probes[i];
+        if (probe->rtt_ns >= 0 && is_inside(echo, probe, from_ns, to_ns))
+            values->ns[values->count++] = value_of(probe, which);
+    }
+    qsort(values->ns, values->count, sizeof *values->ns, compare);
+}
+
+static double median(const struct values *values)
+{
+    return (values->ns[(values->count - 1) / 2] + values->ns[values->count / 2]) / 2;
+}
+
+static double trimmed_mean(const struct values *values)
+{
+    size_t kept = values->count - values->count / 20;
+    double sum = 0;
+    for (size_t i = 0; i < kept; i++)
+        sum += values->ns[i];
+    return sum / (double)kept;
+}
+
+static double growth(const struct tl_echo_result *echo, enum which which, int64_t from_ns,
+                     int64_t to_ns)
+{
+    struct values values;
+    collect(echo, which, INT64_MIN, INT64_MAX, &values);
+    double least = values.ns[0];
+    if (values.ns[values.count - 1] - least > STEPPED_NS)
+        return NAN;
+    collect(echo, which, from_ns, to_ns, &values);
+    return median(&values) - least;
+}
+
+void tl_echo_load(const struct tl_echo_result *echo, int64_t from_ns, int64_t to_ns,
+                  struct tl_echo_load *ret_load)
+{
+    struct values values;
+    double sent = 0;
+    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN};
+    for (unsigned i = 0; i < echo->sent_count && i < TL_ECHO_MAX; i++)
+        sent += is_inside(echo, &echo->probes[i], from_ns, to_ns);
+    collect(echo, ROUND_TRIP, from_ns, to_ns, &values);
+    ret_load->answered_count = (double)values.count;
+    if (sent > 0)
+        ret_load->loss_ratio = 1 - (double)values.count / sent;
+    if (values.count < TL_ECHO_LOAD_ANSWERS_MIN)
+        return;
+    ret_load->rtt_median_ns = median(&values);
+    ret_load->rtt_mean_ns = trimmed_mean(&values);
+    ret_load->forward_growth_ns = growth(echo, FORWARD, from_ns, to_ns);
+    ret_load->backward_growth_ns = growth(echo, BACKWARD, from_ns, to_ns);
+}
+
+double tl_rpm(double rtt_ns)
+{
+    return rtt_ns > 0 ? 60e9 / rtt_ns : NAN;
+}

@@ -1,0 +1,316 @@
+/* TLS 1.3 with pre-shared keys, by OpenSSL. The states of the handshake are OpenSSL's;
+ * what lives here is which key is taken, and errors as errno values. */
+#include "secure.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
+
+struct secure_context {
+    SSL_CTX *ctx;
+    BIO_METHOD *method;
+    const struct tl_key *key;   /* client */
+    const struct tl_keys *keys; /* server */
+};
+
+struct secure {
+    const struct secure_context *context;
+    SSL *ssl;
+    int fd;
+    const struct tl_key *key; /* the one in use */
+    bool failed;              /* an SSL object that has failed must not be used again */
+};
+
+/* --- The socket, without signals and without waiting ------------------------------------- */
+
+static int socket_write(BIO *bio, const char *bytes, int len)
+{
+    const struct secure *secure = BIO_get_data(bio);
+    ssize_t sent = send(secure->fd, bytes, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    BIO_clear_retry_flags(bio);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+        BIO_set_retry_write(bio);
+    return (int)sent;
+}
+
+static int socket_read(BIO *bio, char *ret_bytes, int len)
+{
+    const struct secure *secure = BIO_get_data(bio);
+    ssize_t got = recv(secure->fd, ret_bytes, (size_t)len, MSG_DONTWAIT);
+    BIO_clear_retry_flags(bio);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        BIO_set_retry_read(bio);
+    return (int)got;
+}
+
+static long socket_control(BIO *bio, int command, long number, void *pointer)
+{
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+static BIO_METHOD *create_method(void)
+{
+    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    if (method && BIO_meth_set_write(method, socket_write) &&
+        BIO_meth_set_read(method, socket_read) && BIO_meth_set_ctrl(method, socket_control))
+        return method;
+    BIO_meth_free(method);
+    return NULL;
+}
+
+/* --- Keys ---------------------------------------------------------------------------------- */
+
+/* What OpenSSL takes an external key as: a session to resume. NULL without memory. */
+static SSL_SESSION *session_of_key(SSL *ssl, const struct tl_key *key)
+{
+    static const unsigned char suite_id[] = {0x13, 0x01}; /* TLS_AES_128_GCM_SHA256 */
+    const SSL_CIPHER *suite = SSL_CIPHER_find(ssl, suite_id);
+    SSL_SESSION *session = SSL_SESSION_new();
+    if (session && suite && SSL_SESSION_set1_master_key(session, key->secret, sizeof key->secret) &&
+        SSL_SESSION_set_cipher(session, suite) &&
+        SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION))
+        return session;
+    SSL_SESSION_free(session);
+    return NULL;
+}
+
+/* Client. With a hash given (after a HelloRetryRequest) only the same one would do. */
+static int use_key(SSL *ssl, const EVP_MD *md, const unsigned char **ret_id, size_t *ret_len,
+                   SSL_SESSION **ret_session)
+{
+    struct secure *secure = SSL_get_app_data(ssl);
+    const struct tl_key *key = secure->context->key;
+    *ret_session = NULL;
+    *ret_id = NULL;
+    *ret_len = 0;
+    if (md && EVP_MD_get_type(md) != NID_sha256)
+        return 1;
+    *ret_session = session_of_key(ssl, key);
+    if (!*ret_session)
+        return 0;
+    *ret_id = (const unsigned char *)key->name;
+    *ret_len = strlen(key->name);
+    secure->key = key;
+    return 1;
+}
+
+/* Server. A name that is not known goes on without a key, and ends for want of one. */
+static int find_key(SSL *ssl, const unsigned char *id, size_t len, SSL_SESSION **ret_session)
+{
+    struct secure *secure = SSL_get_app_data(ssl);
+    const struct tl_key *key = tl_keys_find(secure->context->keys, id, len);
+    *ret_session = NULL;
+    if (!key)
+        return 1;
+    *ret_session = session_of_key(ssl, key);
+    secure->key = key;
+    return *ret_session != NULL;
+}
+
+/* --- Contexts ------------------------------------------------------------------------------ */
+
+static bool configure(SSL_CTX *ctx)
+{
+    SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                              SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    return SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) &&
+           SSL_CTX_set_ciphersuites(ctx, SUITES) && SSL_CTX_set_num_tickets(ctx, 0);
+}
+
+static enum tl_status create_context(const SSL_METHOD *method, struct secure_context **ret_context,
+                                     struct tl_error *reterr)
+{
+    struct secure_context *context = calloc(1, sizeof *context);
+    if (context) {
+        context->ctx = SSL_CTX_new(method);
+        context->method = create_method();
+    }
+    if (context && context->ctx && context->method && configure(context->ctx)) {
+        *ret_context = context;
+        return TL_OK;
+    }
+    secure_context_destroy(context);
+    ERR_clear_error();
+    return tl_error_set(reterr, TL_UNSUPPORTED, "OpenSSL here gives no TLS 1.3");
+}
+
+enum tl_status secure_context_create_client(const struct tl_key *key,
+                                            struct secure_context **ret_context,
+                                            struct tl_error *reterr)
+{
+    enum tl_status status = create_context(TLS_client_method(), ret_context, reterr);
+    if (status != TL_OK)
+        return status;
+    (*ret_context)->key = key;
+    /* A server that answers with a certificate instead of the key is never trusted. */
+    SSL_CTX_set_verify((*ret_context)->ctx, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_psk_use_session_callback((*ret_context)->ctx, use_key);
+    return TL_OK;
+}
+
+enum tl_status secure_context_create_server(const struct tl_keys *keys,
+                                            struct secure_context **ret_context,
+                                            struct tl_error *reterr)
+{
+    enum tl_status status = create_context(TLS_server_method(), ret_context, reterr);
+    if (status != TL_OK)
+        return status;
+    (*ret_context)->keys = keys;
+    SSL_CTX_set_psk_find_session_callback((*ret_context)->ctx, find_key);
+    return TL_OK;
+}
+
+void secure_context_destroy(struct secure_context *context)
+{
+    if (!context)
+        return;
+    SSL_CTX_free(context->ctx);
+    BIO_meth_free(context->method);
+    free(context);
+}
+
+/* --- Channels ------------------------------------------------------------------------------ */
+
+struct secure *secure_create(const struct secure_context *context, int fd)
+{
+    struct secure *secure = calloc(1, sizeof *secure);
+    if (!secure)
+        return NULL;
+    *secure = (struct secure){.context = context, .fd = fd, .ssl = SSL_new(context->ctx)};
+    BIO *bio = secure->ssl ? BIO_new(context->method) : NULL;
+    if (!bio) {
+        secure_destroy(secure);
+        return NULL;
+    }
+    BIO_set_data(bio, secure);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(secure->ssl, bio, bio);
+    SSL_set_app_data(secure->ssl, secure);
+    if (context->key)
+        SSL_set_connect_state(secure->ssl);
+    else
+        SSL_set_accept_state(secure->ssl);
+    return secure;
+}
+
+void secure_destroy(struct secure *secure)
+{
+    if (!secure)
+        return;
+    SSL_free(secure->ssl);
+    free(secure);
+}
+
+/* A finished handshake that did not rest on the key cannot be; it is checked all the same. */
+static bool is_impostor(const struct secure *secure)
+{
+    return SSL_is_init_finished(secure->ssl) && (!secure->key || !SSL_session_reused(secure->ssl));
+}
+
+static bool reject_impostor(struct secure *secure)
+{
+    if (!is_impostor(secure))
+        return false;
+    secure->failed = true;
+    errno = EKEYREJECTED;
+    return true;
+}
+
+/* What became of a call that gave result <= 0; saved is errno right behind it. */
+static ssize_t explain(struct secure *secure, int result, int saved)
+{
+    bool in_handshake = !SSL_is_init_finished(secure->ssl);
+    int error = SSL_get_error(secure->ssl, result);
+    unsigned long detail = ERR_peek_error();
+    ERR_clear_error();
+    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
+        errno = EAGAIN;
+        return -1;
+    }
+    secure->failed = true;
+    if (error == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    if (error == SSL_ERROR_SYSCALL && detail == 0) {
+        errno = saved;
+        return saved ? -1 : 0;
+    }
+    if (detail && ERR_GET_LIB(detail) == ERR_LIB_SSL &&
+        ERR_GET_REASON(detail) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+        return 0;
+    /* An alert (reasons from 1000 on) or a key that does not fit; else what came is no TLS. */
+    int reason = detail ? ERR_GET_REASON(detail) : 0;
+    bool is_key = reason > SSL_AD_REASON_OFFSET || reason == SSL_R_BINDER_DOES_NOT_VERIFY ||
+                  reason == SSL_R_NO_SHARED_CIPHER ||
+                  reason == SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM ||
+                  reason == SSL_R_CERTIFICATE_VERIFY_FAILED;
+    errno = in_handshake && is_key ? EKEYREJECTED : EPROTO;
+    return -1;
+}
+
+int secure_handshake(struct secure *secure)
+{
+    if (secure->failed) {
+        errno = EPROTO;
+        return -1;
+    }
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_do_handshake(secure->ssl);
+    int saved = errno;
+    if (result <= 0) {
+        if (explain(secure, result, saved) == 0)
+            errno = EPROTO; /* the peer ended in the middle of it */
+        return -1;
+    }
+    return reject_impostor(secure) ? -1 : 1;
+}
+
+ssize_t secure_recv(struct secure *secure, void *ret_bytes, size_t len)
+{
+    if (secure->failed) {
+        errno = EPROTO;
+        return -1;
+    }
+    ERR_clear_error();
+    errno = 0;
+    int got = SSL_read(secure->ssl, ret_bytes, (int)len);
+    int saved = errno;
+    if (got <= 0)
+        return explain(secure, got, saved);
+    return reject_impostor(secure) ? -1 : got;
+}
+
+ssize_t secure_send(struct secure *secure, const void *bytes, size_t len)
+{
+    if (secure->failed) {
+        errno = EPROTO;
+        return -1;
+    }
+    if (reject_impostor(secure))
+        return -1;
+    ERR_clear_error();
+    errno = 0;
+    int sent = SSL_write(secure->ssl, bytes, (int)len);
+    int saved = errno;
+    return sent > 0 ? sent : explain(secure, sent, saved);
+}
+
+bool secure_pending(const struct secure *secure)
+{
+    return secure && !secure->failed && SSL_pending(secure->ssl) > 0;
+}
+
+bool secure_established(const struct secure *secure)
+{
+    return !secure->failed && SSL_is_init_finished(secure->ssl) && !is_impostor(secure);
+}
+
+const char *secure_key_name(const struct secure *secure)
+{
+    return secure->key ? secure->key->name : "";
+}

@@ -1,0 +1,127 @@
+/* The one lasting fall of the rate in a series: a boost that ends. */
+#include <math.h>
+
+#include "series_private.h"
+
+#define STEP_MIN_NS  100e6 /* of a batch; and at least a round trip */
+#define BATCHES_MAX  640
+#define FALL_RATIO   1.3
+#define VARY_RATIO   0.25  /* of the rest, standard deviation over mean */
+#define REST_MIN_NS  2e9
+
+struct curve {
+    size_t count;
+    double bps[BATCHES_MAX];
+    size_t end[BATCHES_MAX]; /* index of the point behind each batch */
+};
+
+static void make_curve(const struct tl_series *series, struct curve *curve)
+{
+    double width_ns = fmax(STEP_MIN_NS, series->rtt_min_ns);
+    size_t from = 0;
+    curve->count = 0;
+    for (size_t i = 1; i < series->count && curve->count < BATCHES_MAX; i++) {
+        double ns = (double)(series->points[i].time_ns - series->points[from].time_ns);
+        /* Readings come late by some: nine tenths of a batch are one. */
+        if (ns < 0.9 * width_ns)
+            continue;
+        curve->bps[curve->count] = series_bps(&series->points[from], &series->points[i]);
+        curve->end[curve->count++] = i;
+        from = i;
+    }
+}
+
+static double mean_from(const struct curve *curve, size_t from, double *ret_variation)
+{
+    double sum = 0, squares = 0, count = (double)(curve->count - from);
+    for (size_t i = from; i < curve->count; i++) {
+        sum += curve->bps[i];
+        squares += curve->bps[i] * curve->bps[i];
+    }
+    double mean = sum / count;
+    *ret_variation = sqrt(fmax(squares / count - mean * mean, 0)) / mean;
+    return mean;
+}
+
+/* The first batch of the rest: behind the last one that was faster than FALL_RATIO times the
+ * mean of the second half. 0: none was. */
+static size_t find_fall(const struct curve *curve)
+{
+    double variation;
+    double late_bps = mean_from(curve, curve->count / 2, &variation);
+    for (size_t i = curve->count / 2; i > 0; i--)
+        if (curve->bps[i - 1] > FALL_RATIO * late_bps)
+            return i;
+    return 0;
+}
+
+/* Mean of the batches before the fall from 80 % of the peak on, and the peak's own begin: slow
+ * start's climb is no part of a boost. */
+static double best_before(const struct curve *curve, size_t fall)
+{
+    double peak = 0, sum = 0, count = 0;
+    for (size_t i = 0; i < fall; i++)
+        peak = fmax(peak, curve->bps[i]);
+    for (size_t i = 0; i < fall; i++) {
+        if (curve->bps[i] >= 0.8 * peak) {
+            sum += curve->bps[i];
+            count++;
+        }
+    }
+    return sum / count;
+}
+
+static double mean_rtt(const struct tl_series *series, size_t from, size_t to)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++)
+        sum += series->points[i].rtt_ns;
+    return to > from ? sum / (double)(to - from) : NAN;
+}
+
+/* The round-trip time and the losses around the fall. The queue before it belongs to the link
+ * that carried the boost: it may be there, but the one behind it is another. */
+static void look_around(const struct tl_series *series, size_t at, struct tl_rate_change *change)
+{
+    double time_ns = (double)series->points[at].time_ns;
+    size_t after = series_at(series, time_ns + 1e9);
+    size_t early = series_at(series, time_ns - 2 * series->points[at].rtt_ns);
+    if (after >= series->count)
+        after = series->count - 1;
+    change->rtt_rise_ns = mean_rtt(series, at, after + 1) - mean_rtt(series, 0, early + 1);
+    double segments = series->points[after].segments_count - series->points[early].segments_count;
+    double again = series->points[after].retrans_count - series->points[early].retrans_count;
+    change->retrans_ratio = segments > 0 ? again / segments : NAN;
+}
+
+void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change)
+{
+    struct curve curve;
+    double variation;
+    *ret_change = (struct tl_rate_change){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    make_curve(series, &curve);
+    if (curve.count < 10) {
+        ret_change->ratio = NAN;
+        return;
+    }
+    size_t fall = find_fall(&curve);
+    if (fall == 0)
+        return;
+    double after_bps = mean_from(&curve, fall, &variation);
+    double before_bps = best_before(&curve, fall);
+    size_t at = curve.end[fall - 1];
+    double rest_ns =
+        (double)(series->points[series->count - 1].time_ns - series->points[at].time_ns);
+    if (variation > VARY_RATIO || rest_ns < REST_MIN_NS || !(before_bps > FALL_RATIO * after_bps))
+        return;
+    double spent_ns = (double)(series->points[at].time_ns - series->points[0].time_ns);
+    *ret_change = (struct tl_rate_change){
+        .ratio = before_bps / after_bps,
+        .at_ns = (double)series->points[at].time_ns,
+        .before_bps = before_bps,
+        .after_bps = after_bps,
+        .bytes = series->points[at].delivered_bytes,
+        .excess_bytes = fmax(series->points[at].delivered_bytes - after_bps * spent_ns / 8e9, 0),
+    };
+    look_around(series, at, ret_change);
+}

@@ -1,0 +1,14 @@
+/* What the files that read a series share. */
+#ifndef TL_ENGINE_SERIES_PRIVATE_H
+#define TL_ENGINE_SERIES_PRIVATE_H
+
+#include "tightlink/engine/series.h"
+
+/* The first point at or after a time; count when there is none. */
+size_t series_at(const struct tl_series *series, double time_ns);
+/* Delivery rate between two points; NAN when no time lies between. */
+double series_bps(const struct tl_series_point *from, const struct tl_series_point *to);
+/* Whether a round-trip time shows no queue: within max(20 %, 1 ms) of the smallest. */
+bool series_is_flat(const struct tl_series *series, double rtt_ns);
+
+#endif

@@ -1,0 +1,127 @@
+/* The choice of how a sender hands payload over, and of the receiver's buffer. */
+#include "stream_path.h"
+
+#include <string.h>
+
+#define RECV_MIN_BYTES   (32 * 1024)
+#define RECV_TOTAL_BYTES (8 * 1024 * 1024)
+#define CACHE_BYTES      (1024 * 1024) /* where the machine does not say */
+
+const char *tl_send_path_name(unsigned path)
+{
+    static const char *const names[] = {
+#define TL_SEND_PATH_NAME(name, text) text,
+        TL_SEND_PATH_MAP(TL_SEND_PATH_NAME)
+#undef TL_SEND_PATH_NAME
+    };
+    return path < TL_SEND_PATH_COUNT ? names[path] : "unknown";
+}
+
+uint32_t tl_stream_recv_bytes(long cache_bytes, uint32_t streams)
+{
+    uint32_t bytes = RECV_MIN_BYTES;
+    long share = (cache_bytes > 0 ? cache_bytes : CACHE_BYTES) / 8;
+    while (bytes < TL_STREAM_RECV_BYTES && (long)bytes * 2 <= share &&
+           (uint64_t)bytes * 2 * streams <= RECV_TOTAL_BYTES)
+        bytes *= 2;
+    return bytes;
+}
+
+void tl_path_trial_init(struct path_trial *trial, enum tl_send_path wanted, bool has_splice,
+                        bool has_zerocopy, int64_t duration_ns)
+{
+    *trial = (struct path_trial){.state = PATH_DECIDED, .path = TL_SEND_COPY};
+    trial->usable[TL_SEND_COPY] = true;
+    trial->usable[TL_SEND_SPLICE] = has_splice;
+    trial->usable[TL_SEND_ZEROCOPY] = has_zerocopy;
+    if (wanted == TL_SEND_AUTO && (has_splice || has_zerocopy) && duration_ns >= PATH_TRIAL_MIN_NS)
+        trial->state = PATH_WAITING;
+    else if (trial->usable[wanted])
+        trial->path = wanted;
+}
+
+static void begin_slice(struct path_trial *trial, int64_t now_ns, uint64_t bytes, uint64_t cpu_ns)
+{
+    trial->from_ns = now_ns;
+    trial->from_bytes = bytes;
+    trial->from_cpu_ns = cpu_ns;
+}
+
+/* Worth a trial: fast, or a core busy with it. */
+static void wait_for_speed(struct path_trial *trial, int64_t now_ns, uint64_t bytes,
+                           uint64_t cpu_ns)
+{
+    if (now_ns < PATH_TRIAL_FROM_NS)
+        return;
+    bool fast = (double)bytes * 8e9 >= PATH_TRIAL_RATE_BPS * (double)now_ns;
+    if (fast || (double)cpu_ns >= PATH_TRIAL_CPU * (double)now_ns) {
+        trial->state = PATH_TRYING;
+        begin_slice(trial, now_ns, bytes, cpu_ns);
+    } else if (now_ns >= PATH_TRIAL_UNTIL_NS) {
+        trial->state = PATH_DECIDED;
+    }
+}
+
+/* The cheapest per byte, unless it is slower. */
+static enum tl_send_path choose(const struct path_trial *trial)
+{
+    const struct path_score *copy = &trial->scores[TL_SEND_COPY];
+    enum tl_send_path best = TL_SEND_COPY;
+    double best_cost = PATH_GAIN_RATIO * copy->cpu_ns / copy->bytes;
+    for (enum tl_send_path path = TL_SEND_SPLICE; path < TL_SEND_PATH_COUNT; path++) {
+        const struct path_score *score = &trial->scores[path];
+        if (!trial->usable[path] || score->bytes <= 0 ||
+            score->bytes / score->wall_ns < PATH_SLOWER_RATIO * copy->bytes / copy->wall_ns)
+            continue;
+        if (score->cpu_ns / score->bytes < best_cost) {
+            best = path;
+            best_cost = score->cpu_ns / score->bytes;
+        }
+    }
+    return best;
+}
+
+/* The next usable way; round after round, as the path's state drifts meanwhile. */
+static void next_slice(struct path_trial *trial)
+{
+    unsigned path = trial->path;
+    do {
+        if (++path == TL_SEND_PATH_COUNT) {
+            path = TL_SEND_COPY;
+            trial->round++;
+        }
+    } while (!trial->usable[path]);
+    trial->path = (enum tl_send_path)path;
+    if (trial->round < PATH_ROUNDS)
+        return;
+    trial->state = PATH_DECIDED;
+    trial->path = choose(trial);
+}
+
+void tl_path_trial_step(struct path_trial *trial, int64_t now_ns, uint64_t bytes, uint64_t cpu_ns)
+{
+    if (trial->state == PATH_WAITING) {
+        wait_for_speed(trial, now_ns, bytes, cpu_ns);
+        return;
+    }
+    int64_t wall_ns = now_ns - trial->from_ns;
+    uint64_t used_ns = cpu_ns - trial->from_cpu_ns, moved = bytes - trial->from_bytes;
+    if (trial->state != PATH_TRYING || moved == 0 || wall_ns <= 0 ||
+        (used_ns < PATH_SLICE_CPU_NS && wall_ns < PATH_SLICE_WALL_NS))
+        return;
+    struct path_score *score = &trial->scores[trial->path];
+    score->bytes += (double)moved;
+    score->wall_ns += (double)wall_ns;
+    score->cpu_ns += (double)used_ns;
+    next_slice(trial);
+    begin_slice(trial, now_ns, bytes, cpu_ns);
+}
+
+void tl_path_trial_strike(struct path_trial *trial, enum tl_send_path path)
+{
+    if (path == TL_SEND_COPY)
+        return;
+    trial->usable[path] = false;
+    if (trial->path == path)
+        trial->path = TL_SEND_COPY;
+}

@@ -1,0 +1,64 @@
+/* Ways to hand payload to the kernel, and the choice among them. Private to the streams.
+ *
+ * Measured on Linux 6.18, two cores, loopback, one stream (CPU seconds of the sender per GB,
+ * receiver copying): send() 0.046 to 0.12, sendfile() 0.032 to 0.056, splice() 0.018 to 0.022.
+ * What is cheapest depends on the kernel, the card and the far end, so a fast stream tries them for
+ * some tens of milliseconds of its warm-up and keeps the cheapest. A slow stream stays with send(),
+ * as the applications do that it stands for.
+ *
+ * tl_path_trial_*: pure but for what is passed in; one thread. */
+#ifndef TL_ENGINE_STREAM_PATH_H
+#define TL_ENGINE_STREAM_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/engine/stream.h"
+
+#define PATH_TRIAL_FROM_NS                                                                         \
+    (50 * INT64_C(1000000)) /* since the start: past the handshake's burst                         \
+                             */
+#define PATH_TRIAL_UNTIL_NS (500 * INT64_C(1000000))  /* who is not fast by then stays with COPY */
+#define PATH_TRIAL_MIN_NS   (1000 * INT64_C(1000000)) /* shorter tests are all warm-up: no trial */
+#define PATH_TRIAL_RATE_BPS 2e9                       /* fast … */
+#define PATH_TRIAL_CPU      0.25 /* … or busy: share of a core that the thread needs */
+#define PATH_SLICE_CPU_NS                                                                          \
+    (3 * INT64_C(1000000)) /* a slice ends after so much of the thread's …                       \
+                            */
+#define PATH_SLICE_WALL_NS (10 * INT64_C(1000000)) /* … or of the clock's time */
+#define PATH_ROUNDS        3
+#define PATH_GAIN_RATIO    0.95 /* another way must cost at most that much of COPY's */
+#define PATH_SLOWER_RATIO  0.8  /* and be no slower than that */
+
+enum path_trial_state { PATH_WAITING, PATH_TRYING, PATH_DECIDED };
+
+struct path_trial {
+    enum path_trial_state state;
+    enum tl_send_path path; /* to be used now; at the end the choice */
+    bool usable[TL_SEND_PATH_COUNT];
+    unsigned round;
+    int64_t from_ns;
+    uint64_t from_bytes, from_cpu_ns; /* of the slice */
+    struct path_score {
+        double bytes, wall_ns, cpu_ns;
+    } scores[TL_SEND_PATH_COUNT];
+};
+
+/* wanted AUTO makes a trial among the usable ones; else it is decided from the start (COPY
+ * where the wanted one is not usable). */
+void tl_path_trial_init(struct path_trial *trial, enum tl_send_path wanted, bool has_splice,
+                        bool has_zerocopy, int64_t duration_ns);
+
+/* A look at what the stream has done since its start; sets trial->path. Only while the state
+ * is not PATH_DECIDED. */
+void tl_path_trial_step(struct path_trial *trial, int64_t now_ns, uint64_t bytes, uint64_t cpu_ns);
+
+/* A path that turned out not to work (the kernel copies; not supported). */
+void tl_path_trial_strike(struct path_trial *trial, enum tl_send_path path);
+
+/* Bytes of a receiver's buffer: an eighth of the second level cache, so that what is copied
+ * stays hot, 32 KiB to 256 KiB; and all streams together at most 8 MiB. cache_bytes <= 0:
+ * not known. */
+uint32_t tl_stream_recv_bytes(long cache_bytes, uint32_t streams);
+
+#endif

@@ -1,0 +1,14 @@
+/* Making a tl_udp_result from two accounts; for udp_client.c. */
+#ifndef TL_ENGINE_UDP_RESULT_H
+#define TL_ENGINE_UDP_RESULT_H
+
+#include "udp_report.h"
+
+/* All unknown, tables allocated; TL_NOMEM leaves it ready for finish. */
+enum tl_status udp_result_init(struct tl_udp_result *result,
+                               const struct tl_udp_spec *spec) TL_WARN_UNUSED;
+
+/* After both ends' numbers are in: what follows from them together. */
+void udp_result_merge(struct tl_udp_result *result, int64_t interval_ns);
+
+#endif

@@ -1,0 +1,428 @@
+/* A session's UDP test at the responder: granted like a TCP test (session_queue.c), begun
+ * with a tuple that has proved itself, run by a thread of udp_flow.h, ended by reports.
+ *
+ * The test has a socket of its own on the port (udp_port.c). It sends to the tuple that proved
+ * itself and nowhere else (P4); a datagram of the test from any other address ends it: the
+ * client's address was changed on the way and has to be proved again, with the next test. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "responder_udp.h"
+#include "tightlink/base/time.h"
+#include "udp_flow.h"
+#include "udp_report.h"
+
+#define GRACE_STANDARD_MS 100
+#define TRAIN_GAP_MIN_US  1000
+#define PROGRESS_NS       (100 * TL_NS_PER_MS)
+
+struct udp_test {
+    struct tl_wire_test_udp asked;
+    struct udp_flow *flow; /* NULL: not begun */
+    int fd;                /* udp_port.c; -1: none */
+    uint64_t cookie;
+    int64_t told_ns; /* last report so far */
+};
+
+static int64_t limit_ns(enum tl_limit id)
+{
+    return tl_limit_row(id)->standard * TL_NS_PER_MS;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- Asking ----------------------------------------------------------------------------------- */
+
+/* What a test of this rate or these trains can send at most, for the quota and as a bound. */
+static uint64_t worst_bytes(const struct tl_wire_test_udp *asked, uint64_t rate_bps,
+                            uint32_t duration_ms)
+{
+    if (asked->train_length > 0)
+        return (uint64_t)asked->train_length * asked->train_count * asked->datagram_bytes;
+    if (rate_bps == 0)
+        return (uint64_t)tl_limit_row(TL_LIMIT_TEST_BYTES)->max;
+    double paced = (double)rate_bps / 8 * duration_ms / 1000;
+    uint64_t burst = asked->burst_count > 1 ? asked->burst_count : 1;
+    return (uint64_t)paced + (2 * burst + 4) * asked->datagram_bytes; /* time ends it, not this */
+}
+
+/* Every number from outside passes limits.h here, and then the administrator's. */
+static void clamp_test(struct session *session)
+{
+    const struct tl_responder_options *options = &session->responder->options;
+    struct tl_wire_ready *granted = &session->test.granted;
+    struct tl_wire_test_udp *asked = &session->test.udp->asked;
+    uint64_t duration_ms = (uint64_t)tl_limit_clamp(TL_LIMIT_DURATION_MS, asked->duration_ms);
+    granted->duration_ms = (uint32_t)least(duration_ms, options->max_seconds * 1000);
+    granted->streams = 1;
+    uint64_t interval_us =
+        (uint64_t)tl_limit_clamp(TL_LIMIT_SAMPLE_INTERVAL_US, asked->interval_us);
+    uint64_t longest_us = granted->duration_ms * 1000 / (TL_UDP_INTERVALS_MAX - 10) + 1;
+    interval_us = interval_us > longest_us ? interval_us : longest_us;
+    granted->sample_interval_us =
+        (uint32_t)tl_limit_clamp(TL_LIMIT_SAMPLE_INTERVAL_US, interval_us);
+    uint64_t rate_bps = (uint64_t)tl_limit_clamp(TL_LIMIT_PACING_BPS, asked->rate_bps);
+    uint64_t cap_bps = options->rate_cap_bps;
+    if (cap_bps > 0 && asked->train_length == 0)
+        rate_bps = rate_bps > 0 ? least(rate_bps, cap_bps) : cap_bps;
+    granted->pacing_bps = asked->train_length > 0 ? 0 : rate_bps;
+    granted->max_bytes = least((uint64_t)tl_limit_clamp(TL_LIMIT_TEST_BYTES, asked->max_bytes),
+                               worst_bytes(asked, rate_bps, granted->duration_ms));
+    if (cap_bps > 0) {
+        uint64_t bytes = (uint64_t)((double)cap_bps / 8 * granted->duration_ms / 1000);
+        granted->max_bytes = least(granted->max_bytes, bytes ? bytes : 1);
+    }
+    if (asked->train_gap_us < TRAIN_GAP_MIN_US)
+        asked->train_gap_us = TRAIN_GAP_MIN_US;
+    asked->rcvbuf_bytes = (uint32_t)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->rcvbuf_bytes);
+}
+
+static void ask(struct session *session, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_test_udp asked;
+    struct tl_error error;
+    if (session->state != SESSION_IDLE) {
+        session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");
+        return;
+    }
+    if (tl_wire_decode_test_udp(frame->payload, frame->payload_len, &asked, &error) != TL_OK) {
+        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
+        return;
+    }
+    session->active_ns = session->heard_ns;
+    if (quota_left(session->responder) == 0) {
+        session_error(session, TL_WIRE_E_QUOTA,
+                      "this responder's bytes of today are used up; ask its administrator, or "
+                      "come again tomorrow");
+        return;
+    }
+    struct udp_test *udp = calloc(1, sizeof *udp);
+    if (!udp) {
+        session_error(session, TL_WIRE_E_INTERNAL, "out of memory");
+        return;
+    }
+    udp->asked = asked;
+    udp->fd = -1;
+    test_reset(session, TEST_OF_UDP);
+    session->test.udp = udp;
+    session->test.udp_done.fd = -1;
+    clamp_test(session);
+    test_enqueue(session);
+}
+
+/* --- Starting --------------------------------------------------------------------------------- */
+
+static void flow_done(struct watch *watch, uint32_t events);
+
+static const struct udp_tuple *find_proven(const struct session *session, uint64_t cookie)
+{
+    for (size_t i = 0; i < sizeof session->tuples / sizeof *session->tuples; i++) {
+        const struct udp_tuple *tuple = &session->tuples[i];
+        if (tuple->used && tuple->proven && tl_wire_udp_cookie(&tuple->challenge) == cookie)
+            return tuple;
+    }
+    return NULL;
+}
+
+/* Where to and from: the tuple, and our address that the client dialled. */
+static enum tl_status set_route(const struct session *session, const struct udp_tuple *tuple,
+                                struct udp_route *ret_route, struct tl_error *reterr)
+{
+    struct sockaddr_in6 own;
+    socklen_t len = sizeof own;
+    if (getsockname(session->watch.fd, (struct sockaddr *)&own, &len) < 0)
+        return tl_error_set(reterr, TL_IO, "the control connection has no address");
+    address_normalise(&own);
+    udp_route_set(ret_route, &tuple->from, &own, session->responder->udp.fd);
+    return TL_OK;
+}
+
+static enum tl_status create_flow(struct session *session, const struct udp_route *route,
+                                  struct tl_error *reterr)
+{
+    struct session_test *test = &session->test;
+    const struct tl_wire_test_udp *asked = &test->udp->asked;
+    struct udp_flow_spec spec = {
+        .send = asked->direction == TL_WIRE_DOWNLOAD,
+        .fd = test->udp->fd,
+        .borrowed = true,
+        .route = *route,
+        .cookie = test->udp->cookie,
+        .test_id = test->granted.test_id,
+        .duration_ns = test->granted.duration_ms * TL_NS_PER_MS,
+        .max_bytes = test->granted.max_bytes,
+        .rate_bps = test->granted.pacing_bps,
+        .datagram_bytes = asked->datagram_bytes,
+        .burst_count = asked->burst_count,
+        .gso_segments = asked->gso_segments,
+        .train_length = asked->train_length,
+        .train_count = asked->train_count,
+        .train_gap_ns = asked->train_gap_us * TL_NS_PER_US,
+        .interval_ns = test->granted.sample_interval_us * TL_NS_PER_US,
+        .grace_ns = (asked->grace_ms ? asked->grace_ms : GRACE_STANDARD_MS) * TL_NS_PER_MS,
+        .patience_ns = limit_ns(TL_LIMIT_GRACE_MS),
+        .gro = asked->gro,
+        .head_crc = asked->head_crc,
+        .rcvbuf_bytes = (int)asked->rcvbuf_bytes,
+    };
+    if (spec.grace_ns > UDP_GRACE_MAX_NS)
+        spec.grace_ns = UDP_GRACE_MAX_NS;
+    udp_socket_dscp(test->udp->fd, asked->dscp);
+    return udp_flow_create(&spec, &test->udp->flow, reterr);
+}
+
+static void begin(struct session *session, const struct udp_tuple *tuple)
+{
+    struct session_test *test = &session->test;
+    struct udp_test *udp = test->udp;
+    struct tl_error error = {0};
+    struct udp_route route;
+    udp->cookie = tl_wire_udp_cookie(&tuple->challenge);
+    enum tl_status status = set_route(session, tuple, &route, &error);
+    if (status == TL_OK)
+        status = udp_port_join(session->responder, udp->cookie, &udp->fd, &error);
+    if (status == TL_OK)
+        status = create_flow(session, &route, &error);
+    if (status == TL_OK) {
+        session_readings_begin(session);
+        test->start_ns = tl_now_ns();
+        status = udp_flow_start(udp->flow, &error);
+    }
+    if (status == TL_OK) {
+        test->udp_done.fd = udp->flow->done_fd;
+        status = watch_add(session->responder, &test->udp_done, EPOLLIN, flow_done);
+    }
+    if (status != TL_OK) {
+        test->udp_done.fd = -1;
+        udp_flow_destroy(udp->flow);
+        udp->flow = NULL;
+        udp_port_leave(session->responder, udp->fd);
+        udp->fd = -1;
+        session_error(session, TL_WIRE_E_INTERNAL, "the datagrams: %s", error.text);
+        return;
+    }
+    session->state = SESSION_RUNNING;
+    session->deadline_ns = INT64_MAX;
+    udp->told_ns = test->start_ns;
+    test->hard_end_ns =
+        test->start_ns + test->granted.duration_ms * TL_NS_PER_MS + limit_ns(TL_LIMIT_GRACE_MS);
+    struct tl_wire_started started = {.test_id = test->granted.test_id,
+                                      .responder_ns = (uint64_t)test->start_ns};
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    session_send(session, frame, tl_wire_encode_started(&started, frame));
+}
+
+static void start(struct session *session, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_udp_start message;
+    struct tl_error error;
+    if (tl_wire_decode_udp_start(frame->payload, frame->payload_len, &message, &error) != TL_OK) {
+        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
+        return;
+    }
+    if (session->state != SESSION_READY || !session->test.udp ||
+        message.test_id != session->test.granted.test_id) {
+        session_error(session, TL_WIRE_E_STATE, "UDP_START without READY");
+        return;
+    }
+    const struct udp_tuple *tuple = find_proven(session, message.cookie);
+    if (tuple)
+        begin(session, tuple);
+    else
+        session_error(session, TL_WIRE_E_REFUSED, "no address has proved itself by this cookie");
+}
+
+/* --- Running ---------------------------------------------------------------------------------- */
+
+/* The client's account as a sender. One that crosses our own end is late, not wrong. */
+static void take_report(struct session *session, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_udp_report report;
+    struct tl_error error;
+    struct udp_test *udp = session->test.udp;
+    if (tl_wire_decode_udp_report(frame->payload, frame->payload_len, &report, &error) != TL_OK) {
+        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
+        return;
+    }
+    if (report.test_id > session->last_test_id || report.role != TL_UDP_ROLE_SENDER ||
+        !tl_udp_field_has(&report.fields, TL_US_sent_count)) {
+        session_error(session, TL_WIRE_E_STATE, "UDP_REPORT of test %u", report.test_id);
+        return;
+    }
+    if (session->state == SESSION_RUNNING && udp && report.test_id == session->last_test_id &&
+        udp->asked.direction == TL_WIRE_UPLOAD)
+        udp_flow_sender_ended(udp->flow, report.fields.values[TL_US_sent_count]);
+}
+
+void udp_test_frame(struct session *session, const struct tl_wire_frame *frame)
+{
+    if (frame->type == TL_WIRE_TEST_UDP)
+        ask(session, frame);
+    else if (frame->type == TL_WIRE_UDP_START)
+        start(session, frame);
+    else
+        take_report(session, frame);
+}
+
+static void report_progress(struct session *session, int64_t now_ns)
+{
+    struct udp_test *udp = session->test.udp;
+    struct tl_wire_udp_report report = {.test_id = session->test.granted.test_id,
+                                        .role = TL_UDP_ROLE_RECEIVER};
+    if (udp->flow->spec.send || now_ns - udp->told_ns < PROGRESS_NS)
+        return;
+    udp->told_ns = now_ns;
+    tl_udp_field_set(&report.fields, TL_UR_received_count, atomic_load(&udp->flow->live_count));
+    tl_udp_field_set(&report.fields, TL_UR_received_bytes, atomic_load(&udp->flow->live_bytes));
+    tl_udp_field_set(&report.fields, TL_UR_span_ns, (uint64_t)atomic_load(&udp->flow->live_ns));
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    session_send(session, frame, tl_wire_encode_udp_report(&report, frame));
+}
+
+void udp_test_tick(struct session *session, int64_t now_ns)
+{
+    struct session_test *test = &session->test;
+    if (session->state != SESSION_RUNNING)
+        return;
+    udp_flow_heard(test->udp->flow, session->heard_ns);
+    report_progress(session, now_ns);
+    if (session->state == SESSION_RUNNING && now_ns >= test->hard_end_ns)
+        udp_test_stop(session, TL_WIRE_END_TIME);
+}
+
+/* --- The end ---------------------------------------------------------------------------------- */
+
+static void send_end(struct session *session)
+{
+    struct session_test *test = &session->test;
+    struct udp_flow *flow = test->udp->flow;
+    struct tl_wire_test_end end = {.token = session->token,
+                                   .test_id = test->granted.test_id,
+                                   .reason = (uint8_t)test->reason,
+                                   .count = 1,
+                                   .streams = 1};
+    if (flow) {
+        bool sends = flow->spec.send;
+        int64_t last_ns = atomic_load(&flow->live_ns);
+        end.duration_ns = (uint64_t)(tl_now_ns() - test->start_ns);
+        end.totals[0] = (struct tl_wire_stream_total){
+            .bytes = atomic_load(&flow->live_bytes),
+            .duration_ns = last_ns > 0 ? (uint64_t)last_ns : 0,
+            .cpu_ns = sends ? flow->sender.cpu_ns : flow->receiver.cpu_ns};
+    }
+    session->state = SESSION_IDLE;
+    session->deadline_ns = INT64_MAX;
+    session->active_ns = tl_now_ns();
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    session_send(session, frame, tl_wire_encode_test_end(&end, frame));
+}
+
+static enum tl_wire_end_reason judge_end(const struct udp_flow *flow)
+{
+    if (atomic_load(&flow->rebound))
+        return TL_WIRE_END_REBOUND;
+    if (flow->errnum != 0 && (!flow->spec.send || flow->sender_end == UDP_SENDER_FAILED))
+        return TL_WIRE_END_FAILED;
+    if (!flow->spec.send)
+        return flow->overfed ? TL_WIRE_END_BYTES : TL_WIRE_END_TIME;
+    switch (flow->sender_end) {
+    case UDP_SENDER_BYTES:
+        return TL_WIRE_END_BYTES;
+    case UDP_SENDER_UNHEARD:
+    case UDP_SENDER_BLACKHOLE:
+        return TL_WIRE_END_UNHEARD;
+    default:
+        return TL_WIRE_END_TIME;
+    }
+}
+
+static void send_reports(struct session *session)
+{
+    struct udp_flow *flow = session->test.udp->flow;
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    struct tl_wire_udp_report *report = calloc(1, sizeof *report);
+    struct tl_wire_udp_series *series = calloc(1, sizeof *series);
+    if (report && series) {
+        udp_report_from_flow(flow, report);
+        session_send(session, frame, tl_wire_encode_udp_report(report, frame));
+        for (unsigned at = 0; udp_series_from_flow(flow, TL_UDP_SERIES_INTERVALS, &at, series);)
+            session_send(session, frame, tl_wire_encode_udp_series(series, frame));
+        for (unsigned at = 0; udp_series_from_flow(flow, TL_UDP_SERIES_TRAINS, &at, series);)
+            session_send(session, frame, tl_wire_encode_udp_series(series, frame));
+    } else {
+        session_error(session, TL_WIRE_E_INTERNAL, "out of memory");
+    }
+    free(report);
+    free(series);
+}
+
+static void flow_done(struct watch *watch, uint32_t events)
+{
+    struct session *session =
+        (struct session *)((char *)watch - offsetof(struct session, test.udp_done));
+    if (session->state == SESSION_RUNNING)
+        session->test.reason = judge_end(session->test.udp->flow);
+    if (session->state == SESSION_RUNNING || session->state == SESSION_ENDING) {
+        send_reports(session);
+        if (session->state < SESSION_CLOSING)
+            session_readings_report(session, session->test.granted.test_id);
+        if (session->state < SESSION_CLOSING)
+            send_end(session);
+    }
+    udp_test_forget(session);
+    if (session->state == SESSION_GONE && !session->removed)
+        session_remove(session);
+}
+
+void udp_test_stop(struct session *session, enum tl_wire_end_reason reason)
+{
+    session->test.reason = reason;
+    if (session->state == SESSION_READY) {
+        send_end(session);
+        udp_test_forget(session);
+        return;
+    }
+    session->state = SESSION_ENDING;
+    udp_flow_stop(session->test.udp->flow);
+}
+
+bool udp_test_abandon(struct session *session)
+{
+    session->responder->queue_dirty = true;
+    if (session->test.udp->flow) {
+        udp_flow_stop(session->test.udp->flow);
+        return false;
+    }
+    udp_test_forget(session);
+    return true;
+}
+
+void udp_test_forget(struct session *session)
+{
+    struct session_test *test = &session->test;
+    struct udp_test *udp = test->udp;
+    uint64_t moved = 0;
+    if (!udp)
+        return;
+    if (udp->flow) {
+        if (test->udp_done.fd >= 0)
+            epoll_ctl(session->responder->epoll_fd, EPOLL_CTL_DEL, test->udp_done.fd, NULL);
+        moved = atomic_load(&udp->flow->live_bytes);
+        session->tests++;
+    }
+    test->udp_done.fd = -1;
+    test->udp_done.ready = NULL;
+    quota_settle(session, moved);
+    session->bytes += moved;
+    udp_flow_destroy(udp->flow);
+    udp_port_leave(session->responder, udp->fd);
+    free(udp);
+    test->udp = NULL;
+    session->responder->queue_dirty = true;
+}

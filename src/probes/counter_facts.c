@@ -1,0 +1,130 @@
+/* From counters to facts: names of their own where several counters mean one thing. */
+#include "counter_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "flow_facts.h"
+
+/* One fact from up to five counters. */
+static const struct {
+    const char *name;
+    enum { LARGEST, SUM } how;
+    int ids[5], count;
+} rows[] = {
+#define ONE(id)        LARGEST, {TL_HOST_COUNTER_##id}, 1
+#define TWO(how, a, b) how, {TL_HOST_COUNTER_##a, TL_HOST_COUNTER_##b}, 2
+    {"link_rx_packets_count", ONE(LINK_RX_PACKETS)},
+    {"link_tx_packets_count", ONE(LINK_TX_PACKETS)},
+    {"link_rx_dropped_count", ONE(LINK_RX_DROPPED)},
+    {"link_tx_dropped_count", ONE(LINK_TX_DROPPED)},
+    /* crc errors are part of rx_errors, frame errors may be counted beside them */
+    {"frame_errors_count",
+     LARGEST,
+     {TL_HOST_COUNTER_LINK_RX_CRC, TL_HOST_COUNTER_LINK_RX_FRAME, TL_HOST_COUNTER_NIC_RX_CRC},
+     3},
+    /* the same event under the names that drivers choose: never added up */
+    {"ring_dropped_count",
+     LARGEST,
+     {TL_HOST_COUNTER_LINK_RX_MISSED, TL_HOST_COUNTER_LINK_RX_FIFO, TL_HOST_COUNTER_LINK_RX_OVER,
+      TL_HOST_COUNTER_NIC_RX_NO_BUFFER},
+     4},
+    {"collisions_count", ONE(LINK_COLLISIONS)},
+    {"late_collisions_count", TWO(LARGEST, LINK_TX_WINDOW, NIC_LATE_COLLISIONS)},
+    {"pause_rx_count", ONE(NIC_RX_PAUSE)},
+    {"pause_tx_count", ONE(NIC_TX_PAUSE)},
+    {"qdisc_dropped_count", ONE(QDISC_DROPPED)},
+    {"qdisc_overlimits_count", ONE(QDISC_OVERLIMITS)},
+    {"softnet_dropped_count", ONE(SOFTNET_DROPPED)},
+    {"softnet_squeezed_count", ONE(SOFTNET_SQUEEZED)},
+    {"tcp_pruned_count",
+     SUM,
+     {TL_HOST_COUNTER_TCP_RCV_PRUNED, TL_HOST_COUNTER_TCP_OFO_PRUNED,
+      TL_HOST_COUNTER_TCP_RCVQ_DROP},
+     3},
+    {"tcp_collapsed_count", ONE(TCP_RCV_COLLAPSED)},
+    {"tcp_prune_calls_count", ONE(TCP_PRUNE_CALLED)},
+    {"tcp_backlog_drop_count", ONE(TCP_BACKLOG_DROP)},
+    {"tcp_memory_pressure_count", ONE(TCP_MEMORY_PRESSURES)},
+    {"tcp_memory_pages_count", ONE(TCP_MEMORY_PAGES)},
+    {"tcp_csum_errors_count", ONE(TCP_IN_CSUM_ERRORS)},
+    {"tcp_zero_window_count", ONE(TCP_TO_ZERO_WINDOW)},
+    {"udp_rcvbuf_errors_count", TWO(SUM, UDP_RCVBUF_ERRORS, UDP6_RCVBUF_ERRORS)},
+    {"ip_in_discards_count", ONE(IP_IN_DISCARDS)},
+    {"ip_out_discards_count", ONE(IP_OUT_DISCARDS)},
+    {"conntrack_dropped_count",
+     SUM,
+     {TL_HOST_COUNTER_CONNTRACK_DROP, TL_HOST_COUNTER_CONNTRACK_EARLY_DROP,
+      TL_HOST_COUNTER_CONNTRACK_INSERT_FAILED},
+     3},
+    {"wifi_failed_count", ONE(WIFI_TX_FAILED)},
+#undef ONE
+#undef TWO
+};
+
+static void set(struct tl_facts *facts, enum tl_direction direction, const char *role,
+                const char *name, double value, const char *reason)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s_%s", role, name);
+    tl_flow_set(facts, direction, full, value, reason);
+}
+
+static double known(const struct tl_host_counters_growth *growth, unsigned id)
+{
+    const struct tl_host_value *value = &growth->values[id];
+    return tl_host_is_known(*value) ? value->number : (double)NAN;
+}
+
+static void set_row(struct tl_facts *facts, enum tl_direction direction, const char *role,
+                    const struct tl_host_counters_growth *growth, size_t row)
+{
+    double value = NAN;
+    for (int i = 0; i < rows[row].count; i++) {
+        double next = known(growth, (unsigned)rows[row].ids[i]);
+        if (isnan(value))
+            value = next;
+        else if (!isnan(next))
+            value = rows[row].how == SUM ? value + next : fmax(value, next);
+    }
+    set(facts, direction, role, rows[row].name, value,
+        tl_host_why_text(growth->values[rows[row].ids[0]].why));
+}
+
+void tl_counter_facts_set(struct tl_facts *facts, enum tl_direction direction, const char *role,
+                          const struct tl_host_counters_growth *growth)
+{
+    bool sends = role[0] == 's';
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        set_row(facts, direction, role, growth, i);
+    double packets = known(growth, TL_HOST_COUNTER_WIFI_TX_PACKETS);
+    double retries = known(growth, TL_HOST_COUNTER_WIFI_TX_RETRIES);
+    unsigned bitrate = sends ? TL_HOST_COUNTER_WIFI_TX_BITRATE : TL_HOST_COUNTER_WIFI_RX_BITRATE;
+    const char *reason = tl_host_why_text(growth->values[TL_HOST_COUNTER_WIFI_TX_PACKETS].why);
+    set(facts, direction, role, "wifi_retries_ratio",
+        packets > 0 ? fmin(retries / packets, 1) : (double)NAN, reason);
+    set(facts, direction, role, "wifi_bitrate_bps", known(growth, bitrate),
+        tl_host_why_text(growth->values[bitrate].why));
+}
+
+/* TCP_INFO counts what was sent again in segments' payload; only the sender knows it, and what
+ * arrives twice is rare. */
+double tl_other_traffic(const struct tl_tcp_result *result, bool sends)
+{
+    const struct tl_tcp_side *side = sends ? &result->sender : &result->receiver;
+    const struct tl_flow_stats *sender = &result->steady.sender_whole;
+    double link_bytes = known(&side->counters, sends ? TL_HOST_COUNTER_LINK_TX_BYTES
+                                                     : TL_HOST_COUNTER_LINK_RX_BYTES);
+    double ours = sends ? sender->sent_bytes : (double)result->receiver.bytes;
+    double again = sender->retrans_bytes;
+    if (sends && !(ours > 0))
+        ours = (double)result->sender.bytes;
+    /* Read a little after the last sample: what was sent in between is ours. */
+    if (sends && (double)result->sender.bytes > ours)
+        ours = (double)result->sender.bytes;
+    if (!isfinite(link_bytes) || !(sender->mss_bytes > 0))
+        return NAN;
+    link_bytes -= (double)result->beside_bytes;
+    return tl_host_other_traffic_ratio(link_bytes, ours, isfinite(again) ? again : 0,
+                                       sender->mss_bytes);
+}

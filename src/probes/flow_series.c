@@ -1,0 +1,101 @@
+/* From the readings of one stream over time, and from the UDP probes beside it, to facts. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "flow_facts.h"
+#include "tightlink/engine/series.h"
+
+static void set_losses(struct tl_facts *facts, enum tl_direction direction,
+                       const struct tl_series *series, int64_t from_ns, int64_t to_ns)
+{
+    static const char few[] = "too few losses to tell";
+    struct tl_loss_pattern pattern;
+    struct tl_policer_fit fit;
+    tl_series_losses(series, from_ns, to_ns, &pattern);
+    tl_series_policer(series, from_ns, to_ns, &fit);
+    tl_flow_set(facts, direction, "loss_run_mean_count", pattern.run_mean_count, few);
+    tl_flow_set(facts, direction, "loss_run_excess_ratio", pattern.run_excess_ratio, few);
+    tl_flow_set(facts, direction, "loss_flat_ratio", pattern.flat_ratio, "nothing was lost");
+    tl_flow_set(facts, direction, "rate_at_loss_bps", pattern.rate_at_loss_bps, few);
+    tl_flow_set(facts, direction, "policer_bps", fit.rate_bps, few);
+    tl_flow_set(facts, direction, "policer_fit_ratio", fit.fit_ratio, few);
+    tl_flow_set(facts, direction, "policer_burst_bytes", fit.burst_bytes, few);
+}
+
+static void set_change(struct tl_facts *facts, enum tl_direction direction,
+                       const struct tl_series *series)
+{
+    struct tl_rate_change change;
+    tl_series_rate_change(series, &change);
+    const char *reason =
+        isnan(change.ratio) ? "the transfer was too short to tell" : "the rate did not fall";
+    tl_flow_set(facts, direction, "rate_change_ratio", change.ratio, reason);
+    tl_flow_set(facts, direction, "rate_change_ns", change.at_ns, reason);
+    tl_flow_set(facts, direction, "rate_change_before_bps", change.before_bps, reason);
+    tl_flow_set(facts, direction, "rate_change_after_bps", change.after_bps, reason);
+    tl_flow_set(facts, direction, "rate_change_bytes", change.excess_bytes, reason);
+    tl_flow_set(facts, direction, "rate_change_rtt_rise_ns", change.rtt_rise_ns, reason);
+    tl_flow_set(facts, direction, "rate_change_retrans_ratio", change.retrans_ratio, reason);
+}
+
+static void set_stability(struct tl_facts *facts, enum tl_direction direction,
+                          const struct tl_series *series)
+{
+    struct tl_outages outages;
+    struct tl_rtt_shifts shifts;
+    tl_series_outages(series, &outages);
+    tl_series_rtt_shifts(series, &shifts);
+    tl_flow_set(facts, direction, "outage_count", outages.count, "");
+    tl_flow_set(facts, direction, "outage_longest_ns", outages.longest_ns, "");
+    tl_flow_set(facts, direction, "rtt_shift_count", shifts.count, "");
+    tl_flow_set(facts, direction, "rtt_shift_ns", shifts.largest_ns, "");
+}
+
+void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
+                        const struct tl_sample_log *sender, const struct tl_steady_rate *rate)
+{
+    struct tl_series *series = malloc(sizeof *series); /* too large for a thread's stack */
+    struct tl_slow_start start;
+    if (!series)
+        return; /* the facts stay unknown: not measured */
+    tl_series_read(sender, series);
+    if (series->count >= 2) {
+        tl_series_slow_start(series, &start);
+        tl_flow_set(facts, direction, "slow_start_ns", start.end_ns, "slow start did not end");
+        tl_flow_set(facts, direction, "slow_start_bytes", start.bytes, "slow start did not end");
+        tl_flow_set(facts, direction, "first_loss_ns", start.first_loss_ns, "nothing was lost");
+        set_losses(facts, direction, series, rate->valid ? rate->start_ns : 0,
+                   rate->valid ? rate->end_ns : INT64_MAX / 2);
+        set_change(facts, direction, series);
+        set_stability(facts, direction, series);
+    }
+    free(series);
+}
+
+void tl_flow_set_runs(struct tl_facts *facts, enum tl_direction direction, const char *name,
+                      const struct tl_sample_log *sender, const struct tl_steady_rate *rate)
+{
+    struct tl_series *series = malloc(sizeof *series);
+    struct tl_loss_pattern pattern;
+    if (!series)
+        return;
+    tl_series_read(sender, series);
+    tl_series_losses(series, rate->valid ? rate->start_ns : 0,
+                     rate->valid ? rate->end_ns : INT64_MAX / 2, &pattern);
+    tl_flow_set(facts, direction, name, pattern.run_mean_count, "too few losses to tell");
+    free(series);
+}
+
+void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
+                        const struct tl_echo_load *load)
+{
+    static const char few[] = "too few UDP probes were answered beside the stream";
+    bool download = direction == TL_DOWNLOAD;
+    tl_flow_set(facts, direction, "loaded_echo_count", load->answered_count, few);
+    tl_flow_set(facts, direction, "loaded_echo_loss_ratio", load->loss_ratio, few);
+    tl_flow_set(facts, direction, "loaded_rtt_ns", load->rtt_median_ns, few);
+    tl_flow_set(facts, direction, "loaded_data_delay_ns",
+                download ? load->backward_growth_ns : load->forward_growth_ns, few);
+    tl_flow_set(facts, direction, "loaded_ack_delay_ns",
+                download ? load->forward_growth_ns : load->backward_growth_ns, few);
+}

@@ -1,0 +1,97 @@
+/* Stage hops: the routers on the way and their round trips, without load. About a second and
+ * some kilobytes. */
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "outcome.h"
+#include "tightlink/base/stats.h"
+#include "tightlink/engine/client.h"
+#include "tightlink/engine/hops.h"
+#include "tightlink/probes/probes.h"
+
+static void address_text(const struct in6_addr *address, char ret_text[64])
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    bool v4 = memcmp(address, mapped, sizeof mapped) == 0;
+    ret_text[0] = '\0';
+    if (!IN6_IS_ADDR_UNSPECIFIED(address))
+        (void)inet_ntop(v4 ? AF_INET : AF_INET6, address->s6_addr + (v4 ? 12 : 0), ret_text, 64);
+}
+
+static void keep_hop(struct tl_hop_record *record, int number, const struct tl_hop *hop,
+                     bool is_far, bool far_lost)
+{
+    *record = (struct tl_hop_record){
+        .hop = number,
+        .sent_count = (int)hop->sent_count,
+        .answered_count = (int)hop->answered_count,
+        .rtt_min_ns = tl_stats_min(hop->rtt_ns, hop->sample_count),
+        .rtt_mean_ns = tl_stats_mean(hop->rtt_ns, hop->sample_count),
+        .rtt_max_ns = tl_stats_max(hop->rtt_ns, hop->sample_count),
+        .loaded_rtt_ns = (double)NAN,
+    };
+    address_text(&hop->address, record->address);
+    bool some_missing = hop->answered_count < hop->sent_count;
+    if (!is_far && hop->answered_count == 0)
+        snprintf(record->note, sizeof record->note, "does not answer (ICMP filtered)");
+    else if (!is_far && some_missing && !far_lost)
+        snprintf(record->note, sizeof record->note, "answers limited: no loss behind it");
+}
+
+static void keep(const struct tl_probe *probe, const struct tl_hops_result *result)
+{
+    struct tl_run *run = probe->run;
+    int answered = 0;
+    bool known = result->count_known;
+    const struct tl_hop *far = &result->hops[result->count];
+    bool far_lost = known && far->answered_count < far->sent_count;
+    for (int hop = 1; hop <= result->count; hop++)
+        answered += hop != result->count && result->hops[hop].answered_count > 0;
+    if (known)
+        tl_facts_set_number(probe->facts, "path.hops_count", result->count, "TTL as it arrived");
+    tl_facts_set_number(probe->facts, "path.hops_answered_count", answered, "");
+    if (result->ways_count > 0)
+        tl_facts_set_number(probe->facts, "path.hops_ways_count", result->ways_count, "");
+    else
+        tl_facts_set_unknown(probe->facts, "path.hops_ways_count",
+                             known && result->count == 1 ? "there is no router on the way"
+                                                         : "no router answers (ICMP filtered)");
+    if (!run)
+        return;
+    run->hop_count = result->count;
+    for (int hop = 1; hop <= result->count && hop <= TL_RUN_HOPS_MAX; hop++)
+        keep_hop(&run->hops[hop - 1], hop, &result->hops[hop], known && hop == result->count,
+                 far_lost);
+    if (known)
+        snprintf(run->hops[result->count - 1].address, sizeof run->hops[0].address, "%s",
+                 tl_client_info(probe->client)->address);
+}
+
+enum tl_status tl_probe_hops(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
+                             struct tl_error *reterr)
+{
+    struct tl_error error = {0};
+    tl_outcome_begin(ret_outcome, "hops");
+    struct tl_hops_result *result = calloc(1, sizeof *result);
+    if (!result)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    struct tl_hops_spec spec = {
+        .cancel_fd = -1, .rtt_ns = (int64_t)tl_facts_number(probe->facts, "path.rtt_idle_ns", 0)};
+    enum tl_status status = tl_client_hops(probe->client, &spec, result, &error);
+    if (status == TL_OK || status == TL_TIMEOUT || status == TL_REFUSED)
+        keep(probe, result);
+    ret_outcome->record.sent_bytes = (long long)result->sent_bytes;
+    ret_outcome->record.received_bytes = (long long)result->received_bytes;
+    if (status == TL_CANCELLED)
+        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, "stopped by you");
+    else if (status != TL_OK)
+        tl_outcome_state(ret_outcome, TL_STAGE_LIMITED, "%s", error.text);
+    free(result);
+    tl_outcome_end(ret_outcome);
+    if (status != TL_OK && reterr)
+        *reterr = error;
+    return status == TL_TIMEOUT || status == TL_REFUSED ? TL_OK : status;
+}

@@ -1,0 +1,135 @@
+/* Hops beside a transfer. */
+#include "hops_load.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "path_facts.h"
+#include "tightlink/base/time.h"
+#include "tightlink/engine/client.h"
+
+/* A Linux router answers one probe a second, after a burst of six: what it answers falls into the
+ * time of load, and a round in between costs nothing. */
+#define INTERVAL_NS (350 * TL_NS_PER_MS)
+/* The transfer may wait for its turn or for its end. */
+#define LONGER_NS (120 * TL_NS_PER_S)
+
+struct tl_hops_load {
+    pthread_t thread;
+    struct tl_client *client;
+    struct tl_hops_spec spec;
+    struct tl_hops_result result;
+    enum tl_status status;
+};
+
+static void *run(void *context)
+{
+    struct tl_hops_load *load = context;
+    load->status = tl_client_hops(load->client, &load->spec, &load->result, NULL);
+    return NULL;
+}
+
+struct tl_hops_load *tl_hops_load_start(const struct tl_probe *probe, int64_t duration_ns)
+{
+    if (!probe->run || probe->run->hop_count < 1)
+        return NULL; /* the idle measurement is missing: nothing to compare with */
+    struct tl_hops_load *load = calloc(1, sizeof *load);
+    if (!load)
+        return NULL;
+    load->client = probe->client;
+    load->spec = (struct tl_hops_spec){.duration_ns = duration_ns + LONGER_NS,
+                                       .interval_ns = INTERVAL_NS,
+                                       .cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                                       .beside_test = true};
+    if (load->spec.cancel_fd >= 0 && pthread_create(&load->thread, NULL, run, load) == 0)
+        return load;
+    if (load->spec.cancel_fd >= 0)
+        close(load->spec.cancel_fd);
+    free(load);
+    return NULL;
+}
+
+static const char *const names[] = {"tight_first_hop", "tight_last_hop", "tight_segment",
+                                    "tight_rtt_rise_ns"};
+
+static const char *fact_id(char ret_id[64], enum tl_direction direction, int name)
+{
+    snprintf(ret_id, 64, "%s.%s", tl_direction_name(direction), names[name]);
+    return ret_id;
+}
+
+static void set_unknown(struct tl_facts *facts, enum tl_direction direction, const char *reason)
+{
+    char id[64];
+    struct tl_fact fact;
+    for (int i = 0; i < 4; i++)
+        if (tl_facts_get(facts, fact_id(id, direction, i), &fact) &&
+            fact.state != TL_FACT_KNOWN) /* another stage may have known it */
+            tl_facts_set_unknown(facts, id, "%s", reason);
+}
+
+static void set_blame(struct tl_facts *facts, enum tl_direction direction,
+                      const struct tl_hops_blame *blame, int hops)
+{
+    char id[64];
+    double before = tl_facts_number(facts, fact_id(id, direction, 3), 0);
+    if (before > blame->rise_ns)
+        return;
+    tl_facts_set_number(facts, id, blame->rise_ns, "");
+    tl_facts_set_number(facts, fact_id(id, direction, 0), blame->first_hop, "");
+    tl_facts_set_number(facts, fact_id(id, direction, 1), blame->last_hop, "");
+    const char *segment = tl_path_segment(blame->first_hop, blame->last_hop, hops);
+    fact_id(id, direction, 2);
+    if (segment)
+        tl_facts_set_text(facts, id, segment, "round trips of every hop, idle and loaded");
+    else
+        tl_facts_set_unknown(facts, id, "the routers around it did not answer often enough");
+}
+
+void tl_hops_load_settle(const struct tl_probe *probe, enum tl_direction direction,
+                         const struct tl_hops_result *loaded, int64_t from_ns, int64_t to_ns)
+{
+    struct tl_hop_load hops[TL_HOPS_MAX + 1];
+    struct tl_run *run = probe->run;
+    int count = loaded->count;
+    if (!loaded->count_known || count != run->hop_count) {
+        set_unknown(probe->facts, direction,
+                    loaded->count_known ? "the number of hops changed" : "no probe arrived");
+        return;
+    }
+    for (int hop = 1; hop <= count; hop++) {
+        struct tl_hop_record *record = &run->hops[hop - 1];
+        struct tl_hop idle = {.rtt_ns = {record->rtt_min_ns}, .sample_count = 1};
+        hops[hop] = tl_hop_load(&idle, &loaded->hops[hop], from_ns, to_ns);
+        double rtt_ns = hops[hop].loaded_rtt_ns;
+        if (isfinite(rtt_ns) && !(record->loaded_rtt_ns > rtt_ns))
+            record->loaded_rtt_ns = rtt_ns;
+    }
+    struct tl_hops_blame blame = tl_hops_blame(hops, count);
+    if (blame.known)
+        set_blame(probe->facts, direction, &blame, count);
+    else
+        set_unknown(probe->facts, direction, blame.reason);
+}
+
+void tl_hops_load_finish(struct tl_hops_load *load, const struct tl_probe *probe,
+                         enum tl_direction direction, int64_t from_ns, int64_t to_ns)
+{
+    static const uint64_t one = 1;
+    if (!load) {
+        set_unknown(probe->facts, direction, "the hops of the way are not known");
+        return;
+    }
+    (void)!write(load->spec.cancel_fd, &one, sizeof one);
+    pthread_join(load->thread, NULL);
+    if (load->status == TL_OK)
+        tl_hops_load_settle(probe, direction, &load->result, from_ns, to_ns);
+    else
+        set_unknown(probe->facts, direction, "probes beside the load did not get through");
+    close(load->spec.cancel_fd);
+    free(load);
+}

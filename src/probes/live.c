@@ -1,0 +1,68 @@
+/* From the engine's live numbers to those of a probe. */
+#include "live.h"
+
+#include <math.h>
+
+static double number(const struct tl_tcp_sample *sample, enum tl_sample_field field)
+{
+    return tl_sample_has(sample, field) ? (double)tl_sample_get(sample, field) : (double)NAN;
+}
+
+/* The ledger of the whole stage so far; steady.h says why the parts are these. */
+static void fill_ledger(const struct tl_tcp_sample *sample, struct tl_probe_live *out)
+{
+    double elapsed = (double)sample->time_ns, busy = number(sample, TL_SF_busy_ns);
+    double rwnd = number(sample, TL_SF_rwnd_limited_ns);
+    double sndbuf = number(sample, TL_SF_sndbuf_limited_ns);
+    if (!(elapsed > 0))
+        return;
+    out->rwnd_ratio = fmin(rwnd / elapsed, 1);
+    out->sndbuf_ratio = fmin(sndbuf / elapsed, 1);
+    out->network_ratio = fmin(fmax(busy - rwnd - sndbuf, 0) / elapsed, 1);
+    out->app_ratio = fmax(1 - out->rwnd_ratio - out->sndbuf_ratio - out->network_ratio, 0);
+    if (!(busy >= 0))
+        out->network_ratio = out->app_ratio = (double)NAN;
+}
+
+static void fill_unknown(struct tl_probe_live *live)
+{
+    double nan = (double)NAN;
+    *live = (struct tl_probe_live){.rate_bps = nan,
+                                   .rtt_ns = nan,
+                                   .low_bps = nan,
+                                   .high_bps = nan,
+                                   .retrans_count = nan,
+                                   .cwnd_bytes = nan,
+                                   .snd_wnd_bytes = nan,
+                                   .app_ratio = nan,
+                                   .sndbuf_ratio = nan,
+                                   .rwnd_ratio = nan,
+                                   .network_ratio = nan};
+}
+
+void tl_live_fill_udp(const struct tl_udp_live *live, struct tl_probe_live *ret_live)
+{
+    fill_unknown(ret_live);
+    ret_live->rate_bps = live->rate_bps;
+    ret_live->elapsed_ns = (double)live->elapsed_ns;
+    ret_live->bytes = (double)live->received_bytes;
+}
+
+void tl_live_fill(const struct tl_tcp_live *live, struct tl_probe_live *ret_live)
+{
+    const struct tl_tcp_sample *sender = live->sender;
+    fill_unknown(ret_live);
+    ret_live->rate_bps = live->rate_bps;
+    ret_live->rtt_ns = live->rtt_ns;
+    ret_live->elapsed_ns = (double)live->elapsed_ns;
+    ret_live->bytes = (double)live->received_bytes;
+    ret_live->low_bps = live->low_bps;
+    ret_live->high_bps = live->high_bps;
+    if (!sender)
+        return;
+    ret_live->retrans_count = number(sender, TL_SF_total_retrans_count);
+    ret_live->cwnd_bytes =
+        number(sender, TL_SF_snd_cwnd_count) * number(sender, TL_SF_snd_mss_bytes);
+    ret_live->snd_wnd_bytes = number(sender, TL_SF_snd_wnd_bytes);
+    fill_ledger(sender, ret_live);
+}

@@ -1,0 +1,15 @@
+/* The numbers of a running transfer. Private to the probes. */
+#ifndef TL_PROBES_LIVE_H
+#define TL_PROBES_LIVE_H
+
+#include "tightlink/engine/client.h"
+#include "tightlink/engine/udp.h"
+#include "tightlink/probes/probes.h"
+
+/* Not for a test that is queued. What the sender's kernel does not tell is NAN. */
+void tl_live_fill(const struct tl_tcp_live *live, struct tl_probe_live *ret_live);
+
+/* The same of a test of datagrams. */
+void tl_live_fill_udp(const struct tl_udp_live *live, struct tl_probe_live *ret_live);
+
+#endif

@@ -1,0 +1,83 @@
+/* UDP probes beside a transfer: their thread, its start and its end. */
+#include "loaded.h"
+
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tightlink/base/time.h"
+
+/* 25 small datagrams a second: 30 kb/s, which a thin way back for acknowledgements still bears. */
+#define INTERVAL_NS (40 * TL_NS_PER_MS)
+/* Before the load: the proof of the tuple takes two round trips, then some probes travel alone. */
+#define LEAD_NS   (150 * TL_NS_PER_MS)
+#define LEAD_RTTS 3
+/* On longer paths slow start leaves enough time without load. */
+#define LEAD_MAX_NS (500 * TL_NS_PER_MS)
+
+struct tl_loaded {
+    pthread_t thread;
+    struct tl_client *client;
+    struct tl_echo_spec spec;
+    struct tl_echo_result result;
+    enum tl_status status;
+};
+
+static void *run(void *context)
+{
+    struct tl_loaded *loaded = context;
+    loaded->status = tl_client_echo(loaded->client, &loaded->spec, &loaded->result, NULL);
+    return NULL;
+}
+
+static void lead(const struct tl_probe *probe)
+{
+    int64_t rtt_ns = tl_client_info(probe->client)->connect_rtt_ns;
+    int64_t ns = LEAD_NS + LEAD_RTTS * (rtt_ns > 0 ? rtt_ns : 0);
+    struct pollfd cancel = {.fd = probe->cancel_fd, .events = POLLIN};
+    (void)poll(&cancel, 1, (int)((ns < LEAD_MAX_NS ? ns : LEAD_MAX_NS) / TL_NS_PER_MS));
+}
+
+struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration_ns)
+{
+    /* Wakes a session that was idle: the train itself leaves the control connection alone. */
+    int64_t ping_ns;
+    struct tl_loaded *loaded = calloc(1, sizeof *loaded);
+    if (!loaded || tl_client_ping(probe->client, &ping_ns, NULL) != TL_OK) {
+        free(loaded);
+        return NULL;
+    }
+    int64_t interval_ns = duration_ns / (TL_ECHO_MAX - 100);
+    loaded->client = probe->client;
+    loaded->spec =
+        (struct tl_echo_spec){.count = TL_ECHO_MAX,
+                              .interval_ns = interval_ns > INTERVAL_NS ? interval_ns : INTERVAL_NS,
+                              .cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                              .beside_test = true};
+    if (loaded->spec.cancel_fd >= 0 && pthread_create(&loaded->thread, NULL, run, loaded) == 0) {
+        lead(probe);
+        return loaded;
+    }
+    if (loaded->spec.cancel_fd >= 0)
+        close(loaded->spec.cancel_fd);
+    free(loaded);
+    return NULL;
+}
+
+void tl_loaded_finish(struct tl_loaded *loaded, int64_t from_ns, int64_t to_ns,
+                      struct tl_echo_load *ret_load)
+{
+    static const uint64_t one = 1;
+    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN};
+    if (!loaded)
+        return;
+    (void)!write(loaded->spec.cancel_fd, &one, sizeof one);
+    pthread_join(loaded->thread, NULL);
+    if (loaded->status == TL_OK)
+        tl_echo_load(&loaded->result, from_ns, to_ns, ret_load);
+    close(loaded->spec.cancel_fd);
+    free(loaded);
+}

@@ -1,0 +1,64 @@
+/* Stage mtu: which packet sizes get through in each direction, and what the way does to
+ * headers. Under a second and some 20 kB where nothing is wrong. */
+#include "outcome.h"
+#include "path_facts.h"
+#include "tightlink/engine/client.h"
+#include "tightlink/probes/probes.h"
+
+static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outcome *outcome,
+                             struct tl_error *reterr)
+{
+    const struct tl_client_info *info = tl_client_info(probe->client);
+    struct tl_pmtu_spec spec = {
+        .up_max_bytes = (int)tl_facts_number(probe->facts, "near.link_mtu_bytes", 0),
+        .down_max_bytes = (int)tl_facts_number(probe->facts, "far.link_mtu_bytes", 0),
+        .rtt_ns = (int64_t)tl_facts_number(probe->facts, "path.rtt_idle_ns",
+                                           (double)info->connect_rtt_ns),
+        .cancel_fd = -1};
+    struct tl_pmtu_result result;
+    struct tl_error error = {0};
+    enum tl_status status = tl_client_pmtu(probe->client, &spec, &result, &error);
+    if (status == TL_OK) {
+        tl_path_facts_pmtu(probe->facts, &result);
+        outcome->record.sent_bytes += (long long)result.sent_bytes;
+        outcome->record.received_bytes += (long long)result.received_bytes;
+        int hops = result.up.hops_count ? result.up.hops_count : result.down.hops_count;
+        if (hops > 0)
+            tl_facts_set_number(probe->facts, "path.hops_count", hops, "TTL as it arrived");
+        return TL_OK;
+    }
+    /* TCP goes through: UDP that does not is something to say, not the end. */
+    tl_path_facts_no_pmtu(probe->facts, error.text);
+    if (status != TL_CANCELLED)
+        tl_outcome_state(outcome, TL_STAGE_LIMITED, "%s", error.text);
+    if (reterr)
+        *reterr = error;
+    return status == TL_TIMEOUT || status == TL_REFUSED ? TL_OK : status;
+}
+
+static enum tl_status look_at_handshake(const struct tl_probe *probe, struct tl_error *reterr)
+{
+    struct tl_syn_result result;
+    struct tl_error error = {0};
+    enum tl_status status = tl_client_syn(probe->client, &result, &error);
+    if (status == TL_OK)
+        tl_path_facts_syn(probe->facts, &result, tl_client_info(probe->client)->family == 6);
+    else
+        tl_path_facts_no_syn(probe->facts, error.text);
+    if (status == TL_CANCELLED && reterr)
+        *reterr = error;
+    return status == TL_CANCELLED ? status : TL_OK;
+}
+
+enum tl_status tl_probe_mtu(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
+                            struct tl_error *reterr)
+{
+    tl_outcome_begin(ret_outcome, "mtu");
+    enum tl_status status = look_at_handshake(probe, reterr);
+    if (status == TL_OK)
+        status = search(probe, ret_outcome, reterr);
+    if (status == TL_CANCELLED)
+        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, "stopped by you");
+    tl_outcome_end(ret_outcome);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* Trains of datagrams behind a full path; trains.h tells the idea. */
+#include "trains.h"
+
+#include <math.h>
+
+#include "flow_facts.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/engine/udp.h"
+
+#define EXCESS_RATIO  1.1
+#define SPAN_NS       (800 * TL_NS_PER_MS)
+#define LENGTH_MAX    32
+#define LENGTH_MIN    4
+#define COUNT_MAX     24
+#define COUNT_MIN     12
+#define DATAGRAM_BITS (8.0 * TL_UDP_DATAGRAM_BYTES)
+/* A shorter train is not told from what cards and kernels gather before they hand it on. */
+#define DISPERSION_MIN_NS 300e3
+
+/* False where so little passes that no train fits into the time. */
+static bool plan(double carried_bps, struct tl_udp_spec *ret_spec)
+{
+    double rate_bps = EXCESS_RATIO * carried_bps;
+    double datagrams = tl_bytes_from_bps_ns(rate_bps, (double)SPAN_NS) / TL_UDP_DATAGRAM_BYTES;
+    double length = fmin(floor(datagrams / COUNT_MIN), LENGTH_MAX);
+    if (!(length >= LENGTH_MIN))
+        return false;
+    ret_spec->train_length = (unsigned)length;
+    ret_spec->train_gap_ns = (int64_t)(length * DATAGRAM_BITS * 1e9 / rate_bps);
+    ret_spec->train_count = (unsigned)fmin(floor(datagrams / length), COUNT_MAX);
+    int64_t ns = (int64_t)(ret_spec->train_count + 1) * ret_spec->train_gap_ns;
+    ret_spec->duration_ns = ns > 100 * TL_NS_PER_MS ? ns : 100 * TL_NS_PER_MS;
+    return true;
+}
+
+/* The later half: the first trains may still meet a bucket with tokens in it. */
+static double late_rate(const struct tl_udp_result *result, const char **ret_reason)
+{
+    unsigned half = result->train_count / 2;
+    bool sender_limited = false;
+    double bps = tl_udp_train_rate(result->trains + half, result->train_count - half,
+                                   TL_UDP_DATAGRAM_BYTES, &sender_limited);
+    *ret_reason = "too few trains arrived whole and in order";
+    if (sender_limited) {
+        *ret_reason = "trains left no faster than they arrived";
+        return (double)NAN;
+    }
+    if (bps > (LENGTH_MAX - 1) * DATAGRAM_BITS * 1e9 / DISPERSION_MIN_NS) {
+        *ret_reason = "trains passed too fast to be timed";
+        return (double)NAN;
+    }
+    return bps;
+}
+
+enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction direction,
+                                 double carried_bps, int64_t bytes,
+                                 struct tl_probe_outcome *outcome, struct tl_error *reterr)
+{
+    struct tl_udp_spec spec = {.direction =
+                                   direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD};
+    struct tl_udp_result result;
+    struct tl_error error = {0};
+    if (!plan(carried_bps, &spec) || bytes <= 0 || tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
+        tl_flow_set(probe->facts, direction, "trains_bps", (double)NAN,
+                    "the rate or what is left of the budget is too small for trains");
+        return TL_OK;
+    }
+    enum tl_status status = tl_client_udp_test(probe->client, &spec, NULL, NULL, &result, &error);
+    const char *reason = "the path or the far end takes no datagrams";
+    double bps = status == TL_OK && result.valid ? late_rate(&result, &reason) : (double)NAN;
+    tl_flow_set(probe->facts, direction, "trains_bps", bps, reason);
+    if (direction == TL_DOWNLOAD)
+        outcome->record.received_bytes += (long long)result.receiver.received_bytes;
+    else
+        outcome->record.sent_bytes += (long long)result.sender.sent_bytes;
+    tl_udp_result_finish(&result);
+    if (status == TL_UNSUPPORTED || status == TL_TIMEOUT || status == TL_INVALID)
+        return TL_OK;
+    if (status != TL_OK && reterr)
+        *reterr = error;
+    return status;
+}

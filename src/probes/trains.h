@@ -1,0 +1,21 @@
+/* Trains of datagrams behind a full path: the rate of its narrowest link. Private. */
+#ifndef TL_PROBES_TRAINS_H
+#define TL_PROBES_TRAINS_H
+
+#include "tightlink/probes/probes.h"
+
+/* What a stage leaves for them: the trains themselves, and the two ends' agreement. */
+#define TL_TRAINS_NS (1200 * INT64_C(1000000))
+
+/* Sends trains at a tenth more than carried_bps, which TCP was seen to get through a full path.
+ * A small token bucket that lets short bursts pass is empty then and stays so: its rate is what
+ * the later trains show (a large one may have gathered tokens since, and lets them pass), while
+ * other traffic leaves each train nearly the whole link (Dovrolis, Ramanathan and Moore, 2004).
+ * Sets trains_bps of the direction, or why it is unknown, and adds its bytes to the outcome. Moves
+ * at most bytes. Only TL_CANCELLED, TL_NETWORK and the like end the caller's stage; an unusable
+ * result is none. */
+enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction direction,
+                                 double carried_bps, int64_t bytes,
+                                 struct tl_probe_outcome *outcome, struct tl_error *reterr);
+
+#endif

@@ -1,0 +1,379 @@
+/* Stage udp: datagrams at rising rates up to the knee, then in trains and in bursts.
+ *
+ *   low rate -> search (doubling, halving) -> confirmed over a second -> trains -> bursts of 8, 64
+ *
+ * Datagrams go one by one (GSO off), evenly paced, so that the probe makes no bursts of its
+ * own but where it means to. What a queue still holds after a step that was too fast is given
+ * time to drain. Every step is known to fit the budgets before it begins. */
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "flow_facts.h"
+#include "live.h"
+#include "outcome.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/engine/udp.h"
+#include "tightlink/probes/probes.h"
+#include "udp_search.h"
+#include "udp_step.h"
+
+#define LOW_BPS    1e6
+#define LOW_NS     (500 * TL_NS_PER_MS)
+#define STEP_NS    (300 * TL_NS_PER_MS)
+#define CONFIRM_NS TL_NS_PER_S
+#define BURST_NS   (400 * TL_NS_PER_MS)
+#define MAX_BPS    10e9
+#define STEPS_MAX  32
+/* Steps in which the sender was kept from sending, by other programs: tried again. */
+#define VOID_STEPS_MAX 4
+#define DRAIN_MAX_NS   TL_NS_PER_S
+
+#define TRAIN_LENGTH    16
+#define TRAIN_COUNT     24
+#define TRAIN_COUNT_MIN 8
+#define TRAINS_NS       (600 * TL_NS_PER_MS)
+
+/* Bursts leave the sender together, at half of the knee on average: no queue stays behind. */
+#define BURST_RATE_RATIO 0.5
+#define BURSTS_MIN       10
+
+/* Below that few losses a mean run is chance. */
+#define RUNS_MIN 5
+
+struct climb {
+    const struct tl_probe *probe;
+    enum tl_direction direction;
+    struct tl_probe_outcome *outcome;
+    int64_t until_ns;
+    int64_t bytes_left;
+    int64_t drain_ns; /* before the next step */
+    struct udp_search search;
+    struct udp_pool pool;
+    unsigned steps;
+    bool sender_limited, receiver_limited, spent;
+    double offered_bps;  /* highest rate that the sender is known to reach */
+    unsigned void_steps; /* in which it did not reach even that: it was held up */
+    uint64_t rxq_dropped_count;
+    /* Of the lowest rate that did not pass. */
+    double above_bps, above_loss_ratio, delay_before_loss_ns, tail_bps;
+    struct tl_error error;
+};
+
+/* --- One step ------------------------------------------------------------------------------ */
+
+static void on_live(void *context, const struct tl_udp_live *live)
+{
+    const struct climb *climb = context;
+    const struct tl_probe *probe = climb->probe;
+    if (live->queued) {
+        char sentence[160], wait[TL_UNIT_TEXT_SIZE];
+        snprintf(sentence, sizeof sentence, "the far end is busy: place %u, about %s to wait",
+                 live->place, tl_format_ns((double)live->wait_ns, wait));
+        probe->note(probe->context, sentence);
+        return;
+    }
+    struct tl_probe_live out;
+    tl_live_fill_udp(live, &out);
+    probe->live(probe->context, &out);
+}
+
+static void drain(struct climb *climb)
+{
+    struct pollfd cancel = {.fd = climb->probe->cancel_fd, .events = POLLIN};
+    int64_t ns = climb->drain_ns < DRAIN_MAX_NS ? climb->drain_ns : DRAIN_MAX_NS;
+    if (ns > 0)
+        (void)poll(&cancel, 1, (int)(ns / TL_NS_PER_MS) + 1);
+    climb->drain_ns = 0;
+}
+
+static bool fits(struct climb *climb, const struct tl_udp_spec *spec)
+{
+    uint64_t worst_bytes = tl_udp_worst_bytes(spec);
+    if (climb->steps < STEPS_MAX && tl_now_ns() + spec->duration_ns <= climb->until_ns &&
+        climb->bytes_left > 0 && worst_bytes <= (uint64_t)climb->bytes_left)
+        return true;
+    climb->spent = true;
+    return false;
+}
+
+/* Runs one test and books its bytes; a result that does not count is TL_INVALID. */
+static enum tl_status run(struct climb *climb, struct tl_udp_spec *spec,
+                          struct tl_udp_result *ret_result)
+{
+    spec->direction = climb->direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD;
+    drain(climb);
+    climb->steps++;
+    enum tl_status status =
+        tl_client_udp_test(climb->probe->client, spec, on_live, climb, ret_result, &climb->error);
+    const struct tl_udp_receiver *receiver = &ret_result->receiver;
+    struct tl_stage_record *record = &climb->outcome->record;
+    if (climb->direction == TL_DOWNLOAD)
+        record->received_bytes += (long long)receiver->received_bytes;
+    else
+        record->sent_bytes += (long long)ret_result->sender.sent_bytes;
+    climb->bytes_left -= (int64_t)ret_result->sender.sent_bytes;
+    climb->rxq_dropped_count += receiver->local_drop_count;
+    if (isfinite(receiver->delay.max_ns))
+        climb->drain_ns = (int64_t)receiver->delay.max_ns;
+    if (status == TL_OK && !ret_result->valid)
+        return tl_error_set(&climb->error, TL_INVALID, "%s", tl_udp_end_text(ret_result->end));
+    return status;
+}
+
+/* What the lowest rate that did not pass looks like. */
+static void keep_above(struct climb *climb, double rate_bps, const struct tl_udp_result *result)
+{
+    const struct tl_udp_delay *delay = &result->receiver.delay;
+    if (climb->above_bps > 0 && rate_bps >= climb->above_bps)
+        return;
+    climb->above_bps = rate_bps;
+    climb->above_loss_ratio = result->loss_ratio;
+    climb->tail_bps = udp_step_tail_bps(result);
+    /* A queue that grew without dropping anything has added at least what was seen. */
+    climb->delay_before_loss_ns =
+        result->receiver.lost_count > 0 ? delay->before_loss_median_ns : delay->p99_ns;
+}
+
+/* A sender that has offered more before is not at its limit now. */
+static bool was_held_up(struct climb *climb, double rate_bps)
+{
+    return rate_bps <= climb->offered_bps && ++climb->void_steps <= VOID_STEPS_MAX;
+}
+
+static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t duration_ns)
+{
+    struct tl_udp_spec spec = {.duration_ns = duration_ns, .rate_bps = (uint64_t)rate_bps};
+    struct tl_udp_result result;
+    if (!fits(climb, &spec))
+        return TL_OK;
+    enum tl_status status = run(climb, &spec, &result);
+    if (status == TL_OK) {
+        enum udp_step_verdict verdict = udp_step_judge(&result, rate_bps, &climb->pool);
+        if (verdict == UDP_STEP_SENDER_LIMIT && was_held_up(climb, rate_bps)) {
+            tl_udp_result_finish(&result);
+            return TL_OK; /* the search asks for the same rate again */
+        }
+        climb->offered_bps = fmax(climb->offered_bps, result.sender.achieved_bps);
+        climb->sender_limited |= verdict == UDP_STEP_SENDER_LIMIT;
+        climb->receiver_limited |= verdict == UDP_STEP_RECEIVER;
+        bool passed = verdict == UDP_STEP_PASSED;
+        if (passed)
+            udp_pool_add(&climb->pool, &result);
+        else if (verdict == UDP_STEP_LOSS || verdict == UDP_STEP_DELAY)
+            keep_above(climb, rate_bps, &result);
+        /* A limit of an end's own ends the search at what passed. */
+        if (climb->sender_limited || climb->receiver_limited)
+            climb->search.max_bps = climb->search.low_bps;
+        else
+            udp_search_take(&climb->search, rate_bps, passed);
+    }
+    tl_udp_result_finish(&result);
+    return status;
+}
+
+/* --- The climb ----------------------------------------------------------------------------- */
+
+/* A rate that TCP has reached passes, or nearly: begin near it. */
+static double hint_bps(const struct climb *climb)
+{
+    static const char *const names[] = {"goodput_bps", "streams_goodput_bps", "window_goodput_bps"};
+    double best_bps = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char id[64];
+        snprintf(id, sizeof id, "%s.%s", tl_direction_name(climb->direction), names[i]);
+        best_bps = fmax(best_bps, tl_facts_number(climb->probe->facts, id, 0));
+    }
+    return best_bps;
+}
+
+static enum tl_status find_knee(struct climb *climb)
+{
+    double confirmed_bps = 0, rate_bps;
+    enum tl_status status = climb_step(climb, LOW_BPS, LOW_NS);
+    double start_bps = fmax(2 * LOW_BPS, 0.8 * hint_bps(climb));
+    while (status == TL_OK && !climb->spent) {
+        /* The first step above the low rate goes to where TCP has been already. */
+        bool second = climb->steps == 1 && climb->search.low_bps > 0;
+        rate_bps =
+            second ? fmin(start_bps, climb->search.max_bps) : udp_search_next(&climb->search);
+        bool confirms = rate_bps <= 0 && udp_search_has_knee(&climb->search) &&
+                        confirmed_bps != climb->search.low_bps && !climb->sender_limited &&
+                        !climb->receiver_limited;
+        if (rate_bps <= 0 && !confirms)
+            break;
+        if (confirms)
+            rate_bps = confirmed_bps = climb->search.low_bps;
+        status = climb_step(climb, rate_bps, confirms ? CONFIRM_NS : STEP_NS);
+    }
+    return status;
+}
+
+/* --- Trains and bursts ----------------------------------------------------------------------- */
+
+static enum tl_status measure_trains(struct climb *climb, double knee_bps, double *ret_bps)
+{
+    double train_ns = TRAIN_LENGTH * TL_UDP_DATAGRAM_BYTES * 8e9 / knee_bps;
+    int64_t gap_ns = (int64_t)fmax(10e6, 3 * train_ns);
+    int64_t count = TRAINS_NS / gap_ns;
+    struct tl_udp_spec spec = {.train_length = TRAIN_LENGTH,
+                               .train_count = (unsigned)(count > TRAIN_COUNT       ? TRAIN_COUNT
+                                                         : count < TRAIN_COUNT_MIN ? TRAIN_COUNT_MIN
+                                                                                   : count),
+                               .train_gap_ns = gap_ns};
+    spec.duration_ns = (int64_t)(spec.train_count + 1) * gap_ns;
+    struct tl_udp_result result;
+    if (!fits(climb, &spec))
+        return TL_OK;
+    enum tl_status status = run(climb, &spec, &result);
+    bool sender_limited = false;
+    double bps = (double)NAN;
+    if (status == TL_OK)
+        bps = tl_udp_train_rate(result.trains, result.train_count, TL_UDP_DATAGRAM_BYTES,
+                                &sender_limited);
+    *ret_bps = sender_limited ? (double)NAN : bps;
+    tl_udp_result_finish(&result);
+    return status;
+}
+
+static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsigned count,
+                                    const char *fact)
+{
+    double burst_ns = count * TL_UDP_DATAGRAM_BYTES * 8e9 / (BURST_RATE_RATIO * knee_bps);
+    struct tl_udp_spec spec = {.rate_bps = (uint64_t)(BURST_RATE_RATIO * knee_bps),
+                               .burst_count = count,
+                               .duration_ns = (int64_t)fmax(BURST_NS, BURSTS_MIN * burst_ns)};
+    struct tl_udp_result result;
+    if (!fits(climb, &spec))
+        return TL_OK;
+    enum tl_status status = run(climb, &spec, &result);
+    if (status == TL_OK && result.receiver.local_drop_count == 0)
+        tl_flow_set_range(climb->probe->facts, climb->direction, fact, result.loss_ratio,
+                          result.loss_low_ratio, result.loss_high_ratio, "nothing was sent");
+    tl_udp_result_finish(&result);
+    return status;
+}
+
+/* --- Facts ----------------------------------------------------------------------------------- */
+
+/* The knee lies between the highest rate that passed (or what arrived above it, where that is
+ * less: then a full bucket let more pass for a while) and the lowest that did not. */
+static void set_knee(const struct climb *climb)
+{
+    const struct udp_search *search = &climb->search;
+    struct tl_facts *facts = climb->probe->facts;
+    double knee_bps = search->low_bps, low_bps = knee_bps, high_bps = search->high_bps;
+    const char *reason = climb->sender_limited     ? "the sender could not offer more"
+                         : climb->receiver_limited ? "the receiver's own socket dropped datagrams"
+                         : climb->spent            ? "the budget ended before loss began"
+                                                   : "no rate passed, or none was too high";
+    if (isfinite(climb->tail_bps))
+        low_bps = fmin(low_bps, climb->tail_bps);
+    if (!udp_search_has_knee(search))
+        knee_bps = (double)NAN;
+    tl_flow_set_range(facts, climb->direction, "udp_knee_bps", knee_bps, low_bps, high_bps, reason);
+    tl_flow_set(facts, climb->direction, "udp_loss_above_knee_ratio",
+                climb->above_bps > 0 ? climb->above_loss_ratio : (double)NAN, reason);
+    tl_flow_set(facts, climb->direction, "udp_delay_before_loss_ns",
+                climb->above_bps > 0 ? climb->delay_before_loss_ns : (double)NAN, reason);
+    char id[64];
+    snprintf(id, sizeof id, "%s.udp_sender_limited", tl_direction_name(climb->direction));
+    tl_facts_set_bool(facts, id, climb->sender_limited, "");
+}
+
+static void set_pool(const struct climb *climb)
+{
+    const struct udp_pool *pool = &climb->pool;
+    struct tl_facts *facts = climb->probe->facts;
+    enum tl_direction direction = climb->direction;
+    double low, high, loss = udp_pool_loss(pool, &low, &high);
+    double received = pool->received_count > 0 ? (double)pool->received_count : (double)NAN;
+    double arrived = received + (double)pool->corrupt_count;
+    double lost = (double)pool->lost_count, runs = (double)pool->run_count;
+    bool telling = pool->lost_count >= RUNS_MIN && pool->run_count > 0;
+    tl_flow_set_range(facts, direction, "udp_loss_below_knee_ratio", loss, low, high,
+                      "no rate passed");
+    tl_flow_set(facts, direction, "udp_loss_run_mean_count", telling ? lost / runs : (double)NAN,
+                "too few were lost");
+    tl_flow_set(facts, direction, "udp_loss_run_excess_ratio",
+                telling ? fmax(0, (lost - runs) / lost - loss) : (double)NAN, "too few were lost");
+    tl_flow_set(facts, direction, "udp_reorder_ratio", (double)pool->reordered_count / received,
+                "nothing arrived");
+    tl_flow_set(facts, direction, "udp_duplicate_ratio", (double)pool->duplicate_count / received,
+                "nothing arrived");
+    tl_flow_set(facts, direction, "udp_corrupt_ratio", (double)pool->corrupt_count / arrived,
+                "nothing arrived");
+    tl_flow_set(facts, direction, "udp_jitter_ns", pool->jitter_ns, "nothing arrived");
+    tl_flow_set(facts, direction, "udp_rxq_dropped_count", (double)climb->rxq_dropped_count,
+                "not counted");
+}
+
+static void set_dispersion(const struct climb *climb, double dispersion_bps)
+{
+    struct tl_facts *facts = climb->probe->facts;
+    double knee_bps = udp_search_has_knee(&climb->search) ? climb->search.low_bps : (double)NAN;
+    tl_flow_set(facts, climb->direction, "udp_dispersion_bps", dispersion_bps,
+                "trains left no faster than they arrived, or did not arrive whole");
+    double free_ratio = knee_bps / dispersion_bps; /* unknown stays so: fmax would make it 0 */
+    tl_flow_set(facts, climb->direction, "udp_other_traffic_ratio",
+                free_ratio > 1 ? 0 : 1 - free_ratio, "capacity or knee is not known");
+}
+
+static enum tl_status measure(struct climb *climb)
+{
+    double dispersion_bps = (double)NAN;
+    enum tl_status status = find_knee(climb);
+    double rate_bps = climb->search.low_bps;
+    set_knee(climb);
+    set_pool(climb);
+    if (status == TL_OK && rate_bps > 0)
+        status = measure_trains(climb, rate_bps, &dispersion_bps);
+    set_dispersion(climb, dispersion_bps);
+    if (status == TL_OK && rate_bps > 0)
+        status = measure_burst(climb, rate_bps, 8, "udp_burst8_loss_ratio");
+    if (status == TL_OK && rate_bps > 0)
+        status = measure_burst(climb, rate_bps, 64, "udp_burst64_loss_ratio");
+    return status;
+}
+
+/* --- The stage ------------------------------------------------------------------------------- */
+
+static void tell_end(const struct climb *climb, enum tl_status status)
+{
+    char rate[TL_UNIT_TEXT_SIZE];
+    if (status == TL_CANCELLED)
+        tl_outcome_state(climb->outcome, TL_STAGE_SKIPPED, "stopped by you");
+    else if (status == TL_UNSUPPORTED || (status == TL_TIMEOUT && climb->search.low_bps <= 0))
+        tl_outcome_state(climb->outcome, TL_STAGE_NOT_POSSIBLE, "%s", climb->error.text);
+    else if (status != TL_OK)
+        tl_outcome_state(climb->outcome, TL_STAGE_FAILED, "%s", climb->error.text);
+    else if (climb->spent && !udp_search_has_knee(&climb->search))
+        tl_outcome_state(climb->outcome, TL_STAGE_LIMITED,
+                         "the budget let the rate rise to %s only",
+                         tl_format_bps(climb->search.low_bps, rate));
+}
+
+enum tl_status tl_probe_udp(const struct tl_probe *probe, enum tl_direction direction,
+                            const struct tl_probe_limits *limits,
+                            struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
+{
+    tl_outcome_begin(ret_outcome, "udp");
+    struct climb climb = {.probe = probe,
+                          .direction = direction,
+                          .outcome = ret_outcome,
+                          .until_ns = tl_now_ns() + limits->duration_ns,
+                          .bytes_left = limits->bytes,
+                          .tail_bps = (double)NAN};
+    udp_search_begin(&climb.search, LOW_BPS, MAX_BPS);
+    udp_pool_begin(&climb.pool);
+    enum tl_status status = measure(&climb);
+    tell_end(&climb, status);
+    tl_outcome_end(ret_outcome);
+    /* Without UDP a diagnosis goes on. */
+    bool goes_on = status == TL_UNSUPPORTED || status == TL_TIMEOUT || status == TL_INVALID;
+    if (status != TL_OK && !goes_on && reterr)
+        *reterr = climb.error;
+    return goes_on ? TL_OK : status;
+}

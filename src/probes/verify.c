@@ -1,0 +1,124 @@
+/* Stage verify: one transfer with a remedy applied to its own sockets. What a setting would
+ * bring is measured, and nothing outside of this program changes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "outcome.h"
+#include "tightlink/base/units.h"
+#include "tightlink/probes/trial.h"
+#include "transfer.h"
+
+/* SO_RCVBUF and SO_SNDBUF: the kernel sets twice what is asked for (socket(7)). */
+#define KERNEL_DOUBLES 2
+
+/* A buffer that stays below this share of what was asked for was not tried. */
+#define GRANTED_ENOUGH 0.9
+
+static int half(double bytes)
+{
+    double asked = bytes / KERNEL_DOUBLES;
+    return asked < 1e9 ? (int)asked : 1000000000;
+}
+
+static void apply(const struct tl_trial *trial, struct tl_tcp_spec *spec)
+{
+    switch (trial->kind) {
+    case TL_TRIAL_RCVBUF:
+        spec->rcvbuf_bytes = half(trial->value);
+        break;
+    case TL_TRIAL_SNDBUF:
+        spec->sndbuf_bytes = half(trial->value);
+        break;
+    case TL_TRIAL_STREAMS:
+        spec->streams = (unsigned)trial->value;
+        break;
+    case TL_TRIAL_CC:
+        snprintf(spec->congestion, sizeof spec->congestion, "%s", trial->name);
+        break;
+    case TL_TRIAL_PACING:
+        spec->pacing_bps = (uint64_t)trial->value;
+        break;
+    case TL_TRIAL_MSS:
+        spec->maxseg_bytes = (int)trial->value;
+        break;
+    default: /* the family is the connection's */
+        break;
+    }
+}
+
+void tl_trial_describe(const struct tl_trial *trial, char ret_text[TL_TRIAL_TEXT_SIZE])
+{
+    char value[TL_UNIT_TEXT_SIZE];
+    switch (trial->kind) {
+    case TL_TRIAL_RCVBUF:
+    case TL_TRIAL_SNDBUF:
+        snprintf(ret_text, TL_TRIAL_TEXT_SIZE, "a %s buffer of %s",
+                 trial->kind == TL_TRIAL_RCVBUF ? "receive" : "send",
+                 tl_format_bytes(trial->value, value));
+        break;
+    case TL_TRIAL_STREAMS:
+        snprintf(ret_text, TL_TRIAL_TEXT_SIZE, "%.0f streams at once", trial->value);
+        break;
+    case TL_TRIAL_CC:
+        snprintf(ret_text, TL_TRIAL_TEXT_SIZE, "congestion control %.40s", trial->name);
+        break;
+    case TL_TRIAL_PACING:
+        snprintf(ret_text, TL_TRIAL_TEXT_SIZE, "pacing to %s", tl_format_bps(trial->value, value));
+        break;
+    case TL_TRIAL_MSS:
+        snprintf(ret_text, TL_TRIAL_TEXT_SIZE, "segments of %.0f bytes", trial->value);
+        break;
+    case TL_TRIAL_FAMILY:
+        snprintf(ret_text, TL_TRIAL_TEXT_SIZE, "IPv%.0f", trial->value);
+        break;
+    default:
+        snprintf(ret_text, TL_TRIAL_TEXT_SIZE, "nothing");
+        break;
+    }
+}
+
+/* A kernel grants less than it is asked for without a word: what it gave tells. */
+static void check_granted(const struct tl_trial *trial, const struct tl_tcp_result *result,
+                          struct tl_probe_outcome *outcome)
+{
+    char got[TL_UNIT_TEXT_SIZE], wanted[TL_UNIT_TEXT_SIZE];
+    bool receiver = trial->kind == TL_TRIAL_RCVBUF;
+    if (!receiver && trial->kind != TL_TRIAL_SNDBUF)
+        return;
+    int bytes = receiver ? result->receiver.streams[0].rcvbuf_bytes
+                         : result->sender.streams[0].sndbuf_bytes;
+    if (bytes > 0 && bytes < GRANTED_ENOUGH * trial->value)
+        tl_outcome_state(outcome, TL_STAGE_LIMITED,
+                         "the %s's kernel granted a buffer of %s only, not %s (net.core.%cmem_max)",
+                         receiver ? "receiver" : "sender", tl_format_bytes(bytes, got),
+                         tl_format_bytes(trial->value, wanted), receiver ? 'r' : 'w');
+}
+
+enum tl_status tl_probe_trial(const struct tl_probe *probe, enum tl_direction direction,
+                              const struct tl_probe_limits *limits, const struct tl_trial *trial,
+                              struct tl_probe_outcome *ret_outcome, double *ret_goodput_bps,
+                              struct tl_error *reterr)
+{
+    struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
+    struct tl_tcp_result *result;
+    struct tl_error error = {0};
+    *ret_goodput_bps = (double)NAN;
+    tl_outcome_begin(ret_outcome, "verify");
+    apply(trial, &spec);
+    enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, &error);
+    if (result && status == TL_OK)
+        check_granted(trial, result, ret_outcome);
+    if (tl_transfer_counts(ret_outcome) && result->steady.rate.valid)
+        *ret_goodput_bps = result->steady.rate.goodput_bps;
+    tl_transfer_free(result);
+    /* What one end does not permit is an answer, and no end of the session. */
+    if (status == TL_UNSUPPORTED || status == TL_DENIED || status == TL_LIMIT ||
+        status == TL_RANGE) {
+        tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE, "%s", error.text);
+        return TL_OK;
+    }
+    if (status != TL_OK && reterr)
+        *reterr = error;
+    return status;
+}

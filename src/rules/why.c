@@ -1,0 +1,329 @@
+/* tl_why() and tl_why_not(): the trace of a judgement as pages. Reads findings only, so it
+ * tells what was decided and cannot decide otherwise. */
+#include "tightlink/rules/why.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "judge.h"
+#include "page.h"
+#include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
+
+size_t tl_cause_list_count(void)
+{
+    return tl_cause_count;
+}
+
+const char *tl_cause_list_id(size_t index)
+{
+    return tl_causes[index].id;
+}
+
+const char *tl_cause_list_title(size_t index)
+{
+    return tl_causes[index].title;
+}
+
+static void add_number(struct tl_buf *out, enum tl_unit unit, double number)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    switch (unit) {
+    case TL_UNIT_BPS:
+        tl_buf_adds(out, tl_format_bps(number, text));
+        return;
+    case TL_UNIT_BYTES:
+        tl_buf_adds(out, tl_format_bytes(number, text));
+        return;
+    case TL_UNIT_NS:
+        tl_buf_adds(out, tl_format_ns(number, text));
+        return;
+    case TL_UNIT_RATIO:
+        tl_buf_adds(out, tl_format_ratio(number, text));
+        return;
+    case TL_UNIT_BOOL:
+        tl_buf_adds(out, number != 0 ? "yes" : "no");
+        return;
+    default:
+        tl_buf_addf(out, "%.6g", number);
+    }
+}
+
+/* "download.ledger_rwnd_ratio = 3.1 %, far.os = linux" */
+static void add_values(struct tl_buf *out, const struct tl_evidence *evidence)
+{
+    for (size_t i = 0; i < evidence->value_count; i++) {
+        const struct tl_evidence_value *value = &evidence->values[i];
+        const struct tl_fact_def *def = tl_judge_fact_def(value->id);
+        tl_buf_addf(out, "%s%s = ", i ? ", " : "", value->id);
+        if (!value->known)
+            tl_buf_adds(out, "unknown");
+        else if (value->text)
+            tl_buf_adds(out, value->text);
+        else
+            add_number(out, def ? def->unit : TL_UNIT_NUMBER, value->number);
+    }
+}
+
+static void wrap(struct tl_buf *out, unsigned indent, struct tl_buf *text)
+{
+    tl_page_wrap(out, indent, tl_buf_text(text));
+    if (text->status != TL_OK)
+        out->status = text->status;
+    tl_buf_finish(text);
+}
+
+/* The test as written, with the values it saw. */
+static void add_test(struct tl_buf *out, const struct tl_evidence *evidence)
+{
+    struct tl_buf line = TL_BUF_INIT;
+    tl_page_wrap(out, 6, evidence->say);
+    tl_buf_addf(&line, "[%s] %s: ", tl_truth_name(evidence->truth), evidence->test);
+    add_values(&line, evidence);
+    wrap(out, 10, &line);
+}
+
+enum which { SPEAKS_FOR, SPEAKS_AGAINST, SPEAKS_NOT };
+
+static enum which speaks(const struct tl_evidence *evidence)
+{
+    if (evidence->truth == TL_UNKNOWN_TRUTH || evidence->is_spare)
+        return SPEAKS_NOT;
+    return evidence->is_for ? SPEAKS_FOR : SPEAKS_AGAINST;
+}
+
+static void add_tests(struct tl_buf *out, const char *heading, const struct tl_finding *finding,
+                      enum which which)
+{
+    bool any = false;
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        if (speaks(&finding->evidence[i]) != which)
+            continue;
+        if (!any)
+            tl_buf_addf(out, "    %s\n", heading);
+        any = true;
+        add_test(out, &finding->evidence[i]);
+    }
+}
+
+/* "download.x: not measured; the stage streams measures it" */
+static void add_missing(struct tl_buf *out, const struct tl_facts *facts, char **ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tl_fact_def *def = tl_judge_fact_def(ids[i]);
+        struct tl_fact fact;
+        struct tl_buf line = TL_BUF_INIT;
+        bool reason = tl_facts_get(facts, ids[i], &fact) && fact.reason && *fact.reason;
+        tl_buf_addf(&line, "%s: ", ids[i]);
+        tl_utf8_add_clean(&line, reason ? fact.reason : "not measured", false);
+        if (def && strcmp(def->stage, "derived") == 0)
+            tl_buf_adds(&line, "; it is computed from other facts");
+        else if (def)
+            tl_buf_addf(&line, "; the stage %s measures it", def->stage);
+        wrap(out, 6, &line);
+    }
+}
+
+static void add_standing(struct tl_buf *out, const struct tl_finding *finding)
+{
+    if (finding->standing && *finding->standing)
+        tl_page_wrap(out, 4, finding->standing);
+}
+
+static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; verdict->cause && i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction == verdict->direction && finding->result == TL_FOUND &&
+            strcmp(finding->cause, verdict->cause) == 0 &&
+            strcmp(finding->segment, verdict->segment) == 0)
+            return finding; /* the verdict's own stands first */
+    }
+    return NULL;
+}
+
+static void add_verdict(struct tl_buf *out, const struct tl_findings *findings,
+                        const struct tl_facts *facts)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    const struct tl_finding *finding = verdict_finding(findings);
+    tl_buf_addf(out, "%s: %s", tl_direction_name(verdict->direction),
+                tl_verdict_state_name(verdict->state));
+    if (verdict->cause)
+        tl_buf_addf(out, " by %s (%s), confidence %.2f", verdict->cause, verdict->segment,
+                    verdict->confidence);
+    tl_buf_adds(out, "\n");
+    if (verdict->sentence)
+        tl_page_wrap(out, 2, verdict->sentence);
+    if (verdict->confidence_reasons && *verdict->confidence_reasons) {
+        struct tl_buf line = TL_BUF_INIT;
+        tl_buf_addf(&line, "Confidence: %s", verdict->confidence_reasons);
+        wrap(out, 2, &line);
+    }
+    if (finding) {
+        tl_buf_addf(out, "\nWhy %s (rule %s)\n", finding->cause, finding->rule);
+        add_standing(out, finding);
+        add_tests(out, "speaks for it", finding, SPEAKS_FOR);
+        add_tests(out, "speaks against it", finding, SPEAKS_AGAINST);
+        add_tests(out, "not decided, or not needed", finding, SPEAKS_NOT);
+    }
+    if (verdict->deciding_count) {
+        tl_buf_adds(out, "\nWhat could still change it\n");
+        add_missing(out, facts, verdict->deciding, verdict->deciding_count);
+    }
+}
+
+/* The finding behind a rung: of its cause, segment and ceiling. */
+static const struct tl_finding *behind(const struct tl_findings *findings,
+                                       const struct tl_rung *rung)
+{
+    const struct tl_finding *best = NULL;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction != rung->direction || strcmp(finding->cause, rung->cause) != 0 ||
+            strcmp(finding->segment, rung->segment) != 0)
+            continue;
+        bool same = finding->ceiling_bps == rung->bps ||
+                    (isnan(finding->ceiling_bps) && isnan(rung->bps));
+        if (same && !best)
+            best = finding;
+    }
+    return best;
+}
+
+static void add_rung(struct tl_buf *out, const struct tl_findings *findings,
+                     const struct tl_rung *rung)
+{
+    const struct tl_finding *finding = behind(findings, rung);
+    char rate[TL_UNIT_TEXT_SIZE];
+    tl_buf_addf(out, "  %-12s %s: %s%s\n", rung->tested ? tl_format_bps(rung->bps, rate) : "?",
+                rung->cause, rung->label, rung->limits ? "  <- the verdict" : "");
+    if (!rung->tested) {
+        struct tl_buf line = TL_BUF_INIT;
+        tl_buf_addf(&line, "no rung: %s", rung->why_not);
+        wrap(out, 6, &line);
+    } else if (finding && !rung->limits) {
+        struct tl_buf line = TL_BUF_INIT;
+        tl_buf_addf(&line, "%s. %s", tl_result_name(finding->result),
+                    finding->result == TL_FOUND ? finding->standing : finding->sentence);
+        wrap(out, 6, &line);
+    }
+}
+
+static void add_ladder(struct tl_buf *out, const struct tl_findings *findings,
+                       enum tl_direction direction)
+{
+    tl_buf_adds(out, "\nThe rungs, lowest first\n");
+    for (size_t i = 0; i < findings->rung_count; i++)
+        if (findings->ladder[i].direction == direction)
+            add_rung(out, findings, &findings->ladder[i]);
+}
+
+static void add_others(struct tl_buf *out, const struct tl_findings *findings,
+                       const struct tl_finding *verdict, enum tl_direction direction)
+{
+    bool any = false;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding == verdict || finding->direction != direction || finding->result != TL_FOUND)
+            continue;
+        if (!any)
+            tl_buf_adds(out, "\nFound, and not the verdict\n");
+        any = true;
+        tl_buf_addf(out, "  %s (%s, %s)\n", finding->cause, finding->segment,
+                    tl_severity_name(finding->severity));
+        add_standing(out, finding);
+    }
+}
+
+static void add_tally(struct tl_buf *out, const struct tl_findings *findings,
+                      enum tl_direction direction)
+{
+    size_t tally[4] = {0}, count = 0;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        if (findings->findings[i].direction != direction)
+            continue;
+        tally[findings->findings[i].result]++;
+        count++;
+    }
+    tl_buf_addf(out,
+                "\n%zu rules were judged for the %s: %zu found, %zu ruled out, %zu cannot tell, "
+                "%zu do not apply.\n",
+                count, tl_direction_name(direction), tally[TL_FOUND], tally[TL_RULED_OUT],
+                tally[TL_CANNOT_TELL], tally[TL_NOT_APPLICABLE]);
+    tl_buf_adds(out, "tightlink why-not CAUSE FILE tells why another cause was not named.\n");
+}
+
+enum tl_status tl_why(const struct tl_findings *findings, const struct tl_facts *facts,
+                      struct tl_buf *out)
+{
+    enum tl_direction direction = findings->verdict.direction;
+    add_verdict(out, findings, facts);
+    add_ladder(out, findings, direction);
+    add_others(out, findings, verdict_finding(findings), direction);
+    add_tally(out, findings, direction);
+    return out->status;
+}
+
+static void add_result(struct tl_buf *out, const struct tl_finding *finding,
+                       const struct tl_facts *facts)
+{
+    switch (finding->result) {
+    case TL_FOUND:
+        add_standing(out, finding);
+        add_tests(out, "speaks for it", finding, SPEAKS_FOR);
+        add_tests(out, "speaks against it", finding, SPEAKS_AGAINST);
+        break;
+    case TL_RULED_OUT:
+        add_tests(out, "ruled out by", finding, SPEAKS_AGAINST);
+        add_standing(out, finding);
+        break;
+    case TL_CANNOT_TELL:
+        add_tests(out, "speaks for it", finding, SPEAKS_FOR);
+        if (finding->missing_count)
+            tl_buf_adds(out, "    would be decided by\n");
+        add_missing(out, facts, finding->missing, finding->missing_count);
+        add_standing(out, finding);
+        break;
+    case TL_NOT_APPLICABLE:
+        add_tests(out, "does not apply, as", finding, SPEAKS_AGAINST);
+        break;
+    }
+}
+
+static const char *headline(const struct tl_finding *finding, bool verdict)
+{
+    static const char *const words[] = {[TL_FOUND] = "found, and not the verdict",
+                                        [TL_RULED_OUT] = "ruled out",
+                                        [TL_CANNOT_TELL] = "cannot tell",
+                                        [TL_NOT_APPLICABLE] = "does not apply"};
+    return verdict ? "it is the verdict" : words[finding->result];
+}
+
+enum tl_status tl_why_not(const struct tl_findings *findings, const struct tl_facts *facts,
+                          const char *cause, struct tl_buf *out)
+{
+    const struct tl_cause *known = tl_cause_find(cause);
+    const struct tl_finding *verdict = verdict_finding(findings);
+    bool any = false;
+    if (!known)
+        return TL_UNKNOWN;
+    tl_buf_addf(out, "%s: %s\n", known->id, known->title);
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (strcmp(finding->cause, cause) != 0)
+            continue;
+        any = true;
+        tl_buf_addf(out, "\n%s, %s (rule %s): %s\n", tl_direction_name(finding->direction),
+                    finding->segment, finding->rule, headline(finding, finding == verdict));
+        if (finding->sentence && *finding->sentence)
+            tl_page_wrap(out, 2, finding->sentence);
+        add_result(out, finding, facts);
+    }
+    if (!any)
+        tl_page_wrap(out, 2,
+                     "No rule looks for this cause, so nothing was judged: it is neither found "
+                     "nor ruled out.");
+    return out->status;
+}

@@ -1,0 +1,296 @@
+/* One stage: its probe, its events, its record; judging; the owner's commands. */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "session_private.h"
+#include "tightlink/base/time.h"
+#include "tightlink/session/question.h"
+
+/* From this share on the kernel's chronometer is worth an early word. */
+#define EARLY_RATIO 0.5
+
+void session_push(struct tl_session *session, struct tl_event *event)
+{
+    tl_events_push(&session->events, event);
+}
+
+void session_note(struct tl_session *session, const char *fmt, ...)
+{
+    struct tl_event event = {.kind = TL_EVENT_NOTE};
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(event.text, sizeof event.text, fmt, args);
+    va_end(args);
+    session_push(session, &event);
+}
+
+static void on_note(void *context, const char *sentence)
+{
+    session_note(context, "%s", sentence);
+}
+
+/* What the running stream seems to wait for; the judge has not seen it yet. */
+static void add_early_reading(const struct tl_probe_live *live, struct tl_event *event)
+{
+    const struct {
+        double ratio;
+        const char *what;
+    } parts[] = {{live->rwnd_ratio, "the receive window is full"},
+                 {live->sndbuf_ratio, "the send buffer is full"},
+                 {live->app_ratio, "the sending program has nothing to send"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].ratio >= EARLY_RATIO)
+            snprintf(event->text, sizeof event->text, "%s %.0f %% of the time (not yet confirmed)",
+                     parts[i].what, 100 * parts[i].ratio);
+}
+
+static void on_live(void *context, const struct tl_probe_live *live)
+{
+    struct tl_session *session = context;
+    struct tl_event event = {.kind = TL_EVENT_LIVE,
+                             .has_direction = session->has_direction,
+                             .direction = session->direction,
+                             .expected_ns = session->expected_ns,
+                             .rate_bps = live->rate_bps,
+                             .rtt_ns = live->rtt_ns,
+                             .elapsed_ns = live->elapsed_ns,
+                             .live = *live};
+    snprintf(event.stage, sizeof event.stage, "%s", session->stage);
+    add_early_reading(live, &event);
+    session_push(session, &event);
+}
+
+struct tl_probe session_probe(struct tl_session *session)
+{
+    return (struct tl_probe){.client = session->client,
+                             .target = &session->target,
+                             .facts = session->result.facts,
+                             .run = &session->result.run,
+                             .cancel_fd = session->cancel_fd,
+                             .directory = session->config.directory,
+                             .far_disk = session->config.far_disk,
+                             .live = on_live,
+                             .note = on_note,
+                             .context = session};
+}
+
+void session_begin_stage(struct tl_session *session, const char *id,
+                         const enum tl_direction *direction, int64_t expected_ns, const char *why)
+{
+    session->stage = id;
+    session->has_direction = direction != NULL;
+    session->direction = direction ? *direction : TL_DOWNLOAD;
+    session->expected_ns = (double)expected_ns;
+    struct tl_event event = {.kind = TL_EVENT_STAGE_START,
+                             .has_direction = session->has_direction,
+                             .direction = session->direction,
+                             .expected_ns = session->expected_ns};
+    snprintf(event.stage, sizeof event.stage, "%s", id);
+    snprintf(event.text, sizeof event.text, "%s", why);
+    session_push(session, &event);
+}
+
+/* The run is as good as its worst stage; reasons are kept while there is room. */
+void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason)
+{
+    if (quality == TL_QUALITY_VALID)
+        return;
+    if (quality > run->quality)
+        run->quality = quality;
+    for (int i = 0; i < run->reason_count; i++)
+        if (strcmp(run->reasons[i], reason) == 0)
+            return;
+    if (run->reason_count < TL_RUN_REASONS_MAX)
+        snprintf(run->reasons[run->reason_count++], sizeof run->reasons[0], "%.255s", reason);
+}
+
+void session_end_stage(struct tl_session *session, const struct tl_probe_outcome *outcome)
+{
+    struct tl_run *run = &session->result.run;
+    if (run->stage_count < TL_RUN_STAGES_MAX)
+        run->stages[run->stage_count++] = outcome->record;
+    run->sent_bytes += outcome->record.sent_bytes;
+    run->received_bytes += outcome->record.received_bytes;
+    session_add_quality(run, outcome->quality, outcome->quality_reason);
+    tl_facts_derive(session->result.facts);
+    struct tl_event event = {.kind = TL_EVENT_STAGE_END,
+                             .has_direction = session->has_direction,
+                             .direction = session->direction,
+                             .bytes = run->sent_bytes + run->received_bytes,
+                             .record = outcome->record};
+    snprintf(event.stage, sizeof event.stage, "%s", outcome->record.id);
+    session_push(session, &event);
+}
+
+bool session_ends(enum tl_status status)
+{
+    return status == TL_CANCELLED || status == TL_CLOSED || status == TL_TIMEOUT ||
+           status == TL_PROTOCOL || status == TL_INVALID || status == TL_NOMEM;
+}
+
+bool session_is_stopped(struct tl_session *session)
+{
+    return atomic_load(&session->stopped);
+}
+
+static void set_running(struct tl_session *session, int stage)
+{
+    pthread_mutex_lock(&session->commands.lock);
+    session->commands.running = stage;
+    pthread_mutex_unlock(&session->commands.lock);
+}
+
+/* A stage was cancelled. By a skip the session goes on: the descriptor is cleared, unless a
+ * stop came meanwhile. */
+static enum tl_status settle_cancel(struct tl_session *session, struct tl_probe_outcome *outcome)
+{
+    uint64_t value;
+    if (session_is_stopped(session))
+        return TL_CANCELLED;
+    (void)!read(session->cancel_fd, &value, sizeof value);
+    if (session_is_stopped(session)) {
+        value = 1;
+        (void)!write(session->cancel_fd, &value, sizeof value);
+        return TL_CANCELLED;
+    }
+    outcome->record.state = TL_STAGE_SKIPPED;
+    snprintf(outcome->record.reason, sizeof outcome->record.reason, "skipped by you");
+    return TL_OK;
+}
+
+static void spend(struct tl_session *session, enum tl_plan_stage stage,
+                  const struct tl_probe_outcome *outcome, int64_t took_ns)
+{
+    if (!tl_stage_at(stage)->loads)
+        return;
+    session->plan.bytes_left -= outcome->record.sent_bytes + outcome->record.received_bytes;
+    session->plan.time_left_ns -= took_ns;
+}
+
+/* An interruption took the stage's facts: once more, where the budgets allow it. */
+static void repeat_if_interrupted(struct tl_session *session, const struct tl_plan_step *step,
+                                  const struct tl_probe_outcome *outcome)
+{
+    bool *repeated = &session->repeated[step->stage][step->direction];
+    if (!outcome->interrupted || *repeated)
+        return;
+    *repeated = true;
+    session->plan.done[step->stage][step->direction] = false;
+    session_note(session, "%s", outcome->record.reason);
+}
+
+enum tl_status session_run_step(struct tl_session *session, const struct tl_plan_step *step,
+                                struct tl_error *reterr)
+{
+    const struct tl_stage *stage = tl_stage_at(step->stage);
+    struct tl_probe probe = session_probe(session);
+    struct tl_probe_limits limits = {.duration_ns = step->duration_ns, .bytes = step->bytes};
+    struct tl_probe_outcome outcome = {0};
+    session_stage_changed(session, step->stage, TL_STAGE_RUNS, step->why);
+    session_begin_stage(session, stage->id, stage->per_direction ? &step->direction : NULL,
+                        step->duration_ns, step->why);
+    set_running(session, (int)step->stage);
+    int64_t begun_ns = tl_now_ns();
+    tl_watch_begin(session->watch);
+    enum tl_status status = stage->load
+                                ? stage->load(&probe, step->direction, &limits, &outcome, reterr)
+                                : stage->light(&probe, &outcome, reterr);
+    tl_watch_judge(session->watch, &outcome);
+    set_running(session, -1);
+    if (status == TL_CANCELLED)
+        status = settle_cancel(session, &outcome);
+    session_end_stage(session, &outcome);
+    session->plan.done[step->stage][step->direction] = true;
+    session->plan.forced[step->stage] = false;
+    if (!stage->per_direction)
+        session->plan.done[step->stage][!step->direction] = true;
+    repeat_if_interrupted(session, step, &outcome);
+    spend(session, step->stage, &outcome, tl_now_ns() - begun_ns);
+    session_stage_changed(session, step->stage, TL_STAGE_ENDED, outcome.record.reason);
+    return status;
+}
+
+static void tell_reading(struct tl_session *session)
+{
+    const struct tl_verdict *verdict = &session->result.findings->verdict;
+    const struct tl_run *run = &session->result.run;
+    struct tl_event event = {.kind = TL_EVENT_READING,
+                             .has_direction = true,
+                             .direction = verdict->direction,
+                             .bytes = run->sent_bytes + run->received_bytes,
+                             .rate_bps = verdict->measured_bps,
+                             .verdict = verdict->state,
+                             .confidence = verdict->confidence};
+    snprintf(event.text, sizeof event.text, "%.255s", verdict->sentence ? verdict->sentence : "");
+    session_push(session, &event);
+}
+
+enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr)
+{
+    struct tl_question question;
+    struct tl_findings *findings;
+    tl_question_of_run(&session->result.run, &question);
+    enum tl_status status = tl_facts_status(session->result.facts);
+    if (status == TL_OK)
+        status = tl_rules_judge(session->config.rules, session->result.facts, &question, &findings,
+                                reterr);
+    if (status != TL_OK)
+        return status;
+    tl_findings_destroy(session->result.findings);
+    session->result.findings = findings;
+    session->plan.findings = findings;
+    tell_reading(session);
+    return TL_OK;
+}
+
+/* True while the owner wants us to wait. */
+static bool take_over(struct tl_session *session)
+{
+    struct tl_commands *commands = &session->commands;
+    struct tl_plan_state *plan = &session->plan;
+    pthread_mutex_lock(&commands->lock);
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        plan->skipped[i] = commands->skip >> i & 1;
+        if (commands->redo >> i & 1) {
+            plan->forced[i] = true;
+            plan->done[i][TL_DOWNLOAD] = plan->done[i][TL_UPLOAD] = false;
+        }
+    }
+    commands->redo = 0;
+    if (commands->time_ns > 0) {
+        plan->time_left_ns += commands->time_ns - session->budget_time_ns;
+        session->budget_time_ns = commands->time_ns;
+    }
+    if (commands->bytes > 0) {
+        plan->bytes_left += commands->bytes - session->budget_bytes;
+        session->budget_bytes = commands->bytes;
+    }
+    commands->time_ns = commands->bytes = 0;
+    bool paused = commands->paused;
+    pthread_mutex_unlock(&commands->lock);
+    return paused;
+}
+
+void session_take_commands(struct tl_session *session)
+{
+    bool told = false;
+    while (take_over(session) && !session_is_stopped(session)) {
+        struct pollfd fds[] = {{.fd = session->wake_fd, .events = POLLIN},
+                               {.fd = session->cancel_fd, .events = POLLIN}};
+        struct tl_event event = {.kind = TL_EVENT_PAUSED};
+        uint64_t value;
+        if (!told)
+            session_push(session, &event);
+        told = true;
+        while (poll(fds, 2, -1) < 0 && errno == EINTR)
+            continue;
+        (void)!read(session->wake_fd, &value, sizeof value);
+    }
+    if (told)
+        session_note(session, "going on");
+}

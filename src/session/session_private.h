@@ -1,0 +1,110 @@
+/* Inside of tl_session: what its files share. Nobody else includes this.
+ *
+ *   session.c    create, start, finish; the owner's commands
+ *   worker.c     the way of a run: connect, light stages, consent, plan, what follows
+ *   run_stage.c  one stage: probe, events, record
+ *   decisions.c  what the plan decided, as records and as the list of a screen
+ *   apart.c      no responder there
+ *   prefixes.c   responders on the way
+ *   trial.c      the verdict's remedy, tried
+ *   vigil.c      going on for hours */
+#ifndef TL_SESSION_SESSION_PRIVATE_H
+#define TL_SESSION_SESSION_PRIVATE_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "events.h"
+#include "plan.h"
+#include "prefixes.h"
+#include "tightlink/probes/watch.h"
+#include "tightlink/session/session.h"
+
+/* What the owner wants; taken over by the worker between stages. */
+struct tl_commands {
+    pthread_mutex_t lock;
+    bool paused;
+    uint32_t skip, redo;
+    int64_t time_ns, bytes; /* new budgets, 0 none */
+    int running;            /* index of the running stage, -1 none */
+};
+
+struct tl_session {
+    struct tl_session_config config; /* texts point into the fields below */
+    char host[256], other_host[256], target_name[256], target_kind[16], directory[PATH_MAX];
+    char watch_path[PATH_MAX], via[TL_SESSION_VIA_MAX][256];
+
+    pthread_t thread;
+    bool started, joined;
+    int cancel_fd;  /* eventfd: the running stage shall end */
+    int consent_fd; /* eventfd: 1 no, 2 yes */
+    int wake_fd;    /* eventfd: a command came */
+    atomic_bool stopped;
+    struct tl_commands commands;
+    struct tl_events events;
+
+    /* The worker's own. */
+    struct tl_session_result result;
+    struct tl_probe_target target;
+    struct tl_client *client;
+    struct tl_watch *watch;
+    struct tl_plan_state plan;
+    bool repeated[TL_PLAN_COUNT][2]; /* done again because the path was interrupted */
+    int64_t budget_time_ns, budget_bytes; /* as a whole; plan has what is left */
+    int64_t start_ns;
+    const char *stage; /* the running one, for live events */
+    bool has_direction;
+    enum tl_direction direction;
+    double expected_ns;
+    struct session_prefix prefixes[TL_SESSION_VIA_MAX + 1]; /* the last is the whole path */
+    size_t prefix_count;                                    /* of those to responders on the way */
+};
+
+/* run_stage.c */
+void session_push(struct tl_session *session, struct tl_event *event);
+void session_note(struct tl_session *session, const char *fmt, ...) TL_PRINTF(2, 3);
+struct tl_probe session_probe(struct tl_session *session);
+/* Begin and end of a stage for screens and records; end also counts bytes and quality. */
+void session_begin_stage(struct tl_session *session, const char *id,
+                         const enum tl_direction *direction, int64_t expected_ns, const char *why);
+void session_end_stage(struct tl_session *session, const struct tl_probe_outcome *outcome);
+void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason);
+/* One stage of the table; a skip by the user is TL_OK. */
+enum tl_status session_run_step(struct tl_session *session, const struct tl_plan_step *step,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+/* A stage that failed ends the session when its connection is gone or the user wants it. */
+bool session_ends(enum tl_status status);
+bool session_is_stopped(struct tl_session *session);
+/* Judges what is known, and tells the reading so far. */
+enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr) TL_WARN_UNUSED;
+/* Takes the owner's commands over; waits while paused. */
+void session_take_commands(struct tl_session *session);
+
+/* decisions.c */
+void session_list_stages(struct tl_session *session);
+void session_stage_changed(struct tl_session *session, enum tl_plan_stage stage,
+                           enum tl_event_stage_state state, const char *why);
+void session_record_choice(struct tl_session *session, const struct tl_plan_step *step);
+/* At the end: what was left out and why; what lack of budget or of a probe took away. */
+void session_record_rest(struct tl_session *session, const char *why_ended);
+
+/* apart.c: the far end has no responder, or does not let us reach it. */
+bool session_can_go_apart(enum tl_status status);
+void session_go_apart(struct tl_session *session, const struct tl_probe_target *target);
+
+/* trial.c: after the verdict, where the user wants it. A stage that was not possible is TL_OK. */
+enum tl_status session_try_remedy(struct tl_session *session,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* vigil.c: goes on for config.watch_ns; an interruption by the user is TL_OK. */
+enum tl_status session_keep_watch(struct tl_session *session,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* prefixes.c: config.via_count responders, one stream each; after a judgement. */
+enum tl_status session_run_prefixes(struct tl_session *session,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+/* Adds the parts of the path behind the run's segments, the tight one marked. */
+void session_add_parts(const struct tl_session *session, struct tl_run *run);
+
+#endif

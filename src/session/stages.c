@@ -1,0 +1,253 @@
+/* The stage table, and what each stage costs at most. */
+#include "stages.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan.h"
+#include "tightlink/base/time.h"
+
+#define STREAM_MAX_NS (60 * TL_NS_PER_S) /* what a responder grants at most */
+/* Behind several streams: packet trains. */
+#define TRAINS_NS     (1200 * TL_NS_PER_MS)
+#define STREAM_MIN_NS (6 * TL_NS_PER_S)
+
+/* Losses that a paced stream should expect to see, were the loss independent of
+ * load: with 8, seeing none has a probability of 0.0003. */
+#define PACED_LOSSES_WANTED 8.0
+#define PACED_MAX_NS        (10 * TL_NS_PER_S)
+
+/* 20 round trips of steady state (never under 3 s); slow start from ten segments to a thousand
+ * times that (ten round trips), and a receive buffer that opens behind it (some more); two
+ * seconds to settle. The stream ends by itself once its rate is known. */
+int64_t tl_plan_stream_ns(double rtt_ns)
+{
+    if (!(rtt_ns > 0))
+        rtt_ns = 100e6;
+    double ns = 38 * rtt_ns + 2e9;
+    if (ns < (double)STREAM_MIN_NS)
+        ns = (double)STREAM_MIN_NS;
+    return ns > (double)STREAM_MAX_NS ? STREAM_MAX_NS : (int64_t)ns;
+}
+
+static double path_rtt_ns(const struct tl_plan_state *state)
+{
+    return tl_facts_number(state->facts, "path.rtt_min_ns", (double)NAN);
+}
+
+static double flow_number(const struct tl_plan_state *state, enum tl_direction direction,
+                          const char *name)
+{
+    char id[96];
+    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
+    return tl_facts_number(state->facts, id, (double)NAN);
+}
+
+/* A loading stage may find more room than any before it: its bytes are bounded by the budget
+ * alone, never by a guess at the rate. */
+static void loading(const struct tl_plan_state *state, int64_t time_ns,
+                    struct tl_stage_cost *ret_cost)
+{
+    *ret_cost = (struct tl_stage_cost){.time_ns = time_ns, .bytes = state->bytes_left};
+}
+
+static void cost_hosts(const struct tl_plan_state *state, enum tl_direction direction,
+                       struct tl_stage_cost *ret_cost)
+{
+    (void)state, (void)direction;
+    *ret_cost = (struct tl_stage_cost){.time_ns = TL_NS_PER_S / 2, .bytes = 16 * 1024};
+}
+
+static void cost_path(const struct tl_plan_state *state, enum tl_direction direction,
+                      struct tl_stage_cost *ret_cost)
+{
+    (void)state, (void)direction;
+    *ret_cost = (struct tl_stage_cost){.time_ns = TL_NS_PER_S, .bytes = 16 * 1024};
+}
+
+/* Light stages that search: a few probes at a time, each waiting for an answer. */
+static void cost_search(const struct tl_plan_state *state, enum tl_direction direction,
+                        struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    double rtt_ns = path_rtt_ns(state);
+    int64_t more_ns = rtt_ns > 0 ? (int64_t)(10 * rtt_ns) : TL_NS_PER_S;
+    *ret_cost = (struct tl_stage_cost){.time_ns = 3 * TL_NS_PER_S + more_ns, .bytes = 1000 * 1000};
+}
+
+static void cost_stream(const struct tl_plan_state *state, enum tl_direction direction,
+                        struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    loading(state, tl_plan_stream_ns(path_rtt_ns(state)), ret_cost);
+}
+
+/* A stream with larger buffers is compared, not judged by itself: slow start to a far larger
+ * window, and some round trips behind it. */
+static void cost_window(const struct tl_plan_state *state, enum tl_direction direction,
+                        struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    int64_t ns = tl_plan_stream_ns(path_rtt_ns(state)) -
+                 (int64_t)(22 * fmax(path_rtt_ns(state), 0)); /* NAN: fmax gives 0 */
+    loading(state, ns > STREAM_MIN_NS ? ns : STREAM_MIN_NS, ret_cost);
+}
+
+/* Several streams get to the top together and are compared with the one: some round trips of
+ * steady state do. */
+static void cost_streams(const struct tl_plan_state *state, enum tl_direction direction,
+                         struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    double rtt_ns = path_rtt_ns(state);
+    int64_t ns = tl_plan_stream_ns(rtt_ns) - (int64_t)(24 * fmax(rtt_ns, 0));
+    loading(state, (ns > STREAM_MIN_NS ? ns : STREAM_MIN_NS) + TRAINS_NS, ret_cost);
+}
+
+/* As many segments at half the rate as make the wanted losses likely. */
+static void cost_paced(const struct tl_plan_state *state, enum tl_direction direction,
+                       struct tl_stage_cost *ret_cost)
+{
+    double loss = flow_number(state, direction, "retrans_ratio");
+    double bps = flow_number(state, direction, "goodput_bps") / 2;
+    double mss = flow_number(state, direction, "mss_bytes");
+    double ns = PACED_LOSSES_WANTED / loss * mss * 8e9 / bps;
+    if (!(ns > (double)TL_STAGE_WORTH_NS))
+        ns = (double)TL_STAGE_WORTH_NS;
+    loading(state, ns > (double)PACED_MAX_NS ? PACED_MAX_NS : (int64_t)ns, ret_cost);
+}
+
+static void cost_short(const struct tl_plan_state *state, enum tl_direction direction,
+                       struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    loading(state, STREAM_MIN_NS, ret_cost);
+}
+
+/* Some twenty steps of a third of a second with two round trips and a grace each. */
+static void cost_udp(const struct tl_plan_state *state, enum tl_direction direction,
+                     struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    double rtt_ns = path_rtt_ns(state);
+    loading(state, 9 * TL_NS_PER_S + (int64_t)(50 * (rtt_ns > 0 ? rtt_ns : 0)), ret_cost);
+}
+
+/* Disks cost time; nothing goes over the wire. */
+static void cost_disk(const struct tl_plan_state *state, enum tl_direction direction,
+                      struct tl_stage_cost *ret_cost)
+{
+    (void)state, (void)direction;
+    *ret_cost = (struct tl_stage_cost){.time_ns = TL_PROBE_DISK_NS};
+}
+
+/* Up to four transfers, behind the writing of what is to be read. */
+static void cost_disk_to_disk(const struct tl_plan_state *state, enum tl_direction direction,
+                              struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    loading(state, 4 * tl_plan_stream_ns(path_rtt_ns(state)), ret_cost);
+}
+
+/* clang-format off */
+static const struct tl_stage table[TL_PLAN_COUNT] = {
+    [TL_PLAN_HOSTS] = {
+        .id = "hosts", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
+        .cost = cost_hosts, .light = tl_probe_hosts,
+        .why = "the settings of both hosts"},
+    [TL_PLAN_PATH] = {
+        .id = "path", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
+        .cost = cost_path, .light = tl_probe_path,
+        .why = "the round-trip time without load"},
+    [TL_PLAN_MTU] = {
+        .id = "mtu", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
+        .cost = cost_search, .light = tl_probe_mtu,
+        .why = "which packet sizes get through"},
+    [TL_PLAN_HOPS] = {
+        .id = "hops", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
+        .cost = cost_search, .light = tl_probe_hops,
+        .why = "the routers on the way"},
+    [TL_PLAN_STREAM] = {
+        .id = "stream", .when = TL_WHEN_FIRST, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_stream, .load = tl_probe_stream,
+        .why = "one stream with the hosts' own settings comes first"},
+    [TL_PLAN_WINDOW] = {
+        .id = "window", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_window, .load = tl_probe_window,
+        .why = "a buffer limits: a larger one shows what it would bring"},
+    [TL_PLAN_STREAMS] = {
+        .id = "streams", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_streams, .load = tl_probe_streams,
+        .why = "several streams show whether the limit is per stream"},
+    [TL_PLAN_PACED] = {
+        .id = "paced", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_paced, .load = tl_probe_paced,
+        .why = "a slow, paced stream shows whether loss stays without load"},
+    [TL_PLAN_MICROSCOPE] = {
+        .id = "microscope", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_stream, .load = tl_probe_microscope,
+        .why = "a congestion control that heeds loss shows what the host's own one hides"},
+    [TL_PLAN_UDP] = {
+        .id = "udp", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_udp, .load = tl_probe_udp,
+        .why = "datagrams at rising rates show where loss and delay begin"},
+    [TL_PLAN_SPLIT] = {
+        .id = "split", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .cost = cost_search, .light = tl_probe_split,
+        .why = "whether something on the way answers in the far end's place"},
+    [TL_PLAN_FAMILY] = {
+        .id = "family", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_short, .load = tl_probe_family,
+        .why = "whether the other address family goes another way"},
+    [TL_PLAN_DISK] = {
+        .id = "disk", .when = TL_WHEN_ASKED, .needs = TL_NEEDS_DISK,
+        .cost = cost_disk, .load = tl_probe_disk,
+        .why = "what the disks can read and write"},
+    [TL_PLAN_DISK_TO_DISK] = {
+        .id = "disk-to-disk", .when = TL_WHEN_ASKED,
+        .needs = TL_NEEDS_RESPONDER | TL_NEEDS_DISK,
+        .loads = true, .per_direction = true,
+        .cost = cost_disk_to_disk, .load = tl_probe_disk_to_disk,
+        .why = "disks and network together, as a file transfer has them"},
+    [TL_PLAN_CALIBRATE] = {
+        .id = "calibrate", .when = TL_WHEN_ALWAYS,
+        .cost = cost_hosts, .light = tl_probe_calibrate,
+        .why = "what this machine can do without a network"},
+    [TL_PLAN_VERIFY] = {
+        .id = "verify", .when = TL_WHEN_ASKED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true, .per_direction = true,
+        .cost = cost_stream,
+        .why = "the remedy, tried in our own sockets"},
+};
+/* clang-format on */
+
+const struct tl_stage *tl_stage_at(enum tl_plan_stage stage)
+{
+    return &table[stage];
+}
+
+const char *tl_plan_stage_id(enum tl_plan_stage stage)
+{
+    return table[stage].id;
+}
+
+bool tl_stage_is_built(enum tl_plan_stage stage)
+{
+    return table[stage].light || table[stage].load;
+}
+
+enum tl_plan_stage tl_stage_find(const char *id)
+{
+    int stage = 0;
+    while (stage < TL_PLAN_COUNT && strcmp(table[stage].id, id) != 0)
+        stage++;
+    return (enum tl_plan_stage)stage;
+}

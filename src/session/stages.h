@@ -1,0 +1,87 @@
+/* The stage table: what there is to measure, what each stage needs and costs at most,
+ * and which probe does it. One row a stage; the order is that of screens and records.
+ * Whoever builds a stage fills its row. Private to the session.
+ *
+ * A row without a probe is not built yet: the plan never chooses it, and where a rule
+ * misses its facts the record says "not possible". */
+#ifndef TL_SESSION_STAGES_H
+#define TL_SESSION_STAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/probes/probes.h"
+
+/* Index into the table. The id of a stage is the `stage` of the facts' table. */
+enum tl_plan_stage {
+    TL_PLAN_HOSTS,
+    TL_PLAN_PATH,
+    TL_PLAN_MTU,
+    TL_PLAN_HOPS,
+    TL_PLAN_STREAM,
+    TL_PLAN_WINDOW,
+    TL_PLAN_STREAMS,
+    TL_PLAN_PACED,
+    TL_PLAN_MICROSCOPE,
+    TL_PLAN_UDP,
+    TL_PLAN_SPLIT,
+    TL_PLAN_FAMILY,
+    TL_PLAN_DISK,
+    TL_PLAN_DISK_TO_DISK,
+    TL_PLAN_CALIBRATE,
+    TL_PLAN_VERIFY,
+    TL_PLAN_COUNT
+};
+
+/* When a stage is run. A skip by the user goes before all of them. */
+enum tl_stage_when {
+    TL_WHEN_ALWAYS, /* light ones: before the consent, in every run, in the table's order */
+    TL_WHEN_FIRST,  /* what the first judgement rests on */
+    TL_WHEN_WANTED, /* when the plan finds it worth its time: its facts could change the verdict */
+    TL_WHEN_ASKED,  /* only when the user asks for it */
+};
+
+/* What a stage cannot be without. */
+#define TL_NEEDS_RESPONDER 1u /* tightlinkd at the far end */
+#define TL_NEEDS_DISK      2u /* a directory that the user named, here or at the far end */
+#define TL_NEEDS_RAW       8u /* CAP_NET_RAW */
+
+struct tl_plan_state;
+
+/* The most that a stage may take, in the state that is known. */
+struct tl_stage_cost {
+    int64_t time_ns; /* warm-up included */
+    int64_t bytes;   /* both directions together */
+};
+
+/* Pure; reads state->facts. Facts that are unknown cost as much as they may. */
+typedef void tl_stage_cost_fn(const struct tl_plan_state *state, enum tl_direction direction,
+                              struct tl_stage_cost *ret_cost);
+
+struct tl_stage {
+    const char *id;
+    enum tl_stage_when when;
+    unsigned needs;     /* TL_NEEDS_* */
+    bool loads;         /* fills the path: only after consent, and within the budgets */
+    bool per_direction; /* else once a run; a load probe then gets the first direction asked for */
+    bool apart;         /* a light probe that does without a responder: probe->client may be NULL */
+    tl_stage_cost_fn *cost;
+    tl_probe_light_fn *light; /* one of these two, or none while not built */
+    tl_probe_load_fn *load;
+    const char *why; /* what it is good for: for the record and the screen */
+};
+
+/* stage < TL_PLAN_COUNT. Static storage. */
+const struct tl_stage *tl_stage_at(enum tl_plan_stage stage);
+const char *tl_plan_stage_id(enum tl_plan_stage stage);
+bool tl_stage_is_built(enum tl_plan_stage stage);
+/* TL_PLAN_COUNT when there is none of that id. */
+enum tl_plan_stage tl_stage_find(const char *id);
+
+/* A path with this RTT wants that long a stream: warm-up and 20 round trips. NAN: 100 ms. */
+int64_t tl_plan_stream_ns(double rtt_ns);
+
+/* A loading stage that cannot have this long tells nothing that counts. */
+#define TL_STAGE_WORTH_NS INT64_C(3000000000)
+
+#endif

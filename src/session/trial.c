@@ -1,0 +1,145 @@
+/* Predict, try, score: the verdict's remedy in our own sockets, measured again. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session_private.h"
+#include "tightlink/base/units.h"
+#include "tightlink/probes/trial.h"
+
+/* Measured within this share of predicted is a hit (findings.schema.json). */
+#define HIT_RATIO 0.1
+
+static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; verdict->state == TL_LIMITED && i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->result == TL_FOUND && finding->direction == verdict->direction &&
+            strcmp(finding->cause, verdict->cause) == 0 &&
+            strcmp(finding->segment, verdict->segment) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+/* Its own prediction or the next rung. A rate that was only seen elsewhere is
+ * a prediction for the same buffers, but a mere lower bound for another congestion control. */
+static double predicted(const struct tl_findings *findings, const struct tl_remedy *remedy)
+{
+    if (remedy->trial.kind == TL_TRIAL_CC && !findings->verdict.next_cause)
+        return (double)NAN;
+    return isfinite(remedy->predicted_bps) ? remedy->predicted_bps : findings->verdict.fixed_bps;
+}
+
+/* The first that a program can try and that promises a rate. *ret_why says why there is none. */
+static const struct tl_remedy *choose(const struct tl_findings *findings,
+                                      const struct tl_finding *finding, const char **ret_why)
+{
+    *ret_why = "the rules know no remedy that a program could try in its own sockets";
+    for (size_t i = 0; finding && i < finding->remedy_count; i++) {
+        const struct tl_remedy *remedy = &finding->remedies[i];
+        bool known = remedy->trial.name[0] || isfinite(remedy->trial.value);
+        if (remedy->trial.kind == TL_TRIAL_NONE || !known)
+            continue;
+        if (predicted(findings, remedy) > 0)
+            return remedy;
+        *ret_why = "nobody knows what the remedy brings: the next rung is missing";
+    }
+    return NULL;
+}
+
+static void refuse(struct tl_session *session, enum tl_stage_state state, const char *why)
+{
+    struct tl_probe_outcome outcome = {.record = {.id = "verify", .state = state}};
+    snprintf(outcome.record.reason, sizeof outcome.record.reason, "%s", why);
+    session_begin_stage(session, "verify", NULL, 0, tl_stage_at(TL_PLAN_VERIFY)->why);
+    session_end_stage(session, &outcome);
+}
+
+/* The other address family is another connection. */
+static enum tl_status other_family(struct tl_session *session, const struct tl_trial *trial,
+                                   struct tl_client **ret_client, struct tl_error *reterr)
+{
+    struct tl_probe_target target = {.host = session->host,
+                                     .port = session->config.port,
+                                     .family = (int)trial->value,
+                                     .key = session->config.key};
+    struct tl_run ignored = {0};
+    struct tl_facts *facts = tl_facts_create();
+    if (!facts)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    enum tl_status status =
+        tl_probe_connect(&target, session->cancel_fd, facts, ret_client, &ignored, reterr);
+    tl_facts_destroy(facts);
+    return status;
+}
+
+static void record(struct tl_session *session, const struct tl_finding *finding,
+                   const struct tl_remedy *remedy, double measured_bps)
+{
+    struct tl_run *run = &session->result.run;
+    char what[TL_TRIAL_TEXT_SIZE], before[TL_UNIT_TEXT_SIZE], after[TL_UNIT_TEXT_SIZE];
+    if (run->verified_count == TL_RUN_VERIFIED_MAX)
+        return;
+    struct tl_verified_record *verified = &run->verified[run->verified_count++];
+    tl_trial_describe(&remedy->trial, what);
+    *verified = (struct tl_verified_record){.direction = finding->direction,
+                                            .predicted_bps =
+                                                predicted(session->result.findings, remedy),
+                                            .measured_bps = measured_bps};
+    snprintf(verified->rule, sizeof verified->rule, "%s", finding->rule);
+    snprintf(verified->what, sizeof verified->what, "%s", what);
+    verified->hit =
+        fabs(measured_bps - verified->predicted_bps) <= HIT_RATIO * verified->predicted_bps;
+    session_note(session, "%s with %s: %s predicted, %s measured", verified->hit ? "HIT" : "MISS",
+                 what, tl_format_bps(verified->predicted_bps, before),
+                 tl_format_bps(measured_bps, after));
+}
+
+enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *reterr)
+{
+    const struct tl_findings *findings = session->result.findings;
+    const struct tl_finding *finding = verdict_finding(findings);
+    const char *why;
+    const struct tl_remedy *remedy = choose(findings, finding, &why);
+    if (findings->verdict.state != TL_LIMITED)
+        why = "there is no verdict whose remedy could be tried";
+    if (!remedy) {
+        refuse(session, TL_STAGE_NOT_POSSIBLE, why);
+        return TL_OK;
+    }
+    if (session->plan.bytes_left <= 0) {
+        refuse(session, TL_STAGE_SKIPPED, "the data budget is spent");
+        return TL_OK;
+    }
+    struct tl_stage_cost cost;
+    tl_stage_at(TL_PLAN_VERIFY)->cost(&session->plan, finding->direction, &cost);
+    struct tl_probe_limits limits = {.duration_ns = cost.time_ns,
+                                     .bytes = session->plan.bytes_left};
+    struct tl_probe probe = session_probe(session);
+    struct tl_client *other = NULL;
+    struct tl_probe_outcome outcome = {0};
+    double measured_bps = (double)NAN;
+    enum tl_status status = TL_OK;
+    enum tl_direction direction = finding->direction;
+    session_begin_stage(session, "verify", &direction, cost.time_ns, remedy->does);
+    if (remedy->trial.kind == TL_TRIAL_FAMILY)
+        status = other_family(session, &remedy->trial, &other, reterr);
+    if (other)
+        probe.client = other;
+    tl_watch_begin(session->watch);
+    if (status == TL_OK)
+        status = tl_probe_trial(&probe, direction, &limits, &remedy->trial, &outcome, &measured_bps,
+                                reterr);
+    tl_watch_judge(session->watch, &outcome);
+    tl_probe_disconnect(other);
+    snprintf(outcome.record.id, sizeof outcome.record.id, "verify");
+    session_end_stage(session, &outcome);
+    /* A kernel that did not grant the buffer gave no trial, unless the rate is there anyway. */
+    if (isfinite(measured_bps) &&
+        (outcome.record.state == TL_STAGE_DONE ||
+         measured_bps >= (1 - HIT_RATIO) * predicted(findings, remedy)))
+        record(session, finding, remedy, measured_bps);
+    return status;
+}

@@ -1,0 +1,237 @@
+/* The way of a run: connect, light stages, consent, then what the plan wants. The worker owns
+ * the facts and the run until it has ended. */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "budget.h"
+#include "segments.h"
+#include "session_private.h"
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+#include "worker.h"
+
+/* What every run begins with. */
+static enum tl_status run_light_stages(struct tl_session *session, struct tl_error *reterr)
+{
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        const struct tl_stage *stage = tl_stage_at((enum tl_plan_stage)i);
+        struct tl_plan_step step = {.stage = (enum tl_plan_stage)i, .direction = TL_DOWNLOAD};
+        struct tl_stage_cost cost;
+        session_take_commands(session);
+        if (stage->when != TL_WHEN_ALWAYS || !stage->light || session->plan.skipped[i])
+            continue;
+        stage->cost(&session->plan, TL_DOWNLOAD, &cost);
+        step.duration_ns = cost.time_ns;
+        step.bytes = cost.bytes;
+        snprintf(step.why, sizeof step.why, "%s", stage->why);
+        step.worth = 2; /* not weighed */
+        session_record_choice(session, &step);
+        enum tl_status status = session_run_step(session, &step, reterr);
+        if (session_ends(status))
+            return status;
+    }
+    return TL_OK;
+}
+
+/* Asks the owner; TL_CANCELLED when stopped or refused (*ret_refused tells which). */
+static enum tl_status ask_consent(struct tl_session *session, const struct tl_budget *budget,
+                                  bool *ret_refused)
+{
+    struct tl_event event = {.kind = TL_EVENT_CONSENT,
+                             .worst_bytes = budget->worst_bytes,
+                             .expected_ns = (double)budget->time_ns};
+    snprintf(event.text, sizeof event.text, "%s", budget->sentence);
+    session_push(session, &event);
+    struct pollfd fds[] = {{.fd = session->consent_fd, .events = POLLIN},
+                           {.fd = session->cancel_fd, .events = POLLIN}};
+    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+        ;
+    uint64_t answer = 0;
+    if (!(fds[1].revents & POLLIN) && read(session->consent_fd, &answer, sizeof answer) < 0)
+        answer = 0;
+    *ret_refused = answer == 1;
+    return answer == 2 ? TL_OK : TL_CANCELLED;
+}
+
+/* Judge, choose, measure, until the plan wants no more, or until something spoiled the run:
+ * then no stage can bring a verdict. A user's stop keeps what earlier stages found: only a
+ * run without one whole stream is aborted. */
+static enum tl_status run_plan(struct tl_session *session, struct tl_error *reterr)
+{
+    struct tl_plan_step step = {0};
+    enum tl_status status = TL_OK;
+    bool spoiled = false;
+    for (;;) {
+        session_take_commands(session);
+        if (session_is_stopped(session))
+            status = TL_CANCELLED;
+        if (status != TL_OK || spoiled || !tl_plan_next(&session->plan, &step))
+            break;
+        session_record_choice(session, &step);
+        session_note(session, "%s", step.why);
+        status = session_run_step(session, &step, reterr);
+        if (!session_ends(status))
+            status = session_judge(session, reterr);
+        spoiled = session->result.run.quality >= TL_QUALITY_INVALID;
+    }
+    if (status == TL_OK && !spoiled) {
+        session_note(session, "%s", step.why);
+        session_record_rest(session, step.why);
+    }
+    return status == TL_CANCELLED ? tl_error_set(reterr, status, "stopped by you") : status;
+}
+
+static void begin_run(struct tl_session *session)
+{
+    struct tl_run *run = &session->result.run;
+    const struct tl_session_config *config = &session->config;
+    session->start_ns = tl_now_ns();
+    if (tl_ulid_make(run->id) != TL_OK)
+        memset(run->id, '0', sizeof run->id - 1);
+    tl_time_format_utc(tl_realtime_ns(), run->started);
+    snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
+    snprintf(run->target_name, sizeof run->target_name, "%s", session->target_name);
+    snprintf(run->target_kind, sizeof run->target_kind, "%s", session->target_kind);
+    run->download = config->download;
+    run->upload = config->upload;
+    run->goal_bps = config->goal_bps;
+    run->goal_rtt_ns = config->goal_rtt_ns;
+    run->goal_loss_ratio = config->goal_loss_ratio;
+    run->goal_rtt_max_ns = config->goal_rtt_max_ns;
+    run->goal_mtu_bytes = config->goal_mtu_bytes;
+    run->goal_bytes = config->goal_bytes;
+    run->goal_time_ns = config->goal_time_ns;
+}
+
+static void begin_plan(struct tl_session *session)
+{
+    const struct tl_session_config *config = &session->config;
+    session->plan = (struct tl_plan_state){.download = config->download,
+                                           .upload = config->upload,
+                                           .only_forced = config->only_force,
+                                           .have = TL_NEEDS_RAW,
+                                           .time_left_ns = config->time_budget_ns,
+                                           .bytes_left = config->data_budget_bytes,
+                                           .facts = session->result.facts};
+    if (config->directory || config->far_disk)
+        session->plan.have |= TL_NEEDS_DISK;
+    for (int i = 0; i < TL_PLAN_COUNT; i++)
+        session->plan.forced[i] = config->force >> i & 1;
+}
+
+static void take_budget(struct tl_session *session, const struct tl_budget *budget)
+{
+    session->budget_time_ns = session->plan.time_left_ns = budget->time_ns;
+    session->budget_bytes = session->plan.bytes_left = budget->bytes;
+}
+
+/* Everything that loads the path, once that was agreed to. */
+static enum tl_status run_loading(struct tl_session *session, struct tl_error *reterr)
+{
+    struct tl_budget budget;
+    bool refused = false;
+    tl_budget_make(&session->config, session->result.facts, &budget);
+    take_budget(session, &budget);
+    enum tl_status status = ask_consent(session, &budget, &refused);
+    if (refused)
+        return tl_error_set(reterr, TL_CANCELLED, "not agreed to: the path was not loaded");
+    if (status != TL_OK)
+        return tl_error_set(reterr, status, "stopped before the path was loaded");
+    session->watch = tl_watch_create(session->client);
+    status = run_plan(session, reterr);
+    if (status == TL_OK && session->config.verify && session->result.findings)
+        status = session_try_remedy(session, reterr);
+    if (status == TL_OK && session->config.via_count > 0 && session->result.findings)
+        status = session_run_prefixes(session, reterr);
+    if (status == TL_OK && session->config.watch_ns > 0)
+        status = session_keep_watch(session, reterr);
+    return status;
+}
+
+/* The findings of a saved run predict; here only the remedy is tried. */
+static enum tl_status run_trial_only(struct tl_session *session, struct tl_error *reterr)
+{
+    struct tl_budget budget;
+    bool refused = false;
+    struct tl_facts *facts = tl_facts_clone(session->config.prior);
+    if (!facts)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    tl_facts_destroy(session->result.facts);
+    session->result.facts = facts;
+    session->plan.facts = facts;
+    tl_facts_derive(facts);
+    enum tl_status status = session_judge(session, reterr);
+    if (status != TL_OK)
+        return status;
+    tl_budget_make(&session->config, facts, &budget);
+    take_budget(session, &budget);
+    status = ask_consent(session, &budget, &refused);
+    if (status != TL_OK)
+        return tl_error_set(reterr, TL_CANCELLED,
+                            refused ? "not agreed to: the path was not loaded"
+                                    : "stopped before the path was loaded");
+    session->watch = tl_watch_create(session->client);
+    return session_try_remedy(session, reterr);
+}
+
+static enum tl_status diagnose(struct tl_session *session, struct tl_error *reterr)
+{
+    struct tl_session_result *result = &session->result;
+    session->target = (struct tl_probe_target){.host = session->host,
+                                               .other_host = session->config.other_host,
+                                               .port = session->config.port,
+                                               .family = session->config.family,
+                                               .key = session->config.key};
+    begin_plan(session);
+    session_take_commands(session);
+    enum tl_status status = tl_probe_connect(&session->target, session->cancel_fd, result->facts,
+                                             &session->client, &result->run, reterr);
+    if (session_can_go_apart(status))
+        session_go_apart(session, &session->target);
+    if (status != TL_OK)
+        return status;
+    result->answered = true;
+    session->plan.have |= TL_NEEDS_RESPONDER;
+    if (session->config.prior)
+        return run_trial_only(session, reterr);
+    session_list_stages(session);
+    status = run_light_stages(session, reterr);
+    return status == TL_OK ? run_loading(session, reterr) : status;
+}
+
+/* What the way a session ended says about what it measured. */
+static void settle_quality(struct tl_session *session)
+{
+    struct tl_session_result *result = &session->result;
+    bool has_stream = session->plan.findings != NULL;
+    if (result->status == TL_OK || (result->status == TL_CANCELLED && has_stream))
+        return;
+    if (result->run.quality < TL_QUALITY_INVALID) /* else a stage has said why */
+        session_add_quality(&result->run, TL_QUALITY_ABORTED, result->error.text);
+}
+
+void *session_worker(void *context)
+{
+    struct tl_session *session = context;
+    struct tl_session_result *result = &session->result;
+    begin_run(session);
+    result->status = diagnose(session, &result->error);
+    settle_quality(session);
+    tl_segments_fill(result->facts, &result->run);
+    struct tl_error judging;
+    if (session_judge(session, &judging) != TL_OK && result->status == TL_OK) {
+        result->status = judging.status;
+        result->error = judging;
+    }
+    session_add_parts(session, &result->run);
+    tl_probe_disconnect(session->client);
+    tl_watch_destroy(session->watch);
+    result->run.duration_ns = tl_now_ns() - session->start_ns;
+    struct tl_event event = {.kind = TL_EVENT_DONE};
+    session_push(session, &event);
+    return NULL;
+}

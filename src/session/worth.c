@@ -1,0 +1,218 @@
+/* Weighing a stage: overturn, confirm, next rung, note. plan.h tells the idea. */
+#include "worth.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An open cause that nothing speaks for yet is still possible. */
+#define PROMISE_LEAST 0.25
+
+/* What one unknown test of the verdict's own cause may take from its confidence or add. */
+#define CONFIRM_WORTH 0.5
+
+/* To know what a fix brings; more where a buffer hides everything behind it. */
+#define NEXT_RUNG_WORTH     0.3
+#define BEHIND_BUFFER_WORTH 0.6
+
+/* A line about what does not limit is worth little, and only when most speaks for it. */
+#define NOTE_WORTH 0.15
+
+/* Beside the most important reason the others count a little. */
+#define OTHERS_SHARE 0.1
+
+#define BUFFER_LIMITS_RATIO 0.1
+#define NO_BUFFER_SHARE     0.5
+
+struct weighing {
+    const struct tl_plan_state *state;
+    const char *stage;
+    enum tl_plan_stage index;
+    enum tl_direction direction;
+    struct tl_worth *worth;
+    double best, others;
+    char causes[96]; /* open causes that the stage could decide */
+};
+
+static void add(struct weighing *w, double value, const char *what)
+{
+    if (!(value > 0))
+        return;
+    if (value > w->best) {
+        w->others += w->best;
+        w->best = value;
+        snprintf(w->worth->what, sizeof w->worth->what, "%s", what);
+    } else {
+        w->others += value;
+    }
+}
+
+static bool is_of_stage(const struct weighing *w, const char *id)
+{
+    struct tl_fact fact;
+    return tl_facts_get(w->state->facts, id, &fact) && strcmp(fact.stage, w->stage) == 0;
+}
+
+static bool misses(const struct weighing *w, char *const *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_of_stage(w, ids[i]))
+            return true;
+    return false;
+}
+
+/* Whether one of the finding's missing facts is among those that the verdict waits for. */
+static bool decides(const struct tl_verdict *verdict, const struct tl_finding *finding)
+{
+    for (size_t i = 0; i < verdict->deciding_count; i++)
+        for (size_t j = 0; j < finding->missing_count; j++)
+            if (strcmp(verdict->deciding[i], finding->missing[j]) == 0)
+                return true;
+    return false;
+}
+
+/* The share of the finding's tests that speak for its cause. */
+static double promise(const struct tl_finding *finding)
+{
+    size_t speaking = 0, count = finding->evidence_count;
+    for (size_t i = 0; i < count; i++)
+        speaking += finding->evidence[i].truth != TL_UNKNOWN_TRUTH && finding->evidence[i].is_for;
+    double share = count ? (double)speaking / (double)count : 0;
+    return PROMISE_LEAST + (1 - PROMISE_LEAST) * share;
+}
+
+static bool is_limit(const struct weighing *w, const struct tl_finding *finding)
+{
+    return finding->direction == w->direction && finding->result == TL_FOUND &&
+           finding->severity == TL_LIMITS;
+}
+
+/* What is still open in this direction: 1 without a verdict, 0 with a certain one. */
+static double gap(const struct weighing *w)
+{
+    const struct tl_findings *findings = w->state->findings;
+    const struct tl_verdict *verdict = &findings->verdict;
+    if (verdict->direction == w->direction)
+        return verdict->state == TL_LIMITED ? 1 - verdict->confidence : 1;
+    double confidence = 0;
+    for (size_t i = 0; i < findings->finding_count; i++)
+        if (is_limit(w, &findings->findings[i]))
+            confidence = fmax(confidence, findings->findings[i].confidence);
+    return 1 - confidence;
+}
+
+static void name_cause(struct weighing *w, const char *cause)
+{
+    size_t used = strlen(w->causes), need = strlen(cause) + 2;
+    if (!strstr(w->causes, cause) && used + need < sizeof w->causes)
+        snprintf(w->causes + used, sizeof w->causes - used, "%s%s", used ? ", " : "", cause);
+}
+
+static double flow_number(const struct weighing *w, const char *name)
+{
+    char id[96];
+    snprintf(id, sizeof id, "%s.%s", tl_direction_name(w->direction), name);
+    return tl_facts_number(w->state->facts, id, 0);
+}
+
+static bool buffer_limits(const struct weighing *w)
+{
+    return flow_number(w, "ledger_rwnd_ratio") > BUFFER_LIMITS_RATIO ||
+           flow_number(w, "ledger_sndbuf_ratio") > BUFFER_LIMITS_RATIO;
+}
+
+/* Where no buffer held the stream, a larger one can hardly show anything. */
+static double fitness(const struct weighing *w)
+{
+    return w->index == TL_PLAN_WINDOW && !buffer_limits(w) ? NO_BUFFER_SHARE : 1;
+}
+
+static void weigh_open(struct weighing *w, double open)
+{
+    const struct tl_findings *findings = w->state->findings;
+    const struct tl_verdict *verdict = &findings->verdict;
+    bool of_verdict = verdict->direction == w->direction && verdict->deciding_count > 0;
+    char what[160];
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction != w->direction || finding->result != TL_CANNOT_TELL ||
+            !misses(w, finding->missing, finding->missing_count))
+            continue;
+        if (finding->severity != TL_LIMITS) {
+            snprintf(what, sizeof what, "it would tell whether %s is to be noted", finding->cause);
+            add(w, NOTE_WORTH * promise(finding), what);
+        } else if (!of_verdict || decides(verdict, finding)) {
+            name_cause(w, finding->cause);
+            snprintf(what, sizeof what, "it could find or rule out %s", w->causes);
+            add(w, fitness(w) * open * promise(finding), what);
+        }
+    }
+}
+
+static const struct tl_finding *verdict_finding(const struct weighing *w)
+{
+    const struct tl_findings *findings = w->state->findings;
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; verdict->state == TL_LIMITED && i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (is_limit(w, finding) && verdict->direction == w->direction && verdict->cause &&
+            strcmp(finding->cause, verdict->cause) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+static void weigh_confirmation(struct weighing *w, double open)
+{
+    const struct tl_finding *finding = verdict_finding(w);
+    char what[160];
+    for (size_t i = 0; finding && i < finding->evidence_count; i++) {
+        const struct tl_evidence *evidence = &finding->evidence[i];
+        for (size_t j = 0; evidence->truth == TL_UNKNOWN_TRUTH && j < evidence->value_count; j++) {
+            if (evidence->values[j].known || !is_of_stage(w, evidence->values[j].id))
+                continue;
+            snprintf(what, sizeof what, "it would make %s surer, or less sure", finding->cause);
+            add(w, CONFIRM_WORTH * open, what);
+            break;
+        }
+    }
+}
+
+/* What a fix would bring is not known, and could be: a path that is full hides nothing. */
+static void weigh_next_rung(struct weighing *w)
+{
+    const struct tl_findings *findings = w->state->findings;
+    const struct tl_verdict *verdict = &findings->verdict;
+    bool known = verdict->direction == w->direction && verdict->state == TL_LIMITED &&
+                 isfinite(verdict->fixed_bps);
+    if (known)
+        return;
+    if (w->index == TL_PLAN_WINDOW && buffer_limits(w))
+        add(w, BEHIND_BUFFER_WORTH, "a buffer limits: a larger one shows what is behind it");
+    for (size_t i = 0; i < findings->rung_count; i++) {
+        const struct tl_rung *rung = &findings->ladder[i];
+        if (rung->direction == w->direction && rung->essential && !rung->tested &&
+            misses(w, rung->missing, rung->missing_count))
+            add(w, NEXT_RUNG_WORTH, "it would tell what a fix brings");
+    }
+}
+
+void tl_worth_of(const struct tl_plan_state *state, enum tl_plan_stage stage,
+                 enum tl_direction direction, struct tl_worth *ret_worth)
+{
+    struct weighing w = {.state = state,
+                         .stage = tl_plan_stage_id(stage),
+                         .index = stage,
+                         .direction = direction,
+                         .worth = ret_worth};
+    *ret_worth = (struct tl_worth){0};
+    const struct tl_verdict *verdict = &state->findings->verdict;
+    bool met = verdict->state == TL_GOAL_MET; /* the slower direction's, so the other's too */
+    if (met || verdict->state == TL_VERDICT_INVALID)
+        return;
+    double open = gap(&w);
+    weigh_open(&w, open);
+    weigh_confirmation(&w, open);
+    weigh_next_rung(&w);
+    ret_worth->value = fmin(1, w.best + OTHERS_SHARE * w.others);
+}

@@ -1,0 +1,332 @@
+/* Keys: what each does on each screen. The help overlay (view_overlay.c) lists the same. */
+#include <stdio.h>
+#include <string.h>
+
+#include "state.h"
+#include "tightlink/base/utf8.h"
+
+/* --- start --- */
+
+static char *text_of(struct tui_start *start)
+{
+    switch (start->field) {
+    case TUI_TARGET:
+        return start->target;
+    case TUI_GOAL:
+        return start->goal;
+    case TUI_BUDGET:
+        return start->budget;
+    default:
+        return NULL;
+    }
+}
+
+static void add_character(char *text, uint32_t character)
+{
+    char bytes[4];
+    size_t used = strlen(text);
+    if (!tl_utf8_is_printable(character))
+        return;
+    size_t len = tl_utf8_encode(character, bytes);
+    if (used + len >= TUI_TEXT_SIZE)
+        return;
+    memcpy(text + used, bytes, len);
+    text[used + len] = '\0';
+}
+
+static void remove_character(char *text)
+{
+    size_t len = strlen(text);
+    while (len && ((unsigned char)text[--len] & 0xc0) == 0x80)
+        continue;
+    text[len] = '\0';
+}
+
+static void turn_direction(struct tui_start *start, int by)
+{
+    int at = start->download && start->upload ? 2 : start->upload ? 1 : 0;
+    at = (at + by + 3) % 3;
+    start->download = at != 1;
+    start->upload = at != 0;
+}
+
+/* A stage of the plan: leave it out or take it back. One that only runs when asked for: ask
+ * for it. */
+static void toggle_stage(struct tui_state *state)
+{
+    struct tui_start *start = &state->start;
+    const struct tl_session_stage *stage = &start->preview.stages[start->stage];
+    uint32_t bit = UINT32_C(1) << start->stage;
+    if (strcmp(stage->when, "not built") == 0)
+        snprintf(state->message, sizeof state->message, "%s is not part of this program",
+                 stage->id);
+    else if (strstr(stage->needs, "directory") && !start->directory)
+        snprintf(state->message, sizeof state->message,
+                 "%s needs a directory: start tightlink with --disk DIRECTORY", stage->id);
+    else if (strcmp(stage->id, "verify") == 0)
+        start->verify = !start->verify;
+    else if (start->force & bit)
+        start->force &= ~bit;
+    else if (start->skip & bit)
+        start->skip &= ~bit;
+    else if (strcmp(stage->when, "when asked for") == 0 || strcmp(stage->when, "not named") == 0)
+        start->force |= bit;
+    else
+        start->skip |= bit;
+}
+
+static unsigned leave_field(struct tui_start *start, int by)
+{
+    bool target = start->field == TUI_TARGET;
+    if (start->field == TUI_STAGES && by > 0 && start->stage + 1 < start->preview.count) {
+        start->stage++;
+        return TUI_DO_NOTHING;
+    }
+    if (start->field == TUI_STAGES && by < 0 && start->stage > 0) {
+        start->stage--;
+        return TUI_DO_NOTHING;
+    }
+    int last = start->has_preview ? TUI_STAGES : TUI_BUDGET;
+    int next = (int)start->field + by;
+    start->field = (enum tui_field)(next < 0 ? last : next > last ? 0 : next);
+    start->stage =
+        start->field == TUI_STAGES && by < 0 && start->preview.count ? start->preview.count - 1 : 0;
+    return target && start->target[0] ? TUI_DO_LOOK_UP : TUI_DO_NOTHING;
+}
+
+/* Tab goes from field to field, the arrows through the stages too. */
+static unsigned tab_field(struct tui_start *start, int by)
+{
+    if (start->field == TUI_STAGES && start->preview.count)
+        start->stage = by > 0 ? start->preview.count - 1 : 0;
+    unsigned actions = leave_field(start, by);
+    start->stage = 0;
+    return actions;
+}
+
+static unsigned start_key(struct tui_state *state, int key)
+{
+    struct tui_start *start = &state->start;
+    char *text = text_of(start);
+    switch (key) {
+    case TUI_KEY_ENTER:
+        return TUI_DO_START;
+    case TUI_KEY_TAB:
+        return tab_field(start, 1);
+    case TUI_KEY_BACK_TAB:
+        return tab_field(start, -1);
+    case TUI_KEY_DOWN:
+        return leave_field(start, 1);
+    case TUI_KEY_UP:
+        return leave_field(start, -1);
+    case TUI_KEY_ESCAPE:
+        return TUI_DO_QUIT;
+    case TUI_KEY_LEFT:
+    case TUI_KEY_RIGHT:
+        if (start->field == TUI_DIRECTION)
+            turn_direction(start, key == TUI_KEY_LEFT ? -1 : 1);
+        return TUI_DO_NOTHING;
+    case TUI_KEY_BACKSPACE:
+        if (text)
+            remove_character(text);
+        if (start->field == TUI_TARGET)
+            start->has_preview = false;
+        return TUI_DO_NOTHING;
+    default:
+        break;
+    }
+    if (text && key >= ' ' && key < TUI_KEY_UP) {
+        add_character(text, (uint32_t)key);
+        if (start->field == TUI_TARGET)
+            start->has_preview = false;
+        return TUI_DO_NOTHING;
+    }
+    if (key == ' ' && start->field == TUI_DIRECTION)
+        turn_direction(start, 1);
+    if (key == ' ' && start->field == TUI_STAGES && start->stage < start->preview.count) {
+        toggle_stage(state);
+        return TUI_DO_LOOK_UP;
+    }
+    return TUI_DO_NOTHING;
+}
+
+/* --- run --- */
+
+static unsigned run_key(struct tui_state *state, int key)
+{
+    struct tui_progress_state *run = &state->run;
+    switch (key) {
+    case TUI_KEY_UP:
+    case 'k':
+        run->selected -= run->selected > 0;
+        return TUI_DO_NOTHING;
+    case TUI_KEY_DOWN:
+    case 'j':
+        run->selected += run->selected + 1 < run->stage_count;
+        return TUI_DO_NOTHING;
+    default:
+        break;
+    }
+    if (!run->active)
+        return TUI_DO_NOTHING;
+    switch (key) {
+    case 'p':
+        run->paused = !run->paused;
+        snprintf(state->message, sizeof state->message, "%s",
+                 run->paused ? "waits after the running stage; p goes on" : "goes on");
+        return run->paused ? TUI_DO_PAUSE : TUI_DO_RESUME;
+    case 's':
+        return run->running ? TUI_DO_SKIP : TUI_DO_NOTHING;
+    case 'r':
+        return run->stage_count ? TUI_DO_REDO : TUI_DO_NOTHING;
+    default:
+        return TUI_DO_NOTHING;
+    }
+}
+
+/* --- verdict and path --- */
+
+static void scroll(int *offset, int key, int page, int total)
+{
+    int last = total > page ? total - page : 0;
+    switch (key) {
+    case TUI_KEY_UP:
+    case 'k':
+        --*offset;
+        break;
+    case TUI_KEY_DOWN:
+    case 'j':
+        ++*offset;
+        break;
+    case TUI_KEY_PAGE_UP:
+        *offset -= page;
+        break;
+    case TUI_KEY_PAGE_DOWN:
+    case ' ':
+        *offset += page;
+        break;
+    case TUI_KEY_HOME:
+    case 'g':
+        *offset = 0;
+        break;
+    case TUI_KEY_END:
+    case 'G':
+        *offset = last;
+        break;
+    default:
+        break;
+    }
+    *offset = *offset < 0 ? 0 : *offset > last ? last : *offset;
+}
+
+static unsigned verdict_key(struct tui_state *state, int key)
+{
+    static const char jumps[] = "lefwo";
+    static const enum tl_report_part parts[] = {TL_PART_MEASUREMENTS, TL_PART_EVIDENCE, TL_PART_FIX,
+                                                TL_PART_OTHERS, TL_PART_RUN};
+    const char *found = key > ' ' && key < 128 ? strchr(jumps, key) : NULL;
+    int to = found ? state->jump[parts[found - jumps]] : -1;
+    if (to >= 0)
+        state->scroll = to;
+    else if (found)
+        snprintf(state->message, sizeof state->message, "this run has none");
+    scroll(&state->scroll, key, state->rows_shown, state->rows_total);
+    const struct tl_finding *finding = tui_state_finding(state);
+    if (key == 'y' && finding && finding->remedy_count)
+        return TUI_DO_COPY;
+    if (key == 'y')
+        snprintf(state->message, sizeof state->message, "there is no fix to copy");
+    return key == 's' && state->result && state->result->findings ? TUI_DO_SAVE : TUI_DO_NOTHING;
+}
+
+/* --- all --- */
+
+static unsigned overlay_key(struct tui_state *state, int key)
+{
+    enum tui_overlay overlay = state->overlay;
+    bool yes = key == 'y' || key == 'Y' || key == TUI_KEY_ENTER;
+    bool no = key == 'n' || key == 'N' || key == TUI_KEY_ESCAPE;
+    if (overlay == TUI_CONSENT) {
+        /* Enter is no answer here: somebody who still types would agree to the load. */
+        if (key != 'y' && key != 'Y' && !no && key != 'q')
+            return TUI_DO_NOTHING;
+        state->overlay = TUI_NO_OVERLAY;
+        return key == 'y' || key == 'Y' ? TUI_DO_CONSENT : TUI_DO_REFUSE;
+    }
+    if (overlay == TUI_ASK_STOP) {
+        if (!yes && !no)
+            return TUI_DO_NOTHING;
+        state->overlay = TUI_NO_OVERLAY;
+        return yes && state->run.active ? TUI_DO_STOP : TUI_DO_NOTHING;
+    }
+    state->overlay = TUI_NO_OVERLAY;
+    return overlay == TUI_COPIED && key == 'y' ? TUI_DO_COPY : TUI_DO_NOTHING;
+}
+
+static void go_to(struct tui_state *state, enum tui_screen screen)
+{
+    const char *why = NULL;
+    if (screen == TUI_START && state->saved_only)
+        why = "this is a saved run; start tightlink without a file for a new one";
+    else if (screen == TUI_START && state->run.active)
+        why = "a diagnosis is running: ^C stops it and keeps what it has";
+    else if (screen == TUI_RUN && !state->run.stage_count && !state->run.active)
+        why = "nothing has run yet";
+    else if (screen > TUI_RUN && !state->result)
+        why =
+            state->run.active ? "the verdict comes when the run has ended" : "nothing has run yet";
+    if (why)
+        snprintf(state->message, sizeof state->message, "%s", why);
+    else
+        state->screen = screen;
+}
+
+static unsigned quit(struct tui_state *state)
+{
+    if (!state->run.active)
+        return TUI_DO_QUIT;
+    state->overlay = TUI_ASK_STOP;
+    return TUI_DO_NOTHING;
+}
+
+static unsigned interrupt(struct tui_state *state)
+{
+    if (!state->run.active || state->run.stopping)
+        return TUI_DO_QUIT;
+    state->overlay = TUI_NO_OVERLAY;
+    return TUI_DO_STOP;
+}
+
+unsigned tui_state_key(struct tui_state *state, int key)
+{
+    bool typing = state->screen == TUI_START && text_of(&state->start);
+    state->message[0] = '\0';
+    if (key == TUI_KEY_INTERRUPT)
+        return interrupt(state);
+    if (key == 'L' - 64)
+        return TUI_DO_REDRAW;
+    if (state->overlay != TUI_NO_OVERLAY)
+        return overlay_key(state, key);
+    if (key == '?' || (typing && key == 'H' - 64)) {
+        state->overlay = TUI_HELP;
+        return TUI_DO_NOTHING;
+    }
+    if (!typing && key >= '0' + TUI_START && key <= '0' + TUI_PATH) {
+        go_to(state, (enum tui_screen)(key - '0'));
+        return TUI_DO_NOTHING;
+    }
+    if (!typing && (key == 'q' || key == 'Q'))
+        return quit(state);
+    switch (state->screen) {
+    case TUI_START:
+        return start_key(state, key);
+    case TUI_RUN:
+        return run_key(state, key);
+    case TUI_VERDICT:
+        return verdict_key(state, key);
+    case TUI_PATH:
+        scroll(&state->path_scroll, key, state->rows_shown, state->rows_total);
+        return TUI_DO_NOTHING;
+    }
+    return TUI_DO_NOTHING;
+}

@@ -1,0 +1,25 @@
+/* A line of numbers over time as a plot of braille dots, or of ASCII where no more is shown. */
+#ifndef TL_TUI_PLOT_H
+#define TL_TUI_PLOT_H
+
+#include "grid.h"
+
+/* Samples in the order of time, NAN where unknown: then there is a gap, not a zero. */
+struct tui_series {
+    const double *values;
+    int count;
+};
+
+/* Plots into a rectangle from 0 to top (> 0), the newest sample at the right end of what is
+ * filled. Braille shows 2 x 4 dots a cell, blocks 8 heights, ASCII . or ' */
+void tui_plot(struct tui_grid *grid, int row, int col, int rows, int columns,
+              const struct tui_series *series, double top);
+
+/* The next number of 1, 2 or 5 times a power of ten that is at least value. 1 for none. */
+double tui_plot_top(double value);
+
+/* One row of columns as bars of eight heights, in ASCII of four. */
+void tui_sparkline(struct tui_grid *grid, int row, int col, int columns,
+                   const struct tui_series *series, double top);
+
+#endif

@@ -1,0 +1,234 @@
+/* Session events become what the run screen shows; the start screen becomes a configuration. */
+#include "state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+
+void tui_state_init(struct tui_state *state, const struct tl_session_config *config)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    *state = (struct tui_state){.screen = TUI_START};
+    struct tui_start *start = &state->start;
+    start->download = config->download;
+    start->upload = config->upload;
+    start->skip = config->skip;
+    start->force = config->force;
+    start->verify = config->verify;
+    start->directory = config->directory != NULL;
+    snprintf(start->target, sizeof start->target, "%s", config->host ? config->host : "");
+    if (config->goal_bps > 0)
+        snprintf(start->goal, sizeof start->goal, "%s", tl_format_bps(config->goal_bps, text));
+    if (config->data_budget_bytes > 0)
+        snprintf(start->budget, sizeof start->budget, "%s",
+                 tl_format_traffic((double)config->data_budget_bytes, text));
+}
+
+void tui_state_begin(struct tui_state *state, int64_t now_ns)
+{
+    state->run = (struct tui_progress_state){
+        .active = true, .started_ns = now_ns, .now_ns = now_ns, .samples.stride = 1};
+    state->screen = TUI_RUN;
+    state->overlay = TUI_NO_OVERLAY;
+    state->message[0] = '\0';
+    snprintf(state->title, sizeof state->title, "%s", state->start.target);
+}
+
+static bool same_stage(const struct tui_stage *stage, const struct tl_event *event)
+{
+    return strcmp(stage->id, event->stage) == 0 && stage->has_direction == event->has_direction &&
+           (!event->has_direction || stage->direction == event->direction);
+}
+
+/* The row of an event's stage; one without a direction stands for both until one is known, and
+ * an event without one means the direction that came last. */
+static struct tui_stage *find_stage(struct tui_progress_state *run, const struct tl_event *event)
+{
+    for (int i = 0; i < run->stage_count; i++)
+        if (same_stage(&run->stages[i], event))
+            return &run->stages[i];
+    for (int i = 0; i < run->stage_count && event->has_direction; i++) {
+        struct tui_stage *stage = &run->stages[i];
+        if (strcmp(stage->id, event->stage) == 0 && !stage->has_direction) {
+            stage->has_direction = true;
+            stage->direction = event->direction;
+            return stage;
+        }
+    }
+    for (int i = run->stage_count - 1; i >= 0 && !event->has_direction; i--)
+        if (strcmp(run->stages[i].id, event->stage) == 0)
+            return &run->stages[i];
+    if (run->stage_count == TUI_STAGES_MAX)
+        return NULL;
+    struct tui_stage *stage = &run->stages[run->stage_count++];
+    *stage =
+        (struct tui_stage){.has_direction = event->has_direction, .direction = event->direction};
+    snprintf(stage->id, sizeof stage->id, "%s", event->stage);
+    return stage;
+}
+
+static void add_sample(struct tui_samples *samples, const struct tl_probe_live *live)
+{
+    if (++samples->skipped < samples->stride)
+        return;
+    samples->skipped = 0;
+    if (samples->count == TUI_SAMPLES_MAX) {
+        samples->count /= 2;
+        samples->stride *= 2;
+        for (int i = 0; i < samples->count; i++) {
+            samples->rate_bps[i] = samples->rate_bps[2 * i];
+            samples->rtt_ns[i] = samples->rtt_ns[2 * i];
+            samples->retrans[i] = samples->retrans[2 * i];
+        }
+    }
+    samples->rate_bps[samples->count] = live->rate_bps;
+    samples->rtt_ns[samples->count] = live->rtt_ns;
+    samples->retrans[samples->count++] = live->retrans_count;
+}
+
+static void take_stage(struct tui_progress_state *run, const struct tl_event *event)
+{
+    struct tui_stage *stage = find_stage(run, event);
+    if (!stage)
+        return;
+    if (event->kind == TL_EVENT_PLAN) {
+        if (stage->record.id[0] == '\0' || event->stage_state != TL_STAGE_ENDED)
+            stage->state = event->stage_state;
+        if (event->expected_ns > 0)
+            stage->expected_ns = event->expected_ns;
+        if (event->text[0])
+            snprintf(stage->why, sizeof stage->why, "%s", event->text);
+    } else if (event->kind == TL_EVENT_STAGE_START) {
+        stage->state = TL_STAGE_RUNS;
+        if (event->expected_ns > 0)
+            stage->expected_ns = event->expected_ns;
+        run->running = true;
+        run->has_live = false;
+        run->early[0] = '\0';
+        run->selected = (int)(stage - run->stages);
+        run->samples = (struct tui_samples){.stride = 1};
+    } else {
+        stage->state = TL_STAGE_ENDED;
+        stage->record = event->record;
+        run->running = false;
+    }
+}
+
+static void take_live(struct tui_progress_state *run, const struct tl_event *event)
+{
+    run->live = *event;
+    run->has_live = true;
+    if (event->text[0])
+        snprintf(run->early, sizeof run->early, "%s", event->text);
+    add_sample(&run->samples, &event->live);
+}
+
+static void take_consent(struct tui_state *state, const struct tl_event *event)
+{
+    struct tui_progress_state *run = &state->run;
+    run->worst_bytes = event->worst_bytes;
+    run->worst_ns = event->expected_ns;
+    snprintf(run->consent_text, sizeof run->consent_text, "%s", event->text);
+    state->overlay = TUI_CONSENT;
+}
+
+void tui_state_event(struct tui_state *state, const struct tl_event *event)
+{
+    struct tui_progress_state *run = &state->run;
+    switch (event->kind) {
+    case TL_EVENT_PLAN:
+    case TL_EVENT_STAGE_START:
+    case TL_EVENT_STAGE_END:
+        take_stage(run, event);
+        if (event->bytes > run->bytes)
+            run->bytes = event->bytes;
+        if (event->kind == TL_EVENT_STAGE_START)
+            run->paused = false;
+        break;
+    case TL_EVENT_LIVE:
+        take_live(run, event);
+        break;
+    case TL_EVENT_NOTE:
+        snprintf(state->message, sizeof state->message, "%s", event->text);
+        break;
+    case TL_EVENT_CONSENT:
+        take_consent(state, event);
+        break;
+    case TL_EVENT_READING:
+        snprintf(run->reading, sizeof run->reading, "%s", event->text);
+        run->reading_state = event->verdict;
+        if (event->bytes > run->bytes)
+            run->bytes = event->bytes;
+        break;
+    case TL_EVENT_PAUSED:
+        run->paused = true;
+        break;
+    case TL_EVENT_DONE:
+        run->active = run->running = false;
+        break;
+    }
+}
+
+void tui_state_result(struct tui_state *state, const struct tl_session_result *result)
+{
+    state->result = result;
+    state->scroll = state->path_scroll = 0;
+    state->remedy = 0;
+    if (!result)
+        return;
+    state->message[0] = '\0'; /* a note of the run that has ended */
+    state->overlay = TUI_NO_OVERLAY;
+    state->screen = TUI_VERDICT;
+    if (result->run.target_name[0])
+        snprintf(state->title, sizeof state->title, "%.253s", result->run.target_name);
+}
+
+const struct tl_finding *tui_state_finding(const struct tui_state *state)
+{
+    const struct tl_findings *findings = state->result ? state->result->findings : NULL;
+    if (!findings || findings->verdict.state != TL_LIMITED || !findings->verdict.cause)
+        return NULL;
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction == verdict->direction &&
+            strcmp(finding->cause, verdict->cause) == 0 && verdict->segment &&
+            strcmp(finding->segment, verdict->segment) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+enum tl_status tui_state_configure(const struct tui_state *state, struct tl_session_config *config,
+                                   struct tl_error *reterr)
+{
+    const struct tui_start *start = &state->start;
+    double goal = config->goal_bps;
+    int64_t bytes = 0;
+    if (!start->target[0])
+        return tl_error_set(reterr, TL_USAGE,
+                            "which host? Name the far end, where `tightlink serve --open` runs");
+    if (!start->goal[0])
+        goal = (double)NAN;
+    else if (tl_parse_bps(start->goal, &goal, reterr) != TL_OK) {
+        tl_error_prefix(reterr, "the goal");
+        return reterr->status;
+    }
+    if (start->budget[0] && tl_parse_bytes(start->budget, &bytes, reterr) != TL_OK) {
+        tl_error_prefix(reterr, "the data budget");
+        return reterr->status;
+    }
+    if (start->budget[0] && bytes <= 0)
+        return tl_error_set(reterr, TL_RANGE, "the data budget must be more than nothing");
+    config->host = start->target;
+    config->download = start->download;
+    config->upload = start->upload;
+    config->goal_bps = goal;
+    config->data_budget_bytes = bytes;
+    config->skip = start->skip;
+    config->force = start->force;
+    config->verify = start->verify;
+    return TL_OK;
+}

@@ -1,0 +1,147 @@
+/* What the screen knows: fed by session events and keys, read by views. No terminal, no
+ * session, no clock in here: what has to be done comes back as flags, and the loop does it.
+ *
+ *   START --Enter--> RUN --done--> VERDICT <--keys--> PATH
+ *     ^------------- new run (number keys) ----------/   */
+#ifndef TL_TUI_STATE_H
+#define TL_TUI_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/report/report.h"
+#include "tightlink/session/session.h"
+
+/* Keys, whatever the terminal sends for them; characters are themselves. */
+enum tui_key {
+    TUI_KEY_NONE = 0,
+    TUI_KEY_TAB = '\t',
+    TUI_KEY_ENTER = '\n',
+    TUI_KEY_ESCAPE = 27,
+    TUI_KEY_UP = 0x110000, /* above Unicode */
+    TUI_KEY_DOWN,
+    TUI_KEY_LEFT,
+    TUI_KEY_RIGHT,
+    TUI_KEY_PAGE_UP,
+    TUI_KEY_PAGE_DOWN,
+    TUI_KEY_HOME,
+    TUI_KEY_END,
+    TUI_KEY_BACKSPACE,
+    TUI_KEY_BACK_TAB,
+    TUI_KEY_INTERRUPT, /* ^C */
+};
+
+/* What a key asks of the loop. */
+enum tui_action {
+    TUI_DO_NOTHING = 0,
+    TUI_DO_LOOK_UP = 1 << 0, /* what a run would cost: the target or a toggle changed */
+    TUI_DO_START = 1 << 1,
+    TUI_DO_CONSENT = 1 << 2,
+    TUI_DO_REFUSE = 1 << 3,
+    TUI_DO_STOP = 1 << 4, /* and keep */
+    TUI_DO_PAUSE = 1 << 5,
+    TUI_DO_RESUME = 1 << 6,
+    TUI_DO_SKIP = 1 << 7,
+    TUI_DO_REDO = 1 << 8, /* the selected stage */
+    TUI_DO_COPY = 1 << 9,
+    TUI_DO_SAVE = 1 << 10,
+    TUI_DO_QUIT = 1 << 11,
+    TUI_DO_REDRAW = 1 << 12, /* everything, ^L */
+};
+
+enum tui_screen { TUI_START = 1, TUI_RUN, TUI_VERDICT, TUI_PATH };
+enum tui_overlay { TUI_NO_OVERLAY, TUI_HELP, TUI_CONSENT, TUI_ASK_STOP, TUI_COPIED };
+
+/* --- start screen --- */
+
+enum tui_field { TUI_TARGET, TUI_DIRECTION, TUI_GOAL, TUI_BUDGET, TUI_STAGES };
+#define TUI_TEXT_SIZE 254 /* the longest host name */
+
+struct tui_start {
+    enum tui_field field;
+    char target[TUI_TEXT_SIZE], goal[TUI_TEXT_SIZE], budget[TUI_TEXT_SIZE];
+    bool download, upload;
+    uint32_t skip, force; /* as in the session's configuration */
+    bool verify;
+    bool directory; /* one was named for disk stages */
+    size_t stage;   /* selected */
+    bool has_preview, looking_up;
+    struct tl_session_preview preview; /* where has_preview */
+};
+
+/* --- run screen --- */
+
+struct tui_stage {
+    char id[24];
+    bool has_direction;
+    enum tl_direction direction;
+    enum tl_event_stage_state state;
+    double expected_ns;
+    struct tl_stage_record record; /* where ended */
+    char why[256];
+};
+
+/* Samples of the running stage. When full every other one goes, so that the plot always shows
+ * the stage from its beginning. */
+#define TUI_SAMPLES_MAX 512
+struct tui_samples {
+    int count, stride, skipped;
+    double rate_bps[TUI_SAMPLES_MAX], rtt_ns[TUI_SAMPLES_MAX], retrans[TUI_SAMPLES_MAX];
+};
+
+#define TUI_STAGES_MAX (2 * TL_SESSION_STAGES_MAX)
+struct tui_progress_state {
+    bool active, stopping, paused;
+    int64_t started_ns, now_ns; /* on the loop's clock */
+    struct tui_stage stages[TUI_STAGES_MAX];
+    int stage_count, selected;
+    bool running;         /* a stage is */
+    struct tl_event live; /* the last LIVE of the running stage */
+    bool has_live;
+    struct tui_samples samples;
+    int64_t bytes; /* moved by stages that ended */
+    int64_t worst_bytes;
+    double worst_ns; /* what was consented to; 0 before */
+    char consent_text[256];
+    char reading[256]; /* the verdict so far */
+    enum tl_verdict_state reading_state;
+    char early[256]; /* of the running stage */
+};
+
+struct tui_state {
+    enum tui_screen screen;
+    enum tui_overlay overlay;
+    bool saved_only;           /* looking at a file: there is nothing to start */
+    char title[TUI_TEXT_SIZE]; /* the far end */
+    char message[300];         /* one sentence, until the next key */
+    struct tui_start start;
+    struct tui_progress_state run;
+    const struct tl_session_result *result; /* borrowed from the loop; NULL without */
+    int scroll, rows_total, rows_shown;     /* of the verdict; set by its view */
+    /* First row of each report part, -1 where it has none; set by the view. */
+    int jump[TL_PART_COUNT];
+    int path_scroll;
+    size_t remedy; /* whose text y copies next */
+    char copied[2048];
+};
+
+void tui_state_init(struct tui_state *state, const struct tl_session_config *config);
+
+/* A session begins at now_ns of the loop's clock. */
+void tui_state_begin(struct tui_state *state, int64_t now_ns);
+/* Takes one event. DONE only ends the run; the loop then gives its result. */
+void tui_state_event(struct tui_state *state, const struct tl_event *event);
+/* The result to show from now on; NULL forgets it. */
+void tui_state_result(struct tui_state *state, const struct tl_session_result *result);
+/* Takes one key. Returns enum tui_action flags. */
+unsigned tui_state_key(struct tui_state *state, int key);
+
+/* The remedies that y copies: of the verdict's finding. NULL without. */
+const struct tl_finding *tui_state_finding(const struct tui_state *state);
+
+/* What the start screen asks for, written into a configuration that holds the rest. Texts
+ * point into state. TL_USAGE, TL_SYNTAX, TL_RANGE with a sentence. */
+enum tl_status tui_state_configure(const struct tui_state *state, struct tl_session_config *config,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

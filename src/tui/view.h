@@ -1,0 +1,29 @@
+/* Views: from state to a grid. Pure, but for what a view notes in the state about its own
+ * size (how far can be scrolled). */
+#ifndef TL_TUI_VIEW_H
+#define TL_TUI_VIEW_H
+
+#include "grid.h"
+#include "state.h"
+
+/* Below this one column shows the verdict, or how far the run is, alone. */
+#define TUI_ROWS_MIN 15
+#define TUI_COLS_MIN 60
+
+/* Draws everything: tabs, the screen, message and key lines, overlay. */
+void tui_view(struct tui_state *state, struct tui_grid *grid);
+
+/* --- parts, private to the views: each draws rows first to last (exclusive) --- */
+void tui_view_start(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_view_run(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_view_small(struct tui_state *state, struct tui_grid *grid);
+void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
+
+/* "(!) ", "ok  ", "(?) ", "(x) " and its ink. */
+const char *tui_verdict_mark(enum tl_verdict_state state, enum tui_ink *ret_ink);
+/* "one line for people": the verdict's sentence, or why there is none. */
+const char *tui_verdict_sentence(const struct tl_session_result *result);
+
+#endif

@@ -1,0 +1,94 @@
+/* What lies over a screen: help, questions, the text that was copied. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lines.h"
+#include "view.h"
+
+/* Lines of at most 54 columns, and few enough for 15 rows. */
+static const char everywhere[] = "1 2 3 4     start, run, verdict, path\n"
+                                 "^C          stop a run and keep what it has; else quit\n"
+                                 "^Z, ^L      to the shell; draw everything anew\n"
+                                 "Marks       (!) limits  ok  -- not tested\n"
+                                 "            (?) cannot tell  (x) failed\n\n";
+static const char *const help_texts[] = {
+    [TUI_START] = "Enter       start; nothing loads before you agree\n"
+                  "Tab, arrows next field, next stage\n"
+                  "Space       change; leave out a stage, or ask for it\n"
+                  "Esc         quit (q where no text is typed)",
+    [TUI_RUN] = "p           pause after the running stage; go on\n"
+                "s           skip the running stage\n"
+                "r           run the selected stage again\n"
+                "up, down    select a stage\n"
+                "q           quit; asks first while a run goes on",
+    [TUI_VERDICT] = "y           copy the fix (OSC 52); again: the next\n"
+                    "l e f       ladder, evidence, fix\n"
+                    "w o         why not the others; the run itself\n"
+                    "arrows, PgUp, PgDn, g, G    scroll\n"
+                    "s           save the run as a file here\n"
+                    "q           quit; the verdict is printed as text",
+    [TUI_PATH] = "up, down    scroll\n"
+                 "q           quit; the verdict is printed as text",
+};
+
+/* Frames a place in the middle; returns its first inner row and column. */
+static void open_box(struct tui_grid *grid, int rows, int columns, int *ret_row, int *ret_col)
+{
+    int row = (grid->rows - rows) / 2, col = (grid->cols - columns) / 2;
+    tui_box(grid, row, col, rows, columns);
+    *ret_row = row + 1;
+    *ret_col = col + 2;
+}
+
+static void draw_question(struct tui_grid *grid, const char *title, const char *text,
+                          const char *keys)
+{
+    int columns = grid->cols < 72 ? grid->cols - 4 : 68, inner = columns - 4, row, col;
+    int lines = tui_wrap(grid, 0, 0, 0, inner, TUI_PLAIN, text);
+    int most = grid->rows - 6;
+    lines = lines > most ? most : lines;
+    open_box(grid, lines + 5, columns, &row, &col);
+    (void)tui_put(grid, row, col, inner, TUI_BOLD, title);
+    (void)tui_wrap(grid, row + 1, col, lines, inner, TUI_PLAIN, text);
+    (void)tui_put(grid, row + 2 + lines, col, inner, TUI_BOLD, keys);
+}
+
+static void draw_help(const struct tui_state *state, struct tui_grid *grid)
+{
+    int columns = 60, inner = columns - 4, row, col;
+    int above = tui_lines(grid, 0, 0, 0, inner, 0, everywhere);
+    int below = tui_lines(grid, 0, 0, 0, inner, 0, help_texts[state->screen]);
+    int most = grid->rows - 2, lines = above + below > most ? most : above + below;
+    open_box(grid, lines + 2, columns, &row, &col);
+    (void)tui_lines(grid, row, col, lines, inner, 0, everywhere);
+    (void)tui_lines(grid, row + above, col, lines - above, inner, 0, help_texts[state->screen]);
+}
+
+void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
+{
+    const struct tl_finding *finding = tui_state_finding(state);
+    char title[96];
+    switch (state->overlay) {
+    case TUI_HELP:
+        draw_help(state, grid);
+        break;
+    case TUI_CONSENT:
+        draw_question(grid, "Load the path?", state->run.consent_text,
+                      "y go on      n end here, with what is known");
+        break;
+    case TUI_ASK_STOP:
+        draw_question(grid, "A diagnosis is running.",
+                      "Stop it and keep what was measured? The verdict says how far that goes.",
+                      "y stop and keep      n go on");
+        break;
+    case TUI_COPIED:
+        snprintf(title, sizeof title, "Sent to the clipboard: fix %zu of %zu", state->remedy + 1,
+                 finding ? finding->remedy_count : 0);
+        draw_question(
+            grid, title, state->copied,
+            "y the next one      any other key closes (OSC 52: not all terminals take it)");
+        break;
+    case TUI_NO_OVERLAY:
+        break;
+    }
+}

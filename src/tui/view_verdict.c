@@ -1,0 +1,98 @@
+/* The verdict: the report's own parts, in its own words. The head stays; the rest scrolls, in
+ * two columns where there is room. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lines.h"
+#include "tightlink/base/units.h"
+#include "tightlink/report/report.h"
+#include "view.h"
+
+#define TWO_COLUMNS_MIN (2 * TL_REPORT_PART_WIDTH_MIN + 4)
+
+static void render(const struct tl_session_result *result, struct tl_text_style style,
+                   enum tl_report_part part, struct tl_buf *out)
+{
+    if (tl_report_part(&result->run, result->facts, result->findings, &style, part, out) != TL_OK)
+        tl_buf_finish(out); /* out of memory: an empty part */
+}
+
+static const char *without_newline(const char *text)
+{
+    return *text == '\n' ? text + 1 : text;
+}
+
+/* How a run without findings, or one that ended early, ended. Returns the rows used. */
+static int draw_end(const struct tl_session_result *result, struct tui_grid *grid, int row,
+                    int rows)
+{
+    if (result->status == TL_OK)
+        return 0;
+    const char *why = result->error.text[0] ? result->error.text : tl_status_text(result->status);
+    (void)tui_put(grid, row, 0, 4, TUI_BAD, "(x) ");
+    int used = tui_wrap(grid, row, 4, rows, grid->cols - 4, TUI_BOLD, why);
+    return used < rows ? used : rows;
+}
+
+/* The parts below the head, one column. Notes where each begins; -1: it has nothing to say. */
+static int draw_parts(struct tui_state *state, struct tui_grid *grid, struct tl_text_style style,
+                      int row, int rows, int col, const enum tl_report_part *parts, int count)
+{
+    int total = 0;
+    for (int i = 0; i < count; i++) {
+        struct tl_buf text = TL_BUF_INIT;
+        render(state->result, style, parts[i], &text);
+        const char *lines = tl_buf_text(&text);
+        if (total == 0)
+            lines = without_newline(lines);
+        state->jump[parts[i]] = *lines ? total + (*lines == '\n') : -1;
+        int at = total - state->scroll;
+        int top = at > 0 ? at : 0, skip = at > 0 ? 0 : -at;
+        total += tui_lines(grid, row + top, col, rows - top > 0 ? rows - top : 0, style.width, skip,
+                           lines);
+        tl_buf_finish(&text);
+    }
+    return total;
+}
+
+static void draw_body(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    static const enum tl_report_part all[] = {TL_PART_MEASUREMENTS, TL_PART_EVIDENCE, TL_PART_FIX,
+                                              TL_PART_OTHERS, TL_PART_RUN};
+    static const enum tl_report_part left[] = {TL_PART_MEASUREMENTS, TL_PART_OTHERS};
+    static const enum tl_report_part right[] = {TL_PART_EVIDENCE, TL_PART_FIX, TL_PART_RUN};
+    struct tl_text_style style = {.width = grid->cols - 1, .color = true, .utf8 = grid->utf8};
+    state->rows_shown = rows;
+    if (grid->cols < TWO_COLUMNS_MIN) {
+        state->rows_total = draw_parts(state, grid, style, row, rows, 0, all, 5);
+    } else {
+        style.width = (grid->cols - 3) / 2;
+        int a = draw_parts(state, grid, style, row, rows, 0, left, 2);
+        int b = draw_parts(state, grid, style, row, rows, style.width + 2, right, 3);
+        state->rows_total = a > b ? a : b;
+    }
+    if (state->scroll + rows < state->rows_total)
+        tui_put_right(grid, row + rows, 0, grid->cols, TUI_DIM, grid->utf8 ? "↓ more " : "v more ");
+}
+
+void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first, int last)
+{
+    const struct tl_session_result *result = state->result;
+    if (!result)
+        return;
+    int row = first + draw_end(result, grid, first, 3);
+    if (!result->findings) {
+        if (row == first)
+            (void)tui_put(grid, row, 0, grid->cols, TUI_BOLD, "No verdict was formed.");
+        return;
+    }
+    struct tl_buf head = TL_BUF_INIT;
+    struct tl_text_style style = {.width = grid->cols, .color = true, .utf8 = grid->utf8};
+    render(result, style, TL_PART_HEAD, &head);
+    int most = (last - first) / 2; /* a long sentence shall not hide the rest */
+    int used = tui_lines(grid, row, 0, most, grid->cols, 0, tl_buf_text(&head));
+    tl_buf_finish(&head);
+    row += used < most ? used : most;
+    tui_rule(grid, row, 0, grid->cols);
+    draw_body(state, grid, row + 1, last - row - 2);
+}

@@ -1,0 +1,247 @@
+"""Makes up paths of the kinds in the scenarios, with other numbers: seeded, so that a list
+can be made again. What is true of each comes from oracle.py."""
+import math
+import random
+
+
+def log_uniform(chance, low, high):
+    return math.exp(chance.uniform(math.log(low), math.log(high)))
+
+
+def rate_text(bps):
+    return f"{bps / 1e6:.3g}M"
+
+
+class Maker:
+    """One path: what every kind draws first, and a kind's own keys."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.down = chance.random() < 0.6
+        self.rtt_ms = log_uniform(chance, 1, 600)
+        # A window of 30 MB is what 64 MiB of buffer carries; and the emulator's own limit.
+        most = min(800e6, 20e6 * 8 / (self.rtt_ms / 1e3))
+        self.rate = log_uniform(chance, 2e6, max(most, 4e6))
+        self.v6 = chance.random() < 0.25
+
+    def uniform(self, low, high):
+        return self.chance.uniform(low, high)
+
+    def way(self, data=True):
+        """The prefix of the direction that carries data, or acknowledgements."""
+        return "down." if self.down == data else "up."
+
+    def receiver(self):
+        return "near." if self.down else "far."
+
+    def sender(self):
+        return "far." if self.down else "near."
+
+    def base(self, at=""):
+        text = f"rate={rate_text(self.rate)} delay={self.rtt_ms / 2:.3g}ms"
+        return text + (" family=6" if self.v6 else "") + at
+
+    def window_for(self, share):
+        """A receive buffer (KiB) whose usable part carries this share of the rate."""
+        return self.rate * share * self.rtt_ms / 1e3 / 8 / 0.62 / 1024
+
+
+def receive_window(m):
+    m.rtt_ms = max(m.rtt_ms, 5)
+    kib = max(8, m.window_for(log_uniform(m.chance, 0.02, 0.6)))
+    return m.base(f" {m.receiver()}rmem={kib:.0f}KiB")
+
+
+def send_buffer(m):
+    m.rtt_ms, m.rate = max(m.rtt_ms, 15), max(m.rate, 40e6)
+    kib = max(32, m.window_for(0.62 * log_uniform(m.chance, 0.01, 0.08)))
+    return m.base(f" {m.sender()}wmem={kib:.0f}KiB")
+
+
+def window_scaling(m):
+    m.rtt_ms = max(m.rtt_ms, 10)
+    m.rate = max(m.rate, 3 * 65535 * 8 / (m.rtt_ms / 1e3))
+    return m.base(f" {m.chance.choice(['near.', 'far.'])}wscale=off")
+
+
+def capacity(m):
+    return m.base()
+
+
+def bbr(m):
+    return m.base(" cc=bbr")
+
+
+def capacity_elsewhere(m):
+    m.rate = min(m.rate, 200e6)
+    at = m.chance.choice(["lan", "far-lan", "3 routers=4", "4 routers=5", "2 routers=3"])
+    return (f"link-at={at} rate={rate_text(m.rate)} delay={m.uniform(0, 2):.2g}ms "
+            f"{'far-lan' if at == 'lan' else 'lan'}.delay={m.rtt_ms / 2:.3g}ms")
+
+
+def asymmetric(m):
+    m.rate = min(m.rate, 200e6)
+    return (f"{m.way()}rate={rate_text(m.rate)} {m.way(False)}rate="
+            f"{rate_text(m.rate * log_uniform(m.chance, 0.15, 8))} delay={m.rtt_ms / 2:.3g}ms")
+
+
+def loss_path(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 10), 200), max(m.rate, 100e6)
+
+
+def random_loss(m):
+    loss_path(m)
+    cc = m.chance.choice(["cubic", "reno"])
+    return m.base(f" {m.way()}loss={log_uniform(m.chance, 0.0008, 0.02):.5f} cc={cc}")
+
+
+def loss_elsewhere(m):
+    loss_path(m)
+    at, other = m.chance.choice([("lan", "wan"), ("far-lan", "wan")])
+    return (f"link-at={at} rate={rate_text(m.rate)} delay=1ms {other}.delay={m.rtt_ms / 2:.3g}ms "
+            f"{m.way()}loss={log_uniform(m.chance, 0.001, 0.02):.5f}")
+
+
+def loss_bbr(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 5), 150), min(m.rate, 300e6)
+    return m.base(f" {m.way()}loss={log_uniform(m.chance, 0.0005, 0.005):.5f} cc=bbr")
+
+
+def burst_loss(m):
+    loss_path(m)
+    return m.base(f" {m.way()}burst-loss={log_uniform(m.chance, 0.0001, 0.001):.5f}/"
+                  f"{m.uniform(0.15, 0.4):.2f}")
+
+
+def policer(m):
+    m.rtt_ms, m.rate = min(m.rtt_ms, 120), max(m.rate, 50e6)
+    token = m.rate * m.uniform(0.05, 0.4)
+    burst = max(20e3, token / 8 * m.uniform(0.01, 0.05))
+    return m.base(f" {m.way()}policer={rate_text(token)}/{burst / 1e3:.0f}kB")
+
+
+def shaper(m):
+    m.rtt_ms, m.rate = min(m.rtt_ms, 100), min(max(m.rate, 40e6), 400e6)
+    token = m.rate * m.uniform(0.1, 0.4)
+    queue = max(50e3, token * m.rtt_ms / 1e3 / 8 * 2)
+    return m.base(f" {m.way()}shaper={rate_text(token)}/{token / 8 * m.uniform(0.5, 1.5) / 1e6:.2f}MB"
+                  f" queue={queue / 1e3:.0f}kB")
+
+
+def black_hole(m):
+    m.rtt_ms = min(m.rtt_ms, 200)
+    length = m.chance.randrange(1280, 1490, 4)
+    return m.base(m.chance.choice([f" wan-mtu={length} icmp=off", f" maxlen={length}",
+                                   f" {m.way()}maxlen={length}"]))
+
+
+def low_mtu(m):
+    return m.base(f" wan-mtu={m.chance.randrange(1280, 1490, 4)}")
+
+
+def bloat(m):
+    m.rate, m.rtt_ms = min(m.rate, 50e6), min(m.rtt_ms, 100)
+    return m.base(f" queue={m.rate / 8 * m.uniform(0.2, 0.8) / 1e3:.0f}kB")
+
+
+def shallow(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 15), 150), min(max(m.rate, 60e6), 400e6)
+    bdp = m.rate * m.rtt_ms / 1e3 / 8
+    return m.base(f" queue={max(6e3, bdp * log_uniform(m.chance, 0.01, 0.06)) / 1e3:.0f}kB")
+
+
+def reorder(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 10), 100), min(m.rate, 200e6)
+    return m.base(f" {m.way()}reorder={m.uniform(0.01, 0.05):.3f}/{m.uniform(2, 8):.1f}ms cc=reno")
+
+
+def per_flow(m):
+    m.rtt_ms, m.rate = min(m.rtt_ms, 80), max(m.rate, 200e6)
+    token = m.rate * m.uniform(0.03, 0.1)
+    kind = m.chance.choice(["flow-policer", "flow-shaper"])
+    burst = max(20e3, token / 8 * 0.02)
+    queue = f" queue={max(60e3, token * m.rtt_ms / 8e3) / 1e3:.0f}kB" if kind == "flow-shaper" else ""
+    return m.base(f" {m.way()}{kind}={rate_text(token)}/{burst / 1e3:.0f}kB{queue}")
+
+
+def ack_path(m):
+    m.rtt_ms, m.rate = min(m.rtt_ms, 80), max(m.rate, 100e6)
+    return (f"{m.way()}rate={rate_text(m.rate)} {m.way(False)}rate={m.rate / 55 / 5 / 1e6:.3f}M "
+            f"delay={m.rtt_ms / 2:.3g}ms")
+
+
+def cross(m):
+    m.rtt_ms, m.rate = min(m.rtt_ms, 100), min(max(m.rate, 10e6), 300e6)
+    return m.base(f" {m.way()}cross={rate_text(m.rate * m.uniform(0.3, 0.75))}")
+
+
+def sack(m):
+    loss_path(m)
+    m.rate = min(m.rate, 300e6)
+    return m.base(f" {m.chance.choice(['near.', 'far.'])}sack=off "
+                  f"{m.way()}loss={log_uniform(m.chance, 0.0004, 0.002):.5f}")
+
+
+def corrupt(m):
+    loss_path(m)
+    m.rate = min(m.rate, 300e6)
+    return m.base(f" {m.way()}corrupt={log_uniform(m.chance, 0.001, 0.01):.5f}")
+
+
+def split(m):
+    m.rtt_ms, m.rate = max(m.rtt_ms, 80), min(m.rate, 60e6)
+    m.down = True
+    return m.base(" near.rmem=256KiB split=on")
+
+
+def mss_clamp(m):
+    m.rate = min(m.rate, 200e6)
+    return m.base(f" mss={m.chance.randrange(600, 1300, 20)}")
+
+
+def strip_wscale(m):
+    m.rtt_ms = max(m.rtt_ms, 10)
+    m.rate = max(m.rate, 3 * 65535 * 8 / (m.rtt_ms / 1e3))
+    return m.base(" strip=wscale")
+
+
+def window_then_loss(m):
+    loss_path(m)
+    share = log_uniform(m.chance, 0.02, 0.2)
+    return m.base(f" {m.receiver()}rmem={max(16, m.window_for(share)):.0f}KiB {m.way()}loss=0.00001")
+
+
+def window_beside_policer(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 10), 100), max(m.rate, 80e6)
+    token = m.rate * m.uniform(0.2, 0.5)
+    share = token / m.rate * m.chance.choice([0.3, 4])
+    return m.base(f" {m.receiver()}rmem={max(16, m.window_for(share)):.0f}KiB "
+                  f"{m.way()}policer={rate_text(token)}/{max(20e3, token / 8 * 0.03) / 1e3:.0f}kB")
+
+
+def window_and_bloat(m):
+    m.rate, m.rtt_ms = min(m.rate, 40e6), min(max(m.rtt_ms, 20), 100)
+    return m.base(f" queue={m.rate / 8 * 0.4 / 1e3:.0f}kB {m.receiver()}rmem="
+                  f"{max(16, m.window_for(0.4)):.0f}KiB")
+
+
+def unprivileged_window(m):
+    return receive_window(m) + " near.unprivileged=on far.unprivileged=on"
+
+
+KINDS = [receive_window, send_buffer, window_scaling, capacity, bbr, capacity_elsewhere, asymmetric,
+         random_loss, loss_elsewhere, loss_bbr, burst_loss, policer, shaper, black_hole, low_mtu,
+         bloat, shallow, reorder, per_flow, ack_path, cross, sack, corrupt, split, mss_clamp,
+         strip_wscale, window_then_loss, window_beside_policer, window_and_bloat,
+         unprivileged_window]
+
+
+def generate(seed, count):
+    """`count` rows (name, spec, direction); every kind in turn, the same for the same seed."""
+    for i in range(count):
+        kind = KINDS[i % len(KINDS)]
+        maker = Maker(random.Random(f"{seed}/{i}"))
+        spec = kind(maker)
+        direction = "download" if maker.down else "upload"
+        yield {"name": f"{kind.__name__.replace('_', '-')}-{seed}.{i}", "spec": spec,
+               "direction": direction, "goal_bps": 0, "kind": kind.__name__}

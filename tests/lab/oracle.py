@@ -1,0 +1,371 @@
+"""What is true of an emulated path, computed from its specification alone.
+
+Nothing here looks at what tightlink measured or how it judges. Every cause that the
+specification contains becomes a rung: a range of payload rates that it alone would allow.
+The lowest rung is the truth. Rungs that overlap, or lie within 15 % of each other, are all
+accepted: which of them is lower is then a matter of chance.
+
+The models and where they come from:
+  capacity   rate x payload / packet; 1448 of 1500 bytes for TCP over IPv4 with timestamps
+  windows    window / RTT; Linux advertises between 0.45 and 0.85 of tcp_rmem's maximum, and
+             keeps two to eight times tcp_wmem's maximum in flight (it counts overhead there)
+  loss       Mathis 1997 for reno, RFC 9438 section 5.1 for cubic, none for BBR; a range,
+             because single runs of some seconds stray far from the mean
+  ack path   one acknowledgement of 52 to 72 bytes for two segments, fewer with GRO
+"""
+import re
+
+AMBIGUOUS = 1.15
+MTU = 1500
+PREFIXES = ("v6.", "lan.", "wan.", "far-lan.") + tuple(f"link{i}." for i in range(1, 8))
+UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
+SIZES = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20}
+SPANS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def number(text, units):
+    match = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]*)", text)
+    return float(match.group(1)) * units[match.group(2)]
+
+
+def rate(text):
+    return number(text, UNITS)
+
+
+def size(text):
+    return number(text, SIZES)
+
+
+def span(text):
+    return number(text, SPANS) if text != "0" else 0.0
+
+
+def ratio(text):
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+
+def disk_rate(setting, verb):
+    """bit/s of "read:40MB/s,write:20MB/s"; 0 without."""
+    for part in setting.split(","):
+        if part.startswith(verb + ":"):
+            text = part.split(":")[1]
+            return 8 * size(text[:-2]) if text.endswith("B/s") else rate(text)
+    return 0
+
+
+class Path:
+    """A specification read the way the lab reads it: later pairs win."""
+
+    def __init__(self, spec):
+        self.links = {}  # (prefix, direction) -> {key: text}
+        self.hosts = {"near": {}, "far": {}}
+        self.lab = {}
+        pairs = [pair.split("=", 1) for pair in spec.split()]
+        for name, value in sorted(pairs, key=lambda p: p[0].startswith("v6.")):
+            self.put(name, value)
+
+    def put(self, name, value):
+        prefix = next((p for p in PREFIXES if name.startswith(p)), "")
+        name = name[len(prefix):]
+        for host in ("near", "far"):
+            if name.startswith(host + ".") and not prefix:
+                self.hosts[host][name[len(host) + 1:]] = value
+                return
+        if name in HOST_KEYS:
+            for host in self.hosts.values():
+                host[name] = value
+            return
+        if name in LAB_KEYS:
+            self.lab[name] = value
+            return
+        ways = [w for w in ("up", "down") if name.startswith(w + ".")] or ["up", "down"]
+        key = name.split(".", 1)[1] if len(ways) == 1 else name
+        for way in ways:
+            if prefix == "v6." and ("v6.", way) not in self.links:
+                self.links["v6.", way] = dict(self.links.get(("", way), {}))
+            self.links.setdefault((prefix, way), {})[key] = value
+
+    def routers(self):
+        return int(self.lab.get("routers", 2))
+
+    def place(self, prefix):
+        """The number of a link, 1 for the LAN."""
+        last = self.routers() + 1
+        word = prefix[:-1] if prefix not in ("", "v6.") else self.lab.get("link-at", "wan")
+        word = word.removeprefix("link")
+        return {"lan": 1, "wan": 2, "far-lan": last}.get(word) or int(word)
+
+    def segment(self, prefix):
+        at = self.place(prefix)
+        return "lan" if at == 1 else "far-lan" if at == self.routers() + 1 else "path"
+
+    def family(self):
+        """The family of the diagnosis: IPv4 where there is one."""
+        return 6 if self.lab.get("family") == "6" else 4
+
+    def way(self, direction):
+        """(prefix, settings) of each link in one direction, for that family."""
+        main = "v6." if self.family() == 6 and ("v6.", direction) in self.links else ""
+        return [(p, s) for (p, way), s in self.links.items()
+                if way == direction and p not in {"", "v6."} - {main}]
+
+    def rtt(self):
+        return sum(span(s["delay"]) for way in ("up", "down") for _, s in self.way(way)
+                   if "delay" in s)
+
+    def near_rtt(self):
+        """Up to the proxy at r1."""
+        return sum(span(s["delay"]) for way in ("up", "down") for p, s in self.way(way)
+                   if "delay" in s and self.place(p) == 1)
+
+
+HOST_KEYS = {"rmem", "wmem", "wscale", "sack", "timestamps", "autotune", "cc", "mtu", "lan-mtu",
+             "cpu", "cpu-period", "disk", "offloads", "unprivileged"}
+LAB_KEYS = {"routers", "link-at", "wan-mtu", "icmp", "icmp-interval", "family", "split",
+            "split-port", "plain", "carrier"}
+
+
+class Rung:
+    """A cause, where it lies and the payload rates it allows; no rate for a cause that
+    stops everything or cannot be put into a number."""
+
+    def __init__(self, cause, segment, low=None, high=None, number=True):
+        self.cause, self.segment, self.low, self.high = cause, segment, low, high
+        self.number = number  # whether low and high bound a ceiling that is reported
+
+    def __repr__(self):
+        return f"{self.cause}@{self.segment}[{self.low}..{self.high}]"
+
+
+class Truth:
+    def __init__(self):
+        self.rungs = []  # all that the specification contains
+        self.accept = []  # rungs that may be named as the limit
+        self.beside = set()  # causes with ground to be called contributing, or noted
+        self.notes = set()  # causes that should at least be noted
+        self.state = "limited"
+        self.swollen = False  # a queue that delays by 200 ms where a transfer fills it
+        self.why_invalid = False  # saying "invalid, because ..." is right, too
+
+
+def off(settings, key):
+    return settings.get(key) in ("off", "0")
+
+
+def loss_window(p, rtt, cc):
+    reno = 1.22 / p ** 0.5
+    return max(reno, 1.054 * (rtt / p) ** 0.75) if cc == "cubic" else reno
+
+
+def payload_share(path, sender, receiver, data):
+    header = (40 if path.family() == 4 else 60)
+    stamps = 0 if any(off(h, "timestamps") for h in (sender, receiver)) else 12
+    packet = MTU
+    for _, settings in data:
+        if "mss" in settings:
+            packet = min(packet, float(settings["mss"]) + header)
+    if path.lab.get("wan-mtu") and path.lab.get("icmp") not in ("off", "silent"):
+        packet = min(packet, float(path.lab["wan-mtu"]))
+    return (packet - header - stamps) / packet, packet - header - stamps
+
+
+def host_rungs(path, truth, sender, receiver, ends):
+    sender_at, receiver_at = ends
+    # With the proxy, the half beside c has its own round trip; the far half has buffers of
+    # 64 MiB at the proxy.
+    rtt = {e: path.near_rtt() if path.lab.get("split") == "on" and e == "near-host" else path.rtt()
+           for e in ends}
+    stripped = any("wscale" in s.get("strip", "") for w in ("up", "down") for _, s in path.way(w))
+    receive_rtt, send_rtt = max(rtt[receiver_at], 1e-4), max(rtt[sender_at], 1e-4)
+    if "rmem" in receiver:
+        window = size(receiver["rmem"])
+        truth.rungs.append(Rung("receive-window", receiver_at, 0.40 * window * 8 / receive_rtt,
+                                0.85 * window * 8 / receive_rtt))
+    if "wmem" in sender:
+        window = size(sender["wmem"])
+        truth.rungs.append(Rung("send-buffer", sender_at, 1.5 * window * 8 / send_rtt,
+                                8 * window * 8 / send_rtt, number=False))
+    plain_window = 65535 * 8 / receive_rtt
+    for host, at in ((sender, sender_at), (receiver, receiver_at)):
+        if off(host, "wscale"):
+            truth.rungs.append(Rung("window-scaling-off", at, 0.9 * plain_window, plain_window))
+    if stripped:
+        truth.rungs.append(Rung("option-stripping", None, 0.9 * plain_window, plain_window))
+    for host, at, verb in ((sender, sender_at, "read"), (receiver, receiver_at, "write")):
+        held = disk_rate(host.get("disk", ""), verb)
+        if held:
+            truth.rungs.append(Rung("disk-" + verb, at, 0.94 * held, 1.06 * held))
+    for host, at in ((sender, sender_at), (receiver, receiver_at)):
+        if "cpu" in host:
+            share = ratio(host["cpu"])
+            truth.rungs.append(Rung("cpu", at, 0.8e9 * share, 40e9 * share, number=False))
+
+
+def loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off, host_at):
+    where = path.segment(prefix)
+    causes = [("random-loss", ratio(s["loss"])) if "loss" in s else None,
+              ("burst-loss", ratio(s["burst-loss"].split("/")[0])) if "burst-loss" in s else None,
+              ("corruption", ratio(s["corrupt"])) if "corrupt" in s else None]
+    for cause, p in filter(None, causes):
+        if p <= 0:
+            continue
+        if cc == "bbr":
+            truth.beside |= {cause, "random-loss"}
+            if p > 0.001:
+                truth.notes.add(cause)
+            continue
+        model = loss_window(p, max(rtt, 1e-3), cc) * segment_bytes * 8 / max(rtt, 1e-3)
+        truth.beside.add("random-loss")
+        if sack_off:
+            truth.rungs.append(Rung("sack-off", host_at, 0.1 * model, 3 * model, number=False))
+        elif cause == "burst-loss":
+            truth.rungs.append(Rung("burst-loss", where, 0.4 * model, 5 * model, number=False))
+        else:
+            truth.rungs.append(Rung(cause, where, 0.5 * model, 4 * model, number=False))
+
+
+def link_rungs(path, truth, prefix, s, share, rtt, cc):
+    where = path.segment(prefix)
+    if "rate" in s:
+        wire = rate(s["rate"])
+        free = wire
+        if "cross" in s:
+            part = 0.5 if "cross-burst" in s else 1
+            free = wire - part * min(rate(s["cross"]), 0.95 * wire)
+            truth.rungs.append(Rung("cross-traffic", where, 0.85 * free * share,
+                                    1.05 * free * share, number="cross-burst" not in s))
+            truth.beside.add("capacity")
+        elif "cross-flows" in s:
+            truth.rungs.append(Rung("cross-traffic", where, 0, wire * share, number=False))
+            truth.beside |= {"capacity", "shallow-buffer"}
+        else:
+            truth.rungs.append(Rung("capacity", where, 0.92 * wire * share, 1.005 * wire * share))
+        queue = size(s["queue"]) if "queue" in s else wire * rtt / 8
+        queue = max(queue, 1500)
+        if queue * 8 / wire > 0.1:
+            truth.beside.add("bufferbloat")
+        if queue * 8 / wire > 0.2:
+            truth.swollen = True
+        if cc != "bbr" and "queue" in s and queue < 0.5 * wire * rtt / 8:
+            least, most = (0.01, 0.75) if queue < 0.1 * wire * rtt / 8 else (0.5, 0.95)
+            truth.rungs.append(Rung("shallow-buffer", where, least * wire * share,
+                                    most * wire * share, number=False))
+            truth.beside.add("unpaced-bursts")
+            if queue > 0.1 * wire * rtt / 8:
+                truth.beside.add("capacity")
+    if "policer" in s:
+        token = rate(s["policer"].split("/")[0])
+        truth.rungs.append(Rung("policer", where, 0.88 * token * share, 1.02 * token))
+    if "shaper" in s:
+        token = rate(s["shaper"].split("/")[0])
+        truth.rungs.append(Rung("shaper-boost", where, 0.92 * token * share, 1.01 * token))
+        truth.beside.add("bufferbloat")
+    for key in ("flow-policer", "flow-shaper"):
+        if key in s:
+            token = rate(s[key].split("/")[0])
+            truth.rungs.append(Rung("per-flow-limit", where, 0.85 * token * share, 1.02 * token))
+            truth.beside |= {"policer", "bufferbloat"}
+    if "port-loss" in s:
+        truth.rungs.append(Rung("ecmp-member", where, 0, 1e9, number=False))
+        truth.beside |= {"random-loss", "capacity"}
+    if "collision" in s:
+        truth.rungs.append(Rung("duplex-mismatch", None, 0, 1e9, number=False))
+        truth.beside |= {"random-loss", "ack-path"}
+    if "reorder" in s:
+        truth.beside.add("reordering")
+        truth.notes.add("reordering")
+        if ratio(s["reorder"].split("/")[0]) > 0.002:
+            truth.rungs.append(Rung("reordering", where, 0, 1e9, number=False))
+            truth.beside.add("capacity")
+
+
+def mtu_rungs(path, truth, data):
+    silent = path.lab.get("icmp") in ("off", "silent")
+    wan = float(path.lab.get("wan-mtu", MTU))
+    if wan < MTU:
+        if silent:
+            truth.rungs.append(Rung("mtu-black-hole", "path", 0, 1e3, number=False))
+        else:
+            truth.notes.add("mtu-low")
+            truth.beside.add("mtu-low")
+    for prefix, s in data:
+        if "maxlen" in s and float(s["maxlen"]) < MTU:
+            truth.rungs.append(Rung("mtu-black-hole", path.segment(prefix), 0, 1e3, number=False))
+    for host in path.hosts.values():
+        if float(host.get("mtu", MTU)) > float(host.get("lan-mtu", host.get("mtu", MTU))):
+            truth.rungs.append(Rung("jumbo-mismatch", None, 0, 1e3, number=False))
+
+
+def ack_rungs(path, truth, acks, segment_bytes):
+    for prefix, s in acks:
+        if "rate" in s and "cross" not in s:
+            ack_bytes = 52 if path.family() == 4 else 72
+            model = rate(s["rate"]) / (ack_bytes * 8) * 2 * segment_bytes * 8
+            truth.rungs.append(Rung("ack-path", path.segment(prefix), 0.5 * model, 3 * model,
+                                    number=False))
+        if "loss" in s and ratio(s["loss"]) > 0.05:
+            truth.beside.add("ack-path")
+
+
+def middleboxes(path, truth, acks, data):
+    for _, s in [*acks, *data]:
+        if "mss" in s:
+            truth.notes.add("mss-clamp")
+            truth.beside.add("mss-clamp")
+        if "dscp" in s:
+            truth.notes.add("dscp-bleached")
+            truth.beside.add("dscp-bleached")
+        if "strip" in s:
+            truth.notes.add("option-stripping")
+            truth.beside |= {"option-stripping", "window-scaling-off", "sack-off"}
+        if "outage" in s or "delay-step" in s:
+            truth.rungs.append(Rung("unstable-path", "path", 0, 1e9, number=False))
+            truth.beside.add("capacity")
+            truth.why_invalid = True
+        if "v6." in {p for p, _ in path.links} or path.lab.get("family") == "both":
+            truth.beside.add("family-difference")
+    if path.lab.get("split") == "on":
+        truth.notes.add("split-tcp")
+        truth.beside.add("split-tcp")
+
+
+def choose(truth):
+    """The lowest rungs. What only stops a transfer or has no number wins where it is lowest."""
+    if not truth.rungs:
+        truth.accept = [Rung("capacity", None, 0, 1e12, number=False),
+                        Rung("cpu", None, 0, 1e12, number=False)]
+        return
+    lowest = min(truth.rungs, key=lambda r: r.high)
+    truth.accept = [r for r in truth.rungs if r.low <= lowest.high * AMBIGUOUS]
+
+
+def truth_of(spec, direction, goal_bps=0):
+    """The truth about a transfer in that direction ("download" or "upload")."""
+    path, truth = Path(spec), Truth()
+    down = direction == "download"
+    near, far = path.hosts["near"], path.hosts["far"]
+    sender, receiver = (far, near) if down else (near, far)
+    ends = ("far-host", "near-host") if down else ("near-host", "far-host")
+    data, acks = path.way("down" if down else "up"), path.way("up" if down else "down")
+    share, segment_bytes = payload_share(path, sender, receiver, data)
+    cc, rtt = sender.get("cc", "cubic"), path.rtt()
+    stripped_sack = any("sack" in s.get("strip", "") for _, s in [*data, *acks])
+    sack_off = off(near, "sack") or off(far, "sack")
+    host_rungs(path, truth, sender, receiver, ends)
+    for prefix, s in data:
+        link_rungs(path, truth, prefix, s, share, rtt, cc)
+        loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off,
+                   "near-host" if off(near, "sack") else "far-host")
+        if stripped_sack and "loss" in s:
+            truth.rungs.append(Rung("option-stripping", None, 0, 1e9, number=False))
+    mtu_rungs(path, truth, data)
+    ack_rungs(path, truth, acks, segment_bytes)
+    middleboxes(path, truth, acks, data)
+    choose(truth)
+    if truth.swollen and cc != "bbr" and {r.cause for r in truth.accept} == {"capacity"}:
+        truth.notes.add("bufferbloat")
+    if goal_bps > 0 and all(r.low > goal_bps for r in truth.rungs if r.low is not None):
+        truth.state = "goal-met"
+    # What limits next, or might, has ground to be named beside.
+    truth.beside |= {r.cause for r in truth.accept}
+    return truth

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Puts the golden screens into doc/screens.md: capture.py SOURCE-ROOT writes the file anew,
+capture.py --check SOURCE-ROOT tells whether it is up to date."""
+import pathlib
+import re
+import sys
+
+HEAD = """# Screens
+
+`tightlink` opens the start screen, `tightlink HOST` the same with the far end filled in,
+`tightlink show FILE` a saved run. Where standard input or output is no terminal, with
+`TERM=dumb`, with `--json`, `--json-lines` or `--dry-run`, and in a build with
+`-Dtui=disabled`, `tightlink HOST` is `tightlink run HOST` instead.
+
+- Marks carry the meaning, colour only repeats it: `(!)` limits, `ok`, `--` not tested,
+  `(?)` cannot tell, `(x)` failed. `NO_COLOR` and `--color=auto|always|never` are honoured.
+- Plots are braille in a UTF-8 locale, blocks on the kernel's console, else ASCII.
+- Below 60 columns or 15 rows one column shows the verdict, or how far the run is, alone.
+- What is not known is shown as `-` with its reason where there is room, never as 0.
+- `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
+  SIGHUP do the same and leave. After leaving, the verdict is printed as text.
+- `y` sends the fix to the clipboard with OSC 52 and shows it; not all terminals take it.
+- Every text passes the sanitiser of `base/utf8` on its way into a cell.
+
+The views (`src/tui/view*.c`) turn a state into a grid of cells and know no terminal;
+`terminal.c` alone knows curses; `screen.c` is the event loop. The pictures below are golden
+files of `tests/screen`, driven by scripted keys; their numbers are made up and agree with one
+another. `tests/screen/capture.py` puts them here.
+"""
+PICTURES = [
+    ("start", "Start", "80x24"), ("consent", "The question before the path is loaded", "80x24"),
+    ("run", "Run", "80x24"), ("run", "Run, wide", "120x40"), ("verdict", "Verdict", "80x24"),
+    ("fix", "Verdict, after f", "80x24"), ("verdict", "Verdict, wide", "120x40"),
+    ("verdict", "Verdict, on a very small terminal", "40x10"),
+    ("inconclusive", "Nothing found", "80x24"), ("path", "Path", "80x24"), ("help", "Help", "80x24"),
+]
+
+
+def picture(golden, size):
+    parts = re.split(r"^=== (\S+)\n", golden, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))[size].rstrip("\n")
+
+
+def document(root):
+    text = HEAD
+    for name, title, size in PICTURES:
+        golden = (root / f"tests/screen/golden/{name}.utf8.txt").read_text()
+        text += f"\n## {title} ({size})\n\n```\n{picture(golden, size)}\n```\n"
+    return text
+
+
+def main():
+    check = sys.argv[1] == "--check"
+    root = pathlib.Path(sys.argv[-1])
+    path = root / "doc/screens.md"
+    text = document(root)
+    if not check:
+        path.write_text(text)
+    elif not path.exists() or path.read_text() != text:
+        sys.exit("doc/screens.md is not what the golden files show: run tests/screen/capture.py .")
+
+
+main()

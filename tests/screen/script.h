@@ -1,0 +1,32 @@
+/* The screens that the golden files hold: a state made by hand, then keys. */
+#ifndef TL_TESTS_SCREEN_SCRIPT_H
+#define TL_TESTS_SCREEN_SCRIPT_H
+
+#include "fixtures.h"
+#include "state.h"
+
+/* One screen: prepared, then driven by keys, a character each ('\t' and '\n' are Tab and Enter). */
+struct script {
+    const char *name, *title;
+    const char *fixture; /* of tests/unit/report whose run is shown; NULL: none */
+    void (*prepare)(struct tui_state *state);
+    const char *keys;
+};
+
+extern const struct script scripts[]; /* ends with a NULL name */
+
+/* Everything a screen borrows. */
+struct scene {
+    struct tui_state state;
+    struct fixture fixture;
+    struct tl_session_result result;
+    bool has_fixture;
+};
+
+void scene_make(const struct script *script, struct scene *ret_scene);
+/* The keys; screens are drawn between them because some go where a view has noted. */
+void scene_play(const struct script *script, struct scene *scene, int rows, int cols, bool utf8,
+                struct tl_buf *out);
+void scene_finish(struct scene *scene);
+
+#endif

@@ -1,0 +1,230 @@
+/* The screens against golden files, and what holds for every screen.
+ *
+ * After a change: TL_UPDATE_GOLDEN=1 test-screen writes the files anew; read them, then
+ * tests/screen/capture.py puts them into doc/screens.md. */
+#include <criterion/criterion.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "script.h"
+#include "tightlink/base/utf8.h"
+#include "view.h"
+
+static const int sizes[][2] = {{15, 60}, {24, 80}, {40, 120}, {10, 40}};
+
+static void begin(void)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+static char *render_all(const struct script *script, bool utf8)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct scene scene;
+        tl_buf_addf(&out, "=== %dx%d\n", sizes[i][1], sizes[i][0]);
+        scene_make(script, &scene);
+        scene_play(script, &scene, sizes[i][0], sizes[i][1], utf8, &out);
+        scene_finish(&scene);
+    }
+    cr_assert(out.status == TL_OK);
+    return tl_buf_steal(&out);
+}
+
+static void compare_with_file(const struct script *script, bool utf8)
+{
+    static char wanted[1 << 17];
+    char path[512], *text = render_all(script, utf8);
+    snprintf(path, sizeof path, "%s/%s.%s.txt", GOLDEN_DIRECTORY, script->name,
+             utf8 ? "utf8" : "ascii");
+    if (getenv("TL_UPDATE_GOLDEN")) {
+        FILE *file = fopen(path, "w");
+        cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
+    }
+    FILE *file = fopen(path, "r");
+    cr_assert(file, "%s is missing", path);
+    wanted[fread(wanted, 1, sizeof wanted - 1, file)] = '\0';
+    fclose(file);
+    cr_expect_str_eq(text, wanted, "%s differs:\n%s", path, text);
+    free(text);
+}
+
+Test(screens, are_as_the_golden_files_show, .init = begin)
+{
+    for (const struct script *script = scripts; script->name; script++) {
+        compare_with_file(script, true);
+        compare_with_file(script, false);
+    }
+}
+
+Test(screens, show_no_control_characters_and_in_ascii_style_only_ascii, .init = begin)
+{
+    for (const struct script *script = scripts; script->name; script++) {
+        for (int utf8 = 0; utf8 < 2; utf8++) {
+            char *text = render_all(script, utf8);
+            for (const char *at = text; *at;) {
+                uint32_t character;
+                size_t len = tl_utf8_decode(at, strlen(at), &character);
+                cr_assert(len > 0, "%s", script->name);
+                cr_assert(character == '\n' || tl_utf8_is_printable(character), "%s: U+%04x",
+                          script->name, character);
+                cr_assert(utf8 || character < 128, "%s: U+%04x", script->name, character);
+                at += len;
+            }
+            free(text);
+        }
+    }
+}
+
+/* Nothing refuses a terminal, however small, and no line is longer than it. */
+Test(screens, fit_every_size, .init = begin)
+{
+    for (const struct script *script = scripts; script->name; script++) {
+        for (int rows = 1; rows < 60; rows += 7) {
+            for (int cols = 1; cols < 200; cols += 11) {
+                struct scene scene;
+                struct tl_buf out = TL_BUF_INIT;
+                scene_make(script, &scene);
+                scene_play(script, &scene, rows, cols, true, &out);
+                scene_finish(&scene);
+                int lines = 0;
+                for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"), lines++)
+                    cr_assert(tl_utf8_width(line) <= (size_t)cols, "%s at %dx%d", script->name,
+                              cols, rows);
+                cr_assert(lines <= rows);
+                tl_buf_finish(&out);
+            }
+        }
+    }
+}
+
+/* Any keys in any order: no crash, and never an action that was not asked for. */
+Test(keys, random_ones_do_no_harm, .init = begin)
+{
+    static const int special[] = {TUI_KEY_UP,        TUI_KEY_DOWN,  TUI_KEY_PAGE_UP,
+                                  TUI_KEY_PAGE_DOWN, TUI_KEY_HOME,  TUI_KEY_END,
+                                  TUI_KEY_LEFT,      TUI_KEY_RIGHT, TUI_KEY_BACKSPACE,
+                                  TUI_KEY_BACK_TAB,  TUI_KEY_TAB};
+    srand(1);
+    for (const struct script *script = scripts; script->name; script++) {
+        struct scene scene;
+        struct tui_grid grid;
+        scene_make(script, &scene);
+        cr_assert(tui_grid_init(&grid, 24, 80, true) == TL_OK);
+        for (int i = 0; i < 4000; i++) {
+            int key = rand() % 3 ? 1 + rand() % 300 : special[rand() % 11];
+            bool asked = scene.state.overlay == TUI_CONSENT;
+            unsigned actions = tui_state_key(&scene.state, key);
+            cr_assert(asked || !(actions & TUI_DO_CONSENT));
+            tui_view(&scene.state, &grid);
+        }
+        tui_grid_finish(&grid);
+        scene_finish(&scene);
+    }
+}
+
+static struct scene *open_scene(const char *name)
+{
+    static struct scene scene;
+    for (const struct script *script = scripts; script->name; script++)
+        if (strcmp(script->name, name) == 0)
+            scene_make(script, &scene);
+    return &scene;
+}
+
+Test(keys, q_asks_before_it_ends_a_running_diagnosis, .init = begin)
+{
+    struct tui_state *state = &open_scene("run")->state;
+    cr_expect(tui_state_key(state, 'q') == TUI_DO_NOTHING);
+    cr_expect(state->overlay == TUI_ASK_STOP);
+    cr_expect(tui_state_key(state, 'x') == TUI_DO_NOTHING && state->overlay == TUI_ASK_STOP);
+    cr_expect(tui_state_key(state, 'n') == TUI_DO_NOTHING && state->overlay == TUI_NO_OVERLAY);
+    (void)tui_state_key(state, 'q');
+    cr_expect(tui_state_key(state, 'y') == TUI_DO_STOP);
+}
+
+Test(keys, the_path_is_loaded_after_a_yes_alone, .init = begin)
+{
+    struct tui_state *state = &open_scene("consent")->state;
+    cr_expect(tui_state_key(state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
+    cr_expect(state->overlay == TUI_CONSENT);
+    cr_expect(tui_state_key(state, 'n') == TUI_DO_REFUSE);
+    state = &open_scene("consent")->state;
+    cr_expect(tui_state_key(state, 'y') == TUI_DO_CONSENT);
+}
+
+Test(keys, interrupt_stops_and_keeps_then_quits, .init = begin)
+{
+    struct tui_state *state = &open_scene("run")->state;
+    cr_expect(tui_state_key(state, TUI_KEY_INTERRUPT) == TUI_DO_STOP);
+    state->run.stopping = true;
+    cr_expect(tui_state_key(state, TUI_KEY_INTERRUPT) == TUI_DO_QUIT);
+}
+
+Test(start, typed_text_becomes_the_configuration, .init = begin)
+{
+    struct tui_state state;
+    struct tl_session_config config = {.download = true, .goal_bps = -1}, made = config;
+    struct tl_error error = {0};
+    tui_state_init(&state, &config);
+    cr_expect(tui_state_configure(&state, &made, &error) == TL_USAGE);
+    for (const char *key = "srv-q1\t \t900M\t2GB"; *key; key++)
+        (void)tui_state_key(&state, *key);
+    cr_assert(tui_state_configure(&state, &made, &error) == TL_OK, "%s", error.text);
+    cr_expect_str_eq(made.host, "srv-q1");
+    cr_expect(!made.download && made.upload);
+    cr_expect(made.goal_bps == 900e6);
+    cr_expect(made.data_budget_bytes == 2000000000);
+    (void)tui_state_key(&state, 'x');
+    cr_expect(tui_state_configure(&state, &made, &error) != TL_OK);
+    cr_expect(strstr(error.text, "the data budget") != NULL, "%s", error.text);
+}
+
+Test(start, space_leaves_a_stage_out_and_asks_for_another, .init = begin)
+{
+    struct tui_state *state = &open_scene("start")->state;
+    state->start.field = TUI_STAGES;
+    for (state->start.stage = 0; state->start.stage < 8; state->start.stage++)
+        (void)tui_state_key(state, ' ');
+    /* disk (6) needs a directory that nobody named; verify (7) is its own switch */
+    cr_expect(state->start.skip == 0x3f, "%x", state->start.skip);
+    cr_expect(state->start.force == 0);
+    cr_expect(state->start.verify);
+    state->start.directory = true;
+    state->start.stage = 6;
+    (void)tui_state_key(state, ' ');
+    cr_expect(state->start.force == 1u << 6);
+}
+
+Test(run, a_long_stage_keeps_its_beginning_in_the_plot, .init = begin)
+{
+    struct tui_state *state = &open_scene("run")->state;
+    struct tl_event event = {.kind = TL_EVENT_LIVE};
+    state->run.samples = (struct tui_samples){.stride = 1};
+    for (int i = 0; i < 100000; i++) {
+        event.live.rate_bps = i;
+        tui_state_event(state, &event);
+    }
+    const struct tui_samples *samples = &state->run.samples;
+    cr_expect(samples->count > TUI_SAMPLES_MAX / 4 && samples->count <= TUI_SAMPLES_MAX);
+    cr_expect(samples->rate_bps[0] < 2);
+    for (int i = 1; i < samples->count; i++)
+        cr_assert(samples->rate_bps[i] > samples->rate_bps[i - 1]);
+}
+
+Test(grid, half_a_wide_character_does_not_stay, .init = begin)
+{
+    struct tui_grid grid;
+    struct tl_buf out = TL_BUF_INIT;
+    cr_assert(tui_grid_init(&grid, 1, 5, true) == TL_OK);
+    cr_expect(tui_put(&grid, 0, 0, 5, TUI_PLAIN, "文字") == 4);
+    (void)tui_put(&grid, 0, 1, 1, TUI_PLAIN, "x");
+    (void)tui_put(&grid, 0, 2, 1, TUI_PLAIN, "y");
+    (void)tui_put(&grid, 0, 4, 1, TUI_PLAIN, "文"); /* does not fit */
+    tui_grid_text(&grid, &out);
+    cr_expect_str_eq(tl_buf_text(&out), " xy\n");
+    tl_buf_finish(&out);
+    tui_grid_finish(&grid);
+}

@@ -1,0 +1,54 @@
+/* A responder in process, on loopback, and a client of it: for tests of this layer. */
+#ifndef TL_TEST_FAR_END_H
+#define TL_TEST_FAR_END_H
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+
+#include "tightlink/engine/client.h"
+#include "tightlink/engine/responder.h"
+
+#define MS INT64_C(1000000)
+
+struct far_end {
+    struct tl_responder *responder;
+    pthread_t thread;
+    int port;
+};
+
+static inline void *serve(void *arg)
+{
+    struct far_end *far = arg;
+    struct tl_error error;
+    cr_assert_eq(tl_responder_run(far->responder, &error), TL_OK);
+    return NULL;
+}
+
+static inline void start_far(struct far_end *far, const struct tl_responder_options *wanted)
+{
+    struct tl_responder_options options = wanted ? *wanted : (struct tl_responder_options){0};
+    struct tl_error error;
+    options.bind_address = "127.0.0.1";
+    cr_assert_eq(tl_responder_create(&options, &far->responder, &error), TL_OK, "%s", error.text);
+    far->port = tl_responder_port(far->responder);
+    cr_assert_eq(pthread_create(&far->thread, NULL, serve, far), 0);
+}
+
+static inline void stop_far(struct far_end *far)
+{
+    tl_responder_stop(far->responder);
+    pthread_join(far->thread, NULL);
+    tl_responder_destroy(far->responder);
+}
+
+static inline struct tl_client *dial(int port, int cancel_fd)
+{
+    struct tl_client *client = NULL;
+    struct tl_error error;
+    struct tl_client_options options = {
+        .host = "127.0.0.1", .port = port, .cancel_fd = cancel_fd, .program = "test 1"};
+    cr_assert_eq(tl_client_connect(&options, &client, &error), TL_OK, "%s", error.text);
+    return client;
+}
+
+#endif

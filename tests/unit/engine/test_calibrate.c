@@ -1,0 +1,33 @@
+/* What this host alone can do: numbers that hang together, and an end when it is asked for. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "tightlink/base/time.h"
+#include "tightlink/engine/calibrate.h"
+
+Test(calibrate, every_part_has_a_number, .timeout = 30)
+{
+    struct tl_calibration got;
+    int64_t start_ns = tl_now_ns();
+    cr_assert_eq(tl_calibrate(-1, &got), TL_OK);
+    cr_expect_lt(tl_now_ns() - start_ns, 10 * TL_CALIBRATE_NS);
+    cr_expect_gt(got.tcp_bps, 10e6);
+    cr_expect_gt(got.tcp_cpu_ns_per_byte, 0);
+    /* The kernel copies each byte twice and does more: memory alone is faster. */
+    cr_expect_gt(got.memory_copy_bps, got.tcp_bps / 4);
+    cr_expect_gt(got.timer_late_median_ns, 0);
+    cr_expect_geq(got.timer_late_max_ns, got.timer_late_median_ns);
+}
+
+Test(calibrate, ends_when_cancelled, .timeout = 30)
+{
+    struct tl_calibration got = {.tcp_bps = 1};
+    int cancel = eventfd(1, EFD_CLOEXEC);
+    int64_t start_ns = tl_now_ns();
+    cr_expect_eq(tl_calibrate(cancel, &got), TL_CANCELLED);
+    cr_expect_lt(tl_now_ns() - start_ns, TL_CALIBRATE_TCP_NS);
+    cr_expect_eq(got.tcp_bps, 1, "untouched");
+    close(cancel);
+}

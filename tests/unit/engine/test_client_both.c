@@ -1,0 +1,205 @@
+/* Many streams, ladders of them and both directions at once, through a real responder. */
+#include <math.h>
+#include <string.h>
+
+#include "far_end.h"
+
+static struct tl_tcp_result result; /* large */
+
+static void run(struct tl_client *client, const struct tl_tcp_spec *spec)
+{
+    struct tl_error error = {0};
+    enum tl_status status = tl_client_tcp_test(client, spec, NULL, NULL, &result, &error);
+    cr_assert_eq(status, TL_OK, "%s: %s", tl_status_name(status), error.text);
+    cr_assert(result.end_signed);
+}
+
+/* Both ends know every stream of one direction. */
+static void check_direction(const struct tl_tcp_result *one, unsigned streams, uint64_t least_bytes)
+{
+    uint64_t sum = 0;
+    cr_assert_eq(one->streams, streams);
+    cr_assert_eq(one->end, TL_TCP_END_DEADLINE, "%s", tl_tcp_end_text(one->end));
+    cr_assert_lt(one->ends_agree_ratio, 0.02, "%g", one->ends_agree_ratio);
+    for (unsigned i = 0; i < streams; i++) {
+        cr_assert_gt(one->receiver.streams[i].bytes, 0, "stream %u received nothing", i);
+        /* On a busy machine the sampler comes late: at least the last one is there. */
+        cr_assert_gt(one->sender.logs[i].count, 0);
+        cr_assert_gt(one->receiver.logs[i].count, 0);
+        for (size_t j = 0; j < one->sender.logs[i].count; j++)
+            cr_assert_eq(one->sender.logs[i].samples[j].stream, i);
+        sum += one->receiver.streams[i].bytes;
+    }
+    cr_assert_eq(sum, one->receiver.bytes);
+    cr_assert_gt(sum, least_bytes);
+    if (streams >
+        8) /* up to hundreds of threads on a small machine: too few readings for a ledger */
+        return;
+    cr_assert(one->steady.rate.valid && one->steady.sender.ledger.valid);
+    double parts = one->steady.sender.ledger.application_ratio +
+                   one->steady.sender.ledger.sndbuf_ratio + one->steady.sender.ledger.rwnd_ratio +
+                   one->steady.sender.ledger.network_ratio;
+    cr_assert_float_eq(parts, 1, 0.01);
+}
+
+Test(client_both, a_ladder_of_streams_runs_in_one_session, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct sockaddr_storage first = tl_client_info(client)->local;
+    for (unsigned streams = 1; streams <= 32; streams *= 2) {
+        struct tl_tcp_spec spec = {
+            .streams = streams, .duration_ns = 900 * MS, .pacing_bps = 500000000};
+        spec.direction = streams == 4 ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD;
+        run(client, &spec);
+        check_direction(&result, streams, 1000000);
+        cr_assert_str_empty(result.notes, "%s", result.notes);
+        tl_tcp_result_finish(&result);
+        /* The same port of ours: the control connection was not made anew. */
+        cr_assert_eq(memcmp(&first, &tl_client_info(client)->local, sizeof first), 0);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_both, a_hundred_and_twenty_eight_streams, .timeout = 60)
+{
+    struct far_end far;
+    struct tl_responder_options options = {.max_streams = 128};
+    start_far(&far, &options);
+    struct tl_client *client = dial(far.port, -1);
+    for (int i = 0; i < 2; i++) {
+        struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
+                                   .streams = 128,
+                                   .duration_ns = 2000 * MS,
+                                   /* Or 256 threads of this program fight for its cores. */
+                                   .pacing_bps = 1000000000};
+        run(client, &spec);
+        check_direction(&result, 128, 1000000);
+        tl_tcp_result_finish(&result);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_both, too_many_streams_are_clamped_with_a_note, .timeout = 60)
+{
+    static const struct {
+        uint64_t permitted; /* 0: what an administrator who says nothing permits */
+        unsigned asked, granted;
+        enum tl_wire_direction direction;
+    } cases[] = {{0, 10000, 32, TL_WIRE_DOWNLOAD},
+                 {0, UINT32_MAX, 32, TL_WIRE_UPLOAD},
+                 {128, 10000, 64, TL_WIRE_BOTH},
+                 {3, 3, 1, TL_WIRE_BOTH}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct far_end far;
+        struct tl_responder_options options = {.max_streams = cases[i].permitted};
+        start_far(&far, &options);
+        struct tl_client *client = dial(far.port, -1);
+        struct tl_tcp_spec spec = {
+            .direction = cases[i].direction, .streams = cases[i].asked, .duration_ns = 400 * MS};
+        run(client, &spec);
+        cr_assert_eq(result.streams, cases[i].granted, "case %zu: %u", i, result.streams);
+        cr_assert_not_null(strstr(result.notes, "more are not permitted"), "%s", result.notes);
+        tl_tcp_result_finish(&result);
+        tl_client_close(client);
+        stop_far(&far);
+    }
+}
+
+Test(client_both, both_ways_have_results_of_their_own, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    for (unsigned streams = 1; streams <= 3; streams += 2) {
+        /* Paced, so that neither starves the other on a small machine. */
+        struct tl_tcp_spec spec = {.direction = TL_WIRE_BOTH,
+                                   .streams = streams,
+                                   .duration_ns = 1500 * MS,
+                                   .pacing_bps = 400000000};
+        run(client, &spec);
+        cr_assert_not_null(result.upload);
+        cr_assert_not(result.near_sends);
+        cr_assert(result.upload->near_sends && result.upload->end_signed);
+        check_direction(&result, streams, 1000000);
+        check_direction(result.upload, streams, 1000000);
+        cr_assert(result.elapsed_ns > 1400 * MS && result.elapsed_ns < 3000 * MS);
+        /* Less on a busy machine, never more. */
+        cr_assert_lt(result.steady.rate.goodput_bps, 1.1 * 400e6);
+        cr_assert_lt(result.upload->steady.rate.goodput_bps, 1.1 * 400e6);
+        cr_assert(tl_host_is_known(result.upload->sender.cpu.values[TL_CPU_CORE_BUSY]));
+        cr_assert(tl_host_is_known(result.upload->receiver.cpu.values[TL_CPU_CORE_BUSY]));
+        tl_tcp_result_finish(&result);
+        cr_assert_null(result.upload);
+    }
+    /* And the session is of use for the next test. */
+    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 300 * MS};
+    run(client, &spec);
+    cr_assert_null(result.upload);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_both, a_byte_cap_holds_for_both_ways_together, .timeout = 60)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {
+        .direction = TL_WIRE_BOTH, .streams = 2, .duration_ns = 5000 * MS, .max_bytes = 40000000};
+    run(client, &spec);
+    cr_assert_eq(result.end, TL_TCP_END_BYTES, "%s", tl_tcp_end_text(result.end));
+    cr_assert_eq(result.receiver.bytes, 20000000);
+    cr_assert_eq(result.upload->receiver.bytes, 20000000);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_both, a_responder_of_one_stream_says_why_both_ways_cannot_be, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_responder_options options = {.max_streams = 1};
+    struct tl_error error;
+    start_far(&far, &options);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {.direction = TL_WIRE_BOTH, .streams = 1, .duration_ns = 300 * MS};
+    enum tl_status status = tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error);
+    cr_assert_neq(status, TL_OK);
+    cr_assert_not_null(strstr(error.text, "one direction after the other"), "%s", error.text);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+static void note_rates(void *context, const struct tl_tcp_live *live)
+{
+    double *rates = context;
+    if (live->queued)
+        return;
+    if (!isnan(live->rate_bps))
+        rates[0] = live->rate_bps;
+    if (!isnan(live->upload_bps))
+        rates[1] = live->upload_bps;
+}
+
+Test(client_both, both_rates_are_told_while_it_runs, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error;
+    double rates[2] = {NAN, NAN};
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {
+        .direction = TL_WIRE_BOTH, .streams = 1, .duration_ns = 1500 * MS, .pacing_bps = 200000000};
+    cr_assert_eq(tl_client_tcp_test(client, &spec, note_rates, rates, &result, &error), TL_OK);
+    cr_assert(rates[0] > 0 && rates[0] < 1.3 * 200e6, "%g", rates[0]);
+    cr_assert(rates[1] > 0 && rates[1] < 1.3 * 200e6, "%g", rates[1]);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
+}

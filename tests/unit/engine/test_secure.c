@@ -1,0 +1,179 @@
+/* Key mode from end to end over loopback: who gets in, what is told, what is refused. */
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "keyed_far_end.h"
+#include "loopback.h"
+#include "tightlink/base/key.h"
+#include "tightlink/base/time.h"
+#include "tightlink/engine/client.h"
+#include "tightlink/engine/responder.h"
+
+#define MS INT64_C(1000000)
+
+#define SECRET_1 "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define SECRET_2 "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static bool knows_kernel(struct tl_client *client)
+{
+    static struct tl_host_settings settings;
+    struct tl_error error = {0};
+    cr_assert_eq(tl_client_host(client, &settings, &error), TL_OK, "%s", error.text);
+    for (unsigned i = 0; i < TL_HOST_TEXT_COUNT; i++)
+        if (strcmp(tl_host_text_field(i)->name, "kernel") == 0)
+            return settings.texts[i].why == TL_HOST_WHY_KNOWN;
+    return false;
+}
+
+Test(secure, the_right_key_opens_the_whole_audit, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    struct tl_client *client = NULL;
+    far_end_start(&far, "other " SECRET_2 "\nlab-1 " SECRET_1 "\n", false, false);
+    struct tl_keys *mine = keys_of("lab-1 " SECRET_1 "\n");
+    cr_assert_eq(far_end_dial(&far, mine, &client, &error), TL_OK, "%s", error.text);
+    cr_expect(tl_client_info(client)->keyed);
+    cr_expect(knows_kernel(client));
+    for (int i = 0; i < 50; i++)
+        cr_assert_eq(tl_client_ping(client, NULL, &error), TL_OK, "%s", error.text);
+    tl_client_close(client);
+    far_end_stop(&far);
+    cr_expect(strstr(far.log, "key lab-1"), "%s", far.log);
+    tl_keys_destroy(mine);
+}
+
+/* Samples and readings come back through TLS while data flows beside it. */
+Test(secure, a_test_runs_and_its_end_is_signed, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    struct tl_client *client = NULL;
+    far_end_start(&far, "lab-1 " SECRET_1 "\n", false, false);
+    struct tl_keys *mine = keys_of("lab-1 " SECRET_1 "\n");
+    cr_assert_eq(far_end_dial(&far, mine, &client, &error), TL_OK, "%s", error.text);
+    static struct tl_tcp_result result;
+    struct tl_tcp_spec spec = {.streams = 8, .duration_ns = 700 * MS, .interval_ns = 10 * MS};
+    cr_expect_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error), TL_OK, "%s",
+                 error.text);
+    cr_expect(result.end_signed);
+    cr_expect_gt(result.receiver.bytes, 0);
+    cr_expect_gt(result.sender.logs[7].count, 10);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    far_end_stop(&far);
+    tl_keys_destroy(mine);
+}
+
+Test(secure, a_wrong_secret_or_name_is_an_authentication_failure, .timeout = 30)
+{
+    static const char *const wrong[] = {"lab-1 " SECRET_2 "\n", "lab-2 " SECRET_1 "\n"};
+    for (int i = 0; i < 2; i++) {
+        struct far_end far;
+        struct tl_error error = {0};
+        struct tl_client *client = NULL;
+        far_end_start(&far, "lab-1 " SECRET_1 "\n", true, false);
+        struct tl_keys *mine = keys_of(wrong[i]);
+        cr_expect_eq(far_end_dial(&far, mine, &client, &error), TL_AUTH, "%s", error.text);
+        cr_expect(strstr(error.text, i == 0 ? "lab-1" : "lab-2"), "%s", error.text);
+        cr_expect_null(client);
+        far_end_stop(&far);
+        tl_keys_destroy(mine);
+    }
+}
+
+Test(secure, no_key_where_one_is_wanted_is_told, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    struct tl_client *client = NULL;
+    far_end_start(&far, "lab-1 " SECRET_1 "\n", false, false);
+    cr_expect_eq(far_end_dial(&far, NULL, &client, &error), TL_AUTH, "%s", error.text);
+    cr_expect(strstr(error.text, "--key"), "%s", error.text);
+    far_end_stop(&far);
+}
+
+Test(secure, open_mode_beside_keys_stays_reticent, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    struct tl_client *client = NULL;
+    far_end_start(&far, "lab-1 " SECRET_1 "\n", true, false);
+    cr_assert_eq(far_end_dial(&far, NULL, &client, &error), TL_OK, "%s", error.text);
+    cr_expect_not(tl_client_info(client)->keyed);
+    cr_expect_not(knows_kernel(client));
+    tl_client_close(client);
+    far_end_stop(&far);
+}
+
+Test(secure, a_key_for_a_responder_without_keys_is_told, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    struct tl_client *client = NULL;
+    far_end_start(&far, NULL, true, false);
+    struct tl_keys *mine = keys_of("lab-1 " SECRET_1 "\n");
+    cr_expect_eq(far_end_dial(&far, mine, &client, &error), TL_AUTH, "%s", error.text);
+    cr_expect(strstr(error.text, "without --key") || strstr(error.text, "leave out --key"), "%s",
+              error.text);
+    far_end_stop(&far);
+    tl_keys_destroy(mine);
+}
+
+/* More half-done handshakes than there is room for: the oldest go, a friend gets in. */
+Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 60)
+{
+    enum { STALLED = 200 };
+    static const uint8_t start_of_record[] = {0x16, 0x03, 0x01, 0x02, 0x00, 0x01};
+    struct far_end far;
+    struct tl_error error = {0};
+    struct tl_client *client = NULL;
+    int fds[STALLED];
+    far_end_start(&far, "lab-1 " SECRET_1 "\n", false, false);
+    for (int i = 0; i < STALLED; i++) {
+        fds[i] = loopback_connect(tl_responder_port(far.responder), NULL);
+        (void)!send(fds[i], start_of_record, sizeof start_of_record, MSG_NOSIGNAL);
+    }
+    struct tl_keys *mine = keys_of("lab-1 " SECRET_1 "\n");
+    cr_expect_eq(far_end_dial(&far, mine, &client, &error), TL_OK, "%s", error.text);
+    tl_client_close(client);
+    /* The first of them have been closed to make room. */
+    struct pollfd first = {.fd = fds[0], .events = POLLIN};
+    cr_expect_eq(poll(&first, 1, 1000), 1);
+    for (int i = 0; i < STALLED; i++)
+        close(fds[i]);
+    far_end_stop(&far);
+    tl_keys_destroy(mine);
+}
+
+/* Bytes that begin as TLS and go on as noise. */
+Test(secure, noise_after_the_first_byte_is_dropped, .timeout = 60)
+{
+    struct far_end far;
+    far_end_start(&far, "lab-1 " SECRET_1 "\n", false, false);
+    unsigned seed = 1;
+    for (int i = 0; i < 300; i++) {
+        uint8_t noise[600];
+        for (size_t k = 0; k < sizeof noise; k++)
+            noise[k] = (uint8_t)rand_r(&seed);
+        noise[0] = 0x16;
+        noise[1] = 3;
+        noise[2] = (uint8_t)(i % 5);
+        noise[3] = 0;
+        noise[4] = (uint8_t)(i % 256);
+        int fd = loopback_connect(tl_responder_port(far.responder), NULL);
+        (void)!send(fd, noise, sizeof noise, MSG_NOSIGNAL);
+        close(fd);
+    }
+    struct tl_error error = {0};
+    struct tl_client *client = NULL;
+    struct tl_keys *mine = keys_of("lab-1 " SECRET_1 "\n");
+    cr_expect_eq(far_end_dial(&far, mine, &client, &error), TL_OK, "%s", error.text);
+    tl_client_close(client);
+    far_end_stop(&far);
+    tl_keys_destroy(mine);
+}

@@ -1,0 +1,239 @@
+/* The choice among ways of sending, and each way over loopback. */
+#include <poll.h>
+#include <string.h>
+
+#include "loopback.h"
+#include "stream_path.h"
+#include "tightlink/base/time.h"
+#include "tightlink/engine/stream.h"
+
+#define MS INT64_C(1000000)
+
+/* --- The choice, without sockets ------------------------------------------------------ */
+
+/* A sender of which each way carries so many bytes a ns, for so many ns of CPU a byte. */
+struct model {
+    double bytes_per_ns[TL_SEND_PATH_COUNT], cpu_per_byte[TL_SEND_PATH_COUNT];
+};
+
+static void play(struct path_trial *trial, const struct model *model, int64_t until_ns,
+                 int64_t *ret_decided_ns)
+{
+    double bytes = 0, cpu_ns = 0;
+    int64_t step_ns = MS / 10;
+    *ret_decided_ns = -1;
+    for (int64_t now_ns = 0; now_ns < until_ns; now_ns += step_ns) {
+        if (trial->state == PATH_DECIDED && *ret_decided_ns < 0)
+            *ret_decided_ns = now_ns;
+        double moved = model->bytes_per_ns[trial->path] * (double)step_ns;
+        bytes += moved;
+        cpu_ns += moved * model->cpu_per_byte[trial->path];
+        if (trial->state != PATH_DECIDED)
+            tl_path_trial_step(trial, now_ns, (uint64_t)bytes, (uint64_t)cpu_ns);
+    }
+}
+
+static enum tl_send_path choice(const struct model *model, int64_t *ret_decided_ns)
+{
+    struct path_trial trial;
+    tl_path_trial_init(&trial, TL_SEND_AUTO, true, true, 10000 * MS);
+    cr_assert_eq(trial.path, TL_SEND_COPY, "every stream begins as applications send");
+    play(&trial, model, 2000 * MS, ret_decided_ns);
+    cr_assert_eq(trial.state, PATH_DECIDED);
+    return trial.path;
+}
+
+Test(stream_path, a_fast_sender_keeps_the_cheapest_way)
+{
+    int64_t decided_ns;
+    struct model splice = {{0, 8, 12, 7}, {0, 0.12, 0.056, 0.14}};
+    cr_expect_eq(choice(&splice, &decided_ns), TL_SEND_SPLICE);
+    cr_expect(decided_ns > PATH_TRIAL_FROM_NS && decided_ns < 200 * MS, "%lld ms",
+              (long long)(decided_ns / MS));
+    struct model copy = {{0, 17, 15, 6}, {0, 0.056, 0.063, 0.14}};
+    cr_expect_eq(choice(&copy, &decided_ns), TL_SEND_COPY);
+    struct model zerocopy = {{0, 3, 3, 3}, {0, 0.12, 0.1, 0.02}};
+    cr_expect_eq(choice(&zerocopy, &decided_ns), TL_SEND_ZEROCOPY);
+}
+
+Test(stream_path, a_cheaper_way_that_is_slower_is_left)
+{
+    int64_t decided_ns;
+    struct model model = {{0, 10, 5, 5}, {0, 0.1, 0.05, 0.05}};
+    cr_expect_eq(choice(&model, &decided_ns), TL_SEND_COPY);
+}
+
+Test(stream_path, a_gain_that_may_be_noise_changes_nothing)
+{
+    int64_t decided_ns;
+    struct model model = {{0, 10, 10, 10}, {0, 0.1, 0.098, 0.097}};
+    cr_expect_eq(choice(&model, &decided_ns), TL_SEND_COPY);
+}
+
+Test(stream_path, a_slow_sender_is_left_alone)
+{
+    struct path_trial trial;
+    int64_t decided_ns;
+    struct model model = {{0, 0.1, 0.1, 0.1}, {0, 0.2, 0.01, 0.01}}; /* 800 Mb/s, 2 % of a core */
+    tl_path_trial_init(&trial, TL_SEND_AUTO, true, true, 10000 * MS);
+    play(&trial, &model, 2000 * MS, &decided_ns);
+    cr_expect_eq(trial.path, TL_SEND_COPY);
+    cr_expect_eq(trial.scores[TL_SEND_SPLICE].bytes, 0, "another way was tried");
+    /* The same rate on a processor that is busy with it. */
+    struct model slow_core = {{0, 0.1, 0.1, 0.1}, {0, 5, 2, 5}};
+    tl_path_trial_init(&trial, TL_SEND_AUTO, true, true, 10000 * MS);
+    play(&trial, &slow_core, 2000 * MS, &decided_ns);
+    cr_expect_eq(trial.path, TL_SEND_SPLICE);
+}
+
+Test(stream_path, what_does_not_work_is_not_chosen)
+{
+    struct path_trial trial;
+    tl_path_trial_init(&trial, TL_SEND_SPLICE, false, true, 10000 * MS);
+    cr_expect_eq(trial.path, TL_SEND_COPY);
+    tl_path_trial_init(&trial, TL_SEND_ZEROCOPY, true, true, 10000 * MS);
+    cr_expect_eq(trial.path, TL_SEND_ZEROCOPY);
+    tl_path_trial_strike(&trial, TL_SEND_ZEROCOPY);
+    cr_expect_eq(trial.path, TL_SEND_COPY);
+    tl_path_trial_strike(&trial, TL_SEND_COPY);
+    cr_expect(trial.usable[TL_SEND_COPY], "the last way cannot be struck");
+    /* A test that is all warm-up is not used for trials. */
+    tl_path_trial_init(&trial, TL_SEND_AUTO, true, true, 500 * MS);
+    cr_expect(trial.state == PATH_DECIDED && trial.path == TL_SEND_COPY);
+    /* Struck in the middle of a trial. */
+    struct model model = {{0, 8, 12, 20}, {0, 0.12, 0.11, 0.01}};
+    int64_t decided_ns;
+    tl_path_trial_init(&trial, TL_SEND_AUTO, true, true, 10000 * MS);
+    play(&trial, &model, 60 * MS, &decided_ns);
+    tl_path_trial_strike(&trial, TL_SEND_ZEROCOPY);
+    play(&trial, &model, 2000 * MS, &decided_ns);
+    cr_expect_neq(trial.path, TL_SEND_ZEROCOPY);
+}
+
+Test(stream_path, receive_buffers_fit_the_cache_and_the_promise_of_memory)
+{
+    cr_expect_eq(tl_stream_recv_bytes(2 << 20, 1), 256 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(1 << 20, 1), 128 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(256 << 10, 1), 32 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(0, 1), 128 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(-1, 1), 128 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(1L << 40, 1), TL_STREAM_RECV_BYTES);
+    for (uint32_t streams = 1; streams <= TL_STREAMS_MAX; streams++)
+        cr_expect_leq((uint64_t)tl_stream_recv_bytes(1L << 30, streams) * streams, 8 << 20);
+}
+
+/* --- Over loopback ------------------------------------------------------------------------ */
+
+struct ends {
+    struct tl_streams *sender, *receiver;
+};
+
+static void run(const struct tl_streams_spec *send_spec, uint32_t count, struct ends *ret_ends)
+{
+    struct tl_streams_spec recv_spec = {.duration_ns = 5000 * MS};
+    struct tl_stream_options options = {.congestion = "reno"};
+    struct tl_error error;
+    cr_assert_eq(tl_streams_create(send_spec, &ret_ends->sender, &error), TL_OK);
+    cr_assert_eq(tl_streams_create(&recv_spec, &ret_ends->receiver, &error), TL_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        int fds[2];
+        loopback_pair(&options, &options, fds);
+        cr_assert_eq(tl_streams_add(ret_ends->sender, fds[0], &error), TL_OK);
+        cr_assert_eq(tl_streams_add(ret_ends->receiver, fds[1], &error), TL_OK);
+    }
+    cr_assert_eq(tl_streams_start(ret_ends->receiver, &error), TL_OK);
+    cr_assert_eq(tl_streams_start(ret_ends->sender, &error), TL_OK);
+    struct tl_streams *both[2] = {ret_ends->sender, ret_ends->receiver};
+    for (int i = 0; i < 2; i++) {
+        struct pollfd done = {.fd = tl_streams_event_fd(both[i]), .events = POLLIN};
+        cr_assert_eq(poll(&done, 1, 8000), 1);
+    }
+}
+
+static void finish(struct ends *ends)
+{
+    tl_streams_destroy(ends->sender);
+    tl_streams_destroy(ends->receiver);
+}
+
+/* Every byte counted at one end arrives at the other. */
+Test(stream_path, each_way_moves_exactly_its_bytes, .timeout = 30)
+{
+    static const enum tl_send_path paths[] = {TL_SEND_COPY, TL_SEND_SPLICE, TL_SEND_ZEROCOPY};
+    for (size_t i = 0; i < 3; i++) {
+        struct ends ends;
+        struct tl_streams_spec spec = {
+            .send = true, .send_path = paths[i], .duration_ns = 5000 * MS, .bytes_cap = 30000001};
+        run(&spec, 2, &ends);
+        for (uint32_t j = 0; j < 2; j++) {
+            struct tl_stream_result sent, got;
+            tl_streams_result(ends.sender, j, &sent);
+            tl_streams_result(ends.receiver, j, &got);
+            cr_expect_eq(sent.end, TL_STREAM_END_CAP, "%s: %s", tl_send_path_name(paths[i]),
+                         tl_stream_end_name(sent.end));
+            cr_expect_eq(sent.bytes, 30000001);
+            cr_expect_eq(got.bytes, 30000001);
+        }
+        finish(&ends);
+    }
+}
+
+Test(stream_path, loopback_copies_what_zerocopy_sends_and_the_sender_falls_back, .timeout = 30)
+{
+    struct ends ends;
+    bool copied = false;
+    struct tl_streams_spec spec = {
+        .send = true, .send_path = TL_SEND_ZEROCOPY, .duration_ns = 500 * MS};
+    run(&spec, 2, &ends);
+    cr_expect_eq(tl_streams_send_path(ends.sender, &copied), TL_SEND_COPY);
+    cr_expect(copied);
+    struct tl_stream_result sent;
+    tl_streams_result(ends.sender, 1, &sent);
+    cr_expect_gt(sent.bytes, 10000000);
+    finish(&ends);
+}
+
+Test(stream_path, a_fast_stream_ends_its_trial_on_loopback, .timeout = 30)
+{
+    struct ends ends;
+    bool copied = false;
+    struct tl_streams_spec spec = {.send = true, .duration_ns = 1200 * MS};
+    run(&spec, 1, &ends);
+    enum tl_send_path path = tl_streams_send_path(ends.sender, &copied);
+    cr_expect(path == TL_SEND_COPY || path == TL_SEND_SPLICE, "%s", tl_send_path_name(path));
+    cr_expect_eq(tl_streams_send_path(ends.receiver, &copied), TL_SEND_AUTO, "nothing was sent");
+    finish(&ends);
+}
+
+/* Payload that a middlebox could compress would flatter the path, whatever the way. */
+Test(stream_path, what_arrives_is_noise, .timeout = 30)
+{
+    static unsigned char bytes[1 << 20];
+    static const enum tl_send_path paths[] = {TL_SEND_COPY, TL_SEND_SPLICE};
+    for (size_t i = 0; i < 2; i++) {
+        int fds[2];
+        struct tl_streams *sender;
+        struct tl_error error;
+        struct tl_streams_spec spec = {.send = true,
+                                       .send_path = paths[i],
+                                       .duration_ns = 3000 * MS,
+                                       .bytes_cap = sizeof bytes};
+        cr_assert_eq(tl_streams_create(&spec, &sender, &error), TL_OK);
+        loopback_pair(NULL, NULL, fds);
+        cr_assert_eq(tl_streams_add(sender, fds[0], &error), TL_OK);
+        cr_assert_eq(tl_streams_start(sender, &error), TL_OK);
+        cr_assert_eq(recv(fds[1], bytes, sizeof bytes, MSG_WAITALL), (ssize_t)sizeof bytes);
+        unsigned counts[256] = {0};
+        for (size_t j = 0; j < sizeof bytes; j++)
+            counts[bytes[j]]++;
+        for (unsigned j = 0; j < 256; j++)
+            cr_expect(counts[j] > 3600 && counts[j] < 4600, "byte %u: %u times", j, counts[j]);
+        /* Places are drawn: that three sends draw the one of the first is no accident. */
+        int same = 0;
+        for (size_t j = 1; j < 4; j++)
+            same += memcmp(bytes, bytes + j * TL_STREAM_SPLICE_BYTES, TL_STREAM_SEND_BYTES) == 0;
+        cr_expect_lt(same, 3, "%s: sends in a row carry the same", tl_send_path_name(paths[i]));
+        close(fds[1]);
+        tl_streams_destroy(sender);
+    }
+}

@@ -1,0 +1,64 @@
+/* The stage table against the facts' table and against itself. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "plan.h"
+
+static struct tl_facts *facts;
+
+static void setup(void)
+{
+    facts = tl_facts_create();
+    cr_assert(facts != NULL);
+}
+
+static void teardown(void)
+{
+    tl_facts_destroy(facts);
+}
+
+TestSuite(stages, .init = setup, .fini = teardown);
+
+Test(stages, every_row_has_an_id_that_finds_it)
+{
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        const struct tl_stage *stage = tl_stage_at((enum tl_plan_stage)i);
+        cr_assert(stage->id && stage->why && stage->cost);
+        cr_expect_eq((int)tl_stage_find(stage->id), i);
+        cr_expect(strlen(stage->id) < sizeof((struct tl_stage_record *)0)->id);
+        cr_expect(!(stage->light && stage->load), "%s has two probes", stage->id);
+    }
+    cr_expect_eq(tl_stage_find("bogus"), TL_PLAN_COUNT);
+}
+
+Test(stages, every_measured_fact_names_a_stage_of_the_table)
+{
+    for (size_t i = 0; i < tl_fact_def_count(); i++) {
+        const struct tl_fact_def *def = tl_fact_def_at(i);
+        bool known = strcmp(def->stage, "derived") == 0 ||
+                     tl_stage_find(def->stage) != TL_PLAN_COUNT;
+        cr_expect(known, "%s names the stage %s", def->name, def->stage);
+    }
+}
+
+Test(stages, what_loads_the_path_waits_for_consent)
+{
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        const struct tl_stage *stage = tl_stage_at((enum tl_plan_stage)i);
+        cr_expect(!(stage->loads && stage->when == TL_WHEN_ALWAYS), "%s", stage->id);
+        cr_expect(!(stage->when == TL_WHEN_ALWAYS && stage->load), "%s", stage->id);
+    }
+}
+
+Test(stages, cost_stays_within_sight_with_nothing_known)
+{
+    struct tl_plan_state state = {
+        .time_left_ns = 25000000000, .bytes_left = 1500000000, .facts = facts};
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        struct tl_stage_cost cost = {-1, -1};
+        tl_stage_at((enum tl_plan_stage)i)->cost(&state, TL_UPLOAD, &cost);
+        cr_expect(cost.time_ns > 0 && cost.time_ns <= 60000000000, "%s",
+                  tl_stage_at((enum tl_plan_stage)i)->id);
+        cr_expect(cost.bytes >= 0 && cost.bytes <= state.bytes_left);
+    }
+}

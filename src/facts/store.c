@@ -102,7 +102,17 @@ static char *keep_text(struct tl_facts *facts, const char *text)
     return copy;
 }
 
-struct tl_facts *tl_facts_clone(const struct tl_facts *facts)
+/* NULL stays NULL; notes a failure. */
+static char *map_text(struct tl_facts *facts, const char *text, tl_facts_map *map, void *context)
+{
+    char *copy = text ? map(text, context) : NULL;
+    if (text && !copy)
+        facts->status = TL_NOMEM;
+    return copy;
+}
+
+struct tl_facts *tl_facts_clone_mapped(const struct tl_facts *facts, tl_facts_map *map,
+                                       void *context)
 {
     struct tl_facts *clone = tl_facts_create();
     if (!clone)
@@ -111,11 +121,9 @@ struct tl_facts *tl_facts_clone(const struct tl_facts *facts)
         const struct tl_fact_slot *from = &facts->slots[i];
         struct tl_fact_slot *to = &clone->slots[i];
         *to = *from;
-        to->text = from->text ? strdup(from->text) : NULL;
-        to->reason = keep_text(clone, from->reason);
-        to->method = keep_text(clone, from->method);
-        if (from->text && !to->text)
-            clone->status = TL_NOMEM;
+        to->text = map_text(clone, from->text, map, context);
+        to->reason = map_text(clone, from->reason, map, context);
+        to->method = map_text(clone, from->method, map, context);
     }
     if (clone->status != TL_OK) {
         tl_facts_destroy(clone);
@@ -123,6 +131,17 @@ struct tl_facts *tl_facts_clone(const struct tl_facts *facts)
     }
     clone->status = facts->status;
     return clone;
+}
+
+static char *same_text(const char *text, void *context)
+{
+    (void)context;
+    return strdup(text);
+}
+
+struct tl_facts *tl_facts_clone(const struct tl_facts *facts)
+{
+    return tl_facts_clone_mapped(facts, same_text, NULL);
 }
 
 enum tl_status tl_facts_status(const struct tl_facts *facts)

@@ -3,10 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "json_private.h"
+
 #include "tightlink/rules/goal.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/facts/save.h"
-#include "tightlink/report/report.h"
 
 /* A whole number of nanoseconds or bytes; absent when unknown. */
 static void add_whole(struct tl_json_writer *w, const char *key, double value)
@@ -427,8 +428,23 @@ static void add_lists(struct tl_json_writer *w, const struct tl_run *run,
     add_watch(w, &run->watch);
 }
 
-enum tl_status tl_report_json(const struct tl_run *run, const struct tl_facts *facts,
-                              const struct tl_findings *findings, bool pretty, struct tl_buf *out)
+/* Which masks stand in the document for what does not leave. */
+static void add_privacy(struct tl_json_writer *w, const struct tl_redactor *redactor)
+{
+    if (!redactor)
+        return;
+    tl_json_begin_object(w, "privacy");
+    tl_json_begin_array(w, "masked");
+    for (size_t i = 0; i < tl_redactor_count(redactor); i++)
+        tl_json_add_string(w, NULL, tl_redactor_at(redactor, i).mask);
+    tl_json_end(w);
+    tl_json_end(w);
+}
+
+enum tl_status report_json_masked(const struct tl_run *run, const struct tl_facts *facts,
+                                  const struct tl_findings *findings,
+                                  const struct tl_redactor *redactor, bool pretty,
+                                  struct tl_buf *out)
 {
     struct tl_json_writer writer;
     tl_json_writer_init(&writer, out, !pretty);
@@ -438,6 +454,13 @@ enum tl_status tl_report_json(const struct tl_run *run, const struct tl_facts *f
     add_verdict(&writer, &findings->verdict);
     add_lists(&writer, run, facts, findings);
     tl_facts_save(facts, &writer, "facts");
+    add_privacy(&writer, redactor);
     tl_json_end(&writer);
     return out->status;
+}
+
+enum tl_status tl_report_json(const struct tl_run *run, const struct tl_facts *facts,
+                              const struct tl_findings *findings, bool pretty, struct tl_buf *out)
+{
+    return report_json_masked(run, facts, findings, NULL, pretty, out);
 }

@@ -49,24 +49,42 @@ static double promised(const struct text_source *source)
 
 /* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
  * verdict's place, direction, confidence and rates. */
-static void print_limit(struct text *t, const struct text_source *source)
+static void add_limit(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     if (verdict->broken) { /* no limit of the rate: its own sentence says what broke */
-        text_wrap(t, 4, 4, verdict->sentence);
+        tl_buf_adds(out, verdict->sentence);
         return;
     }
-    char text[256], now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
+    char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
     bool gain = promised(source) > 0;
     tl_format_bps(verdict->measured_bps, now);
     tl_format_bps(verdict->fixed_bps, then);
-    snprintf(text, sizeof text, "%s %slimits the %s%s %s%s%s.", text_place_begins(verdict->segment),
-             verdict->confidence >= 0.8   ? ""
-             : verdict->confidence >= 0.5 ? "probably "
-                                          : "possibly ",
-             tl_direction_name(verdict->direction), gain ? ":" : " to", now,
-             gain ? " instead of about " : "", gain ? then : "");
-    text_wrap(t, 4, 4, text);
+    tl_buf_addf(out, "%s %slimits the %s%s %s%s%s.", text_place_begins(verdict->segment),
+                verdict->confidence >= 0.8   ? ""
+                : verdict->confidence >= 0.5 ? "probably "
+                                             : "possibly ",
+                tl_direction_name(verdict->direction), gain ? ":" : " to", now,
+                gain ? " instead of about " : "", gain ? then : "");
+}
+
+void text_add_headline(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    if (limits_here(verdict, source->run))
+        add_limit(source, out);
+    else
+        tl_buf_adds(out, verdict->sentence ? verdict->sentence : "No verdict was formed.");
+}
+
+static void print_headline(struct text *t, const struct text_source *source)
+{
+    struct tl_buf line = TL_BUF_INIT;
+    text_add_headline(source, &line);
+    text_wrap(t, 4, 4, tl_buf_text(&line));
+    if (line.status != TL_OK)
+        t->out->status = line.status;
+    tl_buf_finish(&line);
 }
 
 /* What the rate means for a file of 10 GB. */
@@ -158,14 +176,10 @@ static void print_head(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     print_mark(t, verdict->state);
-    if (limits_here(verdict, source->run)) {
-        print_limit(t, source);
-        print_consequence(t, source);
+    print_headline(t, source);
+    print_consequence(t, source);
+    if (limits_here(verdict, source->run))
         print_why(t, verdict);
-    } else {
-        text_wrap(t, 4, 4, verdict->sentence ? verdict->sentence : "No verdict was formed.");
-        print_consequence(t, source);
-    }
     text_rule(t);
     print_route(t, source);
     if (verdict->state != TL_VERDICT_INVALID) /* its numbers would only mislead */

@@ -12,6 +12,9 @@ struct text_source {
     const struct tl_findings *findings;
 };
 
+/* text.c: the first sentence, for a person who knows no networking. */
+void text_add_headline(const struct text_source *source, struct tl_buf *out);
+
 /* text_ladder.c: rungs and measured rates of a direction on one axis, then its time ledger. */
 void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction);
 void text_ledger(struct text *t, const struct text_source *source, enum tl_direction direction);

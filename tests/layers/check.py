@@ -34,7 +34,7 @@ LIBRARIES = {
     "curl/": ("src/ticket/",),
     "pcap": ("src/probes/capture",),
     "seccomp.h": ("src/responder/sandbox",),
-    "openssl/": ("src/engine/secure",),
+    "openssl/": ("src/engine/secure", "src/report/redact"),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/"),
 }

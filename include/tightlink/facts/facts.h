@@ -87,6 +87,12 @@ struct tl_facts *tl_facts_create(void); /* NULL when out of memory; everything u
 void tl_facts_destroy(struct tl_facts *facts);
 struct tl_facts *tl_facts_clone(const struct tl_facts *facts); /* NULL when out of memory */
 
+/* A copy whose texts (of text facts, reasons and methods) are what map makes of them, for
+ * instance with names masked. map returns memory for free(), NULL when it has none; NULL then. */
+typedef char *tl_facts_map(const char *text, void *context);
+struct tl_facts *tl_facts_clone_mapped(const struct tl_facts *facts, tl_facts_map *map,
+                                       void *context);
+
 /* Setters name a fact in full, "near.tcp_rmem_max_bytes". An id or a kind that
  * the table does not know is our bug (assert). Numbers that are not finite are
  * stored as unknown ("not a number"); bounds that are not finite, or on the wrong side

@@ -1,0 +1,26 @@
+/* Copies of run, facts and findings with their texts masked; private to src/report. */
+#ifndef TL_REPORT_REDACT_RUN_H
+#define TL_REPORT_REDACT_RUN_H
+
+#include "tightlink/report/redact.h"
+#include "tightlink/report/report.h"
+
+struct copier_piece {
+    struct copier_piece *next;
+    void *memory; /* owned */
+};
+
+struct copier {
+    struct tl_redactor *redactor; /* borrowed; NULL: copies are as they were */
+    struct copier_piece *pieces;  /* what copied findings point to; owned */
+    enum tl_status status;        /* the first failure; what was copied may then not be used */
+};
+
+void redact_copy_run(struct copier *c, const struct tl_run *from, struct tl_run *run);
+struct tl_facts *redact_copy_facts(struct copier *c, const struct tl_facts *from);
+/* The copy lives as long as the copier; never for tl_findings_destroy(). */
+void redact_copy_findings(struct copier *c, const struct tl_findings *from,
+                          struct tl_findings *findings);
+void redact_copier_finish(struct copier *c);
+
+#endif

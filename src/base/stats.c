@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "tightlink/base/random.h"
+
 #define NO_VALUE ((double)NAN)
 
 double tl_stats_mean(const double *values, size_t count)
@@ -216,4 +218,43 @@ double tl_stats_student_t(double p, double freedom)
     }
     double t = p == 0.5 ? 0 : (low + high) / 2;
     return p < 0.5 ? -t : t;
+}
+
+/* The mean of as many readings as there are, drawn in blocks that wrap around. */
+static double resampled_mean(struct tl_random *random, const double *values, size_t count)
+{
+    size_t block = (size_t)ceil(sqrt((double)count)), at = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++, at++) {
+        if (i % block == 0)
+            at = (size_t)(tl_random_unit(random) * (double)count);
+        sum += values[at % count];
+    }
+    return sum / (double)count;
+}
+
+/* Every reading is a number, there are enough, and their mean is above 0. */
+static int can_be_resampled(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i]; /* NAN and infinity stay */
+    return count >= TL_STATS_BOOTSTRAP_MIN && isfinite(sum) && sum > 0;
+}
+
+void tl_stats_bootstrap_ratio95(const double *a, size_t a_count, const double *b, size_t b_count,
+                                double *ret_low, double *ret_high)
+{
+    enum { RESAMPLES = 1000 };
+    double changes[RESAMPLES];
+    struct tl_random random;
+    *ret_low = *ret_high = NO_VALUE;
+    if (!can_be_resampled(a, a_count) || !can_be_resampled(b, b_count))
+        return;
+    tl_random_seed(&random, 1);
+    for (int i = 0; i < RESAMPLES; i++)
+        changes[i] =
+            resampled_mean(&random, b, b_count) / resampled_mean(&random, a, a_count) - 1;
+    *ret_low = tl_stats_quantile(changes, RESAMPLES, 0.025);
+    *ret_high = tl_stats_quantile(changes, RESAMPLES, 0.975);
 }

@@ -29,4 +29,14 @@ void tl_stats_poisson95(double count, double *ret_low, double *ret_high);
  * tl_stats_student_t(0.975, n - 1) * stddev / sqrt(n). */
 double tl_stats_student_t(double p, double freedom);
 
+/* 95 % interval of mean(b) / mean(a) - 1 for two series of readings at equal steps, by the
+ * circular block bootstrap (Politis and Romano 1992; percentiles of 1000 resamples). Blocks of
+ * about the square root of the count keep the correlation of neighbouring readings, which one
+ * by one would make the interval too narrow. The same input gives the same interval. NAN where
+ * a series has fewer than TL_STATS_BOOTSTRAP_MIN readings, a NAN among them, or a mean that is
+ * not positive. */
+#define TL_STATS_BOOTSTRAP_MIN 8
+void tl_stats_bootstrap_ratio95(const double *a, size_t a_count, const double *b, size_t b_count,
+                                double *ret_low, double *ret_high);
+
 #endif

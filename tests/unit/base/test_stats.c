@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "tightlink/base/random.h"
 #include "tightlink/base/stats.h"
 
 #define MISSING ((double)NAN)
@@ -83,4 +84,45 @@ Test(stats, student_t_matches_the_table)
     cr_expect_float_eq(tl_stats_student_t(0.975, (double)INFINITY), 1.959964, 1e-5);
     cr_expect(isnan(tl_stats_student_t(1, 5)) && isnan(tl_stats_student_t(0.9, 0)));
     cr_expect(isnan(tl_stats_student_t(MISSING, 5)) && isnan(tl_stats_student_t(0.9, MISSING)));
+}
+
+/* Readings around a mean, each leaning on the one before it. */
+static void make_readings(struct tl_random *random, double mean, double *ret_values, size_t count)
+{
+    double lean = 0;
+    for (size_t i = 0; i < count; i++) {
+        lean = 0.6 * lean + (tl_random_unit(random) - 0.5) * 0.2 * mean;
+        ret_values[i] = mean + lean;
+    }
+}
+
+Test(stats, the_bootstrap_holds_the_true_change_about_as_often_as_it_says)
+{
+    enum { TRIES = 400, COUNT = 80 };
+    double a[COUNT], b[COUNT], low, high;
+    struct tl_random random;
+    int held = 0;
+    tl_random_seed(&random, 7);
+    for (int i = 0; i < TRIES; i++) {
+        make_readings(&random, 100, a, COUNT);
+        make_readings(&random, 110, b, COUNT);
+        tl_stats_bootstrap_ratio95(a, COUNT, b, COUNT, &low, &high);
+        held += low <= 0.1 && 0.1 <= high;
+    }
+    /* Percentile intervals of correlated series are known to be a little narrow. */
+    cr_expect(held >= TRIES * 86 / 100 && held < TRIES, "%d of %d", held, TRIES);
+}
+
+Test(stats, the_bootstrap_refuses_what_it_cannot_judge)
+{
+    double few[] = {1, 2, 3}, good[] = {1, 2, 3, 4, 5, 6, 7, 8, 9},
+           holed[] = {1, 2, 3, 4, MISSING, 6, 7, 8, 9}, zero[9] = {0}, low = 0, high = 0;
+    tl_stats_bootstrap_ratio95(few, 3, good, 9, &low, &high);
+    cr_expect(isnan(low) && isnan(high));
+    tl_stats_bootstrap_ratio95(good, 9, holed, 9, &low, &high);
+    cr_expect(isnan(low) && isnan(high));
+    tl_stats_bootstrap_ratio95(zero, 9, good, 9, &low, &high);
+    cr_expect(isnan(low) && isnan(high));
+    tl_stats_bootstrap_ratio95(good, 9, good, 9, &low, &high);
+    cr_expect(low < 0 && high > 0, "the same series is no change");
 }

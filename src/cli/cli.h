@@ -42,6 +42,7 @@ int cli_serve(const struct cli_command *command, int argc, char **argv);
 int cli_demo(const struct cli_command *command, int argc, char **argv);
 int cli_audit(const struct cli_command *command, int argc, char **argv);
 int cli_verify(const struct cli_command *command, int argc, char **argv);
+int cli_fix(const struct cli_command *command, int argc, char **argv);
 int cli_explain(const struct cli_command *command, int argc, char **argv);
 int cli_why(const struct cli_command *command, int argc, char **argv);
 int cli_why_not(const struct cli_command *command, int argc, char **argv);
@@ -113,6 +114,9 @@ bool cli_parse_color(const char *text, enum cli_color *ret_color);
 
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
+
+/* The same path, directions and goal as a saved run; texts live as long as the run. */
+void cli_config_of_run(const struct tl_run *run, struct tl_session_config *config);
 
 /* Writes text to stdout whole; false when that failed (errno tells). */
 bool cli_write_stdout(const char *text, size_t len);

@@ -25,13 +25,30 @@ static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_f
     return status;
 }
 
+void cli_config_of_run(const struct tl_run *run, struct tl_session_config *config)
+{
+    config->host = run->target_address[0] ? run->target_address : run->target_name;
+    config->target_name = run->target_name;
+    config->target_kind = "tightlink";
+    config->download = run->download;
+    config->upload = run->upload;
+    config->goal_bps = run->goal_bps;
+    config->goal_rtt_ns = run->goal_rtt_ns;
+    config->goal_loss_ratio = run->goal_loss_ratio;
+    config->goal_rtt_max_ns = run->goal_rtt_max_ns;
+    config->goal_mtu_bytes = run->goal_mtu_bytes;
+    config->goal_bytes = run->goal_bytes;
+    config->goal_time_ns = run->goal_time_ns;
+}
+
 static bool take_options(const struct cli_command *command, int argc, char **argv,
                          struct cli_run_options *options, int *ret_exit)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'}, {"yes", no_argument, NULL, 'y'},
-        {"port", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
+                                                 {"yes", no_argument, NULL, 'y'},
+                                                 {"port", required_argument, NULL, 'p'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
     struct tl_error error;
     int option;
     opterr = 0;
@@ -65,8 +82,7 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
 
 int cli_verify(const struct cli_command *command, int argc, char **argv)
 {
-    struct cli_run_options options = {
-        .config = {.port = CLI_DEFAULT_PORT, .verify = true, .target_kind = "tightlink"}};
+    struct cli_run_options options = {.config = {.port = CLI_DEFAULT_PORT, .verify = true}};
     struct tl_run *run = calloc(1, sizeof *run);
     struct tl_facts *facts = NULL;
     struct tl_rules *rules = NULL;
@@ -83,17 +99,7 @@ int cli_verify(const struct cli_command *command, int argc, char **argv)
     } else if (cli_load_rules(&rules, &error) != TL_OK) {
         exit_code = cli_fail(&error);
     } else {
-        options.config.host = run->target_address[0] ? run->target_address : run->target_name;
-        options.config.target_name = run->target_name;
-        options.config.download = run->download;
-        options.config.upload = run->upload;
-        options.config.goal_bps = run->goal_bps;
-        options.config.goal_rtt_ns = run->goal_rtt_ns;
-        options.config.goal_loss_ratio = run->goal_loss_ratio;
-        options.config.goal_rtt_max_ns = run->goal_rtt_max_ns;
-        options.config.goal_mtu_bytes = run->goal_mtu_bytes;
-        options.config.goal_bytes = run->goal_bytes;
-        options.config.goal_time_ns = run->goal_time_ns;
+        cli_config_of_run(run, &options.config);
         options.config.rules = rules;
         options.config.prior = facts;
         if (cli_drive_session(&options, &result, &error) == TL_OK) {

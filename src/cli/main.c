@@ -91,6 +91,19 @@ static const struct cli_command commands[] = {
      "  --json              the document with what was predicted and measured\n"
      "The remedy is tried in tightlink's own sockets; no setting changes.\n",
      cli_verify},
+    {"fix", "--dry-run | --apply | --undo [FILE]", "apply the remedy of a saved run here",
+     "  --dry-run FILE      show what would change on this machine; change nothing\n"
+     "  --apply FILE        change it (root), verify that the kernel took it, and set it\n"
+     "                      back; where it was is written down before anything changes\n"
+     "  --keep              do not set it back, until this machine's next start\n"
+     "  --measure           measure the path of that run again while it is set\n"
+     "  --cause ID          the remedy of this cause, not of the verdict\n"
+     "  --far-end           this machine is the far end of that run\n"
+     "  --undo              set back what the last change, kept or broken off, has set\n"
+     "  --port PORT, --yes  of the measurement, as for run\n"
+     "Changes known kernel settings only (sysctl), runs no command, raises limits and never\n"
+     "lowers them. Nothing else of tightlink changes a setting.\n",
+     cli_fix},
     {"rules", "list | explain ID | check DIR", "the knowledge behind the verdicts",
      "  list                every rule: its id and what it looks for\n"
      "  explain ID          what the rule looks for and what it advises\n"

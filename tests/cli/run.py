@@ -10,6 +10,7 @@ import sys
 import cases_budget
 import cases_demo
 import cases_far_end
+import cases_fix
 import cases_key
 import cases_output
 import cases_plan
@@ -17,7 +18,7 @@ import cases_stop
 import cases_usage
 from harness import Machine, suite
 
-assert all((cases_budget, cases_demo, cases_far_end, cases_key, cases_output, cases_plan,
+assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_key, cases_output, cases_plan,
             cases_stop, cases_usage))
 
 

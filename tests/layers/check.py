@@ -20,9 +20,10 @@ ALLOWED = {
     "report": {"rules", "facts", "base"},
     "store": {"report", "facts", "base"},
     "ticket": {"report", "store", "base"},
+    "fix": {"base"},
     "lab": {"base"},
     "tui": {"session", "report", "store", "ticket", "lab", "rules", "facts", "base"},
-    "cli": {"tui", "session", "report", "store", "ticket", "lab", "rules", "facts", "base"},
+    "cli": {"tui", "session", "report", "fix", "store", "ticket", "lab", "rules", "facts", "base"},
     "responder": {"engine", "base"},
 }
 # Library header prefix -> where it may be included.

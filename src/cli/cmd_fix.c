@@ -1,0 +1,364 @@
+/* tightlink fix: applies the remedy of a saved run to this machine, verifies it, sets it back
+ * unless told to keep it; undoes what an earlier one left. The only command that changes a
+ * setting. */
+#include "cli.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "parse.h"
+#include "tightlink/base/units.h"
+#include "tightlink/fix/fix.h"
+#include "tightlink/rules/rules.h"
+#include "tightlink/rules/why.h"
+
+/* Measured within this share of what was predicted is a hit, as for `verify`. */
+#define HIT_SHARE 0.1
+
+struct fix_options {
+    struct cli_run_options run; /* of the measurement afterwards */
+    bool dry_run, apply, keep, undo, measure, at_far_end;
+    const char *cause;
+};
+
+/* A remedy that can be applied here, and what it would change. */
+struct chosen {
+    const struct tl_finding *finding;
+    const struct tl_remedy *remedy;
+    struct tl_fix fix;
+};
+
+/* A label and its text, wrapped between words to 80 columns. */
+static void put_line(const char *label, const char *text)
+{
+    enum { INDENT = 12, WIDTH = 80 - INDENT };
+    if (!text[0])
+        return;
+    printf("  %-9s ", label);
+    while (strlen(text) > WIDTH) {
+        size_t len = WIDTH;
+        while (len > 0 && text[len] != ' ')
+            len--;
+        if (len == 0)
+            len = strcspn(text, " ");
+        struct tl_buf line = TL_BUF_INIT;
+        tl_buf_add(&line, text, len);
+        cli_put_clean(tl_buf_text(&line), stdout);
+        tl_buf_finish(&line);
+        text += len + strspn(text + len, " ");
+        if (*text)
+            printf("\n%*s", INDENT, "");
+    }
+    cli_put_clean(text, stdout);
+    putchar('\n');
+}
+
+static bool is_asked_about(const struct tl_finding *finding, const struct tl_findings *findings,
+                           const char *cause)
+{
+    if (finding->result != TL_FOUND)
+        return false;
+    if (cause)
+        return strcmp(finding->cause, cause) == 0;
+    return findings->verdict.cause && strcmp(finding->cause, findings->verdict.cause) == 0 &&
+           finding->direction == findings->verdict.direction;
+}
+
+static bool is_for_here(const struct tl_remedy *remedy, bool at_far_end)
+{
+    return strcmp(remedy->where, at_far_end ? "far-host" : "near-host") == 0 &&
+           (!remedy->os[0] || strcmp(remedy->os, "linux") == 0);
+}
+
+/* The first remedy that changes something here. What is wrong with the others is told. */
+static bool choose(const struct tl_findings *findings, const struct fix_options *options,
+                   struct chosen *ret_chosen, struct tl_error *reterr)
+{
+    bool any = false;
+    for (size_t f = 0; f < findings->finding_count; f++) {
+        const struct tl_finding *finding = &findings->findings[f];
+        if (!is_asked_about(finding, findings, options->cause))
+            continue;
+        for (size_t r = 0; r < finding->remedy_count; r++) {
+            const struct tl_remedy *remedy = &finding->remedies[r];
+            struct tl_fix fix = {.root = TL_FIX_ROOT};
+            struct tl_error error;
+            if (!is_for_here(remedy, options->at_far_end))
+                continue;
+            if (tl_fix_parse(remedy->does, &fix, &error) == TL_OK &&
+                tl_fix_read(&fix, &error) == TL_OK) {
+                if (fix.count) {
+                    *ret_chosen = (struct chosen){finding, remedy, fix};
+                    return true;
+                }
+                (void)tl_error_set(&error, TL_OK, "it is set so already");
+            }
+            if (!any)
+                puts("Not applied by tightlink:");
+            any = true;
+            put_line("", remedy->does);
+            put_line("", error.text);
+        }
+    }
+    (void)tl_error_set(reterr, TL_UNSUPPORTED,
+                       any ? "nothing of it can be applied here"
+                           : "%s names no remedy for this machine%s",
+                       options->cause ? options->cause : "the verdict of this run",
+                       options->at_far_end ? "" : "; at the far end of that run, add --far-end");
+    return false;
+}
+
+static void describe(const struct chosen *chosen, bool dry_run)
+{
+    char rate[TL_UNIT_TEXT_SIZE];
+    put_line("cause", chosen->finding->cause);
+    put_line("because", chosen->finding->sentence);
+    printf("%s on this machine, until its next start:\n", dry_run ? "Would change" : "Changes");
+    for (size_t i = 0; i < chosen->fix.count; i++) {
+        put_line("setting", chosen->fix.settings[i].key);
+        put_line("now", chosen->fix.settings[i].before);
+        put_line("then", chosen->fix.settings[i].after);
+    }
+    put_line("why", chosen->remedy->why);
+    put_line("risk", chosen->remedy->risk);
+    if (chosen->remedy->predicted_bps > 0)
+        put_line("brings", tl_format_bps(chosen->remedy->predicted_bps, rate));
+    put_line("for good", chosen->remedy->persist);
+    fflush(stdout);
+}
+
+/* The run again, over the same path. NAN where no rate was measured. */
+static double measure_again(struct fix_options *options, const struct tl_run *run,
+                            enum tl_direction direction)
+{
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+    struct tl_rules *rules = NULL;
+    double rate = NAN;
+    char id[64];
+    enum tl_status status = cli_load_rules(&rules, &error);
+    cli_config_of_run(run, &options->run.config);
+    options->run.config.download = direction == TL_DOWNLOAD;
+    options->run.config.upload = direction == TL_UPLOAD;
+    options->run.config.rules = rules;
+    if (status == TL_OK)
+        status = cli_drive_session(&options->run, &result, &error);
+    if (status == TL_OK && result.status != TL_OK) {
+        status = result.status;
+        error = result.error;
+    }
+    if (status == TL_OK) {
+        snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(direction));
+        rate = tl_facts_number(result.facts, id, (double)NAN);
+    } else {
+        (void)cli_fail(&error);
+    }
+    cli_result_finish(&result);
+    tl_rules_destroy(rules);
+    return rate;
+}
+
+static void compare(const struct chosen *chosen, const struct tl_facts *before, double after)
+{
+    char id[64], text[TL_UNIT_TEXT_SIZE];
+    double predicted = chosen->remedy->predicted_bps;
+    snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(chosen->finding->direction));
+    put_line("before", tl_format_bps(tl_facts_number(before, id, (double)NAN), text));
+    put_line("after", tl_format_bps(after, text));
+    if (predicted > 0 && after > 0)
+        put_line(fabs(after - predicted) <= HIT_SHARE * predicted ? "HIT" : "MISS",
+                 "against what was predicted");
+    fflush(stdout);
+}
+
+static void tell_step(const char *step, const char *key, void *context)
+{
+    (void)context;
+    put_line(step, key);
+    fflush(stdout);
+}
+
+/* With signals held back, so that Ctrl-C comes before or after, never in between. */
+static int apply_held(struct fix_options *options, const struct chosen *chosen,
+                      const struct tl_session_result *result)
+{
+    char directory[TL_FIX_PATH_SIZE], undo[TL_FIX_PATH_SIZE];
+    struct tl_error error = {0};
+    int lock = -1;
+    enum tl_status status = tl_fix_directory(directory, &error);
+    if (status == TL_OK)
+        status = tl_fix_lock(directory, &lock, &error);
+    if (status == TL_OK)
+        status = tl_fix_undo_write(&chosen->fix, directory, undo, &error);
+    if (status != TL_OK) {
+        tl_error_prefix(&error, "nothing was changed");
+        if (lock >= 0)
+            close(lock);
+        return cli_fail(&error);
+    }
+    put_line("undo", undo);
+    status = tl_fix_apply(&chosen->fix, tell_step, NULL, &error);
+    bool back = status != TL_OK || !options->keep;
+    if (status == TL_OK && options->measure)
+        compare(chosen, result->facts,
+                measure_again(options, &result->run, chosen->finding->direction));
+    int exit_code = status == TL_OK ? CLI_EXIT_OK : cli_fail(&error);
+    if (back) {
+        status = tl_fix_restore(&chosen->fix, tell_step, NULL, &error);
+        if (status == TL_OK)
+            status = tl_fix_undo_remove(undo, &error);
+        if (status == TL_OK)
+            puts("Everything is as it was. To keep the change: tightlink fix --apply --keep");
+        else
+            exit_code = cli_fail(&error);
+    } else {
+        puts("Kept until this machine's next start. Back to before: tightlink fix --undo");
+    }
+    close(lock);
+    return exit_code;
+}
+
+static int apply(struct fix_options *options, const struct chosen *chosen,
+                 const struct tl_session_result *result)
+{
+    sigset_t signals, before;
+    if (geteuid() != 0) {
+        cli_complain("changing a setting needs root; as you are, --dry-run shows the change");
+        return CLI_EXIT_USAGE;
+    }
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    int exit_code = apply_held(options, chosen, result);
+    fflush(stdout);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return exit_code;
+}
+
+/* What the newest undo file holds, set back. */
+static int undo_held(void)
+{
+    char directory[TL_FIX_PATH_SIZE], path[TL_FIX_PATH_SIZE];
+    struct tl_error error = {0};
+    struct tl_fix fix;
+    size_t left = 0;
+    int lock = -1;
+    enum tl_status status = tl_fix_directory(directory, &error);
+    if (status == TL_OK)
+        status = tl_fix_lock(directory, &lock, &error);
+    if (status == TL_OK)
+        status = tl_fix_undo_find(directory, path, &left, &error);
+    if (status == TL_OK)
+        status = tl_fix_undo_read(path, &fix, &error);
+    if (status == TL_OK) {
+        put_line("undo", path);
+        status = tl_fix_restore(&fix, tell_step, NULL, &error);
+    }
+    if (status == TL_OK)
+        status = tl_fix_undo_remove(path, &error);
+    if (lock >= 0)
+        close(lock);
+    if (status != TL_OK)
+        return cli_fail(&error);
+    puts("Everything is as it was before that change.");
+    if (left)
+        printf("%zu earlier %s kept: tightlink fix --undo again.\n", left,
+               left == 1 ? "change is" : "changes are");
+    return CLI_EXIT_OK;
+}
+
+static bool take_options(const struct cli_command *command, int argc, char **argv,
+                         struct fix_options *options, int *ret_exit)
+{
+    static const struct option long_options[] = {{"dry-run", no_argument, NULL, 'd'},
+                                                 {"apply", no_argument, NULL, 'a'},
+                                                 {"keep", no_argument, NULL, 'k'},
+                                                 {"undo", no_argument, NULL, 'u'},
+                                                 {"measure", no_argument, NULL, 'm'},
+                                                 {"far-end", no_argument, NULL, 'f'},
+                                                 {"cause", required_argument, NULL, 'c'},
+                                                 {"port", required_argument, NULL, 'p'},
+                                                 {"yes", no_argument, NULL, 'y'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    struct tl_error error;
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        options->dry_run |= option == 'd';
+        options->apply |= option == 'a';
+        options->keep |= option == 'k';
+        options->undo |= option == 'u';
+        options->measure |= option == 'm';
+        options->at_far_end |= option == 'f';
+        options->run.yes |= option == 'y';
+        options->run.help |= option == 'h';
+        if (option == 'c')
+            options->cause = optarg;
+        if (option == 'p' && cli_parse_port(optarg, &options->run.config.port, &error) != TL_OK) {
+            *ret_exit = cli_usage(command, "--port: %s", error.text);
+            return false;
+        }
+        if (option == '?' || option == ':') {
+            *ret_exit =
+                cli_usage(command, "%s is no option of fix, or lacks its value", argv[optind - 1]);
+            return false;
+        }
+    }
+    options->run.operand = argc - optind == 1 ? argv[optind] : NULL;
+    *ret_exit = CLI_EXIT_OK;
+    if (options->run.help)
+        cli_print_help(command, stdout);
+    else if (options->dry_run + options->apply + options->undo != 1)
+        *ret_exit = cli_usage(command, "say one of --dry-run, --apply and --undo");
+    else if (options->undo ? argc != optind : !options->run.operand)
+        *ret_exit = cli_usage(command, options->undo ? "--undo takes no file: it restores what the "
+                                                       "last change found"
+                                                     : "name one saved run");
+    else if ((options->keep || options->measure) && !options->apply)
+        *ret_exit = cli_usage(command, "--keep and --measure go with --apply");
+    return !options->run.help && *ret_exit == CLI_EXIT_OK;
+}
+
+static bool is_known_cause(const char *cause)
+{
+    for (size_t i = 0; i < tl_cause_list_count(); i++)
+        if (strcmp(tl_cause_list_id(i), cause) == 0)
+            return true;
+    return false;
+}
+
+int cli_fix(const struct cli_command *command, int argc, char **argv)
+{
+    struct fix_options options = {.run.config = {.port = CLI_DEFAULT_PORT}};
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+    struct chosen chosen;
+    int exit_code;
+    if (!take_options(command, argc, argv, &options, &exit_code))
+        return exit_code;
+    if (options.undo)
+        return undo_held();
+    if (options.cause && !is_known_cause(options.cause))
+        return cli_usage(command, "there is no cause \"%.60s\"; see: tightlink why-not",
+                         options.cause);
+    if (cli_judge_file(options.run.operand, &result, &error) != TL_OK) {
+        cli_complain("%s", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    } else if (!choose(result.findings, &options, &chosen, &error)) {
+        fflush(stdout);
+        exit_code = cli_fail(&error);
+    } else {
+        describe(&chosen, options.dry_run);
+        exit_code = options.dry_run ? CLI_EXIT_OK : apply(&options, &chosen, &result);
+    }
+    cli_result_finish(&result);
+    return exit_code;
+}

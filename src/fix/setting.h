@@ -1,0 +1,34 @@
+/* The closed list of settings that may be changed, and their values. Private to the fix layer. */
+#ifndef TL_FIX_SETTING_H
+#define TL_FIX_SETTING_H
+
+#include "tightlink/fix/fix.h"
+
+#define TL_SETTING_NUMBERS_MAX 3
+
+struct tl_setting_def {
+    const char *key;
+    unsigned numbers;    /* how many whole numbers the value has; 0: a word */
+    long long low, high; /* bounds of each when it is changed */
+    bool raise_only;     /* a limit: never below what is set now */
+};
+
+/* NULL for a key that is not on the list. */
+const struct tl_setting_def *tl_setting_find(const char *key, size_t len);
+
+/* Brings a value into its one form, "4096 131072 6291456", and checks it. With `bounds` also
+ * against low and high; without (what the kernel or an undo file says) only its form. */
+enum tl_status tl_setting_normalise(const struct tl_setting_def *def, const char *text, size_t len,
+                                    bool bounds, char ret_value[TL_FIX_VALUE_SIZE],
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Whether any number of `after` lies below that of `before`; both are normalised. */
+bool tl_setting_lowers(const struct tl_setting_def *def, const char *before, const char *after);
+
+/* The kernel's value in its one form. */
+enum tl_status tl_setting_get(const char *root, const char *key, char ret_value[TL_FIX_VALUE_SIZE],
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status tl_setting_set(const char *root, const char *key, const char *value,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

@@ -19,6 +19,10 @@
  * in its SYN. The least that every host takes (RFC 9293, 3.7.1); a few small frames a second
  * lose nothing by it. */
 #define CONTROL_MSS 536
+/* Readings of both ends come over it, some 10 kB a second and stream. A host whose TCP buffers are
+ * held small for measurement's sake, or by mistake, must not starve them: they would arrive a
+ * minute late over a satellite, and look like a dead far end. */
+#define CONTROL_BUFFER_BYTES (128 << 10)
 
 /* --- TCP ------------------------------------------------------------------------------- */
 
@@ -77,6 +81,15 @@ static enum tl_status await_connect(const struct tl_client *client, int fd, stru
     }
 }
 
+/* Where the host's own default is larger it stays, and grows by itself. */
+static void widen(int fd)
+{
+    int have = 0, wanted = CONTROL_BUFFER_BYTES;
+    socklen_t len = sizeof(have);
+    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &have, &len) == 0 && have < wanted)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof(wanted));
+}
+
 static enum tl_status connect_tcp(struct tl_client *client, const struct sockaddr *address,
                                   socklen_t len, struct tl_error *reterr)
 {
@@ -87,6 +100,7 @@ static enum tl_status connect_tcp(struct tl_client *client, const struct sockadd
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss));
+    widen(fd);
     enum tl_status status = TL_OK;
     if (connect(fd, address, len) < 0)
         status = errno == EINPROGRESS ? await_connect(client, fd, reterr)

@@ -3,11 +3,12 @@
 
 #include "series_private.h"
 
-#define STEP_MIN_NS  100e6 /* of a batch; and at least a round trip */
-#define BATCHES_MAX  640
-#define FALL_RATIO   1.3
-#define VARY_RATIO   0.25  /* of the rest, standard deviation over mean */
-#define REST_MIN_NS  2e9
+#define STEP_MIN_NS 100e6 /* of a batch; and at least a round trip */
+#define BATCHES_MAX 640
+#define FALL_RATIO  1.3
+#define VARY_RATIO  0.25 /* of the rest, standard deviation over mean */
+#define REST_MIN_NS 2e9
+#define GROUP_COUNT 5 /* batches: what a scheduler holds up for a moment averages out in them */
 
 struct curve {
     size_t count;
@@ -41,6 +42,23 @@ static double mean_from(const struct curve *curve, size_t from, double *ret_vari
     double mean = sum / count;
     *ret_variation = sqrt(fmax(squares / count - mean * mean, 0)) / mean;
     return mean;
+}
+
+/* How the rate swings from one group of batches to the next, standard deviation over mean: a
+ * token bucket's hardly does, what other traffic leaves does. NAN below three groups. */
+static double swing_from(const struct curve *curve, size_t from)
+{
+    double sum = 0, squares = 0, count = 0;
+    for (size_t end = curve->count; end >= from + GROUP_COUNT; end -= GROUP_COUNT) {
+        double group = 0;
+        for (size_t i = end - GROUP_COUNT; i < end; i++)
+            group += curve->bps[i] / GROUP_COUNT;
+        sum += group;
+        squares += group * group;
+        count++;
+    }
+    double mean = sum / count;
+    return count >= 3 && mean > 0 ? sqrt(fmax(squares / count - mean * mean, 0)) / mean : NAN;
 }
 
 /* The first batch of the rest: behind the last one that was faster than FALL_RATIO times the
@@ -98,7 +116,7 @@ void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change
 {
     struct curve curve;
     double variation;
-    *ret_change = (struct tl_rate_change){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_change = (struct tl_rate_change){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     make_curve(series, &curve);
     if (curve.count < 10) {
         ret_change->ratio = NAN;
@@ -120,6 +138,7 @@ void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change
         .at_ns = (double)series->points[at].time_ns,
         .before_bps = before_bps,
         .after_bps = after_bps,
+        .after_swing_ratio = swing_from(&curve, fall),
         .bytes = series->points[at].delivered_bytes,
         .excess_bytes = fmax(series->points[at].delivered_bytes - after_bps * spent_ns / 8e9, 0),
     };

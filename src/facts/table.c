@@ -370,6 +370,9 @@ static const struct tl_fact_def table[] = {
     FLOW("rate_change_ns", NS, "stream", "When that fall was; unknown without one."),
     FLOW("rate_change_before_bps", BPS, "stream", "Payload rate before that fall, at its best."),
     FLOW("rate_change_after_bps", BPS, "stream", "Payload rate after that fall."),
+    FLOW("rate_change_swing_ratio", RATIO, "stream",
+         "How much that rate swings between stretches of half a second, standard deviation over "
+         "mean."),
     FLOW(
         "rate_change_bytes", BYTES, "stream",
         "Payload that had arrived by then beyond what the rate after it would have carried: what a "
@@ -449,6 +452,7 @@ static const struct tl_fact_def table[] = {
     FLOW("microscope_loss_event_ratio", RATIO, "microscope", "Loss events per segment."),
     FLOW("microscope_loss_run_mean_count", COUNT, "microscope", "Segments sent again an event."),
     FLOW("microscope_rtt_mean_ns", NS, "microscope", "Its mean smoothed round-trip time."),
+    FLOW("microscope_rtt_min_ns", NS, "microscope", "Its shortest round-trip time."),
     FLOW("microscope_rtt_at_loss_ns", NS, "microscope",
          "Its mean smoothed round-trip time when losses were seen."),
     FLOW("microscope_network_ratio", RATIO, "microscope", "Share of time the network limited it."),

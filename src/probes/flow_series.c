@@ -33,6 +33,7 @@ static void set_change(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, direction, "rate_change_ns", change.at_ns, reason);
     tl_flow_set(facts, direction, "rate_change_before_bps", change.before_bps, reason);
     tl_flow_set(facts, direction, "rate_change_after_bps", change.after_bps, reason);
+    tl_flow_set(facts, direction, "rate_change_swing_ratio", change.after_swing_ratio, reason);
     tl_flow_set(facts, direction, "rate_change_bytes", change.excess_bytes, reason);
     tl_flow_set(facts, direction, "rate_change_rtt_rise_ns", change.rtt_rise_ns, reason);
     tl_flow_set(facts, direction, "rate_change_retrans_ratio", change.retrans_ratio, reason);

@@ -49,6 +49,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, direction, "microscope_loss_event_ratio",
                 sender->loss_event_count / sender->segments_count, not_told);
     tl_flow_set(facts, direction, "microscope_rtt_mean_ns", sender->rtt_mean_ns, not_told);
+    tl_flow_set(facts, direction, "microscope_rtt_min_ns", sender->rtt_min_ns, not_told);
     tl_flow_set(facts, direction, "microscope_rtt_at_loss_ns", sender->rtt_at_loss_ns,
                 "no loss was seen");
     tl_flow_set(facts, direction, "microscope_network_ratio",

@@ -18,9 +18,10 @@
 /* A shorter train is not told from what cards and kernels gather before they hand it on. */
 #define DISPERSION_MIN_NS 300e3
 
-/* False where so little passes that no train fits into the time. */
-static bool plan(double carried_bps, struct tl_udp_spec *ret_spec)
+bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec)
 {
+    if (!(carried_bps > 0)) /* fmin() below would take an unknown rate for a high one */
+        return false;
     double rate_bps = EXCESS_RATIO * carried_bps;
     double datagrams = tl_bytes_from_bps_ns(rate_bps, (double)SPAN_NS) / TL_UDP_DATAGRAM_BYTES;
     double length = fmin(floor(datagrams / COUNT_MIN), LENGTH_MAX);
@@ -34,8 +35,7 @@ static bool plan(double carried_bps, struct tl_udp_spec *ret_spec)
     return true;
 }
 
-/* The later half: the first trains may still meet a bucket with tokens in it. */
-static double late_rate(const struct tl_udp_result *result, const char **ret_reason)
+double tl_trains_rate(const struct tl_udp_result *result, const char **ret_reason)
 {
     unsigned half = result->train_count / 2;
     bool sender_limited = false;
@@ -61,14 +61,15 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
                                    direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD};
     struct tl_udp_result result;
     struct tl_error error = {0};
-    if (!plan(carried_bps, &spec) || bytes <= 0 || tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
+    if (!tl_trains_plan(carried_bps, &spec) || bytes <= 0 ||
+        tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
         tl_flow_set(probe->facts, direction, "trains_bps", (double)NAN,
                     "the rate or what is left of the budget is too small for trains");
         return TL_OK;
     }
     enum tl_status status = tl_client_udp_test(probe->client, &spec, NULL, NULL, &result, &error);
     const char *reason = "the path or the far end takes no datagrams";
-    double bps = status == TL_OK && result.valid ? late_rate(&result, &reason) : (double)NAN;
+    double bps = status == TL_OK && result.valid ? tl_trains_rate(&result, &reason) : (double)NAN;
     tl_flow_set(probe->facts, direction, "trains_bps", bps, reason);
     if (direction == TL_DOWNLOAD)
         outcome->record.received_bytes += (long long)result.receiver.received_bytes;

@@ -2,10 +2,19 @@
 #ifndef TL_PROBES_TRAINS_H
 #define TL_PROBES_TRAINS_H
 
+#include "tightlink/engine/udp.h"
 #include "tightlink/probes/probes.h"
 
 /* What a stage leaves for them: the trains themselves, and the two ends' agreement. */
 #define TL_TRAINS_NS (1200 * INT64_C(1000000))
+
+/* Fills the trains' length, gap, count and time for a path that carried that much. False, and
+ * nothing is filled, where so little passes that no train fits into the time. */
+bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec);
+
+/* The rate of the narrowest link from the later half of the trains: the first ones may still meet
+ * a bucket with tokens in it. NAN and a static sentence in *ret_reason where it cannot be told. */
+double tl_trains_rate(const struct tl_udp_result *result, const char **ret_reason);
 
 /* Sends trains at a tenth more than carried_bps, which TCP was seen to get through a full path.
  * A small token bucket that lets short bursts pass is empty then and stays so: its rate is what

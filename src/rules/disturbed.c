@@ -43,6 +43,16 @@ char *tl_disturbance(struct tl_arena *arena, const struct tl_side *side)
         idle_bps > 0 ? " before it began)" : "");
 }
 
+/* The sender always had data and the receiver always had room, so nothing but the network held
+ * the rate; and it was as even as a link's. What a scheduler deals out is not. */
+static bool held_by_network(const struct tl_side *side)
+{
+    const struct tl_fact *network = &side->shares[TL_SHARE_NETWORK], *rate = &side->goodput;
+    return network->state == TL_FACT_KNOWN && network->number >= TL_NETWORK_HELD_MIN &&
+           rate->state == TL_FACT_KNOWN && rate->number > 0 &&
+           (rate->high - rate->low) / 2 <= TL_LINK_EVEN_MAX * rate->number;
+}
+
 int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio)
 {
     static const struct {
@@ -54,6 +64,8 @@ int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio)
     };
     int starved = -1;
     *ret_wait_ratio = 0;
+    if (held_by_network(side))
+        return starved;
     for (size_t i = 0; i < 2; i++) {
         double wait = number_of(side, ends[i].wait), run = number_of(side, ends[i].run);
         if (wait > TL_STARVED_WAIT_MAX && wait + run >= TL_STARVED_WORK_MIN &&

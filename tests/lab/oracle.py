@@ -17,6 +17,7 @@ import re
 
 AMBIGUOUS = 1.15
 MTU = 1500
+QUEUE_MIN = 32 * MTU  # bytes: what the lab gives a link at least
 PREFIXES = ("v6.", "lan.", "wan.", "far-lan.") + tuple(f"link{i}." for i in range(1, 8))
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 SIZES = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20}
@@ -241,7 +242,8 @@ def link_rungs(path, truth, prefix, s, share, rtt, cc):
         else:
             truth.rungs.append(Rung("capacity", where, 0.92 * wire * share, 1.005 * wire * share))
         queue = size(s["queue"]) if "queue" in s else wire * rtt / 8
-        queue = max(queue, 1500)
+        if "queue" not in s:
+            queue = max(queue, QUEUE_MIN)
         if queue * 8 / wire > 0.1:
             truth.beside.add("bufferbloat")
         if queue * 8 / wire > 0.2:

@@ -23,10 +23,10 @@ struct tl_series_point {
     double delivered_bytes; /* arrived at the far TCP: SACKed ones count (RFC 2018) */
     double segments_count;  /* data segments sent, retransmissions too */
     double retrans_count;
-    double rtt_ns;          /* smoothed */
-    double min_rtt_ns;      /* the connection's smallest so far */
+    double rtt_ns;     /* smoothed */
+    double min_rtt_ns; /* the connection's smallest so far */
     double cwnd_bytes;
-    bool slow_start;        /* the congestion window is below its threshold */
+    bool slow_start; /* the congestion window is below its threshold */
 };
 
 struct tl_series {
@@ -60,13 +60,13 @@ void tl_series_slow_start(const struct tl_series *series, struct tl_slow_start *
  * (compound Poisson; Gilbert 1960 for the batches of a two-state channel). It is 1 for single
  * losses at any rate. A geometric L of mean l has 2l - 1. */
 struct tl_loss_pattern {
-    double lost_count;              /* segments sent again */
-    double event_count;             /* stretches with losses, at least a window apart */
-    double run_mean_count;          /* mean batch, >= 1; NAN below TL_SERIES_LOSSES_MIN losses */
-    double run_excess_ratio;        /* 1 - 1 / size-biased batch, 0 to 1 */
-    double flat_ratio;              /* share of events before which the round-trip time was flat */
-    double rate_at_loss_bps;        /* median of congestion window / RTT before events */
-    double rate_at_loss_spread;     /* their interquartile range over it */
+    double lost_count;          /* segments sent again */
+    double event_count;         /* stretches with losses, at least a window apart */
+    double run_mean_count;      /* mean batch, >= 1; NAN below TL_SERIES_LOSSES_MIN losses */
+    double run_excess_ratio;    /* 1 - 1 / size-biased batch, 0 to 1 */
+    double flat_ratio;          /* share of events before which the round-trip time was flat */
+    double rate_at_loss_bps;    /* median of congestion window / RTT before events */
+    double rate_at_loss_spread; /* their interquartile range over it */
     /* How well the rate tells when a loss comes: the probability that it was higher before a
      * loss than at other times, scaled so that 0 is chance and 1 is always. Losses above a
      * threshold (a policer, a full queue) give nearly 1, losses by chance about 0.15: they hit
@@ -88,10 +88,11 @@ struct tl_rate_change {
     double at_ns;      /* NAN without one, like the rest */
     double before_bps; /* at its best: mean of the stretch from 80 % of the peak on */
     double after_bps;
-    double bytes;       /* delivered by then */
-    double excess_bytes; /* of it, what a link of after_bps would not have carried */
-    double rtt_rise_ns;  /* mean of the second after less mean of the time before */
-    double retrans_ratio; /* from a round trip before to a second after */
+    double after_swing_ratio; /* of it, between groups of half a second: deviation over mean */
+    double bytes;             /* delivered by then */
+    double excess_bytes;      /* of it, what a link of after_bps would not have carried */
+    double rtt_rise_ns;       /* mean of the second after less mean of the time before */
+    double retrans_ratio;     /* from a round trip before to a second after */
 };
 
 void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change);

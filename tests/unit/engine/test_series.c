@@ -152,10 +152,23 @@ Test(series, a_shapers_boost_ends_in_a_queue)
     tl_series_rate_change(&series, &change);
     cr_assert(change.ratio > 5 && change.ratio < 8, "%g", change.ratio);
     cr_assert(change.after_bps > 28e6 && change.after_bps < 30e6, "%g", change.after_bps);
-    cr_assert(change.excess_bytes > 3.5e6 && change.excess_bytes < 6e6, "%g",
-              change.excess_bytes);
+    cr_assert(change.excess_bytes > 3.5e6 && change.excess_bytes < 6e6, "%g", change.excess_bytes);
     cr_assert_gt(change.rtt_rise_ns, 100e6);
+    cr_assert_lt(change.after_swing_ratio, 0.05);
     recorded_finish(&recorded);
+}
+
+Test(series, what_others_leave_swings_behind_the_fall)
+{
+    struct tl_rate_change change;
+    series.count = 0;
+    for (int i = 0; i < 20; i++)
+        add_point(100e6, 20e6, 0);
+    for (int i = 0; i < 100; i++)
+        add_point((i / 20) % 2 ? 36e6 : 24e6, 60e6, 0);
+    tl_series_rate_change(&series, &change);
+    cr_assert_gt(change.ratio, 2);
+    cr_assert_gt(change.after_swing_ratio, 0.15);
 }
 
 Test(series, a_deep_policer_falls_without_a_queue)

@@ -1,0 +1,89 @@
+/* How trains are laid for a rate, and what is read from those that arrived. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+#include "trains.h"
+
+#define COUNT 24
+
+Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
+{
+    static const double rates_bps[] = {3e6, 30e6, 900e6};
+    for (size_t i = 0; i < sizeof rates_bps / sizeof *rates_bps; i++) {
+        struct tl_udp_spec spec = {0};
+        cr_assert(tl_trains_plan(rates_bps[i], &spec));
+        double bytes = (double)spec.train_length * TL_UDP_DATAGRAM_BYTES;
+        double offered_bps = tl_bps_from_bytes_ns(bytes, (double)spec.train_gap_ns);
+        cr_expect_float_eq(offered_bps / rates_bps[i], 1.1, 0.01, "%g", rates_bps[i]);
+        cr_expect(spec.train_length >= 4 && spec.train_length <= 32);
+        cr_expect(spec.train_count >= 12 && spec.train_count <= COUNT);
+        cr_expect_lt((double)spec.train_count * (double)spec.train_gap_ns, 1e9);
+    }
+}
+
+Test(trains, a_rate_too_small_for_them_gets_none)
+{
+    struct tl_udp_spec spec = {.train_length = 7};
+    cr_assert_not(tl_trains_plan(0.2e6, &spec));
+    cr_assert_not(tl_trains_plan((double)NAN, &spec));
+    cr_assert_eq(spec.train_length, 7, "left alone");
+}
+
+/* Trains of 32 datagrams that left within sent_ns and took early_bps to pass, later late_bps. */
+static void fill(struct tl_udp_train trains[COUNT], int64_t sent_ns, double early_bps,
+                 double late_bps)
+{
+    for (int i = 0; i < COUNT; i++) {
+        double bits = 31 * 8.0 * TL_UDP_DATAGRAM_BYTES;
+        double bps = (i < COUNT / 2 ? early_bps : late_bps) * (1 + 0.002 * (i % 3));
+        trains[i] = (struct tl_udp_train){.sent_count = 32,
+                                          .received_count = 32,
+                                          .sent_ns = sent_ns,
+                                          .dispersion_ns = (int64_t)(bits * 1e9 / bps),
+                                          .in_order = true};
+    }
+}
+
+Test(trains, the_later_half_tells_the_rate)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 20000, 200e6, 40e6); /* a bucket that the first half emptied */
+    double bps = tl_trains_rate(&result, &reason);
+    cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
+}
+
+Test(trains, a_sender_no_faster_than_the_arrivals_tells_nothing)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, (int64_t)(31 * 8.0 * TL_UDP_DATAGRAM_BYTES * 1e9 / 40e6), 40e6, 40e6);
+    cr_assert(isnan(tl_trains_rate(&result, &reason)));
+    cr_assert(strstr(reason, "no faster"), "%s", reason);
+}
+
+Test(trains, what_cards_gather_is_not_timed)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 1000, 20e9, 20e9);
+    cr_assert(isnan(tl_trains_rate(&result, &reason)));
+    cr_assert(strstr(reason, "too fast"), "%s", reason);
+}
+
+Test(trains, trains_with_holes_are_left_out)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 20000, 40e6, 40e6);
+    for (int i = COUNT / 2; i < COUNT - 3; i++)
+        trains[i].in_order = false;
+    cr_assert(isnan(tl_trains_rate(&result, &reason)));
+    cr_assert(strstr(reason, "too few"), "%s", reason);
+}

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client_private.h"
+#include "client_tcp.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_private.h"
+#include "client_tcp.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/limits.h"
 #include "transfer_check.h"

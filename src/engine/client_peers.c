@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_private.h"
+#include "client_tcp.h"
 #include "tightlink/base/time.h"
 
 #define DIAL_NS (6 * TL_NS_PER_S) /* the responder's own deadline is 5 s */
@@ -26,9 +26,7 @@ struct pair {
     tl_tcp_live_fn *live;
     void *context;
     int64_t start_ns, ping_ns, live_ns;
-    uint64_t rate_bytes;
-    int64_t rate_time_ns;
-    double rate_bps;
+    struct live_rate rate;
 };
 
 static struct tcp_run *create_run(struct pair *pair, struct tl_client *client,
@@ -41,7 +39,7 @@ static struct tcp_run *create_run(struct pair *pair, struct tl_client *client,
     run->spec = spec;
     run->result = pair->result;
     run->lane_count = 1;
-    run->lanes[0] = (struct tcp_lane){.result = pair->result, .far_side = side, .rate_bps = NAN};
+    run->lanes[0] = (struct tcp_lane){.result = pair->result, .far_side = side, .rate.bps = NAN};
     return run;
 }
 
@@ -120,16 +118,11 @@ static void tell_live(struct pair *pair, int64_t now_ns)
         bytes += log->samples[log->count - 1].app_bytes;
         time_ns = log->samples[log->count - 1].time_ns;
     }
-    if (time_ns - pair->rate_time_ns >= 2 * TL_CLIENT_PING_NS && bytes >= pair->rate_bytes) {
-        pair->rate_bps =
-            (double)(bytes - pair->rate_bytes) * 8e9 / (double)(time_ns - pair->rate_time_ns);
-        pair->rate_bytes = bytes;
-        pair->rate_time_ns = time_ns;
-    }
+    live_rate_update(&pair->rate, time_ns, bytes);
     struct tl_tcp_live live = {
         .elapsed_ns = now_ns - pair->start_ns,
         .received_bytes = bytes,
-        .rate_bps = pair->rate_bps,
+        .rate_bps = pair->rate.bps,
         .rtt_ns = newest && tl_sample_has(newest, TL_SF_rtt_ns) ? (double)newest->rtt_ns : NAN,
         .sender = newest,
         .low_bps = NAN,
@@ -204,20 +197,12 @@ static void complete(struct pair *pair, enum tl_status status)
     result_sum(result);
 }
 
-/* A test that did not end by itself is stopped at both ends, and the connections with it. */
-static void abandon(struct tcp_run *run)
-{
-    if (run->ready.test_id != 0 && run->client->fd >= 0)
-        (void)!client_stop_far(run, NULL);
-    client_hang_up(run->client);
-}
-
 enum tl_status tl_client_peer_test(struct tl_client *sender, struct tl_client *receiver,
                                    const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
                                    void *context, struct tl_tcp_result *ret_result,
                                    struct tl_error *reterr)
 {
-    struct pair pair = {.result = ret_result, .live = live, .context = context, .rate_bps = NAN};
+    struct pair pair = {.result = ret_result, .live = live, .context = context, .rate.bps = NAN};
     pair.specs[0] = pair.specs[1] = *spec;
     pair.specs[0].direction = TL_WIRE_DOWNLOAD;
     pair.specs[0].queue_wait_ns = SENDER_QUEUE_NS;
@@ -236,9 +221,9 @@ enum tl_status tl_client_peer_test(struct tl_client *sender, struct tl_client *r
     pair.receiver = create_run(&pair, receiver, &pair.specs[1], &ret_result->receiver);
     if (pair.sender && pair.receiver) {
         status = run_pair(&pair, reterr);
-        if (status != TL_OK) {
-            abandon(pair.sender);
-            abandon(pair.receiver);
+        if (status != TL_OK) { /* both ends are stopped, and the connections with them */
+            client_abandon(pair.sender);
+            client_abandon(pair.receiver);
         }
         complete(&pair, status);
     } else {

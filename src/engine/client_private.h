@@ -4,14 +4,12 @@
  *   client_resolve.c  the name
  *   client_connect.c  dialling, key, HELLO, who else may be listening there
  *   client_control.c  frames over the control connection
- *   client_data.c     opening the data connections of a test
- *   client_tcp.c      a TCP test from asking to END
- *   client_peers.c    a TCP test between two responders
- *   client_result.c   what becomes of its samples and readings
+ *   client_test.h     what every test does: its turn, its frames, readings of both hosts
+ *   client_tcp.h      a TCP test
+ *   udp_client.h      a UDP test
  *   client_syn.c      a connection that is opened only to be looked at
  *   client_udp.c      a UDP socket to the responder, its tuple proved
  *   client_disk.c     the far end's disk; disks and checksums of a TCP test
- *   udp_client.c      a UDP test
  *   client_echo.c     UDP probes */
 #ifndef TL_ENGINE_CLIENT_PRIVATE_H
 #define TL_ENGINE_CLIENT_PRIVATE_H
@@ -20,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "live_rate.h"
 #include "secure.h"
 #include "tightlink/engine/client.h"
 
@@ -93,94 +92,5 @@ enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd,
  * through although TCP does. */
 enum tl_status client_udp_prove(struct tl_client *client, int fd, int cancel_fd,
                                 uint64_t *ret_cookie, struct tl_error *reterr) TL_WARN_UNUSED;
-
-/* One direction of a TCP test while it runs. */
-struct tcp_lane {
-    struct tl_tcp_result *result; /* this direction's */
-    struct tl_streams *near;
-    struct tl_tcp_side *near_side, *far_side;
-    unsigned first;       /* of the test's connections */
-    int64_t start_ns;     /* near clock; 0 = not started */
-    int64_t rate_time_ns; /* of the receiver, for the live rate */
-    uint64_t rate_bytes;
-    double rate_bps;
-};
-
-/* One TCP test while it runs: both ways, the first lane is the download. */
-struct tcp_run {
-    struct tl_client *client;
-    const struct tl_tcp_spec *spec;
-    struct tl_tcp_result *result; /* the caller's, and the first lane's */
-    tl_tcp_live_fn *live;
-    void *context;
-    struct tl_wire_ready ready;
-    struct tcp_lane lanes[2];
-    unsigned lane_count;
-    unsigned connections; /* of all lanes */
-    int64_t interval_ns;  /* between samples */
-    struct tl_cpu_reading cpu_before;
-    uint64_t beside_rx_before, beside_tx_before; /* of the client, when the test began */
-    struct tl_host_counters counters_before;
-    size_t log_max;   /* samples a log */
-    int64_t start_ns; /* near clock; of the first lane to start, and of the ping and live grids */
-    int64_t ping_ns, live_ns, analysis_ns;
-    bool stop_sent;
-    int64_t stop_sent_ns;
-    unsigned totals_count;        /* connections whose totals have come */
-    bool ended;                   /* the last TEST_END came */
-    struct transfer_check *check; /* of a file, which has one lane; NULL: none */
-};
-
-/* client_tcp.c: steps of a test that client_peers.c takes with two responders. */
-enum tl_status client_check_spec(const struct tl_tcp_spec *spec,
-                                 struct tl_error *reterr) TL_WARN_UNUSED;
-/* TEST_TCP to READY, through the queue. */
-enum tl_status client_ask(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-/* START to STARTED. */
-enum tl_status client_start_far(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-/* What has come of a running test, without waiting. */
-enum tl_status client_take_frames(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status client_stop_far(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-
-/* client_data.c: connects all streams of a granted test and adds them to their lanes. */
-enum tl_status client_open_data(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-
-/* client_disk.c: what a test with spec.file does beside what every test does. */
-enum tl_status client_file_check(const struct tl_tcp_spec *spec,
-                                 struct tl_error *reterr) TL_WARN_UNUSED;
-size_t client_file_encode_ask(const struct tl_tcp_spec *spec, const struct tl_wire_test_tcp *ask,
-                              uint8_t ret_frame[TL_WIRE_FRAME_MAX]);
-/* How much longer the far end may take to grant: it may have to write first what it shall read. */
-int64_t client_file_prepare_ns(const struct tcp_run *run);
-enum tl_status client_file_begin(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-/* To the stream that was added last. */
-enum tl_status client_file_give_store(struct tcp_run *run, unsigned stream,
-                                      struct tl_error *reterr) TL_WARN_UNUSED;
-void client_file_drain(struct tcp_run *run);
-enum tl_status client_file_take_sums(struct tcp_run *run, const struct tl_wire_frame *frame,
-                                     struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status client_file_take_end(struct tcp_run *run, const struct tl_wire_frame *frame,
-                                    struct tl_error *reterr) TL_WARN_UNUSED;
-/* After the near streams are done. */
-void client_file_complete(struct tcp_run *run);
-enum tl_status client_file_judge(const struct tcp_run *run, enum tl_status status,
-                                 struct tl_error *reterr) TL_WARN_UNUSED;
-
-/* client_result.c */
-void result_init(struct tl_tcp_result *result, const struct tl_tcp_spec *spec);
-/* Adds a sentence to the notes; what does not fit is left out as a whole. */
-void result_note(struct tl_tcp_result *result, const char *fmt, ...) TL_PRINTF(2, 3);
-void result_drain_near(struct tcp_run *run);
-enum tl_status result_take_samples(struct tcp_run *run, const struct tl_wire_frame *frame,
-                                   struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status result_take_readings(struct tcp_run *run, const struct tl_wire_frame *frame,
-                                    struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *frame,
-                               struct tl_error *reterr) TL_WARN_UNUSED;
-void result_analyse(struct tcp_run *run);
-/* The bytes of both sides, and whether they agree. */
-void result_sum(struct tl_tcp_result *result);
-/* After the near streams are done: totals, processors, analysis. */
-void result_complete(struct tcp_run *run);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client_private.h"
+#include "client_tcp.h"
 #include "tightlink/base/time.h"
 
 #define FAR_CLOCK_SLACK_NS (10 * TL_NS_PER_S) /* a far sample may be that much after the end */
@@ -108,28 +108,24 @@ enum tl_status result_take_samples(struct tcp_run *run, const struct tl_wire_fra
     return status;
 }
 
+/* The places of both lanes' readings, of this end or the far one; how many there are. */
+static unsigned readings_places(const struct tcp_run *run, bool near,
+                                struct client_readings_place ret_places[2])
+{
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        const struct tcp_lane *lane = &run->lanes[i];
+        struct tl_tcp_side *side = near ? lane->near_side : lane->far_side;
+        ret_places[i] = (struct client_readings_place){&side->cpu, &side->counters};
+    }
+    return run->lane_count;
+}
+
 enum tl_status result_take_readings(struct tcp_run *run, const struct tl_wire_frame *frame,
                                     struct tl_error *reterr)
 {
-    struct tl_wire_readings head;
-    struct tl_wire_cursor cursor;
-    enum tl_status status =
-        tl_wire_decode_readings(frame->payload, frame->payload_len, &head, &cursor, reterr);
-    if (status != TL_OK || head.test_id != run->ready.test_id)
-        return status;
-    for (unsigned count = 0; count < TL_WIRE_RECORDS_MAX; count++) {
-        struct tl_wire_record record;
-        bool more;
-        status = tl_wire_record_next(&cursor, &record, &more, reterr);
-        if (status != TL_OK || !more)
-            return status;
-        for (unsigned i = 0; i < run->lane_count; i++) {
-            struct tl_tcp_side *far = run->lanes[i].far_side;
-            if (!tl_wire_cpu_store(&far->cpu, &record))
-                (void)tl_wire_counters_store(&far->counters, &record); /* or unknown here */
-        }
-    }
-    return TL_OK;
+    struct client_readings_place places[2];
+    unsigned count = readings_places(run, false, places);
+    return client_take_readings(frame, run->ready.test_id, places, count, reterr);
 }
 
 static void take_totals(struct tcp_run *run, const struct tl_wire_test_end *end)
@@ -159,13 +155,11 @@ enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *
                                struct tl_error *reterr)
 {
     struct tl_wire_test_end end;
+    bool ours;
     enum tl_status status =
-        tl_wire_decode_test_end(frame->payload, frame->payload_len, &end, reterr);
-    if (status != TL_OK || end.test_id != run->ready.test_id)
+        client_decode_end(run->client, frame, run->ready.test_id, &end, &ours, reterr);
+    if (status != TL_OK || !ours)
         return status;
-    if (!tl_wire_token_equal(&end.token, &run->client->token))
-        return tl_error_set(reterr, TL_PROTOCOL, "the end of the test is not signed by %s",
-                            run->client->host);
     if (end.streams != run->connections || end.first != run->totals_count)
         return tl_error_set(reterr, TL_PROTOCOL, "the end of the test has totals of other streams");
     take_totals(run, &end);
@@ -217,30 +211,16 @@ static void complete_lane(struct tcp_lane *lane)
                                   "used.");
 }
 
-/* Processors first: their clock falls as soon as they idle. */
 static void read_near(struct tcp_run *run)
 {
-    struct tl_cpu_reading *cpu = malloc(sizeof(*cpu));
-    struct tl_host_counters *counters = malloc(sizeof(*counters));
-    if (cpu && counters) { /* else usage and growth stay unknown */
-        struct tl_cpu_reader *reader = &run->client->cpu_reader;
-        tl_cpu_reading_take(reader, cpu);
-        for (unsigned i = 0; i < run->lane_count; i++) {
-            struct tl_tcp_side *near = run->lanes[i].near_side;
-            tl_cpu_usage_between(reader, &run->cpu_before, cpu, &near->cpu);
-            tl_cpu_usage_clock(reader, &near->cpu);
-        }
-        tl_host_counters_read(counters, "", run->counters_before.ifindex);
-        for (unsigned i = 0; i < run->lane_count; i++) {
-            struct tcp_lane *lane = &run->lanes[i];
-            tl_host_counters_between(&run->counters_before, counters, &lane->near_side->counters);
-            lane->result->beside_bytes = lane->result->near_sends
-                                             ? run->client->beside_tx_bytes - run->beside_tx_before
-                                             : run->client->beside_rx_bytes - run->beside_rx_before;
-        }
+    struct client_readings_place places[2];
+    client_readings_end(run->client, &run->before, places, readings_places(run, true, places));
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        struct tl_tcp_result *result = run->lanes[i].result;
+        result->beside_bytes = result->near_sends
+                                   ? run->client->beside_tx_bytes - run->beside_tx_before
+                                   : run->client->beside_rx_bytes - run->beside_rx_before;
     }
-    free(counters);
-    free(cpu);
 }
 
 static void complete_near(struct tcp_run *run)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "connect.h"
 #include "live.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
@@ -25,18 +26,6 @@ static void on_live(void *context, const struct tl_tcp_live *live)
         return;
     tl_live_fill(live, &out);
     watcher->live(watcher->context, &out);
-}
-
-static enum tl_status reach(const struct tl_probe_target *target, int cancel_fd,
-                            struct tl_client **ret_client, struct tl_error *reterr)
-{
-    struct tl_client_options options = {.host = target->host,
-                                        .port = target->port,
-                                        .family = target->family,
-                                        .cancel_fd = cancel_fd,
-                                        .key = target->key,
-                                        .program = "tightlink " TL_VERSION_TEXT};
-    return tl_client_connect(&options, ret_client, reterr);
 }
 
 static void fill(const struct tl_tcp_result *result, struct tl_between_result *out)
@@ -94,9 +83,9 @@ enum tl_status tl_probe_between(const struct tl_between_spec *spec, int cancel_f
 {
     struct tl_client *from = NULL, *to = NULL;
     struct watcher watcher = {live, context};
-    enum tl_status status = reach(&spec->from, cancel_fd, &from, reterr);
+    enum tl_status status = tl_connect_reach(&spec->from, cancel_fd, &from, reterr);
     if (status == TL_OK)
-        status = reach(&spec->to, cancel_fd, &to, reterr);
+        status = tl_connect_reach(&spec->to, cancel_fd, &to, reterr);
     if (status == TL_OK)
         status = test(from, to, spec, &watcher, ret_result, reterr);
     tl_client_close(from);

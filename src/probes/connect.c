@@ -1,12 +1,12 @@
 /* Reaching the responder. */
+#include "connect.h"
+
 #include <stdio.h>
 
 #include "tightlink/engine/client.h"
-#include "tightlink/probes/probes.h"
 
-enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel_fd,
-                                struct tl_facts *facts, struct tl_client **ret_client,
-                                struct tl_run *run, struct tl_error *reterr)
+enum tl_status tl_connect_reach(const struct tl_probe_target *target, int cancel_fd,
+                                struct tl_client **ret_client, struct tl_error *reterr)
 {
     struct tl_client_options options = {.host = target->host,
                                         .port = target->port,
@@ -14,7 +14,14 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                         .cancel_fd = cancel_fd,
                                         .key = target->key,
                                         .program = "tightlink " TL_VERSION_TEXT};
-    enum tl_status status = tl_client_connect(&options, ret_client, reterr);
+    return tl_client_connect(&options, ret_client, reterr);
+}
+
+enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel_fd,
+                                struct tl_facts *facts, struct tl_client **ret_client,
+                                struct tl_run *run, struct tl_error *reterr)
+{
+    enum tl_status status = tl_connect_reach(target, cancel_fd, ret_client, reterr);
     if (status != TL_OK)
         return status;
     const struct tl_client_info *info = tl_client_info(*ret_client);

@@ -1,66 +1,31 @@
 /* Whole UDP tests over loopback, alone and through a hop that loses, doubles, damages and
  * delays by count: what the result says against what the hop did. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "far_end.h"
 #include "tightlink/base/time.h"
-#include "tightlink/engine/client.h"
-#include "tightlink/engine/responder.h"
 #include "tightlink/engine/udp.h"
 #include "udp_relay.h"
 
-#define MS INT64_C(1000000)
-
-struct far {
-    struct tl_responder *responder;
-    pthread_t thread;
-    int port;
-};
-
-static void *run_far(void *arg)
+/* Over a client that lives on. */
+static void run_over(struct tl_client *client, const struct tl_udp_spec *spec,
+                     struct tl_udp_result *ret_result)
 {
-    struct tl_error error;
-    (void)!tl_responder_run(((struct far *)arg)->responder, &error);
-    return NULL;
-}
-
-static void start_far(struct far *far, struct tl_responder_options options)
-{
-    struct tl_error error;
-    options.bind_address = "127.0.0.1";
-    cr_assert_eq(tl_responder_create(&options, &far->responder, &error), TL_OK, "%s", error.text);
-    far->port = tl_responder_port(far->responder);
-    cr_assert_eq(pthread_create(&far->thread, NULL, run_far, far), 0);
-}
-
-static void stop_far(struct far *far)
-{
-    tl_responder_stop(far->responder);
-    pthread_join(far->thread, NULL);
-    tl_responder_destroy(far->responder);
-}
-
-static struct tl_client *dial(int port, int cancel_fd)
-{
-    struct tl_client *client;
-    struct tl_error error;
-    struct tl_client_options options = {
-        .host = "127.0.0.1", .port = port, .timeout_ns = 2000 * MS, .cancel_fd = cancel_fd};
-    cr_assert_eq(tl_client_connect(&options, &client, &error), TL_OK, "%s", error.text);
-    return client;
+    struct tl_error error = {0};
+    enum tl_status status = tl_client_udp_test(client, spec, NULL, NULL, ret_result, &error);
+    cr_assert_eq(status, TL_OK, "%s: %s", tl_status_name(status), error.text);
 }
 
 /* Through the relay in one direction. */
 static void run_through(struct relay *relay, struct tl_udp_spec spec, struct tl_udp_result *result,
                         enum tl_status wanted)
 {
-    struct far far;
+    struct far_end far;
     struct tl_error error = {0};
-    start_far(&far, (struct tl_responder_options){0});
+    start_far(&far, NULL);
     relay_start(relay, far.port);
     struct tl_client *client = dial(relay->port, -1);
     enum tl_status status = tl_client_udp_test(client, &spec, NULL, NULL, result, &error);
@@ -74,19 +39,17 @@ static const enum tl_wire_direction both[] = {TL_WIRE_UPLOAD, TL_WIRE_DOWNLOAD};
 
 Test(udp_test, a_clean_path_loses_nothing_in_either_direction, .timeout = 30)
 {
-    struct far far;
-    start_far(&far, (struct tl_responder_options){0});
+    struct far_end far;
+    start_far(&far, NULL);
     struct tl_client *client = dial(far.port, -1);
     for (int i = 0; i < 6; i++) { /* one after the other over one client */
         struct tl_udp_result result;
-        struct tl_error error = {0};
         struct tl_udp_spec spec = {.direction = both[i % 2],
                                    .duration_ns = 20000 * MS,
                                    .max_bytes = 138 * 1448,
                                    .rate_bps = 8000000,
                                    .dscp = 10};
-        enum tl_status status = tl_client_udp_test(client, &spec, NULL, NULL, &result, &error);
-        cr_assert_eq(status, TL_OK, "%s", error.text);
+        run_over(client, &spec, &result);
         cr_expect(result.valid && result.end == TL_UDP_END_BYTES, "%s",
                   tl_udp_end_text(result.end));
         cr_expect_eq(result.sender.sent_count, 138);
@@ -235,19 +198,17 @@ Test(udp_test, a_rebound_address_is_not_believed, .timeout = 30)
  * (Drops between the start and the receiver's first look were once taken for the path's.) */
 Test(udp_test, a_small_receive_buffer_is_not_the_paths_loss, .timeout = 30)
 {
-    struct far far;
-    start_far(&far, (struct tl_responder_options){0});
+    struct far_end far;
+    start_far(&far, NULL);
     struct tl_client *client = dial(far.port, -1);
     for (int i = 0; i < 2; i++) {
         struct tl_udp_result result;
-        struct tl_error error = {0};
         struct tl_udp_spec spec = {.direction = both[i],
                                    .duration_ns = 500 * MS,
                                    .rate_bps = 50000000,
                                    .burst_count = 512,
                                    .rcvbuf_bytes = 4096};
-        cr_assert_eq(tl_client_udp_test(client, &spec, NULL, NULL, &result, &error), TL_OK, "%s",
-                     error.text);
+        run_over(client, &spec, &result);
         cr_expect_gt(result.receiver.local_drop_count, 0);
         cr_expect_eq(result.receiver.lost_count, 0,
                      "%lu of %lu; socket %lu, host's buffers %lu, backlog %lu, burst %lu",
@@ -267,20 +228,18 @@ Test(udp_test, a_small_receive_buffer_is_not_the_paths_loss, .timeout = 30)
 
 Test(udp_test, keeps_to_the_cap_in_bytes_and_to_the_administrators_rate, .timeout = 30)
 {
-    struct far far;
+    struct far_end far;
     start_far(&far,
-              (struct tl_responder_options){.rate_cap_bps = 4000000, .daily_quota_bytes = 300000});
+              &(struct tl_responder_options){.rate_cap_bps = 4000000, .daily_quota_bytes = 300000});
     struct tl_client *client = dial(far.port, -1);
     for (int i = 0; i < 2; i++) {
         struct tl_udp_result result;
-        struct tl_error error = {0};
         struct tl_udp_spec spec = {.direction = both[i],
                                    .duration_ns = 300 * MS,
                                    .rate_bps = 100000000,
                                    .max_bytes = 50000,
                                    .datagram_bytes = 1000};
-        cr_assert_eq(tl_client_udp_test(client, &spec, NULL, NULL, &result, &error), TL_OK, "%s",
-                     error.text);
+        run_over(client, &spec, &result);
         cr_expect_eq(result.granted_rate_bps, 4000000);
         cr_expect_leq(result.sender.sent_bytes, 50000);
         cr_expect_leq(result.granted_bytes, 50000);
@@ -288,9 +247,7 @@ Test(udp_test, keeps_to_the_cap_in_bytes_and_to_the_administrators_rate, .timeou
     }
     struct tl_udp_spec flat_out = {.direction = TL_WIRE_DOWNLOAD, .duration_ns = 60000 * MS};
     struct tl_udp_result result;
-    struct tl_error error = {0};
-    cr_assert_eq(tl_client_udp_test(client, &flat_out, NULL, NULL, &result, &error), TL_OK, "%s",
-                 error.text);
+    run_over(client, &flat_out, &result);
     cr_expect_eq(result.end, TL_UDP_END_BYTES, "what is left of the quota");
     cr_expect_leq(result.sender.sent_bytes, 300000);
     tl_udp_result_finish(&result);
@@ -300,19 +257,17 @@ Test(udp_test, keeps_to_the_cap_in_bytes_and_to_the_administrators_rate, .timeou
 
 Test(udp_test, trains_come_back_one_by_one, .timeout = 30)
 {
-    struct far far;
-    start_far(&far, (struct tl_responder_options){0});
+    struct far_end far;
+    start_far(&far, NULL);
     struct tl_client *client = dial(far.port, -1);
     for (int i = 0; i < 2; i++) {
         struct tl_udp_result result;
-        struct tl_error error = {0};
         struct tl_udp_spec spec = {.direction = both[i],
                                    .duration_ns = 20000 * MS,
                                    .train_length = 50,
                                    .train_count = 20,
                                    .train_gap_ns = 5 * MS};
-        cr_assert_eq(tl_client_udp_test(client, &spec, NULL, NULL, &result, &error), TL_OK, "%s",
-                     error.text);
+        run_over(client, &spec, &result);
         cr_expect(result.valid && result.end == TL_UDP_END_BYTES);
         cr_assert_eq(result.train_count, 20);
         cr_expect_eq(result.sender.sent_count, 1000);
@@ -341,14 +296,14 @@ static void *cancel_soon(void *fd)
 Test(udp_test, is_silent_at_once_when_cancelled, .timeout = 30)
 {
     for (int i = 0; i < 2; i++) {
-        struct far far;
+        struct far_end far;
         struct tl_udp_result result;
         struct tl_error error = {0};
         struct tl_udp_spec spec = {
             .direction = both[i], .duration_ns = 10000 * MS, .rate_bps = 5000000};
         pthread_t thread;
         int cancel_fd = eventfd(0, EFD_CLOEXEC);
-        start_far(&far, (struct tl_responder_options){0});
+        start_far(&far, NULL);
         struct tl_client *client = dial(far.port, cancel_fd);
         int64_t begin_ns = tl_now_ns();
         pthread_create(&thread, NULL, cancel_soon, &cancel_fd);
@@ -365,20 +320,18 @@ Test(udp_test, is_silent_at_once_when_cancelled, .timeout = 30)
 
 Test(udp_test, gso_and_gro_carry_the_same_datagrams, .timeout = 30)
 {
-    struct far far;
-    start_far(&far, (struct tl_responder_options){0});
+    struct far_end far;
+    start_far(&far, NULL);
     struct tl_client *client = dial(far.port, -1);
     for (int i = 0; i < 2; i++) {
         struct tl_udp_result result;
-        struct tl_error error = {0};
         struct tl_udp_spec spec = {.direction = both[i],
                                    .duration_ns = 1000 * MS,
                                    .max_bytes = 4000000,
                                    .gso_segments = 40,
                                    .gro = true,
                                    .crc = TL_UDP_CRC_WHOLE};
-        cr_assert_eq(tl_client_udp_test(client, &spec, NULL, NULL, &result, &error), TL_OK, "%s",
-                     error.text);
+        run_over(client, &spec, &result);
         cr_expect_eq(result.receiver.damaged_count + result.receiver.foreign_count, 0);
         cr_expect_eq(result.receiver.received_count + result.receiver.missing_count,
                      result.sender.sent_count);

@@ -79,6 +79,7 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
     struct cli_run_options options = {0};
     struct tl_session_result result = {0}, none;
     struct tl_error error = {0};
+    struct tl_rules *rules = NULL;
     bool has_result;
     int exit_code;
     if (!take_options(command, argc, argv, &options, &exit_code))
@@ -90,11 +91,16 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
         cli_result_finish(&result);
         return CLI_EXIT_USAGE;
     }
+    /* For trying the verdict's remedy on the same path. */
+    options.config.port = CLI_DEFAULT_PORT;
+    if (cli_screen_is_possible() && cli_load_rules(&rules, &error) == TL_OK)
+        options.config.rules = rules;
     if (cli_screen_is_possible() &&
         cli_drive_screen(&options, &result, &none, &has_result, &error) != TL_OK)
         exit_code = cli_fail(&error);
     else
         exit_code = cli_deliver(&options, &result);
     cli_result_finish(&result);
+    tl_rules_destroy(rules);
     return exit_code;
 }

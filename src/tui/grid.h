@@ -33,7 +33,7 @@ struct tui_cell {
 struct tui_grid {
     int rows, cols;
     bool utf8;
-    bool blocks; /* the terminal's font has block characters but no braille */
+    bool blocks;            /* the terminal's font has block characters but no braille */
     struct tui_cell *cells; /* rows * cols; owned */
 };
 

@@ -1,8 +1,10 @@
-/* Keys: what each does on each screen. The help overlay (view_overlay.c) lists the same. */
+/* Keys: the start screen, and what is the same everywhere. The other screens are in
+ * keys_screens.c. The help overlay (view_overlay.c) lists the same. */
+#include "keys.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "state.h"
 #include "tightlink/base/utf8.h"
 
 /* --- start --- */
@@ -21,20 +23,20 @@ static char *text_of(struct tui_start *start)
     }
 }
 
-static void add_character(char *text, uint32_t character)
+void tui_text_add(char *text, size_t size, uint32_t character)
 {
     char bytes[4];
     size_t used = strlen(text);
     if (!tl_utf8_is_printable(character))
         return;
     size_t len = tl_utf8_encode(character, bytes);
-    if (used + len >= TUI_TEXT_SIZE)
+    if (used + len >= size)
         return;
     memcpy(text + used, bytes, len);
     text[used + len] = '\0';
 }
 
-static void remove_character(char *text)
+void tui_text_remove(char *text)
 {
     size_t len = strlen(text);
     while (len && ((unsigned char)text[--len] & 0xc0) == 0x80)
@@ -128,7 +130,7 @@ static unsigned start_key(struct tui_state *state, int key)
         return TUI_DO_NOTHING;
     case TUI_KEY_BACKSPACE:
         if (text)
-            remove_character(text);
+            tui_text_remove(text);
         if (start->field == TUI_TARGET)
             start->has_preview = false;
         return TUI_DO_NOTHING;
@@ -136,7 +138,7 @@ static unsigned start_key(struct tui_state *state, int key)
         break;
     }
     if (text && key >= ' ' && key < TUI_KEY_UP) {
-        add_character(text, (uint32_t)key);
+        tui_text_add(text, TUI_TEXT_SIZE, (uint32_t)key);
         if (start->field == TUI_TARGET)
             start->has_preview = false;
         return TUI_DO_NOTHING;
@@ -148,95 +150,6 @@ static unsigned start_key(struct tui_state *state, int key)
         return TUI_DO_LOOK_UP;
     }
     return TUI_DO_NOTHING;
-}
-
-/* --- run --- */
-
-static unsigned run_key(struct tui_state *state, int key)
-{
-    struct tui_progress_state *run = &state->run;
-    switch (key) {
-    case TUI_KEY_UP:
-    case 'k':
-        run->selected -= run->selected > 0;
-        return TUI_DO_NOTHING;
-    case TUI_KEY_DOWN:
-    case 'j':
-        run->selected += run->selected + 1 < run->stage_count;
-        return TUI_DO_NOTHING;
-    default:
-        break;
-    }
-    if (!run->active)
-        return TUI_DO_NOTHING;
-    switch (key) {
-    case 'p':
-        run->paused = !run->paused;
-        snprintf(state->message, sizeof state->message, "%s",
-                 run->paused ? "waits after the running stage; p goes on" : "goes on");
-        return run->paused ? TUI_DO_PAUSE : TUI_DO_RESUME;
-    case 's':
-        return run->running ? TUI_DO_SKIP : TUI_DO_NOTHING;
-    case 'r':
-        return run->stage_count ? TUI_DO_REDO : TUI_DO_NOTHING;
-    default:
-        return TUI_DO_NOTHING;
-    }
-}
-
-/* --- verdict and path --- */
-
-static void scroll(int *offset, int key, int page, int total)
-{
-    int last = total > page ? total - page : 0;
-    switch (key) {
-    case TUI_KEY_UP:
-    case 'k':
-        --*offset;
-        break;
-    case TUI_KEY_DOWN:
-    case 'j':
-        ++*offset;
-        break;
-    case TUI_KEY_PAGE_UP:
-        *offset -= page;
-        break;
-    case TUI_KEY_PAGE_DOWN:
-    case ' ':
-        *offset += page;
-        break;
-    case TUI_KEY_HOME:
-    case 'g':
-        *offset = 0;
-        break;
-    case TUI_KEY_END:
-    case 'G':
-        *offset = last;
-        break;
-    default:
-        break;
-    }
-    *offset = *offset < 0 ? 0 : *offset > last ? last : *offset;
-}
-
-static unsigned verdict_key(struct tui_state *state, int key)
-{
-    static const char jumps[] = "lefwo";
-    static const enum tl_report_part parts[] = {TL_PART_MEASUREMENTS, TL_PART_EVIDENCE, TL_PART_FIX,
-                                                TL_PART_OTHERS, TL_PART_RUN};
-    const char *found = key > ' ' && key < 128 ? strchr(jumps, key) : NULL;
-    int to = found ? state->jump[parts[found - jumps]] : -1;
-    if (to >= 0)
-        state->scroll = to;
-    else if (found)
-        snprintf(state->message, sizeof state->message, "this run has none");
-    scroll(&state->scroll, key, state->rows_shown, state->rows_total);
-    const struct tl_finding *finding = tui_state_finding(state);
-    if (key == 'y' && finding && finding->remedy_count)
-        return TUI_DO_COPY;
-    if (key == 'y')
-        snprintf(state->message, sizeof state->message, "there is no fix to copy");
-    return key == 's' && state->result && state->result->findings ? TUI_DO_SAVE : TUI_DO_NOTHING;
 }
 
 /* --- all --- */
@@ -259,6 +172,12 @@ static unsigned overlay_key(struct tui_state *state, int key)
         state->overlay = TUI_NO_OVERLAY;
         return yes && state->run.active ? TUI_DO_STOP : TUI_DO_NOTHING;
     }
+    if (overlay == TUI_ASK_MORE) {
+        if (!yes && !no)
+            return TUI_DO_NOTHING;
+        state->overlay = TUI_NO_OVERLAY;
+        return yes && state->run.active ? TUI_DO_BUDGET : TUI_DO_NOTHING;
+    }
     state->overlay = TUI_NO_OVERLAY;
     return overlay == TUI_COPIED && key == 'y' ? TUI_DO_COPY : TUI_DO_NOTHING;
 }
@@ -277,8 +196,10 @@ static void go_to(struct tui_state *state, enum tui_screen screen)
             state->run.active ? "the verdict comes when the run has ended" : "nothing has run yet";
     if (why)
         snprintf(state->message, sizeof state->message, "%s", why);
-    else
+    else {
         state->screen = screen;
+        state->page = (struct tui_page_state){0};
+    }
 }
 
 static unsigned quit(struct tui_state *state)
@@ -307,6 +228,8 @@ unsigned tui_state_key(struct tui_state *state, int key)
         return TUI_DO_REDRAW;
     if (state->overlay != TUI_NO_OVERLAY)
         return overlay_key(state, key);
+    if (state->prompt != TUI_NO_PROMPT)
+        return tui_prompt_key(state, key);
     if (key == '?' || (typing && key == 'H' - 64)) {
         state->overlay = TUI_HELP;
         return TUI_DO_NOTHING;
@@ -315,18 +238,9 @@ unsigned tui_state_key(struct tui_state *state, int key)
         go_to(state, (enum tui_screen)(key - '0'));
         return TUI_DO_NOTHING;
     }
+    if (state->page.kind != TUI_NO_PAGE)
+        return tui_page_key(state, key);
     if (!typing && (key == 'q' || key == 'Q'))
         return quit(state);
-    switch (state->screen) {
-    case TUI_START:
-        return start_key(state, key);
-    case TUI_RUN:
-        return run_key(state, key);
-    case TUI_VERDICT:
-        return verdict_key(state, key);
-    case TUI_PATH:
-        scroll(&state->path_scroll, key, state->rows_shown, state->rows_total);
-        return TUI_DO_NOTHING;
-    }
-    return TUI_DO_NOTHING;
+    return state->screen == TUI_START ? start_key(state, key) : tui_screen_key(state, key);
 }

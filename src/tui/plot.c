@@ -18,14 +18,26 @@ double tui_plot_top(double value)
     return 10 * decade;
 }
 
-/* Mean of the samples behind column `at` of `count`; with fewer samples than columns, each has
- * a column of its own from the left. NAN where none is known. */
+/* Columns of `count` that the samples fill. */
+static int filled(const struct tui_series *series, int count)
+{
+    if (!(series->share > 0) || series->share >= 1)
+        return count;
+    int columns = (int)ceil(series->share * count);
+    return columns < 1 ? 1 : columns;
+}
+
+/* Mean of the samples behind column `at` of `count`; of fewer samples than columns each fills
+ * several. NAN where none is known. */
 static double sample(const struct tui_series *series, int at, int count)
 {
     int64_t n = series->count;
-    if (n <= count)
-        return at < n ? series->values[at] : (double)NAN;
-    int64_t from = n * at / count, to = n * (at + 1) / count;
+    int columns = filled(series, count);
+    if (n == 0 || at >= columns)
+        return (double)NAN;
+    int64_t from = n * at / columns, to = n * (at + 1) / columns;
+    if (to <= from)
+        to = from + 1;
     double sum = 0;
     int known = 0;
     for (int64_t i = from; i < to; i++) {
@@ -35,6 +47,28 @@ static double sample(const struct tui_series *series, int at, int count)
         known++;
     }
     return known ? sum / known : (double)NAN;
+}
+
+int tui_plot_column(int columns, const struct tui_series *series, int index)
+{
+    if (series->count < 1)
+        return 0;
+    int64_t column = ((int64_t)index * 2 + 1) * filled(series, columns) / (2 * series->count);
+    return column >= columns ? columns - 1 : (int)column;
+}
+
+void tui_histogram(const struct tui_series *series, double low, double high, int bins,
+                   int *ret_counts)
+{
+    for (int i = 0; i < bins; i++)
+        ret_counts[i] = 0;
+    for (int i = 0; i < series->count && high > low; i++) {
+        double share = (series->values[i] - low) / (high - low);
+        if (isnan(share) || share < 0 || share > 1)
+            continue;
+        int bin = (int)(share * bins);
+        ret_counts[bin < bins ? bin : bins - 1]++;
+    }
 }
 
 /* Height in dots from the bottom, -1 for a gap. */
@@ -49,24 +83,37 @@ static int height(double value, double top, int dots)
 /* Dots of a braille cell by column and by row from the bottom (Unicode block U+2800). */
 static const unsigned char braille_dot[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
 
+/* The dots of one dot column from the sample before to this one: a line, not a cloud. */
+static unsigned line_dots(int before, int now, int row_bottom, int half)
+{
+    unsigned dots = 0;
+    if (now < 0)
+        return 0;
+    int low = before < 0 || before == now ? now : before < now ? before + 1 : now;
+    int high = before < 0 || before == now ? now : before < now ? now : before - 1;
+    for (int dot = 0; dot < 4; dot++)
+        if (row_bottom + dot >= low && row_bottom + dot <= high)
+            dots |= braille_dot[half][dot];
+    return dots;
+}
+
 static void plot_braille(struct tui_grid *grid, int row, int col, int rows, int columns,
                          const struct tui_series *series, double top)
 {
+    int before = -1;
     for (int c = 0; c < columns; c++) {
         int heights[2];
         for (int half = 0; half < 2; half++)
             heights[half] = height(sample(series, 2 * c + half, 2 * columns), top, rows * 4);
         for (int r = 0; r < rows; r++) {
-            unsigned dots = 0;
-            for (int half = 0; half < 2; half++) {
-                int above = heights[half] - (rows - 1 - r) * 4;
-                if (heights[half] >= 0 && above >= 0 && above < 4)
-                    dots |= braille_dot[half][above];
-            }
+            int bottom = (rows - 1 - r) * 4;
+            unsigned dots = line_dots(before, heights[0], bottom, 0) |
+                            line_dots(heights[0], heights[1], bottom, 1);
             char text[8] = "";
             if (dots && tl_utf8_encode(0x2800u + dots, text))
                 (void)tui_put(grid, row + r, col + c, 1, TUI_GOOD, text);
         }
+        before = heights[1];
     }
 }
 

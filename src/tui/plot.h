@@ -8,15 +8,24 @@
 struct tui_series {
     const double *values;
     int count;
+    double share; /* of the columns that the samples fill from the left: time passed of time
+                     expected; 0 or above 1: all */
 };
 
 /* Plots into a rectangle from 0 to top (> 0), the newest sample at the right end of what is
- * filled. Braille shows 2 x 4 dots a cell, blocks 8 heights, ASCII . or ' */
+ * filled. Braille shows 2 x 4 dots a cell, joined to a line; blocks 8 heights, ASCII . or ' */
 void tui_plot(struct tui_grid *grid, int row, int col, int rows, int columns,
               const struct tui_series *series, double top);
 
 /* The next number of 1, 2 or 5 times a power of ten that is at least value. 1 for none. */
 double tui_plot_top(double value);
+
+/* The column, from 0, that shows sample `index` of a series in a plot of so many columns. */
+int tui_plot_column(int columns, const struct tui_series *series, int index);
+
+/* How many samples of 0 to top fall into each of `bins` equal steps; NAN ones into none. */
+void tui_histogram(const struct tui_series *series, double low, double high, int bins,
+                   int *ret_counts);
 
 /* One row of columns as bars of eight heights, in ASCII of four. */
 void tui_sparkline(struct tui_grid *grid, int row, int col, int columns,

@@ -10,7 +10,9 @@
 void tui_state_init(struct tui_state *state, const struct tl_session_config *config)
 {
     char text[TL_UNIT_TEXT_SIZE];
-    *state = (struct tui_state){.screen = TUI_START};
+    memset(state, 0, sizeof *state);
+    state->screen = TUI_START;
+    state->run.sampled = -1;
     struct tui_start *start = &state->start;
     start->download = config->download;
     start->upload = config->upload;
@@ -28,12 +30,30 @@ void tui_state_init(struct tui_state *state, const struct tl_session_config *con
 
 void tui_state_begin(struct tui_state *state, int64_t now_ns)
 {
-    state->run = (struct tui_progress_state){
-        .active = true, .started_ns = now_ns, .now_ns = now_ns, .samples.stride = 1};
+    struct tui_progress_state *run = &state->run;
+    memset(run, 0, sizeof *run); /* a megabyte: no literal of it on the stack */
+    run->active = true;
+    run->started_ns = run->now_ns = now_ns;
+    run->sampled = -1;
     state->screen = TUI_RUN;
     state->overlay = TUI_NO_OVERLAY;
+    state->prompt = TUI_NO_PROMPT;
+    state->page = (struct tui_page_state){0};
     state->message[0] = '\0';
     snprintf(state->title, sizeof state->title, "%s", state->start.target);
+}
+
+void tui_state_begin_trial(struct tui_state *state, int64_t now_ns)
+{
+    struct tui_progress_state *run = &state->run;
+    run->active = run->verifying = true;
+    run->stopping = run->paused = run->running = run->frozen = false;
+    run->started_ns = run->now_ns = now_ns;
+    run->bytes = run->worst_bytes = 0;
+    run->worst_ns = 0;
+    run->reading[0] = run->early[0] = '\0';
+    state->screen = TUI_RUN;
+    state->page = (struct tui_page_state){0};
 }
 
 static bool same_stage(const struct tui_stage *stage, const struct tl_event *event)
@@ -63,8 +83,10 @@ static struct tui_stage *find_stage(struct tui_progress_state *run, const struct
     if (run->stage_count == TUI_STAGES_MAX)
         return NULL;
     struct tui_stage *stage = &run->stages[run->stage_count++];
-    *stage =
-        (struct tui_stage){.has_direction = event->has_direction, .direction = event->direction};
+    memset(stage, 0, sizeof *stage);
+    stage->has_direction = event->has_direction;
+    stage->direction = event->direction;
+    stage->samples.stride = 1;
     snprintf(stage->id, sizeof stage->id, "%s", event->stage);
     return stage;
 }
@@ -78,11 +100,13 @@ static void add_sample(struct tui_samples *samples, const struct tl_probe_live *
         samples->count /= 2;
         samples->stride *= 2;
         for (int i = 0; i < samples->count; i++) {
+            samples->at_ns[i] = samples->at_ns[2 * i];
             samples->rate_bps[i] = samples->rate_bps[2 * i];
             samples->rtt_ns[i] = samples->rtt_ns[2 * i];
             samples->retrans[i] = samples->retrans[2 * i];
         }
     }
+    samples->at_ns[samples->count] = live->elapsed_ns;
     samples->rate_bps[samples->count] = live->rate_bps;
     samples->rtt_ns[samples->count] = live->rtt_ns;
     samples->retrans[samples->count++] = live->retrans_count;
@@ -108,7 +132,8 @@ static void take_stage(struct tui_progress_state *run, const struct tl_event *ev
         run->has_live = false;
         run->early[0] = '\0';
         run->selected = (int)(stage - run->stages);
-        run->samples = (struct tui_samples){.stride = 1};
+        memset(&stage->samples, 0, sizeof stage->samples);
+        stage->samples.stride = 1;
     } else {
         stage->state = TL_STAGE_ENDED;
         stage->record = event->record;
@@ -122,7 +147,11 @@ static void take_live(struct tui_progress_state *run, const struct tl_event *eve
     run->has_live = true;
     if (event->text[0])
         snprintf(run->early, sizeof run->early, "%s", event->text);
-    add_sample(&run->samples, &event->live);
+    struct tui_stage *stage = find_stage(run, event);
+    if (!stage)
+        return;
+    run->sampled = (int)(stage - run->stages);
+    add_sample(&stage->samples, &event->live);
 }
 
 static void take_consent(struct tui_state *state, const struct tl_event *event)
@@ -166,23 +195,51 @@ void tui_state_event(struct tui_state *state, const struct tl_event *event)
         run->paused = true;
         break;
     case TL_EVENT_DONE:
-        run->active = run->running = false;
+        run->active = run->running = run->frozen = false;
         break;
     }
+}
+
+/* A saved run has no events: its stages, as they were recorded. */
+static void list_recorded_stages(struct tui_progress_state *run, const struct tl_run *record)
+{
+    for (int i = 0; i < record->stage_count && run->stage_count < TUI_STAGES_MAX; i++) {
+        struct tui_stage *stage = &run->stages[run->stage_count++];
+        snprintf(stage->id, sizeof stage->id, "%s", record->stages[i].id);
+        stage->state = TL_STAGE_ENDED;
+        stage->record = record->stages[i];
+    }
+    run->bytes = record->sent_bytes + record->received_bytes;
+    run->now_ns = run->started_ns + record->duration_ns;
 }
 
 void tui_state_result(struct tui_state *state, const struct tl_session_result *result)
 {
     state->result = result;
-    state->scroll = state->path_scroll = 0;
+    state->scroll = 0;
     state->remedy = 0;
+    state->next_cause = 0;
+    state->causes = state->hops = (struct tui_list){0};
+    state->page = (struct tui_page_state){0};
+    state->prompt = TUI_NO_PROMPT;
     if (!result)
         return;
+    if (!state->run.stage_count)
+        list_recorded_stages(&state->run, &result->run);
     state->message[0] = '\0'; /* a note of the run that has ended */
     state->overlay = TUI_NO_OVERLAY;
     state->screen = TUI_VERDICT;
     if (result->run.target_name[0])
         snprintf(state->title, sizeof state->title, "%.253s", result->run.target_name);
+}
+
+void tui_state_verified(struct tui_state *state, const struct tl_session_result *result)
+{
+    char message[sizeof state->message];
+    snprintf(message, sizeof message, "%s", state->message);
+    tui_state_result(state, result);
+    snprintf(state->message, sizeof state->message, "%s", message);
+    tui_page_open(state, TUI_PAGE_VERIFY, 0);
 }
 
 const struct tl_finding *tui_state_finding(const struct tui_state *state)

@@ -47,10 +47,48 @@ enum tui_action {
     TUI_DO_SAVE = 1 << 10,
     TUI_DO_QUIT = 1 << 11,
     TUI_DO_REDRAW = 1 << 12, /* everything, ^L */
+    TUI_DO_VERIFY = 1 << 13, /* try the verdict's remedy */
+    TUI_DO_BUDGET = 1 << 14, /* state.run.new_ns and new_bytes for the running session */
 };
 
 enum tui_screen { TUI_START = 1, TUI_RUN, TUI_VERDICT, TUI_PATH };
-enum tui_overlay { TUI_NO_OVERLAY, TUI_HELP, TUI_CONSENT, TUI_ASK_STOP, TUI_COPIED };
+enum tui_overlay {
+    TUI_NO_OVERLAY,
+    TUI_HELP,
+    TUI_CONSENT,
+    TUI_ASK_STOP,
+    TUI_ASK_MORE, /* a larger budget than was agreed to */
+    TUI_COPIED
+};
+
+/* One line of text that is asked for at the foot of the screen. */
+enum tui_prompt { TUI_NO_PROMPT, TUI_ASK_FILTER, TUI_ASK_BUDGET };
+
+/* A page over a screen: one thing in detail. Esc goes back to where it was opened. */
+enum tui_page {
+    TUI_NO_PAGE,
+    TUI_PAGE_SIMPLE,   /* the verdict in plain words */
+    TUI_PAGE_ENGINEER, /* the trace of the judgement */
+    TUI_PAGE_CAUSES,   /* a list: every cause that is not the verdict */
+    TUI_PAGE_CAUSE,    /* why one of them is not; index: of the finding */
+    TUI_PAGE_FINDING,  /* one that was found: evidence and remedies; index likewise */
+    TUI_PAGE_HOP,      /* index: of run.hops */
+    TUI_PAGE_STAGE,    /* index: of state.run.stages; its samples with a cursor */
+    TUI_PAGE_VERIFY,   /* prediction against result */
+};
+struct tui_page_state {
+    enum tui_page kind, back; /* back: what Esc shows; TUI_NO_PAGE: the screen */
+    size_t index;
+    int scroll, total, shown; /* rows; the last two are set by the view */
+    int cursor;               /* on a stage's samples; -1: the newest */
+};
+
+/* A list with a selected row and a filter. */
+#define TUI_FILTER_SIZE 64
+struct tui_list {
+    int selected;
+    char filter[TUI_FILTER_SIZE];
+};
 
 /* --- start screen --- */
 
@@ -71,6 +109,15 @@ struct tui_start {
 
 /* --- run screen --- */
 
+/* Samples of a stage. When full every other one goes, so that the plot always shows the stage
+ * from its beginning. */
+#define TUI_SAMPLES_MAX 512
+struct tui_samples {
+    int count, stride, skipped;
+    double at_ns[TUI_SAMPLES_MAX]; /* since the stage began */
+    double rate_bps[TUI_SAMPLES_MAX], rtt_ns[TUI_SAMPLES_MAX], retrans[TUI_SAMPLES_MAX];
+};
+
 struct tui_stage {
     char id[24];
     bool has_direction;
@@ -79,14 +126,7 @@ struct tui_stage {
     double expected_ns;
     struct tl_stage_record record; /* where ended */
     char why[256];
-};
-
-/* Samples of the running stage. When full every other one goes, so that the plot always shows
- * the stage from its beginning. */
-#define TUI_SAMPLES_MAX 512
-struct tui_samples {
-    int count, stride, skipped;
-    double rate_bps[TUI_SAMPLES_MAX], rtt_ns[TUI_SAMPLES_MAX], retrans[TUI_SAMPLES_MAX];
+    struct tui_samples samples;
 };
 
 #define TUI_STAGES_MAX (2 * TL_SESSION_STAGES_MAX)
@@ -98,8 +138,13 @@ struct tui_progress_state {
     bool running;         /* a stage is */
     struct tl_event live; /* the last LIVE of the running stage */
     bool has_live;
-    struct tui_samples samples;
-    int64_t bytes; /* moved by stages that ended */
+    int sampled;              /* the stage whose samples are the newest; -1: none has any */
+    bool frozen;              /* plots and numbers stand still while the run goes on */
+    struct tui_samples still; /* what is shown then */
+    struct tl_event still_live;
+    bool verifying;            /* only the remedy of a verdict is tried */
+    int64_t new_ns, new_bytes; /* with TUI_DO_BUDGET; 0: as it is */
+    int64_t bytes;             /* moved by stages that ended */
     int64_t worst_bytes;
     double worst_ns; /* what was consented to; 0 before */
     char consent_text[256];
@@ -120,21 +165,45 @@ struct tui_state {
     int scroll, rows_total, rows_shown;     /* of the verdict; set by its view */
     /* First row of each report part, -1 where it has none; set by the view. */
     int jump[TL_PART_COUNT];
-    int path_scroll;
     size_t remedy; /* whose text y copies next */
     char copied[2048];
+    struct tui_page_state page;
+    struct tui_list causes, hops; /* of the page of causes and of the path */
+    size_t next_cause;            /* how often n was pressed */
+    bool private_names;           /* host names and addresses are hidden on the screen */
+    bool hop_chart, flows;        /* on the path screen */
+    enum tui_prompt prompt;
+    char prompt_text[TUI_TEXT_SIZE];
 };
 
 void tui_state_init(struct tui_state *state, const struct tl_session_config *config);
 
 /* A session begins at now_ns of the loop's clock. */
 void tui_state_begin(struct tui_state *state, int64_t now_ns);
+/* A session that only tries the remedy begins: the stages of the run stay. */
+void tui_state_begin_trial(struct tui_state *state, int64_t now_ns);
 /* Takes one event. DONE only ends the run; the loop then gives its result. */
 void tui_state_event(struct tui_state *state, const struct tl_event *event);
 /* The result to show from now on; NULL forgets it. */
 void tui_state_result(struct tui_state *state, const struct tl_session_result *result);
+/* A verification has ended: its records and sentence, on a page of their own. result is what is
+ * shown, with the records in it. */
+void tui_state_verified(struct tui_state *state, const struct tl_session_result *result);
 /* Takes one key. Returns enum tui_action flags. */
 unsigned tui_state_key(struct tui_state *state, int key);
+
+/* Opens a page over the screen, or over the page that is open. */
+void tui_page_open(struct tui_state *state, enum tui_page kind, size_t index);
+
+/* The rows of a list as its filter leaves them: indices of findings (those that are not the
+ * verdict's, found ones first) and of hops. Return how many. */
+#define TUI_LIST_MAX 512
+size_t tui_list_causes(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX]);
+size_t tui_list_hops(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX]);
+/* The finding that n shows after `pressed` times: found ones beside the verdict's, those with a
+ * ceiling first. NULL where there are no more. */
+const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pressed);
+size_t tui_next_cause_count(const struct tui_state *state);
 
 /* The remedies that y copies: of the verdict's finding. NULL without. */
 const struct tl_finding *tui_state_finding(const struct tui_state *state);

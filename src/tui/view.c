@@ -2,8 +2,10 @@
 #include "view.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
 
 const char *tui_verdict_mark(enum tl_verdict_state state, enum tui_ink *ret_ink)
 {
@@ -41,30 +43,104 @@ static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
     tui_put_right(grid, 0, col, grid->cols - col, TUI_BAR, "? help ");
 }
 
-static const char *key_line(const struct tui_state *state, bool narrow)
+/* The keys of a place. What does not fit is left out from the end, "? help" never. */
+static const char *const *keys_here(const struct tui_state *state)
 {
+    static const char *const start[] = {"Enter start", "Tab next", "Space change", "Esc quit",
+                                        NULL};
+    static const char *const ended[] = {"up/dn stage", "Enter details", "3 verdict",
+                                        "1 new run",   "q quit",        NULL};
+    static const char *const saved[] = {"up/dn stage", "Enter details", "3 verdict", "q quit",
+                                        NULL};
+    static const char *const running[] = {"p pause",  "s skip",           "r redo",
+                                          "b budget", "^C stop and keep", "Enter details",
+                                          "z freeze", "q quit",           NULL};
+    static const char *const verdict[] = {"y copy fix",    "v verify",  "n next cause",
+                                          "w why not",     "x explain", "s save",
+                                          "l i f o parts", "q quit",    NULL};
+    static const char *const path[] = {"up/dn hop",    "Enter detail", "c chart", "f flows",
+                                       "x hide names", "/ filter",     "q quit",  NULL};
+    static const char *const page[] = {"Esc back", "up/dn scroll", NULL};
+    static const char *const causes[] = {"Esc back", "up/dn cause", "Enter why not", "/ filter",
+                                         NULL};
+    static const char *const found[] = {"Esc back", "n next cause", "up/dn scroll", NULL};
+    static const char *const explain[] = {"Esc back", "x simply / for an engineer", "up/dn scroll",
+                                          NULL};
+    static const char *const samples[] = {"Esc back", "left/right cursor", "< > faster",
+                                          "up/dn scroll", NULL};
+    static const char *const typing[] = {"Enter take it", "Esc drop it", NULL};
+    if (state->prompt != TUI_NO_PROMPT)
+        return typing;
+    switch (state->page.kind) {
+    case TUI_PAGE_CAUSES:
+        return causes;
+    case TUI_PAGE_FINDING:
+        return found;
+    case TUI_PAGE_SIMPLE:
+    case TUI_PAGE_ENGINEER:
+        return explain;
+    case TUI_PAGE_STAGE:
+        return samples;
+    case TUI_NO_PAGE:
+        break;
+    default:
+        return page;
+    }
     switch (state->screen) {
     case TUI_START:
-        return " Enter start   Tab next   Space change   Esc quit   ? help";
+        return start;
     case TUI_RUN:
-        if (!state->run.active)
-            return " 3 verdict   1 new run   q quit   ? help";
-        return narrow ? " p pause  s skip  r redo  ^C stop and keep  ? help"
-                      : " p pause  s skip stage  r redo stage  ^C stop and keep  q quit  ? help";
+        return state->run.active ? running : state->saved_only ? saved : ended;
     case TUI_VERDICT:
-        return narrow ? " y copy fix  l e f w o parts  s save  q quit  ? help"
-                      : " y copy fix  l ladder  e evidence  f fix  w the others  s save  "
-                        "q quit  ? help";
+        return verdict;
     case TUI_PATH:
-        return " up/down scroll   3 verdict   q quit   ? help";
+        return path;
     }
-    return "";
+    return page;
+}
+
+static void draw_keys(const struct tui_state *state, struct tui_grid *grid, int row)
+{
+    const char *const *keys = keys_here(state);
+    int col = 1, room = grid->cols - 8; /* for "? help " */
+    tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
+    for (; *keys && col + (int)strlen(*keys) <= room; keys++)
+        col += tui_put(grid, row, col, room - col, TUI_BAR, *keys) + 3;
+    tui_put_right(grid, row, 0, grid->cols, TUI_BAR, "? help ");
+    tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
+}
+
+/* The line that asks, the message, or nothing but a rule. */
+static void draw_message(const struct tui_state *state, struct tui_grid *grid, int row)
+{
+    static const char *const labels[] = {
+        [TUI_ASK_FILTER] = "filter: ", [TUI_ASK_BUDGET] = "new budget (2GB, or 20s, or both): "};
+    if (state->prompt != TUI_NO_PROMPT) {
+        int col = tui_putf(grid, row, 0, grid->cols, TUI_BOLD, " %s", labels[state->prompt]);
+        const char *text = state->prompt_text;
+        while (*text && (int)tl_utf8_width(text) > grid->cols - col - 2) {
+            size_t len = tl_utf8_decode(text, strlen(text), NULL);
+            text += len ? len : 1;
+        }
+        col += tui_put(grid, row, col, grid->cols - col - 1, TUI_PLAIN, text);
+        (void)tui_put(grid, row, col, 1, TUI_FOCUS, "_");
+    } else if (state->message[0]) {
+        (void)tui_putf(grid, row, 0, grid->cols, TUI_BOLD, " > %s", state->message);
+    } else {
+        tui_rule(grid, row, 0, grid->cols);
+    }
 }
 
 static void draw_screen(struct tui_state *state, struct tui_grid *grid)
 {
     int last = grid->rows - 2;
     draw_tabs(state, grid);
+    if (state->page.kind != TUI_NO_PAGE) {
+        tui_view_page(state, grid, 1, last);
+        draw_message(state, grid, last);
+        draw_keys(state, grid, last + 1);
+        return;
+    }
     switch (state->screen) {
     case TUI_START:
         tui_view_start(state, grid, 1, last);
@@ -79,13 +155,8 @@ static void draw_screen(struct tui_state *state, struct tui_grid *grid)
         tui_view_path(state, grid, 1, last);
         break;
     }
-    if (state->message[0])
-        (void)tui_putf(grid, last, 0, grid->cols, TUI_BOLD, " > %s", state->message);
-    else
-        tui_rule(grid, last, 0, grid->cols);
-    tui_ink_cells(grid, last + 1, 0, grid->cols, TUI_BAR);
-    (void)tui_put(grid, last + 1, 0, grid->cols, TUI_BAR, key_line(state, grid->cols < 80));
-    tui_ink_cells(grid, last + 1, 0, grid->cols, TUI_BAR);
+    draw_message(state, grid, last);
+    draw_keys(state, grid, last + 1);
 }
 
 /* One column. What matters most first; the rest is behind a larger window. */
@@ -112,6 +183,11 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
         snprintf(text, sizeof text, "%s y go on, n end here", run->consent_text);
     if (state->overlay == TUI_ASK_STOP)
         snprintf(text, sizeof text, "Stop and keep what was measured? y, n");
+    if (state->overlay == TUI_ASK_MORE)
+        snprintf(text, sizeof text, "%s", "More than was agreed to. y take it, n keep the old one");
+    if (state->prompt != TUI_NO_PROMPT)
+        snprintf(text, sizeof text, "%s: %s_",
+                 state->prompt == TUI_ASK_BUDGET ? "new budget" : "filter", state->prompt_text);
     int used = tui_wrap(grid, 0, 0, grid->rows, grid->cols, ink, text);
     if (used < grid->rows && state->message[0] && state->screen != TUI_START)
         (void)tui_wrap(grid, used, 0, grid->rows - used, grid->cols, TUI_BOLD, state->message);

@@ -18,8 +18,21 @@ void tui_view_start(struct tui_state *state, struct tui_grid *grid, int first, i
 void tui_view_run(struct tui_state *state, struct tui_grid *grid, int first, int last);
 void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first, int last);
 void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, int last);
+/* Pages (view_page.c), instead of the screen they were opened on. */
+void tui_view_page(struct tui_state *state, struct tui_grid *grid, int first, int last);
+/* The body of the verdict for wide terminals, on a grid of its own that is as tall as it takes;
+ * returns the rows used and notes where parts begin. */
+int tui_view_wide(struct tui_state *state, struct tui_grid *tall);
+/* From so many columns and rows on. */
+#define TUI_WIDE_COLS 110
 void tui_view_small(struct tui_state *state, struct tui_grid *grid);
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
+
+/* The first row shown of a list so that the selected one stays in the middle where it can. */
+int tui_list_top(int selected, int rows, int count);
+
+/* Marks the selected row of a list, with more than colour. */
+void tui_select_row(struct tui_grid *grid, int row, int columns);
 
 /* "(!) ", "ok  ", "(?) ", "(x) " and its ink. */
 const char *tui_verdict_mark(enum tl_verdict_state state, enum tui_ink *ret_ink);

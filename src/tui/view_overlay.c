@@ -16,18 +16,21 @@ static const char *const help_texts[] = {
                   "Tab, arrows next field, next stage\n"
                   "Space       change; leave out a stage, or ask for it\n"
                   "Esc         quit (q where no text is typed)",
-    [TUI_RUN] = "p           pause after the running stage; go on\n"
-                "s           skip the running stage\n"
-                "r           run the selected stage again\n"
-                "up, down    select a stage\n"
+    [TUI_RUN] = "p  z        pause after this stage; picture stands still\n"
+                "s  r        skip the running stage; redo the selected\n"
+                "b           another budget of data, time or both\n"
+                "up, down    select a stage; Enter shows its samples\n"
                 "q           quit; asks first while a run goes on",
-    [TUI_VERDICT] = "y           copy the fix (OSC 52); again: the next\n"
-                    "l e f       ladder, evidence, fix\n"
-                    "w o         why not the others; the run itself\n"
-                    "arrows, PgUp, PgDn, g, G    scroll\n"
-                    "s           save the run as a file here\n"
-                    "q           quit; the verdict is printed as text",
-    [TUI_PATH] = "up, down    scroll\n"
+    [TUI_VERDICT] = "y  s        copy the fix (again: the next); save the run\n"
+                    "v           try the fix: prediction against result\n"
+                    "n  w        next cause found; why not the others\n"
+                    "x  Enter    explain simply; for an engineer\n"
+                    "l i f o     go to ladder, evidence, fix, the others\n"
+                    "arrows, PgUp, PgDn, g, G    scroll",
+    [TUI_PATH] = "up, down    select a router; Enter shows all of it\n"
+                 "c  f        chart of round trips; ways of other flows\n"
+                 "x           hide names and addresses (privacy)\n"
+                 "/           filter by name, address or note\n"
                  "q           quit; the verdict is printed as text",
 };
 
@@ -80,6 +83,12 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         draw_question(grid, "A diagnosis is running.",
                       "Stop it and keep what was measured? The verdict says how far that goes.",
                       "y stop and keep      n go on");
+        break;
+    case TUI_ASK_MORE:
+        draw_question(grid, "More than you agreed to.",
+                      "The new budget is larger than the one the run began with; others on the "
+                      "same path may notice for longer.",
+                      "y take it      n keep the old one");
         break;
     case TUI_COPIED:
         snprintf(title, sizeof title, "Sent to the clipboard: fix %zu of %zu", state->remedy + 1,

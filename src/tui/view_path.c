@@ -1,12 +1,16 @@
-/* The path screen: the segments of the run, what is known of each, and where the limit lies. */
+/* The path screen: the segments of the run, the routers on the way as a list, where the limit
+ * lies, and on wide terminals how the round trips were spread. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lines.h"
+#include "page_text.h"
+#include "plot.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/report.h"
 #include "view.h"
+
+/* Below so many columns the least that tells is shown. */
+#define NARROW 76
 
 /* The lowest tested rung of a segment in the verdict's direction; NULL without. */
 static const struct tl_rung *lowest_rung(const struct tl_findings *findings, const char *segment)
@@ -44,13 +48,17 @@ static void put_number(struct tui_grid *grid, int row, int col, double value,
 static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
 {
     const struct tl_segment_record *segment = row->segment;
-    char mtu[16] = "-";
+    char mtu[16] = "-", hops[32] = "-";
     bool known = row->rung || segment->prefix_rate_bps > 0;
     double ceiling = segment->prefix_ceiling_bps > 0 ? segment->prefix_ceiling_bps
                      : row->rung                     ? row->rung->bps
                                                      : (double)NAN;
     if (!isnan(segment->mtu_bytes))
         snprintf(mtu, sizeof mtu, "%.0f", segment->mtu_bytes);
+    if (segment->last_hop > segment->first_hop)
+        snprintf(hops, sizeof hops, "%d-%d", segment->first_hop, segment->last_hop);
+    else if (segment->last_hop > 0)
+        snprintf(hops, sizeof hops, "%d", segment->last_hop);
     (void)tui_put(grid, at, 1, 4,
                   row->limits ? TUI_BAD
                   : known     ? TUI_GOOD
@@ -58,14 +66,19 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
                   row->limits ? "(!)"
                   : known     ? "ok"
                               : "--");
-    (void)tui_put(grid, at, 5, 11, TUI_PLAIN, segment->id);
-    put_number(grid, at, 14, segment->rtt_add_ns, tl_format_ns);
-    put_number(grid, at, 25, segment->loaded_rtt_add_ns, tl_format_ns);
-    tui_put_right(grid, at, 35, 6, TUI_PLAIN, mtu);
-    put_number(grid, at, 41, segment->loss_ratio, tl_format_ratio);
-    put_number(grid, at, 52, ceiling, tl_format_bps);
+    (void)tui_put(grid, at, 5, 10, TUI_PLAIN, tui_place(segment->id));
+    tui_put_right(grid, at, 14, 5, TUI_PLAIN, hops);
+    put_number(grid, at, 18, segment->rtt_add_ns, tl_format_ns);
+    put_number(grid, at, 29, segment->loaded_rtt_add_ns, tl_format_ns);
     const char *what = row->rung ? row->rung->label : known ? segment->name : "not tested";
-    (void)tui_put(grid, at, 64, grid->cols - 64, TUI_PLAIN, what);
+    bool narrow = grid->cols < NARROW;
+    if (!narrow) {
+        tui_put_right(grid, at, 39, 6, TUI_PLAIN, mtu);
+        put_number(grid, at, 44, segment->loss_ratio, tl_format_ratio);
+    }
+    put_number(grid, at, narrow ? 39 : 54, ceiling, tl_format_bps);
+    int col = narrow ? 51 : 66;
+    (void)tui_put(grid, at, col, grid->cols - col - 1, TUI_PLAIN, what);
 }
 
 static double number(const struct tui_state *state, const char *id)
@@ -79,7 +92,6 @@ static int draw_way(const struct tui_state *state, struct tui_grid *grid, int ro
     static const struct {
         const char *id, *label;
     } lines[] = {{"path.rtt_min_ns", "round trip, least"},
-                 {"path.rtt_mean_ns", "round trip, mean"},
                  {"path.mtu_bytes", "packet size, most"},
                  {"path.hops_count", "links on the way"},
                  {"path.hops_answered_count", "routers that answered"},
@@ -88,11 +100,12 @@ static int draw_way(const struct tui_state *state, struct tui_grid *grid, int ro
     for (size_t i = 0; i < sizeof lines / sizeof *lines && row < last; i++) {
         struct tl_fact fact;
         char text[TL_UNIT_TEXT_SIZE];
-        if (!tl_facts_get(state->result->facts, lines[i].id, &fact))
+        if (!tl_facts_get(state->result->facts, lines[i].id, &fact) ||
+            (fact.state != TL_FACT_KNOWN && state->result->run.hop_count))
             continue;
         (void)tui_put(grid, row, 1, 24, TUI_PLAIN, lines[i].label);
         if (fact.state != TL_FACT_KNOWN)
-            (void)tui_putf(grid, row, 26, grid->cols - 26, TUI_DIM, "not known: %s", fact.reason);
+            (void)tui_putf(grid, row, 26, grid->cols - 27, TUI_DIM, "not known: %s", fact.reason);
         else if (fact.unit == TL_UNIT_NS)
             (void)tui_put(grid, row, 26, 20, TUI_PLAIN, tl_format_ns(fact.number, text));
         else
@@ -126,20 +139,205 @@ static int draw_queue(const struct tui_state *state, struct tui_grid *grid, int 
     return used;
 }
 
-/* The report's table of routers, where the run has one; it scrolls. */
-static void draw_hops(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+/* What other flows do: routers that share the load send them other ways. */
+static int draw_flows(const struct tui_state *state, struct tui_grid *grid, int row, int last)
 {
-    const struct tl_session_result *result = state->result;
-    struct tl_text_style style = {.width = grid->cols, .color = true, .utf8 = grid->utf8};
-    struct tl_buf text = TL_BUF_INIT;
-    rows = rows < 0 ? 0 : rows;
-    if (tl_report_part(&result->run, result->facts, result->findings, &style, TL_PART_WAY, &text) !=
-        TL_OK)
-        tl_buf_finish(&text); /* out of memory: no table */
-    state->rows_shown = rows;
-    state->rows_total =
-        tui_lines(grid, row, 0, rows, grid->cols, state->path_scroll, tl_buf_text(&text));
-    tl_buf_finish(&text);
+    struct tl_fact fact;
+    char text[200];
+    if (row >= last || !tl_facts_get(state->result->facts, "path.hops_ways_count", &fact))
+        return 0;
+    if (fact.state != TL_FACT_KNOWN)
+        snprintf(text, sizeof text,
+                 "Whether flows of other ports take other ways is not known: %.100s", fact.reason);
+    else if (fact.number > 1)
+        snprintf(text, sizeof text,
+                 "Flows of other ports take %.0f ways: a router shares the load, so another "
+                 "connection may see another path.",
+                 fact.number);
+    else
+        snprintf(text, sizeof text, "Flows of other ports that were tried took the same way.");
+    int used = tui_wrap(grid, row, 1, last - row, grid->cols - 2, TUI_BOLD, text);
+    return used < last - row ? used : last - row;
+}
+
+/* --- the routers --- */
+
+#define NAME_COLUMN 6
+
+static int name_columns(int columns)
+{
+    return columns >= 100 ? 44 : columns >= 86 ? 30 : columns >= NARROW ? 26 : 16;
+}
+
+/* Round trips of one router on an axis they share: from least to most, the mean marked. */
+static void draw_range(const struct tl_hop_record *hop, double top, struct tui_grid *grid, int row,
+                       int col, int columns)
+{
+    if (isnan(hop->rtt_min_ns) || !(top > 0))
+        return;
+    const double values[] = {hop->rtt_min_ns, hop->rtt_max_ns, hop->rtt_mean_ns};
+    int at[3];
+    for (int i = 0; i < 3; i++)
+        at[i] = (int)lround(fmin(fmax(values[i] / top, 0), 1) * (columns - 1));
+    for (int c = at[0]; c <= at[1]; c++)
+        (void)tui_put(grid, row, col + c, 1, TUI_GOOD, grid->utf8 ? "─" : "-");
+    (void)tui_put(grid, row, col + at[2], 1, TUI_BOLD, grid->utf8 ? "●" : "o");
+    if (!isnan(hop->loaded_rtt_ns)) {
+        int loaded = (int)lround(fmin(hop->loaded_rtt_ns / top, 1) * (columns - 1));
+        (void)tui_put(grid, row, col + loaded, 1, TUI_BAD, "L");
+    }
+}
+
+static double slowest(const struct tl_run *run)
+{
+    double most = (double)NAN;
+    for (int i = 0; i < run->hop_count; i++)
+        most = fmax(most, fmax(run->hops[i].rtt_max_ns, run->hops[i].loaded_rtt_ns));
+    return most;
+}
+
+static void draw_hop(const struct tui_state *state, const struct tl_hop_record *hop,
+                     struct tui_grid *grid, int row, int columns, bool selected)
+{
+    char name[256], rtt[TL_UNIT_TEXT_SIZE];
+    int names = name_columns(columns), at = NAME_COLUMN + names + 1;
+    (void)tui_putf(grid, row, 1, 4, TUI_PLAIN, "%3d", hop->hop);
+    if (!hop->address[0])
+        snprintf(name, sizeof name, "no answer");
+    else if (state->private_names)
+        snprintf(name, sizeof name, "<hidden>");
+    else
+        snprintf(name, sizeof name, "%s%s%s", hop->name, hop->name[0] ? " " : "", hop->address);
+    (void)tui_put(grid, row, NAME_COLUMN, names, hop->address[0] ? TUI_PLAIN : TUI_DIM, name);
+    if (columns >= NARROW) {
+        (void)tui_putf(grid, row, at, 8, TUI_PLAIN, "%3d/%d", hop->answered_count, hop->sent_count);
+        at += 8;
+    }
+    if (state->hop_chart) {
+        draw_range(hop, slowest(&state->result->run), grid, row, at, columns - at - 1);
+    } else {
+        const double values[] = {hop->rtt_min_ns, hop->rtt_mean_ns, hop->rtt_max_ns,
+                                 hop->loaded_rtt_ns};
+        for (int i = 0; i < 4; i++, at += 9)
+            tui_put_right(grid, row, at, 8, TUI_PLAIN,
+                          isnan(values[i]) ? "-" : tl_format_ns(values[i], rtt));
+        if (columns - at > 8)
+            (void)tui_put(grid, row, at + 1, columns - at - 2, TUI_PLAIN, hop->note);
+    }
+    if (selected)
+        tui_select_row(grid, row, columns);
+}
+
+static void draw_hop_head(const struct tui_state *state, struct tui_grid *grid, int row,
+                          int columns)
+{
+    int names = name_columns(columns), at = NAME_COLUMN + names + 1;
+    char top[TL_UNIT_TEXT_SIZE];
+    (void)tui_put(grid, row, 1, 4, TUI_BOLD, "  #");
+    (void)tui_putf(grid, row, NAME_COLUMN, names, TUI_BOLD, "host%s%s",
+                   state->hops.filter[0] ? ", filter: " : "", state->hops.filter);
+    if (columns >= NARROW) {
+        (void)tui_put(grid, row, at, 8, TUI_BOLD, "answers");
+        at += 8;
+    }
+    if (state->hop_chart) {
+        double most = slowest(&state->result->run);
+        (void)tui_putf(grid, row, at, columns - at, TUI_BOLD, "0");
+        tui_put_right(grid, row, at + 1, columns - at - 2, TUI_BOLD,
+                      isnan(most) ? "-" : tl_format_ns(most, top));
+        return;
+    }
+    static const char *const heads[] = {"least", "mean", "most", "loaded"};
+    for (int i = 0; i < 4; i++, at += 9)
+        tui_put_right(grid, row, at, 8, TUI_BOLD, heads[i]);
+}
+
+/* How the round trips of the newest samples were spread; what a saved file does not keep. */
+static void draw_histogram(const struct tui_state *state, struct tui_grid *grid, int row, int rows,
+                           int col, int columns)
+{
+    const struct tui_stage *stage =
+        state->run.sampled >= 0 ? &state->run.stages[state->run.sampled] : NULL;
+    int counts[32], bins = rows - 2 > 12 ? 12 : rows - 2, most = 1, count = 0;
+    double low = (double)NAN, high = (double)NAN;
+    for (int i = 0; stage && i < stage->samples.count; i++) {
+        low = fmin(low, stage->samples.rtt_ns[i]);
+        high = fmax(high, stage->samples.rtt_ns[i]);
+        count += !isnan(stage->samples.rtt_ns[i]);
+    }
+    if (bins < 3)
+        return;
+    (void)tui_putf(grid, row, col, columns, TUI_BOLD, "Round trips%s%s", stage ? " in " : "",
+                   stage ? stage->id : "");
+    if (count < 2) {
+        (void)tui_wrap(grid, row + 1, col, rows - 1, columns, TUI_DIM,
+                       state->saved_only ? "A saved run keeps no single readings; c draws each "
+                                           "hop from least to most."
+                                         : "No stage of this run sampled them.");
+        return;
+    }
+    if (!(high > low))
+        high = low + 1000; /* all alike: one bin of a microsecond */
+    struct tui_series series = {stage->samples.rtt_ns, stage->samples.count, 1};
+    tui_histogram(&series, low, high, bins, counts);
+    for (int i = 0; i < bins; i++)
+        most = counts[i] > most ? counts[i] : most;
+    for (int i = 0; i < bins; i++) {
+        char text[TL_UNIT_TEXT_SIZE];
+        int bar = (int)lround((double)counts[i] / most * (columns - 17));
+        tui_put_right(grid, row + 1 + i, col, 9, TUI_DIM,
+                      tl_format_ns(low + (high - low) * (i + 0.5) / bins, text));
+        for (int c = 0; c < bar; c++)
+            (void)tui_put(grid, row + 1 + i, col + 10 + c, 1, TUI_GOOD, grid->utf8 ? "█" : "#");
+        if (counts[i])
+            (void)tui_putf(grid, row + 1 + i, col + 11 + bar, 6, TUI_DIM, "%d", counts[i]);
+    }
+}
+
+static void draw_hops(struct tui_state *state, struct tui_grid *grid, int row, int last)
+{
+    size_t index[TUI_LIST_MAX];
+    const struct tl_run *run = &state->result->run;
+    int count = (int)tui_list_hops(state, index);
+    bool wide = grid->cols >= TUI_WIDE_COLS;
+    int columns = wide ? grid->cols * 3 / 4 : grid->cols;
+    int rows = last - row - 1;
+    state->rows_shown = rows > 0 ? rows : 0;
+    if (state->hops.selected >= count)
+        state->hops.selected = count ? count - 1 : 0;
+    if (rows < 1)
+        return;
+    if (wide)
+        draw_histogram(state, grid, row, rows + 1, columns + 2, grid->cols - columns - 3);
+    if (!run->hop_count) {
+        (void)tui_put(grid, row, 1, columns - 2, TUI_DIM,
+                      "the routers on the way were not looked at in this run");
+        return;
+    }
+    draw_hop_head(state, grid, row, columns);
+    int top = tui_list_top(state->hops.selected, rows, count);
+    for (int i = 0; i < rows && top + i < count; i++)
+        draw_hop(state, &run->hops[index[top + i]], grid, row + 1 + i, columns,
+                 top + i == state->hops.selected);
+    if (!count)
+        (void)tui_put(grid, row + 1, 1, columns - 2, TUI_PLAIN,
+                      "nothing matches; / changes the filter");
+}
+
+/* The note of the selected router, else what the marks mean. */
+static void draw_foot(const struct tui_state *state, struct tui_grid *grid, int row)
+{
+    size_t index[TUI_LIST_MAX];
+    size_t count = tui_list_hops(state, index);
+    const struct tl_hop_record *hop = (size_t)state->hops.selected < count
+                                          ? &state->result->run.hops[index[state->hops.selected]]
+                                          : NULL;
+    if (hop && hop->note[0])
+        (void)tui_putf(grid, row, 1, grid->cols - 2, TUI_BOLD, "hop %d: %s", hop->hop, hop->note);
+    else
+        (void)tui_put(grid, row, 1, grid->cols - 2, TUI_DIM,
+                      state->hop_chart ? "from least to most, the mean marked; L: under load"
+                                       : "* loss counts only if it goes on to the last hop");
 }
 
 void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, int last)
@@ -149,13 +347,18 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
         return;
     int count = result->run.segment_count, row = first;
     char address[96];
-    snprintf(address, sizeof address, "%d segments   %s ", count, result->run.target_address);
-    (void)tui_putf(grid, row, 1, grid->cols - 40, TUI_BOLD, "this PC %s %s",
-                   grid->utf8 ? "→" : "->", state->title);
-    tui_put_right(grid, row, grid->cols - 40, 40, TUI_PLAIN, address);
+    snprintf(address, sizeof address, "%d segments, %d hops   %s ", count, result->run.hop_count,
+             tui_name(state, result->run.target_address));
+    (void)tui_putf(grid, row, 1, grid->cols - 44, TUI_BOLD, "this PC %s %s",
+                   grid->utf8 ? "→" : "->", tui_name(state, state->title));
+    tui_put_right(grid, row, grid->cols - 44, 44, TUI_PLAIN, address);
     tui_rule(grid, row + 1, 0, grid->cols);
-    (void)tui_putf(grid, row + 2, 5, grid->cols - 5, TUI_BOLD, "%-10s%9s%11s%6s%10s %10s  %s",
-                   "segment", "RTT add", "under load", "MTU", "loss", "ceiling", "by");
+    if (grid->cols >= NARROW)
+        (void)tui_putf(grid, row + 2, 5, grid->cols - 5, TUI_BOLD, "%-9s%5s%9s%11s%6s%9s%10s  %s",
+                       "segment", "hops", "RTT add", "under load", "MTU", "loss*", "ceiling", "by");
+    else
+        (void)tui_putf(grid, row + 2, 5, grid->cols - 5, TUI_BOLD, "%-9s%5s%9s%11s%10s  %s",
+                       "segment", "hops", "RTT add", "under load", "ceiling", "by");
     row += 3;
     for (int i = 0; i < count && row < last - 4 && result->findings; i++) {
         struct row line = {.segment = &result->run.segments[i]};
@@ -170,6 +373,13 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
     if (!result->facts || !result->findings)
         return;
     row += draw_queue(state, grid, row);
-    row += draw_way(state, grid, row, last);
-    draw_hops(state, grid, row, last - row);
+    if (state->flows)
+        row += draw_flows(state, grid, row, last);
+    bool roomy = last - row > result->run.hop_count + 8;
+    if (roomy || !result->run.hop_count)
+        row += draw_way(state, grid, row, last);
+    int foot = result->run.hop_count && last - row > 4 ? 1 : 0;
+    draw_hops(state, grid, row, last - foot);
+    if (foot)
+        draw_foot(state, grid, last - 1);
 }

@@ -55,24 +55,38 @@ static int draw_parts(struct tui_state *state, struct tui_grid *grid, struct tl_
     return total;
 }
 
+/* As many rows as the longest verdict takes several times over. */
+#define TALL_ROWS 600
+
+static void draw_two_columns(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    struct tui_grid tall;
+    if (tui_grid_init(&tall, TALL_ROWS, grid->cols, grid->utf8) != TL_OK)
+        return; /* out of memory: an empty body */
+    tall.blocks = grid->blocks;
+    state->rows_total = tui_view_wide(state, &tall);
+    int last = state->rows_total > rows ? state->rows_total - rows : 0;
+    state->scroll = state->scroll > last ? last : state->scroll;
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < grid->cols; c++)
+            if (tui_grid_at(&tall, state->scroll + r, c))
+                *tui_grid_at(grid, row + r, c) = *tui_grid_at(&tall, state->scroll + r, c);
+    tui_grid_finish(&tall);
+}
+
 static void draw_body(struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
     static const enum tl_report_part all[] = {TL_PART_MEASUREMENTS, TL_PART_EVIDENCE, TL_PART_FIX,
                                               TL_PART_OTHERS, TL_PART_RUN};
-    static const enum tl_report_part left[] = {TL_PART_MEASUREMENTS, TL_PART_OTHERS};
-    static const enum tl_report_part right[] = {TL_PART_EVIDENCE, TL_PART_FIX, TL_PART_RUN};
     struct tl_text_style style = {.width = grid->cols - 1, .color = true, .utf8 = grid->utf8};
+    rows = rows < 0 ? 0 : rows;
     state->rows_shown = rows;
-    if (grid->cols < TWO_COLUMNS_MIN) {
+    if (grid->cols < TWO_COLUMNS_MIN)
         state->rows_total = draw_parts(state, grid, style, row, rows, 0, all, 5);
-    } else {
-        style.width = (grid->cols - 3) / 2;
-        int a = draw_parts(state, grid, style, row, rows, 0, left, 2);
-        int b = draw_parts(state, grid, style, row, rows, style.width + 2, right, 3);
-        state->rows_total = a > b ? a : b;
-    }
+    else
+        draw_two_columns(state, grid, row, rows);
     if (state->scroll + rows < state->rows_total)
-        tui_put_right(grid, row + rows, 0, grid->cols, TUI_DIM, grid->utf8 ? "↓ more " : "v more ");
+        tui_put_right(grid, row - 1, 0, grid->cols, TUI_DIM, grid->utf8 ? " ↓ more " : " v more ");
 }
 
 void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first, int last)
@@ -94,5 +108,5 @@ void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first,
     tl_buf_finish(&head);
     row += used < most ? used : most;
     tui_rule(grid, row, 0, grid->cols);
-    draw_body(state, grid, row + 1, last - row - 2);
+    draw_body(state, grid, row + 1, last - row - 1);
 }

@@ -17,22 +17,34 @@ HEAD = """# Screens
 - Plots are braille in a UTF-8 locale, blocks on the kernel's console, else ASCII.
 - Below 60 columns or 15 rows one column shows the verdict, or how far the run is, alone.
 - What is not known is shown as `-` with its reason where there is room, never as 0.
+- From the verdict: `x` explains it simply, again for an engineer; `w` lists every other cause
+  and why it is not the one, `n` goes through those that were found too, `v` tries the fix in
+  tightlink's own sockets and sets prediction against result.
+- `Enter` on a stage shows its samples with a cursor; a saved run keeps none, so there it shows
+  what the stage measured. `Enter` on a router shows all that is known of it.
+- `b` gives a running session another budget; more than was agreed to asks first.
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
 - `y` sends the fix to the clipboard with OSC 52 and shows it; not all terminals take it.
 - Every text passes the sanitiser of `base/utf8` on its way into a cell.
 
 The views (`src/tui/view*.c`) turn a state into a grid of cells and know no terminal;
-`terminal.c` alone knows curses; `screen.c` is the event loop. The pictures below are golden
+`terminal.c` alone knows curses; `screen.c` is the event loop, `actions.c` does what keys ask. The pictures below are golden
 files of `tests/screen`, driven by scripted keys; their numbers are made up and agree with one
 another. `tests/screen/capture.py` puts them here.
 """
 PICTURES = [
     ("start", "Start", "80x24"), ("consent", "The question before the path is loaded", "80x24"),
-    ("run", "Run", "80x24"), ("run", "Run, wide", "120x40"), ("verdict", "Verdict", "80x24"),
-    ("fix", "Verdict, after f", "80x24"), ("verdict", "Verdict, wide", "120x40"),
+    ("run", "Run", "80x24"), ("run", "Run, wide", "120x40"),
+    ("budget", "Run, another budget", "60x15"), ("stage", "One stage, with a cursor", "80x24"),
+    ("verdict", "Verdict", "80x24"), ("fix", "Verdict, after f", "80x24"),
+    ("verdict-live", "Verdict, wide", "120x40"),
     ("verdict", "Verdict, on a very small terminal", "40x10"),
-    ("inconclusive", "Nothing found", "80x24"), ("path", "Path", "80x24"), ("help", "Help", "80x24"),
+    ("simple", "Explained simply", "80x24"), ("engineer", "Explained for an engineer", "80x24"),
+    ("causes", "Why not the others", "80x24"), ("verify", "Prediction against result", "80x24"),
+    ("inconclusive", "Nothing found", "80x24"), ("path", "Path", "80x24"),
+    ("path-chart", "Path, wide, with a chart", "120x40"), ("hop", "One hop", "80x24"),
+    ("help", "Help", "80x24"),
 ]
 
 

@@ -133,20 +133,82 @@ static void nothing(struct tui_state *state)
     (void)state;
 }
 
+/* --- what the fixtures lack --- */
+
+static void add_hops(struct scene *scene)
+{
+    static const struct tl_hop_record hops[] = {
+        {1, "10.0.0.1", "gw.lan", 5, 5, 0.4e6, 0.6e6, 2.1e6, 0.7e6, ""},
+        {2, "", "", 5, 0, NAN, NAN, NAN, NAN, ""},
+        {3, "198.51.100.1", "core-1.example.net", 5, 5, 8e6, 9e6, 10e6, 9e6, ""},
+        {4, "203.0.113.33", "", 5, 2, 12e6, 12e6, 15e6, NAN, "answers limited, not loss"},
+        {5, "203.0.113.9", "srv-b.example.net", 5, 5, 41.8e6, 42.1e6, 44e6, 43e6, ""}};
+    struct tl_run *run = &scene->result.run;
+    memcpy(run->hops, hops, sizeof hops);
+    run->hop_count = sizeof hops / sizeof *hops;
+}
+
+static void add_verified(struct scene *scene)
+{
+    scene->result.run.verified[0] = (struct tl_verified_record){.rule = "receive-window",
+                                                                .what = "receive buffer of 16 MiB",
+                                                                .predicted_bps = 930e6,
+                                                                .measured_bps = 912.4e6,
+                                                                .hit = true};
+    scene->result.run.verified_count = 1;
+}
+
+static void verified(struct scene *scene)
+{
+    add_verified(scene);
+    tui_state_verified(&scene->state, &scene->result);
+}
+
+/* The rate of the run that has ended stays in the plots. */
+static void ran(struct tui_state *state)
+{
+    streaming(state);
+    say(state,
+        (struct tl_event){.kind = TL_EVENT_STAGE_END,
+                          .has_direction = true,
+                          .record = {.state = TL_STAGE_DONE, .duration_ns = 6000000000}},
+        "stream", "");
+    say(state, (struct tl_event){.kind = TL_EVENT_DONE}, "", "");
+}
+
 const struct script scripts[] = {
-    {"start-empty", "Start, nothing typed yet", NULL, nothing, ""},
-    {"start", "Start, with the plan", NULL, with_plan, "\t\t\t\t"},
-    {"consent", "The question before the path is loaded", NULL, connected, ""},
-    {"run", "Run", NULL, streaming, ""},
-    {"stop", "Leaving while a diagnosis runs", NULL, streaming, "q"},
-    {"verdict", "Verdict", "limited", nothing, ""},
-    {"fix", "Verdict, after f", "limited", nothing, "f"},
-    {"inconclusive", "Verdict, nothing found", "inconclusive", nothing, ""},
-    {"invalid", "Verdict, a disturbed run", "invalid", nothing, ""},
-    {"path", "Path", "limited", nothing, "4"},
-    {"help", "Help", "limited", nothing, "?"},
-    {"hostile", "What a hostile far end says", NULL, hostile, ""},
-    {NULL, NULL, NULL, NULL, NULL}};
+    {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
+    {"start", "Start, with the plan", NULL, with_plan, "\t\t\t\t", NULL},
+    {"consent", "The question before the path is loaded", NULL, connected, "", NULL},
+    {"run", "Run", NULL, streaming, "", NULL},
+    {"run-ended", "Run, once it has ended", "limited", ran, "2", NULL},
+    {"run-saved", "Run, of a saved file", "limited", nothing, "2", NULL},
+    {"stage", "One stage: samples with a cursor", "limited", ran, "2\n<<", NULL},
+    {"budget", "Another budget while it runs", NULL, streaming, "b", NULL},
+    {"budget-more", "More than was agreed to", NULL, streaming, "b\b\b\b\b\b\b\b3GB\n", NULL},
+    {"stop", "Leaving while a diagnosis runs", NULL, streaming, "q", NULL},
+    {"verdict", "Verdict", "limited", nothing, "", NULL},
+    {"verdict-live", "Verdict, after a run", "limited", ran, "", NULL},
+    {"fix", "Verdict, after f", "limited", nothing, "f", NULL},
+    {"simple", "Explained simply", "limited", nothing, "x", NULL},
+    {"engineer", "Explained for an engineer", "limited", nothing, "xx", NULL},
+    {"next", "The next cause", "limited", nothing, "n", NULL},
+    {"causes", "Why not the others", "limited", nothing, "w", NULL},
+    {"cause", "Why not one of them", "limited", nothing, "wj\n", NULL},
+    {"causes-filter", "The others, filtered", "limited", nothing, "w/buffer", NULL},
+    {"verify", "Prediction against result", "limited", nothing, "", verified},
+    {"inconclusive", "Verdict, nothing found", "inconclusive", nothing, "", NULL},
+    {"simple-inconclusive", "Nothing found, explained simply", "inconclusive", nothing, "x", NULL},
+    {"invalid", "Verdict, a disturbed run", "invalid", nothing, "", NULL},
+    {"goal-met", "Verdict, the goal is met", "goal-met", nothing, "", NULL},
+    {"path", "Path", "limited", nothing, "4jjj", add_hops},
+    {"path-chart", "Path, round trips as a chart", "limited", ran, "4cf", add_hops},
+    {"path-private", "Path, names hidden", "limited", nothing, "4x", add_hops},
+    {"path-empty", "Path, no routers", "limited", nothing, "4", NULL},
+    {"hop", "One hop", "limited", nothing, "4jjj\n", add_hops},
+    {"help", "Help", "limited", nothing, "?", NULL},
+    {"hostile", "What a hostile far end says", NULL, hostile, "", NULL},
+    {NULL, NULL, NULL, NULL, NULL, NULL}};
 
 void scene_make(const struct script *script, struct scene *ret_scene)
 {
@@ -162,6 +224,8 @@ void scene_make(const struct script *script, struct scene *ret_scene)
                                                    .facts = ret_scene->fixture.facts,
                                                    .findings = &ret_scene->fixture.findings};
     tui_state_result(&ret_scene->state, &ret_scene->result);
+    if (script->add)
+        script->add(ret_scene);
 }
 
 void scene_play(const struct script *script, struct scene *scene, int rows, int cols, bool utf8,
@@ -172,7 +236,7 @@ void scene_play(const struct script *script, struct scene *scene, int rows, int 
         abort();
     tui_view(&scene->state, &grid);
     for (const char *key = script->keys; *key; key++) {
-        (void)tui_state_key(&scene->state, (unsigned char)*key);
+        (void)tui_state_key(&scene->state, *key == '\b' ? TUI_KEY_BACKSPACE : (unsigned char)*key);
         tui_view(&scene->state, &grid);
     }
     tui_grid_text(&grid, out);

@@ -6,11 +6,13 @@
 #include "state.h"
 
 /* One screen: prepared, then driven by keys, a character each ('\t' and '\n' are Tab and Enter). */
+struct scene;
 struct script {
     const char *name, *title;
     const char *fixture; /* of tests/unit/report whose run is shown; NULL: none */
     void (*prepare)(struct tui_state *state);
     const char *keys;
+    void (*add)(struct scene *scene); /* to the fixture's run, before it is shown; NULL: nothing */
 };
 
 extern const struct script scripts[]; /* ends with a NULL name */

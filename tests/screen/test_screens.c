@@ -202,12 +202,14 @@ Test(run, a_long_stage_keeps_its_beginning_in_the_plot, .init = begin)
 {
     struct tui_state *state = &open_scene("run")->state;
     struct tl_event event = {.kind = TL_EVENT_LIVE};
-    state->run.samples = (struct tui_samples){.stride = 1};
+    struct tui_samples *samples = &state->run.stages[state->run.sampled].samples;
+    *samples = (struct tui_samples){.stride = 1};
+    snprintf(event.stage, sizeof event.stage, "stream");
+    event.has_direction = true;
     for (int i = 0; i < 100000; i++) {
         event.live.rate_bps = i;
         tui_state_event(state, &event);
     }
-    const struct tui_samples *samples = &state->run.samples;
     cr_expect(samples->count > TUI_SAMPLES_MAX / 4 && samples->count <= TUI_SAMPLES_MAX);
     cr_expect(samples->rate_bps[0] < 2);
     for (int i = 1; i < samples->count; i++)

@@ -1,0 +1,299 @@
+/* What keys ask for is done here: sessions, files, the clipboard. */
+#include "screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "terminal.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/report/report.h"
+
+void screen_say(struct screen *screen, const char *text)
+{
+    snprintf(screen->state.message, sizeof screen->state.message, "%.299s", text);
+}
+
+static void forget_result(struct screen *screen)
+{
+    tui_state_result(&screen->state, NULL);
+    if (!screen->has_result)
+        return;
+    tl_facts_destroy(screen->result.facts);
+    tl_findings_destroy(screen->result.findings);
+    screen->result = (struct tl_session_result){0};
+    screen->has_result = false;
+}
+
+static void start_session(struct screen *screen)
+{
+    struct tl_session_config config = *screen->request->config;
+    struct tl_error error = {0};
+    enum tl_status status = tui_state_configure(&screen->state, &config, &error);
+    if (status == TL_OK)
+        status = tl_session_create(&config, &screen->session, &error);
+    if (status == TL_OK)
+        status = tl_session_start(screen->session, &error);
+    if (status != TL_OK) {
+        tl_session_destroy(screen->session);
+        screen->session = NULL;
+        screen_say(screen, error.text[0] ? error.text : tl_status_text(status));
+        return;
+    }
+    forget_result(screen);
+    tui_state_begin(&screen->state, tl_now_ns());
+}
+
+void screen_look_up(struct screen *screen)
+{
+    struct tl_session_config config = *screen->request->config;
+    struct tl_error error = {0};
+    screen->look_again = screen->lookup != NULL;
+    if (screen->lookup)
+        return;
+    if (tui_state_configure(&screen->state, &config, &error) != TL_OK) {
+        screen_say(screen, error.text);
+        return;
+    }
+    if (tui_lookup_create(&config, &screen->lookup) == TL_OK)
+        screen->state.start.looking_up = true;
+}
+
+void screen_take_lookup(struct screen *screen)
+{
+    struct tui_start *start = &screen->state.start;
+    struct tl_error error = {0};
+    enum tl_status status = tui_lookup_take(screen->lookup, &start->preview, &error);
+    tui_lookup_destroy(screen->lookup);
+    screen->lookup = NULL;
+    start->looking_up = false;
+    start->has_preview = status == TL_OK;
+    if (!start->has_preview && start->field == TUI_STAGES)
+        start->field = TUI_TARGET;
+    if (status != TL_OK)
+        screen_say(screen, error.text);
+    if (screen->look_again)
+        screen_look_up(screen);
+}
+
+static void copy_remedy(struct screen *screen)
+{
+    struct tui_state *state = &screen->state;
+    const struct tl_finding *finding = tui_state_finding(state);
+    if (!finding || !finding->remedy_count)
+        return;
+    /* The first y copies the first one; another while the text is shown, the next. */
+    state->remedy = state->copied[0] ? (state->remedy + 1) % finding->remedy_count : 0;
+    snprintf(state->copied, sizeof state->copied, "%s", finding->remedies[state->remedy].does);
+    state->overlay = TUI_COPIED;
+    tui_terminal_copy(state->copied);
+    screen->painted = -1; /* a terminal that does not know the sequence may show it */
+}
+
+static bool write_all(int fd, const char *text, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* tightlink-ULID.json in the current directory, readable by the user alone. */
+static void save_run(struct screen *screen)
+{
+    const struct tl_session_result *result = screen->state.result;
+    struct tl_buf json = TL_BUF_INIT;
+    char path[64], text[200];
+    snprintf(path, sizeof path, "tightlink-%.26s.json", result->run.id);
+    if (strchr(path, '/') ||
+        tl_report_json(&result->run, result->facts, result->findings, true, &json) != TL_OK) {
+        screen_say(screen, "out of memory: the run was not saved");
+        tl_buf_finish(&json);
+        return;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool done = fd >= 0 && write_all(fd, json.data, json.len);
+    int errnum = errno;
+    if (fd >= 0 && close(fd) < 0) {
+        done = false;
+        errnum = errno;
+    }
+    if (done)
+        snprintf(text, sizeof text, "saved as %s here; tightlink show %s opens it", path, path);
+    else
+        snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
+    if (!done && fd >= 0)
+        (void)unlink(path);
+    screen_say(screen, text);
+    tl_buf_finish(&json);
+}
+
+/* The remedy of what is shown, tried by a session that measures nothing else. The facts stay
+ * the state's until it has ended: nothing replaces them meanwhile. */
+static void verify(struct screen *screen)
+{
+    const struct tl_run *run = &screen->shown.run;
+    struct tl_session_config config = *screen->request->config;
+    struct tl_error error = {0};
+    if (!config.host || !config.host[0])
+        config.host = run->target_address[0] ? run->target_address : run->target_name;
+    if (screen->has_result && screen->state.start.target[0])
+        config.host = screen->state.start.target;
+    config.target_name = run->target_name;
+    config.target_kind = run->target_kind;
+    config.download = run->download;
+    config.upload = run->upload;
+    config.goal_bps = run->goal_bps;
+    config.goal_rtt_ns = run->goal_rtt_ns;
+    config.verify = true;
+    config.prior = screen->shown.facts;
+    config.watch_ns = 0;
+    config.via_count = 0;
+    enum tl_status status = tl_session_create(&config, &screen->session, &error);
+    if (status == TL_OK)
+        status = tl_session_start(screen->session, &error);
+    if (status != TL_OK) {
+        tl_session_destroy(screen->session);
+        screen->session = NULL;
+        screen_say(screen, error.text[0] ? error.text : tl_status_text(status));
+        return;
+    }
+    screen->verifying = true;
+    tui_state_begin_trial(&screen->state, tl_now_ns());
+    screen_say(screen, "trying the fix in tightlink's own sockets; no setting is changed");
+}
+
+static void set_budget(struct screen *screen)
+{
+    struct tui_progress_state *run = &screen->state.run;
+    char bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE], text[120];
+    tl_session_set_budget(screen->session, run->new_ns, run->new_bytes);
+    if (run->new_bytes > 0)
+        run->worst_bytes = run->new_bytes;
+    if (run->new_ns > 0)
+        run->worst_ns = (double)run->new_ns;
+    snprintf(text, sizeof text, "from the next stage on at most %s and %s in all",
+             tl_format_traffic((double)run->worst_bytes, bytes), tl_format_ns(run->worst_ns, time));
+    screen_say(screen, text);
+}
+
+static void redo_stage(struct screen *screen)
+{
+    const struct tui_progress_state *run = &screen->state.run;
+    const char *id = run->stages[run->selected].id;
+    char text[80];
+    if (tl_session_redo(screen->session, id) == TL_OK)
+        snprintf(text, sizeof text, "%s runs again after the running stage", id);
+    else
+        snprintf(text, sizeof text, "%s cannot run again", id);
+    screen_say(screen, text);
+}
+
+static void stop_session(struct screen *screen)
+{
+    screen->state.run.stopping = true;
+    screen->state.overlay = TUI_NO_OVERLAY;
+    screen_say(screen, "stopping; what was measured is kept");
+    if (screen->session)
+        tl_session_stop(screen->session);
+}
+
+static void act_on_session(struct screen *screen, unsigned actions)
+{
+    if (actions & (TUI_DO_CONSENT | TUI_DO_REFUSE))
+        tl_session_consent(screen->session, actions & TUI_DO_CONSENT);
+    if (actions & TUI_DO_PAUSE)
+        tl_session_pause(screen->session);
+    if (actions & TUI_DO_RESUME)
+        tl_session_resume(screen->session);
+    if ((actions & TUI_DO_SKIP) && tl_session_skip(screen->session, NULL) != TL_OK)
+        screen_say(screen, "this stage cannot be skipped");
+    if (actions & TUI_DO_REDO)
+        redo_stage(screen);
+    if (actions & TUI_DO_BUDGET)
+        set_budget(screen);
+    if (actions & TUI_DO_STOP)
+        stop_session(screen);
+}
+
+void screen_act(struct screen *screen, unsigned actions)
+{
+    if (screen->session)
+        act_on_session(screen, actions);
+    if (actions & TUI_DO_START && !screen->session)
+        start_session(screen);
+    if (actions & TUI_DO_VERIFY && !screen->session && screen->request->config->rules)
+        verify(screen);
+    if (actions & TUI_DO_LOOK_UP)
+        screen_look_up(screen);
+    if (actions & TUI_DO_COPY)
+        copy_remedy(screen);
+    if (screen->state.overlay != TUI_COPIED)
+        screen->state.copied[0] = '\0';
+    if (actions & TUI_DO_SAVE)
+        save_run(screen);
+    if (actions & TUI_DO_REDRAW)
+        screen->painted = -1;
+    if (actions & TUI_DO_QUIT)
+        screen->quit = true;
+}
+
+/* --- the end of a session --- */
+
+/* What was tried joins the run that is shown. */
+static void end_verification(struct screen *screen)
+{
+    struct tl_session_result tried;
+    struct tl_run *run = &screen->shown.run;
+    tl_session_finish(screen->session, &tried);
+    tl_session_destroy(screen->session);
+    screen->session = NULL;
+    screen->verifying = false;
+    screen->state.run.active = screen->state.run.running = false;
+    int room = TL_RUN_VERIFIED_MAX - run->verified_count;
+    int count = tried.run.verified_count < room ? tried.run.verified_count : room;
+    memcpy(run->verified + run->verified_count, tried.run.verified,
+           (size_t)count * sizeof *run->verified);
+    run->verified_count += count;
+    if (screen->has_result)
+        screen->result.run = *run;
+    if (count == 0 && tried.status != TL_OK)
+        screen_say(screen, tried.error.text[0] ? tried.error.text : tl_status_text(tried.status));
+    else if (count == 0 && tried.run.stage_count)
+        screen_say(screen, tried.run.stages[tried.run.stage_count - 1].reason);
+    else
+        screen_say(screen, "");
+    tl_facts_destroy(tried.facts);
+    tl_findings_destroy(tried.findings);
+    if (count)
+        tui_state_verified(&screen->state, &screen->shown);
+    else
+        screen->state.screen = TUI_VERDICT;
+}
+
+void screen_end_session(struct screen *screen)
+{
+    if (screen->verifying) {
+        end_verification(screen);
+        return;
+    }
+    bool stopped = screen->state.run.stopping;
+    tl_session_finish(screen->session, &screen->result);
+    tl_session_destroy(screen->session);
+    screen->session = NULL;
+    screen->has_result = true;
+    if (stopped && screen->result.status == TL_OK)
+        screen->result.status = TL_CANCELLED;
+    screen->shown = screen->result;
+    tui_state_result(&screen->state, &screen->shown);
+}

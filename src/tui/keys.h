@@ -1,0 +1,16 @@
+/* Keys by place; private to keys*.c. Each takes one key and returns enum tui_action flags. */
+#ifndef TL_TUI_KEYS_H
+#define TL_TUI_KEYS_H
+
+#include "state.h"
+#include "tightlink/base/utf8.h"
+
+unsigned tui_screen_key(struct tui_state *state, int key); /* run, verdict and later screens */
+unsigned tui_page_key(struct tui_state *state, int key);   /* while a page is open */
+unsigned tui_prompt_key(struct tui_state *state, int key); /* while a line is asked for */
+
+/* Edits a text field of size bytes: a character at its end, where it is printable and fits. */
+void tui_text_add(char *text, size_t size, uint32_t character);
+void tui_text_remove(char *text);
+
+#endif

@@ -1,0 +1,24 @@
+/* The text of a page: one thing in detail, in words. Pure. */
+#ifndef TL_TUI_PAGE_TEXT_H
+#define TL_TUI_PAGE_TEXT_H
+
+#include "state.h"
+#include "tightlink/base/buf.h"
+
+/* Adds the text of the open page, in lines of at most width columns where words allow it, with
+ * the few colours that tui_lines() knows. Foreign text in it is clean. */
+void tui_page_text(const struct tui_state *state, int width, bool utf8, struct tl_buf *out);
+
+/* Its heading: "Hop 4: 203.0.113.33". */
+const char *tui_page_title(const struct tui_state *state, char ret_title[160]);
+
+/* "this PC" for "near-host" and so on; what is not known stays as it is. */
+const char *tui_place(const char *segment);
+
+/* A host's name or address as the screen may show it: "<hidden>" while names are private. */
+const char *tui_name(const struct tui_state *state, const char *name);
+
+/* How a stage ended or why it did not run: "1.02 s  done". */
+const char *tui_stage_state(const struct tui_stage *stage);
+
+#endif

@@ -1,0 +1,38 @@
+/* The loop's own state, shared by screen.c (what comes in) and actions.c (what is asked for).
+ * Private to them; main thread only. */
+#ifndef TL_TUI_SCREEN_H
+#define TL_TUI_SCREEN_H
+
+#include "grid.h"
+#include "lookup.h"
+#include "state.h"
+#include "tightlink/tui/tui.h"
+
+struct screen {
+    const struct tl_tui_request *request;
+    struct tui_state state;
+    struct tui_grid grids[2]; /* the one shown and the next */
+    int painted;              /* the one shown; -1: nothing yet, or not to be trusted */
+    struct tl_session *session;
+    struct tl_session_result result; /* of the diagnosis that ran last, where has_result */
+    struct tl_session_result shown;  /* what the state shows: the same, or the saved one; its
+                                        pointers are borrowed, its run has what was verified */
+    bool verifying;                  /* the session only tries a remedy */
+    bool has_result, quit, interrupted, dirty;
+    struct tui_lookup *lookup;
+    bool look_again; /* asked for while one was on its way */
+    int signal_fd;
+    int64_t painted_ns;
+};
+
+/* One sentence on the message line. */
+void screen_say(struct screen *screen, const char *text);
+/* Does what a key asked for: enum tui_action flags. */
+void screen_act(struct screen *screen, unsigned actions);
+/* What a run would cost, for the start screen: asks, and takes the answer. */
+void screen_look_up(struct screen *screen);
+void screen_take_lookup(struct screen *screen);
+/* The session has said that it is done, or was stopped: takes its result over. */
+void screen_end_session(struct screen *screen);
+
+#endif

@@ -1,0 +1,106 @@
+/* What lists show and which of it a filter leaves: pure functions of the state. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "state.h"
+
+/* Letters of either case; the filter is what a person typed. */
+static bool contains(const char *text, const char *part)
+{
+    size_t len = strlen(part);
+    for (; text && *text; text++)
+        if (strncasecmp(text, part, len) == 0)
+            return true;
+    return len == 0;
+}
+
+static const struct tl_findings *findings_of(const struct tui_state *state)
+{
+    return state->result ? state->result->findings : NULL;
+}
+
+/* The order of the list of causes: what limits too, what may, what does not. */
+static int rank(const struct tl_finding *finding)
+{
+    static const int ranks[] = {
+        [TL_FOUND] = 0, [TL_CANNOT_TELL] = 2, [TL_RULED_OUT] = 3, [TL_NOT_APPLICABLE] = 4};
+    if (finding->result == TL_FOUND && finding->severity == TL_NOTE)
+        return 1;
+    return ranks[finding->result];
+}
+
+size_t tui_list_causes(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX])
+{
+    const struct tl_findings *findings = findings_of(state);
+    const struct tl_finding *verdict = tui_state_finding(state);
+    size_t count = 0;
+    for (int wanted = 0; findings && wanted <= 4; wanted++) {
+        for (size_t i = 0; i < findings->finding_count && count < TUI_LIST_MAX; i++) {
+            const struct tl_finding *finding = &findings->findings[i];
+            if (finding == verdict || rank(finding) != wanted)
+                continue;
+            if (contains(finding->title, state->causes.filter) ||
+                contains(finding->cause, state->causes.filter) ||
+                contains(finding->segment, state->causes.filter) ||
+                contains(tl_result_name(finding->result), state->causes.filter))
+                ret_index[count++] = i;
+        }
+    }
+    return count;
+}
+
+size_t tui_list_hops(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX])
+{
+    const struct tl_run *run = state->result ? &state->result->run : NULL;
+    size_t count = 0;
+    for (int i = 0; run && i < run->hop_count; i++) {
+        const struct tl_hop_record *hop = &run->hops[i];
+        if (contains(hop->name, state->hops.filter) || contains(hop->address, state->hops.filter) ||
+            contains(hop->note, state->hops.filter))
+            ret_index[count++] = (size_t)i;
+    }
+    return count;
+}
+
+/* Found, limiting or contributing, and not the verdict itself. */
+static bool is_next(const struct tui_state *state, const struct tl_finding *finding)
+{
+    return finding->result == TL_FOUND && finding->severity != TL_NOTE &&
+           finding != tui_state_finding(state);
+}
+
+size_t tui_next_cause_count(const struct tui_state *state)
+{
+    const struct tl_findings *findings = findings_of(state);
+    size_t count = 0;
+    for (size_t i = 0; findings && i < findings->finding_count; i++)
+        count += is_next(state, &findings->findings[i]);
+    return count;
+}
+
+/* Lower ceilings first, those without one last; equal ones in the rules' order. */
+static bool comes_before(const struct tl_finding *a, const struct tl_finding *b)
+{
+    double left = isnan(a->ceiling_bps) ? (double)INFINITY : a->ceiling_bps;
+    double right = isnan(b->ceiling_bps) ? (double)INFINITY : b->ceiling_bps;
+    return left < right || (!(left > right) && a < b);
+}
+
+const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pressed)
+{
+    const struct tl_findings *findings = findings_of(state);
+    for (size_t i = 0; findings && i < findings->finding_count; i++) {
+        const struct tl_finding *candidate = &findings->findings[i];
+        size_t before = 0;
+        if (!is_next(state, candidate))
+            continue;
+        for (size_t j = 0; j < findings->finding_count; j++)
+            before += is_next(state, &findings->findings[j]) &&
+                      comes_before(&findings->findings[j], candidate);
+        if (before + 1 == pressed)
+            return candidate;
+    }
+    return NULL;
+}

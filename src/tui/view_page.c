@@ -1,0 +1,248 @@
+/* Pages: one thing in detail over a screen. Text scrolls below what is drawn. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lines.h"
+#include "page_text.h"
+#include "plot.h"
+#include "tightlink/base/units.h"
+#include "view.h"
+
+#define LABEL 11
+
+static void draw_text(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    struct tui_page_state *page = &state->page;
+    tui_page_text(state, grid->cols - 2, grid->utf8, &text);
+    page->shown = rows;
+    page->total = tui_lines(grid, row, 0, 0, grid->cols - 1, 0, tl_buf_text(&text));
+    int last = page->total > rows ? page->total - rows : 0;
+    page->scroll = page->scroll > last ? last : page->scroll;
+    (void)tui_lines(grid, row, 1, rows, grid->cols - 1, page->scroll, tl_buf_text(&text));
+    if (page->scroll < last)
+        tui_put_right(grid, row - 1, 0, grid->cols, TUI_DIM, grid->utf8 ? " ↓ more " : " v more ");
+    tl_buf_finish(&text);
+}
+
+/* --- the list of causes --- */
+
+static const char *result_mark(const struct tl_finding *finding, enum tui_ink *ret_ink)
+{
+    *ret_ink = TUI_PLAIN;
+    switch (finding->result) {
+    case TL_FOUND:
+        *ret_ink = finding->severity == TL_NOTE ? TUI_PLAIN : TUI_BAD;
+        return finding->severity == TL_NOTE ? " i " : "(!)";
+    case TL_RULED_OUT:
+        *ret_ink = TUI_GOOD;
+        return "ok ";
+    case TL_CANNOT_TELL:
+        *ret_ink = TUI_BOLD;
+        return "(?)";
+    case TL_NOT_APPLICABLE:
+        return "-- ";
+    }
+    return "";
+}
+
+static const char *why_word(const struct tl_finding *finding)
+{
+    static const char *const words[] = {[TL_FOUND] = "found too",
+                                        [TL_RULED_OUT] = "ruled out",
+                                        [TL_CANNOT_TELL] = "cannot tell",
+                                        [TL_NOT_APPLICABLE] = "does not apply"};
+    return finding->result == TL_FOUND && finding->severity == TL_NOTE ? "a note"
+                                                                       : words[finding->result];
+}
+
+static void draw_cause(const struct tl_finding *finding, bool both, struct tui_grid *grid, int row,
+                       bool selected)
+{
+    enum tui_ink ink;
+    const char *mark = result_mark(finding, &ink);
+    char place[64];
+    (void)tui_put(grid, row, 1, 3, ink, mark);
+    (void)tui_put(grid, row, 5, 15, TUI_PLAIN, why_word(finding));
+    snprintf(place, sizeof place, "%s%s%s", tui_place(finding->segment), both ? ", " : "",
+             both ? tl_direction_name(finding->direction) : "");
+    int place_columns = both ? 22 : 12;
+    (void)tui_put(grid, row, 20, place_columns, TUI_PLAIN, place);
+    (void)tui_put(grid, row, 21 + place_columns, grid->cols - 22 - place_columns, TUI_PLAIN,
+                  finding->title);
+    if (selected)
+        tui_select_row(grid, row, grid->cols);
+}
+
+void tui_select_row(struct tui_grid *grid, int row, int columns)
+{
+    (void)tui_put(grid, row, 0, 1, TUI_BOLD, ">");
+    tui_ink_cells(grid, row, 0, columns, TUI_FOCUS);
+}
+
+int tui_list_top(int selected, int rows, int count)
+{
+    int top = selected - rows / 2;
+    if (top > count - rows)
+        top = count - rows;
+    return top < 0 ? 0 : top;
+}
+
+static void draw_causes(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    size_t index[TUI_LIST_MAX];
+    const struct tl_findings *findings = state->result->findings;
+    const struct tl_run *run = &state->result->run;
+    int count = (int)tui_list_causes(state, index);
+    state->page.shown = rows;
+    if (state->causes.selected >= count)
+        state->causes.selected = count ? count - 1 : 0;
+    int foot = rows > 8 ? 3 : 0, list = rows - foot;
+    int top = tui_list_top(state->causes.selected, list, count);
+    for (int i = 0; i < list && top + i < count; i++)
+        draw_cause(&findings->findings[index[top + i]], run->download && run->upload, grid, row + i,
+                   top + i == state->causes.selected);
+    if (!count)
+        (void)tui_put(grid, row, 1, grid->cols - 2, TUI_PLAIN,
+                      state->causes.filter[0] ? "nothing matches the filter; / changes it"
+                                              : "no other cause was looked at");
+    if (!foot || !count)
+        return;
+    const struct tl_finding *finding = &findings->findings[index[state->causes.selected]];
+    tui_rule(grid, row + list, 0, grid->cols);
+    (void)tui_wrap(grid, row + list + 1, 1, 2, grid->cols - 2, TUI_PLAIN,
+                   finding->standing && finding->standing[0] ? finding->standing
+                                                             : finding->sentence);
+}
+
+/* --- one stage's samples --- */
+
+static void put_value(struct tui_grid *grid, int row, int *col, const char *label, double value,
+                      const char *(*format)(double, char *))
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    *col += tui_putf(grid, row, *col, grid->cols - *col, TUI_PLAIN, "%s ", label);
+    *col += tui_putf(grid, row, *col, grid->cols - *col, TUI_BOLD, "%s   ",
+                     isnan(value) ? "-" : format(value, text));
+}
+
+static double most_of(const double *values, int count)
+{
+    double most = (double)NAN;
+    for (int i = 0; i < count; i++)
+        most = fmax(most, values[i]); /* ignores NAN */
+    return most;
+}
+
+static void draw_axis(struct tui_grid *grid, int row, int rows, double top,
+                      const char *(*format)(double, char *))
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    tui_put_right(grid, row, 0, LABEL - 1, TUI_DIM, format(top, text));
+    if (rows > 1)
+        tui_put_right(grid, row + rows - 1, 0, LABEL - 1, TUI_DIM, "0");
+    for (int r = 0; r < rows; r++)
+        (void)tui_put(grid, row + r, LABEL - 1, 1, TUI_DIM, grid->utf8 ? "│" : "|");
+}
+
+static void draw_cursor(struct tui_grid *grid, int row, int rows, int col)
+{
+    for (int r = 0; r < rows; r++) {
+        const struct tui_cell *cell = tui_grid_at(grid, row + r, col);
+        if (cell && strcmp(cell->text, " ") == 0)
+            (void)tui_put(grid, row + r, col, 1, TUI_DIM, grid->utf8 ? "┊" : ":");
+        else
+            tui_ink_cells(grid, row + r, col, 1, TUI_FOCUS);
+    }
+}
+
+/* Returns the rows used; 0 without samples or room. */
+static int draw_samples(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    const struct tui_samples *samples = &state->run.stages[state->page.index].samples;
+    int columns = grid->cols - LABEL - 1, count = samples->count;
+    if (count < 2 || rows < 10)
+        return 0;
+    int cursor =
+        state->page.cursor < 0 || state->page.cursor >= count ? count - 1 : state->page.cursor;
+    int rtt_rows = rows >= 20 ? rows / 5 : 0, rate_rows = rows >= 20 ? rows / 4 : rows / 3;
+    struct tui_series rates = {samples->rate_bps, count, 1}, rtts = {samples->rtt_ns, count, 1};
+    double top = tui_plot_top(most_of(samples->rate_bps, count));
+    draw_axis(grid, row, rate_rows, top, tl_format_bps);
+    tui_plot(grid, row, LABEL, rate_rows, columns, &rates, top);
+    if (rtt_rows) {
+        double high = tui_plot_top(most_of(samples->rtt_ns, count));
+        draw_axis(grid, row + rate_rows + 1, rtt_rows, high, tl_format_ns);
+        tui_plot(grid, row + rate_rows + 1, LABEL, rtt_rows, columns, &rtts, high);
+        (void)tui_put(grid, row + rate_rows, LABEL, columns, TUI_DIM, "round-trip time");
+    }
+    int used = rate_rows + (rtt_rows ? rtt_rows + 1 : 0), col = 1;
+    int at = LABEL + tui_plot_column(columns, &rates, cursor);
+    draw_cursor(grid, row, rate_rows, at);
+    if (rtt_rows)
+        draw_cursor(grid, row + rate_rows + 1, rtt_rows, at);
+    put_value(grid, row + used, &col, "at", samples->at_ns[cursor], tl_format_ns);
+    put_value(grid, row + used, &col, "rate", samples->rate_bps[cursor], tl_format_bps);
+    put_value(grid, row + used, &col, "RTT", samples->rtt_ns[cursor], tl_format_ns);
+    double again = samples->retrans[cursor];
+    if (isnan(again))
+        (void)tui_put(grid, row + used, col, grid->cols - col, TUI_PLAIN, "sent again -");
+    else
+        (void)tui_putf(grid, row + used, col, grid->cols - col, TUI_PLAIN, "sent again %.0f",
+                       again);
+    tui_rule(grid, row + used + 1, 0, grid->cols);
+    return used + 2;
+}
+
+/* --- verification: three bars on one axis --- */
+
+static int draw_verify(const struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    const struct tl_run *run = &state->result->run;
+    const struct tl_findings *findings = state->result->findings;
+    if (!run->verified_count || rows < 8 || !findings)
+        return 0;
+    const struct tl_verified_record *verified = &run->verified[run->verified_count - 1];
+    const double values[] = {findings->verdict.measured_bps, verified->predicted_bps,
+                             verified->measured_bps};
+    static const char *const names[] = {"before", "predicted", "with the fix"};
+    double top = tui_plot_top(most_of(values, 3));
+    for (int i = 0; i < 3; i++) {
+        char text[TL_UNIT_TEXT_SIZE];
+        int columns = grid->cols - 31;
+        (void)tui_put(grid, row + i, 1, 14, TUI_PLAIN, names[i]);
+        if (isnan(values[i])) {
+            tui_put_right(grid, row + i, 15, 12, TUI_PLAIN, "-");
+            continue;
+        }
+        tui_put_right(grid, row + i, 15, 12, TUI_BOLD, tl_format_bps(values[i], text));
+        int full = (int)lround(values[i] / top * columns);
+        for (int c = 0; c < full; c++)
+            (void)tui_put(grid, row + i, 29 + c, 1, i == 1 ? TUI_DIM : TUI_GOOD,
+                          grid->utf8 ? (i == 1 ? "░" : "█") : (i == 1 ? "-" : "#"));
+    }
+    tui_rule(grid, row + 3, 0, grid->cols);
+    return 4;
+}
+
+void tui_view_page(struct tui_state *state, struct tui_grid *grid, int first, int last)
+{
+    char title[160];
+    (void)tui_put(grid, first, 1, grid->cols - 16, TUI_BOLD, tui_page_title(state, title));
+    if (state->page.kind == TUI_PAGE_CAUSES && state->causes.filter[0])
+        (void)tui_putf(grid, first, 22, grid->cols - 38, TUI_PLAIN, "filter: %s",
+                       state->causes.filter);
+    tui_put_right(grid, first, grid->cols - 12, 12, TUI_DIM, "Esc back ");
+    tui_rule(grid, first + 1, 0, grid->cols);
+    int row = first + 2;
+    if (state->page.kind == TUI_PAGE_CAUSES) {
+        draw_causes(state, grid, row, last - row);
+        return;
+    }
+    if (state->page.kind == TUI_PAGE_STAGE)
+        row += draw_samples(state, grid, row, last - row);
+    if (state->page.kind == TUI_PAGE_VERIFY)
+        row += draw_verify(state, grid, row, last - row);
+    draw_text(state, grid, row, last - row);
+}

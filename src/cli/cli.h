@@ -50,6 +50,8 @@ int cli_rules(const struct cli_command *command, int argc, char **argv);
 int cli_schema(const struct cli_command *command, int argc, char **argv);
 int cli_between(const struct cli_command *command, int argc, char **argv);
 int cli_key(const struct cli_command *command, int argc, char **argv);
+int cli_history(const struct cli_command *command, int argc, char **argv);
+int cli_compare(const struct cli_command *command, int argc, char **argv);
 int cli_doctor(const struct cli_command *command, int argc, char **argv);
 
 /* Prints the usage of one command to out. */
@@ -74,6 +76,7 @@ enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 struct cli_run_options {
     struct tl_session_config config;
     bool json, json_lines, yes, direction_given, port_given, dry_run, explain_plan;
+    bool no_history;                 /* run --no-history: keep nothing */
     const char *operand;             /* HOST or scenario name, NULL when absent */
     const char *link_spec;           /* demo --link */
     enum cli_color color;

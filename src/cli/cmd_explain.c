@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "keep.h"
 #include "tightlink/report/report.h"
 #include "tightlink/session/question.h"
 
@@ -56,7 +57,7 @@ enum tl_status cli_judge_file(const char *path, struct tl_session_result *result
     char *text = NULL;
     size_t len;
     struct tl_rules *rules = NULL;
-    enum tl_status status = cli_read_file(path, TL_REPORT_BYTES_MAX, &text, &len, reterr);
+    enum tl_status status = cli_read_document(path, &text, &len, reterr);
     if (status == TL_OK) {
         status = tl_report_read_json(text, len, &result->run, &result->facts, reterr);
         if (status == TL_VERSION)

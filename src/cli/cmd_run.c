@@ -1,6 +1,7 @@
 /* tightlink run HOST: diagnose, print, exit with what the verdict stands for. The same with the
  * screen between: tightlink, tightlink HOST. */
 #include "cli.h"
+#include "keep.h"
 #include "show.h"
 
 #include <errno.h>
@@ -88,6 +89,8 @@ static int diagnose(struct cli_run_options *options, bool screen)
         exit_code = cli_fail(&error);
     else if (has_result)
         exit_code = cli_deliver(options, &result);
+    if (status == TL_OK && has_result && !options->no_history)
+        (void)cli_keep_run(&result);
     if (status == TL_OK && has_result)
         cli_result_finish(&result);
     return exit_code;

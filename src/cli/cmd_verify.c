@@ -1,5 +1,6 @@
 /* tightlink verify FILE: the remedy of a saved run, tried in our own sockets on its path. */
 #include "cli.h"
+#include "keep.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -104,6 +105,7 @@ int cli_verify(const struct cli_command *command, int argc, char **argv)
         options.config.prior = facts;
         if (cli_drive_session(&options, &result, &error) == TL_OK) {
             exit_code = cli_deliver(&options, &result);
+            (void)cli_keep_run(&result);
             cli_result_finish(&result);
         } else {
             exit_code = cli_fail(&error);

@@ -37,7 +37,25 @@ static const char run_help[] =
     "  --key-name NAME     the one of that name\n"
     "  --color WHEN        auto (default: on a terminal, unless NO_COLOR), always, never\n"
     "  --json              one document on stdout (see: tightlink schema)\n"
-    "  --json-lines        events as they happen, then the same document\n";
+    "  --json-lines        events as they happen, then the same document\n"
+    "  --no-history        do not keep this run (tightlink history lists those kept)\n";
+
+static const char history_help[] =
+    "  list                the runs that were kept, newest first (also without a word)\n"
+    "  note RUN TEXT       write a note beside a run; an empty one takes it away\n"
+    "  tag RUN TAG, untag RUN TAG\n"
+    "  delete RUN          take one away\n"
+    "  prune --before WHEN | --keep N [--all]\n"
+    "                      take old ones away; those with a note or tag only with --all\n"
+    "  export [--out FILE] [--unmask]\n"
+    "                      documents as JSON lines, names and addresses masked\n"
+    "  trend --target HOST how its rate moves from run to run\n"
+    "  score               how many predictions came true, by month\n"
+    "  --target HOST, --cause ID, --tag TAG, --text TEXT, --since WHEN, --until WHEN\n"
+    "                      only these runs; WHEN is 30d, 12h or 2026-11-01\n"
+    "  --limit N           at most N (50 as text; 0: all)\n"
+    "  --json              one document on stdout\n"
+    "RUN is an id, its beginning, last, or last-1 for the one before.\n";
 
 static const char demo_help[] =
     "  list                the emulated paths, a line each\n"
@@ -104,6 +122,12 @@ static const struct cli_command commands[] = {
      "Changes known kernel settings only (sysctl), runs no command, raises limits and never\n"
      "lowers them. Nothing else of tightlink changes a setting.\n",
      cli_fix},
+    {"history", "[list | note | tag | delete | prune | export | trend | score] [OPTIONS]",
+     "the runs that were kept", history_help, cli_history},
+    {"compare", "A B [--json]", "what changed between two runs, beyond noise",
+     "  A, B                files, or runs of the history (last, last-1, an id)\n"
+     "  --json              one document on stdout\n",
+     cli_compare},
     {"rules", "list | explain ID | check DIR", "the knowledge behind the verdicts",
      "  list                every rule: its id and what it looks for\n"
      "  explain ID          what the rule looks for and what it advises\n"

@@ -31,6 +31,7 @@ enum {
     OPT_VIA,
     OPT_OUT,
     OPT_COLOR,
+    OPT_NO_HISTORY,
 };
 
 static const struct option long_options[] = {
@@ -57,6 +58,7 @@ static const struct option long_options[] = {
     {"out", required_argument, NULL, OPT_OUT},
     {"far-disk", no_argument, NULL, OPT_FAR_DISK},
     {"color", required_argument, NULL, OPT_COLOR},
+    {"no-history", no_argument, NULL, OPT_NO_HISTORY},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -190,6 +192,9 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         if (!cli_parse_color(text, &options->color))
             return tl_error_set(reterr, TL_USAGE, "write auto, always or never, not \"%.40s\"",
                                 text);
+        return TL_OK;
+    case OPT_NO_HISTORY:
+        options->no_history = true;
         return TL_OK;
     case OPT_VERIFY:
         config->verify = true;

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tightlink/base/buf.h"
+#include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/session/session.h"
 
@@ -201,6 +203,53 @@ enum tl_status cli_parse_data_budget(const char *text, int64_t *ret_bytes, struc
         return tl_error_set(reterr, TL_RANGE,
                             "%.40s is too little to measure anything; give 100kB or more", text);
     *ret_bytes = bytes;
+    return TL_OK;
+}
+
+/* "2026-11-01" here, "2026-11-01T12:00:00Z" there. */
+static bool parse_date(const char *text, int64_t *ret_ns)
+{
+    struct tm tm = {.tm_isdst = -1};
+    const char *end = strptime(text, "%Y-%m-%d", &tm);
+    bool utc = false;
+    if (end && *end == 'T') {
+        end = strptime(end + 1, "%H:%M:%S", &tm);
+        utc = end && *end == 'Z';
+        end = utc ? end + 1 : NULL;
+    }
+    if (!end || *end || tm.tm_year < 70)
+        return false;
+    *ret_ns = (int64_t)(utc ? timegm(&tm) : mktime(&tm)) * TL_NS_PER_S;
+    return true;
+}
+
+enum tl_status cli_parse_when(const char *text, int64_t now_ns, int64_t *ret_ns,
+                              struct tl_error *reterr)
+{
+    char *end;
+    int64_t ago_ns;
+    double days = strtod(text, &end);
+    if (parse_date(text, ret_ns))
+        return TL_OK;
+    if (end > text && strcmp(end, "d") == 0 && days > 0 && days < 36500) {
+        *ret_ns = now_ns - (int64_t)(days * 86400e9);
+        return TL_OK;
+    }
+    if (tl_parse_ns(text, &ago_ns, NULL) == TL_OK) {
+        *ret_ns = now_ns - ago_ns;
+        return TL_OK;
+    }
+    return tl_error_set(reterr, TL_SYNTAX,
+                        "\"%.40s\" is no moment; write for instance 30d, 12h or 2026-11-01", text);
+}
+
+enum tl_status cli_parse_count(const char *text, size_t *ret_count, struct tl_error *reterr)
+{
+    size_t len = strlen(text);
+    if (len == 0 || len > 9 || strspn(text, "0123456789") != len)
+        return tl_error_set(reterr, TL_SYNTAX, "\"%.40s\" is no number; write for instance 100",
+                            text);
+    *ret_count = (size_t)strtoul(text, NULL, 10);
     return TL_OK;
 }
 

@@ -8,6 +8,7 @@
 #define TL_CLI_PARSE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tightlink/base/status.h"
@@ -44,6 +45,14 @@ enum tl_status cli_parse_time_budget(const char *text, int64_t *ret_ns,
                                      struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status cli_parse_data_budget(const char *text, int64_t *ret_bytes,
                                      struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* A moment: "30d" or "12h" before now, or a day or time, "2026-11-01", "2026-11-01T12:00:00Z" (a
+ * day begins at midnight here). ns since 1970. */
+enum tl_status cli_parse_when(const char *text, int64_t now_ns, int64_t *ret_ns,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+/* 0 to a billion, decimal digits only. */
+enum tl_status cli_parse_count(const char *text, size_t *ret_count,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* "udp,streams" as a set: bit i for the i-th of tl_session_stage_at(). */
 enum tl_status cli_parse_stages(const char *text, uint32_t *ret_set,

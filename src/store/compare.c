@@ -44,8 +44,8 @@ static bool has_bounds(const struct bounded *b)
     return isfinite(b->value) && b->low < b->high;
 }
 
-/* Relative bounds of a quotient from those of its parts: half widths add in squares. Of a
- * share that may be 0 only whether the bounds lie apart. */
+/* Bounds of a quotient from those of its parts: half widths add in squares. Of a share that may
+ * be 0 only whether the bounds lie apart. */
 static void judge_bounds(struct tl_compare_row *row, const struct bounded *a,
                          const struct bounded *b)
 {
@@ -56,11 +56,12 @@ static void judge_bounds(struct tl_compare_row *row, const struct bounded *a,
         row->beyond = a->high < b->low || b->high < a->low ? TL_BEYOND_YES : TL_BEYOND_NO;
         return;
     }
+    /* On a logarithmic scale, where a quotient's bounds stay above 0. */
     double quotient = b->value / a->value;
-    double down = hypot((a->high - a->value) / a->value, (b->value - b->low) / b->value);
-    double up = hypot((a->value - a->low) / a->value, (b->high - b->value) / b->value);
-    row->low_ratio = quotient * (1 - down) - 1;
-    row->high_ratio = quotient * (1 + up) - 1;
+    double down = hypot(log(a->high / a->value), log(b->value / fmax(b->low, 0)));
+    double up = hypot(log(a->value / fmax(a->low, 0)), log(b->high / b->value));
+    row->low_ratio = quotient * exp(-down) - 1;
+    row->high_ratio = quotient * exp(up) - 1;
 }
 
 /* Rates of the steady part of one stream, "samples"/direction/"rate_bps", where a document
@@ -120,7 +121,7 @@ static void add_row(struct tl_comparison *comparison, const struct tl_json *a,
     judge_bounds(row, &first, &second);
     if (readings_of)
         judge_readings(row, a, b, readings_of);
-    if (isfinite(row->low_ratio) && isfinite(row->change_ratio))
+    if (!isnan(row->low_ratio) && isfinite(row->change_ratio))
         row->beyond = (row->low_ratio > 0 || row->high_ratio < 0) &&
                               fabs(row->change_ratio) > TL_COMPARE_LEAST_RATIO
                           ? TL_BEYOND_YES

@@ -34,6 +34,10 @@ class Machine:
     def __init__(self, tightlink, tightlinkd):
         self.folder = tempfile.mkdtemp(prefix="tightlink-cli-")
         os.chmod(self.folder, 0o755)
+        # Its own history, which every user may make.
+        os.environ["XDG_DATA_HOME"] = os.path.join(self.folder, "data")
+        os.mkdir(os.environ["XDG_DATA_HOME"], 0o755)
+        os.chmod(os.environ["XDG_DATA_HOME"], 0o777)
         self.tightlink = shutil.copy(tightlink, self.folder)
         self.tightlinkd = shutil.copy(tightlinkd, self.folder)
         self.isolated = isolate()

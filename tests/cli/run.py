@@ -11,6 +11,7 @@ import cases_budget
 import cases_demo
 import cases_far_end
 import cases_fix
+import cases_history
 import cases_key
 import cases_output
 import cases_plan
@@ -19,7 +20,7 @@ import cases_usage
 from harness import Machine, suite
 
 assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_key, cases_output, cases_plan,
-            cases_stop, cases_usage))
+            cases_history, cases_stop, cases_usage))
 
 
 def main():

@@ -1,5 +1,6 @@
 /* Values of options: what is taken, what is refused, and that a refusal changes nothing. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "parse.h"
@@ -127,4 +128,32 @@ Test(parse, a_wrong_table_is_refused_whole)
     REFUSED(cli_parse_goals("1TB in 0s", &goal, &error), TL_RANGE, "0s");
     REFUSED(cli_parse_goals(" in 3h", &goal, &error), TL_SYNTAX, "");
     cr_expect_float_eq(goal.rate_bps, 1, 0);
+}
+
+Test(parse, a_moment_is_an_age_or_a_date)
+{
+    const int64_t now = INT64_C(1700000000000000000), hour = INT64_C(3600000000000);
+    int64_t ns = 7;
+    setenv("TZ", "UTC", 1);
+    cr_expect(cli_parse_when("12h", now, &ns, &error) == TL_OK && ns == now - 12 * hour);
+    cr_expect(cli_parse_when("30d", now, &ns, &error) == TL_OK && ns == now - 720 * hour);
+    cr_expect(cli_parse_when("2023-11-14", now, &ns, &error) == TL_OK &&
+              ns == INT64_C(1699920000000000000), "%lld", (long long)ns);
+    cr_expect(cli_parse_when("2023-11-14T22:13:20Z", now, &ns, &error) == TL_OK && ns == now);
+    ns = 7;
+    REFUSED(cli_parse_when("yesterday", now, &ns, &error), TL_SYNTAX, "30d");
+    REFUSED(cli_parse_when("-3d", now, &ns, &error), TL_SYNTAX, "30d");
+    REFUSED(cli_parse_when("2023-11-14x", now, &ns, &error), TL_SYNTAX, "30d");
+    cr_expect_eq(ns, 7);
+}
+
+Test(parse, a_count_is_digits)
+{
+    size_t count = 7;
+    cr_expect(cli_parse_count("0", &count, &error) == TL_OK && count == 0);
+    cr_expect(cli_parse_count("100000", &count, &error) == TL_OK && count == 100000);
+    REFUSED(cli_parse_count("", &count, &error), TL_SYNTAX, "100");
+    REFUSED(cli_parse_count("-1", &count, &error), TL_SYNTAX, "100");
+    REFUSED(cli_parse_count("1e3", &count, &error), TL_SYNTAX, "100");
+    cr_expect_eq(count, 100000);
 }

@@ -1,0 +1,238 @@
+/* tightlink history: the runs that were kept. What leaves by `export` is in history_export.c,
+ * how a list looks in history_print.c. */
+#include "history.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "keep.h"
+#include "parse.h"
+#include "tightlink/base/time.h"
+
+enum {
+    OPT_TARGET = 256,
+    OPT_CAUSE,
+    OPT_TAG,
+    OPT_TEXT,
+    OPT_SINCE,
+    OPT_UNTIL,
+    OPT_LIMIT,
+    OPT_JSON,
+    OPT_BEFORE,
+    OPT_KEEP,
+    OPT_ALL,
+    OPT_OUT,
+    OPT_UNMASK,
+    OPT_HELP,
+};
+
+static const struct option long_options[] = {
+    {"target", required_argument, NULL, OPT_TARGET}, {"cause", required_argument, NULL, OPT_CAUSE},
+    {"tag", required_argument, NULL, OPT_TAG},       {"text", required_argument, NULL, OPT_TEXT},
+    {"since", required_argument, NULL, OPT_SINCE},   {"until", required_argument, NULL, OPT_UNTIL},
+    {"limit", required_argument, NULL, OPT_LIMIT},   {"json", no_argument, NULL, OPT_JSON},
+    {"before", required_argument, NULL, OPT_BEFORE}, {"keep", required_argument, NULL, OPT_KEEP},
+    {"all", no_argument, NULL, OPT_ALL},             {"out", required_argument, NULL, OPT_OUT},
+    {"unmask", no_argument, NULL, OPT_UNMASK},       {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static enum tl_status apply(int option, const char *text, struct history_request *request,
+                            struct tl_error *reterr)
+{
+    struct tl_history_filter *filter = &request->filter;
+    int64_t now_ns = tl_realtime_ns();
+    switch (option) {
+    case OPT_TARGET:
+        filter->target = text;
+        return TL_OK;
+    case OPT_CAUSE:
+        filter->cause = text;
+        return TL_OK;
+    case OPT_TAG:
+        filter->tag = text;
+        return TL_OK;
+    case OPT_TEXT:
+        filter->text = text;
+        return TL_OK;
+    case OPT_SINCE:
+        return cli_parse_when(text, now_ns, &filter->since_ns, reterr);
+    case OPT_UNTIL:
+        return cli_parse_when(text, now_ns, &filter->until_ns, reterr);
+    case OPT_BEFORE:
+        return cli_parse_when(text, now_ns, &request->before_ns, reterr);
+    case OPT_LIMIT:
+        request->limit_given = true;
+        return cli_parse_count(text, &filter->limit, reterr);
+    case OPT_KEEP:
+        return cli_parse_count(text, &request->keep_count, reterr);
+    case OPT_ALL:
+        request->all = true;
+        return TL_OK;
+    case OPT_OUT:
+        request->out = text;
+        return TL_OK;
+    case OPT_UNMASK:
+        request->unmask = true;
+        return TL_OK;
+    default:
+        request->json = true;
+        return TL_OK;
+    }
+}
+
+static bool take_options(const struct cli_command *command, int argc, char **argv,
+                         struct history_request *request, int *ret_exit)
+{
+    struct tl_error error = {0};
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        if (option == 'h' || option == OPT_HELP) {
+            cli_print_help(command, stdout);
+            *ret_exit = CLI_EXIT_OK;
+            return false;
+        }
+        if (option == '?' || option == ':') {
+            *ret_exit = cli_usage(command, option == ':' ? "%s lacks its value"
+                                                         : "%s is no option of history",
+                                  argv[optind - 1]);
+            return false;
+        }
+        if (apply(option, optarg, request, &error) != TL_OK) {
+            *ret_exit = cli_usage(command, "%s", error.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Actions --------------------------------------------------------------------------------- */
+
+typedef int act(const struct cli_command *command, struct history_request *request);
+
+static int failed(const struct tl_error *error)
+{
+    (void)cli_fail(error);
+    /* What else cli_exit_for() says of these speaks of a far end. */
+    switch (error->status) {
+    case TL_IO:
+    case TL_NOSPACE:
+    case TL_DENIED:
+    case TL_BUSY:
+    case TL_VERSION:
+        return CLI_EXIT_EXPORT;
+    default:
+        return (int)cli_exit_for(error->status);
+    }
+}
+
+/* The run that the first argument names. */
+static bool resolve(struct history_request *request, char ret_id[TL_HISTORY_ID_SIZE],
+                    int *ret_exit)
+{
+    struct tl_error error = {0};
+    if (tl_history_resolve(request->history, request->arguments[0], ret_id, &error) == TL_OK)
+        return true;
+    *ret_exit = failed(&error);
+    return false;
+}
+
+static int change_note(const struct cli_command *command, struct history_request *request)
+{
+    char id[TL_HISTORY_ID_SIZE];
+    struct tl_error error = {0};
+    int exit_code;
+    (void)command;
+    if (!resolve(request, id, &exit_code))
+        return exit_code;
+    return tl_history_set_note(request->history, id, request->arguments[1], &error) == TL_OK
+               ? CLI_EXIT_OK
+               : failed(&error);
+}
+
+static int change_tag(const struct cli_command *command, struct history_request *request)
+{
+    char id[TL_HISTORY_ID_SIZE];
+    struct tl_error error = {0};
+    int exit_code;
+    (void)command;
+    if (!resolve(request, id, &exit_code))
+        return exit_code;
+    bool on = strcmp(request->action, "tag") == 0;
+    return tl_history_tag(request->history, id, request->arguments[1], on, &error) == TL_OK
+               ? CLI_EXIT_OK
+               : failed(&error);
+}
+
+static int delete_run(const struct cli_command *command, struct history_request *request)
+{
+    char id[TL_HISTORY_ID_SIZE];
+    struct tl_error error = {0};
+    int exit_code;
+    (void)command;
+    if (!resolve(request, id, &exit_code))
+        return exit_code;
+    if (tl_history_delete(request->history, id, &error) != TL_OK)
+        return failed(&error);
+    cli_complain("deleted the run %s", id);
+    return CLI_EXIT_OK;
+}
+
+static int prune(const struct cli_command *command, struct history_request *request)
+{
+    struct tl_error error = {0};
+    size_t count = 0;
+    if (!request->before_ns && !request->keep_count)
+        return cli_usage(command, "prune needs --before TIME, --keep N or both");
+    if (tl_history_prune(request->history, request->before_ns, request->keep_count, request->all,
+                         &count, &error) != TL_OK)
+        return failed(&error);
+    cli_complain("deleted %zu run%s%s", count, count == 1 ? "" : "s",
+                 request->all ? "" : "; those with a note or a tag stay (--all deletes them too)");
+    return CLI_EXIT_OK;
+}
+
+/* How many arguments an action takes, and what does it. */
+static const struct {
+    const char *name;
+    int arguments;
+    act *act;
+} actions[] = {
+    {"list", 0, cli_history_list},     {"note", 2, change_note},
+    {"tag", 2, change_tag},            {"untag", 2, change_tag},
+    {"delete", 1, delete_run},         {"prune", 0, prune},
+    {"export", 0, cli_history_export}, {"trend", 0, cli_history_trend},
+    {"score", 0, cli_history_score},
+};
+
+int cli_history(const struct cli_command *command, int argc, char **argv)
+{
+    struct history_request request = {.filter = {.limit = 0}};
+    struct tl_error error = {0};
+    int exit_code;
+    size_t index = 0;
+    if (!take_options(command, argc, argv, &request, &exit_code))
+        return exit_code;
+    request.action = argc > optind ? argv[optind] : "list";
+    request.arguments = argv + optind + (argc > optind);
+    int count = argc - optind - (argc > optind);
+    while (index < sizeof actions / sizeof *actions &&
+           strcmp(actions[index].name, request.action) != 0)
+        index++;
+    if (index == sizeof actions / sizeof *actions)
+        return cli_usage(command, "history does not know \"%s\"", request.action);
+    if (count != actions[index].arguments)
+        return cli_usage(command, actions[index].arguments == 0 ? "%s takes no further words"
+                                  : actions[index].arguments == 1
+                                      ? "%s takes a run"
+                                      : "%s takes a run and a text",
+                         request.action);
+    if (cli_open_history(&request.history, &error) != TL_OK)
+        return failed(&error);
+    exit_code = actions[index].act(command, &request);
+    tl_history_close(request.history);
+    return exit_code;
+}

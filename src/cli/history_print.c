@@ -1,0 +1,255 @@
+/* Lists, trends and scores of the history, as text within 80 columns and as JSON. */
+#include "history.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "tightlink/base/json_write.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
+
+/* Rows of a list on which nobody set a limit. */
+#define LIST_DEFAULT 50
+
+static const char *short_time(int64_t ns, char ret_text[32])
+{
+    time_t seconds = (time_t)(ns / TL_NS_PER_S);
+    struct tm tm;
+    ret_text[0] = '\0';
+    if (localtime_r(&seconds, &tm))
+        (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M", &tm);
+    return ret_text;
+}
+
+static const char *rate(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    return isnan(bps) ? "-" : tl_format_bps(bps, ret_text);
+}
+
+/* A field of a run, cleaned, cut and padded to that many columns. */
+static void put_cell(const char *text, size_t columns)
+{
+    struct tl_buf clean = TL_BUF_INIT;
+    tl_utf8_add_clean(&clean, text, !cli_locale_is_utf8());
+    size_t len = tl_utf8_fit(tl_buf_text(&clean), columns);
+    size_t width = columns;
+    if (clean.len) {
+        fwrite(clean.data, 1, len, stdout);
+        clean.data[len] = '\0';
+        width -= tl_utf8_width(clean.data);
+    }
+    printf("%*s", (int)width, "");
+    tl_buf_finish(&clean);
+}
+
+static bool print_row(const struct tl_history_run *run, void *context)
+{
+    char when[32], one[TL_UNIT_TEXT_SIZE], rtt[TL_UNIT_TEXT_SIZE];
+    (void)context;
+    printf("%.10s  %s  ", run->id, short_time(run->started_ns, when));
+    put_cell(run->target, 18);
+    printf(" %-4s %10s %6s  ", strcmp(run->direction, "upload") == 0 ? "up" : "down",
+           rate(run->stream_bps, one), isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, rtt));
+    cli_put_clean(run->cause[0] ? run->cause : run->state, stdout);
+    putchar('\n');
+    if (run->tags[0] || run->note[0]) {
+        fputs("            ", stdout);
+        put_cell(run->tags, strlen(run->tags) < 30 ? strlen(run->tags) : 30);
+        fputs(run->tags[0] && run->note[0] ? ": " : "", stdout);
+        put_cell(run->note, strcspn(run->note, "\n") < 36 ? strcspn(run->note, "\n") : 36);
+        putchar('\n');
+    }
+    return !ferror(stdout);
+}
+
+static bool add_row(const struct tl_history_run *run, void *context)
+{
+    struct tl_json_writer *w = context;
+    char started[TL_TIME_TEXT_SIZE];
+    tl_time_format_utc(run->started_ns, started);
+    tl_json_begin_object(w, NULL);
+    tl_json_add_string(w, "id", run->id);
+    tl_json_add_string(w, "started", started);
+    tl_json_add_integer(w, "duration_ns", run->duration_ns);
+    tl_json_add_string(w, "target", run->target);
+    tl_json_add_string(w, "target_kind", run->target_kind);
+    tl_json_add_string(w, "direction", run->direction);
+    tl_json_add_string(w, "state", run->state);
+    if (run->cause[0])
+        tl_json_add_string(w, "cause", run->cause);
+    if (run->segment[0])
+        tl_json_add_string(w, "segment", run->segment);
+    tl_json_add_string(w, "sentence", run->sentence);
+    tl_json_add_string(w, "quality", run->quality);
+    tl_json_add_number(w, "confidence", run->confidence);
+    tl_json_add_number(w, "measured_bps", run->measured_bps);
+    tl_json_add_number(w, "stream_bps", run->stream_bps);
+    tl_json_add_number(w, "streams_bps", run->streams_bps);
+    tl_json_add_number(w, "rtt_ns", run->rtt_ns);
+    tl_json_add_number(w, "loaded_rtt_ns", run->loaded_rtt_ns);
+    tl_json_add_number(w, "retrans_ratio", run->retrans_ratio);
+    tl_json_add_number(w, "fixed_bps", run->fixed_bps);
+    if (run->hit >= 0) {
+        tl_json_add_number(w, "tried_predicted_bps", run->tried_predicted_bps);
+        tl_json_add_number(w, "tried_measured_bps", run->tried_measured_bps);
+        tl_json_add_bool(w, "hit", run->hit == 1);
+    }
+    tl_json_add_string(w, "tags", run->tags);
+    tl_json_add_string(w, "note", run->note);
+    tl_json_end(w);
+    return w->out->status == TL_OK;
+}
+
+static int write_json(struct tl_buf *out)
+{
+    tl_buf_adds(out, "\n");
+    int exit_code = out->status == TL_OK && cli_write_stdout(out->data, out->len)
+                        ? CLI_EXIT_OK
+                        : CLI_EXIT_EXPORT;
+    if (exit_code != CLI_EXIT_OK)
+        cli_complain("the list could not be written");
+    tl_buf_finish(out);
+    return exit_code;
+}
+
+static int list_json(struct history_request *request)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_json_writer writer;
+    struct tl_error error = {0};
+    tl_json_writer_init(&writer, &out, false);
+    tl_json_begin_object(&writer, NULL);
+    tl_json_add_string(&writer, "format", "tightlink.history/1");
+    tl_json_begin_array(&writer, "runs");
+    if (tl_history_each(request->history, &request->filter, add_row, &writer, &error) != TL_OK) {
+        tl_buf_finish(&out);
+        return cli_fail(&error);
+    }
+    tl_json_end(&writer);
+    tl_json_end(&writer);
+    return write_json(&out);
+}
+
+int cli_history_list(const struct cli_command *command, struct history_request *request)
+{
+    struct tl_error error = {0};
+    size_t total = 0;
+    (void)command;
+    if (request->json)
+        return list_json(request);
+    if (!request->limit_given)
+        request->filter.limit = LIST_DEFAULT;
+    if (tl_history_count(request->history, &request->filter, &total, &error) != TL_OK)
+        return cli_fail(&error);
+    if (total == 0) {
+        cli_complain("no run is kept that fits; every tightlink run HOST is, unless --no-history");
+        return CLI_EXIT_OK;
+    }
+    printf("%-10s  %-16s  %-18s %-4s %10s %6s  %s\n", "run", "when", "far end", "way", "1 stream",
+           "RTT", "verdict");
+    if (tl_history_each(request->history, &request->filter, print_row, NULL, &error) != TL_OK)
+        return cli_fail(&error);
+    if (request->filter.limit && total > request->filter.limit)
+        printf("%zu more: --limit 0 shows all\n", total - request->filter.limit);
+    return CLI_EXIT_OK;
+}
+
+/* --- Trend -------------------------------------------------------------------------------------- */
+
+static void print_trend(const struct tl_history_trend *trend)
+{
+    char median[TL_UNIT_TEXT_SIZE], least[TL_UNIT_TEXT_SIZE], most[TL_UNIT_TEXT_SIZE];
+    char newest[TL_UNIT_TEXT_SIZE];
+    printf("%zu runs of one stream: median %s, least %s, most %s, newest %s\n", trend->count,
+           rate(trend->median_bps, median), rate(trend->least_bps, least),
+           rate(trend->most_bps, most), rate(trend->newest_bps, newest));
+    if (isnan(trend->slope_bps_per_day)) {
+        puts("No trend: that takes four runs.");
+        return;
+    }
+    printf("Trend: %+.3g Mb/s a day (95 %% interval %+.3g to %+.3g): %s\n",
+           trend->slope_bps_per_day / 1e6, trend->low_bps_per_day / 1e6,
+           trend->high_bps_per_day / 1e6,
+           trend->low_bps_per_day > 0    ? "it becomes faster."
+           : trend->high_bps_per_day < 0 ? "it becomes slower."
+                                         : "no direction can be told from noise.");
+}
+
+int cli_history_trend(const struct cli_command *command, struct history_request *request)
+{
+    struct tl_history_trend trend;
+    struct tl_error error = {0};
+    if (!request->filter.target)
+        return cli_usage(command, "trend needs --target HOST");
+    if (tl_history_trend(request->history, &request->filter, &trend, &error) != TL_OK)
+        return cli_fail(&error);
+    if (!request->json) {
+        print_trend(&trend);
+        return CLI_EXIT_OK;
+    }
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_json_writer w;
+    tl_json_writer_init(&w, &out, false);
+    tl_json_begin_object(&w, NULL);
+    tl_json_add_string(&w, "format", "tightlink.trend/1");
+    tl_json_add_string(&w, "target", request->filter.target);
+    tl_json_add_integer(&w, "runs_count", (int64_t)trend.count);
+    tl_json_add_number(&w, "median_bps", trend.median_bps);
+    tl_json_add_number(&w, "least_bps", trend.least_bps);
+    tl_json_add_number(&w, "most_bps", trend.most_bps);
+    tl_json_add_number(&w, "newest_bps", trend.newest_bps);
+    tl_json_add_number(&w, "slope_bps_per_day", trend.slope_bps_per_day);
+    tl_json_add_number(&w, "low_bps_per_day", trend.low_bps_per_day);
+    tl_json_add_number(&w, "high_bps_per_day", trend.high_bps_per_day);
+    tl_json_end(&w);
+    return write_json(&out);
+}
+
+/* --- Score -------------------------------------------------------------------------------------- */
+
+static int score_json(const struct tl_history_score *scores, size_t count)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_json_writer w;
+    tl_json_writer_init(&w, &out, false);
+    tl_json_begin_object(&w, NULL);
+    tl_json_add_string(&w, "format", "tightlink.score/1");
+    tl_json_begin_array(&w, "months");
+    for (size_t i = 0; i < count; i++) {
+        tl_json_begin_object(&w, NULL);
+        tl_json_add_string(&w, "month", scores[i].month);
+        tl_json_add_integer(&w, "tried_count", (int64_t)scores[i].tried_count);
+        tl_json_add_integer(&w, "hit_count", (int64_t)scores[i].hit_count);
+        tl_json_end(&w);
+    }
+    tl_json_end(&w);
+    tl_json_end(&w);
+    return write_json(&out);
+}
+
+int cli_history_score(const struct cli_command *command, struct history_request *request)
+{
+    struct tl_history_score scores[120];
+    struct tl_error error = {0};
+    size_t count = 0, tried = 0, hits = 0;
+    (void)command;
+    if (tl_history_score(request->history, &request->filter, scores,
+                         sizeof scores / sizeof *scores, &count, &error) != TL_OK)
+        return cli_fail(&error);
+    if (request->json)
+        return score_json(scores, count);
+    for (size_t i = 0; i < count; i++) {
+        printf("%s  %zu of %zu predictions came true within 10 %%\n", scores[i].month,
+               scores[i].hit_count, scores[i].tried_count);
+        tried += scores[i].tried_count;
+        hits += scores[i].hit_count;
+    }
+    if (tried)
+        printf("together %zu of %zu, %.0f %%\n", hits, tried,
+               100 * (double)hits / (double)tried);
+    else
+        puts("No prediction was tried yet: tightlink run HOST --verify tries one.");
+    return CLI_EXIT_OK;
+}

@@ -1,0 +1,21 @@
+/* The history as the commands use it. Private to src/cli. */
+#ifndef TL_CLI_KEEP_H
+#define TL_CLI_KEEP_H
+
+#include "cli.h"
+#include "tightlink/store/history.h"
+
+/* Opens the user's history; what it has to say goes to stderr. */
+enum tl_status cli_open_history(struct tl_history **ret_history,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Keeps a run that measured something, and says on stderr when the verdict moved since the run
+ * before. A failure is one sentence and stops nothing. Returns whether the verdict moved. */
+bool cli_keep_run(const struct tl_session_result *result);
+
+/* The document of a run that a user names: a file, - for standard input, or a run of the history
+ * (an id, its beginning, last, last-1). A file comes first. *ret_text is the caller's. */
+enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

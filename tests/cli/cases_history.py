@@ -1,0 +1,158 @@
+"""The history: what is kept, listed, changed, exported and compared, and what happens where it
+cannot be kept."""
+import json
+import os
+import stat
+
+from harness import Daemon, Skip, case, is_plain, tightlink
+
+QUICK = ("--yes", "--data-budget", "20MB", "--time-budget", "3s")
+
+
+def home(machine, name):
+    """A data directory of its own."""
+    path = os.path.join(machine.folder, name)
+    os.mkdir(path, 0o755)
+    return {**os.environ, "XDG_DATA_HOME": path, "TZ": "UTC"}
+
+
+def keep_runs(machine, env, count=1, *options):
+    with Daemon(machine) as daemon:
+        for _ in range(count):
+            result = tightlink(machine, "run", "127.0.0.1", "--port", daemon.port, *QUICK, *options,
+                               env=env)
+            assert result.code in (0, 4), result
+    return result
+
+
+def listed(machine, env, *options):
+    result = tightlink(machine, "history", "--json", *options, env=env).check(0)
+    document = json.loads(result.out)
+    assert document["format"] == "tightlink.history/1"
+    return document["runs"]
+
+
+@case("history")
+def a_run_is_kept_and_told_again(machine):
+    env = home(machine, "kept")
+    keep_runs(machine, env, 2)
+    runs = listed(machine, env)
+    assert len(runs) == 2 and runs[0]["started"] > runs[1]["started"], runs
+    file = os.path.join(env["XDG_DATA_HOME"], "tightlink", "history.sqlite")
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(os.path.dirname(file)).st_mode) == 0o700
+    again = tightlink(machine, "explain", "last", "--json", env=env)
+    assert json.loads(again.out)["run"]["id"] == runs[0]["id"]
+    text = tightlink(machine, "history", env=env).check(0, out=runs[1]["id"][:10]).out
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+
+
+@case("history")
+def no_history_keeps_nothing(machine):
+    env = home(machine, "none")
+    keep_runs(machine, env, 1, "--no-history")
+    assert listed(machine, env) == []
+    tightlink(machine, "history", env=env).check(0, "no run is kept")
+
+
+@case("history")
+def notes_tags_and_pruning(machine):
+    env = home(machine, "tags")
+    keep_runs(machine, env, 3)
+    tightlink(machine, "history", "tag", "last-2", "before", env=env).check(0)
+    tightlink(machine, "history", "note", "last", "a \N{SNOWMAN}", env=env).check(0)
+    runs = listed(machine, env)
+    assert runs[2]["tags"] == "before" and runs[0]["note"] == "a \N{SNOWMAN}", runs
+    assert [run["id"] for run in listed(machine, env, "--tag", "before")] == [runs[2]["id"]]
+    tightlink(machine, "history", "prune", "--keep", "1", env=env).check(0, "deleted 1 run")
+    tightlink(machine, "history", "untag", "last-1", "before", env=env).check(0)
+    tightlink(machine, "history", "prune", "--keep", "1", env=env).check(0, "deleted 1 run")
+    tightlink(machine, "history", "delete", "last", env=env).check(0, "deleted the run")
+    assert listed(machine, env) == []
+
+
+@case("history")
+def an_export_is_masked_unless_told_otherwise(machine):
+    env = home(machine, "export")
+    with Daemon(machine) as daemon:
+        tightlink(machine, "run", "localhost", "--port", daemon.port, *QUICK, env=env)
+    name = os.uname().nodename
+    masked = tightlink(machine, "history", "export", env=env).check(0, "masked")
+    assert json.loads(masked.out)["format"] == "tightlink.findings/1"
+    path = os.path.join(machine.folder, "out.jsonl")
+    tightlink(machine, "history", "export", "--unmask", "--out", path, env=env).check(0)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with open(path) as file:
+        assert json.loads(file.read())["run"]["target"]["name"] == "localhost"
+    tightlink(machine, "history", "export", "--out", path, env=env).check(6, "there already")
+    assert len(name) < 4 or name not in masked.out, "this machine's name left"
+
+
+@case("history")
+def two_runs_are_compared(machine):
+    env = home(machine, "compare")
+    keep_runs(machine, env, 2)
+    result = tightlink(machine, "compare", "last-1", "last", env=env).check(0, out="Compare 127.0.0.1")
+    assert "beyond noise" in result.out and is_plain(result.out), result
+    document = json.loads(tightlink(machine, "compare", "last-1", "last", "--json", env=env).out)
+    assert document["format"] == "tightlink.comparison/1" and document["same_target"], document
+    tightlink(machine, "compare", "last", env=env).check(2, "name two runs")
+    tightlink(machine, "compare", "last", "nothing", env=env).check(2, "neither a file nor a run")
+
+
+@case("history")
+def wrong_words_are_named(machine):
+    env = home(machine, "wrong")
+    for words, says in (((("nonsense",), "does not know")), (("note", "last"), "run and a text"),
+                        (("list", "more"), "no further words"), (("prune",), "needs --before"),
+                        (("--since", "yesterday"), "is no moment"), (("--limit", "x"), "is no number"),
+                        (("--wrong",), "is no option"), (("trend",), "needs --target")):
+        tightlink(machine, "history", *words, env=env).check(2, says)
+    tightlink(machine, "history", "delete", "last", env=env).check(2, "not so many runs")
+
+
+@case("history")
+def a_run_goes_on_where_nothing_can_be_kept(machine):
+    env = home(machine, "stuck")
+    with open(os.path.join(env["XDG_DATA_HOME"], "tightlink"), "w"):
+        pass  # a file where the directory should be
+    result = keep_runs(machine, env)
+    assert result.err.count("not in the history") == 1 and result.out, result
+    env.pop("XDG_DATA_HOME")
+    env.pop("HOME", None)
+    result = keep_runs(machine, env)
+    assert result.err.count("not in the history") == 1 and "HOME" in result.err, result
+
+
+@case("history")
+def a_newer_and_a_damaged_history(machine):
+    env = home(machine, "damaged")
+    file = os.path.join(env["XDG_DATA_HOME"], "tightlink", "history.sqlite")
+    os.makedirs(os.path.dirname(file))
+    with open(file, "wb") as out:
+        out.write(b"no database " * 1000)
+    result = keep_runs(machine, env)
+    assert result.err.count("was damaged") == 1, result
+    assert len(listed(machine, env)) == 1
+    with open(file, "r+b") as out:
+        out.seek(60)  # user_version, in the header of the file
+        out.write((99).to_bytes(4, "big"))
+    result = keep_runs(machine, env)
+    assert result.err.count("not in the history") == 1 and "newer" in result.err, result
+    tightlink(machine, "history", env=env).check(6, "newer tightlink")
+
+
+@case("history")
+def a_full_disk_is_one_sentence(machine):
+    if os.geteuid() != 0:
+        raise Skip("a small file system needs root")
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    env = home(machine, "full")
+    if libc.unshare(0x00020000) != 0 or \
+            libc.mount(b"none", b"/", None, 0x40000 | 0x4000, None) != 0 or \
+            libc.mount(b"none", env["XDG_DATA_HOME"].encode(), b"tmpfs", 0, b"size=256k") != 0:
+        raise Skip("no mount namespace is permitted here")
+    result = keep_runs(machine, env, 3)
+    assert result.err.count("disk is full") == 1 and result.out, result
+    libc.umount(env["XDG_DATA_HOME"].encode())

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check_whole.h"
 #include "source.h"
 
 /* Cases are our own files, but read like foreign ones. */
@@ -96,6 +97,10 @@ enum tl_status tl_rules_check_directory(const char *path, const char *cases_path
     if (!source.rules)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     enum tl_status status = tl_source_directory(&source, path, reterr);
+    if (status == TL_OK) {
+        tl_check_reach(&source);
+        tl_check_overlaps(&source);
+    }
     if (status == TL_OK && cases_path)
         check_cases(&source, cases_path);
     if (status == TL_OK && source.rules->count == 0 && source.errors == 0) {

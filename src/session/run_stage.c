@@ -138,26 +138,37 @@ bool session_is_stopped(struct tl_session *session)
     return atomic_load(&session->stopped);
 }
 
-static void set_running(struct tl_session *session, int stage)
+void session_enter_stage(struct tl_session *session, int stage)
 {
     pthread_mutex_lock(&session->commands.lock);
     session->commands.running = stage;
     pthread_mutex_unlock(&session->commands.lock);
 }
 
-/* A stage was cancelled. By a skip the session goes on: the descriptor is cleared, unless a
- * stop came meanwhile. */
-static enum tl_status settle_cancel(struct tl_session *session, struct tl_probe_outcome *outcome)
+/* Clears the descriptor that ends a stage, unless a stop came: false then. */
+static bool clear_cancel(struct tl_session *session)
 {
     uint64_t value;
     if (session_is_stopped(session))
-        return TL_CANCELLED;
+        return false;
     (void)!read(session->cancel_fd, &value, sizeof value);
-    if (session_is_stopped(session)) {
-        value = 1;
-        (void)!write(session->cancel_fd, &value, sizeof value);
+    if (!session_is_stopped(session))
+        return true;
+    value = 1;
+    (void)!write(session->cancel_fd, &value, sizeof value);
+    return false;
+}
+
+enum tl_status session_leave_stage(struct tl_session *session, enum tl_status status,
+                                   struct tl_probe_outcome *outcome)
+{
+    session_enter_stage(session, -1);
+    /* A skip that came when the stage had just ended by itself must not end the next one. */
+    bool cleared = clear_cancel(session);
+    if (status != TL_CANCELLED)
+        return status;
+    if (!cleared)
         return TL_CANCELLED;
-    }
     outcome->record.state = TL_STAGE_SKIPPED;
     snprintf(outcome->record.reason, sizeof outcome->record.reason, "skipped by you");
     return TL_OK;
@@ -184,6 +195,18 @@ static void repeat_if_interrupted(struct tl_session *session, const struct tl_pl
     session_note(session, "%s", outcome->record.reason);
 }
 
+/* What the user asked for is asked for in every direction of the run. */
+static void mark_done(struct tl_session *session, const struct tl_plan_step *step)
+{
+    struct tl_plan_state *plan = &session->plan;
+    bool *done = plan->done[step->stage];
+    done[step->direction] = true;
+    if (!tl_stage_at(step->stage)->per_direction)
+        done[!step->direction] = true;
+    if ((done[TL_DOWNLOAD] || !plan->download) && (done[TL_UPLOAD] || !plan->upload))
+        plan->forced[step->stage] = false;
+}
+
 enum tl_status session_run_step(struct tl_session *session, const struct tl_plan_step *step,
                                 struct tl_error *reterr)
 {
@@ -194,21 +217,16 @@ enum tl_status session_run_step(struct tl_session *session, const struct tl_plan
     session_stage_changed(session, step->stage, TL_STAGE_RUNS, step->why);
     session_begin_stage(session, stage->id, stage->per_direction ? &step->direction : NULL,
                         step->duration_ns, step->why);
-    set_running(session, (int)step->stage);
+    session_enter_stage(session, (int)step->stage);
     int64_t begun_ns = tl_now_ns();
     tl_watch_begin(session->watch);
     enum tl_status status = stage->load
                                 ? stage->load(&probe, step->direction, &limits, &outcome, reterr)
                                 : stage->light(&probe, &outcome, reterr);
     tl_watch_judge(session->watch, &outcome);
-    set_running(session, -1);
-    if (status == TL_CANCELLED)
-        status = settle_cancel(session, &outcome);
+    status = session_leave_stage(session, status, &outcome);
     session_end_stage(session, &outcome);
-    session->plan.done[step->stage][step->direction] = true;
-    session->plan.forced[step->stage] = false;
-    if (!stage->per_direction)
-        session->plan.done[step->stage][!step->direction] = true;
+    mark_done(session, step);
     repeat_if_interrupted(session, step, &outcome);
     spend(session, step->stage, &outcome, tl_now_ns() - begun_ns);
     session_stage_changed(session, step->stage, TL_STAGE_ENDED, outcome.record.reason);

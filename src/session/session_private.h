@@ -69,6 +69,11 @@ struct tl_probe session_probe(struct tl_session *session);
 void session_begin_stage(struct tl_session *session, const char *id,
                          const enum tl_direction *direction, int64_t expected_ns, const char *why);
 void session_end_stage(struct tl_session *session, const struct tl_probe_outcome *outcome);
+/* Around a stage: which one a skip ends (-1: none), and what a cancelled one comes to: TL_OK and
+ * a record that says "skipped by you" where it was a skip. */
+void session_enter_stage(struct tl_session *session, int stage);
+enum tl_status session_leave_stage(struct tl_session *session, enum tl_status status,
+                                   struct tl_probe_outcome *outcome);
 void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason);
 /* One stage of the table; a skip by the user is TL_OK. */
 enum tl_status session_run_step(struct tl_session *session, const struct tl_plan_step *step,

@@ -129,11 +129,13 @@ enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *r
     if (other)
         probe.client = other;
     tl_watch_begin(session->watch);
+    session_enter_stage(session, TL_PLAN_VERIFY);
     if (status == TL_OK)
         status = tl_probe_trial(&probe, direction, &limits, &remedy->trial, &outcome, &measured_bps,
                                 reterr);
     tl_watch_judge(session->watch, &outcome);
     tl_probe_disconnect(other);
+    status = session_leave_stage(session, status, &outcome);
     snprintf(outcome.record.id, sizeof outcome.record.id, "verify");
     session_end_stage(session, &outcome);
     /* A kernel that did not grant the buffer gave no trial, unless the rate is there anyway. */

@@ -22,6 +22,8 @@ static enum tl_status run_light_stages(struct tl_session *session, struct tl_err
         struct tl_plan_step step = {.stage = (enum tl_plan_stage)i, .direction = TL_DOWNLOAD};
         struct tl_stage_cost cost;
         session_take_commands(session);
+        if (session_is_stopped(session))
+            return tl_error_set(reterr, TL_CANCELLED, "stopped by you");
         if (stage->when != TL_WHEN_ALWAYS || !stage->light || session->plan.skipped[i])
             continue;
         stage->cost(&session->plan, TL_DOWNLOAD, &cost);

@@ -1,0 +1,257 @@
+/* The owner's commands against a real responder on loopback: a skip skips, a redo redoes, a
+ * pause waits, a budget holds. What is sent is little: the responder caps the rate. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../engine/far_end.h"
+#include "tightlink/session/session.h"
+
+#define WAIT_MS 60000
+
+struct play;
+typedef void react_fn(struct play *play, const struct tl_event *event);
+
+/* One session and what it told. */
+struct play {
+    struct far_end far;
+    struct tl_rules *rules;
+    struct tl_session_config config;
+    struct tl_session *session;
+    struct tl_session_result result;
+    react_fn *react;
+    int lives, paused, acted, started_while_paused;
+};
+
+static uint32_t bit(const char *stage)
+{
+    size_t index = tl_session_stage_find(stage);
+    cr_assert(index < tl_session_stage_count(), "%s", stage);
+    return UINT32_C(1) << index;
+}
+
+/* Only the named stages, at 20 Mb/s. */
+static void prepare(struct play *play, const char *first, const char *second)
+{
+    struct tl_error error;
+    struct tl_responder_options options = {.rate_cap_bps = 20e6};
+    *play = (struct play){0};
+    start_far(&play->far, &options);
+    cr_assert(tl_rules_load_builtin(&play->rules, &error) == TL_OK, "%s", error.text);
+    play->config = (struct tl_session_config){.host = "127.0.0.1",
+                                              .port = (uint16_t)play->far.port,
+                                              .download = true,
+                                              .goal_bps = (double)NAN,
+                                              .goal_rtt_ns = (double)NAN,
+                                              .target_kind = "tightlink",
+                                              .rules = play->rules,
+                                              .only_force = true,
+                                              .force = bit(first) | bit(second)};
+    play->config.skip = UINT32_MAX & ~play->config.force;
+}
+
+static void take(struct play *play, const struct tl_event *event)
+{
+    if (event->kind == TL_EVENT_CONSENT)
+        tl_session_consent(play->session, true);
+    play->lives += event->kind == TL_EVENT_LIVE;
+    play->react(play, event);
+}
+
+static void run(struct play *play, react_fn *react)
+{
+    struct tl_error error = {0};
+    struct tl_event event = {0};
+    play->react = react;
+    cr_assert(tl_session_create(&play->config, &play->session, &error) == TL_OK, "%s", error.text);
+    cr_assert(tl_session_start(play->session, &error) == TL_OK, "%s", error.text);
+    while (event.kind != TL_EVENT_DONE) {
+        struct pollfd fd = {.fd = tl_session_event_fd(play->session), .events = POLLIN};
+        cr_assert(poll(&fd, 1, WAIT_MS) == 1, "the session said nothing for a minute");
+        while (event.kind != TL_EVENT_DONE && tl_session_next_event(play->session, &event))
+            take(play, &event);
+    }
+    tl_session_finish(play->session, &play->result);
+}
+
+static void end(struct play *play)
+{
+    tl_session_destroy(play->session);
+    tl_facts_destroy(play->result.facts);
+    tl_findings_destroy(play->result.findings);
+    tl_rules_destroy(play->rules);
+    stop_far(&play->far);
+}
+
+static bool is(const struct tl_event *event, enum tl_event_kind kind, const char *stage)
+{
+    return event->kind == kind && strcmp(event->stage, stage) == 0;
+}
+
+/* How often a stage stands in the record in a state. What the responder's cap cut is LIMITED. */
+static int recorded(const struct play *play, const char *stage, enum tl_stage_state state)
+{
+    int count = 0;
+    for (int i = 0; i < play->result.run.stage_count; i++)
+        count += strcmp(play->result.run.stages[i].id, stage) == 0 &&
+                 play->result.run.stages[i].state == state;
+    return count;
+}
+
+static int ran(const struct play *play, const char *stage)
+{
+    return recorded(play, stage, TL_STAGE_DONE) + recorded(play, stage, TL_STAGE_LIMITED);
+}
+
+static bool known(const struct play *play, const char *id)
+{
+    return !isnan(tl_facts_number(play->result.facts, id, (double)NAN));
+}
+
+static void skip_the_stream(struct play *play, const struct tl_event *event)
+{
+    if (is(event, TL_EVENT_LIVE, "stream") && !play->acted++)
+        cr_expect(tl_session_skip(play->session, NULL) == TL_OK);
+}
+
+Test(commands, skip_ends_the_running_stage_and_the_run_goes_on)
+{
+    struct play play;
+    prepare(&play, "stream", "streams");
+    run(&play, skip_the_stream);
+    cr_expect(play.acted > 0);
+    cr_expect(play.result.status == TL_OK, "%s", play.result.error.text);
+    cr_expect(recorded(&play, "stream", TL_STAGE_SKIPPED) >= 1);
+    cr_expect(ran(&play, "stream") == 0);
+    cr_expect(!known(&play, "download.goodput_bps"));
+    cr_expect(ran(&play, "streams") == 1, "the next stage was not run");
+    cr_expect(known(&play, "download.streams_goodput_bps"));
+    end(&play);
+}
+
+static void skip_path_by_name(struct play *play, const struct tl_event *event)
+{
+    if (is(event, TL_EVENT_STAGE_START, "hosts")) {
+        cr_expect(tl_session_skip(play->session, "path") == TL_OK);
+        cr_expect(tl_session_skip(play->session, "no-such-stage") == TL_UNKNOWN);
+        play->acted++;
+    }
+    if (event->kind == TL_EVENT_CONSENT)
+        tl_session_stop(play->session);
+}
+
+Test(commands, skip_by_name_keeps_a_stage_from_running)
+{
+    struct play play;
+    prepare(&play, "hosts", "path");
+    run(&play, skip_path_by_name);
+    cr_expect(play.acted == 1);
+    cr_expect(ran(&play, "hosts") == 1);
+    cr_expect(ran(&play, "path") == 0);
+    end(&play);
+}
+
+static void redo_path(struct play *play, const struct tl_event *event)
+{
+    if (is(event, TL_EVENT_STAGE_END, "path") && !play->acted++)
+        cr_expect(tl_session_redo(play->session, "path") == TL_OK);
+}
+
+Test(commands, redo_runs_a_stage_that_has_ended_once_more)
+{
+    struct play play;
+    prepare(&play, "path", "hosts");
+    run(&play, redo_path);
+    cr_expect(play.acted == 2, "the stage ended %d times", play.acted);
+    cr_expect(ran(&play, "path") == 2);
+    cr_expect(tl_session_redo(play.session, "no-such-stage") == TL_UNKNOWN);
+    end(&play);
+}
+
+static void redo_streams(struct play *play, const struct tl_event *event)
+{
+    if (is(event, TL_EVENT_LIVE, "streams") && !play->acted++)
+        cr_expect(tl_session_redo(play->session, "streams") == TL_OK);
+}
+
+Test(commands, redo_of_the_running_stage_runs_it_again_in_every_direction)
+{
+    struct play play;
+    prepare(&play, "streams", "streams");
+    play.config.upload = true;
+    run(&play, redo_streams);
+    cr_expect(play.acted > 0);
+    cr_expect(ran(&play, "streams") >= 3, "%d", ran(&play, "streams"));
+    cr_expect(known(&play, "download.streams_goodput_bps"));
+    cr_expect(known(&play, "upload.streams_goodput_bps"));
+    end(&play);
+}
+
+/* An event cannot come from a worker that waits: what comes between PAUSED and the resume that
+ * the test gives half a second later is counted. */
+static void pause_and_resume(struct play *play, const struct tl_event *event)
+{
+    if (is(event, TL_EVENT_STAGE_START, "hosts"))
+        tl_session_pause(play->session);
+    if (event->kind == TL_EVENT_PAUSED && !play->paused++) {
+        struct pollfd fd = {.fd = tl_session_event_fd(play->session), .events = POLLIN};
+        struct tl_event other;
+        (void)poll(&fd, 1, 500);
+        play->started_while_paused += tl_session_next_event(play->session, &other);
+        tl_session_resume(play->session);
+    }
+    if (event->kind == TL_EVENT_CONSENT)
+        tl_session_stop(play->session);
+}
+
+Test(commands, pause_waits_after_the_running_stage_until_resumed)
+{
+    struct play play;
+    prepare(&play, "hosts", "path");
+    run(&play, pause_and_resume);
+    cr_expect(play.paused == 1);
+    cr_expect(play.started_while_paused == 0);
+    cr_expect(ran(&play, "hosts") == 1);
+    cr_expect(ran(&play, "path") == 1, "it did not go on");
+    end(&play);
+}
+
+static void pause_and_stop(struct play *play, const struct tl_event *event)
+{
+    if (is(event, TL_EVENT_STAGE_START, "hosts"))
+        tl_session_pause(play->session);
+    if (event->kind == TL_EVENT_PAUSED)
+        tl_session_stop(play->session);
+}
+
+Test(commands, stop_ends_a_pause_and_keeps_what_was_measured)
+{
+    struct play play;
+    prepare(&play, "hosts", "path");
+    run(&play, pause_and_stop);
+    cr_expect(play.result.status == TL_CANCELLED);
+    cr_expect(ran(&play, "hosts") == 1);
+    cr_expect(ran(&play, "path") == 0);
+    cr_expect(known(&play, "near.tcp_rmem_max_bytes"), "what was measured is gone");
+    end(&play);
+}
+
+static void spend_all(struct play *play, const struct tl_event *event)
+{
+    if (is(event, TL_EVENT_LIVE, "stream") && !play->acted++)
+        tl_session_set_budget(play->session, 0, 1000000);
+}
+
+Test(commands, a_smaller_budget_holds_from_the_next_stage_on)
+{
+    struct play play;
+    prepare(&play, "stream", "streams");
+    run(&play, spend_all);
+    cr_expect(play.acted > 0);
+    cr_expect(ran(&play, "stream") == 1);
+    cr_expect(ran(&play, "streams") == 0, "a spent budget was spent again");
+    cr_expect(!known(&play, "download.streams_goodput_bps"));
+    end(&play);
+}

@@ -43,14 +43,17 @@ char *tl_disturbance(struct tl_arena *arena, const struct tl_side *side)
         idle_bps > 0 ? " before it began)" : "");
 }
 
-/* The sender always had data and the receiver always had room, so nothing but the network held
- * the rate; and it was as even as a link's. What a scheduler deals out is not. */
-static bool held_by_network(const struct tl_side *side)
+/* That end's program did all that was to do although it waited for a core now and then: a
+ * receiver that mostly waited for data, and left none lying; a sender whose socket never ran
+ * empty. Unknown is no. */
+static bool kept_up(const struct tl_side *side, enum tl_role role)
 {
-    const struct tl_fact *network = &side->shares[TL_SHARE_NETWORK], *rate = &side->goodput;
-    return network->state == TL_FACT_KNOWN && network->number >= TL_NETWORK_HELD_MIN &&
-           rate->state == TL_FACT_KNOWN && rate->number > 0 &&
-           (rate->high - rate->low) / 2 <= TL_LINK_EVEN_MAX * rate->number;
+    if (role == TL_ROLE_SENDER) {
+        const struct tl_fact *idle = &side->shares[TL_SHARE_APP];
+        return idle->state == TL_FACT_KNOWN && idle->number <= TL_KEPT_UP_APP_MAX;
+    }
+    return number_of(side, "flow.receiver_data_wait_ratio") >= TL_KEPT_UP_WAIT_MIN &&
+           number_of(side, "flow.receiver_queue_ratio") <= TL_KEPT_UP_QUEUE_MAX;
 }
 
 int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio)
@@ -64,12 +67,10 @@ int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio)
     };
     int starved = -1;
     *ret_wait_ratio = 0;
-    if (held_by_network(side))
-        return starved;
     for (size_t i = 0; i < 2; i++) {
         double wait = number_of(side, ends[i].wait), run = number_of(side, ends[i].run);
         if (wait > TL_STARVED_WAIT_MAX && wait + run >= TL_STARVED_WORK_MIN &&
-            wait > *ret_wait_ratio) {
+            wait > *ret_wait_ratio && !kept_up(side, ends[i].role)) {
             starved = (int)ends[i].role;
             *ret_wait_ratio = wait;
         }

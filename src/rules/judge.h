@@ -27,10 +27,11 @@
  * and then, but for data most of the time, does not. */
 #define TL_STARVED_WAIT_MAX 0.1
 #define TL_STARVED_WORK_MIN 0.5
-/* Unless the network alone held the sender for this share of the time at a rate whose 95 %
- * interval is this narrow, on either side: then waiting did not slow the transfer. */
-#define TL_NETWORK_HELD_MIN 0.97
-#define TL_LINK_EVEN_MAX    0.003
+/* Unless what it did kept up: a receiver that waited for data at least half of the time, with its
+ * buffer next to empty; a sender whose socket ran empty next to never. */
+#define TL_KEPT_UP_WAIT_MIN  0.5
+#define TL_KEPT_UP_QUEUE_MAX 0.02
+#define TL_KEPT_UP_APP_MAX   0.03
 
 /* One rule in one direction. */
 struct tl_judged {

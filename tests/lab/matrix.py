@@ -58,6 +58,20 @@ SETTINGS_CASES = [
 ]
 
 
+# Scenarios whose truth no measurement from the two ends can tell, and why. They count as what
+# they are; the page says the reason beside them.
+EXPLAINED = {
+    "lan-loss": "loss of some packets in a thousand is told by no router: most answer one probe a "
+                "second, so a run has six answers of each hop. A loss is said to lie on the path "
+                "unless an interface counts it; responders on the way (--via) would tell",
+    "duplex": "the collisions are emulated, the interface is virtual: it has no duplex mode and "
+              "counts no collision, which is what the rule rests on (tested from recorded "
+              "answers of real cards)",
+    "delay-step": "the round trip at rest differs between two stages. A queue of other traffic "
+                  "that came meanwhile looks the same, so the run says that it cannot tell",
+}
+
+
 @contextlib.contextmanager
 def machine_settings(settings):
     root = pathlib.Path("/proc/sys")
@@ -333,6 +347,10 @@ def markdown(results):
     lines += ["", "## Wrong verdicts", ""]
     lines += [f"- {r['name']}: {'; '.join(r['problems'])} (`{r['spec']}`, {r['direction']})"
               for r in wrong] or ["None."]
+    rows = [r for r in results if r["outcome"] != "right" and r["name"] in EXPLAINED]
+    if rows:
+        lines += ["", "## What the two ends cannot know", ""]
+        lines += [f"- {r['name']}: {EXPLAINED[r['name']]}." for r in rows]
     return "\n".join(lines) + "\n"
 
 

@@ -5,8 +5,9 @@
  *     source   FREE -> BUSY (a thread reads) -> FULL -> the worker has sent it -> FREE
  *     sink     FREE -> the worker has filled it -> FULL -> BUSY (a thread writes) -> FREE
  *
- * Block b of the stream is in slot b % slots. Everything but a slot's bytes is under the
- * lock; it is taken a few times a block, never while the disk works. */
+ * A slot holds what the disk reads or writes at once, which is several blocks of the checksum:
+ * turn t of the stream is in slot t % slots. Everything but a slot's bytes is under the lock; it
+ * is taken a few times a turn, never while the disk works. */
 #include "transfer_store.h"
 
 #include <errno.h>
@@ -25,10 +26,14 @@
 
 enum slot_state { SLOT_FREE, SLOT_BUSY, SLOT_FULL };
 
+#define SLOT_BLOCKS 4 /* checksums of a slot, at most */
+_Static_assert(SLOT_BLOCKS *TL_TRANSFER_BLOCK_BYTES == TL_DISK_BLOCK_BYTES,
+               "the disk gets requests as large as in its own test");
+
 struct slot {
     unsigned char *bytes;
     size_t used; /* sink: filled so far; source: read */
-    uint32_t crc;
+    uint32_t crcs[SLOT_BLOCKS];
     enum slot_state state;
 };
 
@@ -37,24 +42,25 @@ struct transfer_store {
     struct transfer_store_spec spec;
     uint64_t base_bytes, span_bytes; /* this stream's part of the area */
     unsigned threads, slot_count;
+    size_t slot_bytes; /* a multiple of TL_TRANSFER_BLOCK_BYTES */
     int event_fd;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* for the threads */
     bool stopping, flushed;
     struct slot slots[TRANSFER_SLOTS_MAX];
-    uint64_t claimed;          /* the next block that a thread takes */
-    uint64_t current;          /* the block at which the worker is */
+    uint64_t claimed;          /* the next turn that a thread takes */
+    uint64_t current;          /* the turn at which the worker is */
     size_t offset;             /* in it: sent (source) */
-    uint64_t finished;         /* blocks that the threads are done with */
+    uint64_t finished;         /* turns that the threads are done with */
     struct transfer_sum *sums; /* ring */
     size_t sum_first, sum_count;
     _Atomic uint64_t disk_bytes, disk_ns, wait_ns;
     atomic_int errnum;
 };
 
-static struct slot *slot_of(struct transfer_store *store, uint64_t block)
+static struct slot *slot_of(struct transfer_store *store, uint64_t turn)
 {
-    return &store->slots[block % store->slot_count];
+    return &store->slots[turn % store->slot_count];
 }
 
 static void tell_worker(struct transfer_store *store)
@@ -67,15 +73,35 @@ static uint32_t sum_of(const void *bytes, size_t len)
     return ~udp_crc32c(UDP_CRC_BEGIN, bytes, len);
 }
 
+static void sum_slot(struct slot *slot)
+{
+    for (size_t at = 0; at < slot->used; at += TL_TRANSFER_BLOCK_BYTES) {
+        size_t left = slot->used - at;
+        slot->crcs[at / TL_TRANSFER_BLOCK_BYTES] = sum_of(
+            slot->bytes + at, left < TL_TRANSFER_BLOCK_BYTES ? left : TL_TRANSFER_BLOCK_BYTES);
+    }
+}
+
 /* Under the lock. The oldest goes when nobody drains: its block stays unchecked. */
-static void add_sum(struct transfer_store *store, uint64_t block, const struct slot *slot)
+static void add_sum(struct transfer_store *store, const struct transfer_sum *sum)
 {
     if (store->sum_count == TRANSFER_SUMS_MAX) {
         store->sum_first = (store->sum_first + 1) % TRANSFER_SUMS_MAX;
         store->sum_count--;
     }
-    size_t at = (store->sum_first + store->sum_count++) % TRANSFER_SUMS_MAX;
-    store->sums[at] = (struct transfer_sum){(uint32_t)block, (uint32_t)slot->used, slot->crc};
+    store->sums[(store->sum_first + store->sum_count++) % TRANSFER_SUMS_MAX] = *sum;
+}
+
+/* Under the lock. */
+static void add_sums(struct transfer_store *store, uint64_t turn, const struct slot *slot)
+{
+    uint64_t first = turn * (store->slot_bytes / TL_TRANSFER_BLOCK_BYTES);
+    for (size_t at = 0; at < slot->used; at += TL_TRANSFER_BLOCK_BYTES) {
+        size_t left = slot->used - at, i = at / TL_TRANSFER_BLOCK_BYTES;
+        size_t bytes = left < TL_TRANSFER_BLOCK_BYTES ? left : TL_TRANSFER_BLOCK_BYTES;
+        add_sum(store,
+                &(struct transfer_sum){(uint32_t)(first + i), (uint32_t)bytes, slot->crcs[i]});
+    }
 }
 
 size_t transfer_store_drain(struct transfer_store *store, struct transfer_sum *ret_sums, size_t max)
@@ -93,8 +119,8 @@ size_t transfer_store_drain(struct transfer_store *store, struct transfer_sum *r
 
 /* --- The threads ---------------------------------------------------------------------------- */
 
-/* Waits for a block to work on; false at the end. */
-static bool claim(struct transfer_store *store, uint64_t *ret_block)
+/* Waits for a turn to work on; false at the end. */
+static bool claim(struct transfer_store *store, uint64_t *ret_turn)
 {
     enum slot_state wanted = store->spec.source ? SLOT_FREE : SLOT_FULL;
     pthread_mutex_lock(&store->lock);
@@ -102,31 +128,31 @@ static bool claim(struct transfer_store *store, uint64_t *ret_block)
         pthread_cond_wait(&store->changed, &store->lock);
     bool more = !store->stopping;
     if (more) {
-        *ret_block = store->claimed++;
-        slot_of(store, *ret_block)->state = SLOT_BUSY;
+        *ret_turn = store->claimed++;
+        slot_of(store, *ret_turn)->state = SLOT_BUSY;
     }
     pthread_mutex_unlock(&store->lock);
     return more;
 }
 
-static uint64_t place_of(const struct transfer_store *store, uint64_t block)
+static uint64_t place_of(const struct transfer_store *store, uint64_t turn)
 {
-    return store->base_bytes + block * TL_TRANSFER_BLOCK_BYTES % store->span_bytes;
+    return store->base_bytes + turn * store->slot_bytes % store->span_bytes;
 }
 
-/* Without O_DIRECT the page cache would answer the second time round: it gives each block back. */
-static int read_block(struct transfer_store *store, struct slot *slot, uint64_t place)
+/* Without O_DIRECT the page cache would answer the second time round: it gives each part back. */
+static int read_slot(struct transfer_store *store, struct slot *slot, uint64_t place)
 {
     const struct tl_disk_area *area = store->spec.area;
-    int errnum = disk_read_block(area->fd, slot->bytes, TL_TRANSFER_BLOCK_BYTES, place);
+    int errnum = disk_read_block(area->fd, slot->bytes, store->slot_bytes, place);
     if (errnum == 0 && !area->info.direct)
-        (void)posix_fadvise(area->fd, (off_t)place, TL_TRANSFER_BLOCK_BYTES, POSIX_FADV_DONTNEED);
+        (void)posix_fadvise(area->fd, (off_t)place, (off_t)store->slot_bytes, POSIX_FADV_DONTNEED);
     return errnum;
 }
 
-/* Without O_DIRECT a block counts once the device has taken it. O_DIRECT wants whole pages: what
+/* Without O_DIRECT a slot counts once the device has taken it. O_DIRECT wants whole pages: what
  * is behind the last bytes of a stream is noise in a file of our own. */
-static int write_block(struct transfer_store *store, struct slot *slot, uint64_t place)
+static int write_slot(struct transfer_store *store, struct slot *slot, uint64_t place)
 {
     const struct tl_disk_area *area = store->spec.area;
     size_t bytes = (slot->used + TL_DISK_ALIGN_BYTES - 1) / TL_DISK_ALIGN_BYTES;
@@ -139,29 +165,29 @@ static int write_block(struct transfer_store *store, struct slot *slot, uint64_t
     return errnum;
 }
 
-static int work(struct transfer_store *store, uint64_t block)
+static int work(struct transfer_store *store, uint64_t turn)
 {
-    struct slot *slot = slot_of(store, block);
+    struct slot *slot = slot_of(store, turn);
     int64_t from_ns = tl_now_ns();
     int errnum = 0;
     if (store->spec.source) {
-        errnum = read_block(store, slot, place_of(store, block));
-        slot->used = TL_TRANSFER_BLOCK_BYTES;
+        errnum = read_slot(store, slot, place_of(store, turn));
+        slot->used = store->slot_bytes;
     }
     int64_t disk_ns = tl_now_ns() - from_ns;
-    slot->crc = sum_of(slot->bytes, slot->used);
+    sum_slot(slot);
     if (!store->spec.source && store->spec.area) {
         from_ns = tl_now_ns();
-        errnum = write_block(store, slot, place_of(store, block));
+        errnum = write_slot(store, slot, place_of(store, turn));
         disk_ns = tl_now_ns() - from_ns;
     }
     atomic_fetch_add(&store->disk_ns, (uint64_t)disk_ns);
     return errnum;
 }
 
-static void finish(struct transfer_store *store, uint64_t block, int errnum)
+static void finish(struct transfer_store *store, uint64_t turn, int errnum)
 {
-    struct slot *slot = slot_of(store, block);
+    struct slot *slot = slot_of(store, turn);
     pthread_mutex_lock(&store->lock);
     if (errnum != 0) {
         int none = 0;
@@ -169,7 +195,7 @@ static void finish(struct transfer_store *store, uint64_t block, int errnum)
         store->stopping = true;
         pthread_cond_broadcast(&store->changed);
     } else {
-        add_sum(store, block, slot);
+        add_sums(store, turn, slot);
         atomic_fetch_add(&store->disk_bytes, slot->used);
         slot->state = store->spec.source ? SLOT_FULL : SLOT_FREE;
         store->finished++;
@@ -181,9 +207,9 @@ static void finish(struct transfer_store *store, uint64_t block, int errnum)
 static void *thread_main(void *context)
 {
     struct transfer_store *store = context;
-    uint64_t block;
-    while (claim(store, &block))
-        finish(store, block, work(store, block));
+    uint64_t turn;
+    while (claim(store, &turn))
+        finish(store, turn, work(store, turn));
     transfer_store_release(store);
     return NULL;
 }
@@ -231,8 +257,8 @@ void transfer_store_calm(struct transfer_store *store)
     (void)eventfd_read(store->event_fd, &count);
 }
 
-/* Moves the worker on to the next block. */
-static void leave_block(struct transfer_store *store, enum slot_state state)
+/* Moves the worker on to the next turn. */
+static void leave_slot(struct transfer_store *store, enum slot_state state)
 {
     pthread_mutex_lock(&store->lock);
     slot_of(store, store->current)->state = state;
@@ -242,7 +268,7 @@ static void leave_block(struct transfer_store *store, enum slot_state state)
         /* Memory: the next turn of this slot is ready as it is. */
         struct slot *slot = slot_of(store, store->current - 1);
         slot->state = SLOT_FULL;
-        add_sum(store, store->current - 1, slot);
+        add_sums(store, store->current - 1, slot);
         atomic_fetch_add(&store->disk_bytes, slot->used);
     }
     pthread_cond_signal(&store->changed);
@@ -263,7 +289,7 @@ void transfer_store_consume(struct transfer_store *store, size_t bytes)
 {
     store->offset += bytes;
     if (store->offset == slot_of(store, store->current)->used)
-        leave_block(store, SLOT_FREE);
+        leave_slot(store, SLOT_FREE);
 }
 
 unsigned char *transfer_store_room(struct transfer_store *store, size_t *ret_bytes)
@@ -274,7 +300,7 @@ unsigned char *transfer_store_room(struct transfer_store *store, size_t *ret_byt
     pthread_mutex_unlock(&store->lock);
     if (ready && store->offset == 0)
         slot->used = 0;
-    *ret_bytes = ready ? TL_TRANSFER_BLOCK_BYTES - store->offset : 0;
+    *ret_bytes = ready ? store->slot_bytes - store->offset : 0;
     return ready ? slot->bytes + store->offset : NULL;
 }
 
@@ -282,14 +308,14 @@ void transfer_store_fill(struct transfer_store *store, size_t bytes)
 {
     store->offset += bytes;
     slot_of(store, store->current)->used = store->offset;
-    if (store->offset == TL_TRANSFER_BLOCK_BYTES)
-        leave_block(store, SLOT_FULL);
+    if (store->offset == store->slot_bytes)
+        leave_slot(store, SLOT_FULL);
 }
 
 void transfer_store_flush(struct transfer_store *store)
 {
     if (!store->flushed && store->offset > 0)
-        leave_block(store, SLOT_FULL);
+        leave_slot(store, SLOT_FULL);
     store->flushed = true;
 }
 
@@ -338,7 +364,7 @@ static enum tl_status choose_part(struct transfer_store *store, struct tl_error 
     if (!spec->area)
         return TL_OK;
     uint64_t bytes = spec->source ? tl_disk_area_written_bytes(spec->area) : spec->area->info.bytes;
-    store->span_bytes = bytes / spec->streams / TL_TRANSFER_BLOCK_BYTES * TL_TRANSFER_BLOCK_BYTES;
+    store->span_bytes = bytes / spec->streams / store->slot_bytes * store->slot_bytes;
     store->base_bytes = spec->index * store->span_bytes;
     if (store->span_bytes == 0)
         return tl_error_set(reterr, TL_RANGE,
@@ -361,29 +387,34 @@ static enum tl_status allocate(struct transfer_store *store)
         return TL_NOMEM;
     for (unsigned i = 0; i < store->slot_count; i++) {
         struct slot *slot = &store->slots[i];
-        slot->bytes = disk_block_alloc(TL_TRANSFER_BLOCK_BYTES);
+        slot->bytes = disk_block_alloc(store->slot_bytes);
         if (!slot->bytes)
             return TL_NOMEM;
         if (!store->spec.source || store->spec.area)
             continue;
-        tl_random_fill(&random, slot->bytes, TL_TRANSFER_BLOCK_BYTES);
-        slot->used = TL_TRANSFER_BLOCK_BYTES;
-        slot->crc = sum_of(slot->bytes, slot->used);
+        tl_random_fill(&random, slot->bytes, store->slot_bytes);
+        slot->used = store->slot_bytes;
+        sum_slot(slot);
         slot->state = SLOT_FULL;
     }
     return TL_OK;
 }
 
-/* As many threads as its share, and twice as many blocks, within the memory of all streams. */
+/* As many threads as its share, and twice as many slots, within the memory of all streams. Many
+ * streams get smaller slots rather than fewer than four: one to read or write, one on its way. */
 static void choose_depth(struct transfer_store *store)
 {
     const struct transfer_store_spec *spec = &store->spec;
     unsigned threads = spec->threads > 0 ? spec->threads : TL_DISK_THREADS;
-    unsigned most = TRANSFER_BUFFER_BYTES / TL_TRANSFER_BLOCK_BYTES / spec->streams;
+    size_t share_bytes = TRANSFER_BUFFER_BYTES / spec->streams;
     store->threads = (threads + spec->streams - 1) / spec->streams;
     if (!spec->area) /* memory: a source needs none, a sink one for its sums */
         store->threads = spec->source ? 0 : 1;
-    store->slot_count = most < TRANSFER_SLOTS_MAX ? most : TRANSFER_SLOTS_MAX;
+    store->slot_bytes = spec->area ? TL_DISK_BLOCK_BYTES : TL_TRANSFER_BLOCK_BYTES;
+    while (store->slot_bytes > TL_TRANSFER_BLOCK_BYTES && share_bytes / store->slot_bytes < 4)
+        store->slot_bytes /= 2;
+    size_t most = share_bytes / store->slot_bytes;
+    store->slot_count = most < TRANSFER_SLOTS_MAX ? (unsigned)most : TRANSFER_SLOTS_MAX;
     if (store->slot_count < 2)
         store->slot_count = 2;
     if (store->threads > store->slot_count / 2)

@@ -3,8 +3,8 @@
  *
  * A store is a ring of blocks between the stream's worker, which moves payload over the
  * socket, and threads of its own, which read or write the disk: both work at once, and the
- * disk has as many requests as there are threads. Blocks are claimed in the order of the
- * stream and may be finished in any order.
+ * disk has as many requests as there are threads, as large as those of the disk's own test. They
+ * are claimed in the order of the stream and may be finished in any order.
  *
  *      source   disk -> [threads] -> ready … -> worker -> socket
  *      sink     socket -> worker -> … full -> [threads] -> disk
@@ -23,7 +23,7 @@
 #include "tightlink/engine/disk.h"
 
 #define TRANSFER_BUFFER_BYTES (32 << 20) /* of all streams of a test at one end: half of P6's */
-#define TRANSFER_SLOTS_MAX    16         /* of a stream */
+#define TRANSFER_SLOTS_MAX    16         /* of a stream: requests to its disk, or waiting for it */
 #define TRANSFER_SUMS_MAX     4096       /* not drained yet: 1 GiB of payload */
 
 struct transfer_store;

@@ -171,7 +171,7 @@ enum tl_status tl_client_disk_test(struct tl_client *client, const struct tl_dis
 
 /* --- In a transfer --------------------------------------------------------------------------- */
 
-#define TL_TRANSFER_BLOCK_BYTES (256 * 1024) /* of one read or write, and of one checksum */
+#define TL_TRANSFER_BLOCK_BYTES (256 * 1024) /* of one checksum */
 
 /* What the disk side of a transfer did, at one end; all streams together. */
 struct tl_transfer_side {

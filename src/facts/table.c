@@ -504,6 +504,25 @@ static const struct tl_fact_def table[] = {
     FLOW("udp_other_traffic_ratio", RATIO, "udp",
          "Share of the narrowest link that others use: 1 - udp_knee_bps / udp_dispersion_bps."),
 
+    /* path: transfers with the far end that ran already, of whatever program; the busiest one */
+    FLOW("running_count", COUNT, "path",
+         "Connections with the far end that moved data before the tests: 1 or none; the busiest is "
+         "looked at."),
+    FLOW("running_bps", BPS, "path", "Payload rate of that connection, over two seconds."),
+    FLOW("running_window_bytes", BYTES, "path", "Its largest receive window."),
+    FLOW("running_rcvbuf_bytes", BYTES, "path",
+         "Its receive buffer at this end, where it receives here."),
+    FLOW("running_sndbuf_bytes", BYTES, "path",
+         "Its send buffer at this end, where it sends here."),
+    FLOW("running_buffer_fixed", BOOL, "path", "That buffer was the same in every reading."),
+    FLOW("running_mss_bytes", BYTES, "path", "Its segment size."),
+    FLOW("running_rwnd_ratio", RATIO, "path",
+         "Share of time in which the far end's window held it back."),
+    FLOW("running_pause_count", COUNT, "path", "Pauses of more than 12 ms between its bursts."),
+    FLOW("running_pause_ns", NS, "path", "Median pause."),
+    FLOW("running_idle_ratio", RATIO, "path", "Share of time spent in pauses."),
+    FLOW("running_burst_bytes", BYTES, "path", "Mean payload between two pauses."),
+
     /* disk: the directory that was named at this end; measured in a file without a name */
     HOST("disk_directory", TEXT, "disk", "Directory that was tested."),
     HOST("disk_device", TEXT, "disk", "Block device under it, for instance nvme0n1."),

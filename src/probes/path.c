@@ -3,6 +3,7 @@
 
 #include "family.h"
 #include "outcome.h"
+#include "running.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/client.h"
 #include "tightlink/probes/probes.h"
@@ -50,8 +51,10 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
         tl_facts_set_unknown(probe->facts, "path.echo_loss_ratio", "%s", error.text);
     }
     free(echo);
-    if (status != TL_CANCELLED)
+    if (status != TL_CANCELLED) {
+        tl_running_watch(probe);
         tl_family_look(probe);
+    }
     tl_outcome_end(ret_outcome);
     if (status == TL_TIMEOUT)
         return TL_OK;

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Whether the rules are whole: every cause has a rule, every rule says what would change it and
+where its knowledge comes from, every remedy what it needs, why, and how to get back; every fact
+that a rule asks for is measured somewhere.
+
+    complete.py CAUSES.json RULES-FOLDER CASES-FOLDER SOURCE-FOLDER
+"""
+import json
+import pathlib
+import re
+import sys
+
+# A remedy that is one command line: such a one can be undone and made permanent.
+COMMAND = re.compile(r"^(sysctl|ethtool|tc|ip|iw|echo|cpupower|mount|netsh|networksetup|"
+                     r"Set-\w+|Enable-\w+|Disable-\w+) ")
+LOOKS_ONLY = re.compile(r"^ethtool -S ")
+FACT = re.compile(r"\b(sender|receiver|path|flow)\.([a-z0-9_]+)\b")
+
+# The confusions that verdicts must survive: a case of the rule whose name has the words.
+CONFUSIONS = {
+    "bufferbloat is not loss": ("random-loss", "queue"),
+    "BBR hides loss": ("random-loss", "BBR"),
+    "a small window is not a policer": ("policer", "window"),
+    "receiver socket drops are not path loss": ("udp-receive-buffer", "socket"),
+    "rate-limited ICMP is not loss": ("random-loss", "ICMP"),
+    "zero losses are no ceiling": ("random-loss", "no loss"),
+    "a busy peer is not a slow path": ("capacity", "busy far program"),
+}
+
+
+def facts_of(rule):
+    return {f"{scope}.{name}" for scope, name in FACT.findall(json.dumps(rule))}
+
+
+def remedy_faults(remedy, place):
+    if "why" not in remedy:
+        yield f"{place}: no why"
+    command = bool(COMMAND.match(remedy["do"])) and not LOOKS_ONLY.match(remedy["do"])
+    if command and "undo" not in remedy:
+        yield f"{place}: a command without undo"
+    if command and remedy.get("os") == "linux" and "persist" not in remedy:
+        yield f"{place}: a command that is gone after a restart, without persist"
+    if (command or remedy["needs"] == "root") and "risk" not in remedy:
+        yield f"{place}: no risk"
+    team = remedy["needs"] in ("network-team", "provider")
+    if team and not ("{" in remedy["do"] or len(remedy["do"]) > 60):
+        yield f"{place}: a team gets a sentence to act on, not \"{remedy['do']}\""
+
+
+def tests_of(part):
+    if isinstance(part, dict):
+        if "test" in part:
+            yield part
+        for inner in part.values():
+            yield from tests_of(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from tests_of(inner)
+
+
+def rule_faults(rule):
+    for key in ("change", "references", "remedies"):
+        if not rule.get(key):
+            yield f"no {key}"
+    for number, remedy in enumerate(rule.get("remedies", [])):
+        yield from remedy_faults(remedy, f"/remedies/{number}")
+    for test in tests_of(rule.get("when")):
+        if "say" not in test and "against" not in test:
+            yield f"test {test['id']} of when says nothing, whatever it finds"
+
+
+def sources(root):
+    """What sets facts: probes, the host's records, derived ones. The table only names them."""
+    folders = [root / "src" / layer for layer in ("probes", "facts", "host", "engine")]
+    folders.append(root / "include/tightlink/host")
+    return "\n".join(path.read_text() for folder in folders
+                     for path in sorted(folder.glob("*.[ch]")) if path.name != "table.c")
+
+
+def is_measured(fact, code):
+    name = fact.split(".", 1)[1]
+    ends = {name, re.sub(r"^(sender|receiver)_", "", name)}
+    ends |= {re.sub(r"_(bps|bytes|ns|ratio|count)$", "", end) for end in set(ends)}
+    ends |= {re.sub(r"^(streams|window|microscope|paced|disk|link|udp)_", "", end)
+             for end in set(ends)}
+    ends |= {re.sub(r"_\d+_", "_%u_", end) for end in set(ends)}
+    return any(re.search(r"(\"|_|\b)" + re.escape(end) + r"(\"|_|\b)", code) for end in ends)
+
+
+def all_faults(causes, rules, cases, code):
+    named = {rule["cause"] for rule in rules.values()}
+    for cause in causes:
+        if cause not in named:
+            yield f"{cause}: no rule names it"
+    for rule_id, rule in sorted(rules.items()):
+        for fault in rule_faults(rule):
+            yield f"{rule_id}: {fault}"
+        for fact in sorted(facts_of(rule)):
+            if not is_measured(fact, code):
+                yield f"{rule_id}: no stage sets {fact}"
+    for confusion, (rule_id, words) in CONFUSIONS.items():
+        names = [case["name"].lower() for case in cases.get(rule_id, [])]
+        if not any(words.lower() in name for name in names):
+            yield f"{rule_id}: no case shows that {confusion} (a name with \"{words}\")"
+
+
+def self_test():
+    """The script must be able to fail."""
+    bad = {"cause": "x", "references": [], "remedies": [
+        {"do": "sysctl -w a=1", "needs": "root", "os": "linux"},
+        {"do": "Fix it.", "needs": "provider", "why": "w"}],
+        "when": {"id": "t", "test": ["flow.never_measured_bps", ">", "1bps"]}}
+    found = list(all_faults(["x", "y"], {"bad": bad}, {}, "goodput_bps"))
+    assert len(found) >= 11, found
+
+
+def main():
+    causes_file, rules_folder, cases_folder, root = map(pathlib.Path, sys.argv[1:5])
+    self_test()
+    causes = [cause["id"] for cause in json.loads(causes_file.read_text())["causes"]]
+    rules = {path.stem: json.loads(path.read_text()) for path in rules_folder.glob("*/*.json")}
+    cases = {path.stem: json.loads(path.read_text())["cases"]
+             for path in cases_folder.glob("*.json")}
+    found = list(all_faults(causes, rules, cases, sources(root)))
+    print("\n".join(found) or f"{len(rules)} rules for {len(causes)} causes are whole")
+    sys.exit(1 if found else 0)
+
+
+main()

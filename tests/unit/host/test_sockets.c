@@ -1,0 +1,106 @@
+/* The connections of this machine with a peer: a real one over loopback is found, with its
+ * counters and buffers, and others are not. */
+#include "tightlink/host/sockets.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct sockaddr_in local(const char *address, uint16_t port)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+    cr_assert_eq(inet_pton(AF_INET, address, &in.sin_addr), 1);
+    return in;
+}
+
+struct pair {
+    int listener, client, server;
+    uint16_t port;
+};
+
+/* On an address that nothing else on the machine talks to. */
+static struct pair connect_pair(const char *address)
+{
+    struct pair pair = {.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+                        .client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    struct sockaddr_in in = local(address, 0);
+    socklen_t len = sizeof in;
+    int size = 20000;
+    cr_assert_eq(bind(pair.listener, (struct sockaddr *)&in, sizeof in), 0);
+    cr_assert_eq(listen(pair.listener, 1), 0);
+    cr_assert_eq(getsockname(pair.listener, (struct sockaddr *)&in, &len), 0);
+    cr_assert_eq(setsockopt(pair.client, SOL_SOCKET, SO_RCVBUF, &size, sizeof size), 0);
+    cr_assert_eq(connect(pair.client, (struct sockaddr *)&in, sizeof in), 0);
+    pair.server = accept4(pair.listener, NULL, NULL, SOCK_CLOEXEC);
+    cr_assert_geq(pair.server, 0);
+    pair.port = ntohs(in.sin_port);
+    return pair;
+}
+
+static void close_pair(struct pair *pair)
+{
+    close(pair->client);
+    close(pair->server);
+    close(pair->listener);
+}
+
+static const struct tl_host_socket *find(const struct tl_host_socket *sockets, size_t count,
+                                         uint16_t remote_port)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sockets[i].remote_port == remote_port)
+            return &sockets[i];
+    return NULL;
+}
+
+Test(sockets, a_connection_is_found_with_its_counters)
+{
+    struct tl_host_socket sockets[TL_HOST_SOCKETS_MAX];
+    size_t count = 99;
+    char text[10000] = {0};
+    struct pair pair = connect_pair("127.77.1.1");
+    struct sockaddr_in peer = local("127.77.1.1", 0);
+    cr_assert_eq(write(pair.server, text, sizeof text), (ssize_t)sizeof text);
+    cr_assert_eq(recv(pair.client, text, sizeof text, MSG_WAITALL), (ssize_t)sizeof text);
+    enum tl_host_why why =
+        tl_host_sockets((struct sockaddr *)&peer, sockets, TL_HOST_SOCKETS_MAX, &count);
+    if (why != TL_HOST_WHY_KNOWN)
+        cr_skip_test("skipped: the kernel tells nothing: %s", tl_host_why_text(why));
+    const struct tl_host_socket *found = find(sockets, count, pair.port);
+    cr_assert_not_null(found, "%zu connections, ours is not among them", count);
+    cr_expect_eq(found->received_bytes, sizeof text);
+    cr_expect_eq(found->rcvbuf_bytes, 40000, "twice what was asked for: %u", found->rcvbuf_bytes);
+    cr_expect_neq(found->cookie, 0);
+    close_pair(&pair);
+}
+
+Test(sockets, others_connections_are_left_out)
+{
+    struct tl_host_socket sockets[TL_HOST_SOCKETS_MAX];
+    size_t count = 99;
+    struct pair pair = connect_pair("127.77.2.1");
+    struct sockaddr_in peer = local("127.77.2.2", 0);
+    enum tl_host_why why =
+        tl_host_sockets((struct sockaddr *)&peer, sockets, TL_HOST_SOCKETS_MAX, &count);
+    if (why != TL_HOST_WHY_KNOWN)
+        cr_skip_test("skipped: the kernel tells nothing: %s", tl_host_why_text(why));
+    cr_expect_eq(count, 0);
+    close_pair(&pair);
+}
+
+Test(sockets, a_mapped_address_is_the_same_host)
+{
+    struct tl_host_socket sockets[TL_HOST_SOCKETS_MAX];
+    size_t count = 99;
+    struct pair pair = connect_pair("127.77.3.1");
+    struct sockaddr_in6 peer = {.sin6_family = AF_INET6};
+    cr_assert_eq(inet_pton(AF_INET6, "::ffff:127.77.3.1", &peer.sin6_addr), 1);
+    enum tl_host_why why =
+        tl_host_sockets((struct sockaddr *)&peer, sockets, TL_HOST_SOCKETS_MAX, &count);
+    if (why != TL_HOST_WHY_KNOWN)
+        cr_skip_test("skipped: the kernel tells nothing: %s", tl_host_why_text(why));
+    cr_expect_not_null(find(sockets, count, pair.port));
+    close_pair(&pair);
+}

@@ -44,6 +44,7 @@ int cli_audit(const struct cli_command *command, int argc, char **argv);
 int cli_verify(const struct cli_command *command, int argc, char **argv);
 int cli_fix(const struct cli_command *command, int argc, char **argv);
 int cli_explain(const struct cli_command *command, int argc, char **argv);
+int cli_export(const struct cli_command *command, int argc, char **argv);
 int cli_why(const struct cli_command *command, int argc, char **argv);
 int cli_why_not(const struct cli_command *command, int argc, char **argv);
 int cli_rules(const struct cli_command *command, int argc, char **argv);

@@ -268,6 +268,14 @@ static void close_signals(int fd, const sigset_t *before)
     sigprocmask(SIG_SETMASK, before, NULL);
 }
 
+/* Without memory the run is what counts. */
+static void take_samples(struct tl_session *session, struct tl_session_result *result)
+{
+    result->samples = calloc(1, sizeof *result->samples);
+    if (result->samples)
+        tl_session_take_samples(session, result->samples);
+}
+
 enum tl_status cli_drive_session(const struct cli_run_options *options,
                                  struct tl_session_result *ret_result, struct tl_error *reterr)
 {
@@ -288,6 +296,7 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
     if (status == TL_OK) {
         follow(&live);
         tl_session_finish(live.session, ret_result);
+        take_samples(live.session, ret_result);
         if (live.interrupted)
             ret_result->status = TL_CANCELLED;
     }
@@ -300,5 +309,8 @@ void cli_result_finish(struct tl_session_result *result)
 {
     tl_facts_destroy(result->facts);
     tl_findings_destroy(result->findings);
+    if (result->samples)
+        tl_samples_finish(result->samples);
+    free(result->samples);
     *result = (struct tl_session_result){0};
 }

@@ -86,6 +86,16 @@ static const struct cli_command commands[] = {
      "  FILE                a document written by run --json (- for standard input)\n"
      "  --json              the new document on stdout\n",
      cli_explain},
+    {"export", "FILE [OPTIONS]", "a saved run as a report for others, with names masked",
+     "  FILE                a document written by run --json (- for standard input)\n"
+     "  --format FORMAT     text, markdown, html, json or json-lines (by the end of the\n"
+     "                      name of --out, else text)\n"
+     "  -o, --out FILE      into this file instead of standard output\n"
+     "  --preview           print what would leave and what is masked; write nothing\n"
+     "  --unmask            leave addresses, names and paths as they are\n"
+     "Addresses, names of hosts, users and networks, and paths become masks such as\n"
+     "host-3fa9c1. What stands for what is kept in ~/.local/state/tightlink/masks.\n",
+     cli_export},
     {"why", "FILE", "why the verdict of a saved run is the one named",
      "  FILE                a document written by run --json (- for standard input)\n"
      "Prints the tests behind the verdict with their numbers, the rungs below and above\n"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "documents.h"
 #include "json_private.h"
 #include "redact_run.h"
 #include "text_parts.h"
@@ -18,12 +19,15 @@ struct tl_export {
     struct tl_run run;
     struct tl_facts *facts;
     struct tl_findings findings;
+    struct tl_samples samples;
 };
 
 static const struct {
     const char *name, *type;
 } formats[TL_EXPORT_FORMAT_COUNT] = {
     [TL_EXPORT_TEXT] = {"text", "text/plain; charset=utf-8"},
+    [TL_EXPORT_MARKDOWN] = {"markdown", "text/markdown; charset=utf-8"},
+    [TL_EXPORT_HTML] = {"html", "text/html; charset=utf-8"},
     [TL_EXPORT_JSON] = {"json", "application/json"},
     [TL_EXPORT_JSON_LINES] = {"json-lines", "application/x-ndjson"},
 };
@@ -85,7 +89,24 @@ void tl_export_destroy(struct tl_export *export)
         return;
     tl_facts_destroy(export->facts);
     redact_copier_finish(&export->copier);
+    tl_samples_finish(&export->samples);
     free(export);
+}
+
+enum tl_status tl_export_add_samples(struct tl_export *export, const struct tl_samples *samples)
+{
+    for (size_t i = 0; i < samples->count; i++) {
+        struct tl_reading reading = samples->items[i];
+        redact_copy_reading(&export->copier, &reading);
+        tl_samples_add(&export->samples, &reading);
+    }
+    export->samples.cut = samples->cut;
+    return export->samples.count == samples->count ? export->copier.status : TL_NOMEM;
+}
+
+const struct tl_samples *tl_export_samples(const struct tl_export *export)
+{
+    return &export->samples;
 }
 
 const struct tl_run *tl_export_run(const struct tl_export *export)
@@ -108,7 +129,14 @@ enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_fo
 {
     static const struct tl_text_style plain = {.width = TEXT_COLUMNS, .utf8 = true};
     const struct tl_run *run = &export->run;
+    const struct text_source source = {run, export->facts, &export->findings};
     switch (format) {
+    case TL_EXPORT_MARKDOWN:
+        report_markdown(&source, out);
+        return out->status;
+    case TL_EXPORT_HTML:
+        report_html(&source, &export->samples, out);
+        return out->status;
     case TL_EXPORT_TEXT:
         return tl_report_text(run, export->facts, &export->findings, &plain, out);
     case TL_EXPORT_JSON:

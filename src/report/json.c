@@ -5,9 +5,9 @@
 
 #include "json_private.h"
 
-#include "tightlink/rules/goal.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/facts/save.h"
+#include "tightlink/rules/goal.h"
 
 /* A whole number of nanoseconds or bytes; absent when unknown. */
 static void add_whole(struct tl_json_writer *w, const char *key, double value)

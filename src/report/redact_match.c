@@ -134,11 +134,30 @@ static bool tells_nothing6(const struct in6_addr *address)
     return IN6_IS_ADDR_LOOPBACK(address) || IN6_IS_ADDR_UNSPECIFIED(address);
 }
 
+#define SECTION_REACH 64
+
+/* "section 4.2.3.2" of a standard, and "clause 28 (..., 28.2.3.1)": the word stands before, with
+ * the same first number behind it. */
+static bool is_of_a_section(const char *text, size_t at)
+{
+    static const char *const words[] = {"section ", "sections ", "clause "};
+    size_t digits = strspn(text + at, "0123456789");
+    for (size_t from = at > SECTION_REACH ? at - SECTION_REACH : 0; from < at; from++) {
+        for (size_t i = 0; i < COUNT(words); i++) {
+            const char *number = text + from + strlen(words[i]);
+            if (strncasecmp(text + from, words[i], strlen(words[i])) == 0 && number <= text + at &&
+                strncmp(number, text + at, digits) == 0 && !isdigit((unsigned char)number[digits]))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Dotted numbers: four of at most 255 are an address, and more than four begin with one. */
 static bool match_ip4(const char *text, size_t at, struct redact_match *ret_match)
 {
     char last = before(text, at);
-    if (isdigit((unsigned char)last) ||
+    if (isdigit((unsigned char)last) || is_of_a_section(text, at) ||
         (last == '.' && at >= 2 && isdigit((unsigned char)text[at - 2])))
         return false;
     size_t len = 0;
@@ -258,15 +277,31 @@ static bool begins(const char *name, size_t len, const char *prefix)
     return len > n && strncmp(name, prefix, n) == 0;
 }
 
+/* "cpu.max" of a control group, and the names of our own formats. */
+static bool is_known_name(const char *name, size_t len)
+{
+    static const char *const files[] = {
+        "cpu.max",    "cpu.stat",    "cpu.weight", "cpu.cfs_quota_us", "cpu.cfs_period_us",
+        "memory.max", "memory.high", "io.max",     "tightlink.rule",   "tightlink.findings"};
+    static const char *const groups[] = {"802-3-ethernet.", "802-11-wireless.", "ethtool."};
+    for (size_t i = 0; i < COUNT(groups); i++) /* properties of NetworkManager */
+        if (begins(name, len, groups[i]) && label_count(name, len) == 2)
+            return true;
+    return is_among(name, len, files, COUNT(files));
+}
+
 /* "net.ipv4.tcp_rmem", "net.ipv4.conf.eth0.rp_filter", "vm.dirty_ratio". */
 static bool is_setting(const char *name, size_t len)
 {
-    static const char *const trees[] = {"net.core.", "net.ipv4.", "net.ipv6.", "net.netfilter."};
+    static const char *const trees[] = {"net.core.", "net.ipv4.", "net.ipv6.", "net.netfilter.",
+                                        "blkio.throttle."};
     size_t labels = label_count(name, len);
     for (size_t i = 0; i < COUNT(trees); i++)
         if (begins(name, len, trees[i]))
             return labels == 3 ||
                    (labels == 5 && strncmp(name + strlen(trees[i]), "conf.", 5) == 0);
+    if (begins(name, len, "net.inet.tcp.") || begins(name, len, "net.inet.udp.")) /* BSD */
+        return labels == 4;
     return labels == 2 && memchr(name, '_', len) &&
            (begins(name, len, "vm.") || begins(name, len, "kernel.") || begins(name, len, "fs."));
 }
@@ -274,14 +309,20 @@ static bool is_setting(const char *name, size_t len)
 /* Names of files, and releases of kernels: no such top-level domain exists. */
 static bool is_file_or_release(const char *name, size_t len)
 {
-    static const char *const ends[] = {"conf", "json", "html", "txt",   "log",      "service",
-                                       "rst",  "csv",  "svg",  "timer", "samples",  "tightlink",
-                                       "yaml", "xml",  "ini",  "pcap",  "conflist", "socket"};
+    static const char *const ends[] = {"conf", "json", "html", "txt",   "log",     "service",
+                                       "rst",  "csv",  "svg",  "timer", "samples", "tightlink",
+                                       "yaml", "xml",  "ini",  "rules", "pcap",    "socket"};
     static const char *const machines[] = {"x86_64", "aarch64", "i686",    "noarch",
                                            "s390x",  "ppc64le", "riscv64", "armv7hl"};
+    static const char *const units[] = {"link", "network", "netdev"};
     const char *last = memrchr(name, '.', len);
     size_t size = len - (size_t)(last + 1 - name);
     if (is_among(last + 1, size, ends, COUNT(ends)))
+        return true;
+    /* "10-iface.link" of systemd; .link and .network are domains too, but not behind a number */
+    size_t digits = strspn(name, "0123456789");
+    if (digits && name[digits] == '-' && label_count(name, len) == 2 &&
+        is_among(last + 1, size, units, COUNT(units)))
         return true;
     return isdigit((unsigned char)name[0]) && is_among(last + 1, size, machines, COUNT(machines));
 }
@@ -304,7 +345,8 @@ static bool match_host(const char *text, size_t at, struct redact_match *ret_mat
         return false;
     size_t len = name_run(text + at);
     if (!looks_like_host(text + at, len) || is_fact_id(text + at, len) ||
-        is_setting(text + at, len) || is_file_or_release(text + at, len))
+        is_setting(text + at, len) || is_known_name(text + at, len) ||
+        is_file_or_release(text + at, len))
         return false;
     ret_match->kind = TL_MASK_HOST;
     ret_match->len = len;
@@ -424,7 +466,8 @@ static bool match_path(const char *text, size_t at, struct redact_match *ret_mat
 {
     char last = before(text, at);
     size_t len = path_begin(text + at);
-    if (!len || redact_is_word(last) || strchr("./\\~", last) || (last == ')' && text[at] == '/'))
+    if (!len || redact_is_word(last) || strchr("./\\~", last) ||
+        ((last == ')' || last == '}') && text[at] == '/'))
         return false;
     const char *end = last == '"' || last == '\'' ? strchr(text + at, last) : NULL;
     len =

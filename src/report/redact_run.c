@@ -135,6 +135,11 @@ void redact_copy_run(struct copier *c, const struct tl_run *from, struct tl_run 
     MASK_TEXT(c, run->strange_fact);
 }
 
+void redact_copy_reading(struct copier *c, struct tl_reading *reading)
+{
+    MASK_TEXT(c, reading->stage);
+}
+
 /* --- facts --- */
 
 static char *map_fact(const char *text, void *context)

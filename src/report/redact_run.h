@@ -2,6 +2,7 @@
 #ifndef TL_REPORT_REDACT_RUN_H
 #define TL_REPORT_REDACT_RUN_H
 
+#include "tightlink/facts/samples.h"
 #include "tightlink/report/redact.h"
 #include "tightlink/report/report.h"
 
@@ -17,6 +18,8 @@ struct copier {
 };
 
 void redact_copy_run(struct copier *c, const struct tl_run *from, struct tl_run *run);
+/* In place: its stage. */
+void redact_copy_reading(struct copier *c, struct tl_reading *reading);
 struct tl_facts *redact_copy_facts(struct copier *c, const struct tl_facts *from);
 /* The copy lives as long as the copier; never for tl_findings_destroy(). */
 void redact_copy_findings(struct copier *c, const struct tl_findings *from,

@@ -10,22 +10,42 @@
 #define ROW_COLUMNS  28
 #define RATE_COLUMNS 24
 
-static void print_rate(struct text *t, const struct text_source *source,
-                       enum tl_direction direction, const char *name)
+static const char *rate_text(const struct text_source *source, enum tl_direction direction,
+                             const char *name, char ret_rate[TL_UNIT_TEXT_SIZE])
 {
-    char rate[TL_UNIT_TEXT_SIZE];
     double bps = text_flow_number(source->facts, direction, name);
-    text_cell(t, isnan(bps) ? "--" : tl_format_bps(bps, rate), RATE_COLUMNS);
+    return isnan(bps) ? "--" : tl_format_bps(bps, ret_rate);
 }
 
 static void print_row(struct text *t, const struct text_source *source, enum tl_direction direction,
                       const char *from, const char *into_memory, const char *to_disk)
 {
-    char label[48];
-    snprintf(label, sizeof label, "  from %s", from);
-    text_cell(t, label, ROW_COLUMNS);
-    print_rate(t, source, direction, into_memory);
-    print_rate(t, source, direction, to_disk);
+    char label[48], memory[TL_UNIT_TEXT_SIZE], disk[TL_UNIT_TEXT_SIZE];
+    snprintf(label, sizeof label, "%sfrom %s", t->form == TEXT_FORM_PLAIN ? "  " : "", from);
+    const char *cells[] = {label, rate_text(source, direction, into_memory, memory),
+                           rate_text(source, direction, to_disk, disk)};
+    if (t->form != TEXT_FORM_PLAIN) {
+        text_table_row(t, cells, 3);
+        return;
+    }
+    text_cell(t, cells[0], ROW_COLUMNS);
+    text_cell(t, cells[1], RATE_COLUMNS);
+    text_cell(t, cells[2], RATE_COLUMNS);
+    text_newline(t);
+}
+
+/* The names of the columns, beside the heading where there are columns. */
+static void print_columns(struct text *t, size_t heading_columns, const char *to)
+{
+    const char *const cells[] = {"", "into memory", to};
+    if (t->form != TEXT_FORM_PLAIN) {
+        text_newline(t);
+        text_table_begin(t, cells, 3);
+        return;
+    }
+    text_cell(t, "", ROW_COLUMNS - heading_columns); /* shorter than that */
+    text_cell(t, cells[1], RATE_COLUMNS);
+    text_cell(t, to, RATE_COLUMNS + 4);
     text_newline(t);
 }
 
@@ -42,10 +62,8 @@ static void print_waits(struct text *t, const struct text_source *source,
     if (!isnan(receiver))
         tl_buf_addf(&line, "%sThe receiver waited for its disk %s of the time.",
                     line.len ? " " : "", tl_format_ratio(receiver, ratio));
-    if (line.len) {
-        tl_buf_adds(t->out, "  ");
-        text_wrap(t, 2, 2, tl_buf_text(&line));
-    }
+    if (line.len)
+        text_item(t, 2, 2, tl_buf_text(&line));
     if (line.status != TL_OK)
         t->out->status = line.status;
     tl_buf_finish(&line);
@@ -60,13 +78,12 @@ void text_file_matrix(struct text *t, const struct text_source *source, enum tl_
         return;
     snprintf(heading, sizeof heading, "A file's way, %s", tl_direction_name(direction));
     text_heading(t, heading);
-    text_cell(t, "", ROW_COLUMNS - strlen(heading)); /* shorter than that */
-    text_cell(t, "into memory", RATE_COLUMNS);
     snprintf(to, sizeof to, "to the disk of %s", receiver);
-    text_cell(t, to, RATE_COLUMNS + 4);
-    text_newline(t);
+    print_columns(t, strlen(heading), to);
     print_row(t, source, direction, "memory", "file_memory_bps", "file_write_bps");
     snprintf(from, sizeof from, "%s's disk", sender);
     print_row(t, source, direction, from, "file_read_bps", "file_disk_bps");
+    if (t->form != TEXT_FORM_PLAIN)
+        text_table_end(t);
     print_waits(t, source, direction);
 }

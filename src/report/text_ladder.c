@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "text_parts.h"
+#include "documents.h"
 #include "text_words.h"
 #include "tightlink/base/units.h"
 
@@ -37,8 +37,8 @@ static void widen(double value, double *least, double *most)
 static const char *const measured_names[MEASURED_COUNT] = {
     "goodput_bps", "streams_goodput_bps", "window_goodput_bps", "file_goodput_bps"};
 
-static struct axis make_axis(const struct text *t, const struct text_source *source,
-                             enum tl_direction direction)
+void text_ladder_scale(const struct text_source *source, enum tl_direction direction,
+                       double *ret_low, double *ret_high)
 {
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < source->findings->rung_count; i++) {
@@ -48,22 +48,32 @@ static struct axis make_axis(const struct text *t, const struct text_source *sou
     }
     for (size_t i = 0; i < MEASURED_COUNT; i++)
         widen(text_flow_number(source->facts, direction, measured_names[i]), &least, &most);
-    struct axis axis = {.high = most, .label_columns = label_columns(t)};
-    if (most > LINEAR_SPAN_MAX * least)
-        axis.low = pow(10, floor(log10(least)));
+    *ret_high = most;
+    *ret_low = most > LINEAR_SPAN_MAX * least ? pow(10, floor(log10(least))) : 0;
+}
+
+double text_ladder_position(double low, double high, double bps)
+{
+    if (!(bps > 0) || !(high > 0))
+        return 0;
+    if (low > 0)
+        return log(bps / low) / log(high / low);
+    return bps / high;
+}
+
+static struct axis make_axis(const struct text *t, const struct text_source *source,
+                             enum tl_direction direction)
+{
+    struct axis axis = {.label_columns = label_columns(t)};
+    text_ladder_scale(source, direction, &axis.low, &axis.high);
     axis.bar_columns = (size_t)t->style.width - MARK_COLUMNS - PLACE_COLUMNS - axis.label_columns -
                        RATE_COLUMNS - 2;
     return axis;
 }
 
-/* Where a rate stands on the axis, 0 to 1. */
 static double position(const struct axis *axis, double bps)
 {
-    if (!(bps > 0) || !(axis->high > 0))
-        return 0;
-    if (axis->low > 0)
-        return log(bps / axis->low) / log(axis->high / axis->low);
-    return bps / axis->high;
+    return text_ladder_position(axis->low, axis->high, bps);
 }
 
 static void print_axis(struct text *t, const struct axis *axis)
@@ -112,59 +122,119 @@ static void print_row(struct text *t, const struct axis *axis, const char *place
     print_label_rest(t, axis, rest);
 }
 
-static void print_measured(struct text *t, const struct text_source *source,
-                           const struct axis *axis, enum tl_direction direction)
+size_t text_ladder_rows(const struct text_source *source, enum tl_direction direction,
+                        struct ladder_row ret_rows[LADDER_ROWS_MAX])
 {
-    double rates[MEASURED_COUNT],
-        streams = text_flow_number(source->facts, direction, "streams_count");
+    double streams = text_flow_number(source->facts, direction, "streams_count");
     char several[32] = "several streams";
+    size_t count = 0;
     if (!isnan(streams))
         snprintf(several, sizeof several, "%.0f streams", streams);
     const char *labels[MEASURED_COUNT] = {"one stream", several, "large buffers",
                                           "a file, disks included"};
-    for (size_t i = 0; i < MEASURED_COUNT; i++) {
-        rates[i] = text_flow_number(source->facts, direction, measured_names[i]);
-        if (!isnan(rates[i]))
-            print_row(t, axis, "measured", labels[i], rates[i], (double)NAN, TEXT_PLAIN);
+    for (size_t i = 0; i < source->findings->rung_count; i++) {
+        const struct tl_rung *rung = &source->findings->ladder[i];
+        if (rung->direction != direction || !rung->tested || count == LADDER_ROWS_MAX)
+            continue;
+        struct ladder_row *row = &ret_rows[count++];
+        *row = (struct ladder_row){
+            text_place(rung->segment), "", rung->bps, rung->high_bps, rung->limits, false};
+        snprintf(row->label, sizeof row->label, "%s", rung->label);
     }
+    for (size_t i = 0; i < MEASURED_COUNT; i++) {
+        double bps = text_flow_number(source->facts, direction, measured_names[i]);
+        if (isnan(bps) || count == LADDER_ROWS_MAX)
+            continue;
+        struct ladder_row *row = &ret_rows[count++];
+        *row = (struct ladder_row){"measured", "", bps, (double)NAN, false, true};
+        snprintf(row->label, sizeof row->label, "%s", labels[i]);
+    }
+    return count;
+}
+
+void text_add_untested(const struct tl_rung *rung, struct tl_buf *out)
+{
+    tl_buf_addf(out, "%s: %s", rung->cause,
+                rung->why_not && *rung->why_not ? rung->why_not : "not tested");
 }
 
 /* "--  path     random-loss: no loss that stays at low rates": no bar, but the reason. It is
  * named by its cause: a label speaks of the number that is missing here. */
 static void print_untested(struct text *t, const struct tl_rung *rung)
 {
-    char text[512];
+    struct tl_buf text = TL_BUF_INIT;
     size_t column = MARK_COLUMNS + PLACE_COLUMNS;
-    snprintf(text, sizeof text, "%s: %s", rung->cause,
-             rung->why_not && *rung->why_not ? rung->why_not : "not tested");
+    text_add_untested(rung, &text);
     tl_buf_adds(t->out, "--  ");
     text_cell(t, text_place(rung->segment), PLACE_COLUMNS);
-    text_wrap(t, column, column, text);
+    text_wrap(t, column, column, tl_buf_text(&text));
+    if (text.status != TL_OK)
+        t->out->status = text.status;
+    tl_buf_finish(&text);
+}
+
+const char *text_ladder_heading(enum tl_direction direction)
+{
+    return direction == TL_DOWNLOAD ? "Ladder, download: the lowest rung counts"
+                                    : "Ladder, upload: the lowest rung counts";
+}
+
+/* The same for readers with tables. */
+static void ladder_table(struct text *t, const struct text_source *source,
+                         enum tl_direction direction)
+{
+    static const char *const head[] = {"", "where", "what", "carries"};
+    struct ladder_row rows[LADDER_ROWS_MAX];
+    size_t count = text_ladder_rows(source, direction, rows);
+    char rate[TL_UNIT_TEXT_SIZE];
+    text_heading(t, text_ladder_heading(direction));
+    text_newline(t);
+    if (t->form == TEXT_FORM_HTML)
+        chart_ladder(t->out, source, direction);
+    text_table_begin(t, head, 4);
+    for (size_t i = 0; i < count; i++) {
+        const char *cells[] = {rows[i].limits ? "(!)" : "", rows[i].place, rows[i].label,
+                               tl_format_bps(rows[i].bps, rate)};
+        text_table_row(t, cells, 4);
+    }
+    for (size_t i = 0; i < source->findings->rung_count; i++) {
+        const struct tl_rung *rung = &source->findings->ladder[i];
+        struct tl_buf why = TL_BUF_INIT;
+        if (rung->direction != direction || rung->tested)
+            continue;
+        text_add_untested(rung, &why);
+        const char *cells[] = {"--", text_place(rung->segment), tl_buf_text(&why), "not tested"};
+        text_table_row(t, cells, 4);
+        if (why.status != TL_OK)
+            t->out->status = why.status;
+        tl_buf_finish(&why);
+    }
+    text_table_end(t);
 }
 
 void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction)
 {
     const struct tl_findings *findings = source->findings;
+    struct ladder_row rows[LADDER_ROWS_MAX];
     struct axis axis = make_axis(t, source, direction);
     if (!(axis.high > 0))
         return;
+    if (t->form != TEXT_FORM_PLAIN) {
+        ladder_table(t, source, direction);
+        return;
+    }
     size_t before = MARK_COLUMNS + PLACE_COLUMNS + axis.label_columns + RATE_COLUMNS + 2;
     char heading[64];
-    snprintf(heading, sizeof heading, "%-*s", (int)before,
-             direction == TL_DOWNLOAD ? "Ladder, download: the lowest rung counts"
-                                      : "Ladder, upload: the lowest rung counts");
+    snprintf(heading, sizeof heading, "%-*s", (int)before, text_ladder_heading(direction));
     if (before < 42) /* a narrow screen */
         snprintf(heading, sizeof heading, "%-*s", (int)before,
                  direction == TL_DOWNLOAD ? "Ladder, download" : "Ladder, upload");
     text_heading(t, heading);
     print_axis(t, &axis);
-    for (size_t i = 0; i < findings->rung_count; i++) {
-        const struct tl_rung *rung = &findings->ladder[i];
-        if (rung->direction == direction && rung->tested)
-            print_row(t, &axis, text_place(rung->segment), rung->label, rung->bps, rung->high_bps,
-                      rung->limits ? TEXT_BAD : TEXT_PLAIN);
-    }
-    print_measured(t, source, &axis, direction);
+    size_t count = text_ladder_rows(source, direction, rows);
+    for (size_t i = 0; i < count; i++)
+        print_row(t, &axis, rows[i].place, rows[i].label, rows[i].bps, rows[i].high_bps,
+                  rows[i].limits ? TEXT_BAD : TEXT_PLAIN);
     for (size_t i = 0; i < findings->rung_count; i++)
         if (findings->ladder[i].direction == direction && !findings->ladder[i].tested)
             print_untested(t, &findings->ladder[i]);
@@ -175,6 +245,11 @@ static void print_share(struct text *t, const char *label, double share)
     char percent[TL_UNIT_TEXT_SIZE];
     size_t bar = (size_t)t->style.width - MARK_COLUMNS - 30 - 8 - 2;
     snprintf(percent, sizeof percent, "%.0f %%", share * 100);
+    if (t->form != TEXT_FORM_PLAIN) {
+        const char *cells[] = {label, percent};
+        text_table_row(t, cells, 2);
+        return;
+    }
     tl_buf_adds(t->out, "    ");
     text_cell(t, label, 30);
     text_cell_right(t, percent, 8);
@@ -183,21 +258,45 @@ static void print_share(struct text *t, const char *label, double share)
     text_newline(t);
 }
 
+void text_ledger_parts(const struct tl_ledger_row *row, struct ledger_part ret_parts[LEDGER_PARTS])
+{
+    ret_parts[0] = (struct ledger_part){"the receiver's window", row->rwnd_ratio};
+    ret_parts[1] = (struct ledger_part){"the network", row->network_ratio};
+    ret_parts[2] = (struct ledger_part){"the sender's buffer", row->sndbuf_ratio};
+    ret_parts[3] = (struct ledger_part){"the sending program", row->app_ratio};
+}
+
+void text_add_ledger_heading(const struct tl_ledger_row *row, struct tl_buf *out)
+{
+    char time[TL_UNIT_TEXT_SIZE];
+    tl_buf_addf(out, "What one stream waited for, %s%s%s", tl_direction_name(row->direction),
+                isfinite(row->duration_ns) ? ", in " : "",
+                isfinite(row->duration_ns) ? tl_format_ns(row->duration_ns, time) : "");
+}
+
 void text_ledger(struct text *t, const struct text_source *source, enum tl_direction direction)
 {
+    static const char *const head[] = {"waited for", "share of the time"};
     for (size_t i = 0; i < source->findings->ledger_count; i++) {
         const struct tl_ledger_row *row = &source->findings->ledger[i];
+        struct ledger_part parts[LEDGER_PARTS];
+        struct tl_buf heading = TL_BUF_INIT;
         if (row->direction != direction)
             continue;
-        char time[TL_UNIT_TEXT_SIZE], heading[96];
-        snprintf(heading, sizeof heading, "What one stream waited for, %s%s%s",
-                 tl_direction_name(direction), isfinite(row->duration_ns) ? ", in " : "",
-                 isfinite(row->duration_ns) ? tl_format_ns(row->duration_ns, time) : "");
-        text_heading(t, heading);
+        text_add_ledger_heading(row, &heading);
+        text_heading(t, tl_buf_text(&heading));
         text_newline(t);
-        print_share(t, "the receiver's window", row->rwnd_ratio);
-        print_share(t, "the network", row->network_ratio);
-        print_share(t, "the sender's buffer", row->sndbuf_ratio);
-        print_share(t, "the sending program", row->app_ratio);
+        text_ledger_parts(row, parts);
+        if (t->form == TEXT_FORM_HTML)
+            chart_ledger(t->out, row); /* its legend has all the numbers */
+        if (t->form == TEXT_FORM_MARKDOWN)
+            text_table_begin(t, head, 2);
+        for (size_t p = 0; p < LEDGER_PARTS && t->form != TEXT_FORM_HTML; p++)
+            print_share(t, parts[p].label, parts[p].ratio);
+        if (t->form == TEXT_FORM_MARKDOWN)
+            text_table_end(t);
+        if (heading.status != TL_OK)
+            t->out->status = heading.status;
+        tl_buf_finish(&heading);
     }
 }

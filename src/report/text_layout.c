@@ -1,6 +1,8 @@
 /* Lines, columns, colour and bars. */
 #include "text_layout.h"
 
+#include "escape.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,8 +26,20 @@ void text_ink(struct text *t, enum text_ink ink, const char *text)
         tl_buf_adds(t->out, text);
 }
 
+static void add_escaped(struct text *t, const char *text)
+{
+    if (t->form == TEXT_FORM_HTML)
+        escape_html(t->out, text);
+    else
+        escape_markdown(t->out, text);
+}
+
 size_t text_clean(struct text *t, const char *text, size_t columns)
 {
+    if (t->form != TEXT_FORM_PLAIN) {
+        add_escaped(t, text);
+        return columns;
+    }
     static const char more[] = "...";
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, !t->style.utf8);
@@ -55,7 +69,7 @@ static void spaces(struct text *t, size_t count)
 void text_cell(struct text *t, const char *text, size_t columns)
 {
     size_t used = text_clean(t, text, columns);
-    spaces(t, columns - used);
+    spaces(t, t->form == TEXT_FORM_PLAIN ? columns - used : 1);
 }
 
 void text_cell_right(struct text *t, const char *text, size_t columns)
@@ -68,6 +82,9 @@ void text_cell_right(struct text *t, const char *text, size_t columns)
 /* Ends a line without spaces before its end. */
 void text_newline(struct text *t)
 {
+    if (t->in_heading && t->form != TEXT_FORM_PLAIN)
+        tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "</h3>" : "\n");
+    t->in_heading = false;
     while (t->out->len && t->out->data[t->out->len - 1] == ' ')
         t->out->len--;
     tl_buf_add(t->out, "\n", 1);
@@ -83,7 +100,13 @@ void text_rule(struct text *t)
 void text_heading(struct text *t, const char *heading)
 {
     text_newline(t);
-    text_ink(t, TEXT_BOLD, heading);
+    if (t->form == TEXT_FORM_PLAIN) {
+        text_ink(t, TEXT_BOLD, heading);
+    } else {
+        tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "<h3>" : "### ");
+        add_escaped(t, heading);
+    }
+    t->in_heading = true;
 }
 
 /* Adds one word (no spaces in it) where the line has room, breaking a word that is
@@ -121,8 +144,20 @@ static size_t add_word(struct text *t, const char *word, size_t len, size_t colu
     return column;
 }
 
+/* A paragraph of its own. */
+static void add_paragraph(struct text *t, const char *text)
+{
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "<p>" : "\n");
+    add_escaped(t, text);
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "</p>\n" : "\n");
+}
+
 void text_wrap(struct text *t, size_t at, size_t indent, const char *text)
 {
+    if (t->form != TEXT_FORM_PLAIN) {
+        add_paragraph(t, text);
+        return;
+    }
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, !t->style.utf8);
     if (clean.status != TL_OK)
@@ -142,8 +177,108 @@ void text_wrap(struct text *t, size_t at, size_t indent, const char *text)
     tl_buf_finish(&clean);
 }
 
+void text_item(struct text *t, size_t indent, size_t more, const char *text)
+{
+    if (t->form == TEXT_FORM_MARKDOWN) {
+        tl_buf_adds(t->out, "- ");
+        add_escaped(t, text);
+        text_newline(t);
+        return;
+    }
+    if (t->form == TEXT_FORM_PLAIN)
+        spaces(t, indent);
+    text_wrap(t, indent, more, text);
+}
+
+static void add_label(struct text *t, const char *label)
+{
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "<div class=\"entry\"><b>" : "- ");
+    if (*label && t->form == TEXT_FORM_MARKDOWN)
+        tl_buf_adds(t->out, "**");
+    add_escaped(t, label);
+    if (t->form == TEXT_FORM_HTML)
+        tl_buf_adds(t->out, "</b>");
+    else if (*label)
+        tl_buf_adds(t->out, ":** ");
+}
+
+static void add_entry(struct text *t, const char *label, const char *text)
+{
+    add_label(t, label);
+    if (t->form == TEXT_FORM_HTML)
+        tl_buf_adds(t->out, "<span>");
+    add_escaped(t, text);
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "</span></div>\n" : "\n");
+}
+
+/* A command stands alone, to be copied whole. */
+static void add_command(struct text *t, const char *label, const char *command)
+{
+    add_label(t, label);
+    if (t->form == TEXT_FORM_HTML) {
+        tl_buf_adds(t->out, "<pre>");
+        while (*command) {
+            char line[TEXT_COMMAND_MAX];
+            size_t len = strcspn(command, "\n");
+            snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1),
+                     command);
+            escape_html(t->out, line);
+            tl_buf_adds(t->out, "\n");
+            command += len + (command[len] == '\n');
+        }
+        tl_buf_adds(t->out, "</pre></div>\n");
+        return;
+    }
+    tl_buf_adds(t->out, "\n\n");
+    escape_markdown_block(t->out, command);
+    tl_buf_adds(t->out, "\n");
+}
+
+static void add_row(struct text *t, const char *const *cells, size_t count, const char *tag)
+{
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "<tr>" : "|");
+    for (size_t i = 0; i < count; i++) {
+        if (t->form == TEXT_FORM_HTML)
+            tl_buf_addf(t->out, "<%s>", tag);
+        else
+            tl_buf_adds(t->out, " ");
+        add_escaped(t, cells[i]);
+        if (t->form == TEXT_FORM_HTML)
+            tl_buf_addf(t->out, "</%s>", tag);
+        else
+            tl_buf_adds(t->out, " |");
+    }
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "</tr>\n" : "\n");
+}
+
+void text_table_begin(struct text *t, const char *const *cells, size_t count)
+{
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "<table>\n" : "\n");
+    add_row(t, cells, count, "th");
+    if (t->form == TEXT_FORM_HTML)
+        return;
+    tl_buf_adds(t->out, "|");
+    for (size_t i = 0; i < count; i++)
+        tl_buf_adds(t->out, "---|");
+    tl_buf_adds(t->out, "\n");
+}
+
+void text_table_row(struct text *t, const char *const *cells, size_t count)
+{
+    add_row(t, cells, count, "td");
+}
+
+void text_table_end(struct text *t)
+{
+    tl_buf_adds(t->out, t->form == TEXT_FORM_HTML ? "</table>\n" : "\n");
+}
+
 void text_entry(struct text *t, const char *label, size_t label_columns, const char *text)
 {
+    if (t->form != TEXT_FORM_PLAIN) {
+        add_entry(t, label, text);
+        return;
+    }
     spaces(t, 2);
     text_cell(t, label, label_columns);
     spaces(t, 1);
@@ -152,6 +287,10 @@ void text_entry(struct text *t, const char *label, size_t label_columns, const c
 
 void text_command(struct text *t, const char *label, size_t label_columns, const char *command)
 {
+    if (t->form != TEXT_FORM_PLAIN) {
+        add_command(t, label, command);
+        return;
+    }
     do {
         size_t len = strcspn(command, "\n");
         char line[TEXT_COMMAND_MAX];

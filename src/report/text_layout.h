@@ -11,15 +11,23 @@
 
 enum text_ink { TEXT_PLAIN, TEXT_BOLD, TEXT_BAD, TEXT_GOOD, TEXT_DIM };
 
+/* The same parts, the same words, for three kinds of reader. In Markdown and HTML widths count
+ * for nothing, a heading ends with text_newline(), and text_bar() and text_rule() are not for
+ * them. */
+enum text_form { TEXT_FORM_PLAIN, TEXT_FORM_MARKDOWN, TEXT_FORM_HTML };
+
 struct text {
     struct tl_buf *out;
     struct tl_text_style style; /* width already within its bounds */
+    enum text_form form;
+    bool in_heading;
 };
 
 /* Adds text in an ink; without colour the ink is nothing. */
 void text_ink(struct text *t, enum text_ink ink, const char *text);
 
-/* Adds foreign text, cleaned, cut to at most columns with "...". Returns the columns used. */
+/* Adds foreign text, cleaned and escaped for the form; as plain text also cut to at most columns
+ * with "...". Returns the columns used. */
 size_t text_clean(struct text *t, const char *text, size_t columns);
 
 /* The same, filled with spaces up to columns. */
@@ -33,6 +41,14 @@ void text_heading(struct text *t, const char *heading); /* "Heading" in bold, af
 /* Adds text from column `at` on, broken at spaces, each further line indented to `indent`.
  * `at` says how many columns of the line are already used. Ends with a newline. */
 void text_wrap(struct text *t, size_t at, size_t indent, const char *text);
+
+/* The same as a line of a list: `indent` spaces before it, further lines indented by `more`. */
+void text_item(struct text *t, size_t indent, size_t more, const char *text);
+
+/* One row of a table, for Markdown and HTML only; the first is its head. */
+void text_table_begin(struct text *t, const char *const *cells, size_t count);
+void text_table_row(struct text *t, const char *const *cells, size_t count);
+void text_table_end(struct text *t);
 
 /* "  label     text…" wrapped under itself; label and text may be foreign. */
 void text_entry(struct text *t, const char *label, size_t label_columns, const char *text);

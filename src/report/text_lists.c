@@ -72,6 +72,13 @@ void text_ruled_out(struct text *t, const struct text_source *source)
     bool begun = false;
     for (size_t i = 0; (finding = next_with(source, &i, TL_RULED_OUT));) {
         heading_once(t, "Ruled out", &begun);
+        if (t->form != TEXT_FORM_PLAIN) { /* there is room for all of it */
+            if (both(source))
+                text_entry(t, tl_direction_name(finding->direction), 9, said(finding));
+            else
+                text_item(t, 2, 2, said(finding));
+            continue;
+        }
         tl_buf_adds(t->out, "  ");
         size_t room = (size_t)t->style.width - 2;
         if (both(source)) {
@@ -111,8 +118,7 @@ void text_open(struct text *t, const struct text_source *source)
             tl_buf_addf(&line, " %s %s would decide.",
                         strchr(tl_buf_text(&stages), ',') ? "Stages" : "Stage",
                         tl_buf_text(&stages));
-        tl_buf_adds(t->out, "  ");
-        text_wrap(t, 2, 4, tl_buf_text(&line));
+        text_item(t, 2, 4, tl_buf_text(&line));
         if (stages.status != TL_OK || line.status != TL_OK)
             t->out->status = TL_NOMEM;
         tl_buf_finish(&stages);

@@ -18,13 +18,20 @@ static void print_value(struct text *t, double ns)
     text_cell_right(t, value, VALUE_COLUMNS);
 }
 
+static const char *hops_text(const struct tl_segment_record *segment, char ret_text[24])
+{
+    snprintf(ret_text, 24, "-");
+    if (segment->last_hop > segment->first_hop + 1)
+        snprintf(ret_text, 24, "%d-%d", segment->first_hop + 1, segment->last_hop);
+    else if (segment->last_hop > 0)
+        snprintf(ret_text, 24, "%d", segment->last_hop);
+    return ret_text;
+}
+
 static void print_segment(struct text *t, const struct tl_segment_record *segment)
 {
-    char hops[24] = "-";
-    if (segment->last_hop > segment->first_hop + 1)
-        snprintf(hops, sizeof hops, "%d-%d", segment->first_hop + 1, segment->last_hop);
-    else if (segment->last_hop > 0)
-        snprintf(hops, sizeof hops, "%d", segment->last_hop);
+    char hops[24];
+    hops_text(segment, hops);
     text_cell(t, segment->tight ? "(!) " : "", MARK_COLUMNS);
     text_cell(t, text_place(segment->id), PLACE_COLUMNS);
     text_cell_right(t, hops, 6);
@@ -47,6 +54,40 @@ static void print_hop(struct text *t, const struct tl_hop_record *hop)
     text_newline(t);
 }
 
+static const char *value_text(double ns, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    return isfinite(ns) ? tl_format_ns(ns > 0 ? ns : 0, ret_text) : "-";
+}
+
+/* The same for readers with tables. */
+static void print_tables(struct text *t, const struct tl_run *run)
+{
+    static const char *const parts[] = {"part", "hops", "adds", "adds under load"};
+    static const char *const hops[] = {"hop", "address", "round trip", "under load", "note"};
+    char a[TL_UNIT_TEXT_SIZE], b[TL_UNIT_TEXT_SIZE], number[24];
+    text_table_begin(t, parts, 4);
+    for (int i = 0; i < run->segment_count; i++) {
+        const struct tl_segment_record *segment = &run->segments[i];
+        if (segment->last_hop <= 0)
+            continue;
+        const char *cells[] = {text_place(segment->id), hops_text(segment, number),
+                               value_text(segment->rtt_add_ns, a),
+                               value_text(segment->loaded_rtt_add_ns, b)};
+        text_table_row(t, cells, 4);
+    }
+    text_table_end(t);
+    text_table_begin(t, hops, 5);
+    for (int i = 0; i < run->hop_count; i++) {
+        const struct tl_hop_record *hop = &run->hops[i];
+        snprintf(number, sizeof number, "%d", hop->hop);
+        const char *cells[] = {number, hop->address[0] ? hop->address : "*",
+                               value_text(hop->rtt_min_ns, a), value_text(hop->loaded_rtt_ns, b),
+                               hop->note};
+        text_table_row(t, cells, 5);
+    }
+    text_table_end(t);
+}
+
 void text_path(struct text *t, const struct text_source *source)
 {
     const struct tl_run *run = source->run;
@@ -54,6 +95,10 @@ void text_path(struct text *t, const struct text_source *source)
         return;
     text_heading(t, "Path: what each part adds to the round trip, idle and under load");
     text_newline(t);
+    if (t->form != TEXT_FORM_PLAIN) {
+        print_tables(t, run);
+        return;
+    }
     for (int i = 0; i < run->segment_count; i++)
         if (run->segments[i].last_hop > 0)
             print_segment(t, &run->segments[i]);

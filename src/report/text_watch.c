@@ -53,7 +53,7 @@ static void print_graph(struct text *t, const struct tl_watch_record *watch)
     char label[TL_UNIT_TEXT_SIZE], step[TL_UNIT_TEXT_SIZE];
     for (int i = 0; i < watch->graph_count; i++)
         most = fmax(most, watch->graph_bps[i]);
-    if (!(most > 0))
+    if (!(most > 0) || t->form != TEXT_FORM_PLAIN)
         return;
     for (int row = ROWS; row > 0; row--) {
         tl_buf_adds(t->out, "  ");

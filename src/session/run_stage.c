@@ -49,9 +49,29 @@ static void add_early_reading(const struct tl_probe_live *live, struct tl_event 
                      parts[i].what, 100 * parts[i].ratio);
 }
 
+static void keep_reading(struct tl_session *session, const struct tl_probe_live *live)
+{
+    struct tl_reading reading = {.has_direction = session->has_direction,
+                                 .direction = session->direction,
+                                 .elapsed_ns = live->elapsed_ns,
+                                 .rate_bps = live->rate_bps,
+                                 .rtt_ns = live->rtt_ns,
+                                 .bytes = live->bytes,
+                                 .retrans_count = live->retrans_count,
+                                 .cwnd_bytes = live->cwnd_bytes,
+                                 .snd_wnd_bytes = live->snd_wnd_bytes,
+                                 .app_ratio = live->app_ratio,
+                                 .sndbuf_ratio = live->sndbuf_ratio,
+                                 .rwnd_ratio = live->rwnd_ratio,
+                                 .network_ratio = live->network_ratio};
+    snprintf(reading.stage, sizeof reading.stage, "%s", session->stage);
+    tl_samples_add(&session->samples, &reading);
+}
+
 static void on_live(void *context, const struct tl_probe_live *live)
 {
     struct tl_session *session = context;
+    keep_reading(session, live);
     struct tl_event event = {.kind = TL_EVENT_LIVE,
                              .has_direction = session->has_direction,
                              .direction = session->direction,

@@ -186,6 +186,12 @@ void tl_session_finish(struct tl_session *session, struct tl_session_result *ret
     session->result.findings = NULL;
 }
 
+void tl_session_take_samples(struct tl_session *session, struct tl_samples *ret_samples)
+{
+    *ret_samples = session->samples;
+    session->samples = (struct tl_samples){0};
+}
+
 void tl_session_destroy(struct tl_session *session)
 {
     if (!session)
@@ -196,6 +202,7 @@ void tl_session_destroy(struct tl_session *session)
     }
     tl_facts_destroy(session->result.facts);
     tl_findings_destroy(session->result.findings);
+    tl_samples_finish(&session->samples);
     tl_events_finish(&session->events);
     if (session->cancel_fd >= 0)
         close(session->cancel_fd);

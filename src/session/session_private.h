@@ -46,6 +46,7 @@ struct tl_session {
 
     /* The worker's own. */
     struct tl_session_result result;
+    struct tl_samples samples;
     struct tl_probe_target target;
     struct tl_client *client;
     struct tl_watch *watch;

@@ -8,6 +8,7 @@
 #ifndef TL_REPORT_EXPORT_H
 #define TL_REPORT_EXPORT_H
 
+#include "tightlink/facts/samples.h"
 #include "tightlink/report/redact.h"
 #include "tightlink/report/report.h"
 
@@ -22,13 +23,22 @@ enum tl_status tl_export_create(struct tl_redactor *redactor, const struct tl_ru
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_export_destroy(struct tl_export *export); /* takes NULL */
 
+/* The readings of the run's transfers, for the plots of the page; copied, masked likewise. Without
+ * them the page has no plots over time. TL_NOMEM. */
+enum tl_status tl_export_add_samples(struct tl_export *export,
+                                     const struct tl_samples *samples) TL_WARN_UNUSED;
+
 /* What may leave. Borrowed from the export. */
 const struct tl_run *tl_export_run(const struct tl_export *export);
 const struct tl_facts *tl_export_facts(const struct tl_export *export);
 const struct tl_findings *tl_export_findings(const struct tl_export *export);
 
+const struct tl_samples *tl_export_samples(const struct tl_export *export); /* never NULL */
+
 enum tl_export_format {
     TL_EXPORT_TEXT,       /* 80 columns, UTF-8 */
+    TL_EXPORT_MARKDOWN,   /* for a ticket: CommonMark with tables */
+    TL_EXPORT_HTML,       /* one page that needs nothing else: no script, no file, no network */
     TL_EXPORT_JSON,       /* the document of findings.schema.json, indented */
     TL_EXPORT_JSON_LINES, /* the same on one line */
     TL_EXPORT_FORMAT_COUNT

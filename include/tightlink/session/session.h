@@ -31,6 +31,7 @@
 #include "tightlink/base/status.h"
 #include "tightlink/facts/facts.h"
 #include "tightlink/facts/run.h"
+#include "tightlink/facts/samples.h"
 #include "tightlink/probes/probes.h"
 #include "tightlink/rules/rules.h"
 
@@ -189,10 +190,14 @@ struct tl_session_result {
     struct tl_run run;
     struct tl_facts *facts;       /* owned by the caller */
     struct tl_findings *findings; /* owned by the caller; NULL only when nothing could be judged */
+    struct tl_samples *samples;   /* owned by the caller; NULL where they were not taken or read */
 };
 
 /* Waits for the worker and hands its results over. Once. */
 void tl_session_finish(struct tl_session *session, struct tl_session_result *ret_result);
+/* After tl_session_finish: the readings of all transfers (facts/samples.h), for the caller to
+ * finish; empty when they were taken before. */
+void tl_session_take_samples(struct tl_session *session, struct tl_samples *ret_samples);
 void tl_session_destroy(struct tl_session *session); /* stops and waits when still running */
 
 #endif

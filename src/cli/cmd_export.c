@@ -1,0 +1,285 @@
+/* tightlink export FILE: a saved run as a report that may leave this machine. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tightlink/base/random.h"
+#include "tightlink/base/units.h"
+#include "tightlink/report/export.h"
+
+struct export_options {
+    bool format_given, unmask, preview;
+    enum tl_export_format format;
+    const char *out; /* NULL: standard output */
+};
+
+/* --- options --- */
+
+/* What the end of a file's name asks for; text without. */
+static enum tl_export_format format_of_name(const char *path)
+{
+    static const struct {
+        const char *end;
+        enum tl_export_format format;
+    } ends[] = {{".md", TL_EXPORT_MARKDOWN}, {".markdown", TL_EXPORT_MARKDOWN},
+                {".html", TL_EXPORT_HTML},   {".htm", TL_EXPORT_HTML},
+                {".json", TL_EXPORT_JSON},   {".jsonl", TL_EXPORT_JSON_LINES}};
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(dot, ends[i].end) == 0)
+            return ends[i].format;
+    return TL_EXPORT_TEXT;
+}
+
+static int unknown_format(const struct cli_command *command, const char *name)
+{
+    struct tl_buf names = TL_BUF_INIT;
+    for (int i = 0; i < TL_EXPORT_FORMAT_COUNT; i++)
+        tl_buf_addf(&names, "%s%s", i ? ", " : "", tl_export_format_name((enum tl_export_format)i));
+    int exit_code =
+        cli_usage(command, "--format: \"%.40s\" is none of %s", name, tl_buf_text(&names));
+    tl_buf_finish(&names);
+    return exit_code;
+}
+
+static bool take_options(const struct cli_command *command, int argc, char **argv,
+                         struct export_options *options, int *ret_exit)
+{
+    static const struct option long_options[] = {
+        {"format", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
+        {"unmask", no_argument, NULL, 'u'},       {"preview", no_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":f:o:h", long_options, NULL)) != -1) {
+        *ret_exit = CLI_EXIT_OK;
+        switch (option) {
+        case 'f':
+            options->format_given = true;
+            if (tl_export_format_find(optarg, &options->format))
+                break;
+            *ret_exit = unknown_format(command, optarg);
+            return false;
+        case 'o':
+            options->out = optarg;
+            break;
+        case 'u':
+            options->unmask = true;
+            break;
+        case 'p':
+            options->preview = true;
+            break;
+        case 'h':
+            cli_print_help(command, stdout);
+            return false;
+        default:
+            *ret_exit = cli_usage(
+                command, option == ':' ? "%s lacks its value" : "%s is no option of export",
+                argv[optind - 1]);
+            return false;
+        }
+    }
+    if (!options->format_given)
+        options->format = format_of_name(options->out);
+    return true;
+}
+
+/* --- writing --- */
+
+static bool write_all(int fd, const char *text, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* A reader finds the whole file or the one before, never a part: written beside it, then renamed.
+ * What is no regular file (/dev/null, a pipe) is written as it is. */
+static bool write_file(const char *path, const struct tl_buf *text)
+{
+    char beside[PATH_MAX], id[TL_ULID_SIZE];
+    struct stat status;
+    bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    if (tl_ulid_make(id) != TL_OK ||
+        (size_t)snprintf(beside, sizeof beside, "%s.%s", path, id) >= sizeof beside) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    int fd = special ? open(path, O_WRONLY | O_CLOEXEC)
+                     : open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    bool done = write_all(fd, text->data, text->len) && (special || fsync(fd) == 0);
+    int errnum = errno;
+    if (close(fd) < 0 && done) {
+        done = false;
+        errnum = errno;
+    }
+    if (!special && done && rename(beside, path) < 0) {
+        done = false;
+        errnum = errno;
+    }
+    if (!special && !done)
+        (void)unlink(beside);
+    errno = errnum;
+    return done;
+}
+
+static int deliver(const struct export_options *options, const struct tl_buf *text)
+{
+    bool done = options->out ? write_file(options->out, text)
+                             : cli_write_stdout(tl_buf_text(text), text->len);
+    if (done)
+        return CLI_EXIT_OK;
+    cli_complain("%s was not written: %s", options->out ? options->out : "the export",
+                 strerror(errno));
+    return CLI_EXIT_EXPORT;
+}
+
+/* --- what was masked --- */
+
+/* Where the user can look up what a mask stands for. Without such a place the export is no worse.
+ */
+static void keep_masks(const struct tl_redactor *redactor, const struct tl_run *run)
+{
+    char directory[PATH_MAX], path[PATH_MAX];
+    struct tl_error error = {0};
+    size_t count = tl_redactor_count(redactor);
+    if (!count)
+        return;
+    if (!tl_redactor_directory(directory, sizeof directory))
+        cli_complain("%zu names and addresses are masked; without a home directory there is no "
+                     "place to keep what stands for what",
+                     count);
+    else if (tl_redactor_save(redactor, directory, run->id, path, sizeof path, &error) != TL_OK)
+        cli_complain("%s", error.text);
+    else
+        cli_complain("%zu names and addresses are masked; what stands for what is in %s, for you "
+                     "alone",
+                     count, path);
+}
+
+static void print_preview(const struct export_options *options, const struct tl_redactor *redactor,
+                          const struct tl_buf *document, const struct tl_buf *text)
+{
+    char size[TL_UNIT_TEXT_SIZE];
+    size_t count = redactor ? tl_redactor_count(redactor) : 0;
+    printf("Would leave: %s, %s.\n", tl_export_format_name(options->format),
+           tl_format_bytes((double)document->len, size));
+    if (!redactor)
+        puts("Nothing is masked (--unmask).");
+    else
+        printf("Masked: %zu values.\n", count);
+    for (size_t i = 0; i < count; i++) {
+        struct tl_mask mask = tl_redactor_at(redactor, i);
+        printf("  %-14s %4zu times, %-18s ", mask.mask, mask.count, tl_mask_kind_text(mask.kind));
+        cli_put_clean(mask.value, stdout);
+        putchar('\n');
+    }
+    puts("\nWhat it says:\n");
+    fwrite(tl_buf_text(text), 1, text->len, stdout);
+}
+
+/* --- the command --- */
+
+static enum tl_status make_export(const struct tl_session_result *result,
+                                  struct tl_redactor *redactor, struct tl_export **ret_export,
+                                  struct tl_error *reterr)
+{
+    struct tl_export *export;
+    if (redactor)
+        tl_redactor_learn_here(redactor);
+    enum tl_status status =
+        tl_export_create(redactor, &result->run, result->facts, result->findings, &export, reterr);
+    if (status != TL_OK)
+        return status;
+    if (result->samples)
+        status = tl_export_add_samples(export, result->samples);
+    if (status != TL_OK) {
+        tl_export_destroy(export);
+        return tl_error_set(reterr, status, "%s", tl_status_text(status));
+    }
+    *ret_export = export;
+    return TL_OK;
+}
+
+static int write_export(const struct export_options *options, const struct tl_export *export,
+                        const struct tl_redactor *redactor)
+{
+    struct tl_buf document = TL_BUF_INIT, text = TL_BUF_INIT;
+    int exit_code = CLI_EXIT_OK;
+    enum tl_status status = tl_export_write(export, options->format, &document);
+    if (status == TL_OK && options->preview)
+        status = tl_export_write(export, TL_EXPORT_TEXT, &text);
+    if (status != TL_OK) {
+        struct tl_error error = {.status = status};
+        exit_code = cli_fail(&error);
+    } else if (options->preview) {
+        print_preview(options, redactor, &document, &text);
+    } else {
+        exit_code = deliver(options, &document);
+        if (exit_code == CLI_EXIT_OK && redactor)
+            keep_masks(redactor, tl_export_run(export));
+    }
+    tl_buf_finish(&document);
+    tl_buf_finish(&text);
+    return exit_code;
+}
+
+static int export_result(const struct export_options *options,
+                         const struct tl_session_result *result)
+{
+    struct tl_redactor *redactor = NULL;
+    struct tl_export *export = NULL;
+    struct tl_error error = {0};
+    enum tl_status status = TL_OK;
+    int exit_code;
+    if (!options->unmask)
+        status = tl_redactor_create(NULL, &redactor, &error);
+    if (status == TL_OK)
+        status = make_export(result, redactor, &export, &error);
+    if (status == TL_OK) {
+        exit_code = write_export(options, export, redactor);
+    } else {
+        (void)cli_fail(&error);
+        exit_code = CLI_EXIT_EXPORT;
+    }
+    tl_export_destroy(export);
+    tl_redactor_destroy(redactor);
+    return exit_code;
+}
+
+int cli_export(const struct cli_command *command, int argc, char **argv)
+{
+    struct export_options options = {0};
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+    int exit_code;
+    if (!take_options(command, argc, argv, &options, &exit_code))
+        return exit_code;
+    if (argc - optind != 1)
+        return cli_usage(command, "name one saved run, or - for standard input");
+    if (cli_judge_file(argv[optind], &result, &error) == TL_OK) {
+        exit_code = export_result(&options, &result);
+    } else {
+        cli_complain("%s", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    }
+    cli_result_finish(&result);
+    return exit_code;
+}

@@ -1,0 +1,212 @@
+/* The head of a report: what limits, what it means, why, the rates. Its sentences are made here
+ * for every format. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text_parts.h"
+#include "text_words.h"
+#include "tightlink/base/units.h"
+
+/* From this gain on a fix is worth a word in the first lines. */
+#define WORTH_SAYING 1.1
+
+static void print_mark(struct text *t, enum tl_verdict_state state)
+{
+    static const struct {
+        const char *mark;
+        enum text_ink ink;
+    } marks[] = {
+        [TL_LIMITED] = {"(!) ", TEXT_BAD},
+        [TL_GOAL_MET] = {"ok  ", TEXT_GOOD},
+        [TL_INCONCLUSIVE] = {"(?) ", TEXT_BOLD},
+        [TL_VERDICT_INVALID] = {"(x) ", TEXT_BAD},
+    };
+    text_ink(t, marks[state].ink, marks[state].mark);
+}
+
+/* A limit of the path that was measured. (The goal may ask for a longer path; its sentence
+ * then says all.) */
+static bool limits_here(const struct tl_verdict *verdict, const struct tl_run *run)
+{
+    return verdict->state == TL_LIMITED && verdict->segment && verdict->measured_bps > 0 &&
+           !(verdict->measured_bps >= run->goal_bps);
+}
+
+/* The rate after the fix where it is worth a word and may be promised, else NAN. */
+static double promised(const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    bool say = verdict->state == TL_LIMITED &&
+               verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps &&
+               text_may_promise(source->facts, verdict, verdict->fixed_bps);
+    return say ? verdict->fixed_bps : (double)NAN;
+}
+
+/* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
+ * verdict's place, direction, confidence and rates. */
+static void add_limit(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    if (verdict->broken) { /* no limit of the rate: its own sentence says what broke */
+        tl_buf_adds(out, verdict->sentence);
+        return;
+    }
+    char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
+    bool gain = promised(source) > 0;
+    tl_format_bps(verdict->measured_bps, now);
+    tl_format_bps(verdict->fixed_bps, then);
+    tl_buf_addf(out, "%s %slimits the %s%s %s%s%s.", text_place_begins(verdict->segment),
+                verdict->confidence >= 0.8   ? ""
+                : verdict->confidence >= 0.5 ? "probably "
+                                             : "possibly ",
+                tl_direction_name(verdict->direction), gain ? ":" : " to", now,
+                gain ? " instead of about " : "", gain ? then : "");
+}
+
+void text_add_headline(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    if (limits_here(verdict, source->run))
+        add_limit(source, out);
+    else
+        tl_buf_adds(out, verdict->sentence ? verdict->sentence : "No verdict was formed.");
+}
+
+void text_add_consequence(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    char now[32], then[32];
+    text_file_time(verdict->measured_bps, now);
+    if (verdict->state == TL_VERDICT_INVALID)
+        tl_buf_adds(out, "Do not judge the connection by this run.");
+    else if (!(verdict->measured_bps > 0))
+        tl_buf_adds(out, "No rate was measured.");
+    else if (promised(source) > 0)
+        tl_buf_addf(out, "A 10 GB file takes %s now, and about %s once this is fixed.", now,
+                    text_file_time(promised(source), then));
+    else
+        tl_buf_addf(out, "A 10 GB file takes %s at the rate that was measured.", now);
+}
+
+void text_add_file_times(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    char now[32], then[32];
+    if (verdict->state == TL_VERDICT_INVALID || !(verdict->measured_bps > 0))
+        return;
+    tl_buf_addf(out, "%s now", text_file_time(verdict->measured_bps, now));
+    if (promised(source) > 0)
+        tl_buf_addf(out, ", about %s once this is fixed", text_file_time(promised(source), then));
+}
+
+/* The rule's sentence. Where it begins with the words of the headline it goes on after them. */
+void text_add_why(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    char begins[128];
+    if (!limits_here(verdict, source->run))
+        return;
+    int len =
+        snprintf(begins, sizeof begins, "%s limits the %s: ", text_place_begins(verdict->segment),
+                 tl_direction_name(verdict->direction));
+    const char *why = verdict->sentence ? verdict->sentence : "";
+    if (strncmp(why, begins, (size_t)len) == 0)
+        why += len;
+    tl_buf_addf(out, "Why: %s", why);
+}
+
+void text_add_route(const struct text_source *source, const char *arrow, struct tl_buf *out)
+{
+    bool download = source->findings->verdict.direction == TL_DOWNLOAD;
+    const char *name = source->run->target_name;
+    tl_buf_addf(out, "%s %s %s", download ? name : "this PC", arrow, download ? "this PC" : name);
+}
+
+void text_add_confidence(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    if (verdict->state == TL_LIMITED)
+        tl_buf_addf(out, "%s (%.2f)", text_confidence(verdict->confidence), verdict->confidence);
+}
+
+static void add_rate(struct tl_buf *line, const char *what, double bps)
+{
+    char rate[TL_UNIT_TEXT_SIZE];
+    if (bps > 0)
+        tl_buf_addf(line, "%s%s %s", line->len ? ", " : "", what, tl_format_bps(bps, rate));
+}
+
+/* "asked 900 Mb/s, got 96.1 Mb/s, possible 930 Mb/s, round trip 42 ms" */
+void text_add_rates(const struct text_source *source, struct tl_buf *out)
+{
+    struct tl_buf line = TL_BUF_INIT;
+    char time[TL_UNIT_TEXT_SIZE];
+    add_rate(&line, "asked", source->run->goal_bps);
+    add_rate(&line, "got", source->findings->verdict.measured_bps);
+    add_rate(&line, "possible", promised(source));
+    double rtt = tl_facts_number(source->facts, "path.rtt_min_ns", (double)NAN);
+    if (rtt > 0)
+        tl_buf_addf(&line, "%sround trip %s", line.len ? ", " : "", tl_format_ns(rtt, time));
+    tl_buf_adds(out, tl_buf_text(&line));
+    if (line.status != TL_OK)
+        out->status = line.status;
+    tl_buf_finish(&line);
+}
+
+/* --- as plain text --- */
+
+/* Makes a sentence and prints it from a column on; nothing where it is empty. */
+static void print_sentence(struct text *t, const struct text_source *source, size_t at,
+                           size_t indent,
+                           void (*add)(const struct text_source *source, struct tl_buf *out))
+{
+    struct tl_buf line = TL_BUF_INIT;
+    add(source, &line);
+    if (line.len) {
+        tl_buf_addf(t->out, "%*s", (int)(indent - at), "");
+        text_wrap(t, indent, indent, tl_buf_text(&line));
+    }
+    if (line.status != TL_OK)
+        t->out->status = line.status;
+    tl_buf_finish(&line);
+}
+
+/* "srv-b -> this PC   download        confidence: high (0.93)" */
+static void print_route(struct text *t, const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    struct tl_buf route = TL_BUF_INIT, confidence = TL_BUF_INIT;
+    text_add_route(source, text_arrow(t), &route);
+    if (verdict->state == TL_LIMITED)
+        tl_buf_adds(&confidence, "confidence: ");
+    text_add_confidence(source, &confidence);
+    tl_buf_adds(t->out, " ");
+    size_t width = (size_t)t->style.width,
+           used = 1 + text_clean(t, tl_buf_text(&route), width - 14);
+    tl_buf_addf(t->out, "   %s", tl_direction_name(verdict->direction));
+    used += 3 + strlen(tl_direction_name(verdict->direction));
+    if (used + 1 + confidence.len > width) { /* a narrow screen or a long name */
+        text_newline(t);
+        used = 0;
+    }
+    text_cell_right(t, tl_buf_text(&confidence), width - used);
+    text_newline(t);
+    if (route.status != TL_OK || confidence.status != TL_OK)
+        t->out->status = TL_NOMEM;
+    tl_buf_finish(&route);
+    tl_buf_finish(&confidence);
+}
+
+void text_head(struct text *t, const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    print_mark(t, verdict->state);
+    print_sentence(t, source, 4, 4, text_add_headline);
+    print_sentence(t, source, 0, 4, text_add_consequence);
+    print_sentence(t, source, 0, 4, text_add_why);
+    text_rule(t);
+    print_route(t, source);
+    if (verdict->state != TL_VERDICT_INVALID) /* its numbers would only mislead */
+        print_sentence(t, source, 0, 1, text_add_rates);
+}

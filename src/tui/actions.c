@@ -21,6 +21,7 @@ void screen_say(struct screen *screen, const char *text)
 static void forget_result(struct screen *screen)
 {
     tui_state_result(&screen->state, NULL);
+    screen_forget_opened(screen);
     if (!screen->has_result)
         return;
     tl_facts_destroy(screen->result.facts);
@@ -108,7 +109,20 @@ static bool write_all(int fd, const char *text, size_t len)
     return true;
 }
 
-/* tightlink-ULID.json in the current directory, readable by the user alone. */
+int screen_write_file(const char *path, const char *text, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return errno;
+    int errnum = write_all(fd, text, len) ? 0 : errno;
+    if (close(fd) < 0 && !errnum)
+        errnum = errno;
+    if (errnum)
+        (void)unlink(path);
+    return errnum;
+}
+
+/* tightlink-ULID.json in the current directory. */
 static void save_run(struct screen *screen)
 {
     const struct tl_session_result *result = screen->state.result;
@@ -121,19 +135,11 @@ static void save_run(struct screen *screen)
         tl_buf_finish(&json);
         return;
     }
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool done = fd >= 0 && write_all(fd, json.data, json.len);
-    int errnum = errno;
-    if (fd >= 0 && close(fd) < 0) {
-        done = false;
-        errnum = errno;
-    }
-    if (done)
-        snprintf(text, sizeof text, "saved as %s here; tightlink show %s opens it", path, path);
-    else
+    int errnum = screen_write_file(path, json.data, json.len);
+    if (errnum)
         snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
-    if (!done && fd >= 0)
-        (void)unlink(path);
+    else
+        snprintf(text, sizeof text, "saved as %s here; tightlink show %s opens it", path, path);
     screen_say(screen, text);
     tl_buf_finish(&json);
 }
@@ -240,6 +246,7 @@ void screen_act(struct screen *screen, unsigned actions)
         copy_remedy(screen);
     if (screen->state.overlay != TUI_COPIED)
         screen->state.copied[0] = '\0';
+    screen_act_on_store(screen, actions);
     if (actions & TUI_DO_SAVE)
         save_run(screen);
     if (actions & TUI_DO_REDRAW)
@@ -265,7 +272,7 @@ static void end_verification(struct screen *screen)
     memcpy(run->verified + run->verified_count, tried.run.verified,
            (size_t)count * sizeof *run->verified);
     run->verified_count += count;
-    if (screen->has_result)
+    if (screen->has_result && strcmp(screen->result.run.id, run->id) == 0)
         screen->result.run = *run;
     if (count == 0 && tried.status != TL_OK)
         screen_say(screen, tried.error.text[0] ? tried.error.text : tl_status_text(tried.status));
@@ -295,5 +302,7 @@ void screen_end_session(struct screen *screen)
     if (stopped && screen->result.status == TL_OK)
         screen->result.status = TL_CANCELLED;
     screen->shown = screen->result;
+    screen->state.from_store = false;
     tui_state_result(&screen->state, &screen->shown);
+    screen_keep_run(screen);
 }

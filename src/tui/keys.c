@@ -172,6 +172,12 @@ static unsigned overlay_key(struct tui_state *state, int key)
         state->overlay = TUI_NO_OVERLAY;
         return yes && state->run.active ? TUI_DO_STOP : TUI_DO_NOTHING;
     }
+    if (overlay == TUI_ASK_DELETE) {
+        if (!yes && !no)
+            return TUI_DO_NOTHING;
+        state->overlay = TUI_NO_OVERLAY;
+        return yes && key != TUI_KEY_ENTER ? TUI_DO_DELETE : TUI_DO_NOTHING;
+    }
     if (overlay == TUI_ASK_MORE) {
         if (!yes && !no)
             return TUI_DO_NOTHING;
@@ -182,7 +188,7 @@ static unsigned overlay_key(struct tui_state *state, int key)
     return overlay == TUI_COPIED && key == 'y' ? TUI_DO_COPY : TUI_DO_NOTHING;
 }
 
-static void go_to(struct tui_state *state, enum tui_screen screen)
+static unsigned go_to(struct tui_state *state, enum tui_screen screen)
 {
     const char *why = NULL;
     if (screen == TUI_START && state->saved_only)
@@ -191,15 +197,20 @@ static void go_to(struct tui_state *state, enum tui_screen screen)
         why = "a diagnosis is running: ^C stops it and keeps what it has";
     else if (screen == TUI_RUN && !state->run.stage_count && !state->run.active)
         why = "nothing has run yet";
-    else if (screen > TUI_RUN && !state->result)
+    else if (screen > TUI_RUN && screen != TUI_HISTORY && !state->result)
         why =
             state->run.active ? "the verdict comes when the run has ended" : "nothing has run yet";
-    if (why)
+    else if (screen == TUI_EXPORT && !state->result->findings)
+        why = "there is no verdict to hand on";
+    if (why) {
         snprintf(state->message, sizeof state->message, "%s", why);
-    else {
-        state->screen = screen;
-        state->page = (struct tui_page_state){0};
+        return TUI_DO_NOTHING;
     }
+    state->screen = screen;
+    state->page = (struct tui_page_state){0};
+    return screen == TUI_HISTORY  ? TUI_DO_LIST
+           : screen == TUI_EXPORT ? TUI_DO_PREVIEW
+                                  : TUI_DO_NOTHING;
 }
 
 static unsigned quit(struct tui_state *state)
@@ -234,10 +245,8 @@ unsigned tui_state_key(struct tui_state *state, int key)
         state->overlay = TUI_HELP;
         return TUI_DO_NOTHING;
     }
-    if (!typing && key >= '0' + TUI_START && key <= '0' + TUI_PATH) {
-        go_to(state, (enum tui_screen)(key - '0'));
-        return TUI_DO_NOTHING;
-    }
+    if (!typing && key >= '0' + TUI_START && key <= '0' + TUI_EXPORT)
+        return go_to(state, (enum tui_screen)(key - '0'));
     if (state->page.kind != TUI_NO_PAGE)
         return tui_page_key(state, key);
     if (!typing && (key == 'q' || key == 'Q'))

@@ -6,6 +6,11 @@
 #include "tightlink/base/utf8.h"
 
 unsigned tui_screen_key(struct tui_state *state, int key); /* run, verdict and later screens */
+unsigned tui_store_key(struct tui_state *state, int key);  /* history and export */
+/* Asks for a line of text that begins with text. */
+void tui_prompt_open(struct tui_state *state, enum tui_prompt prompt, const char *text);
+/* Moves a selected row, or the first row shown, within 0 and last. */
+void tui_move(int *at, int key, int page, int last);
 unsigned tui_page_key(struct tui_state *state, int key);   /* while a page is open */
 unsigned tui_prompt_key(struct tui_state *state, int key); /* while a line is asked for */
 

@@ -5,8 +5,7 @@
 #include "keys.h"
 #include "tightlink/base/units.h"
 
-/* Moves a selected row, or the first row shown, within 0 and last. */
-static void move(int *at, int key, int page, int last)
+void tui_move(int *at, int key, int page, int last)
 {
     last = last < 0 ? 0 : last;
     switch (key) {
@@ -44,7 +43,7 @@ static void say(struct tui_state *state, const char *text)
     snprintf(state->message, sizeof state->message, "%s", text);
 }
 
-static void ask(struct tui_state *state, enum tui_prompt prompt, const char *text)
+void tui_prompt_open(struct tui_state *state, enum tui_prompt prompt, const char *text)
 {
     state->prompt = prompt;
     snprintf(state->prompt_text, sizeof state->prompt_text, "%s", text);
@@ -83,8 +82,9 @@ static unsigned running_key(struct tui_state *state, int key)
         freeze(state);
         return TUI_DO_NOTHING;
     case 'b':
-        ask(state, TUI_ASK_BUDGET,
-            run->worst_bytes > 0 ? tl_format_traffic((double)run->worst_bytes, bytes) : "");
+        tui_prompt_open(state, TUI_ASK_BUDGET,
+                        run->worst_bytes > 0 ? tl_format_traffic((double)run->worst_bytes, bytes)
+                                             : "");
         return TUI_DO_NOTHING;
     default:
         return TUI_DO_NOTHING;
@@ -99,7 +99,7 @@ static unsigned run_key(struct tui_state *state, int key)
     else if (run->active && strchr("psrzb", key < 128 ? key : 0) && key)
         return running_key(state, key);
     else if (key != ' ')
-        move(&run->selected, key, state->rows_shown, run->stage_count - 1);
+        tui_move(&run->selected, key, state->rows_shown, run->stage_count - 1);
     return TUI_DO_NOTHING;
 }
 
@@ -127,7 +127,7 @@ static unsigned verify(struct tui_state *state)
         say(state, "a diagnosis is running");
     else if (!finding)
         say(state, "no cause was found, so there is no fix to try");
-    else if (state->saved_only && strcmp(run->target_kind, "demo") == 0)
+    else if (state->from_store && strcmp(run->target_kind, "demo") == 0)
         say(state, "this was a demo: its path is gone, so nothing can be tried on it");
     else
         return TUI_DO_VERIFY;
@@ -167,6 +167,8 @@ static unsigned verdict_key(struct tui_state *state, int key)
         return judged ? TUI_DO_SAVE : TUI_DO_NOTHING;
     case 'v':
         return judged ? verify(state) : TUI_DO_NOTHING;
+    case 'e':
+        return tui_state_key(state, '0' + TUI_EXPORT);
     default:
         break;
     }
@@ -181,7 +183,7 @@ static unsigned verdict_key(struct tui_state *state, int key)
     else if (key == TUI_KEY_ENTER)
         tui_page_open(state, TUI_PAGE_ENGINEER, 0);
     else if (!jump(state, key))
-        move(&state->scroll, key, state->rows_shown, state->rows_total - state->rows_shown);
+        tui_move(&state->scroll, key, state->rows_shown, state->rows_total - state->rows_shown);
     return TUI_DO_NOTHING;
 }
 
@@ -207,14 +209,14 @@ static unsigned path_key(struct tui_state *state, int key)
         say(state, "the run has ended: nothing moves here");
         break;
     case '/':
-        ask(state, TUI_ASK_FILTER, state->hops.filter);
+        tui_prompt_open(state, TUI_ASK_FILTER, state->hops.filter);
         break;
     case TUI_KEY_ENTER:
         if (state->hops.selected < count)
             tui_page_open(state, TUI_PAGE_HOP, index[state->hops.selected]);
         break;
     default:
-        move(&state->hops.selected, key, state->rows_shown, count - 1);
+        tui_move(&state->hops.selected, key, state->rows_shown, count - 1);
     }
     return TUI_DO_NOTHING;
 }
@@ -228,6 +230,9 @@ unsigned tui_screen_key(struct tui_state *state, int key)
         return verdict_key(state, key);
     case TUI_PATH:
         return path_key(state, key);
+    case TUI_HISTORY:
+    case TUI_EXPORT:
+        return tui_store_key(state, key);
     default:
         return TUI_DO_NOTHING;
     }
@@ -255,7 +260,7 @@ static unsigned causes_key(struct tui_state *state, int key)
     size_t index[TUI_LIST_MAX];
     int count = (int)tui_list_causes(state, index);
     if (key == '/')
-        ask(state, TUI_ASK_FILTER, state->causes.filter);
+        tui_prompt_open(state, TUI_ASK_FILTER, state->causes.filter);
     else if (key == TUI_KEY_ENTER && state->causes.selected < count)
         tui_page_open(state,
                       state->result->findings->findings[index[state->causes.selected]].result ==
@@ -264,7 +269,7 @@ static unsigned causes_key(struct tui_state *state, int key)
                           : TUI_PAGE_CAUSE,
                       index[state->causes.selected]);
     else
-        move(&state->causes.selected, key, state->page.shown, count - 1);
+        tui_move(&state->causes.selected, key, state->page.shown, count - 1);
     return TUI_DO_NOTHING;
 }
 
@@ -287,7 +292,7 @@ unsigned tui_page_key(struct tui_state *state, int key)
     else if (page->kind == TUI_PAGE_STAGE && (key == '<' || key == '>'))
         move_cursor(state, key == '<' ? -10 : 10);
     else
-        move(&page->scroll, key, page->shown, page->total - page->shown);
+        tui_move(&page->scroll, key, page->shown, page->total - page->shown);
     return TUI_DO_NOTHING;
 }
 
@@ -323,11 +328,31 @@ static unsigned take_budget(struct tui_state *state)
     return TUI_DO_BUDGET;
 }
 
-static void take_filter(struct tui_state *state)
+static unsigned take_filter(struct tui_state *state)
 {
+    if (state->screen == TUI_HISTORY && state->page.kind == TUI_NO_PAGE) {
+        snprintf(state->history.filter, sizeof state->history.filter, "%.63s", state->prompt_text);
+        state->history.selected = 0;
+        return TUI_DO_LIST;
+    }
     struct tui_list *list = state->page.kind == TUI_PAGE_CAUSES ? &state->causes : &state->hops;
     snprintf(list->filter, sizeof list->filter, "%.63s", state->prompt_text);
     list->selected = 0;
+    return TUI_DO_NOTHING;
+}
+
+static unsigned accept(struct tui_state *state, enum tui_prompt prompt)
+{
+    switch (prompt) {
+    case TUI_ASK_BUDGET:
+        return take_budget(state);
+    case TUI_ASK_NOTE:
+        return TUI_DO_NOTE;
+    case TUI_ASK_TAG:
+        return state->prompt_text[0] ? TUI_DO_TAG : TUI_DO_NOTHING;
+    default:
+        return TUI_DO_NOTHING;
+    }
 }
 
 unsigned tui_prompt_key(struct tui_state *state, int key)
@@ -336,13 +361,11 @@ unsigned tui_prompt_key(struct tui_state *state, int key)
     if (key == TUI_KEY_ESCAPE) {
         state->prompt = TUI_NO_PROMPT;
         state->prompt_text[0] = '\0';
-        if (prompt == TUI_ASK_FILTER)
-            take_filter(state); /* the whole list again */
-        return TUI_DO_NOTHING;
+        return prompt == TUI_ASK_FILTER ? take_filter(state) : TUI_DO_NOTHING; /* all again */
     }
     if (key == TUI_KEY_ENTER) {
         state->prompt = TUI_NO_PROMPT;
-        return prompt == TUI_ASK_BUDGET ? take_budget(state) : TUI_DO_NOTHING;
+        return accept(state, prompt);
     }
     if (key == TUI_KEY_BACKSPACE)
         tui_text_remove(state->prompt_text);
@@ -350,7 +373,5 @@ unsigned tui_prompt_key(struct tui_state *state, int key)
         tui_text_add(state->prompt_text,
                      prompt == TUI_ASK_FILTER ? TUI_FILTER_SIZE : sizeof state->prompt_text,
                      (uint32_t)key);
-    if (prompt == TUI_ASK_FILTER)
-        take_filter(state);
-    return TUI_DO_NOTHING;
+    return prompt == TUI_ASK_FILTER ? take_filter(state) : TUI_DO_NOTHING;
 }

@@ -5,18 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "page_write.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/rules/why.h"
 
 #define LABEL      12
 #define FILE_BYTES 10e9 /* the example of the report */
-
-struct page {
-    struct tl_buf *out;
-    int width;
-    bool utf8;
-};
 
 const char *tui_place(const char *segment)
 {
@@ -46,106 +41,6 @@ const char *tui_stage_state(const struct tui_stage *stage)
     return states[stage->state];
 }
 
-/* --- writing --- */
-
-/* Words from column `at` on, further lines indented. A word longer than the line stays whole:
- * tui_lines() goes on with it in the next row. */
-static void add_words(struct page *page, int at, int indent, const char *text)
-{
-    struct tl_buf clean = TL_BUF_INIT;
-    tl_utf8_add_clean(&clean, text, !page->utf8);
-    const char *word = tl_buf_text(&clean);
-    bool first = true;
-    while (*word) {
-        size_t len = strcspn(word, " ");
-        char piece[512];
-        snprintf(piece, sizeof piece, "%.*s", (int)(len < sizeof piece ? len : sizeof piece - 1),
-                 word);
-        int width = (int)tl_utf8_width(piece);
-        if (!first && at + 1 + width > page->width) {
-            tl_buf_addf(page->out, "\n%*s", indent, "");
-            at = indent;
-        } else if (!first) {
-            tl_buf_adds(page->out, " ");
-            at++;
-        }
-        tl_buf_adds(page->out, piece);
-        at += width;
-        first = false;
-        word += strlen(piece);
-        while (*word == ' ')
-            word++;
-    }
-    tl_buf_adds(page->out, "\n");
-    tl_buf_finish(&clean);
-}
-
-static void add_heading(struct page *page, const char *heading)
-{
-    tl_buf_addf(page->out, "%s\033[1m%s\033[0m\n", page->out->len ? "\n" : "", heading);
-}
-
-static void add_entry(struct page *page, const char *label, const char *text)
-{
-    if (!text || !*text)
-        return;
-    if (*label) {
-        tl_buf_addf(page->out, "  %-*s", LABEL - 1, label);
-        add_words(page, LABEL + 1, LABEL + 1, text);
-    } else {
-        tl_buf_adds(page->out, "  ");
-        add_words(page, 2, 2, text);
-    }
-}
-
-/* A command stays on one line, however long. */
-static void add_command(struct page *page, const char *label, const char *command)
-{
-    if (!command || !*command)
-        return;
-    tl_buf_addf(page->out, "  %-*s\033[1m", LABEL - 1, label);
-    for (const char *line = command; *line;) {
-        size_t len = strcspn(line, "\n");
-        char text[2048];
-        snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text - 1), line);
-        if (line != command)
-            tl_buf_addf(page->out, "\n%*s", LABEL + 1, "");
-        tl_utf8_add_clean(page->out, text, !page->utf8);
-        line += len + (line[len] == '\n');
-    }
-    tl_buf_adds(page->out, "\033[0m\n");
-}
-
-static void add_number(struct page *page, const char *label, double value,
-                       const char *(*format)(double, char *))
-{
-    char text[TL_UNIT_TEXT_SIZE];
-    add_entry(page, label, isnan(value) ? "not known" : format(value, text));
-}
-
-/* Lines that were broken for 78 columns, broken again where the terminal has less. */
-static void add_reflowed(struct page *page, const char *text)
-{
-    while (*text) {
-        size_t len = strcspn(text, "\n");
-        int indent = (int)strspn(text, " ");
-        char line[1024];
-        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
-        if (indent == 0 && line[0])
-            tl_buf_addf(page->out, "\033[1m");
-        if ((int)tl_utf8_width(line) <= page->width || indent > page->width / 2) {
-            tl_utf8_add_clean(page->out, line, !page->utf8);
-            tl_buf_adds(page->out, "\n");
-        } else {
-            tl_buf_addf(page->out, "%*s", indent, "");
-            add_words(page, indent, indent + 2, line + indent);
-        }
-        if (indent == 0 && line[0])
-            tl_buf_adds(page->out, "\033[0m");
-        text += len + (text[len] == '\n');
-    }
-}
-
 static const char *file_time(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
 {
     return bps > 0 ? tl_format_ns(FILE_BYTES * 8e9 / bps, ret_text) : "not known";
@@ -157,29 +52,29 @@ static void add_first_fix(struct page *page, const struct tl_finding *finding,
                           const struct tl_verdict *verdict)
 {
     char text[160];
-    add_heading(page, "What to do");
+    page_add_heading(page, "What to do");
     if (!finding || !finding->remedy_count) {
-        add_entry(page, "", "No command is known that mends this here.");
+        page_add_entry(page, "", "No command is known that mends this here.");
     } else {
         const struct tl_remedy *remedy = &finding->remedies[0];
         snprintf(text, sizeof text, "On %s, %s:", tui_place(remedy->where),
                  strcmp(remedy->needs, "user") == 0   ? "which needs no special rights"
                  : strcmp(remedy->needs, "root") == 0 ? "as its administrator (root)"
                                                       : remedy->needs);
-        add_entry(page, "who", text);
+        page_add_entry(page, "who", text);
         if (remedy->os[0])
-            add_command(page, "do", remedy->does);
+            page_add_command(page, "do", remedy->does);
         else
-            add_entry(page, "do", remedy->does);
+            page_add_entry(page, "do", remedy->does);
         if (remedy->undo[0])
-            add_command(page, "undo", remedy->undo);
+            page_add_command(page, "undo", remedy->undo);
         if (finding->remedy_count > 1) {
             snprintf(text, sizeof text, "%zu more %s on the verdict's screen (f).",
                      finding->remedy_count - 1, finding->remedy_count == 2 ? "way is" : "ways are");
-            add_entry(page, "", text);
+            page_add_entry(page, "", text);
         }
     }
-    add_entry(page, "ask", verdict->send_to);
+    page_add_entry(page, "ask", verdict->send_to);
 }
 
 static void add_times(struct page *page, const struct tl_verdict *verdict)
@@ -187,14 +82,14 @@ static void add_times(struct page *page, const struct tl_verdict *verdict)
     char now[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE], text[160];
     if (!(verdict->measured_bps > 0))
         return;
-    add_heading(page, "What that means");
+    page_add_heading(page, "What that means");
     snprintf(text, sizeof text, "A file of 10 GB takes %s at the %s that were seen.",
              file_time(verdict->measured_bps, now), tl_format_bps(verdict->measured_bps, rate));
-    add_entry(page, "now", text);
+    page_add_entry(page, "now", text);
     if (verdict->fixed_bps > 0) {
         snprintf(text, sizeof text, "%s at about %s, if nothing else is in the way.",
                  file_time(verdict->fixed_bps, now), tl_format_bps(verdict->fixed_bps, rate));
-        add_entry(page, "mended", text);
+        page_add_entry(page, "mended", text);
     }
 }
 
@@ -207,21 +102,21 @@ static void add_simple(struct page *page, const struct tui_state *state)
                                         [TL_INCONCLUSIVE] = "It is not known yet",
                                         [TL_VERDICT_INVALID] =
                                             "The measurement was disturbed: no verdict"};
-    add_heading(page, heads[verdict->state]);
-    add_entry(page, "", verdict->sentence);
+    page_add_heading(page, heads[verdict->state]);
+    page_add_entry(page, "", verdict->sentence);
     add_times(page, verdict);
     if (verdict->state == TL_LIMITED)
         add_first_fix(page, tui_state_finding(state), verdict);
     if (verdict->state == TL_INCONCLUSIVE) {
-        add_heading(page, "What to do");
-        add_entry(page, "",
-                  verdict->deciding_count
-                      ? "Measure again and let it run to its end: what would decide "
-                        "was not measured. The verdict's screen lists it."
-                      : "Nothing that was left out would decide it. Measure again "
-                        "while it is slow.");
+        page_add_heading(page, "What to do");
+        page_add_entry(page, "",
+                       verdict->deciding_count
+                           ? "Measure again and let it run to its end: what would decide "
+                             "was not measured. The verdict's screen lists it."
+                           : "Nothing that was left out would decide it. Measure again "
+                             "while it is slow.");
     }
-    add_heading(page, "How sure that is");
+    page_add_heading(page, "How sure that is");
     if (verdict->state == TL_LIMITED) {
         char text[64];
         snprintf(text, sizeof text, "%s (%.2f of 1)",
@@ -229,16 +124,16 @@ static void add_simple(struct page *page, const struct tui_state *state)
                  : verdict->confidence >= 0.5 ? "fairly sure"
                                               : "not sure",
                  verdict->confidence);
-        add_entry(page, "", text);
-        add_entry(page, "", verdict->confidence_reasons);
+        page_add_entry(page, "", text);
+        page_add_entry(page, "", verdict->confidence_reasons);
     } else {
-        add_entry(page, "", "No cause was named, so none can be wrong.");
+        page_add_entry(page, "", "No cause was named, so none can be wrong.");
     }
-    add_heading(page, "If somebody helps you on the telephone, tell");
-    add_entry(page, "run", result->run.id);
-    add_entry(page, "when", result->run.started);
-    add_entry(page, "with", tui_name(state, state->title));
-    add_entry(page, "version", result->run.tool_version);
+    page_add_heading(page, "If somebody helps you on the telephone, tell");
+    page_add_entry(page, "run", result->run.id);
+    page_add_entry(page, "when", result->run.started);
+    page_add_entry(page, "with", tui_name(state, state->title));
+    page_add_entry(page, "version", result->run.tool_version);
 }
 
 /* --- findings --- */
@@ -246,7 +141,7 @@ static void add_simple(struct page *page, const struct tui_state *state)
 static void add_evidence(struct page *page, const struct tl_finding *finding)
 {
     static const char *const words[] = {"for", "against", "not known", "not needed"};
-    add_heading(page, "Evidence");
+    page_add_heading(page, "Evidence");
     for (int kind = 0; kind < 4; kind++) {
         for (size_t i = 0; i < finding->evidence_count; i++) {
             const struct tl_evidence *evidence = &finding->evidence[i];
@@ -256,9 +151,9 @@ static void add_evidence(struct page *page, const struct tl_finding *finding)
                                                          : 1;
             if (is != kind)
                 continue;
-            add_entry(page, words[kind], evidence->say);
+            page_add_entry(page, words[kind], evidence->say);
             tl_buf_addf(page->out, "%*s\033[2m", LABEL + 1, "");
-            add_words(page, LABEL + 1, LABEL + 3, evidence->test);
+            page_add_words(page, LABEL + 1, LABEL + 3, evidence->test);
             tl_buf_adds(page->out, "\033[0m");
         }
     }
@@ -271,18 +166,18 @@ static void add_remedies(struct page *page, const struct tl_finding *finding)
         char text[96];
         snprintf(text, sizeof text, "Fix %zu of %zu: on %s, needs %s", i + 1, finding->remedy_count,
                  tui_place(remedy->where), remedy->needs);
-        add_heading(page, text);
+        page_add_heading(page, text);
         if (remedy->os[0])
-            add_command(page, "now", remedy->does);
+            page_add_command(page, "now", remedy->does);
         else
-            add_entry(page, "now", remedy->does);
+            page_add_entry(page, "now", remedy->does);
         if (remedy->os[0])
-            add_command(page, "permanent", remedy->persist);
+            page_add_command(page, "permanent", remedy->persist);
         else
-            add_entry(page, "permanent", remedy->persist);
-        add_entry(page, "why", remedy->why);
-        add_entry(page, "risk", remedy->risk);
-        add_command(page, "undo", remedy->undo);
+            page_add_entry(page, "permanent", remedy->persist);
+        page_add_entry(page, "why", remedy->why);
+        page_add_entry(page, "risk", remedy->risk);
+        page_add_command(page, "undo", remedy->undo);
     }
 }
 
@@ -290,25 +185,25 @@ static void add_finding(struct page *page, const struct tl_finding *finding)
 {
     char text[128], rate[TL_UNIT_TEXT_SIZE];
     tl_buf_adds(page->out, "\033[1m");
-    add_words(page, 0, 0, finding->title);
+    page_add_words(page, 0, 0, finding->title);
     tl_buf_adds(page->out, "\033[0m");
     snprintf(text, sizeof text, "%s, %s: %s", tui_place(finding->segment),
              tl_direction_name(finding->direction), tl_result_name(finding->result));
-    add_entry(page, "where", text);
+    page_add_entry(page, "where", text);
     if (finding->result == TL_FOUND) {
         snprintf(text, sizeof text, "%s, confidence %.2f", tl_severity_name(finding->severity),
                  finding->confidence);
-        add_entry(page, "weight", text);
+        page_add_entry(page, "weight", text);
     }
     if (!isnan(finding->ceiling_bps))
-        add_entry(page, "ceiling", tl_format_bps(finding->ceiling_bps, rate));
-    add_entry(page, "says", finding->sentence);
-    add_entry(page, "standing", finding->standing);
-    add_entry(page, "changes if", finding->would_change);
+        page_add_entry(page, "ceiling", tl_format_bps(finding->ceiling_bps, rate));
+    page_add_entry(page, "says", finding->sentence);
+    page_add_entry(page, "standing", finding->standing);
+    page_add_entry(page, "changes if", finding->would_change);
     add_evidence(page, finding);
     if (finding->result == TL_FOUND)
         add_remedies(page, finding);
-    add_entry(page, "send to", finding->result == TL_FOUND ? finding->send_to : NULL);
+    page_add_entry(page, "send to", finding->result == TL_FOUND ? finding->send_to : NULL);
 }
 
 /* --- one stage, one hop --- */
@@ -326,7 +221,7 @@ static void add_fact(const char *id, const struct tl_fact *fact, void *context)
     if (!fact->stage || strcmp(fact->stage, facts->stage) != 0)
         return;
     if (facts->count++ == 0)
-        add_heading(facts->page, "What it measured");
+        page_add_heading(facts->page, "What it measured");
     if (fact->state != TL_FACT_KNOWN)
         snprintf(line, sizeof line, "not known: %s", fact->reason);
     else if (fact->unit == TL_UNIT_TEXT)
@@ -346,7 +241,7 @@ static void add_fact(const char *id, const struct tl_fact *fact, void *context)
     int id_columns = facts->page->width >= 76 ? 38 : 30;
     tl_buf_addf(facts->page->out, "  %-*s ", id_columns, id);
     int at = 3 + (int)(strlen(id) > (size_t)id_columns ? strlen(id) : (size_t)id_columns);
-    add_words(facts->page, at, 4, line);
+    page_add_words(facts->page, at, 4, line);
 }
 
 static void add_stage(struct page *page, const struct tui_state *state)
@@ -354,19 +249,20 @@ static void add_stage(struct page *page, const struct tui_state *state)
     const struct tui_stage *stage = &state->run.stages[state->page.index];
     struct stage_facts facts = {.page = page, .stage = stage->id};
     char text[TL_UNIT_TEXT_SIZE];
-    add_entry(page, "state", tui_stage_state(stage));
+    page_add_entry(page, "state", tui_stage_state(stage));
     if (stage->state == TL_STAGE_ENDED) {
-        add_entry(page, "because", stage->record.reason);
-        add_entry(page, "took", tl_format_ns((double)stage->record.duration_ns, text));
-        add_entry(page, "sent", tl_format_traffic((double)stage->record.sent_bytes, text));
-        add_entry(page, "received", tl_format_traffic((double)stage->record.received_bytes, text));
+        page_add_entry(page, "because", stage->record.reason);
+        page_add_entry(page, "took", tl_format_ns((double)stage->record.duration_ns, text));
+        page_add_entry(page, "sent", tl_format_traffic((double)stage->record.sent_bytes, text));
+        page_add_entry(page, "received",
+                       tl_format_traffic((double)stage->record.received_bytes, text));
     } else {
-        add_entry(page, "why", stage->why);
+        page_add_entry(page, "why", stage->why);
     }
     if (state->result && state->result->facts)
         tl_facts_each(state->result->facts, add_fact, &facts);
     else
-        add_entry(page, "facts", "shown here when the run has ended");
+        page_add_entry(page, "facts", "shown here when the run has ended");
 }
 
 static void add_hop(struct page *page, const struct tui_state *state)
@@ -374,25 +270,27 @@ static void add_hop(struct page *page, const struct tui_state *state)
     const struct tl_hop_record *hop = &state->result->run.hops[state->page.index];
     const struct tl_run *run = &state->result->run;
     char text[160];
-    add_entry(page, "name", hop->name[0] ? tui_name(state, hop->name) : "it has none");
-    add_entry(page, "address",
-              hop->address[0] ? tui_name(state, hop->address) : "it never answered");
+    page_add_entry(page, "name", hop->name[0] ? tui_name(state, hop->name) : "it has none");
+    page_add_entry(page, "address",
+                   hop->address[0] ? tui_name(state, hop->address) : "it never answered");
     snprintf(text, sizeof text, "%d of %d probes", hop->answered_count, hop->sent_count);
-    add_entry(page, "answered", text);
-    add_heading(page, "Round trip from this PC");
-    add_number(page, "least", hop->rtt_min_ns, tl_format_ns);
-    add_number(page, "mean", hop->rtt_mean_ns, tl_format_ns);
-    add_number(page, "most", hop->rtt_max_ns, tl_format_ns);
-    add_number(page, "under load", hop->loaded_rtt_ns, tl_format_ns);
+    page_add_entry(page, "answered", text);
+    page_add_heading(page, "Round trip from this PC");
+    page_add_number(page, "least", hop->rtt_min_ns, tl_format_ns);
+    page_add_number(page, "mean", hop->rtt_mean_ns, tl_format_ns);
+    page_add_number(page, "most", hop->rtt_max_ns, tl_format_ns);
+    page_add_number(page, "under load", hop->loaded_rtt_ns, tl_format_ns);
     if (!isnan(hop->loaded_rtt_ns) && !isnan(hop->rtt_mean_ns))
-        add_number(page, "load adds", fmax(hop->loaded_rtt_ns - hop->rtt_mean_ns, 0), tl_format_ns);
-    add_heading(page, "What to make of it");
-    add_entry(page, "", hop->note[0] ? hop->note : "nothing stands out here");
+        page_add_number(page, "load adds", fmax(hop->loaded_rtt_ns - hop->rtt_mean_ns, 0),
+                        tl_format_ns);
+    page_add_heading(page, "What to make of it");
+    page_add_entry(page, "", hop->note[0] ? hop->note : "nothing stands out here");
     bool last = (int)state->page.index + 1 == run->hop_count;
     if (!last && hop->answered_count < hop->sent_count)
-        add_entry(page, "",
-                  "A router answers such probes when it has time for it. Missing answers are loss "
-                  "only where every hop behind it misses as many, to the far end.");
+        page_add_entry(
+            page, "",
+            "A router answers such probes when it has time for it. Missing answers are loss "
+            "only where every hop behind it misses as many, to the far end.");
 }
 
 /* --- verification --- */
@@ -404,21 +302,40 @@ static void add_verified(struct page *page, const struct tui_state *state)
         const struct tl_verified_record *verified = &run->verified[i];
         char text[160];
         double off = verified->measured_bps / verified->predicted_bps - 1;
-        add_heading(page, verified->hit ? "HIT: the prediction came true"
-                                        : "MISS: the prediction did not come true");
-        add_entry(page, "tried", verified->what);
-        add_entry(page, "direction", tl_direction_name(verified->direction));
-        add_number(page, "predicted", verified->predicted_bps, tl_format_bps);
-        add_number(page, "measured", verified->measured_bps, tl_format_bps);
+        page_add_heading(page, verified->hit ? "HIT: the prediction came true"
+                                             : "MISS: the prediction did not come true");
+        page_add_entry(page, "tried", verified->what);
+        page_add_entry(page, "direction", tl_direction_name(verified->direction));
+        page_add_number(page, "predicted", verified->predicted_bps, tl_format_bps);
+        page_add_number(page, "measured", verified->measured_bps, tl_format_bps);
         if (isfinite(off)) {
             snprintf(text, sizeof text, "%+.1f %% of the prediction; a HIT is within 10 %%",
                      100 * off);
-            add_entry(page, "off by", text);
+            page_add_entry(page, "off by", text);
         }
-        add_entry(page, "rule", verified->rule);
+        page_add_entry(page, "rule", verified->rule);
     }
     if (!run->verified_count)
-        add_entry(page, "", "Nothing was tried.");
+        page_add_entry(page, "", "Nothing was tried.");
+}
+
+/* --- masks --- */
+
+static void add_masks(struct page *page, const struct tui_state *state)
+{
+    const struct tl_redactor *redactor = state->leaving.redactor;
+    size_t count = redactor ? tl_redactor_count(redactor) : 0;
+    page_add_entry(page, "",
+                   count ? "The values on the right stay here; in their place leaves the mask."
+                         : "Nothing is masked.");
+    for (size_t i = 0; i < count; i++) {
+        struct tl_mask mask = tl_redactor_at(redactor, i);
+        char text[700];
+        snprintf(text, sizeof text, "%.511s (%s, %zu times)", mask.value,
+                 tl_mask_kind_text(mask.kind), mask.count);
+        tl_buf_addf(page->out, "  %-16s ", mask.mask);
+        page_add_words(page, 19, 19, text);
+    }
 }
 
 /* --- which page --- */
@@ -439,11 +356,11 @@ void tui_page_text(const struct tui_state *state, int width, bool utf8, struct t
         break;
     case TUI_PAGE_ENGINEER:
         if (tl_why(result->findings, result->facts, &text) == TL_OK)
-            add_reflowed(&page, tl_buf_text(&text));
+            page_add_reflowed(&page, tl_buf_text(&text));
         break;
     case TUI_PAGE_CAUSE:
         if (tl_why_not(result->findings, result->facts, finding_at(state)->cause, &text) == TL_OK)
-            add_reflowed(&page, tl_buf_text(&text));
+            page_add_reflowed(&page, tl_buf_text(&text));
         break;
     case TUI_PAGE_FINDING:
         add_finding(&page, finding_at(state));
@@ -456,6 +373,9 @@ void tui_page_text(const struct tui_state *state, int width, bool utf8, struct t
         break;
     case TUI_PAGE_VERIFY:
         add_verified(&page, state);
+        break;
+    case TUI_PAGE_MASKS:
+        add_masks(&page, state);
         break;
     case TUI_PAGE_CAUSES:
     case TUI_NO_PAGE:
@@ -492,6 +412,8 @@ const char *tui_page_title(const struct tui_state *state, char ret_title[160])
         return ret_title;
     case TUI_PAGE_VERIFY:
         return "Prediction against result";
+    case TUI_PAGE_MASKS:
+        return "What is masked";
     case TUI_NO_PAGE:
         break;
     }

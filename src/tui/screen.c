@@ -243,6 +243,7 @@ enum tl_status tl_tui_run(const struct tl_tui_request *request,
     tui_state_init(&screen->state, request->config);
     if (request->saved) {
         screen->state.saved_only = true;
+        screen->state.from_store = true;
         screen->shown = *request->saved;
         tui_state_result(&screen->state, &screen->shown);
     }
@@ -250,6 +251,7 @@ enum tl_status tl_tui_run(const struct tl_tui_request *request,
     *ret_has_result = screen->has_result;
     if (screen->has_result)
         *ret_result = screen->result;
+    screen_finish_store(screen);
     free(screen);
     return status;
 }

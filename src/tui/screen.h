@@ -20,6 +20,12 @@ struct screen {
     bool verifying;                  /* the session only tries a remedy */
     bool has_result, quit, interrupted, dirty;
     struct tui_lookup *lookup;
+    struct tl_history *history;       /* NULL until it is needed */
+    struct tl_history_list list;      /* what its screen shows */
+    struct tl_comparison *comparison; /* likewise; owned */
+    struct tl_session_result opened;  /* a run out of the history; owned */
+    struct tl_buf preview;            /* what would leave */
+    struct tl_redactor *redactor;
     bool look_again; /* asked for while one was on its way */
     int signal_fd;
     int64_t painted_ns;
@@ -32,6 +38,13 @@ void screen_act(struct screen *screen, unsigned actions);
 /* What a run would cost, for the start screen: asks, and takes the answer. */
 void screen_look_up(struct screen *screen);
 void screen_take_lookup(struct screen *screen);
+/* The same for the history and export screens; what they hold; a run that has ended. */
+void screen_act_on_store(struct screen *screen, unsigned actions);
+void screen_finish_store(struct screen *screen);
+void screen_keep_run(struct screen *screen);
+void screen_forget_opened(struct screen *screen);
+/* Writes a new file of the user's alone in the current directory; 0 or errno. */
+int screen_write_file(const char *path, const char *text, size_t len);
 /* The session has said that it is done, or was stopped: takes its result over. */
 void screen_end_session(struct screen *screen);
 

@@ -64,6 +64,13 @@ size_t tui_list_hops(const struct tui_state *state, size_t ret_index[TUI_LIST_MA
     return count;
 }
 
+const struct tl_history_run *tui_state_stored(const struct tui_state *state)
+{
+    const struct tl_history_list *list = state->history.list;
+    int at = state->history.selected;
+    return list && at >= 0 && (size_t)at < list->count ? &list->runs[at] : NULL;
+}
+
 /* Found, limiting or contributing, and not the verdict itself. */
 static bool is_next(const struct tui_state *state, const struct tl_finding *finding)
 {

@@ -233,6 +233,12 @@ void tui_state_result(struct tui_state *state, const struct tl_session_result *r
         snprintf(state->title, sizeof state->title, "%.253s", result->run.target_name);
 }
 
+void tui_state_forget_run(struct tui_state *state)
+{
+    memset(&state->run, 0, sizeof state->run);
+    state->run.sampled = -1;
+}
+
 void tui_state_verified(struct tui_state *state, const struct tl_session_result *result)
 {
     char message[sizeof state->message];

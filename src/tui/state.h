@@ -9,8 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tightlink/report/export.h"
 #include "tightlink/report/report.h"
 #include "tightlink/session/session.h"
+#include "tightlink/store/compare.h"
+#include "tightlink/store/history.h"
 
 /* Keys, whatever the terminal sends for them; characters are themselves. */
 enum tui_key {
@@ -46,23 +49,33 @@ enum tui_action {
     TUI_DO_COPY = 1 << 9,
     TUI_DO_SAVE = 1 << 10,
     TUI_DO_QUIT = 1 << 11,
-    TUI_DO_REDRAW = 1 << 12, /* everything, ^L */
-    TUI_DO_VERIFY = 1 << 13, /* try the verdict's remedy */
-    TUI_DO_BUDGET = 1 << 14, /* state.run.new_ns and new_bytes for the running session */
+    TUI_DO_REDRAW = 1 << 12,  /* everything, ^L */
+    TUI_DO_VERIFY = 1 << 13,  /* try the verdict's remedy */
+    TUI_DO_BUDGET = 1 << 14,  /* state.run.new_ns and new_bytes for the running session */
+    TUI_DO_LIST = 1 << 15,    /* the history, as state.history.filter leaves it */
+    TUI_DO_OPEN = 1 << 16,    /* the selected run of it */
+    TUI_DO_COMPARE = 1 << 17, /* runs a and b */
+    TUI_DO_NOTE = 1 << 18,    /* prompt_text for the selected run */
+    TUI_DO_TAG = 1 << 19,     /* likewise; "-tag" takes it away */
+    TUI_DO_DELETE = 1 << 20,
+    TUI_DO_PREVIEW = 1 << 21, /* what would leave, as state.leaving wants it */
+    TUI_DO_WRITE = 1 << 22,   /* that, into a file */
+    TUI_DO_CLIP = 1 << 23,    /* that, onto the clipboard */
 };
 
-enum tui_screen { TUI_START = 1, TUI_RUN, TUI_VERDICT, TUI_PATH };
+enum tui_screen { TUI_START = 1, TUI_RUN, TUI_VERDICT, TUI_PATH, TUI_HISTORY, TUI_EXPORT };
 enum tui_overlay {
     TUI_NO_OVERLAY,
     TUI_HELP,
     TUI_CONSENT,
     TUI_ASK_STOP,
     TUI_ASK_MORE, /* a larger budget than was agreed to */
+    TUI_ASK_DELETE,
     TUI_COPIED
 };
 
 /* One line of text that is asked for at the foot of the screen. */
-enum tui_prompt { TUI_NO_PROMPT, TUI_ASK_FILTER, TUI_ASK_BUDGET };
+enum tui_prompt { TUI_NO_PROMPT, TUI_ASK_FILTER, TUI_ASK_BUDGET, TUI_ASK_NOTE, TUI_ASK_TAG };
 
 /* A page over a screen: one thing in detail. Esc goes back to where it was opened. */
 enum tui_page {
@@ -75,6 +88,7 @@ enum tui_page {
     TUI_PAGE_HOP,      /* index: of run.hops */
     TUI_PAGE_STAGE,    /* index: of state.run.stages; its samples with a cursor */
     TUI_PAGE_VERIFY,   /* prediction against result */
+    TUI_PAGE_MASKS,    /* what an export masks, and by what */
 };
 struct tui_page_state {
     enum tui_page kind, back; /* back: what Esc shows; TUI_NO_PAGE: the screen */
@@ -153,10 +167,35 @@ struct tui_progress_state {
     char early[256]; /* of the running stage */
 };
 
+/* --- history and export screens --- */
+
+/* The loop owns list and comparison; they change only between keys. */
+struct tui_history {
+    const struct tl_history_list *list; /* NULL: not asked for yet, or it cannot be read */
+    char problem[256];                  /* why, and what else is wrong with the file */
+    int selected;
+    char filter[TUI_FILTER_SIZE];
+    char a[TL_HISTORY_ID_SIZE], b[TL_HISTORY_ID_SIZE]; /* "" where not marked */
+    const struct tl_comparison *comparison;            /* of a and b; NULL without */
+    int scroll;                                        /* of the comparison */
+    bool graph;
+};
+
+/* What would leave this machine; the loop owns the text and the redactor. */
+struct tui_export {
+    enum tl_export_format format;
+    bool unmasked;
+    const char *text; /* in that format; NULL without */
+    size_t len;
+    const struct tl_redactor *redactor; /* knows what was masked; NULL: nothing was */
+    int scroll, total, shown;
+};
+
 struct tui_state {
     enum tui_screen screen;
     enum tui_overlay overlay;
     bool saved_only;           /* looking at a file: there is nothing to start */
+    bool from_store;           /* what is shown was not measured by this program now */
     char title[TUI_TEXT_SIZE]; /* the far end */
     char message[300];         /* one sentence, until the next key */
     struct tui_start start;
@@ -172,6 +211,8 @@ struct tui_state {
     size_t next_cause;            /* how often n was pressed */
     bool private_names;           /* host names and addresses are hidden on the screen */
     bool hop_chart, flows;        /* on the path screen */
+    struct tui_history history;
+    struct tui_export leaving;
     enum tui_prompt prompt;
     char prompt_text[TUI_TEXT_SIZE];
 };
@@ -186,6 +227,8 @@ void tui_state_begin_trial(struct tui_state *state, int64_t now_ns);
 void tui_state_event(struct tui_state *state, const struct tl_event *event);
 /* The result to show from now on; NULL forgets it. */
 void tui_state_result(struct tui_state *state, const struct tl_session_result *result);
+/* Another run comes to be shown: the stages of the last one go. */
+void tui_state_forget_run(struct tui_state *state);
 /* A verification has ended: its records and sentence, on a page of their own. result is what is
  * shown, with the records in it. */
 void tui_state_verified(struct tui_state *state, const struct tl_session_result *result);
@@ -204,6 +247,9 @@ size_t tui_list_hops(const struct tui_state *state, size_t ret_index[TUI_LIST_MA
  * ceiling first. NULL where there are no more. */
 const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pressed);
 size_t tui_next_cause_count(const struct tui_state *state);
+
+/* The selected run of the history; NULL without. */
+const struct tl_history_run *tui_state_stored(const struct tui_state *state);
 
 /* The remedies that y copies: of the verdict's finding. NULL without. */
 const struct tl_finding *tui_state_finding(const struct tui_state *state);

@@ -32,13 +32,16 @@ const char *tui_verdict_sentence(const struct tl_session_result *result)
 
 static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
 {
-    static const char *const names[] = {"1 Start", "2 Run", "3 Verdict", "4 Path"};
+    static const char *const names[] = {"1 Start", "2 Run",     "3 Verdict",
+                                        "4 Path",  "5 History", "6 Export"};
+    bool narrow = grid->cols < 78; /* then the others are numbers */
     tui_ink_cells(grid, 0, 0, grid->cols, TUI_BAR);
     int col = tui_put(grid, 0, 0, grid->cols, TUI_BAR, " tightlink ");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         bool here = (int)state->screen == i + 1;
-        col += tui_putf(grid, 0, col, grid->cols - col, here ? TUI_BOLD : TUI_BAR, "%c%s%c",
-                        here ? '[' : ' ', names[i], here ? ']' : ' ');
+        int most = narrow && !here ? 1 : 9;
+        col += tui_putf(grid, 0, col, grid->cols - col, here ? TUI_BOLD : TUI_BAR, "%c%.*s%c",
+                        here ? '[' : ' ', most, names[i], here ? ']' : ' ');
     }
     tui_put_right(grid, 0, col, grid->cols - col, TUI_BAR, "? help ");
 }
@@ -55,11 +58,16 @@ static const char *const *keys_here(const struct tui_state *state)
     static const char *const running[] = {"p pause",  "s skip",           "r redo",
                                           "b budget", "^C stop and keep", "Enter details",
                                           "z freeze", "q quit",           NULL};
-    static const char *const verdict[] = {"y copy fix",    "v verify",  "n next cause",
-                                          "w why not",     "x explain", "s save",
-                                          "l i f o parts", "q quit",    NULL};
+    static const char *const verdict[] = {"y copy fix", "v verify", "n next cause", "w why not",
+                                          "x explain",  "e export", "s save",       "l i f o parts",
+                                          "q quit",     NULL};
     static const char *const path[] = {"up/dn hop",    "Enter detail", "c chart", "f flows",
                                        "x hide names", "/ filter",     "q quit",  NULL};
+    static const char *const history[] = {"a/b mark two", "Enter open", "n note",
+                                          "t tag",        "g graph",    "D delete",
+                                          "/ filter",     "q quit",     NULL};
+    static const char *const leaving[] = {
+        "left/right form", "w write file", "y clipboard", "m mask", "l masks", "Esc back", NULL};
     static const char *const page[] = {"Esc back", "up/dn scroll", NULL};
     static const char *const causes[] = {"Esc back", "up/dn cause", "Enter why not", "/ filter",
                                          NULL};
@@ -95,6 +103,10 @@ static const char *const *keys_here(const struct tui_state *state)
         return verdict;
     case TUI_PATH:
         return path;
+    case TUI_HISTORY:
+        return history;
+    case TUI_EXPORT:
+        return leaving;
     }
     return page;
 }
@@ -113,8 +125,10 @@ static void draw_keys(const struct tui_state *state, struct tui_grid *grid, int 
 /* The line that asks, the message, or nothing but a rule. */
 static void draw_message(const struct tui_state *state, struct tui_grid *grid, int row)
 {
-    static const char *const labels[] = {
-        [TUI_ASK_FILTER] = "filter: ", [TUI_ASK_BUDGET] = "new budget (2GB, or 20s, or both): "};
+    static const char *const labels[] = {[TUI_ASK_FILTER] = "filter: ",
+                                         [TUI_ASK_BUDGET] = "new budget (2GB, or 20s, or both): ",
+                                         [TUI_ASK_NOTE] = "note: ",
+                                         [TUI_ASK_TAG] = "tag (-tag takes one away): "};
     if (state->prompt != TUI_NO_PROMPT) {
         int col = tui_putf(grid, row, 0, grid->cols, TUI_BOLD, " %s", labels[state->prompt]);
         const char *text = state->prompt_text;
@@ -154,6 +168,12 @@ static void draw_screen(struct tui_state *state, struct tui_grid *grid)
     case TUI_PATH:
         tui_view_path(state, grid, 1, last);
         break;
+    case TUI_HISTORY:
+        tui_view_history(state, grid, 1, last);
+        break;
+    case TUI_EXPORT:
+        tui_view_export(state, grid, 1, last);
+        break;
     }
     draw_message(state, grid, last);
     draw_keys(state, grid, last + 1);
@@ -183,11 +203,16 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
         snprintf(text, sizeof text, "%s y go on, n end here", run->consent_text);
     if (state->overlay == TUI_ASK_STOP)
         snprintf(text, sizeof text, "Stop and keep what was measured? y, n");
+    if (state->overlay == TUI_ASK_DELETE)
+        snprintf(text, sizeof text, "Delete this run from the history? y, n");
     if (state->overlay == TUI_ASK_MORE)
         snprintf(text, sizeof text, "%s", "More than was agreed to. y take it, n keep the old one");
     if (state->prompt != TUI_NO_PROMPT)
         snprintf(text, sizeof text, "%s: %s_",
-                 state->prompt == TUI_ASK_BUDGET ? "new budget" : "filter", state->prompt_text);
+                 state->prompt == TUI_ASK_BUDGET   ? "new budget"
+                 : state->prompt == TUI_ASK_FILTER ? "filter"
+                                                   : "text",
+                 state->prompt_text);
     int used = tui_wrap(grid, 0, 0, grid->rows, grid->cols, ink, text);
     if (used < grid->rows && state->message[0] && state->screen != TUI_START)
         (void)tui_wrap(grid, used, 0, grid->rows - used, grid->cols, TUI_BOLD, state->message);

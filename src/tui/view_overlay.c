@@ -6,7 +6,7 @@
 #include "view.h"
 
 /* Lines of at most 54 columns, and few enough for 15 rows. */
-static const char everywhere[] = "1 2 3 4     start, run, verdict, path\n"
+static const char everywhere[] = "1 to 6      start, run, verdict, path, history, export\n"
                                  "^C          stop a run and keep what it has; else quit\n"
                                  "^Z, ^L      to the shell; draw everything anew\n"
                                  "Marks       (!) limits  ok  -- not tested\n"
@@ -32,6 +32,16 @@ static const char *const help_texts[] = {
                  "x           hide names and addresses (privacy)\n"
                  "/           filter by name, address or note\n"
                  "q           quit; the verdict is printed as text",
+    [TUI_HISTORY] = "up, down    select a run; Enter opens it, judged anew\n"
+                    "a  b        mark two runs and compare them; Esc unmarks\n"
+                    "<  >        scroll the comparison\n"
+                    "n  t        note and tag of the selected run\n"
+                    "g  /        its rates over time; filter\n"
+                    "D           delete it, after a question",
+    [TUI_EXPORT] = "left, right form: text, JSON ...\n"
+                   "m  l        mask names and addresses; list the masks\n"
+                   "w  y        write a file; send it to the clipboard\n"
+                   "arrows      scroll what would leave, word for word",
 };
 
 /* Frames a place in the middle; returns its first inner row and column. */
@@ -83,6 +93,11 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         draw_question(grid, "A diagnosis is running.",
                       "Stop it and keep what was measured? The verdict says how far that goes.",
                       "y stop and keep      n go on");
+        break;
+    case TUI_ASK_DELETE:
+        draw_question(grid, "Delete this run from the history?",
+                      "Its note and tags go with it. A file that was saved of it stays.",
+                      "y delete      n keep it");
         break;
     case TUI_ASK_MORE:
         draw_question(grid, "More than you agreed to.",

@@ -22,6 +22,10 @@ HEAD = """# Screens
   tightlink's own sockets and sets prediction against result.
 - `Enter` on a stage shows its samples with a cursor; a saved run keeps none, so there it shows
   what the stage measured. `Enter` on a router shows all that is known of it.
+- Every run is kept; the history opens them again, judged by the rules of today, compares two that
+  `a` and `b` mark, draws the rates of a far end over time, and keeps notes and tags.
+- Export shows word for word what would leave and which values are masked (`l`); only then `w`
+  writes a file of the user's alone, or `y` sends it to the clipboard.
 - `b` gives a running session another budget; more than was agreed to asks first.
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
@@ -44,7 +48,9 @@ PICTURES = [
     ("causes", "Why not the others", "80x24"), ("verify", "Prediction against result", "80x24"),
     ("inconclusive", "Nothing found", "80x24"), ("path", "Path", "80x24"),
     ("path-chart", "Path, wide, with a chart", "120x40"), ("hop", "One hop", "80x24"),
-    ("help", "Help", "80x24"),
+    ("history", "History", "80x24"), ("history", "History, wide", "120x40"),
+    ("history-compare", "Two runs side by side", "80x24"), ("export", "Export", "80x24"),
+    ("masks", "What an export masks", "80x24"), ("help", "Help", "80x24"),
 ]
 
 

@@ -176,6 +176,135 @@ static void ran(struct tui_state *state)
     say(state, (struct tl_event){.kind = TL_EVENT_DONE}, "", "");
 }
 
+/* --- history and export --- */
+
+static struct tl_history_run stored[] = {
+    {.id = "01J9ZKB0000000000000000002",
+     .started_ns = INT64_C(1763672280) * 1000000000,
+     .target = "srv-b.example.net",
+     .target_kind = "tightlink",
+     .direction = "download",
+     .state = "limited",
+     .cause = "capacity",
+     .segment = "path",
+     .sentence = "The path itself is full: 930 Mb/s is what its slowest link carries.",
+     .quality = "valid",
+     .confidence = 0.9,
+     .measured_bps = 912.4e6,
+     .stream_bps = 912.4e6,
+     .streams_bps = 921e6,
+     .rtt_ns = 42e6,
+     .retrans_ratio = 0.0001,
+     .hit = -1,
+     .note = "",
+     .tags = "after fix"},
+    {.id = "01J9ZKA0000000000000000001",
+     .started_ns = INT64_C(1763671260) * 1000000000,
+     .target = "srv-b.example.net",
+     .target_kind = "tightlink",
+     .direction = "download",
+     .state = "limited",
+     .cause = "receive-window",
+     .segment = "near-host",
+     .sentence = "This PC limits the download: its TCP receive buffer lets only 512 KiB be on the "
+                 "way at once.",
+     .quality = "valid",
+     .confidence = 0.93,
+     .measured_bps = 96.1e6,
+     .stream_bps = 96.1e6,
+     .streams_bps = 768e6,
+     .rtt_ns = 42e6,
+     .retrans_ratio = 0,
+     .tried_predicted_bps = 930e6,
+     .tried_measured_bps = 912.4e6,
+     .hit = 1,
+     .note = "the accounting PC; \033[31mred\033[0m",
+     .tags = "before"},
+    {.id = "01J9ZK90000000000000000000",
+     .started_ns = INT64_C(1763580000) * 1000000000,
+     .target = "backup1",
+     .target_kind = "tightlink",
+     .direction = "upload",
+     .state = "inconclusive",
+     .cause = "",
+     .segment = "",
+     .sentence = "Cannot tell yet what holds the upload at 12.4 Mb/s.",
+     .quality = "valid",
+     .measured_bps = 12.4e6,
+     .stream_bps = 12.4e6,
+     .streams_bps = NAN,
+     .rtt_ns = NAN,
+     .retrans_ratio = NAN,
+     .hit = -1,
+     .note = "",
+     .tags = ""}};
+
+static void add_history(struct scene *scene)
+{
+    scene->list = (struct tl_history_list){.runs = stored, .count = 3, .total = 3};
+    scene->state.history.list = &scene->list;
+}
+
+static void add_comparison(struct scene *scene)
+{
+    struct tui_history *history = &scene->state.history;
+    struct tl_comparison *comparison = &scene->comparison;
+    struct tl_compare_side side = {.target = "srv-b.example.net",
+                                   .direction = "download",
+                                   .state = "limited",
+                                   .quality = "valid",
+                                   .fixed_bps = NAN};
+    add_history(scene);
+    *comparison = (struct tl_comparison){
+        .a = side,
+        .b = side,
+        .same_target = true,
+        .verdict_moved = true,
+        .rows = {{"download.goodput_bps", "one stream", TL_UNIT_BPS, 96.1e6, 912.4e6, 8.49, 8.4,
+                  8.6, TL_BEYOND_YES, "readings"},
+                 {"path.rtt_idle_ns", "RTT idle", TL_UNIT_NS, 42e6, 42e6, 0, NAN, NAN,
+                  TL_BEYOND_CANNOT_TELL, ""}},
+        .row_count = 2,
+        .settings = {{"near.tcp_rmem_max_bytes", TL_UNIT_BYTES, 524288, 16777216, "", ""}},
+        .setting_count = 1,
+        .setting_total = 1,
+        .predicted = true,
+        .predicted_bps = 930e6,
+        .got_bps = 912.4e6,
+        .hit = true};
+    snprintf(comparison->a.id, sizeof comparison->a.id, "%s", stored[1].id);
+    snprintf(comparison->b.id, sizeof comparison->b.id, "%s", stored[0].id);
+    snprintf(comparison->a.started, sizeof comparison->a.started, "2026-11-20T20:41:00Z");
+    snprintf(comparison->b.started, sizeof comparison->b.started, "2026-11-20T20:58:00Z");
+    snprintf(comparison->a.cause, sizeof comparison->a.cause, "receive-window");
+    snprintf(comparison->b.cause, sizeof comparison->b.cause, "capacity");
+    comparison->a.measured_bps = 96.1e6;
+    comparison->b.measured_bps = 912.4e6;
+    snprintf(comparison->sentence, sizeof comparison->sentence,
+             "The download went from 96.1 Mb/s to 912 Mb/s.");
+    snprintf(history->a, sizeof history->a, "%s", stored[1].id);
+    snprintf(history->b, sizeof history->b, "%s", stored[0].id);
+    history->comparison = comparison;
+}
+
+/* With a key of zeros, so that the masks are the same every time. */
+static void add_preview(struct scene *scene)
+{
+    static const uint8_t key[TL_REDACT_KEY_SIZE];
+    const struct tl_session_result *result = &scene->result;
+    struct tui_export *leaving = &scene->state.leaving;
+    struct tl_export *made = NULL;
+    if (tl_redactor_create(key, &scene->redactor, NULL) != TL_OK ||
+        tl_export_create(scene->redactor, &result->run, result->facts, result->findings, &made,
+                         NULL) != TL_OK ||
+        tl_export_write(made, TL_EXPORT_TEXT, &scene->preview) != TL_OK)
+        abort();
+    tl_export_destroy(made);
+    leaving->text = tl_buf_text(&scene->preview);
+    leaving->len = scene->preview.len;
+    leaving->redactor = scene->redactor;
+}
+
 const struct script scripts[] = {
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
     {"start", "Start, with the plan", NULL, with_plan, "\t\t\t\t", NULL},
@@ -206,6 +335,14 @@ const struct script scripts[] = {
     {"path-private", "Path, names hidden", "limited", nothing, "4x", add_hops},
     {"path-empty", "Path, no routers", "limited", nothing, "4", NULL},
     {"hop", "One hop", "limited", nothing, "4jjj\n", add_hops},
+    {"history", "History", NULL, nothing, "\t5j", add_history},
+    {"history-compare", "Two runs side by side", NULL, nothing, "\t5", add_comparison},
+    {"history-graph", "Rates over time", NULL, nothing, "\t5g", add_history},
+    {"history-note", "A note", NULL, nothing, "\t5jn, moved", add_history},
+    {"history-delete", "Before a run is deleted", NULL, nothing, "\t5D", add_history},
+    {"history-empty", "History, empty", NULL, nothing, "\t5", NULL},
+    {"export", "Export", "limited", nothing, "6", add_preview},
+    {"masks", "What an export masks", "limited", nothing, "6l", add_preview},
     {"help", "Help", "limited", nothing, "?", NULL},
     {"hostile", "What a hostile far end says", NULL, hostile, "", NULL},
     {NULL, NULL, NULL, NULL, NULL, NULL}};
@@ -215,6 +352,8 @@ void scene_make(const struct script *script, struct scene *ret_scene)
     memset(ret_scene, 0, sizeof *ret_scene);
     tui_state_init(&ret_scene->state, &config);
     script->prepare(&ret_scene->state);
+    if (!script->fixture && script->add)
+        script->add(ret_scene);
     if (!script->fixture)
         return;
     ret_scene->has_fixture = fixture_make(script->fixture, &ret_scene->fixture);
@@ -245,6 +384,8 @@ void scene_play(const struct script *script, struct scene *scene, int rows, int 
 
 void scene_finish(struct scene *scene)
 {
+    tl_redactor_destroy(scene->redactor);
+    tl_buf_finish(&scene->preview);
     if (scene->has_fixture)
         fixture_finish(&scene->fixture);
 }

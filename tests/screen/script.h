@@ -23,6 +23,11 @@ struct scene {
     struct fixture fixture;
     struct tl_session_result result;
     bool has_fixture;
+    /* Of the history and export screens; the loop of the program owns them there. */
+    struct tl_history_list list;
+    struct tl_comparison comparison;
+    struct tl_redactor *redactor;
+    struct tl_buf preview;
 };
 
 void scene_make(const struct script *script, struct scene *ret_scene);

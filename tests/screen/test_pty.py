@@ -1,109 +1,17 @@
 #!/usr/bin/env python3
 """The program on a pseudo-terminal: the screen comes, a run goes from key to verdict, and the
 terminal is as it was after every way out. Arguments: tightlink, tightlinkd, print-fixture."""
-import fcntl
 import os
-import pty
 import random
-import re
-import select
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import termios
 import time
 
-TIGHTLINK, RESPONDER, FIXTURE = sys.argv[1:4]
-LEAVE = b"\x1b[?1049l"  # rmcup of xterm
-ENTER = b"\x1b[?1049h"
-
-
-class Terminal:
-    """tightlink as the child of a terminal that this test holds."""
-
-    def __init__(self, *arguments, rows=24, cols=80, **environment):
-        self.master, slave = pty.openpty()
-        self.slave = slave  # held open, so that its settings can be read afterwards
-        self.resize(rows, cols, None)
-        self.before = termios.tcgetattr(slave)
-        self.seen = b""
-        env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "LC_ALL")}
-        env.update({"TERM": "xterm-256color", "LANG": "C.UTF-8", "LC_CTYPE": "C.UTF-8"})
-        env.update(environment)
-        self.child = subprocess.Popen([TIGHTLINK, *arguments], stdin=slave, stdout=slave,
-                                      stderr=slave, env=env, preexec_fn=self.own_terminal)
-
-    def own_terminal(self):
-        os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    def resize(self, rows, cols, child):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
-        if child:
-            child.send_signal(signal.SIGWINCH)
-
-    def read(self, seconds):
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            if select.select([self.master], [], [], left)[0]:
-                self.seen += os.read(self.master, 65536)
-            elif self.child.poll() is not None:
-                return
-
-    def expect(self, text, seconds=20):
-        end = time.monotonic() + seconds
-        while text not in self.seen:
-            if time.monotonic() > end:
-                self.child.kill()
-                sys.exit(f"{text!r} did not come; the end of what came: {self.seen[-3000:]!r}")
-            self.read(0.05)
-        self.seen = self.seen[self.seen.index(text) + len(text):]
-
-    def keys(self, text):
-        os.write(self.master, text)
-
-    def wait(self, seconds=15):
-        end = time.monotonic() + seconds
-        while self.child.poll() is None and time.monotonic() < end:
-            self.read(0.05)
-        if self.child.poll() is None:
-            self.child.kill()
-            sys.exit(f"it did not end; the last that came: {self.seen[-2000:]!r}")
-        self.read(0.1)
-        return self.child.returncode
-
-    def restored(self, what):
-        after = termios.tcgetattr(self.slave)
-        if after != self.before:
-            sys.exit(f"{what}: the terminal's settings are not as before")
-        if LEAVE not in self.seen:
-            sys.exit(f"{what}: the alternate screen was not left: {self.seen[-500:]!r}")
-        os.close(self.slave)
-        os.close(self.master)
-
-
-def expect_equal(what, found, wanted):
-    if found != wanted:
-        sys.exit(f"{what}: {found}, wanted {wanted}")
-
-
-def start_responder():
-    """Slow, so that the test is light; on a port that the system chooses."""
-    read_end, write_end = os.pipe()
-    daemon = subprocess.Popen([RESPONDER, "--open", "--port", "0", "--bind", "127.0.0.1",
-                               "--rate-cap", "20M", "--ready-fd", str(write_end)],
-                              pass_fds=[write_end], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL)
-    os.close(write_end)
-    line = os.read(read_end, 200).decode()
-    os.close(read_end)
-    numbers = re.findall(r"\d+", line)
-    if not numbers:
-        daemon.kill()
-        sys.exit(f"the responder said {line!r}")
-    return daemon, numbers[-1]
+from terminal import (ENTER, LEAVE, TIGHTLINK, Terminal, expect_equal, save_fixture,
+                      start_responder)
 
 
 def a_saved_run_is_shown_and_left(path):
@@ -221,8 +129,7 @@ def without_a_screen(path):
 def main():
     with tempfile.TemporaryDirectory() as directory:
         path = directory + "/run.json"
-        with open(path, "wb") as file:
-            subprocess.run([FIXTURE, "limited", "json"], stdout=file, check=True)
+        save_fixture(path)
         a_saved_run_is_shown_and_left(path)
         for number in (signal.SIGTERM, signal.SIGHUP):
             a_signal_restores(path, number)

@@ -1,0 +1,305 @@
+/* What the history and export screens ask for: the store is read and changed, files written. */
+#include "screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "terminal.h"
+#include "tightlink/base/units.h"
+#include "tightlink/report/report.h"
+#include "tightlink/session/question.h"
+
+/* A list on a screen; who has more filters it. */
+#define LIST_MAX 1000
+
+static void complain(struct screen *screen, const struct tl_error *error, enum tl_status status)
+{
+    screen_say(screen, error->text[0] ? error->text : tl_status_text(status));
+}
+
+/* Opened when it is first needed. */
+static bool has_history(struct screen *screen)
+{
+    struct tui_history *history = &screen->state.history;
+    struct tl_error error = {0};
+    if (!screen->history) {
+        enum tl_status status = tl_history_open(NULL, &screen->history, &error);
+        if (status != TL_OK)
+            snprintf(history->problem, sizeof history->problem, "%.255s",
+                     error.text[0] ? error.text : tl_status_text(status));
+        else if (tl_history_notice(screen->history)[0])
+            screen_say(screen, tl_history_notice(screen->history));
+    }
+    return screen->history != NULL;
+}
+
+static void forget_comparison(struct screen *screen)
+{
+    screen->state.history.comparison = NULL;
+    free(screen->comparison);
+    screen->comparison = NULL;
+}
+
+static void list_runs(struct screen *screen)
+{
+    struct tui_history *history = &screen->state.history;
+    struct tl_history_filter filter = {.text = history->filter[0] ? history->filter : NULL,
+                                       .limit = LIST_MAX};
+    struct tl_error error = {0};
+    history->list = NULL;
+    tl_history_list_finish(&screen->list);
+    screen->list = (struct tl_history_list){0};
+    if (!has_history(screen))
+        return;
+    enum tl_status status = tl_history_list(screen->history, &filter, &screen->list, &error);
+    if (status != TL_OK) {
+        complain(screen, &error, status);
+        return;
+    }
+    history->list = &screen->list;
+    int count = (int)screen->list.count;
+    if (history->selected >= count)
+        history->selected = count ? count - 1 : 0;
+}
+
+static void compare_runs(struct screen *screen)
+{
+    struct tui_history *history = &screen->state.history;
+    char *a = NULL, *b = NULL;
+    size_t a_len, b_len;
+    struct tl_error error = {0};
+    forget_comparison(screen);
+    struct tl_comparison *made = calloc(1, sizeof *made);
+    enum tl_status status =
+        made ? tl_history_document(screen->history, history->a, &a, &a_len, &error) : TL_NOMEM;
+    if (status == TL_OK)
+        status = tl_history_document(screen->history, history->b, &b, &b_len, &error);
+    if (status == TL_OK)
+        status = tl_compare_documents(a, a_len, b, b_len, made, &error);
+    if (status == TL_OK) {
+        screen->comparison = made;
+        history->comparison = made;
+    } else {
+        complain(screen, &error, status);
+        free(made);
+    }
+    free(a);
+    free(b);
+}
+
+/* --- opening a run that was kept --- */
+
+void screen_forget_opened(struct screen *screen)
+{
+    tl_facts_destroy(screen->opened.facts);
+    tl_findings_destroy(screen->opened.findings);
+    screen->opened = (struct tl_session_result){0};
+}
+
+/* Judged again, by the rules of today. */
+static enum tl_status read_run(struct screen *screen, const char *id,
+                               struct tl_session_result *ret_result, struct tl_error *reterr)
+{
+    char *text = NULL;
+    size_t len;
+    struct tl_question question;
+    enum tl_status status = tl_history_document(screen->history, id, &text, &len, reterr);
+    if (status == TL_OK)
+        status = tl_report_read_json(text, len, &ret_result->run, &ret_result->facts, reterr);
+    if (status == TL_OK) {
+        tl_facts_derive(ret_result->facts);
+        tl_question_of_run(&ret_result->run, &question);
+        status = tl_rules_judge(screen->request->config->rules, ret_result->facts, &question,
+                                &ret_result->findings, reterr);
+    }
+    free(text);
+    return status;
+}
+
+static void open_run(struct screen *screen)
+{
+    const struct tl_history_run *run = tui_state_stored(&screen->state);
+    struct tl_session_result *result = calloc(1, sizeof *result);
+    struct tl_error error = {0};
+    enum tl_status status = TL_NOMEM;
+    if (run && result && screen->request->config->rules)
+        status = read_run(screen, run->id, result, &error);
+    if (status == TL_OK) {
+        tui_state_forget_run(&screen->state);
+        screen_forget_opened(screen);
+        screen->opened = *result;
+        screen->shown = *result;
+        screen->state.from_store = true;
+        tui_state_result(&screen->state, &screen->shown);
+    } else {
+        complain(screen, &error, status);
+        if (result)
+            tl_facts_destroy(result->facts);
+    }
+    free(result);
+}
+
+/* --- changes --- */
+
+static void change_run(struct screen *screen, unsigned actions)
+{
+    const struct tl_history_run *run = tui_state_stored(&screen->state);
+    const char *text = screen->state.prompt_text;
+    char id[TL_HISTORY_ID_SIZE];
+    struct tl_error error = {0};
+    enum tl_status status = TL_OK;
+    if (!run)
+        return;
+    snprintf(id, sizeof id, "%.26s", run->id);
+    if (actions & TUI_DO_NOTE)
+        status = tl_history_set_note(screen->history, id, text, &error);
+    else if (actions & TUI_DO_TAG)
+        status = tl_history_tag(screen->history, id, text + (*text == '-'), *text != '-', &error);
+    else
+        status = tl_history_delete(screen->history, id, &error);
+    if (status == TL_OK && (actions & TUI_DO_DELETE)) {
+        struct tui_history *history = &screen->state.history;
+        if (strcmp(history->a, id) == 0 || strcmp(history->b, id) == 0) {
+            history->a[0] = history->b[0] = '\0';
+            forget_comparison(screen);
+        }
+        screen_say(screen, "the run is deleted");
+    } else if (status != TL_OK) {
+        complain(screen, &error, status);
+    }
+    list_runs(screen);
+}
+
+/* --- handing on --- */
+
+static void forget_preview(struct screen *screen)
+{
+    struct tui_export *leaving = &screen->state.leaving;
+    leaving->text = NULL;
+    leaving->redactor = NULL;
+    leaving->len = 0;
+    tl_buf_finish(&screen->preview);
+    tl_redactor_destroy(screen->redactor);
+    screen->redactor = NULL;
+}
+
+static void preview(struct screen *screen)
+{
+    struct tui_export *leaving = &screen->state.leaving;
+    const struct tl_session_result *result = screen->state.result;
+    struct tl_export *made = NULL;
+    struct tl_error error = {0};
+    enum tl_status status = TL_OK;
+    forget_preview(screen);
+    if (!leaving->unmasked)
+        status = tl_redactor_create(NULL, &screen->redactor, &error);
+    if (status == TL_OK && screen->redactor)
+        tl_redactor_learn_here(screen->redactor);
+    if (status == TL_OK)
+        status = tl_export_create(screen->redactor, &result->run, result->facts, result->findings,
+                                  &made, &error);
+    if (status == TL_OK)
+        status = tl_export_write(made, leaving->format, &screen->preview);
+    tl_export_destroy(made);
+    if (status != TL_OK) {
+        complain(screen, &error, status);
+        forget_preview(screen);
+        return;
+    }
+    leaving->text = tl_buf_text(&screen->preview);
+    leaving->len = screen->preview.len;
+    leaving->redactor = screen->redactor;
+}
+
+/* The masks with their values stay here, for the user's own eyes. */
+static void keep_masks(struct screen *screen, char *ret_text, size_t size)
+{
+    char directory[512], path[600];
+    struct tl_error error = {0};
+    ret_text[0] = '\0';
+    if (screen->redactor && tl_redactor_directory(directory, sizeof directory) &&
+        tl_redactor_save(screen->redactor, directory, screen->state.result->run.id, path,
+                         sizeof path, &error) == TL_OK)
+        snprintf(ret_text, size, "; what the masks stand for: %.200s", path);
+}
+
+static void write_preview(struct screen *screen)
+{
+    const struct tui_export *leaving = &screen->state.leaving;
+    char path[80], masks[240], text[400];
+    if (!leaving->text)
+        return;
+    const char *format = tl_export_format_name(leaving->format);
+    snprintf(path, sizeof path, "tightlink-%.26s-export.%s", screen->state.result->run.id,
+             strcmp(format, "text") == 0 ? "txt" : format);
+    if (strchr(path, '/'))
+        return;
+    int errnum = screen_write_file(path, leaving->text, leaving->len);
+    if (errnum) {
+        snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
+    } else {
+        keep_masks(screen, masks, sizeof masks);
+        snprintf(text, sizeof text, "written: %s here%s", path, masks);
+    }
+    screen_say(screen, text);
+}
+
+static void clip_preview(struct screen *screen)
+{
+    const struct tui_export *leaving = &screen->state.leaving;
+    char bytes[TL_UNIT_TEXT_SIZE], text[120];
+    if (!leaving->text)
+        return;
+    tui_terminal_copy(leaving->text);
+    screen->painted = -1; /* a terminal that does not know the sequence may show it */
+    snprintf(text, sizeof text, "%s sent to the clipboard (OSC 52: not all terminals take it)",
+             tl_format_traffic((double)leaving->len, bytes));
+    screen_say(screen, text);
+}
+
+void screen_act_on_store(struct screen *screen, unsigned actions)
+{
+    if (actions & TUI_DO_LIST)
+        list_runs(screen);
+    if (actions & TUI_DO_COMPARE && screen->history)
+        compare_runs(screen);
+    if (actions & TUI_DO_OPEN && screen->history && !screen->session)
+        open_run(screen);
+    if (actions & (TUI_DO_NOTE | TUI_DO_TAG | TUI_DO_DELETE) && screen->history)
+        change_run(screen, actions);
+    if (actions & TUI_DO_PREVIEW && screen->state.result && screen->state.result->findings)
+        preview(screen);
+    if (actions & TUI_DO_WRITE)
+        write_preview(screen);
+    if (actions & TUI_DO_CLIP)
+        clip_preview(screen);
+}
+
+void screen_keep_run(struct screen *screen)
+{
+    const struct tl_session_result *result = &screen->result;
+    struct tl_buf json = TL_BUF_INIT;
+    struct tl_error error = {0};
+    if (!result->findings || !result->answered || !has_history(screen))
+        return;
+    enum tl_status status =
+        tl_report_json(&result->run, result->facts, result->findings, false, &json);
+    if (status == TL_OK)
+        status = tl_history_add(screen->history, json.data, json.len, &error);
+    if (status != TL_OK)
+        complain(screen, &error, status);
+    tl_buf_finish(&json);
+}
+
+void screen_finish_store(struct screen *screen)
+{
+    forget_comparison(screen);
+    forget_preview(screen);
+    tl_history_list_finish(&screen->list);
+    tl_history_close(screen->history);
+    screen_forget_opened(screen);
+}

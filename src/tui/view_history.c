@@ -1,0 +1,201 @@
+/* The history: every run that was kept, two of them side by side, their rates over time. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "lines.h"
+#include "live.h"
+#include "page_text.h"
+#include "plot.h"
+#include "tightlink/base/units.h"
+#include "view.h"
+
+/* Local time: people remember when they were at it. */
+static const char *when(int64_t started_ns, char ret_text[20])
+{
+    time_t seconds = (time_t)(started_ns / 1000000000);
+    struct tm parts;
+    if (!localtime_r(&seconds, &parts) || !strftime(ret_text, 20, "%m-%d %H:%M", &parts))
+        snprintf(ret_text, 20, "-");
+    return ret_text;
+}
+
+static void put_rate(struct tui_grid *grid, int row, int col, double bps)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    tui_put_right(grid, row, col, 10, TUI_PLAIN, isnan(bps) ? "-" : tl_format_bps(bps, text));
+}
+
+/* "receive-window (PC)", "goal met" ...; without the place where there is little room. */
+static void describe(const struct tl_history_run *run, bool narrow, char *ret_text, size_t size)
+{
+    const char *place = strcmp(run->segment, "near-host") == 0 ? "PC" : tui_place(run->segment);
+    if (run->cause[0] && !narrow)
+        snprintf(ret_text, size, "%s (%s)", run->cause, place);
+    else if (run->cause[0])
+        snprintf(ret_text, size, "%s", run->cause);
+    else
+        snprintf(ret_text, size, "%s", run->state);
+}
+
+struct columns {
+    int target, rtt, loss, verdict, tags; /* 0: not shown */
+};
+
+/* More is shown the more room there is. */
+static struct columns lay_out(int cols)
+{
+    struct columns at = {.target = 18, .verdict = cols >= 100 ? 81 : cols >= 76 ? 63 : 42};
+    at.rtt = cols >= 76 ? 54 : 0;
+    at.loss = cols >= 100 ? 64 : 0;
+    at.tags = cols >= 100 ? cols - 15 : 0;
+    return at;
+}
+
+static void draw_head(const struct columns *at, struct tui_grid *grid, int row)
+{
+    (void)tui_put(grid, row, 3, 14, TUI_BOLD, "when");
+    (void)tui_put(grid, row, at->target, 14, TUI_BOLD, "other end");
+    bool narrow = !at->rtt;
+    tui_put_right(grid, row, narrow ? 30 : 33, 10, TUI_BOLD, "1 stream");
+    if (!narrow) {
+        tui_put_right(grid, row, 43, 10, TUI_BOLD, "8 streams");
+        tui_put_right(grid, row, at->rtt, 8, TUI_BOLD, "RTT");
+    }
+    if (at->loss)
+        tui_put_right(grid, row, at->loss, 15, TUI_BOLD, "sent again");
+    (void)tui_put(grid, row, at->verdict, grid->cols - at->verdict, TUI_BOLD, "verdict");
+    if (at->tags)
+        (void)tui_put(grid, row, at->tags, grid->cols - at->tags, TUI_BOLD, "tags");
+}
+
+static void draw_run(const struct tui_state *state, const struct tl_history_run *run,
+                     const struct columns *at, struct tui_grid *grid, int row, bool selected)
+{
+    const struct tui_history *history = &state->history;
+    char text[128], number[TL_UNIT_TEXT_SIZE];
+    bool narrow = !at->rtt;
+    const char *mark = strcmp(history->a, run->id) == 0   ? "A"
+                       : strcmp(history->b, run->id) == 0 ? "B"
+                                                          : " ";
+    (void)tui_put(grid, row, 1, 1, TUI_BOLD, mark);
+    (void)tui_put(grid, row, 3, 14, TUI_PLAIN, when(run->started_ns, text));
+    (void)tui_put(grid, row, at->target, narrow ? 11 : 15, TUI_PLAIN, tui_name(state, run->target));
+    put_rate(grid, row, narrow ? 30 : 33, run->stream_bps);
+    if (!narrow) {
+        put_rate(grid, row, 43, run->streams_bps);
+        tui_put_right(grid, row, at->rtt, 8, TUI_PLAIN,
+                      isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, number));
+    }
+    if (at->loss)
+        tui_put_right(grid, row, at->loss, 15, TUI_PLAIN,
+                      isnan(run->retrans_ratio) ? "-"
+                                                : tl_format_ratio(run->retrans_ratio, number));
+    describe(run, !at->loss, text, sizeof text);
+    int end = at->tags ? at->tags - 1 : grid->cols - 1;
+    (void)tui_put(grid, row, at->verdict, end - at->verdict, TUI_PLAIN, text);
+    if (at->tags)
+        (void)tui_put(grid, row, at->tags, grid->cols - at->tags - 1, TUI_PLAIN, run->tags);
+    if (selected)
+        tui_select_row(grid, row, grid->cols);
+}
+
+/* The rates of the selected far end, oldest first. */
+static void draw_graph(const struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    const struct tl_history_list *list = state->history.list;
+    const struct tl_history_run *selected = tui_state_stored(state);
+    double values[256];
+    int count = 0;
+    for (size_t i = list->count; i-- > 0 && count < 256;)
+        if (strcmp(list->runs[i].target, selected->target) == 0)
+            values[count++] = list->runs[i].stream_bps;
+    struct tui_series series = {values, count, 1};
+    (void)tui_putf(grid, row, 1, grid->cols - 2, TUI_BOLD,
+                   "One stream to %s over %d runs, oldest first", tui_name(state, selected->target),
+                   count);
+    if (count < 2 || rows < 3)
+        (void)tui_put(grid, row + 1, 1, grid->cols - 2, TUI_DIM, "two runs make a line");
+    else
+        tui_live_plot(grid, row + 1, rows - 1, 0, grid->cols, &series, tl_format_bps);
+}
+
+static void draw_selected(const struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    const struct tl_history_run *run = tui_state_stored(state);
+    char text[TL_UNIT_TEXT_SIZE], tried[TL_UNIT_TEXT_SIZE];
+    if (!run || rows < 1)
+        return;
+    int used = tui_wrap(grid, row, 1, rows > 3 ? 3 : rows, grid->cols - 2, TUI_BOLD, run->sentence);
+    used = used > 3 ? 3 : used;
+    if (run->hit >= 0 && used < rows)
+        (void)tui_putf(grid, row + used++, 1, grid->cols - 2, TUI_PLAIN,
+                       "The fix was tried: %s predicted, %s measured: %s",
+                       tl_format_bps(run->tried_predicted_bps, text),
+                       tl_format_bps(run->tried_measured_bps, tried), run->hit ? "HIT" : "MISS");
+    if (run->tags[0] && used < rows)
+        (void)tui_putf(grid, row + used++, 1, grid->cols - 2, TUI_PLAIN, "tags: %s", run->tags);
+    if (used < rows)
+        (void)tui_putf(grid, row + used++, 1, grid->cols - 2, run->note[0] ? TUI_PLAIN : TUI_DIM,
+                       "note: %.400s", run->note[0] ? run->note : "none; n writes one");
+}
+
+static void draw_below(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+{
+    struct tui_history *history = &state->history;
+    if (!history->comparison) {
+        if (history->graph && tui_state_stored(state))
+            draw_graph(state, grid, row, rows);
+        else
+            draw_selected(state, grid, row, rows);
+        return;
+    }
+    struct tl_buf text = TL_BUF_INIT;
+    tl_compare_text(history->comparison, &text);
+    int total = tui_lines(grid, row, 1, 0, grid->cols - 2, 0, tl_buf_text(&text));
+    int last = total > rows ? total - rows : 0;
+    history->scroll = history->scroll > last ? last : history->scroll;
+    (void)tui_lines(grid, row, 1, rows, grid->cols - 2, history->scroll, tl_buf_text(&text));
+    if (history->scroll < last)
+        tui_put_right(grid, row - 1, 0, grid->cols, TUI_DIM,
+                      grid->utf8 ? " > ↓ more " : " > v more ");
+    tl_buf_finish(&text);
+}
+
+void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first, int last)
+{
+    const struct tui_history *history = &state->history;
+    const struct tl_history_list *list = history->list;
+    int count = list ? (int)list->count : 0;
+    (void)tui_putf(grid, first, 1, grid->cols - 24, TUI_BOLD, "Runs on this machine%s%s",
+                   history->filter[0] ? ", filter: " : "", history->filter);
+    if (list) {
+        char text[64];
+        snprintf(text, sizeof text, "%zu runs ", list->total);
+        tui_put_right(grid, first, grid->cols - 24, 24, TUI_PLAIN, text);
+    }
+    tui_rule(grid, first + 1, 0, grid->cols);
+    int row = first + 2;
+    if (!count) {
+        (void)tui_wrap(grid, row, 1, last - row, grid->cols - 2, TUI_PLAIN,
+                       history->problem[0] ? history->problem
+                       : history->filter[0]
+                           ? "nothing matches; / changes the filter"
+                           : "no run has been kept yet; each diagnosis is from now on");
+        state->rows_shown = 0;
+        return;
+    }
+    struct columns at = lay_out(grid->cols);
+    int rows = last - row - 1;
+    int below = history->comparison ? rows * 2 / 3 : history->graph ? rows / 2 : rows >= 12 ? 6 : 2;
+    int lines = rows - below - 1 < count ? rows - below - 1 : count;
+    lines = lines < 1 ? 1 : lines;
+    state->rows_shown = lines;
+    draw_head(&at, grid, row);
+    int top = tui_list_top(history->selected, lines, count);
+    for (int i = 0; i < lines && top + i < count; i++)
+        draw_run(state, &list->runs[top + i], &at, grid, row + 1 + i, top + i == history->selected);
+    tui_rule(grid, row + 1 + lines, 0, grid->cols);
+    draw_below(state, grid, row + 2 + lines, last - row - 2 - lines);
+}

@@ -353,8 +353,11 @@ Test(stream, payload_is_noise_that_does_not_repeat, .timeout = 20)
         histogram[got[i]]++;
     for (int i = 0; i < 256; i++)
         cr_assert(histogram[i] > TOTAL / 256 * 8 / 10 && histogram[i] < TOTAL / 256 * 12 / 10);
+    /* A piece begins at one of 65 places, drawn at random: two may be the same, not all four. */
+    int different = 0;
     for (size_t i = TL_STREAM_SEND_BYTES; i < TOTAL; i += TL_STREAM_SEND_BYTES)
-        cr_assert_neq(memcmp(got, got + i, 64), 0);
+        different += memcmp(got, got + i, 64) != 0;
+    cr_assert_gt(different, 0);
     tl_streams_destroy(sender);
 }
 

@@ -96,17 +96,18 @@ void tl_counters_take_nic(struct tl_host_counters *counters, const char *names,
 /* How many statistics the driver has. */
 static enum tl_host_why ask_count(int fd, const char *name, uint32_t *ret_count)
 {
-    struct {
+    union { /* the answer follows the structure: one count, as one set was asked for */
         struct ethtool_sset_info info;
-        uint32_t count;
+        uint32_t words[sizeof(struct ethtool_sset_info) / sizeof(uint32_t) + 1];
     } ask = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = UINT64_C(1) << ETH_SS_STATS}};
+    const size_t at = sizeof(struct ethtool_sset_info) / sizeof(uint32_t);
     enum tl_host_why why = tl_ethtool_ioctl(fd, name, &ask);
 
-    if (why == TL_HOST_WHY_KNOWN && (ask.info.sset_mask == 0 || ask.count == 0))
+    if (why == TL_HOST_WHY_KNOWN && (ask.info.sset_mask == 0 || ask.words[at] == 0))
         why = TL_HOST_WHY_NO_ANSWER;
-    if (why == TL_HOST_WHY_KNOWN && ask.count > STATS_MAX)
+    if (why == TL_HOST_WHY_KNOWN && ask.words[at] > STATS_MAX)
         why = TL_HOST_WHY_TOO_LONG;
-    *ret_count = ask.count;
+    *ret_count = ask.words[at];
     return why;
 }
 

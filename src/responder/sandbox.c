@@ -255,11 +255,11 @@ static int permit_sockets(scmp_filter_ctx filter, const struct sandbox_policy *p
     int result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(connect), 0);
     for (size_t i = 0; i < sizeof families / sizeof *families && result == 0; i++) {
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
-                                  SCMP_A0(SCMP_CMP_EQ, families[i]),
+                                  SCMP_A0(SCMP_CMP_EQ, families[i], 0),
                                   SCMP_A1(SCMP_CMP_MASKED_EQ, type, SOCK_DGRAM));
         if (result == 0 && (policy->dials || families[i] == AF_NETLINK))
             result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2,
-                                      SCMP_A0(SCMP_CMP_EQ, families[i]),
+                                      SCMP_A0(SCMP_CMP_EQ, families[i], 0),
                                       SCMP_A1(SCMP_CMP_MASKED_EQ, type,
                                               families[i] == AF_NETLINK ? SOCK_RAW : SOCK_STREAM));
     }

@@ -114,8 +114,8 @@ static double gamma_p(double a, double x)
     double scale = exp(a * log(x) - x - log_gamma(a));
     if (x < a + 1) { /* series */
         double term = 1 / a, sum = term;
-        for (double n = a + 1; term > sum * 1e-16; n++) {
-            term *= x / n;
+        for (int n = 1; term > sum * 1e-16; n++) {
+            term *= x / (a + n);
             sum += term;
         }
         return sum * scale;

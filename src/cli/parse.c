@@ -90,7 +90,7 @@ static enum tl_status parse_line(const char *line, struct cli_goal *goal, struct
         char direction;
     } kinds[] = {{"loss", '<'}, {"rtt", '<'}, {"mtu", '>'}, {"rate", '>'}};
     size_t len = strcspn(line, "<>"), kind = 0;
-    while (kind < 4 && (strlen(kinds[kind].name) != len || strncmp(line, kinds[kind].name, len)))
+    while (kind < 4 && (strlen(kinds[kind].name) != len || strncmp(line, kinds[kind].name, len) != 0))
         kind++;
     if (kind == 4 || line[len] != kinds[kind].direction)
         return tl_error_set(reterr, TL_SYNTAX,

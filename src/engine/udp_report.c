@@ -192,7 +192,8 @@ static double get_signed(const struct tl_udp_fields *fields, unsigned field)
     if (!tl_udp_field_has(fields, field) || fields->values[field] >= NS_MAX)
         return NAN;
     uint64_t value = fields->values[field];
-    return value & 1 ? -(double)(value / 2) - 1 : (double)(value / 2);
+    uint64_t half = value >> 1;
+    return value & 1 ? -(double)half - 1 : (double)half;
 }
 
 void udp_sender_from_fields(const struct tl_udp_fields *f, struct tl_udp_sender *ret_sender)

@@ -96,6 +96,7 @@ static bool is_wire(const struct tl_lab_config *config, int at)
     for (int d = 0; d < TL_LAB_DIRECTION_COUNT; d++) {
         struct tl_lab_link_config wire;
         link_init(&wire, config->beside[at][d].seed);
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
         if (memcmp(&wire, &config->beside[at][d], sizeof wire) != 0)
             return false;
     }
@@ -308,6 +309,7 @@ static enum tl_status check_plain(const struct tl_lab_config *config, struct tl_
     for (int d = 0; d < TL_LAB_DIRECTION_COUNT; d++) {
         struct tl_lab_link_config link = config->link[d];
         link.seed = clean.link[d].seed;
+        /* As is_wire(). NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
         if (memcmp(&link, &clean.link[d], sizeof link) != 0)
             return tl_error_set(reterr, TL_RANGE,
                                 "a plain path has no emulator: it takes host settings only");

@@ -90,7 +90,7 @@ static void draw_plan(const struct tui_start *start, struct tui_grid *grid, int 
     if (start->field == TUI_STAGES && (int)start->stage >= rows)
         top = (int)start->stage - rows + 1;
     for (int i = 0; i < rows && top + i < count; i++)
-        draw_stage(start, grid, first + 1 + i, (size_t)(top + i));
+        draw_stage(start, grid, first + 1 + i, (size_t)top + (size_t)i);
     if (top + rows < count)
         tui_put_right(grid, first, 0, grid->cols, TUI_DIM, "more below ");
     tl_format_ns((double)start->preview.time_ns, time);

@@ -117,6 +117,9 @@ double tl_other_traffic(const struct tl_tcp_result *result, bool sends)
                                                      : TL_HOST_COUNTER_LINK_RX_BYTES);
     double ours = sends ? sender->sent_bytes : (double)result->receiver.bytes;
     double again = sender->retrans_bytes;
+    /* Behind a hole that is not mended yet data has arrived that the program has not seen. */
+    if (!sends && sender->sent_bytes > ours)
+        ours = sender->sent_bytes;
     if (sends && !(ours > 0))
         ours = (double)result->sender.bytes;
     /* Read a little after the last sample: what was sent in between is ours. */

@@ -83,7 +83,9 @@ struct test {
 struct syncing {
     atomic_uint holds; /* of the thread and its caller */
     struct tl_disk_area *area;
-    int done_fd, errnum;
+    int done_fd;
+    atomic_bool done; /* from here on errnum and took_ns are the caller's */
+    int errnum;
     int64_t took_ns;
 };
 
@@ -103,6 +105,7 @@ static void *sync_main(void *context)
     int64_t from_ns = tl_now_ns();
     syncing->errnum = fdatasync(syncing->area->fd) == 0 ? 0 : errno;
     syncing->took_ns = tl_now_ns() - from_ns;
+    atomic_store(&syncing->done, true);
     (void)eventfd_write(syncing->done_fd, 1);
     syncing_release(syncing);
     return NULL;
@@ -142,7 +145,8 @@ static int sync_area(struct tl_disk_area *area, int cancel_fd, int64_t *ret_ns)
     do
         count = poll(fds, 2, (int)((until_ns - tl_now_ns()) / TL_NS_PER_MS));
     while (count < 0 && errno == EINTR);
-    int errnum = fds[0].revents ? syncing->errnum : fds[1].revents ? ECANCELED : ETIMEDOUT;
+    bool done = atomic_load(&syncing->done);
+    int errnum = done ? syncing->errnum : fds[1].revents ? ECANCELED : ETIMEDOUT;
     if (errnum == 0)
         *ret_ns = syncing->took_ns;
     syncing_release(syncing);

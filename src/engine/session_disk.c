@@ -31,7 +31,8 @@ struct disk_errand {
     bool write, read;
     struct tl_disk_spec spec;
     int done_fd, cancel_fd;
-    /* The answer, after done. */
+    atomic_bool done;
+    /* The answer, the session's after done. */
     enum tl_status status;
     struct tl_error error;
     struct tl_disk_result written, red;
@@ -77,6 +78,7 @@ static void *errand_main(void *context)
         errand->status = run_tests(errand);
     if (errand->read)
         tl_host_disk_read(errand->directory, &errand->host);
+    atomic_store(&errand->done, true);
     (void)eventfd_write(errand->done_fd, 1);
     errand_release(errand);
     return NULL;
@@ -195,6 +197,8 @@ static void errand_done(struct watch *watch, uint32_t events)
     struct session *session =
         (struct session *)((char *)watch - offsetof(struct session, disk.done));
     struct disk_errand *errand = session->disk.errand;
+    if (!atomic_load(&errand->done)) /* the descriptor alone orders nothing */
+        return;
     atomic_fetch_add(&errand->holds, 1); /* sending may end the session, which lets it go */
     if (errand->status == TL_OK && !session->disk.area)
         session->disk.area = tl_disk_area_hold(errand->area);

@@ -366,6 +366,9 @@ static void flow_done(struct watch *watch, uint32_t events)
 {
     struct session *session =
         (struct session *)((char *)watch - offsetof(struct session, test.udp_done));
+    /* From here on what the thread has left is ours; the descriptor alone orders nothing. */
+    if (!atomic_load(&session->test.udp->flow->done))
+        return;
     if (session->state == SESSION_RUNNING)
         session->test.reason = judge_end(session->test.udp->flow);
     if (session->state == SESSION_RUNNING || session->state == SESSION_ENDING) {

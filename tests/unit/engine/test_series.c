@@ -210,6 +210,7 @@ Test(series, an_outage_is_counted_and_timed)
     tl_series_outages(&series, &outages);
     cr_assert_eq(outages.count, 1);
     cr_assert(outages.longest_ns > 1.4e9 && outages.longest_ns < 3e9, "%g", outages.longest_ns);
+    recorded_finish(&recorded);
     load("policer-big");
     tl_series_outages(&series, &outages);
     cr_assert_eq(outages.count, 0);

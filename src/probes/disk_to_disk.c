@@ -166,14 +166,6 @@ static enum tl_status run_cells(struct file_stage *stage, struct tl_error *reter
     return status;
 }
 
-static void leave_rate_unknown(const struct file_stage *stage, const char *reason)
-{
-    char id[64];
-    snprintf(id, sizeof id, "%s.file_goodput_bps", tl_direction_name(stage->direction));
-    if (!isfinite(tl_facts_number(stage->probe->facts, id, (double)NAN)))
-        tl_facts_set_unknown(stage->probe->facts, id, "%s", reason);
-}
-
 enum tl_status tl_probe_disk_to_disk(const struct tl_probe *probe, enum tl_direction direction,
                                      const struct tl_probe_limits *limits,
                                      struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
@@ -194,7 +186,7 @@ enum tl_status tl_probe_disk_to_disk(const struct tl_probe *probe, enum tl_direc
         status = run_cells(&stage, &error);
     tl_disk_area_release(stage.area);
     if (status != TL_OK)
-        leave_rate_unknown(&stage, error.text);
+        tl_flow_explain_unknown(probe->facts, direction, "file_goodput_bps", error.text);
     tl_outcome_end(ret_outcome);
     if (status != TL_OK && reterr)
         *reterr = error;

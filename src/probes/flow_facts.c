@@ -31,6 +31,15 @@ void tl_flow_set_range(struct tl_facts *facts, enum tl_direction direction, cons
         tl_facts_set_unknown(facts, id, "%s", reason);
 }
 
+void tl_flow_explain_unknown(struct tl_facts *facts, enum tl_direction direction, const char *name,
+                             const char *reason)
+{
+    char id[FACT_ID_SIZE];
+    fact_id(id, direction, name);
+    if (!isfinite(tl_facts_number(facts, id, (double)NAN)))
+        tl_facts_set_unknown(facts, id, "%s", reason);
+}
+
 void tl_flow_set_text(struct tl_facts *facts, enum tl_direction direction, const char *name,
                       const char *value)
 {

@@ -14,6 +14,9 @@ void tl_flow_set(struct tl_facts *facts, enum tl_direction direction, const char
                  double value, const char *reason);
 void tl_flow_set_range(struct tl_facts *facts, enum tl_direction direction, const char *name,
                        double value, double low, double high, const char *reason);
+/* Says why a fact that nothing has told is not known; one that is known stays. */
+void tl_flow_explain_unknown(struct tl_facts *facts, enum tl_direction direction, const char *name,
+                             const char *reason);
 void tl_flow_set_text(struct tl_facts *facts, enum tl_direction direction, const char *name,
                       const char *value);
 

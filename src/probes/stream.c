@@ -53,6 +53,8 @@ enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction d
         if (!result->steady.rate.valid && ret_outcome->record.reason[0])
             tl_flow_set(probe->facts, direction, "goodput_bps", (double)NAN,
                         ret_outcome->record.reason);
+    } else if (ret_outcome->record.reason[0]) {
+        tl_flow_explain_unknown(probe->facts, direction, "goodput_bps", ret_outcome->record.reason);
     }
     tl_transfer_free(result);
     return status;

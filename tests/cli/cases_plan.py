@@ -1,10 +1,13 @@
 """The plan and its controls: dry run, decisions, skips, wishes, trials, responders on the way,
 and the hours after the verdict, cut to seconds."""
+import json
 import os
 import pathlib
+import struct
 import tempfile
+import time
 
-from harness import Daemon, case, is_plain, tightlink, validate
+from harness import Daemon, Process, case, is_plain, tightlink, until, validate
 
 # Loopback would carry gigabytes in these seconds: the responder holds it down.
 CAP = ("--rate-cap", "80M")
@@ -111,6 +114,46 @@ def hours_after_the_verdict(machine):
         assert size >= 64 + 32 and (size - 64) % 32 == 0, size
         again = tightlink(machine, *arguments)
         assert "cannot be made for the samples" in again.err, again
+
+
+@case("plan")
+def a_responder_killed_meanwhile_and_started_anew_is_an_outage(machine):
+    gone_s, header, record = 3, 64, 32
+    with tempfile.TemporaryDirectory() as directory, Daemon(machine, *CAP) as daemon:
+        samples = pathlib.Path(directory) / "samples"
+        watching = Process([machine.tightlink, "run", "127.0.0.1", "--port", str(daemon.port),
+                            "--stages", "stream", "--time-budget", "4s", "--for", "16s", "--out",
+                            samples, "--json", "--yes"])
+        until(40, lambda: samples.exists() and samples.stat().st_size >= header + 3 * record,
+              "three seconds of the watch")
+        daemon.popen.kill()
+        daemon.popen.wait(10)
+        time.sleep(gone_s)
+        with Daemon(machine, *CAP, "--port", str(daemon.port)):
+            document = watching.result().document()
+        records = samples.read_bytes()[header:]
+    validate(machine, document)
+    watch = document["watch"]
+    assert watch["outage_count"] == 1 and watch["least_bps"] == 0, watch
+    outage = watch["outages"][0]
+    assert not outage["open"] and (gone_s - 0.5) * 1e9 < outage["length_ns"] < 11e9, watch
+    assert 15e9 < watch["duration_ns"] < 20e9 and watch["most_bps"] > 1e6, watch
+    flags = [struct.unpack("=qddII", records[at:at + record])[3]
+             for at in range(0, len(records), record)]
+    assert sum(flag & 1 for flag in flags) >= 2, "seconds without a byte are marked"
+    assert sum(flag >> 1 & 1 for flag in flags) >= 2, "so is each transfer's begin"
+
+
+@case("plan")
+def a_responder_gone_before_the_first_transfer_is_the_reason(machine):
+    with Daemon(machine, *CAP) as daemon:
+        run = Process([machine.tightlink, "run", "127.0.0.1", "--port", str(daemon.port), *SHORT,
+                       "--stages", "stream", "--json-lines"])
+        run.await_line('"event":"stage-start".*"stage":"calibrate"')
+        daemon.popen.kill()
+        result = run.result()
+    sentence = json.loads(result.out.splitlines()[-1])["verdict"]["sentence"]
+    assert result.code == 4 and "nothing listens on port" in sentence, result
 
 
 @case("plan")

@@ -66,6 +66,26 @@ static void list_runs(struct screen *screen)
         history->selected = count ? count - 1 : 0;
 }
 
+/* Each far end once, the newest first; demos are gone when they have ended. */
+static bool add_recent(const struct tl_history_run *run, void *context)
+{
+    struct tui_start *start = context;
+    bool known = strcmp(run->target_kind, "demo") == 0 || !run->target[0];
+    for (int i = 0; i < start->recent_count; i++)
+        known |= strcmp(start->recent[i], run->target) == 0;
+    if (!known)
+        snprintf(start->recent[start->recent_count++], sizeof start->recent[0], "%.253s",
+                 run->target);
+    return start->recent_count < TUI_RECENT_MAX;
+}
+
+void screen_list_recent(struct screen *screen)
+{
+    struct tl_history_filter filter = {.limit = LIST_MAX};
+    if (!screen->state.saved_only && has_history(screen))
+        (void)!tl_history_each(screen->history, &filter, add_recent, &screen->state.start, NULL);
+}
+
 static void compare_runs(struct screen *screen)
 {
     struct tui_history *history = &screen->state.history;

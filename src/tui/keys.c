@@ -123,6 +123,14 @@ static unsigned start_key(struct tui_state *state, int key)
         return leave_field(start, -1);
     case TUI_KEY_ESCAPE:
         return TUI_DO_QUIT;
+    case 'N' - 64: /* the next of the recent far ends */
+        if (!start->recent_count)
+            return TUI_DO_NOTHING;
+        start->field = TUI_TARGET;
+        start->recent_at = start->recent_at % start->recent_count + 1;
+        snprintf(start->target, sizeof start->target, "%s", start->recent[start->recent_at - 1]);
+        start->has_preview = false;
+        return TUI_DO_LOOK_UP;
     case TUI_KEY_LEFT:
     case TUI_KEY_RIGHT:
         if (start->field == TUI_DIRECTION)

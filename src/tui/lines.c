@@ -84,3 +84,31 @@ int tui_lines(struct tui_grid *grid, int row, int col, int rows, int columns, in
     }
     return cursor.line + (cursor.used > 0);
 }
+
+/* So many rungs that were not tested are shown. */
+#define UNTESTED_MAX 2
+
+static void end_untested(int *untested, struct tl_buf *out)
+{
+    if (*untested > UNTESTED_MAX)
+        tl_buf_addf(out, "--  and %d more that were not tested (w tells why)\n",
+                    *untested - UNTESTED_MAX);
+    *untested = 0;
+}
+
+void tui_fold_untested(const char *text, struct tl_buf *out)
+{
+    int untested = 0;
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        len += text[len] == '\n';
+        if (strncmp(text, "--  ", 4) == 0)
+            untested++;
+        else if (strncmp(text, "      ", 6) != 0) /* no further line of the one before */
+            end_untested(&untested, out);
+        if (untested <= UNTESTED_MAX)
+            tl_buf_add(out, text, len);
+        text += len;
+    }
+    end_untested(&untested, out);
+}

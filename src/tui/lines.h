@@ -11,4 +11,8 @@
 int tui_lines(struct tui_grid *grid, int row, int col, int rows, int columns, int first,
               const char *text);
 
+/* Adds a report's text with only the first few of the rungs that were not tested, which begin
+ * with "--", and a line that counts the rest: there may be thirty of them. */
+void tui_fold_untested(const char *text, struct tl_buf *out);
+
 #endif

@@ -42,6 +42,8 @@ void screen_take_lookup(struct screen *screen);
 void screen_act_on_store(struct screen *screen, unsigned actions);
 void screen_finish_store(struct screen *screen);
 void screen_keep_run(struct screen *screen);
+/* The far ends of the newest runs, for the start screen. */
+void screen_list_recent(struct screen *screen);
 void screen_forget_opened(struct screen *screen);
 /* Writes a new file of the user's alone in the current directory; 0 or errno. */
 int screen_write_file(const char *path, const char *text, size_t len);

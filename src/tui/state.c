@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tightlink/base/key.h"
 #include "tightlink/base/units.h"
 
 void tui_state_init(struct tui_state *state, const struct tl_session_config *config)
@@ -20,6 +21,7 @@ void tui_state_init(struct tui_state *state, const struct tl_session_config *con
     start->force = config->force;
     start->verify = config->verify;
     start->directory = config->directory != NULL;
+    snprintf(start->key, sizeof start->key, "%.63s", config->key ? config->key->name : "");
     snprintf(start->target, sizeof start->target, "%s", config->host ? config->host : "");
     if (config->goal_bps > 0)
         snprintf(start->goal, sizeof start->goal, "%s", tl_format_bps(config->goal_bps, text));

@@ -107,7 +107,8 @@ struct tui_list {
 /* --- start screen --- */
 
 enum tui_field { TUI_TARGET, TUI_DIRECTION, TUI_GOAL, TUI_BUDGET, TUI_STAGES };
-#define TUI_TEXT_SIZE 254 /* the longest host name */
+#define TUI_TEXT_SIZE  254 /* the longest host name */
+#define TUI_RECENT_MAX 4
 
 struct tui_start {
     enum tui_field field;
@@ -115,8 +116,11 @@ struct tui_start {
     bool download, upload;
     uint32_t skip, force; /* as in the session's configuration */
     bool verify;
-    bool directory; /* one was named for disk stages */
-    size_t stage;   /* selected */
+    bool directory;                             /* one was named for disk stages */
+    char key[64];                               /* the name of the key that is used; "": none */
+    char recent[TUI_RECENT_MAX][TUI_TEXT_SIZE]; /* far ends of earlier runs */
+    int recent_count, recent_at;                /* the last counts from 1, 0: none taken yet */
+    size_t stage;                               /* selected */
     bool has_preview, looking_up;
     struct tl_session_preview preview; /* where has_preview */
 };

@@ -15,6 +15,7 @@ static const char *const help_texts[] = {
     [TUI_START] = "Enter       start; nothing loads before you agree\n"
                   "Tab, arrows next field, next stage\n"
                   "Space       change; leave out a stage, or ask for it\n"
+                  "^N          a far end of an earlier run\n"
                   "Esc         quit (q where no text is typed)",
     [TUI_RUN] = "p  z        pause after this stage; picture stands still\n"
                 "s  r        skip the running stage; redo the selected\n"

@@ -100,6 +100,22 @@ static void draw_plan(const struct tui_start *start, struct tui_grid *grid, int 
                    start->download && start->upload ? " each way" : "");
 }
 
+/* "recent: srv-b, backup1 (^N)" and the key, on the row of the rule below the fields. */
+static void draw_recent(const struct tui_start *start, struct tui_grid *grid, int row)
+{
+    int col = 2;
+    if (start->recent_count)
+        col += tui_put(grid, row, col, grid->cols - col, TUI_DIM, "recent (^N): ");
+    for (int i = 0; i < start->recent_count; i++)
+        col += tui_putf(grid, row, col, grid->cols - col - 24,
+                        i + 1 == start->recent_at ? TUI_BOLD : TUI_PLAIN, "%s  ", start->recent[i]);
+    if (start->key[0]) {
+        char text[80];
+        snprintf(text, sizeof text, " key: %s ", start->key);
+        tui_put_right(grid, row, grid->cols - 24, 24, TUI_PLAIN, text);
+    }
+}
+
 static void draw_no_plan(const struct tui_start *start, struct tui_grid *grid, int first, int last)
 {
     (void)tui_wrap(grid, first, 2, last - first, grid->cols - 4, TUI_PLAIN,
@@ -126,9 +142,12 @@ void tui_view_start(struct tui_state *state, struct tui_grid *grid, int first, i
     draw_label(start, grid, first + 3, TUI_BUDGET, "Data budget");
     draw_field(grid, first + 3, 17, 24, start->budget, start->field == TUI_BUDGET);
     (void)tui_put(grid, first + 3, 42, grid->cols - 42, TUI_DIM, "2GB; empty: as below");
-    tui_rule(grid, first + 4, 0, grid->cols);
+    bool more = start->recent_count || start->key[0];
+    if (more)
+        draw_recent(start, grid, first + 4);
+    tui_rule(grid, first + 4 + more, 0, grid->cols);
     if (start->has_preview)
-        draw_plan(start, grid, first + 5, last);
+        draw_plan(start, grid, first + 5 + more, last);
     else
-        draw_no_plan(start, grid, first + 5, last);
+        draw_no_plan(start, grid, first + 5 + more, last);
 }

@@ -40,8 +40,10 @@ static int draw_parts(struct tui_state *state, struct tui_grid *grid, struct tl_
 {
     int total = 0;
     for (int i = 0; i < count; i++) {
-        struct tl_buf text = TL_BUF_INIT;
-        render(state->result, style, parts[i], &text);
+        struct tl_buf whole = TL_BUF_INIT, text = TL_BUF_INIT;
+        render(state->result, style, parts[i], &whole);
+        tui_fold_untested(tl_buf_text(&whole), &text);
+        tl_buf_finish(&whole);
         const char *lines = tl_buf_text(&text);
         if (total == 0)
             lines = without_newline(lines);

@@ -23,9 +23,12 @@ static int draw_part(const struct tui_state *state, struct tui_grid *tall, int r
     struct tl_buf text = TL_BUF_INIT;
     if (tl_report_part(&result->run, result->facts, result->findings, &style, part, &text) != TL_OK)
         tl_buf_finish(&text); /* out of memory: an empty part */
-    const char *lines = tl_buf_text(&text);
+    struct tl_buf folded = TL_BUF_INIT;
+    tui_fold_untested(tl_buf_text(&text), &folded);
+    const char *lines = tl_buf_text(&folded);
     lines += *lines == '\n';
     int rows = *lines ? tui_lines(tall, row, col, tall->rows - row, columns, 0, lines) : -1;
+    tl_buf_finish(&folded);
     tl_buf_finish(&text);
     return rows;
 }
@@ -156,11 +159,12 @@ int tui_view_wide(struct tui_state *state, struct tui_grid *tall)
     state->jump[TL_PART_EVIDENCE] = evidence ? b : -1;
     b += evidence;
     int row = (a > b ? a : b) + 1;
-    row += draw_ruled_out(state, tall, row);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
         int rows = draw_part(state, tall, row, 0, tall->cols - 1, rest[i]);
         state->jump[rest[i]] = rows > 0 ? row : -1;
         row += rows > 0 ? rows + 1 : 0;
+        if (rest[i] == TL_PART_FIX)
+            row += draw_ruled_out(state, tall, row);
     }
     return row < tall->rows ? row : tall->rows;
 }

@@ -38,7 +38,7 @@ files of `tests/screen`, driven by scripted keys; their numbers are made up and 
 another. `tests/screen/capture.py` puts them here.
 """
 PICTURES = [
-    ("start", "Start", "80x24"), ("consent", "The question before the path is loaded", "80x24"),
+    ("start", "Start", "80x24"), ("start-recent", "Start, far ends of earlier runs", "60x15"), ("consent", "The question before the path is loaded", "80x24"),
     ("run", "Run", "80x24"), ("run", "Run, wide", "120x40"),
     ("budget", "Run, another budget", "60x15"), ("stage", "One stage, with a cursor", "80x24"),
     ("verdict", "Verdict", "80x24"), ("fix", "Verdict, after f", "80x24"),

@@ -37,6 +37,15 @@ static void with_plan(struct tui_state *state)
     start->preview.bytes = 1500000000;
 }
 
+static void with_recent(struct tui_state *state)
+{
+    struct tui_start *start = &state->start;
+    snprintf(start->recent[0], sizeof start->recent[0], "srv-b.example.net");
+    snprintf(start->recent[1], sizeof start->recent[1], "backup1");
+    start->recent_count = 2;
+    snprintf(start->key, sizeof start->key, "lab-1");
+}
+
 /* --- run --- */
 
 static void say(struct tui_state *state, struct tl_event event, const char *stage, const char *text)
@@ -307,6 +316,7 @@ static void add_preview(struct scene *scene)
 
 const struct script scripts[] = {
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
+    {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016", NULL},
     {"start", "Start, with the plan", NULL, with_plan, "\t\t\t\t", NULL},
     {"consent", "The question before the path is loaded", NULL, connected, "", NULL},
     {"run", "Run", NULL, streaming, "", NULL},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lines.h"
 #include "script.h"
 #include "tightlink/base/utf8.h"
 #include "view.h"
@@ -215,6 +216,18 @@ Test(run, a_long_stage_keeps_its_beginning_in_the_plot, .init = begin)
     cr_expect(samples->rate_bps[0] < 2);
     for (int i = 1; i < samples->count; i++)
         cr_assert(samples->rate_bps[i] > samples->rate_bps[i - 1]);
+}
+
+Test(lines, of_many_untested_rungs_the_first_are_shown_and_the_rest_counted)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    tui_fold_untested("Ladder\n--  path  a\n           more of a\n--  path  b\n--  path  c\n"
+                      "           more of c\n--  path  d\n\nNext\n--  path  e\n",
+                      &out);
+    cr_expect_str_eq(tl_buf_text(&out),
+                     "Ladder\n--  path  a\n           more of a\n--  path  b\n"
+                     "--  and 2 more that were not tested (w tells why)\n\nNext\n--  path  e\n");
+    tl_buf_finish(&out);
 }
 
 Test(grid, half_a_wide_character_does_not_stay, .init = begin)

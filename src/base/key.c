@@ -1,18 +1,13 @@
-/* Key files: reading them carefully, making new lines. What a key is used for is the
- * engine's affair. */
+/* Key files: their lines, and making new ones. What a key is used for is the engine's affair. */
 #include "tightlink/base/key.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tightlink/base/random.h"
+#include "tightlink/base/secret.h"
 
 #define FILE_MAX (TL_KEYS_MAX * (TL_KEY_LINE_SIZE + 64)) /* with room for comments */
 
@@ -128,84 +123,20 @@ static enum tl_status take_text(struct tl_keys *keys, const char *path, char *te
     return TL_OK;
 }
 
-/* Looked at after opening, so that it is the file which is read. */
-static enum tl_status check_file(int fd, const char *path, struct tl_error *reterr)
-{
-    struct stat info;
-    if (fstat(fd, &info) < 0)
-        return tl_error_set(reterr, TL_IO, "%s: %s", path, strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return tl_error_set(reterr, TL_DENIED, "%s is no regular file; keys are read from one",
-                            path);
-    if (info.st_uid != geteuid() && info.st_uid != 0)
-        return tl_error_set(reterr, TL_DENIED,
-                            "%s belongs to another user, who could change the keys: make a copy "
-                            "of your own",
-                            path);
-    if (info.st_mode & (S_IRWXG | S_IRWXO))
-        return tl_error_set(reterr, TL_DENIED,
-                            "others may read %s or change it: chmod 600, and replace the keys if "
-                            "others could read them",
-                            path);
-    if (info.st_size > FILE_MAX)
-        return tl_error_set(reterr, TL_LIMIT, "%s is too long for a key file", path);
-    return TL_OK;
-}
-
-/* Reads at most FILE_MAX bytes into text and terminates them. */
-static enum tl_status read_text(int fd, const char *path, char *text, struct tl_error *reterr)
-{
-    size_t len = 0;
-    while (len < FILE_MAX) {
-        ssize_t got = read(fd, text + len, FILE_MAX - len);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return tl_error_set(reterr, TL_IO, "%s: %s", path, strerror(errno));
-        if (got == 0)
-            break;
-        len += (size_t)got;
-    }
-    text[len] = '\0';
-    if (memchr(text, '\0', len))
-        return tl_error_set(reterr, TL_SYNTAX, "%s is no text file", path);
-    return TL_OK;
-}
-
-static enum tl_status open_file(const char *path, int *ret_fd, struct tl_error *reterr)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 && errno == ENOENT)
-        return tl_error_set(reterr, TL_UNKNOWN, "there is no key file %s", path);
-    if (fd < 0)
-        return tl_error_set(reterr, errno == EACCES ? TL_DENIED : TL_IO, "%s: %s", path,
-                            strerror(errno));
-    enum tl_status status = check_file(fd, path, reterr);
-    if (status == TL_OK)
-        *ret_fd = fd;
-    else
-        close(fd);
-    return status;
-}
-
 enum tl_status tl_keys_load(const char *path, struct tl_keys **ret_keys, struct tl_error *reterr)
 {
-    int fd = -1;
-    enum tl_status status = open_file(path, &fd, reterr);
-    if (status != TL_OK)
-        return status;
-    (void)prctl(PR_SET_DUMPABLE, 0);
     struct tl_keys *keys = calloc(1, sizeof *keys);
     char *text = malloc(FILE_MAX + 1);
+    size_t len;
+    enum tl_status status = TL_NOMEM;
     if (!keys || !text) {
-        status = tl_error_set(reterr, TL_NOMEM, "no memory for the keys of %s", path);
+        (void)tl_error_set(reterr, TL_NOMEM, "no memory for the keys of %s", path);
         goto out;
     }
-    status = read_text(fd, path, text, reterr);
+    status = tl_secret_file_read(path, "key file", text, FILE_MAX + 1, &len, reterr);
     if (status == TL_OK)
         status = take_text(keys, path, text, reterr);
 out:
-    close(fd);
     if (text)
         explicit_bzero(text, FILE_MAX + 1);
     free(text);

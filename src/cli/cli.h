@@ -52,6 +52,8 @@ int cli_schema(const struct cli_command *command, int argc, char **argv);
 int cli_between(const struct cli_command *command, int argc, char **argv);
 int cli_key(const struct cli_command *command, int argc, char **argv);
 int cli_history(const struct cli_command *command, int argc, char **argv);
+int cli_telemetry(const struct cli_command *command, int argc, char **argv);
+int cli_ticket(const struct cli_command *command, int argc, char **argv);
 int cli_compare(const struct cli_command *command, int argc, char **argv);
 int cli_doctor(const struct cli_command *command, int argc, char **argv);
 
@@ -78,6 +80,9 @@ struct cli_run_options {
     struct tl_session_config config;
     bool json, json_lines, yes, direction_given, port_given, dry_run, explain_plan;
     bool no_history;                 /* run --no-history: keep nothing */
+    bool alarm;                      /* run --alarm: exit code 1 when the verdict moved */
+    int64_t repeat_ns;               /* run --repeat; 0 without */
+    const char *telemetry;           /* run --telemetry NAME, NULL without */
     const char *operand;             /* HOST or scenario name, NULL when absent */
     const char *link_spec;           /* demo --link */
     enum cli_color color;

@@ -3,9 +3,11 @@
 #include "cli.h"
 #include "keep.h"
 #include "show.h"
+#include "telemetry.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,6 +75,19 @@ static bool wants_screen(const struct cli_run_options *options)
     return cli_screen_is_possible() && !options->json && !options->json_lines && !options->dry_run;
 }
 
+/* Into the history and to whom else the options name; the exit code of the whole. */
+static int pass_on(const struct cli_run_options *options, const struct tl_session_result *result,
+                   int exit_code)
+{
+    bool moved = !options->no_history && cli_keep_run(result);
+    int sent = CLI_EXIT_OK;
+    if (options->telemetry && result->findings && result->answered)
+        sent = cli_send_telemetry(result, options->telemetry, NULL, moved);
+    if (exit_code == CLI_EXIT_OK && options->alarm && moved)
+        return CLI_EXIT_MISSED;
+    return exit_code == CLI_EXIT_OK ? sent : exit_code;
+}
+
 /* The diagnosis itself, once all that it needs is loaded. */
 static int diagnose(struct cli_run_options *options, bool screen)
 {
@@ -89,11 +104,43 @@ static int diagnose(struct cli_run_options *options, bool screen)
         exit_code = cli_fail(&error);
     else if (has_result)
         exit_code = cli_deliver(options, &result);
-    if (status == TL_OK && has_result && !options->no_history)
-        (void)cli_keep_run(&result);
+    if (status == TL_OK && has_result)
+        exit_code = pass_on(options, &result, exit_code);
     if (status == TL_OK && has_result)
         cli_result_finish(&result);
     return exit_code;
+}
+
+/* One diagnosis after another, each begun repeat_ns after the one before, until a signal ends it.
+ * The exit code is that of the last, or 1 where --alarm saw a verdict move. */
+static int repeat(struct cli_run_options *options)
+{
+    sigset_t signals, before;
+    bool moved = false;
+    int exit_code, number;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    for (;;) {
+        int64_t next_ns = tl_boottime_ns() + options->repeat_ns;
+        exit_code = diagnose(options, false);
+        moved |= exit_code == CLI_EXIT_MISSED;
+        if (exit_code == CLI_EXIT_INTERRUPTED || exit_code == CLI_EXIT_USAGE || fflush(stdout) != 0)
+            break;
+        int64_t left_ns = next_ns - tl_boottime_ns();
+        struct timespec wait = {.tv_sec = left_ns > 0 ? left_ns / TL_NS_PER_S : 0,
+                                .tv_nsec = left_ns > 0 ? left_ns % TL_NS_PER_S : 0};
+        sigprocmask(SIG_BLOCK, &signals, &before);
+        while ((number = sigtimedwait(&signals, NULL, &wait)) < 0 && errno == EINTR)
+            ;
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        if (number > 0) {
+            exit_code = CLI_EXIT_INTERRUPTED;
+            break;
+        }
+    }
+    return options->alarm && moved ? CLI_EXIT_MISSED : exit_code;
 }
 
 static int load_and_diagnose(const struct cli_command *command, struct cli_run_options *options,
@@ -114,7 +161,7 @@ static int load_and_diagnose(const struct cli_command *command, struct cli_run_o
         return cli_fail(&error);
     }
     options->config.rules = rules;
-    int exit_code = diagnose(options, screen);
+    int exit_code = options->repeat_ns ? repeat(options) : diagnose(options, screen);
     tl_rules_destroy(rules);
     tl_keys_destroy(keys);
     return exit_code;
@@ -130,6 +177,10 @@ static int run(const struct cli_command *command, struct cli_run_options *option
     if (options->operand && strlen(options->operand) > 253)
         return cli_usage(command, "a host name has at most 253 characters");
     options->config.host = options->operand;
+    if (options->repeat_ns && !options->yes)
+        return cli_usage(command, "--repeat needs --yes: nobody is there to be asked each time");
+    if (options->alarm && options->no_history)
+        return cli_usage(command, "--alarm compares with the history, which --no-history leaves out");
     if (options->dry_run)
         return cli_dry_run(options);
     if (options->config.directory && !is_directory(options->config.directory))

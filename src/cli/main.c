@@ -38,6 +38,9 @@ static const char run_help[] =
     "  --color WHEN        auto (default: on a terminal, unless NO_COLOR), always, never\n"
     "  --json              one document on stdout (see: tightlink schema)\n"
     "  --json-lines        events as they happen, then the same document\n"
+    "  --repeat TIME       again and again, each begun so long after the one before (with --yes)\n"
+    "  --alarm             exit code 1 when the verdict differs from that of the run before\n"
+    "  --telemetry NAME    send numbers and verdict to [telemetry NAME] of tightlink.conf\n"
     "  --no-history        do not keep this run (tightlink history lists those kept)\n";
 
 static const char history_help[] =
@@ -138,6 +141,26 @@ static const struct cli_command commands[] = {
      "  A, B                files, or runs of the history (last, last-1, an id)\n"
      "  --json              one document on stdout\n",
      cli_compare},
+    {"ticket", "RUN --to NAME | --list | --retry | --targets",
+     "hand a run to a ticket system, once",
+     "  RUN                 a file, or a run of the history (last, an id)\n"
+     "  --to NAME           the system, as tightlink.conf calls it (doc/tickets.md)\n"
+     "  --comment-on TICKET add to that ticket, make none\n"
+     "  --dry-run           show the requests, the text and what is masked; send nothing\n"
+     "  --print-curl        the requests as commands for curl, without the token\n"
+     "  --unmask            with all names and addresses\n"
+     "  --config FILE       another tightlink.conf\n"
+     "  --list              the outbox: what was sent, what waits, what failed\n"
+     "  --retry             send what waits and is due\n"
+     "  --targets           the systems of tightlink.conf\n"
+     "Names and addresses are masked. The same run makes one ticket, however often it is\n"
+     "sent: its id stands in the title and is looked for first.\n",
+     cli_ticket},
+    {"telemetry", "RUN --to NAME", "send a run to systems that watch over time",
+     "  RUN                 a file, or a run of the history (last, an id)\n"
+     "  --to NAME           [telemetry NAME] of tightlink.conf (doc/tickets.md)\n"
+     "  --config FILE       another tightlink.conf\n",
+     cli_telemetry},
     {"rules", "list | explain ID | check DIR", "the knowledge behind the verdicts",
      "  list                every rule: its id and what it looks for\n"
      "  explain ID          what the rule looks for and what it advises\n"

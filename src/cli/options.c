@@ -32,6 +32,9 @@ enum {
     OPT_OUT,
     OPT_COLOR,
     OPT_NO_HISTORY,
+    OPT_REPEAT,
+    OPT_ALARM,
+    OPT_TELEMETRY,
 };
 
 static const struct option long_options[] = {
@@ -59,6 +62,9 @@ static const struct option long_options[] = {
     {"far-disk", no_argument, NULL, OPT_FAR_DISK},
     {"color", required_argument, NULL, OPT_COLOR},
     {"no-history", no_argument, NULL, OPT_NO_HISTORY},
+    {"repeat", required_argument, NULL, OPT_REPEAT},
+    {"alarm", no_argument, NULL, OPT_ALARM},
+    {"telemetry", required_argument, NULL, OPT_TELEMETRY},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -192,6 +198,14 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         if (!cli_parse_color(text, &options->color))
             return tl_error_set(reterr, TL_USAGE, "write auto, always or never, not \"%.40s\"",
                                 text);
+        return TL_OK;
+    case OPT_REPEAT:
+        return cli_parse_time_budget(text, &options->repeat_ns, reterr);
+    case OPT_ALARM:
+        options->alarm = true;
+        return TL_OK;
+    case OPT_TELEMETRY:
+        options->telemetry = text;
         return TL_OK;
     case OPT_NO_HISTORY:
         options->no_history = true;

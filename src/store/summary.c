@@ -10,6 +10,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/report/report.h"
+#include "tightlink/store/history.h"
 
 /* As the reader of saved runs (report/read.c). */
 #define VALUES_MAX 50000
@@ -63,7 +64,7 @@ static bool take_offset(const char **text, int *ret_minutes)
     return true;
 }
 
-enum tl_status tl_summary_time(const char *text, int64_t *ret_ns)
+enum tl_status tl_history_time(const char *text, int64_t *ret_ns)
 {
     struct tm tm = {0};
     int64_t fraction = 0, unit = TL_NS_PER_S;
@@ -149,7 +150,7 @@ static enum tl_status read_run(const struct tl_json_at *root, struct tl_summary 
     }
     if (status == TL_OK)
         status = need_text(&run, "started", summary->started, sizeof summary->started, reterr);
-    if (status == TL_OK && tl_summary_time(summary->started, &summary->started_ns) != TL_OK) {
+    if (status == TL_OK && tl_history_time(summary->started, &summary->started_ns) != TL_OK) {
         (void)tl_json_find(&run, "started", &at);
         status = tl_json_error(&at, reterr, TL_SYNTAX, "this is no RFC 3339 time");
     }

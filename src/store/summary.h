@@ -32,7 +32,4 @@ enum tl_status tl_summary_read(const struct tl_json *doc, struct tl_summary *ret
 double tl_summary_fact(const struct tl_json *doc, const char *id, double *ret_low,
                        double *ret_high);
 
-/* RFC 3339 to ns since 1970, "2026-11-20T20:41:07.123Z" or with "+02:00". TL_SYNTAX. */
-enum tl_status tl_summary_time(const char *text, int64_t *ret_ns) TL_WARN_UNUSED;
-
 #endif

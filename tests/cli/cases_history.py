@@ -2,9 +2,10 @@
 cannot be kept."""
 import json
 import os
+import signal
 import stat
 
-from harness import Daemon, Skip, case, is_plain, tightlink
+from harness import Daemon, Skip, case, is_plain, start, tightlink, until
 
 QUICK = ("--yes", "--data-budget", "20MB", "--time-budget", "3s")
 
@@ -156,3 +157,19 @@ def a_full_disk_is_one_sentence(machine):
     result = keep_runs(machine, env, 3)
     assert result.err.count("disk is full") == 1 and result.out, result
     libc.umount(env["XDG_DATA_HOME"].encode())
+
+
+@case("history")
+def repeated_runs_end_with_a_signal_and_raise_an_alarm(machine):
+    env = home(machine, "repeat")
+    tightlink(machine, "run", "localhost", "--repeat", "1h", env=env).check(2, "needs --yes")
+    tightlink(machine, "run", "localhost", "--alarm", "--no-history", env=env).check(2, "--alarm")
+    with Daemon(machine) as daemon:
+        child = start(machine, "run", "127.0.0.1", "--port", daemon.port, *QUICK, "--repeat", "3s",
+                      env=env)
+        until(40, lambda: len(listed(machine, env)) >= 2 or child.popen.poll() is not None,
+              "two runs")
+        child.send(signal.SIGTERM)
+        result = child.result()
+    assert result.code == 130 and len(listed(machine, env)) >= 2, result
+    assert "verdict moved" not in result.err, result

@@ -35,7 +35,7 @@ LIBRARIES = {
     "curl/": ("src/ticket/",),
     "pcap": ("src/probes/capture",),
     "seccomp.h": ("src/responder/sandbox",),
-    "openssl/": ("src/engine/secure", "src/report/redact"),
+    "openssl/": ("src/engine/secure", "src/report/redact", "src/ticket/webhook"),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/"),
 }

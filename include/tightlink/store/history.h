@@ -40,6 +40,10 @@ const char *tl_history_path(const struct tl_history *history);
  * aside, nothing can be written); "" without. */
 const char *tl_history_notice(const struct tl_history *history);
 
+/* The time of a document, RFC 3339 ("2026-11-20T20:41:07.123Z", or with "+02:00"), in ns since 1970.
+ * TL_SYNTAX. */
+enum tl_status tl_history_time(const char *text, int64_t *ret_ns) TL_WARN_UNUSED;
+
 /* --- Keeping -------------------------------------------------------------------------- */
 
 /* Keeps the document of a run (TL_REPORT_BYTES_MAX at most). The same run again replaces

@@ -4,6 +4,7 @@
 
 #include "documents.h"
 #include "summary.h"
+#include "tightlink/store/history.h"
 
 Test(summary, times_are_read_as_rfc_3339_says)
 {
@@ -20,10 +21,10 @@ Test(summary, times_are_read_as_rfc_3339_says)
                                       "2023-11-14T22:13:20Zx", "2023-11-14T22:13:20+99:00"};
     int64_t ns;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        cr_expect(tl_summary_time(good[i].text, &ns) == TL_OK && ns == good[i].ns, "%s: %lld",
+        cr_expect(tl_history_time(good[i].text, &ns) == TL_OK && ns == good[i].ns, "%s: %lld",
                   good[i].text, (long long)ns);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        cr_expect(tl_summary_time(bad[i], &ns) == TL_SYNTAX, "%s", bad[i]);
+        cr_expect(tl_history_time(bad[i], &ns) == TL_SYNTAX, "%s", bad[i]);
 }
 
 Test(summary, every_cut_document_is_refused)

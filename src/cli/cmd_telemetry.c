@@ -1,0 +1,140 @@
+/* tightlink telemetry RUN --to NAME, and run --telemetry NAME: a run for systems that watch. */
+#include "telemetry.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <string.h>
+
+#if TL_WITH_TICKETS
+
+#include "tightlink/report/export.h"
+#include "tightlink/store/history.h"
+#include "tightlink/ticket/telemetry.h"
+
+static double flow_number(const struct tl_facts *facts, enum tl_direction direction,
+                          const char *name)
+{
+    char id[96];
+    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
+    return tl_facts_number(facts, id, (double)NAN);
+}
+
+static struct tl_telemetry_record make_record(const struct tl_export *export, bool moved)
+{
+    const struct tl_run *run = tl_export_run(export);
+    const struct tl_facts *facts = tl_export_facts(export);
+    const struct tl_verdict *verdict = &tl_export_findings(export)->verdict;
+    enum tl_direction way = verdict->direction;
+    struct tl_telemetry_record record = {
+        .run_id = run->id,
+        .tool_version = run->tool_version,
+        .target = run->target_name,
+        .direction = tl_direction_name(way),
+        .state = tl_verdict_state_name(verdict->state),
+        .cause = verdict->cause ? verdict->cause : "",
+        .segment = verdict->segment ? verdict->segment : "",
+        .sentence = verdict->sentence ? verdict->sentence : "",
+        .quality = tl_quality_name(run->quality),
+        .confidence = verdict->state == TL_LIMITED ? verdict->confidence : (double)NAN,
+        .measured_bps = verdict->measured_bps,
+        .ceiling_bps = verdict->ceiling_bps,
+        .fixed_bps = verdict->fixed_bps,
+        .stream_bps = flow_number(facts, way, "goodput_bps"),
+        .streams_bps = flow_number(facts, way, "streams_goodput_bps"),
+        .rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", (double)NAN),
+        .loaded_rtt_ns = flow_number(facts, way, "loaded_rtt_ns"),
+        .retrans_ratio = flow_number(facts, way, "retrans_ratio"),
+        .moved = moved,
+    };
+    if (tl_history_time(run->started, &record.time_ns) != TL_OK)
+        record.time_ns = 0;
+    return record;
+}
+
+static enum tl_status send_to(const struct tl_ticket_config *config, const char *sink,
+                              const struct tl_session_result *result, bool moved,
+                              struct tl_error *reterr)
+{
+    struct tl_redactor *redactor = NULL;
+    struct tl_export *export = NULL;
+    bool unmask = false;
+    enum tl_status status = tl_telemetry_unmask(config, sink, &unmask, reterr);
+    if (status == TL_OK && !unmask)
+        status = tl_redactor_create(NULL, &redactor, reterr);
+    if (status == TL_OK && redactor)
+        tl_redactor_learn_here(redactor);
+    if (status == TL_OK)
+        status = tl_export_create(redactor, &result->run, result->facts, result->findings, &export,
+                                  reterr);
+    if (status == TL_OK) {
+        struct tl_telemetry_record record = make_record(export, moved);
+        status = tl_telemetry_send(config, sink, &record, reterr);
+    }
+    tl_export_destroy(export);
+    tl_redactor_destroy(redactor);
+    return status;
+}
+
+int cli_send_telemetry(const struct tl_session_result *result, const char *sink,
+                       const char *config_path, bool moved)
+{
+    struct tl_ticket_config *config = NULL;
+    struct tl_error error = {0};
+    enum tl_status status = tl_ticket_config_load(config_path, &config, &error);
+    if (status == TL_OK)
+        status = send_to(config, sink, result, moved, &error);
+    tl_ticket_config_destroy(config);
+    if (status == TL_OK)
+        return CLI_EXIT_OK;
+    cli_complain("telemetry %s: %s", sink, error.text[0] ? error.text : tl_status_text(status));
+    return status == TL_UNKNOWN || status == TL_SYNTAX ? CLI_EXIT_USAGE
+           : status == TL_AUTH                         ? CLI_EXIT_AUTH
+                                                       : CLI_EXIT_EXPORT;
+}
+
+#else
+
+int cli_send_telemetry(const struct tl_session_result *result, const char *sink,
+                       const char *config_path, bool moved)
+{
+    (void)result, (void)config_path, (void)moved;
+    cli_complain("telemetry %s: this tightlink was built without libcurl and inih", sink);
+    return CLI_EXIT_USAGE;
+}
+
+#endif
+
+int cli_telemetry(const struct cli_command *command, int argc, char **argv)
+{
+    static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
+                                                 {"config", required_argument, NULL, 'c'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    const char *sink = NULL, *config_path = NULL;
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+    int option, exit_code;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        }
+        if (option == '?' || option == ':')
+            return cli_usage(command, option == ':' ? "%s lacks its value"
+                                                    : "%s is no option of telemetry",
+                             argv[optind - 1]);
+        *(option == 't' ? &sink : &config_path) = optarg;
+    }
+    if (argc - optind != 1 || !sink)
+        return cli_usage(command, "name a run and --to NAME");
+    if (cli_judge_file(argv[optind], &result, &error) == TL_OK) {
+        exit_code = cli_send_telemetry(&result, sink, config_path, false);
+    } else {
+        cli_complain("%s", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    }
+    cli_result_finish(&result);
+    return exit_code;
+}

@@ -264,7 +264,11 @@ static void say(struct tl_comparison *comparison)
                     tl_format_bps(row->a, a), tl_format_bps(row->b, b), 100 * row->change_ratio,
                     words[row->beyond]);
     }
-    if (comparison->verdict_moved)
+    if (comparison->verdict_moved && strcmp(comparison->a.cause, comparison->b.cause) == 0 &&
+        comparison->a.cause[0])
+        tl_buf_addf(&text, "the verdict is still %s, but moved from %s to %s",
+                    verdict_word(&comparison->b), comparison->a.segment, comparison->b.segment);
+    else if (comparison->verdict_moved)
         tl_buf_addf(&text, "the verdict moved from %s to %s", verdict_word(&comparison->a),
                     verdict_word(&comparison->b));
     else

@@ -13,13 +13,15 @@
 /* Rows of a list on which nobody set a limit. */
 #define LIST_DEFAULT 50
 
+/* "11-20 20:41", or the day alone where it is so long ago that the year matters. */
 static const char *short_time(int64_t ns, char ret_text[32])
 {
     time_t seconds = (time_t)(ns / TL_NS_PER_S);
+    bool old = tl_realtime_ns() - ns > INT64_C(300) * 86400 * TL_NS_PER_S;
     struct tm tm;
     ret_text[0] = '\0';
     if (localtime_r(&seconds, &tm))
-        (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M", &tm);
+        (void)strftime(ret_text, 32, old ? "%Y-%m-%d " : "%m-%d %H:%M", &tm);
     return ret_text;
 }
 
@@ -48,14 +50,14 @@ static bool print_row(const struct tl_history_run *run, void *context)
 {
     char when[32], one[TL_UNIT_TEXT_SIZE], rtt[TL_UNIT_TEXT_SIZE];
     (void)context;
-    printf("%.10s  %s  ", run->id, short_time(run->started_ns, when));
-    put_cell(run->target, 18);
-    printf(" %-4s %10s %6s  ", strcmp(run->direction, "upload") == 0 ? "up" : "down",
+    printf("%.8s  %s  ", run->id, short_time(run->started_ns, when));
+    put_cell(run->target, 14);
+    printf(" %-4s %10s %6.6s  ", strcmp(run->direction, "upload") == 0 ? "up" : "down",
            rate(run->stream_bps, one), isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, rtt));
-    cli_put_clean(run->cause[0] ? run->cause : run->state, stdout);
+    put_cell(run->cause[0] ? run->cause : run->state, 18);
     putchar('\n');
     if (run->tags[0] || run->note[0]) {
-        fputs("            ", stdout);
+        fputs("          ", stdout);
         put_cell(run->tags, strlen(run->tags) < 30 ? strlen(run->tags) : 30);
         fputs(run->tags[0] && run->note[0] ? ": " : "", stdout);
         put_cell(run->note, strcspn(run->note, "\n") < 36 ? strcspn(run->note, "\n") : 36);
@@ -147,7 +149,7 @@ int cli_history_list(const struct cli_command *command, struct history_request *
         cli_complain("no run is kept that fits; every tightlink run HOST is, unless --no-history");
         return CLI_EXIT_OK;
     }
-    printf("%-10s  %-16s  %-18s %-4s %10s %6s  %s\n", "run", "when", "far end", "way", "1 stream",
+    printf("%-8s  %-11s  %-14s %-4s %10s %6s  %s\n", "run", "when", "far end", "way", "1 stream",
            "RTT", "verdict");
     if (tl_history_each(request->history, &request->filter, print_row, NULL, &error) != TL_OK)
         return cli_fail(&error);

@@ -44,7 +44,7 @@ def a_run_is_kept_and_told_again(machine):
     assert stat.S_IMODE(os.stat(os.path.dirname(file)).st_mode) == 0o700
     again = tightlink(machine, "explain", "last", "--json", env=env)
     assert json.loads(again.out)["run"]["id"] == runs[0]["id"]
-    text = tightlink(machine, "history", env=env).check(0, out=runs[1]["id"][:10]).out
+    text = tightlink(machine, "history", env=env).check(0, out=runs[1]["id"][:8]).out
     assert all(len(line) <= 80 for line in text.splitlines()), text
 
 

@@ -84,6 +84,7 @@ struct cli_run_options {
     int64_t repeat_ns;               /* run --repeat; 0 without */
     const char *telemetry;           /* run --telemetry NAME, NULL without */
     const char *operand;             /* HOST or scenario name, NULL when absent */
+    const char *save;                /* --save; NULL without */
     const char *link_spec;           /* demo --link */
     enum cli_color color;
     const char *key_file, *key_name; /* run --key, --key-name; NULL without */
@@ -129,6 +130,14 @@ void cli_config_of_run(const struct tl_run *run, struct tl_session_config *confi
 
 /* Writes text to stdout whole; false when that failed (errno tells). */
 bool cli_write_stdout(const char *text, size_t len);
+
+/* Writes a file whole or not at all (0600 or 0666, less the umask); false with errno. What is there
+ * is replaced; what is no regular file is written as it is. */
+bool cli_write_file(const char *path, const char *text, size_t len, unsigned mode);
+
+/* --save: the run as a bundle, unmasked, for its owner alone. Says on stderr where it is, or why
+ * not; false then. */
+bool cli_save_run(const char *path, const struct tl_session_result *result);
 
 /* The path of another program of this project (tightlinkd): beside this one. */
 bool cli_find_program(const char *name, char *ret_path, size_t size);

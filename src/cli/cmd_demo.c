@@ -138,6 +138,8 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
         exit_code = cli_deliver(options, &result);
         if (!options->json && !options->json_lines)
             print_truth(scenario, &result);
+        if (options->save && !cli_save_run(options->save, &result))
+            exit_code = CLI_EXIT_EXPORT;
         cli_result_finish(&result);
     } else {
         exit_code = cli_fail(reterr);

@@ -13,7 +13,7 @@
 static enum tl_status unreadable(const char *path, int errnum, struct tl_error *reterr)
 {
     return tl_error_set(reterr, TL_USAGE,
-                        "%.200s: %s; name a file that tightlink run --json has written", path,
+                        "%.200s: %s; name a file that tightlink run has written", path,
                         strerror(errnum));
 }
 
@@ -57,7 +57,7 @@ enum tl_status cli_judge_file(const char *path, struct tl_session_result *result
     char *text = NULL;
     size_t len;
     struct tl_rules *rules = NULL;
-    enum tl_status status = cli_read_document(path, &text, &len, reterr);
+    enum tl_status status = cli_read_saved(path, &text, &len, &result->samples, reterr);
     if (status == TL_OK) {
         status = tl_report_read_json(text, len, &result->run, &result->facts, reterr);
         if (status == TL_VERSION)
@@ -75,6 +75,7 @@ enum tl_status cli_judge_file(const char *path, struct tl_session_result *result
         struct tl_question question;
         tl_question_of_run(&result->run, &question);
         tl_facts_derive(result->facts);
+        tl_rules_version(rules, result->rules_version);
         status = tl_rules_judge(rules, result->facts, &question, &result->findings, reterr);
     }
     tl_rules_destroy(rules);

@@ -2,15 +2,12 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "tightlink/base/random.h"
 #include "tightlink/base/units.h"
 #include "tightlink/report/export.h"
 
@@ -28,9 +25,10 @@ static enum tl_export_format format_of_name(const char *path)
     static const struct {
         const char *end;
         enum tl_export_format format;
-    } ends[] = {{".md", TL_EXPORT_MARKDOWN}, {".markdown", TL_EXPORT_MARKDOWN},
-                {".html", TL_EXPORT_HTML},   {".htm", TL_EXPORT_HTML},
-                {".json", TL_EXPORT_JSON},   {".jsonl", TL_EXPORT_JSON_LINES}};
+    } ends[] = {{".md", TL_EXPORT_MARKDOWN},     {".markdown", TL_EXPORT_MARKDOWN},
+                {".html", TL_EXPORT_HTML},       {".htm", TL_EXPORT_HTML},
+                {".json", TL_EXPORT_JSON},       {".jsonl", TL_EXPORT_JSON_LINES},
+                {".tightlink", TL_EXPORT_BUNDLE}};
     const char *dot = path ? strrchr(path, '.') : NULL;
     for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
         if (strcmp(dot, ends[i].end) == 0)
@@ -41,7 +39,7 @@ static enum tl_export_format format_of_name(const char *path)
 static int unknown_format(const struct cli_command *command, const char *name)
 {
     struct tl_buf names = TL_BUF_INIT;
-    for (int i = 0; i < TL_EXPORT_FORMAT_COUNT; i++)
+    for (int i = 0; i <= TL_EXPORT_BUNDLE; i++)
         tl_buf_addf(&names, "%s%s", i ? ", " : "", tl_export_format_name((enum tl_export_format)i));
     int exit_code =
         cli_usage(command, "--format: \"%.40s\" is none of %s", name, tl_buf_text(&names));
@@ -94,55 +92,9 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
 
 /* --- writing --- */
 
-static bool write_all(int fd, const char *text, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-/* A reader finds the whole file or the one before, never a part: written beside it, then renamed.
- * What is no regular file (/dev/null, a pipe) is written as it is. */
-static bool write_file(const char *path, const struct tl_buf *text)
-{
-    char beside[PATH_MAX], id[TL_ULID_SIZE];
-    struct stat status;
-    bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-    if (tl_ulid_make(id) != TL_OK ||
-        (size_t)snprintf(beside, sizeof beside, "%s.%s", path, id) >= sizeof beside) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    int fd = special ? open(path, O_WRONLY | O_CLOEXEC)
-                     : open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return false;
-    bool done = write_all(fd, text->data, text->len) && (special || fsync(fd) == 0);
-    int errnum = errno;
-    if (close(fd) < 0 && done) {
-        done = false;
-        errnum = errno;
-    }
-    if (!special && done && rename(beside, path) < 0) {
-        done = false;
-        errnum = errno;
-    }
-    if (!special && !done)
-        (void)unlink(beside);
-    errno = errnum;
-    return done;
-}
-
 static int deliver(const struct export_options *options, const struct tl_buf *text)
 {
-    bool done = options->out ? write_file(options->out, text)
+    bool done = options->out ? cli_write_file(options->out, tl_buf_text(text), text->len, 0666)
                              : cli_write_stdout(tl_buf_text(text), text->len);
     if (done)
         return CLI_EXIT_OK;
@@ -208,6 +160,7 @@ static enum tl_status make_export(const struct tl_session_result *result,
         tl_export_create(redactor, &result->run, result->facts, result->findings, &export, reterr);
     if (status != TL_OK)
         return status;
+    tl_export_set_rules(export, result->rules_version);
     if (result->samples)
         status = tl_export_add_samples(export, result->samples);
     if (status != TL_OK) {
@@ -264,6 +217,27 @@ static int export_result(const struct export_options *options,
     return exit_code;
 }
 
+bool cli_save_run(const char *path, const struct tl_session_result *result)
+{
+    struct tl_buf bundle = TL_BUF_INIT;
+    struct tl_export *export = NULL;
+    struct tl_error error = {0};
+    if (!result->findings)
+        return true; /* nothing was measured, and that was said */
+    enum tl_status status = make_export(result, NULL, &export, &error);
+    if (status == TL_OK)
+        status = tl_export_write(export, TL_EXPORT_BUNDLE, &bundle);
+    bool done = status == TL_OK && cli_write_file(path, bundle.data, bundle.len, 0600);
+    if (done)
+        cli_complain("saved in %s; tightlink show %s opens it", path, path);
+    else
+        cli_complain("--save: %s was not written: %s", path,
+                     status == TL_OK ? strerror(errno) : tl_status_text(status));
+    tl_export_destroy(export);
+    tl_buf_finish(&bundle);
+    return done;
+}
+
 int cli_export(const struct cli_command *command, int argc, char **argv)
 {
     struct export_options options = {0};
@@ -274,6 +248,9 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
         return exit_code;
     if (argc - optind != 1)
         return cli_usage(command, "name one saved run, or - for standard input");
+    if (options.format == TL_EXPORT_BUNDLE && !options.out && !options.preview &&
+        isatty(STDOUT_FILENO))
+        return cli_usage(command, "a bundle is no text: name a file with --out");
     if (cli_judge_file(argv[optind], &result, &error) == TL_OK) {
         exit_code = export_result(&options, &result);
     } else {

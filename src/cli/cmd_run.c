@@ -106,6 +106,8 @@ static int diagnose(struct cli_run_options *options, bool screen)
         exit_code = cli_deliver(options, &result);
     if (status == TL_OK && has_result)
         exit_code = pass_on(options, &result, exit_code);
+    if (status == TL_OK && has_result && options->save && !cli_save_run(options->save, &result))
+        exit_code = CLI_EXIT_EXPORT;
     if (status == TL_OK && has_result)
         cli_result_finish(&result);
     return exit_code;

@@ -8,6 +8,7 @@
 
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/units.h"
+#include "tightlink/report/bundle.h"
 #include "tightlink/report/report.h"
 #include "tightlink/store/compare.h"
 
@@ -111,8 +112,32 @@ bool cli_keep_run(const struct tl_session_result *result)
     return move.moved;
 }
 
-enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
-                                 struct tl_error *reterr)
+/* Where the bytes of a file are a bundle, its document takes their place. */
+static enum tl_status unpack(const char *name, char **text, size_t *len,
+                             struct tl_samples **ret_samples, struct tl_error *reterr)
+{
+    struct tl_bundle bundle;
+    *ret_samples = NULL;
+    if (!tl_bundle_is(*text, *len))
+        return TL_OK;
+    enum tl_status status = tl_bundle_read(*text, *len, &bundle, reterr);
+    free(*text);
+    if (status != TL_OK) {
+        tl_error_prefix(reterr, "%.200s", name);
+        return status;
+    }
+    *text = bundle.document;
+    *len = bundle.document_len;
+    *ret_samples = bundle.samples.count ? malloc(sizeof **ret_samples) : NULL;
+    if (*ret_samples)
+        **ret_samples = bundle.samples;
+    else
+        tl_samples_finish(&bundle.samples);
+    return TL_OK;
+}
+
+static enum tl_status read_stored(const char *name, char **ret_text, size_t *ret_len,
+                                  struct tl_error *reterr)
 {
     struct tl_history *history = NULL;
     struct tl_error error = {0};
@@ -131,4 +156,31 @@ enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_
                             "lists them)",
                             name);
     return status == TL_OK ? TL_OK : tl_error_set(reterr, status, "%s", error.text);
+}
+
+enum tl_status cli_read_saved(const char *name, char **ret_text, size_t *ret_len,
+                              struct tl_samples **ret_samples, struct tl_error *reterr)
+{
+    char *text;
+    size_t len;
+    enum tl_status status = read_stored(name, &text, &len, reterr);
+    if (status == TL_OK)
+        status = unpack(name, &text, &len, ret_samples, reterr);
+    if (status == TL_OK) {
+        *ret_text = text;
+        *ret_len = len;
+    }
+    return status;
+}
+
+enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
+                                 struct tl_error *reterr)
+{
+    struct tl_samples *samples = NULL;
+    enum tl_status status = cli_read_saved(name, ret_text, ret_len, &samples, reterr);
+    if (status == TL_OK && samples)
+        tl_samples_finish(samples);
+    if (status == TL_OK)
+        free(samples);
+    return status;
 }

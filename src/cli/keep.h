@@ -18,4 +18,10 @@ bool cli_keep_run(const struct tl_session_result *result);
 enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* The same with what a bundle holds besides: *ret_samples (NULL where there are none) is the
+ * caller's, to be finished and freed. */
+enum tl_status cli_read_saved(const char *name, char **ret_text, size_t *ret_len,
+                              struct tl_samples **ret_samples,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
+
 #endif

@@ -41,6 +41,7 @@ static const char run_help[] =
     "  --repeat TIME       again and again, each begun so long after the one before (with --yes)\n"
     "  --alarm             exit code 1 when the verdict differs from that of the run before\n"
     "  --telemetry NAME    send numbers and verdict to [telemetry NAME] of tightlink.conf\n"
+    "  --save FILE         also keep all of it in FILE.tightlink, with the readings\n"
     "  --no-history        do not keep this run (tightlink history lists those kept)\n";
 
 static const char history_help[] =
@@ -66,7 +67,7 @@ static const char demo_help[] =
     "  --link SPEC         a path of your own, for instance\n"
     "                      \"rate=100M delay=15ms loss=0.0001 near.rmem=256KiB\"\n"
     "  --direction, --goal, --json, --json-lines, --time-budget, --data-budget,\n"
-    "  --explain-plan, --skip, --force, --stages, --verify: as for run\n"
+    "  --explain-plan, --skip, --force, --stages, --verify, --save: as for run\n"
     "Needs no second machine: makes hosts of network namespaces and a link emulator\n"
     "between them, and leaves nothing behind.\n";
 
@@ -86,13 +87,13 @@ static const struct cli_command commands[] = {
      "  --json              facts as JSON\n",
      cli_audit},
     {"explain", "FILE [--json]", "judge a saved run again, without a network",
-     "  FILE                a document written by run --json (- for standard input)\n"
+     "  FILE                written by run --save or run --json (- for standard input)\n"
      "  --json              the new document on stdout\n",
      cli_explain},
     {"export", "FILE [OPTIONS]", "a saved run as a report for others, with names masked",
-     "  FILE                a document written by run --json (- for standard input)\n"
-     "  --format FORMAT     text, markdown, html, json or json-lines (by the end of the\n"
-     "                      name of --out, else text)\n"
+     "  FILE                written by run --save or run --json (- for standard input)\n"
+     "  --format FORMAT     text, markdown, html, json, json-lines or bundle (by the\n"
+     "                      end of the name of --out, else text)\n"
      "  -o, --out FILE      into this file instead of standard output\n"
      "  --preview           print what would leave and what is masked; write nothing\n"
      "  --unmask            leave addresses, names and paths as they are\n"
@@ -100,18 +101,18 @@ static const struct cli_command commands[] = {
      "host-3fa9c1. What stands for what is kept in ~/.local/state/tightlink/masks.\n",
      cli_export},
     {"why", "FILE", "why the verdict of a saved run is the one named",
-     "  FILE                a document written by run --json (- for standard input)\n"
+     "  FILE                written by run --save or run --json (- for standard input)\n"
      "Prints the tests behind the verdict with their numbers, the rungs below and above\n"
      "it, what else was found, and what could still change it.\n",
      cli_why},
     {"why-not", "CAUSE FILE", "why a saved run does not name that cause",
      "  CAUSE               an id; without one the list is printed\n"
-     "  FILE                a document written by run --json (- for standard input)\n"
+     "  FILE                written by run --save or run --json (- for standard input)\n"
      "Ruled out by which test, cannot tell for want of which facts and stages, or found\n"
      "and yet not the verdict.\n",
      cli_why_not},
     {"show", "FILE [--color WHEN]", "look at a saved run on the screen, without a network",
-     "  FILE                a document written by run --json, or by s on the screen\n"
+     "  FILE                written by run --save or run --json, or by s on the screen\n"
      "  --color WHEN        auto (default: unless NO_COLOR is set), always, never\n"
      "Where the terminal cannot show the screen: prints what explain prints.\n",
      cli_show},

@@ -30,6 +30,7 @@ enum {
     OPT_FOR,
     OPT_VIA,
     OPT_OUT,
+    OPT_SAVE,
     OPT_COLOR,
     OPT_NO_HISTORY,
     OPT_REPEAT,
@@ -59,6 +60,7 @@ static const struct option long_options[] = {
     {"via", required_argument, NULL, OPT_VIA},
     {"for", required_argument, NULL, OPT_FOR},
     {"out", required_argument, NULL, OPT_OUT},
+    {"save", required_argument, NULL, OPT_SAVE},
     {"far-disk", no_argument, NULL, OPT_FAR_DISK},
     {"color", required_argument, NULL, OPT_COLOR},
     {"no-history", no_argument, NULL, OPT_NO_HISTORY},
@@ -191,6 +193,9 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         return apply_via(text, options, reterr);
     case OPT_FOR:
         return cli_parse_time_budget(text, &config->watch_ns, reterr);
+    case OPT_SAVE:
+        options->save = text;
+        return TL_OK;
     case OPT_OUT:
         config->watch_path = text;
         return TL_OK;

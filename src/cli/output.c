@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tightlink/base/random.h"
 #include "tightlink/rules/goal.h"
 #include "tightlink/base/units.h"
 #include "tightlink/report/report.h"
@@ -30,6 +32,38 @@ static bool write_all(int fd, const char *text, size_t len)
 bool cli_write_stdout(const char *text, size_t len)
 {
     return fflush(stdout) == 0 && write_all(STDOUT_FILENO, text, len);
+}
+
+/* A reader finds the whole file or the one before, never a part: written beside it, then renamed.
+ * What is no regular file (/dev/null, a pipe) is written as it is. */
+bool cli_write_file(const char *path, const char *text, size_t len, unsigned mode)
+{
+    char beside[PATH_MAX], id[TL_ULID_SIZE];
+    struct stat status;
+    bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    if (tl_ulid_make(id) != TL_OK ||
+        (size_t)snprintf(beside, sizeof beside, "%s.%s", path, id) >= sizeof beside) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    int fd = special ? open(path, O_WRONLY | O_CLOEXEC)
+                     : open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
+    if (fd < 0)
+        return false;
+    bool done = write_all(fd, text, len) && (special || fsync(fd) == 0);
+    int errnum = errno;
+    if (close(fd) < 0 && done) {
+        done = false;
+        errnum = errno;
+    }
+    if (!special && done && rename(beside, path) < 0) {
+        done = false;
+        errnum = errno;
+    }
+    if (!special && !done)
+        (void)unlink(beside);
+    errno = errnum;
+    return done;
 }
 
 static int terminal_width(void)

@@ -1,6 +1,7 @@
 /* A run as it may leave this machine, and its formats. */
 #include "tightlink/report/export.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "redact_run.h"
 #include "text_parts.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/report/bundle.h"
 
 #define TEXT_COLUMNS 80
 #define TITLE_MAX    200
@@ -20,16 +22,18 @@ struct tl_export {
     struct tl_facts *facts;
     struct tl_findings findings;
     struct tl_samples samples;
+    char rules_version[TL_BUNDLE_VERSION_SIZE];
 };
 
 static const struct {
     const char *name, *type;
-} formats[TL_EXPORT_FORMAT_COUNT] = {
+} formats[TL_EXPORT_BUNDLE + 1] = {
     [TL_EXPORT_TEXT] = {"text", "text/plain; charset=utf-8"},
     [TL_EXPORT_MARKDOWN] = {"markdown", "text/markdown; charset=utf-8"},
     [TL_EXPORT_HTML] = {"html", "text/html; charset=utf-8"},
     [TL_EXPORT_JSON] = {"json", "application/json"},
     [TL_EXPORT_JSON_LINES] = {"json-lines", "application/x-ndjson"},
+    [TL_EXPORT_BUNDLE] = {"bundle", "application/zstd"},
 };
 
 const char *tl_export_format_name(enum tl_export_format format)
@@ -44,7 +48,7 @@ const char *tl_export_format_type(enum tl_export_format format)
 
 bool tl_export_format_find(const char *name, enum tl_export_format *ret_format)
 {
-    for (int i = 0; i < TL_EXPORT_FORMAT_COUNT; i++) {
+    for (int i = 0; i <= TL_EXPORT_BUNDLE; i++) {
         if (strcmp(formats[i].name, name) != 0)
             continue;
         *ret_format = (enum tl_export_format)i;
@@ -124,6 +128,32 @@ const struct tl_findings *tl_export_findings(const struct tl_export *export)
     return &export->findings;
 }
 
+void tl_export_set_rules(struct tl_export *export, const char *rules_version)
+{
+    snprintf(export->rules_version, sizeof export->rules_version, "%s", rules_version);
+}
+
+static enum tl_status write_json(const struct tl_export *export, bool pretty, struct tl_buf *out)
+{
+    return report_json_masked(&export->run, export->facts, &export->findings, export->redactor,
+                              pretty, out);
+}
+
+static enum tl_status write_bundle(const struct tl_export *export, struct tl_buf *out)
+{
+    struct tl_buf document = TL_BUF_INIT;
+    enum tl_status status = write_json(export, true, &document);
+    if (status == TL_OK) {
+        struct tl_bundle bundle = {
+            .document = document.data, .document_len = document.len, .samples = export->samples};
+        snprintf(bundle.tool_version, sizeof bundle.tool_version, "%s", export->run.tool_version);
+        memcpy(bundle.rules_version, export->rules_version, sizeof bundle.rules_version);
+        status = tl_bundle_write(&bundle, out, NULL); /* borrows all, owns nothing */
+    }
+    tl_buf_finish(&document);
+    return status;
+}
+
 enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_format format,
                                struct tl_buf *out)
 {
@@ -139,11 +169,10 @@ enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_fo
         return out->status;
     case TL_EXPORT_TEXT:
         return tl_report_text(run, export->facts, &export->findings, &plain, out);
-    case TL_EXPORT_JSON:
-    case TL_EXPORT_JSON_LINES:
+    case TL_EXPORT_BUNDLE:
+        return write_bundle(export, out);
     default:
-        return report_json_masked(run, export->facts, &export->findings, export->redactor,
-                                  format == TL_EXPORT_JSON, out);
+        return write_json(export, format == TL_EXPORT_JSON, out);
     }
 }
 

@@ -43,6 +43,7 @@ static const char style[] =
     "table{border-collapse:collapse;width:100%;margin:.4rem 0;font-size:.9rem}\n"
     "th{text-align:left;color:var(--dim);font-weight:600}\n"
     "th,td{padding:.2rem .6rem .2rem 0;border-bottom:1px solid var(--line);vertical-align:top}\n"
+    "td:nth-child(4){white-space:nowrap}\n"
     "svg{display:block;width:100%;height:auto;margin:.6rem 0;font:13px system-ui,sans-serif}\n"
     "svg text{fill:var(--fg)}svg .d{fill:var(--dim)}svg .b{fill:var(--bar)}"
     "svg .h{fill:var(--light)}svg .x{fill:var(--bad)}svg .m{fill:var(--dim)}"
@@ -109,5 +110,6 @@ void report_html(const struct text_source *source, const struct tl_samples *samp
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         text_part(&t, source, parts[i]);
+    text_untested(&t, source);
     tl_buf_adds(out, "</body>\n</html>\n");
 }

@@ -95,6 +95,7 @@ void chart_ladder(struct tl_buf *out, const struct text_source *source, enum tl_
 
 void chart_ledger(struct tl_buf *out, const struct tl_ledger_row *row)
 {
+    static const double columns[LEDGER_PARTS] = {0, 212, 358, 544}; /* as wide as their words */
     struct ledger_part parts[LEDGER_PARTS];
     struct tl_buf heading = TL_BUF_INIT;
     double x = 0;
@@ -108,9 +109,9 @@ void chart_ledger(struct tl_buf *out, const struct tl_ledger_row *row)
         if (share > 0)
             box(out, x * WIDTH, 2, share * WIDTH, 22, class);
         x = fmin(x + share, 1);
-        box(out, i * WIDTH / 4.0, 36, 12, 12, class);
+        box(out, columns[i], 36, 12, 12, class);
         snprintf(text, sizeof text, "%s %.0f %%", parts[i].label, share * 100);
-        label(out, i * WIDTH / 4.0 + 17, 47, "start", "", text, 30);
+        label(out, columns[i] + 17, 47, "start", "", text, 30);
     }
     end(out);
     if (heading.status != TL_OK)

@@ -179,6 +179,41 @@ const char *text_ladder_heading(enum tl_direction direction)
                                     : "Ladder, upload: the lowest rung counts";
 }
 
+static void untested_rows(struct text *t, const struct text_source *source,
+                          enum tl_direction direction)
+{
+    for (size_t i = 0; i < source->findings->rung_count; i++) {
+        const struct tl_rung *rung = &source->findings->ladder[i];
+        struct tl_buf why = TL_BUF_INIT;
+        if (rung->direction != direction || rung->tested)
+            continue;
+        text_add_untested(rung, &why);
+        const char *cells[] = {"--", text_place(rung->segment), tl_buf_text(&why), "not tested"};
+        text_table_row(t, cells, 4);
+        if (why.status != TL_OK)
+            t->out->status = why.status;
+        tl_buf_finish(&why);
+    }
+}
+
+void text_untested(struct text *t, const struct text_source *source)
+{
+    static const char *const head[] = {"", "where", "what", "carries"};
+    size_t count = 0;
+    for (size_t i = 0; i < source->findings->rung_count; i++)
+        count += !source->findings->ladder[i].tested;
+    if (!count || source->findings->verdict.state == TL_VERDICT_INVALID)
+        return;
+    text_heading(t, "Rungs that were not tested");
+    text_newline(t);
+    text_table_begin(t, head, 4);
+    if (source->run->download)
+        untested_rows(t, source, TL_DOWNLOAD);
+    if (source->run->upload)
+        untested_rows(t, source, TL_UPLOAD);
+    text_table_end(t);
+}
+
 /* The same for readers with tables. */
 static void ladder_table(struct text *t, const struct text_source *source,
                          enum tl_direction direction)
@@ -197,18 +232,8 @@ static void ladder_table(struct text *t, const struct text_source *source,
                                tl_format_bps(rows[i].bps, rate)};
         text_table_row(t, cells, 4);
     }
-    for (size_t i = 0; i < source->findings->rung_count; i++) {
-        const struct tl_rung *rung = &source->findings->ladder[i];
-        struct tl_buf why = TL_BUF_INIT;
-        if (rung->direction != direction || rung->tested)
-            continue;
-        text_add_untested(rung, &why);
-        const char *cells[] = {"--", text_place(rung->segment), tl_buf_text(&why), "not tested"};
-        text_table_row(t, cells, 4);
-        if (why.status != TL_OK)
-            t->out->status = why.status;
-        tl_buf_finish(&why);
-    }
+    if (t->form == TEXT_FORM_MARKDOWN)
+        untested_rows(t, source, direction);
     text_table_end(t);
 }
 

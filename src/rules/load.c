@@ -432,6 +432,15 @@ static void load_root(struct tl_load *load, const struct tl_json_at *root)
         check_whole(load, root);
 }
 
+/* FNV-1a, 64 bits (Fowler, Noll, Vo; IETF draft-eastlake-fnv). */
+static uint64_t digest_of(const char *text, size_t len)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 bool tl_load_rule(struct tl_load *load, const char *text, size_t len)
 {
     static const struct tl_json_limits limits = {.bytes_max = TL_RULE_FILE_BYTES_MAX,
@@ -443,6 +452,7 @@ bool tl_load_rule(struct tl_load *load, const char *text, size_t len)
         tl_load_fault(load, &error);
         return false;
     }
+    load->rule->digest = digest_of(text, len);
     load->rule->file = tl_arena_strdup(load->arena, load->file);
     load->rule->tests = TL_ARENA_ARRAY(load->arena, TL_RULE_TESTS_MAX, struct tl_test);
     if (load->rule->file && load->rule->tests) {

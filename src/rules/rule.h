@@ -4,6 +4,8 @@
 #define TL_RULES_RULE_H
 
 #include "logic.h"
+#include <stdint.h>
+
 #include "tightlink/rules/rules.h"
 
 #define TL_RULE_CEILINGS_MAX   4
@@ -53,6 +55,7 @@ struct tl_remedy_rule {
 
 struct tl_rule {
     const char *id, *cause, *title, *file;
+    uint64_t digest; /* of its file */
     enum tl_role role;
     enum tl_severity severity;
     bool disabled;        /* stands for "not this one": its file has no more than the id */

@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -241,6 +243,14 @@ void tl_rules_destroy(struct tl_rules *rules)
     tl_rules_destroy(rules->own);
     tl_arena_finish(&rules->arena);
     free(rules);
+}
+
+void tl_rules_version(const struct tl_rules *rules, char ret_text[TL_RULES_VERSION_SIZE])
+{
+    uint64_t sum = 0; /* of the files' digests: no order */
+    for (size_t i = 0; i < rules->count; i++)
+        sum += rules->rules[i]->digest;
+    snprintf(ret_text, TL_RULES_VERSION_SIZE, "%zu rules, %016" PRIx64, rules->count, sum);
 }
 
 size_t tl_rules_count(const struct tl_rules *rules)

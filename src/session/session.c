@@ -182,6 +182,8 @@ void tl_session_finish(struct tl_session *session, struct tl_session_result *ret
         session->joined = true;
     }
     *ret_result = session->result;
+    if (session->config.rules)
+        tl_rules_version(session->config.rules, ret_result->rules_version);
     session->result.facts = NULL;
     session->result.findings = NULL;
 }

@@ -36,6 +36,7 @@ LIBRARIES = {
     "pcap": ("src/probes/capture",),
     "seccomp.h": ("src/responder/sandbox",),
     "openssl/": ("src/engine/secure", "src/report/redact", "src/ticket/webhook"),
+    "archive": ("src/report/bundle",),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/"),
 }

@@ -28,6 +28,9 @@ void tl_export_destroy(struct tl_export *export); /* takes NULL */
 enum tl_status tl_export_add_samples(struct tl_export *export,
                                      const struct tl_samples *samples) TL_WARN_UNUSED;
 
+/* Which rules judged (tl_rules_version), for the bundle. */
+void tl_export_set_rules(struct tl_export *export, const char *rules_version);
+
 /* What may leave. Borrowed from the export. */
 const struct tl_run *tl_export_run(const struct tl_export *export);
 const struct tl_facts *tl_export_facts(const struct tl_export *export);
@@ -41,7 +44,9 @@ enum tl_export_format {
     TL_EXPORT_HTML,       /* one page that needs nothing else: no script, no file, no network */
     TL_EXPORT_JSON,       /* the document of findings.schema.json, indented */
     TL_EXPORT_JSON_LINES, /* the same on one line */
-    TL_EXPORT_FORMAT_COUNT
+    TL_EXPORT_FORMAT_COUNT, /* those above are texts, which a screen can show */
+    /* all of the run in one file, to be opened again (report/bundle.h) */
+    TL_EXPORT_BUNDLE = TL_EXPORT_FORMAT_COUNT
 };
 /* "text", "json" ... as options name them. */
 const char *tl_export_format_name(enum tl_export_format format);
@@ -50,7 +55,7 @@ const char *tl_export_format_type(enum tl_export_format format);
 /* False where no format has that name. */
 bool tl_export_format_find(const char *name, enum tl_export_format *ret_format);
 
-/* Adds the run in a format. TL_NOMEM. */
+/* Adds the run in a format. TL_NOMEM, TL_IO. A bundle is no text. */
 enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_format format,
                                struct tl_buf *out) TL_WARN_UNUSED;
 

@@ -41,6 +41,11 @@ enum tl_status tl_rules_load_over_builtin(const char *directory, struct tl_buf *
                                           struct tl_own_rules *ret_own,
                                           struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Which rules these are, "70 rules, 1f0c9a3b5d7e2468": the same text for the same files, whatever
+ * their order. Not against forgery. */
+#define TL_RULES_VERSION_SIZE 48
+void tl_rules_version(const struct tl_rules *rules, char ret_text[TL_RULES_VERSION_SIZE]);
+
 size_t tl_rules_count(const struct tl_rules *rules);
 const char *tl_rules_id_at(const struct tl_rules *rules, size_t index);
 const char *tl_rules_cause_at(const struct tl_rules *rules, size_t index);

@@ -190,6 +190,7 @@ struct tl_session_result {
     struct tl_run run;
     struct tl_facts *facts;       /* owned by the caller */
     struct tl_findings *findings; /* owned by the caller; NULL only when nothing could be judged */
+    char rules_version[TL_RULES_VERSION_SIZE]; /* that judged; "" where none did */
     struct tl_samples *samples;   /* owned by the caller; NULL where they were not taken or read */
 };
 

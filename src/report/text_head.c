@@ -77,16 +77,18 @@ void text_add_consequence(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     char now[32], then[32];
+    const char *unknown =
+        verdict->state == TL_LIMITED ? "; what a fix brings is not known yet" : "";
     text_file_time(verdict->measured_bps, now);
     if (verdict->state == TL_VERDICT_INVALID)
         tl_buf_adds(out, "Do not judge the connection by this run.");
     else if (!(verdict->measured_bps > 0))
-        tl_buf_adds(out, "No rate was measured.");
+        tl_buf_addf(out, "No rate was measured%s.", unknown);
     else if (promised(source) > 0)
         tl_buf_addf(out, "A 10 GB file takes %s now, and about %s once this is fixed.", now,
                     text_file_time(promised(source), then));
     else
-        tl_buf_addf(out, "A 10 GB file takes %s at the rate that was measured.", now);
+        tl_buf_addf(out, "A 10 GB file takes %s at the rate that was measured%s.", now, unknown);
 }
 
 void text_add_file_times(const struct text_source *source, struct tl_buf *out)

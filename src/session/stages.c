@@ -12,6 +12,7 @@
 /* Behind several streams: packet trains. */
 #define TRAINS_NS     (1200 * TL_NS_PER_MS)
 #define STREAM_MIN_NS (6 * TL_NS_PER_S)
+#define LONG_PATH_NS  150e6 /* satellites, and the other side of the earth */
 
 /* Losses that a paced stream should expect to see, were the loss independent of
  * load: with 8, seeing none has a probability of 0.0003. */
@@ -84,13 +85,15 @@ static void cost_stream(const struct tl_plan_state *state, enum tl_direction dir
 }
 
 /* A stream with larger buffers is compared, not judged by itself: slow start to a far larger
- * window, and some round trips behind it. */
+ * window, and some round trips behind it. On long paths the receive buffer opens for many round
+ * trips more; a rate that is still rising would be a promise far too small. */
 static void cost_window(const struct tl_plan_state *state, enum tl_direction direction,
                         struct tl_stage_cost *ret_cost)
 {
     (void)direction;
+    double rtt_ns = fmax(path_rtt_ns(state), 0); /* NAN: fmax gives 0 */
     int64_t ns = tl_plan_stream_ns(path_rtt_ns(state)) -
-                 (int64_t)(22 * fmax(path_rtt_ns(state), 0)); /* NAN: fmax gives 0 */
+                 (rtt_ns < LONG_PATH_NS ? (int64_t)(22 * rtt_ns) : 0);
     loading(state, ns > STREAM_MIN_NS ? ns : STREAM_MIN_NS, ret_cost);
 }
 

@@ -1,0 +1,253 @@
+/* A stranger's reading. Ten verdicts are picked by a seed from the cases of all rules, and what the
+ * report says of each must name the cause, the place, a number, what to do, what that brings (or
+ * that nobody knows yet), and whom to send it to. TAP; the seed is printed.
+ *
+ *     stranger CASES-FOLDER [SEED [COUNT]]   SEED 0: another one each day; COUNT 0: all */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "case_file.h"
+#include "tightlink/base/random.h"
+#include "tightlink/report/report.h"
+
+#define VERDICTS_MAX 2000
+#define TEN          10
+
+struct verdict {
+    char *name, *cause_title, *send_to, *head, *fix;
+    const char *place; /* words */
+};
+
+static struct verdict verdicts[VERDICTS_MAX];
+static size_t verdict_count;
+
+static const struct tl_finding *finding_of(const struct tl_findings *findings)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->result == TL_FOUND && finding->direction == verdict->direction &&
+            strcmp(finding->cause, verdict->cause) == 0 &&
+            strcmp(finding->segment, verdict->segment) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+/* One line of single blanks, as a reader takes it in; bars and rules of the layout are no words. */
+static char *flatten(struct tl_buf *text)
+{
+    char *line = tl_buf_steal(text), *to = line;
+    for (const char *from = line; from && *from; from++) {
+        bool blank = isspace((unsigned char)*from);
+        if (!blank || (to > line && to[-1] != ' '))
+            *to++ = blank ? ' ' : *from;
+    }
+    if (to)
+        *to = '\0';
+    return line;
+}
+
+static char *part(const struct tl_case *test, const struct tl_findings *findings,
+                  enum tl_report_part which)
+{
+    static struct tl_run run;
+    struct tl_text_style style = {.width = 120, .utf8 = true};
+    struct tl_buf text = TL_BUF_INIT;
+    memset(&run, 0, sizeof run);
+    run.download = test->question.download;
+    run.upload = test->question.upload;
+    run.goal_bps = test->question.goal_bps;
+    run.goal_rtt_ns = test->question.goal_rtt_ns;
+    snprintf(run.target_name, sizeof run.target_name, "srv-b");
+    if (tl_report_part(&run, test->facts, findings, &style, which, &text) != TL_OK)
+        exit(2);
+    return flatten(&text);
+}
+
+static const char *place_of(const char *segment)
+{
+    static const char *const words[][2] = {
+        {"near-host", "this PC"},         {"far-host", "far end"}, {"lan", "local network"},
+        {"far-lan", "far "}, {"path", "path"},        {"flow", "transfer"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], segment) == 0)
+            return words[i][1];
+    return segment;
+}
+
+static void keep(const struct tl_case *test, const struct tl_findings *findings)
+{
+    const struct tl_finding *finding =
+        findings->verdict.state == TL_LIMITED ? finding_of(findings) : NULL;
+    if (!finding || verdict_count == VERDICTS_MAX)
+        return;
+    struct tl_buf name = TL_BUF_INIT;
+    tl_buf_addf(&name, "%s at %s: %s, %s", finding->cause, finding->segment, test->rule,
+                test->name);
+    verdicts[verdict_count++] = (struct verdict){
+        .name = tl_buf_steal(&name),
+        .cause_title = strdup(finding->title),
+        .send_to = strdup(findings->verdict.send_to ? findings->verdict.send_to : ""),
+        .place = place_of(finding->segment),
+        .head = part(test, findings, TL_PART_HEAD),
+        .fix = part(test, findings, TL_PART_FIX)};
+}
+
+static void read_cases(const struct tl_rules *rules, const char *path)
+{
+    static const struct tl_json_limits limits = {1 << 20, 100000, 16};
+    static char text[1 << 20];
+    struct tl_error error;
+    struct tl_json *doc = NULL;
+    FILE *file = fopen(path, "rb");
+    size_t len = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    if (tl_json_parse(text, len, &limits, &doc, &error) != TL_OK)
+        return; /* rule-cases complains */
+    struct tl_json_at root = tl_json_root(doc), cases;
+    size_t count =
+        tl_json_get_array(&root, "cases", &cases, &error) == TL_OK ? tl_json_count(&cases) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct tl_case test;
+        struct tl_findings *findings = NULL;
+        if (tl_case_read(&root, i, &test, &error) != TL_OK)
+            continue;
+        if (tl_rules_judge(rules, test.facts, &test.question, &findings, &error) == TL_OK)
+            keep(&test, findings);
+        tl_findings_destroy(findings);
+        tl_case_finish(&test);
+    }
+    tl_json_destroy(doc);
+}
+
+static bool has(const char *text, const char *words)
+{
+    return strcasestr(text, words) != NULL;
+}
+
+/* A word of the title, by its beginning: "corrupts" and "corrupted" are one. */
+static bool names_cause(const char *text, const char *title)
+{
+    char word[8];
+    size_t words = 0, said = 0;
+    for (const char *at = title; *at;) {
+        size_t len = strcspn(at, " ,:;()'-/");
+        if (len >= 4) {
+            size_t stem = len > 5 ? 5 : len;
+            memcpy(word, at, stem);
+            word[stem] = '\0';
+            words++;
+            said += has(text, word);
+        }
+        at += len + strspn(at + len, " ,:;()'-/");
+    }
+    return words > 0 && said >= 1 + (words > 3);
+}
+
+static bool has_number(const char *text)
+{
+    for (const char *at = text; *at; at++)
+        if (isdigit((unsigned char)*at) &&
+            (has(at, "b/s") || has(at, "%") || has(at, " ms") || has(at, " B") || has(at, "bytes")))
+            return true;
+    return false;
+}
+
+/* "instead of about 930 Mb/s", or that it cannot be told. */
+static bool names_gain(const char *text)
+{
+    static const char *const gains[] = {"instead of about", "once this is fixed",
+                                        "is not known yet"};
+    for (size_t i = 0; i < sizeof gains / sizeof *gains; i++)
+        if (has(text, gains[i]))
+            return true;
+    return false;
+}
+
+static void check(const struct verdict *verdict, unsigned number, unsigned *failed)
+{
+    struct tl_buf all = TL_BUF_INIT, lacks = TL_BUF_INIT;
+    tl_buf_addf(&all, "%s %s", verdict->head, verdict->fix);
+    const char *text = tl_buf_text(&all);
+    if (!names_cause(text, verdict->cause_title))
+        tl_buf_addf(&lacks, " the cause (%s)", verdict->cause_title);
+    if (!has(text, verdict->place))
+        tl_buf_addf(&lacks, " the place (%s)", verdict->place);
+    if (!has_number(verdict->head))
+        tl_buf_adds(&lacks, " a number");
+    if (strlen(verdict->fix) < 40)
+        tl_buf_adds(&lacks, " what to do");
+    if (!names_gain(text))
+        tl_buf_adds(&lacks, " what it brings");
+    if (!verdict->send_to[0] || !has(text, verdict->send_to))
+        tl_buf_adds(&lacks, " whom to send it to");
+    printf("%sok %u - %s\n", lacks.len ? "not " : "", number, verdict->name);
+    if (lacks.len)
+        printf("# lacks%s\n", tl_buf_text(&lacks));
+    printf("# %s\n", text);
+    *failed += lacks.len > 0;
+    tl_buf_finish(&all);
+    tl_buf_finish(&lacks);
+}
+
+/* The test must be able to fail: a verdict that says nothing. */
+static bool notices_silence(void)
+{
+    const char *title = "A buffer is too small";
+    bool seen = !names_cause("", title) && !has_number("slow") && !names_gain("slow");
+    return seen;
+}
+
+static void read_folder(const struct tl_rules *rules, const char *folder)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (strstr(entries[i]->d_name, ".json"))
+            read_cases(rules, path);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+int main(int argc, char **argv)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    unsigned failed = 0, count = argc > 3 ? (unsigned)atoi(argv[3]) : TEN;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    if (argc < 2 || tl_rules_load_builtin(&rules, &error) != TL_OK) {
+        printf("Bail out! %s\n", argc < 2 ? "no folder of cases" : error.text);
+        return 1;
+    }
+    read_folder(rules, argv[1]);
+    if (seed == 0)
+        seed = (uint64_t)time(NULL) / 86400;
+    printf("# seed %llu, %zu verdicts\n", (unsigned long long)seed, verdict_count);
+    struct tl_random random;
+    tl_random_seed(&random, seed);
+    printf("%sok 1 - notices a verdict that says nothing\n", notices_silence() ? "" : "not ");
+    failed += !notices_silence();
+    bool all = count == 0 || count > verdict_count;
+    count = all ? (unsigned)verdict_count : count;
+    for (unsigned i = 0; i < count; i++)
+        check(&verdicts[all ? i : tl_random_next(&random) % verdict_count], i + 2, &failed);
+    printf("1..%u\n", count + 1);
+    for (size_t i = 0; i < verdict_count; i++) {
+        free(verdicts[i].name);
+        free(verdicts[i].cause_title);
+        free(verdicts[i].send_to);
+        free(verdicts[i].head);
+        free(verdicts[i].fix);
+    }
+    tl_rules_destroy(rules);
+    return failed || verdict_count < TEN ? 1 : 0;
+}

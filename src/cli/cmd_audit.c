@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "audit_ladder.h"
+#include "parse.h"
 #include "tightlink/base/units.h"
 #include "tightlink/facts/save.h"
 #include "tightlink/session/audit.h"
@@ -44,7 +46,8 @@ static void print_fact(const char *id, const struct tl_fact *fact, void *context
 int cli_audit(const struct cli_command *command, int argc, char **argv)
 {
     bool json = false;
-    const char *host = NULL;
+    const char *host = NULL, *goal = NULL;
+    double goal_bps = 0, goal_rtt_ns = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             cli_print_help(command, stdout);
@@ -52,6 +55,8 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
         }
         if (strcmp(argv[i], "--json") == 0)
             json = true;
+        else if (strcmp(argv[i], "--goal") == 0 && argv[i + 1])
+            goal = argv[++i];
         else if (argv[i][0] == '-' || host)
             return cli_usage(command, "%s is no option of audit", argv[i]);
         else
@@ -59,7 +64,13 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
     }
     struct tl_facts *facts;
     struct tl_error error = {0};
-    if (tl_session_audit(host, &facts, &error) != TL_OK)
+    if (goal && cli_parse_goal(goal, &goal_bps, &goal_rtt_ns, &error) != TL_OK)
+        return cli_usage(command, "--goal: %s", error.text);
+    if (goal && !(goal_rtt_ns > 0))
+        return cli_usage(command, "--goal: an audit sees no path: write the rate and its round "
+                                  "trip, for instance 900M@80ms");
+    if (tl_session_audit(host, &facts, &error) != TL_OK ||
+        (goal && tl_session_audit_alone(facts, &error) != TL_OK))
         return cli_fail(&error);
     int exit_code = CLI_EXIT_OK;
     if (json) {
@@ -73,6 +84,8 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
             exit_code = CLI_EXIT_EXPORT;
         }
         tl_buf_finish(&buf);
+    } else if (goal) {
+        exit_code = cli_audit_ladder(facts, goal_bps, goal_rtt_ns) ? CLI_EXIT_OK : CLI_EXIT_MISSED;
     } else {
         tl_facts_each(facts, print_fact, NULL);
     }

@@ -82,8 +82,10 @@ static const struct cli_command commands[] = {
      cli_serve},
     {"demo", "[NAME | list] [OPTIONS]", "diagnose an emulated path on this machine", demo_help,
      cli_demo},
-    {"audit", "[HOST] [--json]", "this workstation's settings, without traffic",
+    {"audit", "[HOST] [--goal GOAL] [--json]", "this workstation alone, without traffic",
      "  HOST                look at the interface by which the route to HOST leaves\n"
+     "  --goal RATE@RTT     what of this host would limit such a transfer first, for\n"
+     "                      instance 900M@80ms; exit code 1 when something does\n"
      "  --json              facts as JSON\n",
      cli_audit},
     {"explain", "FILE [--json]", "judge a saved run again, without a network",

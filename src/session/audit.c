@@ -3,6 +3,13 @@
 
 #include "tightlink/probes/probes.h"
 
+enum tl_status tl_session_audit_alone(struct tl_facts *facts, struct tl_error *reterr)
+{
+    struct tl_probe probe = {.facts = facts, .cancel_fd = -1};
+    struct tl_probe_outcome outcome = {0};
+    return tl_probe_calibrate(&probe, &outcome, reterr);
+}
+
 enum tl_status tl_session_audit(const char *host, struct tl_facts **ret_facts,
                                 struct tl_error *reterr)
 {

@@ -142,6 +142,10 @@ def words_without_a_network(machine):
     tightlink(machine, "--version").check(0, out=r"^tightlink \d+\.\d+\.\d+\n$")
     tightlink(machine, "doctor").check(0, out=r"ok +TCP_INFO")
     tightlink(machine, "audit").check(0, out=r"tcp_rmem_max_bytes +\d")
+    # A goal that no host misses, one that none meets, and one without a round trip.
+    tightlink(machine, "audit", "--goal", "1k@1ms").check(0, out=r"ok +receive buffer")
+    tightlink(machine, "audit", "--goal", "900G@900ms").check(1, out=r"imits? first: ")
+    refuses(machine, "audit", "--goal", "900M", says="900M@80ms")
     tightlink(machine, "rules", "list").check(0, out="receive-window")
     tightlink(machine, "rules", "explain", "capacity").check(0, out="capacity")
     tightlink(machine, "demo", "list").check(0, out="satellite-64k")

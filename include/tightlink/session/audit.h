@@ -12,4 +12,8 @@
 enum tl_status tl_session_audit(const char *host, struct tl_facts **ret_facts,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Adds what this host can do alone (stage calibrate): half a second of loopback and memory. */
+enum tl_status tl_session_audit_alone(struct tl_facts *facts,
+                                      struct tl_error *reterr) TL_WARN_UNUSED;
+
 #endif

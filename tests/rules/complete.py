@@ -5,6 +5,7 @@ that a rule asks for is measured somewhere.
 
     complete.py CAUSES.json RULES-FOLDER CASES-FOLDER SOURCE-FOLDER
 """
+import functools
 import json
 import pathlib
 import re
@@ -77,14 +78,14 @@ def sources(root):
                      for path in sorted(folder.glob("*.[ch]")) if path.name != "table.c")
 
 
-def is_measured(fact, code):
-    name = fact.split(".", 1)[1]
+@functools.lru_cache(maxsize=None)
+def is_measured(name, code):
     ends = {name, re.sub(r"^(sender|receiver)_", "", name)}
     ends |= {re.sub(r"_(bps|bytes|ns|ratio|count)$", "", end) for end in set(ends)}
     ends |= {re.sub(r"^(streams|window|microscope|paced|disk|link|udp)_", "", end)
              for end in set(ends)}
     ends |= {re.sub(r"_\d+_", "_%u_", end) for end in set(ends)}
-    return any(re.search(r"(\"|_|\b)" + re.escape(end) + r"(\"|_|\b)", code) for end in ends)
+    return any(end in code and re.search(r"(\"|_|\b)" + re.escape(end) + r"(\"|_|\b)", code) for end in ends)
 
 
 def all_faults(causes, rules, cases, code):
@@ -96,7 +97,7 @@ def all_faults(causes, rules, cases, code):
         for fault in rule_faults(rule):
             yield f"{rule_id}: {fault}"
         for fact in sorted(facts_of(rule)):
-            if not is_measured(fact, code):
+            if not is_measured(fact.split(".", 1)[1], code):
                 yield f"{rule_id}: no stage sets {fact}"
     for confusion, (rule_id, words) in CONFUSIONS.items():
         names = [case["name"].lower() for case in cases.get(rule_id, [])]

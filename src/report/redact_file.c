@@ -166,7 +166,8 @@ static enum tl_status parse_key(const struct tl_json_at *root, uint8_t ret_key[T
         int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
         if (high < 0 || low < 0)
             status = tl_json_error(&at, reterr, TL_SYNTAX, "a key is hexadecimal");
-        key[i] = (uint8_t)(high << 4 | low);
+        else
+            key[i] = (uint8_t)(high << 4 | low);
     }
     if (status == TL_OK)
         memcpy(ret_key, key, sizeof key);

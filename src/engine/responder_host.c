@@ -16,7 +16,7 @@ struct host_reader {
     pthread_mutex_t lock;
     pthread_cond_t asked;
     bool ending; /* under lock, as are the lists */
-    struct host_job *todo_head, *todo_tail;
+    struct host_job *first_job, *last_job;
     struct host_job *done;
     int done_fd;
 };
@@ -41,14 +41,14 @@ static void *reader_main(void *arg)
     struct host_reader *reader = arg;
     pthread_mutex_lock(&reader->lock);
     for (;;) {
-        while (!reader->todo_head && !reader->ending)
+        while (!reader->first_job && !reader->ending)
             pthread_cond_wait(&reader->asked, &reader->lock);
         if (reader->ending)
             break;
-        struct host_job *job = reader->todo_head;
-        reader->todo_head = job->next;
-        if (!reader->todo_head)
-            reader->todo_tail = NULL;
+        struct host_job *job = reader->first_job;
+        reader->first_job = job->next;
+        if (!reader->first_job)
+            reader->last_job = NULL;
         pthread_mutex_unlock(&reader->lock);
         read_host(job);
         pthread_mutex_lock(&reader->lock);
@@ -130,7 +130,7 @@ void host_reader_destroy(struct tl_responder *responder)
     pthread_cond_signal(&reader->asked);
     pthread_mutex_unlock(&reader->lock);
     pthread_join(reader->thread, NULL);
-    free_jobs(reader->todo_head);
+    free_jobs(reader->first_job);
     free_jobs(reader->done);
     close(reader->done_fd);
     pthread_cond_destroy(&reader->asked);
@@ -150,11 +150,11 @@ bool host_reader_submit(struct tl_responder *responder, struct session *session)
     job->keyed = session->secure != NULL;
     session->job = job;
     pthread_mutex_lock(&reader->lock);
-    if (reader->todo_tail)
-        reader->todo_tail->next = job;
+    if (reader->last_job)
+        reader->last_job->next = job;
     else
-        reader->todo_head = job;
-    reader->todo_tail = job;
+        reader->first_job = job;
+    reader->last_job = job;
     pthread_cond_signal(&reader->asked);
     pthread_mutex_unlock(&reader->lock);
     return true;

@@ -66,7 +66,9 @@ void page_add_command(struct page *page, const char *label, const char *command)
     for (const char *line = command; *line;) {
         size_t len = strcspn(line, "\n");
         char text[2048];
-        snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text - 1), line);
+        size_t room = len < sizeof text ? len : sizeof text - 1;
+        memcpy(text, line, room);
+        text[room] = '\0';
         if (line != command)
             tl_buf_addf(page->out, "\n%*s", LABEL + 1, "");
         tl_utf8_add_clean(page->out, text, !page->utf8);

@@ -13,7 +13,7 @@
 static enum tl_status unreadable(const char *path, int errnum, struct tl_error *reterr)
 {
     return tl_error_set(reterr, TL_USAGE,
-                        "%.200s: %s; name a file that tightlink run has written", path,
+                        "%.200s: %s; name a file of tightlink run --save or run --json", path,
                         strerror(errnum));
 }
 

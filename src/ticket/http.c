@@ -184,8 +184,8 @@ static enum tl_status status_failure(struct ticket_job *job, long code, const st
                             reason(reply, words));
     case 404:
         return tl_error_set(reterr, TL_PROTOCOL,
-                            "%s: there is nothing at this address (404): check url, and the project or "
-                            "queue%s",
+                            "%s: there is nothing at this address (404): check url, and the project, "
+                            "queue or ticket%s",
                             name, reason(reply, words));
     case 413:
         return tl_error_set(reterr, TL_PROTOCOL,

@@ -130,6 +130,12 @@ class Redmine(System):
             issues = [{"id": n, "subject": t["title"]}
                       for n, t in self.having(query["subject"][1:]).items()]
             return 200, {"issues": issues, "total_count": len(issues), "offset": 0, "limit": 25}
+        if (r.method, r.path) == ("GET", "/users/current.json"):
+            return 200, {"user": {"id": 5, **r.only_query()}}
+        if (r.method, r.path) == ("GET", "/projects/network.json"):
+            need(r.only_query("include")["include"] == "trackers", "query")
+            trackers = [{"id": 1, "name": "Bug"}, {"id": 3, "name": "Support"}]
+            return 200, {"project": {"id": 1, "trackers": trackers}}
         if (r.method, r.path) == ("POST", "/uploads.json"):
             r.header("Content-Type", "application/octet-stream")
             token = f"{len(self.uploads) + 1}.abc"
@@ -138,16 +144,22 @@ class Redmine(System):
         if (r.method, r.path) == ("POST", "/issues.json"):
             body = fields(fields(r.json(), {"issue": dict})["issue"],
                           {"project_id": str, "subject": str, "description": str,
-                           "uploads": list})
+                           "uploads": list}, {"tracker_id": str})
             need(body["project_id"] == "network", "project")
+            self.block(body["description"])
             number = self.add(body["subject"], body["description"], self.files(body))
+            self.tickets[number]["tracker"] = body.get("tracker_id")
             return 201, {"issue": {"id": number, "subject": body["subject"]}}
         match = re.fullmatch(r"/issues/(\d+)\.json", r.path)
         need(r.method == "PUT" and match, f"{r.method} {r.path}")
         body = fields(fields(r.json(), {"issue": dict})["issue"], {"notes": str, "uploads": list})
+        self.block(body["notes"])
         self.files(body)
         self.tickets[int(match[1])]["comments"].append(body["notes"])
         return 204, None
+
+    def block(self, text):
+        need(text.startswith("<pre>\n```\n") and text.endswith("\n```\n</pre>\n"), "no block")
 
     def files(self, body):
         found = {}

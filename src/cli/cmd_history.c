@@ -129,55 +129,25 @@ static int failed(const struct tl_error *error)
     }
 }
 
-/* The run that the first argument names. */
-static bool resolve(struct history_request *request, char ret_id[TL_HISTORY_ID_SIZE],
-                    int *ret_exit)
-{
-    struct tl_error error = {0};
-    if (tl_history_resolve(request->history, request->arguments[0], ret_id, &error) == TL_OK)
-        return true;
-    *ret_exit = failed(&error);
-    return false;
-}
-
-static int change_note(const struct cli_command *command, struct history_request *request)
+/* note, tag, untag and delete: the run is found first, whatever is done to it. */
+static int change_run(const struct cli_command *command, struct history_request *request)
 {
     char id[TL_HISTORY_ID_SIZE];
     struct tl_error error = {0};
-    int exit_code;
+    const char *action = request->action, *text = request->arguments[1];
+    bool deletes = strcmp(action, "delete") == 0;
     (void)command;
-    if (!resolve(request, id, &exit_code))
-        return exit_code;
-    return tl_history_set_note(request->history, id, request->arguments[1], &error) == TL_OK
-               ? CLI_EXIT_OK
-               : failed(&error);
-}
-
-static int change_tag(const struct cli_command *command, struct history_request *request)
-{
-    char id[TL_HISTORY_ID_SIZE];
-    struct tl_error error = {0};
-    int exit_code;
-    (void)command;
-    if (!resolve(request, id, &exit_code))
-        return exit_code;
-    bool on = strcmp(request->action, "tag") == 0;
-    return tl_history_tag(request->history, id, request->arguments[1], on, &error) == TL_OK
-               ? CLI_EXIT_OK
-               : failed(&error);
-}
-
-static int delete_run(const struct cli_command *command, struct history_request *request)
-{
-    char id[TL_HISTORY_ID_SIZE];
-    struct tl_error error = {0};
-    int exit_code;
-    (void)command;
-    if (!resolve(request, id, &exit_code))
-        return exit_code;
-    if (tl_history_delete(request->history, id, &error) != TL_OK)
+    enum tl_status status = tl_history_resolve(request->history, request->arguments[0], id, &error);
+    if (status == TL_OK && deletes)
+        status = tl_history_delete(request->history, id, &error);
+    else if (status == TL_OK && strcmp(action, "note") == 0)
+        status = tl_history_set_note(request->history, id, text, &error);
+    else if (status == TL_OK)
+        status = tl_history_tag(request->history, id, text, strcmp(action, "tag") == 0, &error);
+    if (status != TL_OK)
         return failed(&error);
-    cli_complain("deleted the run %s", id);
+    if (deletes)
+        cli_complain("deleted the run %s", id);
     return CLI_EXIT_OK;
 }
 
@@ -201,9 +171,9 @@ static const struct {
     int arguments;
     act *act;
 } actions[] = {
-    {"list", 0, cli_history_list},     {"note", 2, change_note},
-    {"tag", 2, change_tag},            {"untag", 2, change_tag},
-    {"delete", 1, delete_run},         {"prune", 0, prune},
+    {"list", 0, cli_history_list},     {"note", 2, change_run},
+    {"tag", 2, change_run},            {"untag", 2, change_run},
+    {"delete", 1, change_run},         {"prune", 0, prune},
     {"export", 0, cli_history_export}, {"trend", 0, cli_history_trend},
     {"score", 0, cli_history_score},
 };

@@ -14,7 +14,7 @@
  * more for the same seconds. */
 #define DATA_BUDGET_LINK_BPS 1e9
 
-/* A virtual link is as fast as the machine's memory; its nominal speed means nothing. */
+/* A virtual link may be as fast as the machine's memory; its nominal speed means nothing. */
 #define VIRTUAL_LINK_BPS 40e9
 
 /* A long path needs two long streams: one as it is, one to see behind the first limit. */
@@ -27,14 +27,28 @@ static int64_t time_budget(const struct tl_session_config *config, const struct 
     return config->directory || config->far_disk ? network + files : network;
 }
 
-static int64_t data_budget(const struct tl_facts *facts)
+static bool link_is_virtual(const struct tl_facts *facts)
 {
-    double speed = tl_facts_number(facts, "near.link_speed_bps", DATA_BUDGET_LINK_BPS);
     struct tl_fact kind;
     bool loopback = tl_facts_get(facts, "near.link_kind", &kind) && kind.text &&
                     kind.text[0] == 'l' && kind.text[1] == 'o';
-    if (loopback || tl_facts_number(facts, "near.link_speed_nominal", 0) > 0)
-        speed = VIRTUAL_LINK_BPS;
+    return loopback || tl_facts_number(facts, "near.link_speed_nominal", 0) > 0;
+}
+
+/* What a virtual link carries shows only when it has carried it. */
+static double virtual_link_bps(const struct tl_facts *facts)
+{
+    double download = tl_facts_number(facts, "download.best_goodput_bps", 0);
+    double seen = tl_facts_number(facts, "upload.best_goodput_bps", 0);
+    seen = download > seen ? download : seen;
+    return seen > 0 && seen < VIRTUAL_LINK_BPS ? seen : VIRTUAL_LINK_BPS;
+}
+
+static int64_t data_budget(const struct tl_facts *facts)
+{
+    double speed = link_is_virtual(facts)
+                       ? virtual_link_bps(facts)
+                       : tl_facts_number(facts, "near.link_speed_bps", DATA_BUDGET_LINK_BPS);
     double factor = speed / DATA_BUDGET_LINK_BPS;
     return (int64_t)((double)TL_SESSION_DATA_BUDGET * (factor > 1 ? factor : 1));
 }

@@ -11,7 +11,9 @@ struct tl_budget {
     char sentence[256];
 };
 
-/* From what the user set and, where nothing was set, from RTT and link speed. */
+/* From what the user set and, where nothing was set, from RTT and link speed; of a virtual
+ * link, whose speed is only a name, from the highest rate it has carried so far. Facts of a
+ * later moment never give more bytes than those of before the first stream. */
 void tl_budget_make(const struct tl_session_config *config, const struct tl_facts *facts,
                     struct tl_budget *ret_budget);
 

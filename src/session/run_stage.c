@@ -307,6 +307,7 @@ static bool take_over(struct tl_session *session)
     if (commands->bytes > 0) {
         plan->bytes_left += commands->bytes - session->budget_bytes;
         session->budget_bytes = commands->bytes;
+        session->budget_set = true;
     }
     commands->time_ns = commands->bytes = 0;
     bool paused = commands->paused;

@@ -53,6 +53,7 @@ struct tl_session {
     struct tl_plan_state plan;
     bool repeated[TL_PLAN_COUNT][2]; /* done again because the path was interrupted */
     int64_t budget_time_ns, budget_bytes; /* as a whole; plan has what is left */
+    bool budget_set;                      /* the bytes were set during the run */
     int64_t start_ns;
     const char *stage; /* the running one, for live events */
     bool has_direction;

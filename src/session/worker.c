@@ -59,6 +59,18 @@ static enum tl_status ask_consent(struct tl_session *session, const struct tl_bu
     return answer == 2 ? TL_OK : TL_CANCELLED;
 }
 
+/* What a virtual link may be loaded with shows with its rate. A budget that the user set, before
+ * or during the run, stays as it is. */
+static void fit_budget(struct tl_session *session)
+{
+    struct tl_budget budget;
+    if (session->budget_set)
+        return;
+    tl_budget_make(&session->config, session->result.facts, &budget);
+    session->plan.bytes_left += budget.bytes - session->budget_bytes;
+    session->budget_bytes = budget.bytes;
+}
+
 /* Judge, choose, measure, until the plan wants no more, or until something spoiled the run:
  * then no stage can bring a verdict. A user's stop keeps what earlier stages found: only a
  * run without one whole stream is aborted. */
@@ -78,6 +90,7 @@ static enum tl_status run_plan(struct tl_session *session, struct tl_error *rete
         status = session_run_step(session, &step, reterr);
         if (!session_ends(status))
             status = session_judge(session, reterr);
+        fit_budget(session);
         spoiled = session->result.run.quality >= TL_QUALITY_INVALID;
     }
     if (status == TL_OK && !spoiled) {

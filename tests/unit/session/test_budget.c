@@ -1,0 +1,48 @@
+/* What a run may send by default: by link speed, and on a virtual link by what it carried. */
+#include <criterion/criterion.h>
+
+#include "budget.h"
+
+static const struct tl_session_config config = {.download = true};
+
+static struct tl_facts *facts_of_link(const char *kind, double bps, bool nominal)
+{
+    struct tl_facts *facts = tl_facts_create();
+    cr_assert(facts != NULL);
+    tl_facts_set_text(facts, "near.link_kind", kind, NULL);
+    tl_facts_set_number(facts, "near.link_speed_bps", bps, NULL);
+    tl_facts_set_bool(facts, "near.link_speed_nominal", nominal, NULL);
+    return facts;
+}
+
+static int64_t bytes_of(const struct tl_facts *facts)
+{
+    struct tl_budget budget;
+    tl_budget_make(&config, facts, &budget);
+    return budget.bytes;
+}
+
+Test(budget, follows_the_speed_of_a_real_link)
+{
+    struct tl_facts *slow = facts_of_link("ethernet", 100e6, false);
+    struct tl_facts *fast = facts_of_link("ethernet", 10e9, false);
+    cr_expect_eq(bytes_of(slow), 1500000000);
+    cr_expect_eq(bytes_of(fast), 15000000000);
+    tl_facts_set_number(fast, "download.best_goodput_bps", 2e9, NULL);
+    cr_expect_eq(bytes_of(fast), 15000000000);
+    tl_facts_destroy(slow);
+    tl_facts_destroy(fast);
+}
+
+Test(budget, follows_the_rate_of_a_virtual_link)
+{
+    struct tl_facts *facts = facts_of_link("veth", 10e9, true);
+    int64_t before = bytes_of(facts);
+    tl_facts_set_number(facts, "download.best_goodput_bps", 960e6, NULL);
+    cr_expect_eq(bytes_of(facts), 1500000000);
+    tl_facts_set_number(facts, "upload.best_goodput_bps", 8e9, NULL);
+    cr_expect_eq(bytes_of(facts), 12000000000);
+    tl_facts_set_number(facts, "upload.best_goodput_bps", 90e9, NULL);
+    cr_expect_eq(bytes_of(facts), before);
+    tl_facts_destroy(facts);
+}

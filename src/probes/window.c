@@ -122,8 +122,9 @@ enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction d
     spec.sndbuf_bytes = larger_buffer(probe->facts, tl_transfer_sender(direction),
                                       "core_wmem_max_bytes", "tcp_wmem_max_bytes");
     if (!spec.rcvbuf_bytes && !spec.sndbuf_bytes) {
-        tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE,
-                         "neither host lets a program ask for more than it gets by itself");
+        static const char why[] = "neither host lets a program ask for more than it gets by itself";
+        tl_flow_set(probe->facts, direction, "window_goodput_bps", (double)NAN, why);
+        tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE, why);
         tl_outcome_end(ret_outcome);
         return TL_OK;
     }

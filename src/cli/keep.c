@@ -1,14 +1,12 @@
 /* Runs go into the history, and come out of it by their names. */
 #include "keep.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tightlink/base/json_write.h"
-#include "tightlink/base/units.h"
 #include "tightlink/report/bundle.h"
+#include "tightlink/report/kept.h"
 #include "tightlink/report/report.h"
 #include "tightlink/store/compare.h"
 
@@ -20,69 +18,14 @@ enum tl_status cli_open_history(struct tl_history **ret_history, struct tl_error
     return status;
 }
 
-/* The steady part of one stream as rates from reading to reading: what a comparison takes for the
- * noise of this run (tightlink/store/compare.h). */
-static void add_rates(const struct tl_session_result *result, enum tl_direction direction,
-                      struct tl_json_writer *w)
-{
-    char id[64];
-    const struct tl_reading *before = NULL;
-    snprintf(id, sizeof id, "%s.warmup_ns", tl_direction_name(direction));
-    double from_ns = tl_facts_number(result->facts, id, (double)NAN);
-    if (isnan(from_ns))
-        return;
-    tl_json_begin_object(w, tl_direction_name(direction));
-    tl_json_begin_array(w, "rate_bps");
-    for (size_t i = 0; i < result->samples->count; i++) {
-        const struct tl_reading *reading = &result->samples->items[i];
-        if (strcmp(reading->stage, "stream") != 0 || !reading->has_direction ||
-            reading->direction != direction || !(reading->elapsed_ns >= from_ns))
-            continue;
-        double ns = before ? reading->elapsed_ns - before->elapsed_ns : 0;
-        double rate_bps = ns > 0 ? tl_bps_from_bytes_ns(reading->bytes - before->bytes, ns) : -1;
-        if (isfinite(rate_bps) && rate_bps >= 0)
-            tl_json_add_number(w, NULL, rate_bps);
-        before = reading;
-    }
-    tl_json_end(w);
-    tl_json_end(w);
-}
-
-/* Puts them into the document as its last member, "samples": readers of format 1 skip what they
- * do not know. */
-static void add_samples(const struct tl_session_result *result, struct tl_buf *json)
-{
-    struct tl_buf samples = TL_BUF_INIT;
-    struct tl_json_writer w;
-    char *end = json->len ? strrchr(json->data, '}') : NULL;
-    if (!result->samples || !end)
-        return;
-    tl_json_writer_init(&w, &samples, true);
-    tl_json_begin_object(&w, NULL);
-    add_rates(result, TL_DOWNLOAD, &w);
-    add_rates(result, TL_UPLOAD, &w);
-    tl_json_end(&w);
-    json->len = (size_t)(end - json->data);
-    /* The writer ends a line. */
-    int len = (int)strcspn(tl_buf_text(&samples), "\n");
-    tl_buf_addf(json, ",\"samples\":%.*s}\n", len, tl_buf_text(&samples));
-    if (samples.status != TL_OK)
-        json->status = samples.status;
-    tl_buf_finish(&samples);
-}
-
 static enum tl_status keep(struct tl_history *history, const struct tl_session_result *result,
                            struct tl_verdict_move *ret_move, struct tl_error *reterr)
 {
     struct tl_buf json = TL_BUF_INIT;
     char before[512];
     snprintf(before, sizeof before, "%s", tl_history_notice(history));
-    enum tl_status status =
-        tl_report_json(&result->run, result->facts, result->findings, false, &json);
-    if (status == TL_OK)
-        add_samples(result, &json);
-    if (status == TL_OK)
-        status = json.status;
+    enum tl_status status = tl_kept_write(&result->run, result->facts, result->findings,
+                                          result->samples, false, &json);
     if (status == TL_OK)
         status = tl_history_add(history, json.data, json.len, reterr);
     if (strcmp(before, tl_history_notice(history)) != 0)
@@ -112,14 +55,29 @@ bool cli_keep_run(const struct tl_session_result *result)
     return move.moved;
 }
 
+/* On the heap where there are any; without memory there are none. */
+static struct tl_samples *own_samples(struct tl_samples *samples)
+{
+    struct tl_samples *owned = samples->count ? malloc(sizeof *owned) : NULL;
+    if (owned)
+        *owned = *samples;
+    else
+        tl_samples_finish(samples);
+    return owned;
+}
+
 /* Where the bytes of a file are a bundle, its document takes their place. */
 static enum tl_status unpack(const char *name, char **text, size_t *len,
                              struct tl_samples **ret_samples, struct tl_error *reterr)
 {
     struct tl_bundle bundle;
+    struct tl_samples kept;
     *ret_samples = NULL;
-    if (!tl_bundle_is(*text, *len))
+    if (!tl_bundle_is(*text, *len)) {
+        tl_kept_read_samples(*text, *len, &kept);
+        *ret_samples = own_samples(&kept);
         return TL_OK;
+    }
     enum tl_status status = tl_bundle_read(*text, *len, &bundle, reterr);
     free(*text);
     if (status != TL_OK) {
@@ -128,11 +86,7 @@ static enum tl_status unpack(const char *name, char **text, size_t *len,
     }
     *text = bundle.document;
     *len = bundle.document_len;
-    *ret_samples = bundle.samples.count ? malloc(sizeof **ret_samples) : NULL;
-    if (*ret_samples)
-        **ret_samples = bundle.samples;
-    else
-        tl_samples_finish(&bundle.samples);
+    *ret_samples = own_samples(&bundle.samples);
     return TL_OK;
 }
 

@@ -11,11 +11,19 @@
 #include "terminal.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/report.h"
+#include "tightlink/report/kept.h"
 
 void screen_say(struct screen *screen, const char *text)
 {
     snprintf(screen->state.message, sizeof screen->state.message, "%.299s", text);
+}
+
+void screen_forget_samples(struct tl_session_result *result)
+{
+    if (result->samples)
+        tl_samples_finish(result->samples);
+    free(result->samples);
+    result->samples = NULL;
 }
 
 static void forget_result(struct screen *screen)
@@ -26,6 +34,7 @@ static void forget_result(struct screen *screen)
         return;
     tl_facts_destroy(screen->result.facts);
     tl_findings_destroy(screen->result.findings);
+    screen_forget_samples(&screen->result);
     screen->result = (struct tl_session_result){0};
     screen->has_result = false;
 }
@@ -130,7 +139,8 @@ static void save_run(struct screen *screen)
     char path[64], text[200];
     snprintf(path, sizeof path, "tightlink-%.26s.json", result->run.id);
     if (strchr(path, '/') ||
-        tl_report_json(&result->run, result->facts, result->findings, true, &json) != TL_OK) {
+        tl_kept_write(&result->run, result->facts, result->findings, result->samples, true,
+                      &json) != TL_OK) {
         screen_say(screen, "out of memory: the run was not saved");
         tl_buf_finish(&json);
         return;
@@ -288,6 +298,14 @@ static void end_verification(struct screen *screen)
         screen->state.screen = TUI_VERDICT;
 }
 
+/* For the plots of the run once it is opened again; without memory the run is what counts. */
+static void take_samples(struct screen *screen)
+{
+    screen->result.samples = calloc(1, sizeof *screen->result.samples);
+    if (screen->result.samples)
+        tl_session_take_samples(screen->session, screen->result.samples);
+}
+
 void screen_end_session(struct screen *screen)
 {
     if (screen->verifying) {
@@ -296,6 +314,7 @@ void screen_end_session(struct screen *screen)
     }
     bool stopped = screen->state.run.stopping;
     tl_session_finish(screen->session, &screen->result);
+    take_samples(screen);
     tl_session_destroy(screen->session);
     screen->session = NULL;
     screen->has_result = true;

@@ -10,7 +10,7 @@
 
 #include "terminal.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/report.h"
+#include "tightlink/report/kept.h"
 #include "tightlink/session/question.h"
 
 /* A list on a screen; who has more filters it. */
@@ -117,6 +117,7 @@ void screen_forget_opened(struct screen *screen)
 {
     tl_facts_destroy(screen->opened.facts);
     tl_findings_destroy(screen->opened.findings);
+    screen_forget_samples(&screen->opened);
     screen->opened = (struct tl_session_result){0};
 }
 
@@ -136,6 +137,8 @@ static enum tl_status read_run(struct screen *screen, const char *id,
         status = tl_rules_judge(screen->request->config->rules, ret_result->facts, &question,
                                 &ret_result->findings, reterr);
     }
+    if (status == TL_OK && (ret_result->samples = calloc(1, sizeof *ret_result->samples)))
+        tl_kept_read_samples(text, len, ret_result->samples);
     free(text);
     return status;
 }
@@ -306,8 +309,8 @@ void screen_keep_run(struct screen *screen)
     struct tl_error error = {0};
     if (!result->findings || !result->answered || !has_history(screen))
         return;
-    enum tl_status status =
-        tl_report_json(&result->run, result->facts, result->findings, false, &json);
+    enum tl_status status = tl_kept_write(&result->run, result->facts, result->findings,
+                                          result->samples, false, &json);
     if (status == TL_OK)
         status = tl_history_add(screen->history, json.data, json.len, &error);
     if (status != TL_OK)

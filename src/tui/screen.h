@@ -45,6 +45,7 @@ void screen_keep_run(struct screen *screen);
 /* The far ends of the newest runs, for the start screen. */
 void screen_list_recent(struct screen *screen);
 void screen_forget_opened(struct screen *screen);
+void screen_forget_samples(struct tl_session_result *result);
 /* Writes a new file of the user's alone in the current directory; 0 or errno. */
 int screen_write_file(const char *path, const char *text, size_t len);
 /* The session has said that it is done, or was stopped: takes its result over. */

@@ -93,7 +93,8 @@ static struct tui_stage *find_stage(struct tui_progress_state *run, const struct
     return stage;
 }
 
-static void add_sample(struct tui_samples *samples, const struct tl_probe_live *live)
+/* Of a reading: since when, rate, round-trip time, segments sent again so far. */
+static void add_sample(struct tui_samples *samples, const struct tl_reading *reading)
 {
     if (++samples->skipped < samples->stride)
         return;
@@ -108,10 +109,10 @@ static void add_sample(struct tui_samples *samples, const struct tl_probe_live *
             samples->retrans[i] = samples->retrans[2 * i];
         }
     }
-    samples->at_ns[samples->count] = live->elapsed_ns;
-    samples->rate_bps[samples->count] = live->rate_bps;
-    samples->rtt_ns[samples->count] = live->rtt_ns;
-    samples->retrans[samples->count++] = live->retrans_count;
+    samples->at_ns[samples->count] = reading->elapsed_ns;
+    samples->rate_bps[samples->count] = reading->rate_bps;
+    samples->rtt_ns[samples->count] = reading->rtt_ns;
+    samples->retrans[samples->count++] = reading->retrans_count;
 }
 
 static void take_stage(struct tui_progress_state *run, const struct tl_event *event)
@@ -153,7 +154,11 @@ static void take_live(struct tui_progress_state *run, const struct tl_event *eve
     if (!stage)
         return;
     run->sampled = (int)(stage - run->stages);
-    add_sample(&stage->samples, &event->live);
+    const struct tl_probe_live *live = &event->live;
+    add_sample(&stage->samples, &(struct tl_reading){.elapsed_ns = live->elapsed_ns,
+                                                     .rate_bps = live->rate_bps,
+                                                     .rtt_ns = live->rtt_ns,
+                                                     .retrans_count = live->retrans_count});
 }
 
 static void take_consent(struct tui_state *state, const struct tl_event *event)
@@ -202,6 +207,55 @@ void tui_state_event(struct tui_state *state, const struct tl_event *event)
     }
 }
 
+/* The row of a recorded stage whose readings begin here: the next of that id that ran and has
+ * none yet. Records tell no direction; readings do. */
+static struct tui_stage *row_of_reading(struct tui_progress_state *run,
+                                        const struct tl_reading *reading)
+{
+    for (int i = 0; i < run->stage_count; i++) {
+        struct tui_stage *stage = &run->stages[i];
+        if (strcmp(stage->id, reading->stage) != 0 || stage->samples.count ||
+            stage->record.duration_ns <= 0)
+            continue;
+        stage->has_direction = reading->has_direction;
+        stage->direction = reading->direction;
+        return stage;
+    }
+    return NULL;
+}
+
+/* The readings that were kept of a run, transfer by transfer. The plots of the run screen show
+ * the last stream: what the verdict is about. */
+static void list_recorded_samples(struct tui_progress_state *run, const struct tl_samples *samples)
+{
+    const struct tl_reading *before = NULL;
+    struct tui_stage *stage = NULL;
+    for (size_t i = 0; i < samples->count; i++) {
+        const struct tl_reading *reading = &samples->items[i];
+        if (!before || strcmp(before->stage, reading->stage) != 0 ||
+            before->has_direction != reading->has_direction ||
+            before->direction != reading->direction || reading->elapsed_ns < before->elapsed_ns)
+            stage = row_of_reading(run, reading);
+        before = reading;
+        if (!stage)
+            continue;
+        add_sample(&stage->samples, reading);
+        if (run->sampled >= 0 && strcmp(stage->id, "stream") != 0)
+            continue;
+        run->sampled = (int)(stage - run->stages);
+        run->live.live = (struct tl_probe_live){.rate_bps = reading->rate_bps,
+                                                .rtt_ns = reading->rtt_ns,
+                                                .elapsed_ns = reading->elapsed_ns,
+                                                .retrans_count = reading->retrans_count,
+                                                .cwnd_bytes = reading->cwnd_bytes,
+                                                .snd_wnd_bytes = reading->snd_wnd_bytes,
+                                                .app_ratio = reading->app_ratio,
+                                                .sndbuf_ratio = reading->sndbuf_ratio,
+                                                .rwnd_ratio = reading->rwnd_ratio,
+                                                .network_ratio = reading->network_ratio};
+    }
+}
+
 /* A saved run has no events: its stages, as they were recorded. */
 static void list_recorded_stages(struct tui_progress_state *run, const struct tl_run *record)
 {
@@ -210,6 +264,7 @@ static void list_recorded_stages(struct tui_progress_state *run, const struct tl
         snprintf(stage->id, sizeof stage->id, "%s", record->stages[i].id);
         stage->state = TL_STAGE_ENDED;
         stage->record = record->stages[i];
+        stage->samples.stride = 1;
     }
     run->bytes = record->sent_bytes + record->received_bytes;
     run->now_ns = run->started_ns + record->duration_ns;
@@ -226,8 +281,12 @@ void tui_state_result(struct tui_state *state, const struct tl_session_result *r
     state->prompt = TUI_NO_PROMPT;
     if (!result)
         return;
-    if (!state->run.stage_count)
+    if (!state->run.stage_count) {
         list_recorded_stages(&state->run, &result->run);
+        state->run.sampled = -1;
+        if (result->samples)
+            list_recorded_samples(&state->run, result->samples);
+    }
     state->message[0] = '\0'; /* a note of the run that has ended */
     state->overlay = TUI_NO_OVERLAY;
     state->screen = TUI_VERDICT;

@@ -271,9 +271,7 @@ static void draw_histogram(const struct tui_state *state, struct tui_grid *grid,
                    stage ? stage->id : "");
     if (count < 2) {
         (void)tui_wrap(grid, row + 1, col, rows - 1, columns, TUI_DIM,
-                       state->saved_only ? "A saved run keeps no single readings; c draws each "
-                                           "hop from least to most."
-                                         : "No stage of this run sampled them.");
+                       "No readings were kept of this run; c draws each hop from least to most.");
         return;
     }
     if (!(high > low))

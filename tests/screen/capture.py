@@ -20,8 +20,8 @@ HEAD = """# Screens
 - From the verdict: `x` explains it simply, again for an engineer; `w` lists every other cause
   and why it is not the one, `n` goes through those that were found too, `v` tries the fix in
   tightlink's own sockets and sets prediction against result.
-- `Enter` on a stage shows its samples with a cursor; a saved run keeps none, so there it shows
-  what the stage measured. `Enter` on a router shows all that is known of it.
+- `Enter` on a stage shows its samples with a cursor and what the stage measured; a kept run has
+  its readings too. `Enter` on a router shows all that is known of it.
 - Every run is kept; the history opens them again, judged by the rules of today, compares two that
   `a` and `b` mark, draws the rates of a far end over time, and keeps notes and tags.
 - Export shows word for word what would leave and which values are masked (`l`); only then `w`

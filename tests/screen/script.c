@@ -167,6 +167,30 @@ static void add_verified(struct scene *scene)
     scene->result.run.verified_count = 1;
 }
 
+/* As of a run that was opened again, with the readings that were kept of it. */
+static void kept(struct scene *scene)
+{
+    add_hops(scene);
+    for (int i = 0; i < 40; i++) {
+        const struct tl_event event = live_at(i);
+        struct tl_reading reading = {.stage = "stream",
+                                     .has_direction = true,
+                                     .elapsed_ns = event.live.elapsed_ns,
+                                     .rate_bps = event.live.rate_bps,
+                                     .rtt_ns = event.live.rtt_ns,
+                                     .retrans_count = event.live.retrans_count,
+                                     .cwnd_bytes = event.live.cwnd_bytes,
+                                     .snd_wnd_bytes = event.live.snd_wnd_bytes,
+                                     .rwnd_ratio = 0.91,
+                                     .network_ratio = 0.06,
+                                     .sndbuf_ratio = 0.03};
+        tl_samples_add(&scene->samples, &reading);
+    }
+    scene->result.samples = &scene->samples;
+    tui_state_forget_run(&scene->state);
+    tui_state_result(&scene->state, &scene->result);
+}
+
 static void verified(struct scene *scene)
 {
     add_verified(scene);
@@ -322,6 +346,8 @@ const struct script scripts[] = {
     {"run", "Run", NULL, streaming, "", NULL},
     {"run-ended", "Run, once it has ended", "limited", ran, "2", NULL},
     {"run-saved", "Run, of a saved file", "limited", nothing, "2", NULL},
+    {"run-kept", "Run, opened again", "limited", nothing, "2", kept},
+    {"stage-kept", "One stage of a run that was opened again", "limited", nothing, "2jj\n<", kept},
     {"stage", "One stage: samples with a cursor", "limited", ran, "2\n<<", NULL},
     {"budget", "Another budget while it runs", NULL, streaming, "b", NULL},
     {"budget-more", "More than was agreed to", NULL, streaming, "b\b\b\b\b\b\b\b3GB\n", NULL},
@@ -396,6 +422,7 @@ void scene_finish(struct scene *scene)
 {
     tl_redactor_destroy(scene->redactor);
     tl_buf_finish(&scene->preview);
+    tl_samples_finish(&scene->samples);
     if (scene->has_fixture)
         fixture_finish(&scene->fixture);
 }

@@ -23,6 +23,7 @@ struct scene {
     struct fixture fixture;
     struct tl_session_result result;
     bool has_fixture;
+    struct tl_samples samples;
     /* Of the history and export screens; the loop of the program owns them there. */
     struct tl_history_list list;
     struct tl_comparison comparison;

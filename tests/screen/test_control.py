@@ -120,7 +120,9 @@ def history_and_export():
     terminal.expect("oldest first")
     terminal.keys("\r")
     terminal.expect("[3 Verdict]", 20)
-    terminal.keys("e")
+    terminal.keys("2")  # its readings were kept
+    terminal.expect("most ")
+    terminal.keys("3e")
     terminal.expect("This is what leaves")
     terminal.keys("l")
     terminal.expect("What is masked")

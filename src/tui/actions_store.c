@@ -1,4 +1,5 @@
 /* What the history and export screens ask for: the store is read and changed, files written. */
+#include "handover.h"
 #include "screen.h"
 
 #include <errno.h>
@@ -202,7 +203,7 @@ static void change_run(struct screen *screen, unsigned actions)
 static void forget_preview(struct screen *screen)
 {
     struct tui_export *leaving = &screen->state.leaving;
-    leaving->text = NULL;
+    leaving->text = leaving->requests = NULL;
     leaving->redactor = NULL;
     leaving->len = 0;
     tl_buf_finish(&screen->preview);
@@ -225,7 +226,9 @@ static void preview(struct screen *screen)
     if (status == TL_OK)
         status = tl_export_create(screen->redactor, &result->run, result->facts, result->findings,
                                   &made, &error);
-    if (status == TL_OK)
+    if (status == TL_OK && leaving->to)
+        status = screen_pack_ticket(screen, made, &error);
+    else if (status == TL_OK)
         status = tl_export_write(made, leaving->format, &screen->preview);
     tl_export_destroy(made);
     if (status != TL_OK) {
@@ -238,8 +241,7 @@ static void preview(struct screen *screen)
     leaving->redactor = screen->redactor;
 }
 
-/* The masks with their values stay here, for the user's own eyes. */
-static void keep_masks(struct screen *screen, char *ret_text, size_t size)
+void screen_keep_masks(struct screen *screen, char *ret_text, size_t size)
 {
     char directory[512], path[600];
     struct tl_error error = {0};
@@ -265,7 +267,7 @@ static void write_preview(struct screen *screen)
     if (errnum) {
         snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
     } else {
-        keep_masks(screen, masks, sizeof masks);
+        screen_keep_masks(screen, masks, sizeof masks);
         snprintf(text, sizeof text, "written: %s here%s", path, masks);
     }
     screen_say(screen, text);
@@ -284,6 +286,19 @@ static void clip_preview(struct screen *screen)
     screen_say(screen, text);
 }
 
+static void choose_ticket(struct screen *screen)
+{
+    struct tui_export *leaving = &screen->state.leaving;
+    screen_list_targets(screen);
+    if (leaving->target_count && !leaving->to)
+        leaving->to = 1;
+    else if (!leaving->target_count)
+        screen_say(screen, leaving->no_targets[0]
+                               ? leaving->no_targets
+                               : "tightlink.conf names no ticket system (doc/tickets.md has "
+                                 "examples); w writes a file");
+}
+
 void screen_act_on_store(struct screen *screen, unsigned actions)
 {
     if (actions & TUI_DO_LIST)
@@ -294,8 +309,16 @@ void screen_act_on_store(struct screen *screen, unsigned actions)
         open_run(screen);
     if (actions & (TUI_DO_NOTE | TUI_DO_TAG | TUI_DO_DELETE) && screen->history)
         change_run(screen, actions);
-    if (actions & TUI_DO_PREVIEW && screen->state.result && screen->state.result->findings)
+    if (actions & TUI_DO_TICKET)
+        choose_ticket(screen);
+    if (actions & TUI_DO_PREVIEW && screen->state.result && screen->state.result->findings) {
+        screen_list_targets(screen);
         preview(screen);
+    }
+    if (actions & TUI_DO_CURL)
+        screen_show_curl(screen);
+    if (actions & TUI_DO_SEND)
+        screen_send_ticket(screen);
     if (actions & TUI_DO_WRITE)
         write_preview(screen);
     if (actions & TUI_DO_CLIP)
@@ -322,6 +345,7 @@ void screen_finish_store(struct screen *screen)
 {
     forget_comparison(screen);
     forget_preview(screen);
+    screen_finish_handover(screen);
     tl_history_list_finish(&screen->list);
     tl_history_close(screen->history);
     screen_forget_opened(screen);

@@ -186,6 +186,13 @@ static unsigned overlay_key(struct tui_state *state, int key)
         state->overlay = TUI_NO_OVERLAY;
         return yes && key != TUI_KEY_ENTER ? TUI_DO_DELETE : TUI_DO_NOTHING;
     }
+    if (overlay == TUI_ASK_SEND) {
+        /* What has left cannot be called back: Enter is no answer here either. */
+        if ((!yes && !no) || key == TUI_KEY_ENTER)
+            return TUI_DO_NOTHING;
+        state->overlay = TUI_NO_OVERLAY;
+        return yes ? TUI_DO_SEND : TUI_DO_NOTHING;
+    }
     if (overlay == TUI_ASK_MORE) {
         if (!yes && !no)
             return TUI_DO_NOTHING;
@@ -223,6 +230,12 @@ static unsigned go_to(struct tui_state *state, enum tui_screen screen)
 
 static unsigned quit(struct tui_state *state)
 {
+    if (state->leaving.sending && !state->leaving.warned) {
+        state->leaving.warned = true;
+        snprintf(state->message, sizeof state->message, "%s",
+                 "a ticket is on its way: q again leaves once its answer is there (30 s a request)");
+        return TUI_DO_NOTHING;
+    }
     if (!state->run.active)
         return TUI_DO_QUIT;
     state->overlay = TUI_ASK_STOP;

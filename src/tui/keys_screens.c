@@ -169,6 +169,8 @@ static unsigned verdict_key(struct tui_state *state, int key)
         return judged ? verify(state) : TUI_DO_NOTHING;
     case 'e':
         return tui_state_key(state, '0' + TUI_EXPORT);
+    case 't':
+        return judged ? tui_state_key(state, '0' + TUI_EXPORT) | TUI_DO_TICKET : TUI_DO_NOTHING;
     default:
         break;
     }
@@ -350,6 +352,11 @@ static unsigned accept(struct tui_state *state, enum tui_prompt prompt)
         return TUI_DO_NOTE;
     case TUI_ASK_TAG:
         return state->prompt_text[0] ? TUI_DO_TAG : TUI_DO_NOTHING;
+    case TUI_ASK_COMMENT_ON:
+        snprintf(state->leaving.comment_on, sizeof state->leaving.comment_on, "%.63s",
+                 state->prompt_text + (state->prompt_text[0] == '#'));
+        state->leaving.answer[0] = '\0';
+        return TUI_DO_NOTHING;
     default:
         return TUI_DO_NOTHING;
     }

@@ -71,9 +71,47 @@ static unsigned history_key(struct tui_state *state, int key)
     return TUI_DO_NOTHING;
 }
 
+/* The next place to which it could go: file and clipboard, then each system. */
+static unsigned next_target(struct tui_state *state)
+{
+    struct tui_export *leaving = &state->leaving;
+    if (!leaving->target_count) {
+        say(state, leaving->no_targets[0] ? leaving->no_targets
+                                          : "tightlink.conf names no ticket system "
+                                            "(doc/tickets.md has examples)");
+        return TUI_DO_NOTHING;
+    }
+    leaving->to = (leaving->to + 1) % (leaving->target_count + 1);
+    leaving->comment_on[0] = leaving->answer[0] = '\0';
+    leaving->scroll = 0;
+    return TUI_DO_PREVIEW;
+}
+
+/* Keys that only a ticket system has. */
+static unsigned ticket_key(struct tui_state *state, int key)
+{
+    struct tui_export *leaving = &state->leaving;
+    const struct tui_target *target = &leaving->targets[leaving->to - 1];
+    if (key == 'P')
+        return TUI_DO_CURL;
+    if (leaving->sending)
+        say(state, "the answer to the last one has not come yet");
+    else if (key == 'c' && strcmp(target->system, "webhook") == 0)
+        say(state, "a webhook has no tickets to add to");
+    else if (key == 'c')
+        tui_prompt_open(state, TUI_ASK_COMMENT_ON, leaving->comment_on);
+    else if (leaving->text)
+        state->overlay = TUI_ASK_SEND;
+    return TUI_DO_NOTHING;
+}
+
 static unsigned export_key(struct tui_state *state, int key)
 {
     struct tui_export *leaving = &state->leaving;
+    if (leaving->to && (key == TUI_KEY_ENTER || key == 'c' || key == 'P'))
+        return ticket_key(state, key);
+    if (leaving->to && (key == TUI_KEY_LEFT || key == TUI_KEY_RIGHT || key == TUI_KEY_TAB))
+        return TUI_DO_NOTHING; /* a system takes its own forms */
     int count = TL_EXPORT_FORMAT_COUNT, at = (int)leaving->format;
     switch (key) {
     case TUI_KEY_LEFT:
@@ -83,6 +121,8 @@ static unsigned export_key(struct tui_state *state, int key)
         leaving->format = (enum tl_export_format)at;
         leaving->scroll = 0;
         return TUI_DO_PREVIEW;
+    case 't':
+        return next_target(state);
     case 'm':
         leaving->unmasked = !leaving->unmasked;
         say(state, leaving->unmasked ? "names and addresses leave as they are"

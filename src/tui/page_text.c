@@ -338,6 +338,26 @@ static void add_masks(struct page *page, const struct tui_state *state)
     }
 }
 
+/* As they are, a line each: they may be copied from here. */
+static void add_curl(struct page *page, const struct tui_state *state)
+{
+    page_add_entry(page, "",
+                   "What Enter would send, as commands. The token is named by its file.");
+    tl_buf_adds(page->out, "\n");
+    struct tl_buf clean = TL_BUF_INIT;
+    for (const char *line = state->leaving.requests ? state->leaving.requests : ""; *line;) {
+        size_t len = strcspn(line, "\n");
+        struct tl_buf one = TL_BUF_INIT;
+        tl_buf_add(&one, line, len);
+        tl_utf8_add_clean(&clean, tl_buf_text(&one), !page->utf8);
+        tl_buf_adds(&clean, "\n");
+        tl_buf_finish(&one);
+        line += len + (line[len] == '\n');
+    }
+    tl_buf_adds(page->out, tl_buf_text(&clean));
+    tl_buf_finish(&clean);
+}
+
 /* --- which page --- */
 
 static const struct tl_finding *finding_at(const struct tui_state *state)
@@ -377,6 +397,9 @@ void tui_page_text(const struct tui_state *state, int width, bool utf8, struct t
     case TUI_PAGE_MASKS:
         add_masks(&page, state);
         break;
+    case TUI_PAGE_CURL:
+        add_curl(&page, state);
+        break;
     case TUI_PAGE_CAUSES:
     case TUI_NO_PAGE:
         break;
@@ -414,6 +437,8 @@ const char *tui_page_title(const struct tui_state *state, char ret_title[160])
         return "Prediction against result";
     case TUI_PAGE_MASKS:
         return "What is masked";
+    case TUI_PAGE_CURL:
+        return "The sending as commands for curl";
     case TUI_NO_PAGE:
         break;
     }

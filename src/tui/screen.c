@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "handover.h"
 #include "terminal.h"
 #include "tightlink/base/time.h"
 #include "view.h"
@@ -138,8 +139,9 @@ static enum tl_status follow(struct screen *screen)
             {.fd = STDIN_FILENO, .events = POLLIN},
             {.fd = screen->signal_fd, .events = POLLIN},
             {.fd = screen->session ? tl_session_event_fd(screen->session) : -1, .events = POLLIN},
-            {.fd = screen->lookup ? tui_lookup_fd(screen->lookup) : -1, .events = POLLIN}};
-        if (poll(fds, 4, time_to_frame(screen)) < 0 && errno != EINTR)
+            {.fd = screen->lookup ? tui_lookup_fd(screen->lookup) : -1, .events = POLLIN},
+            {.fd = screen_sender_fd(screen), .events = POLLIN}};
+        if (poll(fds, 5, time_to_frame(screen)) < 0 && errno != EINTR)
             return TL_IO;
         if (fds[1].revents)
             take_signals(screen);
@@ -149,6 +151,10 @@ static enum tl_status follow(struct screen *screen)
             take_events(screen);
         if (fds[3].revents && screen->lookup) {
             screen_take_lookup(screen);
+            screen->dirty = true;
+        }
+        if (fds[4].revents) {
+            screen_take_answer(screen);
             screen->dirty = true;
         }
         screen->state.run.now_ns = screen->session ? tl_now_ns() : screen->state.run.now_ns;

@@ -61,6 +61,9 @@ enum tui_action {
     TUI_DO_PREVIEW = 1 << 21, /* what would leave, as state.leaving wants it */
     TUI_DO_WRITE = 1 << 22,   /* that, into a file */
     TUI_DO_CLIP = 1 << 23,    /* that, onto the clipboard */
+    TUI_DO_SEND = 1 << 24,    /* that, to the chosen ticket system */
+    TUI_DO_TICKET = 1 << 26,  /* the first ticket system is chosen */
+    TUI_DO_CURL = 1 << 25,    /* the requests of that as commands */
 };
 
 enum tui_screen { TUI_START = 1, TUI_RUN, TUI_VERDICT, TUI_PATH, TUI_HISTORY, TUI_EXPORT };
@@ -71,11 +74,19 @@ enum tui_overlay {
     TUI_ASK_STOP,
     TUI_ASK_MORE, /* a larger budget than was agreed to */
     TUI_ASK_DELETE,
+    TUI_ASK_SEND,
     TUI_COPIED
 };
 
 /* One line of text that is asked for at the foot of the screen. */
-enum tui_prompt { TUI_NO_PROMPT, TUI_ASK_FILTER, TUI_ASK_BUDGET, TUI_ASK_NOTE, TUI_ASK_TAG };
+enum tui_prompt {
+    TUI_NO_PROMPT,
+    TUI_ASK_FILTER,
+    TUI_ASK_BUDGET,
+    TUI_ASK_NOTE,
+    TUI_ASK_TAG,
+    TUI_ASK_COMMENT_ON, /* a ticket's number; empty: a new one */
+};
 
 /* A page over a screen: one thing in detail. Esc goes back to where it was opened. */
 enum tui_page {
@@ -89,6 +100,7 @@ enum tui_page {
     TUI_PAGE_STAGE,    /* index: of state.run.stages; its samples with a cursor */
     TUI_PAGE_VERIFY,   /* prediction against result */
     TUI_PAGE_MASKS,    /* what an export masks, and by what */
+    TUI_PAGE_CURL,     /* a sending as commands */
 };
 struct tui_page_state {
     enum tui_page kind, back; /* back: what Esc shows; TUI_NO_PAGE: the screen */
@@ -185,8 +197,25 @@ struct tui_history {
     bool graph;
 };
 
-/* What would leave this machine; the loop owns the text and the redactor. */
+/* A ticket system of tightlink.conf. */
+#define TUI_TARGETS_MAX 32
+struct tui_target {
+    char name[64], system[24], url[256];
+};
+
+/* What would leave this machine; the loop owns the text, the redactor and the requests. */
 struct tui_export {
+    struct tui_target targets[TUI_TARGETS_MAX];
+    int target_count;
+    char no_targets[256]; /* why there are none, where something is wrong */
+    int to;               /* 0: a file or the clipboard; else a target, from 1 */
+    char comment_on[64];  /* the ticket to add to; "": a new one */
+    char earlier[64];     /* the ticket that this run has there already */
+    size_t json_len, html_len; /* of the attachments */
+    const char *requests;      /* of TUI_PAGE_CURL */
+    bool sending, warned;      /* warned: that leaving waits for the answer */
+    bool answered_well;
+    char answer[1024]; /* to the last sending */
     enum tl_export_format format;
     bool unmasked;
     const char *text; /* in that format; NULL without */

@@ -59,15 +59,19 @@ static const char *const *keys_here(const struct tui_state *state)
                                           "b budget", "^C stop and keep", "Enter details",
                                           "z freeze", "q quit",           NULL};
     static const char *const verdict[] = {"y copy fix", "v verify", "n next cause", "w why not",
-                                          "x explain",  "e export", "s save",       "l i f o parts",
-                                          "q quit",     NULL};
+                                          "x explain",  "e export", "t ticket",     "s save",
+                                          "l i f o parts", "q quit", NULL};
     static const char *const path[] = {"up/dn hop",    "Enter detail", "c chart", "f flows",
                                        "x hide names", "/ filter",     "q quit",  NULL};
     static const char *const history[] = {"a/b mark two", "Enter open", "n note",
                                           "t tag",        "g graph",    "D delete",
                                           "/ filter",     "q quit",     NULL};
-    static const char *const leaving[] = {
-        "left/right form", "w write file", "y clipboard", "m mask", "l masks", "Esc back", NULL};
+    static const char *const leaving[] = {"left/right form", "t to",    "w write file",
+                                          "y clipboard",     "m mask",  "l masks",
+                                          "Esc back",        NULL};
+    static const char *const ticket[] = {"Enter send", "t to",      "c add to one", "m mask",
+                                         "l masks",    "P as curl", "w file",       "y clipboard",
+                                         "Esc back",   NULL};
     static const char *const page[] = {"Esc back", "up/dn scroll", NULL};
     static const char *const causes[] = {"Esc back", "up/dn cause", "Enter why not", "/ filter",
                                          NULL};
@@ -106,7 +110,7 @@ static const char *const *keys_here(const struct tui_state *state)
     case TUI_HISTORY:
         return history;
     case TUI_EXPORT:
-        return leaving;
+        return state->leaving.to ? ticket : leaving;
     }
     return page;
 }
@@ -128,7 +132,9 @@ static void draw_message(const struct tui_state *state, struct tui_grid *grid, i
     static const char *const labels[] = {[TUI_ASK_FILTER] = "filter: ",
                                          [TUI_ASK_BUDGET] = "new budget (2GB, or 20s, or both): ",
                                          [TUI_ASK_NOTE] = "note: ",
-                                         [TUI_ASK_TAG] = "tag (-tag takes one away): "};
+                                         [TUI_ASK_TAG] = "tag (-tag takes one away): ",
+                                         [TUI_ASK_COMMENT_ON] =
+                                             "add to ticket (empty: a new one): "};
     if (state->prompt != TUI_NO_PROMPT) {
         int col = tui_putf(grid, row, 0, grid->cols, TUI_BOLD, " %s", labels[state->prompt]);
         const char *text = state->prompt_text;
@@ -205,6 +211,8 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
         snprintf(text, sizeof text, "Stop and keep what was measured? y, n");
     if (state->overlay == TUI_ASK_DELETE)
         snprintf(text, sizeof text, "Delete this run from the history? y, n");
+    if (state->overlay == TUI_ASK_SEND)
+        snprintf(text, sizeof text, "%s", "Send this run to the ticket system? y, n");
     if (state->overlay == TUI_ASK_MORE)
         snprintf(text, sizeof text, "%s", "More than was agreed to. y take it, n keep the old one");
     if (state->prompt != TUI_NO_PROMPT)

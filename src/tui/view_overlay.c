@@ -23,6 +23,7 @@ static const char *const help_texts[] = {
                 "up, down    select a stage; Enter shows its samples\n"
                 "q           quit; asks first while a run goes on",
     [TUI_VERDICT] = "y  s        copy the fix (again: the next); save the run\n"
+                    "e  t        export; hand it to a ticket system\n"
                     "v           try the fix: prediction against result\n"
                     "n  w        next cause found; why not the others\n"
                     "x  Enter    explain simply; for an engineer\n"
@@ -41,6 +42,9 @@ static const char *const help_texts[] = {
                     "D           delete it, after a question",
     [TUI_EXPORT] = "left, right form: text, JSON ...\n"
                    "m  l        mask names and addresses; list the masks\n"
+                   "t           to: file and clipboard, or a ticket system\n"
+                   "Enter  c    send, after a question; add to a ticket\n"
+                   "P           what is sent, as commands for curl\n"
                    "w  y        write a file; send it to the clipboard\n"
                    "arrows      scroll what would leave, word for word",
 };
@@ -78,6 +82,26 @@ static void draw_help(const struct tui_state *state, struct tui_grid *grid)
     (void)tui_lines(grid, row + above, col, lines - above, inner, 0, help_texts[state->screen]);
 }
 
+static void draw_send(const struct tui_state *state, struct tui_grid *grid)
+{
+    const struct tui_export *leaving = &state->leaving;
+    const struct tui_target *target = &leaving->targets[leaving->to ? leaving->to - 1 : 0];
+    char title[160], text[600], masks[80];
+    snprintf(title, sizeof title, "Send this run to %.60s (%s)?", target->name, target->system);
+    if (leaving->unmasked)
+        snprintf(masks, sizeof masks, "Names and addresses leave as they are.");
+    else
+        snprintf(masks, sizeof masks, "%zu values are masked.",
+                 leaving->redactor ? tl_redactor_count(leaving->redactor) : 0);
+    bool webhook = strcmp(target->system, "webhook") == 0;
+    snprintf(text, sizeof text, "%s%.60s%s%.200s gets what the preview shows. %s",
+             webhook                  ? ""
+             : leaving->comment_on[0] ? "Ticket "
+                                      : "A new ticket",
+             webhook ? "" : leaving->comment_on, webhook ? "" : " at ", target->url, masks);
+    draw_question(grid, title, text, "y send      n do not");
+}
+
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
 {
     const struct tl_finding *finding = tui_state_finding(state);
@@ -99,6 +123,9 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         draw_question(grid, "Delete this run from the history?",
                       "Its note and tags go with it. A file that was saved of it stays.",
                       "y delete      n keep it");
+        break;
+    case TUI_ASK_SEND:
+        draw_send(state, grid);
         break;
     case TUI_ASK_MORE:
         draw_question(grid, "More than you agreed to.",

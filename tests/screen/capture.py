@@ -25,7 +25,10 @@ HEAD = """# Screens
 - Every run is kept; the history opens them again, judged by the rules of today, compares two that
   `a` and `b` mark, draws the rates of a far end over time, and keeps notes and tags.
 - Export shows word for word what would leave and which values are masked (`l`); only then `w`
-  writes a file of the user's alone, or `y` sends it to the clipboard.
+  writes a file of the user's alone, `y` sends it to the clipboard, or, where `t` has chosen a system of
+  `tightlink.conf` (doc/tickets.md), Enter and a `y` make a ticket of it, `c` adds it to one and `P`
+  shows the requests. The screen goes on meanwhile; the answer has the ticket's address, and what
+  could not be sent waits in the outbox.
 - `b` gives a running session another budget; more than was agreed to asks first.
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
@@ -50,7 +53,8 @@ PICTURES = [
     ("path-chart", "Path, wide, with a chart", "120x40"), ("hop", "One hop", "80x24"),
     ("history", "History", "80x24"), ("history", "History, wide", "120x40"),
     ("history-compare", "Two runs side by side", "80x24"), ("export", "Export", "80x24"),
-    ("masks", "What an export masks", "80x24"), ("help", "Help", "80x24"),
+    ("ticket", "Export to a ticket system", "80x24"), ("ticket-ask", "Before it is sent", "80x24"),
+    ("ticket-sent", "The ticket's address", "80x24"), ("masks", "What an export masks", "80x24"), ("help", "Help", "80x24"),
 ]
 
 

@@ -338,6 +338,48 @@ static void add_preview(struct scene *scene)
     leaving->redactor = scene->redactor;
 }
 
+static void add_target(struct tui_export *leaving, const char *name, const char *system,
+                       const char *url)
+{
+    struct tui_target *target = &leaving->targets[leaving->target_count++];
+    snprintf(target->name, sizeof target->name, "%s", name);
+    snprintf(target->system, sizeof target->system, "%s", system);
+    snprintf(target->url, sizeof target->url, "%s", url);
+}
+
+/* As if tightlink.conf named two systems, and the first was chosen. */
+static void add_ticket(struct scene *scene)
+{
+    struct tui_export *leaving = &scene->state.leaving;
+    add_preview(scene);
+    add_target(leaving, "helpdesk", "rt", "https://helpdesk.example.net/rt");
+    add_target(leaving, "monitoring", "webhook", "https://hooks.example.net/tightlink");
+    leaving->to = 1;
+    leaving->json_len = 18200;
+    leaving->html_len = 61400;
+    leaving->requests = "curl --max-time 30 -X GET 'https://helpdesk.example.net/rt/REST/2.0/"
+                        "tickets?query=Subject' \\\n  -H 'Authorization: token $(cat "
+                        "helpdesk.token)'\n";
+}
+
+static void add_answer(struct scene *scene)
+{
+    struct tui_export *leaving = &scene->state.leaving;
+    add_ticket(scene);
+    leaving->answered_well = true;
+    snprintf(leaving->answer, sizeof leaving->answer,
+             "helpdesk: ticket 4711, https://helpdesk.example.net/rt/Ticket/Display.html?id=4711");
+}
+
+static void add_failure(struct scene *scene)
+{
+    struct tui_export *leaving = &scene->state.leaving;
+    add_ticket(scene);
+    snprintf(leaving->answer, sizeof leaving->answer,
+             "helpdesk: not sent: helpdesk.example.net does not answer; it waits in the outbox: "
+             "tightlink ticket --retry sends it");
+}
+
 const struct script scripts[] = {
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
     {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016", NULL},
@@ -378,6 +420,12 @@ const struct script scripts[] = {
     {"history-delete", "Before a run is deleted", NULL, nothing, "\t5D", add_history},
     {"history-empty", "History, empty", NULL, nothing, "\t5", NULL},
     {"export", "Export", "limited", nothing, "6", add_preview},
+    {"ticket", "Export to a ticket system", "limited", nothing, "6", add_ticket},
+    {"ticket-add", "Adding to a ticket", "limited", nothing, "6c#4711\n", add_ticket},
+    {"ticket-ask", "Before it is sent", "limited", nothing, "6\n", add_ticket},
+    {"ticket-sent", "The ticket's address", "limited", nothing, "6", add_answer},
+    {"ticket-waits", "What could not be sent", "limited", nothing, "6", add_failure},
+    {"ticket-webhook", "Before a webhook gets it", "limited", nothing, "6t\n", add_ticket},
     {"masks", "What an export masks", "limited", nothing, "6l", add_preview},
     {"help", "Help", "limited", nothing, "?", NULL},
     {"hostile", "What a hostile far end says", NULL, hostile, "", NULL},

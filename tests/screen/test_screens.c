@@ -157,6 +157,23 @@ Test(keys, the_path_is_loaded_after_a_yes_alone, .init = begin)
     cr_expect(tui_state_key(state, 'y') == TUI_DO_CONSENT);
 }
 
+Test(keys, a_run_leaves_after_a_yes_alone, .init = begin)
+{
+    struct tui_state *state = &open_scene("ticket-ask")->state;
+    state->screen = TUI_EXPORT;
+    state->overlay = TUI_ASK_SEND;
+    cr_expect(tui_state_key(state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
+    cr_expect(state->overlay == TUI_ASK_SEND);
+    cr_expect(tui_state_key(state, 'n') == TUI_DO_NOTHING && state->overlay == TUI_NO_OVERLAY);
+    cr_expect(tui_state_key(state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
+    cr_expect(tui_state_key(state, 'y') == TUI_DO_SEND);
+    state->leaving.sending = true; /* one at a time */
+    cr_expect(tui_state_key(state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
+    cr_expect(state->overlay == TUI_NO_OVERLAY);
+    cr_expect(tui_state_key(state, 'q') == TUI_DO_NOTHING && state->message[0]);
+    cr_expect(tui_state_key(state, 'q') == TUI_DO_QUIT);
+}
+
 Test(keys, interrupt_stops_and_keeps_then_quits, .init = begin)
 {
     struct tui_state *state = &open_scene("run")->state;

@@ -60,6 +60,12 @@ struct tl_ticket_result {
     bool waits;                       /* it stays in the outbox and is worth another try */
 };
 
+/* The address of a ticket's page, for a browser: from the target's url and what each system's pages
+ * are called. False, and *ret_address untouched, where there is none (webhook), where the number is
+ * no name of a ticket, or where it does not fit. */
+bool tl_ticket_address(const struct tl_ticket_config *config, const char *target,
+                       const char *ticket, char *ret_address, size_t size);
+
 /* Puts the message into the outbox and sends it. On failure *ret_result is filled too (waits).
  * TL_UNKNOWN: no such target; TL_AUTH: 401, 403, or the token file; TL_TIMEOUT, TL_UNREACHABLE,
  * TL_NOHOST, TL_BUSY (429, 5xx): waits is true; TL_PROTOCOL: a redirect, a reply that is too long

@@ -16,9 +16,6 @@
 #include "tightlink/rules/rules.h"
 #include "tightlink/rules/why.h"
 
-/* Measured within this share of what was predicted is a hit, as for `verify`. */
-#define HIT_SHARE 0.1
-
 struct fix_options {
     struct cli_run_options run; /* of the measurement afterwards */
     bool dry_run, apply, keep, undo, measure, at_far_end;
@@ -125,8 +122,9 @@ static void describe(const struct chosen *chosen, bool dry_run)
     }
     put_line("why", chosen->remedy->why);
     put_line("risk", chosen->remedy->risk);
-    if (chosen->remedy->predicted_bps > 0)
-        put_line("brings", tl_format_bps(chosen->remedy->predicted_bps, rate));
+    if (chosen->remedy->predicted.bps > 0)
+        put_line(isinf(chosen->remedy->predicted.high_bps) ? "at least" : "brings",
+                 tl_format_bps(chosen->remedy->predicted.bps, rate));
     put_line("for good", chosen->remedy->persist);
     fflush(stdout);
 }
@@ -165,13 +163,18 @@ static double measure_again(struct fix_options *options, const struct tl_run *ru
 static void compare(const struct chosen *chosen, const struct tl_facts *before, double after)
 {
     char id[64], text[TL_UNIT_TEXT_SIZE];
-    double predicted = chosen->remedy->predicted_bps;
+    const struct tl_prediction *predicted = &chosen->remedy->predicted;
     snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(chosen->finding->direction));
     put_line("before", tl_format_bps(tl_facts_number(before, id, (double)NAN), text));
     put_line("after", tl_format_bps(after, text));
-    if (predicted > 0 && after > 0)
-        put_line(fabs(after - predicted) <= HIT_SHARE * predicted ? "HIT" : "MISS",
-                 "against what was predicted");
+    static const char *const words[TL_SCORES] = {
+        [TL_SCORE_MISS] = "MISS",
+        [TL_SCORE_HIT] = "HIT",
+        [TL_SCORE_INSIDE] = "INSIDE",
+        [TL_SCORE_BOUND] = "BOUND",
+    };
+    if (predicted->bps > 0 && after > 0)
+        put_line(words[tl_prediction_score(predicted, after)], "against what was predicted");
     fflush(stdout);
 }
 

@@ -151,6 +151,9 @@ static void add_verdict(struct tl_json_writer *w, const struct tl_verdict *verdi
     tl_json_add_number(w, "measured_bps", verdict->measured_bps);
     tl_json_add_number(w, "ceiling_bps", verdict->ceiling_bps);
     tl_json_add_number(w, "fixed_bps", verdict->fixed_bps);
+    if (verdict->fixed_at_least)
+        tl_json_add_bool(w, "fixed_at_least", true);
+    add_text(w, "fixed_stage", verdict->fixed_stage);
     if (verdict->next_cause)
         tl_json_add_string(w, "next_cause", verdict->next_cause);
     else
@@ -185,6 +188,16 @@ static void add_evidence(struct tl_json_writer *w, const struct tl_evidence *evi
     tl_json_end(w);
 }
 
+static void add_prediction(struct tl_json_writer *w, const struct tl_prediction *prediction)
+{
+    tl_json_add_number(w, "predicted_bps", prediction->bps);
+    tl_json_add_number(w, "predicted_low_bps", prediction->low_bps);
+    if (isinf(prediction->high_bps))
+        tl_json_add_bool(w, "predicted_at_least", true);
+    else
+        tl_json_add_number(w, "predicted_high_bps", prediction->high_bps);
+}
+
 static void add_remedy(struct tl_json_writer *w, const struct tl_remedy *remedy)
 {
     tl_json_begin_object(w, NULL);
@@ -196,7 +209,7 @@ static void add_remedy(struct tl_json_writer *w, const struct tl_remedy *remedy)
     add_text(w, "persist", remedy->persist);
     add_text(w, "why", remedy->why);
     add_text(w, "risk", remedy->risk);
-    tl_json_add_number(w, "predicted_bps", remedy->predicted_bps);
+    add_prediction(w, &remedy->predicted);
     tl_json_end(w);
 }
 
@@ -209,9 +222,10 @@ static void add_verified(struct tl_json_writer *w, const struct tl_run *run,
             continue;
         tl_json_begin_object(w, "verified");
         tl_json_add_string(w, "what", verified->what);
-        tl_json_add_number(w, "predicted_bps", verified->predicted_bps);
+        add_prediction(w, &verified->predicted);
         tl_json_add_number(w, "measured_bps", verified->measured_bps);
-        tl_json_add_bool(w, "hit", verified->hit);
+        tl_json_add_bool(w, "hit", verified->score == TL_SCORE_HIT);
+        tl_json_add_string(w, "score", tl_score_name(verified->score));
         tl_json_end(w);
         return;
     }

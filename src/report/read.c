@@ -468,18 +468,30 @@ static enum tl_status read_verified(const struct tl_json_at *finding, const stru
 {
     static const char *const words[] = {"download", "upload"};
     size_t direction = 0;
-    record->predicted_bps = record->measured_bps = NAN;
+    bool at_least = false, hit;
+    struct tl_prediction *predicted = &record->predicted;
+    *predicted = (struct tl_prediction){NAN, NAN, NAN};
+    record->measured_bps = NAN;
     enum tl_status status = need_text(finding, "rule", record->rule, sizeof record->rule, reterr);
     if (status == TL_OK)
         status = NEED_WORD(finding, "direction", words, &direction, reterr);
     if (status == TL_OK)
         status = need_text(at, "what", record->what, sizeof record->what, reterr);
     if (status == TL_OK)
-        status = read_number(at, "predicted_bps", 0, &record->predicted_bps, reterr);
+        status = read_number(at, "predicted_bps", 0, &predicted->bps, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "predicted_low_bps", 0, &predicted->low_bps, reterr);
+    if (status == TL_OK)
+        status = read_number(at, "predicted_high_bps", 0, &predicted->high_bps, reterr);
+    if (status == TL_OK)
+        status = read_bool(at, "predicted_at_least", &at_least, reterr);
+    if (at_least)
+        predicted->high_bps = INFINITY;
     if (status == TL_OK)
         status = read_number(at, "measured_bps", 0, &record->measured_bps, reterr);
     if (status == TL_OK)
-        status = read_bool(at, "hit", &record->hit, reterr);
+        status = read_bool(at, "hit", &hit, reterr);
+    record->score = tl_prediction_score(predicted, record->measured_bps);
     record->direction = (enum tl_direction)direction;
     return status;
 }

@@ -277,6 +277,7 @@ static void copy_verdict(struct copier *c, struct tl_verdict *verdict)
     verdict->segment = copy_word(c, verdict->segment);
     verdict->confidence_reasons = copy_text(c, verdict->confidence_reasons);
     verdict->sentence = copy_text(c, verdict->sentence);
+    verdict->fixed_stage = copy_text(c, verdict->fixed_stage);
     verdict->next_cause = copy_text(c, verdict->next_cause);
     verdict->send_to = copy_text(c, verdict->send_to);
     verdict->deciding = copy_texts(c, verdict->deciding, verdict->deciding_count);

@@ -67,17 +67,34 @@ static void remedy_entry(struct text *t, const struct tl_remedy *remedy, const c
         text_entry(t, label, LABEL_COLUMNS, text);
 }
 
-static void print_gain(struct text *t, double now, double then)
+/* "about 930 Mb/s", "about 87 Mb/s (78 Mb/s to 96 Mb/s)", "at least 4.2 Mb/s" */
+static void print_prediction(char *ret_text, size_t size, const struct tl_prediction *predicted)
 {
-    char before[TL_UNIT_TEXT_SIZE], after[TL_UNIT_TEXT_SIZE], slow[32], fast[32], text[128];
-    int n = snprintf(text, sizeof text, "%s %s about %s", tl_format_bps(now, before), text_arrow(t),
-                     tl_format_bps(then, after));
+    char bps[TL_UNIT_TEXT_SIZE], low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE];
+    tl_format_bps(predicted->bps, bps);
+    if (isinf(predicted->high_bps))
+        snprintf(ret_text, size, "at least %s", bps);
+    else if (isfinite(predicted->high_bps) && isfinite(predicted->low_bps))
+        snprintf(ret_text, size, "about %s (%s to %s)", bps, tl_format_bps(predicted->low_bps, low),
+                 tl_format_bps(predicted->high_bps, high));
+    else
+        snprintf(ret_text, size, "about %s", bps);
+}
+
+static void print_gain(struct text *t, double now, const struct tl_prediction *predicted)
+{
+    double then = predicted->bps;
+    bool at_least = isinf(predicted->high_bps);
+    char before[TL_UNIT_TEXT_SIZE], after[128], slow[32], fast[32], text[256];
+    print_prediction(after, sizeof after, predicted);
+    int n =
+        snprintf(text, sizeof text, "%s %s %s", tl_format_bps(now, before), text_arrow(t), after);
     if (then >= WORTH_A_FACTOR * now)
         snprintf(text + n, sizeof text - (size_t)n,
                  then < 10 * now ? " (%.2g times)" : " (%.0f times)", then / now);
     text_entry(t, "gain", LABEL_COLUMNS, text);
-    snprintf(text, sizeof text, "%s %s %s", text_file_time(now, slow), text_arrow(t),
-             text_file_time(then, fast));
+    snprintf(text, sizeof text, "%s %s %s%s", text_file_time(now, slow), text_arrow(t),
+             at_least ? "at most " : "", text_file_time(then, fast));
     text_entry(t, "10 GB file", LABEL_COLUMNS, text);
 }
 
@@ -94,7 +111,6 @@ static void print_remedy(struct text *t, const struct text_source *source,
                          const struct tl_remedy *remedy, size_t number, size_t count)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    double then = isnan(remedy->predicted_bps) ? verdict->fixed_bps : remedy->predicted_bps;
     char heading[192];
     snprintf(heading, sizeof heading, "Fix %zu of %zu: %s", number, count,
              where_text(remedy->where));
@@ -106,8 +122,8 @@ static void print_remedy(struct text *t, const struct text_source *source,
     text_newline(t);
     remedy_entry(t, remedy, "do", remedy->does);
     optional_entry(t, "why", remedy->why);
-    if (text_may_promise(source->facts, verdict, then))
-        print_gain(t, verdict->measured_bps, then);
+    if (text_may_promise(source->facts, verdict, remedy->predicted.bps))
+        print_gain(t, verdict->measured_bps, &remedy->predicted);
     remedy_entry(t, remedy, "to keep it", remedy->persist);
     remedy_entry(t, remedy, "undo", remedy->undo);
     optional_entry(t, "risk", remedy->risk);
@@ -128,7 +144,13 @@ static const struct tl_rung *next_rung(const struct tl_findings *findings)
 static void print_next(struct text *t, const struct tl_findings *findings)
 {
     const struct tl_rung *rung = next_rung(findings);
+    const struct tl_verdict *verdict = &findings->verdict;
     char text[256], rate[TL_UNIT_TEXT_SIZE];
+    if (!rung && verdict->fixed_stage) {
+        snprintf(text, sizeof text, "not known; tightlink run --stages %s would tell",
+                 verdict->fixed_stage);
+        text_entry(t, "next limit", LABEL_COLUMNS, text);
+    }
     if (!rung)
         return;
     snprintf(text, sizeof text, "%s, %s: %s", text_place(rung->segment), rung->label,
@@ -145,12 +167,11 @@ static void print_verified(struct text *t, const struct tl_run *run)
     text_newline(t);
     for (int i = 0; i < run->verified_count; i++) {
         const struct tl_verified_record *verified = &run->verified[i];
-        char text[320], predicted[TL_UNIT_TEXT_SIZE], measured[TL_UNIT_TEXT_SIZE];
-        snprintf(text, sizeof text, "%s: %s predicted, %s measured%s", verified->what,
-                 tl_format_bps(verified->predicted_bps, predicted),
-                 tl_format_bps(verified->measured_bps, measured),
-                 verified->hit ? " (within 10 %)" : "");
-        text_entry(t, verified->hit ? "HIT" : "MISS", LABEL_COLUMNS, text);
+        char text[448], predicted[128], measured[TL_UNIT_TEXT_SIZE];
+        print_prediction(predicted, sizeof predicted, &verified->predicted);
+        snprintf(text, sizeof text, "%s: %s predicted, %s measured%s", verified->what, predicted,
+                 tl_format_bps(verified->measured_bps, measured), text_score_note(verified->score));
+        text_entry(t, text_score(verified->score), LABEL_COLUMNS, text);
     }
 }
 

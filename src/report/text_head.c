@@ -61,7 +61,10 @@ static void add_limit(const struct text_source *source, struct tl_buf *out)
                 : verdict->confidence >= 0.5 ? "probably "
                                              : "possibly ",
                 tl_direction_name(verdict->direction), gain ? ":" : " to", now,
-                gain ? " instead of about " : "", gain ? then : "");
+                !gain                     ? ""
+                : verdict->fixed_at_least ? " instead of at least "
+                                          : " instead of about ",
+                gain ? then : "");
 }
 
 void text_add_headline(const struct text_source *source, struct tl_buf *out)
@@ -85,7 +88,8 @@ void text_add_consequence(const struct text_source *source, struct tl_buf *out)
     else if (!(verdict->measured_bps > 0))
         tl_buf_addf(out, "No rate was measured%s.", unknown);
     else if (promised(source) > 0)
-        tl_buf_addf(out, "A 10 GB file takes %s now, and about %s once this is fixed.", now,
+        tl_buf_addf(out, "A 10 GB file takes %s now, and %s %s once this is fixed.", now,
+                    verdict->fixed_at_least ? "at most" : "about",
                     text_file_time(promised(source), then));
     else
         tl_buf_addf(out, "A 10 GB file takes %s at the rate that was measured%s.", now, unknown);
@@ -99,7 +103,9 @@ void text_add_file_times(const struct text_source *source, struct tl_buf *out)
         return;
     tl_buf_addf(out, "%s now", text_file_time(verdict->measured_bps, now));
     if (promised(source) > 0)
-        tl_buf_addf(out, ", about %s once this is fixed", text_file_time(promised(source), then));
+        tl_buf_addf(out, ", %s %s once this is fixed",
+                    verdict->fixed_at_least ? "at most" : "about",
+                    text_file_time(promised(source), then));
 }
 
 /* The rule's sentence. Where it begins with the words of the headline it goes on after them. */
@@ -146,7 +152,8 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out)
     char time[TL_UNIT_TEXT_SIZE];
     add_rate(&line, "asked", source->run->goal_bps);
     add_rate(&line, "got", source->findings->verdict.measured_bps);
-    add_rate(&line, "possible", promised(source));
+    add_rate(&line, source->findings->verdict.fixed_at_least ? "possible at least" : "possible",
+             promised(source));
     double rtt = tl_facts_number(source->facts, "path.rtt_min_ns", (double)NAN);
     if (rtt > 0)
         tl_buf_addf(&line, "%sround trip %s", line.len ? ", " : "", tl_format_ns(rtt, time));

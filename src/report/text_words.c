@@ -99,6 +99,25 @@ double text_flow_number(const struct tl_facts *facts, enum tl_direction directio
     return tl_facts_number(facts, id, (double)NAN);
 }
 
+const char *text_score(enum tl_score score)
+{
+    static const char *const words[TL_SCORES] = {[TL_SCORE_MISS] = "MISS",
+                                                 [TL_SCORE_HIT] = "HIT",
+                                                 [TL_SCORE_INSIDE] = "INSIDE",
+                                                 [TL_SCORE_BOUND] = "BOUND"};
+    return words[score];
+}
+
+const char *text_score_note(enum tl_score score)
+{
+    static const char *const notes[TL_SCORES] = {[TL_SCORE_MISS] = "",
+                                                 [TL_SCORE_HIT] = " (within 10 %)",
+                                                 [TL_SCORE_INSIDE] = " (within the range)",
+                                                 [TL_SCORE_BOUND] =
+                                                     " (no number was promised, and none missed)"};
+    return notes[score];
+}
+
 /* A rate that was reached within this share of the prediction backs it. */
 #define NEAR_ENOUGH 0.9
 

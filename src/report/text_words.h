@@ -30,6 +30,10 @@ const char *text_file_time(double bps, char ret_text[32]);
  * measurement came near it: the next rung is then only an upper bound. */
 bool text_may_promise(const struct tl_facts *facts, const struct tl_verdict *verdict, double bps);
 
+/* How a prediction fared: "HIT", and what that means behind the numbers: " (within 10 %)". */
+const char *text_score(enum tl_score score);
+const char *text_score_note(enum tl_score score);
+
 /* The finding behind the verdict: same cause, segment and direction. NULL without. */
 const struct tl_finding *text_verdict_finding(const struct tl_findings *findings);
 

@@ -177,12 +177,30 @@ static bool remedy_fits(const struct tl_side *side, const struct tl_judged *judg
            strcmp(os.text, remedy->os) == 0;
 }
 
-static double predicted(const struct tl_judged *judged, const struct tl_remedy_rule *remedy)
+static double number_of(const struct tl_judged *judged, const struct tl_formula *formula)
 {
-    if (!remedy->predicted.code)
-        return judged->fixed;
-    struct tl_value value = tl_formula_evaluate(&remedy->predicted, judged->env);
+    if (!formula->code)
+        return (double)NAN;
+    struct tl_value value = tl_formula_evaluate(formula, judged->env);
     return value.known ? value.number : (double)NAN;
+}
+
+/* The remedy's own formulas, or the next rung. A range without its upper end is open. */
+static struct tl_prediction predicted(const struct tl_judged *judged,
+                                      const struct tl_remedy_rule *remedy)
+{
+    double nan = (double)NAN;
+    if (!remedy->predicted.code)
+        return (struct tl_prediction){judged->fixed, nan,
+                                      judged->fixed_at_least ? (double)INFINITY : nan};
+    struct tl_prediction own = {number_of(judged, &remedy->predicted),
+                                number_of(judged, &remedy->predicted_low),
+                                number_of(judged, &remedy->predicted_high)};
+    if (!remedy->predicted_high.code)
+        return own;
+    own.low_bps = fmin(own.low_bps, own.bps); /* fmin passes over NAN */
+    own.high_bps = isfinite(own.high_bps) ? fmax(own.high_bps, own.bps) : (double)INFINITY;
+    return own;
 }
 
 /* The names live as long as the rules; the findings need one of their own. */
@@ -226,7 +244,7 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
             .persist = tl_judged_render(arena, judged, &from->persist, NULL),
             .why = tl_judged_render(arena, judged, &from->why, NULL),
             .risk = tl_judged_render(arena, judged, &from->risk, NULL),
-            .predicted_bps = predicted(judged, from),
+            .predicted = predicted(judged, from),
             .trial = trial(arena, judged, from),
         };
     }

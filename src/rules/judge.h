@@ -51,7 +51,10 @@ struct tl_judged {
     enum tl_truth rate_agrees, ledger_agrees, own_agrees;
     uint64_t agrees_missing;   /* facts that would decide own_agrees */
     enum tl_severity severity; /* after comparison with the others */
+    bool repeats_rate;         /* the rung is the rate that was seen, by the rule's own formula */
     double fixed;              /* next rung above this one; NAN */
+    bool fixed_at_least;       /* fixed was seen elsewhere: a lower bound */
+    const char *fixed_stage;   /* would tell what fixed really is; NULL */
     const struct tl_judged *next;
     bool is_verdict;
 };

@@ -36,6 +36,13 @@ static double bound(const struct tl_formula *formula, const struct tl_formula_en
     return value.known && value.number > 0 ? value.number : fallback;
 }
 
+/* A ceiling that is the measured rate itself: it explains that rate and bounds no other. */
+static bool is_the_rate(const struct tl_formula *formula, const struct tl_formula_scope *scope)
+{
+    return formula->code_count == 1 && formula->code[0].op == TL_OP_FACT &&
+           strcmp(scope->fact_ids[formula->code[0].index], "flow.goodput_bps") == 0;
+}
+
 static void take_ceiling(struct tl_judged *judged, const struct tl_ceiling *ceiling)
 {
     struct tl_value value = tl_formula_evaluate(&ceiling->bps, judged->env);
@@ -48,6 +55,7 @@ static void take_ceiling(struct tl_judged *judged, const struct tl_ceiling *ceil
     judged->bps = value.number;
     judged->low = fmin(bound(&ceiling->low, judged->env, value.number), value.number);
     judged->high = fmax(bound(&ceiling->high, judged->env, value.number), value.number);
+    judged->repeats_rate = is_the_rate(&ceiling->bps, &judged->rule->scope);
 }
 
 /* A ceiling is computed whatever the result: it is a rung of the ladder. */

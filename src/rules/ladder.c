@@ -11,6 +11,8 @@
 /* A rung that is a share of use drawn out to the whole holds no further than this: from less than
  * half of a processor nobody knows what all of it carries. */
 #define EXTRAPOLATION 2
+/* Below this share of its time held by windows or buffers a stream found another limit. */
+#define UNHELD_RATIO 0.3
 
 static bool same_fault(const struct tl_judged *a, const struct tl_judged *b)
 {
@@ -36,16 +38,59 @@ static bool essential_untested(const struct tl_side *side, const struct tl_judge
     return false;
 }
 
+static double known_number(const struct tl_side *side, const char *role_id)
+{
+    struct tl_fact fact;
+    (void)tl_fact_view_get(&side->view, role_id, &fact);
+    return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
+}
+
 static double best_seen(const struct tl_side *side)
 {
-    struct tl_fact best;
-    (void)tl_fact_view_get(&side->view, "flow.best_goodput_bps", &best);
-    return best.state == TL_FACT_KNOWN ? best.number : NAN;
+    return known_number(side, "flow.best_goodput_bps");
 }
 
 static double best_of(const struct tl_side *side)
 {
     return fmax(best_seen(side), side->goodput.number); /* fmax passes over NAN */
+}
+
+/* Nobody asked yet, rather than asked in vain. */
+static bool never_measured(const struct tl_side *side, const char *role_id)
+{
+    struct tl_fact fact;
+    return tl_fact_view_get(&side->view, role_id, &fact) && fact.state != TL_FACT_KNOWN &&
+           (!fact.reason || !*fact.reason || strcmp(fact.reason, "not measured") == 0);
+}
+
+/* A larger buffer is a remedy, so that stage window tries what the fix would be. */
+static bool is_of_buffers(const struct tl_judged *judged)
+{
+    for (size_t i = 0; i < judged->rule->remedy_count; i++)
+        if (judged->rule->remedies[i].trial == TL_TRIAL_RCVBUF ||
+            judged->rule->remedies[i].trial == TL_TRIAL_SNDBUF)
+            return true;
+    return false;
+}
+
+/* One connection with large buffers, not held back by them: what was seen is what the fix brings,
+ * no mere bound of it. */
+static bool was_tried(const struct tl_side *side, const struct tl_judged *judged, double best)
+{
+    double held = fmax(known_number(side, "flow.window_rwnd_ratio"),
+                       known_number(side, "flow.window_sndbuf_ratio"));
+    return is_of_buffers(judged) && known_number(side, "flow.window_goodput_bps") >= best &&
+           held < UNHELD_RATIO;
+}
+
+/* What would tell more than a lower bound. Static storage; NULL where nothing is left to ask. */
+static const char *telling_stage(const struct tl_side *side, const struct tl_judged *judged)
+{
+    if (is_of_buffers(judged) && never_measured(side, "flow.window_goodput_bps"))
+        return "window";
+    if (never_measured(side, "flow.streams_goodput_bps"))
+        return "streams";
+    return never_measured(side, "flow.udp_knee_bps") ? "udp" : NULL;
 }
 
 static bool out_of_sight(const struct tl_side *side, const struct tl_judged *next)
@@ -60,6 +105,25 @@ static void promise_seen(const struct tl_side *side, struct tl_judged *judged, d
     double best = best_seen(side);
     judged->next = NULL;
     judged->fixed = best > here * TL_AGREE_HIGH ? best : NAN;
+    judged->fixed_at_least = isfinite(judged->fixed) && !was_tried(side, judged, best);
+    if (judged->fixed_at_least || !isfinite(judged->fixed))
+        judged->fixed_stage = telling_stage(side, judged);
+}
+
+/* Another cause that explains the very rate that was seen and bounds nothing above it: it may be
+ * what is left when this one is mended. One connection that got more, with larger buffers,
+ * disproves it. */
+static bool has_rival(const struct tl_side *side, const struct tl_judged *judged, double here)
+{
+    if (known_number(side, "flow.window_goodput_bps") > here * TL_NEAR_FACTOR)
+        return false;
+    for (size_t i = 0; i < side->count; i++) {
+        const struct tl_judged *other = &side->judged[i];
+        if (other != judged && other->repeats_rate && !same_fault(other, judged) &&
+            tl_verdict_is_candidate(side, other) && !tl_verdict_explainer(side, other))
+            return true;
+    }
+    return false;
 }
 
 static void link_next(const struct tl_side *side, struct tl_judged *judged)
@@ -67,14 +131,17 @@ static void link_next(const struct tl_side *side, struct tl_judged *judged)
     double here = level(side, judged);
     for (size_t i = 0; i < side->count; i++) {
         const struct tl_judged *other = &side->judged[i];
-        if (!other->has_rung || same_fault(other, judged) || other->bps < here)
+        /* A rung that repeats the rate says what holds it now, not what comes behind. */
+        if (!other->has_rung || other->repeats_rate || same_fault(other, judged) ||
+            other->bps < here)
             continue;
         if (!judged->next || other->bps < judged->next->bps)
             judged->next = other;
     }
     /* A stream from memory was faster than a file's other disk: that disk is what comes next. */
     bool disk_next = side->is_file && judged->next && judged->next->bps < best_seen(side);
-    if (essential_untested(side, judged) && !disk_next) {
+    bool open = essential_untested(side, judged) && !disk_next;
+    if (open || has_rival(side, judged, here)) {
         promise_seen(side, judged, here);
     } else if (judged->next && out_of_sight(side, judged->next)) {
         promise_seen(side, judged, here);
@@ -89,6 +156,8 @@ void tl_ladder_link(struct tl_side *side)
         struct tl_judged *judged = &side->judged[i];
         judged->next = NULL;
         judged->fixed = NAN;
+        judged->fixed_at_least = false;
+        judged->fixed_stage = NULL;
         if (side->goodput.state == TL_FACT_KNOWN &&
             (judged->has_rung || judged->result == TL_FOUND))
             link_next(side, judged);

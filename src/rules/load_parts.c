@@ -115,8 +115,9 @@ static void load_trial(struct tl_load *load, const struct tl_json_at *remedy_at,
 
 static void load_remedy(struct tl_load *load, const struct tl_json_at *at)
 {
-    static const char *const keys[] = {"where",   "os",  "needs", "when",      "do", "undo",
-                                       "persist", "why", "risk",  "predicted", "try", NULL};
+    static const char *const keys[] = {
+        "where", "os",        "needs",         "when",           "do",  "undo", "persist", "why",
+        "risk",  "predicted", "predicted_low", "predicted_high", "try", NULL};
     static const char *const systems[] = {"linux", "macos", "windows", "any", NULL};
     static const char *const needs[] = {"user",     "root",      "network-team",
                                         "provider", "developer", NULL};
@@ -143,6 +144,8 @@ static void load_remedy(struct tl_load *load, const struct tl_json_at *at)
     tl_load_template(load, at, "why", false, &remedy->why);
     tl_load_template(load, at, "risk", false, &remedy->risk);
     tl_load_formula(load, at, "predicted", false, true, TL_UNIT_BPS, &remedy->predicted);
+    tl_load_formula(load, at, "predicted_low", false, true, TL_UNIT_BPS, &remedy->predicted_low);
+    tl_load_formula(load, at, "predicted_high", false, true, TL_UNIT_BPS, &remedy->predicted_high);
     load_trial(load, at, remedy);
 }
 

@@ -47,7 +47,7 @@ struct tl_remedy_rule {
     const char *os, *needs;      /* "" for any */
     const struct tl_logic *when; /* NULL: always */
     struct tl_template does, undo, persist, why, risk;
-    struct tl_formula predicted; /* not given: the next rung */
+    struct tl_formula predicted, predicted_low, predicted_high; /* not given: the next rung */
     enum tl_trial_kind trial;
     struct tl_formula trial_value;
     const char *trial_name; /* "" where the kind has none */

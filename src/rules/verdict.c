@@ -252,6 +252,14 @@ static double number_of(const struct tl_side *side, const char *role_id)
     return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
 }
 
+static void forget_fix(struct tl_verdict *verdict)
+{
+    verdict->fixed_bps = NAN;
+    verdict->fixed_at_least = false;
+    verdict->fixed_stage = NULL;
+    verdict->next_cause = NULL;
+}
+
 static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_judged *chosen)
 {
     struct tl_verdict *verdict = &side->verdict;
@@ -262,6 +270,8 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->send_to = tl_arena_strdup(arena, tl_role_send_to(chosen->rule->role, side->direction));
     verdict->ceiling_bps = chosen->bps;
     verdict->fixed_bps = chosen->fixed;
+    verdict->fixed_at_least = chosen->fixed_at_least;
+    verdict->fixed_stage = chosen->fixed_stage ? tl_arena_strdup(arena, chosen->fixed_stage) : NULL;
     verdict->next_cause = chosen->next ? tl_arena_strdup(arena, chosen->next->rule->cause) : NULL;
     verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);
     verdict->confidence = tl_confidence(arena, side, chosen, &verdict->confidence_reasons);
@@ -269,8 +279,7 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
         return;
     /* It explains no rate, so nobody knows what the rate will be without it. */
     verdict->broken = true;
-    verdict->fixed_bps = NAN;
-    verdict->next_cause = NULL;
+    forget_fix(verdict);
     if (!isfinite(verdict->measured_bps))
         verdict->measured_bps = number_of(side, "flow.goodput_whole_bps");
 }
@@ -369,8 +378,7 @@ static bool say_goal(struct tl_arena *arena, struct tl_side *side)
     }
     say_limited(arena, side, blocker);
     verdict->ceiling_bps = scaled;
-    verdict->fixed_bps = NAN;
-    verdict->next_cause = NULL;
+    forget_fix(verdict);
     verdict->confidence *= 0.8;
     verdict->confidence_reasons =
         tl_arena_strdup(arena, "computed for a longer path than the one that was measured");

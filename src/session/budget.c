@@ -68,9 +68,11 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
     ret_budget->time_ns =
         config->time_budget_ns > 0 ? config->time_budget_ns : time_budget(config, facts);
     /* What is asked for beside the plan goes on top, where the user set no limit. */
-    if (config->verify && config->time_budget_ns <= 0)
-        ret_budget->time_ns +=
-            tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN));
+    ret_budget->trial_ns =
+        config->verify && config->time_budget_ns <= 0
+            ? tl_plan_trial_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN))
+            : 0;
+    ret_budget->time_ns += ret_budget->trial_ns;
     ret_budget->bytes =
         config->data_budget_bytes > 0 ? config->data_budget_bytes : data_budget(facts);
     ret_budget->worst_bytes = ret_budget->bytes;

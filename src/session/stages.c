@@ -32,6 +32,12 @@ int64_t tl_plan_stream_ns(double rtt_ns)
     return ns > (double)STREAM_MAX_NS ? STREAM_MAX_NS : (int64_t)ns;
 }
 
+int64_t tl_plan_trial_ns(double rtt_ns)
+{
+    int64_t ns = tl_plan_stream_ns(rtt_ns) * 5 / 2;
+    return ns > STREAM_MAX_NS ? STREAM_MAX_NS : ns;
+}
+
 static double path_rtt_ns(const struct tl_plan_state *state)
 {
     return tl_facts_number(state->facts, "path.rtt_min_ns", (double)NAN);
@@ -119,6 +125,15 @@ static void cost_paced(const struct tl_plan_state *state, enum tl_direction dire
     if (!(ns > (double)TL_STAGE_WORTH_NS))
         ns = (double)TL_STAGE_WORTH_NS;
     loading(state, ns > (double)PACED_MAX_NS ? PACED_MAX_NS : (int64_t)ns, ret_cost);
+}
+
+/* Once it is known the rate ends the trial. Until then it lasts, where many streams fall from slow
+ * start to what losses leave them, for some sixty round trips and more. */
+static void cost_verify(const struct tl_plan_state *state, enum tl_direction direction,
+                        struct tl_stage_cost *ret_cost)
+{
+    (void)direction;
+    loading(state, tl_plan_trial_ns(path_rtt_ns(state)), ret_cost);
 }
 
 static void cost_short(const struct tl_plan_state *state, enum tl_direction direction,
@@ -227,7 +242,7 @@ static const struct tl_stage table[TL_PLAN_COUNT] = {
     [TL_PLAN_VERIFY] = {
         .id = "verify", .when = TL_WHEN_ASKED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
-        .cost = cost_stream,
+        .cost = cost_verify,
         .why = "the remedy, tried in our own sockets"},
 };
 /* clang-format on */

@@ -81,6 +81,10 @@ enum tl_plan_stage tl_stage_find(const char *id);
 /* A path with this RTT wants that long a stream: warm-up and 20 round trips. NAN: 100 ms. */
 int64_t tl_plan_stream_ns(double rtt_ns);
 
+/* A trial of a remedy at most: it measures what stays once slow start and its losses are over, as
+ * the prediction says it, and ends before where that is known. */
+int64_t tl_plan_trial_ns(double rtt_ns);
+
 /* A loading stage that cannot have this long tells nothing that counts. */
 #define TL_STAGE_WORTH_NS INT64_C(3000000000)
 

@@ -7,9 +7,6 @@
 #include "tightlink/base/units.h"
 #include "tightlink/probes/trial.h"
 
-/* Measured within this share of predicted is a hit (findings.schema.json). */
-#define HIT_RATIO 0.1
-
 static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
 {
     const struct tl_verdict *verdict = &findings->verdict;
@@ -23,13 +20,11 @@ static const struct tl_finding *verdict_finding(const struct tl_findings *findin
     return NULL;
 }
 
-/* Its own prediction or the next rung. A rate that was only seen elsewhere is
- * a prediction for the same buffers, but a mere lower bound for another congestion control. */
-static double predicted(const struct tl_findings *findings, const struct tl_remedy *remedy)
+/* A rate seen with other means is not even a lower bound for another congestion control. */
+static bool promises(const struct tl_findings *findings, const struct tl_remedy *remedy)
 {
-    if (remedy->trial.kind == TL_TRIAL_CC && !findings->verdict.next_cause)
-        return (double)NAN;
-    return isfinite(remedy->predicted_bps) ? remedy->predicted_bps : findings->verdict.fixed_bps;
+    return remedy->predicted.bps > 0 &&
+           (remedy->trial.kind != TL_TRIAL_CC || findings->verdict.next_cause);
 }
 
 /* The first that a program can try and that promises a rate. *ret_why says why there is none. */
@@ -42,7 +37,7 @@ static const struct tl_remedy *choose(const struct tl_findings *findings,
         bool known = remedy->trial.name[0] || isfinite(remedy->trial.value);
         if (remedy->trial.kind == TL_TRIAL_NONE || !known)
             continue;
-        if (predicted(findings, remedy) > 0)
+        if (promises(findings, remedy))
             return remedy;
         *ret_why = "nobody knows what the remedy brings: the next rung is missing";
     }
@@ -78,23 +73,26 @@ static enum tl_status other_family(struct tl_session *session, const struct tl_t
 static void record(struct tl_session *session, const struct tl_finding *finding,
                    const struct tl_remedy *remedy, double measured_bps)
 {
+    static const char *const words[TL_SCORES] = {[TL_SCORE_MISS] = "MISS",
+                                                 [TL_SCORE_HIT] = "HIT",
+                                                 [TL_SCORE_INSIDE] = "INSIDE the range",
+                                                 [TL_SCORE_BOUND] = "no number was promised"};
     struct tl_run *run = &session->result.run;
     char what[TL_TRIAL_TEXT_SIZE], before[TL_UNIT_TEXT_SIZE], after[TL_UNIT_TEXT_SIZE];
     if (run->verified_count == TL_RUN_VERIFIED_MAX)
         return;
     struct tl_verified_record *verified = &run->verified[run->verified_count++];
     tl_trial_describe(&remedy->trial, what);
-    *verified = (struct tl_verified_record){.direction = finding->direction,
-                                            .predicted_bps =
-                                                predicted(session->result.findings, remedy),
-                                            .measured_bps = measured_bps};
+    *verified =
+        (struct tl_verified_record){.direction = finding->direction,
+                                    .predicted = remedy->predicted,
+                                    .measured_bps = measured_bps,
+                                    .score = tl_prediction_score(&remedy->predicted, measured_bps)};
     snprintf(verified->rule, sizeof verified->rule, "%s", finding->rule);
     snprintf(verified->what, sizeof verified->what, "%s", what);
-    verified->hit =
-        fabs(measured_bps - verified->predicted_bps) <= HIT_RATIO * verified->predicted_bps;
-    session_note(session, "%s with %s: %s predicted, %s measured", verified->hit ? "HIT" : "MISS",
-                 what, tl_format_bps(verified->predicted_bps, before),
-                 tl_format_bps(measured_bps, after));
+    session_note(session, "%s with %s: %s%s predicted, %s measured", words[verified->score], what,
+                 isinf(remedy->predicted.high_bps) ? "at least " : "",
+                 tl_format_bps(remedy->predicted.bps, before), tl_format_bps(measured_bps, after));
 }
 
 enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *reterr)
@@ -139,9 +137,8 @@ enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *r
     snprintf(outcome.record.id, sizeof outcome.record.id, "verify");
     session_end_stage(session, &outcome);
     /* A kernel that did not grant the buffer gave no trial, unless the rate is there anyway. */
-    if (isfinite(measured_bps) &&
-        (outcome.record.state == TL_STAGE_DONE ||
-         measured_bps >= (1 - HIT_RATIO) * predicted(findings, remedy)))
+    if (isfinite(measured_bps) && (outcome.record.state == TL_STAGE_DONE ||
+                                   measured_bps >= (1 - TL_HIT_RATIO) * remedy->predicted.bps))
         record(session, finding, remedy, measured_bps);
     return status;
 }

@@ -140,7 +140,8 @@ static void begin_plan(struct tl_session *session)
 
 static void take_budget(struct tl_session *session, const struct tl_budget *budget)
 {
-    session->budget_time_ns = session->plan.time_left_ns = budget->time_ns;
+    session->budget_time_ns = budget->time_ns;
+    session->plan.time_left_ns = budget->time_ns - budget->trial_ns;
     session->budget_bytes = session->plan.bytes_left = budget->bytes;
 }
 

@@ -178,13 +178,14 @@ static void weigh_confirmation(struct weighing *w, double open)
     }
 }
 
-/* What a fix would bring is not known, and could be: a path that is full hides nothing. */
+/* What a fix would bring is not known, or only from below, and could be: a path that is full hides
+ * nothing. */
 static void weigh_next_rung(struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
     const struct tl_verdict *verdict = &findings->verdict;
     bool known = verdict->direction == w->direction && verdict->state == TL_LIMITED &&
-                 isfinite(verdict->fixed_bps);
+                 isfinite(verdict->fixed_bps) && !verdict->fixed_at_least;
     if (known)
         return;
     if (w->index == TL_PLAN_WINDOW && buffer_limits(w))

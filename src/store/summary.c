@@ -197,7 +197,7 @@ static enum tl_status read_direction(const struct tl_json_at *root,
 static enum tl_status read_verdict(const struct tl_json_at *root, struct tl_summary *summary,
                                    struct tl_error *reterr)
 {
-    struct tl_json_at verdict;
+    struct tl_json_at verdict, at;
     enum tl_status status = tl_json_get_object(root, "verdict", &verdict, reterr);
     if (status == TL_OK)
         status = need_text(&verdict, "state", summary->state, sizeof summary->state, reterr);
@@ -214,6 +214,8 @@ static enum tl_status read_verdict(const struct tl_json_at *root, struct tl_summ
         status = may_number(&verdict, "measured_bps", &summary->measured_bps, reterr);
     if (status == TL_OK)
         status = may_number(&verdict, "fixed_bps", &summary->fixed_bps, reterr);
+    if (status == TL_OK && tl_json_find(&verdict, "fixed_at_least", &at))
+        summary->fixed_bps = (double)NAN; /* a lower bound predicts no rate */
     if (status == TL_OK)
         status = read_direction(root, &verdict, summary, reterr);
     return status;
@@ -225,6 +227,7 @@ static enum tl_status read_tried(const struct tl_json_at *root, struct tl_summar
 {
     struct tl_json_at findings, verified;
     bool hit = false;
+    char score[16] = "";
     summary->hit = -1;
     summary->tried_predicted_bps = summary->tried_measured_bps = (double)NAN;
     enum tl_status status = tl_json_get_array(root, "findings", &findings, reterr);
@@ -238,7 +241,11 @@ static enum tl_status read_tried(const struct tl_json_at *root, struct tl_summar
             status = may_number(&verified, "predicted_bps", &summary->tried_predicted_bps, reterr);
         if (status == TL_OK)
             status = may_number(&verified, "measured_bps", &summary->tried_measured_bps, reterr);
-        summary->hit = hit;
+        if (status == TL_OK)
+            status = may_text(&verified, "score", score, sizeof score, reterr);
+        if (strcmp(score, "bound") == 0) /* nothing was predicted that could be a hit or a miss */
+            break;
+        summary->hit = hit || strcmp(score, "inside") == 0;
     }
     return status;
 }

@@ -87,8 +87,10 @@ static void add_times(struct page *page, const struct tl_verdict *verdict)
              file_time(verdict->measured_bps, now), tl_format_bps(verdict->measured_bps, rate));
     page_add_entry(page, "now", text);
     if (verdict->fixed_bps > 0) {
-        snprintf(text, sizeof text, "%s at about %s, if nothing else is in the way.",
-                 file_time(verdict->fixed_bps, now), tl_format_bps(verdict->fixed_bps, rate));
+        snprintf(text, sizeof text, "%s at %s %s, if nothing else is in the way.",
+                 file_time(verdict->fixed_bps, now),
+                 verdict->fixed_at_least ? "no less than" : "about",
+                 tl_format_bps(verdict->fixed_bps, rate));
         page_add_entry(page, "mended", text);
     }
 }
@@ -295,18 +297,33 @@ static void add_hop(struct page *page, const struct tui_state *state)
 
 /* --- verification --- */
 
+static const char *score_heading(enum tl_score score)
+{
+    static const char *const headings[TL_SCORES] = {
+        [TL_SCORE_MISS] = "MISS: the prediction did not come true",
+        [TL_SCORE_HIT] = "HIT: the prediction came true",
+        [TL_SCORE_INSIDE] = "INSIDE: within the range that was predicted",
+        [TL_SCORE_BOUND] = "BOUND: no number was promised, and none missed"};
+    return headings[score];
+}
+
 static void add_verified(struct page *page, const struct tui_state *state)
 {
     const struct tl_run *run = &state->result->run;
     for (int i = 0; i < run->verified_count; i++) {
         const struct tl_verified_record *verified = &run->verified[i];
         char text[160];
-        double off = verified->measured_bps / verified->predicted_bps - 1;
-        page_add_heading(page, verified->hit ? "HIT: the prediction came true"
-                                             : "MISS: the prediction did not come true");
+        const struct tl_prediction *predicted = &verified->predicted;
+        double off = verified->measured_bps / predicted->bps - 1;
+        bool at_least = isinf(predicted->high_bps);
+        page_add_heading(page, score_heading(verified->score));
         page_add_entry(page, "tried", verified->what);
         page_add_entry(page, "direction", tl_direction_name(verified->direction));
-        page_add_number(page, "predicted", verified->predicted_bps, tl_format_bps);
+        page_add_number(page, at_least ? "at least" : "predicted", predicted->bps, tl_format_bps);
+        if (isfinite(predicted->low_bps) && isfinite(predicted->high_bps)) {
+            page_add_number(page, "from", predicted->low_bps, tl_format_bps);
+            page_add_number(page, "to", predicted->high_bps, tl_format_bps);
+        }
         page_add_number(page, "measured", verified->measured_bps, tl_format_bps);
         if (isfinite(off)) {
             snprintf(text, sizeof text, "%+.1f %% of the prediction; a HIT is within 10 %%",

@@ -204,7 +204,7 @@ static int draw_verify(const struct tui_state *state, struct tui_grid *grid, int
     if (!run->verified_count || rows < 8 || !findings)
         return 0;
     const struct tl_verified_record *verified = &run->verified[run->verified_count - 1];
-    const double values[] = {findings->verdict.measured_bps, verified->predicted_bps,
+    const double values[] = {findings->verdict.measured_bps, verified->predicted.bps,
                              verified->measured_bps};
     static const char *const names[] = {"before", "predicted", "with the fix"};
     double top = tui_plot_top(most_of(values, 3));

@@ -161,9 +161,9 @@ static void add_verified(struct scene *scene)
 {
     scene->result.run.verified[0] = (struct tl_verified_record){.rule = "receive-window",
                                                                 .what = "receive buffer of 16 MiB",
-                                                                .predicted_bps = 930e6,
+                                                                .predicted = {930e6, NAN, NAN},
                                                                 .measured_bps = 912.4e6,
-                                                                .hit = true};
+                                                                .score = TL_SCORE_HIT};
     scene->result.run.verified_count = 1;
 }
 

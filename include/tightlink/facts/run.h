@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "tightlink/facts/facts.h"
+#include "tightlink/facts/trial.h"
 
 /* How far the measurements can be trusted (doc/architecture.md, "Faults during a diagnosis"). */
 enum tl_quality { TL_QUALITY_VALID, TL_QUALITY_DEGRADED, TL_QUALITY_INVALID, TL_QUALITY_ABORTED };
@@ -46,8 +47,9 @@ struct tl_verified_record {
     char rule[64];
     enum tl_direction direction;
     char what[160]; /* "receive buffer of 4 MiB" */
-    double predicted_bps, measured_bps;
-    bool hit; /* measured within 10 % of predicted */
+    struct tl_prediction predicted;
+    double measured_bps;
+    enum tl_score score;
 };
 
 #define TL_WATCH_OUTAGES_MAX 32

@@ -21,4 +21,32 @@ struct tl_trial {
     const char *name; /* "" where the kind has none */
 };
 
+/* What a remedy is said to bring, payload bit/s. */
+struct tl_prediction {
+    double bps; /* NAN where nobody knows */
+    /* NAN where only the point is said. high INFINITY: at least bps, and what comes next was not
+     * measured. */
+    double low_bps, high_bps;
+};
+
+enum tl_score {
+    TL_SCORE_MISS,
+    TL_SCORE_HIT,    /* within TL_HIT_RATIO of the point */
+    TL_SCORE_INSIDE, /* not that, but inside a stated range of at most TL_RANGE_RATIO each way */
+    TL_SCORE_BOUND,  /* not that, but inside a wider range, or above a lower bound: no promise of a
+                        number was made, and none was broken */
+    TL_SCORES
+};
+
+/* Measured within this share of predicted is a hit (findings.schema.json). */
+#define TL_HIT_RATIO 0.1
+/* A wider range says too little to be called a prediction. */
+#define TL_RANGE_RATIO 0.25
+
+/* Neither NAN: the caller knows both. */
+enum tl_score tl_prediction_score(const struct tl_prediction *prediction, double measured_bps);
+
+/* The words of findings.schema.json: "miss", "hit", "inside", "bound". */
+const char *tl_score_name(enum tl_score score);
+
 #endif

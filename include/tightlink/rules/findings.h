@@ -48,7 +48,7 @@ struct tl_remedy {
     char *needs;                       /* user, root, network-team, provider, developer */
     char *does;                        /* the command or the sentence to send, numbers filled in */
     char *undo, *persist, *why, *risk; /* "" where there is none */
-    double predicted_bps;              /* NAN */
+    struct tl_prediction predicted;
     struct tl_trial trial;             /* how a program can try it by itself; NONE: it cannot */
 };
 
@@ -102,6 +102,10 @@ struct tl_verdict {
     char *confidence_reasons; /* why not less and why not more, for people; "" unless limited */
     char *sentence;           /* for a person who knows no networking */
     double measured_bps, ceiling_bps, fixed_bps; /* NAN where unknown */
+    /* fixed_bps was seen in other circumstances and is only a lower bound: what comes after the
+     * fix was not measured. */
+    bool fixed_at_least;
+    char *fixed_stage; /* would tell what comes after the fix; NULL: it is known, or none would */
     char *next_cause;                            /* NULL where unknown */
     bool broken;  /* the cause broke the transfer rather than limited its rate */
     char *send_to;                               /* NULL where nobody */

@@ -54,7 +54,7 @@ static struct tl_remedy window_remedies[] = {
      .why = "930 Mb/s over 42 ms keeps 4.66 MiB on the way; the kernel keeps a share of the "
             "buffer for its own bookkeeping, so the maximum is twice that, rounded up.",
      .risk = "Each busy connection may use up to that much memory.",
-     .predicted_bps = 930e6},
+     .predicted = {930e6, NAN, NAN}},
     {.where = "flow",
      .os = "",
      .needs = "user",
@@ -64,7 +64,7 @@ static struct tl_remedy window_remedies[] = {
      .persist = "",
      .why = "The limit holds for each connection; 8 together reached 768 Mb/s.",
      .risk = "",
-     .predicted_bps = 768e6},
+     .predicted = {768e6, NAN, NAN}},
 };
 
 static char *window_references[] = {"RFC 7323, section 2 (window scale)"};
@@ -182,7 +182,7 @@ static struct tl_remedy capacity_remedies[] = {
      .why = "One connection and several reach the same rate; nothing at the two hosts holds them "
             "back.",
      .risk = "",
-     .predicted_bps = 9.4e9},
+     .predicted = {9.4e9, NAN, NAN}},
 };
 
 static struct tl_finding capacity_findings[] = {

@@ -160,6 +160,43 @@ Test(judge, the_ladder_is_in_order_and_marks_the_verdict)
     tl_findings_destroy(findings);
 }
 
+/* What several connections got while each was held by its window bounds nothing from above. */
+Test(judge, a_rate_seen_with_many_streams_is_a_lower_bound_of_a_larger_buffer)
+{
+    set_windowed("download");
+    set("download", "streams_count", 8);
+    set("download", "streams_goodput_bps", 200e6);
+    set("download", "best_goodput_bps", 200e6);
+    set("download", "trains_bps", 900e6);
+    struct tl_findings *findings = judge(true, false, NAN);
+    cr_assert_str_eq(findings->verdict.cause, "receive-window");
+    cr_expect_float_eq(findings->verdict.fixed_bps, 200e6, 1);
+    cr_expect(findings->verdict.fixed_at_least);
+    cr_expect_str_eq(findings->verdict.fixed_stage, "window");
+    cr_assert_gt(findings->findings[0].remedy_count, 0);
+    cr_expect(isinf(findings->findings[0].remedies[0].predicted.high_bps));
+    tl_findings_destroy(findings);
+}
+
+/* One connection with large buffers that did not hold it back is the remedy, tried. */
+Test(judge, a_rate_seen_with_a_larger_buffer_is_what_it_brings)
+{
+    set_windowed("download");
+    set("download", "window_goodput_bps", 150e6);
+    set("download", "window_snd_wnd_max_bytes", 6e6);
+    set("download", "window_rwnd_ratio", 0);
+    set("download", "window_sndbuf_ratio", 0);
+    set("download", "best_goodput_bps", 150e6);
+    struct tl_findings *findings = judge(true, false, NAN);
+    cr_expect_float_eq(findings->verdict.fixed_bps, 150e6, 1);
+    cr_expect_not(findings->verdict.fixed_at_least);
+    tl_findings_destroy(findings);
+    set("download", "window_rwnd_ratio", 0.9);
+    findings = judge(true, false, NAN);
+    cr_expect(findings->verdict.fixed_at_least, "the larger buffer was full, too");
+    tl_findings_destroy(findings);
+}
+
 Test(judge, evidence_carries_resolved_values)
 {
     set_windowed("upload");

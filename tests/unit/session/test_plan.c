@@ -37,8 +37,8 @@ static struct tl_evidence *evidence(int speaking)
 {
     static struct tl_evidence sets[4][3];
     for (int i = 0; i < 3; i++)
-        sets[speaking][i] = (struct tl_evidence){
-            .truth = i < speaking ? TL_TRUE : TL_UNKNOWN_TRUTH, .is_for = i < speaking};
+        sets[speaking][i] = (struct tl_evidence){.truth = i < speaking ? TL_TRUE : TL_UNKNOWN_TRUTH,
+                                                 .is_for = i < speaking};
     return sets[speaking];
 }
 
@@ -132,6 +132,14 @@ Test(plan, situations)
         {"a sure verdict, weak doubts", weak_policer, limited(0.9, 9e8), 0.9, TL_PLAN_COUNT},
         {"an unsure verdict, a strong rival", open_capacity, limited(0.6, 9e8), 0, TL_PLAN_STREAMS},
         {"a buffer hides the next rung", open_capacity, limited(0.95, NONE), 0.9, TL_PLAN_WINDOW},
+        {"of the next rung only a lower bound is known", open_capacity,
+         (struct tl_verdict){.state = TL_LIMITED,
+                             .cause = (char *)"receive-window",
+                             .confidence = 0.95,
+                             .measured_bps = 2.5e7,
+                             .fixed_bps = 2e8,
+                             .fixed_at_least = true},
+         0.9, TL_PLAN_WINDOW},
         {"what is worth a note", noted, limited(0.97, 9e8), 0, TL_PLAN_PACED},
         {"what is hardly worth a note", hardly_noted, limited(0.97, 9e8), 0, TL_PLAN_COUNT},
         {"the goal is met",

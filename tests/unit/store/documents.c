@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +43,9 @@ struct tl_buf make_document(const struct made_run *made)
         struct tl_verified_record *verified = &fixture.run.verified[fixture.run.verified_count++];
         *verified = (struct tl_verified_record){.direction = fixture.findings.findings[0].direction,
                                                 .what = "a larger buffer",
-                                                .predicted_bps = 9e8,
+                                                .predicted = {9e8, NAN, NAN},
                                                 .measured_bps = made->hit ? 9.1e8 : 5e8,
-                                                .hit = made->hit};
+                                                .score = made->hit ? TL_SCORE_HIT : TL_SCORE_MISS};
         snprintf(verified->rule, sizeof verified->rule, "%s", fixture.findings.findings[0].rule);
     }
     cr_assert(tl_report_json(&fixture.run, fixture.facts, &fixture.findings, false, &document) ==

@@ -4,8 +4,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define FUZZ_INPUT_MAX 8192
+
+/* What must hold whatever the input is: the place and the condition, then abort(). */
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
 
 /* libFuzzer's entry. Aborts when something that must hold does not. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,19 +1,10 @@
 /* Fuzz target: the reader of bundles, and with it libarchive's zstd and tar and the reader of
  * readings. What is taken can be written, and read again. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "tightlink/report/bundle.h"
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 unsigned long fuzz_accepted;
 

@@ -1,19 +1,9 @@
 /* Fuzz target: remedies and undo files. Whatever they hold, only settings below net. come out,
  * with values of digits, blanks and small letters. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "tightlink/fix/fix.h"
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 unsigned long fuzz_accepted;
 

@@ -1,19 +1,9 @@
 /* Fuzz target: the reader of saved runs, and with it the JSON reader and the facts. What
  * it takes must be the same when it is written and read again. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fixtures.h"
 #include "fuzz.h"
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 unsigned long fuzz_accepted;
 

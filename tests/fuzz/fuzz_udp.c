@@ -11,12 +11,6 @@
 #include "udp_account.h"
 #include "udp_report.h"
 
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            abort();                                                                               \
-    } while (0)
-
 unsigned long fuzz_accepted;
 
 /* What was accepted is written again byte for byte, unless it has fields that we do not know. */

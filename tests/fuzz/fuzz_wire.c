@@ -8,7 +8,6 @@
  * libraries, without driver.c. */
 #include "fuzz.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +17,6 @@
 #include "tightlink/host/cpu.h"
 #include "tightlink/host/disk.h"
 #include "tightlink/host/host.h"
-
-/* Also with NDEBUG, and named in the report. */
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "fuzz_wire: %s does not hold\n", #condition);                          \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 unsigned long fuzz_accepted;
 

@@ -5,6 +5,7 @@
  * Everything here may be hostile; every text has the room of its field, every list
  * that of its array, every number its range. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +154,7 @@ static enum tl_status read_target(const struct tl_json_at *run_at, struct tl_run
     }
     if (status != TL_OK)
         return status;
-    strcpy(run->target_kind, kinds[kind]);
+    snprintf(run->target_kind, sizeof run->target_kind, "%s", kinds[kind]);
     run->target_family = (int)family;
     return TL_OK;
 }
@@ -222,7 +223,7 @@ static enum tl_status read_reasons(const struct tl_json_at *quality, struct tl_r
         if (strlen(text) >= sizeof run->reasons[0])
             return tl_json_error(&at, reterr, TL_LIMIT, "longer than %zu bytes",
                                  sizeof run->reasons[0] - 1);
-        strcpy(run->reasons[run->reason_count++], text);
+        memcpy(run->reasons[run->reason_count++], text, strlen(text) + 1);
     }
     return status;
 }
@@ -343,7 +344,7 @@ static enum tl_status read_segment(const struct tl_json_at *at, struct tl_segmen
         status = read_small(at, "last_hop", &segment->last_hop, reterr);
     if (status == TL_OK)
         status = read_bool(at, "tight", &segment->tight, reterr);
-    strcpy(segment->kind, kinds[kind]);
+    snprintf(segment->kind, sizeof segment->kind, "%s", kinds[kind]);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* Redmine 5 (redmine.org/projects/redmine/wiki/rest_api). Files are uploaded first; the issue or
  * note then names their tokens. What Redmine would take without a word is asked before: a key that
  * is nobody's makes anonymous issues, a tracker that is none becomes the first one. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -129,7 +130,7 @@ static enum tl_status find_tracker(struct ticket_job *job, char ret_tracker[TL_T
     enum tl_status status = ticket_http(job, &request, &reply, reterr);
     job->unsure = false; /* nothing was made */
     if (status == TL_OK && job->plan)
-        strcpy(ret_tracker, "TRACKER");
+        snprintf(ret_tracker, TL_TICKET_NAME_SIZE, "TRACKER");
     else if (status == TL_OK)
         status = match_tracker(job, reply, ret_tracker, reterr);
     tl_json_destroy(reply);

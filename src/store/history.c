@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack.h"
 #include "summary.h"
 #include "tightlink/report/report.h"
 
 /* Rows are clustered by the time of their start, so that "the newest" and "since" read
- * neighbours. Documents lie apart, so that a list does not read past them. */
+ * neighbours. Documents lie apart, packed, so that a list does not read past them. */
 static const char *const migrations[] = {
     "CREATE TABLE runs("
     " at INTEGER PRIMARY KEY," /* ns since 1970, the next free number where it is taken */
@@ -171,14 +172,19 @@ static enum tl_status put_document(struct tl_history *history, int64_t at, const
                                    size_t len, struct tl_error *reterr)
 {
     sqlite3_stmt *statement;
-    enum tl_status status =
-        tl_db_prepare(&history->db, "INSERT OR REPLACE INTO documents(at, document) VALUES(?,?)",
-                      &statement, reterr);
-    if (status != TL_OK)
-        return status;
-    (void)sqlite3_bind_int64(statement, 1, at);
-    (void)sqlite3_bind_blob64(statement, 2, document, len, SQLITE_STATIC);
-    return tl_db_finish(&history->db, statement, reterr);
+    struct tl_buf packed = TL_BUF_INIT;
+    enum tl_status status = tl_pack(document, len, &packed, reterr);
+    if (status == TL_OK)
+        status = tl_db_prepare(&history->db,
+                               "INSERT OR REPLACE INTO documents(at, document) VALUES(?,?)",
+                               &statement, reterr);
+    if (status == TL_OK) {
+        (void)sqlite3_bind_int64(statement, 1, at);
+        (void)sqlite3_bind_blob64(statement, 2, packed.data, packed.len, SQLITE_STATIC);
+        status = tl_db_finish(&history->db, statement, reterr);
+    }
+    tl_buf_finish(&packed);
+    return status;
 }
 
 static enum tl_status add(struct tl_history *history, const struct tl_summary *summary,
@@ -233,17 +239,10 @@ enum tl_status tl_history_document(struct tl_history *history, const char *id, c
     int result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
         const void *blob = sqlite3_column_blob(statement, 0);
-        size_t len = (size_t)sqlite3_column_bytes(statement, 0);
-        char *text = malloc(len + 1);
-        if (text) {
-            if (len)
-                memcpy(text, blob, len);
-            text[len] = '\0';
-            *ret_text = text;
-            *ret_len = len;
-        } else {
-            status = tl_error_set(reterr, TL_NOMEM, "no memory for run %.40s", id);
-        }
+        status = tl_unpack(blob, (size_t)sqlite3_column_bytes(statement, 0), ret_text, ret_len,
+                           reterr);
+        if (status != TL_OK)
+            tl_error_prefix(reterr, "run %.40s", id);
     } else if (result == SQLITE_DONE) {
         status = tl_error_set(reterr, TL_UNKNOWN, "the history has no run %.40s", id);
     } else {

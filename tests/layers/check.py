@@ -36,7 +36,7 @@ LIBRARIES = {
     "pcap": ("src/probes/capture",),
     "seccomp.h": ("src/responder/sandbox",),
     "openssl/": ("src/engine/secure", "src/report/redact", "src/ticket/webhook"),
-    "archive": ("src/report/bundle",),
+    "archive": ("src/report/bundle", "src/store/pack"),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/"),
 }

@@ -73,14 +73,17 @@ static bool is_of_buffers(const struct tl_judged *judged)
     return false;
 }
 
-/* One connection with large buffers, not held back by them: what was seen is what the fix brings,
- * no mere bound of it. */
+/* One connection with large buffers, not held back by them and no longer rising: what was seen is
+ * what the fix brings, no mere bound of it. */
 static bool was_tried(const struct tl_side *side, const struct tl_judged *judged, double best)
 {
+    struct tl_fact large;
     double held = fmax(known_number(side, "flow.window_rwnd_ratio"),
                        known_number(side, "flow.window_sndbuf_ratio"));
-    return is_of_buffers(judged) && known_number(side, "flow.window_goodput_bps") >= best &&
-           held < UNHELD_RATIO;
+    return is_of_buffers(judged) &&
+           tl_fact_view_get(&side->view, "flow.window_goodput_bps", &large) &&
+           large.state == TL_FACT_KNOWN && large.number >= best && held < UNHELD_RATIO &&
+           large.high <= (1 + TL_RANGE_RATIO) * large.number;
 }
 
 /* What would tell more than a lower bound. Static storage; NULL where nothing is left to ask. */

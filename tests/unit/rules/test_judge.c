@@ -195,6 +195,11 @@ Test(judge, a_rate_seen_with_a_larger_buffer_is_what_it_brings)
     findings = judge(true, false, NAN);
     cr_expect(findings->verdict.fixed_at_least, "the larger buffer was full, too");
     tl_findings_destroy(findings);
+    set("download", "window_rwnd_ratio", 0);
+    tl_facts_set_range(facts, "download.window_goodput_bps", 150e6, 75e6, 225e6, "");
+    findings = judge(true, false, NAN);
+    cr_expect(findings->verdict.fixed_at_least, "it was still rising when its time was over");
+    tl_findings_destroy(findings);
 }
 
 Test(judge, evidence_carries_resolved_values)

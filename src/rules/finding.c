@@ -200,6 +200,8 @@ static struct tl_prediction predicted(const struct tl_judged *judged,
         return own;
     own.low_bps = fmin(own.low_bps, own.bps); /* fmin passes over NAN */
     own.high_bps = isfinite(own.high_bps) ? fmax(own.high_bps, own.bps) : (double)INFINITY;
+    if (isinf(own.high_bps)) /* "at least": only the lower end is sure */
+        own.bps = own.low_bps;
     return own;
 }
 

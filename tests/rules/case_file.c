@@ -299,6 +299,27 @@ static bool others_hold(const struct tl_case *test, const struct tl_findings *fi
     return true;
 }
 
+/* "tried": the prediction of the last remedy that a program can try in its own sockets; an open
+ * upper end is null. */
+static bool tried_holds(const struct tl_json_at *expect, const struct tl_finding *finding,
+                        struct tl_error *ret_why)
+{
+    static const char *const keys[] = {"bps", "low_bps", "high_bps", NULL};
+    struct tl_prediction none = {(double)NAN, (double)NAN, (double)NAN}, tried = none;
+    struct tl_json_at at;
+    if (!tl_json_find(expect, "tried", &at))
+        return true;
+    for (size_t i = 0; i < finding->remedy_count; i++)
+        if (finding->remedies[i].trial.kind != TL_TRIAL_NONE)
+            tried = finding->remedies[i].predicted;
+    if (isinf(tried.high_bps))
+        tried.high_bps = (double)NAN;
+    return tl_json_check_keys(&at, keys, ret_why) == TL_OK &&
+           range_holds(&at, "bps", tried.bps, ret_why) &&
+           range_holds(&at, "low_bps", tried.low_bps, ret_why) &&
+           range_holds(&at, "high_bps", tried.high_bps, ret_why);
+}
+
 static bool finding_holds(const struct tl_case *test, const struct tl_finding *finding,
                           struct tl_error *ret_why)
 {
@@ -310,14 +331,16 @@ static bool finding_holds(const struct tl_case *test, const struct tl_finding *f
            part_holds(expect, "sentence", finding->sentence, ret_why) &&
            part_holds(expect, "remedy", finding->remedy_count ? finding->remedies[0].does : NULL,
                       ret_why) &&
+           tried_holds(expect, finding, ret_why) &&
            ids_hold(test, expect, "missing", finding->missing, finding->missing_count, ret_why);
 }
 
 bool tl_case_holds(const struct tl_case *test, const struct tl_findings *findings,
                    struct tl_error *ret_why)
 {
-    static const char *const keys[] = {"result",  "severity", "segment", "ceiling_bps", "sentence",
-                                       "missing", "verdict",  "others",  "remedy",      NULL};
+    static const char *const keys[] = {"result",   "severity", "segment", "ceiling_bps",
+                                       "sentence", "missing",  "verdict", "others",
+                                       "remedy",   "tried",    NULL};
     if (tl_json_check_keys(&test->expect, keys, ret_why) != TL_OK)
         return false;
     for (size_t i = 0; i < findings->finding_count; i++)

@@ -324,5 +324,8 @@ enum tl_status client_wake(struct tl_client *client, struct tl_error *reterr)
             return status;
     }
     struct sockaddr_storage peer = client->info.peer;
-    return client_dial(client, (struct sockaddr *)&peer, address_length(&peer), reterr);
+    enum tl_status status =
+        client_dial(client, (struct sockaddr *)&peer, address_length(&peer), reterr);
+    /* Something listened there when the session began. */
+    return status == TL_REFUSED ? client_gone(client, reterr) : status;
 }

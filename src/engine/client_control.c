@@ -43,8 +43,17 @@ enum tl_status client_closed(const struct tl_client *client, int errnum, struct 
         return tl_error_set(reterr, TL_TIMEOUT,
                             "%s does not answer any more: the path or the host is down",
                             client->host);
-    return tl_error_set(reterr, TL_CLOSED, "%s port %d closed the connection", client->host,
-                        client->port);
+    return tl_error_set(reterr, TL_CLOSED,
+                        "the far end closed the connection: the responder at %s port %d ended, or "
+                        "was ended",
+                        client->host, client->port);
+}
+
+enum tl_status client_gone(const struct tl_client *client, struct tl_error *reterr)
+{
+    return tl_error_set(reterr, TL_CLOSED,
+                        "the far end went away: the responder at %s port %d ended, or was ended",
+                        client->host, client->port);
 }
 
 enum tl_status client_send(struct tl_client *client, const uint8_t *frame, size_t len,

@@ -39,9 +39,7 @@ static enum tl_status receive(struct echo *echo, int64_t until_ns, size_t *ret_l
             return TL_OK;
         }
         if (errno == ECONNREFUSED)
-            return tl_error_set(reterr, TL_REFUSED,
-                                "UDP port %d of %s is closed although TCP answers",
-                                echo->client->port, echo->client->host);
+            return client_udp_refused(echo->client, reterr);
         int64_t wait_ns = until_ns - tl_now_ns();
         if (wait_ns <= 0)
             return TL_OK;

@@ -66,6 +66,8 @@ enum tl_status client_wake(struct tl_client *client, struct tl_error *reterr) TL
 /* client_control.c */
 bool client_cancelled(const struct tl_client *client);
 void client_hang_up(struct tl_client *client);
+/* TL_CLOSED: a responder that was there is there no more. */
+enum tl_status client_gone(const struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Why the control connection ended, as a sentence; errnum 0: in order. */
 enum tl_status client_closed(const struct tl_client *client, int errnum,
                              struct tl_error *reterr) TL_WARN_UNUSED;
@@ -87,6 +89,10 @@ enum tl_status client_await(struct tl_client *client, int64_t until_ns, const ch
 /* client_udp.c: a socket from our address to the peer, connected, not blocking; the caller's. */
 enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd,
                                struct tl_error *reterr) TL_WARN_UNUSED;
+/* Our datagrams were refused: TL_REFUSED where the session stands, so that only the UDP port is
+ * closed; TL_CLOSED where it ends within a moment, too: the responder went away. */
+enum tl_status client_udp_refused(const struct tl_client *client,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
 /* Proves the socket's tuple. Takes the token under its lock: may run in another thread beside a
  * test. cancel_fd is looked at beside the client's own, -1 = none. TL_TIMEOUT: UDP does not get
  * through although TCP does. */

@@ -11,6 +11,7 @@
 
 #define PROVE_TRIES  5
 #define PROVE_MIN_NS (200 * TL_NS_PER_MS)
+#define GONE_NS      (200 * TL_NS_PER_MS) /* for the end of a connection, beyond its round trip */
 
 enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd, struct tl_error *reterr)
 {
@@ -35,6 +36,16 @@ enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd, stru
                         client->host, strerror(errnum));
 }
 
+enum tl_status client_udp_refused(const struct tl_client *client, struct tl_error *reterr)
+{
+    int64_t wait_ns = client->info.connect_rtt_ns + GONE_NS;
+    struct pollfd control = {.fd = client->fd, .events = POLLRDHUP};
+    if (client->fd < 0 || poll(&control, 1, (int)(wait_ns / TL_NS_PER_MS)) > 0)
+        return client_gone(client, reterr);
+    return tl_error_set(reterr, TL_REFUSED, "UDP port %d of %s is closed although TCP answers",
+                        client->port, client->host);
+}
+
 /* One step of the proof: what is sent until its answer comes. */
 struct exchange {
     struct tl_client *client;
@@ -57,9 +68,7 @@ static enum tl_status await_answer(struct exchange *exchange, uint8_t wanted, in
             return TL_OK;
         }
         if (got < 0 && errno == ECONNREFUSED)
-            return tl_error_set(reterr, TL_REFUSED,
-                                "UDP port %d of %s is closed although TCP answers",
-                                exchange->client->port, exchange->client->host);
+            return client_udp_refused(exchange->client, reterr);
         int64_t wait_ns = until_ns - tl_now_ns();
         if (got >= 0 && wait_ns > 0)
             continue;

@@ -115,18 +115,26 @@ void session_begin_stage(struct tl_session *session, const char *id,
     session_push(session, &event);
 }
 
-/* The run is as good as its worst stage; reasons are kept while there is room. */
+/* The run is as good as its worst stage; reasons are kept while there is room. The one that made
+ * it as bad as it is stands first: the verdict names that one. */
 void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason)
 {
     if (quality == TL_QUALITY_VALID)
         return;
-    if (quality > run->quality)
+    bool worse = quality > run->quality;
+    if (worse)
         run->quality = quality;
     for (int i = 0; i < run->reason_count; i++)
         if (strcmp(run->reasons[i], reason) == 0)
             return;
+    int at = worse ? 0 : run->reason_count;
+    if (at == TL_RUN_REASONS_MAX)
+        return;
     if (run->reason_count < TL_RUN_REASONS_MAX)
-        snprintf(run->reasons[run->reason_count++], sizeof run->reasons[0], "%.255s", reason);
+        run->reason_count++;
+    memmove(run->reasons[at + 1], run->reasons[at],
+            (size_t)(run->reason_count - 1 - at) * sizeof run->reasons[0]);
+    snprintf(run->reasons[at], sizeof run->reasons[0], "%.255s", reason);
 }
 
 void session_end_stage(struct tl_session *session, const struct tl_probe_outcome *outcome)

@@ -74,8 +74,9 @@ class Far:
         self.process.wait()
 
 
-def run(*options, host="10.99.0.2", wrap=(), at=None, then=None, seconds=60):
-    """Runs a diagnosis; calls then(process) at seconds after the first loading stage began."""
+def run(*options, host="10.99.0.2", wrap=(), at=None, then=None, when=('"live"',), seconds=60):
+    """Runs a diagnosis; calls then(process) at seconds after the first line with all the words of
+    when: a transfer runs, unless other words are given."""
     command = inside(NEAR, *wrap, TIGHTLINK, "run", host, "--yes", "--json-lines", "--direction",
                      "download", *options)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -84,7 +85,7 @@ def run(*options, host="10.99.0.2", wrap=(), at=None, then=None, seconds=60):
     def read():
         for line in process.stdout:
             lines.append(line)
-            if '"live"' in line:  # a transfer runs
+            if not begun.is_set() and all(word in line for word in when):
                 begun.set()
         begun.set()
 
@@ -150,6 +151,29 @@ def responder_dies():
     with Far() as far:
         document, *_ = run(at=1.5, then=lambda p: far.process.kill())
     return expect(document, ["invalid"], ["invalid"], "the far end broke off")
+
+
+def dies_at(*when):
+    """The responder is killed while tightlink is held at the first line with these words."""
+    def die(process):
+        process.send_signal(signal.SIGSTOP)
+        far.process.kill()
+        far.process.wait()
+        process.send_signal(signal.SIGCONT)
+    with Far() as far:
+        document, *_ = run(at=0, then=die, when=when)
+    return expect(document, ["aborted", "invalid"], ["invalid"], "far end")
+
+
+@fault
+def responder_dies_early():
+    """A UDP port that refuses and a connection that closes: a program that died, no firewall."""
+    return dies_at('"stage-start"', '"path"')
+
+
+@fault
+def responder_dies_between():
+    return dies_at('"stage-end"', '"stream"')
 
 
 @fault

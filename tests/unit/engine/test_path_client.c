@@ -111,3 +111,21 @@ Test(path_client, a_handshake_without_a_token_is_refused, .timeout = 30)
     close(fd);
     stop_far(&far);
 }
+
+/* What a port that was never open looks like, too: the connection tells them apart. */
+Test(path_client, a_responder_that_died_is_no_closed_port, .timeout = 30)
+{
+    struct far_end far;
+    struct tl_error error;
+    struct tl_echo_result echo;
+    struct tl_host_settings settings;
+    struct tl_echo_spec spec = {.count = 3, .interval_ns = 5 * MS, .cancel_fd = -1};
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    stop_far(&far);
+    cr_expect_eq(tl_client_echo(client, &spec, &echo, &error), TL_CLOSED, "%s", error.text);
+    cr_expect_eq(tl_client_host(client, &settings, &error), TL_CLOSED, "%s", error.text);
+    /* Dialled anew: nothing listens where something did. */
+    cr_expect_eq(tl_client_host(client, &settings, &error), TL_CLOSED, "%s", error.text);
+    tl_client_close(client);
+}

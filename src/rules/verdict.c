@@ -76,12 +76,21 @@ static struct tl_judged *choose(struct tl_side *side)
     return best;
 }
 
+/* What would contribute, but for the verdict's cause in the same place that it yields to. */
+static bool is_explained_there(const struct tl_judged *judged, const struct tl_judged *verdict)
+{
+    return judged->result == TL_FOUND && judged->rule->severity == TL_CONTRIBUTES && verdict &&
+           yields(judged, verdict) && strcmp(judged->segment, verdict->segment) == 0;
+}
+
 /* Near the verdict: limits too. Within reach of the rate: contributes. Clearly higher, without
  * agreement, or explained by the verdict: a note. */
 static void grade(struct tl_side *side, const struct tl_judged *verdict)
 {
     for (size_t i = 0; i < side->count; i++) {
         struct tl_judged *judged = &side->judged[i];
+        if (is_explained_there(judged, verdict))
+            judged->severity = TL_NOTE;
         if (judged->result != TL_FOUND || judged->rule->severity != TL_LIMITS || judged == verdict)
             continue;
         bool near = verdict && tl_verdict_is_candidate(side, judged) &&

@@ -44,8 +44,8 @@ static enum tl_status choose_path(const struct cli_run_options *options,
     return status;
 }
 
-/* Starts tightlinkd at the far end and waits until it listens. */
-static enum tl_status start_responder(struct tl_lab *lab, struct tl_error *reterr)
+/* Starts tightlinkd at the far end, or on a router (1: r1), and waits until it listens. */
+static enum tl_status start_responder(struct tl_lab *lab, int router, struct tl_error *reterr)
 {
     char program[PATH_MAX], line[128];
     if (!cli_find_program("tightlinkd", program, sizeof program))
@@ -55,12 +55,14 @@ static enum tl_status start_responder(struct tl_lab *lab, struct tl_error *reter
     if (pipe2(ready, O_CLOEXEC) < 0)
         return tl_error_set(reterr, TL_IO, "pipe: no descriptor left");
     /* The responder tells on its standard output when it listens. */
-    const char *disk = tl_lab_disk_directory(lab, TL_LAB_FAR);
+    const char *disk = router ? NULL : tl_lab_disk_directory(lab, TL_LAB_FAR);
     const char *const argv[] = {program, "--open", "--ready-fd", "1", disk ? "--disk" : NULL,
                                 disk,    NULL};
     struct tl_lab_stdio stdio = {.in = -1, .out = ready[1], .err = -1};
     pid_t pid;
-    enum tl_status status = tl_lab_spawn(lab, TL_LAB_FAR, argv, &stdio, &pid, reterr);
+    enum tl_status status = router
+                                ? tl_lab_spawn_router(lab, router, argv, &stdio, &pid, reterr)
+                                : tl_lab_spawn(lab, TL_LAB_FAR, argv, &stdio, &pid, reterr);
     close(ready[1]);
     if (status == TL_OK && read(ready[0], line, sizeof line) <= 0)
         status = tl_error_set(reterr, TL_IO, "the emulated far end did not start");
@@ -100,6 +102,26 @@ static enum tl_status choose_address(struct tl_lab *lab, struct cli_run_options 
                         family, family);
 }
 
+/* --via r1,r2: responders on these routers of the path. Their names become addresses. */
+static enum tl_status start_via(struct tl_lab *lab, struct cli_run_options *options,
+                                struct tl_error *reterr)
+{
+    enum tl_lab_family family = strchr(options->config.host, ':') ? TL_LAB_IPV6 : TL_LAB_IPV4;
+    enum tl_status status = TL_OK;
+    for (size_t i = 0; i < options->config.via_count && status == TL_OK; i++) {
+        char *name = options->via[i], address[TL_LAB_ROUTER_ADDRESS_SIZE];
+        bool named = name[0] == 'r' && name[1] >= '1' && name[1] <= '9' && name[2] == '\0';
+        int router = named ? name[1] - '0' : 0;
+        if (!tl_lab_router_address(lab, router, family, address))
+            return tl_error_set(reterr, TL_USAGE,
+                                "--via %.60s: in a demo these are routers of the path: r1, r2 ...",
+                                name);
+        status = start_responder(lab, router, reterr);
+        snprintf(name, sizeof options->via[i], "%s", address);
+    }
+    return status;
+}
+
 /* Disks of the path are what the question is about. */
 static void take_disks(struct tl_lab *lab, struct cli_run_options *options)
 {
@@ -122,7 +144,9 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
     if (status == TL_OK)
         status = choose_address(lab, options, reterr);
     if (status == TL_OK)
-        status = start_responder(lab, reterr);
+        status = start_responder(lab, 0, reterr);
+    if (status == TL_OK)
+        status = start_via(lab, options, reterr);
     if (status == TL_OK)
         status = tl_lab_enter_near(lab, reterr);
     if (status == TL_OK)

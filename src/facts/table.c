@@ -626,6 +626,9 @@ static const struct tl_fact_def table[] = {
          "Where a queue grows under load: behind this hop; 0 = this PC."),
     FLOW("tight_last_hop", NUMBER, "stream", "And before this one, both counted from this PC."),
     FLOW("tight_segment", TEXT, "stream", "Segment of that link: lan, path or far-lan."),
+    FLOW("loss_segment", TEXT, "via",
+         "Segment that loses the packets, by the losses up to each responder on the way: lan, path "
+         "or far-lan."),
     FLOW("tight_rtt_rise_ns", NS, "stream", "Round-trip time that the load added there."),
 
     /* split: whether something on the way answers in the far end's place */

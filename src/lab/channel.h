@@ -18,6 +18,7 @@ enum tl_lab_request_type { TL_LAB_SPAWN, TL_LAB_REAP, TL_LAB_SIGNAL };
 struct tl_lab_request {
     enum tl_lab_request_type type;
     int host;          /* SPAWN */
+    int router;        /* SPAWN: 1 is r1; 0: on that host */
     pid_t pid;         /* REAP, SIGNAL */
     int signal_number; /* SIGNAL */
     int stream_fd[3];  /* SPAWN: index into the descriptors sent along, -1: /dev/null */

@@ -57,7 +57,8 @@ static int become(const struct tl_lab_request *request, const int stream_fds[TL_
         return ESRCH;
     if (setns(ns->fd, CLONE_NEWNET) != 0)
         return errno;
-    if (tl_lab_cgroups_join(cgroups, (enum tl_lab_host)request->host, NULL) != TL_OK)
+    if (request->router == 0 &&
+        tl_lab_cgroups_join(cgroups, (enum tl_lab_host)request->host, NULL) != TL_OK)
         return EACCES;
     int errnum = set_streams(request, stream_fds);
     if (errnum == 0 && request->unprivileged)
@@ -109,8 +110,10 @@ tl_lab_children_spawn(struct tl_lab_children *children, const struct tl_lab_requ
     pid_t guard = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        int errnum = tl_lab_disk_hand_over(
-            &disks->disk[request->host == TL_LAB_NEAR ? TL_LAB_NEAR : TL_LAB_FAR]);
+        int errnum = 0;
+        if (request->router == 0)
+            errnum = tl_lab_disk_hand_over(
+                &disks->disk[request->host == TL_LAB_NEAR ? TL_LAB_NEAR : TL_LAB_FAR]);
         if (errnum == 0)
             errnum = become(request, stream_fds, ns, cgroups, guard, argv);
         ssize_t len = write(result[1], &errnum, sizeof errnum);

@@ -27,6 +27,7 @@
 #include "children.h"
 #include "emulator.h"
 #include "privilege.h"
+#include "row.h"
 #include "splitter.h"
 #include "topology.h"
 
@@ -259,10 +260,17 @@ static void teardown(struct guard *guard)
     tl_lab_cgroups_remove(&guard->shared->cgroups);
 }
 
+static enum tl_lab_place place_of(const struct guard *guard, const struct tl_lab_request *request)
+{
+    if (request->router > 0)
+        return tl_lab_row_place(guard->config, request->router);
+    return request->host == TL_LAB_NEAR ? TL_LAB_PLACE_C : TL_LAB_PLACE_S;
+}
+
 static void serve(struct guard *guard, struct tl_lab_request *request,
                   const int fds[TL_LAB_CHANNEL_FDS], struct tl_lab_reply *reply)
 {
-    enum tl_lab_place place = request->host == TL_LAB_NEAR ? TL_LAB_PLACE_C : TL_LAB_PLACE_S;
+    enum tl_lab_place place = place_of(guard, request);
     switch (request->type) {
     case TL_LAB_SPAWN:
         request->unprivileged =

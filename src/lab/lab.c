@@ -297,11 +297,10 @@ static bool pack_argv(struct tl_lab_request *request, const char *const argv[])
     return at > 0;
 }
 
-enum tl_status tl_lab_spawn(struct tl_lab *lab, enum tl_lab_host host, const char *const argv[],
-                            const struct tl_lab_stdio *stdio, pid_t *ret_pid,
-                            struct tl_error *reterr)
+static enum tl_status spawn(struct tl_lab *lab, struct tl_lab_request request,
+                            const char *const argv[], const struct tl_lab_stdio *stdio,
+                            pid_t *ret_pid, struct tl_error *reterr)
 {
-    struct tl_lab_request request = {.type = TL_LAB_SPAWN, .host = host};
     struct tl_lab_reply reply;
     int streams[3] = {-1, -1, -1};
     int fds[TL_LAB_CHANNEL_FDS];
@@ -319,6 +318,41 @@ enum tl_status tl_lab_spawn(struct tl_lab *lab, enum tl_lab_host host, const cha
     if (status == TL_OK)
         *ret_pid = reply.pid;
     return status;
+}
+
+enum tl_status tl_lab_spawn(struct tl_lab *lab, enum tl_lab_host host, const char *const argv[],
+                            const struct tl_lab_stdio *stdio, pid_t *ret_pid,
+                            struct tl_error *reterr)
+{
+    struct tl_lab_request request = {.type = TL_LAB_SPAWN, .host = host};
+    return spawn(lab, request, argv, stdio, ret_pid, reterr);
+}
+
+static bool has_router(const struct tl_lab *lab, int router)
+{
+    return !lab->config.plain && router >= 1 && router <= lab->config.routers;
+}
+
+enum tl_status tl_lab_spawn_router(struct tl_lab *lab, int router, const char *const argv[],
+                                   const struct tl_lab_stdio *stdio, pid_t *ret_pid,
+                                   struct tl_error *reterr)
+{
+    struct tl_lab_request request = {
+        .type = TL_LAB_SPAWN, .host = TL_LAB_FAR, .router = router};
+    if (!has_router(lab, router))
+        return tl_error_set(reterr, TL_RANGE, "this path has no router r%d", router);
+    return spawn(lab, request, argv, stdio, ret_pid, reterr);
+}
+
+bool tl_lab_router_address(const struct tl_lab *lab, int router, enum tl_lab_family family,
+                           char ret_text[TL_LAB_ROUTER_ADDRESS_SIZE])
+{
+    int number = router == 1 ? 1 : 2; /* r1 is the first of its network, the others the second */
+    if (!has_router(lab, router) || !(lab->config.family & family))
+        return false;
+    snprintf(ret_text, TL_LAB_ROUTER_ADDRESS_SIZE,
+             family == TL_LAB_IPV4 ? "10.99.%d.%d" : "fd00:99:%d::%d", router, number);
+    return true;
 }
 
 static enum tl_status reap(struct tl_lab *lab, pid_t pid, int *ret_wstatus, struct tl_error *reterr)

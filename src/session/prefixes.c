@@ -9,6 +9,10 @@
 #include "session_private.h"
 #include "tightlink/base/units.h"
 
+/* A part that carries so many times what the whole does is not what limits; more would only cost
+ * bytes. */
+#define HEADROOM 3
+
 static double flow(const struct tl_facts *facts, enum tl_direction direction, const char *name)
 {
     char id[96];
@@ -25,10 +29,19 @@ static void take(const struct tl_facts *facts, enum tl_direction direction,
     prefix->rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", (double)NAN);
 }
 
+/* The number of the router that answered probes with this address, 0 without one. */
+static int hop_of(const struct tl_run *run, const char *address)
+{
+    for (int i = 0; i < run->hop_count; i++)
+        if (*address && strcmp(run->hops[i].address, address) == 0)
+            return i + 1;
+    return 0;
+}
+
 /* Idle round trip and one stream, into a store of their own. */
 static enum tl_status measure(struct tl_session *session, const char *host, struct tl_facts *facts,
                               enum tl_direction direction, struct tl_probe_outcome *outcome,
-                              struct tl_error *reterr)
+                              int *ret_hop, struct tl_error *reterr)
 {
     struct tl_probe_target target = {.host = host,
                                      .port = session->config.port,
@@ -45,13 +58,16 @@ static enum tl_status measure(struct tl_session *session, const char *host, stru
     probe.client = client;
     probe.facts = facts;
     probe.target = &target;
+    *ret_hop = hop_of(&session->result.run, ignored.target_address);
     status = tl_probe_path(&probe, &light, reterr);
     if (status == TL_OK) {
         tl_facts_derive(facts);
         struct tl_probe_limits limits = {
             .duration_ns =
                 tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN)),
-            .bytes = session->plan.bytes_left};
+            .bytes = session->plan.bytes_left,
+            .max_bps = HEADROOM * fmax(0, flow(session->result.facts, direction,
+                                               "best_goodput_bps"))}; /* NAN: fmax gives 0 */
         status = tl_probe_stream(&probe, direction, &limits, outcome, reterr);
     }
     tl_facts_derive(facts);
@@ -75,7 +91,8 @@ static enum tl_status run_prefix(struct tl_session *session, size_t index,
         snprintf(outcome.record.reason, sizeof outcome.record.reason,
                  "%.100s: the data budget is spent", session->via[index]);
     } else if (status == TL_OK) {
-        status = measure(session, session->via[index], facts, direction, &outcome, &error);
+        status = measure(session, session->via[index], facts, direction, &outcome, &prefix->hop,
+                         &error);
         session->plan.bytes_left -= outcome.record.sent_bytes + outcome.record.received_bytes;
         take(facts, direction, prefix);
         if (status != TL_OK) {
@@ -93,18 +110,33 @@ static enum tl_status run_prefix(struct tl_session *session, size_t index,
     return status == TL_CANCELLED || status == TL_NOMEM ? status : TL_OK;
 }
 
+static void set_loss_segment(struct tl_session *session, enum tl_direction direction)
+{
+    char id[96];
+    const char *segment = session_prefix_loss_segment(
+        session->prefixes, session->config.via_count, session->result.run.hop_count);
+    snprintf(id, sizeof id, "%s.loss_segment", tl_direction_name(direction));
+    if (segment)
+        tl_facts_set_text(session->result.facts, id, segment, "responders on the way");
+    else
+        tl_facts_set_unknown(session->result.facts, id,
+                             "too few packets were lost, or the responders on the way do not "
+                             "stand around a segment");
+}
+
 enum tl_status session_run_prefixes(struct tl_session *session, struct tl_error *reterr)
 {
     enum tl_direction direction = session->result.findings->verdict.direction;
     for (size_t i = 0; i < session->config.via_count; i++) {
         session->prefixes[i] =
-            (struct session_prefix){(double)NAN, (double)NAN, (double)NAN, (double)NAN};
+            (struct session_prefix){(double)NAN, (double)NAN, (double)NAN, (double)NAN, 0};
         session->prefix_count = i + 1;
         enum tl_status status = run_prefix(session, i, direction);
         if (status != TL_OK)
             return tl_error_set(reterr, status, "stopped by you");
     }
     take(session->result.facts, direction, &session->prefixes[session->config.via_count]);
+    set_loss_segment(session, direction);
     return TL_OK;
 }
 
@@ -132,6 +164,25 @@ size_t session_prefix_tight(const struct session_prefix *prefixes, size_t count,
     return count;
 }
 
+const char *session_prefix_loss_segment(const struct session_prefix *prefixes, size_t count,
+                                        int hops)
+{
+    if (!(prefixes[count].loss_count >= LOSSES_MIN))
+        return NULL;
+    size_t tight = session_prefix_tight(prefixes, count, true);
+    if (tight == SIZE_MAX)
+        return NULL;
+    int first = tight == 0 ? 0 : prefixes[tight - 1].hop;
+    int last = tight == count ? hops : prefixes[tight].hop;
+    if ((tight > 0 && first == 0) || last <= first)
+        return NULL;
+    if (last == 1)
+        return "lan";
+    if (first == hops - 1)
+        return "far-lan";
+    return first >= 1 && last < hops ? "path" : NULL;
+}
+
 static void add_part(const struct tl_session *session, size_t index, struct tl_run *run)
 {
     size_t count = session->config.via_count;
@@ -152,6 +203,12 @@ static void add_part(const struct tl_session *session, size_t index, struct tl_r
              index < count ? session->via[index] : run->target_name);
 }
 
+static bool is_on_the_way(const char *segment)
+{
+    return strcmp(segment, "path") == 0 || strcmp(segment, "lan") == 0 ||
+           strcmp(segment, "far-lan") == 0;
+}
+
 void session_add_parts(const struct tl_session *session, struct tl_run *run)
 {
     const struct tl_findings *findings = session->result.findings;
@@ -163,9 +220,8 @@ void session_add_parts(const struct tl_session *session, struct tl_run *run)
     for (size_t i = 0; i <= count; i++)
         add_part(session, i, run);
     const struct tl_verdict *verdict = findings ? &findings->verdict : NULL;
-    bool on_path = verdict && verdict->state == TL_LIMITED && !verdict->broken &&
-                   strcmp(verdict->segment, "path") == 0;
-    if (!on_path)
+    if (!verdict || verdict->state != TL_LIMITED || verdict->broken ||
+        !is_on_the_way(verdict->segment))
         return;
     bool by_loss = strstr(verdict->cause, "loss") != NULL;
     size_t tight = session_prefix_tight(session->prefixes, count, by_loss);

@@ -15,6 +15,7 @@
 /* What one stream from here to some point got. NAN where unknown. */
 struct session_prefix {
     double rate_bps, loss_ratio, loss_count, rtt_ns;
+    int hop; /* the router of the way that the point is, 0: not known */
 };
 
 bool session_prefix_shows(const struct session_prefix *prefix, const struct session_prefix *whole,
@@ -24,5 +25,10 @@ bool session_prefix_shows(const struct session_prefix *prefix, const struct sess
  * so that it lies between the point before and that one; count when only the whole does;
  * SIZE_MAX when one of them was not measured and nobody can say. */
 size_t session_prefix_tight(const struct session_prefix *prefixes, size_t count, bool by_loss);
+
+/* The segment (lan, path, far-lan) that loses the packets, of a way of so many hops: NULL where
+ * too few were lost, or the points around the loss are not known to be on either side of it. */
+const char *session_prefix_loss_segment(const struct session_prefix *prefixes, size_t count,
+                                        int hops);
 
 #endif

@@ -79,6 +79,10 @@ def check_truth(document, case):
         if finding["result"] == "found" and finding["severity"] != "note" \
                 and finding["cause"] not in allowed:
             yield f"also calls {finding['cause']} {finding['severity']}"
+    if "tight_part" in case:
+        tight = [s["id"] for s in document["segments"] if s["id"].startswith("path-") and s.get("tight")]
+        if tight != [case["tight_part"]]:
+            yield f"tight part {tight}, not {case['tight_part']}"
     ceiling = verdict.get("ceiling_bps")
     if "ceiling_bps" in case:
         low, high = case["ceiling_bps"]

@@ -82,6 +82,14 @@ def verdicts_are_judged():
                        ("direction", "upload")):
         check(matrix.judge({"verdict": {**verdict, key: value}, "findings": []}, row)[0] == "wrong",
               key)
+    loss = {**row, "spec": "rate=100M delay=5ms link-at=lan down.loss=0.2%"}
+    verdict = {**verdict, "cause": "random-loss", "ceiling_bps": None}
+    facts = {"download.loss_segment": {"state": "known", "value": "path"}}
+    check(matrix.judge({"verdict": verdict, "findings": []}, loss)[0] == "not-placed", "not placed")
+    check(matrix.judge({"verdict": verdict, "findings": [], "facts": facts}, loss)[0] == "wrong",
+          "placed wrongly")
+    check(matrix.judge({"verdict": {**verdict, "segment": "far-lan"}, "findings": []}, loss)[0]
+          == "wrong", "at the other end")
     check(matrix.judge({"verdict": {"state": "inconclusive"}, "findings": []}, row)[0]
           == "cannot-tell", "cannot tell")
 

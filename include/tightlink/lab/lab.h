@@ -68,6 +68,18 @@ enum tl_status tl_lab_spawn(struct tl_lab *lab, enum tl_lab_host host, const cha
                             const struct tl_lab_stdio *stdio, pid_t *ret_pid,
                             struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* The same on a router, 1 for r1: no disk, no share of a processor of its own. TL_RANGE when the
+ * path has no such router. */
+enum tl_status tl_lab_spawn_router(struct tl_lab *lab, int router, const char *const argv[],
+                                   const struct tl_lab_stdio *stdio, pid_t *ret_pid,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The address that a router answers probes from the near host as, in one family (TL_LAB_IPV4 or
+ * TL_LAB_IPV6). False when the path has no such router or family. */
+#define TL_LAB_ROUTER_ADDRESS_SIZE 24
+bool tl_lab_router_address(const struct tl_lab *lab, int router, enum tl_lab_family family,
+                           char ret_text[TL_LAB_ROUTER_ADDRESS_SIZE]);
+
 /* Waits for a spawned process; *ret_wstatus as of waitpid. TL_TIMEOUT when it
  * still runs after timeout_ns (0: just looks), TL_UNKNOWN when it is not ours
  * or was waited for already. */

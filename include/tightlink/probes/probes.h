@@ -51,6 +51,7 @@ struct tl_probe {
 struct tl_probe_limits {
     int64_t duration_ns; /* of the transfer, warm-up included */
     int64_t bytes;
+    double max_bps; /* payload; a TCP stream is paced to it, 0: not */
 };
 
 /* What came of a stage. record.id is filled too. */

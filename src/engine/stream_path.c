@@ -1,4 +1,4 @@
-/* The choice of how a sender hands payload over, and of the receiver's buffer. */
+/* The choice of how a sender hands payload over, and of a receiver's buffer and wake-ups. */
 #include "stream_path.h"
 
 #include <string.h>
@@ -20,11 +20,20 @@ const char *tl_send_path_name(unsigned path)
 uint32_t tl_stream_recv_bytes(long cache_bytes, uint32_t streams)
 {
     uint32_t bytes = RECV_MIN_BYTES;
-    long share = (cache_bytes > 0 ? cache_bytes : CACHE_BYTES) / 8;
+    long share = (cache_bytes > 0 ? cache_bytes : CACHE_BYTES) / 2;
     while (bytes < TL_STREAM_RECV_BYTES && (long)bytes * 2 <= share &&
            (uint64_t)bytes * 2 * streams <= RECV_TOTAL_BYTES)
         bytes *= 2;
     return bytes;
+}
+
+int tl_stream_wake_bytes(double rate_bps, int rcvbuf_bytes)
+{
+    double soon_bytes = rate_bps / 8 * (double)WAKE_NS / 1e9;
+    int bytes = rcvbuf_bytes / 8 < WAKE_BYTES ? rcvbuf_bytes / 8 : WAKE_BYTES;
+    if (!(soon_bytes >= bytes)) /* NAN is slow, too */
+        bytes = soon_bytes > 0 ? (int)soon_bytes : 0;
+    return bytes >= WAKE_MIN_BYTES ? bytes : 1;
 }
 
 void tl_path_trial_init(struct path_trial *trial, enum tl_send_path wanted, bool has_splice,

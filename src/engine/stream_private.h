@@ -86,10 +86,16 @@ struct ending {
     int errnum;
 };
 
-/* For the loops that move payload. Times since start. */
+/* For the loops that move payload. Times since start but where it says otherwise. */
 struct ending tl_stream_ending_of_errno(int errnum);
 struct ending tl_stream_check_orders(const struct stream *stream, int64_t now_ns);
 void tl_stream_count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns);
+/* Waits until the socket is ready, a stop, or until_ns (CLOCK_MONOTONIC). Says nothing about
+ * which: the caller's loop looks at each. The waiting is counted and can be seen from outside. */
+void tl_stream_wait_socket(struct stream *stream, short events, int64_t until_ns);
+
+/* stream_receive.c */
+struct ending tl_stream_receive_memory(struct stream *stream, int64_t start_ns);
 
 /* transfer_worker.c: the loops of a stream whose payload comes from a disk or goes to one. */
 struct ending tl_stream_send_store(struct stream *stream, int64_t start_ns);

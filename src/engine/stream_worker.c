@@ -1,5 +1,6 @@
 /* The thread of one stream: moves payload until something ends it, takes the last
- * sample and closes the socket. No lock and no allocation while payload moves. */
+ * sample and closes the socket. No lock and no allocation while payload moves. Receiving
+ * lives in stream_receive.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -31,9 +32,7 @@ struct ending tl_stream_ending_of_errno(int errnum)
     }
 }
 
-/* Waits until the socket is ready, a stop, or until_ns. Says nothing about which:
- * the caller's loop looks at each. The waiting is counted and can be seen from outside. */
-static void wait_socket(struct stream *stream, short events, int64_t until_ns)
+void tl_stream_wait_socket(struct stream *stream, short events, int64_t until_ns)
 {
     struct pollfd fds[2] = {{.fd = stream->fd, .events = events},
                             {.fd = stream->set->stop_fd, .events = POLLIN}};
@@ -86,7 +85,7 @@ static struct ending send_until_end(struct stream *stream, int64_t start_ns)
         } else if (sent == 0 || errno == EAGAIN) {
             /* Notices in the error queue would end the wait at once. */
             tl_stream_drain_notices(stream);
-            wait_socket(stream, POLLOUT, start_ns + spec->duration_ns);
+            tl_stream_wait_socket(stream, POLLOUT, start_ns + spec->duration_ns);
         } else if (errno != EINTR &&
                    !(path == TL_SEND_SPLICE && tl_stream_give_up_splice(stream, errno))) {
             return tl_stream_ending_of_errno(errno);
@@ -110,43 +109,9 @@ static struct ending close_in_order(struct stream *stream, int64_t start_ns)
         if (got == 0)
             return (struct ending){TL_STREAM_END_CAP, 0};
         if (got < 0 && errno == EAGAIN)
-            wait_socket(stream, POLLIN, start_ns + spec->duration_ns);
+            tl_stream_wait_socket(stream, POLLIN, start_ns + spec->duration_ns);
         else if (got < 0 && errno != EINTR)
             return tl_stream_ending_of_errno(errno);
-    }
-}
-
-/* The kernel's timers watch the sender only; a receiver counts silence itself. */
-static struct ending receive_until_end(struct stream *stream, int64_t start_ns)
-{
-    const struct tl_streams_spec *spec = &stream->set->spec;
-    int flags = MSG_DONTWAIT | (spec->discard ? MSG_TRUNC : 0);
-    int64_t heard_ns = 0;
-    uint64_t left = spec->bytes_cap > 0 ? spec->bytes_cap : UINT64_MAX;
-    for (;;) {
-        int64_t now_ns = tl_now_ns() - start_ns;
-        struct ending ending = tl_stream_check_orders(stream, now_ns);
-        if (ending.end != TL_STREAM_RUNNING)
-            return ending;
-        size_t len = left < stream->set->recv_bytes ? (size_t)left : stream->set->recv_bytes;
-        ssize_t got = recv(stream->fd, stream->recv_buffer, len, flags);
-        if (got > 0) {
-            tl_stream_count_bytes(stream, got, now_ns);
-            heard_ns = now_ns;
-            left -= (uint64_t)got;
-            if (left == 0)
-                return (struct ending){TL_STREAM_END_CAP, 0};
-        } else if (got == 0) {
-            return (struct ending){TL_STREAM_END_PEER, 0};
-        } else if (errno == EAGAIN) {
-            int64_t silent_ns = heard_ns + TL_STREAM_USER_TIMEOUT_NS;
-            if (now_ns >= silent_ns)
-                return (struct ending){TL_STREAM_END_TIMEOUT, ETIMEDOUT};
-            int64_t until_ns = silent_ns < spec->duration_ns ? silent_ns : spec->duration_ns;
-            wait_socket(stream, POLLIN, start_ns + until_ns);
-        } else if (errno != EINTR) {
-            return tl_stream_ending_of_errno(errno);
-        }
     }
 }
 
@@ -195,7 +160,7 @@ void *tl_stream_worker_main(void *arg)
             ending = close_in_order(stream, start_ns);
     } else {
         ending = stream->store ? tl_stream_receive_store(stream, start_ns)
-                               : receive_until_end(stream, start_ns);
+                               : tl_stream_receive_memory(stream, start_ns);
     }
     atomic_store(&stream->end_ns, tl_now_ns() - start_ns);
     finish_stream(stream, ending);

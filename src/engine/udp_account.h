@@ -24,10 +24,12 @@ struct udp_account {
     struct udp_delays delays;
     struct udp_piece *pieces;
     unsigned piece_max, piece_count; /* piece_count: touched */
-    int64_t *train_arrivals;         /* train_count x train_length; -1: did not come */
-    struct udp_point *train_firsts;  /* of each train's first datagram; sent -1: did not come */
-    int64_t first_ns, last_ns;       /* arrivals */
-    int64_t offset_ns;               /* first arrival less its departure */
+    struct udp_piece *newest;        /* in use, from that time on; any before the first */
+    int64_t newest_from_ns;
+    int64_t *train_arrivals;        /* train_count x train_length; -1: did not come */
+    struct udp_point *train_firsts; /* of each train's first datagram; sent -1: did not come */
+    int64_t first_ns, last_ns;      /* arrivals */
+    int64_t offset_ns;              /* first arrival less its departure */
     uint64_t bytes, first_bytes;
     uint64_t damaged_count, foreign_count;
     bool clock_stepped;

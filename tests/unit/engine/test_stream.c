@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "loopback.h"
 #include "tightlink/base/time.h"
@@ -232,6 +234,42 @@ static void set_loopback(bool up)
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     cr_assert_eq(ioctl(fd, SIOCSIFFLAGS, &request), 0);
     close(fd);
+}
+
+/* What a fast receiver waits for at once may never become whole. */
+Test(stream, what_a_fast_sender_leaves_is_counted_at_once, .timeout = 20)
+{
+    static unsigned char piece[256 * 1024];
+    struct tl_streams_spec spec = {.duration_ns = 10000 * MS};
+    struct tl_stream_options options = {.congestion = "reno"};
+    struct tl_streams *receiver = create(&spec);
+    int fds[2];
+    uint64_t sent = 0;
+    loopback_pair(&options, &options, fds);
+    add(receiver, fds[1]);
+    start(receiver);
+    for (int round = 0; round < 3; round++) {
+        for (int64_t from_ns = tl_now_ns(); tl_now_ns() - from_ns < 150 * MS;) {
+            ssize_t some = send(fds[0], piece, sizeof piece, 0);
+            cr_assert_gt(some, 0);
+            sent += (uint64_t)some;
+        }
+        cr_assert_eq(send(fds[0], piece, 1000, 0), 1000);
+        sent += 1000;
+        int64_t from_ns = tl_now_ns();
+        while (tl_streams_bytes(receiver) < sent && tl_now_ns() - from_ns < 1000 * MS)
+            (void)poll(NULL, 0, 1);
+        cr_assert_eq(tl_streams_bytes(receiver), sent, "round %d", round);
+    }
+    int lowat = 0;
+    socklen_t len = sizeof lowat;
+    for (int i = 0; i < 1000 && lowat != 1; i++) {
+        cr_assert_eq(getsockopt(fds[1], SOL_SOCKET, SO_RCVLOWAT, &lowat, &len), 0);
+        (void)poll(NULL, 0, 1);
+    }
+    cr_assert_eq(lowat, 1, "it is slow now");
+    tl_streams_destroy(receiver);
+    close(fds[0]);
 }
 
 Test(stream, a_dead_link_ends_the_sender_by_user_timeout, .timeout = 30)

@@ -1,4 +1,5 @@
 /* The choice among ways of sending, and each way over loopback. */
+#include <math.h>
 #include <poll.h>
 #include <string.h>
 
@@ -113,13 +114,27 @@ Test(stream_path, what_does_not_work_is_not_chosen)
 Test(stream_path, receive_buffers_fit_the_cache_and_the_promise_of_memory)
 {
     cr_expect_eq(tl_stream_recv_bytes(2 << 20, 1), 256 * 1024);
-    cr_expect_eq(tl_stream_recv_bytes(1 << 20, 1), 128 * 1024);
-    cr_expect_eq(tl_stream_recv_bytes(256 << 10, 1), 32 * 1024);
-    cr_expect_eq(tl_stream_recv_bytes(0, 1), 128 * 1024);
-    cr_expect_eq(tl_stream_recv_bytes(-1, 1), 128 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(512 << 10, 1), 256 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(256 << 10, 1), 128 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(16 << 10, 1), 32 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(0, 1), 256 * 1024);
+    cr_expect_eq(tl_stream_recv_bytes(-1, 1), 256 * 1024);
     cr_expect_eq(tl_stream_recv_bytes(1L << 40, 1), TL_STREAM_RECV_BYTES);
     for (uint32_t streams = 1; streams <= TL_STREAMS_MAX; streams++)
         cr_expect_leq((uint64_t)tl_stream_recv_bytes(1L << 30, streams) * streams, 8 << 20);
+}
+
+Test(stream_path, a_receiver_is_woken_by_each_byte_unless_it_is_fast_and_has_room)
+{
+    cr_expect_eq(tl_stream_wake_bytes(40e9, 6 << 20), WAKE_BYTES);
+    cr_expect_eq(tl_stream_wake_bytes(2.2e9, 6 << 20), WAKE_BYTES);
+    cr_expect_eq(tl_stream_wake_bytes(1e9, 6 << 20), 62500, "what comes in half a millisecond");
+    cr_expect_eq(tl_stream_wake_bytes(500e6, 6 << 20), 1);
+    cr_expect_eq(tl_stream_wake_bytes(0, 6 << 20), 1);
+    cr_expect_eq(tl_stream_wake_bytes((double)NAN, 6 << 20), 1);
+    cr_expect_eq(tl_stream_wake_bytes(40e9, 512 << 10), 64 << 10, "an eighth of the buffer");
+    cr_expect_eq(tl_stream_wake_bytes(40e9, 128 << 10), 1);
+    cr_expect_eq(tl_stream_wake_bytes(40e9, 0), 1);
 }
 
 /* --- Over loopback ------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* A document as it lies in the history: one zstd frame, a tenth of its text. Private to src/store. */
+/* A document as it lies in the history: one zstd frame, an eighth of its text. Private to src/store. */
 #ifndef TL_STORE_PACK_H
 #define TL_STORE_PACK_H
 

@@ -310,6 +310,7 @@ static const struct tl_fact_def table[] = {
     FLOW("streams_count", COUNT, "streams", "How many streams ran at once."),
     FLOW("streams_goodput_bps", BPS, "streams", "Sum of the streams' steady payload rates."),
     FLOW("streams_rtt_mean_ns", NS, "streams", "Mean smoothed round-trip time under that load."),
+    FLOW("streams_rtt_min_ns", NS, "streams", "Smallest round-trip time that any of them saw."),
     FLOW("streams_retrans_ratio", RATIO, "streams", "Share of segments sent again."),
     FLOW("streams_rwnd_ratio", RATIO, "streams", "Share of time receive windows limited."),
     FLOW("streams_sndbuf_ratio", RATIO, "streams", "Share of time send buffers limited."),

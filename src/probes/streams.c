@@ -27,6 +27,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set_compared(facts, direction, "streams", steady);
     tl_flow_set(facts, direction, "streams_count", result->streams, "");
     tl_flow_set(facts, direction, "streams_fairness_ratio", steady->fairness_ratio, not_told);
+    tl_flow_set(facts, direction, "streams_rtt_min_ns", steady->sender_whole.rtt_min_ns, not_told);
     tl_flow_set(facts, direction, "streams_rtt_at_loss_ns", sender->rtt_at_loss_ns,
                 "no loss was seen");
     tl_flow_set(facts, direction, "streams_loss_event_ratio",

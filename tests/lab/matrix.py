@@ -70,8 +70,9 @@ EXPLAINED = {
     "duplex": "the collisions are emulated, the interface is virtual: it has no duplex mode and "
               "counts no collision, which is what the rule rests on (tested from recorded "
               "answers of real cards)",
-    "delay-step": "the round trip at rest differs between two stages. A queue of other traffic "
-                  "that came meanwhile looks the same, so the run says that it cannot tell",
+    "delay-step": "a path that grew longer in both directions while one connection ran is told from "
+                  "a queue; where it grew between two stages, or in one direction, a queue of other "
+                  "traffic that came meanwhile looks the same, and the run says that it cannot tell",
 }
 
 

@@ -4,6 +4,9 @@
 
 #include "far_end.h"
 
+/* Of a stream's time, spent waiting for a core: from there on a run counts as degraded. */
+#define STARVED_RATIO 0.1
+
 static struct tl_tcp_result result; /* large */
 
 static void run(struct tl_client *client, const struct tl_tcp_spec *spec)
@@ -12,6 +15,34 @@ static void run(struct tl_client *client, const struct tl_tcp_spec *spec)
     enum tl_status status = tl_client_tcp_test(client, spec, NULL, NULL, &result, &error);
     cr_assert_eq(status, TL_OK, "%s: %s", tl_status_name(status), error.text);
     cr_assert(result.end_signed);
+}
+
+static bool waited_for_a_core(const struct tl_tcp_side *side, unsigned streams)
+{
+    bool waited = false;
+    for (unsigned i = 0; i < streams; i++)
+        waited = waited || (double)side->streams[i].run_delay_ns >
+                               STARVED_RATIO * (double)side->streams[i].end_ns;
+    return waited;
+}
+
+static bool is_starved(const struct tl_tcp_result *one)
+{
+    return waited_for_a_core(&one->sender, one->streams) ||
+           waited_for_a_core(&one->receiver, one->streams) ||
+           (one->upload && is_starved(one->upload));
+}
+
+/* Few streams: what the two ends and the clock say of them is held to narrow limits, so a test
+ * whose threads got no core (other suites run beside this one) is done again; the last one is
+ * judged whatever it was. Many streams starve each other by themselves. */
+static void run_calm(struct tl_client *client, const struct tl_tcp_spec *spec)
+{
+    run(client, spec);
+    for (int again = 0; again < 4 && spec->streams <= 4 && is_starved(&result); again++) {
+        tl_tcp_result_finish(&result);
+        run(client, spec);
+    }
 }
 
 /* Both ends know every stream of one direction. */
@@ -52,7 +83,7 @@ Test(client_both, a_ladder_of_streams_runs_in_one_session, .timeout = 60)
         struct tl_tcp_spec spec = {
             .streams = streams, .duration_ns = 900 * MS, .pacing_bps = 500000000};
         spec.direction = streams == 4 ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD;
-        run(client, &spec);
+        run_calm(client, &spec);
         check_direction(&result, streams, 1000000);
         cr_assert_str_empty(result.notes, "%s", result.notes);
         tl_tcp_result_finish(&result);
@@ -120,7 +151,7 @@ Test(client_both, both_ways_have_results_of_their_own, .timeout = 60)
                                    .streams = streams,
                                    .duration_ns = 1500 * MS,
                                    .pacing_bps = 400000000};
-        run(client, &spec);
+        run_calm(client, &spec);
         cr_assert_not_null(result.upload);
         cr_assert_not(result.near_sends);
         cr_assert(result.upload->near_sends && result.upload->end_signed);

@@ -328,6 +328,31 @@ def show(result):
     return "\n".join(lines)
 
 
+def _cell(item):
+    """Medians of a contestant: its rate and, where known, CPU seconds per GB."""
+    if item["error"] or item["rate"] is None:
+        return f"{item['name']} failed"
+    digits = 1 if item["rate"] >= 100 else 3
+    cost = f" ({item['cost']:.3f})" if item["cost"] is not None else ""
+    return f"{item['name']} {item['rate']:.{digits}f}{cost}"
+
+
+def markdown(results):
+    """The table of doc/speed.md."""
+    lines = ["| work | tightlink (CPU s per GB) | peers | rate | CPU per GB | wanted | |",
+             "|---|---|---|---|---|---|---|"]
+    for result in results:
+        own, *peers = [_cell(item) for item in result["contestants"]]
+        where = f", {result['network']}" if result["network"] else ""
+        wanted = f"<= {result['limit']} {result['unit']}" if result["limit"] is not None else \
+            f">= {result['target']}" if result["target"] else ""
+        met = {True: "met", False: "missed", None: ""}[result["met"]]
+        lines.append(f"| {result['title']}{where} | {own.split(' ', 1)[1]} {result['unit']} "
+                     f"| {', '.join(peers)} | {_number(result['ratio'], 2)} "
+                     f"| {_number(result['cost_ratio'], 2)} | {wanted} | {met} |")
+    return "\n".join(lines) + "\n"
+
+
 def save(path, results):
     document = {"schema": 1, "host": {"cores": os.cpu_count(), "kernel": os.uname().release},
                 "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "rows": results}

@@ -3,7 +3,8 @@
 
   ninja bench                           everything that the PATH offers
   tests/bench/run.py --engine-load P --tightlinkd P [--family tcp] [--row ID] [--network lo]
-                     [--rounds 5] [--seconds 2] [--json FILE] [--iperf3 P[,P]] [--nuttcp P] ...
+                     [--rounds 5] [--seconds 2] [--json FILE] [--markdown FILE]
+                     [--iperf3 P[,P]] [--nuttcp P] ...
 
 Exit: 0 every target that could be judged was met, 1 one was missed, 2 usage."""
 import argparse
@@ -32,6 +33,7 @@ def arguments():
     parser.add_argument("--congestion", default="reno",
                         help="of every contestant; host: as this machine has it (default reno)")
     parser.add_argument("--json", metavar="FILE", help="write the results there, too")
+    parser.add_argument("--markdown", metavar="FILE", help="write them there as a table, too")
     parser.add_argument("--list", action="store_true", help="show the rows and end")
     for tool in ("iperf3", "nuttcp", "tcp-stream", "udp-stream", "fio"):
         parser.add_argument("--" + tool, metavar="PROGRAM",
@@ -80,6 +82,9 @@ def main():
             print(common.show(result), flush=True)
     if options.json:
         common.save(options.json, results)
+    if options.markdown:
+        with open(options.markdown, "w") as file:
+            file.write(common.markdown(results))
     missed = [f"{item['row']} {item['network'] or ''}".strip()
               for item in results if item["met"] is False]
     print(f"{sum(item['met'] is True for item in results)} met, {len(missed)} missed"

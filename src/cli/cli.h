@@ -100,6 +100,10 @@ bool cli_parse_run_options(const struct cli_command *command, int argc, char **a
 /* Who names a disk asks about a file's way: the stages that measure it are run. */
 void cli_ask_for_disks(struct tl_session_config *config);
 
+/* Without --yes and a terminal nobody can agree to the test: TL_USAGE with a sentence, to be asked
+ * before anything is sent or changed. */
+enum tl_status cli_consent_possible(const struct cli_run_options *options, struct tl_error *reterr);
+
 /* Runs a session with progress, consent and signals; fills *ret_result.
  * The caller finishes the result with cli_result_finish. */
 enum tl_status cli_drive_session(const struct cli_run_options *options,

@@ -129,15 +129,16 @@ static void describe(const struct chosen *chosen, bool dry_run)
     fflush(stdout);
 }
 
-/* The run again, over the same path. NAN where no rate was measured. */
-static double measure_again(struct fix_options *options, const struct tl_run *run,
-                            enum tl_direction direction)
+/* The run again, over the same path. An exit code; *ret_bps is NAN where no rate was measured. */
+static int measure_again(struct fix_options *options, const struct tl_run *run,
+                         enum tl_direction direction, double *ret_bps)
 {
     struct tl_session_result result = {0};
     struct tl_error error = {0};
     struct tl_rules *rules = NULL;
-    double rate = NAN;
+    int exit_code = CLI_EXIT_OK;
     char id[64];
+    *ret_bps = (double)NAN;
     enum tl_status status = cli_load_rules(&rules, &error);
     cli_config_of_run(run, &options->run.config);
     options->run.config.download = direction == TL_DOWNLOAD;
@@ -151,13 +152,14 @@ static double measure_again(struct fix_options *options, const struct tl_run *ru
     }
     if (status == TL_OK) {
         snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(direction));
-        rate = tl_facts_number(result.facts, id, (double)NAN);
+        *ret_bps = tl_facts_number(result.facts, id, (double)NAN);
+        exit_code = isnan(*ret_bps) ? CLI_EXIT_INCONCLUSIVE : CLI_EXIT_OK;
     } else {
-        (void)cli_fail(&error);
+        exit_code = cli_fail(&error);
     }
     cli_result_finish(&result);
     tl_rules_destroy(rules);
-    return rate;
+    return exit_code;
 }
 
 static void compare(const struct chosen *chosen, const struct tl_facts *before, double after)
@@ -206,10 +208,12 @@ static int apply_held(struct fix_options *options, const struct chosen *chosen,
     put_line("undo", undo);
     status = tl_fix_apply(&chosen->fix, tell_step, NULL, &error);
     bool back = status != TL_OK || !options->keep;
-    if (status == TL_OK && options->measure)
-        compare(chosen, result->facts,
-                measure_again(options, &result->run, chosen->finding->direction));
     int exit_code = status == TL_OK ? CLI_EXIT_OK : cli_fail(&error);
+    if (status == TL_OK && options->measure) {
+        double after_bps;
+        exit_code = measure_again(options, &result->run, chosen->finding->direction, &after_bps);
+        compare(chosen, result->facts, after_bps);
+    }
     if (back) {
         status = tl_fix_restore(&chosen->fix, tell_step, NULL, &error);
         if (status == TL_OK)
@@ -229,9 +233,14 @@ static int apply(struct fix_options *options, const struct chosen *chosen,
                  const struct tl_session_result *result)
 {
     sigset_t signals, before;
+    struct tl_error error = {0};
     if (geteuid() != 0) {
         cli_complain("changing a setting needs root; as you are, --dry-run shows the change");
         return CLI_EXIT_USAGE;
+    }
+    if (options->measure && cli_consent_possible(&options->run, &error) != TL_OK) {
+        tl_error_prefix(&error, "nothing was changed");
+        return cli_fail(&error);
     }
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);

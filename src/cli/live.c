@@ -225,9 +225,7 @@ static void follow(struct live *live)
     clear_line(live);
 }
 
-/* Without a terminal nobody can answer the question: say so before anything is sent. */
-static enum tl_status check_consent_possible(const struct cli_run_options *options,
-                                             struct tl_error *reterr)
+enum tl_status cli_consent_possible(const struct cli_run_options *options, struct tl_error *reterr)
 {
     if (options->yes || (isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
         return TL_OK;
@@ -279,7 +277,7 @@ static void take_samples(struct tl_session *session, struct tl_session_result *r
 enum tl_status cli_drive_session(const struct cli_run_options *options,
                                  struct tl_session_result *ret_result, struct tl_error *reterr)
 {
-    enum tl_status status = check_consent_possible(options, reterr);
+    enum tl_status status = cli_consent_possible(options, reterr);
     if (status != TL_OK)
         return status;
     sigset_t before;

@@ -103,6 +103,22 @@ def a_kill_at_any_moment_can_be_undone(machine):
 
 
 @case("fix")
+def what_nobody_can_agree_to_is_refused_before_the_change(machine):
+    host = Host(machine)
+    run = host.sh("$T fix --apply --measure $F < /dev/null; code=$?; value; exit $code", code=2)
+    assert "nothing was changed" in run.stderr and "--yes" in run.stderr, run.stderr
+    assert "set " not in run.stdout and run.stdout.rstrip().endswith(BEFORE), run.stdout
+
+
+@case("fix")
+def a_measurement_that_fails_is_told_by_the_exit_code(machine):
+    host = Host(machine)
+    run = host.sh("$T fix --apply --measure --yes $F; code=$?; value; exit $code", code=3)
+    assert "restored" in run.stdout and run.stdout.rstrip().endswith(BEFORE), run.stdout
+    assert host.undo_files() == []
+
+
+@case("fix")
 def others_changes_are_left_alone(machine):
     host = Host(machine)
     run = host.sh("$T fix --apply --keep $F > /dev/null || exit 1; "

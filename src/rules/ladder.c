@@ -129,6 +129,16 @@ static bool has_rival(const struct tl_side *side, const struct tl_judged *judged
     return false;
 }
 
+/* One connection got more, with larger buffers: what would hold each connection lower does not.
+ * (Buffers themselves were larger then.) */
+static bool is_disproved(const struct tl_side *side, const struct tl_judged *other)
+{
+    struct tl_fact large;
+    return !is_of_buffers(other) &&
+           tl_fact_view_get(&side->view, "flow.window_goodput_bps", &large) &&
+           large.state == TL_FACT_KNOWN && large.low > TL_AGREE_HIGH * other->high;
+}
+
 static void link_next(const struct tl_side *side, struct tl_judged *judged)
 {
     double here = level(side, judged);
@@ -136,7 +146,7 @@ static void link_next(const struct tl_side *side, struct tl_judged *judged)
         const struct tl_judged *other = &side->judged[i];
         /* A rung that repeats the rate says what holds it now, not what comes behind. */
         if (!other->has_rung || other->repeats_rate || same_fault(other, judged) ||
-            other->bps < here)
+            other->bps < here || is_disproved(side, other))
             continue;
         if (!judged->next || other->bps < judged->next->bps)
             judged->next = other;

@@ -89,6 +89,8 @@ struct cli_run_options {
     enum cli_color color;
     const char *key_file, *key_name; /* run --key, --key-name; NULL without */
     char via[TL_SESSION_VIA_MAX][254]; /* --via; config.via points here */
+    bool no_screen, no_mouse;
+    bool begin; /* the screen begins with the diagnosis */
     bool help;
 };
 

@@ -1,6 +1,7 @@
 /* tightlink demo: an emulated path on this machine, a responder at its far end, a real
  * diagnosis from its near end, and at last what was emulated, to compare. */
 #include "cli.h"
+#include "show.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -139,6 +140,7 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
     struct tl_lab *lab = NULL;
     struct tl_rules *rules = NULL;
     struct tl_session_result result;
+    bool has_result = true;
     int exit_code;
     enum tl_status status = tl_lab_create(path, &lab, reterr);
     if (status == TL_OK)
@@ -155,10 +157,16 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
         options->config.rules = rules;
         take_disks(lab, options);
         tl_lab_mark(lab);
-        status = cli_drive_session(options, &result, reterr);
+        /* On a terminal as whoever runs it for earnest sees it; the text comes afterwards. */
+        options->begin = options->no_history = true;
+        status = cli_wants_screen(options)
+                     ? cli_drive_screen(options, NULL, &result, &has_result, reterr)
+                     : cli_drive_session(options, &result, reterr);
     }
     tl_lab_destroy(lab);
-    if (status == TL_OK) {
+    if (status == TL_OK && !has_result) {
+        exit_code = CLI_EXIT_OK; /* left before it had begun */
+    } else if (status == TL_OK) {
         exit_code = cli_deliver(options, &result);
         if (!options->json && !options->json_lines)
             print_truth(scenario, &result);

@@ -69,12 +69,6 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Whether the screen is for this command line: not where a program reads the output. */
-static bool wants_screen(const struct cli_run_options *options)
-{
-    return cli_screen_is_possible() && !options->json && !options->json_lines && !options->dry_run;
-}
-
 /* Into the history and to whom else the options name; the exit code of the whole. */
 static int pass_on(const struct cli_run_options *options, const struct tl_session_result *result,
                    int exit_code)
@@ -206,6 +200,6 @@ bool cli_screen(const struct cli_command *command, int argc, char **argv, int *r
     if (argc < 2 && !cli_screen_is_possible())
         return false;
     if (cli_parse_run_options(command, argc, argv, &options, ret_exit))
-        *ret_exit = run(command, &options, wants_screen(&options));
+        *ret_exit = run(command, &options, cli_wants_screen(&options));
     return true;
 }

@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if TL_WITH_TUI
@@ -20,10 +21,15 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
     static const enum tl_tui_color colors[] = {[CLI_COLOR_AUTO] = TL_TUI_COLOR_AUTO,
                                                [CLI_COLOR_ALWAYS] = TL_TUI_COLOR_ALWAYS,
                                                [CLI_COLOR_NEVER] = TL_TUI_COLOR_NEVER};
+    /* As with NO_COLOR, any text turns it off. */
+    const char *no_mouse = getenv("TIGHTLINK_NO_MOUSE");
     struct tl_tui_request request = {.config = &options->config,
                                      .consented = options->yes,
                                      .color = colors[options->color],
                                      .utf8 = cli_locale_is_utf8(),
+                                     .mouse = !options->no_mouse && !(no_mouse && *no_mouse),
+                                     .keep = !options->no_history,
+                                     .start = options->begin,
                                      .saved = saved};
     return tl_tui_run(&request, ret_result, ret_has_result, reterr);
 }
@@ -43,10 +49,17 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
 }
 #endif
 
+bool cli_wants_screen(const struct cli_run_options *options)
+{
+    return cli_screen_is_possible() && !options->json && !options->json_lines &&
+           !options->dry_run && !options->no_screen;
+}
+
 static bool take_options(const struct cli_command *command, int argc, char **argv,
                          struct cli_run_options *options, int *ret_exit)
 {
     static const struct option long_options[] = {{"color", required_argument, NULL, 'c'},
+                                                 {"no-mouse", no_argument, NULL, 'm'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
     int option;
@@ -66,7 +79,8 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
             *ret_exit = cli_usage(command, "%s is no option of show", argv[optind - 1]);
             return false;
         }
-        if (!cli_parse_color(optarg, &options->color)) {
+        options->no_mouse |= option == 'm';
+        if (option == 'c' && !cli_parse_color(optarg, &options->color)) {
             *ret_exit = cli_usage(command, "--color: write auto, always or never");
             return false;
         }

@@ -42,7 +42,10 @@ static const char run_help[] =
     "  --alarm             exit code 1 when the verdict differs from that of the run before\n"
     "  --telemetry NAME    send numbers and verdict to [telemetry NAME] of tightlink.conf\n"
     "  --save FILE         also keep all of it in FILE.tightlink, with the readings\n"
-    "  --no-history        do not keep this run (tightlink history lists those kept)\n";
+    "  --no-history        do not keep this run (tightlink history lists those kept)\n"
+    "Without the word run, on a terminal, the same on the screen; there also:\n"
+    "  --no-screen         print the text instead\n"
+    "  --no-mouse          leave the mouse to the terminal (so does TIGHTLINK_NO_MOUSE=1)\n";
 
 static const char history_help[] =
     "  list                the runs that were kept, newest first (also without a word)\n"
@@ -69,6 +72,7 @@ static const char demo_help[] =
     "                      \"rate=100M delay=15ms loss=0.0001 near.rmem=256KiB\"\n"
     "  --direction, --goal, --json, --json-lines, --time-budget, --data-budget,\n"
     "  --explain-plan, --skip, --force, --stages, --verify, --save: as for run\n"
+    "  --no-screen         on a terminal print the text at once, without the screen\n"
     "Needs no second machine: makes hosts of network namespaces and a link emulator\n"
     "between them, and leaves nothing behind.\n";
 
@@ -117,6 +121,7 @@ static const struct cli_command commands[] = {
     {"show", "FILE [--color WHEN]", "look at a saved run on the screen, without a network",
      "  FILE                written by run --save or run --json, or by s on the screen\n"
      "  --color WHEN        auto (default: unless NO_COLOR is set), always, never\n"
+     "  --no-mouse          leave the mouse to the terminal (so does TIGHTLINK_NO_MOUSE=1)\n"
      "Where the terminal cannot show the screen: prints what explain prints.\n",
      cli_show},
     {"verify", "FILE [--port PORT] [--yes]", "try the remedy of a saved run on its path",

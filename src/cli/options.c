@@ -36,6 +36,8 @@ enum {
     OPT_REPEAT,
     OPT_ALARM,
     OPT_TELEMETRY,
+    OPT_NO_SCREEN,
+    OPT_NO_MOUSE,
 };
 
 static const struct option long_options[] = {
@@ -67,6 +69,8 @@ static const struct option long_options[] = {
     {"repeat", required_argument, NULL, OPT_REPEAT},
     {"alarm", no_argument, NULL, OPT_ALARM},
     {"telemetry", required_argument, NULL, OPT_TELEMETRY},
+    {"no-screen", no_argument, NULL, OPT_NO_SCREEN},
+    {"no-mouse", no_argument, NULL, OPT_NO_MOUSE},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -214,6 +218,12 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         return TL_OK;
     case OPT_NO_HISTORY:
         options->no_history = true;
+        return TL_OK;
+    case OPT_NO_SCREEN:
+        options->no_screen = true;
+        return TL_OK;
+    case OPT_NO_MOUSE:
+        options->no_mouse = true;
         return TL_OK;
     case OPT_VERIFY:
         config->verify = true;

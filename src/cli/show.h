@@ -7,6 +7,9 @@
 /* Whether there is a terminal that can show the screen, and the screen itself. */
 bool cli_screen_is_possible(void);
 
+/* Whether the screen is for this command line: not where a program reads the output. */
+bool cli_wants_screen(const struct cli_run_options *options);
+
 /* Shows the screen until the user leaves it: the start screen with what the options say, or
  * `saved` where it is not NULL. *ret_has_result: a diagnosis ran, *ret_result is the caller's. */
 enum tl_status cli_drive_screen(const struct cli_run_options *options,

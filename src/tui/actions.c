@@ -39,7 +39,7 @@ static void forget_result(struct screen *screen)
     screen->has_result = false;
 }
 
-static void start_session(struct screen *screen)
+void screen_start_session(struct screen *screen)
 {
     struct tl_session_config config = *screen->request->config;
     struct tl_error error = {0};
@@ -56,6 +56,8 @@ static void start_session(struct screen *screen)
     }
     forget_result(screen);
     tui_state_begin(&screen->state, tl_now_ns());
+    if (config.target_name)
+        snprintf(screen->state.title, sizeof screen->state.title, "%.253s", config.target_name);
 }
 
 void screen_look_up(struct screen *screen)
@@ -247,7 +249,7 @@ void screen_act(struct screen *screen, unsigned actions)
     if (screen->session)
         act_on_session(screen, actions);
     if (actions & TUI_DO_START && !screen->session)
-        start_session(screen);
+        screen_start_session(screen);
     if (actions & TUI_DO_VERIFY && !screen->session && screen->request->config->rules)
         verify(screen);
     if (actions & TUI_DO_LOOK_UP)

@@ -330,7 +330,7 @@ void screen_keep_run(struct screen *screen)
     const struct tl_session_result *result = &screen->result;
     struct tl_buf json = TL_BUF_INIT;
     struct tl_error error = {0};
-    if (!result->findings || !result->answered || !has_history(screen))
+    if (!screen->request->keep || !result->findings || !result->answered || !has_history(screen))
         return;
     enum tl_status status = tl_kept_write(&result->run, result->facts, result->findings,
                                           result->samples, false, &json);

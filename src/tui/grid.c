@@ -32,6 +32,7 @@ void tui_grid_clear(struct tui_grid *grid)
 {
     for (int i = 0; i < grid->rows * grid->cols; i++)
         grid->cells[i] = (struct tui_cell){.text = " ", .width = 1};
+    grid->zone_count = 0;
 }
 
 struct tui_cell *tui_grid_at(const struct tui_grid *grid, int row, int col)

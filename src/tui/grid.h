@@ -30,8 +30,25 @@ struct tui_cell {
     unsigned char ink;         /* enum tui_ink */
 };
 
+/* A place that can be clicked (zones.h), and what for. */
+enum tui_zone_kind {
+    TUI_ZONE_KEY,   /* value: the key */
+    TUI_ZONE_TAB,   /* the screen */
+    TUI_ZONE_ROW,   /* the row of the list that is shown */
+    TUI_ZONE_FIELD, /* the field of the start screen */
+    TUI_ZONE_STAGE, /* the stage of its plan */
+};
+struct tui_zone {
+    int row, col, columns;
+    enum tui_zone_kind kind;
+    int value;
+};
+#define TUI_ZONES_MAX 256 /* a list of more rows than that is clicked in its first ones */
+
 struct tui_grid {
     int rows, cols;
+    struct tui_zone zones[TUI_ZONES_MAX];
+    int zone_count;
     bool utf8;
     bool blocks;            /* the terminal's font has block characters but no braille */
     struct tui_cell *cells; /* rows * cols; owned */

@@ -203,7 +203,7 @@ static unsigned overlay_key(struct tui_state *state, int key)
     return overlay == TUI_COPIED && key == 'y' ? TUI_DO_COPY : TUI_DO_NOTHING;
 }
 
-static unsigned go_to(struct tui_state *state, enum tui_screen screen)
+unsigned tui_go_to(struct tui_state *state, enum tui_screen screen)
 {
     const char *why = NULL;
     if (screen == TUI_START && state->saved_only)
@@ -267,7 +267,7 @@ unsigned tui_state_key(struct tui_state *state, int key)
         return TUI_DO_NOTHING;
     }
     if (!typing && key >= '0' + TUI_START && key <= '0' + TUI_EXPORT)
-        return go_to(state, (enum tui_screen)(key - '0'));
+        return tui_go_to(state, (enum tui_screen)(key - '0'));
     if (state->page.kind != TUI_NO_PAGE)
         return tui_page_key(state, key);
     if (!typing && (key == 'q' || key == 'Q'))

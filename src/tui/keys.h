@@ -7,6 +7,7 @@
 
 unsigned tui_screen_key(struct tui_state *state, int key); /* run, verdict and later screens */
 unsigned tui_store_key(struct tui_state *state, int key);  /* history and export */
+unsigned tui_go_to(struct tui_state *state, enum tui_screen screen); /* or a message why not */
 /* Asks for a line of text that begins with text. */
 void tui_prompt_open(struct tui_state *state, enum tui_prompt prompt, const char *text);
 /* Moves a selected row, or the first row shown, within 0 and last. */

@@ -75,12 +75,26 @@ static void take_events(struct screen *screen)
     }
 }
 
+/* A click means what the user saw: the picture that is shown. */
+static unsigned take_key(struct screen *screen, int key)
+{
+    int row, col;
+    if (key == TUI_KEY_WHEEL_UP || key == TUI_KEY_WHEEL_DOWN)
+        return tui_state_wheel(&screen->state, key == TUI_KEY_WHEEL_DOWN);
+    if (key != TUI_KEY_CLICK)
+        return tui_state_key(&screen->state, key);
+    tui_terminal_place(&row, &col);
+    return screen->painted < 0 ? TUI_DO_NOTHING
+                               : tui_state_click(&screen->state, &screen->grids[screen->painted],
+                                                 row, col);
+}
+
 static void take_keys(struct screen *screen)
 {
     bool closed = false;
     int key;
     while (!screen->quit && (key = tui_terminal_key(&closed)) != TUI_KEY_NONE) {
-        screen_act(screen, tui_state_key(&screen->state, key));
+        screen_act(screen, take_key(screen, key));
         screen->dirty = true;
     }
     if (closed) {
@@ -222,10 +236,13 @@ static enum tl_status show(struct screen *screen, struct tl_error *reterr)
     screen->signal_fd = open_signals(&before);
     if (screen->signal_fd < 0)
         return tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
-    enum tl_status status = tui_terminal_open(screen->request->color, reterr);
+    enum tl_status status = tui_terminal_open(screen->request->color, screen->request->mouse, reterr);
     if (status == TL_OK) {
-        screen_list_recent(screen);
-        if (screen->state.start.target[0] && !screen->state.saved_only)
+        if (screen->request->start)
+            screen_start_session(screen);
+        else
+            screen_list_recent(screen);
+        if (!screen->request->start && screen->state.start.target[0] && !screen->state.saved_only)
             screen_look_up(screen);
         status = follow(screen);
         tui_terminal_close();

@@ -35,6 +35,8 @@ struct screen {
 
 /* One sentence on the message line. */
 void screen_say(struct screen *screen, const char *text);
+/* Begins a diagnosis as the start screen asks for it; or says why not. */
+void screen_start_session(struct screen *screen);
 /* Does what a key asked for: enum tui_action flags. */
 void screen_act(struct screen *screen, unsigned actions);
 /* What a run would cost, for the start screen: asks, and takes the answer. */

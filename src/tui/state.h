@@ -32,6 +32,10 @@ enum tui_key {
     TUI_KEY_BACKSPACE,
     TUI_KEY_BACK_TAB,
     TUI_KEY_INTERRUPT, /* ^C */
+    /* The mouse, for tui_state_click() and tui_state_wheel(): no keys for the state. */
+    TUI_KEY_CLICK,
+    TUI_KEY_WHEEL_UP,
+    TUI_KEY_WHEEL_DOWN,
 };
 
 /* What a key asks of the loop. */
@@ -267,6 +271,11 @@ void tui_state_forget_run(struct tui_state *state);
 void tui_state_verified(struct tui_state *state, const struct tl_session_result *result);
 /* Takes one key. Returns enum tui_action flags. */
 unsigned tui_state_key(struct tui_state *state, int key);
+
+struct tui_grid; /* grid.h */
+/* Takes a click into a picture of this state, or a step of the wheel; likewise. */
+unsigned tui_state_click(struct tui_state *state, const struct tui_grid *grid, int row, int col);
+unsigned tui_state_wheel(struct tui_state *state, bool down);
 
 /* Opens a page over the screen, or over the page that is open. */
 void tui_page_open(struct tui_state *state, enum tui_page kind, size_t index);

@@ -27,6 +27,7 @@ static struct {
     bool has_before, color;
     char restore[RESTORE_MAX]; /* what makes the terminal usable again, for a crash */
     size_t restore_len;
+    MEVENT mouse; /* the last */
 } terminal;
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -55,14 +56,35 @@ static void watch_crashes(void)
         (void)sigaction(fatal_signals[i], &action, &fatal_before[i]);
 }
 
+static void add_restore_text(const char *text)
+{
+    size_t len = strlen(text);
+    if (terminal.restore_len + len > sizeof terminal.restore)
+        return;
+    memcpy(terminal.restore + terminal.restore_len, text, len);
+    terminal.restore_len += len;
+}
+
 static void add_restore(const char *name)
 {
     const char *text = tigetstr(name);
-    size_t len = text && text != (const char *)-1 ? strlen(text) : 0;
-    if (terminal.restore_len + len > sizeof terminal.restore)
+    if (text && text != (const char *)-1)
+        add_restore_text(text);
+}
+
+/* Presses of the first button and the wheel; where nothing waits for a second press. Terminals
+ * that have a mouse keep shift with it for selecting text. */
+static void take_mouse(void)
+{
+    const char *kmous = tigetstr("kmous");
+    if (!kmous || kmous == (const char *)-1)
         return;
-    memcpy(terminal.restore + terminal.restore_len, text ? text : "", len);
-    terminal.restore_len += len;
+    (void)mouseinterval(0);
+    if (!mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL))
+        return;
+    /* What xterm and those that speak like it may have been asked for (XTerm control sequences,
+     * "mouse tracking"); the description of a terminal has no word for the end of it alone. */
+    add_restore_text("\033[?1006;1015;1003;1002;1000l");
 }
 
 static void choose_colors(enum tl_tui_color color)
@@ -78,7 +100,7 @@ static void choose_colors(enum tl_tui_color color)
     (void)init_pair(2, COLOR_GREEN, -1);
 }
 
-enum tl_status tui_terminal_open(enum tl_tui_color color, struct tl_error *reterr)
+enum tl_status tui_terminal_open(enum tl_tui_color color, bool mouse, struct tl_error *reterr)
 {
     const char *term = getenv("TERM");
     memset(&terminal, 0, sizeof terminal);
@@ -96,6 +118,8 @@ enum tl_status tui_terminal_open(enum tl_tui_color color, struct tl_error *reter
     (void)set_escdelay(50);
     (void)curs_set(0);
     choose_colors(color);
+    if (mouse)
+        take_mouse();
     add_restore("sgr0");
     add_restore("rmkx");
     add_restore("cnorm");
@@ -194,9 +218,28 @@ void tui_terminal_paint(const struct tui_grid *grid, const struct tui_grid *show
     (void)refresh();
 }
 
+static int translate_mouse(void)
+{
+    if (getmouse(&terminal.mouse) != OK)
+        return TUI_KEY_NONE;
+    if (terminal.mouse.bstate & BUTTON4_PRESSED)
+        return TUI_KEY_WHEEL_UP;
+    if (terminal.mouse.bstate & BUTTON5_PRESSED)
+        return TUI_KEY_WHEEL_DOWN;
+    return terminal.mouse.bstate & BUTTON1_PRESSED ? TUI_KEY_CLICK : TUI_KEY_NONE;
+}
+
+void tui_terminal_place(int *ret_row, int *ret_col)
+{
+    *ret_row = terminal.mouse.y;
+    *ret_col = terminal.mouse.x;
+}
+
 static int translate(int code)
 {
     switch (code) {
+    case KEY_MOUSE:
+        return translate_mouse();
     case KEY_UP:
         return TUI_KEY_UP;
     case KEY_DOWN:

@@ -6,6 +6,7 @@
 
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "zones.h"
 
 const char *tui_verdict_mark(enum tl_verdict_state state, enum tui_ink *ret_ink)
 {
@@ -40,9 +41,12 @@ static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
     for (int i = 0; i < 6; i++) {
         bool here = (int)state->screen == i + 1;
         int most = narrow && !here ? 1 : 9;
-        col += tui_putf(grid, 0, col, grid->cols - col, here ? TUI_BOLD : TUI_BAR, "%c%.*s%c",
-                        here ? '[' : ' ', most, names[i], here ? ']' : ' ');
+        int used = tui_putf(grid, 0, col, grid->cols - col, here ? TUI_BOLD : TUI_BAR, "%c%.*s%c",
+                            here ? '[' : ' ', most, names[i], here ? ']' : ' ');
+        tui_zone_add(grid, 0, col, used, TUI_ZONE_TAB, i + 1);
+        col += used;
     }
+    tui_zone_add(grid, 0, grid->cols - 7, 7, TUI_ZONE_KEY, '?');
     tui_put_right(grid, 0, col, grid->cols - col, TUI_BAR, "? help ");
 }
 
@@ -120,8 +124,11 @@ static void draw_keys(const struct tui_state *state, struct tui_grid *grid, int 
     const char *const *keys = keys_here(state);
     int col = 1, room = grid->cols - 8; /* for "? help " */
     tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
-    for (; *keys && col + (int)strlen(*keys) <= room; keys++)
+    for (; *keys && col + (int)strlen(*keys) <= room; keys++) {
+        tui_zone_hint(grid, row, col, *keys);
         col += tui_put(grid, row, col, room - col, TUI_BAR, *keys) + 3;
+    }
+    tui_zone_add(grid, row, grid->cols - 7, 7, TUI_ZONE_KEY, '?');
     tui_put_right(grid, row, 0, grid->cols, TUI_BAR, "? help ");
     tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
 }

@@ -10,6 +10,7 @@
 #include "plot.h"
 #include "tightlink/base/units.h"
 #include "view.h"
+#include "zones.h"
 
 /* Local time: people remember when they were at it. */
 static const char *when(int64_t started_ns, char ret_text[20])
@@ -194,8 +195,10 @@ void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first,
     state->rows_shown = lines;
     draw_head(&at, grid, row);
     int top = tui_list_top(history->selected, lines, count);
-    for (int i = 0; i < lines && top + i < count; i++)
+    for (int i = 0; i < lines && top + i < count; i++) {
         draw_run(state, &list->runs[top + i], &at, grid, row + 1 + i, top + i == history->selected);
+        tui_zone_add(grid, row + 1 + i, 0, grid->cols, TUI_ZONE_ROW, top + i);
+    }
     tui_rule(grid, row + 1 + lines, 0, grid->cols);
     draw_below(state, grid, row + 2 + lines, last - row - 2 - lines);
 }

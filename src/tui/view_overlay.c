@@ -4,6 +4,7 @@
 
 #include "lines.h"
 #include "view.h"
+#include "zones.h"
 
 /* Lines of at most 54 columns, and few enough for 15 rows. */
 static const char everywhere[] = "1 to 6      start, run, verdict, path, history, export\n"
@@ -69,6 +70,8 @@ static void draw_question(struct tui_grid *grid, const char *title, const char *
     (void)tui_put(grid, row, col, inner, TUI_BOLD, title);
     (void)tui_wrap(grid, row + 1, col, lines, inner, TUI_PLAIN, text);
     (void)tui_put(grid, row + 2 + lines, col, inner, TUI_BOLD, keys);
+    grid->zone_count = 0; /* what lies below is not for now */
+    tui_zone_hints(grid, row + 2 + lines, col, inner, keys);
 }
 
 static void draw_help(const struct tui_state *state, struct tui_grid *grid)
@@ -78,6 +81,7 @@ static void draw_help(const struct tui_state *state, struct tui_grid *grid)
     int below = tui_lines(grid, 0, 0, 0, inner, 0, help_texts[state->screen]);
     int most = grid->rows - 2, lines = above + below > most ? most : above + below;
     open_box(grid, lines + 2, columns, &row, &col);
+    grid->zone_count = 0; /* a click closes it */
     (void)tui_lines(grid, row, col, lines, inner, 0, everywhere);
     (void)tui_lines(grid, row + above, col, lines - above, inner, 0, help_texts[state->screen]);
 }

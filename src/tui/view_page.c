@@ -8,6 +8,7 @@
 #include "plot.h"
 #include "tightlink/base/units.h"
 #include "view.h"
+#include "zones.h"
 
 #define LABEL 11
 
@@ -100,9 +101,11 @@ static void draw_causes(struct tui_state *state, struct tui_grid *grid, int row,
         state->causes.selected = count ? count - 1 : 0;
     int foot = rows > 8 ? 3 : 0, list = rows - foot;
     int top = tui_list_top(state->causes.selected, list, count);
-    for (int i = 0; i < list && top + i < count; i++)
+    for (int i = 0; i < list && top + i < count; i++) {
         draw_cause(&findings->findings[index[top + i]], run->download && run->upload, grid, row + i,
                    top + i == state->causes.selected);
+        tui_zone_add(grid, row + i, 0, grid->cols, TUI_ZONE_ROW, top + i);
+    }
     if (!count)
         (void)tui_put(grid, row, 1, grid->cols - 2, TUI_PLAIN,
                       state->causes.filter[0] ? "nothing matches the filter; / changes it"
@@ -234,6 +237,7 @@ void tui_view_page(struct tui_state *state, struct tui_grid *grid, int first, in
         (void)tui_putf(grid, first, 22, grid->cols - 38, TUI_PLAIN, "filter: %s",
                        state->causes.filter);
     tui_put_right(grid, first, grid->cols - 12, 12, TUI_DIM, "Esc back ");
+    tui_zone_hint(grid, first, grid->cols - 9, "Esc back");
     tui_rule(grid, first + 1, 0, grid->cols);
     int row = first + 2;
     if (state->page.kind == TUI_PAGE_CAUSES) {

@@ -8,6 +8,7 @@
 #include "plot.h"
 #include "tightlink/base/units.h"
 #include "view.h"
+#include "zones.h"
 
 /* Below so many columns the least that tells is shown. */
 #define NARROW 76
@@ -314,9 +315,11 @@ static void draw_hops(struct tui_state *state, struct tui_grid *grid, int row, i
     }
     draw_hop_head(state, grid, row, columns);
     int top = tui_list_top(state->hops.selected, rows, count);
-    for (int i = 0; i < rows && top + i < count; i++)
+    for (int i = 0; i < rows && top + i < count; i++) {
         draw_hop(state, &run->hops[index[top + i]], grid, row + 1 + i, columns,
                  top + i == state->hops.selected);
+        tui_zone_add(grid, row + 1 + i, 0, columns, TUI_ZONE_ROW, top + i);
+    }
     if (!count)
         (void)tui_put(grid, row + 1, 1, columns - 2, TUI_PLAIN,
                       "nothing matches; / changes the filter");

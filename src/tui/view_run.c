@@ -7,6 +7,7 @@
 #include "live.h"
 #include "tightlink/base/units.h"
 #include "view.h"
+#include "zones.h"
 
 static const char *mark_of(const struct tui_stage *stage, enum tui_ink *ret_ink)
 {
@@ -74,8 +75,10 @@ static void draw_stages(const struct tui_progress_state *run, struct tui_grid *g
                         int rows, int col, int columns)
 {
     int top = tui_list_top(run->selected, rows, run->stage_count);
-    for (int i = 0; i < rows && top + i < run->stage_count; i++)
+    for (int i = 0; i < rows && top + i < run->stage_count; i++) {
         draw_stage(run, &run->stages[top + i], grid, row + i, col, columns);
+        tui_zone_add(grid, row + i, col, columns, TUI_ZONE_ROW, top + i);
+    }
     if (run->stage_count > rows)
         tui_put_right(grid, row + rows - 1, col, columns, TUI_DIM,
                       top + rows < run->stage_count ? (grid->utf8 ? " ↓" : " v")

@@ -5,6 +5,7 @@
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 #include "view.h"
+#include "zones.h"
 
 /* A text field: "[ text_____ ]"; of a long text its end. */
 static void draw_field(struct tui_grid *grid, int row, int col, int columns, const char *text,
@@ -30,6 +31,7 @@ static void draw_label(const struct tui_start *start, struct tui_grid *grid, int
     bool focus = start->field == field;
     (void)tui_put(grid, row, 0, 2, TUI_BOLD, focus ? "> " : "  ");
     (void)tui_put(grid, row, 2, 14, focus ? TUI_BOLD : TUI_PLAIN, label);
+    tui_zone_add(grid, row, 0, grid->cols, TUI_ZONE_FIELD, (int)field);
 }
 
 static void draw_direction(const struct tui_start *start, struct tui_grid *grid, int row)
@@ -65,6 +67,7 @@ static void draw_stage(const struct tui_start *start, struct tui_grid *grid, int
     bool focus = start->field == TUI_STAGES && start->stage == index;
     tl_format_ns((double)stage->time_ns, time);
     tl_format_traffic((double)stage->bytes, bytes);
+    tui_zone_add(grid, row, 0, grid->cols, TUI_ZONE_STAGE, (int)index);
     (void)tui_putf(grid, row, 0, 6, TUI_PLAIN, "%c [%c] ", focus ? '>' : ' ',
                    is_on(start, index) ? 'x' : ' ');
     (void)tui_put(grid, row, 6, 13, TUI_PLAIN, stage->id);

@@ -33,6 +33,11 @@ HEAD = """# Screens
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
 - `y` sends the fix to the clipboard with OSC 52 and shows it; not all terminals take it.
+- The mouse, where the terminal has one: the wheel scrolls, a click selects a row, another on it is
+  Enter, and tabs, key hints and answers can be clicked; selecting text with shift stays the
+  terminal's. `--no-mouse`, or `TIGHTLINK_NO_MOUSE=1`, leaves it alone; all of it has keys too.
+- `tightlink demo` shows its run on the screen, and prints verdict and truth after it was left;
+  `--no-screen` prints them at once.
 - Every text passes the sanitiser of `base/utf8` on its way into a cell.
 
 The views (`src/tui/view*.c`) turn a state into a grid of cells and know no terminal;

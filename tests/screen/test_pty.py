@@ -29,6 +29,32 @@ def a_saved_run_is_shown_and_left(path):
         sys.exit("after q the verdict is not in the scrollback as text")
 
 
+def the_mouse_is_taken_and_given_back(path):
+    """SGR reports, as xterm sends them: button 0 at 4 Path, the wheel, then a crash."""
+    terminal = Terminal("show", path)
+    terminal.expect(b"\x1b[?1006;1000h")
+    terminal.expect(b"3 Verdict")
+    terminal.keys(b"\x1b[<0;41;1M\x1b[<0;41;1m")
+    terminal.expect(b"under load")
+    terminal.keys(b"\x1b[<65;10;10M")
+    terminal.keys(b"\x1b[<0;76;24M")
+    terminal.expect(b"Marks")
+    terminal.child.send_signal(signal.SIGSEGV)
+    terminal.wait()
+    end = terminal.seen.rfind(b"1000l")
+    if end < 0 or end < terminal.seen.rfind(b"1000h"):
+        sys.exit("after a crash the terminal still reports the mouse")
+    terminal.restored("a crash with the mouse")
+    for arguments, environment in ((["--no-mouse"], {}), ([], {"TIGHTLINK_NO_MOUSE": "1"}),
+                                   ([], {"TERM": "vt100"})):
+        terminal = Terminal("show", path, *arguments, **environment)
+        terminal.expect(b"3 Verdict")
+        terminal.keys(b"q")
+        terminal.wait()
+        if b"1000h" in terminal.seen:
+            sys.exit(f"{arguments} {environment} does not leave the mouse alone")
+
+
 def a_signal_restores(path, number):
     terminal = Terminal("show", path)
     terminal.expect(b"3 Verdict")
@@ -131,6 +157,7 @@ def main():
         path = directory + "/run.json"
         save_fixture(path)
         a_saved_run_is_shown_and_left(path)
+        the_mouse_is_taken_and_given_back(path)
         for number in (signal.SIGTERM, signal.SIGHUP):
             a_signal_restores(path, number)
         a_crash_restores(path)

@@ -182,6 +182,124 @@ Test(keys, interrupt_stops_and_keeps_then_quits, .init = begin)
     cr_expect(tui_state_key(state, TUI_KEY_INTERRUPT) == TUI_DO_QUIT);
 }
 
+/* Clicks the first cell of a text in the picture of a state. */
+static unsigned click(struct tui_state *state, const char *text)
+{
+    struct tui_grid grid;
+    struct tl_buf out = TL_BUF_INIT;
+    int row = 0;
+    cr_assert(tui_grid_init(&grid, 24, 80, false) == TL_OK);
+    tui_view(state, &grid);
+    tui_grid_text(&grid, &out);
+    char *at = strstr(tl_buf_text(&out), text), *line = out.data;
+    cr_assert(at, "no \"%s\" in\n%s", text, tl_buf_text(&out));
+    for (char *c = out.data; c < at; c++) {
+        if (*c != '\n')
+            continue;
+        row++;
+        line = c + 1;
+    }
+    unsigned actions = tui_state_click(state, &grid, row, (int)(at - line));
+    tui_view(state, &grid);
+    tl_buf_finish(&out);
+    tui_grid_finish(&grid);
+    return actions;
+}
+
+Test(mouse, clicks_do_what_keys_do, .init = begin)
+{
+    struct tui_state *state = &open_scene("path")->state;
+    (void)click(state, "4 Path");
+    cr_expect(state->screen == TUI_PATH);
+    (void)click(state, "4  203.0.113.33");
+    cr_expect(state->hops.selected == 3 && state->page.kind == TUI_NO_PAGE);
+    (void)click(state, "x hide names");
+    (void)click(state, "? help");
+    cr_expect(state->overlay == TUI_HELP);
+    (void)click(state, "Marks");
+    cr_expect(state->overlay == TUI_NO_OVERLAY);
+    (void)click(state, "c chart");
+    cr_expect(state->hop_chart && state->private_names);
+    (void)click(state, "up/dn hop"); /* names no key */
+    cr_expect(state->screen == TUI_PATH && state->hops.selected == 3);
+}
+
+Test(mouse, a_second_click_opens_a_row, .init = begin)
+{
+    struct tui_state *state = &open_scene("causes")->state;
+    (void)click(state, "w why not");
+    cr_expect(state->page.kind == TUI_PAGE_CAUSES);
+    (void)click(state, "Packets are lost");
+    cr_expect(state->page.kind == TUI_PAGE_CAUSES && state->causes.selected == 1);
+    (void)click(state, "Packets are lost");
+    cr_expect(state->page.kind == TUI_PAGE_CAUSE);
+    (void)click(state, "Esc back");
+    cr_expect(state->page.kind == TUI_PAGE_CAUSES);
+}
+
+Test(mouse, questions_take_clicks_on_their_answers_alone, .init = begin)
+{
+    struct tui_state *state = &open_scene("consent")->state;
+    cr_expect(click(state, "4 Path") == TUI_DO_NOTHING && state->overlay == TUI_CONSENT);
+    cr_expect(click(state, "mtu") == TUI_DO_NOTHING && state->overlay == TUI_CONSENT);
+    cr_expect(click(state, "n end here") == TUI_DO_REFUSE);
+    state = &open_scene("consent")->state;
+    cr_expect(click(state, "y go on") == TUI_DO_CONSENT);
+}
+
+Test(mouse, on_the_start_screen_fields_and_stages_are_clicked, .init = begin)
+{
+    struct tui_state *state = &open_scene("start")->state;
+    (void)click(state, "Goal");
+    cr_expect(state->start.field == TUI_GOAL);
+    (void)click(state, "udp");
+    cr_expect(state->start.field == TUI_STAGES && state->start.stage == 5);
+    cr_expect(click(state, "udp") == TUI_DO_LOOK_UP && state->start.skip == 1u << 5);
+    (void)click(state, "Other end");
+    (void)click(state, "Space change"); /* would be text there */
+    cr_expect_str_eq(state->start.target, "srv-b.example.net");
+    cr_expect(click(state, "Enter start") == TUI_DO_START);
+    (void)click(state, "5 History");
+    cr_expect(state->screen == TUI_HISTORY);
+}
+
+Test(mouse, the_wheel_scrolls_and_selects, .init = begin)
+{
+    struct tui_state *state = &open_scene("verdict")->state;
+    struct tui_grid grid;
+    cr_assert(tui_grid_init(&grid, 24, 80, true) == TL_OK);
+    tui_view(state, &grid);
+    (void)tui_state_wheel(state, true);
+    cr_expect(state->scroll == 3);
+    (void)tui_state_wheel(state, false);
+    cr_expect(state->scroll == 0);
+    state->overlay = TUI_HELP;
+    (void)tui_state_wheel(state, true);
+    cr_expect(state->scroll == 0 && state->overlay == TUI_HELP);
+    tui_grid_finish(&grid);
+}
+
+/* Any place in any picture: no crash, and never an action that was not asked for. */
+Test(mouse, clicks_everywhere_do_no_harm, .init = begin)
+{
+    srand(2);
+    for (const struct script *script = scripts; script->name; script++) {
+        struct scene scene;
+        struct tui_grid grid;
+        scene_make(script, &scene);
+        cr_assert(tui_grid_init(&grid, 24, 80, true) == TL_OK);
+        for (int i = 0; i < 1500; i++) {
+            tui_view(&scene.state, &grid);
+            bool asked = scene.state.overlay == TUI_CONSENT;
+            unsigned actions = tui_state_click(&scene.state, &grid, rand() % 26 - 1, rand() % 82 - 1);
+            cr_assert(asked || !(actions & TUI_DO_CONSENT));
+            (void)tui_state_wheel(&scene.state, rand() % 2);
+        }
+        tui_grid_finish(&grid);
+        scene_finish(&scene);
+    }
+}
+
 Test(start, typed_text_becomes_the_configuration, .init = begin)
 {
     struct tui_state state;

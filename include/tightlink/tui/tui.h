@@ -22,6 +22,9 @@ struct tl_tui_request {
     bool consented;          /* --yes: load the path without the question */
     enum tl_tui_color color; /* AUTO honours NO_COLOR */
     bool utf8;               /* the locale shows more than ASCII */
+    bool mouse;              /* take the mouse too, where the terminal has one */
+    bool keep;               /* runs go into the history */
+    bool start;              /* begin at once, without the start screen; needs config->host */
     /* A saved run to look at instead: no start screen, no session. The screen ends with this
      * result as it was given. NULL without. */
     const struct tl_session_result *saved;

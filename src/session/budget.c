@@ -94,3 +94,33 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
              "%s: at most %s in all%s; others on the same path may notice.",
              ns, bytes, config->data_budget_bytes > 0 ? "" : " (--data-budget holds it down)");
 }
+
+/* What a link of this host can carry in a time; of a virtual one nobody knows. */
+static double link_bytes(const struct tl_facts *facts, double seconds)
+{
+    double speed_bps = tl_facts_number(facts, "near.link_speed_bps", (double)NAN);
+    return link_is_virtual(facts) ? (double)NAN : speed_bps / 8 * seconds;
+}
+
+void tl_budget_make_trial(const struct tl_session_config *config, const struct tl_facts *facts,
+                          double predicted_bps, struct tl_budget *ret_budget)
+{
+    char bytes[TL_UNIT_TEXT_SIZE], ns[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE],
+        expected[TL_UNIT_TEXT_SIZE], about[120] = "";
+    tl_budget_make(config, facts, ret_budget);
+    ret_budget->time_ns =
+        tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN));
+    double seconds = (double)ret_budget->time_ns / 1e9, most = link_bytes(facts, seconds);
+    if (most < (double)ret_budget->bytes)
+        ret_budget->bytes = (int64_t)most;
+    ret_budget->worst_bytes = ret_budget->bytes;
+    if (predicted_bps / 8 * seconds < (double)ret_budget->bytes)
+        snprintf(about, sizeof about, ", about %s where it brings the %s that are predicted",
+                 tl_format_traffic(predicted_bps / 8 * seconds, expected),
+                 tl_format_bps(predicted_bps, rate));
+    snprintf(ret_budget->sentence, sizeof ret_budget->sentence,
+             "This tries the remedy with one stream for up to %s and moves at most %s%s; others on "
+             "the same path may notice. No setting is changed.",
+             tl_format_ns(seconds * 1e9, ns), tl_format_traffic((double)ret_budget->bytes, bytes),
+             about);
+}

@@ -18,4 +18,9 @@ struct tl_budget {
 void tl_budget_make(const struct tl_session_config *config, const struct tl_facts *facts,
                     struct tl_budget *ret_budget);
 
+/* For the trial of a remedy alone: one stream, at most at the speed of this host's link and within
+ * what the user set. predicted_bps: what it shall bring; NAN where that is not known. */
+void tl_budget_make_trial(const struct tl_session_config *config, const struct tl_facts *facts,
+                          double predicted_bps, struct tl_budget *ret_budget);
+
 #endif

@@ -183,7 +183,8 @@ static enum tl_status run_trial_only(struct tl_session *session, struct tl_error
     enum tl_status status = session_judge(session, reterr);
     if (status != TL_OK)
         return status;
-    tl_budget_make(&session->config, facts, &budget);
+    tl_budget_make_trial(&session->config, facts, session->result.findings->verdict.fixed_bps,
+                         &budget);
     take_budget(session, &budget);
     status = ask_consent(session, &budget, &refused);
     if (status != TL_OK)

@@ -1,5 +1,7 @@
 /* What a run may send by default: by link speed, and on a virtual link by what it carried. */
 #include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
 
 #include "budget.h"
 
@@ -44,5 +46,34 @@ Test(budget, follows_the_rate_of_a_virtual_link)
     cr_expect_eq(bytes_of(facts), 12000000000);
     tl_facts_set_number(facts, "upload.best_goodput_bps", 90e9, NULL);
     cr_expect_eq(bytes_of(facts), before);
+    tl_facts_destroy(facts);
+}
+
+/* One stream is one stream, not a whole diagnosis. */
+Test(budget, of_a_trial_is_one_stream_on_this_link)
+{
+    struct tl_facts *facts = facts_of_link("ethernet", 100e6, false);
+    struct tl_budget whole, trial;
+    tl_facts_set_number(facts, "path.rtt_min_ns", 20e6, NULL);
+    tl_budget_make(&config, facts, &whole);
+    tl_budget_make_trial(&config, facts, 90e6, &trial);
+    double seconds = (double)trial.time_ns / 1e9;
+    cr_expect(seconds >= 3 && trial.time_ns < whole.time_ns / 2);
+    cr_expect(trial.bytes == (int64_t)(100e6 / 8 * seconds) && trial.worst_bytes == trial.bytes);
+    cr_expect(strstr(trial.sentence, "90 Mb/s that are predicted") != NULL, "%s", trial.sentence);
+    tl_facts_destroy(facts);
+}
+
+Test(budget, of_a_trial_on_a_virtual_link_is_not_held_to_what_was_seen)
+{
+    struct tl_facts *facts = facts_of_link("veth", 10e9, true);
+    struct tl_session_config small = {.download = true, .data_budget_bytes = 50000000};
+    struct tl_budget trial;
+    tl_facts_set_number(facts, "download.best_goodput_bps", 10e6, NULL);
+    tl_budget_make_trial(&config, facts, 930e6, &trial);
+    cr_expect_eq(trial.bytes, 1500000000);
+    tl_budget_make_trial(&small, facts, (double)NAN, &trial);
+    cr_expect_eq(trial.bytes, 50000000);
+    cr_expect(strstr(trial.sentence, "predicted") == NULL, "%s", trial.sentence);
     tl_facts_destroy(facts);
 }

@@ -87,6 +87,7 @@ struct cli_run_options {
     const char *save;                /* --save; NULL without */
     const char *link_spec;           /* demo --link */
     enum cli_color color;
+    const struct tl_keys *keys;      /* of that file, for the screen; NULL without */
     const char *key_file, *key_name; /* run --key, --key-name; NULL without */
     char via[TL_SESSION_VIA_MAX][254]; /* --via; config.via points here */
     bool no_screen, no_mouse;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tightlink/base/key.h"
 #include "tightlink/base/time.h"
@@ -34,6 +35,24 @@ static enum tl_status load_key(struct cli_run_options *options, struct tl_keys *
         return tl_error_set(reterr, TL_AUTH, "%s has no key of the name %s", options->key_file,
                             name);
     return TL_OK;
+}
+
+/* The screen lets the user choose among those of $XDG_CONFIG_HOME/tightlink/keys, where it is; a
+ * far end in open mode needs none. */
+static void offer_keys(struct tl_keys **ret_keys)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    bool given = config && config[0] == '/';
+    char path[PATH_MAX];
+    struct tl_error error = {0};
+    if (!given && !(home && home[0] == '/'))
+        return;
+    int n = snprintf(path, sizeof path, "%s%s/tightlink/keys", given ? config : home,
+                     given ? "" : "/.config");
+    if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) < 0)
+        return;
+    if (tl_keys_load(path, ret_keys, &error) != TL_OK)
+        cli_complain("%s", error.text);
 }
 
 /* A new file in the state directory of the XDG base directory specification; NULL where there
@@ -145,6 +164,8 @@ static int load_and_diagnose(const struct cli_command *command, struct cli_run_o
     struct tl_error error = {0};
     struct tl_rules *rules;
     struct tl_keys *keys = NULL;
+    if (screen && !options->key_file)
+        offer_keys(&keys);
     if (load_key(options, &keys, &error) != TL_OK) {
         tl_keys_destroy(keys);
         if (error.status == TL_USAGE)
@@ -157,6 +178,7 @@ static int load_and_diagnose(const struct cli_command *command, struct cli_run_o
         return cli_fail(&error);
     }
     options->config.rules = rules;
+    options->keys = keys;
     int exit_code = options->repeat_ns ? repeat(options) : diagnose(options, screen);
     tl_rules_destroy(rules);
     tl_keys_destroy(keys);

@@ -24,6 +24,7 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
     /* As with NO_COLOR, any text turns it off. */
     const char *no_mouse = getenv("TIGHTLINK_NO_MOUSE");
     struct tl_tui_request request = {.config = &options->config,
+                                     .keys = options->keys,
                                      .consented = options->yes,
                                      .color = colors[options->color],
                                      .utf8 = cli_locale_is_utf8(),

@@ -39,9 +39,19 @@ static void forget_result(struct screen *screen)
     screen->has_result = false;
 }
 
-void screen_start_session(struct screen *screen)
+/* The request's configuration with the key that the start screen names. */
+static struct tl_session_config config_of(const struct screen *screen)
 {
     struct tl_session_config config = *screen->request->config;
+    const char *name = screen->state.start.key;
+    if (screen->request->keys)
+        config.key = name[0] ? tl_keys_find(screen->request->keys, name, strlen(name)) : NULL;
+    return config;
+}
+
+void screen_start_session(struct screen *screen)
+{
+    struct tl_session_config config = config_of(screen);
     struct tl_error error = {0};
     enum tl_status status = tui_state_configure(&screen->state, &config, &error);
     if (status == TL_OK)
@@ -161,7 +171,7 @@ static void save_run(struct screen *screen)
 static void verify(struct screen *screen)
 {
     const struct tl_run *run = &screen->shown.run;
-    struct tl_session_config config = *screen->request->config;
+    struct tl_session_config config = config_of(screen);
     struct tl_error error = {0};
     if (!config.host || !config.host[0])
         config.host = run->target_address[0] ? run->target_address : run->target_name;

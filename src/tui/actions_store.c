@@ -112,6 +112,46 @@ static void compare_runs(struct screen *screen)
     free(b);
 }
 
+/* The comparison as text, names and addresses masked, in a new file of the user's alone. */
+static enum tl_status mask_comparison(struct screen *screen, struct tl_buf *out,
+                                      struct tl_error *reterr)
+{
+    struct tl_redactor *redactor = NULL;
+    struct tl_buf text = TL_BUF_INIT;
+    enum tl_status status = tl_redactor_create(NULL, &redactor, reterr);
+    if (status != TL_OK)
+        return status;
+    tl_redactor_learn_here(redactor);
+    tl_redactor_learn(redactor, TL_MASK_HOST, screen->comparison->a.target);
+    tl_redactor_learn(redactor, TL_MASK_HOST, screen->comparison->b.target);
+    tl_compare_text(screen->comparison, &text);
+    tl_redact_text(redactor, tl_buf_text(&text), out);
+    status = text.status != TL_OK ? text.status : tl_redactor_status(redactor);
+    tl_buf_finish(&text);
+    tl_redactor_destroy(redactor);
+    return status == TL_OK ? out->status : status;
+}
+
+static void write_pair(struct screen *screen)
+{
+    const struct tui_history *history = &screen->state.history;
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_error error = {0};
+    char path[100], text[240];
+    snprintf(path, sizeof path, "tightlink-%.26s-%.26s-compare.txt", history->a, history->b);
+    enum tl_status status = mask_comparison(screen, &out, &error);
+    int errnum = status == TL_OK ? screen_write_file(path, out.data, out.len) : 0;
+    if (status != TL_OK)
+        complain(screen, &error, status);
+    else if (errnum)
+        snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
+    else
+        snprintf(text, sizeof text, "written: %s here", path);
+    if (status == TL_OK)
+        screen_say(screen, text);
+    tl_buf_finish(&out);
+}
+
 /* --- opening a run that was kept --- */
 
 void screen_forget_opened(struct screen *screen)
@@ -309,6 +349,8 @@ void screen_act_on_store(struct screen *screen, unsigned actions)
         open_run(screen);
     if (actions & (TUI_DO_NOTE | TUI_DO_TAG | TUI_DO_DELETE) && screen->history)
         change_run(screen, actions);
+    if (actions & TUI_DO_PAIR && screen->comparison)
+        write_pair(screen);
     if (actions & TUI_DO_TICKET)
         choose_ticket(screen);
     if (actions & TUI_DO_PREVIEW && screen->state.result && screen->state.result->findings) {

@@ -106,6 +106,17 @@ static unsigned tab_field(struct tui_start *start, int by)
     return actions;
 }
 
+/* No key, then each that there is. */
+static void next_key(struct tui_start *start)
+{
+    int at = 0;
+    while (at < start->key_count && strcmp(start->keys[at], start->key) != 0)
+        at++;
+    int next = !start->key[0] ? 0 : at + 1;
+    snprintf(start->key, sizeof start->key, "%s",
+             next < start->key_count ? start->keys[next] : "");
+}
+
 static unsigned start_key(struct tui_state *state, int key)
 {
     struct tui_start *start = &state->start;
@@ -131,6 +142,9 @@ static unsigned start_key(struct tui_state *state, int key)
         snprintf(start->target, sizeof start->target, "%s", start->recent[start->recent_at - 1]);
         start->has_preview = false;
         return TUI_DO_LOOK_UP;
+    case 'K' - 64:
+        next_key(start);
+        return TUI_DO_NOTHING;
     case TUI_KEY_LEFT:
     case TUI_KEY_RIGHT:
         if (start->field == TUI_DIRECTION)

@@ -42,6 +42,11 @@ static unsigned history_key(struct tui_state *state, int key)
     case '/':
         tui_prompt_open(state, TUI_ASK_FILTER, history->filter);
         return TUI_DO_NOTHING;
+    case 'e':
+        if (history->comparison)
+            return TUI_DO_PAIR;
+        say(state, "mark two runs with a and b first; Enter, then 6 exports one alone");
+        return TUI_DO_NOTHING;
     case '<':
     case '>':
         history->scroll += key == '<' ? -1 : 1;

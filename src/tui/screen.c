@@ -254,6 +254,15 @@ static enum tl_status show(struct screen *screen, struct tl_error *reterr)
     return status;
 }
 
+static void list_keys(struct screen *screen)
+{
+    struct tui_start *start = &screen->state.start;
+    size_t count = screen->request->keys ? tl_keys_count(screen->request->keys) : 0;
+    for (size_t i = 0; i < count && i < TUI_KEYS_MAX; i++)
+        snprintf(start->keys[start->key_count++], sizeof start->keys[0], "%.63s",
+                 tl_keys_at(screen->request->keys, i)->name);
+}
+
 enum tl_status tl_tui_run(const struct tl_tui_request *request,
                           struct tl_session_result *ret_result, bool *ret_has_result,
                           struct tl_error *reterr)
@@ -266,6 +275,7 @@ enum tl_status tl_tui_run(const struct tl_tui_request *request,
     screen->painted = -1;
     screen->dirty = true;
     tui_state_init(&screen->state, request->config);
+    list_keys(screen);
     if (request->saved) {
         screen->state.saved_only = true;
         screen->state.from_store = true;

@@ -67,6 +67,7 @@ enum tui_action {
     TUI_DO_CLIP = 1 << 23,    /* that, onto the clipboard */
     TUI_DO_SEND = 1 << 24,    /* that, to the chosen ticket system */
     TUI_DO_TICKET = 1 << 26,  /* the first ticket system is chosen */
+    TUI_DO_PAIR = 1 << 27,    /* the comparison of a and b, into a file */
     TUI_DO_CURL = 1 << 25,    /* the requests of that as commands */
 };
 
@@ -125,6 +126,7 @@ struct tui_list {
 enum tui_field { TUI_TARGET, TUI_DIRECTION, TUI_GOAL, TUI_BUDGET, TUI_STAGES };
 #define TUI_TEXT_SIZE  254 /* the longest host name */
 #define TUI_RECENT_MAX 4
+#define TUI_KEYS_MAX   16
 
 struct tui_start {
     enum tui_field field;
@@ -134,6 +136,8 @@ struct tui_start {
     bool verify;
     bool directory;                             /* one was named for disk stages */
     char key[64];                               /* the name of the key that is used; "": none */
+    char keys[TUI_KEYS_MAX][64];                /* those there are to choose from */
+    int key_count;
     char recent[TUI_RECENT_MAX][TUI_TEXT_SIZE]; /* far ends of earlier runs */
     int recent_count, recent_at;                /* the last counts from 1, 0: none taken yet */
     size_t stage;                               /* selected */

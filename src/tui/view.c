@@ -69,7 +69,7 @@ static const char *const *keys_here(const struct tui_state *state)
                                        "x hide names", "/ filter",     "q quit",  NULL};
     static const char *const history[] = {"a/b mark two", "Enter open", "n note",
                                           "t tag",        "g graph",    "D delete",
-                                          "/ filter",     "q quit",     NULL};
+                                          "/ filter",     "e export pair", "q quit", NULL};
     static const char *const leaving[] = {"left/right form", "t to",    "w write file",
                                           "y clipboard",     "m mask",  "l masks",
                                           "Esc back",        NULL};

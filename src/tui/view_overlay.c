@@ -16,7 +16,7 @@ static const char *const help_texts[] = {
     [TUI_START] = "Enter       start; nothing loads before you agree\n"
                   "Tab, arrows next field, next stage\n"
                   "Space       change; leave out a stage, or ask for it\n"
-                  "^N          a far end of an earlier run\n"
+                  "^N  ^K      a far end of an earlier run; a key or none\n"
                   "Esc         quit (q where no text is typed)",
     [TUI_RUN] = "p  z        pause after this stage; picture stands still\n"
                 "s  r        skip the running stage; redo the selected\n"
@@ -40,6 +40,7 @@ static const char *const help_texts[] = {
                     "<  >        scroll the comparison\n"
                     "n  t        note and tag of the selected run\n"
                     "g  /        its rates over time; filter\n"
+                    "e           the two side by side into a file, masked\n"
                     "D           delete it, after a question",
     [TUI_EXPORT] = "left, right form: text, JSON ...\n"
                    "m  l        mask names and addresses; list the masks\n"

@@ -165,9 +165,22 @@ static int draw_flows(const struct tui_state *state, struct tui_grid *grid, int 
 
 #define NAME_COLUMN 6
 
+/* From so many columns on there is room for the counts beside the share that was lost. */
+#define WITH_COUNTS 90
+
 static int name_columns(int columns)
 {
-    return columns >= 100 ? 44 : columns >= 86 ? 30 : columns >= NARROW ? 26 : 16;
+    return columns >= 110 ? 44 : columns >= WITH_COUNTS ? 30 : columns >= NARROW ? 26 : 16;
+}
+
+/* "60 %": probes that this router did not answer; "-" where it never does. */
+static const char *lost(const struct tl_hop_record *hop, char ret_text[16])
+{
+    int sent = hop->sent_count, answered = hop->answered_count;
+    if (sent <= 0 || answered <= 0)
+        return "-";
+    snprintf(ret_text, 16, "%.0f %%", 100.0 * (sent - answered) / sent);
+    return ret_text;
 }
 
 /* Round trips of one router on an axis they share: from least to most, the mean marked. */
@@ -200,7 +213,7 @@ static double slowest(const struct tl_run *run)
 static void draw_hop(const struct tui_state *state, const struct tl_hop_record *hop,
                      struct tui_grid *grid, int row, int columns, bool selected)
 {
-    char name[256], rtt[TL_UNIT_TEXT_SIZE];
+    char name[256], rtt[TL_UNIT_TEXT_SIZE], share[16];
     int names = name_columns(columns), at = NAME_COLUMN + names + 1;
     (void)tui_putf(grid, row, 1, 4, TUI_PLAIN, "%3d", hop->hop);
     if (!hop->address[0])
@@ -210,9 +223,13 @@ static void draw_hop(const struct tui_state *state, const struct tl_hop_record *
     else
         snprintf(name, sizeof name, "%s%s%s", hop->name, hop->name[0] ? " " : "", hop->address);
     (void)tui_put(grid, row, NAME_COLUMN, names, hop->address[0] ? TUI_PLAIN : TUI_DIM, name);
-    if (columns >= NARROW) {
+    if (columns >= WITH_COUNTS) {
         (void)tui_putf(grid, row, at, 8, TUI_PLAIN, "%3d/%d", hop->answered_count, hop->sent_count);
         at += 8;
+    }
+    if (columns >= NARROW) {
+        tui_put_right(grid, row, at, 6, TUI_PLAIN, lost(hop, share));
+        at += 7;
     }
     if (state->hop_chart) {
         draw_range(hop, slowest(&state->result->run), grid, row, at, columns - at - 1);
@@ -237,9 +254,13 @@ static void draw_hop_head(const struct tui_state *state, struct tui_grid *grid, 
     (void)tui_put(grid, row, 1, 4, TUI_BOLD, "  #");
     (void)tui_putf(grid, row, NAME_COLUMN, names, TUI_BOLD, "host%s%s",
                    state->hops.filter[0] ? ", filter: " : "", state->hops.filter);
-    if (columns >= NARROW) {
+    if (columns >= WITH_COUNTS) {
         (void)tui_put(grid, row, at, 8, TUI_BOLD, "answers");
         at += 8;
+    }
+    if (columns >= NARROW) {
+        tui_put_right(grid, row, at, 6, TUI_BOLD, "loss*");
+        at += 7;
     }
     if (state->hop_chart) {
         double most = slowest(&state->result->run);

@@ -89,6 +89,8 @@ static void draw_plan(const struct tui_start *start, struct tui_grid *grid, int 
     char time[TL_UNIT_TEXT_SIZE], bytes[TL_UNIT_TEXT_SIZE];
     (void)tui_putf(grid, first, 0, grid->cols, TUI_BOLD, "  %-17s%8s%9s  %-15s%s", "Plan",
                    "at most", "sends", "when", "needs");
+    if (grid->cols >= 100)
+        (void)tui_put(grid, first, 76, grid->cols - 77, TUI_BOLD, "what this does");
     int rows = last - first - 2, top = 0, count = (int)start->preview.count;
     if (start->field == TUI_STAGES && (int)start->stage >= rows)
         top = (int)start->stage - rows + 1;
@@ -103,6 +105,8 @@ static void draw_plan(const struct tui_start *start, struct tui_grid *grid, int 
                    start->download && start->upload ? " each way" : "");
 }
 
+#define KEY_COLUMNS 24
+
 /* "recent: srv-b, backup1 (^N)" and the key, on the row of the rule below the fields. */
 static void draw_recent(const struct tui_start *start, struct tui_grid *grid, int row)
 {
@@ -110,12 +114,13 @@ static void draw_recent(const struct tui_start *start, struct tui_grid *grid, in
     if (start->recent_count)
         col += tui_put(grid, row, col, grid->cols - col, TUI_DIM, "recent (^N): ");
     for (int i = 0; i < start->recent_count; i++)
-        col += tui_putf(grid, row, col, grid->cols - col - 24,
+        col += tui_putf(grid, row, col, grid->cols - col - KEY_COLUMNS,
                         i + 1 == start->recent_at ? TUI_BOLD : TUI_PLAIN, "%s  ", start->recent[i]);
-    if (start->key[0]) {
+    if (start->key[0] || start->key_count) {
         char text[80];
-        snprintf(text, sizeof text, " key: %s ", start->key);
-        tui_put_right(grid, row, grid->cols - 24, 24, TUI_PLAIN, text);
+        snprintf(text, sizeof text, "key%s: %.50s ", start->key_count ? " (^K)" : "",
+                 start->key[0] ? start->key : "none");
+        tui_put_right(grid, row, grid->cols - KEY_COLUMNS, KEY_COLUMNS, TUI_PLAIN, text);
     }
 }
 
@@ -145,7 +150,7 @@ void tui_view_start(struct tui_state *state, struct tui_grid *grid, int first, i
     draw_label(start, grid, first + 3, TUI_BUDGET, "Data budget");
     draw_field(grid, first + 3, 17, 24, start->budget, start->field == TUI_BUDGET);
     (void)tui_put(grid, first + 3, 42, grid->cols - 42, TUI_DIM, "2GB; empty: as below");
-    bool more = start->recent_count || start->key[0];
+    bool more = start->recent_count || start->key[0] || start->key_count;
     if (more)
         draw_recent(start, grid, first + 4);
     tui_rule(grid, first + 4 + more, 0, grid->cols);

@@ -33,6 +33,9 @@ HEAD = """# Screens
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
 - `y` sends the fix to the clipboard with OSC 52 and shows it; not all terminals take it.
+- `^K` on the start screen chooses the key for a far end that wants one: of `--key FILE`, else of
+  `~/.config/tightlink/keys`, where that is.
+- `e` in the history writes the two marked runs side by side into a file, masked.
 - The mouse, where the terminal has one: the wheel scrolls, a click selects a row, another on it is
   Enter, and tabs, key hints and answers can be clicked; selecting text with shift stays the
   terminal's. `--no-mouse`, or `TIGHTLINK_NO_MOUSE=1`, leaves it alone; all of it has keys too.

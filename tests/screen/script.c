@@ -44,6 +44,9 @@ static void with_recent(struct tui_state *state)
     snprintf(start->recent[1], sizeof start->recent[1], "backup1");
     start->recent_count = 2;
     snprintf(start->key, sizeof start->key, "lab-1");
+    snprintf(start->keys[0], sizeof start->keys[0], "lab-1");
+    snprintf(start->keys[1], sizeof start->keys[1], "office");
+    start->key_count = 2;
 }
 
 /* --- run --- */
@@ -382,7 +385,7 @@ static void add_failure(struct scene *scene)
 
 const struct script scripts[] = {
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
-    {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016", NULL},
+    {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016\013", NULL},
     {"start", "Start, with the plan", NULL, with_plan, "\t\t\t\t", NULL},
     {"consent", "The question before the path is loaded", NULL, connected, "", NULL},
     {"run", "Run", NULL, streaming, "", NULL},

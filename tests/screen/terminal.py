@@ -97,10 +97,10 @@ def expect_equal(what, found, wanted):
         sys.exit(f"{what}: {found}, wanted {wanted}")
 
 
-def start_responder():
-    """Slow, so that the test is light; on a port that the system chooses."""
+def start_responder(*mode):
+    """Slow, so that the test is light; on a port that the system chooses. mode: instead of --open."""
     read_end, write_end = os.pipe()
-    daemon = subprocess.Popen([RESPONDER, "--open", "--port", "0", "--bind", "127.0.0.1",
+    daemon = subprocess.Popen([RESPONDER, *(mode or ["--open"]), "--port", "0", "--bind", "127.0.0.1",
                                "--rate-cap", "20M", "--ready-fd", str(write_end)],
                               pass_fds=[write_end], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL)

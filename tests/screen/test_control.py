@@ -6,10 +6,11 @@ import glob
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 
-from terminal import HOME, Tmux, expect_equal, start_responder
+from terminal import HOME, TIGHTLINK, Tmux, expect_equal, start_responder
 
 
 def begin(port, *arguments):
@@ -106,6 +107,14 @@ def history_and_export():
     terminal.expect("after")
     terminal.keys("ajb")
     terminal.expect("Compare 127.0.0.1", 20)
+    terminal.keys("e")
+    terminal.expect("written: ", 10)
+    (file,) = glob.glob(HOME + "/tightlink-*-compare.txt")
+    with open(file, encoding="utf-8") as text:
+        content = text.read()
+    if not content.startswith("Compare ") or "one stream" not in content:
+        sys.exit(f"the pair is not in the file: {content}")
+    expect_equal("rights of the pair", os.stat(file).st_mode & 0o777, 0o600)
     terminal.keys("\x1b")
     terminal.keys("/no-such-run\r")
     terminal.expect("nothing matches")
@@ -139,6 +148,31 @@ def history_and_export():
     end(terminal, "q after an export")
 
 
+def a_key_is_chosen():
+    """Of the file that lies beside the configuration; without it a keyed far end refuses."""
+    folder = HOME + "/config/tightlink"
+    os.makedirs(folder, exist_ok=True)
+    lines = b"".join(subprocess.run([TIGHTLINK, "key", name], stdout=subprocess.PIPE,
+                                    check=True).stdout for name in ("office", "lab-1"))
+    with open(os.open(folder + "/keys", os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(lines)
+    daemon, port = start_responder("--key", folder + "/keys")
+    try:
+        terminal = Tmux("127.0.0.1", "--port", port, "--yes", "--stages", "stream", "--time-budget",
+                        "5s", rows=40, cols=120)
+        terminal.expect("key (^K): none")
+        terminal.keys("\x0b\x0b")
+        terminal.expect("key (^K): lab-1")
+        terminal.expect("hosts")
+        terminal.keys("\r")
+        terminal.expect("[3 Verdict]", 60)
+        terminal.expect("10 GB file")
+        end(terminal, "q after a run with a key")
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
 def main():
     daemon, port = start_responder()
     try:
@@ -149,6 +183,7 @@ def main():
     finally:
         daemon.terminate()
         daemon.wait()
+    a_key_is_chosen()
     print("keys control a running diagnosis, and its runs are kept")
 
 

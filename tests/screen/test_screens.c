@@ -319,6 +319,16 @@ Test(start, typed_text_becomes_the_configuration, .init = begin)
     cr_expect(strstr(error.text, "the data budget") != NULL, "%s", error.text);
 }
 
+Test(start, keys_are_chosen_in_turn_and_none_is_one_of_them, .init = begin)
+{
+    struct tui_state *state = &open_scene("start-recent")->state;
+    static const char *const names[] = {"office", "", "lab-1", "office"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cr_expect(tui_state_key(state, 'K' - 64) == TUI_DO_NOTHING);
+        cr_expect_str_eq(state->start.key, names[i]);
+    }
+}
+
 Test(start, space_leaves_a_stage_out_and_asks_for_another, .init = begin)
 {
     struct tui_state *state = &open_scene("start")->state;

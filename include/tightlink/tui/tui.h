@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
 #include "tightlink/rules/findings.h"
 #include "tightlink/session/session.h"
@@ -19,6 +20,7 @@ struct tl_tui_request {
     /* What the start screen begins with; host may be NULL or "". The user may change host,
      * direction, goal, budget and stages. Borrowed, with all it points to. */
     const struct tl_session_config *config;
+    const struct tl_keys *keys; /* to choose from on the start screen; NULL without; borrowed */
     bool consented;          /* --yes: load the path without the question */
     enum tl_tui_color color; /* AUTO honours NO_COLOR */
     bool utf8;               /* the locale shows more than ASCII */

@@ -48,6 +48,7 @@ TIMEOUT_S = 240
 TOLERANCE = 0.10
 PLACED_BY_VIA = ("random-loss", "burst-loss", "corruption")
 SURE = 0.9
+FILLED = 0.97  # of the link's rate: one connection took all of it
 
 # Machine-wide settings for the faults that no namespace has.
 SETTINGS_CASES = [
@@ -94,7 +95,7 @@ def scenario_rows(program):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def truth_of(row):
+def truth_of(row, measured_bps=0):
     """The oracle's truth, narrowed to the row's cause where a scenario names one."""
     truth = oracle.truth_of(row["spec"], row["direction"], row["goal_bps"])
     cause = row.get("cause")
@@ -107,7 +108,8 @@ def truth_of(row):
         segment = row["segment"] or None
         # Once the sender has learnt how late packets come (RACK, tcp_max_reordering), one
         # connection may fill the link all the same: then the link is what limits it.
-        filled = [r for r in truth.accept if r.cause == "capacity" and cause == "reordering"]
+        filled = [r for r in truth.accept if r.cause == "capacity" and cause == "reordering"
+                  and measured_bps >= FILLED * r.low]
         truth.accept = [oracle.Rung(cause, segment, low or None, high or None, number), *filled]
         also = row.get("also")
         if also and any(r.cause == also for r in truth.rungs) and cause != "cross-traffic":
@@ -145,8 +147,8 @@ def is_unplaced(document, verdict, wanted):
 
 def judge(document, row):
     """(outcome, problems, missing): right, not-placed, cannot-tell, invalid or wrong."""
-    truth = truth_of(row)
     verdict = document["verdict"]
+    truth = truth_of(row, verdict.get("measured_bps") or 0)
     problems, unplaced = [], False
     found = [f for f in document["findings"] if f["result"] == "found"]
     for finding in found:
@@ -229,7 +231,7 @@ def run_case(program, row, keep):
         if "settings" in row:
             stack.enter_context(machine_settings(row["settings"]))
         document, took, others, failure = run_once(program, row, keep)
-    truth = truth_of(row)
+    truth = truth_of(row, document["verdict"].get("measured_bps") or 0 if document else 0)
     result = {"program": program_id(program), "name": row["name"], "spec": row["spec"], "direction": row["direction"],
               "generated": "kind" in row, "seconds": round(took, 1), "others": round(others, 2),
               "truth": [truth.state] if truth.state != "limited"

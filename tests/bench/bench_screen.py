@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the screen costs while the engine runs at full speed: the rate of one stream over loopback
-with the screen and without it, in turns; the share of a core that the screen's thread takes; the
+with the screen and without it (tightlink run, on a terminal too), in turns of changing order; the
+share of a core that the screen's thread takes; the
 time from a key to its first cells. Prints medians and judges nothing.
 Arguments: tightlink, tightlinkd, print-fixture; then optionally how many turns (5)."""
 import glob
@@ -41,9 +42,15 @@ def arguments(port):
 
 
 def without_screen(port):
-    done = subprocess.run([TIGHTLINK, "run", "127.0.0.1", *arguments(port), "--json"], check=False,
-                          env={**os.environ, "XDG_DATA_HOME": HOME + "/data"},
+    """The same in all but the screen: a terminal of its own, which is read, and a history."""
+    path = HOME + "/plain.tightlink"
+    terminal = Terminal("run", "127.0.0.1", *arguments(port), "--save", path, rows=40, cols=120)
+    terminal.wait(60)
+    os.close(terminal.slave)
+    os.close(terminal.master)
+    done = subprocess.run([TIGHTLINK, "explain", path, "--json"], check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    os.unlink(path)
     return goodput(json.loads(done.stdout))
 
 
@@ -97,9 +104,12 @@ def main():
     plain, drawn, shares, latencies = [], [], [], []
     daemon, port = start_responder()
     try:
-        for _ in range(turns):
-            plain.append(without_screen(port))
+        for turn in range(turns):
+            if turn % 2 == 0:
+                plain.append(without_screen(port))
             rate, share, some = with_screen(port)
+            if turn % 2:
+                plain.append(without_screen(port))
             drawn.append(rate)
             shares.append(share)
             latencies += some

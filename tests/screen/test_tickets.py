@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import time
+import threading
 
 from terminal import HOME, TIGHTLINK, Tmux, expect_equal, save_fixture
 
@@ -65,7 +65,7 @@ def a_ticket_and_its_address(path, server, system):
     terminal.ended("q after a ticket")
 
 
-def a_slow_one_blocks_nothing(path, hook):
+def a_slow_one_blocks_nothing(path, hook, answer):
     terminal = Tmux("show", path, rows=24, cols=100)
     terminal.expect("[3 Verdict]")
     terminal.keys("tt")
@@ -74,9 +74,10 @@ def a_slow_one_blocks_nothing(path, hook):
     terminal.expect("on its way")
     for key, text in (("4", "under load"), ("3", "[3 Verdict]"), ("6", "on its way")):
         terminal.keys(key)
-        terminal.expect(text, 2)
+        terminal.expect(text)
     terminal.keys("q")  # says that it waits
-    terminal.expect("q again", 2)
+    terminal.expect("q again")
+    answer.set()
     terminal.expect("hook: taken as ", 10)
     terminal.keys("q")
     terminal.ended("q after a webhook")
@@ -99,7 +100,7 @@ def what_cannot_be_sent_waits(path):
         sys.exit(f"the outbox does not have it: {outbox(terminal)}")
 
 
-SLOW_S = 6
+HELD_S = 28  # the program itself waits 30 s
 
 
 def main():
@@ -110,12 +111,16 @@ def main():
     run["run"]["id"] = run["run"]["id"][:-1] + "0"  # another one
     with open(other, "w", encoding="utf-8") as file:
         json.dump(run, file)
-    system, hook = strict.Rt(), strict.Webhook()
+    system, hook, answer = strict.Rt(), strict.Webhook(), threading.Event()
+
+    def hold(_request):
+        answer.wait(HELD_S)
+
     with strict.Server(system) as server, \
-            strict.Server(hook, fault=lambda _: time.sleep(SLOW_S)) as hook_server:
+            strict.Server(hook, fault=hold) as hook_server:
         configure(server.port, hook_server.port)
         a_ticket_and_its_address(path, server, system)
-        a_slow_one_blocks_nothing(path, hook)
+        a_slow_one_blocks_nothing(path, hook, answer)
         if server.violations or hook_server.violations:
             sys.exit(f"{server.violations} {hook_server.violations}")
     what_cannot_be_sent_waits(other)

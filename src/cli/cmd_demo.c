@@ -8,10 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
 #include "tightlink/lab/lab.h"
 #include "tightlink/lab/scenario.h"
 
 #define DEFAULT_SCENARIO "satellite-64k"
+/* A tenth of the shortest round trip of a scenario. */
+#define EMULATOR_LATE_NS (2 * TL_NS_PER_MS)
 
 static int list_scenarios(void)
 {
@@ -134,6 +138,26 @@ static void take_disks(struct tl_lab *lab, struct cli_run_options *options)
         cli_ask_for_disks(&options->config);
 }
 
+/* The emulator is a program like others: where they held it up, the path was not what it is called. */
+static void tell_emulator(const struct tl_lab *lab)
+{
+    uint64_t dropped = 0;
+    int64_t late_ns = 0;
+    char late[TL_UNIT_TEXT_SIZE];
+    for (int way = 0; way < TL_LAB_DIRECTION_COUNT; way++) {
+        struct tl_lab_counters counters;
+        tl_lab_counters(lab, (enum tl_lab_direction)way, &counters);
+        dropped += counters.drops[TL_LAB_DROP_EMULATOR];
+        if (counters.delay_error_p99_ns > late_ns)
+            late_ns = counters.delay_error_p99_ns;
+    }
+    if (late_ns <= EMULATOR_LATE_NS && dropped == 0)
+        return;
+    cli_complain("this machine was too busy to emulate that path: one packet in a hundred left it "
+                 "%s late or later, %llu were dropped for that; measure again when it is quiet",
+                 tl_format_ns((double)late_ns, late), (unsigned long long)dropped);
+}
+
 static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_config *path,
                     struct cli_run_options *options, struct tl_error *reterr)
 {
@@ -163,6 +187,8 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
                      ? cli_drive_screen(options, NULL, &result, &has_result, reterr)
                      : cli_drive_session(options, &result, reterr);
     }
+    if (status == TL_OK && has_result)
+        tell_emulator(lab);
     tl_lab_destroy(lab);
     if (status == TL_OK && !has_result) {
         exit_code = CLI_EXIT_OK; /* left before it had begun */

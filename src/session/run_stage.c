@@ -294,6 +294,12 @@ enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr
     return TL_OK;
 }
 
+void session_set_bytes(struct tl_session *session, int64_t bytes)
+{
+    session->plan.bytes_left += bytes - session->budget_bytes;
+    session->budget_bytes = bytes;
+}
+
 /* True while the owner wants us to wait. */
 static bool take_over(struct tl_session *session)
 {
@@ -313,8 +319,7 @@ static bool take_over(struct tl_session *session)
         session->budget_time_ns = commands->time_ns;
     }
     if (commands->bytes > 0) {
-        plan->bytes_left += commands->bytes - session->budget_bytes;
-        session->budget_bytes = commands->bytes;
+        session_set_bytes(session, commands->bytes);
         session->budget_set = true;
     }
     commands->time_ns = commands->bytes = 0;

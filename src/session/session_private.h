@@ -87,6 +87,8 @@ bool session_is_stopped(struct tl_session *session);
 enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Takes the owner's commands over; waits while paused. */
 void session_take_commands(struct tl_session *session);
+/* A new budget of bytes; what was sent already counts in it, so that none may be left. */
+void session_set_bytes(struct tl_session *session, int64_t bytes);
 
 /* decisions.c */
 void session_list_stages(struct tl_session *session);

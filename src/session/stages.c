@@ -56,7 +56,7 @@ static double flow_number(const struct tl_plan_state *state, enum tl_direction d
 static void loading(const struct tl_plan_state *state, int64_t time_ns,
                     struct tl_stage_cost *ret_cost)
 {
-    *ret_cost = (struct tl_stage_cost){.time_ns = time_ns, .bytes = state->bytes_left};
+    *ret_cost = (struct tl_stage_cost){.time_ns = time_ns, .bytes = state->bytes_left > 0 ? state->bytes_left : 0};
 }
 
 static void cost_hosts(const struct tl_plan_state *state, enum tl_direction direction,

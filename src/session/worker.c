@@ -67,8 +67,7 @@ static void fit_budget(struct tl_session *session)
     if (session->budget_set)
         return;
     tl_budget_make(&session->config, session->result.facts, &budget);
-    session->plan.bytes_left += budget.bytes - session->budget_bytes;
-    session->budget_bytes = budget.bytes;
+    session_set_bytes(session, budget.bytes);
 }
 
 /* Judge, choose, measure, until the plan wants no more, or until something spoiled the run:

@@ -154,7 +154,7 @@ def a_full_disk_is_one_sentence(machine):
     env = home(machine, "full")
     if libc.unshare(0x00020000) != 0 or \
             libc.mount(b"none", b"/", None, 0x40000 | 0x4000, None) != 0 or \
-            libc.mount(b"none", env["XDG_DATA_HOME"].encode(), b"tmpfs", 0, b"size=256k") != 0:
+            libc.mount(b"none", env["XDG_DATA_HOME"].encode(), b"tmpfs", 0, b"size=128k") != 0:
         raise Skip("no mount namespace is permitted here")
     result = keep_runs(machine, env, 3)
     assert result.err.count("disk is full") == 1 and result.out, result

@@ -51,6 +51,18 @@ Test(stages, what_loads_the_path_waits_for_consent)
     }
 }
 
+/* A stage goes a little over its bytes, and a budget may shrink below what was sent. */
+Test(stages, no_cost_is_negative_when_the_budget_is_overdrawn)
+{
+    struct tl_plan_state state = {
+        .time_left_ns = 25000000000, .bytes_left = -41106200, .facts = facts};
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        struct tl_stage_cost cost = {-1, -1};
+        tl_stage_at((enum tl_plan_stage)i)->cost(&state, TL_UPLOAD, &cost);
+        cr_expect(cost.bytes >= 0, "%s", tl_stage_at((enum tl_plan_stage)i)->id);
+    }
+}
+
 Test(stages, cost_stays_within_sight_with_nothing_known)
 {
     struct tl_plan_state state = {

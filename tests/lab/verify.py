@@ -158,6 +158,12 @@ whole can be run in pieces (--out, --from), so rows may come from neighbouring b
 """
 
 
+def not_run(scenarios, done):
+    """The sentence about cases that the files do not hold; "" where there is none."""
+    names = [case[0] for case in scenario_cases(scenarios) + MORE if case[0] not in done]
+    return f" Not run: {', '.join(names)}." if names else ""
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("tightlink", nargs="?")
@@ -192,6 +198,8 @@ def main():
     options = arguments()
     done = read_lines(options.sources) if options.sources else run_all(options)
     share, line = summary(done.values())
+    if options.scenarios:
+        line += not_run(options.scenarios, done)
     text = "\n".join(table(done.values())) + "\n"
     if options.report:
         options.report.write_text(REPORT + line + "\n\n" + text)

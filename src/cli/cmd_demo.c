@@ -8,14 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 #include "tightlink/lab/lab.h"
 #include "tightlink/lab/scenario.h"
 
 #define DEFAULT_SCENARIO "satellite-64k"
-/* A tenth of the shortest round trip of a scenario. */
-#define EMULATOR_LATE_NS (2 * TL_NS_PER_MS)
 
 static int list_scenarios(void)
 {
@@ -138,24 +134,17 @@ static void take_disks(struct tl_lab *lab, struct cli_run_options *options)
         cli_ask_for_disks(&options->config);
 }
 
-/* The emulator is a program like others: where they held it up, the path was not what it is called. */
-static void tell_emulator(const struct tl_lab *lab)
+/* The session's question about the path; context is the lab. */
+static bool was_held_up(void *context, char *ret_reason, size_t reason_size)
 {
-    uint64_t dropped = 0;
-    int64_t late_ns = 0;
-    char late[TL_UNIT_TEXT_SIZE];
-    for (int way = 0; way < TL_LAB_DIRECTION_COUNT; way++) {
-        struct tl_lab_counters counters;
-        tl_lab_counters(lab, (enum tl_lab_direction)way, &counters);
-        dropped += counters.drops[TL_LAB_DROP_EMULATOR];
-        if (counters.delay_error_p99_ns > late_ns)
-            late_ns = counters.delay_error_p99_ns;
-    }
-    if (late_ns <= EMULATOR_LATE_NS && dropped == 0)
-        return;
-    cli_complain("this machine was too busy to emulate that path: one packet in a hundred left it "
-                 "%s late or later, %llu were dropped for that; measure again when it is quiet",
-                 tl_format_ns((double)late_ns, late), (unsigned long long)dropped);
+    struct tl_lab_counters counters[TL_LAB_DIRECTION_COUNT];
+    char reason[TL_LAB_HELD_UP_SIZE];
+    for (int way = 0; way < TL_LAB_DIRECTION_COUNT; way++)
+        tl_lab_counters(context, (enum tl_lab_direction)way, &counters[way]);
+    if (!tl_lab_held_up(counters, reason))
+        return false;
+    snprintf(ret_reason, reason_size, "%s", reason);
+    return true;
 }
 
 static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_config *path,
@@ -179,6 +168,8 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
         status = cli_load_rules(&rules, reterr);
     if (status == TL_OK) {
         options->config.rules = rules;
+        options->config.disturbed = was_held_up;
+        options->config.disturbed_context = lab;
         take_disks(lab, options);
         tl_lab_mark(lab);
         /* On a terminal as whoever runs it for earnest sees it; the text comes afterwards. */
@@ -187,8 +178,6 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
                      ? cli_drive_screen(options, NULL, &result, &has_result, reterr)
                      : cli_drive_session(options, &result, reterr);
     }
-    if (status == TL_OK && has_result)
-        tell_emulator(lab);
     tl_lab_destroy(lab);
     if (status == TL_OK && !has_result) {
         exit_code = CLI_EXIT_OK; /* left before it had begun */

@@ -1,7 +1,10 @@
 /* Live counters of one direction: the emulator writes, anybody reads. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "shared.h"
+#include "tightlink/base/units.h"
 
 #define STEPS_PER_OCTAVE 4
 #define FIRST_NS         1000.0
@@ -67,4 +70,30 @@ void tl_lab_live_read(const struct tl_lab_live *live, struct tl_lab_counters *re
     counters.delay_error_max_ns =
         atomic_load_explicit(&live->delay_error_max_ns, memory_order_relaxed);
     *ret_counters = counters;
+}
+
+bool tl_lab_held_up(const struct tl_lab_counters counters[TL_LAB_DIRECTION_COUNT],
+                    char ret_reason[TL_LAB_HELD_UP_SIZE])
+{
+    uint64_t dropped = 0;
+    int64_t late_ns = 0;
+    char late[TL_UNIT_TEXT_SIZE], what[TL_LAB_HELD_UP_SIZE / 2] = "";
+    for (int way = 0; way < TL_LAB_DIRECTION_COUNT; way++) {
+        dropped += counters[way].drops[TL_LAB_DROP_EMULATOR];
+        if (counters[way].delay_error_p99_ns > late_ns)
+            late_ns = counters[way].delay_error_p99_ns;
+    }
+    if (late_ns <= TL_LAB_LATE_NS && dropped == 0)
+        return false;
+    bool is_late = late_ns > TL_LAB_LATE_NS;
+    if (is_late)
+        snprintf(what, sizeof what, "one packet in a hundred left it %s late or later",
+                 tl_format_ns((double)late_ns, late));
+    size_t used = strlen(what);
+    if (dropped)
+        snprintf(what + used, sizeof what - used, "%s%llu packets were dropped for that",
+                 is_late ? ", " : "", (unsigned long long)dropped);
+    snprintf(ret_reason, TL_LAB_HELD_UP_SIZE, "this machine was too busy to emulate that path: %s",
+             what);
+    return true;
 }

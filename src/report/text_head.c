@@ -10,6 +10,8 @@
 
 /* From this gain on a fix is worth a word in the first lines. */
 #define WORTH_SAYING 1.1
+/* Reasons that the first lines have room for. */
+#define HEAD_REASONS 2
 
 static void print_mark(struct text *t, enum tl_verdict_state state)
 {
@@ -163,6 +165,18 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out)
     tl_buf_finish(&line);
 }
 
+void text_add_disturbance(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_run *run = source->run;
+    int told = run->quality != TL_QUALITY_DEGRADED ? 0
+               : run->reason_count < HEAD_REASONS  ? run->reason_count
+                                                   : HEAD_REASONS;
+    for (int i = 0; i < told; i++)
+        tl_buf_addf(out, "%s%s", i ? "; " : "Disturbed: ", run->reasons[i]);
+    if (told && run->reason_count > told)
+        tl_buf_addf(out, "; and %d more, below", run->reason_count - told);
+}
+
 /* --- as plain text --- */
 
 /* Makes a sentence and prints it from a column on; nothing where it is empty. */
@@ -218,4 +232,5 @@ void text_head(struct text *t, const struct text_source *source)
     print_route(t, source);
     if (verdict->state != TL_VERDICT_INVALID) /* its numbers would only mislead */
         print_sentence(t, source, 0, 1, text_add_rates);
+    print_sentence(t, source, 0, 1, text_add_disturbance);
 }

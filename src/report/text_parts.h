@@ -30,6 +30,8 @@ void text_add_route(const struct text_source *source, const char *arrow, struct 
 void text_add_confidence(const struct text_source *source, struct tl_buf *out);
 /* "asked 900 Mb/s, got 96.1 Mb/s, ...". */
 void text_add_rates(const struct text_source *source, struct tl_buf *out);
+/* "Disturbed: ..." with what made the run degraded, the first two reasons; else nothing. */
+void text_add_disturbance(const struct text_source *source, struct tl_buf *out);
 /* All of them as plain text. */
 void text_head(struct text *t, const struct text_source *source);
 

@@ -230,6 +230,14 @@ static void settle_quality(struct tl_session *session)
         session_add_quality(&result->run, TL_QUALITY_ABORTED, result->error.text);
 }
 
+static void ask_owner(struct tl_session *session)
+{
+    const struct tl_session_config *config = &session->config;
+    char reason[sizeof session->result.run.reasons[0]];
+    if (config->disturbed && config->disturbed(config->disturbed_context, reason, sizeof reason))
+        session_add_quality(&session->result.run, TL_QUALITY_DEGRADED, reason);
+}
+
 void *session_worker(void *context)
 {
     struct tl_session *session = context;
@@ -237,6 +245,7 @@ void *session_worker(void *context)
     begin_run(session);
     result->status = diagnose(session, &result->error);
     settle_quality(session);
+    ask_owner(session);
     tl_segments_fill(result->facts, &result->run);
     struct tl_error judging;
     if (session_judge(session, &judging) != TL_OK && result->status == TL_OK) {

@@ -130,6 +130,8 @@ static void add_simple(struct page *page, const struct tui_state *state)
         page_add_entry(page, "", verdict->confidence_reasons);
     } else {
         page_add_entry(page, "", "No cause was named, so none can be wrong.");
+        if (result->run.quality == TL_QUALITY_DEGRADED && result->run.reason_count)
+            page_add_entry(page, "disturbed", result->run.reasons[0]);
     }
     page_add_heading(page, "If somebody helps you on the telephone, tell");
     page_add_entry(page, "run", result->run.id);

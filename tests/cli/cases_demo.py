@@ -1,10 +1,12 @@
 """tightlink demo: its exit codes, a link that dies, nothing left behind, no root."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import (NOBODY, Daemon, Process, Skip, case, is_plain, json_lines, start,
@@ -244,3 +246,44 @@ def demo_where_user_namespaces_are_forbidden(machine):
     result.check(4, "needs network namespaces", "CAP_SYS_ADMIN", "max_user_namespaces is 0",
                  "run as root or allow")
     assert result.out == "", result
+
+
+def emulators(machine):
+    """Process ids of the emulators that this test started."""
+    found = []
+    for pid in machine.processes():
+        try:
+            name = pathlib.Path(f"/proc/{pid}/comm").read_text()
+        except OSError:
+            continue
+        if name.strip() == "tightlink-emu":
+            found.append(int(pid))
+    return found
+
+
+@case("demo")
+def an_emulator_that_was_late_degrades_the_run(machine):
+    """Stopped for a moment again and again, it lets far more than one packet in a hundred wait."""
+    need_lab(machine)
+    run = start(machine, "demo", "--link", "rate=20M delay=5ms", "--json", "--time-budget", "8s")
+    until(8, lambda: emulators(machine), "the emulator runs")
+    emulator = emulators(machine)[0]
+    while run.popen.poll() is None:
+        try:
+            os.kill(emulator, signal.SIGSTOP)
+            time.sleep(0.06)
+            os.kill(emulator, signal.SIGCONT)
+        except ProcessLookupError:
+            break
+        time.sleep(0.4)
+    document = run.result(30).document()
+    validate(machine, document)
+    quality = document["run"]["quality"]
+    assert quality["status"] == "degraded", document["run"]
+    assert any("too busy to emulate that path" in reason for reason in quality["reasons"]), quality
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as saved:
+        saved.write(json.dumps(document))
+        saved.flush()
+        text = " ".join(tightlink(machine, "explain", saved.name).out.split())
+    assert "Disturbed: " in text, text
+    assert "degraded this machine was too busy to emulate that path" in text, text

@@ -211,13 +211,14 @@ def run_once(program, row, keep, attempts=3):
     if "permission" in run.stderr and not run.stdout:
         print("skipped:", run.stderr.strip())
         sys.exit(SKIP)
-    if HELD_UP in run.stderr and attempts > 1:
-        return run_once(program, row, keep, attempts - 1)
     if not run.stdout:
         return None, took, others, f"exit {run.returncode}: {run.stderr.strip()[:200]}"
+    document = json.loads(run.stdout)
+    if attempts > 1 and any(HELD_UP in r for r in document["run"]["quality"]["reasons"]):
+        return run_once(program, row, keep, attempts - 1)
     if keep:
         (pathlib.Path(keep) / f"{row['name']}.json").write_text(run.stdout)
-    return json.loads(run.stdout), took, others, None
+    return document, took, others, None
 
 
 def program_id(program):

@@ -111,10 +111,10 @@ def run_case(program, name, case, schema):
     lacks_disk = "limiting a host's disk" in run.stderr or "a host with a disk needs" in run.stderr
     if case.get("needs_disk") and not run.stdout and lacks_disk:
         return None, run.stderr.strip(), took
-    held_up = [line for line in run.stderr.splitlines() if HELD_UP in line]
     if not run.stdout:
         return [f"no document; exit {run.returncode}: {run.stderr.strip()}"], None, took
     document = json.loads(run.stdout)
+    held_up = [reason for reason in document["run"]["quality"]["reasons"] if HELD_UP in reason]
     problems = list(check_everywhere(document, program, run.stdout, schema))
     problems += check_truth(document, case)
     megabytes = (document["run"]["sent_bytes"] + document["run"]["received_bytes"]) / 1e6

@@ -133,4 +133,12 @@ struct tl_lab_counters {
 void tl_lab_counters(const struct tl_lab *lab, enum tl_lab_direction direction,
                      struct tl_lab_counters *ret_counters);
 
+/* The emulator is a program like others. Where they held it up - one packet in a hundred left more
+ * than TL_LAB_LATE_NS late, or packets were dropped because it could not keep up - the path was not
+ * what it is called: true and a sentence part, of both directions' counters. Pure, any thread. */
+#define TL_LAB_LATE_NS      INT64_C(2000000) /* a tenth of a scenario's shortest round trip */
+#define TL_LAB_HELD_UP_SIZE 192
+bool tl_lab_held_up(const struct tl_lab_counters counters[TL_LAB_DIRECTION_COUNT],
+                    char ret_reason[TL_LAB_HELD_UP_SIZE]);
+
 #endif

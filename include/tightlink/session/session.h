@@ -68,6 +68,11 @@ struct tl_session_config {
     const char *watch_path; /* file of the samples; copied; NULL: in the state directory */
     const char *via[TL_SESSION_VIA_MAX]; /* responders on the way, nearest first; copied */
     size_t via_count;
+    /* What the owner alone can see of the path: asked by the worker, once all is measured and
+     * before it is judged for the last time. True and a sentence part: the run is degraded by it.
+     * NULL: the owner sees nothing. The context is borrowed until the session has ended. */
+    bool (*disturbed)(void *context, char *ret_reason, size_t reason_size);
+    void *disturbed_context;
 };
 
 /* What a diagnosis may send where the path carries 1 Gb/s or less. */

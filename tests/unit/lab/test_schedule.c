@@ -1,6 +1,7 @@
 #include "schedule.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "shared.h"
 #include "tightlink/base/random.h"
@@ -64,4 +65,35 @@ Test(lab_counters, percentiles_of_the_delay_error)
     cr_assert(counters.delay_error_p50_ns >= 50000 && counters.delay_error_p50_ns <= 60000);
     cr_assert(counters.delay_error_p99_ns >= 3000000 && counters.delay_error_p99_ns <= 3600000);
     cr_assert_eq(counters.delay_error_max_ns, 3 * TL_NS_PER_MS);
+}
+
+/* Of a thousand packets so many left 8 ms late; the other direction was in time. */
+static bool held_up_by(int late, uint64_t dropped, char ret_reason[TL_LAB_HELD_UP_SIZE])
+{
+    struct tl_lab_live live[TL_LAB_DIRECTION_COUNT] = {0};
+    struct tl_lab_counters counters[TL_LAB_DIRECTION_COUNT];
+    for (int i = 0; i < 1000; i++) {
+        tl_lab_live_delay_error(&live[TL_LAB_UP], 50 * TL_NS_PER_US);
+        tl_lab_live_delay_error(&live[TL_LAB_DOWN],
+                                i < late ? 8 * TL_NS_PER_MS : 50 * TL_NS_PER_US);
+    }
+    tl_lab_count(&live[TL_LAB_UP].drops[TL_LAB_DROP_EMULATOR], dropped);
+    for (int way = 0; way < TL_LAB_DIRECTION_COUNT; way++)
+        tl_lab_live_read(&live[way], &counters[way]);
+    return tl_lab_held_up(counters, ret_reason);
+}
+
+Test(lab_counters, an_emulator_that_was_late_or_dropped_says_so)
+{
+    char reason[TL_LAB_HELD_UP_SIZE] = "";
+    cr_expect(!held_up_by(0, 0, reason));
+    cr_expect(!held_up_by(9, 0, reason), "less than one in a hundred");
+    cr_expect_str_eq(reason, "");
+    cr_expect(held_up_by(20, 0, reason));
+    cr_expect(strstr(reason, "too busy to emulate that path") && strstr(reason, "8.") &&
+                  !strstr(reason, "dropped"),
+              "%s", reason);
+    cr_expect(held_up_by(0, 3, reason));
+    cr_expect(strstr(reason, "3 packets were dropped") && !strstr(reason, "late or later"), "%s",
+              reason);
 }

@@ -255,3 +255,40 @@ Test(commands, a_smaller_budget_holds_from_the_next_stage_on)
     cr_expect(!known(&play, "download.streams_goodput_bps"));
     end(&play);
 }
+
+/* As an emulator's account: it was late. Counts how often it was asked. */
+static bool was_late(void *context, char *ret_reason, size_t reason_size)
+{
+    ++*(int *)context;
+    snprintf(ret_reason, reason_size, "the path was late");
+    return true;
+}
+
+static void watch_only(struct play *play, const struct tl_event *event)
+{
+    (void)play;
+    (void)event;
+}
+
+Test(commands, what_the_owner_saw_of_the_path_degrades_the_run)
+{
+    struct play play;
+    int asked = 0;
+    prepare(&play, "stream", "path");
+    play.config.disturbed = was_late;
+    play.config.disturbed_context = &asked;
+    run(&play, watch_only);
+    const struct tl_run *run_record = &play.result.run;
+    const struct tl_findings *findings = play.result.findings;
+    cr_expect(asked == 1, "asked %d times", asked);
+    cr_expect(run_record->quality == TL_QUALITY_DEGRADED, "%d", (int)run_record->quality);
+    bool said = false;
+    for (int i = 0; i < run_record->reason_count; i++)
+        said |= strcmp(run_record->reasons[i], "the path was late") == 0;
+    cr_expect(said, "the reason is not kept");
+    cr_assert(findings);
+    cr_expect(findings->verdict.state != TL_LIMITED ||
+                  strstr(findings->verdict.confidence_reasons, run_record->reasons[0]),
+              "%s", findings->verdict.confidence_reasons);
+    end(&play);
+}

@@ -83,6 +83,8 @@ enum tl_result_name_index {
     TL_NAME_CEILING_LOW,
     TL_NAME_CEILING_HIGH,
     TL_NAME_FIXED,
+    TL_NAME_AT_LEAST, /* known where fixed is a lower bound only */
+    TL_NAME_AIM,      /* what a setting is made for, see tl_ladder_link() */
     TL_NAME_COUNT
 };
 
@@ -103,8 +105,8 @@ struct tl_formula_env {
     struct tl_value results[TL_NAME_COUNT];
 };
 
-/* Compiles text[0..len). With results, the names ceiling, ceiling_low, ceiling_high and fixed
- * are known too. *ret_formula is untouched on failure; the error names the column.
+/* Compiles text[0..len). With results, the names ceiling, ceiling_low, ceiling_high, fixed,
+ * at_least and aim are known too. *ret_formula is untouched on failure; the error names the column.
  * TL_SYNTAX, TL_UNKNOWN (fact or name), TL_LIMIT, TL_NOMEM. */
 enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scope *scope,
                                   bool results, const char *text, size_t len,

@@ -209,6 +209,8 @@ static const char *const result_names[TL_NAME_COUNT] = {
     [TL_NAME_CEILING_LOW] = "ceiling_low",
     [TL_NAME_CEILING_HIGH] = "ceiling_high",
     [TL_NAME_FIXED] = "fixed",
+    [TL_NAME_AT_LEAST] = "at_least",
+    [TL_NAME_AIM] = "aim",
 };
 
 static enum tl_status parse_name(struct parser *p, const struct word *word, struct operand *ret)

@@ -11,6 +11,8 @@
 /* A rung that is a share of use drawn out to the whole holds no further than this: from less than
  * half of a processor nobody knows what all of it carries. */
 #define EXTRAPOLATION 2
+/* What a setting shall carry where neither a measurement nor a goal says it. */
+#define AIM_BPS 1e9
 /* Below this share of its time held by windows or buffers a stream found another limit. */
 #define UNHELD_RATIO 0.3
 
@@ -163,6 +165,30 @@ static void link_next(const struct tl_side *side, struct tl_judged *judged)
     }
 }
 
+static struct tl_value rate(double bps)
+{
+    return (struct tl_value){.known = isfinite(bps), .number = bps};
+}
+
+/* A setting is made for the rate that comes after the fix. Where that is not known, or known from
+ * below only, a setting just large enough for what was seen would be the next limit: then for the
+ * goal, or for AIM_BPS where nobody named one. */
+static double aim(const struct tl_side *side, const struct tl_judged *judged)
+{
+    if (isfinite(judged->fixed) && !judged->fixed_at_least)
+        return judged->fixed;
+    double goal = side->question->goal_bps;
+    return fmax(judged->fixed, goal > 0 ? goal : AIM_BPS); /* fmax passes over NAN */
+}
+
+static void tell_formulas(const struct tl_side *side, struct tl_judged *judged)
+{
+    struct tl_value *results = judged->env->results;
+    results[TL_NAME_FIXED] = rate(judged->fixed);
+    results[TL_NAME_AT_LEAST] = rate(judged->fixed_at_least ? judged->fixed : (double)NAN);
+    results[TL_NAME_AIM] = rate(aim(side, judged));
+}
+
 void tl_ladder_link(struct tl_side *side)
 {
     for (size_t i = 0; i < side->count; i++) {
@@ -174,8 +200,7 @@ void tl_ladder_link(struct tl_side *side)
         if (side->goodput.state == TL_FACT_KNOWN &&
             (judged->has_rung || judged->result == TL_FOUND))
             link_next(side, judged);
-        judged->env->results[TL_NAME_FIXED] =
-            (struct tl_value){.known = isfinite(judged->fixed), .number = judged->fixed};
+        tell_formulas(side, judged);
     }
 }
 

@@ -277,10 +277,11 @@ static void load_names(struct tl_load *load, const struct tl_json_at *root)
         const char *text = NULL;
         struct tl_formula formula;
         if (!is_id(key, true) || strcmp(key, "true") == 0 || strcmp(key, "false") == 0 ||
-            strcmp(key, "fixed") == 0 || strncmp(key, "ceiling", 7) == 0) {
+            strcmp(key, "fixed") == 0 || strcmp(key, "at_least") == 0 || strcmp(key, "aim") == 0 ||
+            strncmp(key, "ceiling", 7) == 0) {
             tl_load_fault_at(load, &value, TL_SYNTAX,
                              "a name has small letters, digits and _, and is none of true false "
-                             "fixed ceiling…");
+                             "fixed at_least aim ceiling…");
         } else if (scope->name_count == TL_SCOPE_NAMES_MAX) {
             tl_load_fault_at(load, &value, TL_LIMIT, "more than %d names", TL_SCOPE_NAMES_MAX);
             return;

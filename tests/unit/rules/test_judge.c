@@ -178,6 +178,34 @@ Test(judge, a_rate_seen_with_many_streams_is_a_lower_bound_of_a_larger_buffer)
     tl_findings_destroy(findings);
 }
 
+static const struct tl_remedy *first_remedy(const struct tl_findings *findings)
+{
+    cr_assert_gt(findings->findings[0].remedy_count, 0);
+    return &findings->findings[0].remedies[0];
+}
+
+/* A buffer that carries what is known at least, and no more, would be the next limit. */
+Test(judge, a_buffer_is_made_for_the_goal_where_only_a_lower_bound_is_known)
+{
+    set_windowed("download");
+    set("near", "tcp_rmem_min_bytes", 4096);
+    set("near", "tcp_rmem_default_bytes", 131072);
+    set("near", "tcp_rmem_max_bytes", 262144);
+    set("download", "streams_count", 8);
+    set("download", "streams_goodput_bps", 200e6);
+    set("download", "best_goodput_bps", 200e6);
+    set("download", "trains_bps", 900e6);
+    struct tl_findings *bound = judge(true, false, NAN), *goal = judge(true, false, 2e9);
+    /* Twice a BDP of 50.1 ms: 12.5 MB at 1 Gb/s, 25 MB at 2 Gb/s (2.5 MB at 200 Mb/s). */
+    cr_expect_float_eq(first_remedy(bound)->trial.value, 16777216, 1, "%s: %g",
+                       first_remedy(bound)->does, first_remedy(bound)->trial.value);
+    cr_expect_float_eq(first_remedy(goal)->trial.value, 33554432, 1);
+    cr_expect(strstr(first_remedy(bound)->why, "at least 200 Mb/s"), "%s",
+              first_remedy(bound)->why);
+    tl_findings_destroy(bound);
+    tl_findings_destroy(goal);
+}
+
 /* One connection with large buffers that did not hold it back is the remedy, tried. */
 Test(judge, a_rate_seen_with_a_larger_buffer_is_what_it_brings)
 {

@@ -236,6 +236,28 @@ void tl_facts_set_unknown(struct tl_facts *facts, const char *id, const char *fm
     slot_to_set(facts, id, NULL)->reason = keep_text(facts, reason);
 }
 
+static bool is_of(enum tl_scope scope, const enum tl_direction *direction)
+{
+    enum tl_scope other =
+        direction && *direction == TL_DOWNLOAD ? TL_SCOPE_UPLOAD : TL_SCOPE_DOWNLOAD;
+    return !direction || scope != other;
+}
+
+void tl_facts_explain_stage(struct tl_facts *facts, const char *stage,
+                            const enum tl_direction *direction, const char *reason)
+{
+    for (size_t i = 0; i < slot_count(); i++) {
+        const struct tl_fact_def *def = tl_fact_def_at(i / TL_SCOPE_COUNT);
+        enum tl_scope scope = (enum tl_scope)(i % TL_SCOPE_COUNT);
+        struct tl_fact_slot *slot = &facts->slots[i];
+        if (slot->state == TL_FACT_KNOWN || slot->reason || strcmp(def->stage, stage) != 0 ||
+            !tl_scope_holds(scope, def->subject) || !is_of(scope, direction))
+            continue;
+        slot->is_set = true;
+        slot->reason = keep_text(facts, reason);
+    }
+}
+
 /* --- reading --- */
 
 static void read_slot(const struct tl_fact_slot *slot, const struct tl_fact_def *def,
@@ -251,6 +273,7 @@ static void read_slot(const struct tl_fact_slot *slot, const struct tl_fact_def 
         .reason = slot->state == TL_FACT_KNOWN ? ""
                   : slot->reason               ? slot->reason
                                                : "not measured",
+        .tried = slot->state == TL_FACT_UNKNOWN && slot->reason,
         .stage = def->stage,
         .method = slot->method ? slot->method : "",
     };
@@ -266,6 +289,21 @@ bool tl_facts_get(const struct tl_facts *facts, const char *id, struct tl_fact *
     }
     read_slot(slot_of(facts, def, scope), def, ret_fact);
     return true;
+}
+
+/* The reason of a derived fact begins with "needs ID (" (derive.c): so many of them at most. */
+#define DERIVED_STEPS_MAX 4
+
+void tl_facts_get_lacking(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact)
+{
+    char next[TL_FACT_ID_SIZE];
+    bool found = tl_facts_get(facts, id, ret_fact);
+    for (int i = 0; found && i < DERIVED_STEPS_MAX; i++) {
+        if (strcmp(ret_fact->stage, "derived") != 0 ||
+            sscanf(ret_fact->reason, "needs %63s", next) != 1)
+            return;
+        found = tl_facts_get(facts, next, ret_fact);
+    }
 }
 
 double tl_facts_number(const struct tl_facts *facts, const char *id, double fallback)

@@ -19,8 +19,8 @@
 #define KERNEL_DOUBLES 2.0
 
 /* On short paths a step with half the window comes first: whether the rate follows the window. */
-#define SMALL_NS       (1200 * TL_NS_PER_MS)
-#define SMALL_RTT_MAX  (50e6)
+#define SMALL_NS      (1200 * TL_NS_PER_MS)
+#define SMALL_RTT_MAX (50e6)
 /* Below that share of its time held by windows or buffers a stream found another limit. */
 #define UNHELD_RATIO 0.3
 
@@ -122,8 +122,9 @@ enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction d
     spec.sndbuf_bytes = larger_buffer(probe->facts, tl_transfer_sender(direction),
                                       "core_wmem_max_bytes", "tcp_wmem_max_bytes");
     if (!spec.rcvbuf_bytes && !spec.sndbuf_bytes) {
-        static const char why[] = "neither host lets a program ask for more than it gets by itself";
-        tl_flow_set(probe->facts, direction, "window_goodput_bps", (double)NAN, why);
+        static const char why[] =
+            "neither host lets a program ask for a larger buffer than it gets by itself; a larger "
+            "net.core.rmem_max at the receiver or wmem_max at the sender would";
         tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE, why);
         tl_outcome_end(ret_outcome);
         return TL_OK;

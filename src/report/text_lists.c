@@ -110,7 +110,8 @@ void text_open(struct text *t, const struct text_source *source)
         heading_once(t, "Could not be told", &begun);
         struct tl_buf stages = TL_BUF_INIT, line = TL_BUF_INIT;
         for (size_t m = 0; m < finding->missing_count; m++)
-            add_stage(&stages, text_stage_of(source->facts, finding->missing[m]));
+            if (!text_is_tried(source->facts, finding->missing[m]))
+                add_stage(&stages, text_stage_of(source->facts, finding->missing[m]));
         if (both(source))
             tl_buf_addf(&line, "%s: ", tl_direction_name(finding->direction));
         tl_buf_adds(&line, said(finding));

@@ -53,23 +53,18 @@ const char *text_confidence(double confidence)
     return confidence >= 0.8 ? "high" : confidence >= 0.5 ? "medium" : "low";
 }
 
-/* The reason of a derived fact begins with "needs ID (": follow it to what is measured. */
-#define DERIVED_STEPS_MAX 4
-
 const char *text_stage_of(const struct tl_facts *facts, const char *id)
 {
-    char next[64];
     struct tl_fact fact;
-    for (int i = 0; i < DERIVED_STEPS_MAX; i++) {
-        if (!tl_facts_get(facts, id, &fact))
-            return "";
-        if (strcmp(fact.stage, "derived") != 0)
-            return fact.stage;
-        if (sscanf(fact.reason, "needs %63s", next) != 1)
-            return "";
-        id = next;
-    }
-    return "";
+    tl_facts_get_lacking(facts, id, &fact);
+    return strcmp(fact.stage, "derived") != 0 ? fact.stage : "";
+}
+
+bool text_is_tried(const struct tl_facts *facts, const char *id)
+{
+    struct tl_fact fact;
+    tl_facts_get_lacking(facts, id, &fact);
+    return fact.tried;
 }
 
 const char *text_file_time(double bps, char ret_text[32])

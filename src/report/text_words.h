@@ -20,6 +20,8 @@ const char *text_confidence(double confidence);
 /* The stage that would make a fact known: for a derived fact that of the input it waits
  * for. "" where there is none. Static storage. */
 const char *text_stage_of(const struct tl_facts *facts, const char *id);
+/* That stage was run, or could not be, and did not make it known: running it again would not. */
+bool text_is_tried(const struct tl_facts *facts, const char *id);
 
 /* Time of a 10 GB file at this rate, "14 min"; "unknown" where there is no rate. */
 #define TEXT_FILE_BYTES 10e9

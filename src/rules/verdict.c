@@ -7,8 +7,10 @@
 
 #include "judge.h"
 #include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
 
 #define UNSURE_RULES_MAX 2 /* more would not be read */
+#define TRIED_STAGES_MAX 2
 
 /* The upper bound of the rate below this share of the goal leaves no doubt. */
 #define CLEARLY_BELOW 0.95
@@ -196,23 +198,48 @@ static void decide_single(struct tl_arena *arena, struct tl_side *side, const ch
     verdict->deciding_count = verdict->deciding[0] ? 1 : 0;
 }
 
-/* "the stages streams and paced", from the facts that would decide. */
-static void add_stages(struct tl_buf *text, const struct tl_side *side)
+/* A stage whose facts would decide: it can still be run, or was run, or tried, in vain. */
+struct stages {
+    size_t count;
+    struct tl_fact facts[8]; /* the first that each lacks */
+};
+
+static void collect_stages(const struct tl_side *side, bool tried, struct stages *ret_stages)
 {
-    const char *seen[8];
-    size_t count = 0;
+    const size_t room = sizeof ret_stages->facts / sizeof *ret_stages->facts;
+    ret_stages->count = 0;
     for (size_t i = 0; i < side->verdict.deciding_count; i++) {
-        const struct tl_fact_def *def = tl_judge_fact_def(side->verdict.deciding[i]);
-        bool known = !def || strcmp(def->stage, "derived") == 0;
-        for (size_t s = 0; s < count && !known; s++)
-            known = strcmp(seen[s], def->stage) == 0;
-        if (!known && count < sizeof seen / sizeof *seen)
-            seen[count++] = def->stage;
+        struct tl_fact fact;
+        tl_facts_get_lacking(side->view.facts, side->verdict.deciding[i], &fact);
+        bool known = !*fact.stage || strcmp(fact.stage, "derived") == 0 || fact.tried != tried;
+        for (size_t s = 0; s < ret_stages->count && !known; s++)
+            known = strcmp(ret_stages->facts[s].stage, fact.stage) == 0;
+        if (!known && ret_stages->count < room)
+            ret_stages->facts[ret_stages->count++] = fact;
     }
-    for (size_t s = 0; s < count; s++)
-        tl_buf_addf(text, "%s%s", s ? (s + 1 == count ? " and " : ", ") : "", seen[s]);
-    if (count)
-        tl_buf_adds(text, count == 1 ? " stage would decide." : " stages would decide.");
+}
+
+/* "The streams and paced stages would decide." Of those that were tried the reason instead. */
+static size_t add_stages(struct tl_buf *text, const struct tl_side *side)
+{
+    struct stages open, tried;
+    collect_stages(side, false, &open);
+    collect_stages(side, true, &tried);
+    for (size_t s = 0; s < open.count; s++)
+        tl_buf_addf(text, "%s%s",
+                    s == 0                ? " The "
+                    : s + 1 == open.count ? " and "
+                                          : ", ",
+                    open.facts[s].stage);
+    if (open.count)
+        tl_buf_adds(text, open.count == 1 ? " stage would decide." : " stages would decide.");
+    for (size_t s = 0; s < tried.count && s < TRIED_STAGES_MAX; s++) {
+        tl_buf_addf(text, " What the %s stage measures would %sdecide, but is not to be had here: ",
+                    tried.facts[s].stage, open.count || s ? "also " : "");
+        tl_utf8_add_clean(text, tried.facts[s].reason, false);
+        tl_buf_adds(text, ".");
+    }
+    return open.count + tried.count;
 }
 
 static char *finish_text(struct tl_arena *arena, struct tl_buf *text)
@@ -244,12 +271,8 @@ static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
     for (size_t i = 0; i < open->count && said < UNSURE_RULES_MAX; i++, said++)
         tl_buf_addf(&text, " %s",
                     tl_judged_render(arena, open->rules[i], &open->rules[i]->rule->unsure, NULL));
-    if (side->verdict.deciding_count) {
-        tl_buf_adds(&text, " The ");
-        add_stages(&text, side);
-    } else if (!said) {
+    if (add_stages(&text, side) == 0 && !said)
         tl_buf_adds(&text, " None of the causes that were tested explains it.");
-    }
     side->verdict.state = TL_INCONCLUSIVE;
     side->verdict.sentence = finish_text(arena, &text);
 }

@@ -137,6 +137,18 @@ void session_add_quality(struct tl_run *run, enum tl_quality quality, const char
     snprintf(run->reasons[at], sizeof run->reasons[0], "%.255s", reason);
 }
 
+/* What a stage left unknown has a reason from here on: who reads that it would decide must know
+ * that it was tried. One that was skipped or cut short may still be run. */
+static void explain_facts(struct tl_session *session, const struct tl_stage_record *record)
+{
+    const enum tl_direction *direction = session->has_direction ? &session->direction : NULL;
+    bool told = record->reason[0] != '\0' && record->state != TL_STAGE_DONE;
+    if (record->state == TL_STAGE_SKIPPED || record->state == TL_STAGE_LIMITED)
+        return;
+    tl_facts_explain_stage(session->result.facts, record->id, direction,
+                           told ? record->reason : "the stage was run and did not bring it");
+}
+
 void session_end_stage(struct tl_session *session, const struct tl_probe_outcome *outcome)
 {
     struct tl_run *run = &session->result.run;
@@ -145,6 +157,7 @@ void session_end_stage(struct tl_session *session, const struct tl_probe_outcome
     run->sent_bytes += outcome->record.sent_bytes;
     run->received_bytes += outcome->record.received_bytes;
     session_add_quality(run, outcome->quality, outcome->quality_reason);
+    explain_facts(session, &outcome->record);
     tl_facts_derive(session->result.facts);
     struct tl_event event = {.kind = TL_EVENT_STAGE_END,
                              .has_direction = session->has_direction,

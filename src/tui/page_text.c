@@ -95,6 +95,18 @@ static void add_times(struct page *page, const struct tl_verdict *verdict)
     }
 }
 
+/* Something would decide that a stage can still measure. */
+static bool is_open(const struct tl_facts *facts, const struct tl_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->deciding_count; i++) {
+        struct tl_fact fact;
+        tl_facts_get_lacking(facts, verdict->deciding[i], &fact);
+        if (!fact.tried)
+            return true;
+    }
+    return false;
+}
+
 static void add_simple(struct page *page, const struct tui_state *state)
 {
     const struct tl_session_result *result = state->result;
@@ -112,9 +124,12 @@ static void add_simple(struct page *page, const struct tui_state *state)
     if (verdict->state == TL_INCONCLUSIVE) {
         page_add_heading(page, "What to do");
         page_add_entry(page, "",
-                       verdict->deciding_count
+                       is_open(result->facts, verdict)
                            ? "Measure again and let it run to its end: what would decide "
                              "was not measured. The verdict's screen lists it."
+                       : verdict->deciding_count
+                           ? "What would decide cannot be measured here. The verdict's screen "
+                             "lists it, and why."
                            : "Nothing that was left out would decide it. Measure again "
                              "while it is slow.");
     }
@@ -360,8 +375,7 @@ static void add_masks(struct page *page, const struct tui_state *state)
 /* As they are, a line each: they may be copied from here. */
 static void add_curl(struct page *page, const struct tui_state *state)
 {
-    page_add_entry(page, "",
-                   "What Enter would send, as commands. The token is named by its file.");
+    page_add_entry(page, "", "What Enter would send, as commands. The token is named by its file.");
     tl_buf_adds(page->out, "\n");
     struct tl_buf clean = TL_BUF_INIT;
     for (const char *line = state->leaving.requests ? state->leaving.requests : ""; *line;) {

@@ -76,6 +76,8 @@ struct tl_fact {
     const char *text;   /* known and TL_UNIT_TEXT, else NULL */
     double low, high;   /* bounds of the number; equal to it where none were given */
     const char *reason; /* unknown: why, a half sentence ("not measured" by default) */
+    bool tried;         /* unknown with a reason of its own: its stage was run without bringing it,
+                           or could not be run */
     const char *stage;
     const char *method; /* how it was measured, "" where the definition says all */
 };
@@ -106,11 +108,18 @@ void tl_facts_set_text(struct tl_facts *facts, const char *id, const char *text,
                        const char *method);
 void tl_facts_set_unknown(struct tl_facts *facts, const char *id, const char *fmt, ...)
     TL_PRINTF(3, 4);
+/* A stage ended: gives this reason to each of its facts that is unknown without one. Facts of a
+ * flow get it in this direction only, or in both where direction is NULL. */
+void tl_facts_explain_stage(struct tl_facts *facts, const char *stage,
+                            const enum tl_direction *direction, const char *reason);
 enum tl_status tl_facts_status(const struct tl_facts *facts);
 
 /* Reads "scope.name". False (and an unknown fact with the reason "no such fact")
  * if the table does not know the id: ids may come from files. */
 bool tl_facts_get(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact);
+/* The same, but where a derived fact is unknown: the measured one that it lacks, which is what
+ * tells the stage to run. Stays with the derived fact where its reason names none. */
+void tl_facts_get_lacking(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact);
 /* The number, or fallback when it is not known. */
 double tl_facts_number(const struct tl_facts *facts, const char *id, double fallback);
 

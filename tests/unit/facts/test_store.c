@@ -161,3 +161,33 @@ Test(store, names_in_the_table_are_unique_found_and_wear_their_units)
     cr_expect(tl_fact_def_find(TL_SUBJECT_HOST, "goodput_bps") == NULL);
     cr_expect(tl_fact_def_at(tl_fact_def_count()) == NULL);
 }
+
+Test(store, a_stage_that_ended_explains_what_it_left_unknown_in_its_direction)
+{
+    const enum tl_direction upload = TL_UPLOAD;
+    tl_facts_set_number(facts, "upload.window_rcvbuf_bytes", 4096, "");
+    tl_facts_set_unknown(facts, "upload.window_sndbuf_bytes", "the far end does not tell it");
+    tl_facts_explain_stage(facts, "window", &upload, "no larger buffer is permitted");
+    cr_expect_str_eq(get("upload.window_goodput_bps").reason, "no larger buffer is permitted");
+    cr_expect(get("upload.window_goodput_bps").tried);
+    cr_expect_str_eq(get("upload.window_sndbuf_bytes").reason, "the far end does not tell it");
+    cr_expect(!get("upload.window_rcvbuf_bytes").tried, "known");
+    cr_expect(!get("download.window_goodput_bps").tried, "the other direction");
+    cr_expect(!get("upload.streams_goodput_bps").tried, "another stage");
+    tl_facts_explain_stage(facts, "hosts", NULL, "denied");
+    cr_expect(get("near.tcp_sack").tried && get("far.tcp_sack").tried);
+    cr_expect(tl_facts_status(facts) == TL_OK);
+}
+
+Test(store, a_derived_fact_lacks_what_a_stage_measures)
+{
+    struct tl_fact fact;
+    tl_facts_derive(facts);
+    tl_facts_get_lacking(facts, "download.streams_scale_ratio", &fact);
+    cr_expect_str_neq(fact.stage, "derived");
+    cr_expect(!fact.tried);
+    tl_facts_get_lacking(facts, "download.window_goodput_bps", &fact);
+    cr_expect_str_eq(fact.stage, "window");
+    tl_facts_get_lacking(facts, "download.bogus", &fact);
+    cr_expect(fact.state == TL_FACT_UNKNOWN && !*fact.stage);
+}

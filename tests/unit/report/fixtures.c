@@ -312,7 +312,6 @@ static void make_facts(struct tl_facts *facts)
     tl_facts_set_range(facts, "download.retrans_ratio", 2e-5, 1e-5, 4e-5, "TCP_INFO");
     tl_facts_set_number(facts, "download.streams_count", 8, NULL);
     tl_facts_set_number(facts, "download.streams_goodput_bps", 768e6, NULL);
-    tl_facts_set_unknown(facts, "download.paced_retrans_ratio", "the stage was not run");
     tl_facts_derive(facts);
 }
 
@@ -393,9 +392,9 @@ static void make_inconclusive(struct fixture *f)
     f->run.strange_facts = 2;
     strcpy(f->run.strange_fact, "near.later_fact_count");
     f->run.stages[f->run.stage_count++] = (struct tl_stage_record){
-        .id = "streams", .state = TL_STAGE_NOT_POSSIBLE, .reason = "the data budget is spent"};
+        .id = "streams", .state = TL_STAGE_SKIPPED, .reason = "the data budget is spent"};
     tl_facts_set_number(f->facts, "upload.goodput_bps", 12.4e6, NULL);
-    tl_facts_set_unknown(f->facts, "upload.streams_goodput_bps", "the data budget is spent");
+    tl_facts_set_unknown(f->facts, "upload.rtt_at_loss_ns", "no loss was seen");
     tl_facts_derive(f->facts);
     f->findings = (struct tl_findings){
         .verdict = {.state = TL_INCONCLUSIVE,

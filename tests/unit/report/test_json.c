@@ -109,7 +109,7 @@ Test(json, what_is_not_known_is_absent_and_never_zero)
     expect_absent(doc, "segments/0/rtt_add_ns");
     expect_absent(doc, "run/goal/rate_bps");
     cr_expect(look(tl_json_root(doc), "run/goal/rtt_ns", &at) == false);
-    expect_string(doc, "facts/upload.streams_goodput_bps/reason", "the data budget is spent");
+    expect_string(doc, "facts/upload.rtt_at_loss_ns/reason", "no loss was seen");
     expect_absent(doc, "facts/upload.streams_goodput_bps/value");
     expect_string(doc, "verdict/deciding/0", "upload.streams_goodput_bps");
     tl_json_destroy(doc);

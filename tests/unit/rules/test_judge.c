@@ -298,3 +298,49 @@ Test(judge, deciding_facts_are_known_to_the_table_and_unknown_to_the_store)
     }
     tl_findings_destroy(findings);
 }
+
+/* A stream that its send buffer held, which a larger one or several streams would prove. */
+static struct tl_findings *judge_held(void)
+{
+    set_windowed("download");
+    set("download", "goodput_bps", 11e6);
+    set("download", "ledger_rwnd_ratio", 0);
+    set("download", "ledger_sndbuf_ratio", 0.9);
+    set("download", "ledger_network_ratio", 0.09);
+    set("download", "rtt_mean_ns", 70e6);
+    set("download", "snd_wnd_max_bytes", 6e6);
+    set("download", "inflight_mean_bytes", 96000);
+    set("download", "inflight_max_bytes", 128000);
+    return judge(true, false, NAN);
+}
+
+static bool names(const struct tl_findings *findings, const char *part)
+{
+    return strstr(findings->verdict.sentence, part) != NULL;
+}
+
+Test(judge, cannot_tell_names_stages_that_can_still_be_run)
+{
+    const enum tl_direction download = TL_DOWNLOAD;
+    const char *all = "The window, streams, stream and hosts stages would decide.";
+    struct tl_findings *findings = judge_held();
+    cr_assert_eq(findings->verdict.state, TL_INCONCLUSIVE, "%s", findings->verdict.sentence);
+    cr_expect(names(findings, all), "%s", findings->verdict.sentence);
+    tl_findings_destroy(findings);
+    tl_facts_explain_stage(facts, "hosts", NULL, "a reason");
+    tl_facts_explain_stage(facts, "stream", &download, "a reason");
+    tl_facts_explain_stage(facts, "window", &download, "no larger buffer is permitted");
+    findings = judge_held();
+    cr_expect(names(findings, "The streams stage would decide. What the window stage measures "
+                              "would also decide, but is not to be had here: no larger buffer is "
+                              "permitted."),
+              "%s", findings->verdict.sentence);
+    tl_findings_destroy(findings);
+    tl_facts_explain_stage(facts, "streams", &download, "the stage was run in vain");
+    findings = judge_held();
+    cr_expect(!names(findings, "stage would decide."), "%s", findings->verdict.sentence);
+    cr_expect(names(findings, "streams stage measures would also decide, but is not to be had "
+                              "here: the stage was run in vain."),
+              "%s", findings->verdict.sentence);
+    tl_findings_destroy(findings);
+}

@@ -131,6 +131,26 @@ Test(commands, skip_ends_the_running_stage_and_the_run_goes_on)
     end(&play);
 }
 
+static void do_nothing(struct play *play, const struct tl_event *event)
+{
+    (void)play, (void)event;
+}
+
+Test(commands, what_a_stage_could_not_measure_says_why)
+{
+    struct play play;
+    struct tl_fact fact;
+    prepare(&play, "path", "family");
+    run(&play, do_nothing);
+    cr_expect_eq(recorded(&play, "family", TL_STAGE_NOT_POSSIBLE), 1);
+    cr_assert(tl_facts_get(play.result.facts, "download.other_goodput_bps", &fact));
+    cr_expect(fact.tried);
+    cr_expect_str_eq(fact.reason, "the far end is reached over one family alone");
+    cr_assert(tl_facts_get(play.result.facts, "download.streams_goodput_bps", &fact));
+    cr_expect(!fact.tried, "a stage that was not run");
+    end(&play);
+}
+
 static void skip_path_by_name(struct play *play, const struct tl_event *event)
 {
     if (is(event, TL_EVENT_STAGE_START, "hosts")) {

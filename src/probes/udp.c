@@ -17,6 +17,7 @@
 #include "tightlink/base/units.h"
 #include "tightlink/engine/udp.h"
 #include "tightlink/probes/probes.h"
+#include "udp_room.h"
 #include "udp_search.h"
 #include "udp_step.h"
 
@@ -26,7 +27,6 @@
 #define CONFIRM_NS TL_NS_PER_S
 #define BURST_NS   (400 * TL_NS_PER_MS)
 #define MAX_BPS    10e9
-#define STEPS_MAX  32
 /* Steps in which the sender was kept from sending, by other programs: tried again. */
 #define VOID_STEPS_MAX 4
 #define DRAIN_MAX_NS   TL_NS_PER_S
@@ -47,13 +47,14 @@ struct climb {
     const struct tl_probe *probe;
     enum tl_direction direction;
     struct tl_probe_outcome *outcome;
-    int64_t until_ns;
-    int64_t bytes_left;
+    struct udp_room room;
     int64_t drain_ns; /* before the next step */
     struct udp_search search;
     struct udp_pool pool;
     unsigned steps;
-    bool sender_limited, receiver_limited, spent;
+    bool sender_limited, receiver_limited;
+    bool spent;          /* the search found no room for its next step */
+    bool cut;            /* something behind the search found none */
     double offered_bps;  /* highest rate that the sender is known to reach */
     unsigned void_steps; /* in which it did not reach even that: it was held up */
     uint64_t rxq_dropped_count;
@@ -89,14 +90,9 @@ static void drain(struct climb *climb)
     climb->drain_ns = 0;
 }
 
-static bool fits(struct climb *climb, const struct tl_udp_spec *spec)
+static bool fits(const struct climb *climb, const struct tl_udp_spec *spec)
 {
-    uint64_t worst_bytes = tl_udp_worst_bytes(spec);
-    if (climb->steps < STEPS_MAX && tl_now_ns() + spec->duration_ns <= climb->until_ns &&
-        climb->bytes_left > 0 && worst_bytes <= (uint64_t)climb->bytes_left)
-        return true;
-    climb->spent = true;
-    return false;
+    return udp_room_fits(&climb->room, tl_now_ns(), spec->duration_ns, tl_udp_worst_bytes(spec));
 }
 
 /* Runs one test and books its bytes; a result that does not count is TL_INVALID. */
@@ -106,6 +102,7 @@ static enum tl_status run(struct climb *climb, struct tl_udp_spec *spec,
     spec->direction = climb->direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD;
     drain(climb);
     climb->steps++;
+    climb->room.tests--;
     enum tl_status status =
         tl_client_udp_test(climb->probe->client, spec, on_live, climb, ret_result, &climb->error);
     const struct tl_udp_receiver *receiver = &ret_result->receiver;
@@ -114,7 +111,7 @@ static enum tl_status run(struct climb *climb, struct tl_udp_spec *spec,
         record->received_bytes += (long long)receiver->received_bytes;
     else
         record->sent_bytes += (long long)ret_result->sender.sent_bytes;
-    climb->bytes_left -= (int64_t)ret_result->sender.sent_bytes;
+    climb->room.bytes_left -= (int64_t)ret_result->sender.sent_bytes;
     climb->rxq_dropped_count += receiver->local_drop_count;
     if (isfinite(receiver->delay.max_ns))
         climb->drain_ns = (int64_t)receiver->delay.max_ns;
@@ -147,7 +144,8 @@ static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t d
 {
     struct tl_udp_spec spec = {.duration_ns = duration_ns, .rate_bps = (uint64_t)rate_bps};
     struct tl_udp_result result;
-    if (!fits(climb, &spec))
+    climb->spent = !fits(climb, &spec);
+    if (climb->spent)
         return TL_OK;
     enum tl_status status = run(climb, &spec, &result);
     if (status == TL_OK) {
@@ -225,8 +223,10 @@ static enum tl_status measure_trains(struct climb *climb, double knee_bps, doubl
                                .train_gap_ns = gap_ns};
     spec.duration_ns = (int64_t)(spec.train_count + 1) * gap_ns;
     struct tl_udp_result result;
-    if (!fits(climb, &spec))
+    if (!fits(climb, &spec)) {
+        climb->cut = true;
         return TL_OK;
+    }
     enum tl_status status = run(climb, &spec, &result);
     bool sender_limited = false;
     double bps = (double)NAN;
@@ -246,8 +246,10 @@ static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsign
                                .burst_count = count,
                                .duration_ns = (int64_t)fmax(BURST_NS, BURSTS_MIN * burst_ns)};
     struct tl_udp_result result;
-    if (!fits(climb, &spec))
+    if (!fits(climb, &spec)) {
+        climb->cut = true;
         return TL_OK;
+    }
     enum tl_status status = run(climb, &spec, &result);
     if (status == TL_OK && result.receiver.local_drop_count == 0)
         tl_flow_set_range(climb->probe->facts, climb->direction, fact, result.loss_ratio,
@@ -326,6 +328,7 @@ static enum tl_status measure(struct climb *climb)
     double dispersion_bps = (double)NAN;
     enum tl_status status = find_knee(climb);
     double rate_bps = climb->search.low_bps;
+    udp_room_release(&climb->room);
     set_knee(climb);
     set_pool(climb);
     if (status == TL_OK && rate_bps > 0)
@@ -353,6 +356,9 @@ static void tell_end(const struct climb *climb, enum tl_status status)
         tl_outcome_state(climb->outcome, TL_STAGE_LIMITED,
                          "the budget let the rate rise to %s only",
                          tl_format_bps(climb->search.low_bps, rate));
+    else if (climb->cut)
+        tl_outcome_state(climb->outcome, TL_STAGE_LIMITED,
+                         "the budget ended before trains and bursts were sent");
 }
 
 enum tl_status tl_probe_udp(const struct tl_probe *probe, enum tl_direction direction,
@@ -360,12 +366,10 @@ enum tl_status tl_probe_udp(const struct tl_probe *probe, enum tl_direction dire
                             struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
 {
     tl_outcome_begin(ret_outcome, "udp");
-    struct climb climb = {.probe = probe,
-                          .direction = direction,
-                          .outcome = ret_outcome,
-                          .until_ns = tl_now_ns() + limits->duration_ns,
-                          .bytes_left = limits->bytes,
-                          .tail_bps = (double)NAN};
+    struct climb climb = {
+        .probe = probe, .direction = direction, .outcome = ret_outcome, .tail_bps = (double)NAN};
+    udp_room_begin(&climb.room, tl_now_ns(), limits->duration_ns, limits->bytes,
+                   tl_facts_number(probe->facts, "path.rtt_min_ns", 0));
     udp_search_begin(&climb.search, LOW_BPS, MAX_BPS);
     udp_pool_begin(&climb.pool);
     enum tl_status status = measure(&climb);

@@ -72,11 +72,13 @@ static void print_prediction(char *ret_text, size_t size, const struct tl_predic
 {
     char bps[TL_UNIT_TEXT_SIZE], low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE];
     tl_format_bps(predicted->bps, bps);
+    tl_format_bps(predicted->low_bps, low);
+    tl_format_bps(predicted->high_bps, high);
+    bool is_range = isfinite(predicted->high_bps) && isfinite(predicted->low_bps);
     if (isinf(predicted->high_bps))
         snprintf(ret_text, size, "at least %s", bps);
-    else if (isfinite(predicted->high_bps) && isfinite(predicted->low_bps))
-        snprintf(ret_text, size, "about %s (%s to %s)", bps, tl_format_bps(predicted->low_bps, low),
-                 tl_format_bps(predicted->high_bps, high));
+    else if (is_range && strcmp(low, high) != 0)
+        snprintf(ret_text, size, "about %s (%s to %s)", bps, low, high);
     else
         snprintf(ret_text, size, "about %s", bps);
 }

@@ -24,9 +24,10 @@ static const char *format_count(double value, char ret_text[TL_UNIT_TEXT_SIZE])
     return ret_text;
 }
 
+/* Three digits; a large number is written out, for no reader takes in 2.44e+03 MHz. */
 static const char *format_number(double value, char ret_text[TL_UNIT_TEXT_SIZE])
 {
-    snprintf(ret_text, TL_UNIT_TEXT_SIZE, "%.3g", value);
+    snprintf(ret_text, TL_UNIT_TEXT_SIZE, fabs(value) < 999.5 ? "%.3g" : "%.0f", value);
     return ret_text;
 }
 

@@ -66,6 +66,30 @@ Test(text, what_a_better_path_would_carry_is_not_promised)
     free(text);
 }
 
+static void expect_gain(double low_bps, double high_bps, const char *wanted)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {120, false, false};
+    struct tl_buf out = TL_BUF_INIT;
+    cr_assert(fixture_make("limited", &fixture));
+    struct tl_prediction *predicted = &fixture.findings.findings[0].remedies[1].predicted;
+    predicted->low_bps = low_bps;
+    predicted->high_bps = high_bps;
+    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+              TL_OK);
+    predicted->low_bps = predicted->high_bps = NAN; /* the fixtures share it */
+    char *text = tl_buf_steal(&out);
+    cr_expect(strstr(text, wanted) != NULL, "%s", text);
+    free(text);
+    fixture_finish(&fixture);
+}
+
+Test(text, a_range_is_told_where_its_ends_differ)
+{
+    expect_gain(700e6, 801e6, "about 768 Mb/s (700 Mb/s to 801 Mb/s) (");
+    expect_gain(767.9e6, 768.1e6, "about 768 Mb/s (8 times)");
+}
+
 /* A command may not be broken: it is copied whole. */
 static bool is_command(const char *line)
 {

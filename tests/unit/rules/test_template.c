@@ -58,6 +58,18 @@ Test(template, fills_values_and_words)
     tl_facts_destroy(facts);
 }
 
+Test(template, writes_large_numbers_out)
+{
+    struct tl_facts *facts = tl_facts_create();
+    tl_facts_set_number(facts, "download.responsiveness_rpm", 2437, "");
+    cr_expect_str_eq(render("{flow.responsiveness_rpm|number}", facts, NULL), "2437");
+    tl_facts_set_number(facts, "download.responsiveness_rpm", 999.7, "");
+    cr_expect_str_eq(render("{flow.responsiveness_rpm|number}", facts, NULL), "1000");
+    tl_facts_set_number(facts, "download.responsiveness_rpm", 3.14159, "");
+    cr_expect_str_eq(render("{flow.responsiveness_rpm|number}", facts, NULL), "3.14");
+    tl_facts_destroy(facts);
+}
+
 Test(template, leaves_out_groups_with_unknown_values)
 {
     struct tl_facts *facts = tl_facts_create();

@@ -21,7 +21,14 @@ struct tl_trial {
     const char *name; /* "" where the kind has none */
 };
 
-/* What a remedy is said to bring, payload bit/s. */
+/* What a remedy is said to bring, payload bit/s.
+ *
+ * A range shall hold what a trial will measure, 95 times in 100, so it has the chance of both
+ * sides: of what was measured, and of the trial, which is another few seconds of the same path.
+ * Under random loss both are counts: n loss events come out as n +- sqrt(n) (Poisson), and the rate
+ * goes with their share p as p^-1/2 (Mathis and others 1997; p^-3/4 where CUBIC is beyond its
+ * Reno-friendly region, RFC 9438, section 5), so that it strays by half of 1/sqrt(n). A count of n
+ * predicts one of m like n m / (n + m) events (tests/unit/rules/test_models.c tries that). */
 struct tl_prediction {
     double bps; /* NAN where nobody knows */
     /* NAN where only the point is said. high INFINITY: at least bps, and what comes next was not

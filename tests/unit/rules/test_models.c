@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formula.h"
+#include "tightlink/base/random.h"
 
 static struct tl_arena arena;
 static struct tl_formula_scope scope;
@@ -84,10 +85,8 @@ Test(models, square_root_of_loss)
 Test(models, response_of_cubic)
 {
     expect_near("pow(0.4 * 3.7 / 1.2, 0.25) * pow(100ms / 1s, 0.75) / pow(1e-4, 0.75)", 187, 0.01);
-    expect_near("pow(0.4 * 3.7 / 1.2, 0.25) * pow(100ms / 1s, 0.75) / pow(1e-5, 0.75)", 1054,
-                0.01);
-    expect_near("pow(0.4 * 3.7 / 1.2, 0.25) * pow(100ms / 1s, 0.75) / pow(1e-6, 0.75)", 5926,
-                0.01);
+    expect_near("pow(0.4 * 3.7 / 1.2, 0.25) * pow(100ms / 1s, 0.75) / pow(1e-5, 0.75)", 1054, 0.01);
+    expect_near("pow(0.4 * 3.7 / 1.2, 0.25) * pow(100ms / 1s, 0.75) / pow(1e-6, 0.75)", 5926, 0.01);
     expect_near("pow(0.4 * 3.7 / 1.2, 0.25) * pow(100ms / 1s, 0.75) / pow(1e-8, 0.75)", 187400,
                 0.01);
 }
@@ -126,4 +125,57 @@ Test(models, streams_and_round_trips)
 Test(models, a_token_bucket)
 {
     expect_near("ns(10MB, 1Gbps - 100Mbps)", 88.9e6, 0.001);
+}
+
+/* Packets of eight Reno flows under independent loss, a round trip at a time, in steady state. */
+struct chance_run {
+    double packets, events;
+};
+
+static struct chance_run run_flows(struct tl_random *rng, double p, int rounds)
+{
+    struct chance_run run = {0};
+    for (int flow = 0; flow < 8; flow++) {
+        double window = 1.3 / sqrt(p);
+        for (int round = -2 * rounds; round < rounds; round++) {
+            bool lost = tl_random_unit(rng) > pow(1 - p, window);
+            run.packets += round >= 0 ? window : 0;
+            run.events += round >= 0 && lost;
+            window = lost ? fmax(window / 2, 2) : window + 1;
+        }
+    }
+    return run;
+}
+
+/* What the rules say of a trial under random loss: eight streams that met n loss events are
+ * followed by eight others, and the range of n n / (n + n) events holds those 95 times in 100;
+ * that of n events, the first ones' chance alone, does not. The formulas are the rules' own. */
+Test(models, the_chance_of_a_trial_counts_like_that_of_the_measurement)
+{
+    enum { TRIES = 400 };
+    static const struct {
+        double p;
+        int rounds;
+    } paths[] = {{0.005, 200}, {0.002, 200}, {0.002, 400}};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct tl_random rng;
+        int both = 0, one = 0;
+        tl_random_seed(&rng, 11 + i);
+        for (int try = 0; try < TRIES; try++) {
+            struct chance_run first = run_flows(&rng, paths[i].p, paths[i].rounds),
+                              trial = run_flows(&rng, paths[i].p, paths[i].rounds);
+            for (int sides = 1; sides <= 2; sides++) {
+                double n = first.events / sides,
+                       many =
+                           (n + 1) / n * pow(1 - 1 / (9 * (n + 1)) + 1.96 / (3 * sqrt(n + 1)), 3),
+                       few = pow(1 - 1 / (9 * n) - 1.96 / (3 * sqrt(n)), 3);
+                bool inside = trial.packets >= first.packets / sqrt(many) &&
+                              trial.packets <= first.packets / sqrt(few);
+                *(sides == 1 ? &one : &both) += inside;
+            }
+        }
+        cr_expect(both >= 0.93 * TRIES, "p %g: %d of %d inside", paths[i].p, both, TRIES);
+        cr_expect(one < 0.93 * TRIES, "p %g: %d of %d by one side's chance alone", paths[i].p, one,
+                  TRIES);
+    }
 }

@@ -88,9 +88,11 @@ static void print_gain(struct text *t, double now, const struct tl_prediction *p
     double then = predicted->bps;
     bool at_least = isinf(predicted->high_bps);
     char before[TL_UNIT_TEXT_SIZE], after[128], slow[32], fast[32], text[256];
+    tl_format_bps(now, before);
+    if (strcmp(tl_format_bps(then, after), before) == 0)
+        return; /* it tells more, or saves what was sent, and makes nothing faster */
     print_prediction(after, sizeof after, predicted);
-    int n =
-        snprintf(text, sizeof text, "%s %s %s", tl_format_bps(now, before), text_arrow(t), after);
+    int n = snprintf(text, sizeof text, "%s %s %s", before, text_arrow(t), after);
     if (then >= WORTH_A_FACTOR * now)
         snprintf(text + n, sizeof text - (size_t)n,
                  then < 10 * now ? " (%.2g times)" : " (%.0f times)", then / now);

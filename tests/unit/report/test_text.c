@@ -84,6 +84,24 @@ static void expect_gain(double low_bps, double high_bps, const char *wanted)
     fixture_finish(&fixture);
 }
 
+Test(text, what_makes_nothing_faster_has_no_gain)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {120, false, false};
+    struct tl_buf out = TL_BUF_INIT;
+    cr_assert(fixture_make("limited", &fixture));
+    double *bps = &fixture.findings.findings[0].remedies[1].predicted.bps, kept = *bps;
+    *bps = fixture.findings.verdict.measured_bps;
+    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+              TL_OK);
+    *bps = kept; /* the fixtures share it */
+    const char *first = strstr(tl_buf_text(&out), "gain ");
+    cr_assert(first);
+    cr_expect(!strstr(first + 1, "gain "), "%s", tl_buf_text(&out));
+    tl_buf_finish(&out);
+    fixture_finish(&fixture);
+}
+
 Test(text, a_range_is_told_where_its_ends_differ)
 {
     expect_gain(700e6, 801e6, "about 768 Mb/s (700 Mb/s to 801 Mb/s) (");

@@ -200,6 +200,17 @@ static void verified(struct scene *scene)
     tui_state_verified(&scene->state, &scene->result);
 }
 
+/* As a demo's run whose emulator was late. */
+static void disturbed(struct scene *scene)
+{
+    struct tl_run *run = &scene->result.run;
+    run->quality = TL_QUALITY_DEGRADED;
+    run->reason_count = 1;
+    snprintf(run->reasons[0], sizeof run->reasons[0],
+             "this machine was too busy to emulate that path: one packet in a hundred left it 8.2 ms "
+             "late or later");
+}
+
 /* The rate of the run that has ended stays in the plots. */
 static void ran(struct tui_state *state)
 {
@@ -411,6 +422,8 @@ const struct script scripts[] = {
     {"simple-inconclusive", "Nothing found, explained simply", "inconclusive", nothing, "x", NULL},
     {"invalid", "Verdict, a disturbed run", "invalid", nothing, "", NULL},
     {"goal-met", "Verdict, the goal is met", "goal-met", nothing, "", NULL},
+    {"degraded", "Verdict, of a run that something disturbed", "limited", nothing, "", disturbed},
+    {"simple-degraded", "The goal is met, in a disturbed run", "goal-met", nothing, "x", disturbed},
     {"path", "Path", "limited", nothing, "4jjj", add_hops},
     {"path-chart", "Path, round trips as a chart", "limited", ran, "4cf", add_hops},
     {"path-private", "Path, names hidden", "limited", nothing, "4x", add_hops},

@@ -3,13 +3,14 @@
  *
  * Where several streams get more than one, a second one follows. Losses that vanished: near the
  * best rate, which tells whether even spacing is all that was missing. Losses that stayed: with
- * BBR, where the sender permits it, well below the best rate; it does not slow down for them, and so
- * counts in seconds what would take the host's own congestion control a minute. */
+ * BBR, where the sender permits it, well below the best rate; it does not slow down for them, and
+ * so counts in seconds what would take the host's own congestion control a minute. */
 #include <math.h>
 #include <stdio.h>
 
 #include "flow_facts.h"
 #include "outcome.h"
+#include "paced_second.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
@@ -18,7 +19,6 @@
 #define NEAR_RATIO   0.9               /* of the best rate seen, where losses vanished … */
 #define COUNT_RATIO  0.7               /* … and where they stayed */
 #define NEAR_NS      (3 * TL_NS_PER_S)
-#define COUNT_NS     (5 * TL_NS_PER_S)
 #define NEAR_RTTS    15
 /* What several streams must get more than one for the second one to be worth its time. */
 #define NEAR_GAIN 1.3
@@ -85,7 +85,9 @@ static bool plan_second(const struct tl_probe *probe, enum tl_direction directio
         return false;
     bool vanished = left < VANISHED * lost;
     spec->pacing_bps = (uint64_t)(best_bps * (vanished ? NEAR_RATIO : COUNT_RATIO));
-    spec->duration_ns = (vanished ? NEAR_NS : COUNT_NS) + (int64_t)(NEAR_RTTS * rtt_ns);
+    double mss_bytes = flow_number(facts, direction, "mss_bytes");
+    int64_t count_ns = tl_paced_count_ns((double)spec->pacing_bps, mss_bytes, fmin(lost, left));
+    spec->duration_ns = (vanished ? NEAR_NS : count_ns) + (int64_t)(NEAR_RTTS * rtt_ns);
     if (!vanished)
         snprintf(spec->congestion, sizeof spec->congestion, "bbr");
     return true;

@@ -62,7 +62,7 @@ static bool never_measured(const struct tl_side *side, const char *role_id)
 {
     struct tl_fact fact;
     return tl_fact_view_get(&side->view, role_id, &fact) && fact.state != TL_FACT_KNOWN &&
-           (!fact.reason || !*fact.reason || strcmp(fact.reason, "not measured") == 0);
+           !fact.tried;
 }
 
 /* A larger buffer is a remedy, so that stage window tries what the fix would be. */

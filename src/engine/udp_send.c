@@ -24,7 +24,7 @@
 #define UDP_SEGMENT 103
 #endif
 
-#define POOL_BYTES     (256 * 1024)
+#define POOL_BYTES     (128 * 1024) /* that and the kernel's copies stay in a core's cache */
 #define BATCH_MESSAGES 64
 #define GSO_BYTES_MAX  65000                /* a GSO send is one IP packet at first */
 #define LOOK_NS        (10 * TL_NS_PER_MS)  /* between looks for feedback */
@@ -118,11 +118,13 @@ static void address_message(const struct udp_flow_spec *spec, struct msghdr *msg
     msg->msg_controllen = spec->route.control_len;
 }
 
-/* Messages of up to gso datagrams each; returns how many messages hold up to `count`. */
+/* Messages of up to gso datagrams each; returns how many messages hold up to `count`. No slot
+ * twice in one call: the kernel copies them when it is called. */
 static unsigned lay_out(struct sender *sender, unsigned count, int64_t sent_ns)
 {
     unsigned size = sender->spec->datagram_bytes, slot = sender->slot, messages = 0;
     uint64_t sequence = sender->sequence;
+    count = count < sender->slots ? count : sender->slots;
     while (count > 0 && messages < BATCH_MESSAGES) {
         unsigned some = count < sender->gso ? count : sender->gso;
         some = some < sender->slots - slot ? some : sender->slots - slot;
@@ -309,7 +311,7 @@ static unsigned within_cap(const struct sender *sender, unsigned count)
 
 static void send_flat_out(struct sender *sender)
 {
-    unsigned batch = sender->gso > 1 ? 4 * sender->gso : BATCH_MESSAGES;
+    unsigned batch = sender->gso > 1 ? 2 * sender->gso : BATCH_MESSAGES;
     for (;;) {
         int64_t now_ns = tl_now_ns();
         check_ends(sender, now_ns);

@@ -342,3 +342,28 @@ Test(udp_test, gso_and_gro_carry_the_same_datagrams, .timeout = 30)
     tl_client_close(client);
     stop_far(&far);
 }
+
+/* Fewer of them fit into the sender's pool than into one call. */
+Test(udp_test, jumbo_datagrams_flat_out_keep_their_numbers, .timeout = 30)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    for (int i = 0; i < 2; i++) {
+        struct tl_udp_result result;
+        struct tl_udp_spec spec = {.direction = both[i],
+                                   .duration_ns = 1000 * MS,
+                                   .max_bytes = 4000000,
+                                   .datagram_bytes = 8948,
+                                   .crc = TL_UDP_CRC_WHOLE};
+        run_over(client, &spec, &result);
+        cr_expect_eq(result.sender.sent_count, 4000000 / 8948);
+        cr_expect_eq(result.receiver.duplicate_count, 0);
+        cr_expect_eq(result.receiver.reordered_count, 0);
+        cr_expect_eq(result.receiver.damaged_count, 0);
+        cr_expect_eq(result.receiver.missing_count, result.receiver.local_drop_count);
+        tl_udp_result_finish(&result);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}

@@ -217,6 +217,7 @@ class Row:
     networks: tuple = ("lo", "veth")  # () for rows without a network
     cost_target: float | None = 1.0   # CPU per GB over the best peer's, at most
     limit: float | None = None        # a plain limit on the first contestant's rate, at most
+    turns: int = 1                    # rounds for each one asked: more where rates scatter
 
 
 def find_tool(given, names):
@@ -239,6 +240,7 @@ def measure(row, network, rounds, seconds, progress):
     """Rounds in turns A B A B; returns the row's result as plain data."""
     runs = {contestant.name: [] for contestant in row.contestants}
     errors = {}
+    rounds *= row.turns
     for number in range(rounds):
         # Every second round backwards: none is always behind the same other.
         order = row.contestants if number % 2 == 0 else row.contestants[::-1]

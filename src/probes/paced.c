@@ -10,6 +10,7 @@
 
 #include "flow_facts.h"
 #include "outcome.h"
+#include "paced_flight.h"
 #include "paced_second.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/probes.h"
@@ -38,9 +39,10 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
 {
     const char *reason = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
-    /* The whole transfer: pacing holds from the first segment, there is no slow start to leave
-     * out, and every segment counts. */
-    const struct tl_flow_stats *sender = &steady->sender_whole;
+    /* All that was paced: there is no slow start to leave out, and every segment counts. */
+    const struct tl_sample_log *log = &result->sender.logs[0];
+    struct tl_flow_stats paced, *sender = &paced;
+    tl_flow_stats(log, tl_paced_begin_ns(log), INT64_MAX, &paced);
     tl_flow_set(facts, direction, "paced_offered_bps", (double)result->spec.pacing_bps, "");
     tl_flow_set(facts, direction, "paced_goodput_bps",
                 steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import (NOBODY, Daemon, Process, Skip, case, is_plain, json_lines, start,
+from harness import (NOBODY, Daemon, Process, Skip, case, is_plain, json_lines, judged, start,
                      tightlink, until, validate)
 
 
@@ -25,8 +25,9 @@ def need_lab(machine):
 @case("demo")
 def verdict_and_truth(machine):
     need_lab(machine)
-    result = tightlink(machine, "demo", "capacity")
-    result.check(0, out="The truth is capacity at path; the verdict says the same")
+    result = judged(
+        lambda run: run.check(0, out="The truth is capacity at path; the verdict says the same"),
+        [machine.tightlink, "demo", "capacity"])
     assert result.err == "" and is_plain(result.out), result
     assert machine.processes() == [], "processes are left"
 
@@ -34,21 +35,28 @@ def verdict_and_truth(machine):
 @case("demo")
 def goal_missed(machine):
     need_lab(machine)
-    result = tightlink(machine, "demo", "--link", "rate=20M delay=5ms", "--goal", "500M", "--json")
-    document = result.check(1).document()
+
+    def limited(run):
+        verdict = run.check(1).document()["verdict"]
+        assert verdict["state"] == "limited", verdict
+
+    document = judged(limited, [machine.tightlink, "demo", "--link", "rate=20M delay=5ms",
+                                "--goal", "500M", "--json"]).document()
     validate(machine, document)
-    assert document["verdict"]["state"] == "limited", document["verdict"]
     assert document["run"]["goal"]["rate_bps"] == 500e6, document["run"]
 
 
 @case("demo")
 def goal_met(machine):
     need_lab(machine)
-    result = tightlink(machine, "demo", "--link", "rate=20M delay=5ms", "--goal", "5M", "--json",
-                       "--time-budget", "5s")
-    document = result.check(0).document()
+
+    def met(run):
+        verdict = run.check(0).document()["verdict"]
+        assert verdict["state"] == "goal-met", verdict
+
+    document = judged(met, [machine.tightlink, "demo", "--link", "rate=20M delay=5ms", "--goal",
+                            "5M", "--json", "--time-budget", "5s"]).document()
     validate(machine, document)
-    assert document["verdict"]["state"] == "goal-met", document["verdict"]
 
 
 def dies(machine, direction):
@@ -220,15 +228,18 @@ def demo_without_privileges(machine):
     words = as_nobody()
     check_powerless(words)
     doctor = Process([*words, machine.tightlink, "doctor"]).result(10).check(0)
-    result = Process([*words, machine.tightlink, "demo", "capacity", "--json"]).result(60)
-    until(8, lambda: machine.processes() == [], "every process has ended")
-    if re.search(r"^ok +demo", doctor.out, re.M):
-        document = result.check(0).document()
-        validate(machine, document)
-        assert document["verdict"]["cause"] == "capacity", document["verdict"]
-    else:
-        result.check(4, "namespace|permi")
+    demo = [*words, machine.tightlink, "demo", "capacity", "--json"]
+    if not re.search(r"^ok +demo", doctor.out, re.M):
+        result = Process(demo).result(60).check(4, "namespace|permi")
         raise Skip(result.err.strip())
+
+    def is_capacity(run):
+        verdict = run.check(0).document()["verdict"]
+        assert verdict["cause"] == "capacity", verdict
+
+    result = judged(is_capacity, demo)
+    until(8, lambda: machine.processes() == [], "every process has ended")
+    validate(machine, result.document())
 
 
 @case("nobody")

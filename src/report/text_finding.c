@@ -106,6 +106,7 @@ static const char *where_text(const char *segment)
 {
     return strcmp(segment, "near-host") == 0  ? "on THIS PC"
            : strcmp(segment, "far-host") == 0 ? "on the FAR END"
+           : strcmp(segment, "far-lan") == 0  ? "on the FAR END's local network"
            : strcmp(segment, "flow") == 0     ? "in the transfer itself"
            : strcmp(segment, "path") == 0     ? "on the path"
                                               : "on the local network";

@@ -271,6 +271,11 @@ HEADER = (f"{'case':28} {'verdict':32} {'truth':26} {'ceiling':>8} {'measured':>
           f" {'s':>5} {'MB':>6}  rates in Mb/s")
 
 
+def was_held_up(result):
+    """In each of its attempts, by the run's own word."""
+    return any(HELD_UP in reason for reason in result.get("reasons", []))
+
+
 def show(result):
     said = f"{result.get('cause') or result.get('state', '-')} @ {result.get('segment') or '-'}"
     print(f"{result['name']:28} {said:32} {'/'.join(result['truth'])[:26]:26}"
@@ -343,7 +348,8 @@ def markdown(results):
              "",
              f"Kernel {platform.release()}, {os.cpu_count()} processors. During "
              f"{sum(r['others'] > 0.3 for r in results)} of {len(results)} cases other programs used more "
-             "than 0.3 of them.", "",
+             f"than 0.3 of them. In {sum(map(was_held_up, results))} the emulator was late three times: "
+             "that path was not quite what its row says.", "",
              "Builds of the program, by the start of its SHA-256: "
              + ", ".join(f"{build} ({count} cases)" for build, count in builds(results).items()) + ".", ""]
     for title, rows in (("Scenarios", [r for r in results if not r["generated"]]),
@@ -360,7 +366,8 @@ def markdown(results):
                          f"| {mbps(r.get('measured_bps'))} | {r.get('confidence') or 0:.2f} "
                          f"| {r['seconds']:.0f} | {r.get('megabytes', 0):.0f} "
                          f"| {r.get('program', 'earlier')} | {r['outcome']}"
-                         + (": " + "; ".join(r["problems"]) if r["problems"] else "") + " |")
+                         + (": " + "; ".join(r["problems"]) if r["problems"] else "")
+                         + (" (emulator late)" if was_held_up(r) else "") + " |")
         lines.append("")
     lines += ["## Confidence", "", "Of the verdicts that name a cause with this confidence, so many are right:",
               "", "| confidence | verdicts | right | share |", "|---|---|---|---|"]

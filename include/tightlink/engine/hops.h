@@ -64,6 +64,11 @@ struct tl_hop_load {
     double idle_rtt_ns;   /* smallest, idle */
     double loaded_rtt_ns; /* median under load */
     unsigned loaded_count;
+    /* Medians of the loaded rounds that both this hop and the far end answered. A router answers
+     * some rounds only, often the first ones, when the queue had hardly begun: what it says is
+     * compared with what the far end said at the same time. */
+    double both_rtt_ns, both_far_rtt_ns;
+    unsigned both_count;
 };
 
 struct tl_hops_blame {
@@ -79,8 +84,9 @@ struct tl_hops_blame {
  * not is slow to answer, not on a full link: it is passed over. */
 struct tl_hops_blame tl_hops_blame(const struct tl_hop_load *hops, int count);
 
-/* The hop's load: samples sent in [from_ns, to_ns] of loaded, the smallest of idle. */
+/* The hop's load: samples sent in [from_ns, to_ns] of loaded, the smallest of idle. far is the far
+ * end under the same load, and may be the hop itself. */
 struct tl_hop_load tl_hop_load(const struct tl_hop *idle, const struct tl_hop *loaded,
-                               int64_t from_ns, int64_t to_ns);
+                               const struct tl_hop *far, int64_t from_ns, int64_t to_ns);
 
 #endif

@@ -7,20 +7,23 @@
 #define MS     1e6
 #define SILENT ((double)NAN)
 
-/* Three routers and the far end; the load adds rise to every hop from `tight` on. */
+/* The load adds rise to every hop from `tight` on; each answers every round. */
 static void make_path(struct tl_hop_load *hops, int count, int tight, double rise_ns)
 {
-    for (int hop = 1; hop <= count; hop++)
+    for (int hop = 1; hop <= count; hop++) {
+        double loaded_ns = hop * 5 * MS + (hop >= tight ? rise_ns : 0.2 * MS);
         hops[hop] = (struct tl_hop_load){.idle_rtt_ns = hop * 5 * MS,
-                                         .loaded_rtt_ns =
-                                             hop * 5 * MS + (hop >= tight ? rise_ns : 0.2 * MS),
-                                         .loaded_count = 6};
+                                         .loaded_rtt_ns = loaded_ns,
+                                         .loaded_count = 6,
+                                         .both_rtt_ns = loaded_ns,
+                                         .both_far_rtt_ns = count * 5 * MS + rise_ns,
+                                         .both_count = 6};
+    }
 }
 
 static void hush(struct tl_hop_load *hop)
 {
-    hop->loaded_rtt_ns = SILENT;
-    hop->loaded_count = 0;
+    *hop = (struct tl_hop_load){hop->idle_rtt_ns, SILENT, 0, SILENT, SILENT, 0};
 }
 
 Test(hops_blame, finds_the_link_wherever_it_is)
@@ -41,8 +44,8 @@ Test(hops_blame, noise_of_a_third_does_not_move_it)
 {
     struct tl_hop_load hops[5];
     make_path(hops, 4, 3, 30 * MS);
-    hops[2].loaded_rtt_ns += 7 * MS;
-    hops[3].loaded_rtt_ns -= 10 * MS;
+    hops[2].both_rtt_ns += 7 * MS;
+    hops[3].both_rtt_ns -= 10 * MS;
     struct tl_hops_blame blame = tl_hops_blame(hops, 4);
     cr_expect(blame.known && blame.first_hop == 2 && blame.last_hop == 3);
 }
@@ -64,7 +67,7 @@ Test(hops_blame, a_router_that_is_slow_to_answer_is_passed_over)
 {
     struct tl_hop_load hops[5];
     make_path(hops, 4, 4, 30 * MS);
-    hops[2].loaded_rtt_ns += 60 * MS; /* hop 3 is flat, so nothing stays risen behind hop 2 */
+    hops[2].both_rtt_ns += 60 * MS; /* hop 3 is flat, so nothing stays risen behind hop 2 */
     struct tl_hops_blame blame = tl_hops_blame(hops, 4);
     cr_expect(blame.known && blame.first_hop == 3 && blame.last_hop == 4);
 }
@@ -88,8 +91,42 @@ Test(hops_blame, takes_the_probes_of_the_loaded_time_alone)
     struct tl_hop loaded = {.rtt_ns = {12 * MS, 50 * MS, 60 * MS, 40 * MS, 12 * MS},
                             .sent_ns = {0, 100, 200, 300, 400},
                             .sample_count = 5};
-    struct tl_hop_load load = tl_hop_load(&idle, &loaded, 100, 300);
+    struct tl_hop_load load = tl_hop_load(&idle, &loaded, &loaded, 100, 300);
     cr_expect_float_eq(load.loaded_rtt_ns, 50 * MS, 1);
     cr_expect_eq(load.loaded_count, 3);
     cr_expect_float_eq(load.idle_rtt_ns, 10 * MS, 1);
+}
+
+/* A router answers a burst of probes and then one a second; a queue of a long path has not grown
+ * when the burst is over. Its link is behind the queue all the same. */
+Test(hops_blame, a_router_is_compared_with_the_far_end_at_the_same_time)
+{
+    const int64_t round_ns = (int64_t)(350 * MS), gap_ns = (int64_t)(3 * MS);
+    struct tl_hop idle = {.rtt_ns = {600 * MS}, .sample_count = 1}, router = {0}, far = {0};
+    for (int round = 0; round < 24; round++) {
+        double queue_ns = round * 10 * MS;
+        far.rtt_ns[far.sample_count] = 600 * MS + queue_ns;
+        far.sent_ns[far.sample_count++] = round * round_ns + gap_ns;
+        if (round >= 6 && round % 6 != 0)
+            continue;
+        router.rtt_ns[router.sample_count] = 600 * MS + queue_ns;
+        router.sent_ns[router.sample_count++] = round * round_ns;
+    }
+    struct tl_hop_load hops[3];
+    hops[1] = tl_hop_load(&idle, &router, &far, 0, 24 * round_ns);
+    hops[2] = tl_hop_load(&idle, &far, &far, 0, 24 * round_ns);
+    cr_expect_eq(hops[1].both_count, 9);
+    struct tl_hops_blame blame = tl_hops_blame(hops, 2);
+    cr_expect(blame.known && blame.first_hop == 0 && blame.last_hop == 1, "%d to %d",
+              blame.first_hop, blame.last_hop);
+}
+
+Test(hops_blame, a_router_that_answered_before_the_queue_alone_says_nothing)
+{
+    struct tl_hop_load hops[5];
+    make_path(hops, 4, 2, 30 * MS);
+    hops[3].both_rtt_ns = hops[3].idle_rtt_ns + 0.1 * MS;
+    hops[3].both_far_rtt_ns = hops[4].idle_rtt_ns + 0.3 * MS;
+    struct tl_hops_blame blame = tl_hops_blame(hops, 4);
+    cr_expect(blame.known && blame.first_hop == 1 && blame.last_hop == 2);
 }

@@ -108,6 +108,29 @@ Test(text, a_range_is_told_where_its_ends_differ)
     expect_gain(767.9e6, 768.1e6, "about 768 Mb/s (8 times)");
 }
 
+static void expect_place(const char *segment, const char *wanted)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {120, false, false};
+    struct tl_buf out = TL_BUF_INIT;
+    cr_assert(fixture_make("limited", &fixture));
+    char **where = &fixture.findings.findings[0].remedies[0].where, *kept = *where;
+    *where = (char *)segment;
+    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+              TL_OK);
+    *where = kept; /* the fixtures share it */
+    cr_expect(strstr(tl_buf_text(&out), wanted) != NULL, "%s", tl_buf_text(&out));
+    tl_buf_finish(&out);
+    fixture_finish(&fixture);
+}
+
+Test(text, a_fix_says_where_it_is_made)
+{
+    expect_place("near-host", "Fix 1 of 2: on THIS PC");
+    expect_place("far-lan", "Fix 1 of 2: on the FAR END's local network");
+    expect_place("lan", "Fix 1 of 2: on the local network");
+}
+
 /* A command may not be broken: it is copied whole. */
 static bool is_command(const char *line)
 {

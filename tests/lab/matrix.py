@@ -50,6 +50,7 @@ TOLERANCE = 0.10
 PLACED_BY_VIA = ("random-loss", "burst-loss", "corruption")
 SURE = 0.9
 FILLED = 0.97  # of the link's rate: one connection took all of it
+FILLING = ("reordering", "duplex-mismatch")  # faults that a connection may outgrow
 
 # Machine-wide settings for the faults that no namespace has.
 SETTINGS_CASES = [
@@ -107,9 +108,10 @@ def truth_of(row, measured_bps=0):
         low, high = row.get("low_bps"), row.get("high_bps")
         number = bool(low and high) and all(r.number for r in named)
         segment = row["segment"] or None
-        # Once the sender has learnt how late packets come (RACK, tcp_max_reordering), one
-        # connection may fill the link all the same: then the link is what limits it.
-        filled = [r for r in truth.accept if r.cause == "capacity" and cause == "reordering"
+        # Once the sender has learnt how late packets come (RACK, tcp_max_reordering), and where
+        # acknowledgements come in so few bunches that hardly a frame collides, one connection may
+        # fill the link all the same: then the link is what limits it.
+        filled = [r for r in truth.accept if r.cause == "capacity" and cause in FILLING
                   and measured_bps >= FILLED * r.low]
         truth.accept = [oracle.Rung(cause, segment, low or None, high or None, number), *filled]
         also = row.get("also")

@@ -126,6 +126,12 @@ static uint64_t spare_tests(const struct tl_judged *judged)
     return spare;
 }
 
+/* Its rule has no sentence for this outcome, for it speaks for nothing. */
+static bool has_no_words(const struct tl_test *test, enum tl_truth truth)
+{
+    return (truth == TL_TRUE && !test->say.text) || (truth == TL_FALSE && !test->against.text);
+}
+
 static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged,
                           struct tl_finding *finding)
 {
@@ -144,7 +150,7 @@ static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged
             .test = tl_arena_strdup(arena, test->written),
             .truth = trace->truth,
             .is_for = trace->truth == TL_FALSE ? !test->is_for : test->is_for,
-            .is_spare = (spare >> i & 1) != 0,
+            .is_spare = (spare >> i & 1) != 0 || has_no_words(test, trace->truth),
         };
         fill_values(arena, judged, test, evidence);
     }

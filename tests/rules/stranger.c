@@ -1,6 +1,7 @@
 /* A stranger's reading. Ten verdicts are picked by a seed from the cases of all rules, and what the
  * report says of each must name the cause, the place, a number, what to do, what that brings (or
- * that nobody knows yet), and whom to send it to. TAP; the seed is printed.
+ * that nobody knows yet), and whom to send it to, and give its evidence in words, not as formulas.
+ * TAP; the seed is printed.
  *
  *     stranger CASES-FOLDER [SEED [COUNT]]   SEED 0: another one each day; COUNT 0: all */
 #include <ctype.h>
@@ -18,7 +19,7 @@
 #define TEN          10
 
 struct verdict {
-    char *name, *cause_title, *send_to, *head, *fix;
+    char *name, *cause_title, *send_to, *head, *fix, *evidence;
     const char *place; /* words */
 };
 
@@ -95,7 +96,8 @@ static void keep(const struct tl_case *test, const struct tl_findings *findings)
         .send_to = strdup(findings->verdict.send_to ? findings->verdict.send_to : ""),
         .place = place_of(finding->segment),
         .head = part(test, findings, TL_PART_HEAD),
-        .fix = part(test, findings, TL_PART_FIX)};
+        .fix = part(test, findings, TL_PART_FIX),
+        .evidence = part(test, findings, TL_PART_EVIDENCE)};
 }
 
 static void read_cases(const struct tl_rules *rules, const char *path)
@@ -187,6 +189,8 @@ static void check(const struct verdict *verdict, unsigned number, unsigned *fail
         tl_buf_adds(&lacks, " what it brings");
     if (!verdict->send_to[0] || !has(text, verdict->send_to))
         tl_buf_adds(&lacks, " whom to send it to");
+    if (has(verdict->evidence, " is false") || has(verdict->evidence, " is true"))
+        tl_buf_addf(&lacks, " words for the evidence (%s)", verdict->evidence);
     printf("%sok %u - %s\n", lacks.len ? "not " : "", number, verdict->name);
     if (lacks.len)
         printf("# lacks%s\n", tl_buf_text(&lacks));
@@ -247,6 +251,7 @@ int main(int argc, char **argv)
         free(verdicts[i].send_to);
         free(verdicts[i].head);
         free(verdicts[i].fix);
+        free(verdicts[i].evidence);
     }
     tl_rules_destroy(rules);
     return failed || verdict_count < TEN ? 1 : 0;

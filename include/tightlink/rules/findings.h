@@ -32,7 +32,8 @@ struct tl_evidence {
     char *test; /* "flow.ledger_rwnd_ratio > 0.1" */
     enum tl_truth truth;
     bool is_for;   /* true: speaks for the cause; false: speaks against it */
-    bool is_spare; /* speaks neither way: one of several that would do, and another holds */
+    bool is_spare; /* speaks neither way: one of several that would do, and another holds, or the rule
+                    * has no sentence for this outcome (say is the test itself then) */
     struct tl_evidence_value {
         char *id; /* resolved: "download.ledger_rwnd_ratio" */
         bool known;

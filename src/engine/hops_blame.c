@@ -28,10 +28,10 @@ static double rise_ns(const struct tl_hop_load *hop)
 /* Of a hop, by its share of the far end's rise at the same time. */
 static enum state state_of(const struct tl_hop_load *hop, const struct tl_hop_load *far)
 {
-    double whole = hop->both_far_rtt_ns - far->idle_rtt_ns;
-    double share = (hop->both_rtt_ns - hop->idle_rtt_ns) / whole;
-    if (hop->both_count < ANSWERS_MIN || !(whole >= RISE_MIN_NS))
+    double whole_ns = hop->both_far_rtt_ns - far->idle_rtt_ns;
+    if (hop->both_count < ANSWERS_MIN || !(whole_ns >= RISE_MIN_NS))
         return UNKNOWN; /* there was nothing to see when it answered */
+    double share = (hop->both_rtt_ns - hop->idle_rtt_ns) / whole_ns;
     return share >= RISEN_RATIO ? RISEN : share <= FLAT_RATIO ? FLAT : UNKNOWN;
 }
 

@@ -104,8 +104,7 @@ void tl_hops_load_settle(const struct tl_probe *probe, enum tl_direction directi
     for (int hop = 1; hop <= count; hop++) {
         struct tl_hop_record *record = &run->hops[hop - 1];
         struct tl_hop idle = {.rtt_ns = {record->rtt_min_ns}, .sample_count = 1};
-        hops[hop] =
-            tl_hop_load(&idle, &loaded->hops[hop], &loaded->hops[count], from_ns, to_ns);
+        hops[hop] = tl_hop_load(&idle, &loaded->hops[hop], &loaded->hops[count], from_ns, to_ns);
         double rtt_ns = hops[hop].loaded_rtt_ns;
         if (isfinite(rtt_ns) && !(record->loaded_rtt_ns > rtt_ns))
             record->loaded_rtt_ns = rtt_ns;

@@ -108,9 +108,9 @@ def truth_of(row, measured_bps=0):
         low, high = row.get("low_bps"), row.get("high_bps")
         number = bool(low and high) and all(r.number for r in named)
         segment = row["segment"] or None
-        # Once the sender has learnt how late packets come (RACK, tcp_max_reordering), and where
-        # acknowledgements come in so few bunches that hardly a frame collides, one connection may
-        # fill the link all the same: then the link is what limits it.
+        # Once the sender has learnt how late packets come (RACK, tcp_max_reordering), or where too
+        # few frames collide, one connection may fill the link all the same: then the link is what
+        # limits it.
         filled = [r for r in truth.accept if r.cause == "capacity" and cause in FILLING
                   and measured_bps >= FILLED * r.low]
         truth.accept = [oracle.Rung(cause, segment, low or None, high or None, number), *filled]

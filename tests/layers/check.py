@@ -45,7 +45,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 def layer_of(path):
     parts = path.parts
-    return parts[1] if parts[0] == "src" else parts[2]
+    return parts[1]
 
 
 def problems(root, path):

@@ -6,10 +6,11 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 failed = 0
+roots = [f"-I{folder}" for folder in sorted((root / "include").iterdir())]
 headers = sorted((root / "include").rglob("*.h"))
 for header in headers:
     run = subprocess.run(sys.argv[2:] + ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
-                                         f"-I{root}/include", "-fsyntax-only", "-x", "c", header],
+                                         *roots, "-fsyntax-only", "-x", "c", header],
                          capture_output=True, text=True)
     if run.returncode:
         failed += 1

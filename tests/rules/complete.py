@@ -74,7 +74,7 @@ def sources(root):
     """What sets facts: probes, the host's records, derived ones, the session's comparison of the
     parts of a way. The table only names them."""
     folders = [root / "src" / layer for layer in ("probes", "facts", "host", "engine", "session")]
-    folders.append(root / "include/tightlink/host")
+    folders.append(root / "include/host/tightlink/host")
     return "\n".join(path.read_text() for folder in folders
                      for path in sorted(folder.glob("*.[ch]")) if path.name != "table.c")
 

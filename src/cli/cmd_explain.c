@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "keep.h"
-#include "tightlink/report/report.h"
+#include "tightlink/document/document.h"
 #include "tightlink/session/question.h"
 
 static enum tl_status unreadable(const char *path, int errnum, struct tl_error *reterr)
@@ -59,7 +59,7 @@ enum tl_status cli_judge_file(const char *path, struct tl_session_result *result
     struct tl_rules *rules = NULL;
     enum tl_status status = cli_read_saved(path, &text, &len, &result->samples, reterr);
     if (status == TL_OK) {
-        status = tl_report_read_json(text, len, &result->run, &result->facts, reterr);
+        status = tl_document_read(text, len, &result->run, &result->facts, reterr);
         if (status == TL_VERSION)
             (void)tl_error_set(reterr, status,
                                "%.200s is in another format than this tightlink reads "

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tightlink/base/units.h"
-#include "tightlink/report/export.h"
+#include "tightlink/present/formats.h"
 
 struct export_options {
     bool format_given, unmask, preview;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tightlink/report/report.h"
+#include "tightlink/document/document.h"
 
 int cli_schema(const struct cli_command *command, int argc, char **argv)
 {
@@ -14,7 +14,7 @@ int cli_schema(const struct cli_command *command, int argc, char **argv)
     }
     if (argc > 1)
         return cli_usage(command, "schema takes no arguments");
-    const char *schema = tl_report_schema();
+    const char *schema = tl_document_schema();
     if (cli_write_stdout(schema, strlen(schema)))
         return CLI_EXIT_OK;
     cli_complain("writing the schema failed: %s", strerror(errno));

@@ -7,7 +7,7 @@
 
 #if TL_WITH_TICKETS
 
-#include "tightlink/report/export.h"
+#include "tightlink/document/export.h"
 #include "tightlink/store/history.h"
 #include "tightlink/ticket/telemetry.h"
 
@@ -122,8 +122,8 @@ int cli_telemetry(const struct cli_command *command, int argc, char **argv)
             return CLI_EXIT_OK;
         }
         if (option == '?' || option == ':')
-            return cli_usage(command, option == ':' ? "%s lacks its value"
-                                                    : "%s is no option of telemetry",
+            return cli_usage(command,
+                             option == ':' ? "%s lacks its value" : "%s is no option of telemetry",
                              argv[optind - 1]);
         *(option == 't' ? &sink : &config_path) = optarg;
     }

@@ -9,7 +9,7 @@
 
 #include "parse.h"
 #include "tightlink/base/time.h"
-#include "tightlink/report/export.h"
+#include "tightlink/present/formats.h"
 #include "tightlink/ticket/ticket.h"
 
 struct request {
@@ -55,13 +55,13 @@ static enum tl_status pack(struct parcel *parcel, const struct request *request,
     if (status == TL_OK)
         status = write_format(parcel, "html", &parcel->html);
     if (status == TL_OK)
-        parcel->message =
-            (struct tl_ticket_message){.run_id = parcel->result.run.id,
-                                       .title = tl_buf_text(&parcel->title),
-                                       .text = tl_buf_text(&parcel->text),
-                                       .json = tl_buf_text(&parcel->json),
-                                       .html = tl_buf_text(&parcel->html),
-                                       .comment_on = request->comment_on ? request->comment_on : ""};
+        parcel->message = (struct tl_ticket_message){
+            .run_id = parcel->result.run.id,
+            .title = tl_buf_text(&parcel->title),
+            .text = tl_buf_text(&parcel->text),
+            .json = tl_buf_text(&parcel->json),
+            .html = tl_buf_text(&parcel->html),
+            .comment_on = request->comment_on ? request->comment_on : ""};
     return status;
 }
 
@@ -93,7 +93,8 @@ static void keep_masks(const struct parcel *parcel)
                      error.text);
 }
 
-/* --- Sending ------------------------------------------------------------------------------------ */
+/* --- Sending ------------------------------------------------------------------------------------
+ */
 
 static int failed(const struct tl_error *error)
 {
@@ -184,7 +185,8 @@ static int send_run(const struct tl_ticket_config *config, const struct request 
     return exit_code;
 }
 
-/* --- The outbox --------------------------------------------------------------------------------- */
+/* --- The outbox ---------------------------------------------------------------------------------
+ */
 
 static bool print_row(const struct tl_outbox_row *row, void *context)
 {
@@ -272,18 +274,23 @@ static int list_targets(const struct tl_ticket_config *config)
     return CLI_EXIT_OK;
 }
 
-/* --- Options -------------------------------------------------------------------------------------- */
+/* --- Options
+ * -------------------------------------------------------------------------------------- */
 
 static bool take_options(const struct cli_command *command, int argc, char **argv,
                          struct request *request, int *ret_exit)
 {
-    static const struct option long_options[] = {
-        {"to", required_argument, NULL, 't'},         {"comment-on", required_argument, NULL, 'o'},
-        {"config", required_argument, NULL, 'f'},     {"list", no_argument, NULL, 'l'},
-        {"retry", no_argument, NULL, 'r'},            {"dry-run", no_argument, NULL, 'd'},
-        {"print-curl", no_argument, NULL, 'p'},       {"unmask", no_argument, NULL, 'u'},
-        {"targets", no_argument, NULL, 's'},          {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
+                                                 {"comment-on", required_argument, NULL, 'o'},
+                                                 {"config", required_argument, NULL, 'f'},
+                                                 {"list", no_argument, NULL, 'l'},
+                                                 {"retry", no_argument, NULL, 'r'},
+                                                 {"dry-run", no_argument, NULL, 'd'},
+                                                 {"print-curl", no_argument, NULL, 'p'},
+                                                 {"unmask", no_argument, NULL, 'u'},
+                                                 {"targets", no_argument, NULL, 's'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
     int option;
     opterr = 0;
     optind = 1;
@@ -294,9 +301,9 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
             return false;
         }
         if (option == '?' || option == ':') {
-            *ret_exit = cli_usage(command, option == ':' ? "%s lacks its value"
-                                                         : "%s is no option of ticket",
-                                  argv[optind - 1]);
+            *ret_exit = cli_usage(
+                command, option == ':' ? "%s lacks its value" : "%s is no option of ticket",
+                argv[optind - 1]);
             return false;
         }
         request->to = option == 't' ? optarg : request->to;
@@ -324,7 +331,8 @@ int cli_ticket(const struct cli_command *command, int argc, char **argv)
     if (!take_options(command, argc, argv, &request, &exit_code))
         return exit_code;
     bool without_run = request.list || request.retry || request.targets;
-    if (request.list + request.retry + request.targets > 1 || without_run == (request.operand != NULL))
+    if (request.list + request.retry + request.targets > 1 ||
+        without_run == (request.operand != NULL))
         return cli_usage(command, "name a run and --to NAME, or one of --list, --retry, --targets");
     if (request.operand && !request.to)
         return cli_usage(command, "which system? --to NAME; --targets lists them");

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "parse.h"
-#include "tightlink/report/report.h"
+#include "tightlink/document/document.h"
 #include "tightlink/rules/rules.h"
 
 static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_facts **ret_facts,
@@ -16,9 +16,9 @@ static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_f
 {
     char *text = NULL;
     size_t len;
-    enum tl_status status = cli_read_file(path, TL_REPORT_BYTES_MAX, &text, &len, reterr);
+    enum tl_status status = cli_read_file(path, TL_DOCUMENT_BYTES_MAX, &text, &len, reterr);
     if (status == TL_OK) {
-        status = tl_report_read_json(text, len, run, ret_facts, reterr);
+        status = tl_document_read(text, len, run, ret_facts, reterr);
         if (status != TL_OK)
             tl_error_prefix(reterr, "%.200s is no saved run", path);
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tightlink/report/export.h"
+#include "tightlink/present/formats.h"
 #include "tightlink/session/question.h"
 
 struct exporter {
@@ -33,8 +33,7 @@ static enum tl_status masked(struct exporter *exporter, const char *text, size_t
     struct tl_session_result result = {0};
     struct tl_question question;
     struct tl_export *export = NULL;
-    enum tl_status status =
-        tl_report_read_json(text, len, &result.run, &result.facts, reterr);
+    enum tl_status status = tl_document_read(text, len, &result.run, &result.facts, reterr);
     if (status == TL_OK) {
         tl_question_of_run(&result.run, &question);
         tl_facts_derive(result.facts);
@@ -50,8 +49,7 @@ static enum tl_status masked(struct exporter *exporter, const char *text, size_t
     return status;
 }
 
-static enum tl_status export_one(struct exporter *exporter, const char *id,
-                                 struct tl_error *reterr)
+static enum tl_status export_one(struct exporter *exporter, const char *id, struct tl_error *reterr)
 {
     struct tl_buf out = TL_BUF_INIT;
     char *text = NULL;
@@ -131,6 +129,7 @@ int cli_history_export(const struct cli_command *command, struct history_request
         return CLI_EXIT_EXPORT;
     }
     cli_complain("%zu run%s written%s", exporter.count, exporter.count == 1 ? "" : "s",
-                 request->unmask ? " with all names and addresses" : ", names and addresses masked");
+                 request->unmask ? " with all names and addresses"
+                                 : ", names and addresses masked");
     return CLI_EXIT_OK;
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tightlink/report/bundle.h"
-#include "tightlink/report/kept.h"
-#include "tightlink/report/report.h"
+#include "tightlink/document/bundle.h"
+#include "tightlink/document/document.h"
+#include "tightlink/document/kept.h"
 #include "tightlink/store/compare.h"
 
 enum tl_status cli_open_history(struct tl_history **ret_history, struct tl_error *reterr)
@@ -24,8 +24,8 @@ static enum tl_status keep(struct tl_history *history, const struct tl_session_r
     struct tl_buf json = TL_BUF_INIT;
     char before[512];
     snprintf(before, sizeof before, "%s", tl_history_notice(history));
-    enum tl_status status = tl_kept_write(&result->run, result->facts, result->findings,
-                                          result->samples, false, &json);
+    enum tl_status status =
+        tl_kept_write(&result->run, result->facts, result->findings, result->samples, false, &json);
     if (status == TL_OK)
         status = tl_history_add(history, json.data, json.len, reterr);
     if (strcmp(before, tl_history_notice(history)) != 0)
@@ -97,7 +97,7 @@ static enum tl_status read_stored(const char *name, char **ret_text, size_t *ret
     struct tl_error error = {0};
     char id[TL_HISTORY_ID_SIZE];
     if (strcmp(name, "-") == 0 || access(name, F_OK) == 0 || strchr(name, '/'))
-        return cli_read_file(name, TL_REPORT_BYTES_MAX, ret_text, ret_len, reterr);
+        return cli_read_file(name, TL_DOCUMENT_BYTES_MAX, ret_text, ret_len, reterr);
     enum tl_status status = cli_open_history(&history, &error);
     if (status == TL_OK)
         status = tl_history_resolve(history, name, id, &error);

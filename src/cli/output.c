@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "tightlink/base/random.h"
-#include "tightlink/rules/goal.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/report.h"
+#include "tightlink/present/report.h"
+#include "tightlink/rules/goal.h"
 
 static bool write_all(int fd, const char *text, size_t len)
 {
@@ -80,9 +80,9 @@ static struct tl_text_style style_of_stdout(enum cli_color color)
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     return (struct tl_text_style){
         .width = terminal ? terminal_width() : 80,
-        .color = color == CLI_COLOR_ALWAYS ||
-                 (color == CLI_COLOR_AUTO && terminal && term && strcmp(term, "dumb") != 0 &&
-                  !(no_color && *no_color)),
+        .color =
+            color == CLI_COLOR_ALWAYS || (color == CLI_COLOR_AUTO && terminal && term &&
+                                          strcmp(term, "dumb") != 0 && !(no_color && *no_color)),
         .utf8 = cli_locale_is_utf8(),
     };
 }
@@ -152,8 +152,7 @@ enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
     if (result->status != TL_OK && !result->answered)
         return result->status == TL_NOMEM ? CLI_EXIT_INCONCLUSIVE : CLI_EXIT_UNREACHABLE;
     if (result->status == TL_OK && verdict && verdict->state == TL_INCONCLUSIVE &&
-        (missed_goal(result) ||
-         tl_goal_outcome(&result->run, result->facts) == TL_GOAL_FAIL))
+        (missed_goal(result) || tl_goal_outcome(&result->run, result->facts) == TL_GOAL_FAIL))
         return CLI_EXIT_MISSED;
     if (result->status != TL_OK || !verdict || verdict->state == TL_INCONCLUSIVE ||
         verdict->state == TL_VERDICT_INVALID)
@@ -244,8 +243,8 @@ int cli_deliver(const struct cli_run_options *options, const struct tl_session_r
         print_apart(result);
     if (!result->findings || (result->status != TL_OK && !as_json && !loaded))
         return exit_code;
-    enum tl_status status =
-        tl_report_json(&result->run, result->facts, result->findings, !options->json_lines, &json);
+    enum tl_status status = tl_document_write(&result->run, result->facts, result->findings,
+                                              !options->json_lines, &json);
     if (status == TL_OK && !as_json)
         status = render_text(options, result, &text);
     const struct tl_buf *out = as_json ? &json : &text;

@@ -7,7 +7,7 @@
 
 #include "pack.h"
 #include "summary.h"
-#include "tightlink/report/report.h"
+#include "tightlink/document/document.h"
 
 /* Rows are clustered by the time of their start, so that "the newest" and "since" read
  * neighbours. Documents lie apart, packed, so that a list does not read past them. */
@@ -96,8 +96,8 @@ static enum tl_status free_key(struct tl_history *history, int64_t started_ns, i
                                struct tl_error *reterr)
 {
     sqlite3_stmt *statement;
-    enum tl_status status = tl_db_prepare(&history->db, "SELECT 1 FROM runs WHERE at = ?",
-                                          &statement, reterr);
+    enum tl_status status =
+        tl_db_prepare(&history->db, "SELECT 1 FROM runs WHERE at = ?", &statement, reterr);
     if (status != TL_OK)
         return status;
     int result = SQLITE_ROW;
@@ -119,14 +119,14 @@ static enum tl_status free_key(struct tl_history *history, int64_t started_ns, i
 
 static void bind_summary(sqlite3_stmt *statement, int64_t at, const struct tl_summary *summary)
 {
-    const char *const texts[] = {summary->target,  summary->target_kind, summary->direction,
-                                 summary->state,   summary->cause,       summary->segment,
+    const char *const texts[] = {summary->target,   summary->target_kind, summary->direction,
+                                 summary->state,    summary->cause,       summary->segment,
                                  summary->sentence, summary->quality};
-    const double numbers[] = {summary->confidence,     summary->measured_bps,
-                              summary->stream_bps,     summary->streams_bps,
-                              summary->rtt_ns,         summary->loaded_rtt_ns,
-                              summary->retrans_ratio,  summary->fixed_bps,
-                              summary->tried_predicted_bps, summary->tried_measured_bps};
+    const double numbers[] = {
+        summary->confidence,        summary->measured_bps, summary->stream_bps,
+        summary->streams_bps,       summary->rtt_ns,       summary->loaded_rtt_ns,
+        summary->retrans_ratio,     summary->fixed_bps,    summary->tried_predicted_bps,
+        summary->tried_measured_bps};
     int index = 0;
     (void)sqlite3_bind_int64(statement, ++index, at);
     tl_db_bind_text(statement, ++index, summary->id);
@@ -239,8 +239,8 @@ enum tl_status tl_history_document(struct tl_history *history, const char *id, c
     int result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
         const void *blob = sqlite3_column_blob(statement, 0);
-        status = tl_unpack(blob, (size_t)sqlite3_column_bytes(statement, 0), ret_text, ret_len,
-                           reterr);
+        status =
+            tl_unpack(blob, (size_t)sqlite3_column_bytes(statement, 0), ret_text, ret_len, reterr);
         if (status != TL_OK)
             tl_error_prefix(reterr, "run %.40s", id);
     } else if (result == SQLITE_DONE) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tightlink/report/report.h"
+#include "tightlink/document/document.h"
 
 /* RFC 8878, section 3.1.1. No JSON text begins like this. */
 static const unsigned char zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
@@ -57,17 +57,17 @@ static enum tl_status read_text(struct archive *archive, struct tl_buf *text,
     char piece[16384];
     la_ssize_t n;
     while ((n = archive_read_data(archive, piece, sizeof piece)) > 0) {
-        if (text->len + (size_t)n > TL_REPORT_BYTES_MAX)
+        if (text->len + (size_t)n > TL_DOCUMENT_BYTES_MAX)
             return tl_error_set(reterr, TL_LIMIT, "the kept document is larger than %zu MiB",
-                                TL_REPORT_BYTES_MAX >> 20);
+                                TL_DOCUMENT_BYTES_MAX >> 20);
         tl_buf_add(text, piece, (size_t)n);
     }
     if (n < 0)
         return tl_error_set(reterr, TL_SYNTAX, "the kept document is damaged: %s",
                             archive_error_string(archive));
-    return text->status == TL_OK ? TL_OK
-                                 : tl_error_set(reterr, text->status, "%s",
-                                                tl_status_text(text->status));
+    return text->status == TL_OK
+               ? TL_OK
+               : tl_error_set(reterr, text->status, "%s", tl_status_text(text->status));
 }
 
 static enum tl_status unpack_frame(const void *data, size_t len, struct tl_buf *text,

@@ -9,7 +9,7 @@
 
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
-#include "tightlink/report/report.h"
+#include "tightlink/document/document.h"
 #include "tightlink/store/history.h"
 
 /* As the reader of saved runs (report/read.c). */
@@ -20,7 +20,7 @@ enum tl_status tl_summary_parse(const char *text, size_t len, struct tl_json **r
                                 struct tl_error *reterr)
 {
     static const struct tl_json_limits limits = {
-        .bytes_max = TL_REPORT_BYTES_MAX, .values_max = VALUES_MAX, .depth_max = DEPTH_MAX};
+        .bytes_max = TL_DOCUMENT_BYTES_MAX, .values_max = VALUES_MAX, .depth_max = DEPTH_MAX};
     return tl_json_parse(text, len, &limits, ret_doc, reterr);
 }
 
@@ -155,8 +155,8 @@ static enum tl_status read_run(const struct tl_json_at *root, struct tl_summary 
         status = tl_json_error(&at, reterr, TL_SYNTAX, "this is no RFC 3339 time");
     }
     if (status == TL_OK)
-        status = tl_json_get_integer(&run, "duration_ns", 0, INT64_MAX, &summary->duration_ns,
-                                     reterr);
+        status =
+            tl_json_get_integer(&run, "duration_ns", 0, INT64_MAX, &summary->duration_ns, reterr);
     if (status == TL_OK)
         status = tl_json_get_object(&run, "target", &target, reterr);
     if (status == TL_OK)
@@ -250,8 +250,7 @@ static enum tl_status read_tried(const struct tl_json_at *root, struct tl_summar
     return status;
 }
 
-double tl_summary_fact(const struct tl_json *doc, const char *id, double *ret_low,
-                       double *ret_high)
+double tl_summary_fact(const struct tl_json *doc, const char *id, double *ret_low, double *ret_high)
 {
     struct tl_json_at root = tl_json_root(doc), facts, fact, at;
     double value = (double)NAN;

@@ -11,7 +11,7 @@
 #include "terminal.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/kept.h"
+#include "tightlink/document/kept.h"
 
 void screen_say(struct screen *screen, const char *text)
 {
@@ -150,9 +150,8 @@ static void save_run(struct screen *screen)
     struct tl_buf json = TL_BUF_INIT;
     char path[64], text[200];
     snprintf(path, sizeof path, "tightlink-%.26s.json", result->run.id);
-    if (strchr(path, '/') ||
-        tl_kept_write(&result->run, result->facts, result->findings, result->samples, true,
-                      &json) != TL_OK) {
+    if (strchr(path, '/') || tl_kept_write(&result->run, result->facts, result->findings,
+                                           result->samples, true, &json) != TL_OK) {
         screen_say(screen, "out of memory: the run was not saved");
         tl_buf_finish(&json);
         return;

@@ -11,7 +11,7 @@
 
 #include "terminal.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/kept.h"
+#include "tightlink/document/kept.h"
 #include "tightlink/session/question.h"
 
 /* A list on a screen; who has more filters it. */
@@ -171,7 +171,7 @@ static enum tl_status read_run(struct screen *screen, const char *id,
     struct tl_question question;
     enum tl_status status = tl_history_document(screen->history, id, &text, &len, reterr);
     if (status == TL_OK)
-        status = tl_report_read_json(text, len, &ret_result->run, &ret_result->facts, reterr);
+        status = tl_document_read(text, len, &ret_result->run, &ret_result->facts, reterr);
     if (status == TL_OK) {
         tl_facts_derive(ret_result->facts);
         tl_question_of_run(&ret_result->run, &question);
@@ -374,8 +374,8 @@ void screen_keep_run(struct screen *screen)
     struct tl_error error = {0};
     if (!screen->request->keep || !result->findings || !result->answered || !has_history(screen))
         return;
-    enum tl_status status = tl_kept_write(&result->run, result->facts, result->findings,
-                                          result->samples, false, &json);
+    enum tl_status status =
+        tl_kept_write(&result->run, result->facts, result->findings, result->samples, false, &json);
     if (status == TL_OK)
         status = tl_history_add(screen->history, json.data, json.len, &error);
     if (status != TL_OK)

@@ -4,7 +4,7 @@
 #define TL_TUI_HANDOVER_H
 
 #include "screen.h"
-#include "tightlink/report/export.h"
+#include "tightlink/document/export.h"
 
 /* The systems that tightlink.conf names, for state.leaving; read once. */
 void screen_list_targets(struct screen *screen);

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tightlink/report/export.h"
-#include "tightlink/report/report.h"
+#include "tightlink/present/formats.h"
+#include "tightlink/present/report.h"
 #include "tightlink/session/session.h"
 #include "tightlink/store/compare.h"
 #include "tightlink/store/history.h"
@@ -134,9 +134,9 @@ struct tui_start {
     bool download, upload;
     uint32_t skip, force; /* as in the session's configuration */
     bool verify;
-    bool directory;                             /* one was named for disk stages */
-    char key[64];                               /* the name of the key that is used; "": none */
-    char keys[TUI_KEYS_MAX][64];                /* those there are to choose from */
+    bool directory;              /* one was named for disk stages */
+    char key[64];                /* the name of the key that is used; "": none */
+    char keys[TUI_KEYS_MAX][64]; /* those there are to choose from */
     int key_count;
     char recent[TUI_RECENT_MAX][TUI_TEXT_SIZE]; /* far ends of earlier runs */
     int recent_count, recent_at;                /* the last counts from 1, 0: none taken yet */
@@ -215,10 +215,10 @@ struct tui_target {
 struct tui_export {
     struct tui_target targets[TUI_TARGETS_MAX];
     int target_count;
-    char no_targets[256]; /* why there are none, where something is wrong */
-    int to;               /* 0: a file or the clipboard; else a target, from 1 */
-    char comment_on[64];  /* the ticket to add to; "": a new one */
-    char earlier[64];     /* the ticket that this run has there already */
+    char no_targets[256];      /* why there are none, where something is wrong */
+    int to;                    /* 0: a file or the clipboard; else a target, from 1 */
+    char comment_on[64];       /* the ticket to add to; "": a new one */
+    char earlier[64];          /* the ticket that this run has there already */
     size_t json_len, html_len; /* of the attachments */
     const char *requests;      /* of TUI_PAGE_CURL */
     bool sending, warned;      /* warned: that leaving waits for the answer */

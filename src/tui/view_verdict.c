@@ -5,7 +5,7 @@
 
 #include "lines.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/report.h"
+#include "tightlink/present/report.h"
 #include "view.h"
 
 #define TWO_COLUMNS_MIN (2 * TL_REPORT_PART_WIDTH_MIN + 4)

@@ -9,7 +9,7 @@
 #include "page_text.h"
 #include "plot.h"
 #include "tightlink/base/units.h"
-#include "tightlink/report/report.h"
+#include "tightlink/present/report.h"
 #include "view.h"
 
 #define PLOT_ROWS 6

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tightlink/report/bundle.h"
+#include "tightlink/document/bundle.h"
 
 unsigned long fuzz_accepted;
 

@@ -11,7 +11,7 @@ static const struct tl_findings no_findings = {.verdict = {.state = TL_INCONCLUS
 
 static void write_run(const struct tl_run *run, const struct tl_facts *facts, struct tl_buf *out)
 {
-    MUST(tl_report_json(run, facts, &no_findings, false, out) == TL_OK);
+    MUST(tl_document_write(run, facts, &no_findings, false, out) == TL_OK);
 }
 
 static void read_again(const struct tl_buf *first)
@@ -19,7 +19,7 @@ static void read_again(const struct tl_buf *first)
     static struct tl_run run;
     struct tl_facts *facts = NULL;
     struct tl_buf second = TL_BUF_INIT;
-    MUST(tl_report_read_json(first->data, first->len, &run, &facts, NULL) == TL_OK);
+    MUST(tl_document_read(first->data, first->len, &run, &facts, NULL) == TL_OK);
     write_run(&run, facts, &second);
     MUST(strcmp(tl_buf_text(first), tl_buf_text(&second)) == 0);
     tl_facts_destroy(facts);
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tl_facts *facts = NULL;
     struct tl_error error = {0};
     before = run;
-    if (tl_report_read_json((const char *)data, size, &run, &facts, &error) != TL_OK) {
+    if (tl_document_read((const char *)data, size, &run, &facts, &error) != TL_OK) {
         MUST(!facts && error.text[0] && memcmp(&run, &before, sizeof run) == 0);
         return 0;
     }

@@ -13,7 +13,7 @@
 
 #include "case_file.h"
 #include "tightlink/base/random.h"
-#include "tightlink/report/report.h"
+#include "tightlink/present/report.h"
 
 #define VERDICTS_MAX 2000
 #define TEN          10
@@ -72,9 +72,9 @@ static char *part(const struct tl_case *test, const struct tl_findings *findings
 
 static const char *place_of(const char *segment)
 {
-    static const char *const words[][2] = {
-        {"near-host", "this PC"},         {"far-host", "far end"}, {"lan", "local network"},
-        {"far-lan", "far "}, {"path", "path"},        {"flow", "transfer"}};
+    static const char *const words[][2] = {{"near-host", "this PC"}, {"far-host", "far end"},
+                                           {"lan", "local network"}, {"far-lan", "far "},
+                                           {"path", "path"},         {"flow", "transfer"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], segment) == 0)
             return words[i][1];

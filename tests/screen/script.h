@@ -9,7 +9,7 @@
 struct scene;
 struct script {
     const char *name, *title;
-    const char *fixture; /* of tests/unit/report whose run is shown; NULL: none */
+    const char *fixture; /* of tests/unit/document whose run is shown; NULL: none */
     void (*prepare)(struct tui_state *state);
     const char *keys;
     void (*add)(struct scene *scene); /* to the fixture's run, before it is shown; NULL: nothing */

@@ -48,7 +48,7 @@ struct tl_buf make_document(const struct made_run *made)
                                                 .score = made->hit ? TL_SCORE_HIT : TL_SCORE_MISS};
         snprintf(verified->rule, sizeof verified->rule, "%s", fixture.findings.findings[0].rule);
     }
-    cr_assert(tl_report_json(&fixture.run, fixture.facts, &fixture.findings, false, &document) ==
+    cr_assert(tl_document_write(&fixture.run, fixture.facts, &fixture.findings, false, &document) ==
               TL_OK);
     fixture_finish(&fixture);
     return document;

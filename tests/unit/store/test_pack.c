@@ -5,7 +5,7 @@
 
 #include "documents.h"
 #include "pack.h"
-#include "tightlink/report/report.h"
+#include "tightlink/document/document.h"
 
 static struct tl_buf packed_of(const char *text, size_t len)
 {
@@ -63,7 +63,7 @@ Test(pack, what_is_cut_or_changed_is_refused)
 
 Test(pack, what_grows_without_bound_is_refused)
 {
-    size_t len = TL_REPORT_BYTES_MAX + 1;
+    size_t len = TL_DOCUMENT_BYTES_MAX + 1;
     char *zeros = calloc(1, len);
     cr_assert(zeros != NULL);
     struct tl_buf packed = packed_of(zeros, len);

@@ -40,13 +40,13 @@ const char *tl_history_path(const struct tl_history *history);
  * aside, nothing can be written); "" without. */
 const char *tl_history_notice(const struct tl_history *history);
 
-/* The time of a document, RFC 3339 ("2026-11-20T20:41:07.123Z", or with "+02:00"), in ns since 1970.
- * TL_SYNTAX. */
+/* The time of a document, RFC 3339 ("2026-11-20T20:41:07.123Z", or with "+02:00"), in ns since
+ * 1970. TL_SYNTAX. */
 enum tl_status tl_history_time(const char *text, int64_t *ret_ns) TL_WARN_UNUSED;
 
 /* --- Keeping -------------------------------------------------------------------------- */
 
-/* Keeps the document of a run (TL_REPORT_BYTES_MAX at most). The same run again replaces
+/* Keeps the document of a run (TL_DOCUMENT_BYTES_MAX at most). The same run again replaces
  * its document and keeps note and tags. TL_SYNTAX, TL_RANGE, TL_LIMIT: it is no such document. */
 enum tl_status tl_history_add(struct tl_history *history, const char *document, size_t len,
                               struct tl_error *reterr) TL_WARN_UNUSED;
@@ -60,20 +60,20 @@ enum tl_status tl_history_document(struct tl_history *history, const char *id, c
 /* One row of a list. Numbers are NAN where they are not known; texts are never NULL, may be
  * "", and come from files and far ends: clean them on the way to a terminal (base/utf8.h). */
 struct tl_history_run {
-    const char *id; /* ULID */
+    const char *id;     /* ULID */
     int64_t started_ns; /* wall clock */
     int64_t duration_ns;
     const char *target, *target_kind, *direction;
     const char *state, *cause, *segment, *sentence; /* the verdict's; cause "" without */
     const char *quality;
     double confidence;
-    double measured_bps; /* of the verdict's direction */
+    double measured_bps;            /* of the verdict's direction */
     double stream_bps, streams_bps; /* one stream, several */
     double rtt_ns, loaded_rtt_ns, retrans_ratio;
     double fixed_bps; /* what a fix was predicted to bring */
     /* The remedy that was tried, where one was. */
     double tried_predicted_bps, tried_measured_bps;
-    int hit; /* 1 within 10 % of the prediction, 0 not, -1 nothing was tried */
+    int hit;                 /* 1 within 10 % of the prediction, 0 not, -1 nothing was tried */
     const char *note, *tags; /* tags: "before, after fix" */
 };
 
@@ -83,8 +83,8 @@ struct tl_history_filter {
     const char *cause, *tag;
     const char *text; /* somewhere in target, cause, sentence, note or tags; ASCII case apart */
     int64_t since_ns, until_ns; /* wall clock, until exclusive */
-    size_t limit; /* 0: all */
-    size_t offset; /* rows skipped, newest first */
+    size_t limit;               /* 0: all */
+    size_t offset;              /* rows skipped, newest first */
 };
 
 /* Calls visit for each row, newest first, until it returns false. The row and its texts

@@ -1,0 +1,43 @@
+/* Reports: what was found, as text for people.
+ *
+ * Pure: reads a run and writes to a buffer; no files, no terminal. */
+#ifndef TL_PRESENT_REPORT_H
+#define TL_PRESENT_REPORT_H
+
+#include "tightlink/document/document.h"
+
+/* The verdict as text: first two lines for a person who knows no networking,
+ * then ladder, ledger, evidence, fix, undo and whom to send it to. */
+struct tl_text_style {
+    int width;  /* columns, 60 to 200 */
+    bool color; /* ANSI colour; never the only carrier of meaning */
+    bool utf8;  /* block characters for bars; else + - | # */
+};
+enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *facts,
+                              const struct tl_findings *findings, const struct tl_text_style *style,
+                              struct tl_buf *out) TL_WARN_UNUSED;
+
+/* The same report in parts, for screens that place them themselves: the same words and the
+ * same order within each. Widths from TL_REPORT_PART_WIDTH_MIN. A part without content adds
+ * nothing. */
+enum tl_report_part {
+    TL_PART_HEAD,         /* what limits, what it means, why, the rates */
+    TL_PART_MEASUREMENTS, /* the goal line by line, what would decide, ladder and ledger */
+    TL_PART_EVIDENCE,     /* for and against */
+    TL_PART_FIX,          /* remedies, what comes after them, whom to send it to */
+    TL_PART_WAY,          /* the routers on the way */
+    TL_PART_OTHERS,       /* parts of the way, also found, ruled out, not told */
+    TL_PART_RUN,          /* hours of watching, disturbances, the run itself */
+    TL_PART_COUNT
+};
+#define TL_REPORT_PART_WIDTH_MIN 56
+enum tl_status tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
+                              const struct tl_findings *findings, const struct tl_text_style *style,
+                              enum tl_report_part part, struct tl_buf *out) TL_WARN_UNUSED;
+
+/* What the plan decided: the stages in the order in which they were chosen and why, then those
+ * left out and why. */
+enum tl_status tl_report_plan(const struct tl_run *run, const struct tl_text_style *style,
+                              struct tl_buf *out) TL_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,94 @@
+/* The parts of the text report, in their order; private to src/present. Each begins with
+ * its own heading and prints nothing where it has nothing to say. */
+#ifndef TL_PRESENT_TEXT_PARTS_H
+#define TL_PRESENT_TEXT_PARTS_H
+
+#include "text_layout.h"
+
+/* What one report shows; borrowed. */
+struct text_source {
+    const struct tl_run *run;
+    const struct tl_facts *facts;
+    const struct tl_findings *findings;
+};
+
+/* text.c: one part of a report in any form; the head as plain text only. */
+void text_part(struct text *t, const struct text_source *source, enum tl_report_part part);
+
+/* text_head.c: the sentences of the head, each in words that every format uses. */
+/* The first sentence, for a person who knows no networking. */
+void text_add_headline(const struct text_source *source, struct tl_buf *out);
+/* What the rate means for a file of 10 GB. */
+void text_add_consequence(const struct text_source *source, struct tl_buf *out);
+/* The same in a few words: "14 min now, about 86 s once this is fixed". */
+void text_add_file_times(const struct text_source *source, struct tl_buf *out);
+/* "Why: ..." where the headline names a limit and the rule says more; else nothing. */
+void text_add_why(const struct text_source *source, struct tl_buf *out);
+/* "srv-b -> this PC", with that arrow. */
+void text_add_route(const struct text_source *source, const char *arrow, struct tl_buf *out);
+/* "high (0.93)"; nothing where nothing limits. */
+void text_add_confidence(const struct text_source *source, struct tl_buf *out);
+/* "asked 900 Mb/s, got 96.1 Mb/s, ...". */
+void text_add_rates(const struct text_source *source, struct tl_buf *out);
+/* "Disturbed: ..." with what made the run degraded, the first two reasons; else nothing. */
+void text_add_disturbance(const struct text_source *source, struct tl_buf *out);
+/* All of them as plain text. */
+void text_head(struct text *t, const struct text_source *source);
+
+/* text_ladder.c: rungs and measured rates of a direction on one axis, then its time ledger. */
+void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction);
+void text_ledger(struct text *t, const struct text_source *source, enum tl_direction direction);
+
+/* The same, for those who draw it themselves. */
+struct ladder_row {
+    const char *place; /* static or borrowed from the findings */
+    char label[256];
+    double bps, high_bps; /* high_bps NAN where there is no upper bound */
+    bool limits, measured;
+};
+#define LADDER_ROWS_MAX 64
+/* Tested rungs, then what was measured; returns how many. */
+size_t text_ladder_rows(const struct text_source *source, enum tl_direction direction,
+                        struct ladder_row ret_rows[LADDER_ROWS_MAX]);
+/* The ends of the axis; low is 0 on a linear one, above on a logarithmic one. high is 0 where
+ * there is nothing to draw. And where a rate stands on it, 0 to 1. */
+void text_ladder_scale(const struct text_source *source, enum tl_direction direction,
+                       double *ret_low, double *ret_high);
+double text_ladder_position(double low, double high, double bps);
+/* For a page, whose ladder is a picture of those that were tested. */
+void text_untested(struct text *t, const struct text_source *source);
+const char *text_ladder_heading(enum tl_direction direction);
+void text_add_untested(const struct tl_rung *rung, struct tl_buf *out);
+
+#define LEDGER_PARTS 4
+struct ledger_part {
+    const char *label;
+    double ratio;
+};
+void text_ledger_parts(const struct tl_ledger_row *row, struct ledger_part ret_parts[LEDGER_PARTS]);
+void text_add_ledger_heading(const struct tl_ledger_row *row, struct tl_buf *out);
+
+/* text_disk.c: disks and memories at both ends, two by two. */
+void text_file_matrix(struct text *t, const struct text_source *source,
+                      enum tl_direction direction);
+
+/* text_finding.c: the verdict's evidence, its remedies and what comes after them. */
+void text_evidence(struct text *t, const struct text_source *source);
+void text_fix(struct text *t, const struct text_source *source);
+
+/* text_lists.c: what else was found, ruled out or left open, and how the run went. */
+void text_also_found(struct text *t, const struct text_source *source);
+void text_ruled_out(struct text *t, const struct text_source *source);
+void text_open(struct text *t, const struct text_source *source);
+void text_deciding(struct text *t, const struct text_source *source);
+/* Segments and hops of the way, where they are known. */
+void text_path(struct text *t, const struct text_source *source);
+void text_parts(struct text *t, const struct text_source *source);
+void text_disturbances(struct text *t, const struct text_source *source);
+/* text_goal.c: a goal judged line by line. */
+void text_goal(struct text *t, const struct text_source *source);
+/* text_watch.c: the hours after the verdict. */
+void text_watch(struct text *t, const struct text_source *source);
+void text_footer(struct text *t, const struct text_source *source);
+
+#endif

@@ -1,0 +1,46 @@
+/* Words for people: places, stages, times of a file; private to src/present. */
+#ifndef TL_PRESENT_TEXT_WORDS_H
+#define TL_PRESENT_TEXT_WORDS_H
+
+#include "tightlink/facts/facts.h"
+#include "tightlink/present/report.h"
+
+/* "near-host" -> "this PC"; a segment that is not known stays as it is. */
+const char *text_place(const char *segment);
+
+/* The same at the start of a sentence: "The far end". */
+const char *text_place_begins(const char *segment);
+
+/* "root" -> "needs root", "provider" -> "for the provider". */
+const char *text_needs(const char *needs);
+
+/* "high" from 0.8, "medium" from 0.5, else "low". */
+const char *text_confidence(double confidence);
+
+/* The stage that would make a fact known: for a derived fact that of the input it waits
+ * for. "" where there is none. Static storage. */
+const char *text_stage_of(const struct tl_facts *facts, const char *id);
+/* That stage was run, or could not be, and did not make it known: running it again would not. */
+bool text_is_tried(const struct tl_facts *facts, const char *id);
+
+/* Time of a 10 GB file at this rate, "14 min"; "unknown" where there is no rate. */
+#define TEXT_FILE_BYTES 10e9
+const char *text_file_time(double bps, char ret_text[32]);
+
+/* Whether a rate that is predicted for the time after the fix may be promised. A host's limit
+ * stands below the measured path; but what a better path would carry is not known where no
+ * measurement came near it: the next rung is then only an upper bound. */
+bool text_may_promise(const struct tl_facts *facts, const struct tl_verdict *verdict, double bps);
+
+/* How a prediction fared: "HIT", and what that means behind the numbers: " (within 10 %)". */
+const char *text_score(enum tl_score score);
+const char *text_score_note(enum tl_score score);
+
+/* The finding behind the verdict: same cause, segment and direction. NULL without. */
+const struct tl_finding *text_verdict_finding(const struct tl_findings *findings);
+
+/* A number of the flow in a direction, "goodput_bps"; NAN where it is not known. */
+double text_flow_number(const struct tl_facts *facts, enum tl_direction direction,
+                        const char *name);
+
+#endif

@@ -79,16 +79,16 @@ enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 struct cli_run_options {
     struct tl_session_config config;
     bool json, json_lines, yes, direction_given, port_given, dry_run, explain_plan;
-    bool no_history;                 /* run --no-history: keep nothing */
-    bool alarm;                      /* run --alarm: exit code 1 when the verdict moved */
-    int64_t repeat_ns;               /* run --repeat; 0 without */
-    const char *telemetry;           /* run --telemetry NAME, NULL without */
-    const char *operand;             /* HOST or scenario name, NULL when absent */
-    const char *save;                /* --save; NULL without */
-    const char *link_spec;           /* demo --link */
+    bool no_history;       /* run --no-history: keep nothing */
+    bool alarm;            /* run --alarm: exit code 1 when the verdict moved */
+    int64_t repeat_ns;     /* run --repeat; 0 without */
+    const char *telemetry; /* run --telemetry NAME, NULL without */
+    const char *operand;   /* HOST or scenario name, NULL when absent */
+    const char *save;      /* --save; NULL without */
+    const char *link_spec; /* demo --link */
     enum cli_color color;
-    const struct tl_keys *keys;      /* of that file, for the screen; NULL without */
-    const char *key_file, *key_name; /* run --key, --key-name; NULL without */
+    const struct tl_keys *keys;        /* of that file, for the screen; NULL without */
+    const char *key_file, *key_name;   /* run --key, --key-name; NULL without */
     char via[TL_SESSION_VIA_MAX][254]; /* --via; config.via points here */
     bool no_screen, no_mouse;
     bool begin; /* the screen begins with the diagnosis */
@@ -108,11 +108,10 @@ void cli_ask_for_disks(struct tl_session_config *config);
 enum tl_status cli_consent_possible(const struct cli_run_options *options, struct tl_error *reterr);
 
 /* Runs a session with progress, consent and signals; fills *ret_result.
- * The caller finishes the result with cli_result_finish. */
+ * The caller finishes the result with tl_app_result_finish. */
 enum tl_status cli_drive_session(const struct cli_run_options *options,
                                  struct tl_session_result *ret_result,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
-void cli_result_finish(struct tl_session_result *result);
 
 /* --dry-run: prints what a run could do and would cost at most. Returns an exit code. */
 int cli_dry_run(const struct cli_run_options *options);
@@ -122,25 +121,14 @@ int cli_dry_run(const struct cli_run_options *options);
  * the run is kept in a file that stderr names. Returns the exit code of the whole command. */
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result);
 
-/* Reads a saved run and judges it again. A failure is a sentence that names the file. */
-enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
-                              struct tl_error *reterr) TL_WARN_UNUSED;
-
 /* "auto", "always", "never"; false for anything else. */
 bool cli_parse_color(const char *text, enum cli_color *ret_color);
 
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
 
-/* The same path, directions and goal as a saved run; texts live as long as the run. */
-void cli_config_of_run(const struct tl_run *run, struct tl_session_config *config);
-
 /* Writes text to stdout whole; false when that failed (errno tells). */
 bool cli_write_stdout(const char *text, size_t len);
-
-/* Writes a file whole or not at all (0600 or 0666, less the umask); false with errno. What is there
- * is replaced; what is no regular file is written as it is. */
-bool cli_write_file(const char *path, const char *text, size_t len, unsigned mode);
 
 /* --save: the run as a bundle, unmasked, for its owner alone. Says on stderr where it is, or why
  * not; false then. */
@@ -149,18 +137,14 @@ bool cli_save_run(const char *path, const struct tl_session_result *result);
 /* The path of another program of this project (tightlinkd): beside this one. */
 bool cli_find_program(const char *name, char *ret_path, size_t size);
 
-/* Reads a saved run and judges it again; the caller finishes the result. */
+/* Reads a run that the user names and judges it again (tightlink/app/open.h); the caller finishes
+ * the result, also after a failure. */
 enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
                               struct tl_error *reterr) TL_WARN_UNUSED;
 
 struct tl_rules;
 /* The built-in rules and over them those of $XDG_CONFIG_HOME/tightlink/rules (~/.config without).
  * What is wrong there, and that such rules are in use, is said on stderr and stops nothing. */
-enum tl_status cli_load_rules(struct tl_rules **ret_rules,
-                              struct tl_error *reterr) TL_WARN_UNUSED;
-
-/* Reads a whole file up to limit bytes; *ret_text is NUL-terminated and owned by the caller. */
-enum tl_status cli_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_len,
-                             struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status cli_load_rules(struct tl_rules **ret_rules, struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tightlink/app/open.h"
 #include "tightlink/lab/lab.h"
 #include "tightlink/lab/scenario.h"
 
@@ -61,9 +62,8 @@ static enum tl_status start_responder(struct tl_lab *lab, int router, struct tl_
                                 disk,    NULL};
     struct tl_lab_stdio stdio = {.in = -1, .out = ready[1], .err = -1};
     pid_t pid;
-    enum tl_status status = router
-                                ? tl_lab_spawn_router(lab, router, argv, &stdio, &pid, reterr)
-                                : tl_lab_spawn(lab, TL_LAB_FAR, argv, &stdio, &pid, reterr);
+    enum tl_status status = router ? tl_lab_spawn_router(lab, router, argv, &stdio, &pid, reterr)
+                                   : tl_lab_spawn(lab, TL_LAB_FAR, argv, &stdio, &pid, reterr);
     close(ready[1]);
     if (status == TL_OK && read(ready[0], line, sizeof line) <= 0)
         status = tl_error_set(reterr, TL_IO, "the emulated far end did not start");
@@ -187,7 +187,7 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
             print_truth(scenario, &result);
         if (options->save && !cli_save_run(options->save, &result))
             exit_code = CLI_EXIT_EXPORT;
-        cli_result_finish(&result);
+        tl_app_result_finish(&result);
     } else {
         exit_code = cli_fail(reterr);
     }
@@ -211,7 +211,8 @@ int cli_demo(const struct cli_command *command, int argc, char **argv)
     if (options.dry_run)
         return cli_usage(command, "--dry-run is an option of run: a demo sends nothing away");
     if (options.repeat_ns || options.alarm || options.telemetry || options.no_history)
-        return cli_usage(command, "--repeat, --alarm, --telemetry and --no-history are options of run");
+        return cli_usage(command,
+                         "--repeat, --alarm, --telemetry and --no-history are options of run");
     if (choose_path(&options, &path, &scenario, &error) != TL_OK)
         return cli_usage(command, "%s", error.text);
     if (scenario && !options.direction_given) {

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tightlink/app/files.h"
+#include "tightlink/app/leave.h"
+#include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
-#include "tightlink/present/formats.h"
 
 struct export_options {
     bool format_given, unmask, preview;
@@ -94,7 +96,7 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
 
 static int deliver(const struct export_options *options, const struct tl_buf *text)
 {
-    bool done = options->out ? cli_write_file(options->out, tl_buf_text(text), text->len, 0666)
+    bool done = options->out ? tl_app_replace_file(options->out, tl_buf_text(text), text->len, 0666)
                              : cli_write_stdout(tl_buf_text(text), text->len);
     if (done)
         return CLI_EXIT_OK;
@@ -109,21 +111,15 @@ static int deliver(const struct export_options *options, const struct tl_buf *te
  */
 static void keep_masks(const struct tl_redactor *redactor, const struct tl_run *run)
 {
-    char directory[PATH_MAX], path[PATH_MAX];
+    char path[PATH_MAX];
     struct tl_error error = {0};
-    size_t count = tl_redactor_count(redactor);
-    if (!count)
-        return;
-    if (!tl_redactor_directory(directory, sizeof directory))
-        cli_complain("%zu names and addresses are masked; without a home directory there is no "
-                     "place to keep what stands for what",
-                     count);
-    else if (tl_redactor_save(redactor, directory, run->id, path, sizeof path, &error) != TL_OK)
-        cli_complain("%s", error.text);
-    else
+    if (tl_app_keep_masks(redactor, run->id, path, sizeof path, &error) != TL_OK)
+        cli_complain("%zu names and addresses are masked; %s", tl_redactor_count(redactor),
+                     error.text);
+    else if (path[0])
         cli_complain("%zu names and addresses are masked; what stands for what is in %s, for you "
                      "alone",
-                     count, path);
+                     tl_redactor_count(redactor), path);
 }
 
 static void print_preview(const struct export_options *options, const struct tl_redactor *redactor,
@@ -148,28 +144,6 @@ static void print_preview(const struct export_options *options, const struct tl_
 }
 
 /* --- the command --- */
-
-static enum tl_status make_export(const struct tl_session_result *result,
-                                  struct tl_redactor *redactor, struct tl_export **ret_export,
-                                  struct tl_error *reterr)
-{
-    struct tl_export *export;
-    if (redactor)
-        tl_redactor_learn_here(redactor);
-    enum tl_status status =
-        tl_export_create(redactor, &result->run, result->facts, result->findings, &export, reterr);
-    if (status != TL_OK)
-        return status;
-    tl_export_set_rules(export, result->rules_version);
-    if (result->samples)
-        status = tl_export_add_samples(export, result->samples);
-    if (status != TL_OK) {
-        tl_export_destroy(export);
-        return tl_error_set(reterr, status, "%s", tl_status_text(status));
-    }
-    *ret_export = export;
-    return TL_OK;
-}
 
 static int write_export(const struct export_options *options, const struct tl_export *export,
                         const struct tl_redactor *redactor)
@@ -197,45 +171,15 @@ static int write_export(const struct export_options *options, const struct tl_ex
 static int export_result(const struct export_options *options,
                          const struct tl_session_result *result)
 {
-    struct tl_redactor *redactor = NULL;
-    struct tl_export *export = NULL;
+    struct tl_app_leaving leaving = {0};
     struct tl_error error = {0};
-    enum tl_status status = TL_OK;
-    int exit_code;
-    if (!options->unmask)
-        status = tl_redactor_create(NULL, &redactor, &error);
-    if (status == TL_OK)
-        status = make_export(result, redactor, &export, &error);
-    if (status == TL_OK) {
-        exit_code = write_export(options, export, redactor);
-    } else {
+    if (tl_app_leave(result, options->unmask, &leaving, &error) != TL_OK) {
         (void)cli_fail(&error);
-        exit_code = CLI_EXIT_EXPORT;
+        return CLI_EXIT_EXPORT;
     }
-    tl_export_destroy(export);
-    tl_redactor_destroy(redactor);
+    int exit_code = write_export(options, leaving.export, leaving.redactor);
+    tl_app_leaving_finish(&leaving);
     return exit_code;
-}
-
-bool cli_save_run(const char *path, const struct tl_session_result *result)
-{
-    struct tl_buf bundle = TL_BUF_INIT;
-    struct tl_export *export = NULL;
-    struct tl_error error = {0};
-    if (!result->findings)
-        return true; /* nothing was measured, and that was said */
-    enum tl_status status = make_export(result, NULL, &export, &error);
-    if (status == TL_OK)
-        status = tl_export_write(export, TL_EXPORT_BUNDLE, &bundle);
-    bool done = status == TL_OK && cli_write_file(path, bundle.data, bundle.len, 0600);
-    if (done)
-        cli_complain("saved in %s; tightlink show %s opens it", path, path);
-    else
-        cli_complain("--save: %s was not written: %s", path,
-                     status == TL_OK ? strerror(errno) : tl_status_text(status));
-    tl_export_destroy(export);
-    tl_buf_finish(&bundle);
-    return done;
 }
 
 int cli_export(const struct cli_command *command, int argc, char **argv)
@@ -257,6 +201,6 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;
     }
-    cli_result_finish(&result);
+    tl_app_result_finish(&result);
     return exit_code;
 }

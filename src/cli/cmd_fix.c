@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "parse.h"
+#include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
 #include "tightlink/fix/fix.h"
 #include "tightlink/rules/rules.h"
@@ -140,7 +141,7 @@ static int measure_again(struct fix_options *options, const struct tl_run *run,
     char id[64];
     *ret_bps = (double)NAN;
     enum tl_status status = cli_load_rules(&rules, &error);
-    cli_config_of_run(run, &options->run.config);
+    tl_app_config_of_run(run, &options->run.config);
     options->run.config.download = direction == TL_DOWNLOAD;
     options->run.config.upload = direction == TL_UPLOAD;
     options->run.config.rules = rules;
@@ -157,7 +158,7 @@ static int measure_again(struct fix_options *options, const struct tl_run *run,
     } else {
         exit_code = cli_fail(&error);
     }
-    cli_result_finish(&result);
+    tl_app_result_finish(&result);
     tl_rules_destroy(rules);
     return exit_code;
 }
@@ -371,6 +372,6 @@ int cli_fix(const struct cli_command *command, int argc, char **argv)
         describe(&chosen, options.dry_run);
         exit_code = options.dry_run ? CLI_EXIT_OK : apply(&options, &chosen, &result);
     }
-    cli_result_finish(&result);
+    tl_app_result_finish(&result);
     return exit_code;
 }

@@ -2,51 +2,10 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tightlink/rules/rules.h"
-
-/* More lines than that nobody reads; `rules check` prints them all. */
-#define FAULTS_SAID_MAX 8
-
-static void say_faults(const char *directory, const struct tl_buf *report, size_t refused)
-{
-    const char *line = tl_buf_text(report);
-    for (size_t i = 0; i < FAULTS_SAID_MAX && *line; i++) {
-        size_t len = strcspn(line, "\n");
-        cli_complain("%s/%.*s", directory, (int)len, line);
-        line += len + (line[len] == '\n');
-    }
-    cli_complain("%zu faults in rules of your own: what they are in is left out; see: tightlink "
-                 "rules check %s",
-                 refused, directory);
-}
-
-enum tl_status cli_load_rules(struct tl_rules **ret_rules, struct tl_error *reterr)
-{
-    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    bool given = config && config[0] == '/';
-    char directory[PATH_MAX];
-    int n = -1;
-    if (given || (home && home[0] == '/'))
-        n = snprintf(directory, sizeof directory, "%s%s/tightlink/rules", given ? config : home,
-                     given ? "" : "/.config");
-    if (n < 0 || (size_t)n >= sizeof directory)
-        return tl_rules_load_builtin(ret_rules, reterr);
-    struct tl_buf report = TL_BUF_INIT;
-    struct tl_own_rules own;
-    enum tl_status status =
-        tl_rules_load_over_builtin(directory, &report, ret_rules, &own, reterr);
-    if (status == TL_OK && own.refused)
-        say_faults(directory, &report, own.refused);
-    if (status == TL_OK && own.replaced + own.added + own.disabled)
-        cli_complain("rules of %s are in use: %zu replaced, %zu added, %zu disabled", directory,
-                     own.replaced, own.added, own.disabled);
-    tl_buf_finish(&report);
-    return status;
-}
 
 static int list(const struct tl_rules *rules)
 {

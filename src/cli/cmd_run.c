@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tightlink/app/open.h"
 #include "tightlink/base/key.h"
 #include "tightlink/base/time.h"
 #include "tightlink/rules/rules.h"
@@ -122,7 +123,7 @@ static int diagnose(struct cli_run_options *options, bool screen)
     if (status == TL_OK && has_result && options->save && !cli_save_run(options->save, &result))
         exit_code = CLI_EXIT_EXPORT;
     if (status == TL_OK && has_result)
-        cli_result_finish(&result);
+        tl_app_result_finish(&result);
     return exit_code;
 }
 
@@ -198,7 +199,8 @@ static int run(const struct cli_command *command, struct cli_run_options *option
     if (options->repeat_ns && !options->yes)
         return cli_usage(command, "--repeat needs --yes: nobody is there to be asked each time");
     if (options->alarm && options->no_history)
-        return cli_usage(command, "--alarm compares with the history, which --no-history leaves out");
+        return cli_usage(command,
+                         "--alarm compares with the history, which --no-history leaves out");
     if (options->dry_run)
         return cli_dry_run(options);
     if (options->config.directory && !is_directory(options->config.directory))

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/app/open.h"
+
 #if TL_WITH_TUI
 #include "tightlink/tui/tui.h"
 
@@ -103,7 +105,7 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
         return cli_usage(command, "name one saved run");
     if (cli_judge_file(argv[optind], &result, &error) != TL_OK) {
         cli_complain("%s", error.text);
-        cli_result_finish(&result);
+        tl_app_result_finish(&result);
         return CLI_EXIT_USAGE;
     }
     /* For trying the verdict's remedy on the same path. */
@@ -115,7 +117,7 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
         exit_code = cli_fail(&error);
     else
         exit_code = cli_deliver(&options, &result);
-    cli_result_finish(&result);
+    tl_app_result_finish(&result);
     tl_rules_destroy(rules);
     return exit_code;
 }

@@ -5,9 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "tightlink/app/open.h"
+
 #if TL_WITH_TICKETS
 
-#include "tightlink/document/export.h"
+#include "tightlink/app/leave.h"
 #include "tightlink/store/history.h"
 #include "tightlink/ticket/telemetry.h"
 
@@ -55,23 +57,16 @@ static enum tl_status send_to(const struct tl_ticket_config *config, const char 
                               const struct tl_session_result *result, bool moved,
                               struct tl_error *reterr)
 {
-    struct tl_redactor *redactor = NULL;
-    struct tl_export *export = NULL;
+    struct tl_app_leaving leaving = {0};
     bool unmask = false;
     enum tl_status status = tl_telemetry_unmask(config, sink, &unmask, reterr);
-    if (status == TL_OK && !unmask)
-        status = tl_redactor_create(NULL, &redactor, reterr);
-    if (status == TL_OK && redactor)
-        tl_redactor_learn_here(redactor);
     if (status == TL_OK)
-        status = tl_export_create(redactor, &result->run, result->facts, result->findings, &export,
-                                  reterr);
+        status = tl_app_leave(result, unmask, &leaving, reterr);
     if (status == TL_OK) {
-        struct tl_telemetry_record record = make_record(export, moved);
+        struct tl_telemetry_record record = make_record(leaving.export, moved);
         status = tl_telemetry_send(config, sink, &record, reterr);
     }
-    tl_export_destroy(export);
-    tl_redactor_destroy(redactor);
+    tl_app_leaving_finish(&leaving);
     return status;
 }
 
@@ -135,6 +130,6 @@ int cli_telemetry(const struct cli_command *command, int argc, char **argv)
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;
     }
-    cli_result_finish(&result);
+    tl_app_result_finish(&result);
     return exit_code;
 }

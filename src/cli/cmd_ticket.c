@@ -8,9 +8,9 @@
 #if TL_WITH_TICKETS
 
 #include "parse.h"
+#include "tightlink/app/open.h"
+#include "tightlink/app/send.h"
 #include "tightlink/base/time.h"
-#include "tightlink/present/formats.h"
-#include "tightlink/ticket/ticket.h"
 
 struct request {
     const char *to, *comment_on, *config_path, *operand;
@@ -21,76 +21,41 @@ struct request {
 
 struct parcel {
     struct tl_session_result result;
-    struct tl_redactor *redactor;
-    struct tl_export *export;
-    struct tl_buf title, text, json, html;
+    struct tl_app_leaving leaving;
+    struct tl_app_parcel texts;
     struct tl_ticket_message message;
 };
 
-static enum tl_status write_format(struct parcel *parcel, const char *name, struct tl_buf *out)
-{
-    enum tl_export_format format;
-    return tl_export_format_find(name, &format) ? tl_export_write(parcel->export, format, out)
-                                                : TL_OK;
-}
-
-/* Every text of the message comes from the export, so that it has passed the redactor. */
 static enum tl_status pack(struct parcel *parcel, const struct request *request,
                            struct tl_error *reterr)
 {
     enum tl_status status = cli_judge_file(request->operand, &parcel->result, reterr);
-    if (status == TL_OK && !request->unmask)
-        status = tl_redactor_create(NULL, &parcel->redactor, reterr);
-    if (status == TL_OK && parcel->redactor)
-        tl_redactor_learn_here(parcel->redactor);
     if (status == TL_OK)
-        status = tl_export_create(parcel->redactor, &parcel->result.run, parcel->result.facts,
-                                  parcel->result.findings, &parcel->export, reterr);
+        status = tl_app_leave(&parcel->result, request->unmask, &parcel->leaving, reterr);
     if (status == TL_OK)
-        status = tl_export_title(parcel->export, &parcel->title);
-    if (status == TL_OK)
-        status = write_format(parcel, "text", &parcel->text);
-    if (status == TL_OK)
-        status = write_format(parcel, "json", &parcel->json);
-    if (status == TL_OK)
-        status = write_format(parcel, "html", &parcel->html);
-    if (status == TL_OK)
-        parcel->message = (struct tl_ticket_message){
-            .run_id = parcel->result.run.id,
-            .title = tl_buf_text(&parcel->title),
-            .text = tl_buf_text(&parcel->text),
-            .json = tl_buf_text(&parcel->json),
-            .html = tl_buf_text(&parcel->html),
-            .comment_on = request->comment_on ? request->comment_on : ""};
+        status = tl_app_pack(parcel->leaving.export, &parcel->texts, reterr);
+    parcel->message = tl_app_message(&parcel->texts, parcel->result.run.id, request->comment_on);
     return status;
 }
 
 static void unpack(struct parcel *parcel)
 {
-    tl_buf_finish(&parcel->title);
-    tl_buf_finish(&parcel->text);
-    tl_buf_finish(&parcel->json);
-    tl_buf_finish(&parcel->html);
-    tl_export_destroy(parcel->export);
-    tl_redactor_destroy(parcel->redactor);
-    cli_result_finish(&parcel->result);
+    tl_app_unpack(&parcel->texts);
+    tl_app_leaving_finish(&parcel->leaving);
+    tl_app_result_finish(&parcel->result);
 }
 
 /* Which mask stands for what stays with the user. */
 static void keep_masks(const struct parcel *parcel)
 {
-    char directory[4096], path[4200];
+    const struct tl_redactor *redactor = parcel->leaving.redactor;
+    char path[4200];
     struct tl_error error = {0};
-    if (!parcel->redactor || !tl_redactor_count(parcel->redactor))
-        return;
-    if (tl_redactor_directory(directory, sizeof directory) &&
-        tl_redactor_save(parcel->redactor, directory, parcel->result.run.id, path, sizeof path,
-                         &error) == TL_OK)
-        cli_complain("what the %zu masks stand for is kept in %s",
-                     tl_redactor_count(parcel->redactor), path);
-    else
-        cli_complain("what the masks stand for was not kept%s%s", error.text[0] ? ": " : "",
-                     error.text);
+    if (tl_app_keep_masks(redactor, parcel->result.run.id, path, sizeof path, &error) != TL_OK)
+        cli_complain("what the masks stand for was not kept: %s", error.text);
+    else if (path[0])
+        cli_complain("what the %zu masks stand for is kept in %s", tl_redactor_count(redactor),
+                     path);
 }
 
 /* --- Sending ------------------------------------------------------------------------------------
@@ -144,10 +109,10 @@ static int preview(const struct tl_ticket_config *config, const struct request *
     if (status == TL_OK && request->dry_run) {
         tl_buf_addf(&out, "\nTitle: [tightlink %s] %s\n\n%s", parcel->message.run_id,
                     parcel->message.title, parcel->message.text);
-        size_t masks = parcel->redactor ? tl_redactor_count(parcel->redactor) : 0;
+        size_t masks = parcel->leaving.redactor ? tl_redactor_count(parcel->leaving.redactor) : 0;
         tl_buf_addf(&out, "\n%zu values are masked%s\n", masks, masks ? ":" : ".");
         for (size_t i = 0; i < masks; i++) {
-            struct tl_mask mask = tl_redactor_at(parcel->redactor, i);
+            struct tl_mask mask = tl_redactor_at(parcel->leaving.redactor, i);
             tl_buf_addf(&out, "  %-14s stands for %.200s\n", mask.mask, mask.value);
         }
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "parse.h"
+#include "tightlink/app/open.h"
 #include "tightlink/document/document.h"
 #include "tightlink/rules/rules.h"
 
@@ -16,7 +17,7 @@ static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_f
 {
     char *text = NULL;
     size_t len;
-    enum tl_status status = cli_read_file(path, TL_DOCUMENT_BYTES_MAX, &text, &len, reterr);
+    enum tl_status status = cli_read_document(path, &text, &len, reterr);
     if (status == TL_OK) {
         status = tl_document_read(text, len, run, ret_facts, reterr);
         if (status != TL_OK)
@@ -24,22 +25,6 @@ static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_f
     }
     free(text);
     return status;
-}
-
-void cli_config_of_run(const struct tl_run *run, struct tl_session_config *config)
-{
-    config->host = run->target_address[0] ? run->target_address : run->target_name;
-    config->target_name = run->target_name;
-    config->target_kind = "tightlink";
-    config->download = run->download;
-    config->upload = run->upload;
-    config->goal_bps = run->goal_bps;
-    config->goal_rtt_ns = run->goal_rtt_ns;
-    config->goal_loss_ratio = run->goal_loss_ratio;
-    config->goal_rtt_max_ns = run->goal_rtt_max_ns;
-    config->goal_mtu_bytes = run->goal_mtu_bytes;
-    config->goal_bytes = run->goal_bytes;
-    config->goal_time_ns = run->goal_time_ns;
 }
 
 static bool take_options(const struct cli_command *command, int argc, char **argv,
@@ -100,13 +85,13 @@ int cli_verify(const struct cli_command *command, int argc, char **argv)
     } else if (cli_load_rules(&rules, &error) != TL_OK) {
         exit_code = cli_fail(&error);
     } else {
-        cli_config_of_run(run, &options.config);
+        tl_app_config_of_run(run, &options.config);
         options.config.rules = rules;
         options.config.prior = facts;
         if (cli_drive_session(&options, &result, &error) == TL_OK) {
             exit_code = cli_deliver(&options, &result);
             (void)cli_keep_run(&result);
-            cli_result_finish(&result);
+            tl_app_result_finish(&result);
         } else {
             exit_code = cli_fail(&error);
         }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tightlink/app/open.h"
 #include "tightlink/rules/why.h"
 
 static void list_causes(FILE *out)
@@ -42,7 +43,7 @@ static int print_trace(const char *cause, const char *path)
         }
     }
     tl_buf_finish(&page);
-    cli_result_finish(&result);
+    tl_app_result_finish(&result);
     return exit_code;
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tightlink/present/formats.h"
-#include "tightlink/session/question.h"
+#include "tightlink/app/leave.h"
+#include "tightlink/app/open.h"
 
 struct exporter {
     struct history_request *request;
@@ -31,21 +31,14 @@ static enum tl_status masked(struct exporter *exporter, const char *text, size_t
                              struct tl_buf *out, struct tl_error *reterr)
 {
     struct tl_session_result result = {0};
-    struct tl_question question;
     struct tl_export *export = NULL;
-    enum tl_status status = tl_document_read(text, len, &result.run, &result.facts, reterr);
-    if (status == TL_OK) {
-        tl_question_of_run(&result.run, &question);
-        tl_facts_derive(result.facts);
-        status = tl_rules_judge(exporter->rules, result.facts, &question, &result.findings, reterr);
-    }
+    enum tl_status status = tl_app_judge(exporter->rules, text, len, &result, reterr);
     if (status == TL_OK)
-        status = tl_export_create(exporter->redactor, &result.run, result.facts, result.findings,
-                                  &export, reterr);
+        status = tl_app_leave_with(&result, exporter->redactor, &export, reterr);
     if (status == TL_OK)
         status = tl_export_write(export, TL_EXPORT_JSON_LINES, out);
     tl_export_destroy(export);
-    cli_result_finish(&result);
+    tl_app_result_finish(&result);
     return status;
 }
 
@@ -111,11 +104,9 @@ int cli_history_export(const struct cli_command *command, struct history_request
     if (!exporter.out)
         return CLI_EXIT_EXPORT;
     if (!request->unmask) {
-        status = tl_redactor_create(NULL, &exporter.redactor, &error);
+        status = tl_app_redactor(&exporter.redactor, &error);
         if (status == TL_OK)
             status = cli_load_rules(&exporter.rules, &error);
-        if (status == TL_OK)
-            tl_redactor_learn_here(exporter.redactor);
     }
     if (status == TL_OK)
         status = export_all(&exporter, &error);

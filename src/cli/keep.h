@@ -13,15 +13,8 @@ enum tl_status cli_open_history(struct tl_history **ret_history,
  * before. A failure is one sentence and stops nothing. Returns whether the verdict moved. */
 bool cli_keep_run(const struct tl_session_result *result);
 
-/* The document of a run that a user names: a file, - for standard input, or a run of the history
- * (an id, its beginning, last, last-1). A file comes first. *ret_text is the caller's. */
+/* The document of a run that a user names (tightlink/app/open.h); *ret_text is the caller's. */
 enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
-
-/* The same with what a bundle holds besides: *ret_samples (NULL where there are none) is the
- * caller's, to be finished and freed. */
-enum tl_status cli_read_saved(const char *name, char **ret_text, size_t *ret_len,
-                              struct tl_samples **ret_samples,
-                              struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

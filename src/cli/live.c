@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "tightlink/app/signals.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
@@ -125,9 +126,8 @@ static void emit(struct live *live, const char *text, size_t len)
     }
 }
 
-static const char *const event_names[] = {"stage-start", "stage-end", "live",
-                                          "note",        "consent",   "done",
-                                          "plan",        "reading",   "paused"};
+static const char *const event_names[] = {"stage-start", "stage-end", "live",    "note",  "consent",
+                                          "done",        "plan",      "reading", "paused"};
 
 static const char *text_or_null(const char *text)
 {
@@ -234,38 +234,6 @@ enum tl_status cli_consent_possible(const struct cli_run_options *options, struc
         "the test loads the path and no terminal is here to ask; add --yes to agree");
 }
 
-/* The signals that stop a run; what the caller ignores (nohup, a shell's &) stays ignored.
- * Blocked before the worker starts, so that only the descriptor sees them. */
-static int open_signals(sigset_t *ret_before, struct tl_error *reterr)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action;
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&signals, numbers[i]);
-    int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0)
-        (void)tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
-    else
-        sigprocmask(SIG_BLOCK, &signals, ret_before);
-    return fd;
-}
-
-/* From here on the result is written: an impatient second Ctrl-C, or a terminal that goes
- * away, shall not cost it. A signal that waits already is taken here. */
-static void close_signals(int fd, const sigset_t *before)
-{
-    struct signalfd_siginfo info;
-    while (read(fd, &info, sizeof info) == sizeof info)
-        continue;
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    close(fd);
-    sigprocmask(SIG_SETMASK, before, NULL);
-}
-
 /* Without memory the run is what counts. */
 static void take_samples(struct tl_session *session, struct tl_session_result *result)
 {
@@ -285,9 +253,9 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
     struct live live = {.options = options,
                         .progress = !options->json_lines && isatty(STDERR_FILENO),
                         .rewrites = term && strcmp(term, "dumb") != 0,
-                        .signal_fd = open_signals(&before, reterr)};
+                        .signal_fd = tl_app_signals_open(NULL, 0, &before)};
     if (live.signal_fd < 0)
-        return TL_IO;
+        return tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
     status = tl_session_create(&options->config, &live.session, reterr);
     if (status == TL_OK)
         status = tl_session_start(live.session, reterr);
@@ -299,16 +267,6 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
             ret_result->status = TL_CANCELLED;
     }
     tl_session_destroy(live.session);
-    close_signals(live.signal_fd, &before);
+    tl_app_signals_close(live.signal_fd, &before);
     return status;
-}
-
-void cli_result_finish(struct tl_session_result *result)
-{
-    tl_facts_destroy(result->facts);
-    tl_findings_destroy(result->findings);
-    if (result->samples)
-        tl_samples_finish(result->samples);
-    free(result->samples);
-    *result = (struct tl_session_result){0};
 }

@@ -2,68 +2,19 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "tightlink/base/random.h"
+#include "tightlink/app/files.h"
 #include "tightlink/base/units.h"
 #include "tightlink/present/report.h"
 #include "tightlink/rules/goal.h"
 
-static bool write_all(int fd, const char *text, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 bool cli_write_stdout(const char *text, size_t len)
 {
-    return fflush(stdout) == 0 && write_all(STDOUT_FILENO, text, len);
-}
-
-/* A reader finds the whole file or the one before, never a part: written beside it, then renamed.
- * What is no regular file (/dev/null, a pipe) is written as it is. */
-bool cli_write_file(const char *path, const char *text, size_t len, unsigned mode)
-{
-    char beside[PATH_MAX], id[TL_ULID_SIZE];
-    struct stat status;
-    bool special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-    if (tl_ulid_make(id) != TL_OK ||
-        (size_t)snprintf(beside, sizeof beside, "%s.%s", path, id) >= sizeof beside) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    int fd = special ? open(path, O_WRONLY | O_CLOEXEC)
-                     : open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
-    if (fd < 0)
-        return false;
-    bool done = write_all(fd, text, len) && (special || fsync(fd) == 0);
-    int errnum = errno;
-    if (close(fd) < 0 && done) {
-        done = false;
-        errnum = errno;
-    }
-    if (!special && done && rename(beside, path) < 0) {
-        done = false;
-        errnum = errno;
-    }
-    if (!special && !done)
-        (void)unlink(beside);
-    errno = errnum;
-    return done;
+    return fflush(stdout) == 0 && tl_app_write_all(STDOUT_FILENO, text, len);
 }
 
 static int terminal_width(void)
@@ -94,15 +45,8 @@ static bool keep_in(const char *directory, const char *run_id, const char *text,
     int n = snprintf(path, sizeof path, "%s/tightlink-%s.json", directory, run_id);
     if (n < 0 || (size_t)n >= sizeof path)
         return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
+    if (tl_app_create_file(path, text, len) != 0)
         return false;
-    bool written = write_all(fd, text, len) && fsync(fd) == 0;
-    close(fd);
-    if (!written) {
-        unlink(path);
-        return false;
-    }
     cli_complain("the run is kept in %s; print it with: tightlink explain %s", path, path);
     return true;
 }

@@ -1,14 +1,13 @@
 /* What keys ask for is done here: sessions, files, the clipboard. */
 #include "screen.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "terminal.h"
+#include "tightlink/app/files.h"
+#include "tightlink/app/open.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/document/kept.h"
@@ -18,24 +17,13 @@ void screen_say(struct screen *screen, const char *text)
     snprintf(screen->state.message, sizeof screen->state.message, "%.299s", text);
 }
 
-void screen_forget_samples(struct tl_session_result *result)
-{
-    if (result->samples)
-        tl_samples_finish(result->samples);
-    free(result->samples);
-    result->samples = NULL;
-}
-
 static void forget_result(struct screen *screen)
 {
     tui_state_result(&screen->state, NULL);
     screen_forget_opened(screen);
     if (!screen->has_result)
         return;
-    tl_facts_destroy(screen->result.facts);
-    tl_findings_destroy(screen->result.findings);
-    screen_forget_samples(&screen->result);
-    screen->result = (struct tl_session_result){0};
+    tl_app_result_finish(&screen->result);
     screen->has_result = false;
 }
 
@@ -116,33 +104,6 @@ static void copy_remedy(struct screen *screen)
     screen->painted = -1; /* a terminal that does not know the sequence may show it */
 }
 
-static bool write_all(int fd, const char *text, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-int screen_write_file(const char *path, const char *text, size_t len)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return errno;
-    int errnum = write_all(fd, text, len) ? 0 : errno;
-    if (close(fd) < 0 && !errnum)
-        errnum = errno;
-    if (errnum)
-        (void)unlink(path);
-    return errnum;
-}
-
 /* tightlink-ULID.json in the current directory. */
 static void save_run(struct screen *screen)
 {
@@ -156,7 +117,7 @@ static void save_run(struct screen *screen)
         tl_buf_finish(&json);
         return;
     }
-    int errnum = screen_write_file(path, json.data, json.len);
+    int errnum = tl_app_create_file(path, json.data, json.len);
     if (errnum)
         snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
     else
@@ -172,16 +133,13 @@ static void verify(struct screen *screen)
     const struct tl_run *run = &screen->shown.run;
     struct tl_session_config config = config_of(screen);
     struct tl_error error = {0};
-    if (!config.host || !config.host[0])
-        config.host = run->target_address[0] ? run->target_address : run->target_name;
+    const char *host = config.host;
+    tl_app_config_of_run(run, &config);
+    if (host && host[0])
+        config.host = host;
     if (screen->has_result && screen->state.start.target[0])
         config.host = screen->state.start.target;
-    config.target_name = run->target_name;
     config.target_kind = run->target_kind;
-    config.download = run->download;
-    config.upload = run->upload;
-    config.goal_bps = run->goal_bps;
-    config.goal_rtt_ns = run->goal_rtt_ns;
     config.verify = true;
     config.prior = screen->shown.facts;
     config.watch_ns = 0;
@@ -301,8 +259,7 @@ static void end_verification(struct screen *screen)
         screen_say(screen, tried.run.stages[tried.run.stage_count - 1].reason);
     else
         screen_say(screen, "");
-    tl_facts_destroy(tried.facts);
-    tl_findings_destroy(tried.findings);
+    tl_app_result_finish(&tried);
     if (count)
         tui_state_verified(&screen->state, &screen->shown);
     else

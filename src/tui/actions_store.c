@@ -2,17 +2,16 @@
 #include "handover.h"
 #include "screen.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "terminal.h"
+#include "tightlink/app/files.h"
+#include "tightlink/app/keep.h"
+#include "tightlink/app/leave.h"
+#include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
-#include "tightlink/document/kept.h"
-#include "tightlink/session/question.h"
 
 /* A list on a screen; who has more filters it. */
 #define LIST_MAX 1000
@@ -112,26 +111,6 @@ static void compare_runs(struct screen *screen)
     free(b);
 }
 
-/* The comparison as text, names and addresses masked, in a new file of the user's alone. */
-static enum tl_status mask_comparison(struct screen *screen, struct tl_buf *out,
-                                      struct tl_error *reterr)
-{
-    struct tl_redactor *redactor = NULL;
-    struct tl_buf text = TL_BUF_INIT;
-    enum tl_status status = tl_redactor_create(NULL, &redactor, reterr);
-    if (status != TL_OK)
-        return status;
-    tl_redactor_learn_here(redactor);
-    tl_redactor_learn(redactor, TL_MASK_HOST, screen->comparison->a.target);
-    tl_redactor_learn(redactor, TL_MASK_HOST, screen->comparison->b.target);
-    tl_compare_text(screen->comparison, &text);
-    tl_redact_text(redactor, tl_buf_text(&text), out);
-    status = text.status != TL_OK ? text.status : tl_redactor_status(redactor);
-    tl_buf_finish(&text);
-    tl_redactor_destroy(redactor);
-    return status == TL_OK ? out->status : status;
-}
-
 static void write_pair(struct screen *screen)
 {
     const struct tui_history *history = &screen->state.history;
@@ -139,8 +118,8 @@ static void write_pair(struct screen *screen)
     struct tl_error error = {0};
     char path[100], text[240];
     snprintf(path, sizeof path, "tightlink-%.26s-%.26s-compare.txt", history->a, history->b);
-    enum tl_status status = mask_comparison(screen, &out, &error);
-    int errnum = status == TL_OK ? screen_write_file(path, out.data, out.len) : 0;
+    enum tl_status status = tl_app_comparison_text(screen->comparison, &out, &error);
+    int errnum = status == TL_OK ? tl_app_create_file(path, out.data, out.len) : 0;
     if (status != TL_OK)
         complain(screen, &error, status);
     else if (errnum)
@@ -156,32 +135,7 @@ static void write_pair(struct screen *screen)
 
 void screen_forget_opened(struct screen *screen)
 {
-    tl_facts_destroy(screen->opened.facts);
-    tl_findings_destroy(screen->opened.findings);
-    screen_forget_samples(&screen->opened);
-    screen->opened = (struct tl_session_result){0};
-}
-
-/* Judged again, by the rules of today. */
-static enum tl_status read_run(struct screen *screen, const char *id,
-                               struct tl_session_result *ret_result, struct tl_error *reterr)
-{
-    char *text = NULL;
-    size_t len;
-    struct tl_question question;
-    enum tl_status status = tl_history_document(screen->history, id, &text, &len, reterr);
-    if (status == TL_OK)
-        status = tl_document_read(text, len, &ret_result->run, &ret_result->facts, reterr);
-    if (status == TL_OK) {
-        tl_facts_derive(ret_result->facts);
-        tl_question_of_run(&ret_result->run, &question);
-        status = tl_rules_judge(screen->request->config->rules, ret_result->facts, &question,
-                                &ret_result->findings, reterr);
-    }
-    if (status == TL_OK && (ret_result->samples = calloc(1, sizeof *ret_result->samples)))
-        tl_kept_read_samples(text, len, ret_result->samples);
-    free(text);
-    return status;
+    tl_app_result_finish(&screen->opened);
 }
 
 static void open_run(struct screen *screen)
@@ -191,7 +145,8 @@ static void open_run(struct screen *screen)
     struct tl_error error = {0};
     enum tl_status status = TL_NOMEM;
     if (run && result && screen->request->config->rules)
-        status = read_run(screen, run->id, result, &error);
+        status = tl_app_open_kept(screen->history, run->id, screen->request->config->rules, result,
+                                  &error);
     if (status == TL_OK) {
         tui_state_forget_run(&screen->state);
         screen_forget_opened(screen);
@@ -202,7 +157,7 @@ static void open_run(struct screen *screen)
     } else {
         complain(screen, &error, status);
         if (result)
-            tl_facts_destroy(result->facts);
+            tl_app_result_finish(result);
     }
     free(result);
 }
@@ -260,12 +215,9 @@ static void preview(struct screen *screen)
     enum tl_status status = TL_OK;
     forget_preview(screen);
     if (!leaving->unmasked)
-        status = tl_redactor_create(NULL, &screen->redactor, &error);
-    if (status == TL_OK && screen->redactor)
-        tl_redactor_learn_here(screen->redactor);
+        status = tl_app_redactor(&screen->redactor, &error);
     if (status == TL_OK)
-        status = tl_export_create(screen->redactor, &result->run, result->facts, result->findings,
-                                  &made, &error);
+        status = tl_app_leave_with(result, screen->redactor, &made, &error);
     if (status == TL_OK && leaving->to)
         status = screen_pack_ticket(screen, made, &error);
     else if (status == TL_OK)
@@ -283,12 +235,11 @@ static void preview(struct screen *screen)
 
 void screen_keep_masks(struct screen *screen, char *ret_text, size_t size)
 {
-    char directory[512], path[600];
-    struct tl_error error = {0};
+    char path[600];
     ret_text[0] = '\0';
-    if (screen->redactor && tl_redactor_directory(directory, sizeof directory) &&
-        tl_redactor_save(screen->redactor, directory, screen->state.result->run.id, path,
-                         sizeof path, &error) == TL_OK)
+    if (tl_app_keep_masks(screen->redactor, screen->state.result->run.id, path, sizeof path,
+                          NULL) == TL_OK &&
+        path[0])
         snprintf(ret_text, size, "; what the masks stand for: %.200s", path);
 }
 
@@ -303,7 +254,7 @@ static void write_preview(struct screen *screen)
              strcmp(format, "text") == 0 ? "txt" : format);
     if (strchr(path, '/'))
         return;
-    int errnum = screen_write_file(path, leaving->text, leaving->len);
+    int errnum = tl_app_create_file(path, leaving->text, leaving->len);
     if (errnum) {
         snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
     } else {
@@ -370,17 +321,14 @@ void screen_act_on_store(struct screen *screen, unsigned actions)
 void screen_keep_run(struct screen *screen)
 {
     const struct tl_session_result *result = &screen->result;
-    struct tl_buf json = TL_BUF_INIT;
+    struct tl_buf notices = TL_BUF_INIT;
     struct tl_error error = {0};
-    if (!screen->request->keep || !result->findings || !result->answered || !has_history(screen))
+    if (!screen->request->keep || !tl_app_is_worth_keeping(result) || !has_history(screen))
         return;
-    enum tl_status status =
-        tl_kept_write(&result->run, result->facts, result->findings, result->samples, false, &json);
-    if (status == TL_OK)
-        status = tl_history_add(screen->history, json.data, json.len, &error);
+    enum tl_status status = tl_app_keep(screen->history, result, NULL, &notices, &error);
     if (status != TL_OK)
         complain(screen, &error, status);
-    tl_buf_finish(&json);
+    tl_buf_finish(&notices);
 }
 
 void screen_finish_store(struct screen *screen)

@@ -1,5 +1,5 @@
 /* A run on its way from the export screen to a ticket system. The thread that waits for the
- * answer is in sender.c; what is drawn of it in view_export.c. */
+ * answer is app's; what is drawn of it is in view_export.c. */
 #include "handover.h"
 
 #include <stdio.h>
@@ -10,14 +10,13 @@
 
 #if TL_WITH_TICKETS
 
-#include "sender.h"
+#include "tightlink/app/send.h"
 #include "tightlink/store/outbox.h"
-#include "tightlink/ticket/ticket.h"
 
 struct handover {
     struct tl_ticket_config *config; /* NULL: it could not be read */
-    struct tl_buf title, text, json, html;
-    struct tui_sender *sender;
+    struct tl_app_parcel parcel;
+    struct tl_app_sender *sender;
     char masks[240]; /* where those of the last sending are kept */
 };
 
@@ -53,24 +52,14 @@ void screen_list_targets(struct screen *screen)
 
 void screen_unpack_ticket(struct screen *screen)
 {
-    struct handover *handover = screen->handover;
-    if (!handover)
-        return;
-    tl_buf_finish(&handover->title);
-    tl_buf_finish(&handover->text);
-    tl_buf_finish(&handover->json);
-    tl_buf_finish(&handover->html);
+    if (screen->handover)
+        tl_app_unpack(&screen->handover->parcel);
 }
 
 static struct tl_ticket_message message_of(const struct screen *screen)
 {
-    const struct handover *handover = screen->handover;
-    return (struct tl_ticket_message){.run_id = screen->state.result->run.id,
-                                      .title = tl_buf_text(&handover->title),
-                                      .text = tl_buf_text(&handover->text),
-                                      .json = tl_buf_text(&handover->json),
-                                      .html = tl_buf_text(&handover->html),
-                                      .comment_on = screen->state.leaving.comment_on};
+    return tl_app_message(&screen->handover->parcel, screen->state.result->run.id,
+                          screen->state.leaving.comment_on);
 }
 
 struct earlier {
@@ -108,10 +97,10 @@ static void show_message(struct screen *screen, const struct tui_target *target)
     struct tl_buf *out = &screen->preview;
     if (strcmp(target->system, "webhook") != 0) {
         tl_buf_addf(out, "Title: [tightlink %.26s] %s\n\n%s\n", screen->state.result->run.id,
-                    tl_buf_text(&handover->title), tl_buf_text(&handover->text));
+                    tl_buf_text(&handover->parcel.title), tl_buf_text(&handover->parcel.text));
         tl_buf_adds(out, "--- report.html: the same as a page\n--- findings.json:\n\n");
     }
-    tl_buf_adds(out, tl_buf_text(&handover->json));
+    tl_buf_adds(out, tl_buf_text(&handover->parcel.json));
 }
 
 enum tl_status screen_pack_ticket(struct screen *screen, const struct tl_export *export,
@@ -122,18 +111,12 @@ enum tl_status screen_pack_ticket(struct screen *screen, const struct tl_export 
     if (!handover)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     screen_unpack_ticket(screen);
-    enum tl_status status = tl_export_title(export, &handover->title);
-    if (status == TL_OK)
-        status = tl_export_write(export, TL_EXPORT_TEXT, &handover->text);
-    if (status == TL_OK)
-        status = tl_export_write(export, TL_EXPORT_JSON, &handover->json);
-    if (status == TL_OK)
-        status = tl_export_write(export, TL_EXPORT_HTML, &handover->html);
+    enum tl_status status = tl_app_pack(export, &handover->parcel, reterr);
     if (status != TL_OK)
-        return tl_error_set(reterr, status, "out of memory");
+        return status;
     const struct tui_target *target = &leaving->targets[leaving->to - 1];
-    leaving->json_len = handover->json.len;
-    leaving->html_len = handover->html.len;
+    leaving->json_len = handover->parcel.json.len;
+    leaving->html_len = handover->parcel.html.len;
     look_for_earlier(screen, target);
     show_message(screen, target);
     return screen->preview.status;
@@ -170,7 +153,7 @@ void screen_send_ticket(struct screen *screen)
         return;
     const char *target = leaving->targets[leaving->to - 1].name;
     struct tl_ticket_message message = message_of(screen);
-    if (tui_sender_create(handover->config, target, &message, &handover->sender) != TL_OK) {
+    if (tl_app_sender_create(handover->config, target, &message, &handover->sender) != TL_OK) {
         screen_say(screen, "out of memory: nothing was sent");
         return;
     }
@@ -183,26 +166,26 @@ void screen_send_ticket(struct screen *screen)
 
 int screen_sender_fd(const struct screen *screen)
 {
-    return screen->handover && screen->handover->sender
-               ? tui_sender_fd(screen->handover->sender)
-               : -1;
+    return screen->handover && screen->handover->sender ? tl_app_sender_fd(screen->handover->sender)
+                                                        : -1;
 }
 
-static void tell(const struct handover *handover, const struct tui_sent *sent,
+static void tell(const struct handover *handover, const struct tl_app_sent *sent,
                  struct tui_export *leaving)
 {
     char address[400] = "";
-    bool known = tl_ticket_address(handover->config, sent->target, sent->ticket, address,
+    bool known = tl_ticket_address(handover->config, sent->target, sent->result.ticket, address,
                                    sizeof address);
     if (sent->status == TL_OK)
         snprintf(leaving->answer, sizeof leaving->answer, "%s: %s %s%s%s%s%s", sent->target,
-                 known ? "ticket" : "taken as", sent->ticket,
-                 sent->existed ? ", which was there already" : "", known ? ", " : "", address,
-                 handover->masks);
+                 known ? "ticket" : "taken as", sent->result.ticket,
+                 sent->result.existed ? ", which was there already" : "", known ? ", " : "",
+                 address, handover->masks);
     else
         snprintf(leaving->answer, sizeof leaving->answer, "%s: not sent: %.300s%s", sent->target,
                  sent->error.text[0] ? sent->error.text : tl_status_text(sent->status),
-                 sent->waits ? "; it waits in the outbox: tightlink ticket --retry sends it" : "");
+                 sent->result.waits ? "; it waits in the outbox: tightlink ticket --retry sends it"
+                                    : "");
     leaving->answered_well = sent->status == TL_OK;
 }
 
@@ -210,13 +193,13 @@ void screen_take_answer(struct screen *screen)
 {
     struct tui_export *leaving = &screen->state.leaving;
     struct handover *handover = screen->handover;
-    const struct tui_sent *sent = tui_sender_take(handover->sender);
+    const struct tl_app_sent *sent = tl_app_sender_take(handover->sender);
     char text[160];
     tell(handover, sent, leaving);
     snprintf(text, sizeof text, "%.63s %s", sent->target,
              sent->status == TL_OK ? "has it: the address is beside Action on the export screen"
                                    : "did not take it: the export screen tells why");
-    tui_sender_destroy(handover->sender);
+    tl_app_sender_destroy(handover->sender);
     handover->sender = NULL;
     leaving->sending = false;
     screen_say(screen, text);
@@ -227,7 +210,7 @@ void screen_finish_handover(struct screen *screen)
     tl_buf_finish(&screen->requests);
     if (!screen->handover)
         return;
-    tui_sender_destroy(screen->handover->sender);
+    tl_app_sender_destroy(screen->handover->sender);
     screen_unpack_ticket(screen);
     tl_ticket_config_destroy(screen->handover->config);
     free(screen->handover);

@@ -13,6 +13,7 @@
 
 #include "handover.h"
 #include "terminal.h"
+#include "tightlink/app/signals.h"
 #include "tightlink/base/time.h"
 #include "view.h"
 
@@ -84,9 +85,9 @@ static unsigned take_key(struct screen *screen, int key)
     if (key != TUI_KEY_CLICK)
         return tui_state_key(&screen->state, key);
     tui_terminal_place(&row, &col);
-    return screen->painted < 0 ? TUI_DO_NOTHING
-                               : tui_state_click(&screen->state, &screen->grids[screen->painted],
-                                                 row, col);
+    return screen->painted < 0
+               ? TUI_DO_NOTHING
+               : tui_state_click(&screen->state, &screen->grids[screen->painted], row, col);
 }
 
 static void take_keys(struct screen *screen)
@@ -180,34 +181,6 @@ static enum tl_status follow(struct screen *screen)
 
 /* --- from the terminal's taking to its return --- */
 
-static int open_signals(sigset_t *ret_before)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
-    sigset_t signals;
-    struct sigaction action;
-    sigemptyset(&signals);
-    /* What the caller ignores (nohup) stays ignored; SIGWINCH and SIGCONT are by default. */
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&signals, numbers[i]);
-    int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd >= 0)
-        sigprocmask(SIG_BLOCK, &signals, ret_before);
-    return fd;
-}
-
-/* A second signal shall not cost the result that is now written. */
-static void close_signals(int fd, const sigset_t *before)
-{
-    struct signalfd_siginfo info;
-    while (read(fd, &info, sizeof info) == sizeof info)
-        continue;
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    close(fd);
-    sigprocmask(SIG_SETMASK, before, NULL);
-}
-
 /* A session that still runs is stopped, and what it has is kept. */
 static void finish_session(struct screen *screen)
 {
@@ -232,11 +205,13 @@ bool tl_tui_is_possible(void)
 
 static enum tl_status show(struct screen *screen, struct tl_error *reterr)
 {
+    static const int more[] = {SIGWINCH, SIGTSTP, SIGCONT};
     sigset_t before;
-    screen->signal_fd = open_signals(&before);
+    screen->signal_fd = tl_app_signals_open(more, sizeof more / sizeof *more, &before);
     if (screen->signal_fd < 0)
         return tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
-    enum tl_status status = tui_terminal_open(screen->request->color, screen->request->mouse, reterr);
+    enum tl_status status =
+        tui_terminal_open(screen->request->color, screen->request->mouse, reterr);
     if (status == TL_OK) {
         if (screen->request->start)
             screen_start_session(screen);
@@ -248,7 +223,7 @@ static enum tl_status show(struct screen *screen, struct tl_error *reterr)
         tui_terminal_close();
         finish_session(screen);
     }
-    close_signals(screen->signal_fd, &before);
+    tl_app_signals_close(screen->signal_fd, &before);
     if (status != TL_OK && reterr && !reterr->text[0])
         (void)tl_error_set(reterr, status, "the screen ended: %s", tl_status_text(status));
     return status;

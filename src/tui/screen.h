@@ -28,7 +28,7 @@ struct screen {
     struct tl_redactor *redactor;
     struct handover *handover; /* of handover.c; NULL until it is needed */
     struct tl_buf requests;    /* of a sending, as commands */
-    bool look_again; /* asked for while one was on its way */
+    bool look_again;           /* asked for while one was on its way */
     int signal_fd;
     int64_t painted_ns;
 };
@@ -49,12 +49,9 @@ void screen_keep_run(struct screen *screen);
 /* The far ends of the newest runs, for the start screen. */
 void screen_list_recent(struct screen *screen);
 void screen_forget_opened(struct screen *screen);
-void screen_forget_samples(struct tl_session_result *result);
 /* The masks of the preview with their values stay here, for the user's own eyes; *ret_text says
  * where: "; what the masks stand for: PATH", or nothing. */
 void screen_keep_masks(struct screen *screen, char *ret_text, size_t size);
-/* Writes a new file of the user's alone in the current directory; 0 or errno. */
-int screen_write_file(const char *path, const char *text, size_t len);
 /* The session has said that it is done, or was stopped: takes its result over. */
 void screen_end_session(struct screen *screen);
 

@@ -23,8 +23,9 @@ ALLOWED = {
     "ticket": {"document", "store", "base"},
     "fix": {"base"},
     "lab": {"base"},
-    "tui": {"session", "present", "document", "store", "ticket", "lab", "rules", "facts", "base"},
-    "cli": {"tui", "session", "present", "document", "fix", "store", "ticket", "lab", "rules", "facts", "base"},
+    "app": {"session", "present", "document", "store", "ticket", "fix", "lab", "rules", "facts", "base"},
+    "tui": {"app", "session", "present", "document", "store", "ticket", "lab", "rules", "facts", "base"},
+    "cli": {"tui", "app", "session", "present", "document", "fix", "store", "ticket", "lab", "rules", "facts", "base"},
     "responder": {"engine", "base"},
 }
 # Library header prefix -> where it may be included.

@@ -1,6 +1,6 @@
 /* A thread for one call of tl_ticket_send(). It owns message and outbox until the descriptor is
  * readable; then the asking thread does. */
-#include "sender.h"
+#include "tightlink/app/send.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -11,45 +11,40 @@
 #include <unistd.h>
 
 #include "tightlink/store/outbox.h"
-#include "tightlink/ticket/ticket.h"
 
 #define TEXT_COUNT 6
 
-struct tui_sender {
+struct tl_app_sender {
     const struct tl_ticket_config *config;
     char *texts[TEXT_COUNT]; /* of the message, owned */
     struct tl_ticket_message message;
     pthread_t thread;
     int fd;
-    struct tui_sent sent;
+    struct tl_app_sent sent;
 };
 
 static void *deliver(void *context)
 {
-    struct tui_sender *sender = context;
-    struct tui_sent *sent = &sender->sent;
+    struct tl_app_sender *sender = context;
+    struct tl_app_sent *sent = &sender->sent;
     struct tl_outbox *outbox = NULL;
-    struct tl_ticket_result result = {0};
     const uint64_t one = 1;
     sent->status = tl_outbox_open(NULL, &outbox, &sent->error);
     if (sent->status == TL_OK)
         sent->status = tl_ticket_send(sender->config, outbox, sent->target, &sender->message,
-                                      &result, &sent->error);
+                                      &sent->result, &sent->error);
     tl_outbox_close(outbox);
-    snprintf(sent->ticket, sizeof sent->ticket, "%s", result.ticket);
-    sent->existed = result.existed;
-    sent->waits = result.waits;
     (void)!write(sender->fd, &one, sizeof one);
     return NULL;
 }
 
-static void free_texts(struct tui_sender *sender)
+static void free_texts(struct tl_app_sender *sender)
 {
     for (size_t i = 0; i < TEXT_COUNT; i++)
         free(sender->texts[i]);
 }
 
-static bool copy_message(struct tui_sender *sender, const struct tl_ticket_message *message)
+static bool copy_message(struct tl_app_sender *sender, const struct tl_ticket_message *message)
 {
     const char *from[TEXT_COUNT] = {message->run_id, message->title, message->text,
                                     message->json,   message->html,  message->comment_on};
@@ -67,11 +62,11 @@ static bool copy_message(struct tui_sender *sender, const struct tl_ticket_messa
     return true;
 }
 
-enum tl_status tui_sender_create(const struct tl_ticket_config *config, const char *target,
-                                 const struct tl_ticket_message *message,
-                                 struct tui_sender **ret_sender)
+enum tl_status tl_app_sender_create(const struct tl_ticket_config *config, const char *target,
+                                    const struct tl_ticket_message *message,
+                                    struct tl_app_sender **ret_sender)
 {
-    struct tui_sender *sender = calloc(1, sizeof *sender);
+    struct tl_app_sender *sender = calloc(1, sizeof *sender);
     if (!sender)
         return TL_NOMEM;
     enum tl_status status = copy_message(sender, message) ? TL_OK : TL_NOMEM;
@@ -92,19 +87,19 @@ enum tl_status tui_sender_create(const struct tl_ticket_config *config, const ch
     return status;
 }
 
-int tui_sender_fd(const struct tui_sender *sender)
+int tl_app_sender_fd(const struct tl_app_sender *sender)
 {
     return sender->fd;
 }
 
-const struct tui_sent *tui_sender_take(struct tui_sender *sender)
+const struct tl_app_sent *tl_app_sender_take(struct tl_app_sender *sender)
 {
     uint64_t count;
     (void)!read(sender->fd, &count, sizeof count);
     return &sender->sent;
 }
 
-void tui_sender_destroy(struct tui_sender *sender)
+void tl_app_sender_destroy(struct tl_app_sender *sender)
 {
     if (!sender)
         return;

@@ -1,0 +1,28 @@
+/* Files that the user names, read and written whole. Each function says what went wrong with the
+ * file's name and what to do; none prints. Any thread. */
+#ifndef TL_APP_FILES_H
+#define TL_APP_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tightlink/base/status.h"
+
+/* Reads a file ("-": standard input) of at most limit bytes. *ret_text is NUL-terminated and the
+ * caller's. TL_USAGE: it cannot be read; TL_LIMIT: it is longer; TL_NOMEM. */
+enum tl_status tl_app_read_file(const char *path, size_t limit, char **ret_text, size_t *ret_len,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Writes all of text to a descriptor; false with errno. */
+bool tl_app_write_all(int fd, const char *text, size_t len);
+
+/* Writes a file whole or not at all, over what is there: a reader finds the whole file or the one
+ * before, never a part. What is no regular file (/dev/null, a pipe) is written as it is. mode is
+ * that of a new file, less the umask. False with errno. */
+bool tl_app_replace_file(const char *path, const char *text, size_t len, unsigned mode);
+
+/* Writes a new file for its owner alone (0600), on disk when this returns; what is there stays
+ * (EEXIST), links are not followed. 0 or errno, and then there is no file. */
+int tl_app_create_file(const char *path, const char *text, size_t len) TL_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,45 @@
+/* A run that leaves this machine: masked once, in whatever format, by whatever way. */
+#ifndef TL_APP_LEAVE_H
+#define TL_APP_LEAVE_H
+
+#include "tightlink/present/formats.h"
+#include "tightlink/session/session.h"
+#include "tightlink/store/compare.h"
+
+/* What leaves, and what its masks stand for. Zero-initialised is empty. */
+struct tl_app_leaving {
+    struct tl_redactor *redactor; /* NULL: nothing is masked */
+    struct tl_export *export;
+};
+
+/* A copy of a judged run with its readings and the version of the rules; unmask: as it is.
+ * TL_NOMEM, TL_IO, TL_LIMIT. */
+enum tl_status tl_app_leave(const struct tl_session_result *result, bool unmask,
+                            struct tl_app_leaving *ret_leaving,
+                            struct tl_error *reterr) TL_WARN_UNUSED;
+/* The same with the masks of another export; redactor is borrowed and outlives the export, NULL:
+ * nothing is masked. The caller destroys *ret_export. */
+enum tl_status tl_app_leave_with(const struct tl_session_result *result,
+                                 struct tl_redactor *redactor, struct tl_export **ret_export,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+void tl_app_leaving_finish(struct tl_app_leaving *leaving);
+
+/* A redactor that knows this machine's own names. TL_NOMEM, TL_IO. */
+enum tl_status tl_app_redactor(struct tl_redactor **ret_redactor,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Keeps what the masks of a run stand for, for this user's eyes. *ret_path, of size bytes, is ""
+ * where there was nothing to keep. TL_UNKNOWN: the user has no home; TL_IO ... */
+enum tl_status tl_app_keep_masks(const struct tl_redactor *redactor, const char *run_id,
+                                 char *ret_path, size_t size,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* A comparison as text, the far ends' names masked. TL_NOMEM, TL_IO. */
+enum tl_status tl_app_comparison_text(const struct tl_comparison *comparison, struct tl_buf *out,
+                                      struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* A run as a bundle for its owner alone, unmasked, over what is there. False with a sentence. */
+enum tl_status tl_app_save_bundle(const char *path, const struct tl_session_result *result,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

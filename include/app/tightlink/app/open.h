@@ -1,0 +1,53 @@
+/* Opening a run that was kept: found by its name, read, judged by the rules of today.
+ *
+ * What a user should know beside the result (rules of their own in use, a damaged history moved
+ * aside) is added to notices, a line each; the caller shows it in its own way. */
+#ifndef TL_APP_OPEN_H
+#define TL_APP_OPEN_H
+
+#include "tightlink/base/buf.h"
+#include "tightlink/rules/rules.h"
+#include "tightlink/session/session.h"
+#include "tightlink/store/history.h"
+
+/* The built-in rules and over them those of $XDG_CONFIG_HOME/tightlink/rules (~/.config without).
+ * What is wrong there is a notice and stops nothing. Errors of tl_rules_load_over_builtin(). */
+enum tl_status tl_app_load_rules(struct tl_rules **ret_rules, struct tl_buf *notices,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The user's history. Errors of tl_history_open(). */
+enum tl_status tl_app_open_history(struct tl_history **ret_history, struct tl_buf *notices,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The document of a run that a user names: a file, "-" for standard input, or a run of the history
+ * (an id, its beginning, last, last-1); a file comes first. Of a bundle its document. *ret_text is
+ * the caller's. samples: filled with what was kept of its readings, for the caller to finish; NULL
+ * where nobody wants them. TL_USAGE: there is no such run; TL_LIMIT, TL_SYNTAX ... */
+enum tl_status tl_app_read_document(const char *name, char **ret_text, size_t *ret_len,
+                                    struct tl_samples *samples, struct tl_buf *notices,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Reads a document and judges it: the one place where that is done. ret_result has run, facts,
+ * findings and the version of the rules; samples stay NULL. The caller finishes it, also after a
+ * failure. Errors of tl_document_read() and tl_rules_judge(). */
+enum tl_status tl_app_judge(const struct tl_rules *rules, const char *text, size_t len,
+                            struct tl_session_result *ret_result,
+                            struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Both, with the user's rules; a failure is a sentence that names the run. */
+enum tl_status tl_app_open(const char *name, struct tl_session_result *ret_result,
+                           struct tl_buf *notices, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* A run of an open history, judged by these rules, with its readings. */
+enum tl_status tl_app_open_kept(struct tl_history *history, const char *id,
+                                const struct tl_rules *rules, struct tl_session_result *ret_result,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Frees what a result owns; it is empty then. */
+void tl_app_result_finish(struct tl_session_result *result);
+
+/* The same path, directions and goal as a kept run, for measuring or verifying again; texts are
+ * borrowed from run. Asks nothing else. */
+void tl_app_config_of_run(const struct tl_run *run, struct tl_session_config *config);
+
+#endif

@@ -1,0 +1,106 @@
+/* Runs on their way out. */
+#include "tightlink/app/leave.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "tightlink/app/files.h"
+
+enum tl_status tl_app_redactor(struct tl_redactor **ret_redactor, struct tl_error *reterr)
+{
+    enum tl_status status = tl_redactor_create(NULL, ret_redactor, reterr);
+    if (status == TL_OK)
+        tl_redactor_learn_here(*ret_redactor);
+    return status;
+}
+
+enum tl_status tl_app_leave_with(const struct tl_session_result *result,
+                                 struct tl_redactor *redactor, struct tl_export **ret_export,
+                                 struct tl_error *reterr)
+{
+    struct tl_export *export = NULL;
+    enum tl_status status =
+        tl_export_create(redactor, &result->run, result->facts, result->findings, &export, reterr);
+    if (status != TL_OK)
+        return status;
+    tl_export_set_rules(export, result->rules_version);
+    if (result->samples)
+        status = tl_export_add_samples(export, result->samples);
+    if (status != TL_OK) {
+        tl_export_destroy(export);
+        return tl_error_set(reterr, status, "%s", tl_status_text(status));
+    }
+    *ret_export = export;
+    return TL_OK;
+}
+
+enum tl_status tl_app_leave(const struct tl_session_result *result, bool unmask,
+                            struct tl_app_leaving *ret_leaving, struct tl_error *reterr)
+{
+    struct tl_app_leaving leaving = {0};
+    enum tl_status status = unmask ? TL_OK : tl_app_redactor(&leaving.redactor, reterr);
+    if (status == TL_OK)
+        status = tl_app_leave_with(result, leaving.redactor, &leaving.export, reterr);
+    if (status == TL_OK)
+        *ret_leaving = leaving;
+    else
+        tl_app_leaving_finish(&leaving);
+    return status;
+}
+
+void tl_app_leaving_finish(struct tl_app_leaving *leaving)
+{
+    tl_export_destroy(leaving->export);
+    tl_redactor_destroy(leaving->redactor);
+    *leaving = (struct tl_app_leaving){0};
+}
+
+enum tl_status tl_app_keep_masks(const struct tl_redactor *redactor, const char *run_id,
+                                 char *ret_path, size_t size, struct tl_error *reterr)
+{
+    char directory[PATH_MAX];
+    ret_path[0] = '\0';
+    if (!redactor || !tl_redactor_count(redactor))
+        return TL_OK;
+    if (!tl_redactor_directory(directory, sizeof directory))
+        return tl_error_set(reterr, TL_UNKNOWN,
+                            "without a home directory there is no place to keep what stands for "
+                            "what");
+    return tl_redactor_save(redactor, directory, run_id, ret_path, size, reterr);
+}
+
+enum tl_status tl_app_comparison_text(const struct tl_comparison *comparison, struct tl_buf *out,
+                                      struct tl_error *reterr)
+{
+    struct tl_redactor *redactor = NULL;
+    struct tl_buf text = TL_BUF_INIT;
+    enum tl_status status = tl_app_redactor(&redactor, reterr);
+    if (status != TL_OK)
+        return status;
+    tl_redactor_learn(redactor, TL_MASK_HOST, comparison->a.target);
+    tl_redactor_learn(redactor, TL_MASK_HOST, comparison->b.target);
+    tl_compare_text(comparison, &text);
+    tl_redact_text(redactor, tl_buf_text(&text), out);
+    status = text.status != TL_OK ? text.status : tl_redactor_status(redactor);
+    tl_buf_finish(&text);
+    tl_redactor_destroy(redactor);
+    return status == TL_OK ? out->status : status;
+}
+
+enum tl_status tl_app_save_bundle(const char *path, const struct tl_session_result *result,
+                                  struct tl_error *reterr)
+{
+    struct tl_buf bundle = TL_BUF_INIT;
+    struct tl_export *export = NULL;
+    enum tl_status status = tl_app_leave_with(result, NULL, &export, reterr);
+    if (status == TL_OK)
+        status = tl_export_write(export, TL_EXPORT_BUNDLE, &bundle);
+    if (status != TL_OK)
+        status = tl_error_set(reterr, status, "%s", tl_status_text(status));
+    else if (!tl_app_replace_file(path, bundle.data, bundle.len, 0600))
+        status = tl_error_set(reterr, TL_IO, "%s", strerror(errno));
+    tl_export_destroy(export);
+    tl_buf_finish(&bundle);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* Runs that were kept: found, read and judged again. */
+#include "tightlink/app/open.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tightlink/app/files.h"
+#include "tightlink/document/bundle.h"
+#include "tightlink/document/document.h"
+#include "tightlink/document/kept.h"
+#include "tightlink/session/question.h"
+
+/* --- rules --- */
+
+/* More lines than that nobody reads; `rules check` prints them all. */
+#define FAULTS_SAID_MAX 8
+
+static void note_faults(const char *directory, const struct tl_buf *report, size_t refused,
+                        struct tl_buf *notices)
+{
+    const char *line = tl_buf_text(report);
+    for (size_t i = 0; i < FAULTS_SAID_MAX && *line; i++) {
+        size_t len = strcspn(line, "\n");
+        tl_buf_addf(notices, "%s/%.*s\n", directory, (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+    tl_buf_addf(notices,
+                "%zu faults in rules of your own: what they are in is left out; see: tightlink "
+                "rules check %s\n",
+                refused, directory);
+}
+
+enum tl_status tl_app_load_rules(struct tl_rules **ret_rules, struct tl_buf *notices,
+                                 struct tl_error *reterr)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    bool given = config && config[0] == '/';
+    char directory[PATH_MAX];
+    int n = -1;
+    if (given || (home && home[0] == '/'))
+        n = snprintf(directory, sizeof directory, "%s%s/tightlink/rules", given ? config : home,
+                     given ? "" : "/.config");
+    if (n < 0 || (size_t)n >= sizeof directory)
+        return tl_rules_load_builtin(ret_rules, reterr);
+    struct tl_buf report = TL_BUF_INIT;
+    struct tl_own_rules own;
+    enum tl_status status = tl_rules_load_over_builtin(directory, &report, ret_rules, &own, reterr);
+    if (status == TL_OK && own.refused)
+        note_faults(directory, &report, own.refused, notices);
+    if (status == TL_OK && own.replaced + own.added + own.disabled)
+        tl_buf_addf(notices, "rules of %s are in use: %zu replaced, %zu added, %zu disabled\n",
+                    directory, own.replaced, own.added, own.disabled);
+    tl_buf_finish(&report);
+    return status;
+}
+
+/* --- the history --- */
+
+enum tl_status tl_app_open_history(struct tl_history **ret_history, struct tl_buf *notices,
+                                   struct tl_error *reterr)
+{
+    enum tl_status status = tl_history_open(NULL, ret_history, reterr);
+    if (status == TL_OK && tl_history_notice(*ret_history)[0])
+        tl_buf_addf(notices, "%s\n", tl_history_notice(*ret_history));
+    return status;
+}
+
+static enum tl_status read_kept(const char *name, char **ret_text, size_t *ret_len,
+                                struct tl_buf *notices, struct tl_error *reterr)
+{
+    struct tl_history *history = NULL;
+    struct tl_error error = {0};
+    char id[TL_HISTORY_ID_SIZE];
+    enum tl_status status = tl_app_open_history(&history, notices, &error);
+    if (status == TL_OK)
+        status = tl_history_resolve(history, name, id, &error);
+    if (status == TL_OK)
+        status = tl_history_document(history, id, ret_text, ret_len, &error);
+    tl_history_close(history);
+    if (status == TL_UNKNOWN)
+        return tl_error_set(reterr, TL_USAGE,
+                            "%.100s is neither a file nor a run of the history (tightlink history "
+                            "lists them)",
+                            name);
+    return status == TL_OK ? TL_OK : tl_error_set(reterr, status, "%s", error.text);
+}
+
+/* --- documents --- */
+
+/* Where the bytes of a file are a bundle, its document takes their place. */
+static enum tl_status unpack(const char *name, char **text, size_t *len,
+                             struct tl_samples *ret_samples, struct tl_error *reterr)
+{
+    struct tl_bundle bundle;
+    if (!tl_bundle_is(*text, *len)) {
+        tl_kept_read_samples(*text, *len, ret_samples);
+        return TL_OK;
+    }
+    enum tl_status status = tl_bundle_read(*text, *len, &bundle, reterr);
+    free(*text);
+    *text = NULL;
+    if (status != TL_OK) {
+        tl_error_prefix(reterr, "%.200s", name);
+        return status;
+    }
+    *text = bundle.document;
+    *len = bundle.document_len;
+    *ret_samples = bundle.samples;
+    return TL_OK;
+}
+
+enum tl_status tl_app_read_document(const char *name, char **ret_text, size_t *ret_len,
+                                    struct tl_samples *samples, struct tl_buf *notices,
+                                    struct tl_error *reterr)
+{
+    bool file = strcmp(name, "-") == 0 || access(name, F_OK) == 0 || strchr(name, '/');
+    struct tl_samples kept = {0};
+    char *text = NULL;
+    size_t len = 0;
+    enum tl_status status = file
+                                ? tl_app_read_file(name, TL_DOCUMENT_BYTES_MAX, &text, &len, reterr)
+                                : read_kept(name, &text, &len, notices, reterr);
+    if (status == TL_OK)
+        status = unpack(name, &text, &len, &kept, reterr);
+    if (status != TL_OK)
+        return status;
+    if (samples)
+        *samples = kept;
+    else
+        tl_samples_finish(&kept);
+    *ret_text = text;
+    *ret_len = len;
+    return TL_OK;
+}
+
+enum tl_status tl_app_judge(const struct tl_rules *rules, const char *text, size_t len,
+                            struct tl_session_result *ret_result, struct tl_error *reterr)
+{
+    struct tl_question question;
+    enum tl_status status =
+        tl_document_read(text, len, &ret_result->run, &ret_result->facts, reterr);
+    if (status != TL_OK)
+        return status;
+    tl_facts_derive(ret_result->facts);
+    tl_question_of_run(&ret_result->run, &question);
+    tl_rules_version(rules, ret_result->rules_version);
+    return tl_rules_judge(rules, ret_result->facts, &question, &ret_result->findings, reterr);
+}
+
+/* On the heap where there are any; without memory the run is what counts. */
+static struct tl_samples *own_samples(struct tl_samples *samples)
+{
+    struct tl_samples *owned = samples->count ? malloc(sizeof *owned) : NULL;
+    if (owned)
+        *owned = *samples;
+    else
+        tl_samples_finish(samples);
+    return owned;
+}
+
+enum tl_status tl_app_open(const char *name, struct tl_session_result *ret_result,
+                           struct tl_buf *notices, struct tl_error *reterr)
+{
+    struct tl_samples samples = {0};
+    struct tl_rules *rules = NULL;
+    char *text = NULL;
+    size_t len;
+    enum tl_status status = tl_app_read_document(name, &text, &len, &samples, notices, reterr);
+    if (status == TL_OK)
+        status = tl_app_load_rules(&rules, notices, reterr);
+    if (status == TL_OK) {
+        status = tl_app_judge(rules, text, len, ret_result, reterr);
+        if (status == TL_VERSION)
+            (void)tl_error_set(reterr, status,
+                               "%.200s is in another format than this tightlink reads "
+                               "(tightlink.findings/1): was it written by a newer one?",
+                               name);
+        else if (status != TL_OK && !ret_result->facts)
+            tl_error_prefix(reterr, "%.200s is no saved run", name);
+    }
+    ret_result->samples = own_samples(&samples);
+    tl_rules_destroy(rules);
+    free(text);
+    return status;
+}
+
+enum tl_status tl_app_open_kept(struct tl_history *history, const char *id,
+                                const struct tl_rules *rules, struct tl_session_result *ret_result,
+                                struct tl_error *reterr)
+{
+    struct tl_samples samples = {0};
+    char *text = NULL;
+    size_t len;
+    enum tl_status status = tl_history_document(history, id, &text, &len, reterr);
+    if (status == TL_OK)
+        status = tl_app_judge(rules, text, len, ret_result, reterr);
+    if (status == TL_OK) {
+        tl_kept_read_samples(text, len, &samples);
+        ret_result->samples = own_samples(&samples);
+    }
+    free(text);
+    return status;
+}
+
+void tl_app_result_finish(struct tl_session_result *result)
+{
+    tl_facts_destroy(result->facts);
+    tl_findings_destroy(result->findings);
+    if (result->samples)
+        tl_samples_finish(result->samples);
+    free(result->samples);
+    *result = (struct tl_session_result){0};
+}
+
+void tl_app_config_of_run(const struct tl_run *run, struct tl_session_config *config)
+{
+    config->host = run->target_address[0] ? run->target_address : run->target_name;
+    config->target_name = run->target_name;
+    config->target_kind = "tightlink";
+    config->download = run->download;
+    config->upload = run->upload;
+    config->goal_bps = run->goal_bps;
+    config->goal_rtt_ns = run->goal_rtt_ns;
+    config->goal_loss_ratio = run->goal_loss_ratio;
+    config->goal_rtt_max_ns = run->goal_rtt_max_ns;
+    config->goal_mtu_bytes = run->goal_mtu_bytes;
+    config->goal_bytes = run->goal_bytes;
+    config->goal_time_ns = run->goal_time_ns;
+}

@@ -143,7 +143,10 @@ static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
     echo->start_ns = echo->result->start_ns = tl_now_ns();
     enum tl_status status = TL_OK;
     for (unsigned i = 0; i < spec->count && status == TL_OK; i++) {
-        status = take_replies(echo, echo->start_ns + i * spec->interval_ns, reterr);
+        int64_t at_ns = echo->start_ns + i * spec->interval_ns;
+        if (spec->scattered)
+            at_ns += (int64_t)(tl_random_unit(&rng) * (double)spec->interval_ns);
+        status = take_replies(echo, at_ns, reterr);
         if (status == TL_OK)
             send_probe(echo, &rng);
         if (status == TL_OK)

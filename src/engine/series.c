@@ -63,6 +63,7 @@ void tl_series_read(const struct tl_sample_log *sender, struct tl_series *ret_se
     size_t step = step_for(sender->count);
     series->count = 0;
     series->mss_bytes = series->rtt_min_ns = NAN;
+    series->scatter_ns = 0;
     for (size_t i = 0; i < sender->count && series->count < TL_SERIES_POINTS_MAX; i += step) {
         const struct tl_tcp_sample *sample = &sender->samples[i];
         if (!has_needed(sample))
@@ -107,7 +108,7 @@ double series_bps(const struct tl_series_point *from, const struct tl_series_poi
 
 bool series_is_flat(const struct tl_series *series, double rtt_ns)
 {
-    return rtt_ns - series->rtt_min_ns < fmax(0.2 * series->rtt_min_ns, 1e6);
+    return rtt_ns - series->rtt_min_ns < fmax(0.2 * series->rtt_min_ns, series->scatter_ns);
 }
 
 void tl_series_slow_start(const struct tl_series *series, struct tl_slow_start *ret_start)

@@ -12,12 +12,19 @@
 struct events {
     size_t count, flat_count;
     double rate_bps[EVENTS_MAX]; /* congestion window / RTT before it */
+    double rtt_ns[EVENTS_MAX];   /* around it */
 };
 
 /* The rate that the congestion window made at a point. */
 static double window_bps(const struct tl_series_point *point)
 {
     return point->rtt_ns > 0 ? point->cwnd_bytes * 8e9 / point->rtt_ns : NAN;
+}
+
+/* A loss becomes known a round trip later, between two readings. */
+static double around_ns(const struct tl_series *series, size_t at)
+{
+    return (series->points[at > 0 ? at - 1 : 0].rtt_ns + series->points[at].rtt_ns) / 2;
 }
 
 /* What was before the first loss after `at`: the reading before may already lie in the
@@ -29,6 +36,7 @@ static void add_event(const struct tl_series *series, size_t at, struct events *
     if (events->count == EVENTS_MAX)
         return;
     events->flat_count += series_is_flat(series, before->rtt_ns);
+    events->rtt_ns[events->count] = around_ns(series, at);
     events->rate_bps[events->count++] = rate_bps;
 }
 
@@ -120,12 +128,31 @@ static void fill_rates(const struct tl_series *series, size_t from, size_t to,
         pattern->rate_at_loss_bps;
 }
 
+static void fill_ranks(const struct tl_series *series, size_t from, size_t to,
+                       const struct events *events, struct tl_loss_pattern *pattern)
+{
+    double below = 0, readings = 0;
+    if (events->count < TL_SERIES_LOSSES_MIN)
+        return;
+    for (size_t i = from + 1; i < to; i++) {
+        double rtt_ns = around_ns(series, i);
+        readings++;
+        for (size_t j = 0; j < events->count; j++)
+            below += rtt_ns < events->rtt_ns[j] ? 1 : rtt_ns == events->rtt_ns[j] ? 0.5 : 0;
+    }
+    double rank = below / (readings * (double)events->count);
+    double bound = TL_SERIES_RANK_BOUND / sqrt((double)events->count);
+    pattern->delay_rank_ratio = rank;
+    pattern->delay_rank_low = fmax(rank - bound, 0);
+    pattern->delay_rank_high = fmin(rank + bound, 1);
+}
+
 void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t to_ns,
                       struct tl_loss_pattern *ret_pattern)
 {
     struct events events = {.count = 0};
     struct windows windows = {0};
-    *ret_pattern = (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_pattern = (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     size_t from = series_at(series, (double)from_ns), to = series_at(series, (double)to_ns + 1);
     if (from + 2 > to)
         return;
@@ -137,6 +164,7 @@ void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t t
         ret_pattern->flat_ratio = (double)events.flat_count / (double)events.count;
     fill_runs(&windows, ret_pattern);
     fill_rates(series, from, to, &events, ret_pattern);
+    fill_ranks(series, from, to, &events, ret_pattern);
 }
 
 /* What was delivered above a rate before point `end`: the deepest the bucket can have been. */

@@ -8,7 +8,8 @@
 size_t series_at(const struct tl_series *series, double time_ns);
 /* Delivery rate between two points; NAN when no time lies between. */
 double series_bps(const struct tl_series_point *from, const struct tl_series_point *to);
-/* Whether a round-trip time shows no queue: within max(20 %, 1 ms) of the smallest. */
+/* Whether a round-trip time shows no queue: within 20 % of the smallest, or within what round trips
+ * scatter by without load. */
 bool series_is_flat(const struct tl_series *series, double rtt_ns);
 
 #endif

@@ -173,6 +173,18 @@ static const struct tl_fact_def table[] = {
     PATH("connect_rtt_ns", NS, "path", "Time of the TCP handshake with the responder."),
     PATH("rtt_idle_ns", NS, "path", "Median round-trip time of small UDP probes, unloaded."),
     PATH("rtt_idle_min_ns", NS, "path", "Smallest round-trip time of those probes."),
+    PATH("rtt_idle_p90_ns", NS, "path", "90th percentile of those round-trip times."),
+    PATH("rtt_idle_memory_ratio", RATIO, "path",
+         "Correlation of neighbouring idle round trips, 0 where it is negative: near 0 for jitter, "
+         "which comes anew with "
+         "each packet; near 1 where a queue stands, which stays for a while."),
+    FLOW("idle_data_delay_ns", NS, "path",
+         "One-way delay without load in the direction of the data: median over the smallest."),
+    FLOW("idle_data_delay_p90_ns", NS, "path", "The same: 90th percentile over the smallest."),
+    FLOW("idle_ack_delay_ns", NS, "path",
+         "One-way delay without load in the direction of the acknowledgements: median over the "
+         "smallest."),
+    FLOW("idle_ack_delay_p90_ns", NS, "path", "The same: 90th percentile over the smallest."),
     PATH("rtt_min_ns", NS, "derived",
          "Time on the way without queues: min(rtt_idle_min_ns, rtt_min_ns of each flow) of those "
          "that are known; connect_rtt_ns where none is."),
@@ -397,6 +409,28 @@ static const struct tl_fact_def table[] = {
     FLOW("rtt_shift_count", COUNT, "stream",
          "Times the smallest round-trip time changed for good: another way, or another queue."),
     FLOW("rtt_shift_ns", NS, "stream", "The largest such change, 0 without one."),
+
+    /* stream, streams: what the path does by itself. Pieces are half seconds of the steady part;
+     * the range of a rate is the 10th to 90th percentile over them */
+    FLOW("queue_standing_ratio", RATIO, "stream",
+         "Share of the pieces in which a queue stood before the bottleneck throughout, by the "
+         "smallest delay of each: then the link was never idle (work conservation)."),
+    FLOW("piece_bps", BPS, "stream", "Median rate of the pieces."),
+    FLOW("full_bps", BPS, "stream",
+         "Median rate of the pieces in which a queue stood: the link's own rate."),
+    FLOW("loss_delay_rank_ratio", RATIO, "stream",
+         "Where the round-trip time around a loss stands among all of them, mean over losses with "
+         "its 95 % bounds: 0.5 for losses whatever the delay is, near 1 for those of a full queue, "
+         "whoever filled it."),
+    FLOW("ce_ratio", RATIO, "stream",
+         "Share of the segments that arrived with a mark of congestion (ECN)."),
+    FLOW("streams_queue_standing_ratio", RATIO, "streams",
+         "The same as queue_standing_ratio while the streams ran."),
+    FLOW("streams_piece_bps", BPS, "streams", "Median rate of all of them in the pieces."),
+    FLOW("streams_full_bps", BPS, "streams",
+         "Median rate of all of them in the pieces in which a queue stood."),
+    FLOW("streams_loss_delay_rank_ratio", RATIO, "streams",
+         "The same as loss_delay_rank_ratio over the losses of all of them."),
 
     /* stream, streams: small UDP probes beside the load; growth is the median under load less
      * the smallest of the same probes, so that it needs no common clock */
@@ -652,6 +686,14 @@ static const struct tl_fact_def table[] = {
     /* derived: formed by derive.c, which says why each formula is that one */
     FLOW("streams_scale_ratio", RATIO, "derived",
          "Several streams' rate over one stream's: streams_goodput_bps / goodput_bps."),
+    FLOW("data_scatter_ns", NS, "derived",
+         "What the one-way delay of data scatters by without load, at most: 1.25 x "
+         "idle_data_delay_p90_ns. Under load a link that keeps the order gives every packet nearly "
+         "that much."),
+    FLOW("ack_scatter_ns", NS, "derived",
+         "The same for acknowledgements: 1.25 x idle_ack_delay_p90_ns."),
+    PATH("rtt_scatter_ns", NS, "derived",
+         "What round trips scatter by without load, at most: data_scatter_ns + ack_scatter_ns."),
     FLOW("window_scale_ratio", RATIO, "derived",
          "Rate with large buffers over rate with the hosts' own: window_goodput_bps / "
          "goodput_bps."),

@@ -4,6 +4,7 @@
 
 #include "tightlink/engine/client.h"
 #include "tightlink/engine/echo_load.h"
+#include "tightlink/engine/queue.h"
 #include "tightlink/engine/steady.h"
 #include "tightlink/facts/facts.h"
 #include "tightlink/host/cpu.h"
@@ -45,6 +46,14 @@ void tl_flow_set_runs(struct tl_facts *facts, enum tl_direction direction, const
 /* What the UDP probes beside the one stream said: stage "stream". */
 void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_echo_load *load);
+
+/* Whether a queue stood, and the rates of the pieces: names with the prefix ("", "streams_"). */
+void tl_flow_set_queue(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+                       const struct tl_queue *queue);
+
+/* Where the delay stood when the streams lost something, over all of them. */
+void tl_flow_set_ranks(struct tl_facts *facts, enum tl_direction direction,
+                       const struct tl_tcp_result *result);
 
 /* What tells several streams from one another, and the UDP probes beside them
  * (flow_streams.c): stage "streams". */

@@ -1,5 +1,6 @@
 /* From the readings of one stream over time, and from the UDP probes beside it, to facts. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "flow_facts.h"
@@ -16,6 +17,8 @@ static void set_losses(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, direction, "loss_run_mean_count", pattern.run_mean_count, few);
     tl_flow_set(facts, direction, "loss_run_excess_ratio", pattern.run_excess_ratio, few);
     tl_flow_set(facts, direction, "loss_flat_ratio", pattern.flat_ratio, "nothing was lost");
+    tl_flow_set_range(facts, direction, "loss_delay_rank_ratio", pattern.delay_rank_ratio,
+                      pattern.delay_rank_low, pattern.delay_rank_high, few);
     tl_flow_set(facts, direction, "rate_at_loss_bps", pattern.rate_at_loss_bps, few);
     tl_flow_set(facts, direction, "policer_bps", fit.rate_bps, few);
     tl_flow_set(facts, direction, "policer_fit_ratio", fit.fit_ratio, few);
@@ -60,6 +63,7 @@ void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
     if (!series)
         return; /* the facts stay unknown: not measured */
     tl_series_read(sender, series);
+    series->scatter_ns = tl_facts_number(facts, "path.rtt_scatter_ns", 0);
     if (series->count >= 2) {
         tl_series_slow_start(series, &start);
         tl_flow_set(facts, direction, "slow_start_ns", start.end_ns, "slow start did not end");
@@ -99,4 +103,51 @@ void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
                 download ? load->backward_growth_ns : load->forward_growth_ns, few);
     tl_flow_set(facts, direction, "loaded_ack_delay_ns",
                 download ? load->forward_growth_ns : load->backward_growth_ns, few);
+}
+
+static void set_percentiles(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+                            const char *name, const double rates[3], const char *reason)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    tl_flow_set_range(facts, direction, full, rates[1], rates[0], rates[2], reason);
+}
+
+void tl_flow_set_queue(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+                       const struct tl_queue *queue)
+{
+    static const char brief[] = "the steady part was too short to be cut into pieces";
+    char name[64];
+    snprintf(name, sizeof name, "%squeue_standing_ratio", prefix);
+    tl_flow_set(facts, direction, name, queue->standing_ratio, brief);
+    set_percentiles(facts, direction, prefix, "piece_bps", queue->rate_bps, brief);
+    set_percentiles(facts, direction, prefix, "full_bps", queue->full_bps,
+                    queue->pieces < TL_QUEUE_PIECES_MIN ? brief : "hardly ever a queue stood");
+}
+
+void tl_flow_set_ranks(struct tl_facts *facts, enum tl_direction direction,
+                       const struct tl_tcp_result *result)
+{
+    struct tl_series *series = malloc(sizeof *series);
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    double events = 0, ranks = 0, streams = 0;
+    if (!series)
+        return;
+    for (unsigned i = 0; i < result->streams; i++) {
+        struct tl_loss_pattern pattern;
+        tl_series_read(&result->sender.logs[i], series);
+        series->scatter_ns = tl_facts_number(facts, "path.rtt_scatter_ns", 0);
+        tl_series_losses(series, rate->valid ? rate->start_ns : 0,
+                         rate->valid ? rate->end_ns : INT64_MAX / 2, &pattern);
+        if (isnan(pattern.delay_rank_ratio))
+            continue;
+        events += pattern.event_count;
+        ranks += pattern.event_count * pattern.delay_rank_ratio;
+        streams++;
+    }
+    /* A full queue drops of all at once: those are not so many losses by themselves. */
+    double mean = ranks / events, bound = TL_SERIES_RANK_BOUND / sqrt(events / streams);
+    tl_flow_set_range(facts, direction, "streams_loss_delay_rank_ratio", mean,
+                      fmax(mean - bound, 0), fmin(mean + bound, 1), "too few losses to tell");
+    free(series);
 }

@@ -24,6 +24,7 @@ struct tl_loaded {
     struct tl_echo_spec spec;
     struct tl_echo_result result;
     enum tl_status status;
+    bool stopped;
 };
 
 static void *run(void *context)
@@ -67,17 +68,26 @@ struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration
     return NULL;
 }
 
+const struct tl_echo_result *tl_loaded_stop(struct tl_loaded *loaded)
+{
+    static const uint64_t one = 1;
+    if (loaded && !loaded->stopped) {
+        (void)!write(loaded->spec.cancel_fd, &one, sizeof one);
+        pthread_join(loaded->thread, NULL);
+        loaded->stopped = true;
+    }
+    return loaded && loaded->status == TL_OK ? &loaded->result : NULL;
+}
+
 void tl_loaded_finish(struct tl_loaded *loaded, int64_t from_ns, int64_t to_ns,
                       struct tl_echo_load *ret_load)
 {
-    static const uint64_t one = 1;
+    const struct tl_echo_result *echo = tl_loaded_stop(loaded);
     *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN};
     if (!loaded)
         return;
-    (void)!write(loaded->spec.cancel_fd, &one, sizeof one);
-    pthread_join(loaded->thread, NULL);
-    if (loaded->status == TL_OK)
-        tl_echo_load(&loaded->result, from_ns, to_ns, ret_load);
+    if (echo)
+        tl_echo_load(echo, from_ns, to_ns, ret_load);
     close(loaded->spec.cancel_fd);
     free(loaded);
 }

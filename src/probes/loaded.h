@@ -12,7 +12,10 @@ struct tl_loaded;
  * duration_ns: the longest that the transfer may take. */
 struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration_ns);
 
-/* Ends the train, waits for it and frees it. What the probes of a window on the clock of
+/* Ends the train and waits for it. Its probes, owned by `loaded`; NULL when there were none. */
+const struct tl_echo_result *tl_loaded_stop(struct tl_loaded *loaded);
+
+/* Ends the train and frees it. What the probes of a window on the clock of
  * tl_now_ns() said, all NAN when there were none. NULL is fine. */
 void tl_loaded_finish(struct tl_loaded *loaded, int64_t from_ns, int64_t to_ns,
                       struct tl_echo_load *ret_load);

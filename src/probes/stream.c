@@ -10,12 +10,16 @@
 #include "transfer.h"
 
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
-                      const struct tl_tcp_result *result, const struct tl_echo_load *load)
+                      const struct tl_tcp_result *result, const struct tl_beside *beside)
 {
     const struct tl_steady *steady = &result->steady;
     tl_flow_set_stream(facts, direction, steady, result->sender.congestion);
     tl_flow_set_series(facts, direction, &result->sender.logs[0], &steady->rate);
-    tl_flow_set_loaded(facts, direction, load);
+    tl_flow_set_loaded(facts, direction, &beside->load);
+    tl_flow_set_queue(facts, direction, "", &beside->queue);
+    tl_flow_set(facts, direction, "ce_ratio",
+                steady->sender.delivered_ce_count / steady->sender.segments_count,
+                "the sender's kernel does not tell it");
     tl_flow_set(facts, direction, "received_bytes", (double)result->receiver.bytes, "");
     tl_flow_set(facts, direction, "acked_ahead_bytes", tl_path_acked_ahead(result),
                 "one end has too few readings");
@@ -45,11 +49,11 @@ enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction d
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     struct tl_tcp_result *result;
     tl_outcome_begin(ret_outcome, "stream");
-    struct tl_echo_load load;
+    struct tl_beside beside;
     enum tl_status status =
-        tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &load, reterr);
+        tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &beside, reterr);
     if (tl_transfer_counts(ret_outcome)) {
-        set_facts(probe->facts, direction, result, &load);
+        set_facts(probe->facts, direction, result, &beside);
         if (!result->steady.rate.valid && ret_outcome->record.reason[0])
             tl_flow_set(probe->facts, direction, "goodput_bps", (double)NAN,
                         ret_outcome->record.reason);

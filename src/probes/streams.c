@@ -19,7 +19,7 @@
 #define LADDER_TOP_NS (4200 * TL_NS_PER_MS)
 
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
-                      const struct tl_tcp_result *result, const struct tl_echo_load *load)
+                      const struct tl_tcp_result *result, const struct tl_beside *beside)
 {
     static const char not_told[] = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
@@ -36,7 +36,9 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, direction, "streams_retrans_count", sender->retrans_count, not_told);
     tl_flow_set(facts, direction, "streams_window_full_ratio", sender->window_full_ratio, not_told);
     tl_flow_set_members(facts, direction, result);
-    tl_flow_set_responsiveness(facts, direction, sender, load);
+    tl_flow_set_responsiveness(facts, direction, sender, &beside->load);
+    tl_flow_set_queue(facts, direction, "streams_", &beside->queue);
+    tl_flow_set_ranks(facts, direction, result);
     tl_flow_set(facts, direction, "streams_sender_cpu_ratio",
                 tl_cpu_pressure(&result->sender.cpu, steady->sender.thread_cpu_ratio),
                 "it was not read");
@@ -106,7 +108,7 @@ enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction 
     loading.duration_ns -= trains ? TL_TRAINS_NS : 0;
     struct tl_tcp_spec spec = tl_transfer_spec(direction, &loading);
     struct tl_tcp_result *result;
-    struct tl_echo_load load;
+    struct tl_beside beside;
     unsigned most = tl_client_info(probe->client)->max_streams;
     enum tl_status status = TL_OK;
     tl_outcome_begin(ret_outcome, "streams");
@@ -121,11 +123,11 @@ enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction 
         return status;
     }
     struct tl_stage_record before = ret_outcome->record;
-    status = tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &load, reterr);
+    status = tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &beside, reterr);
     ret_outcome->record.sent_bytes += before.sent_bytes;
     ret_outcome->record.received_bytes += before.received_bytes;
     if (tl_transfer_counts(ret_outcome))
-        set_facts(probe->facts, direction, result, &load);
+        set_facts(probe->facts, direction, result, &beside);
     if (trains && status == TL_OK && tl_transfer_counts(ret_outcome))
         status = send_trains(probe, direction, result, limits->bytes, ret_outcome, reterr);
     tl_transfer_free(result);

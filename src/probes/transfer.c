@@ -292,7 +292,7 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
 enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                       struct tl_probe_outcome *outcome,
                                       struct tl_tcp_result **ret_result,
-                                      struct tl_echo_load *ret_load, struct tl_error *reterr)
+                                      struct tl_beside *ret_beside, struct tl_error *reterr)
 {
     struct tl_loaded *loaded = tl_loaded_start(probe, spec->duration_ns);
     struct tl_hops_load *hops = tl_hops_load_start(probe, spec->duration_ns);
@@ -305,7 +305,17 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
         from_ns = start_ns + result->steady.rate.start_ns;
         to_ns = start_ns + result->steady.rate.end_ns;
     }
-    tl_loaded_finish(loaded, from_ns, to_ns, ret_load);
+    struct tl_queue_spec queue = {
+        .echo = tl_loaded_stop(loaded),
+        .start_ns = start_ns,
+        .from_ns = from_ns - start_ns,
+        .to_ns = to_ns - start_ns,
+        .scatter_ns = tl_facts_number(probe->facts, "path.rtt_scatter_ns", 0),
+        .rtt_min_ns = tl_facts_number(probe->facts, "path.rtt_min_ns", (double)NAN)};
+    ret_beside->queue = (struct tl_queue){.standing_ratio = NAN};
+    if (result)
+        tl_queue_find(result, &queue, &ret_beside->queue);
+    tl_loaded_finish(loaded, from_ns, to_ns, &ret_beside->load);
     tl_hops_load_finish(hops, probe, spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD,
                         from_ns, to_ns);
     return status;

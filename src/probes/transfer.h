@@ -4,6 +4,7 @@
 
 #include "tightlink/engine/client.h"
 #include "tightlink/engine/echo_load.h"
+#include "tightlink/engine/queue.h"
 #include "tightlink/probes/probes.h"
 
 /* "sender" and "receiver" are far and near in a download, near and far in an upload. */
@@ -20,12 +21,18 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
 enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
                                struct tl_error *reterr) TL_WARN_UNUSED;
-/* The same with UDP probes beside it: *ret_load tells what they said of the steady part, or of
- * the whole where there is none. The transfer begins some round trips later. */
+/* What stood beside a transfer, or queued before it, in its steady part; in the whole where there
+ * is none. */
+struct tl_beside {
+    struct tl_echo_load load;
+    struct tl_queue queue;
+};
+
+/* The same with UDP probes beside it. The transfer begins some round trips later. */
 enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                       struct tl_probe_outcome *outcome,
                                       struct tl_tcp_result **ret_result,
-                                      struct tl_echo_load *ret_load,
+                                      struct tl_beside *ret_beside,
                                       struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_transfer_free(struct tl_tcp_result *result);
 

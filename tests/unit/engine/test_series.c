@@ -123,6 +123,43 @@ Test(series, random_losses_on_a_path_stand_alone_and_hit_any_rate)
 
 /* --- Policer ------------------------------------------------------------------------------- */
 
+/* Round trips of a queue that others fill and drain; what is lost is lost where it is full. */
+Test(series, losses_of_a_full_queue_rank_high_whoever_fills_it)
+{
+    struct tl_loss_pattern full, chance;
+    struct tl_random rng;
+    tl_random_seed(&rng, 11);
+    series.count = 0;
+    for (int i = 0; i < 400; i++) {
+        double rtt_ns = 40e6 + 15e6 * sin(i * 0.4) + 2e6 * tl_random_unit(&rng);
+        add_point(5e6, rtt_ns, rtt_ns > 53e6 && i % 3 == 0);
+    }
+    tl_series_losses(&series, 0, 60 * S, &full);
+    cr_assert_gt(full.delay_rank_low, 0.6);
+    series.count = 0;
+    for (int i = 0; i < 400; i++)
+        add_point(5e6, 40e6 + 15e6 * sin(i * 0.4) + 2e6 * tl_random_unit(&rng),
+                  tl_random_unit(&rng) < 0.1);
+    tl_series_losses(&series, 0, 60 * S, &chance);
+    cr_assert(chance.delay_rank_low < 0.5 && chance.delay_rank_high > 0.5, "%g to %g",
+              chance.delay_rank_low, chance.delay_rank_high);
+}
+
+Test(series, flat_is_what_scatters_no_more_than_without_load)
+{
+    struct tl_loss_pattern pattern;
+    series.count = 0;
+    for (int i = 0; i < 400; i++)
+        add_point(5e6, i % 2 ? 20e6 : 26e6, i % 20 == 1);
+    series.scatter_ns = 0;
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert_lt(pattern.flat_ratio, 0.1);
+    series.scatter_ns = 7e6;
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert_eq(pattern.flat_ratio, 1);
+    series.scatter_ns = 0;
+}
+
 Test(series, a_policer_fits_a_token_bucket)
 {
     struct tl_policer_fit fit;

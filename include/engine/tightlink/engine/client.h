@@ -101,6 +101,8 @@ struct tl_echo_spec {
     int64_t wait_ns;     /* for answers after the last probe; 0 = 1 s or 3 connect RTTs */
     int cancel_fd;       /* beside the client's own; -1 = none. It ends the train: what was
                           * answered until then is the result */
+    bool scattered;      /* each at a random time within its interval: an even step would beat with
+                          * the periods of a link that grants time (RFC 2330, section 11.1.1) */
     bool beside_test;    /* called from another thread while tl_client_tcp_test runs: leaves
                           * the control connection alone */
 };

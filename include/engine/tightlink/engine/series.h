@@ -33,6 +33,8 @@ struct tl_series {
     size_t count;
     double mss_bytes;
     double rtt_min_ns; /* smallest of all */
+    double scatter_ns; /* by which round trips exceed the smallest without load, 90th percentile;
+                        * 0 until the caller, who knows it, sets it */
     struct tl_series_point points[TL_SERIES_POINTS_MAX];
 };
 
@@ -73,10 +75,19 @@ struct tl_loss_pattern {
      * large windows more often. NAN below TL_SERIES_LOSSES_MIN events, and where the rate does
      * not vary. */
     double threshold_ratio;
+    /* Where the round-trip time before a loss event stands among all of them, mean over events: 0.5
+     * for losses that come whatever the delay is (chance, a policer), near 1 for those of a queue
+     * that was full, whoever filled it. A rank knows no scatter: jitter does not move it. The 95 %
+     * bounds are those of a mean of so many uniform ranks. NAN below TL_SERIES_LOSSES_MIN events.
+     */
+    double delay_rank_ratio, delay_rank_low, delay_rank_high;
 };
 
-/* A round-trip time is flat within max(20 %, 1 ms) of the smallest. All NAN where fewer than two
- * points lie between the times. */
+/* Half the 95 % interval of a mean of uniform ranks, times the root of their number. */
+#define TL_SERIES_RANK_BOUND (1.96 * 0.2887)
+
+/* A round-trip time is flat within 20 % of the smallest, or within the series' scatter. All NAN
+ * where fewer than two points lie between the times. */
 void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t to_ns,
                       struct tl_loss_pattern *ret_pattern);
 

@@ -1,4 +1,4 @@
-/* Established TCP connections over sock_diag (man 7 sock_diag). */
+/* TCP connections over sock_diag (man 7 sock_diag): one dump for each family. */
 #include "tightlink/host/sockets.h"
 
 #include <linux/inet_diag.h>
@@ -6,20 +6,24 @@
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "netlink.h"
 
+/* States of include/net/tcp_states.h in which payload may still move. */
 #define TCP_STATE_ESTABLISHED 1
+#define TCP_STATE_FIN_WAIT1   4
+#define TCP_STATE_FIN_WAIT2   5
+#define TCP_STATE_CLOSE_WAIT  8
+#define TCP_STATE_LAST_ACK    9
+#define MOVING_STATES                                                                              \
+    (1 << TCP_STATE_ESTABLISHED | 1 << TCP_STATE_FIN_WAIT1 | 1 << TCP_STATE_FIN_WAIT2 |            \
+     1 << TCP_STATE_CLOSE_WAIT | 1 << TCP_STATE_LAST_ACK)
 /* Behind tcpi_snd_wnd since Linux 6.2; headers of the build machine may not have it. */
 #define RCV_WND_OFFSET (offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(uint32_t))
-
-struct wanted {
-    unsigned char address[16]; /* IPv4 as a mapped IPv6 address */
-    struct tl_host_socket *sockets;
-    size_t max, count;
-};
+/* tcpi_min_rtt before the first sample. */
+#define NO_MIN_RTT UINT32_MAX
 
 static void map_address(int family, const void *address, unsigned char ret_mapped[16])
 {
@@ -31,6 +35,54 @@ static void map_address(int family, const void *address, unsigned char ret_mappe
     }
     memcpy(ret_mapped, prefix, sizeof(prefix));
     memcpy(ret_mapped + sizeof(prefix), address, 4);
+}
+
+static uint64_t ns(uint64_t us)
+{
+    return us * 1000;
+}
+
+static void take_counters(const struct tcp_info *info, struct tl_host_socket *socket)
+{
+    socket->received_bytes = info->tcpi_bytes_received;
+    socket->acked_bytes = info->tcpi_bytes_acked;
+    socket->sent_bytes = info->tcpi_bytes_sent;
+    socket->retrans_bytes = info->tcpi_bytes_retrans;
+    socket->data_segs_in_count = info->tcpi_data_segs_in;
+    socket->data_segs_out_count = info->tcpi_data_segs_out;
+    socket->retrans_count = info->tcpi_total_retrans;
+    socket->reord_seen_count = info->tcpi_reord_seen;
+    socket->dsack_count = info->tcpi_dsack_dups;
+    socket->out_of_order_count = info->tcpi_rcv_ooopack;
+    socket->delivered_count = info->tcpi_delivered;
+    socket->delivered_ce_count = info->tcpi_delivered_ce;
+    socket->busy_ns = ns(info->tcpi_busy_time);
+    socket->rwnd_limited_ns = ns(info->tcpi_rwnd_limited);
+    socket->sndbuf_limited_ns = ns(info->tcpi_sndbuf_limited);
+}
+
+static void take_state(const struct tcp_info *info, struct tl_host_socket *socket)
+{
+    socket->notsent_bytes = info->tcpi_notsent_bytes;
+    socket->snd_wnd_bytes = info->tcpi_snd_wnd;
+    socket->snd_mss_bytes = info->tcpi_snd_mss;
+    socket->rcv_mss_bytes = info->tcpi_rcv_mss;
+    socket->pmtu_bytes = info->tcpi_pmtu;
+    socket->cwnd_count = info->tcpi_snd_cwnd;
+    socket->ssthresh_count = info->tcpi_snd_ssthresh;
+    socket->wscale_ok = info->tcpi_options & TCPI_OPT_WSCALE;
+    socket->sack_ok = info->tcpi_options & TCPI_OPT_SACK;
+    socket->timestamps_ok = info->tcpi_options & TCPI_OPT_TIMESTAMPS;
+    socket->ecn_ok = info->tcpi_options & TCPI_OPT_ECN;
+    socket->rtt_ns = ns(info->tcpi_rtt);
+    socket->rtt_var_ns = ns(info->tcpi_rttvar);
+    socket->rtt_min_ns = info->tcpi_min_rtt == NO_MIN_RTT ? 0 : ns(info->tcpi_min_rtt);
+    socket->rcv_rtt_ns = ns(info->tcpi_rcv_rtt);
+    socket->delivery_rate_bps = info->tcpi_delivery_rate * 8;
+    socket->pacing_rate_bps = info->tcpi_pacing_rate == UINT64_MAX ? 0 : info->tcpi_pacing_rate * 8;
+    socket->app_limited = info->tcpi_delivery_rate_app_limited;
+    socket->last_sent_ns = ns(info->tcpi_last_data_sent) * 1000; /* milliseconds */
+    socket->last_received_ns = ns(info->tcpi_last_data_recv) * 1000;
 }
 
 /* The attribute may be shorter than our struct (an older kernel) or longer. */
@@ -45,13 +97,8 @@ static void take_info(const struct nlattr *attr, struct tl_host_socket *socket)
     if (len >= RCV_WND_OFFSET + sizeof(uint32_t))
         memcpy(&socket->rcv_wnd_bytes, (const char *)mnl_attr_get_payload(attr) + RCV_WND_OFFSET,
                sizeof(uint32_t));
-    socket->received_bytes = info.tcpi_bytes_received;
-    socket->acked_bytes = info.tcpi_bytes_acked;
-    socket->snd_wnd_bytes = info.tcpi_snd_wnd;
-    socket->snd_mss_bytes = info.tcpi_snd_mss;
-    socket->rcv_mss_bytes = info.tcpi_rcv_mss;
-    socket->busy_ns = info.tcpi_busy_time * 1000;
-    socket->rwnd_limited_ns = info.tcpi_rwnd_limited * 1000;
+    take_counters(&info, socket);
+    take_state(&info, socket);
 }
 
 static void take_memory(const struct nlattr *attr, struct tl_host_socket *socket)
@@ -64,34 +111,60 @@ static void take_memory(const struct nlattr *attr, struct tl_host_socket *socket
     memcpy(memory, mnl_attr_get_payload(attr), len < sizeof(memory) ? len : sizeof(memory));
     socket->rcvbuf_bytes = memory[SK_MEMINFO_RCVBUF];
     socket->sndbuf_bytes = memory[SK_MEMINFO_SNDBUF];
+    socket->drops_count = memory[SK_MEMINFO_DROPS];
 }
 
-/* Every connection of the machine passes here; those with others are left. */
+static void take_rest(const struct nlattr *const *table, struct tl_host_socket *socket)
+{
+    const char *cc = tl_netlink_text(table[INET_DIAG_CONG]);
+    uint64_t number;
+
+    if (cc)
+        snprintf(socket->cc, sizeof(socket->cc), "%s", cc);
+    if (tl_netlink_number(table[INET_DIAG_CGROUP_ID], &number))
+        socket->cgroup_id = number;
+    socket->mark_known = tl_netlink_number(table[INET_DIAG_MARK], &number);
+    if (socket->mark_known)
+        socket->mark = (uint32_t)number;
+}
+
+struct visit {
+    tl_host_socket_fn fn;
+    void *context;
+    bool enough;
+};
+
 static bool take_socket(const struct nlmsghdr *msg, void *context)
 {
     const struct nlattr *table[INET_DIAG_MAX + 1];
-    struct wanted *wanted = context;
+    struct visit *visit = context;
     const struct inet_diag_msg *diag = mnl_nlmsg_get_payload(msg);
-    unsigned char address[16];
+    struct tl_host_socket socket = {0};
 
-    if (mnl_nlmsg_get_payload_len(msg) < sizeof(*diag) || wanted->count == wanted->max)
+    if (visit->enough)
         return true;
-    map_address(diag->idiag_family, diag->id.idiag_dst, address);
-    if (memcmp(address, wanted->address, sizeof(address)) != 0 ||
+    if (mnl_nlmsg_get_payload_len(msg) < sizeof(*diag) ||
         !tl_netlink_attributes(msg, sizeof(*diag), table, INET_DIAG_MAX))
         return true;
-    struct tl_host_socket *socket = &wanted->sockets[wanted->count++];
-    *socket = (struct tl_host_socket){.cookie = (uint64_t)diag->id.idiag_cookie[1] << 32 |
-                                                diag->id.idiag_cookie[0],
-                                      .local_port = ntohs(diag->id.idiag_sport),
-                                      .remote_port = ntohs(diag->id.idiag_dport)};
-    take_info(table[INET_DIAG_INFO], socket);
-    take_memory(table[INET_DIAG_SKMEMINFO], socket);
+    socket.cookie = (uint64_t)diag->id.idiag_cookie[1] << 32 | diag->id.idiag_cookie[0];
+    map_address(diag->idiag_family, diag->id.idiag_src, socket.local);
+    map_address(diag->idiag_family, diag->id.idiag_dst, socket.remote);
+    socket.local_port = ntohs(diag->id.idiag_sport);
+    socket.remote_port = ntohs(diag->id.idiag_dport);
+    socket.uid = diag->idiag_uid;
+    socket.inode = diag->idiag_inode;
+    socket.reader_gone = diag->idiag_state != TCP_STATE_ESTABLISHED;
+    socket.read_queue_bytes = diag->idiag_rqueue;
+    socket.write_queue_bytes = diag->idiag_wqueue;
+    take_info(table[INET_DIAG_INFO], &socket);
+    take_memory(table[INET_DIAG_SKMEMINFO], &socket);
+    take_rest(table, &socket);
+    visit->enough = !visit->fn(&socket, visit->context);
     return true;
 }
 
 static enum tl_host_why ask_family(struct tl_netlink *diag, unsigned char family,
-                                   struct wanted *wanted)
+                                   struct visit *visit)
 {
     _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
     struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
@@ -102,11 +175,43 @@ static enum tl_host_why ask_family(struct tl_netlink *diag, unsigned char family
     request = mnl_nlmsg_put_extra_header(msg, sizeof(*request));
     request->sdiag_family = family;
     request->sdiag_protocol = IPPROTO_TCP;
-    request->idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
-    request->idiag_states = 1 << TCP_STATE_ESTABLISHED;
-    enum tl_host_why why = tl_netlink_ask(diag, msg, take_socket, wanted);
+    request->idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) |
+                         1 << (INET_DIAG_CONG - 1);
+    request->idiag_states = MOVING_STATES;
+    enum tl_host_why why = tl_netlink_ask(diag, msg, take_socket, visit);
     /* No message at all is an answer here: there is no connection. */
     return why == TL_HOST_WHY_MALFORMED ? TL_HOST_WHY_KNOWN : why;
+}
+
+enum tl_host_why tl_host_sockets_each(tl_host_socket_fn fn, void *context)
+{
+    struct visit visit = {.fn = fn, .context = context};
+    struct tl_netlink diag;
+    enum tl_host_why why;
+
+    tl_netlink_init(&diag, NETLINK_SOCK_DIAG);
+    why = ask_family(&diag, AF_INET, &visit);
+    if (why == TL_HOST_WHY_KNOWN && !visit.enough)
+        why = ask_family(&diag, AF_INET6, &visit);
+    tl_netlink_finish(&diag);
+    return why;
+}
+
+/* --- With one peer ----------------------------------------------------------------------- */
+
+struct wanted {
+    unsigned char address[16];
+    struct tl_host_socket *sockets;
+    size_t max, count;
+};
+
+static bool keep_wanted(const struct tl_host_socket *socket, void *context)
+{
+    struct wanted *wanted = context;
+
+    if (!socket->reader_gone && memcmp(socket->remote, wanted->address, 16) == 0)
+        wanted->sockets[wanted->count++] = *socket;
+    return wanted->count < wanted->max;
 }
 
 enum tl_host_why tl_host_sockets(const struct sockaddr *peer, struct tl_host_socket *ret_sockets,
@@ -115,7 +220,6 @@ enum tl_host_why tl_host_sockets(const struct sockaddr *peer, struct tl_host_soc
     const struct sockaddr_in *in4 = (const void *)peer;
     const struct sockaddr_in6 *in6 = (const void *)peer;
     struct wanted wanted = {.sockets = ret_sockets, .max = max};
-    struct tl_netlink diag;
     enum tl_host_why why;
 
     *ret_count = 0;
@@ -125,11 +229,7 @@ enum tl_host_why tl_host_sockets(const struct sockaddr *peer, struct tl_host_soc
                 peer->sa_family == AF_INET ? (const void *)&in4->sin_addr
                                            : (const void *)&in6->sin6_addr,
                 wanted.address);
-    tl_netlink_init(&diag, NETLINK_SOCK_DIAG);
-    why = ask_family(&diag, AF_INET, &wanted);
-    if (why == TL_HOST_WHY_KNOWN)
-        why = ask_family(&diag, AF_INET6, &wanted);
-    tl_netlink_finish(&diag);
+    why = max ? tl_host_sockets_each(keep_wanted, &wanted) : TL_HOST_WHY_KNOWN;
     *ret_count = wanted.count;
     return why;
 }

@@ -1,30 +1,65 @@
-/* This machine's TCP connections with a peer, as the kernel tells any user (sock_diag, what ss
+/* This machine's TCP connections as the kernel tells any user of them (sock_diag(7), what ss
  * shows): for a look at transfers that run already, of whatever program. */
 #ifndef TL_HOST_SOCKETS_H
 #define TL_HOST_SOCKETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "tightlink/base/status.h"
 #include "tightlink/host/value.h"
 
-#define TL_HOST_SOCKETS_MAX 32 /* more than a person's transfers with one host */
+#define TL_HOST_SOCKETS_MAX 32 /* with one peer: more than a person's transfers with one host */
 
-/* One established connection. Plain data; 0 where the kernel does not tell. */
+/* One connection that can still move data: established, or half closed. Plain data; 0 where the
+ * kernel does not tell, except where another value is named. Counters run since the connection
+ * began; times of the kernel's chronometers are of sending. Names after struct tcp_info. */
 struct tl_host_socket {
-    uint64_t cookie; /* the kernel's own number of it */
+    uint64_t cookie; /* the kernel's own number of it, never used again while the machine is up */
+    unsigned char local[16], remote[16]; /* IPv4 as a mapped IPv6 address */
     uint16_t local_port, remote_port;
-    uint64_t received_bytes, acked_bytes;  /* payload in, payload out and acknowledged */
-    uint32_t rcvbuf_bytes, sndbuf_bytes;   /* SO_RCVBUF, SO_SNDBUF as they are now */
+    uint32_t uid;      /* of the owner */
+    uint64_t inode;    /* what /proc/PID/fd shows; 0: no program holds it any more */
+    uint64_t cgroup_id;
+    uint32_t mark;     /* needs CAP_NET_ADMIN */
+    bool mark_known;
+    bool reader_gone;  /* half closed: this end reads or writes no more */
+    char cc[16];       /* congestion control; "" where not told */
+
+    uint64_t received_bytes, acked_bytes; /* payload in, payload out and acknowledged */
+    uint64_t sent_bytes, retrans_bytes;
+    uint32_t data_segs_in_count, data_segs_out_count;
+    uint32_t retrans_count, reord_seen_count, dsack_count, out_of_order_count;
+    uint32_t delivered_count, delivered_ce_count; /* segments; with an ECN mark */
+
+    uint32_t rcvbuf_bytes, sndbuf_bytes; /* SO_RCVBUF, SO_SNDBUF as they are now */
+    uint32_t read_queue_bytes, write_queue_bytes; /* arrived and unread; written, not acknowledged */
+    uint32_t notsent_bytes;                       /* of write_queue_bytes: not sent even once */
+    uint32_t drops_count; /* segments the socket itself threw away */
     uint32_t rcv_wnd_bytes, snd_wnd_bytes; /* windows in force; rcv_wnd from Linux 6.2 */
-    uint32_t snd_mss_bytes, rcv_mss_bytes;
-    uint64_t busy_ns, rwnd_limited_ns; /* of sending, since the connection began */
+    uint32_t snd_mss_bytes, rcv_mss_bytes, pmtu_bytes;
+    uint32_t cwnd_count, ssthresh_count; /* segments; ssthresh UINT32_MAX: no loss so far */
+    bool wscale_ok, sack_ok, timestamps_ok, ecn_ok;
+
+    uint64_t rtt_ns, rtt_var_ns, rtt_min_ns; /* of what this end sent; min 0 without a sample */
+    uint64_t rcv_rtt_ns;                     /* as its receiver estimates it */
+    uint64_t delivery_rate_bps, pacing_rate_bps;
+    bool app_limited; /* delivery_rate_bps is what the program gave, not what the path takes */
+    uint64_t busy_ns, rwnd_limited_ns, sndbuf_limited_ns;
+    uint64_t last_sent_ns, last_received_ns; /* ago */
 };
 
 /* The established connections with this address, any port, at most `max`; *ret_count tells how
  * many. KNOWN also when there is none; else the reason. */
 enum tl_host_why tl_host_sockets(const struct sockaddr *peer, struct tl_host_socket *ret_sockets,
                                  size_t max, size_t *ret_count);
+
+/* Every connection of this network namespace, one after the other, of both families; fn returns
+ * false to be given no more. The record lives until fn returns. No order. KNOWN also when there
+ * is none; else the reason. Any thread. */
+typedef bool (*tl_host_socket_fn)(const struct tl_host_socket *socket, void *context);
+enum tl_host_why tl_host_sockets_each(tl_host_socket_fn fn, void *context) TL_WARN_UNUSED;
 
 #endif

@@ -175,8 +175,8 @@ static enum tl_host_why ask_family(struct tl_netlink *diag, unsigned char family
     request = mnl_nlmsg_put_extra_header(msg, sizeof(*request));
     request->sdiag_family = family;
     request->sdiag_protocol = IPPROTO_TCP;
-    request->idiag_ext = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) |
-                         1 << (INET_DIAG_CONG - 1);
+    request->idiag_ext =
+        1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) | 1 << (INET_DIAG_CONG - 1);
     request->idiag_states = MOVING_STATES;
     enum tl_host_why why = tl_netlink_ask(diag, msg, take_socket, visit);
     /* No message at all is an answer here: there is no connection. */

@@ -20,13 +20,13 @@ struct tl_host_socket {
     uint64_t cookie; /* the kernel's own number of it, never used again while the machine is up */
     unsigned char local[16], remote[16]; /* IPv4 as a mapped IPv6 address */
     uint16_t local_port, remote_port;
-    uint32_t uid;      /* of the owner */
-    uint64_t inode;    /* what /proc/PID/fd shows; 0: no program holds it any more */
+    uint32_t uid;   /* of the owner */
+    uint64_t inode; /* what /proc/PID/fd shows; 0: no program holds it any more */
     uint64_t cgroup_id;
-    uint32_t mark;     /* needs CAP_NET_ADMIN */
+    uint32_t mark; /* needs CAP_NET_ADMIN */
     bool mark_known;
-    bool reader_gone;  /* half closed: this end reads or writes no more */
-    char cc[16];       /* congestion control; "" where not told */
+    bool reader_gone; /* half closed: this end reads or writes no more */
+    char cc[16];      /* congestion control; "" where not told */
 
     uint64_t received_bytes, acked_bytes; /* payload in, payload out and acknowledged */
     uint64_t sent_bytes, retrans_bytes;
@@ -35,9 +35,10 @@ struct tl_host_socket {
     uint32_t delivered_count, delivered_ce_count; /* segments; with an ECN mark */
 
     uint32_t rcvbuf_bytes, sndbuf_bytes; /* SO_RCVBUF, SO_SNDBUF as they are now */
-    uint32_t read_queue_bytes, write_queue_bytes; /* arrived and unread; written, not acknowledged */
-    uint32_t notsent_bytes;                       /* of write_queue_bytes: not sent even once */
-    uint32_t drops_count; /* segments the socket itself threw away */
+    uint32_t read_queue_bytes,
+        write_queue_bytes;                 /* arrived and unread; written, not acknowledged */
+    uint32_t notsent_bytes;                /* of write_queue_bytes: not sent even once */
+    uint32_t drops_count;                  /* segments the socket itself threw away */
     uint32_t rcv_wnd_bytes, snd_wnd_bytes; /* windows in force; rcv_wnd from Linux 6.2 */
     uint32_t snd_mss_bytes, rcv_mss_bytes, pmtu_bytes;
     uint32_t cwnd_count, ssthresh_count; /* segments; ssthresh UINT32_MAX: no loss so far */

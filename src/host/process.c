@@ -1,0 +1,188 @@
+/* One process: its name, group, processor time and storage traffic (proc(5)). */
+#include "tightlink/host/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* Of a container's id people read the first twelve digits (docker ps). */
+#define CONTAINER_DIGITS 12
+
+/* Fields of /proc/PID/stat behind the name, counted as proc(5) does. */
+#define STAT_UTIME 14
+#define STAT_STIME 15
+#define STAT_START 22
+
+struct stat_line {
+    uint64_t utime_ticks, stime_ticks, start_ticks;
+};
+
+/* The name may hold blanks and brackets: what follows its last bracket is plain. */
+static bool parse_stat(const char *text, struct stat_line *ret_stat)
+{
+    const char *at = strrchr(text, ')');
+    int field = 2;
+
+    if (!at)
+        return false;
+    for (at++; *at; at++) {
+        if (*at != ' ')
+            continue;
+        uint64_t number = strtoull(at + 1, NULL, 10);
+        field++;
+        if (field == STAT_UTIME)
+            ret_stat->utime_ticks = number;
+        else if (field == STAT_STIME)
+            ret_stat->stime_ticks = number;
+        else if (field == STAT_START)
+            ret_stat->start_ticks = number;
+    }
+    return field >= STAT_START;
+}
+
+static uint64_t cpu_ns(const struct stat_line *stat)
+{
+    long ticks = sysconf(_SC_CLK_TCK);
+    return (stat->utime_ticks + stat->stime_ticks) *
+           (NS_PER_S / (uint64_t)(ticks > 0 ? ticks : 100));
+}
+
+static bool read_stat(const char *root, const char *path, struct stat_line *ret_stat)
+{
+    char text[1024];
+    *ret_stat = (struct stat_line){0};
+    return tl_proc_read(root, path, text, sizeof(text)) == TL_HOST_WHY_KNOWN &&
+           parse_stat(text, ret_stat);
+}
+
+uint64_t tl_host_thread_cpu_ns(const char *root, pid_t pid, pid_t tid)
+{
+    struct stat_line stat;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    return read_stat(root, path, &stat) ? cpu_ns(&stat) : 0;
+}
+
+static void find_busiest(const char *root, struct tl_host_process *process)
+{
+    char path[TL_PROC_PATH_SIZE];
+    struct dirent *entry;
+    int count = 0;
+
+    snprintf(path, sizeof(path), "%s/proc/%d/task", root, (int)process->pid);
+    DIR *tasks = opendir(path);
+    while (tasks && count < TL_HOST_PROCESS_THREADS_MAX && (entry = readdir(tasks))) {
+        pid_t tid = (pid_t)atol(entry->d_name);
+        if (tid <= 0)
+            continue;
+        count++;
+        uint64_t used = tl_host_thread_cpu_ns(root, process->pid, tid);
+        if (used > process->busiest_cpu_ns || !process->busiest_tid) {
+            process->busiest_cpu_ns = used;
+            process->busiest_tid = tid;
+        }
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+static void take_name(const char *root, struct tl_host_process *process)
+{
+    char path[64], text[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)process->pid);
+    if (tl_proc_read(root, path, text, sizeof(text)) != TL_HOST_WHY_KNOWN)
+        return;
+    for (char *at = text; *at; at++)
+        if (!isprint((unsigned char)*at))
+            *at = '?';
+    snprintf(process->name, sizeof(process->name), "%s", text);
+}
+
+/* --- Container or service -------------------------------------------------------------------- */
+
+static size_t hex_digits(const char *text)
+{
+    return strspn(text, "0123456789abcdef");
+}
+
+/* "docker-3f2a….scope", "libpod-…", "cri-containerd-…" or a bare id below /docker/: an engine
+ * names its group by the container's id of 64 digits. */
+static bool take_container(const char *component, char *ret_group, size_t size)
+{
+    const char *id = component;
+
+    while (*id && hex_digits(id) < 32)
+        id++;
+    if (!*id)
+        return false;
+    snprintf(ret_group, size, "container %.*s", CONTAINER_DIGITS, id);
+    return true;
+}
+
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+    size_t end_len = strlen(end);
+    return len > end_len && memcmp(text + len - end_len, end, end_len) == 0;
+}
+
+/* One line "HIERARCHY:CONTROLLERS:PATH"; the innermost container, else the innermost service. */
+static bool take_group(char *line, void *context)
+{
+    struct tl_host_process *process = context;
+    char *path = strchr(line, ':'), *rest = NULL;
+
+    path = path ? strchr(path + 1, ':') : NULL;
+    for (char *part = path ? strtok_r(path + 1, "/", &rest) : NULL; part;
+         part = strtok_r(NULL, "/", &rest)) {
+        size_t len = strnlen(part, sizeof(process->group) - 1);
+        if (take_container(part, process->group, sizeof(process->group)))
+            return false;
+        if (ends_with(part, len, ".service") && strncmp(part, "user@", 5) != 0)
+            snprintf(process->group, sizeof(process->group), "%s", part);
+    }
+    return true;
+}
+
+/* --- Storage -----------------------------------------------------------------------------------
+ */
+
+static bool take_io(char *line, void *context)
+{
+    struct tl_host_process *process = context;
+    unsigned long long number;
+
+    process->io_known = true;
+    if (sscanf(line, "read_bytes: %llu", &number) == 1)
+        process->disk_read_bytes = number;
+    else if (sscanf(line, "write_bytes: %llu", &number) == 1)
+        process->disk_write_bytes = number;
+    return true;
+}
+
+void tl_host_process_read(const char *root, pid_t pid, struct tl_host_process *ret_process)
+{
+    struct stat_line stat;
+    char path[64];
+
+    *ret_process = (struct tl_host_process){.pid = pid};
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    ret_process->known = read_stat(root, path, &stat);
+    if (!ret_process->known)
+        return;
+    ret_process->start_ticks = stat.start_ticks;
+    ret_process->cpu_ns = cpu_ns(&stat);
+    take_name(root, ret_process);
+    find_busiest(root, ret_process);
+    snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    (void)!tl_proc_each_line(root, path, take_group, ret_process);
+    snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+    (void)!tl_proc_each_line(root, path, take_io, ret_process);
+}

@@ -9,6 +9,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/client.h"
+#include "tightlink/engine/client_disk.h"
 #include "tightlink/probes/probes.h"
 
 #define DIRECT_NS   (3 * TL_NS_PER_S) /* past the page cache, writing and reading each */

@@ -9,6 +9,7 @@
 #include "outcome.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/engine/client.h"
+#include "tightlink/engine/client_path.h"
 #include "tightlink/engine/hops.h"
 #include "tightlink/probes/probes.h"
 

@@ -11,6 +11,7 @@
 #include "path_facts.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/client.h"
+#include "tightlink/engine/client_path.h"
 
 /* A Linux router answers one probe a second, after a burst of six: what it answers falls into the
  * time of load, and a round in between costs nothing. */

@@ -3,7 +3,7 @@
 #define TL_PROBES_LIVE_H
 
 #include "tightlink/engine/client.h"
-#include "tightlink/engine/udp.h"
+#include "tightlink/engine/client_udp.h"
 #include "tightlink/probes/probes.h"
 
 /* Not for a test that is queued. What the sender's kernel does not tell is NAN. */

@@ -3,6 +3,7 @@
 #include "outcome.h"
 #include "path_facts.h"
 #include "tightlink/engine/client.h"
+#include "tightlink/engine/client_path.h"
 #include "tightlink/probes/probes.h"
 
 static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outcome *outcome,

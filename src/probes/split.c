@@ -3,6 +3,7 @@
 #include "outcome.h"
 #include "path_facts.h"
 #include "tightlink/engine/client.h"
+#include "tightlink/engine/client_path.h"
 #include "tightlink/probes/probes.h"
 
 #define HANDSHAKES 4

@@ -6,7 +6,7 @@
 #include "flow_facts.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/udp.h"
+#include "tightlink/engine/client_udp.h"
 
 #define EXCESS_RATIO  1.1
 #define SPAN_NS       (800 * TL_NS_PER_MS)

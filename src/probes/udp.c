@@ -15,7 +15,7 @@
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/udp.h"
+#include "tightlink/engine/client_udp.h"
 #include "tightlink/probes/probes.h"
 #include "udp_room.h"
 #include "udp_search.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tightlink/engine/udp.h"
+#include "tightlink/engine/client_udp.h"
 
 /* A knee is where loss exceeds that of the steps below by 0.1 %, or queueing delay that of the
  * first step by 90 ms, or where less arrives than was sent while delay grows. */

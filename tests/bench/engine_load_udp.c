@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tightlink/engine/udp.h"
+#include "tightlink/engine/client_udp.h"
 
 static bool take_number(struct tl_udp_spec *spec, unsigned *repeat, const char *name, double number)
 {

@@ -9,7 +9,7 @@
 
 #include "harness.h"
 #include "tightlink/base/time.h"
-#include "tightlink/engine/udp.h"
+#include "tightlink/engine/client_udp.h"
 
 #define MS INT64_C(1000000)
 

@@ -1,34 +1,16 @@
 #!/usr/bin/env python3
 """The layers look one way: checks every include of src/ and include/.
 
-Meson's per-layer dependencies already keep most forbidden includes from compiling;
-this catches what they cannot see: private headers of another layer, relative paths,
-and outside libraries used where they do not belong. Run with the source root.
+Meson's include roots keep most forbidden includes from compiling (forbidden.py proves it); this
+catches what they cannot see: private headers of another layer or room, relative paths, and
+outside libraries used where they do not belong. Run with the source root.
 """
 import pathlib
 import re
 import sys
 
-ALLOWED = {
-    "base": set(),
-    "facts": {"base"},
-    "host": {"base"},
-    "engine": {"host", "base"},
-    "flow": {"host", "base"},
-    "probes": {"engine", "flow", "host", "facts", "base"},
-    "rules": {"facts", "base"},
-    "session": {"probes", "rules", "facts", "base"},
-    "document": {"rules", "facts", "base"},
-    "present": {"document", "rules", "facts", "base"},
-    "store": {"document", "facts", "base"},
-    "ticket": {"document", "store", "base"},
-    "fix": {"base"},
-    "lab": {"base"},
-    "app": {"session", "present", "document", "store", "ticket", "fix", "lab", "rules", "facts", "base"},
-    "tui": {"app", "session", "present", "document", "store", "ticket", "lab", "rules", "facts", "base"},
-    "cli": {"tui", "app", "session", "present", "document", "fix", "store", "ticket", "lab", "rules", "facts", "base"},
-    "responder": {"engine", "base"},
-}
+from table import ALLOWED, layer_of, public_headers
+
 # Library header prefix -> where it may be included.
 LIBRARIES = {
     "json-c/": ("src/base/json",),
@@ -40,7 +22,7 @@ LIBRARIES = {
     "zlib.h": ("src/flow/input",),
     "zstd.h": ("src/flow/input",),
     "seccomp.h": ("src/responder/sandbox",),
-    "openssl/": ("src/engine/secure", "src/document/redact", "src/ticket/webhook"),
+    "openssl/": ("src/engine/wire/secure", "src/document/redact", "src/ticket/webhook"),
     "archive": ("src/document/bundle", "src/store/pack"),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/"),
@@ -48,12 +30,18 @@ LIBRARIES = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
-def layer_of(path):
-    parts = path.parts
-    return parts[1]
+def private_problem(root, path, layer, name):
+    """A header that is not public lies beside the file, or in shared/ of a room that it may see."""
+    if path.parts[0] == "include":
+        return "a public header includes a private one"
+    beside = [root / path.parent, root / "src" / layer]
+    shared = [root / "src" / seen / "shared" for seen in {layer, *ALLOWED[layer]}]
+    if any((folder / name).is_file() for folder in beside + shared):
+        return None
+    return "private headers sit beside their .c, or in shared/ of a room that may be seen"
 
 
-def problems(root, path):
+def problems(root, path, headers):
     layer = layer_of(path)
     if layer not in ALLOWED:
         yield f"{path}: the folder {layer} is no layer of the design"
@@ -67,39 +55,48 @@ def problems(root, path):
         if ".." in name.split("/"):
             yield f"{place}: relative include {name}"
         if name.startswith("tightlink/"):
-            target = name.split("/")[1]
-            if target != layer and target not in ALLOWED[layer]:
+            target = headers.get(name)
+            if not target:
+                yield f"{place}: there is no {name}"
+            elif target != layer and target not in ALLOWED[layer]:
                 yield f"{place}: {layer} may not look at {target} ({name})"
-        elif kind == '"' and path.parts[0] == "include":
-            yield f"{place}: a public header includes a private one ({name})"
-        elif kind == '"' and "/" in name:
-            yield f"{place}: private headers sit beside their .c ({name})"
+        elif kind == '"':
+            problem = private_problem(root, path, layer, name)
+            if problem:
+                yield f"{place}: {problem} ({name})"
         for prefix, homes in LIBRARIES.items():
             if name.startswith(prefix) and not str(path).startswith(homes):
                 yield f"{place}: {name} belongs into {' or '.join(homes)}"
 
 
-def self_test(root):
-    """The check must be able to fail: a made-up file breaks each kind of rule once."""
+def self_test(headers):
+    """The check must be able to fail: made-up files break each kind of rule once."""
     import tempfile
 
-    bad = ('#include "tightlink/cli/cli.h"\n#include "../engine/wire.h"\n'
-           "#include <curl/curl.h>\n")
+    bad = {
+        "src/facts/bad.c": '#include "tightlink/host/host.h"\n#include "../host/proc.h"\n'
+                           '#include <curl/curl.h>\n#include "proc.h"\n',
+        "src/engine/client/bad.c": '#include "tightlink/engine/responder.h"\n'
+                                   '#include "responder_private.h"\n',
+        "src/engine/wire/bad.c": '#include "tightlink/engine/stream.h"\n',
+    }
     with tempfile.TemporaryDirectory() as name:
         made = pathlib.Path(name)
-        (made / "src/facts").mkdir(parents=True)
-        (made / "src/facts/bad.c").write_text(bad)
-        found = list(problems(made, pathlib.Path("src/facts/bad.c")))
-    if len(found) < 4:
-        sys.exit(f"the layer check no longer sees planted faults: {found}")
+        for path, text in bad.items():
+            (made / path).parent.mkdir(parents=True)
+            (made / path).write_text(text)
+            found = list(problems(made, pathlib.Path(path), headers))
+            if len(found) < text.count("\n"):
+                sys.exit(f"the layer check no longer sees the faults planted in {path}: {found}")
 
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    self_test(root)
+    headers = public_headers(root)
+    self_test(headers)
     files = sorted(p.relative_to(root) for d in ("src", "include")
                    for p in (root / d).rglob("*.[ch]"))
-    found = [text for path in files for text in problems(root, path)]
+    found = [text for path in files for text in problems(root, path, headers)]
     print("\n".join(found) or f"{len(files)} files, every include looks down")
     sys.exit(1 if found else 0)
 

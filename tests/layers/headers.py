@@ -4,13 +4,16 @@ import pathlib
 import subprocess
 import sys
 
+from table import include_roots
+
 root = pathlib.Path(sys.argv[1])
 failed = 0
-roots = [f"-I{folder}" for folder in sorted((root / "include").iterdir())]
-headers = sorted((root / "include").rglob("*.h"))
+folders = include_roots(root).values()
+headers = [header for folder in folders for header in sorted(folder.rglob("*.h"))]
 for header in headers:
     run = subprocess.run(sys.argv[2:] + ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
-                                         *roots, "-fsyntax-only", "-x", "c", header],
+                                         *(f"-I{folder}" for folder in folders),
+                                         "-fsyntax-only", "-x", "c", header],
                          capture_output=True, text=True)
     if run.returncode:
         failed += 1

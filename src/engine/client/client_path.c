@@ -1,0 +1,53 @@
+/* The client's connection as the end from which the way is searched (path_end.h). */
+#include "tightlink/engine/client_path.h"
+
+#include "client_private.h"
+#include "path_end.h"
+
+static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *ret_fd,
+                                  uint64_t *ret_cookie, struct tl_error *reterr)
+{
+    struct tl_client *client = owner;
+    enum tl_status status = client_udp_open(client, ret_fd, reterr);
+    if (status == TL_OK && prove)
+        status = client_udp_prove(client, *ret_fd, cancel_fd, ret_cookie, reterr);
+    return status;
+}
+
+static enum tl_status keep_alive(void *owner, struct tl_error *reterr)
+{
+    struct tl_client *client = owner;
+    struct tl_wire_frame frame;
+    bool some = true;
+    enum tl_status status = client_send_ping(client, reterr);
+    while (status == TL_OK && some) /* the PONGs */
+        status = client_next_frame(client, &frame, &some, reterr);
+    return status;
+}
+
+/* beside_test: another thread has the control connection. */
+static struct path_end end_of(struct tl_client *client, bool beside_test)
+{
+    return (struct path_end){.owner = client,
+                             .cancel_fd = client->cancel_fd,
+                             .ipv6 = client->info.peer.ss_family == AF_INET6,
+                             .handshake_rtt_ns = client->info.connect_rtt_ns,
+                             .open = open_socket,
+                             .keep_alive = beside_test ? NULL : keep_alive};
+}
+
+enum tl_status tl_client_pmtu(struct tl_client *client, const struct tl_pmtu_spec *spec,
+                              struct tl_pmtu_result *ret_result, struct tl_error *reterr)
+{
+    enum tl_status status = client_wake(client, reterr);
+    struct path_end end = end_of(client, false);
+    return status == TL_OK ? path_pmtu(&end, spec, ret_result, reterr) : status;
+}
+
+enum tl_status tl_client_hops(struct tl_client *client, const struct tl_hops_spec *spec,
+                              struct tl_hops_result *ret_result, struct tl_error *reterr)
+{
+    enum tl_status status = spec->beside_test ? TL_OK : client_wake(client, reterr);
+    struct path_end end = end_of(client, spec->beside_test);
+    return status == TL_OK ? path_hops(&end, spec, ret_result, reterr) : status;
+}

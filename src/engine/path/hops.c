@@ -1,0 +1,275 @@
+/* Probes whose TTL ends at each router in turn. */
+#include "tightlink/engine/hops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "path_socket.h"
+#include "tightlink/base/time.h"
+
+#define TTL          64 /* of what is to arrive */
+#define GUESS        16 /* hops that are tried where their number is not known */
+#define PROBES_MAX   4096
+#define GAP_NS       (3 * TL_NS_PER_MS)   /* between two probes */
+#define ROUND_NS     (120 * TL_NS_PER_MS) /* between idle rounds, beyond the round trip */
+#define ROUND_MAX_NS (400 * TL_NS_PER_MS)
+#define SETTLE_NS    (200 * TL_NS_PER_MS) /* for the last answers, beyond the round trip */
+#define IDLE_ROUNDS  3
+#define COUNT_TRIES  3
+
+struct probe {
+    int hop;
+    int64_t sent_ns, realtime_ns;
+    bool answered;
+};
+
+struct run {
+    struct path_socket socket;
+    const struct tl_hops_spec *spec;
+    struct tl_hops_result *result;
+    struct probe probes[PROBES_MAX];
+    uint32_t probe_count;
+    int64_t rtt_ns, next_ns;
+    bool stopped;
+};
+
+/* The time by the kernel's clock where it is sound: on a loaded host this thread reads late. A
+ * clock that was stepped in between gives nonsense, and the monotonic one is taken. */
+static double round_trip_ns(const struct probe *probe, const struct path_event *event,
+                            uint32_t held_ns)
+{
+    int64_t read_ns = event->at_ns - probe->sent_ns;
+    int64_t kernel_ns = event->realtime_ns - probe->realtime_ns;
+    int64_t rtt_ns = kernel_ns > 0 && kernel_ns <= read_ns + TL_NS_PER_MS ? kernel_ns : read_ns;
+    return (double)(held_ns < rtt_ns ? rtt_ns - held_ns : rtt_ns);
+}
+
+static void add_sample(struct run *run, struct probe *probe, const struct path_event *event)
+{
+    struct tl_hop *hop = &run->result->hops[probe->hop];
+    bool far = event->kind == PATH_ANSWER;
+    if (probe->answered)
+        return;
+    probe->answered = true;
+    hop->answered_count++;
+    if (!far)
+        hop->address = event->error.offender;
+    if (hop->sample_count == TL_HOPS_SAMPLES)
+        return;
+    hop->rtt_ns[hop->sample_count] = round_trip_ns(probe, event, far ? event->answer.held_ns : 0);
+    hop->sent_ns[hop->sample_count++] = probe->sent_ns;
+}
+
+static void take_event(struct run *run, const struct path_event *event)
+{
+    if (!event->matched || event->sequence >= run->probe_count)
+        return;
+    struct probe *probe = &run->probes[event->sequence];
+    struct tl_hops_result *result = run->result;
+    if (event->kind == PATH_ROUTER && event->error.time_exceeded && probe->hop > 0) {
+        add_sample(run, probe, event);
+    } else if (event->kind == PATH_ANSWER && event->answer.ttl_known && probe->hop == 0 &&
+               event->answer.probe_ttl <= TTL) {
+        int count = TTL - event->answer.probe_ttl + 1;
+        result->far_answered = true;
+        if (count <= TL_HOPS_MAX) {
+            result->count = count;
+            result->count_known = true;
+        }
+    } else if (event->kind == PATH_ANSWER && probe->hop > 0) {
+        result->far_answered = true;
+        add_sample(run, probe, event);
+    }
+}
+
+/* Events until until_ns. A run that may be cut short ends without an error. */
+static enum tl_status listen_until(struct run *run, int64_t until_ns, struct tl_error *reterr)
+{
+    while (!run->stopped) {
+        struct path_event event;
+        enum tl_status status = path_socket_wait(&run->socket, until_ns, &event, reterr);
+        if (status == TL_CANCELLED && run->spec->duration_ns > 0) {
+            run->stopped = true;
+            return TL_OK;
+        }
+        if (status != TL_OK || event.kind == PATH_NOTHING)
+            return status;
+        take_event(run, &event);
+    }
+    return TL_OK;
+}
+
+/* hop 0: a probe that is to arrive, for the number of hops. */
+static enum tl_status send_probe(struct run *run, int hop, struct tl_error *reterr)
+{
+    enum tl_status status = listen_until(run, run->next_ns, reterr);
+    if (status != TL_OK || run->stopped || run->probe_count == PROBES_MAX)
+        return status;
+    bool far = hop == 0 || hop == run->result->count;
+    struct path_probe probe = {
+        .sequence = run->probe_count, .ttl = far ? TTL : (uint8_t)hop, .silent = !far};
+    run->probes[run->probe_count++] =
+        (struct probe){.hop = hop, .sent_ns = tl_now_ns(), .realtime_ns = tl_realtime_ns()};
+    run->result->hops[hop].sent_count++;
+    (void)path_socket_send(&run->socket, &probe); /* what does not leave is not answered */
+    run->next_ns = tl_now_ns() + GAP_NS;
+    return TL_OK;
+}
+
+static enum tl_status send_round(struct run *run, struct tl_error *reterr)
+{
+    int count = run->result->count_known ? run->result->count : GUESS;
+    enum tl_status status = TL_OK;
+    for (int hop = 1; hop <= count && status == TL_OK && !run->stopped; hop++)
+        status = send_probe(run, hop, reterr);
+    return status;
+}
+
+static enum tl_status find_count(struct run *run, struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    for (int i = 0; i < COUNT_TRIES && status == TL_OK && !run->result->count_known; i++) {
+        status = send_probe(run, 0, reterr);
+        int64_t until_ns = tl_now_ns() + run->rtt_ns + SETTLE_NS;
+        while (status == TL_OK && !run->result->count_known && !run->stopped) {
+            struct path_event event;
+            status = path_socket_wait(&run->socket, until_ns, &event, reterr);
+            if (status != TL_OK || event.kind == PATH_NOTHING)
+                break;
+            take_event(run, &event);
+        }
+    }
+    return status == TL_CANCELLED && run->spec->duration_ns > 0 ? TL_OK : status;
+}
+
+static enum tl_status idle_rounds(struct run *run, struct tl_error *reterr)
+{
+    int64_t round_ns = run->rtt_ns / 2 + ROUND_NS;
+    enum tl_status status = TL_OK;
+    for (int i = 0; i < IDLE_ROUNDS && status == TL_OK; i++) {
+        int64_t begun_ns = tl_now_ns();
+        status = send_round(run, reterr);
+        if (status == TL_OK && i + 1 < IDLE_ROUNDS)
+            status = listen_until(
+                run, begun_ns + (round_ns < ROUND_MAX_NS ? round_ns : ROUND_MAX_NS), reterr);
+    }
+    return status == TL_OK ? listen_until(run, tl_now_ns() + run->rtt_ns + SETTLE_NS, reterr)
+                           : status;
+}
+
+static enum tl_status timed_rounds(struct run *run, struct tl_error *reterr)
+{
+    int64_t begun_ns = tl_now_ns(), end_ns = begun_ns + run->spec->duration_ns;
+    enum tl_status status = TL_OK;
+    for (int64_t at_ns = begun_ns; status == TL_OK && !run->stopped && at_ns < end_ns;
+         at_ns += run->spec->interval_ns) {
+        status = listen_until(run, at_ns, reterr);
+        if (status == TL_OK)
+            status = send_round(run, reterr);
+    }
+    if (status == TL_OK && !run->stopped)
+        status = listen_until(run, end_ns + run->rtt_ns, reterr);
+    return status;
+}
+
+/* --- Other flows --------------------------------------------------------------------------- */
+
+/* One probe a hop from another port: where another router answers, flows take several ways. */
+static enum tl_status probe_flow(struct run *run, bool *ret_differs, struct tl_error *reterr)
+{
+    struct tl_hops_result *main_result = run->result;
+    struct run *other = calloc(1, sizeof *other);
+    struct tl_hops_result *found = calloc(1, sizeof *found);
+    enum tl_status status =
+        other && found ? TL_OK : tl_error_set(reterr, TL_NOMEM, "no memory for probes");
+    if (status == TL_OK) {
+        found->count = main_result->count;
+        found->count_known = true;
+        *other = (struct run){.spec = run->spec, .result = found, .rtt_ns = run->rtt_ns};
+        status =
+            path_socket_open(run->socket.end, run->spec->cancel_fd, false, &other->socket, reterr);
+        for (int hop = 1; hop < found->count && status == TL_OK; hop++)
+            status = send_probe(other, hop, reterr);
+        if (status == TL_OK)
+            status = listen_until(other, tl_now_ns() + run->rtt_ns + SETTLE_NS / 2, reterr);
+        path_socket_close(&other->socket);
+        main_result->sent_bytes += other->socket.sent_bytes;
+    }
+    for (int hop = 1; status == TL_OK && hop < found->count; hop++) {
+        const struct tl_hop *a = &main_result->hops[hop], *b = &found->hops[hop];
+        if (a->answered_count > 0 && b->answered_count > 0 &&
+            !IN6_ARE_ADDR_EQUAL(&a->address, &b->address))
+            *ret_differs = true;
+    }
+    free(found);
+    free(other);
+    return status;
+}
+
+static enum tl_status probe_flows(struct run *run, struct tl_error *reterr)
+{
+    bool some = false;
+    enum tl_status status = TL_OK;
+    for (int hop = 1; hop < run->result->count; hop++)
+        some |= run->result->hops[hop].answered_count > 0;
+    if (!some || !run->result->count_known)
+        return TL_OK;
+    run->result->ways_count = 1;
+    for (int i = 0; i < TL_HOPS_FLOWS_MAX - 1 && status == TL_OK; i++) {
+        bool differs = false;
+        status = probe_flow(run, &differs, reterr);
+        run->result->ways_count += differs;
+    }
+    return status;
+}
+
+/* --- The whole ------------------------------------------------------------------------------ */
+
+/* Where the far end told no TTL the last router that answered is all that is known. */
+static void settle(struct run *run)
+{
+    struct tl_hops_result *result = run->result;
+    for (int hop = 1; hop <= TL_HOPS_MAX && !result->count_known; hop++)
+        if (result->hops[hop].answered_count > 0)
+            result->count = hop;
+}
+
+static enum tl_status run_all(struct run *run, struct tl_error *reterr)
+{
+    enum tl_status status = find_count(run, reterr);
+    if (status == TL_OK && run->spec->duration_ns > 0)
+        return timed_rounds(run, reterr);
+    if (status == TL_OK)
+        status = idle_rounds(run, reterr);
+    return status == TL_OK ? probe_flows(run, reterr) : status;
+}
+
+enum tl_status path_hops(const struct path_end *end, const struct tl_hops_spec *spec,
+                         struct tl_hops_result *ret_result, struct tl_error *reterr)
+{
+    struct run *run = calloc(1, sizeof *run);
+    struct tl_hops_result *result = calloc(1, sizeof *result);
+    if (!run || !result) {
+        free(run);
+        free(result);
+        return tl_error_set(reterr, TL_NOMEM, "no memory for probes of the way");
+    }
+    *run = (struct run){.spec = spec, .result = result};
+    run->rtt_ns = spec->rtt_ns > 0 ? spec->rtt_ns : end->handshake_rtt_ns;
+    enum tl_status proof = path_socket_open(end, spec->cancel_fd, true, &run->socket, reterr);
+    enum tl_status status = proof;
+    if (proof == TL_TIMEOUT || proof == TL_REFUSED) /* routers may answer what the end does not */
+        path_error_enable(run->socket.fd);
+    if (proof == TL_OK || ((proof == TL_TIMEOUT || proof == TL_REFUSED) && run->socket.fd >= 0 &&
+                           spec->duration_ns == 0))
+        status = proof == TL_OK ? run_all(run, reterr) : idle_rounds(run, NULL);
+    settle(run);
+    path_socket_close(&run->socket);
+    result->sent_bytes += run->socket.sent_bytes;
+    result->received_bytes += run->socket.received_bytes;
+    *ret_result = *result;
+    free(result);
+    free(run);
+    return status == TL_OK ? proof : status;
+}

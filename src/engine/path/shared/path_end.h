@@ -1,0 +1,32 @@
+/* The near end of the way, as the searches of this room need it: the client's connection, of
+ * which they know nothing else. One thread at a time. */
+#ifndef TL_ENGINE_PATH_END_H
+#define TL_ENGINE_PATH_END_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/engine/hops.h"
+#include "tightlink/engine/pmtu.h"
+
+struct path_end {
+    void *owner; /* handed to the functions below */
+    int cancel_fd;
+    bool ipv6;
+    int64_t handshake_rtt_ns;
+    /* A UDP socket connected to the far end; with prove its tuple is proved and *ret_cookie set.
+     * *ret_fd is set as soon as there is a socket, also where the proof fails. */
+    enum tl_status (*open)(void *owner, bool prove, int cancel_fd, int *ret_fd,
+                           uint64_t *ret_cookie, struct tl_error *reterr);
+    /* Has the control connection say a word, so that the far end keeps the tuple; NULL: somebody
+     * else does. */
+    enum tl_status (*keep_alive)(void *owner, struct tl_error *reterr);
+};
+
+/* As tl_client_pmtu and tl_client_hops (client_path.h), which call them. */
+enum tl_status path_pmtu(const struct path_end *end, const struct tl_pmtu_spec *spec,
+                         struct tl_pmtu_result *ret_result, struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status path_hops(const struct path_end *end, const struct tl_hops_spec *spec,
+                         struct tl_hops_result *ret_result, struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

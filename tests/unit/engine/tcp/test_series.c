@@ -1,0 +1,332 @@
+/* What a series of readings tells: made ones whose truth is known, recorded ones from emulated
+ * paths, and hostile ones. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "../../../recorded/read.h"
+#include "tightlink/base/random.h"
+#include "tightlink/engine/series.h"
+
+#define MS  INT64_C(1000000)
+#define S   (1000 * MS)
+#define MSS 1448.0
+
+static struct tl_series series;
+static struct recorded recorded;
+
+static void load(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.tsv", TL_RECORDED_DIR, name);
+    cr_assert(recorded_read(path, &recorded), "%s", path);
+    tl_series_read(&recorded.senders[0], &series);
+    cr_assert_gt(series.count, 100);
+}
+
+/* A point every 50 ms at a rate, a round-trip time and losses. */
+static void add_point(double bps, double rtt_ns, double lost)
+{
+    struct tl_series_point point = {.rtt_ns = rtt_ns, .min_rtt_ns = 20e6};
+    if (series.count > 0) {
+        point = series.points[series.count - 1];
+        point.time_ns += 50 * MS;
+        point.rtt_ns = rtt_ns;
+        point.delivered_bytes += bps / 8 * 0.05;
+        point.segments_count += bps / 8 * 0.05 / MSS;
+        point.retrans_count += lost;
+    }
+    point.cwnd_bytes = bps / 8 * rtt_ns / 1e9;
+    series.points[series.count++] = point;
+    series.rtt_min_ns = 20e6;
+    series.mss_bytes = MSS;
+}
+
+/* --- Losses -------------------------------------------------------------------------------- */
+
+/* Losses at probability p in each of n segments a point; after each one further ones with
+ * probability more. */
+static double lose(struct tl_random *rng, double segments, double p, double more)
+{
+    double lost = 0;
+    for (int i = 0; i < (int)segments; i++) {
+        if (tl_random_unit(rng) >= p)
+            continue;
+        do
+            lost++;
+        while (tl_random_unit(rng) < more);
+    }
+    return lost;
+}
+
+Test(series, single_losses_have_runs_of_one_at_any_rate)
+{
+    static const double rates_bps[] = {10e6, 100e6, 900e6};
+    struct tl_random rng;
+    tl_random_seed(&rng, 3);
+    for (int r = 0; r < 3; r++) {
+        struct tl_loss_pattern pattern;
+        series.count = 0;
+        for (int i = 0; i < 1200; i++)
+            add_point(rates_bps[r], 20e6, lose(&rng, rates_bps[r] / 8 * 0.05 / MSS, 0.001, 0));
+        tl_series_losses(&series, 0, 60 * S, &pattern);
+        cr_assert_gt(pattern.lost_count, 20);
+        cr_assert_leq(pattern.run_mean_count, 1.25, "%g Mb/s: %g", rates_bps[r] / 1e6,
+                      pattern.run_mean_count);
+        cr_assert_eq(pattern.flat_ratio, 1);
+    }
+}
+
+Test(series, bursts_show_their_mean_length)
+{
+    struct tl_random rng;
+    struct tl_loss_pattern pattern;
+    series.count = 0;
+    tl_random_seed(&rng, 5);
+    for (int i = 0; i < 1200; i++) /* geometric with mean 1 / 0.3 */
+        add_point(150e6, 20e6, lose(&rng, 150e6 / 8 * 0.05 / MSS, 0.0001, 0.7));
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert(pattern.run_mean_count > 2.5 && pattern.run_mean_count < 4.2, "%g",
+              pattern.run_mean_count);
+    cr_assert_gt(pattern.run_excess_ratio, 0.7);
+}
+
+Test(series, too_few_losses_have_no_pattern)
+{
+    struct tl_loss_pattern pattern;
+    series.count = 0;
+    for (int i = 0; i < 100; i++)
+        add_point(10e6, 20e6, i == 50 || i == 60);
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert_eq(pattern.event_count, 2);
+    cr_assert(isnan(pattern.run_mean_count) && isnan(pattern.threshold_ratio));
+}
+
+Test(series, losses_of_a_full_queue_are_not_flat)
+{
+    struct tl_loss_pattern pattern;
+    load("capacity");
+    tl_series_losses(&series, S, 6 * S, &pattern);
+    cr_assert_eq(pattern.flat_ratio, 0);
+}
+
+Test(series, random_losses_on_a_path_stand_alone_and_hit_any_rate)
+{
+    struct tl_loss_pattern pattern;
+    load("loss-long");
+    tl_series_losses(&series, 4 * S, 59 * S, &pattern);
+    cr_assert_gt(pattern.flat_ratio, 0.9);
+    cr_assert_lt(pattern.run_mean_count, 1.3);
+    cr_assert_lt(pattern.threshold_ratio, 0.5);
+    recorded_finish(&recorded);
+}
+
+/* --- Policer ------------------------------------------------------------------------------- */
+
+/* Round trips of a queue that others fill and drain; what is lost is lost where it is full. */
+Test(series, losses_of_a_full_queue_rank_high_whoever_fills_it)
+{
+    struct tl_loss_pattern full, chance;
+    struct tl_random rng;
+    tl_random_seed(&rng, 11);
+    series.count = 0;
+    for (int i = 0; i < 400; i++) {
+        double rtt_ns = 40e6 + 15e6 * sin(i * 0.4) + 2e6 * tl_random_unit(&rng);
+        add_point(5e6, rtt_ns, rtt_ns > 53e6 && i % 3 == 0);
+    }
+    tl_series_losses(&series, 0, 60 * S, &full);
+    cr_assert_gt(full.delay_rank_low, 0.6);
+    series.count = 0;
+    for (int i = 0; i < 400; i++)
+        add_point(5e6, 40e6 + 15e6 * sin(i * 0.4) + 2e6 * tl_random_unit(&rng),
+                  tl_random_unit(&rng) < 0.1);
+    tl_series_losses(&series, 0, 60 * S, &chance);
+    cr_assert(chance.delay_rank_low < 0.5 && chance.delay_rank_high > 0.5, "%g to %g",
+              chance.delay_rank_low, chance.delay_rank_high);
+}
+
+Test(series, flat_is_what_scatters_no_more_than_without_load)
+{
+    struct tl_loss_pattern pattern;
+    series.count = 0;
+    for (int i = 0; i < 400; i++)
+        add_point(5e6, i % 2 ? 20e6 : 26e6, i % 20 == 1);
+    series.scatter_ns = 0;
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert_lt(pattern.flat_ratio, 0.1);
+    series.scatter_ns = 7e6;
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert_eq(pattern.flat_ratio, 1);
+    series.scatter_ns = 0;
+}
+
+Test(series, a_policer_fits_a_token_bucket)
+{
+    struct tl_policer_fit fit;
+    load("policer"); /* 40 Mb/s of packets, 38.6 Mb/s of payload, 150 kB */
+    tl_series_policer(&series, 500 * MS, 6 * S, &fit);
+    cr_assert_gt(fit.fit_ratio, 0.8);
+    cr_assert(fit.rate_bps > 33e6 && fit.rate_bps < 39e6, "%g", fit.rate_bps);
+    cr_assert(fit.burst_bytes > 50e3 && fit.burst_bytes < 400e3, "%g", fit.burst_bytes);
+    recorded_finish(&recorded);
+}
+
+Test(series, a_full_queue_fits_no_token_bucket)
+{
+    struct tl_policer_fit fit;
+    load("capacity");
+    tl_series_policer(&series, 0, 6 * S, &fit);
+    cr_assert(!(fit.fit_ratio > 0.1));
+    recorded_finish(&recorded);
+}
+
+/* --- The lasting fall ---------------------------------------------------------------------- */
+
+Test(series, a_shapers_boost_ends_in_a_queue)
+{
+    struct tl_rate_change change;
+    load("shaper"); /* 5 MB at 200 Mb/s, then 30 */
+    tl_series_rate_change(&series, &change);
+    cr_assert(change.ratio > 5 && change.ratio < 8, "%g", change.ratio);
+    cr_assert(change.after_bps > 28e6 && change.after_bps < 30e6, "%g", change.after_bps);
+    cr_assert(change.excess_bytes > 3.5e6 && change.excess_bytes < 6e6, "%g", change.excess_bytes);
+    cr_assert_gt(change.rtt_rise_ns, 100e6);
+    cr_assert_lt(change.after_swing_ratio, 0.05);
+    recorded_finish(&recorded);
+}
+
+Test(series, what_others_leave_swings_behind_the_fall)
+{
+    struct tl_rate_change change;
+    series.count = 0;
+    for (int i = 0; i < 20; i++)
+        add_point(100e6, 20e6, 0);
+    for (int i = 0; i < 100; i++)
+        add_point((i / 20) % 2 ? 36e6 : 24e6, 60e6, 0);
+    tl_series_rate_change(&series, &change);
+    cr_assert_gt(change.ratio, 2);
+    cr_assert_gt(change.after_swing_ratio, 0.15);
+}
+
+Test(series, a_deep_policer_falls_without_a_queue)
+{
+    struct tl_rate_change change;
+    load("policer-big"); /* 2 MB at 300 Mb/s, then 20 */
+    tl_series_rate_change(&series, &change);
+    cr_assert_gt(change.ratio, 3);
+    cr_assert_lt(change.rtt_rise_ns, 2e6);
+    recorded_finish(&recorded);
+}
+
+Test(series, a_full_link_does_not_fall)
+{
+    struct tl_rate_change change;
+    load("capacity");
+    tl_series_rate_change(&series, &change);
+    cr_assert_eq(change.ratio, 1);
+    cr_assert(isnan(change.at_ns));
+    recorded_finish(&recorded);
+}
+
+Test(series, a_sawtooth_does_not_fall_for_good)
+{
+    struct tl_rate_change change;
+    series.count = 0;
+    for (int i = 0; i < 160; i++)
+        add_point(100e6 - 50e6 * ((i % 30) / 30.0), 20e6, i % 30 == 0);
+    tl_series_rate_change(&series, &change);
+    cr_assert_eq(change.ratio, 1);
+}
+
+/* --- Outages and shifts -------------------------------------------------------------------- */
+
+Test(series, an_outage_is_counted_and_timed)
+{
+    struct tl_outages outages;
+    load("outage"); /* 3 s to 4.5 s, and the time until a retransmission gets through */
+    tl_series_outages(&series, &outages);
+    cr_assert_eq(outages.count, 1);
+    cr_assert(outages.longest_ns > 1.4e9 && outages.longest_ns < 3e9, "%g", outages.longest_ns);
+    recorded_finish(&recorded);
+    load("policer-big");
+    tl_series_outages(&series, &outages);
+    cr_assert_eq(outages.count, 0);
+    recorded_finish(&recorded);
+}
+
+Test(series, a_step_of_a_flat_round_trip_is_a_shift)
+{
+    struct tl_rtt_shifts shifts;
+    series.count = 0;
+    for (int i = 0; i < 120; i++)
+        add_point(20e6, i < 60 ? 20e6 : 45e6, 0);
+    tl_series_rtt_shifts(&series, &shifts);
+    cr_assert_eq(shifts.count, 1);
+    cr_assert_float_eq(shifts.largest_ns, 25e6, 1e3);
+}
+
+Test(series, a_growing_queue_is_no_shift)
+{
+    static const char *const names[] = {"capacity", "shaper", "policer"};
+    for (int i = 0; i < 3; i++) {
+        struct tl_rtt_shifts shifts;
+        load(names[i]);
+        tl_series_rtt_shifts(&series, &shifts);
+        cr_assert_eq(shifts.count, 0, "%s", names[i]);
+        recorded_finish(&recorded);
+    }
+}
+
+/* --- Slow start ---------------------------------------------------------------------------- */
+
+Test(series, slow_start_ends_before_the_steady_part)
+{
+    struct tl_slow_start start;
+    load("policer");
+    tl_series_slow_start(&series, &start);
+    cr_assert(start.end_ns > 50e6 && start.end_ns < 500e6);
+    cr_assert(start.first_loss_ns >= start.end_ns && start.bytes > 10e3);
+    recorded_finish(&recorded);
+}
+
+/* --- Hostile ------------------------------------------------------------------------------- */
+
+static void read_all(const struct tl_sample_log *log)
+{
+    struct tl_slow_start start;
+    struct tl_loss_pattern pattern;
+    struct tl_rate_change change;
+    struct tl_policer_fit fit;
+    struct tl_outages outages;
+    struct tl_rtt_shifts shifts;
+    tl_series_read(log, &series);
+    tl_series_slow_start(&series, &start);
+    tl_series_losses(&series, 0, INT64_MAX / 2, &pattern);
+    tl_series_rate_change(&series, &change);
+    tl_series_policer(&series, 0, INT64_MAX / 2, &fit);
+    tl_series_outages(&series, &outages);
+    tl_series_rtt_shifts(&series, &shifts);
+}
+
+Test(series, any_readings_are_survived)
+{
+    static struct tl_tcp_sample samples[3000];
+    struct tl_sample_log log = {samples, 0, 3000};
+    struct tl_random rng;
+    tl_random_seed(&rng, 11);
+    read_all(&log);
+    for (int round = 0; round < 200; round++) {
+        log.count = (size_t)(tl_random_unit(&rng) * 3000);
+        for (size_t i = 0; i < log.count; i++) {
+            samples[i] = (struct tl_tcp_sample){.time_ns = (int64_t)i * 50 * MS};
+            for (int f = 0; f < TL_SAMPLE_FIELD_COUNT; f++) {
+                uint64_t value = (uint64_t)(exp(44 * tl_random_unit(&rng)) - 1);
+                if (round % 2)
+                    value = i * (uint64_t)(f * 7); /* counters that grow: more points survive */
+                if (tl_random_unit(&rng) < 0.99 || round % 2)
+                    tl_sample_set(&samples[i], (enum tl_sample_field)f, value);
+            }
+        }
+        read_all(&log);
+    }
+}

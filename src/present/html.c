@@ -93,7 +93,7 @@ void report_html(const struct text_source *source, const struct tl_samples *samp
 {
     static const enum tl_report_part parts[] = {TL_PART_EVIDENCE, TL_PART_WAY, TL_PART_OTHERS,
                                                 TL_PART_RUN};
-    struct text t = {.out = out, .style = {.width = 80, .utf8 = true}, .form = TEXT_FORM_HTML};
+    struct text t = {.sink = &text_html, .out = out};
     tl_buf_adds(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     tl_buf_adds(out, policy);
     tl_buf_adds(out, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");

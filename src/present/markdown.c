@@ -49,9 +49,8 @@ static void add_paragraph(struct text *t, const struct text_source *source,
     struct tl_buf line = TL_BUF_INIT;
     make(source, &line);
     if (line.len)
-        text_wrap(t, 0, 0, tl_buf_text(&line));
-    if (line.status != TL_OK)
-        t->out->status = line.status;
+        text_wrap(t, 0, tl_buf_text(&line));
+    text_keep_status(t, line.status);
     tl_buf_finish(&line);
 }
 
@@ -63,8 +62,7 @@ static void add_head(struct text *t, const struct text_source *source)
     tl_buf_adds(t->out, "## ");
     escape_markdown(t->out, tl_buf_text(&headline));
     tl_buf_adds(t->out, "\n");
-    if (headline.status != TL_OK)
-        t->out->status = headline.status;
+    text_keep_status(t, headline.status);
     tl_buf_finish(&headline);
     add_paragraph(t, source, text_add_consequence);
     add_paragraph(t, source, text_add_why);
@@ -72,8 +70,7 @@ static void add_head(struct text *t, const struct text_source *source)
     tl_buf_adds(t->out, "\n");
     for (size_t i = 0; i < count; i++) {
         text_entry(t, fields[i].label, 0, tl_buf_text(&fields[i].text));
-        if (fields[i].text.status != TL_OK)
-            t->out->status = fields[i].text.status;
+        text_keep_status(t, fields[i].text.status);
         tl_buf_finish(&fields[i].text);
     }
 }
@@ -82,7 +79,7 @@ void report_markdown(const struct text_source *source, struct tl_buf *out)
 {
     static const enum tl_report_part parts[] = {TL_PART_FIX, TL_PART_MEASUREMENTS, TL_PART_EVIDENCE,
                                                 TL_PART_WAY, TL_PART_OTHERS,       TL_PART_RUN};
-    struct text t = {.out = out, .style = {.width = 80, .utf8 = true}, .form = TEXT_FORM_MARKDOWN};
+    struct text t = {.sink = &text_markdown, .out = out};
     add_head(&t, source);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         text_part(&t, source, parts[i]);

@@ -26,7 +26,7 @@ void text_part(struct text *t, const struct text_source *source, enum tl_report_
 {
     enum tl_verdict_state state = source->findings->verdict.state;
     bool told = state != TL_VERDICT_INVALID;
-    if (part == TL_PART_HEAD && t->form == TEXT_FORM_PLAIN)
+    if (part == TL_PART_HEAD && t->sink->columns)
         text_head(t, source);
     if (part == TL_PART_MEASUREMENTS && told) {
         text_goal(t, source);
@@ -59,25 +59,25 @@ static int within(int width, int least)
     return width < least ? least : width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
-enum tl_status tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
-                              const struct tl_findings *findings, const struct tl_text_style *style,
-                              enum tl_report_part part, struct tl_buf *out)
+void tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
+                    const struct tl_findings *findings, enum tl_report_part part,
+                    struct tl_page *page)
 {
     struct text_source source = {run, facts, findings};
-    struct text t = {.out = out, .style = *style};
-    t.style.width = within(style->width, TL_REPORT_PART_WIDTH_MIN);
+    struct text t = {.sink = &text_columns, .page = page};
+    page->width = within(page->width, TL_REPORT_PART_WIDTH_MIN);
     text_part(&t, &source, part);
-    return out->status;
 }
 
 enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *facts,
                               const struct tl_findings *findings, const struct tl_text_style *style,
                               struct tl_buf *out)
 {
-    struct text_source source = {run, facts, findings};
-    struct text t = {.out = out, .style = *style};
-    t.style.width = within(style->width, WIDTH_MIN);
+    struct tl_page page;
+    tl_page_init(&page, within(style->width, WIDTH_MIN), style->utf8);
     for (int part = 0; part < TL_PART_COUNT; part++)
-        text_part(&t, &source, (enum tl_report_part)part);
-    return out->status;
+        tl_report_part(run, facts, findings, (enum tl_report_part)part, &page);
+    enum tl_status status = tl_page_print(&page, style->color, out);
+    tl_page_finish(&page);
+    return status;
 }

@@ -21,16 +21,16 @@ static void print_row(struct text *t, const struct text_source *source, enum tl_
                       const char *from, const char *into_memory, const char *to_disk)
 {
     char label[48], memory[TL_UNIT_TEXT_SIZE], disk[TL_UNIT_TEXT_SIZE];
-    snprintf(label, sizeof label, "%sfrom %s", t->form == TEXT_FORM_PLAIN ? "  " : "", from);
+    snprintf(label, sizeof label, "%sfrom %s", t->sink->columns ? "  " : "", from);
     const char *cells[] = {label, rate_text(source, direction, into_memory, memory),
                            rate_text(source, direction, to_disk, disk)};
-    if (t->form != TEXT_FORM_PLAIN) {
+    if (!t->sink->columns) {
         text_table_row(t, cells, 3);
         return;
     }
-    text_cell(t, cells[0], ROW_COLUMNS);
-    text_cell(t, cells[1], RATE_COLUMNS);
-    text_cell(t, cells[2], RATE_COLUMNS);
+    tl_page_cell(t->page, cells[0], ROW_COLUMNS);
+    tl_page_cell(t->page, cells[1], RATE_COLUMNS);
+    tl_page_cell(t->page, cells[2], RATE_COLUMNS);
     text_newline(t);
 }
 
@@ -38,14 +38,14 @@ static void print_row(struct text *t, const struct text_source *source, enum tl_
 static void print_columns(struct text *t, size_t heading_columns, const char *to)
 {
     const char *const cells[] = {"", "into memory", to};
-    if (t->form != TEXT_FORM_PLAIN) {
+    if (!t->sink->columns) {
         text_newline(t);
         text_table_begin(t, cells, 3);
         return;
     }
-    text_cell(t, "", ROW_COLUMNS - heading_columns); /* shorter than that */
-    text_cell(t, cells[1], RATE_COLUMNS);
-    text_cell(t, to, RATE_COLUMNS + 4);
+    tl_page_cell(t->page, "", ROW_COLUMNS - heading_columns); /* shorter than that */
+    tl_page_cell(t->page, cells[1], RATE_COLUMNS);
+    tl_page_cell(t->page, to, RATE_COLUMNS + 4);
     text_newline(t);
 }
 
@@ -64,8 +64,7 @@ static void print_waits(struct text *t, const struct text_source *source,
                     line.len ? " " : "", tl_format_ratio(receiver, ratio));
     if (line.len)
         text_item(t, 2, 2, tl_buf_text(&line));
-    if (line.status != TL_OK)
-        t->out->status = line.status;
+    text_keep_status(t, line.status);
     tl_buf_finish(&line);
 }
 
@@ -83,7 +82,7 @@ void text_file_matrix(struct text *t, const struct text_source *source, enum tl_
     print_row(t, source, direction, "memory", "file_memory_bps", "file_write_bps");
     snprintf(from, sizeof from, "%s's disk", sender);
     print_row(t, source, direction, from, "file_read_bps", "file_disk_bps");
-    if (t->form != TEXT_FORM_PLAIN)
+    if (!t->sink->columns)
         text_table_end(t);
     print_waits(t, source, direction);
 }

@@ -121,8 +121,8 @@ static void print_remedy(struct text *t, const struct text_source *source,
              where_text(remedy->where));
     text_heading(t, heading);
     if (remedy->needs && *remedy->needs) {
-        tl_buf_adds(t->out, ", ");
-        text_clean(t, text_needs(remedy->needs), 32);
+        text_add(t, TL_SAID_PLAIN, ", ");
+        text_add(t, TL_SAID_PLAIN, text_needs(remedy->needs));
     }
     text_newline(t);
     remedy_entry(t, remedy, "do", remedy->does);

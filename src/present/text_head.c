@@ -17,14 +17,14 @@ static void print_mark(struct text *t, enum tl_verdict_state state)
 {
     static const struct {
         const char *mark;
-        enum text_ink ink;
+        enum tl_meaning ink;
     } marks[] = {
-        [TL_LIMITED] = {"(!) ", TEXT_BAD},
-        [TL_GOAL_MET] = {"ok  ", TEXT_GOOD},
-        [TL_INCONCLUSIVE] = {"(?) ", TEXT_BOLD},
-        [TL_VERDICT_INVALID] = {"(x) ", TEXT_BAD},
+        [TL_LIMITED] = {"(!) ", TL_SAID_BAD},
+        [TL_GOAL_MET] = {"ok  ", TL_SAID_GOOD},
+        [TL_INCONCLUSIVE] = {"(?) ", TL_SAID_STRONG},
+        [TL_VERDICT_INVALID] = {"(x) ", TL_SAID_BAD},
     };
-    text_ink(t, marks[state].ink, marks[state].mark);
+    text_add(t, marks[state].ink, marks[state].mark);
 }
 
 /* A limit of the path that was measured. (The goal may ask for a longer path; its sentence
@@ -187,11 +187,10 @@ static void print_sentence(struct text *t, const struct text_source *source, siz
     struct tl_buf line = TL_BUF_INIT;
     add(source, &line);
     if (line.len) {
-        tl_buf_addf(t->out, "%*s", (int)(indent - at), "");
-        text_wrap(t, indent, indent, tl_buf_text(&line));
+        tl_page_space(t->page, indent - at);
+        text_wrap(t, indent, tl_buf_text(&line));
     }
-    if (line.status != TL_OK)
-        t->out->status = line.status;
+    text_keep_status(t, line.status);
     tl_buf_finish(&line);
 }
 
@@ -204,21 +203,28 @@ static void print_route(struct text *t, const struct text_source *source)
     if (verdict->state == TL_LIMITED)
         tl_buf_adds(&confidence, "confidence: ");
     text_add_confidence(source, &confidence);
-    tl_buf_adds(t->out, " ");
-    size_t width = (size_t)t->style.width,
-           used = 1 + text_clean(t, tl_buf_text(&route), width - 14);
-    tl_buf_addf(t->out, "   %s", tl_direction_name(verdict->direction));
+    tl_page_space(t->page, 1);
+    size_t width = (size_t)t->page->width,
+           used = 1 + tl_page_add_cut(t->page, TL_SAID_PLAIN, tl_buf_text(&route), width - 14);
+    tl_page_addf(t->page, TL_SAID_PLAIN, "   %s", tl_direction_name(verdict->direction));
     used += 3 + strlen(tl_direction_name(verdict->direction));
     if (used + 1 + confidence.len > width) { /* a narrow screen or a long name */
         text_newline(t);
         used = 0;
     }
-    text_cell_right(t, tl_buf_text(&confidence), width - used);
+    tl_page_cell_right(t->page, tl_buf_text(&confidence), width - used);
     text_newline(t);
-    if (route.status != TL_OK || confidence.status != TL_OK)
-        t->out->status = TL_NOMEM;
+    text_keep_status(t, route.status);
+    text_keep_status(t, confidence.status);
     tl_buf_finish(&route);
     tl_buf_finish(&confidence);
+}
+
+static void print_rule(struct text *t)
+{
+    for (int i = 0; i < t->page->width; i++)
+        text_add(t, TL_SAID_PLAIN, t->page->utf8 ? "─" : "-");
+    text_newline(t);
 }
 
 void text_head(struct text *t, const struct text_source *source)
@@ -228,7 +234,7 @@ void text_head(struct text *t, const struct text_source *source)
     print_sentence(t, source, 4, 4, text_add_headline);
     print_sentence(t, source, 0, 4, text_add_consequence);
     print_sentence(t, source, 0, 4, text_add_why);
-    text_rule(t);
+    print_rule(t);
     print_route(t, source);
     if (verdict->state != TL_VERDICT_INVALID) /* its numbers would only mislead */
         print_sentence(t, source, 0, 1, text_add_rates);

@@ -21,7 +21,7 @@ struct axis {
 
 static size_t label_columns(const struct text *t)
 {
-    int columns = t->style.width - 54;
+    int columns = t->page->width - 54;
     return (size_t)(columns < 14 ? 14 : columns > 34 ? 34 : columns);
 }
 
@@ -61,12 +61,10 @@ double text_ladder_position(double low, double high, double bps)
     return bps / high;
 }
 
-static struct axis make_axis(const struct text *t, const struct text_source *source,
-                             enum tl_direction direction)
+static struct axis make_axis(const struct text *t, double low, double high)
 {
-    struct axis axis = {.label_columns = label_columns(t)};
-    text_ladder_scale(source, direction, &axis.low, &axis.high);
-    axis.bar_columns = (size_t)t->style.width - MARK_COLUMNS - PLACE_COLUMNS - axis.label_columns -
+    struct axis axis = {.low = low, .high = high, .label_columns = label_columns(t)};
+    axis.bar_columns = (size_t)t->page->width - MARK_COLUMNS - PLACE_COLUMNS - axis.label_columns -
                        RATE_COLUMNS - 2;
     return axis;
 }
@@ -83,8 +81,8 @@ static void print_axis(struct text *t, const struct axis *axis)
         snprintf(left, sizeof left, "%s (log)", tl_format_bps(axis->low, low));
     else
         snprintf(left, sizeof left, "0");
-    text_cell(t, left, axis->bar_columns - RATE_COLUMNS);
-    text_cell_right(t, tl_format_bps(axis->high, high), RATE_COLUMNS);
+    tl_page_cell(t->page, left, axis->bar_columns - RATE_COLUMNS);
+    tl_page_cell_right(t->page, tl_format_bps(axis->high, high), RATE_COLUMNS);
     text_newline(t);
 }
 
@@ -95,29 +93,29 @@ static const char *print_label(struct text *t, const struct axis *axis, const ch
     const char *rest;
     size_t len = text_break(label, axis->label_columns, &rest);
     snprintf(first, sizeof first, "%.*s", (int)len, label);
-    text_cell(t, first, axis->label_columns);
+    tl_page_cell(t->page, first, axis->label_columns);
     return rest;
 }
 
 static void print_label_rest(struct text *t, const struct axis *axis, const char *rest)
 {
     while (*rest) {
-        tl_buf_addf(t->out, "%*s", MARK_COLUMNS + PLACE_COLUMNS, "");
+        tl_page_space(t->page, MARK_COLUMNS + PLACE_COLUMNS);
         rest = print_label(t, axis, rest);
         text_newline(t);
     }
 }
 
 static void print_row(struct text *t, const struct axis *axis, const char *place, const char *label,
-                      double bps, double high, enum text_ink ink)
+                      double bps, double high, enum tl_meaning ink)
 {
     char rate[TL_UNIT_TEXT_SIZE];
-    text_ink(t, ink, ink == TEXT_BAD ? "(!) " : "    ");
-    text_cell(t, place, PLACE_COLUMNS);
+    text_add(t, ink, ink == TL_SAID_BAD ? "(!) " : "    ");
+    tl_page_cell(t->page, place, PLACE_COLUMNS);
     const char *rest = print_label(t, axis, label);
-    text_cell_right(t, tl_format_bps(bps, rate), RATE_COLUMNS);
-    tl_buf_adds(t->out, " |");
-    text_bar(t, position(axis, bps), position(axis, high), axis->bar_columns, ink);
+    tl_page_cell_right(t->page, tl_format_bps(bps, rate), RATE_COLUMNS);
+    text_add(t, TL_SAID_PLAIN, " |");
+    tl_page_bar(t->page, ink, position(axis, bps), position(axis, high), axis->bar_columns);
     text_newline(t);
     print_label_rest(t, axis, rest);
 }
@@ -165,11 +163,11 @@ static void print_untested(struct text *t, const struct tl_rung *rung)
     struct tl_buf text = TL_BUF_INIT;
     size_t column = MARK_COLUMNS + PLACE_COLUMNS;
     text_add_untested(rung, &text);
-    tl_buf_adds(t->out, "--  ");
-    text_cell(t, text_place(rung->segment), PLACE_COLUMNS);
-    text_wrap(t, column, column, tl_buf_text(&text));
-    if (text.status != TL_OK)
-        t->out->status = text.status;
+    text_add(t, TL_SAID_PLAIN, "--  ");
+    tl_page_cell(t->page, text_place(rung->segment), PLACE_COLUMNS);
+    tl_page_paragraph(t->page, TL_SAID_PLAIN, column, TL_LINE_UNTESTED, TL_LINE_UNTESTED_MORE,
+                 tl_buf_text(&text));
+    text_keep_status(t, text.status);
     tl_buf_finish(&text);
 }
 
@@ -190,8 +188,7 @@ static void untested_rows(struct text *t, const struct text_source *source,
         text_add_untested(rung, &why);
         const char *cells[] = {"--", text_place(rung->segment), tl_buf_text(&why), "not tested"};
         text_table_row(t, cells, 4);
-        if (why.status != TL_OK)
-            t->out->status = why.status;
+        text_keep_status(t, why.status);
         tl_buf_finish(&why);
     }
 }
@@ -224,7 +221,7 @@ static void ladder_table(struct text *t, const struct text_source *source,
     char rate[TL_UNIT_TEXT_SIZE];
     text_heading(t, text_ladder_heading(direction));
     text_newline(t);
-    if (t->form == TEXT_FORM_HTML)
+    if (t->sink->pictures)
         chart_ladder(t->out, source, direction);
     text_table_begin(t, head, 4);
     for (size_t i = 0; i < count; i++) {
@@ -232,7 +229,7 @@ static void ladder_table(struct text *t, const struct text_source *source,
                                tl_format_bps(rows[i].bps, rate)};
         text_table_row(t, cells, 4);
     }
-    if (t->form == TEXT_FORM_MARKDOWN)
+    if (!t->sink->pictures)
         untested_rows(t, source, direction);
     text_table_end(t);
 }
@@ -241,13 +238,15 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
 {
     const struct tl_findings *findings = source->findings;
     struct ladder_row rows[LADDER_ROWS_MAX];
-    struct axis axis = make_axis(t, source, direction);
-    if (!(axis.high > 0))
+    double low, high;
+    text_ladder_scale(source, direction, &low, &high);
+    if (!(high > 0))
         return;
-    if (t->form != TEXT_FORM_PLAIN) {
+    if (!t->sink->columns) {
         ladder_table(t, source, direction);
         return;
     }
+    struct axis axis = make_axis(t, low, high);
     size_t before = MARK_COLUMNS + PLACE_COLUMNS + axis.label_columns + RATE_COLUMNS + 2;
     char heading[64];
     snprintf(heading, sizeof heading, "%-*s", (int)before, text_ladder_heading(direction));
@@ -259,7 +258,7 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
     size_t count = text_ladder_rows(source, direction, rows);
     for (size_t i = 0; i < count; i++)
         print_row(t, &axis, rows[i].place, rows[i].label, rows[i].bps, rows[i].high_bps,
-                  rows[i].limits ? TEXT_BAD : TEXT_PLAIN);
+                  rows[i].limits ? TL_SAID_BAD : TL_SAID_PLAIN);
     for (size_t i = 0; i < findings->rung_count; i++)
         if (findings->ladder[i].direction == direction && !findings->ladder[i].tested)
             print_untested(t, &findings->ladder[i]);
@@ -268,18 +267,19 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
 static void print_share(struct text *t, const char *label, double share)
 {
     char percent[TL_UNIT_TEXT_SIZE];
-    size_t bar = (size_t)t->style.width - MARK_COLUMNS - 30 - 8 - 2;
     snprintf(percent, sizeof percent, "%.0f %%", share * 100);
-    if (t->form != TEXT_FORM_PLAIN) {
+    if (!t->sink->columns) {
         const char *cells[] = {label, percent};
         text_table_row(t, cells, 2);
         return;
     }
-    tl_buf_adds(t->out, "    ");
-    text_cell(t, label, 30);
-    text_cell_right(t, percent, 8);
-    tl_buf_adds(t->out, " |");
-    text_bar(t, round(share * 100) / 100, (double)NAN, bar, TEXT_PLAIN); /* as printed */
+    size_t bar = (size_t)t->page->width - MARK_COLUMNS - 30 - 8 - 2;
+    tl_page_space(t->page, MARK_COLUMNS);
+    tl_page_cell(t->page, label, 30);
+    tl_page_cell_right(t->page, percent, 8);
+    text_add(t, TL_SAID_PLAIN, " |");
+    /* as printed */
+    tl_page_bar(t->page, TL_SAID_PLAIN, round(share * 100) / 100, (double)NAN, bar);
     text_newline(t);
 }
 
@@ -312,16 +312,16 @@ void text_ledger(struct text *t, const struct text_source *source, enum tl_direc
         text_heading(t, tl_buf_text(&heading));
         text_newline(t);
         text_ledger_parts(row, parts);
-        if (t->form == TEXT_FORM_HTML)
+        if (t->sink->pictures)
             chart_ledger(t->out, row); /* its legend has all the numbers */
-        if (t->form == TEXT_FORM_MARKDOWN)
+        bool table = !t->sink->columns && !t->sink->pictures;
+        if (table)
             text_table_begin(t, head, 2);
-        for (size_t p = 0; p < LEDGER_PARTS && t->form != TEXT_FORM_HTML; p++)
+        for (size_t p = 0; p < LEDGER_PARTS && !t->sink->pictures; p++)
             print_share(t, parts[p].label, parts[p].ratio);
-        if (t->form == TEXT_FORM_MARKDOWN)
+        if (table)
             text_table_end(t);
-        if (heading.status != TL_OK)
-            t->out->status = heading.status;
+        text_keep_status(t, heading.status);
         tl_buf_finish(&heading);
     }
 }

@@ -1,71 +1,70 @@
-/* Lines, columns, colour and bars of the text report; private to src/present.
+/* How the parts of a report speak to a medium; private to src/present.
  *
- * Every text that is not a literal of this program goes through text_clean() or a
- * function that calls it: control characters never reach the terminal (P12), and in
- * ASCII style nothing but ASCII does. */
+ * A part says what it has to say by these functions, once. A sink writes it: sink_columns.c into
+ * the lines of a page (terminal, screen, mail), sink_markdown.c and sink_html.c as text that
+ * flows. What differs between media is in the sinks; a part asks at most whether there are columns
+ * or tables. Foreign text needs no care of its own: sinks clean and escape it (P12). */
 #ifndef TL_PRESENT_TEXT_LAYOUT_H
 #define TL_PRESENT_TEXT_LAYOUT_H
 
 #include "tightlink/base/buf.h"
+#include "tightlink/present/page.h"
 #include "tightlink/present/report.h"
 
-enum text_ink { TEXT_PLAIN, TEXT_BOLD, TEXT_BAD, TEXT_GOOD, TEXT_DIM };
+struct text;
+struct text_source;
 
-/* The same parts, the same words, for three kinds of reader. In Markdown and HTML widths count
- * for nothing, a heading ends with text_newline(), and text_bar() and text_rule() are not for
- * them. */
-enum text_form { TEXT_FORM_PLAIN, TEXT_FORM_MARKDOWN, TEXT_FORM_HTML };
+struct text_sink {
+    bool columns;  /* lines of a width, in which parts lay out cells and bars themselves */
+    bool pictures; /* ladder and ledger are drawn */
+    void (*add)(struct text *t, enum tl_meaning meaning, const char *text);
+    void (*heading)(struct text *t, const char *heading);
+    void (*end_line)(struct text *t);
+    void (*paragraph)(struct text *t, size_t indent, const char *text);
+    void (*item)(struct text *t, size_t indent, size_t more, const char *text);
+    void (*entry)(struct text *t, const char *label, size_t label_columns, const char *text);
+    void (*command)(struct text *t, const char *label, size_t label_columns, const char *command);
+    /* Only where there are no columns; the first row is the head. */
+    void (*table_row)(struct text *t, const char *const *cells, size_t count, bool is_head);
+    void (*table_end)(struct text *t);
+};
+extern const struct text_sink text_columns, text_markdown, text_html;
 
 struct text {
-    struct tl_buf *out;
-    struct tl_text_style style; /* width already within its bounds */
-    enum text_form form;
+    const struct text_sink *sink;
+    struct tl_page *page; /* of the sink with columns; NULL in others */
+    struct tl_buf *out;   /* of the others; NULL in the one with columns */
     bool in_heading;
 };
 
-/* Adds text in an ink; without colour the ink is nothing. */
-void text_ink(struct text *t, enum text_ink ink, const char *text);
-
-/* Adds foreign text, cleaned and escaped for the form; as plain text also cut to at most columns
- * with "...". Returns the columns used. */
-size_t text_clean(struct text *t, const char *text, size_t columns);
-
-/* The same, filled with spaces up to columns. */
-void text_cell(struct text *t, const char *text, size_t columns);
-void text_cell_right(struct text *t, const char *text, size_t columns);
-
+/* Adds to the line that is being written. */
+void text_add(struct text *t, enum tl_meaning meaning, const char *text);
+/* Ends it; a heading too. */
 void text_newline(struct text *t);
-void text_rule(struct text *t);                         /* a line across */
-void text_heading(struct text *t, const char *heading); /* "Heading" in bold, after an empty line */
-
-/* Adds text from column `at` on, broken at spaces, each further line indented to `indent`.
- * `at` says how many columns of the line are already used. Ends with a newline. */
-void text_wrap(struct text *t, size_t at, size_t indent, const char *text);
-
-/* The same as a line of a list: `indent` spaces before it, further lines indented by `more`. */
+/* A heading, after an empty line; more may be added to it until text_newline(). */
+void text_heading(struct text *t, const char *heading);
+/* A paragraph from where the line stands; further lines are indented. */
+void text_wrap(struct text *t, size_t indent, const char *text);
+/* A line of a list: `indent` spaces before it, further lines indented by `more`. */
 void text_item(struct text *t, size_t indent, size_t more, const char *text);
+/* "  label     text…" wrapped under itself. */
+void text_entry(struct text *t, const char *label, size_t label_columns, const char *text);
+/* "  label     command" on one line however long it is, to be copied whole; further lines of the
+ * command stand under its first. */
+void text_command(struct text *t, const char *label, size_t label_columns, const char *command);
 
-/* One row of a table, for Markdown and HTML only; the first is its head. */
 void text_table_begin(struct text *t, const char *const *cells, size_t count);
 void text_table_row(struct text *t, const char *const *cells, size_t count);
 void text_table_end(struct text *t);
 
-/* "  label     text…" wrapped under itself; label and text may be foreign. */
-void text_entry(struct text *t, const char *label, size_t label_columns, const char *text);
+/* What was made without memory makes the whole fail: every buffer's status comes here. */
+void text_keep_status(struct text *t, enum tl_status status);
 
-/* "  label     command" on one line however long it is, to be copied whole; further lines of
- * the command stand under its first. */
-void text_command(struct text *t, const char *label, size_t label_columns, const char *command);
+/* "->" or its typographic form. */
+const char *text_arrow(const struct text *t);
 
 /* Bytes of the first line of text when it is broken at a space to fit columns; all of it where
  * it fits or has no space in reach. *ret_rest is the text after the break, "" at the end. */
 size_t text_break(const char *text, size_t columns, const char **ret_rest);
-
-/* A bar of share (0 to 1, cut) of columns. With high > share the rest up to high is
- * drawn lightly: an upper bound. Never longer than columns. */
-void text_bar(struct text *t, double share, double high, size_t columns, enum text_ink ink);
-
-/* "->" or its typographic form. */
-const char *text_arrow(const struct text *t);
 
 #endif

@@ -58,12 +58,12 @@ static void print_cut(struct text *t, const char *text, size_t columns)
     const char *rest;
     size_t len = text_break(text, columns, &rest);
     if (!*rest) {
-        text_clean(t, text, columns);
+        (void)tl_page_add_cut(t->page, TL_SAID_PLAIN, text, columns);
         return;
     }
     len = text_break(text, columns - 4, &rest);
     snprintf(first, sizeof first, "%.*s ...", (int)len, text);
-    text_clean(t, first, columns);
+    (void)tl_page_add_cut(t->page, TL_SAID_PLAIN, first, columns);
 }
 
 void text_ruled_out(struct text *t, const struct text_source *source)
@@ -72,17 +72,17 @@ void text_ruled_out(struct text *t, const struct text_source *source)
     bool begun = false;
     for (size_t i = 0; (finding = next_with(source, &i, TL_RULED_OUT));) {
         heading_once(t, "Ruled out", &begun);
-        if (t->form != TEXT_FORM_PLAIN) { /* there is room for all of it */
+        if (!t->sink->columns) { /* there is room for all of it */
             if (both(source))
                 text_entry(t, tl_direction_name(finding->direction), 9, said(finding));
             else
                 text_item(t, 2, 2, said(finding));
             continue;
         }
-        tl_buf_adds(t->out, "  ");
-        size_t room = (size_t)t->style.width - 2;
+        tl_page_space(t->page, 2);
+        size_t room = (size_t)t->page->width - 2;
         if (both(source)) {
-            text_cell(t, tl_direction_name(finding->direction), 9);
+            tl_page_cell(t->page, tl_direction_name(finding->direction), 9);
             room -= 9;
         }
         print_cut(t, said(finding), room);
@@ -120,8 +120,8 @@ void text_open(struct text *t, const struct text_source *source)
                         strchr(tl_buf_text(&stages), ',') ? "Stages" : "Stage",
                         tl_buf_text(&stages));
         text_item(t, 2, 4, tl_buf_text(&line));
-        if (stages.status != TL_OK || line.status != TL_OK)
-            t->out->status = TL_NOMEM;
+        text_keep_status(t, stages.status);
+        text_keep_status(t, line.status);
         tl_buf_finish(&stages);
         tl_buf_finish(&line);
     }
@@ -227,5 +227,5 @@ void text_footer(struct text *t, const struct text_source *source)
              run->started, tl_format_ns((double)run->duration_ns, time),
              tl_format_traffic((double)run->received_bytes, received),
              tl_format_traffic((double)run->sent_bytes, sent), run->tool_version);
-    text_wrap(t, 0, 2, text);
+    text_wrap(t, 2, text);
 }

@@ -15,7 +15,7 @@ static void print_value(struct text *t, double ns)
     char value[TL_UNIT_TEXT_SIZE] = "-";
     if (isfinite(ns))
         tl_format_ns(ns > 0 ? ns : 0, value);
-    text_cell_right(t, value, VALUE_COLUMNS);
+    tl_page_cell_right(t->page, value, VALUE_COLUMNS);
 }
 
 static const char *hops_text(const struct tl_segment_record *segment, char ret_text[24])
@@ -32,9 +32,9 @@ static void print_segment(struct text *t, const struct tl_segment_record *segmen
 {
     char hops[24];
     hops_text(segment, hops);
-    text_cell(t, segment->tight ? "(!) " : "", MARK_COLUMNS);
-    text_cell(t, text_place(segment->id), PLACE_COLUMNS);
-    text_cell_right(t, hops, 6);
+    tl_page_cell(t->page, segment->tight ? "(!) " : "", MARK_COLUMNS);
+    tl_page_cell(t->page, text_place(segment->id), PLACE_COLUMNS);
+    tl_page_cell_right(t->page, hops, 6);
     print_value(t, segment->rtt_add_ns);
     print_value(t, segment->loaded_rtt_add_ns);
     text_newline(t);
@@ -44,13 +44,13 @@ static void print_hop(struct text *t, const struct tl_hop_record *hop)
 {
     char number[16];
     snprintf(number, sizeof number, "%d", hop->hop);
-    text_cell_right(t, number, MARK_COLUMNS - 1);
-    text_cell(t, "", 1);
-    text_cell(t, hop->address[0] ? hop->address : "*", 25);
+    tl_page_cell_right(t->page, number, MARK_COLUMNS - 1);
+    tl_page_cell(t->page, "", 1);
+    tl_page_cell(t->page, hop->address[0] ? hop->address : "*", 25);
     print_value(t, hop->rtt_min_ns);
     print_value(t, hop->loaded_rtt_ns);
-    text_cell(t, "", 2);
-    text_clean(t, hop->note, 30);
+    tl_page_cell(t->page, "", 2);
+    (void)tl_page_add_cut(t->page, TL_SAID_PLAIN, hop->note, 30);
     text_newline(t);
 }
 
@@ -95,7 +95,7 @@ void text_path(struct text *t, const struct text_source *source)
         return;
     text_heading(t, "Path: what each part adds to the round trip, idle and under load");
     text_newline(t);
-    if (t->form != TEXT_FORM_PLAIN) {
+    if (!t->sink->columns) {
         print_tables(t, run);
         return;
     }

@@ -28,7 +28,9 @@ static void print_decision(struct text *t, const struct tl_plan_record *record, 
 enum tl_status tl_report_plan(const struct tl_run *run, const struct tl_text_style *style,
                               struct tl_buf *out)
 {
-    struct text t = {.out = out, .style = *style};
+    struct tl_page page;
+    tl_page_init(&page, style->width, style->utf8);
+    struct text t = {.sink = &text_columns, .page = &page};
     int number = 0, left_out = 0;
     text_heading(&t, "Plan: what was measured, in this order, and why");
     text_newline(&t);
@@ -46,5 +48,7 @@ enum tl_status tl_report_plan(const struct tl_run *run, const struct tl_text_sty
     }
     if (!run->plan_count)
         text_entry(&t, "none", STAGE_COLUMNS, "the run ended before anything was planned");
-    return out->status;
+    enum tl_status status = tl_page_print(&page, style->color, out);
+    tl_page_finish(&page);
+    return status;
 }

@@ -53,19 +53,26 @@ static void print_graph(struct text *t, const struct tl_watch_record *watch)
     char label[TL_UNIT_TEXT_SIZE], step[TL_UNIT_TEXT_SIZE];
     for (int i = 0; i < watch->graph_count; i++)
         most = fmax(most, watch->graph_bps[i]);
-    if (!(most > 0) || t->form != TEXT_FORM_PLAIN)
+    if (!(most > 0) || !t->sink->columns)
         return;
     for (int row = ROWS; row > 0; row--) {
-        tl_buf_adds(t->out, "  ");
-        text_cell_right(t, row == ROWS ? tl_format_bps(most, label) : row == 1 ? "0" : "", 11);
-        tl_buf_adds(t->out, " |");
+        tl_page_space(t->page, 2);
+        tl_page_cell_right(t->page,
+                           row == ROWS ? tl_format_bps(most, label)
+                           : row == 1  ? "0"
+                                       : "",
+                           11);
+        text_add(t, TL_SAID_PLAIN, " |");
         for (int i = 0; i < watch->graph_count; i++)
-            tl_buf_adds(t->out, watch->graph_bps[i] > (row - 1 + 0.25) * most / ROWS
-                                    ? (t->style.utf8 ? "█" : "#")
-                                    : " ");
+            text_add(t, TL_SAID_PLAIN,
+                     watch->graph_bps[i] > (row - 1 + 0.25) * most / ROWS
+                         ? (t->page->utf8 ? "█" : "#")
+                         : " ");
         text_newline(t);
     }
-    tl_buf_addf(t->out, "              %s a column\n", tl_format_ns(watch->graph_step_ns, step));
+    tl_page_addf(t->page, TL_SAID_PLAIN, "              %s a column",
+                 tl_format_ns(watch->graph_step_ns, step));
+    text_newline(t);
 }
 
 void text_watch(struct text *t, const struct text_source *source)

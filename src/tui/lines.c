@@ -1,7 +1,8 @@
-/* Rows of a report. */
+/* Rows of a page, and of plain text. */
 #include "lines.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tightlink/base/utf8.h"
@@ -14,11 +15,21 @@ struct cursor {
     int row, col, rows, columns, first;
     int line;      /* of the whole text */
     int used;      /* columns of this line */
-    bool labelled; /* the line began with two spaces */
-    enum tui_ink ink;
+    bool labelled; /* the line goes on under its label's text */
 };
 
-static void put(struct cursor *cursor, const char *text, size_t len)
+static struct cursor cursor_at(struct tui_grid *grid, int row, int col, int rows, int columns,
+                               int first)
+{
+    return (struct cursor){.grid = grid,
+                           .row = row,
+                           .col = col,
+                           .rows = rows,
+                           .columns = columns < 2 ? 2 : columns,
+                           .first = first};
+}
+
+static void put(struct cursor *cursor, enum tui_ink ink, const char *text, size_t len)
 {
     char piece[8] = "";
     memcpy(piece, text, len);
@@ -29,58 +40,41 @@ static void put(struct cursor *cursor, const char *text, size_t len)
         at++;
     }
     if (at >= 0 && at < cursor->rows)
-        (void)tui_put(cursor->grid, cursor->row + at, cursor->col + cursor->used, width,
-                      cursor->ink, piece);
+        (void)tui_put(cursor->grid, cursor->row + at, cursor->col + cursor->used, width, ink,
+                      piece);
     cursor->used += width;
 }
 
-/* The bytes of a colour at text, 0 where there is none. */
-static size_t take_color(const char *text, enum tui_ink *ret_ink)
+static void put_all(struct cursor *cursor, enum tui_ink ink, const char *text, size_t len)
 {
-    static const struct {
-        const char *code;
-        enum tui_ink ink;
-    } codes[] = {{"\033[0m", TUI_PLAIN},
-                 {"\033[1m", TUI_BOLD},
-                 {"\033[1;31m", TUI_BAD},
-                 {"\033[1;32m", TUI_GOOD},
-                 {"\033[2m", TUI_DIM}};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        size_t len = strlen(codes[i].code);
-        if (strncmp(text, codes[i].code, len) == 0) {
-            *ret_ink = codes[i].ink;
-            return len;
-        }
+    while (len) {
+        size_t n = tl_utf8_decode(text, len, NULL);
+        n = n ? n : 1;
+        put(cursor, ink, text, n);
+        text += n;
+        len -= n;
     }
-    return 0;
+}
+
+static void end_line(struct cursor *cursor)
+{
+    cursor->line++;
+    cursor->used = 0;
 }
 
 int tui_lines(struct tui_grid *grid, int row, int col, int rows, int columns, int first,
               const char *text)
 {
-    struct cursor cursor = {.grid = grid,
-                            .row = row,
-                            .col = col,
-                            .rows = rows,
-                            .columns = columns < 2 ? 2 : columns,
-                            .first = first};
+    struct cursor cursor = cursor_at(grid, row, col, rows, columns, first);
     while (*text) {
-        size_t len = take_color(text, &cursor.ink);
-        if (len) {
-            text += len;
-            continue;
-        }
+        size_t len = strcspn(text, "\n");
+        cursor.labelled = strncmp(text, "  ", 2) == 0;
+        put_all(&cursor, TUI_PLAIN, text, len);
+        text += len;
         if (*text == '\n') {
-            cursor.line++;
-            cursor.used = 0;
+            end_line(&cursor);
             text++;
-            continue;
         }
-        if (cursor.used == 0)
-            cursor.labelled = strncmp(text, "  ", 2) == 0;
-        len = tl_utf8_decode(text, strlen(text), NULL);
-        put(&cursor, text, len ? len : 1);
-        text += len ? len : 1;
     }
     return cursor.line + (cursor.used > 0);
 }
@@ -88,27 +82,48 @@ int tui_lines(struct tui_grid *grid, int row, int col, int rows, int columns, in
 /* So many rungs that were not tested are shown. */
 #define UNTESTED_MAX 2
 
-static void end_untested(int *untested, struct tl_buf *out)
+static const enum tui_ink inks[] = {[TL_SAID_PLAIN] = TUI_PLAIN,
+                                    [TL_SAID_STRONG] = TUI_BOLD,
+                                    [TL_SAID_BAD] = TUI_BAD,
+                                    [TL_SAID_GOOD] = TUI_GOOD,
+                                    [TL_SAID_DIM] = TUI_DIM};
+
+static void put_line(struct cursor *cursor, const struct tl_page *page, const struct tl_line *line)
 {
-    if (*untested > UNTESTED_MAX)
-        tl_buf_addf(out, "--  and %d more that were not tested (w tells why)\n",
-                    *untested - UNTESTED_MAX);
+    cursor->labelled = line->kind == TL_LINE_ENTRY;
+    for (size_t i = 0; i < line->count; i++) {
+        const struct tl_span *span = &page->spans[line->first + i];
+        put_all(cursor, inks[span->meaning], tl_span_text(page, span), span->len);
+    }
+    end_line(cursor);
+}
+
+static void end_untested(struct cursor *cursor, int *untested)
+{
+    char text[80];
+    if (*untested > UNTESTED_MAX) {
+        snprintf(text, sizeof text, "--  and %d more that were not tested (w tells why)",
+                 *untested - UNTESTED_MAX);
+        put_all(cursor, TUI_PLAIN, text, strlen(text));
+        end_line(cursor);
+    }
     *untested = 0;
 }
 
-void tui_fold_untested(const char *text, struct tl_buf *out)
+int tui_page_lines(struct tui_grid *grid, int row, int col, int rows, int columns, int first,
+                   const struct tl_page *page)
 {
+    struct cursor cursor = cursor_at(grid, row, col, rows, columns, first);
     int untested = 0;
-    while (*text) {
-        size_t len = strcspn(text, "\n");
-        len += text[len] == '\n';
-        if (strncmp(text, "--  ", 4) == 0)
+    for (size_t i = 0; i < page->line_count; i++) {
+        const struct tl_line *line = &page->lines[i];
+        if (line->kind == TL_LINE_UNTESTED)
             untested++;
-        else if (strncmp(text, "      ", 6) != 0) /* no further line of the one before */
-            end_untested(&untested, out);
+        else if (line->kind != TL_LINE_UNTESTED_MORE)
+            end_untested(&cursor, &untested);
         if (untested <= UNTESTED_MAX)
-            tl_buf_add(out, text, len);
-        text += len;
+            put_line(&cursor, page, line);
     }
-    end_untested(&untested, out);
+    end_untested(&cursor, &untested);
+    return cursor.line;
 }

@@ -48,7 +48,7 @@ static const char *file_time(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
 
 /* --- the verdict in plain words --- */
 
-static void add_first_fix(struct page *page, const struct tl_finding *finding,
+static void add_first_fix(struct tl_page *page, const struct tl_finding *finding,
                           const struct tl_verdict *verdict)
 {
     char text[160];
@@ -77,7 +77,7 @@ static void add_first_fix(struct page *page, const struct tl_finding *finding,
     page_add_entry(page, "ask", verdict->send_to);
 }
 
-static void add_times(struct page *page, const struct tl_verdict *verdict)
+static void add_times(struct tl_page *page, const struct tl_verdict *verdict)
 {
     char now[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE], text[160];
     if (!(verdict->measured_bps > 0))
@@ -107,7 +107,7 @@ static bool is_open(const struct tl_facts *facts, const struct tl_verdict *verdi
     return false;
 }
 
-static void add_simple(struct page *page, const struct tui_state *state)
+static void add_simple(struct tl_page *page, const struct tui_state *state)
 {
     const struct tl_session_result *result = state->result;
     const struct tl_verdict *verdict = &result->findings->verdict;
@@ -157,7 +157,7 @@ static void add_simple(struct page *page, const struct tui_state *state)
 
 /* --- findings --- */
 
-static void add_evidence(struct page *page, const struct tl_finding *finding)
+static void add_evidence(struct tl_page *page, const struct tl_finding *finding)
 {
     static const char *const words[] = {"for", "against", "not known", "not needed"};
     page_add_heading(page, "Evidence");
@@ -171,14 +171,13 @@ static void add_evidence(struct page *page, const struct tl_finding *finding)
             if (is != kind)
                 continue;
             page_add_entry(page, words[kind], evidence->say);
-            tl_buf_addf(page->out, "%*s\033[2m", LABEL + 1, "");
-            page_add_words(page, LABEL + 1, LABEL + 3, evidence->test);
-            tl_buf_adds(page->out, "\033[0m");
+            tl_page_space(page, LABEL + 1);
+            page_add_words(page, TL_SAID_DIM, LABEL + 3, evidence->test);
         }
     }
 }
 
-static void add_remedies(struct page *page, const struct tl_finding *finding)
+static void add_remedies(struct tl_page *page, const struct tl_finding *finding)
 {
     for (size_t i = 0; i < finding->remedy_count; i++) {
         const struct tl_remedy *remedy = &finding->remedies[i];
@@ -200,12 +199,10 @@ static void add_remedies(struct page *page, const struct tl_finding *finding)
     }
 }
 
-static void add_finding(struct page *page, const struct tl_finding *finding)
+static void add_finding(struct tl_page *page, const struct tl_finding *finding)
 {
     char text[128], rate[TL_UNIT_TEXT_SIZE];
-    tl_buf_adds(page->out, "\033[1m");
-    page_add_words(page, 0, 0, finding->title);
-    tl_buf_adds(page->out, "\033[0m");
+    page_add_words(page, TL_SAID_STRONG, 0, finding->title);
     snprintf(text, sizeof text, "%s, %s: %s", tui_place(finding->segment),
              tl_direction_name(finding->direction), tl_result_name(finding->result));
     page_add_entry(page, "where", text);
@@ -228,7 +225,7 @@ static void add_finding(struct page *page, const struct tl_finding *finding)
 /* --- one stage, one hop --- */
 
 struct stage_facts {
-    struct page *page;
+    struct tl_page *page;
     const char *stage;
     int count;
 };
@@ -258,12 +255,11 @@ static void add_fact(const char *id, const struct tl_fact *fact, void *context)
     else
         snprintf(line, sizeof line, "%.6g", fact->number);
     int id_columns = facts->page->width >= 76 ? 38 : 30;
-    tl_buf_addf(facts->page->out, "  %-*s ", id_columns, id);
-    int at = 3 + (int)(strlen(id) > (size_t)id_columns ? strlen(id) : (size_t)id_columns);
-    page_add_words(facts->page, at, 4, line);
+    tl_page_addf(facts->page, TL_SAID_PLAIN, "  %-*s ", id_columns, id);
+    page_add_words(facts->page, TL_SAID_PLAIN, 4, line);
 }
 
-static void add_stage(struct page *page, const struct tui_state *state)
+static void add_stage(struct tl_page *page, const struct tui_state *state)
 {
     const struct tui_stage *stage = &state->run.stages[state->page.index];
     struct stage_facts facts = {.page = page, .stage = stage->id};
@@ -284,7 +280,7 @@ static void add_stage(struct page *page, const struct tui_state *state)
         page_add_entry(page, "facts", "shown here when the run has ended");
 }
 
-static void add_hop(struct page *page, const struct tui_state *state)
+static void add_hop(struct tl_page *page, const struct tui_state *state)
 {
     const struct tl_hop_record *hop = &state->result->run.hops[state->page.index];
     const struct tl_run *run = &state->result->run;
@@ -324,7 +320,7 @@ static const char *score_heading(enum tl_score score)
     return headings[score];
 }
 
-static void add_verified(struct page *page, const struct tui_state *state)
+static void add_verified(struct tl_page *page, const struct tui_state *state)
 {
     const struct tl_run *run = &state->result->run;
     for (int i = 0; i < run->verified_count; i++) {
@@ -355,7 +351,7 @@ static void add_verified(struct page *page, const struct tui_state *state)
 
 /* --- masks --- */
 
-static void add_masks(struct page *page, const struct tui_state *state)
+static void add_masks(struct tl_page *page, const struct tui_state *state)
 {
     const struct tl_redactor *redactor = state->leaving.redactor;
     size_t count = redactor ? tl_redactor_count(redactor) : 0;
@@ -367,28 +363,25 @@ static void add_masks(struct page *page, const struct tui_state *state)
         char text[700];
         snprintf(text, sizeof text, "%.511s (%s, %zu times)", mask.value,
                  tl_mask_kind_text(mask.kind), mask.count);
-        tl_buf_addf(page->out, "  %-16s ", mask.mask);
-        page_add_words(page, 19, 19, text);
+        tl_page_addf(page, TL_SAID_PLAIN, "  %-16s ", mask.mask);
+        page_add_words(page, TL_SAID_PLAIN, 19, text);
     }
 }
 
 /* As they are, a line each: they may be copied from here. */
-static void add_curl(struct page *page, const struct tui_state *state)
+static void add_curl(struct tl_page *page, const struct tui_state *state)
 {
     page_add_entry(page, "", "What Enter would send, as commands. The token is named by its file.");
-    tl_buf_adds(page->out, "\n");
-    struct tl_buf clean = TL_BUF_INIT;
+    tl_page_end_line(page, TL_LINE_TEXT);
     for (const char *line = state->leaving.requests ? state->leaving.requests : ""; *line;) {
         size_t len = strcspn(line, "\n");
         struct tl_buf one = TL_BUF_INIT;
         tl_buf_add(&one, line, len);
-        tl_utf8_add_clean(&clean, tl_buf_text(&one), !page->utf8);
-        tl_buf_adds(&clean, "\n");
+        tl_page_add(page, TL_SAID_PLAIN, tl_buf_text(&one));
+        tl_page_end_line(page, TL_LINE_TEXT);
         tl_buf_finish(&one);
         line += len + (line[len] == '\n');
     }
-    tl_buf_adds(page->out, tl_buf_text(&clean));
-    tl_buf_finish(&clean);
 }
 
 /* --- which page --- */
@@ -398,40 +391,39 @@ static const struct tl_finding *finding_at(const struct tui_state *state)
     return &state->result->findings->findings[state->page.index];
 }
 
-void tui_page_text(const struct tui_state *state, int width, bool utf8, struct tl_buf *out)
+void tui_page_build(const struct tui_state *state, struct tl_page *page)
 {
     const struct tl_session_result *result = state->result;
-    struct page page = {.out = out, .width = width < 20 ? 20 : width, .utf8 = utf8};
     struct tl_buf text = TL_BUF_INIT;
     switch (state->page.kind) {
     case TUI_PAGE_SIMPLE:
-        add_simple(&page, state);
+        add_simple(page, state);
         break;
     case TUI_PAGE_ENGINEER:
         if (tl_why(result->findings, result->facts, &text) == TL_OK)
-            page_add_reflowed(&page, tl_buf_text(&text));
+            page_add_reflowed(page, tl_buf_text(&text));
         break;
     case TUI_PAGE_CAUSE:
         if (tl_why_not(result->findings, result->facts, finding_at(state)->cause, &text) == TL_OK)
-            page_add_reflowed(&page, tl_buf_text(&text));
+            page_add_reflowed(page, tl_buf_text(&text));
         break;
     case TUI_PAGE_FINDING:
-        add_finding(&page, finding_at(state));
+        add_finding(page, finding_at(state));
         break;
     case TUI_PAGE_HOP:
-        add_hop(&page, state);
+        add_hop(page, state);
         break;
     case TUI_PAGE_STAGE:
-        add_stage(&page, state);
+        add_stage(page, state);
         break;
     case TUI_PAGE_VERIFY:
-        add_verified(&page, state);
+        add_verified(page, state);
         break;
     case TUI_PAGE_MASKS:
-        add_masks(&page, state);
+        add_masks(page, state);
         break;
     case TUI_PAGE_CURL:
-        add_curl(&page, state);
+        add_curl(page, state);
         break;
     case TUI_PAGE_CAUSES:
     case TUI_NO_PAGE:

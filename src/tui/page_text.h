@@ -3,11 +3,10 @@
 #define TL_TUI_PAGE_TEXT_H
 
 #include "state.h"
-#include "tightlink/base/buf.h"
+#include "tightlink/present/page.h"
 
-/* Adds the text of the open page, in lines of at most width columns where words allow it, with
- * the few colours that tui_lines() knows. Foreign text in it is clean. */
-void tui_page_text(const struct tui_state *state, int width, bool utf8, struct tl_buf *out);
+/* Adds the text of the open page. Foreign text in it is clean. */
+void tui_page_build(const struct tui_state *state, struct tl_page *page);
 
 /* Its heading: "Hop 4: 203.0.113.33". */
 const char *tui_page_title(const struct tui_state *state, char ret_title[160]);

@@ -13,10 +13,11 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "state.h"
+
+/* After all others: their macros take words like columns and lines. */
 #include <curses.h>
 #include <term.h>
-
-#include "state.h"
 
 /* Longest end-of-screen sequence of any entry that was seen is some 40 bytes. */
 #define RESTORE_MAX 256

@@ -14,17 +14,18 @@
 
 static void draw_text(struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
-    struct tl_buf text = TL_BUF_INIT;
+    struct tl_page text;
     struct tui_page_state *page = &state->page;
-    tui_page_text(state, grid->cols - 2, grid->utf8, &text);
+    tl_page_init(&text, grid->cols < 22 ? 20 : grid->cols - 2, grid->utf8);
+    tui_page_build(state, &text);
     page->shown = rows;
-    page->total = tui_lines(grid, row, 0, 0, grid->cols - 1, 0, tl_buf_text(&text));
+    page->total = tui_page_lines(grid, row, 0, 0, grid->cols - 1, 0, &text);
     int last = page->total > rows ? page->total - rows : 0;
     page->scroll = page->scroll > last ? last : page->scroll;
-    (void)tui_lines(grid, row, 1, rows, grid->cols - 1, page->scroll, tl_buf_text(&text));
+    (void)tui_page_lines(grid, row, 1, rows, grid->cols - 1, page->scroll, &text);
     if (page->scroll < last)
         tui_put_right(grid, row - 1, 0, grid->cols, TUI_DIM, grid->utf8 ? " ↓ more " : " v more ");
-    tl_buf_finish(&text);
+    tl_page_finish(&text);
 }
 
 /* --- the list of causes --- */

@@ -10,16 +10,11 @@
 
 #define TWO_COLUMNS_MIN (2 * TL_REPORT_PART_WIDTH_MIN + 4)
 
-static void render(const struct tl_session_result *result, struct tl_text_style style,
-                   enum tl_report_part part, struct tl_buf *out)
+static void build(const struct tl_session_result *result, int columns, bool utf8,
+                  enum tl_report_part part, struct tl_page *page)
 {
-    if (tl_report_part(&result->run, result->facts, result->findings, &style, part, out) != TL_OK)
-        tl_buf_finish(out); /* out of memory: an empty part */
-}
-
-static const char *without_newline(const char *text)
-{
-    return *text == '\n' ? text + 1 : text;
+    tl_page_init(page, columns, utf8);
+    tl_report_part(&result->run, result->facts, result->findings, part, page);
 }
 
 /* How a run without findings, or one that ended early, ended. Returns the rows used. */
@@ -35,24 +30,22 @@ static int draw_end(const struct tl_session_result *result, struct tui_grid *gri
 }
 
 /* The parts below the head, one column. Notes where each begins; -1: it has nothing to say. */
-static int draw_parts(struct tui_state *state, struct tui_grid *grid, struct tl_text_style style,
-                      int row, int rows, int col, const enum tl_report_part *parts, int count)
+static int draw_parts(struct tui_state *state, struct tui_grid *grid, int columns, int row,
+                      int rows, const enum tl_report_part *parts, int count)
 {
     int total = 0;
     for (int i = 0; i < count; i++) {
-        struct tl_buf whole = TL_BUF_INIT, text = TL_BUF_INIT;
-        render(state->result, style, parts[i], &whole);
-        tui_fold_untested(tl_buf_text(&whole), &text);
-        tl_buf_finish(&whole);
-        const char *lines = tl_buf_text(&text);
-        if (total == 0)
-            lines = without_newline(lines);
-        state->jump[parts[i]] = *lines ? total + (*lines == '\n') : -1;
-        int at = total - state->scroll;
+        struct tl_page page;
+        build(state->result, columns, grid->utf8, parts[i], &page);
+        bool blank = page.line_count && tl_line_is_empty(&page, 0);
+        int hidden = total == 0 && blank; /* nothing stands above the first */
+        state->jump[parts[i]] = page.line_count ? total + (blank && !hidden) : -1;
+        int at = total - hidden - state->scroll;
         int top = at > 0 ? at : 0, skip = at > 0 ? 0 : -at;
-        total += tui_lines(grid, row + top, col, rows - top > 0 ? rows - top : 0, style.width, skip,
-                           lines);
-        tl_buf_finish(&text);
+        total += tui_page_lines(grid, row + top, 0, rows - top > 0 ? rows - top : 0, columns, skip,
+                                &page) -
+                 hidden;
+        tl_page_finish(&page);
     }
     return total;
 }
@@ -80,11 +73,10 @@ static void draw_body(struct tui_state *state, struct tui_grid *grid, int row, i
 {
     static const enum tl_report_part all[] = {TL_PART_MEASUREMENTS, TL_PART_EVIDENCE, TL_PART_FIX,
                                               TL_PART_OTHERS, TL_PART_RUN};
-    struct tl_text_style style = {.width = grid->cols - 1, .color = true, .utf8 = grid->utf8};
     rows = rows < 0 ? 0 : rows;
     state->rows_shown = rows;
     if (grid->cols < TWO_COLUMNS_MIN)
-        state->rows_total = draw_parts(state, grid, style, row, rows, 0, all, 5);
+        state->rows_total = draw_parts(state, grid, grid->cols - 1, row, rows, all, 5);
     else
         draw_two_columns(state, grid, row, rows);
     if (state->scroll + rows < state->rows_total)
@@ -102,12 +94,11 @@ void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first,
             (void)tui_put(grid, row, 0, grid->cols, TUI_BOLD, "No verdict was formed.");
         return;
     }
-    struct tl_buf head = TL_BUF_INIT;
-    struct tl_text_style style = {.width = grid->cols, .color = true, .utf8 = grid->utf8};
-    render(result, style, TL_PART_HEAD, &head);
+    struct tl_page head;
+    build(result, grid->cols, grid->utf8, TL_PART_HEAD, &head);
     int most = (last - first) / 2; /* a long sentence shall not hide the rest */
-    int used = tui_lines(grid, row, 0, most, grid->cols, 0, tl_buf_text(&head));
-    tl_buf_finish(&head);
+    int used = tui_page_lines(grid, row, 0, most, grid->cols, 0, &head);
+    tl_page_finish(&head);
     row += used < most ? used : most;
     tui_rule(grid, row, 0, grid->cols);
     draw_body(state, grid, row + 1, last - row - 1);

@@ -19,17 +19,14 @@ static int draw_part(const struct tui_state *state, struct tui_grid *tall, int r
                      int columns, enum tl_report_part part)
 {
     const struct tl_session_result *result = state->result;
-    struct tl_text_style style = {.width = columns, .color = true, .utf8 = tall->utf8};
-    struct tl_buf text = TL_BUF_INIT;
-    if (tl_report_part(&result->run, result->facts, result->findings, &style, part, &text) != TL_OK)
-        tl_buf_finish(&text); /* out of memory: an empty part */
-    struct tl_buf folded = TL_BUF_INIT;
-    tui_fold_untested(tl_buf_text(&text), &folded);
-    const char *lines = tl_buf_text(&folded);
-    lines += *lines == '\n';
-    int rows = *lines ? tui_lines(tall, row, col, tall->rows - row, columns, 0, lines) : -1;
-    tl_buf_finish(&folded);
-    tl_buf_finish(&text);
+    struct tl_page page;
+    tl_page_init(&page, columns, tall->utf8);
+    tl_report_part(&result->run, result->facts, result->findings, part, &page);
+    bool blank = page.line_count && tl_line_is_empty(&page, 0); /* nothing stands above it */
+    int rows = page.line_count
+                   ? tui_page_lines(tall, row, col, tall->rows - row, columns, blank, &page) - blank
+                   : -1;
+    tl_page_finish(&page);
     return rows;
 }
 

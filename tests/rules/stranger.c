@@ -57,7 +57,7 @@ static char *part(const struct tl_case *test, const struct tl_findings *findings
                   enum tl_report_part which)
 {
     static struct tl_run run;
-    struct tl_text_style style = {.width = 120, .utf8 = true};
+    struct tl_page page;
     struct tl_buf text = TL_BUF_INIT;
     memset(&run, 0, sizeof run);
     run.download = test->question.download;
@@ -65,8 +65,11 @@ static char *part(const struct tl_case *test, const struct tl_findings *findings
     run.goal_bps = test->question.goal_bps;
     run.goal_rtt_ns = test->question.goal_rtt_ns;
     snprintf(run.target_name, sizeof run.target_name, "srv-b");
-    if (tl_report_part(&run, test->facts, findings, &style, which, &text) != TL_OK)
+    tl_page_init(&page, 120, true);
+    tl_report_part(&run, test->facts, findings, which, &page);
+    if (tl_page_print(&page, false, &text) != TL_OK)
         exit(2);
+    tl_page_finish(&page);
     return flatten(&text);
 }
 

@@ -291,7 +291,8 @@ Test(mouse, clicks_everywhere_do_no_harm, .init = begin)
         for (int i = 0; i < 1500; i++) {
             tui_view(&scene.state, &grid);
             bool asked = scene.state.overlay == TUI_CONSENT;
-            unsigned actions = tui_state_click(&scene.state, &grid, rand() % 26 - 1, rand() % 82 - 1);
+            unsigned actions =
+                tui_state_click(&scene.state, &grid, rand() % 26 - 1, rand() % 82 - 1);
             cr_assert(asked || !(actions & TUI_DO_CONSENT));
             (void)tui_state_wheel(&scene.state, rand() % 2);
         }
@@ -363,16 +364,56 @@ Test(run, a_long_stage_keeps_its_beginning_in_the_plot, .init = begin)
         cr_assert(samples->rate_bps[i] > samples->rate_bps[i - 1]);
 }
 
-Test(lines, of_many_untested_rungs_the_first_are_shown_and_the_rest_counted)
+static void add_line(struct tl_page *page, enum tl_line_kind kind, const char *text)
 {
+    tl_page_add(page, TL_SAID_PLAIN, text);
+    tl_page_end_line(page, kind);
+}
+
+Test(lines, of_many_untested_rungs_the_first_are_shown_and_the_rest_counted, .init = begin)
+{
+    struct tl_page page;
+    struct tui_grid grid;
     struct tl_buf out = TL_BUF_INIT;
-    tui_fold_untested("Ladder\n--  path  a\n           more of a\n--  path  b\n--  path  c\n"
-                      "           more of c\n--  path  d\n\nNext\n--  path  e\n",
-                      &out);
+    tl_page_init(&page, 70, true);
+    add_line(&page, TL_LINE_HEADING, "Ladder");
+    add_line(&page, TL_LINE_UNTESTED, "--  path  a");
+    add_line(&page, TL_LINE_UNTESTED_MORE, "           more of a");
+    add_line(&page, TL_LINE_UNTESTED, "--  path  b");
+    add_line(&page, TL_LINE_UNTESTED, "--  path  c");
+    add_line(&page, TL_LINE_UNTESTED_MORE, "           more of c");
+    add_line(&page, TL_LINE_UNTESTED, "--  path  d");
+    add_line(&page, TL_LINE_TEXT, "-- no rung");
+    add_line(&page, TL_LINE_UNTESTED, "--  path  e");
+    cr_assert(tui_grid_init(&grid, 8, 70, true) == TL_OK);
+    cr_expect(tui_page_lines(&grid, 0, 0, 8, 70, 0, &page) == 7);
+    tui_grid_text(&grid, &out);
     cr_expect_str_eq(tl_buf_text(&out),
                      "Ladder\n--  path  a\n           more of a\n--  path  b\n"
-                     "--  and 2 more that were not tested (w tells why)\n\nNext\n--  path  e\n");
+                     "--  and 2 more that were not tested (w tells why)\n-- no rung\n"
+                     "--  path  e\n\n");
     tl_buf_finish(&out);
+    tui_grid_finish(&grid);
+    tl_page_finish(&page);
+}
+
+Test(lines, what_a_span_means_reaches_the_grid_as_its_ink, .init = begin)
+{
+    struct tl_page page;
+    struct tui_grid grid;
+    tl_page_init(&page, 10, true);
+    tl_page_add(&page, TL_SAID_BAD, "ab");
+    tl_page_add(&page, TL_SAID_PLAIN, "c\033[31md");
+    tl_page_end_line(&page, TL_LINE_TEXT);
+    cr_assert(tui_grid_init(&grid, 2, 20, true) == TL_OK);
+    (void)tui_page_lines(&grid, 0, 0, 2, 20, 0, &page);
+    cr_expect(tui_grid_at(&grid, 0, 0)->ink == TUI_BAD);
+    cr_expect(tui_grid_at(&grid, 0, 1)->ink == TUI_BAD);
+    cr_expect(tui_grid_at(&grid, 0, 2)->ink == TUI_PLAIN);
+    for (int c = 0; c < 20; c++) /* an escape sequence is text like any other */
+        cr_expect(tui_grid_at(&grid, 0, c)->text[0] != '\033');
+    tui_grid_finish(&grid);
+    tl_page_finish(&page);
 }
 
 Test(grid, half_a_wide_character_does_not_stay, .init = begin)

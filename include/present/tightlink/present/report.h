@@ -5,6 +5,7 @@
 #define TL_PRESENT_REPORT_H
 
 #include "tightlink/document/document.h"
+#include "tightlink/present/page.h"
 
 /* The verdict as text: first two lines for a person who knows no networking,
  * then ladder, ledger, evidence, fix, undo and whom to send it to. */
@@ -17,9 +18,8 @@ enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *f
                               const struct tl_findings *findings, const struct tl_text_style *style,
                               struct tl_buf *out) TL_WARN_UNUSED;
 
-/* The same report in parts, for screens that place them themselves: the same words and the
- * same order within each. Widths from TL_REPORT_PART_WIDTH_MIN. A part without content adds
- * nothing. */
+/* The same report in parts, for screens that place them themselves: the same words and the same
+ * order within each. A part without content adds nothing. */
 enum tl_report_part {
     TL_PART_HEAD,         /* what limits, what it means, why, the rates */
     TL_PART_MEASUREMENTS, /* the goal line by line, what would decide, ladder and ledger */
@@ -31,9 +31,11 @@ enum tl_report_part {
     TL_PART_COUNT
 };
 #define TL_REPORT_PART_WIDTH_MIN 56
-enum tl_status tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
-                              const struct tl_findings *findings, const struct tl_text_style *style,
-                              enum tl_report_part part, struct tl_buf *out) TL_WARN_UNUSED;
+/* Adds the part's lines to a page, whose width is widened to the least above and narrowed to 200.
+ * Memory that ends is in page->status. */
+void tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
+                    const struct tl_findings *findings, enum tl_report_part part,
+                    struct tl_page *page);
 
 /* What the plan decided: the stages in the order in which they were chosen and why, then those
  * left out and why. */

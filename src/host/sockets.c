@@ -1,15 +1,18 @@
 /* TCP connections over sock_diag (man 7 sock_diag): one dump for each family. */
 #include "tightlink/host/sockets.h"
 
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "netlink.h"
+#include "proc.h"
 
 /* States of include/net/tcp_states.h in which payload may still move. */
 #define TCP_STATE_ESTABLISHED 1
@@ -134,18 +137,16 @@ struct visit {
     bool enough;
 };
 
-static bool take_socket(const struct nlmsghdr *msg, void *context)
+/* False for a message that is none of a socket. */
+static bool read_socket(const struct nlmsghdr *msg, struct tl_host_socket *ret_socket)
 {
     const struct nlattr *table[INET_DIAG_MAX + 1];
-    struct visit *visit = context;
     const struct inet_diag_msg *diag = mnl_nlmsg_get_payload(msg);
     struct tl_host_socket socket = {0};
 
-    if (visit->enough)
-        return true;
     if (mnl_nlmsg_get_payload_len(msg) < sizeof(*diag) ||
         !tl_netlink_attributes(msg, sizeof(*diag), table, INET_DIAG_MAX))
-        return true;
+        return false;
     socket.cookie = (uint64_t)diag->id.idiag_cookie[1] << 32 | diag->id.idiag_cookie[0];
     map_address(diag->idiag_family, diag->id.idiag_src, socket.local);
     map_address(diag->idiag_family, diag->id.idiag_dst, socket.remote);
@@ -159,7 +160,17 @@ static bool take_socket(const struct nlmsghdr *msg, void *context)
     take_info(table[INET_DIAG_INFO], &socket);
     take_memory(table[INET_DIAG_SKMEMINFO], &socket);
     take_rest(table, &socket);
-    visit->enough = !visit->fn(&socket, visit->context);
+    *ret_socket = socket;
+    return true;
+}
+
+static bool take_socket(const struct nlmsghdr *msg, void *context)
+{
+    struct visit *visit = context;
+    struct tl_host_socket socket;
+
+    if (!visit->enough && read_socket(msg, &socket))
+        visit->enough = !visit->fn(&socket, visit->context);
     return true;
 }
 
@@ -232,4 +243,78 @@ enum tl_host_why tl_host_sockets(const struct sockaddr *peer, struct tl_host_soc
     why = max ? tl_host_sockets_each(keep_wanted, &wanted) : TL_HOST_WHY_KNOWN;
     *ret_count = wanted.count;
     return why;
+}
+
+/* --- Those that end ------------------------------------------------------------------------ */
+
+/* Some 2,000 ends between two readings. */
+#define ENDS_BUFFER_BYTES (1 << 20)
+
+struct tl_host_socket_ends {
+    struct mnl_socket *socket;
+};
+
+static bool listen_to(struct tl_host_socket_ends *ends)
+{
+    static const int groups[] = {SKNLGRP_INET_TCP_DESTROY, SKNLGRP_INET6_TCP_DESTROY};
+    int size = ENDS_BUFFER_BYTES;
+
+    if (mnl_socket_bind(ends->socket, 0, MNL_SOCKET_AUTOPID) < 0)
+        return false;
+    /* A smaller buffer than asked for only drops earlier, which is told. */
+    (void)setsockopt(mnl_socket_get_fd(ends->socket), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        if (setsockopt(mnl_socket_get_fd(ends->socket), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP,
+                       &groups[i], sizeof(groups[i])) < 0)
+            return false;
+    return true;
+}
+
+struct tl_host_socket_ends *tl_host_socket_ends_create(enum tl_host_why *ret_why)
+{
+    struct tl_host_socket_ends *ends = calloc(1, sizeof(*ends));
+
+    *ret_why = TL_HOST_WHY_IO;
+    if (!ends)
+        return NULL;
+    ends->socket = mnl_socket_open2(NETLINK_SOCK_DIAG, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (ends->socket && listen_to(ends)) {
+        *ret_why = TL_HOST_WHY_KNOWN;
+        return ends;
+    }
+    *ret_why = tl_proc_why(errno);
+    tl_host_socket_ends_destroy(ends);
+    return NULL;
+}
+
+void tl_host_socket_ends_destroy(struct tl_host_socket_ends *ends)
+{
+    if (!ends)
+        return;
+    if (ends->socket)
+        mnl_socket_close(ends->socket);
+    free(ends);
+}
+
+static int take_end(const struct nlmsghdr *msg, void *context)
+{
+    take_socket(msg, context);
+    return MNL_CB_OK;
+}
+
+bool tl_host_socket_ends_read(struct tl_host_socket_ends *ends, tl_host_socket_fn fn, void *context)
+{
+    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ANSWER_SIZE];
+    struct visit visit = {.fn = fn, .context = context};
+    bool whole = true;
+
+    for (;;) {
+        ssize_t got = mnl_socket_recvfrom(ends->socket, buf, sizeof(buf));
+        if (got > 0)
+            (void)mnl_cb_run(buf, (size_t)got, 0, 0, take_end, &visit);
+        else if (got < 0 && errno == ENOBUFS)
+            whole = false;
+        else if (got == 0 || errno != EINTR)
+            return whole;
+    }
 }

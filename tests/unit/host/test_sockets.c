@@ -104,3 +104,43 @@ Test(sockets, a_mapped_address_is_the_same_host)
     cr_expect_not_null(find(sockets, count, pair.port));
     close_pair(&pair);
 }
+
+struct sum {
+    uint16_t port;
+    uint64_t bytes;
+    int seen;
+};
+
+static bool add_end(const struct tl_host_socket *socket, void *context)
+{
+    struct sum *sum = context;
+    if (socket->remote_port == sum->port) {
+        sum->bytes += socket->received_bytes;
+        sum->seen++;
+    }
+    return true;
+}
+
+/* Shorter than any interval of a dump: its bytes are told when it ends. */
+Test(sockets, one_that_ends_is_told_with_its_last_counters)
+{
+    enum tl_host_why why;
+    struct tl_host_socket_ends *ends = tl_host_socket_ends_create(&why);
+    char text[5000] = {0};
+    if (!ends)
+        cr_skip_test("skipped: the kernel tells no ends: %s", tl_host_why_text(why));
+    struct pair pair = connect_pair("127.77.4.1");
+    struct sum sum = {.port = pair.port};
+    cr_assert_eq(write(pair.server, text, sizeof text), (ssize_t)sizeof text);
+    cr_assert_eq(recv(pair.client, text, sizeof text, MSG_WAITALL), (ssize_t)sizeof text);
+    close_pair(&pair);
+    /* The kernel tells from a work queue: wait for the message, not for a time. */
+    for (int i = 0; i < 200 && !sum.seen; i++) {
+        usleep(10000);
+        cr_expect(tl_host_socket_ends_read(ends, add_end, &sum));
+    }
+    cr_expect_eq(sum.seen, 1);
+    /* The kernel counts a FIN as a byte. */
+    cr_expect_eq(sum.bytes, sizeof text + 1);
+    tl_host_socket_ends_destroy(ends);
+}

@@ -28,7 +28,8 @@ struct tl_host_socket {
     bool reader_gone; /* half closed: this end reads or writes no more */
     char cc[16];      /* congestion control; "" where not told */
 
-    uint64_t received_bytes, acked_bytes; /* payload in, payload out and acknowledged */
+    uint64_t received_bytes, acked_bytes; /* payload in, payload out and acknowledged; the kernel
+                                           * counts a SYN and a FIN as a byte each */
     uint64_t sent_bytes, retrans_bytes;
     uint32_t data_segs_in_count, data_segs_out_count;
     uint32_t retrans_count, reord_seen_count, dsack_count, out_of_order_count;
@@ -62,5 +63,19 @@ enum tl_host_why tl_host_sockets(const struct sockaddr *peer, struct tl_host_soc
  * is none; else the reason. Any thread. */
 typedef bool (*tl_host_socket_fn)(const struct tl_host_socket *socket, void *context);
 enum tl_host_why tl_host_sockets_each(tl_host_socket_fn fn, void *context) TL_WARN_UNUSED;
+
+/* Connections that end, with their last counters: those too short to be met by a dump are not lost.
+ * The kernel tells each once, when the connection's own socket is gone (before TIME-WAIT). One that
+ * was aborted (RST, SO_LINGER of 0) may come with counters set back to 0. */
+struct tl_host_socket_ends;
+
+/* NULL with *ret_why where the kernel does not tell (Linux before 4.3, not permitted). */
+struct tl_host_socket_ends *tl_host_socket_ends_create(enum tl_host_why *ret_why);
+void tl_host_socket_ends_destroy(struct tl_host_socket_ends *ends); /* takes NULL */
+
+/* Gives what was told since the last call; does not wait. False when the kernel had to drop some
+ * because nobody read in time: sums are too low by an unknown amount then. */
+bool tl_host_socket_ends_read(struct tl_host_socket_ends *ends, tl_host_socket_fn fn,
+                              void *context) TL_WARN_UNUSED;
 
 #endif

@@ -1,0 +1,248 @@
+/* From readings of one connection to one interval, and several intervals to one. */
+#include "live_interval.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WINDOW_FULL 0.9
+/* Less than this was sent: the connection was listening, not sending (a request, acknowledgements).
+ */
+#define SENDS_AT_LEAST_BYTES 4096
+
+/* snd_nxt - snd_una: what was written and not acknowledged, less what was never sent. */
+static uint64_t in_flight(const struct tl_host_socket *socket)
+{
+    return socket->write_queue_bytes > socket->notsent_bytes
+               ? socket->write_queue_bytes - socket->notsent_bytes
+               : 0;
+}
+
+static uint64_t cwnd_bytes(const struct tl_host_socket *socket)
+{
+    return (uint64_t)socket->cwnd_count * socket->snd_mss_bytes;
+}
+
+/* All that was written is in flight, although congestion window and receive window have room for
+ * another segment, and the program had more to give (app_limited is not set). */
+static bool is_sndbuf_full(const struct tl_host_socket *socket)
+{
+    uint64_t flight = in_flight(socket);
+    return flight > 0 && socket->notsent_bytes < socket->snd_mss_bytes && !socket->app_limited &&
+           flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
+           flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
+}
+
+void live_span_start(struct live_span *span, const struct tl_host_socket *socket, int64_t now_ns)
+{
+    *span = (struct live_span){.from = *socket, .from_ns = now_ns};
+}
+
+void live_span_from_zero(struct live_span *span)
+{
+    struct tl_host_socket zero = {.cookie = span->from.cookie};
+    span->from = zero;
+}
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+void live_span_read(struct live_span *span, const struct tl_host_socket *socket)
+{
+    uint64_t flight = in_flight(socket);
+
+    span->readings++;
+    if (socket->rtt_ns && socket->acked_bytes > 1) { /* 1: the SYN alone */
+        span->rtt_readings++;
+        span->rtt_sum += (double)socket->rtt_ns;
+        span->rtt_max = fmax(span->rtt_max, (double)socket->rtt_ns);
+    }
+    if (socket->rcv_rtt_ns)
+        span->rcv_rtt = (double)socket->rcv_rtt_ns;
+    if (socket->rcvbuf_bytes)
+        span->queue_sum += fmin(1, (double)socket->read_queue_bytes / socket->rcvbuf_bytes);
+    if (!socket->app_limited)
+        span->delivery_max = fmax(span->delivery_max, (double)socket->delivery_rate_bps);
+    span->cwnd_sum += (double)cwnd_bytes(socket);
+    span->inflight_sum += (double)flight;
+    span->full_windows +=
+        socket->snd_wnd_bytes && (double)flight >= WINDOW_FULL * socket->snd_wnd_bytes;
+    span->full_sndbufs += is_sndbuf_full(socket);
+    raise_to(&span->inflight_max, flight);
+    raise_to(&span->snd_wnd_max, socket->snd_wnd_bytes);
+    raise_to(&span->rcv_wnd_max, socket->rcv_wnd_bytes);
+}
+
+void live_take_counters(struct tl_host_socket *last, const struct tl_host_socket *told)
+{
+    last->acked_bytes = told->acked_bytes;
+    last->received_bytes = told->received_bytes;
+    last->sent_bytes = told->sent_bytes;
+    last->retrans_bytes = told->retrans_bytes;
+    last->data_segs_out_count = told->data_segs_out_count;
+    last->retrans_count = told->retrans_count;
+    last->busy_ns = told->busy_ns;
+    last->rwnd_limited_ns = told->rwnd_limited_ns;
+    last->sndbuf_limited_ns = told->sndbuf_limited_ns;
+}
+
+/* --- Closing ---------------------------------------------------------------------------------- */
+
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+static uint32_t grown32(uint32_t now, uint32_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+/* Each part within the interval, the sum exactly 1: the kernel's clock and ours differ a little. */
+static void split_time(const struct live_span *span, const struct tl_host_socket *last,
+                       double span_ns, double ret_parts[TL_LIVE_PARTS])
+{
+    double busy = fmin(span_ns, (double)grown(last->busy_ns, span->from.busy_ns));
+    double rwnd = fmin(busy, (double)grown(last->rwnd_limited_ns, span->from.rwnd_limited_ns));
+    double sndbuf =
+        fmin(busy - rwnd, (double)grown(last->sndbuf_limited_ns, span->from.sndbuf_limited_ns));
+
+    ret_parts[TL_LIVE_APP] = 1 - busy / span_ns;
+    ret_parts[TL_LIVE_RWND] = rwnd / span_ns;
+    ret_parts[TL_LIVE_SNDBUF] = sndbuf / span_ns;
+    ret_parts[TL_LIVE_NETWORK] = (busy - rwnd - sndbuf) / span_ns;
+}
+
+static void count_events(const struct tl_host_socket *from, const struct tl_host_socket *last,
+                         struct tl_live_interval *interval)
+{
+    interval->sent_bytes = grown(last->acked_bytes, from->acked_bytes);
+    interval->received_bytes = grown(last->received_bytes, from->received_bytes);
+    interval->segments_count = grown32(last->data_segs_out_count, from->data_segs_out_count);
+    interval->retrans_count = grown32(last->retrans_count, from->retrans_count);
+    interval->reord_seen_count = grown32(last->reord_seen_count, from->reord_seen_count);
+    interval->dsack_count = grown32(last->dsack_count, from->dsack_count);
+    interval->delivered_count = grown32(last->delivered_count, from->delivered_count);
+    interval->delivered_ce_count = grown32(last->delivered_ce_count, from->delivered_ce_count);
+    interval->out_of_order_count = grown32(last->out_of_order_count, from->out_of_order_count);
+    interval->drops_count = grown32(last->drops_count, from->drops_count);
+}
+
+static double per_reading(double sum, uint32_t readings)
+{
+    return readings ? sum / readings : NAN;
+}
+
+static void add_means(const struct live_span *span, struct tl_live_interval *interval)
+{
+    interval->readings_count = span->readings;
+    interval->rtt_mean_ns = per_reading(span->rtt_sum, span->rtt_readings);
+    interval->rtt_max_ns = span->rtt_readings ? span->rtt_max : NAN;
+    interval->rcv_rtt_ns = span->rcv_rtt > 0 ? span->rcv_rtt : NAN;
+    interval->cwnd_mean_bytes = per_reading(span->cwnd_sum, span->readings);
+    interval->inflight_mean_bytes = per_reading(span->inflight_sum, span->readings);
+    interval->inflight_max_bytes = span->inflight_max;
+    interval->snd_wnd_max_bytes = span->snd_wnd_max;
+    interval->rcv_wnd_max_bytes = span->rcv_wnd_max;
+    interval->window_full_ratio = per_reading(span->full_windows, span->readings);
+    interval->sndbuf_full_ratio = per_reading(span->full_sndbufs, span->readings);
+    interval->read_queue_ratio = per_reading(span->queue_sum, span->readings);
+    interval->delivery_rate_bps = span->delivery_max > 0 ? span->delivery_max : NAN;
+}
+
+void live_span_close(struct live_span *span, const struct tl_host_socket *last, int64_t now_ns,
+                     struct tl_live_interval *ret_interval)
+{
+    double span_ns = (double)(now_ns - span->from_ns);
+
+    *ret_interval = (struct tl_live_interval){.end_ns = now_ns, .span_ns = now_ns - span->from_ns};
+    count_events(&span->from, last, ret_interval);
+    add_means(span, ret_interval);
+    if (span_ns > 0 && (ret_interval->sent_bytes >= SENDS_AT_LEAST_BYTES || in_flight(last) > 0))
+        split_time(span, last, span_ns, ret_interval->parts_ratio);
+    else
+        for (int i = 0; i < TL_LIVE_PARTS; i++)
+            ret_interval->parts_ratio[i] = NAN;
+    live_span_start(span, last, now_ns);
+}
+
+/* --- Several as one -----------------------------------------------------------------------------
+ */
+
+/* Adds a mean, weighed by its time; unknown ones do not count. */
+static void weigh(double *sum, double *weight, double value, double by)
+{
+    if (isnan(value))
+        return;
+    *sum += value * by;
+    *weight += by;
+}
+
+#define WEIGHED 7
+
+/* The members of an interval that are means. */
+static double *mean_of(struct tl_live_interval *interval, size_t index)
+{
+    double *const means[WEIGHED] = {&interval->rtt_mean_ns,       &interval->rcv_rtt_ns,
+                                    &interval->cwnd_mean_bytes,   &interval->inflight_mean_bytes,
+                                    &interval->window_full_ratio, &interval->sndbuf_full_ratio,
+                                    &interval->read_queue_ratio};
+    return means[index];
+}
+
+static void add_counts(struct tl_live_interval *joined, const struct tl_live_interval *interval)
+{
+    joined->span_ns += interval->span_ns;
+    joined->readings_count += interval->readings_count;
+    joined->sent_bytes += interval->sent_bytes;
+    joined->received_bytes += interval->received_bytes;
+    joined->segments_count += interval->segments_count;
+    joined->retrans_count += interval->retrans_count;
+    joined->reord_seen_count += interval->reord_seen_count;
+    joined->dsack_count += interval->dsack_count;
+    joined->delivered_count += interval->delivered_count;
+    joined->delivered_ce_count += interval->delivered_ce_count;
+    joined->out_of_order_count += interval->out_of_order_count;
+    joined->drops_count += interval->drops_count;
+    raise_to(&joined->inflight_max_bytes, interval->inflight_max_bytes);
+    raise_to(&joined->snd_wnd_max_bytes, interval->snd_wnd_max_bytes);
+    raise_to(&joined->rcv_wnd_max_bytes, interval->rcv_wnd_max_bytes);
+    joined->rtt_max_ns = fmax(joined->rtt_max_ns, interval->rtt_max_ns);
+    joined->delivery_rate_bps = fmax(joined->delivery_rate_bps, interval->delivery_rate_bps);
+}
+
+void tl_live_join(const struct tl_live_flow *flow, size_t count,
+                  struct tl_live_interval *ret_joined)
+{
+    double sums[WEIGHED] = {0}, weights[WEIGHED] = {0};
+    double parts[TL_LIVE_PARTS] = {0}, parts_ns[TL_LIVE_PARTS] = {0};
+    const struct tl_live_interval *interval;
+
+    *ret_joined = (struct tl_live_interval){.rtt_max_ns = NAN, .delivery_rate_bps = NAN};
+    for (size_t back = 0; back < count && (interval = tl_live_interval_at(flow, back)); back++) {
+        struct tl_live_interval copy = *interval;
+        if (back == 0)
+            ret_joined->end_ns = interval->end_ns;
+        add_counts(ret_joined, interval);
+        for (size_t i = 0; i < WEIGHED; i++)
+            weigh(&sums[i], &weights[i], *mean_of(&copy, i), (double)interval->span_ns);
+        for (int i = 0; i < TL_LIVE_PARTS; i++)
+            weigh(&parts[i], &parts_ns[i], interval->parts_ratio[i], (double)interval->span_ns);
+    }
+    for (size_t i = 0; i < WEIGHED; i++)
+        *mean_of(ret_joined, i) = weights[i] > 0 ? sums[i] / weights[i] : NAN;
+    for (int i = 0; i < TL_LIVE_PARTS; i++)
+        ret_joined->parts_ratio[i] = parts_ns[i] > 0 ? parts[i] / parts_ns[i] : NAN;
+}
+
+double tl_live_held_ratio(const struct tl_live_interval *interval)
+{
+    if (!isnan(interval->parts_ratio[TL_LIVE_APP]))
+        return 1 - interval->parts_ratio[TL_LIVE_APP];
+    /* A receiver cannot see what its sender waits for: all but the time its own program slept. */
+    if (interval->received_bytes == 0 || isnan(interval->read_queue_ratio))
+        return 0;
+    return 1 - interval->read_queue_ratio;
+}

@@ -57,6 +57,7 @@ void tl_lab_live_read(const struct tl_lab_live *live, struct tl_lab_counters *re
         .duplicated = get(&live->duplicated),
         .reordered = get(&live->reordered),
         .corrupted = get(&live->corrupted),
+        .marked = get(&live->marked),
         .queue_peak_bytes = get(&live->queue_peak_bytes),
     };
     for (int i = 0; i < TL_LAB_DROP_COUNT; i++)

@@ -11,6 +11,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -88,16 +89,58 @@ static void push_copy(struct direction *d, const void *packet, size_t len, int64
     tl_lab_count(&d->live->duplicated, 1);
 }
 
+static void mark(struct direction *d, unsigned char *packet, size_t len)
+{
+    tl_lab_mangle_mark(packet, len);
+    tl_lab_count(&d->live->marked, 1);
+}
+
+/* On its way, at a time that is known. */
+static void send_off(struct direction *d, uint32_t slot, size_t len,
+                     const struct tl_lab_fate *fate)
+{
+    tl_lab_count(&d->live->reordered, fate->reordered);
+    tl_lab_schedule_push(&d->schedule, slot, (uint32_t)len, fate->depart_ns);
+    if (fate->duplicated)
+        push_copy(d, tl_lab_schedule_memory(&d->schedule, slot), len, fate->depart_ns);
+}
+
+/* Those that waited and whose time is known now. */
+static void serve(struct direction *d, struct tl_lab_model *model, int64_t now_ns)
+{
+    uint32_t slot, len;
+    struct tl_lab_fate fate;
+    while (tl_lab_model_serve(model, now_ns, &slot, &len, &fate)) {
+        if (fate.drop != TL_LAB_DROP_NONE) {
+            count_drop(d, fate.drop);
+            tl_lab_schedule_release(&d->schedule, slot);
+            continue;
+        }
+        if (fate.marked)
+            mark(d, tl_lab_schedule_memory(&d->schedule, slot), len);
+        send_off(d, slot, len, &fate);
+    }
+}
+
+static void serve_all(struct direction *d, int64_t now_ns)
+{
+    serve(d, &d->model, now_ns);
+    if (d->v6)
+        serve(d, d->v6, now_ns);
+}
+
 /* Asks the model of the packet's family for its fate. */
-static struct tl_lab_fate fate_of(struct direction *d, const unsigned char *packet, size_t len,
-                                  const struct tl_lab_model **ret_model)
+static struct tl_lab_fate fate_of(struct direction *d, uint32_t slot, const unsigned char *packet,
+                                  size_t len, const struct tl_lab_model **ret_model)
 {
     struct tl_lab_model *model = d->v6 && packet[0] >> 4 == 6 ? d->v6 : &d->model;
     struct tl_lab_flow flow;
     if (d->by_flow)
         flow = tl_lab_flow_read(packet, len, d->direction);
     *ret_model = model;
-    return tl_lab_model_pass(model, tl_now_ns(), (uint32_t)len, d->by_flow ? &flow : NULL);
+    int64_t now_ns = tl_now_ns();
+    serve(d, model, now_ns);
+    return tl_lab_model_pass(model, now_ns, (uint32_t)len, d->by_flow ? &flow : NULL, slot);
 }
 
 /* Decides about the packet in a taken slot: in line, or released. */
@@ -111,7 +154,7 @@ static void admit(struct direction *d, uint32_t slot, size_t len)
     tl_lab_count(&d->live->in_packets, 1);
     tl_lab_count(&d->live->in_bytes, len);
     const struct tl_lab_model *model;
-    struct tl_lab_fate fate = fate_of(d, packet, len, &model);
+    struct tl_lab_fate fate = fate_of(d, slot, packet, len, &model);
     if (fate.drop != TL_LAB_DROP_NONE) {
         count_drop(d, fate.drop);
         tl_lab_schedule_release(&d->schedule, slot);
@@ -125,10 +168,10 @@ static void admit(struct direction *d, uint32_t slot, size_t len)
         flip_bit(packet, len, fate.corrupt_at);
         tl_lab_count(&d->live->corrupted, 1);
     }
-    tl_lab_count(&d->live->reordered, fate.reordered);
-    tl_lab_schedule_push(&d->schedule, slot, (uint32_t)len, fate.depart_ns);
-    if (fate.duplicated)
-        push_copy(d, packet, len, fate.depart_ns);
+    if (fate.waits && fate.marked)
+        mark(d, packet, len);
+    if (!fate.waits)
+        send_off(d, slot, len, &fate);
 }
 
 /* What the models learn from outside: the mark, and what the other direction does. */
@@ -206,6 +249,18 @@ static struct timespec timespec_of(int64_t ns)
     return (struct timespec){ns / TL_NS_PER_S, ns % TL_NS_PER_S};
 }
 
+/* When a packet is due, a little earlier, or the link turns to one. */
+static int64_t next_event_ns(const struct direction *d)
+{
+    int64_t due_ns = tl_lab_schedule_next_ns(&d->schedule);
+    int64_t turn_ns = tl_lab_model_next_ns(&d->model);
+    int64_t v6_ns = d->v6 ? tl_lab_model_next_ns(d->v6) : INT64_MAX;
+    if (due_ns != INT64_MAX)
+        due_ns -= EARLY_NS;
+    turn_ns = turn_ns < v6_ns ? turn_ns : v6_ns;
+    return due_ns < turn_ns ? due_ns : turn_ns;
+}
+
 /* Sleeps until a packet comes in or one is due; returns the time of waking. */
 static int64_t wait_for_work(struct direction *d, int64_t woke_ns)
 {
@@ -215,9 +270,7 @@ static int64_t wait_for_work(struct direction *d, int64_t woke_ns)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
         now_ns = tl_now_ns();
     }
-    int64_t next_ns = tl_lab_schedule_next_ns(&d->schedule);
-    if (next_ns != INT64_MAX)
-        next_ns -= EARLY_NS;
+    int64_t next_ns = next_event_ns(d);
     struct pollfd in = {.fd = d->in->fd, .events = POLLIN};
     struct timespec timeout = timespec_of(next_ns > now_ns ? next_ns - now_ns : 0);
     ppoll(&in, 1, next_ns == INT64_MAX ? NULL : &timeout, NULL);
@@ -231,6 +284,7 @@ static void *direction_main(void *argument)
     int64_t woke_ns = tl_now_ns();
     for (;;) {
         unsigned in = intake(d);
+        serve_all(d, tl_now_ns());
         if (d->collides)
             atomic_store_explicit(&d->live->link_free_ns, d->model.link_free_ns,
                                   memory_order_relaxed);
@@ -245,7 +299,8 @@ static uint32_t slots_needed(const struct tl_lab_link_config *link, int64_t queu
 {
     if (link->rate_bps <= 0)
         return SLOTS_UNLIMITED;
-    int64_t longest_ns = link->delay_ns + link->jitter_ns + link->reorder_extra_ns;
+    int64_t longest_ns = link->delay_ns + link->jitter_ns + link->scatter_ns + link->wander_ns +
+                         link->grant_most_ns + link->reorder_extra_ns;
     for (int i = 0; i < link->delay_step_count; i++)
         if (link->delay_step[i].extra_ns > 0)
             longest_ns += link->delay_step[i].extra_ns;
@@ -256,22 +311,27 @@ static uint32_t slots_needed(const struct tl_lab_link_config *link, int64_t queu
 
 /* The models of a direction: one, or one for each family. */
 static enum tl_status init_models(struct direction *d, const struct tl_lab_config *config, int at,
-                                  uint32_t *ret_slots)
+                                  uint32_t *ret_slots, struct tl_error *reterr)
 {
     int64_t queue_bytes = 0;
     bool is_main = at == tl_lab_main_link(config);
+    bool v6_apart = is_main && config->v6_apart;
     const struct tl_lab_link_config *link = tl_lab_link_at(config, at, d->direction, &queue_bytes);
-    tl_lab_model_init(&d->model, link, queue_bytes);
-    *ret_slots = slots_needed(link, queue_bytes);
-    if (is_main && config->v6_apart) {
+    const struct tl_lab_link_config *v6 = &config->v6[d->direction];
+    int64_t v6_queue_bytes = tl_lab_v6_queue_bytes(config, d->direction);
+    *ret_slots =
+        slots_needed(link, queue_bytes) + (v6_apart ? slots_needed(v6, v6_queue_bytes) : 0);
+    enum tl_status status = tl_lab_model_init(&d->model, link, queue_bytes, *ret_slots, reterr);
+    if (status != TL_OK)
+        return status;
+    if (v6_apart) {
         d->v6 = calloc(1, sizeof *d->v6);
         if (!d->v6)
-            return TL_NOMEM;
-        const struct tl_lab_link_config *v6 = &config->v6[d->direction];
-        queue_bytes = tl_lab_v6_queue_bytes(config, d->direction);
-        tl_lab_model_init(d->v6, v6, queue_bytes);
+            return tl_error_set(reterr, TL_NOMEM, "no memory for the link emulator");
+        status = tl_lab_model_init(d->v6, v6, v6_queue_bytes, *ret_slots, reterr);
+        if (status != TL_OK)
+            return status;
         d->v6->icmp_filtered = config->silent;
-        *ret_slots += slots_needed(v6, queue_bytes);
     }
     d->model.icmp_filtered = is_main && config->silent;
     d->collides = link->collision_ratio > 0;
@@ -296,26 +356,39 @@ static enum tl_status start_direction(const struct tl_lab_config *config, int at
     d->other = &shared->live[at][up ? TL_LAB_DOWN : TL_LAB_UP];
     d->packet_max = ports->packet_max + 64;
     size_t slot_size = (d->packet_max + 127) / 128 * 128;
-    enum tl_status status = init_models(d, config, at, &slots);
-    if (status == TL_OK)
-        status = tl_lab_schedule_init(&d->schedule, slots, slot_size);
+    enum tl_status status = init_models(d, config, at, &slots, reterr);
+    if (status == TL_OK && tl_lab_schedule_init(&d->schedule, slots, slot_size) != TL_OK)
+        status = tl_error_set(reterr, TL_NOMEM, "no memory for the link emulator's packets");
     pthread_t thread;
-    if (status != TL_OK || pthread_create(&thread, NULL, direction_main, d) != 0) {
-        tl_lab_schedule_finish(&d->schedule);
-        free(d->v6);
-        free(d);
-        return tl_error_set(reterr, TL_NOMEM, "cannot start the link emulator's thread");
+    if (status == TL_OK && pthread_create(&thread, NULL, direction_main, d) != 0)
+        status = tl_error_set(reterr, TL_NOMEM, "cannot start the link emulator's thread");
+    if (status == TL_OK) {
+        pthread_detach(thread);
+        return TL_OK;
     }
-    pthread_detach(thread);
-    return TL_OK;
+    tl_lab_schedule_finish(&d->schedule);
+    tl_lab_model_finish(&d->model);
+    if (d->v6)
+        tl_lab_model_finish(d->v6);
+    free(d->v6);
+    free(d);
+    return status;
+}
+
+/* Better timing where it is permitted; nothing depends on it. The threads that follow inherit
+ * it. They sleep most of the time, and the kernel keeps 5 % for others (sched(7)). */
+static void raise_priority(void)
+{
+    struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    if (sched_setscheduler(0, SCHED_RR, &lowest) != 0)
+        (void)setpriority(PRIO_PROCESS, 0, -10);
 }
 
 enum tl_status tl_lab_emulator_start(const struct tl_lab_config *config, int at,
                                      struct tl_lab_ports *ports, struct tl_lab_shared *shared,
                                      struct tl_error *reterr)
 {
-    /* Better timing where it is permitted; nothing depends on it. */
-    (void)setpriority(PRIO_PROCESS, 0, -10);
+    raise_priority();
     enum tl_status status = start_direction(config, at, TL_LAB_UP, ports, shared, reterr);
     return status == TL_OK ? start_direction(config, at, TL_LAB_DOWN, ports, shared, reterr)
                            : status;

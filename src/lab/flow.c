@@ -45,11 +45,13 @@ struct tl_lab_flow tl_lab_flow_read(const unsigned char *packet, size_t len,
         address_len = 4;
         protocol = packet[9];
         fragment = (read_16(packet + 6) & 0x1fff) != 0; /* no ports in later fragments */
+        flow.can_mark = (packet[1] & 3) != 0;
     } else if (len >= 40 && packet[0] >> 4 == 6) {
         head = 40;
         address_at = 8;
         address_len = 16;
         protocol = packet[6];
+        flow.can_mark = (packet[1] & 0x30) != 0;
     } else {
         return flow;
     }

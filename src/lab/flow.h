@@ -16,6 +16,7 @@ struct tl_lab_flow {
     uint64_t hash;      /* of addresses, ports and protocol; stands for the connection */
     uint16_t near_port; /* 0 for what has no ports */
     bool is_icmp;       /* ICMP or ICMPv6 */
+    bool can_mark;      /* ECT or CE stands in its header (RFC 3168) */
 };
 
 /* A packet that is no whole IP packet gets hash 0 and no ports. */

@@ -15,7 +15,7 @@
 
 bool tl_lab_mangles(const struct tl_lab_link_config *link)
 {
-    return link->mss_max_bytes > 0 || link->strip || link->dscp_set;
+    return link->mss_max_bytes > 0 || link->clamp_bytes > 0 || link->strip || link->dscp_set;
 }
 
 static uint16_t read_16(const unsigned char *bytes)
@@ -73,22 +73,21 @@ static uint32_t strip_bit(unsigned char kind)
                                        : 0;
 }
 
-static void change_option(unsigned char *tcp, size_t at, size_t size,
+static void change_option(unsigned char *tcp, size_t at, size_t size, int32_t mss_max,
                           const struct tl_lab_link_config *link)
 {
     unsigned char kind = tcp[at];
     if (link->strip & strip_bit(kind)) {
         for (size_t i = 0; i < size; i++)
             set_byte(tcp, at + i, OPTION_NOP);
-    } else if (kind == OPTION_MSS && size == 4 && link->mss_max_bytes > 0 &&
-               read_16(tcp + at + 2) > link->mss_max_bytes) {
-        set_byte(tcp, at + 2, (unsigned char)(link->mss_max_bytes >> 8));
-        set_byte(tcp, at + 3, (unsigned char)link->mss_max_bytes);
+    } else if (kind == OPTION_MSS && size == 4 && read_16(tcp + at + 2) > mss_max) {
+        set_byte(tcp, at + 2, (unsigned char)(mss_max >> 8));
+        set_byte(tcp, at + 3, (unsigned char)mss_max);
     }
 }
 
 /* The options of a SYN segment. All of them fit into the segment. */
-static void change_syn(unsigned char *tcp, size_t header_bytes,
+static void change_syn(unsigned char *tcp, size_t header_bytes, int32_t mss_max,
                        const struct tl_lab_link_config *link)
 {
     for (size_t at = 20; at < header_bytes && tcp[at] != OPTION_END;) {
@@ -99,7 +98,7 @@ static void change_syn(unsigned char *tcp, size_t header_bytes,
         size_t size = at + 1 < header_bytes ? tcp[at + 1] : 0;
         if (size < 2 || at + size > header_bytes)
             return;
-        change_option(tcp, at, size, link);
+        change_option(tcp, at, size, mss_max, link);
         at += size;
     }
 }
@@ -118,6 +117,26 @@ static bool find_transport(const unsigned char *packet, size_t len, size_t *ret_
     return len >= 40 && packet[0] >> 4 == 6;
 }
 
+/* The largest MSS that may stand in a SYN: as configured, and what fits behind the headers of
+ * IP and TCP without options (RFC 6691). */
+static int32_t mss_limit(const unsigned char *packet, const struct tl_lab_link_config *link)
+{
+    int32_t limit = link->mss_max_bytes > 0 ? link->mss_max_bytes : UINT16_MAX;
+    int32_t fitting = link->clamp_bytes - (packet[0] >> 4 == 4 ? 40 : 60);
+    return link->clamp_bytes > 0 && fitting < limit ? fitting : limit;
+}
+
+void tl_lab_mangle_mark(unsigned char *packet, size_t len)
+{
+    if (len >= 20 && packet[0] >> 4 == 4) {
+        uint16_t before = read_16(packet);
+        packet[1] |= 3;
+        update_checksum(packet + 10, before, read_16(packet));
+    } else if (len >= 40) {
+        packet[1] |= 0x30;
+    }
+}
+
 void tl_lab_mangle(unsigned char *packet, size_t len, const struct tl_lab_link_config *link)
 {
     size_t at;
@@ -130,7 +149,7 @@ void tl_lab_mangle(unsigned char *packet, size_t len, const struct tl_lab_link_c
         return;
     size_t header_bytes = (size_t)(packet[at + 12] >> 4) * 4;
     if (header_bytes >= 20 && at + header_bytes <= len)
-        change_syn(packet + at, header_bytes, link);
+        change_syn(packet + at, header_bytes, mss_limit(packet, link), link);
 }
 
 static uint32_t add_words(uint32_t sum, const unsigned char *bytes, size_t len)

@@ -15,6 +15,9 @@ bool tl_lab_mangles(const struct tl_lab_link_config *link);
  * malformed, and later fragments, keep what cannot be read. */
 void tl_lab_mangle(unsigned char *packet, size_t len, const struct tl_lab_link_config *link);
 
+/* Congestion experienced (RFC 3168): what a queue says instead of dropping. */
+void tl_lab_mangle_mark(unsigned char *packet, size_t len);
+
 /* Completes the TCP or UDP checksum of a packet that its sender left to the NIC. */
 void tl_lab_mangle_checksum(unsigned char *packet, size_t len);
 

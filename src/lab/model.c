@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tightlink/base/time.h"
@@ -19,8 +20,8 @@ static uint64_t chance_seed(uint64_t seed, int chance)
     return seed * SEEDS_PER_LINK + (uint64_t)(chance % SEEDS_PER_LINK) + more;
 }
 
-void tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_config *link,
-                       int64_t queue_bytes)
+enum tl_status tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_config *link,
+                                 int64_t queue_bytes, uint32_t capacity, struct tl_error *reterr)
 {
     memset(model, 0, sizeof *model);
     model->link = *link;
@@ -30,9 +31,32 @@ void tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_conf
         tl_random_seed(&model->chance[i], chance_seed(link->seed, i));
     tl_lab_bucket_init(&model->policer, link->policer_bps, link->policer_burst_bytes);
     tl_lab_bucket_init(&model->shaper, link->shaper_bps, link->shaper_burst_bytes);
-    tl_lab_cross_init(&model->cross, link, chance_seed(link->seed, TL_LAB_CHANCE_COUNT));
+    tl_lab_cross_init(&model->cross, link, chance_seed(link->seed, TL_LAB_CHANCE_CROSS));
+    tl_lab_gate_init(&model->gate, link, chance_seed(link->seed, TL_LAB_CHANCE_GATE));
+    tl_lab_wander_init(&model->wander, link, chance_seed(link->seed, TL_LAB_CHANCE_WANDER));
     model->by_flow = link->member != TL_LAB_MEMBER_NONE || link->flow_policer_bps > 0 ||
-                     link->flow_shaper_bps > 0;
+                     link->flow_shaper_bps > 0 || link->aqm != TL_LAB_AQM_NONE;
+    if (!tl_lab_station_needed(link))
+        return TL_OK;
+    model->station = malloc(sizeof *model->station);
+    if (!model->station)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a queue of the link emulator");
+    enum tl_status status =
+        tl_lab_station_init(model->station, link, queue_bytes, capacity,
+                            chance_seed(link->seed, TL_LAB_CHANCE_STATION), reterr);
+    if (status != TL_OK) {
+        free(model->station);
+        model->station = NULL;
+    }
+    return status;
+}
+
+void tl_lab_model_finish(struct tl_lab_model *model)
+{
+    if (model->station)
+        tl_lab_station_finish(model->station);
+    free(model->station);
+    model->station = NULL;
 }
 
 /* One draw for each packet that comes this far, whatever it decides. */
@@ -47,7 +71,8 @@ static bool link_is_down(const struct tl_lab_model *model, int64_t now_ns)
     for (int i = 0; i < model->link.outage_count; i++)
         if (at_ns >= model->link.outage[i].from_ns && at_ns < model->link.outage[i].to_ns)
             return true;
-    return false;
+    int64_t every_ns = model->link.dropout_every_ns;
+    return every_ns > 0 && at_ns >= every_ns && at_ns % every_ns < model->link.dropout_length_ns;
 }
 
 /* Gilbert (1960) with a loss of 1 in the bad state: the state moves first, then
@@ -176,6 +201,8 @@ static bool shape_flow(struct tl_lab_model *model, struct tl_lab_flow_state *sta
 static int64_t delay_at(const struct tl_lab_model *model, int64_t at_ns)
 {
     int64_t delay_ns = model->link.delay_ns;
+    if (model->station)
+        delay_ns += tl_lab_server_extra_delay_ns(&model->station->server);
     for (int i = 0; i < model->link.delay_step_count; i++)
         if (at_ns - model->mark_ns >= model->link.delay_step[i].at_ns)
             delay_ns += model->link.delay_step[i].extra_ns;
@@ -187,7 +214,8 @@ static void propagate(struct tl_lab_model *model, int64_t at_ns, int64_t *last_d
                       struct tl_lab_fate *fate)
 {
     const struct tl_lab_link_config *link = &model->link;
-    int64_t delay_ns = delay_at(model, at_ns);
+    at_ns = tl_lab_gate_pass(&model->gate, at_ns);
+    int64_t delay_ns = delay_at(model, at_ns) + tl_lab_wander_at(&model->wander, at_ns);
     if (link->jitter_ns > 0) {
         double swing = 2 * tl_random_unit(&model->chance[TL_LAB_CHANCE_JITTER]) - 1;
         delay_ns += (int64_t)(swing * (double)link->jitter_ns);
@@ -198,6 +226,9 @@ static void propagate(struct tl_lab_model *model, int64_t at_ns, int64_t *last_d
     *last_depart_ns = depart_ns;
     fate->reordered = happens(model, TL_LAB_CHANCE_REORDER, link->reorder_ratio);
     fate->depart_ns = depart_ns + (fate->reordered ? link->reorder_extra_ns : 0);
+    if (link->scatter_ns > 0)
+        fate->depart_ns += (int64_t)(tl_random_unit(&model->chance[TL_LAB_CHANCE_SCATTER]) *
+                                     (double)link->scatter_ns);
     fate->duplicated = happens(model, TL_LAB_CHANCE_DUPLICATE, link->duplicate_ratio);
 }
 
@@ -206,6 +237,10 @@ static void start(struct tl_lab_model *model, int64_t now_ns)
     model->policer.filled_ns = model->shaper.filled_ns = now_ns;
     model->last_depart_ns = now_ns;
     tl_lab_cross_start(&model->cross, now_ns);
+    tl_lab_gate_start(&model->gate, now_ns);
+    tl_lab_wander_start(&model->wander, now_ns);
+    if (model->station)
+        tl_lab_station_start(model->station, now_ns);
     model->started = true;
 }
 
@@ -243,8 +278,25 @@ static enum tl_lab_drop pass_link(struct tl_lab_model *model, int64_t now_ns, ui
     return shape_flow(model, state, len_bytes, at_ns) ? TL_LAB_DROP_NONE : TL_LAB_DROP_QUEUE;
 }
 
+/* Behind the policers, in line for the link. */
+static void come_to_station(struct tl_lab_model *model, int64_t now_ns, uint32_t len_bytes,
+                            const struct tl_lab_flow *flow, struct tl_lab_flow_state *state,
+                            uint32_t ticket, struct tl_lab_fate *fate)
+{
+    if (policed(&model->policer, now_ns, len_bytes))
+        fate->drop = TL_LAB_DROP_POLICER;
+    else if (state && policed(&state->policer, now_ns, len_bytes))
+        fate->drop = TL_LAB_DROP_FLOW_POLICER;
+    else
+        fate->drop = tl_lab_station_come(model->station, now_ns, ticket, len_bytes,
+                                         flow ? flow->hash : 0, flow && flow->can_mark,
+                                         &fate->marked);
+    fate->waits = fate->drop == TL_LAB_DROP_NONE;
+    fate->backlog_bytes = model->station->backlog_bytes;
+}
+
 struct tl_lab_fate tl_lab_model_pass(struct tl_lab_model *model, int64_t now_ns, uint32_t len_bytes,
-                                     const struct tl_lab_flow *flow)
+                                     const struct tl_lab_flow *flow, uint32_t ticket)
 {
     const struct tl_lab_link_config *link = &model->link;
     struct tl_lab_fate fate = {.drop = TL_LAB_DROP_NONE, .corrupt_at = -1};
@@ -265,11 +317,34 @@ struct tl_lab_fate tl_lab_model_pass(struct tl_lab_model *model, int64_t now_ns,
         fate.drop = TL_LAB_DROP_MAXLEN;
     else if (by_chance != TL_LAB_DROP_NONE)
         fate.drop = by_chance;
+    else if (model->station)
+        come_to_station(model, now_ns, len_bytes, flow, state, ticket, &fate);
     else
         fate.drop = pass_link(model, now_ns, len_bytes, state, &at_ns, &fate.backlog_bytes);
-    if (fate.drop != TL_LAB_DROP_NONE)
+    if (fate.drop != TL_LAB_DROP_NONE || fate.waits)
         return fate;
     bool own_order = state && link->flow_shaper_bps > 0;
     propagate(model, at_ns, own_order ? &state->last_depart_ns : &model->last_depart_ns, &fate);
     return fate;
+}
+
+bool tl_lab_model_serve(struct tl_lab_model *model, int64_t now_ns, uint32_t *ret_ticket,
+                        uint32_t *ret_len_bytes, struct tl_lab_fate *ret_fate)
+{
+    struct tl_lab_leaving leaving;
+    if (!model->station || !model->started ||
+        !tl_lab_station_serve(model->station, now_ns, &leaving))
+        return false;
+    *ret_ticket = leaving.ticket;
+    *ret_len_bytes = leaving.len_bytes;
+    *ret_fate =
+        (struct tl_lab_fate){.drop = leaving.drop, .corrupt_at = -1, .marked = leaving.marked};
+    if (leaving.drop == TL_LAB_DROP_NONE)
+        propagate(model, leaving.done_ns, &model->last_depart_ns, ret_fate);
+    return true;
+}
+
+int64_t tl_lab_model_next_ns(const struct tl_lab_model *model)
+{
+    return model->station ? tl_lab_station_next_ns(model->station) : INT64_MAX;
 }

@@ -1,8 +1,9 @@
 /* What one direction of the emulated link does to a packet: a pure model.
  *
  * "A packet of this length arrives at this time": the answer is why it is
- * dropped, or when it leaves. The model knows no sockets, no clock and no
- * memory but its own state; equal calls give equal answers. Each impairment
+ * dropped, or when it leaves, or that it waits in a station (station.h), which
+ * tells later. The model knows no sockets and no clock; its memory is taken at
+ * the start; equal calls give equal answers. Each impairment
  * draws from a generator of its own, so that switching one on does not change
  * what another one does. Chance acts before the queue, so that which packets
  * are lost by chance depends only on their order, not on timing. */
@@ -15,6 +16,8 @@
 #include "bucket.h"
 #include "cross.h"
 #include "flow.h"
+#include "gate.h"
+#include "station.h"
 #include "tightlink/base/random.h"
 #include "tightlink/lab/config.h"
 
@@ -27,6 +30,11 @@ enum tl_lab_chance {
     TL_LAB_CHANCE_DUPLICATE,
     TL_LAB_CHANCE_MEMBER,
     TL_LAB_CHANCE_COLLISION,
+    TL_LAB_CHANCE_CROSS, /* seeds of parts that have generators of their own */
+    TL_LAB_CHANCE_GATE,
+    TL_LAB_CHANCE_WANDER,
+    TL_LAB_CHANCE_STATION,
+    TL_LAB_CHANCE_SCATTER,
     TL_LAB_CHANCE_COUNT
 };
 
@@ -47,6 +55,9 @@ struct tl_lab_model {
     int64_t link_free_ns;    /* when the last accepted packet will be on the wire */
     uint64_t link_remainder; /* part of a ns carried on, in 1/rate_bps ns */
     int64_t last_depart_ns;  /* jitter does not reorder */
+    struct tl_lab_gate gate;
+    struct tl_lab_wander wander;
+    struct tl_lab_station *station; /* owned; NULL where the link is a plain one */
     struct tl_lab_cross cross;
     struct tl_lab_flow_table flows;
 };
@@ -59,15 +70,28 @@ struct tl_lab_fate {
                               header; negative: nowhere */
     bool reordered;
     bool duplicated; /* a copy leaves right behind */
+    bool waits;      /* in the station: tl_lab_model_serve tells the rest */
+    bool marked;     /* congestion experienced */
 };
 
-/* queue_bytes as of tl_lab_queue_bytes. */
-void tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_config *link,
-                       int64_t queue_bytes);
+/* queue_bytes as of tl_lab_queue_bytes; tickets of packets that wait are below capacity.
+ * Fails where a trace cannot be read. tl_lab_model_finish frees. */
+enum tl_status tl_lab_model_init(struct tl_lab_model *model, const struct tl_lab_link_config *link,
+                                 int64_t queue_bytes, uint32_t capacity,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+void tl_lab_model_finish(struct tl_lab_model *model);
 
 /* One packet of len_bytes (IP header included). now_ns never runs backwards. flow
- * may be NULL: then nothing that looks at connections acts. */
+ * may be NULL: then nothing that looks at connections acts. ticket names the packet where
+ * it has to wait; whoever has a station has served it up to now_ns before. */
 struct tl_lab_fate tl_lab_model_pass(struct tl_lab_model *model, int64_t now_ns, uint32_t len_bytes,
-                                     const struct tl_lab_flow *flow);
+                                     const struct tl_lab_flow *flow, uint32_t ticket);
+
+/* The next packet that waited and whose fate is known at now_ns; false when there is none. */
+bool tl_lab_model_serve(struct tl_lab_model *model, int64_t now_ns, uint32_t *ret_ticket,
+                        uint32_t *ret_len_bytes, struct tl_lab_fate *ret_fate);
+
+/* When the next fate will be known; INT64_MAX when nobody waits. */
+int64_t tl_lab_model_next_ns(const struct tl_lab_model *model);
 
 #endif

@@ -137,3 +137,14 @@ enum tl_status tl_lab_read_carrier(const char *text, void *ret_value, struct tl_
         }
     return tl_error_set(reterr, TL_SYNTAX, "\"%s\" is neither auto, tun nor packet", text);
 }
+
+enum tl_status tl_lab_read_trace(const char *text, void *ret_value, struct tl_error *reterr)
+{
+    struct tl_lab_link_config *link = ret_value;
+    if (strlen(text) >= sizeof link->trace)
+        return tl_error_set(reterr, TL_RANGE, "a trace's name has at most %d characters",
+                            TL_LAB_TRACE_SIZE - 1);
+    memcpy(link->trace, text, strlen(text) + 1);
+    link->service = TL_LAB_SERVICE_TRACE;
+    return TL_OK;
+}

@@ -20,7 +20,7 @@ struct tl_lab_live {
     _Atomic uint64_t out_packets, out_bytes;
     _Atomic uint64_t drops[TL_LAB_DROP_COUNT];
     _Atomic uint64_t overruns; /* lost in front of the emulator; written by its main thread */
-    _Atomic uint64_t duplicated, reordered, corrupted;
+    _Atomic uint64_t duplicated, reordered, corrupted, marked;
     _Atomic uint64_t queue_peak_bytes;
     _Atomic uint64_t delay_errors[TL_LAB_ERROR_BUCKETS];
     _Atomic int64_t delay_error_max_ns;

@@ -98,7 +98,7 @@ static enum tl_status set_switches(const struct tl_lab_host_config *host, struct
                {"ipv4/tcp_sack", host->sack},
                {"ipv4/tcp_timestamps", host->timestamps},
                {"ipv4/tcp_moderate_rcvbuf", host->autotune}};
-    enum tl_status status = TL_OK;
+    enum tl_status status = host->ecn ? tl_lab_ns_sysctl("ipv4/tcp_ecn", "1", reterr) : TL_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all && status == TL_OK; i++)
         status = tl_lab_ns_sysctl(all[i].file, all[i].on ? "1" : "0", reterr);
     return status;

@@ -233,5 +233,70 @@ Test(lab_config, what_links_cannot_be_is_refused)
     refused("plain=on split=on", TL_RANGE, "plain");
     refused("plain=on lan.delay=1ms", TL_RANGE, "plain");
     refused("split-port=70000", TL_RANGE, "split-port");
-    refused("plain=on near.cpu=50% near.unprivileged=on", TL_RANGE, "CPU share");
+    refused("radio=40M-4M", TL_RANGE, "lower to a higher");
+    refused("radio=4M", TL_SYNTAX, "LOW-HIGH");
+    refused("rate=10M radio=4M-40M", TL_RANGE, "one of rate");
+    refused("trace=x rate=1M", TL_RANGE, "one of rate");
+    refused("wifi=200M", TL_SYNTAX, "OTHER-STATIONS");
+    refused("wifi=200M/3", TL_SYNTAX, "OTHER-STATIONS");
+    refused("wifi=200M/3/95%", TL_RANGE, "90 %");
+    refused("wifi=200M/40/5%", TL_RANGE, "32 other");
+    refused("aqm=sfq rate=10M", TL_SYNTAX, "fq-codel");
+    refused("aqm=codel,mark rate=10M", TL_SYNTAX, "fq-codel");
+    refused("aqm=codel", TL_RANGE, "rate");
+    refused("rate=10M aqm=pie cross=5M", TL_RANGE, "others=");
+    refused("grants=5ms-2ms", TL_RANGE, "grants");
+    refused("wander=5ms/0", TL_RANGE, "wander");
+    refused("dropout=2s/3s", TL_RANGE, "dropouts");
+    refused("radio=4M-40M fades=2s/3s", TL_RANGE, "fades");
+    refused("clamp=100", TL_RANGE, "clamp");
+}
+
+Test(lab_config, stock_lowers_what_is_above_it)
+{
+    struct tl_lab_config config = parsed("near.rmem=64KiB stock=on far.wmem=128KiB cc=reno");
+    for (int h = 0; h < TL_LAB_HOST_COUNT; h++)
+        cr_assert(config.host[h].unprivileged);
+    cr_assert_eq(config.host[TL_LAB_NEAR].rmem_max_bytes, 64 << 10, "what the path is about");
+    cr_assert_eq(config.host[TL_LAB_FAR].rmem_max_bytes, 6 << 20);
+    cr_assert_eq(config.host[TL_LAB_NEAR].wmem_max_bytes, 4 << 20);
+    cr_assert_eq(config.host[TL_LAB_FAR].wmem_max_bytes, 128 << 10);
+    config = parsed("near.stock=on");
+    cr_assert(config.host[TL_LAB_NEAR].unprivileged && !config.host[TL_LAB_FAR].unprivileged);
+    config = parsed("plain=on near.cpu=50% stock=on");
+    cr_assert(config.host[TL_LAB_NEAR].unprivileged, "every scenario can take it");
+}
+
+Test(lab_config, pppoe_is_one_word)
+{
+    struct tl_lab_config config = parsed("rate=80M pppoe=on");
+    cr_assert_eq(config.wan_mtu, 1492);
+    cr_assert(config.silent && config.icmp_off);
+    cr_assert_eq(config.link[TL_LAB_UP].clamp_bytes, 1492);
+    cr_assert_eq(config.link[TL_LAB_DOWN].clamp_bytes, 1492);
+}
+
+Test(lab_config, links_as_they_are)
+{
+    struct tl_lab_config config =
+        parsed("down.radio=4M-40M up.leo=5M-20M grants=2ms-10ms down.wander=3ms/30ms scatter=1ms "
+               "dropout=8s/1.6s down.aqm=fq-codel,ecn near.ecn=on");
+    const struct tl_lab_link_config *up = &config.link[TL_LAB_UP];
+    const struct tl_lab_link_config *down = &config.link[TL_LAB_DOWN];
+    cr_assert(down->service == TL_LAB_SERVICE_RADIO && up->service == TL_LAB_SERVICE_LEO);
+    cr_assert_float_eq(down->low_bps, 4e6, 1);
+    cr_assert_float_eq(up->high_bps, 20e6, 1);
+    cr_assert_eq(down->handover_every_ns, 25 * TL_NS_PER_S);
+    cr_assert_eq(up->grant_most_ns, 10 * TL_NS_PER_MS);
+    cr_assert(down->wander_time_ns == 30 * TL_NS_PER_MS && up->wander_ns == 0);
+    cr_assert_eq(up->dropout_length_ns, 1600 * TL_NS_PER_MS);
+    cr_assert(down->aqm == TL_LAB_AQM_FQ_CODEL && down->aqm_ecn && up->aqm == TL_LAB_AQM_NONE);
+    cr_assert(config.host[TL_LAB_NEAR].ecn && !config.host[TL_LAB_FAR].ecn);
+    config = parsed("wifi=200M/3/30% delay=10ms");
+    cr_assert_eq(config.link[TL_LAB_UP].air_others, 3);
+    cr_assert_float_eq(config.link[TL_LAB_UP].air_fail_ratio, 0.3, 1e-12);
+    cr_assert_eq(tl_lab_queue_bytes(&config, TL_LAB_UP), 500000, "200 Mb/s for 20 ms");
+    config = parsed("trace=some/where.down delay=20ms");
+    cr_assert_str_eq(config.link[TL_LAB_DOWN].trace, "some/where.down");
+    cr_assert_eq(tl_lab_queue_bytes(&config, TL_LAB_DOWN), 256 * 1500);
 }

@@ -94,6 +94,37 @@ Test(lab_mangle, only_syn_segments_lose_options)
     cr_assert_arr_eq(packet, before, len);
 }
 
+Test(lab_mangle, clamp_fits_the_length_in_either_family)
+{
+    unsigned char packet[60], v6[80] = {0x60};
+    struct tl_lab_link_config link = {.clamp_bytes = 1492};
+    cr_assert(tl_lab_mangles(&link));
+    size_t len = make_syn(packet);
+    tl_lab_mangle(packet, len, &link);
+    cr_assert_eq(packet[42] << 8 | packet[43], 1452);
+    cr_assert(sums_hold(packet, len));
+    make_syn(packet);
+    v6[6] = 6;
+    memcpy(v6 + 40, packet + 20, 40);
+    tl_lab_mangle(v6, sizeof v6, &link);
+    cr_assert_eq(v6[62] << 8 | v6[63], 1432);
+}
+
+Test(lab_mangle, mark_says_congestion_and_changes_nothing_else)
+{
+    unsigned char packet[60], v6[48] = {0x6b, 0x9a, 0xbc, 0xde};
+    size_t len = make_syn(packet);
+    tl_lab_mangle_mark(packet, len);
+    cr_assert_eq(packet[1], 0xbb, "class 46 and CE");
+    cr_assert(sums_hold(packet, len));
+    cr_assert(tl_lab_flow_read(packet, len, TL_LAB_UP).can_mark);
+    tl_lab_mangle_mark(v6, sizeof v6);
+    cr_assert(v6[0] == 0x6b && v6[1] == 0xba && v6[2] == 0xbc);
+    cr_assert(tl_lab_flow_read(v6, sizeof v6, TL_LAB_UP).can_mark);
+    v6[1] = 0x8a;
+    cr_assert_not(tl_lab_flow_read(v6, sizeof v6, TL_LAB_UP).can_mark);
+}
+
 Test(lab_mangle, dscp_is_set_and_ecn_stays)
 {
     unsigned char packet[60], v6[48] = {0x6b, 0x91, 0x23, 0x45};

@@ -39,6 +39,8 @@ enum tl_lab_family { TL_LAB_IPV4 = 1, TL_LAB_IPV6 = 2, TL_LAB_BOTH = 3 };
     X(POLICER, "above the policer's rate")                                                         \
     X(FLOW_POLICER, "above the rate of one connection")                                            \
     X(QUEUE, "the queue was full")                                                                 \
+    X(AQM, "dropped early by the queue's management")                                              \
+    X(AIR, "given up after its retries on the air")                                                \
     X(COLLISION, "collided with a packet of the other direction")                                  \
     X(EMULATOR, "the emulator could not keep up")
 
@@ -86,15 +88,47 @@ enum tl_lab_strip {
 };
 
 #define TL_LAB_CROSS_FLOWS_MAX 16
+#define TL_LAB_OTHERS_MAX      64
+
+/* How a link gives out its time. */
+enum tl_lab_service {
+    TL_LAB_SERVICE_RATE,  /* evenly, at rate_bps */
+    TL_LAB_SERVICE_TRACE, /* by a file of delivery opportunities */
+    TL_LAB_SERVICE_RADIO, /* a Markov-modulated rate with fades and handovers */
+    TL_LAB_SERVICE_LEO,   /* another rate and delay every 15 s */
+    TL_LAB_SERVICE_WIFI,  /* shared air: contention, retries, a rate that falls */
+};
+
+/* Who decides which packets a queue drops or marks before it is full. */
+enum tl_lab_aqm {
+    TL_LAB_AQM_NONE,
+    TL_LAB_AQM_CODEL,    /* RFC 8289 */
+    TL_LAB_AQM_FQ_CODEL, /* RFC 8290 */
+    TL_LAB_AQM_PIE,      /* RFC 8033 */
+    TL_LAB_AQM_RED,      /* Floyd, Jacobson 1993, gentle */
+};
+
+/* The name of a file of delivery opportunities, its NUL included. */
+#define TL_LAB_TRACE_SIZE 256
 
 /* One direction of a link. A zero turns each impairment off. They act in
  * this order (doc/lab.md): outage, length, loss, bad member, corruption, policers,
  * shaper, queue and serialisation (with the cross traffic), collisions, shaper of
- * each connection, delay, reordering, duplication. */
+ * each connection, grants, delay, reordering, duplication. */
 struct tl_lab_link_config {
-    double rate_bps;     /* IP bits a second; 0: as fast as the machine carries */
-    int64_t delay_ns;    /* propagation, one way, after the queue */
-    int64_t jitter_ns;   /* uniform in +-jitter around the delay; never reorders */
+    enum tl_lab_service service;
+    double rate_bps;   /* IP bits a second; 0: as fast as the machine carries, or another service */
+    int64_t delay_ns;  /* propagation, one way, after the queue */
+    int64_t jitter_ns; /* uniform in +-jitter around the delay; never reorders */
+    int64_t scatter_ns; /* uniform in 0 to scatter on top; packets do overtake each other */
+    /* Slow jitter that keeps order: the delay goes in straight lines from one value in 0 to
+     * wander_ns to the next one, wander_time_ns later. */
+    int64_t wander_ns;
+    int64_t wander_time_ns;
+    /* Behind the link everything waits for the next grant; the times between grants are
+     * uniform between these two. */
+    int64_t grant_least_ns;
+    int64_t grant_most_ns;
     int64_t queue_bytes; /* drop-tail, IP bytes waiting or in service; 0: tl_lab_queue_bytes() */
     double policer_bps;  /* token rate; what exceeds it is dropped */
     int64_t policer_burst_bytes;
@@ -110,8 +144,24 @@ struct tl_lab_link_config {
     int32_t maxlen_bytes;     /* longer IP packets vanish without an ICMP message */
     int32_t outage_count;
     struct tl_lab_window outage[TL_LAB_OUTAGE_MAX];
+    int64_t dropout_every_ns; /* besides, an outage at each multiple of this time after the mark */
+    int64_t dropout_length_ns;
     int32_t delay_step_count;
     struct tl_lab_delay_step delay_step[TL_LAB_DELAY_STEP_MAX];
+
+    /* What service needs that is not RATE. */
+    char trace[TL_LAB_TRACE_SIZE]; /* TRACE: one time in ms a line, 1504 bytes each, looped */
+    double low_bps, high_bps;      /* RADIO, LEO: between these */
+    int64_t fade_every_ns;         /* RADIO: mean of exponential times; 0: no fades */
+    int64_t fade_length_ns;        /* a twentieth of the rate, mean of exponential times */
+    int64_t handover_every_ns;     /* RADIO: the same; nothing passes, but it waits */
+    int64_t handover_length_ns;    /* half to one and a half of this */
+    double air_bps;                /* WIFI: rate on the air at its best */
+    int32_t air_others;            /* WIFI: stations that always have something to send */
+    double air_fail_ratio;         /* WIFI: of the attempts to send a frame */
+
+    enum tl_lab_aqm aqm;
+    bool aqm_ecn; /* marks packets of flows that can be marked, instead of dropping them */
 
     /* Each connection (5-tuple) by itself. */
     double flow_policer_bps;
@@ -127,9 +177,14 @@ struct tl_lab_link_config {
     int64_t cross_on_ns; /* mean of exponential times; both 0: always on */
     int64_t cross_off_ns;
     int32_t cross_flows; /* besides, so many flows with the window of RFC 5681 and always data */
+    /* Real TCP connections of other hosts through the link, which are there first. */
+    int32_t others;
+    int64_t others_on_ns; /* mean of exponential times; both 0: always on */
+    int64_t others_off_ns;
 
     /* What a middlebox does to headers; checksums are mended. */
     int32_t mss_max_bytes; /* larger MSS options of SYN segments are lowered to this */
+    int32_t clamp_bytes;   /* or to what fits an IP packet of this length, in either family */
     uint32_t strip;        /* TL_LAB_STRIP_*: replaced by no-operations in SYN segments */
     bool dscp_set;
     int32_t dscp; /* every packet gets this class (RFC 2474); ECN stays */
@@ -152,6 +207,7 @@ struct tl_lab_host_config {
     bool autotune;           /* tcp_moderate_rcvbuf */
     bool offloads;           /* TSO, GSO, GRO and checksums of the host's interface */
     bool unprivileged;       /* its processes have no capability; as root they become nobody */
+    bool ecn;                /* asks for ECN (RFC 3168); it always grants it */
     char cc[TL_LAB_CC_SIZE]; /* congestion control, by route metric (RTAX_CC_ALGO) */
     int32_t mtu;             /* of the host's interface */
     int32_t lan_mtu;         /* of the router's interface on the same wire; 0: as mtu */
@@ -229,6 +285,9 @@ enum tl_status tl_lab_config_check(const struct tl_lab_config *config,
  *   rate=200M delay=20ms jitter=1ms queue=500kB loss=0.1% seed=7
  *   policer=40M/150kB shaper=30M/5MB burst-loss=0.01%/30% reorder=3%/5ms
  *   duplicate=1% corrupt=0.3% maxlen=1300 outage=6s-9s delay-step=5s:+30ms
+ *   trace=FILE radio=4M-40M fades=12s/300ms handovers=25s/120ms leo=30M-120M
+ *   wifi=150M/2/30% aqm=fq-codel,ecn grants=2ms-10ms wander=3ms/30ms scatter=1ms
+ *   dropout=8s/1.6s clamp=1492
  *   flow-policer=20M/50kB flow-shaper=20M/50kB port-loss=odd:5% port-loss=1/4:5%
  *   cross=60M cross-burst=300ms/200ms cross-flows=2 collision=30%
  *   mss=900 strip=wscale,sack,timestamps dscp=0
@@ -236,11 +295,12 @@ enum tl_status tl_lab_config_check(const struct tl_lab_config *config,
  *       that a link: bare for the main one, "lan." "far-lan." "link1." "link2." ...
  *       for another one, "v6." for what is different over IPv6
  *   rmem=64KiB wmem=128KiB wscale=off sack=off timestamps=off autotune=off cc=bbr
- *   mtu=9000 lan-mtu=1500 cpu=15% cpu-period=100ms offloads=off unprivileged=on
+ *   mtu=9000 lan-mtu=1500 cpu=15% cpu-period=100ms offloads=off ecn=on
+ *   unprivileged=on stock=on
  *       a host: bare for both, or "near." / "far." before the key
  *   link-at=lan|wan|far-lan|1..7 routers=2..6
  *   wan-mtu=1300 icmp=off|silent icmp-interval=1s family=4|6|both plain=on
- *   split=on split-port=5411 carrier=tun|packet
+ *   split=on split-port=5411 pppoe=on carrier=tun|packet
  *
  * delay is one way. TL_SYNTAX, TL_UNKNOWN (key) or TL_RANGE, the sentence names
  * the pair. */

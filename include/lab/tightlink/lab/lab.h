@@ -125,6 +125,7 @@ struct tl_lab_counters {
     uint64_t out_packets, out_bytes; /* left the link, duplicates included */
     uint64_t drops[TL_LAB_DROP_COUNT];
     uint64_t duplicated, reordered, corrupted;
+    uint64_t marked;           /* congestion experienced, by the queue's management */
     uint64_t queue_peak_bytes; /* largest queue seen, service included */
     /* Delay error: when a packet left, against when it should have left. */
     uint64_t delay_samples;

@@ -281,8 +281,9 @@ static bool begins(const char *name, size_t len, const char *prefix)
 static bool is_known_name(const char *name, size_t len)
 {
     static const char *const files[] = {
-        "cpu.max",    "cpu.stat",    "cpu.weight", "cpu.cfs_quota_us", "cpu.cfs_period_us",
-        "memory.max", "memory.high", "io.max",     "tightlink.rule",   "tightlink.findings"};
+        "cpu.max",           "cpu.stat",           "cpu.weight",      "cpu.cfs_quota_us",
+        "cpu.cfs_period_us", "memory.max",         "memory.high",     "io.max",
+        "tightlink.rule",    "tightlink.findings", "tightlink.shared"};
     static const char *const groups[] = {"802-3-ethernet.", "802-11-wireless.", "ethtool."};
     for (size_t i = 0; i < COUNT(groups); i++) /* properties of NetworkManager */
         if (begins(name, len, groups[i]) && label_count(name, len) == 2)

@@ -6,6 +6,8 @@ import pathlib
 import re
 import sys
 
+import rule_files
+
 
 def worded(text):
     """A sentence with its holes named: {flow.rtt_min_ns|ns} becomes <flow.rtt_min_ns>, and the
@@ -26,26 +28,48 @@ def side(value):
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
+def because(entry):
+    return f" ({worded(entry['because'])})" if isinstance(entry, dict) and "because" in entry else ""
+
+
 def tests(logic, indent):
-    """Conditions as a nested list: each test with its sentence and its formula."""
+    """Conditions as a nested list: each test with its sentence, its formula and its reason."""
     pad = "  " * indent
+    name = f" (`{logic['id']}`)" if "id" in logic else ""
     for word, title in (("all", "all of"), ("any", "any of")):
         if word in logic:
-            return f"{pad}- {title}\n" + "".join(tests(part, indent + 1) for part in logic[word])
+            return f"{pad}- {title}{name}\n" + "".join(tests(part, indent + 1) for part in logic[word])
     if "not" in logic:
-        return f"{pad}- not\n" + tests(logic["not"], indent + 1)
+        return f"{pad}- not{name}\n" + tests(logic["not"], indent + 1)
     if "is" in logic:
-        return f"{pad}- the test `{logic['is']}` above\n"
+        return f"{pad}- `{logic['is']}`, as above\n"
     left, compare, right = logic["test"]
     formula = code(f"{side(left)} {compare} {side(right)}")
     say = worded(logic["say"]) + ": " if "say" in logic else ""
-    return f"{pad}- {say}{formula}\n"
+    return f"{pad}- {say}{formula}{because(logic)}\n"
 
 
 def ceilings(rule):
     given = rule.get("ceiling", [])
     for ceiling in given if isinstance(given, list) else [given]:
-        yield f"- {worded(ceiling['label'])}: {code(ceiling['bps'])}\n"
+        yield f"- {worded(ceiling['label'])}: {code(ceiling['bps'])}{because(ceiling)}\n"
+
+
+def name_line(name, formula):
+    return f"- `{name}` = {code(formula['is'] if isinstance(formula, dict) else formula)}{because(formula)}\n"
+
+
+def function_line(name, function):
+    takes = ", ".join(f"{parameter} ({unit})" for parameter, unit in function["takes"].items())
+    bodies = function["is"] if isinstance(function["is"], dict) else {"": function["is"]}
+    formulas = "; ".join((f"{value}: " if value else "") + code(body) for value, body in bodies.items())
+    return f"- `{name}` of {takes}, {function['gives']}: {formulas}{because(function)}\n"
+
+
+def shared_part(shared):
+    out = "\n## What the rules share\n\nFunctions and names of `rules/shared.json`.\n"
+    out += "\n" + "".join(map(function_line, shared["functions"], shared["functions"].values()))
+    return out + "\n" + "".join(map(name_line, shared["names"], shared["names"].values()))
 
 
 def remedy(entry):
@@ -67,7 +91,7 @@ def section(rule):
         if key in rule:
             out += f"\n{title}:\n\n{tests(rule[key], 0)}"
     if "names" in rule:
-        out += "\nNames:\n\n" + "".join(f"- `{n}` = {code(f)}\n" for n, f in rule["names"].items())
+        out += "\nNames:\n\n" + "".join(map(name_line, rule["names"], rule["names"].values()))
     listed = "".join(ceilings(rule))
     if listed:
         out += f"\nThe rate that it alone would allow:\n\n{listed}"
@@ -78,7 +102,7 @@ def section(rule):
     return out
 
 
-def page(causes, rules, cases):
+def page(causes, rules, cases, shared):
     out = ("# Causes\n\nPrinted from `src/rules/causes.json`, `rules/` and `tests/lab/cases.json`; do not "
            "edit:\n`ninja -C BUILD causes-doc` writes it. A name in ‹› is a fact (`facts.md`) or a named "
            "formula of\nthe rule; `rule-format.md` tells how formulas and conditions are read.\n")
@@ -97,13 +121,14 @@ def page(causes, rules, cases):
             out += f"No case of the lab's matrix shows it; it would take: {worded(cause.get('lab', 'unknown'))}.\n"
         own = sorted((r for r in rules if r["cause"] == cause["id"]), key=lambda r: r["id"])
         out += "".join(map(section, own)) or "\nNo rule looks for it: it is never named.\n"
-    return out
+    return out + shared_part(shared)
 
 
 def main():
     causes_path, folder, cases_path, *compare = map(pathlib.Path, sys.argv[1:])
-    rules = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.json"))]
-    text = page(json.loads(causes_path.read_text(encoding="utf-8"))["causes"], rules, json.loads(cases_path.read_text(encoding="utf-8")))
+    rules, shared = rule_files.read(folder)
+    text = page(json.loads(causes_path.read_text(encoding="utf-8"))["causes"], list(rules.values()),
+                json.loads(cases_path.read_text(encoding="utf-8")), shared)
     sys.stdout.reconfigure(encoding="utf-8")
     if not compare:
         sys.stdout.write(text)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the rule files and the list of causes as C. Arguments: output, causes.json, rules folder,
-rule files. The texts go in unparsed: the loader judges a built-in rule like any other."""
+"""Writes the rule files, what they share and the list of causes as C. Arguments: output,
+causes.json, rules folder, shared.json, rule files. The texts go in unparsed: the loader judges a built-in rule like any other."""
 import json
 import pathlib
 import sys
@@ -17,8 +17,14 @@ def c_string(text):
     return "\n".join(lines) or '    ""'
 
 
+def builtin(folder, file):
+    text = file.read_text()
+    name = "rules/" + file.resolve().relative_to(folder.resolve()).as_posix()
+    return f'    {{"{name}",\n{c_string(text)},\n     {len(text.encode())}}}'
+
+
 def main():
-    output, causes_path, folder, *files = map(pathlib.Path, sys.argv[1:])
+    output, causes_path, folder, shared, *files = map(pathlib.Path, sys.argv[1:])
     causes = json.loads(causes_path.read_text())
     if causes["format"] != "tightlink.causes/1":
         sys.exit(f"{causes_path}: not a list of causes")
@@ -28,11 +34,10 @@ def main():
         fields = (json.dumps(cause[key]) for key in ("id", "where", "title", "signature"))
         out.append("    {" + ", ".join(fields) + "},")
     out += ["};", f"const size_t tl_cause_count = {len(causes['causes'])};", "",
+            "const struct tl_builtin_file tl_builtin_shared =", builtin(folder, shared) + ";", "",
             "const struct tl_builtin_file tl_builtin_files[] = {"]
     for file in sorted(files):
-        text = file.read_text()
-        name = "rules/" + file.resolve().relative_to(folder.resolve()).as_posix()
-        out.append(f'    {{"{name}",\n{c_string(text)},\n     {len(text.encode())}}},')
+        out.append(builtin(folder, file) + ",")
     out += ["};", f"const size_t tl_builtin_file_count = {len(files)};", ""]
     output.write_text("\n".join(out))
 

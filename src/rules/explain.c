@@ -23,12 +23,24 @@ static void add_part(struct tl_buf *out, const char *heading, const struct tl_ru
     add_sentence(out, 2, rule, template);
 }
 
+/* Why the constants of what stands above are what they are. */
+static void add_because(struct tl_buf *out, unsigned indent, const char *because)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    if (because) {
+        tl_buf_addf(&text, "(%s)", because);
+        tl_page_wrap(out, indent, tl_buf_text(&text));
+    }
+    tl_buf_finish(&text);
+}
+
 static void add_test(struct tl_buf *out, const struct tl_rule *rule, const struct tl_test *test,
                      unsigned indent)
 {
     tl_buf_addf(out, "%*s%s\n", (int)indent, "", test->written);
     if (test->say.text)
         add_sentence(out, indent + 4, rule, &test->say);
+    add_because(out, indent + 4, test->because);
 }
 
 /* With sentences, each test is followed by what it means when it holds. */
@@ -45,7 +57,8 @@ static void add_logic(struct tl_buf *out, const struct tl_rule *rule, const stru
     }
     static const char *const words[] = {
         [TL_LOGIC_ALL] = "all of", [TL_LOGIC_ANY] = "any of", [TL_LOGIC_NOT] = "not"};
-    tl_buf_addf(out, "%*s%s\n", (int)indent, "", words[logic->kind]);
+    tl_buf_addf(out, "%*s%s%s%s\n", (int)indent, "", words[logic->kind], logic->id ? ": " : "",
+                logic->id ? logic->id : "");
     for (size_t i = 0; i < logic->child_count; i++)
         add_logic(out, rule, logic->children[i], sentences, indent + 2);
 }
@@ -79,6 +92,7 @@ static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule)
             tl_buf_addf(out, "    between %s\n    and %s\n",
                         ceiling->low.code ? ceiling->low.text : ceiling->bps.text,
                         ceiling->high.code ? ceiling->high.text : ceiling->bps.text);
+        add_because(out, 4, ceiling->because);
         if (ceiling->when) {
             tl_buf_adds(out, "    when\n");
             add_logic(out, rule, ceiling->when, false, 6);
@@ -94,6 +108,7 @@ static void add_names(struct tl_buf *out, const struct tl_rule *rule)
     for (size_t i = 0; i < scope->name_count; i++) {
         tl_buf_addf(out, "  %s (%s) =\n", scope->names[i], tl_unit_name(scope->formulas[i].unit));
         tl_page_wrap(out, 6, scope->formulas[i].text);
+        add_because(out, 6, scope->becauses[i]);
     }
 }
 
@@ -147,6 +162,7 @@ enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, st
         tl_buf_addf(out,
                     "\nThe verdict only when\n  the time ledger's share \"%s\" is at least %g\n",
                     tl_share_name(rule->ledger), rule->ledger_ratio);
+    add_because(out, 4, rule->ledger_because);
     add_condition(out, rule, "The verdict only when it agrees", rule->agrees);
     add_supports(out, rule);
     add_ceiling(out, rule);

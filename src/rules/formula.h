@@ -6,11 +6,13 @@
  *   factor     := "-" factor | number | fact | name | call | "(" expression ")"
  *   number     := digits with an optional unit: 0.95  96%  512KiB  10ms  40Mbps
  *   fact       := role "." id            sender. receiver. path. flow.
- *   name       := a formula of the rule's "names", or a result (ceiling, fixed)
+ *   name       := a formula of the rule's "names", a shared one, or a result (ceiling, fixed)
  *   call       := function "(" expression ("," expression)* ")"
+ *   text       := "'" characters "'"     an argument of a function only
  *
- * A formula is compiled to postfix code, so that evaluating needs no recursion
- * and a small fixed stack. doc/rule-format.md tells the same for authors.
+ * A formula is compiled to postfix code, so that evaluating needs a small fixed
+ * stack, and recursion only as deep as shared functions call one another.
+ * doc/rule-format.md tells the same for authors.
  * Private to the rules layer. */
 #ifndef TL_RULES_FORMULA_H
 #define TL_RULES_FORMULA_H
@@ -28,7 +30,9 @@
 #define TL_FORMULA_DEPTH_MAX 24
 #define TL_FORMULA_STACK_MAX 64
 #define TL_SCOPE_FACTS_MAX   64
-#define TL_SCOPE_NAMES_MAX   32
+#define TL_SCOPE_NAMES_MAX   64
+#define TL_FUNCTION_ARGS_MAX 8
+#define TL_FUNCTION_NEST_MAX 8 /* functions that call one another: 3 KB of stack each */
 
 enum tl_formula_op {
     TL_OP_NUMBER,
@@ -43,6 +47,7 @@ enum tl_formula_op {
     TL_OP_NEG,
     TL_OP_MIN,
     TL_OP_MAX,
+    TL_OP_MAX_KNOWN, /* the largest of those that are known */
     TL_OP_FIRST,
     TL_OP_SQRT,
     TL_OP_CBRT,
@@ -51,13 +56,22 @@ enum tl_formula_op {
     TL_OP_BYTES,
     TL_OP_NS,
     TL_OP_POW2CEIL,
+    TL_OP_IF_KNOWN,   /* if_known(a, b, c): b where a is known, else c */
+    TL_OP_WHEN_KNOWN, /* when_known(a, b): b once a is known, unknown before */
+    TL_OP_TEXT,
+    TL_OP_ARGUMENT, /* of the function whose body this is */
+    TL_OP_CALL,
 };
 
 struct tl_formula_code {
     enum tl_formula_op op;
-    unsigned argc;  /* of min, max and first */
-    unsigned index; /* of a fact or a name */
-    double number;
+    unsigned argc;  /* of functions */
+    unsigned index; /* of a fact, a name or an argument */
+    union {
+        double number;
+        const char *text;                   /* TL_OP_TEXT */
+        const struct tl_function *function; /* TL_OP_CALL */
+    };
 };
 
 struct tl_formula {
@@ -67,13 +81,39 @@ struct tl_formula {
     struct tl_formula_code *code; /* NULL: not given */
 };
 
-/* What the formulas of one rule may name. Facts are collected while compiling. */
+/* A named function of shared.json: a formula over its parameters, or one for each value of a
+ * parameter that is a text. It reads no facts. */
+struct tl_function {
+    const char *name, *because;
+    unsigned argc, nest; /* nest: how deep its bodies call others */
+    struct {
+        const char *name;
+        enum tl_unit unit;
+    } parameters[TL_FUNCTION_ARGS_MAX];
+    enum tl_unit unit; /* of the result */
+    unsigned by;       /* the parameter that chooses the body; argc: there is one body */
+    size_t body_count;
+    struct {
+        const char *value; /* of the parameter `by` */
+        struct tl_formula formula;
+    } bodies[TL_FUNCTION_ARGS_MAX];
+};
+
+/* What the formulas of one rule may name. Facts, and the shared names that it uses, are collected
+ * while compiling. */
 struct tl_formula_scope {
+    struct tl_shared *shared;           /* names and functions for all rules; NULL without */
+    const struct tl_function *function; /* its body is compiled: parameters, no facts; else NULL */
+    unsigned nest;                      /* the deepest call compiled so far */
+    size_t shared_below; /* > 0: a shared formula is compiled, which may use the shared names below
+                          * this number and none of the rule's own */
     size_t fact_count;
     const char *fact_ids[TL_SCOPE_FACTS_MAX]; /* role ids */
     enum tl_unit fact_units[TL_SCOPE_FACTS_MAX];
     size_t name_count;
     const char *names[TL_SCOPE_NAMES_MAX];
+    const char *becauses[TL_SCOPE_NAMES_MAX]; /* NULL where nothing is said */
+    size_t shared_number[TL_SCOPE_NAMES_MAX]; /* of a shared name, from 1; 0: the rule's own */
     struct tl_formula formulas[TL_SCOPE_NAMES_MAX];
 };
 
@@ -113,6 +153,11 @@ enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scop
                                   struct tl_formula *ret_formula,
                                   struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Compiles a formula as the scope's next name. TL_LIMIT too, beyond TL_SCOPE_NAMES_MAX. */
+enum tl_status tl_formula_define(struct tl_arena *arena, struct tl_formula_scope *scope,
+                                 const char *name, const char *because, const char *text,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* A constant, as JSON numbers, true and false are in a test. */
 enum tl_status tl_formula_constant(struct tl_arena *arena, double number, enum tl_unit unit,
                                    struct tl_formula *ret_formula) TL_WARN_UNUSED;
@@ -122,6 +167,12 @@ void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_sco
                          const struct tl_fact_view *view);
 struct tl_value tl_formula_evaluate(const struct tl_formula *formula,
                                     const struct tl_formula_env *env);
+
+/* A formula without facts and names, as the examples of functions are. */
+struct tl_value tl_formula_evaluate_constant(const struct tl_formula *formula);
+
+/* Whether the language itself has a function of that name. */
+bool tl_formula_is_builtin(const char *name);
 
 /* The facts that a formula reads, also through names, as a set over the scope's facts. */
 uint64_t tl_formula_facts(const struct tl_formula *formula, const struct tl_formula_scope *scope);

@@ -2,6 +2,7 @@
  * negative numbers and overflow give unknown, never a number. */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "formula.h"
 #include "tightlink/base/units.h"
@@ -108,6 +109,16 @@ static struct tl_value first_known(const struct tl_value *args, unsigned argc)
     return unknown;
 }
 
+/* The largest argument that is known; all that is missing when none is. */
+static struct tl_value largest_known(const struct tl_value *args, unsigned argc)
+{
+    struct tl_value most = first_known(args, argc);
+    for (unsigned i = 0; i < argc; i++)
+        if (args[i].known && args[i].number > most.number)
+            most = args[i];
+    return most;
+}
+
 static struct tl_value extreme(enum tl_formula_op op, const struct tl_value *args, unsigned argc)
 {
     double best = args[0].number;
@@ -117,11 +128,47 @@ static struct tl_value extreme(enum tl_formula_op op, const struct tl_value *arg
     return known(best);
 }
 
+/* if_known(a, b, c); what is missing of it is missing of a where c has no value either. */
+static struct tl_value chosen(const struct tl_value *args)
+{
+    if (args[0].known)
+        return args[1];
+    struct tl_value value = args[2];
+    if (!value.known)
+        value.missing |= args[0].missing;
+    return value;
+}
+
+static struct tl_value evaluate(const struct tl_formula *formula, const struct tl_formula_env *env,
+                                const struct tl_value *args);
+
+/* A function of shared.json: it decides itself what an unknown argument means. */
+static struct tl_value call(const struct tl_function *function, const struct tl_value *args)
+{
+    if (function->by == function->argc)
+        return evaluate(&function->bodies[0].formula, NULL, args);
+    const struct tl_value *by = &args[function->by];
+    if (!by->known)
+        return *by;
+    for (size_t i = 0; i < function->body_count; i++)
+        if (strcmp(function->bodies[i].value, by->text) == 0)
+            return evaluate(&function->bodies[i].formula, NULL, args);
+    return undefined("there is no model for it");
+}
+
 static struct tl_value apply(const struct tl_formula_code *code, const struct tl_value *args)
 {
     struct tl_value unknown;
     if (code->op == TL_OP_FIRST)
         return first_known(args, code->argc);
+    if (code->op == TL_OP_MAX_KNOWN)
+        return largest_known(args, code->argc);
+    if (code->op == TL_OP_IF_KNOWN)
+        return chosen(args);
+    if (code->op == TL_OP_WHEN_KNOWN)
+        return all_known(args, 1, &unknown) ? args[1] : unknown;
+    if (code->op == TL_OP_CALL)
+        return call(code->function, args);
     if (!all_known(args, code->argc, &unknown))
         return unknown;
     if (code->op == TL_OP_MIN || code->op == TL_OP_MAX)
@@ -136,36 +183,55 @@ static struct tl_value name_value(const struct tl_formula_env *env, unsigned ind
     return index < own ? env->names[index] : env->results[index - own];
 }
 
-struct tl_value tl_formula_evaluate(const struct tl_formula *formula,
-                                    const struct tl_formula_env *env)
+/* What one operation leaves; args: of the function whose body this is, operands: of the operation.
+ */
+static struct tl_value step(const struct tl_formula_code *code, const struct tl_formula_env *env,
+                            const struct tl_value *args, const struct tl_value *operands)
+{
+    switch (code->op) {
+    case TL_OP_NUMBER:
+        return known(code->number);
+    case TL_OP_TEXT:
+        return (struct tl_value){.known = true, .number = NAN, .text = code->text};
+    case TL_OP_ARGUMENT:
+        return args[code->index];
+    case TL_OP_FACT:
+    case TL_OP_FACT_LOW:
+    case TL_OP_FACT_HIGH:
+        return fact_value(env, code->op, code->index);
+    case TL_OP_NAME:
+        return name_value(env, code->index);
+    default:
+        return apply(code, operands);
+    }
+}
+
+static struct tl_value evaluate(const struct tl_formula *formula, const struct tl_formula_env *env,
+                                const struct tl_value *args)
 {
     struct tl_value stack[TL_FORMULA_STACK_MAX];
     size_t top = 0;
     for (size_t i = 0; i < formula->code_count; i++) {
         const struct tl_formula_code *code = &formula->code[i];
-        struct tl_value value;
-        switch (code->op) {
-        case TL_OP_NUMBER:
-            value = known(code->number);
-            break;
-        case TL_OP_FACT:
-        case TL_OP_FACT_LOW:
-        case TL_OP_FACT_HIGH:
-            value = fact_value(env, code->op, code->index);
-            break;
-        case TL_OP_NAME:
-            value = name_value(env, code->index);
-            break;
-        default:
-            assert(top >= code->argc);
-            top -= code->argc;
-            value = apply(code, &stack[top]);
-        }
+        assert(top >= code->argc);
+        top -= code->argc;
+        struct tl_value value = step(code, env, args, &stack[top]);
         assert(top < TL_FORMULA_STACK_MAX);
         stack[top++] = value;
     }
     assert(top == 1);
     return stack[0];
+}
+
+struct tl_value tl_formula_evaluate(const struct tl_formula *formula,
+                                    const struct tl_formula_env *env)
+{
+    return evaluate(formula, env, NULL);
+}
+
+struct tl_value tl_formula_evaluate_constant(const struct tl_formula *formula)
+{
+    return evaluate(formula, NULL, NULL);
 }
 
 void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_scope *scope,

@@ -1,66 +1,46 @@
 /* Compiles formulas: a recursive-descent parser of bounded depth that checks
- * units as it goes and emits postfix code. */
+ * units as it goes and emits postfix code. Functions are in formula_call.c. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formula.h"
+#include "formula_parser.h"
+#include "shared.h"
 
-struct parser {
-    const char *text;
-    size_t len, at;
-    unsigned depth;
-    bool results;
-    struct tl_arena *arena;
-    struct tl_formula_scope *scope;
-    struct tl_error *reterr;
-    size_t code_count, stack;
-    struct tl_formula_code code[TL_FORMULA_CODE_MAX];
-};
+#define FAIL TL_PARSER_FAIL
 
-/* Where an operand began, and its unit. */
-struct operand {
-    size_t at;
-    enum tl_unit unit;
-};
-
-static enum tl_status parse_expression(struct parser *p, struct operand *ret);
-
-#define FAIL(p, column, status, ...) fail(p, column, tl_error_set((p)->reterr, status, __VA_ARGS__))
-
-/* Puts the column before the message that was just set. */
-static enum tl_status fail(struct parser *p, size_t column, enum tl_status status)
+enum tl_status tl_parser_fail(struct tl_parser *p, size_t column, enum tl_status status)
 {
     tl_error_prefix(p->reterr, "formula \"%.*s%s\", column %zu", p->len > 80 ? 80 : (int)p->len,
                     p->text, p->len > 80 ? "…" : "", column + 1);
     return status;
 }
 
-static void skip_space(struct parser *p)
+static void skip_space(struct tl_parser *p)
 {
     while (p->at < p->len && (p->text[p->at] == ' ' || p->text[p->at] == '\t'))
         p->at++;
 }
 
-static char peek(struct parser *p)
+char tl_parser_peek(struct tl_parser *p)
 {
     skip_space(p);
     return p->at < p->len ? p->text[p->at] : '\0';
 }
 
-static bool take(struct parser *p, char c)
+bool tl_parser_take(struct tl_parser *p, char c)
 {
-    if (peek(p) != c)
+    if (tl_parser_peek(p) != c)
         return false;
     p->at++;
     return true;
 }
 
 /* Appends code and keeps account of the stack that evaluation will need. */
-static enum tl_status emit(struct parser *p, size_t column, struct tl_formula_code code,
-                           unsigned pops)
+enum tl_status tl_parser_emit(struct tl_parser *p, size_t column, struct tl_formula_code code,
+                              unsigned pops)
 {
     if (p->code_count == TL_FORMULA_CODE_MAX)
         return FAIL(p, column, TL_LIMIT, "longer than %d operations", TL_FORMULA_CODE_MAX);
@@ -85,7 +65,7 @@ static const struct literal_unit {
 };
 
 /* The decimal number at p->at; leaves p->at behind it. */
-static enum tl_status scan_decimal(struct parser *p, double *ret_number)
+static enum tl_status scan_decimal(struct tl_parser *p, double *ret_number)
 {
     char digits[48];
     size_t start = p->at, n = 0;
@@ -116,7 +96,7 @@ static enum tl_status scan_decimal(struct parser *p, double *ret_number)
     return TL_OK;
 }
 
-static enum tl_status parse_number(struct parser *p, struct operand *ret)
+static enum tl_status parse_number(struct tl_parser *p, struct tl_operand *ret)
 {
     size_t start = p->at;
     double number = 0;
@@ -131,9 +111,10 @@ static enum tl_status parse_number(struct parser *p, struct operand *ret)
         const struct literal_unit *u = &literal_units[i];
         if (strlen(u->name) != len || strncmp(u->name, p->text + unit_at, len) != 0)
             continue;
-        *ret = (struct operand){.at = start, .unit = u->unit};
-        return emit(p, start,
-                    (struct tl_formula_code){.op = TL_OP_NUMBER, .number = number * u->factor}, 0);
+        *ret = (struct tl_operand){.at = start, .unit = u->unit};
+        return tl_parser_emit(
+            p, start, (struct tl_formula_code){.op = TL_OP_NUMBER, .number = number * u->factor},
+            0);
     }
     return FAIL(p, unit_at, TL_UNKNOWN,
                 "the unit \"%.*s\" is not known; there are %% bps kbps Mbps Gbps B kB MB GB KiB "
@@ -142,7 +123,8 @@ static enum tl_status parse_number(struct parser *p, struct operand *ret)
 }
 
 /* The fact's index in the scope; collects it when it is new. */
-static enum tl_status fact_index(struct parser *p, size_t at, const char *id, unsigned *ret_index)
+static enum tl_status fact_index(struct tl_parser *p, size_t at, const char *id,
+                                 unsigned *ret_index)
 {
     struct tl_formula_scope *scope = p->scope;
     for (size_t i = 0; i < scope->fact_count; i++) {
@@ -166,12 +148,7 @@ static enum tl_status fact_index(struct parser *p, size_t at, const char *id, un
     return TL_OK;
 }
 
-struct word {
-    char text[96];
-    size_t at;
-};
-
-static enum tl_status scan_word(struct parser *p, struct word *ret)
+enum tl_status tl_parser_word(struct tl_parser *p, struct tl_word *ret)
 {
     size_t n = 0;
     ret->at = p->at;
@@ -189,10 +166,12 @@ static enum tl_status scan_word(struct parser *p, struct word *ret)
     return TL_OK;
 }
 
-static enum tl_status parse_fact(struct parser *p, const struct word *word, enum tl_formula_op op,
-                                 struct operand *ret)
+enum tl_status tl_parser_fact(struct tl_parser *p, const struct tl_word *word,
+                              enum tl_formula_op op, struct tl_operand *ret)
 {
     unsigned index = 0;
+    if (p->scope->function)
+        return FAIL(p, word->at, TL_SYNTAX, "a function reads its parameters, not facts");
     enum tl_status status = fact_index(p, word->at, word->text, &index);
     if (status != TL_OK)
         return status;
@@ -200,210 +179,176 @@ static enum tl_status parse_fact(struct parser *p, const struct word *word, enum
     if (op != TL_OP_FACT && (unit == TL_UNIT_TEXT || unit == TL_UNIT_BOOL))
         return FAIL(p, word->at, TL_SYNTAX, "only numbers have bounds, \"%s\" is %s", word->text,
                     tl_unit_name(unit));
-    *ret = (struct operand){.at = word->at, .unit = unit};
-    return emit(p, word->at, (struct tl_formula_code){.op = op, .index = index}, 0);
+    *ret = (struct tl_operand){.at = word->at, .unit = unit};
+    return tl_parser_emit(p, word->at, (struct tl_formula_code){.op = op, .index = index}, 0);
 }
 
 static const char *const result_names[TL_NAME_COUNT] = {
-    [TL_NAME_CEILING] = "ceiling",
-    [TL_NAME_CEILING_LOW] = "ceiling_low",
-    [TL_NAME_CEILING_HIGH] = "ceiling_high",
-    [TL_NAME_FIXED] = "fixed",
-    [TL_NAME_AT_LEAST] = "at_least",
-    [TL_NAME_AIM] = "aim",
+    [TL_NAME_CEILING] = "ceiling",           [TL_NAME_CEILING_LOW] = "ceiling_low",
+    [TL_NAME_CEILING_HIGH] = "ceiling_high", [TL_NAME_FIXED] = "fixed",
+    [TL_NAME_AT_LEAST] = "at_least",         [TL_NAME_AIM] = "aim",
 };
 
-static enum tl_status parse_name(struct parser *p, const struct word *word, struct operand *ret)
+/* Pushes the value of a name of the scope. */
+static enum tl_status emit_name(struct tl_parser *p, size_t at, size_t index,
+                                struct tl_operand *ret)
 {
-    struct tl_formula_code code = {.op = TL_OP_NAME};
-    *ret = (struct operand){.at = word->at};
-    if (strcmp(word->text, "true") == 0 || strcmp(word->text, "false") == 0) {
-        ret->unit = TL_UNIT_BOOL;
-        code = (struct tl_formula_code){.op = TL_OP_NUMBER, .number = word->text[0] == 't'};
-        return emit(p, word->at, code, 0);
-    }
-    for (unsigned i = 0; i < p->scope->name_count; i++) {
-        if (strcmp(p->scope->names[i], word->text) == 0) {
-            code.index = i;
-            ret->unit = p->scope->formulas[i].unit;
-            return emit(p, word->at, code, 0);
+    *ret = (struct tl_operand){.at = at, .unit = p->scope->formulas[index].unit};
+    return tl_parser_emit(p, at,
+                          (struct tl_formula_code){.op = TL_OP_NAME, .index = (unsigned)index}, 0);
+}
+
+static bool find_own(const struct tl_formula_scope *scope, const char *name, size_t *ret_index)
+{
+    for (size_t i = 0; i < scope->name_count; i++) {
+        if (!scope->shared_number[i] && strcmp(scope->names[i], name) == 0) {
+            *ret_index = i;
+            return true;
         }
     }
+    return false;
+}
+
+/* The index in the scope of a name of shared.json, which is compiled there when it is new. What it
+ * names in turn are shared names above it, never the rule's own. */
+static enum tl_status define_shared(struct tl_parser *p, size_t at, size_t number,
+                                    size_t *ret_index)
+{
+    struct tl_formula_scope *scope = p->scope;
+    for (size_t i = 0; i < scope->name_count; i++) {
+        if (scope->shared_number[i] == number) {
+            *ret_index = i;
+            return TL_OK;
+        }
+    }
+    size_t below = scope->shared_below;
+    const struct tl_shared_name *name = tl_shared_name_at(scope->shared, number);
+    scope->shared_below = number;
+    enum tl_status status =
+        tl_formula_define(p->arena, scope, name->name, name->because, name->text, p->reterr);
+    scope->shared_below = below;
+    if (status != TL_OK)
+        return FAIL(p, at, status, "the shared name \"%s\" does not fit here", name->name);
+    *ret_index = scope->name_count - 1;
+    scope->shared_number[*ret_index] = number;
+    return TL_OK;
+}
+
+/* A result of judging. */
+static enum tl_status parse_result(struct tl_parser *p, const struct tl_word *word,
+                                   struct tl_operand *ret)
+{
     for (unsigned i = 0; i < TL_NAME_COUNT; i++) {
-        if (strcmp(result_names[i], word->text) == 0) {
-            if (!p->results)
-                return FAIL(p, word->at, TL_UNKNOWN,
-                            "\"%s\" is known only after judging; texts and remedies may use it",
-                            word->text);
-            code.index = TL_SCOPE_NAMES_MAX + i;
-            ret->unit = TL_UNIT_BPS;
-            return emit(p, word->at, code, 0);
-        }
+        if (strcmp(result_names[i], word->text) != 0)
+            continue;
+        if (!p->results)
+            return FAIL(p, word->at, TL_UNKNOWN,
+                        "\"%s\" is known only after judging; texts and remedies may use it",
+                        word->text);
+        *ret = (struct tl_operand){.at = word->at, .unit = TL_UNIT_BPS};
+        return tl_parser_emit(
+            p, word->at,
+            (struct tl_formula_code){.op = TL_OP_NAME, .index = TL_SCOPE_NAMES_MAX + i}, 0);
     }
     return FAIL(p, word->at, TL_UNKNOWN,
                 "\"%s\" is no function and no name defined above this formula", word->text);
 }
 
-static const struct function {
-    const char *name;
-    enum tl_formula_op op;
-    unsigned min_args, max_args;
-} functions[] = {
-    {"min", TL_OP_MIN, 2, 8},           {"max", TL_OP_MAX, 2, 8},     {"first", TL_OP_FIRST, 2, 8},
-    {"sqrt", TL_OP_SQRT, 1, 1},         {"cbrt", TL_OP_CBRT, 1, 1},   {"pow", TL_OP_POW, 2, 2},
-    {"bps", TL_OP_BPS, 2, 2},           {"bytes", TL_OP_BYTES, 2, 2}, {"ns", TL_OP_NS, 2, 2},
-    {"pow2ceil", TL_OP_POW2CEIL, 1, 1},
-};
-
-static enum tl_status need_unit(struct parser *p, const struct function *f,
-                                const struct operand *arg, enum tl_unit unit)
+static enum tl_status parse_parameter(struct tl_parser *p, const struct tl_word *word,
+                                      struct tl_operand *ret)
 {
-    bool fits = unit == TL_UNIT_NUMBER ? tl_unit_is_plain(arg->unit) : arg->unit == unit;
-    if (fits)
-        return TL_OK;
-    return FAIL(p, arg->at, TL_SYNTAX, "%s() needs %s here, this is %s", f->name,
-                unit == TL_UNIT_NUMBER ? "a number without unit" : tl_unit_name(unit),
-                tl_unit_name(arg->unit));
-}
-
-static enum tl_status both_units(struct parser *p, const struct function *f,
-                                 const struct operand *args, enum tl_unit a, enum tl_unit b,
-                                 enum tl_unit result, enum tl_unit *ret_unit)
-{
-    enum tl_status status = need_unit(p, f, &args[0], a);
-    if (status == TL_OK)
-        status = need_unit(p, f, &args[1], b);
-    if (status == TL_OK)
-        *ret_unit = result;
-    return status;
-}
-
-/* All arguments of min, max and first have one unit. */
-static enum tl_status joined_units(struct parser *p, const struct function *f,
-                                   const struct operand *args, unsigned argc,
-                                   enum tl_unit *ret_unit)
-{
-    *ret_unit = args[0].unit;
-    for (unsigned i = 0; i < argc; i++) {
-        if (args[i].unit == TL_UNIT_TEXT || args[i].unit == TL_UNIT_BOOL)
-            return FAIL(p, args[i].at, TL_SYNTAX, "%s() takes numbers, this is %s", f->name,
-                        tl_unit_name(args[i].unit));
-        if (!tl_unit_join(*ret_unit, args[i].unit, ret_unit))
-            return FAIL(p, args[i].at, TL_SYNTAX, "%s() mixes %s and %s", f->name,
-                        tl_unit_name(*ret_unit), tl_unit_name(args[i].unit));
+    const struct tl_function *function = p->scope->function;
+    for (unsigned i = 0; i < function->argc; i++) {
+        if (strcmp(function->parameters[i].name, word->text) != 0)
+            continue;
+        *ret = (struct tl_operand){.at = word->at, .unit = function->parameters[i].unit};
+        return tl_parser_emit(p, word->at,
+                              (struct tl_formula_code){.op = TL_OP_ARGUMENT, .index = i}, 0);
     }
-    return TL_OK;
+    return FAIL(p, word->at, TL_UNKNOWN, "\"%s\" is no parameter of %s()", word->text,
+                function->name);
 }
 
-static enum tl_status check_call(struct parser *p, const struct function *f,
-                                 const struct operand *args, unsigned argc, enum tl_unit *ret_unit)
+static enum tl_status parse_name(struct tl_parser *p, const struct tl_word *word,
+                                 struct tl_operand *ret)
 {
-    switch (f->op) {
-    case TL_OP_BPS:
-        return both_units(p, f, args, TL_UNIT_BYTES, TL_UNIT_NS, TL_UNIT_BPS, ret_unit);
-    case TL_OP_BYTES:
-        return both_units(p, f, args, TL_UNIT_BPS, TL_UNIT_NS, TL_UNIT_BYTES, ret_unit);
-    case TL_OP_NS:
-        return both_units(p, f, args, TL_UNIT_BYTES, TL_UNIT_BPS, TL_UNIT_NS, ret_unit);
-    case TL_OP_POW:
-        return both_units(p, f, args, TL_UNIT_NUMBER, TL_UNIT_NUMBER, TL_UNIT_NUMBER, ret_unit);
-    case TL_OP_SQRT:
-    case TL_OP_CBRT:
-        *ret_unit = TL_UNIT_NUMBER;
-        return need_unit(p, f, &args[0], TL_UNIT_NUMBER);
-    default:
-        return joined_units(p, f, args, argc, ret_unit);
+    struct tl_formula_scope *scope = p->scope;
+    size_t index = 0;
+    if (strcmp(word->text, "true") == 0 || strcmp(word->text, "false") == 0) {
+        *ret = (struct tl_operand){.at = word->at, .unit = TL_UNIT_BOOL};
+        return tl_parser_emit(
+            p, word->at,
+            (struct tl_formula_code){.op = TL_OP_NUMBER, .number = word->text[0] == 't'}, 0);
     }
+    if (scope->function)
+        return parse_parameter(p, word, ret);
+    if (!scope->shared_below && find_own(scope, word->text, &index))
+        return emit_name(p, word->at, index, ret);
+    size_t number = tl_shared_name_number(scope->shared, word->text, scope->shared_below);
+    if (!number)
+        return parse_result(p, word, ret);
+    enum tl_status status = define_shared(p, word->at, number, &index);
+    return status == TL_OK ? emit_name(p, word->at, index, ret) : status;
 }
 
-/* low(fact) and high(fact): the bounds of a measured number. */
-static enum tl_status parse_bound(struct parser *p, const struct word *name, struct operand *ret)
+/* 'cubic': an argument for a function that chooses by it. */
+static enum tl_status parse_text(struct tl_parser *p, struct tl_operand *ret)
 {
-    struct word word;
-    (void)peek(p);
-    enum tl_status status = scan_word(p, &word);
-    if (status != TL_OK)
-        return status;
-    if (!strchr(word.text, '.') || !isalpha((unsigned char)word.text[0]))
-        return FAIL(p, word.at, TL_SYNTAX, "%s() takes one fact", name->text);
-    enum tl_formula_op op = strcmp(name->text, "low") == 0 ? TL_OP_FACT_LOW : TL_OP_FACT_HIGH;
-    status = parse_fact(p, &word, op, ret);
-    if (status == TL_OK && !take(p, ')'))
-        return FAIL(p, p->at, TL_SYNTAX, "\")\" expected; %s() takes one fact", name->text);
-    return status;
+    size_t start = ++p->at;
+    while (p->at < p->len && p->text[p->at] != '\'')
+        p->at++;
+    char *text = tl_arena_copy(p->arena, p->text + start, p->at - start);
+    if (p->at == p->len)
+        return FAIL(p, start, TL_SYNTAX, "the text has no closing \"'\"");
+    p->at++;
+    if (!text)
+        return FAIL(p, start, TL_NOMEM, "out of memory");
+    *ret = (struct tl_operand){.at = start, .unit = TL_UNIT_TEXT};
+    return tl_parser_emit(p, start, (struct tl_formula_code){.op = TL_OP_TEXT, .text = text}, 0);
 }
 
-static enum tl_status parse_call(struct parser *p, const struct word *name, struct operand *ret)
+static enum tl_status parse_primary(struct tl_parser *p, struct tl_operand *ret)
 {
-    if (strcmp(name->text, "low") == 0 || strcmp(name->text, "high") == 0)
-        return parse_bound(p, name, ret);
-    const struct function *f = NULL;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].name, name->text) == 0)
-            f = &functions[i];
-    if (!f)
-        return FAIL(p, name->at, TL_UNKNOWN, "there is no function \"%s\"", name->text);
-    struct operand args[8];
-    unsigned argc = 0;
-    do {
-        if (argc == f->max_args)
-            return FAIL(p, p->at, TL_SYNTAX, "%s() takes no more than %u arguments", f->name,
-                        f->max_args);
-        enum tl_status status = parse_expression(p, &args[argc++]);
-        if (status != TL_OK)
-            return status;
-    } while (take(p, ','));
-    if (!take(p, ')'))
-        return FAIL(p, p->at, TL_SYNTAX, "\",\" or \")\" expected");
-    if (argc < f->min_args)
-        return FAIL(p, name->at, TL_SYNTAX, "%s() takes %u arguments", f->name, f->min_args);
-    ret->at = name->at;
-    enum tl_status status = check_call(p, f, args, argc, &ret->unit);
-    if (status != TL_OK)
-        return status;
-    return emit(p, name->at, (struct tl_formula_code){.op = f->op, .argc = argc}, argc);
-}
-
-static enum tl_status parse_primary(struct parser *p, struct operand *ret)
-{
-    char c = peek(p);
+    char c = tl_parser_peek(p);
     size_t at = p->at;
     if (isdigit((unsigned char)c) || c == '.')
         return parse_number(p, ret);
-    if (take(p, '(')) {
-        enum tl_status status = parse_expression(p, ret);
-        if (status == TL_OK && !take(p, ')'))
+    if (c == '\'')
+        return parse_text(p, ret);
+    if (tl_parser_take(p, '(')) {
+        enum tl_status status = tl_parser_expression(p, ret);
+        if (status == TL_OK && !tl_parser_take(p, ')'))
             return FAIL(p, p->at, TL_SYNTAX, "\")\" expected");
         ret->at = at;
         return status;
     }
     if (isalpha((unsigned char)c)) {
-        struct word word;
-        enum tl_status status = scan_word(p, &word);
+        struct tl_word word;
+        enum tl_status status = tl_parser_word(p, &word);
         if (status != TL_OK)
             return status;
         if (strchr(word.text, '.'))
-            return parse_fact(p, &word, TL_OP_FACT, ret);
-        return take(p, '(') ? parse_call(p, &word, ret) : parse_name(p, &word, ret);
+            return tl_parser_fact(p, &word, TL_OP_FACT, ret);
+        return tl_parser_take(p, '(') ? tl_parser_call(p, &word, ret) : parse_name(p, &word, ret);
     }
     if (!c)
         return FAIL(p, at, TL_SYNTAX, "it ends where a number, a fact or a name is expected");
     return FAIL(p, at, TL_SYNTAX, "a number, a fact or a name is expected here");
 }
 
-static enum tl_status parse_factor(struct parser *p, struct operand *ret)
+static enum tl_status parse_factor(struct tl_parser *p, struct tl_operand *ret)
 {
     if (++p->depth > TL_FORMULA_DEPTH_MAX)
         return FAIL(p, p->at, TL_LIMIT, "nested deeper than %d", TL_FORMULA_DEPTH_MAX);
     enum tl_status status;
     size_t at = p->at;
-    if (take(p, '-')) {
+    if (tl_parser_take(p, '-')) {
         status = parse_factor(p, ret);
         if (status == TL_OK && (ret->unit == TL_UNIT_TEXT || ret->unit == TL_UNIT_BOOL))
             status = FAIL(p, at, TL_SYNTAX, "only numbers have a sign, this is %s",
                           tl_unit_name(ret->unit));
         if (status == TL_OK)
-            status = emit(p, at, (struct tl_formula_code){.op = TL_OP_NEG, .argc = 1}, 1);
+            status = tl_parser_emit(p, at, (struct tl_formula_code){.op = TL_OP_NEG, .argc = 1}, 1);
     } else {
         status = parse_primary(p, ret);
     }
@@ -411,13 +356,13 @@ static enum tl_status parse_factor(struct parser *p, struct operand *ret)
     return status;
 }
 
-static enum tl_status parse_term(struct parser *p, struct operand *ret)
+static enum tl_status parse_term(struct tl_parser *p, struct tl_operand *ret)
 {
     enum tl_status status = parse_factor(p, ret);
-    while (status == TL_OK && (peek(p) == '*' || peek(p) == '/')) {
+    while (status == TL_OK && (tl_parser_peek(p) == '*' || tl_parser_peek(p) == '/')) {
         size_t at = p->at;
         bool times = p->text[p->at++] == '*';
-        struct operand right;
+        struct tl_operand right;
         const char *hint = NULL;
         status = parse_factor(p, &right);
         if (status != TL_OK)
@@ -427,19 +372,19 @@ static enum tl_status parse_term(struct parser *p, struct operand *ret)
                     : tl_unit_quotient(left, right.unit, &ret->unit, &hint)))
             return FAIL(p, at, TL_SYNTAX, "%s %s %s has no meaning here: %s", tl_unit_name(left),
                         times ? "times" : "divided by", tl_unit_name(right.unit), hint);
-        status = emit(p, at,
-                      (struct tl_formula_code){.op = times ? TL_OP_MUL : TL_OP_DIV, .argc = 2}, 2);
+        status = tl_parser_emit(
+            p, at, (struct tl_formula_code){.op = times ? TL_OP_MUL : TL_OP_DIV, .argc = 2}, 2);
     }
     return status;
 }
 
-static enum tl_status parse_expression(struct parser *p, struct operand *ret)
+enum tl_status tl_parser_expression(struct tl_parser *p, struct tl_operand *ret)
 {
     enum tl_status status = parse_term(p, ret);
-    while (status == TL_OK && (peek(p) == '+' || peek(p) == '-')) {
+    while (status == TL_OK && (tl_parser_peek(p) == '+' || tl_parser_peek(p) == '-')) {
         size_t at = p->at;
         bool plus = p->text[p->at++] == '+';
-        struct operand right;
+        struct tl_operand right;
         status = parse_term(p, &right);
         if (status != TL_OK)
             break;
@@ -448,8 +393,8 @@ static enum tl_status parse_expression(struct parser *p, struct operand *ret)
             !tl_unit_join(left, right.unit, &ret->unit))
             return FAIL(p, at, TL_SYNTAX, "%s %s %s has no meaning", tl_unit_name(left),
                         plus ? "plus" : "minus", tl_unit_name(right.unit));
-        status =
-            emit(p, at, (struct tl_formula_code){.op = plus ? TL_OP_ADD : TL_OP_SUB, .argc = 2}, 2);
+        status = tl_parser_emit(
+            p, at, (struct tl_formula_code){.op = plus ? TL_OP_ADD : TL_OP_SUB, .argc = 2}, 2);
     }
     return status;
 }
@@ -461,17 +406,17 @@ enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scop
     if (len > TL_FORMULA_CHARS_MAX)
         return tl_error_set(reterr, TL_LIMIT, "a formula of %zu characters; %d are the most", len,
                             TL_FORMULA_CHARS_MAX);
-    struct parser parser = {.text = text,
-                            .len = len,
-                            .results = results,
-                            .arena = arena,
-                            .scope = scope,
-                            .reterr = reterr};
-    struct operand result;
-    enum tl_status status = parse_expression(&parser, &result);
+    struct tl_parser parser = {.text = text,
+                               .len = len,
+                               .results = results,
+                               .arena = arena,
+                               .scope = scope,
+                               .reterr = reterr};
+    struct tl_operand result;
+    enum tl_status status = tl_parser_expression(&parser, &result);
     if (status != TL_OK)
         return status;
-    if (peek(&parser))
+    if (tl_parser_peek(&parser))
         return FAIL(&parser, parser.at, TL_SYNTAX, "nothing more is expected here");
     struct tl_formula formula = {
         .text = tl_arena_copy(arena, text, len),
@@ -495,5 +440,28 @@ enum tl_status tl_formula_constant(struct tl_arena *arena, double number, enum t
         return TL_NOMEM;
     *code = (struct tl_formula_code){.op = TL_OP_NUMBER, .number = number};
     *ret_formula = (struct tl_formula){.text = text, .unit = unit, .code_count = 1, .code = code};
+    return TL_OK;
+}
+
+enum tl_status tl_formula_define(struct tl_arena *arena, struct tl_formula_scope *scope,
+                                 const char *name, const char *because, const char *text,
+                                 struct tl_error *reterr)
+{
+    struct tl_formula formula;
+    enum tl_status status =
+        tl_formula_compile(arena, scope, false, text, strlen(text), &formula, reterr);
+    if (status != TL_OK)
+        return status;
+    if (scope->name_count == TL_SCOPE_NAMES_MAX)
+        return tl_error_set(reterr, TL_LIMIT, "more than %d names, with the shared ones",
+                            TL_SCOPE_NAMES_MAX);
+    char *copy = tl_arena_strdup(arena, name);
+    if (!copy)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    size_t index = scope->name_count++;
+    scope->names[index] = copy;
+    scope->becauses[index] = because;
+    scope->shared_number[index] = 0;
+    scope->formulas[index] = formula;
     return TL_OK;
 }

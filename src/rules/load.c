@@ -11,6 +11,10 @@
 #define TEXT_CHARS_MAX  512
 #define ID_CHARS_MAX    64
 
+const struct tl_json_limits tl_load_json_limits = {.bytes_max = TL_RULE_FILE_BYTES_MAX,
+                                                   .values_max = RULE_VALUES_MAX,
+                                                   .depth_max = TL_RULE_DEPTH_MAX};
+
 void tl_load_fault(struct tl_load *load, const struct tl_error *error)
 {
     if (load->errors++ == 0) {
@@ -147,10 +151,22 @@ static bool is_id(const char *text, bool name)
     return len > 0 && len <= ID_CHARS_MAX && !text[len] && text[0] >= 'a';
 }
 
-static bool is_file_name_of(const char *file, const char *id)
+bool tl_load_is_name(const char *text)
 {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-    size_t len = strlen(id);
+    static const char *const taken[] = {"true", "false", "fixed", "at_least", "aim"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(taken[i], text) == 0)
+            return false;
+    return is_id(text, true) && strncmp(text, "ceiling", 7) != 0;
+}
+
+/* cpu.json holds the rules cpu-sender and cpu-receiver; every other rule is named as its file. */
+static bool is_file_name_of(const struct tl_load *load, const char *id)
+{
+    const char *slash = strrchr(load->file, '/'), *name = slash ? slash + 1 : load->file;
+    size_t len = strlen(id), end = load->end ? strlen(load->end) : 0;
+    if (end && len > end + 1 && id[len - end - 1] == '-' && strcmp(id + len - end, load->end) == 0)
+        len -= end + 1;
     return strncmp(name, id, len) == 0 && strcmp(name + len, ".json") == 0;
 }
 
@@ -163,7 +179,7 @@ static void load_id(struct tl_load *load, const struct tl_json_at *root)
     if (!is_id(rule->id, false))
         tl_load_fault_at(load, &at, TL_SYNTAX, "small letters, digits and hyphens, at most %d",
                          ID_CHARS_MAX);
-    else if (!is_file_name_of(load->file, rule->id))
+    else if (!is_file_name_of(load, rule->id))
         tl_load_fault_at(load, &at, TL_SYNTAX, "the file of rule \"%s\" must be %s.json", rule->id,
                          rule->id);
 }
@@ -235,7 +251,7 @@ static void load_located_by(struct tl_load *load, const struct tl_json_at *root)
 
 static void load_ledger(struct tl_load *load, const struct tl_json_at *root)
 {
-    static const char *const keys[] = {"share", "at_least", NULL};
+    static const char *const keys[] = {"share", "at_least", "because", NULL};
     struct tl_error error;
     struct tl_json_at at;
     const char *share = NULL;
@@ -249,6 +265,7 @@ static void load_ledger(struct tl_load *load, const struct tl_json_at *root)
     }
     if (rule->ledger_ratio < 0 || rule->ledger_ratio > 1)
         tl_load_fault_at(load, &at, TL_RANGE, "at_least is a ratio, 0 to 1");
+    (void)tl_load_text(load, &at, "because", false, &rule->ledger_because);
     if (!tl_load_text(load, &at, "share", true, &share))
         return;
     for (int i = TL_SHARE_APP; i < TL_SHARE_COUNT; i++)
@@ -259,13 +276,40 @@ static void load_ledger(struct tl_load *load, const struct tl_json_at *root)
                          "share: \"%.40s\" is none of app sndbuf rwnd network", share);
 }
 
+/* A formula, or {"is": formula, "because": why its constants are what they are}. */
+static void load_name(struct tl_load *load, const char *name, const struct tl_json_at *value)
+{
+    static const char *const keys[] = {"is", "because", NULL};
+    struct tl_error error;
+    const char *text = NULL, *because = NULL;
+    struct tl_json_at is = *value;
+    if (!tl_load_is_name(name)) {
+        tl_load_fault_at(load, value, TL_SYNTAX,
+                         "a name has small letters, digits and _, and is none of true false "
+                         "fixed at_least aim ceiling…");
+        return;
+    }
+    if (tl_json_type(value) == TL_JSON_OBJECT) {
+        if (tl_json_check_keys(value, keys, &error) != TL_OK ||
+            tl_json_get(value, "is", &is, &error) != TL_OK) {
+            tl_load_fault(load, &error);
+            return;
+        }
+        (void)tl_load_text(load, value, "because", false, &because);
+    }
+    if (tl_json_string(&is, &text, &error) != TL_OK)
+        tl_load_fault(load, &error);
+    else if (tl_formula_define(load->arena, &load->rule->scope, name, because, text, &error) !=
+             TL_OK)
+        tl_load_fault_at(load, &is, error.status, "%s", error.text);
+}
+
 /* Named formulas, in order: one may use those above it, so there are no cycles. */
 static void load_names(struct tl_load *load, const struct tl_json_at *root)
 {
     struct tl_error error;
     struct tl_json_at object, value;
     const char *key = NULL;
-    struct tl_formula_scope *scope = &load->rule->scope;
     if (!tl_json_find(root, "names", &object))
         return;
     if (tl_json_expect(&object, TL_JSON_OBJECT, &error) != TL_OK) {
@@ -273,29 +317,8 @@ static void load_names(struct tl_load *load, const struct tl_json_at *root)
         return;
     }
     struct tl_json_members members = tl_json_members(&object);
-    while (tl_json_next(&members, &key, &value)) {
-        const char *text = NULL;
-        struct tl_formula formula;
-        if (!is_id(key, true) || strcmp(key, "true") == 0 || strcmp(key, "false") == 0 ||
-            strcmp(key, "fixed") == 0 || strcmp(key, "at_least") == 0 || strcmp(key, "aim") == 0 ||
-            strncmp(key, "ceiling", 7) == 0) {
-            tl_load_fault_at(load, &value, TL_SYNTAX,
-                             "a name has small letters, digits and _, and is none of true false "
-                             "fixed at_least aim ceiling…");
-        } else if (scope->name_count == TL_SCOPE_NAMES_MAX) {
-            tl_load_fault_at(load, &value, TL_LIMIT, "more than %d names", TL_SCOPE_NAMES_MAX);
-            return;
-        } else if (tl_json_string(&value, &text, &error) != TL_OK) {
-            tl_load_fault(load, &error);
-        } else if (tl_formula_compile(load->arena, scope, false, text, strlen(text), &formula,
-                                      &error) != TL_OK) {
-            tl_load_fault_at(load, &value, error.status, "%s", error.text);
-        } else {
-            scope->names[scope->name_count] = tl_arena_strdup(load->arena, key);
-            scope->formulas[scope->name_count] = formula;
-            scope->name_count += !load->arena->failed;
-        }
-    }
+    while (tl_json_next(&members, &key, &value))
+        load_name(load, key, &value);
 }
 
 static void load_strings(struct tl_load *load, const struct tl_json_at *root, const char *key,
@@ -444,12 +467,9 @@ static uint64_t digest_of(const char *text, size_t len)
 
 bool tl_load_rule(struct tl_load *load, const char *text, size_t len)
 {
-    static const struct tl_json_limits limits = {.bytes_max = TL_RULE_FILE_BYTES_MAX,
-                                                 .values_max = RULE_VALUES_MAX,
-                                                 .depth_max = TL_RULE_DEPTH_MAX};
     struct tl_json *doc = NULL;
     struct tl_error error;
-    if (tl_json_parse(text, len, &limits, &doc, &error) != TL_OK) {
+    if (tl_json_parse(text, len, &tl_load_json_limits, &doc, &error) != TL_OK) {
         tl_load_fault(load, &error);
         return false;
     }
@@ -458,7 +478,9 @@ bool tl_load_rule(struct tl_load *load, const char *text, size_t len)
     load->rule->tests = TL_ARENA_ARRAY(load->arena, TL_RULE_TESTS_MAX, struct tl_test);
     if (load->rule->file && load->rule->tests) {
         struct tl_json_at root = tl_json_root(doc);
+        load->rule->scope.shared = load->shared;
         load_root(load, &root);
+        load->rule->scope.shared = NULL; /* what the rule uses of it is in the rule now */
     }
     tl_json_destroy(doc);
     if (load->arena->failed && load->errors == 0) {

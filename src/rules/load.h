@@ -4,6 +4,7 @@
 #define TL_RULES_LOAD_H
 
 #include "rule.h"
+#include "shared.h"
 #include "tightlink/base/json.h"
 
 /* One file being loaded. Faults are counted and, where a report is given, written there. */
@@ -13,8 +14,10 @@ struct tl_load {
     const char *file;
     size_t errors;
     struct tl_error first;
-    struct tl_buf *report; /* may be NULL */
-    bool may_disable;      /* {"format", "id", "disabled": true} is a rule that removes another */
+    struct tl_buf *report;    /* may be NULL */
+    struct tl_shared *shared; /* what shared.json defines; NULL: nothing */
+    const char *end;          /* "sender" or "receiver" of a rule for either; NULL */
+    bool may_disable; /* {"format", "id", "disabled": true} is a rule that removes another */
 };
 
 /* Notes a fault, "file: error's text". */
@@ -39,11 +42,19 @@ const struct tl_logic *tl_load_logic(struct tl_load *load, const struct tl_json_
                                      const char *key, bool is_for);
 /* One test object; its index, or TL_RULE_TESTS_MAX after a fault. */
 size_t tl_load_test(struct tl_load *load, const struct tl_json_at *at, bool is_for);
+/* A test of shared.json: the same, but the id is the key that it stands under, and its formulas
+ * know no names of a rule. */
+size_t tl_load_shared_test(struct tl_load *load, const struct tl_json_at *at, const char *id,
+                           bool is_for);
+/* Small letters, digits and _, and none of the words that judging defines. */
+bool tl_load_is_name(const char *text);
 void tl_load_ceilings(struct tl_load *load, const struct tl_json_at *root);
 void tl_load_remedies(struct tl_load *load, const struct tl_json_at *root);
 /* False after a fault. */
 bool tl_load_role(struct tl_load *load, const struct tl_json_at *object, const char *key,
                   enum tl_role *ret_role);
+
+extern const struct tl_json_limits tl_load_json_limits;
 
 /* Parses a whole file into load->rule. Returns load->errors == 0. */
 bool tl_load_rule(struct tl_load *load, const char *text, size_t len);

@@ -1,4 +1,5 @@
 /* Loading logic and tests. */
+#include <stdint.h>
 #include <string.h>
 
 #include "load.h"
@@ -153,6 +154,16 @@ static bool load_triple(struct tl_load *load, const struct tl_json_at *object, s
     return true;
 }
 
+static size_t load_reference(struct tl_load *load, const struct tl_json_at *at, bool is_for);
+
+static const struct tl_logic *find_group(const struct tl_load *load, const char *id)
+{
+    for (size_t i = 0; i < load->rule->group_count; i++)
+        if (strcmp(load->rule->groups[i]->id, id) == 0)
+            return load->rule->groups[i];
+    return NULL;
+}
+
 static size_t find_test(const struct tl_load *load, const char *id)
 {
     for (size_t i = 0; i < load->rule->test_count; i++)
@@ -161,39 +172,102 @@ static size_t find_test(const struct tl_load *load, const char *id)
     return TL_RULE_TESTS_MAX;
 }
 
-size_t tl_load_test(struct tl_load *load, const struct tl_json_at *at, bool is_for)
+/* The rest of a test whose id is known. */
+static size_t add_test(struct tl_load *load, const struct tl_json_at *at, const char *id,
+                       bool is_for)
 {
-    static const char *const keys[] = {"id", "test", "say", "against", NULL};
-    struct tl_error error;
-    struct tl_test test = {.is_for = is_for};
+    struct tl_test test = {.id = id, .is_for = is_for};
     size_t before = load->errors;
-    if (tl_json_check_keys(at, keys, &error) != TL_OK) {
-        tl_load_fault(load, &error);
+    if (load->rule->test_count == TL_RULE_TESTS_MAX) {
+        tl_load_fault_at(load, at, TL_LIMIT, "more than %d tests in one rule", TL_RULE_TESTS_MAX);
         return TL_RULE_TESTS_MAX;
     }
-    if (!tl_load_text(load, at, "id", true, &test.id))
-        return TL_RULE_TESTS_MAX;
-    if (find_test(load, test.id) != TL_RULE_TESTS_MAX)
-        tl_load_fault_at(load, at, TL_SYNTAX,
-                         "the test \"%s\" exists already; use {\"is\": \"%s\"}", test.id, test.id);
-    if (load->rule->test_count == TL_RULE_TESTS_MAX)
-        tl_load_fault_at(load, at, TL_LIMIT, "more than %d tests in one rule", TL_RULE_TESTS_MAX);
-    if (load->errors > before)
-        return TL_RULE_TESTS_MAX;
     (void)load_triple(load, at, &test);
     tl_load_template(load, at, "say", false, &test.say);
     tl_load_template(load, at, "against", false, &test.against);
+    (void)tl_load_text(load, at, "because", false, &test.because);
     if (load->errors > before || load->arena->failed)
         return TL_RULE_TESTS_MAX;
     load->rule->tests[load->rule->test_count] = test;
     return load->rule->test_count++;
 }
 
+size_t tl_load_test(struct tl_load *load, const struct tl_json_at *at, bool is_for)
+{
+    static const char *const keys[] = {"id", "test", "say", "against", "because", NULL};
+    struct tl_error error;
+    const char *id = NULL;
+    struct tl_json_at is;
+    if (tl_json_find(at, "is", &is))
+        return load_reference(load, at, is_for);
+    if (tl_json_check_keys(at, keys, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return TL_RULE_TESTS_MAX;
+    }
+    if (!tl_load_text(load, at, "id", true, &id))
+        return TL_RULE_TESTS_MAX;
+    if (find_test(load, id) != TL_RULE_TESTS_MAX || find_group(load, id)) {
+        tl_load_fault_at(load, at, TL_SYNTAX,
+                         "the test \"%s\" exists already; use {\"is\": \"%s\"}", id, id);
+        return TL_RULE_TESTS_MAX;
+    }
+    return add_test(load, at, id, is_for);
+}
+
+size_t tl_load_shared_test(struct tl_load *load, const struct tl_json_at *at, const char *id,
+                           bool is_for)
+{
+    static const char *const keys[] = {"test", "say", "against", "because", NULL};
+    struct tl_error error;
+    if (tl_json_check_keys(at, keys, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return TL_RULE_TESTS_MAX;
+    }
+    struct tl_formula_scope *scope = &load->rule->scope;
+    scope->shared_below = SIZE_MAX; /* all shared names, and none of the rule's own */
+    size_t test = add_test(load, at, id, is_for);
+    scope->shared_below = 0;
+    return test;
+}
+
+/* {"is": "id"}: a test above this place, or one of shared.json, which is taken into the rule where
+ * it is first named; there its sentences may be the rule's own. */
+static size_t load_reference(struct tl_load *load, const struct tl_json_at *at, bool is_for)
+{
+    static const char *const keys[] = {"is", "say", "against", NULL};
+    struct tl_error error;
+    struct tl_json_at shared, say, against;
+    const char *id = NULL;
+    if (tl_json_check_keys(at, keys, &error) != TL_OK ||
+        tl_json_get_string(at, "is", &id, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        return TL_RULE_TESTS_MAX;
+    }
+    bool words = tl_json_find(at, "say", &say) | tl_json_find(at, "against", &against);
+    size_t index = find_test(load, id);
+    if (index != TL_RULE_TESTS_MAX && words)
+        tl_load_fault_at(load, at, TL_SYNTAX, "the sentences of \"%s\" stand where it stands first",
+                         id);
+    if (index != TL_RULE_TESTS_MAX)
+        return index;
+    if (!tl_shared_test(load->shared, id, &shared)) {
+        tl_load_fault_at(load, at, TL_UNKNOWN,
+                         "there is no test \"%.60s\" above this place, nor in " TL_SHARED_FILE, id);
+        return TL_RULE_TESTS_MAX;
+    }
+    index = tl_load_shared_test(load, &shared, tl_arena_strdup(load->arena, id), is_for);
+    if (index != TL_RULE_TESTS_MAX) {
+        tl_load_template(load, at, "say", false, &load->rule->tests[index].say);
+        tl_load_template(load, at, "against", false, &load->rule->tests[index].against);
+    }
+    return index;
+}
+
 static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at *at, bool is_for,
                                   unsigned depth);
 
-/* {"is": "id"}: a test that stands elsewhere in the rule. */
-static struct tl_logic *load_is(struct tl_load *load, const struct tl_json_at *at,
+/* {"is": "id"} in a condition: a condition of that name above, or a test. */
+static struct tl_logic *load_is(struct tl_load *load, const struct tl_json_at *at, bool is_for,
                                 struct tl_logic *node)
 {
     struct tl_error error;
@@ -202,13 +276,14 @@ static struct tl_logic *load_is(struct tl_load *load, const struct tl_json_at *a
         tl_load_fault(load, &error);
         return NULL;
     }
-    node->kind = TL_LOGIC_TEST;
-    node->test = find_test(load, id);
-    if (node->test == TL_RULE_TESTS_MAX) {
-        tl_load_fault_at(load, at, TL_UNKNOWN, "there is no test \"%.60s\" above this place", id);
-        return NULL;
+    const struct tl_logic *group = find_group(load, id);
+    if (group) {
+        *node = *group;
+        return node;
     }
-    return node;
+    node->kind = TL_LOGIC_TEST;
+    node->test = load_reference(load, at, is_for);
+    return node->test == TL_RULE_TESTS_MAX ? NULL : node;
 }
 
 static struct tl_logic *load_list(struct tl_load *load, const struct tl_json_at *list, bool is_for,
@@ -240,6 +315,67 @@ static struct tl_logic *load_not(struct tl_load *load, const struct tl_json_at *
     return node->children[0] ? node : NULL;
 }
 
+/* Size and depth as a tree, so that references cannot make a small file a large one. */
+static bool measure(struct tl_load *load, const struct tl_json_at *at, struct tl_logic *node)
+{
+    node->size = node->depth = 1;
+    for (size_t i = 0; i < node->child_count; i++) {
+        const struct tl_logic *child = node->children[i];
+        node->size += child ? child->size : 0;
+        if (child && node->depth < child->depth + 1)
+            node->depth = child->depth + 1;
+    }
+    if (node->depth > TL_LOGIC_DEPTH_MAX)
+        tl_load_fault_at(load, at, TL_LIMIT, "conditions nested deeper than %d",
+                         TL_LOGIC_DEPTH_MAX);
+    else if (node->size > TL_LOGIC_SIZE_MAX)
+        tl_load_fault_at(load, at, TL_LIMIT, "more than %d conditions in one", TL_LOGIC_SIZE_MAX);
+    else
+        return true;
+    return false;
+}
+
+/* {"id": …, "all": …}: the condition gets a name that others below may refer to. */
+static void load_group(struct tl_load *load, const struct tl_json_at *at, struct tl_logic *node)
+{
+    struct tl_rule *rule = load->rule;
+    const char *id = NULL;
+    if (!tl_load_text(load, at, "id", false, &id))
+        return;
+    if (find_test(load, id) != TL_RULE_TESTS_MAX || find_group(load, id))
+        tl_load_fault_at(load, at, TL_SYNTAX, "the condition \"%s\" exists already", id);
+    else if (rule->group_count == TL_RULE_GROUPS_MAX)
+        tl_load_fault_at(load, at, TL_LIMIT, "more than %d conditions with an id",
+                         TL_RULE_GROUPS_MAX);
+    else
+        rule->groups[rule->group_count++] = node;
+    node->id = id;
+}
+
+/* all, any and not, with or without an id. */
+static struct tl_logic *load_parts(struct tl_load *load, const struct tl_json_at *at, bool is_for,
+                                   unsigned depth, struct tl_logic *node)
+{
+    struct tl_json_at inner, id;
+    size_t members = 1 + tl_json_find(at, "id", &id);
+    bool all = tl_json_find(at, "all", &inner);
+    if (tl_json_count(at) != members) {
+        tl_load_fault_at(load, at, TL_SYNTAX, "all, any and not stand alone, or beside an id");
+        return NULL;
+    }
+    if (tl_json_find(at, "not", &inner)) {
+        node = load_not(load, &inner, is_for, depth, node);
+    } else {
+        node->kind = all ? TL_LOGIC_ALL : TL_LOGIC_ANY;
+        (void)tl_json_find(at, all ? "all" : "any", &inner);
+        node = load_list(load, &inner, is_for, depth, node);
+    }
+    if (!node || !measure(load, at, node))
+        return NULL;
+    load_group(load, at, node);
+    return node;
+}
+
 static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at *at, bool is_for,
                                   unsigned depth)
 {
@@ -257,20 +393,12 @@ static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at 
                          "a condition is an object: all, any, not, is or test");
         return NULL;
     }
-    bool all = tl_json_find(at, "all", &inner);
-    if (all || tl_json_find(at, "any", &inner) || tl_json_find(at, "not", &inner) ||
-        tl_json_find(at, "is", &inner)) {
-        if (tl_json_count(at) != 1) {
-            tl_load_fault_at(load, at, TL_SYNTAX, "all, any, not and is stand alone");
-            return NULL;
-        }
-        if (tl_json_find(at, "is", &inner))
-            return load_is(load, at, node);
-        if (tl_json_find(at, "not", &inner))
-            return load_not(load, &inner, is_for, depth, node);
-        node->kind = all ? TL_LOGIC_ALL : TL_LOGIC_ANY;
-        return load_list(load, &inner, is_for, depth, node);
-    }
+    if (tl_json_find(at, "all", &inner) || tl_json_find(at, "any", &inner) ||
+        tl_json_find(at, "not", &inner))
+        return load_parts(load, at, is_for, depth, node);
+    node->size = node->depth = 1;
+    if (tl_json_find(at, "is", &inner))
+        return load_is(load, at, is_for, node);
     node->kind = TL_LOGIC_TEST;
     node->test = tl_load_test(load, at, is_for);
     return node->test == TL_RULE_TESTS_MAX ? NULL : node;

@@ -5,7 +5,7 @@
 
 static void load_ceiling(struct tl_load *load, const struct tl_json_at *at)
 {
-    static const char *const keys[] = {"when", "bps", "low", "high", "label", NULL};
+    static const char *const keys[] = {"when", "bps", "low", "high", "label", "because", NULL};
     struct tl_error error;
     struct tl_rule *rule = load->rule;
     if (rule->ceiling_count == TL_RULE_CEILINGS_MAX) {
@@ -22,6 +22,7 @@ static void load_ceiling(struct tl_load *load, const struct tl_json_at *at)
     tl_load_formula(load, at, "low", false, false, TL_UNIT_BPS, &ceiling->low);
     tl_load_formula(load, at, "high", false, false, TL_UNIT_BPS, &ceiling->high);
     tl_load_template(load, at, "label", true, &ceiling->label);
+    (void)tl_load_text(load, at, "because", false, &ceiling->because);
 }
 
 void tl_load_ceilings(struct tl_load *load, const struct tl_json_at *root)
@@ -116,8 +117,8 @@ static void load_trial(struct tl_load *load, const struct tl_json_at *remedy_at,
 static void load_remedy(struct tl_load *load, const struct tl_json_at *at)
 {
     static const char *const keys[] = {
-        "where", "os",        "needs",         "when",           "do",  "undo", "persist", "why",
-        "risk",  "predicted", "predicted_low", "predicted_high", "try", NULL};
+        "where", "os",        "needs",         "when",           "do",  "undo",    "persist", "why",
+        "risk",  "predicted", "predicted_low", "predicted_high", "try", "because", NULL};
     static const char *const systems[] = {"linux", "macos", "windows", "any", NULL};
     static const char *const needs[] = {"user",     "root",      "network-team",
                                         "provider", "developer", NULL};
@@ -146,6 +147,7 @@ static void load_remedy(struct tl_load *load, const struct tl_json_at *at)
     tl_load_formula(load, at, "predicted", false, true, TL_UNIT_BPS, &remedy->predicted);
     tl_load_formula(load, at, "predicted_low", false, true, TL_UNIT_BPS, &remedy->predicted_low);
     tl_load_formula(load, at, "predicted_high", false, true, TL_UNIT_BPS, &remedy->predicted_high);
+    (void)tl_load_text(load, at, "because", false, &remedy->because);
     load_trial(load, at, remedy);
 }
 

@@ -24,13 +24,20 @@ struct tl_test {
     const char **texts;
     struct tl_template say, against; /* true; false */
     const char *written;             /* "flow.ledger_rwnd_ratio > 0.1" */
+    const char *because;             /* why its constants are what they are; NULL: not said */
     bool is_for;                     /* true speaks for the cause (false under not, or not_when) */
 };
 
 enum tl_logic_kind { TL_LOGIC_ALL, TL_LOGIC_ANY, TL_LOGIC_NOT, TL_LOGIC_TEST };
 
+/* A condition that others refer to stands below each of them: the tree is a graph without circles,
+ * whose size as a tree is limited. */
+#define TL_LOGIC_SIZE_MAX 512
+
 struct tl_logic {
     enum tl_logic_kind kind;
+    const char *id;     /* of a condition with a name; else NULL */
+    size_t size, depth; /* as a tree */
     size_t child_count;
     struct tl_logic **children;
     size_t test; /* index into the rule's tests */

@@ -13,6 +13,7 @@
 #define TL_RULE_REMEDIES_MAX   12
 #define TL_RULE_REFERENCES_MAX 12
 #define TL_RULE_YIELDS_MAX     16
+#define TL_RULE_GROUPS_MAX     16
 
 /* Whose fault it is, by role; a direction turns it into a segment of the schema. */
 enum tl_role {
@@ -40,6 +41,7 @@ struct tl_ceiling {
     const struct tl_logic *when; /* NULL: always */
     struct tl_formula bps, low, high;
     struct tl_template label;
+    const char *because; /* of its constants; NULL where nothing is said */
 };
 
 struct tl_remedy_rule {
@@ -51,6 +53,7 @@ struct tl_remedy_rule {
     enum tl_trial_kind trial;
     struct tl_formula trial_value;
     const char *trial_name; /* "" where the kind has none */
+    const char *because;    /* of its constants; NULL where nothing is said */
 };
 
 struct tl_rule {
@@ -58,17 +61,20 @@ struct tl_rule {
     uint64_t digest; /* of its file */
     enum tl_role role;
     enum tl_severity severity;
-    bool disabled;        /* stands for "not this one": its file has no more than the id */
-    bool essential;       /* without its rung nobody knows what a fix of another cause brings */
+    bool disabled;          /* stands for "not this one": its file has no more than the id */
+    bool essential;         /* without its rung nobody knows what a fix of another cause brings */
     const char *located_by; /* role id of a text fact that names the segment; NULL: the role's */
-    bool overrides;       /* found, it is the verdict: it broke the transfer, whatever its rate */
-    bool extrapolates;    /* the ceiling is the measured rate over the share of a resource used */
-    bool scales_with_rtt; /* the ceiling falls as the round-trip time grows (windows, loss) */
+    bool overrides;         /* found, it is the verdict: it broke the transfer, whatever its rate */
+    bool extrapolates;      /* the ceiling is the measured rate over the share of a resource used */
+    bool scales_with_rtt;   /* the ceiling falls as the round-trip time grows (windows, loss) */
     enum tl_share ledger;
-    double ledger_ratio; /* the share that speaks for this cause begins here */
+    double ledger_ratio;        /* the share that speaks for this cause begins here */
+    const char *ledger_because; /* NULL where nothing is said */
     struct tl_formula_scope scope;
     size_t test_count;
     struct tl_test *tests;
+    size_t group_count; /* conditions with an id, which others refer to */
+    const struct tl_logic *groups[TL_RULE_GROUPS_MAX];
     const struct tl_logic *applies, *when, *not_when, *agrees; /* NULL: not given */
     size_t support_count;
     size_t supports[TL_RULE_SUPPORTS_MAX]; /* indexes of tests that add or take confidence */
@@ -105,6 +111,7 @@ struct tl_builtin_file {
 };
 extern const struct tl_cause tl_causes[];
 extern const size_t tl_cause_count;
+extern const struct tl_builtin_file tl_builtin_shared; /* rules/shared.json */
 extern const struct tl_builtin_file tl_builtin_files[];
 extern const size_t tl_builtin_file_count;
 

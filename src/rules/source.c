@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "either.h"
+
 #define DIRECTORY_DEPTH_MAX 8 /* rules/<family>/<id>.json is 2 */
 
 static int compare_rules(const void *left, const void *right)
@@ -35,13 +37,30 @@ static bool make_room(struct tl_rules *rules)
     return true;
 }
 
-/* Loads one text; adds the rule if it is sound. */
-static void add_rule(struct tl_source *source, const char *file, const char *text, size_t len)
+static void count_faults(struct tl_source *source, const struct tl_load *load)
+{
+    if (load->errors && source->errors == 0)
+        source->first = load->first;
+    source->errors += load->errors;
+}
+
+static void note_fault(struct tl_source *source, const char *file, const struct tl_error *error)
+{
+    struct tl_load load = {.file = file, .report = source->report};
+    tl_load_fault(&load, error);
+    count_faults(source, &load);
+}
+
+/* Loads one rule; adds it if it is sound. end: of a rule for either, else NULL. */
+static bool add_one(struct tl_source *source, const char *file, const char *end, const char *text,
+                    size_t len)
 {
     struct tl_rules *rules = source->rules;
     struct tl_load load = {.arena = &rules->arena,
                            .rule = TL_ARENA_NEW(&rules->arena, struct tl_rule),
                            .file = file,
+                           .end = end,
+                           .shared = source->shared,
                            .report = source->report,
                            .may_disable = source->may_disable};
     struct tl_error error;
@@ -55,17 +74,61 @@ static void add_rule(struct tl_source *source, const char *file, const char *tex
         tl_load_fault(&load, &error);
     else if (tl_load_rule(&load, text, len) && make_room(rules))
         rules->rules[rules->count++] = load.rule;
-    if (load.errors && source->errors == 0)
-        source->first = load.first;
-    source->errors += load.errors;
+    count_faults(source, &load);
+    return load.errors == 0;
 }
 
-static void note_fault(struct tl_source *source, const char *file, const struct tl_error *error)
+/* Both rules of a file for either end; the second only where the first is sound, so that one fault
+ * is not told twice. */
+static void add_both(struct tl_source *source, const char *file, const struct tl_json *doc)
 {
-    struct tl_load load = {.file = file, .report = source->report};
-    tl_load_fault(&load, error);
-    if (source->errors++ == 0)
-        source->first = load.first;
+    bool sound = true;
+    for (size_t i = 0; i < TL_ENDS && sound; i++) {
+        struct tl_buf text = TL_BUF_INIT;
+        struct tl_error error;
+        sound = tl_either_write(doc, tl_ends[i], &text, &error) == TL_OK;
+        if (sound)
+            sound = add_one(source, file, tl_ends[i], tl_buf_text(&text), text.len);
+        else
+            note_fault(source, file, &error);
+        tl_buf_finish(&text);
+    }
+}
+
+/* The rules of one text. */
+static void add_rule(struct tl_source *source, const char *file, const char *text, size_t len)
+{
+    struct tl_json *doc = NULL;
+    if (tl_json_parse(text, len, &tl_load_json_limits, &doc, NULL) == TL_OK && tl_either_asks(doc))
+        add_both(source, file, doc);
+    else
+        (void)add_one(source, file, NULL, text, len); /* which tells the faults of its text */
+    tl_json_destroy(doc);
+}
+
+/* The definitions for all rules: the program's, and then a folder's own. */
+static void add_shared(struct tl_source *source, const char *file, const char *text, size_t len,
+                       bool is_own)
+{
+    struct tl_load load = {.arena = &source->rules->arena, .file = file, .report = source->report};
+    load.shared = source->shared;
+    if (source->shared)
+        tl_shared_add(source->shared, &load, text, len, is_own);
+    count_faults(source, &load);
+}
+
+static void begin(struct tl_source *source)
+{
+    source->shared = tl_shared_create(&source->rules->arena);
+    source->rules->arena.failed |= !source->shared;
+    add_shared(source, tl_builtin_shared.path, tl_builtin_shared.text, tl_builtin_shared.len,
+               false);
+}
+
+static void end(struct tl_source *source)
+{
+    tl_shared_destroy(source->shared);
+    source->shared = NULL;
 }
 
 /* Sorts by id, which also brings double ids together. */
@@ -112,10 +175,13 @@ static enum tl_status read_file(int directory, const char *name, struct tl_buf *
     return status;
 }
 
+/* A rule's file, or the folder's own shared.json, which stands at its top and was read before. */
 static void add_file(struct tl_source *source, int directory, const char *name, const char *path)
 {
     struct tl_buf text = TL_BUF_INIT;
     struct tl_error error;
+    if (strcmp(path, TL_SHARED_FILE) == 0)
+        return;
     if (read_file(directory, name, &text, &error) == TL_OK)
         add_rule(source, path, tl_buf_text(&text), text.len);
     else
@@ -180,12 +246,38 @@ static enum tl_status add_directory(struct tl_source *source, int parent, const 
     return status;
 }
 
+/* The folder's own definitions, if it has any. */
+static void add_own_shared(struct tl_source *source, const char *path)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    struct tl_error error;
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && fstatat(fd, TL_SHARED_FILE, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (read_file(fd, TL_SHARED_FILE, &text, &error) == TL_OK)
+            add_shared(source, TL_SHARED_FILE, tl_buf_text(&text), text.len, true);
+        else
+            note_fault(source, TL_SHARED_FILE, &error);
+    }
+    if (fd >= 0)
+        close(fd);
+    tl_buf_finish(&text);
+}
+
 enum tl_status tl_source_directory(struct tl_source *source, const char *path,
                                    struct tl_error *reterr)
 {
+    begin(source);
+    add_own_shared(source, path);
     enum tl_status status = add_directory(source, AT_FDCWD, path, "", 1, reterr);
     if (status == TL_OK)
         finish_set(source);
+    if (status == TL_OK && source->check_used && source->shared) {
+        struct tl_load load = {.file = TL_SHARED_FILE, .report = source->report};
+        tl_shared_check_used(source->shared, &load);
+        count_faults(source, &load);
+    }
+    end(source);
     return status;
 }
 
@@ -229,10 +321,12 @@ enum tl_status tl_rules_load_builtin(struct tl_rules **ret_rules, struct tl_erro
     struct tl_source source = {.rules = create_set()};
     if (!source.rules)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    begin(&source);
     for (size_t i = 0; i < tl_builtin_file_count; i++)
         add_rule(&source, tl_builtin_files[i].path, tl_builtin_files[i].text,
                  tl_builtin_files[i].len);
     finish_set(&source);
+    end(&source);
     return conclude(&source, TL_OK, ret_rules, reterr);
 }
 

@@ -7,9 +7,12 @@
 struct tl_source {
     struct tl_rules *rules;
     size_t errors;
-    struct tl_error first; /* with errors > 0 */
-    struct tl_buf *report; /* may be NULL */
-    bool may_disable;      /* see struct tl_load */
+    struct tl_error first;    /* with errors > 0 */
+    struct tl_buf *report;    /* may be NULL */
+    bool may_disable;         /* see struct tl_load */
+    bool check_used;          /* a definition of the folder's own shared.json that no rule uses is a
+                               * fault */
+    struct tl_shared *shared; /* while files are read */
 };
 
 /* Adds all *.json below path; faults in files are counted, a directory that cannot be read is an

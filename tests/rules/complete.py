@@ -11,6 +11,9 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "src" / "rules"))
+import rule_files  # noqa: E402
+
 # A remedy that is one command line: such a one can be undone and made permanent.
 COMMAND = re.compile(r"^(sysctl|ethtool|tc|ip|iw|echo|cpupower|mount|netsh|networksetup|"
                      r"Set-\w+|Enable-\w+|Disable-\w+) ")
@@ -120,7 +123,7 @@ def main():
     causes_file, rules_folder, cases_folder, root = map(pathlib.Path, sys.argv[1:5])
     self_test()
     causes = [cause["id"] for cause in json.loads(causes_file.read_text())["causes"]]
-    rules = {path.stem: json.loads(path.read_text()) for path in rules_folder.glob("*/*.json")}
+    rules, shared = rule_files.read(rules_folder)
     cases = {path.stem: json.loads(path.read_text())["cases"]
              for path in cases_folder.glob("*.json")}
     found = list(all_faults(causes, rules, cases, sources(root)))

@@ -36,14 +36,18 @@ void folder_add(const char *name, const char *text, size_t len)
     fclose(out);
 }
 
-void folder_add_changed(const char *name, const char *piece, const char *by)
+void folder_add_text_changed(const char *name, const char *rule, const char *piece, const char *by)
 {
     char text[8192];
-    const char *at = strstr(sound_rule, piece);
-    cr_assert_not_null(at, "the sound rule has no %s", piece);
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - sound_rule), sound_rule, by,
-             at + strlen(piece));
+    const char *at = strstr(rule, piece);
+    cr_assert_not_null(at, "the rule has no %s", piece);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - rule), rule, by, at + strlen(piece));
     folder_add(name, text, strlen(text));
+}
+
+void folder_add_changed(const char *name, const char *piece, const char *by)
+{
+    folder_add_text_changed(name, sound_rule, piece, by);
 }
 
 void folder_remove(void)

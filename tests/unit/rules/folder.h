@@ -12,6 +12,8 @@ const char *folder_make(void);
 void folder_add(const char *name, const char *text, size_t len);
 /* sound_rule with the first occurrence of piece replaced, as NAME. */
 void folder_add_changed(const char *name, const char *piece, const char *by);
+/* Another rule's text, changed like that. */
+void folder_add_text_changed(const char *name, const char *rule, const char *piece, const char *by);
 void folder_remove(void);
 
 #endif

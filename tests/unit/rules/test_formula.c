@@ -229,3 +229,31 @@ Test(formula, keeps_its_limits)
     expect_error(tl_arena_copy(&arena, text, 3000), TL_LIMIT, "characters");
     expect_error(tl_arena_copy(&arena, text, 100), TL_SYNTAX, "a number of more than");
 }
+
+Test(formula, says_what_an_unknown_value_means)
+{
+    expect_number("if_known(flow.retrans_count, 5)", 17);
+    expect_number("if_known(flow.dsack_count, 5)", 5);
+    expect_number("if_known(flow.cc, 1Mbps, 2Mbps)", 1e6);
+    expect_number("if_known(flow.dsack_count, 1Mbps, 2Mbps)", 2e6);
+    expect_number("when_known(flow.cc, 0)", 0);
+    expect_number("max_known(flow.dsack_count, 3, flow.retrans_count)", 17);
+    expect_number("max_known(flow.dsack_count, -3)", -3);
+    cr_expect_not(evaluate("when_known(flow.dsack_count, 0)").known);
+    cr_expect_not(evaluate("max_known(flow.dsack_count, flow.reord_seen_count)").known);
+    expect_error("if_known(flow.retrans_count, 1Mbps)", TL_SYNTAX, "mixes count and bps");
+    expect_error("if_known(flow.cc, 1Mbps, 1ms)", TL_SYNTAX, "mixes bps and ns");
+    expect_error("if_known(flow.retrans_count)", TL_SYNTAX, "takes 2 arguments");
+}
+
+/* The first argument decides nothing but which of the others counts: what is missing is named. */
+Test(formula, names_what_is_missing_behind_a_choice)
+{
+    static struct tl_formula_env env;
+    struct tl_formula formula = compile("if_known(flow.dsack_count, 1, flow.reord_seen_count)");
+    struct tl_fact_view view = {facts, TL_DOWNLOAD};
+    tl_formula_env_init(&env, &scope, &view);
+    struct tl_value value = tl_formula_evaluate(&formula, &env);
+    cr_expect_not(value.known);
+    cr_expect_eq(value.missing, 3, "both facts would decide");
+}

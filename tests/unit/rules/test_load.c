@@ -65,7 +65,7 @@ Test(load, refuses_and_names_the_place)
     expect_fault(" \"ceiling\": {\"bps\": \"twice\", \"label\": \"twice\"},\n", "",
                  "needs a ceiling");
     expect_fault("\"twice\":", "\"fixed\":", "/names/fixed: ");
-    expect_fault("{\"all\": [", "{\"id\": \"x\", \"all\": [", "stand alone");
+    expect_fault("{\"all\": [", "{\"say\": \"x\", \"all\": [", "stand alone");
     expect_fault("\"names\"", "\"id\": \"again\", \"names\"", "id");
 }
 

@@ -127,6 +127,8 @@ def main():
     cases = {path.stem: json.loads(path.read_text())["cases"]
              for path in cases_folder.glob("*.json")}
     found = list(all_faults(causes, rules, cases, sources(root)))
+    found += [f"shared.json: no stage sets {fact}" for fact in sorted(facts_of(shared))
+              if not is_measured(fact.split(".", 1)[1], sources(root))]
     print("\n".join(found) or f"{len(rules)} rules for {len(causes)} causes are whole")
     sys.exit(1 if found else 0)
 

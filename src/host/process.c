@@ -61,33 +61,23 @@ static bool read_stat(const char *root, const char *path, struct stat_line *ret_
            parse_stat(text, ret_stat);
 }
 
-uint64_t tl_host_thread_cpu_ns(const char *root, pid_t pid, pid_t tid)
-{
-    struct stat_line stat;
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    return read_stat(root, path, &stat) ? cpu_ns(&stat) : 0;
-}
-
-static void find_busiest(const char *root, struct tl_host_process *process)
+static void take_threads(const char *root, struct tl_host_process *process)
 {
     char path[TL_PROC_PATH_SIZE];
     struct dirent *entry;
-    int count = 0;
 
     snprintf(path, sizeof(path), "%s/proc/%d/task", root, (int)process->pid);
     DIR *tasks = opendir(path);
-    while (tasks && count < TL_HOST_PROCESS_THREADS_MAX && (entry = readdir(tasks))) {
-        pid_t tid = (pid_t)atol(entry->d_name);
-        if (tid <= 0)
+    while (tasks && process->thread_count < TL_HOST_PROCESS_THREADS_MAX &&
+           (entry = readdir(tasks))) {
+        struct tl_host_thread *thread = &process->threads[process->thread_count];
+        struct stat_line stat;
+        thread->tid = (pid_t)atol(entry->d_name);
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)process->pid, (int)thread->tid);
+        if (thread->tid <= 0 || !read_stat(root, path, &stat))
             continue;
-        count++;
-        uint64_t used = tl_host_thread_cpu_ns(root, process->pid, tid);
-        if (used > process->busiest_cpu_ns || !process->busiest_tid) {
-            process->busiest_cpu_ns = used;
-            process->busiest_tid = tid;
-        }
+        thread->cpu_ns = cpu_ns(&stat);
+        process->thread_count++;
     }
     if (tasks)
         closedir(tasks);
@@ -180,7 +170,7 @@ void tl_host_process_read(const char *root, pid_t pid, struct tl_host_process *r
     ret_process->start_ticks = stat.start_ticks;
     ret_process->cpu_ns = cpu_ns(&stat);
     take_name(root, ret_process);
-    find_busiest(root, ret_process);
+    take_threads(root, ret_process);
     snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
     (void)!tl_proc_each_line(root, path, take_group, ret_process);
     snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);

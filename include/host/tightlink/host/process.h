@@ -30,8 +30,12 @@ pid_t tl_host_owners_find(const struct tl_host_owners *owners, uint64_t inode);
 
 /* --- What a process does ----------------------------------------------------------------- */
 
-#define TL_HOST_PROCESS_THREADS_MAX 256 /* read of one process; the others count only in the sum   \
-                                         */
+#define TL_HOST_PROCESS_THREADS_MAX 64 /* read of one process; the others count only in the sum */
+
+struct tl_host_thread {
+    pid_t tid;
+    uint64_t cpu_ns; /* since it began */
+};
 
 struct tl_host_process {
     bool known; /* it exists and may be read */
@@ -40,16 +44,13 @@ struct tl_host_process {
     char name[64];        /* the kernel's short name, printable ASCII */
     char group[64];       /* container or service that it belongs to; "" for none */
     uint64_t cpu_ns;      /* of all threads together, since it began */
-    pid_t busiest_tid;    /* thread with the most processor time so far */
-    uint64_t busiest_cpu_ns;
+    struct tl_host_thread threads[TL_HOST_PROCESS_THREADS_MAX];
+    size_t thread_count;
     bool io_known;                              /* /proc/PID/io is the owner's alone */
     uint64_t disk_read_bytes, disk_write_bytes; /* that reached storage */
 };
 
 void tl_host_process_read(const char *root, pid_t pid, struct tl_host_process *ret_process);
-
-/* Processor time of one thread, to tell how busy it is between two readings; 0 where unknown. */
-uint64_t tl_host_thread_cpu_ns(const char *root, pid_t pid, pid_t tid);
 
 /* --- Its files ---------------------------------------------------------------------------- */
 

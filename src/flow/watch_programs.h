@@ -1,0 +1,23 @@
+/* The programs that hold connections, looked at once an interval. */
+#ifndef TL_FLOW_WATCH_PROGRAMS_H
+#define TL_FLOW_WATCH_PROGRAMS_H
+
+#include "tightlink/flow/watch.h"
+
+struct watch_programs;
+
+struct watch_programs *watch_programs_create(void); /* NULL: out of memory */
+void watch_programs_destroy(struct watch_programs *programs);
+
+/* Who holds the socket; asks the kernel anew for an inode it has not seen. 0: nobody known. */
+pid_t watch_programs_owner(struct watch_programs *programs, uint64_t inode);
+
+/* Looks at the program of each connection that moved a byte in the interval closed last. */
+void watch_programs_look(struct watch_programs *programs, const struct tl_live *live,
+                         int64_t now_ns);
+
+/* NULL: nothing is known. */
+const struct tl_watch_program *watch_programs_find(const struct watch_programs *programs,
+                                                   uint64_t inode);
+
+#endif

@@ -123,7 +123,7 @@ static void describe(const struct chosen *chosen, bool dry_run)
     }
     put_line("why", chosen->remedy->why);
     put_line("risk", chosen->remedy->risk);
-    if (chosen->remedy->predicted.bps > 0)
+    if (chosen->remedy->promised)
         put_line(isinf(chosen->remedy->predicted.high_bps) ? "at least" : "brings",
                  tl_format_bps(chosen->remedy->predicted.bps, rate));
     put_line("for good", chosen->remedy->persist);

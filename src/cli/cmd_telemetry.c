@@ -40,7 +40,8 @@ static struct tl_telemetry_record make_record(const struct tl_export *export, bo
         .confidence = verdict->state == TL_LIMITED ? verdict->confidence : (double)NAN,
         .measured_bps = verdict->measured_bps,
         .ceiling_bps = verdict->ceiling_bps,
-        .fixed_bps = verdict->fixed_at_least ? (double)NAN : verdict->fixed_bps,
+        .fixed_bps =
+            verdict->fixed_promised && !verdict->fixed_at_least ? verdict->fixed_bps : (double)NAN,
         .stream_bps = flow_number(facts, way, "goodput_bps"),
         .streams_bps = flow_number(facts, way, "streams_goodput_bps"),
         .rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", (double)NAN),

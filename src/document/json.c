@@ -153,6 +153,8 @@ static void add_verdict(struct tl_json_writer *w, const struct tl_verdict *verdi
     tl_json_add_number(w, "fixed_bps", verdict->fixed_bps);
     if (verdict->fixed_at_least)
         tl_json_add_bool(w, "fixed_at_least", true);
+    if (verdict->fixed_bps > 0)
+        tl_json_add_bool(w, "fixed_promised", verdict->fixed_promised);
     add_text(w, "fixed_stage", verdict->fixed_stage);
     if (verdict->next_cause)
         tl_json_add_string(w, "next_cause", verdict->next_cause);
@@ -210,6 +212,8 @@ static void add_remedy(struct tl_json_writer *w, const struct tl_remedy *remedy)
     add_text(w, "why", remedy->why);
     add_text(w, "risk", remedy->risk);
     add_prediction(w, &remedy->predicted);
+    if (remedy->predicted.bps > 0)
+        tl_json_add_bool(w, "promised", remedy->promised);
     tl_json_end(w);
 }
 

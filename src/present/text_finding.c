@@ -127,7 +127,7 @@ static void print_remedy(struct text *t, const struct text_source *source,
     text_newline(t);
     remedy_entry(t, remedy, "do", remedy->does);
     optional_entry(t, "why", remedy->why);
-    if (text_may_promise(source->facts, verdict, remedy->predicted.bps))
+    if (remedy->promised)
         print_gain(t, verdict->measured_bps, &remedy->predicted);
     remedy_entry(t, remedy, "to keep it", remedy->persist);
     remedy_entry(t, remedy, "undo", remedy->undo);

@@ -39,9 +39,8 @@ static bool limits_here(const struct tl_verdict *verdict, const struct tl_run *r
 static double promised(const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    bool say = verdict->state == TL_LIMITED &&
-               verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps &&
-               text_may_promise(source->facts, verdict, verdict->fixed_bps);
+    bool say = verdict->state == TL_LIMITED && verdict->fixed_promised &&
+               verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps;
     return say ? verdict->fixed_bps : (double)NAN;
 }
 

@@ -112,15 +112,3 @@ const char *text_score_note(enum tl_score score)
                                                      " (no number was promised, and none missed)"};
     return notes[score];
 }
-
-/* A rate that was reached within this share of the prediction backs it. */
-#define NEAR_ENOUGH 0.9
-
-bool text_may_promise(const struct tl_facts *facts, const struct tl_verdict *verdict, double bps)
-{
-    if (!(bps > 0) || !(verdict->measured_bps > 0))
-        return false;
-    bool host = verdict->segment && strstr(verdict->segment, "-host");
-    return host ||
-           text_flow_number(facts, verdict->direction, "best_goodput_bps") >= NEAR_ENOUGH * bps;
-}

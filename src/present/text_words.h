@@ -27,11 +27,6 @@ bool text_is_tried(const struct tl_facts *facts, const char *id);
 #define TEXT_FILE_BYTES 10e9
 const char *text_file_time(double bps, char ret_text[32]);
 
-/* Whether a rate that is predicted for the time after the fix may be promised. A host's limit
- * stands below the measured path; but what a better path would carry is not known where no
- * measurement came near it: the next rung is then only an upper bound. */
-bool text_may_promise(const struct tl_facts *facts, const struct tl_verdict *verdict, double bps);
-
 /* How a prediction fared: "HIT", and what that means behind the numbers: " (within 10 %)". */
 const char *text_score(enum tl_score score);
 const char *text_score_note(enum tl_score score);

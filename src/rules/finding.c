@@ -243,6 +243,7 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
         if (!complete)
             continue;
         char *undo = tl_judged_render(arena, judged, &from->undo, &undo_complete);
+        struct tl_prediction prediction = predicted(judged, from);
         finding->remedies[finding->remedy_count++] = (struct tl_remedy){
             .where = tl_arena_strdup(arena, tl_role_segment(from->where, judged->direction)),
             .os = tl_arena_strdup(arena, from->os),
@@ -252,7 +253,8 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
             .persist = tl_judged_render(arena, judged, &from->persist, NULL),
             .why = tl_judged_render(arena, judged, &from->why, NULL),
             .risk = tl_judged_render(arena, judged, &from->risk, NULL),
-            .predicted = predicted(judged, from),
+            .predicted = prediction,
+            .promised = tl_verdict_may_promise(side, judged, prediction.bps),
             .trial = trial(arena, judged, from),
         };
     }

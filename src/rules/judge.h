@@ -65,7 +65,7 @@ struct tl_side {
     struct tl_fact_view view;
     const struct tl_question *question;
     struct tl_fact goodput;
-    bool is_file; /* the rate is that of a file, disks included */
+    bool is_file;                          /* the rate is that of a file, disks included */
     struct tl_fact shares[TL_SHARE_COUNT]; /* index by enum tl_share */
     size_t count;
     struct tl_judged *judged; /* one a rule */
@@ -79,6 +79,10 @@ void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const str
 
 /* The segment of a rule in this direction. Static storage. */
 const char *tl_judge_segment(const struct tl_rule *rule, const struct tl_side *side);
+
+/* Whether a rate after the fix of this cause may be promised (findings.h, fixed_promised). Asks the
+ * side's verdict for the rate that was measured. */
+bool tl_verdict_may_promise(const struct tl_side *side, const struct tl_judged *judged, double bps);
 
 /* Sets fixed and next of each judged rule. */
 void tl_ladder_link(struct tl_side *side);

@@ -284,10 +284,21 @@ static double number_of(const struct tl_side *side, const char *role_id)
     return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
 }
 
+/* A rate that was reached within this share of the prediction backs it. */
+#define NEAR_ENOUGH 0.9
+
+bool tl_verdict_may_promise(const struct tl_side *side, const struct tl_judged *judged, double bps)
+{
+    if (!(bps > 0) || !(side->verdict.measured_bps > 0))
+        return false;
+    bool of_host = judged->rule->role == TL_ROLE_RECEIVER || judged->rule->role == TL_ROLE_SENDER;
+    return of_host || number_of(side, "flow.best_goodput_bps") >= NEAR_ENOUGH * bps;
+}
+
 static void forget_fix(struct tl_verdict *verdict)
 {
     verdict->fixed_bps = NAN;
-    verdict->fixed_at_least = false;
+    verdict->fixed_at_least = verdict->fixed_promised = false;
     verdict->fixed_stage = NULL;
     verdict->next_cause = NULL;
 }
@@ -303,6 +314,7 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->ceiling_bps = chosen->bps;
     verdict->fixed_bps = chosen->fixed;
     verdict->fixed_at_least = chosen->fixed_at_least;
+    verdict->fixed_promised = tl_verdict_may_promise(side, chosen, chosen->fixed);
     verdict->fixed_stage = chosen->fixed_stage ? tl_arena_strdup(arena, chosen->fixed_stage) : NULL;
     verdict->next_cause = chosen->next ? tl_arena_strdup(arena, chosen->next->rule->cause) : NULL;
     verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);

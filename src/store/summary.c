@@ -216,6 +216,11 @@ static enum tl_status read_verdict(const struct tl_json_at *root, struct tl_summ
         status = may_number(&verdict, "fixed_bps", &summary->fixed_bps, reterr);
     if (status == TL_OK && tl_json_find(&verdict, "fixed_at_least", &at))
         summary->fixed_bps = (double)NAN; /* a lower bound predicts no rate */
+    bool promised = true;                 /* documents of before say nothing about it */
+    if (status == TL_OK && tl_json_find(&verdict, "fixed_promised", &at))
+        status = tl_json_get_bool(&verdict, "fixed_promised", &promised, reterr);
+    if (!promised)
+        summary->fixed_bps = (double)NAN;
     if (status == TL_OK)
         status = read_direction(root, &verdict, summary, reterr);
     return status;

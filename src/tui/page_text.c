@@ -86,7 +86,7 @@ static void add_times(struct tl_page *page, const struct tl_verdict *verdict)
     snprintf(text, sizeof text, "A file of 10 GB takes %s at the %s that were seen.",
              file_time(verdict->measured_bps, now), tl_format_bps(verdict->measured_bps, rate));
     page_add_entry(page, "now", text);
-    if (verdict->fixed_bps > 0) {
+    if (verdict->fixed_promised) {
         snprintf(text, sizeof text, "%s at %s %s, if nothing else is in the way.",
                  file_time(verdict->fixed_bps, now),
                  verdict->fixed_at_least ? "no less than" : "about",

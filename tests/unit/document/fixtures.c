@@ -54,7 +54,8 @@ static struct tl_remedy window_remedies[] = {
      .why = "930 Mb/s over 42 ms keeps 4.66 MiB on the way; the kernel keeps a share of the "
             "buffer for its own bookkeeping, so the maximum is twice that, rounded up.",
      .risk = "Each busy connection may use up to that much memory.",
-     .predicted = {930e6, NAN, NAN}},
+     .predicted = {930e6, NAN, NAN},
+     .promised = true},
     {.where = "flow",
      .os = "",
      .needs = "user",
@@ -64,7 +65,8 @@ static struct tl_remedy window_remedies[] = {
      .persist = "",
      .why = "The limit holds for each connection; 8 together reached 768 Mb/s.",
      .risk = "",
-     .predicted = {768e6, NAN, NAN}},
+     .predicted = {768e6, NAN, NAN},
+     .promised = true},
 };
 
 static char *window_references[] = {"RFC 7323, section 2 (window scale)"};
@@ -327,6 +329,7 @@ static void make_limited(struct fixture *f)
                     .measured_bps = 96.1e6,
                     .ceiling_bps = 99.9e6,
                     .fixed_bps = 930e6,
+                    .fixed_promised = true,
                     .next_cause = "capacity",
                     .send_to = "desktop support (this PC)"},
         .findings = window_findings,

@@ -206,9 +206,17 @@ static void poison(struct fixture *fixture, char *nasty)
     snprintf(fixture->run.stages[0].reason, sizeof fixture->run.stages[0].reason, "%s", nasty);
     struct tl_findings *all = &fixture->findings;
     evidence[0] = (struct tl_evidence){.say = nasty, .truth = TL_TRUE, .is_for = true};
-    remedies[0] =
-        (struct tl_remedy){nasty, nasty, nasty, nasty,           nasty,
-                           nasty, nasty, nasty, {1e9, NAN, NAN}, {TL_TRIAL_NONE, 0, nasty}};
+    remedies[0] = (struct tl_remedy){.where = nasty,
+                                     .os = nasty,
+                                     .needs = nasty,
+                                     .does = nasty,
+                                     .undo = nasty,
+                                     .persist = nasty,
+                                     .why = nasty,
+                                     .risk = nasty,
+                                     .predicted = {1e9, NAN, NAN},
+                                     .promised = true,
+                                     .trial = {TL_TRIAL_NONE, 0, nasty}};
     for (size_t i = 0; i < all->finding_count; i++) {
         findings[i] = all->findings[i];
         findings[i].title = findings[i].sentence = findings[i].would_change = nasty;

@@ -160,6 +160,31 @@ Test(judge, the_ladder_is_in_order_and_marks_the_verdict)
     tl_findings_destroy(findings);
 }
 
+/* A host's own limit goes away with its setting; a path's only as far as the path was seen to
+ * carry more. */
+Test(judge, a_gain_is_promised_for_a_host_and_not_for_a_path_that_was_not_seen_to_carry_it)
+{
+    set_windowed("download");
+    set("download", "streams_goodput_bps", 190e6);
+    set("download", "window_goodput_bps", 186e6);
+    set("download", "streams_rtt_mean_ns", 90e6);
+    set("download", "streams_retrans_ratio", 0.001);
+    struct tl_findings *findings = judge(true, false, NAN);
+    cr_assert_str_eq(findings->verdict.segment, "near-host");
+    cr_assert(findings->verdict.fixed_bps > 0);
+    cr_expect(findings->verdict.fixed_promised);
+    cr_assert_gt(findings->findings[0].remedy_count, 0);
+    cr_expect(findings->findings[0].remedies[0].promised);
+    tl_findings_destroy(findings);
+    set_full("download", 10e6);
+    set("near", "link_speed_bps", 1e9);
+    set("download", "best_goodput_bps", 10.1e6);
+    findings = judge(true, false, NAN);
+    cr_assert_str_eq(findings->verdict.segment, "path");
+    cr_expect_not(findings->verdict.fixed_promised);
+    tl_findings_destroy(findings);
+}
+
 /* What several connections got while each was held by its window bounds nothing from above. */
 Test(judge, a_rate_seen_with_many_streams_is_a_lower_bound_of_a_larger_buffer)
 {

@@ -1,5 +1,6 @@
 /* Times of documents, and documents that are cut or wrong. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "documents.h"
@@ -40,5 +41,30 @@ Test(summary, every_cut_document_is_refused)
         cr_expect(status != TL_OK, "%zu", len);
         tl_json_destroy(doc);
     }
+    tl_buf_finish(&document);
+}
+
+static double predicted_of(const char *text, size_t len)
+{
+    struct tl_json *doc = NULL;
+    struct tl_summary summary;
+    cr_assert(tl_summary_parse(text, len, &doc, NULL) == TL_OK);
+    cr_assert(tl_summary_read(doc, &summary, NULL) == TL_OK);
+    tl_json_destroy(doc);
+    return summary.fixed_bps;
+}
+
+/* What the verdict promises the history may score, and nothing else. */
+Test(summary, a_rate_that_is_not_promised_is_no_prediction)
+{
+    struct tl_buf document =
+        make_document(&(struct made_run){.started_ns = INT64_C(1700000000000000000), .hit = -1});
+    cr_expect(predicted_of(document.data, document.len) == 930e6);
+    char *at = strstr(document.data, "\"fixed_promised\":");
+    cr_assert(at);
+    at = strstr(at, "true");
+    memmove(at + 5, at + 4, strlen(at + 4) - 1); /* the line break at the end goes */
+    memcpy(at, "false", 5);
+    cr_expect(isnan(predicted_of(document.data, document.len)));
     tl_buf_finish(&document);
 }

@@ -32,8 +32,8 @@ struct tl_evidence {
     char *test; /* "flow.ledger_rwnd_ratio > 0.1" */
     enum tl_truth truth;
     bool is_for;   /* true: speaks for the cause; false: speaks against it */
-    bool is_spare; /* speaks neither way: one of several that would do, and another holds, or the rule
-                    * has no sentence for this outcome (say is the test itself then) */
+    bool is_spare; /* speaks neither way: one of several that would do, and another holds, or the
+                    * rule has no sentence for this outcome (say is the test itself then) */
     struct tl_evidence_value {
         char *id; /* resolved: "download.ledger_rwnd_ratio" */
         bool known;
@@ -50,7 +50,8 @@ struct tl_remedy {
     char *does;                        /* the command or the sentence to send, numbers filled in */
     char *undo, *persist, *why, *risk; /* "" where there is none */
     struct tl_prediction predicted;
-    struct tl_trial trial;             /* how a program can try it by itself; NONE: it cannot */
+    bool promised;         /* predicted may be promised, as verdict.fixed_promised */
+    struct tl_trial trial; /* how a program can try it by itself; NONE: it cannot */
 };
 
 struct tl_finding {
@@ -72,7 +73,7 @@ struct tl_finding {
     size_t remedy_count;
     char **references;
     size_t reference_count;
-    char *standing; /* how it stands to the verdict, for people: why it is, or why it is not */
+    char *standing;     /* how it stands to the verdict, for people: why it is, or why it is not */
     char *would_change; /* what would change this finding, for people; "" where nothing is said */
 };
 
@@ -106,10 +107,14 @@ struct tl_verdict {
     /* fixed_bps was seen in other circumstances and is only a lower bound: what comes after the
      * fix was not measured. */
     bool fixed_at_least;
+    /* fixed_bps may be promised to a person: a host's limit was measured by itself and goes away
+     * with its setting; of a path only what it was seen to carry. The one place where that is
+     * decided; text, plain words, JSON, history and tickets all follow it. */
+    bool fixed_promised;
     char *fixed_stage; /* would tell what comes after the fix; NULL: it is known, or none would */
-    char *next_cause;                            /* NULL where unknown */
-    bool broken;  /* the cause broke the transfer rather than limited its rate */
-    char *send_to;                               /* NULL where nobody */
+    char *next_cause;  /* NULL where unknown */
+    bool broken;       /* the cause broke the transfer rather than limited its rate */
+    char *send_to;     /* NULL where nobody */
     /* Resolved ids of unknown facts that could still change this verdict, each once, those of
      * the most promising open cause first: what the session measures next. */
     char **deciding;

@@ -2,8 +2,10 @@
 #include "trains.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "flow_facts.h"
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/client_udp.h"
@@ -35,10 +37,54 @@ bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec)
     return true;
 }
 
-double tl_trains_rate(const struct tl_udp_result *result, const char **ret_reason)
+/* The middle gap of a train on a link that serves evenly is about its mean gap; of datagrams that
+ * come in bundles it is near 0. Half lies between the two. */
+#define EVEN_RATIO 0.5
+/* A train that lasts four times the scatter has its rate changed by it by a quarter at most. */
+#define SCATTER_RATIO 0.25
+
+bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, double scatter_ns,
+                        const char **ret_reason)
+{
+    double evenness[TL_UDP_TRAINS_MAX], lasts_ns[TL_UDP_TRAINS_MAX];
+    size_t good = 0;
+    for (unsigned i = 0; i < count && good < TL_UDP_TRAINS_MAX; i++) {
+        const struct tl_udp_train *train = &trains[i];
+        if (!train->in_order || train->received_count < LENGTH_MIN || train->dispersion_ns <= 0)
+            continue;
+        lasts_ns[good] = (double)train->dispersion_ns;
+        evenness[good] =
+            (double)train->gap_median_ns * (train->received_count - 1) / lasts_ns[good];
+        good++;
+    }
+    if (good == 0)
+        return true;
+    bool even = tl_stats_median(evenness, good) >= EVEN_RATIO;
+    bool long_enough = scatter_ns <= SCATTER_RATIO * tl_stats_median(lasts_ns, good);
+    if (!even)
+        *ret_reason =
+            "datagrams arrive in bundles: a train shows the rate of one grant or aggregate";
+    else if (!long_enough)
+        *ret_reason = "the delay scatters by more than a train can tell";
+    return even && long_enough;
+}
+
+double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction direction)
+{
+    char id[64];
+    snprintf(id, sizeof id, "%s.data_scatter_ns", tl_direction_name(direction));
+    double memory = tl_facts_number(facts, "path.rtt_idle_memory_ratio", 0);
+    return tl_facts_number(facts, id, 0) * (1 - memory);
+}
+
+double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
+                      const char **ret_reason)
 {
     unsigned half = result->train_count / 2;
     bool sender_limited = false;
+    if (!tl_trains_are_even(result->trains + half, result->train_count - half, scatter_ns,
+                            ret_reason))
+        return (double)NAN;
     double bps = tl_udp_train_rate(result->trains + half, result->train_count - half,
                                    TL_UDP_DATAGRAM_BYTES, &sender_limited);
     *ret_reason = "too few trains arrived whole and in order";
@@ -69,7 +115,9 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
     }
     enum tl_status status = tl_client_udp_test(probe->client, &spec, NULL, NULL, &result, &error);
     const char *reason = "the path or the far end takes no datagrams";
-    double bps = status == TL_OK && result.valid ? tl_trains_rate(&result, &reason) : (double)NAN;
+    double bps = (double)NAN;
+    if (status == TL_OK && result.valid)
+        bps = tl_trains_rate(&result, tl_trains_scatter(probe->facts, direction), &reason);
     tl_flow_set(probe->facts, direction, "trains_bps", bps, reason);
     if (direction == TL_DOWNLOAD)
         outcome->record.received_bytes += (long long)result.receiver.received_bytes;

@@ -12,9 +12,21 @@
  * nothing is filled, where so little passes that no train fits into the time. */
 bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec);
 
+/* Whether trains tell a link's rate at all. They do not where a train is hardly longer than what
+ * the delay scatters by anew with each packet (scatter_ns), nor where datagrams arrive in bundles:
+ * a grant of a radio link or an aggregate of Wi-Fi is sent at a rate of its own, and nothing in
+ * between. True for too few trains: their rate is unknown anyway. *ret_reason, static, else. */
+bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, double scatter_ns,
+                        const char **ret_reason);
+
+/* The scatter of a direction that comes anew with each packet: a queue that others fill scatters
+ * the delay as well, but slowly, and trains pass through it as they are. 0 where it is unknown. */
+double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction direction);
+
 /* The rate of the narrowest link from the later half of the trains: the first ones may still meet
  * a bucket with tokens in it. NAN and a static sentence in *ret_reason where it cannot be told. */
-double tl_trains_rate(const struct tl_udp_result *result, const char **ret_reason);
+double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
+                      const char **ret_reason);
 
 /* Sends trains at a tenth more than carried_bps, which TCP was seen to get through a full path.
  * A small token bucket that lets short bursts pass is empty then and stays so: its rate is what

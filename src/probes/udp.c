@@ -17,6 +17,7 @@
 #include "tightlink/base/units.h"
 #include "tightlink/engine/client_udp.h"
 #include "tightlink/probes/probes.h"
+#include "trains.h"
 #include "udp_room.h"
 #include "udp_search.h"
 #include "udp_step.h"
@@ -211,7 +212,8 @@ static enum tl_status find_knee(struct climb *climb)
 
 /* --- Trains and bursts ----------------------------------------------------------------------- */
 
-static enum tl_status measure_trains(struct climb *climb, double knee_bps, double *ret_bps)
+static enum tl_status measure_trains(struct climb *climb, double knee_bps, double *ret_bps,
+                                     const char **ret_reason)
 {
     double train_ns = TRAIN_LENGTH * TL_UDP_DATAGRAM_BYTES * 8e9 / knee_bps;
     int64_t gap_ns = (int64_t)fmax(10e6, 3 * train_ns);
@@ -233,7 +235,11 @@ static enum tl_status measure_trains(struct climb *climb, double knee_bps, doubl
     if (status == TL_OK)
         bps = tl_udp_train_rate(result.trains, result.train_count, TL_UDP_DATAGRAM_BYTES,
                                 &sender_limited);
-    *ret_bps = sender_limited ? (double)NAN : bps;
+    bool even =
+        status != TL_OK ||
+        tl_trains_are_even(result.trains, result.train_count,
+                           tl_trains_scatter(climb->probe->facts, climb->direction), ret_reason);
+    *ret_bps = sender_limited || !even ? (double)NAN : bps;
     tl_udp_result_finish(&result);
     return status;
 }
@@ -312,12 +318,11 @@ static void set_pool(const struct climb *climb)
                 "not counted");
 }
 
-static void set_dispersion(const struct climb *climb, double dispersion_bps)
+static void set_dispersion(const struct climb *climb, double dispersion_bps, const char *reason)
 {
     struct tl_facts *facts = climb->probe->facts;
     double knee_bps = udp_search_has_knee(&climb->search) ? climb->search.low_bps : (double)NAN;
-    tl_flow_set(facts, climb->direction, "udp_dispersion_bps", dispersion_bps,
-                "trains left no faster than they arrived, or did not arrive whole");
+    tl_flow_set(facts, climb->direction, "udp_dispersion_bps", dispersion_bps, reason);
     double free_ratio = knee_bps / dispersion_bps; /* unknown stays so: fmax would make it 0 */
     tl_flow_set(facts, climb->direction, "udp_other_traffic_ratio",
                 free_ratio > 1 ? 0 : 1 - free_ratio, "capacity or knee is not known");
@@ -326,14 +331,15 @@ static void set_dispersion(const struct climb *climb, double dispersion_bps)
 static enum tl_status measure(struct climb *climb)
 {
     double dispersion_bps = (double)NAN;
+    const char *reason = "trains left no faster than they arrived, or did not arrive whole";
     enum tl_status status = find_knee(climb);
     double rate_bps = climb->search.low_bps;
     udp_room_release(&climb->room);
     set_knee(climb);
     set_pool(climb);
     if (status == TL_OK && rate_bps > 0)
-        status = measure_trains(climb, rate_bps, &dispersion_bps);
-    set_dispersion(climb, dispersion_bps);
+        status = measure_trains(climb, rate_bps, &dispersion_bps, &reason);
+    set_dispersion(climb, dispersion_bps, reason);
     if (status == TL_OK && rate_bps > 0)
         status = measure_burst(climb, rate_bps, 8, "udp_burst8_loss_ratio");
     if (status == TL_OK && rate_bps > 0)

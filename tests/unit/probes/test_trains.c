@@ -42,6 +42,7 @@ static void fill(struct tl_udp_train trains[COUNT], int64_t sent_ns, double earl
                                           .received_count = 32,
                                           .sent_ns = sent_ns,
                                           .dispersion_ns = (int64_t)(bits * 1e9 / bps),
+                                          .gap_median_ns = (int64_t)(bits * 1e9 / bps / 31),
                                           .in_order = true};
     }
 }
@@ -52,7 +53,7 @@ Test(trains, the_later_half_tells_the_rate)
     struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 20000, 200e6, 40e6); /* a bucket that the first half emptied */
-    double bps = tl_trains_rate(&result, &reason);
+    double bps = tl_trains_rate(&result, 0, &reason);
     cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
 }
 
@@ -62,8 +63,32 @@ Test(trains, a_sender_no_faster_than_the_arrivals_tells_nothing)
     struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, (int64_t)(31 * 8.0 * TL_UDP_DATAGRAM_BYTES * 1e9 / 40e6), 40e6, 40e6);
-    cr_assert(isnan(tl_trains_rate(&result, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
     cr_assert(strstr(reason, "no faster"), "%s", reason);
+}
+
+/* Nothing for 8 ms, then what has come meanwhile: most gaps are none. */
+Test(trains, a_grant_is_sent_at_a_rate_of_its_own)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 20000, 40e6, 40e6);
+    for (int i = 0; i < COUNT; i++)
+        trains[i].gap_median_ns = 10000;
+    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
+    cr_assert(strstr(reason, "bundles"), "%s", reason);
+}
+
+Test(trains, jitter_as_long_as_a_train_hides_its_rate)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 20000, 40e6, 40e6); /* 9 ms each */
+    cr_assert_float_eq(tl_trains_rate(&result, 1e6, &reason), 40e6, 0.5e6);
+    cr_assert(isnan(tl_trains_rate(&result, 5e6, &reason)));
+    cr_assert(strstr(reason, "scatters"), "%s", reason);
 }
 
 Test(trains, what_cards_gather_is_not_timed)
@@ -72,7 +97,7 @@ Test(trains, what_cards_gather_is_not_timed)
     struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
     const char *reason = "";
     fill(trains, 1000, 20e9, 20e9);
-    cr_assert(isnan(tl_trains_rate(&result, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
     cr_assert(strstr(reason, "too fast"), "%s", reason);
 }
 
@@ -84,6 +109,6 @@ Test(trains, trains_with_holes_are_left_out)
     fill(trains, 20000, 40e6, 40e6);
     for (int i = COUNT / 2; i < COUNT - 3; i++)
         trains[i].in_order = false;
-    cr_assert(isnan(tl_trains_rate(&result, &reason)));
+    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
     cr_assert(strstr(reason, "too few"), "%s", reason);
 }

@@ -139,17 +139,18 @@ static void derive_queue_delays(const struct target *t)
         set(t, "queue_delay_at_loss_ns", fmax(at_loss - least, 0), "");
 }
 
-/* Of a delay that scatters evenly the 90th percentile lies at 0.9 of the range; with thirty probes
- * the estimate is good to a tenth or so. Jitter that keeps the order lets no packet overtake a late
- * one: in a dense stream nearly all wait as long as the latest, which is that whole range. */
-#define SCATTER_OF_P90 1.25
+/* Of a delay that scatters evenly three quarters lie within 0.75 of its range; with thirty probes
+ * that is known to a tenth or so. Not a higher percentile: a host that hiccups for 150 ms delays a
+ * quarter of them. Jitter that keeps the order lets no packet overtake a late one: in a dense
+ * stream nearly all wait as long as the latest, which is the whole range. */
+#define SCATTER_OF_P75 1.5
 
 static void derive_scatter(struct tl_facts *facts)
 {
     static const struct {
         const char *from, *to;
-    } rows[] = {{"idle_data_delay_p90_ns", "data_scatter_ns"},
-                {"idle_ack_delay_p90_ns", "ack_scatter_ns"}};
+    } rows[] = {{"idle_data_delay_p75_ns", "data_scatter_ns"},
+                {"idle_ack_delay_p75_ns", "ack_scatter_ns"}};
     struct target path = {facts, TL_SCOPE_PATH};
     for (int s = TL_SCOPE_DOWNLOAD; s <= TL_SCOPE_UPLOAD; s++) {
         struct target t = {facts, (enum tl_scope)s};
@@ -158,7 +159,7 @@ static void derive_scatter(struct tl_facts *facts)
             if (isnan(p90_ns))
                 set_needs(&t, rows[i].to, t.scope, rows[i].from);
             else
-                set(&t, rows[i].to, SCATTER_OF_P90 * p90_ns, "");
+                set(&t, rows[i].to, SCATTER_OF_P75 * p90_ns, "");
         }
     }
     struct target any = {facts, TL_SCOPE_DOWNLOAD};
@@ -167,6 +168,42 @@ static void derive_scatter(struct tl_facts *facts)
         set_needs(&path, "rtt_scatter_ns", TL_SCOPE_DOWNLOAD, "data_scatter_ns");
     else
         set(&path, "rtt_scatter_ns", both_ns, "");
+}
+
+/* Rates of half seconds behind a standing queue scatter by some hundredths on a link of one rate.
+ */
+#define CHANGES_RATIO 0.3
+
+/* The wider of two measurements of the link's own rate; each may be missing. */
+static void derive_variation(const struct target *t)
+{
+    static const char *const names[] = {"full_bps", "streams_full_bps"};
+    static const char steady[] = "the link's rate does not change much";
+    double most = (double)NAN, low = (double)NAN, high = (double)NAN;
+    char id[TL_FACT_ID_SIZE];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct tl_fact fact;
+        tl_facts_get(t->facts, id_in(id, t->scope, names[i]), &fact);
+        if (fact.state != TL_FACT_KNOWN || !(fact.number > 0))
+            continue;
+        most = fmax(most, (fact.high - fact.low) / fact.number); /* fmax passes over NAN */
+        low = fmin(low, fact.low);
+        high = fmax(high, fact.high);
+    }
+    if (isnan(most)) {
+        set_needs(t, "rate_variation_ratio", t->scope, "streams_full_bps");
+        set_needs(t, "link_low_bps", t->scope, "streams_full_bps");
+        set_needs(t, "link_high_bps", t->scope, "streams_full_bps");
+        return;
+    }
+    set(t, "rate_variation_ratio", most, "");
+    if (most >= CHANGES_RATIO) {
+        set(t, "link_low_bps", low, "");
+        set(t, "link_high_bps", high, "");
+    } else {
+        tl_facts_set_unknown(t->facts, id_in(id, t->scope, "link_low_bps"), steady);
+        tl_facts_set_unknown(t->facts, id_in(id, t->scope, "link_high_bps"), steady);
+    }
 }
 
 static void derive_bdp(const struct target *t)
@@ -285,6 +322,7 @@ void tl_facts_derive(struct tl_facts *facts)
         derive_quotient(&t, "streams_scale_ratio", "streams_goodput_bps", "goodput_bps");
         derive_quotient(&t, "window_scale_ratio", "window_goodput_bps", "goodput_bps");
         derive_best(&t);
+        derive_variation(&t);
         derive_queue_delays(&t);
         derive_bdp(&t);
         derive_usable_window(&t);

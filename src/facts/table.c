@@ -173,18 +173,19 @@ static const struct tl_fact_def table[] = {
     PATH("connect_rtt_ns", NS, "path", "Time of the TCP handshake with the responder."),
     PATH("rtt_idle_ns", NS, "path", "Median round-trip time of small UDP probes, unloaded."),
     PATH("rtt_idle_min_ns", NS, "path", "Smallest round-trip time of those probes."),
-    PATH("rtt_idle_p90_ns", NS, "path", "90th percentile of those round-trip times."),
+    PATH("rtt_idle_p75_ns", NS, "path", "75th percentile of those round-trip times."),
     PATH("rtt_idle_memory_ratio", RATIO, "path",
-         "Correlation of neighbouring idle round trips, 0 where it is negative: near 0 for jitter, "
+         "Correlation of the ranks of neighbouring idle round trips, 0 where it is negative: near "
+         "0 for jitter, "
          "which comes anew with "
          "each packet; near 1 where a queue stands, which stays for a while."),
     FLOW("idle_data_delay_ns", NS, "path",
          "One-way delay without load in the direction of the data: median over the smallest."),
-    FLOW("idle_data_delay_p90_ns", NS, "path", "The same: 90th percentile over the smallest."),
+    FLOW("idle_data_delay_p75_ns", NS, "path", "The same: 75th percentile over the smallest."),
     FLOW("idle_ack_delay_ns", NS, "path",
          "One-way delay without load in the direction of the acknowledgements: median over the "
          "smallest."),
-    FLOW("idle_ack_delay_p90_ns", NS, "path", "The same: 90th percentile over the smallest."),
+    FLOW("idle_ack_delay_p75_ns", NS, "path", "The same: 75th percentile over the smallest."),
     PATH("rtt_min_ns", NS, "derived",
          "Time on the way without queues: min(rtt_idle_min_ns, rtt_min_ns of each flow) of those "
          "that are known; connect_rtt_ns where none is."),
@@ -686,12 +687,20 @@ static const struct tl_fact_def table[] = {
     /* derived: formed by derive.c, which says why each formula is that one */
     FLOW("streams_scale_ratio", RATIO, "derived",
          "Several streams' rate over one stream's: streams_goodput_bps / goodput_bps."),
+    FLOW("rate_variation_ratio", RATIO, "derived",
+         "How much the link's own rate changes within seconds: 90th less 10th percentile of "
+         "full_bps over its median, or of streams_full_bps, the larger."),
+    FLOW("link_low_bps", BPS, "derived",
+         "What a link whose rate changes carries at its slower times: the smaller 10th percentile "
+         "of full_bps and streams_full_bps; unknown where rate_variation_ratio is below 0.3."),
+    FLOW("link_high_bps", BPS, "derived",
+         "What it carries at its faster times: the larger 90th percentile."),
     FLOW("data_scatter_ns", NS, "derived",
-         "What the one-way delay of data scatters by without load, at most: 1.25 x "
-         "idle_data_delay_p90_ns. Under load a link that keeps the order gives every packet nearly "
+         "What the one-way delay of data scatters by without load, at most: 1.5 x "
+         "idle_data_delay_p75_ns. Under load a link that keeps the order gives every packet nearly "
          "that much."),
     FLOW("ack_scatter_ns", NS, "derived",
-         "The same for acknowledgements: 1.25 x idle_ack_delay_p90_ns."),
+         "The same for acknowledgements: 1.5 x idle_ack_delay_p75_ns."),
     PATH("rtt_scatter_ns", NS, "derived",
          "What round trips scatter by without load, at most: data_scatter_ns + ack_scatter_ns."),
     FLOW("window_scale_ratio", RATIO, "derived",

@@ -117,9 +117,8 @@ void tl_flow_set_queue(struct tl_facts *facts, enum tl_direction direction, cons
                        const struct tl_queue *queue)
 {
     static const char brief[] = "the steady part was too short to be cut into pieces";
-    char name[64];
-    snprintf(name, sizeof name, "%squeue_standing_ratio", prefix);
-    tl_flow_set(facts, direction, name, queue->standing_ratio, brief);
+    double standing[3] = {queue->standing_ratio, queue->standing_ratio, queue->standing_ratio};
+    set_percentiles(facts, direction, prefix, "queue_standing_ratio", standing, brief);
     set_percentiles(facts, direction, prefix, "piece_bps", queue->rate_bps, brief);
     set_percentiles(facts, direction, prefix, "full_bps", queue->full_bps,
                     queue->pieces < TL_QUEUE_PIECES_MIN ? brief : "hardly ever a queue stood");

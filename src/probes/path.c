@@ -21,9 +21,9 @@ static void set_spread(struct tl_facts *facts, enum tl_direction direction,
 {
     static const char reason[] = "no UDP probe was answered";
     tl_flow_set(facts, direction, "idle_data_delay_ns", data->median_ns, reason);
-    tl_flow_set(facts, direction, "idle_data_delay_p90_ns", data->p90_ns, reason);
+    tl_flow_set(facts, direction, "idle_data_delay_p75_ns", data->p75_ns, reason);
     tl_flow_set(facts, direction, "idle_ack_delay_ns", ack->median_ns, reason);
-    tl_flow_set(facts, direction, "idle_ack_delay_p90_ns", ack->p90_ns, reason);
+    tl_flow_set(facts, direction, "idle_ack_delay_p75_ns", ack->p75_ns, reason);
 }
 
 /* What the path's delay does without us: every later "grew" and "flat" is measured against it. */
@@ -31,8 +31,8 @@ static void set_idle(struct tl_facts *facts, const struct tl_echo_result *echo)
 {
     struct tl_idle_delay idle;
     tl_idle_delay(echo, &idle);
-    tl_facts_set_number(facts, "path.rtt_idle_p90_ns",
-                        (double)echo->min_rtt_ns + idle.round_trip.p90_ns, "");
+    tl_facts_set_number(facts, "path.rtt_idle_p75_ns",
+                        (double)echo->min_rtt_ns + idle.round_trip.p75_ns, "");
     if (isfinite(idle.memory_ratio))
         tl_facts_set_number(facts, "path.rtt_idle_memory_ratio", fmax(idle.memory_ratio, 0), "");
     else

@@ -24,19 +24,30 @@ static struct tl_delay_spread spread_of(double *values, size_t count)
 {
     double least = tl_stats_min(values, count);
     return (struct tl_delay_spread){tl_stats_quantile(values, count, 0.5) - least,
-                                    tl_stats_quantile(values, count, 0.9) - least};
+                                    tl_stats_quantile(values, count, 0.75) - least};
 }
 
-/* Lag-1 autocorrelation in the order of sending, before the values are sorted. */
+/* How many values are smaller, ties by half: a rank about the middle of all. */
+static double rank_of(const double *values, size_t count, double value)
+{
+    double rank = 0.5;
+    for (size_t i = 0; i < count; i++)
+        rank += values[i] < value ? 1 : values[i] == value ? 0.5 : 0;
+    return rank - 0.5 - (double)count / 2;
+}
+
+/* Lag-1 autocorrelation of the ranks in the order of sending, before the values are sorted. Ranks,
+ * so that one hiccup of a host, which delays three probes in a row, is no memory. */
 static double memory_of(const double *values, size_t count)
 {
-    double mean = tl_stats_mean(values, count), products = 0, squares = 0;
+    double products = 0, squares = 0, before = 0;
     if (count < MEMORY_MIN)
         return NAN;
     for (size_t i = 0; i < count; i++) {
-        squares += (values[i] - mean) * (values[i] - mean);
-        if (i > 0)
-            products += (values[i] - mean) * (values[i - 1] - mean);
+        double rank = rank_of(values, count, values[i]);
+        squares += rank * rank;
+        products += i > 0 ? rank * before : 0;
+        before = rank;
     }
     return squares > 0 ? products / squares : NAN;
 }

@@ -28,14 +28,14 @@
 
 /* Delays over the smallest of them. */
 struct tl_delay_spread {
-    double median_ns, p90_ns;
+    double median_ns, p75_ns;
 };
 
 /* The delays of a path without load. */
 struct tl_idle_delay {
     struct tl_delay_spread round_trip, forward, backward; /* near to far, far to near */
-    double memory_ratio; /* correlation of neighbouring round trips: near 0 for jitter, which
-                          * comes anew with each packet, high for a queue, which stays a while */
+    double memory_ratio; /* correlation of the ranks of neighbouring round trips: near 0 for jitter,
+                          * which comes anew with each packet, high for a queue, which stays */
 };
 
 /* Over the answered probes of one train. Memory needs ten answers and some scatter. */

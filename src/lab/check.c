@@ -140,11 +140,9 @@ static enum tl_status check_flows(const struct tl_lab_link_config *link, struct 
         return tl_error_set(reterr, TL_RANGE, "a link bundle has 2 to %d members", MEMBERS_MAX);
     if (link->others < 0 || link->others > TL_LAB_OTHERS_MAX || !span_ok(link->others_on_ns) ||
         !span_ok(link->others_off_ns) ||
-        (link->others_on_ns > 0) != (link->others_off_ns > 0) ||
-        (link->others_on_ns > 0 && link->others == 0))
+        (link->others_on_ns > 0) != (link->others_off_ns > 0))
         return tl_error_set(reterr, TL_RANGE,
-                            "others are up to %d connections; others-burst needs them and two "
-                            "times above 0",
+                            "others are up to %d connections, in bursts of up to 10 s",
                             TL_LAB_OTHERS_MAX);
     bool crossed = link->cross_bps > 0 || link->cross_flows > 0;
     if (!rate_ok(link->cross_bps) || link->cross_flows < 0 ||

@@ -2,7 +2,7 @@
  *
  * Who watches whom (pidfds, so that no number can be mistaken):
  *
- *     caller <--- guard ---> emulator, splitting proxy, started processes
+ *     caller <--- guard ---> emulator, splitting proxy, others, started processes
  *                   ^-------- emulator
  *
  * The guard ends all when the caller, the emulator or the channel ends. When the
@@ -26,6 +26,7 @@
 #include "channel.h"
 #include "children.h"
 #include "emulator.h"
+#include "others.h"
 #include "privilege.h"
 #include "row.h"
 #include "splitter.h"
@@ -43,6 +44,7 @@ struct guard {
     pid_t emulator;
     struct tl_lab_disks disks;
     pid_t splitter; /* 0: there is none */
+    pid_t others;   /* the same */
 };
 
 static int pidfd_open(pid_t pid)
@@ -229,6 +231,65 @@ static enum tl_status start_splitter(struct guard *guard, struct tl_error *reter
                                               strerror(errno));
 }
 
+static _Noreturn void others_main(struct guard *guard, const struct tl_lab_others *others,
+                                  pid_t parent, int ready_fd)
+{
+    close(guard->channel);
+    close(guard->caller_fd);
+    close(guard->child_fd);
+    prctl(PR_SET_NAME, "tightlink-other");
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(1);
+    tl_lab_others_main(others, ready_fd);
+}
+
+/* How long others may take to connect and settle, over a path that loses packets. */
+#define OTHERS_READY_MS 20000
+
+/* Waits until the connections of others stand. */
+static enum tl_status await_others(int ready_fd, struct tl_error *reterr)
+{
+    struct pollfd ready = {.fd = ready_fd, .events = POLLIN};
+    char byte;
+    int n;
+    do
+        n = poll(&ready, 1, OTHERS_READY_MS);
+    while (n < 0 && errno == EINTR);
+    return n > 0 && read(ready_fd, &byte, 1) == 1
+               ? TL_OK
+               : tl_error_set(reterr, TL_TIMEOUT,
+                              "the connections of others could not be made over this path");
+}
+
+static enum tl_status start_others(struct guard *guard, struct tl_error *reterr)
+{
+    struct tl_lab_others others;
+    int ready[2];
+    if (!tl_lab_others_wanted(guard->config))
+        return TL_OK;
+    enum tl_status status =
+        tl_lab_others_init(&others, &guard->topology, guard->config, reterr);
+    if (status != TL_OK)
+        return status;
+    if (pipe2(ready, O_CLOEXEC) != 0) {
+        tl_lab_others_finish(&others);
+        return tl_error_set(reterr, TL_IO, "cannot make a pipe: %s", strerror(errno));
+    }
+    pid_t parent = getpid();
+    guard->others = fork();
+    if (guard->others == 0) {
+        close(ready[0]);
+        others_main(guard, &others, parent, ready[1]);
+    }
+    close(ready[1]);
+    tl_lab_others_finish(&others);
+    status = guard->others > 0
+                 ? await_others(ready[0], reterr)
+                 : tl_error_set(reterr, TL_IO, "cannot fork the others: %s", strerror(errno));
+    close(ready[0]);
+    return status;
+}
+
 static enum tl_status build(struct guard *guard, pid_t caller, struct tl_error *reterr)
 {
     enum tl_status status = watch(guard, caller, reterr);
@@ -245,14 +306,16 @@ static enum tl_status build(struct guard *guard, pid_t caller, struct tl_error *
         return status;
     atomic_store(&guard->shared->carrier, (int32_t)guard->topology.carrier);
     status = start_emulator(guard, reterr);
-    return status == TL_OK ? start_splitter(guard, reterr) : status;
+    if (status == TL_OK)
+        status = start_splitter(guard, reterr);
+    return status == TL_OK ? start_others(guard, reterr) : status;
 }
 
 static void teardown(struct guard *guard)
 {
     tl_lab_children_end(&guard->children);
-    pid_t *own[] = {&guard->splitter, &guard->emulator};
-    for (int i = 0; i < 2; i++)
+    pid_t *own[] = {&guard->others, &guard->splitter, &guard->emulator};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (*own[i] > 0) {
             kill(*own[i], SIGKILL);
             waitpid(*own[i], NULL, 0);
@@ -307,7 +370,7 @@ static bool answer(struct guard *guard)
     return tl_lab_channel_send(guard->channel, &reply, sizeof reply, NULL, 0) == TL_OK;
 }
 
-/* Takes exits; false when the emulator or the proxy is among them. */
+/* Takes exits; false when a process that is part of the path is among them. */
 static bool collect_exits(struct guard *guard)
 {
     struct signalfd_siginfo info;
@@ -316,10 +379,12 @@ static bool collect_exits(struct guard *guard)
     int wstatus;
     pid_t pid;
     while ((pid = waitpid(-1, &wstatus, WNOHANG)) > 0) {
-        if (pid == guard->emulator || pid == guard->splitter) {
-            *(pid == guard->emulator ? &guard->emulator : &guard->splitter) = 0;
-            return false;
-        }
+        pid_t *own[] = {&guard->others, &guard->splitter, &guard->emulator};
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (pid == *own[i]) {
+                *own[i] = 0;
+                return false;
+            }
         tl_lab_children_exited(&guard->children, pid, wstatus);
     }
     return true;

@@ -52,6 +52,8 @@ static const struct key keys[] = {
     {"cross", SCOPE_LINK, tl_lab_read_rate, LINK(cross_bps)},
     {"cross-burst", SCOPE_LINK, tl_lab_read_cross_burst, 0},
     {"cross-flows", SCOPE_LINK, tl_lab_read_count, LINK(cross_flows)},
+    {"others", SCOPE_LINK, tl_lab_read_count, LINK(others)},
+    {"others-burst", SCOPE_LINK, tl_lab_read_others_burst, 0},
     {"mss", SCOPE_LINK, tl_lab_read_length, LINK(mss_max_bytes)},
     {"clamp", SCOPE_LINK, tl_lab_read_length, LINK(clamp_bytes)},
     {"strip", SCOPE_LINK, tl_lab_read_strip, 0},

@@ -249,6 +249,10 @@ Test(lab_config, what_links_cannot_be_is_refused)
     refused("wander=5ms/0", TL_RANGE, "wander");
     refused("dropout=2s/3s", TL_RANGE, "dropouts");
     refused("radio=4M-40M fades=2s/3s", TL_RANGE, "fades");
+    refused("rate=10M others=65", TL_RANGE, "64");
+    refused("rate=10M others=2 others-burst=1s/0", TL_RANGE, "others");
+    refused("rate=10M link-at=lan others=2", TL_RANGE, "two routers");
+    refused("rate=10M lan.others=2", TL_RANGE, "main link");
     refused("clamp=100", TL_RANGE, "clamp");
 }
 
@@ -280,7 +284,8 @@ Test(lab_config, links_as_they_are)
 {
     struct tl_lab_config config =
         parsed("down.radio=4M-40M up.leo=5M-20M grants=2ms-10ms down.wander=3ms/30ms scatter=1ms "
-               "dropout=8s/1.6s down.aqm=fq-codel,ecn near.ecn=on");
+               "dropout=8s/1.6s down.aqm=fq-codel,ecn near.ecn=on up.others=3 "
+               "up.others-burst=2s/1s");
     const struct tl_lab_link_config *up = &config.link[TL_LAB_UP];
     const struct tl_lab_link_config *down = &config.link[TL_LAB_DOWN];
     cr_assert(down->service == TL_LAB_SERVICE_RADIO && up->service == TL_LAB_SERVICE_LEO);
@@ -292,6 +297,7 @@ Test(lab_config, links_as_they_are)
     cr_assert_eq(up->dropout_length_ns, 1600 * TL_NS_PER_MS);
     cr_assert(down->aqm == TL_LAB_AQM_FQ_CODEL && down->aqm_ecn && up->aqm == TL_LAB_AQM_NONE);
     cr_assert(config.host[TL_LAB_NEAR].ecn && !config.host[TL_LAB_FAR].ecn);
+    cr_assert(up->others == 3 && up->others_on_ns == 2 * TL_NS_PER_S);
     config = parsed("wifi=200M/3/30% delay=10ms");
     cr_assert_eq(config.link[TL_LAB_UP].air_others, 3);
     cr_assert_float_eq(config.link[TL_LAB_UP].air_fail_ratio, 0.3, 1e-12);

@@ -287,7 +287,7 @@ enum tl_status tl_lab_config_check(const struct tl_lab_config *config,
  *   duplicate=1% corrupt=0.3% maxlen=1300 outage=6s-9s delay-step=5s:+30ms
  *   trace=FILE radio=4M-40M fades=12s/300ms handovers=25s/120ms leo=30M-120M
  *   wifi=150M/2/30% aqm=fq-codel,ecn grants=2ms-10ms wander=3ms/30ms scatter=1ms
- *   dropout=8s/1.6s clamp=1492
+ *   dropout=8s/1.6s others=24 others-burst=2s/1s clamp=1492
  *   flow-policer=20M/50kB flow-shaper=20M/50kB port-loss=odd:5% port-loss=1/4:5%
  *   cross=60M cross-burst=300ms/200ms cross-flows=2 collision=30%
  *   mss=900 strip=wscale,sack,timestamps dscp=0

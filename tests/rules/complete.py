@@ -62,10 +62,57 @@ def tests_of(part):
             yield from tests_of(inner)
 
 
+# A number in a formula with its unit. 0 and 1, of whatever unit, explain themselves.
+CONSTANT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?(?:e-?\d+)?)([A-Za-z%]*)")
+PLAIN = ("", "%", "s", "B", "ns", "bps")
+
+
+def has_constants(formula):
+    """Whether a formula, or one in a list, has a number that somebody chose."""
+    if isinstance(formula, list):
+        return any(map(has_constants, formula))
+    if isinstance(formula, str):
+        return any(not (float(number) in (0, 1) and unit in PLAIN)
+                   for number, unit in CONSTANT.findall(formula))
+    return not isinstance(formula, bool) and formula not in (0, 1, None)
+
+
+def formulas_of(part):
+    """The formulas of a test, a ceiling, a remedy or the ledger, and what to call it."""
+    if "test" in part:
+        return part.get("id", "test"), [] if part["test"][1] == "in" else part["test"]
+    if "label" in part:
+        return "ceiling", [part.get(key, 0) for key in ("bps", "low", "high")]
+    if "do" in part:
+        predicted = [part.get(f"predicted{end}", 0) for end in ("", "_low", "_high")]
+        return "remedy", predicted + [value for key, value in part.get("try", {}).items()
+                                      if key not in ("set", "name")]
+    return "ledger", [part["at_least"]] if "at_least" in part else []
+
+
+def unreasoned(part):
+    """Names of what has constants and no because."""
+    if isinstance(part, list):
+        for inner in part:
+            yield from unreasoned(inner)
+    if not isinstance(part, dict):
+        return
+    name, formulas = formulas_of(part)
+    if has_constants(formulas) and "because" not in part:
+        yield name
+    for name, formula in part.get("names", {}).items():
+        if isinstance(formula, str) and has_constants(formula):
+            yield name
+    for inner in part.values():
+        yield from unreasoned(inner)
+
+
 def rule_faults(rule):
     for key in ("change", "references", "remedies"):
         if not rule.get(key):
             yield f"no {key}"
+    for name in unreasoned(rule):
+        yield f"{name}: a constant without because"
     for number, remedy in enumerate(rule.get("remedies", [])):
         yield from remedy_faults(remedy, f"/remedies/{number}")
     for test in tests_of(rule.get("when")):
@@ -114,9 +161,10 @@ def self_test():
     bad = {"cause": "x", "references": [], "remedies": [
         {"do": "sysctl -w a=1", "needs": "root", "os": "linux"},
         {"do": "Fix it.", "needs": "provider", "why": "w"}],
-        "when": {"id": "t", "test": ["flow.never_measured_bps", ">", "1bps"]}}
+        "when": {"id": "t", "test": ["flow.never_measured_bps", ">", "1.3 * max(0bps, 1bps)"]}}
     found = list(all_faults(["x", "y"], {"bad": bad}, {}, "goodput_bps"))
-    assert len(found) >= 11, found
+    assert len(found) >= 12 and "bad: t: a constant without because" in found, found
+    assert not list(unreasoned({"test": ["max(flow.a_bps, 1bps) / 1s", ">", 0]}))
 
 
 def main():

@@ -171,6 +171,11 @@ static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status statu
     else if (result->end == TL_TCP_END_LOST || result->end == TL_TCP_END_FAILED)
         tl_outcome_quality(outcome, TL_QUALITY_INVALID,
                            "the far end broke off %s into the transfer", at);
+    else if (result->end == TL_TCP_END_UNRULY)
+        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
+                           "the far end did not keep to what was agreed: it said or sent more, or "
+                           "something else, %s into the transfer",
+                           at);
     else if (status == TL_OK && !result->end_signed)
         tl_outcome_quality(outcome, TL_QUALITY_INVALID,
                            "the far end ended the transfer without saying so");

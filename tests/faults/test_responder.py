@@ -96,6 +96,25 @@ def the_host_tells_what_a_diagnosis_needs():
 
 
 @case
+def data_comes_from_where_control_comes():
+    """Who has seen a token on the path cannot take a stream of its test over from elsewhere, nor
+    bring the test to another address of the responder."""
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        granted = session.ask(ms=1000)
+        hello = frame(wire.DATA_HELLO, wire.MAGIC + struct.pack(
+            ">HHI", wire.VERSION, 0, granted["test_id"]) + session.token)
+        for what, source, host in (("from another address", "127.0.0.9", "127.0.0.1"),
+                                   ("to another address", "127.0.0.1", "127.0.0.7")):
+            stranger = Connection(daemon.port, source=source, host=host)
+            stranger.send(hello)
+            code, text = stranger.error()
+            assert code == wire.E_TOKEN and "address" in text, (what, code, text)
+        data = session.join(granted["test_id"], 0)
+        assert data.expect(wire.DATA_OK) == struct.pack(">IHH", granted["test_id"], 0, 0)
+
+
+@case
 def numbers_from_outside_are_clamped():
     with Daemon(DAEMON, "--max-seconds", "7", "--max-streams", "4", "--rate-cap", "80M") as daemon:
         session = Session(daemon.port)

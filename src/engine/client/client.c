@@ -138,6 +138,7 @@ enum tl_status tl_client_ping(struct tl_client *client, int64_t *ret_rtt_ns,
     struct tl_wire_pong pong;
     if (client->fd < 0)
         return tl_error_set(reterr, TL_CLOSED, "the connection to %s is closed", client->host);
+    client_expect(client, 0, 0);
     int64_t start_ns = tl_now_ns();
     struct tl_wire_ping ping = {.cookie = (uint64_t)start_ns};
     enum tl_status status = client_send(client, bytes, tl_wire_encode_ping(&ping, bytes), reterr);

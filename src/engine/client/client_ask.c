@@ -6,6 +6,12 @@
 #include "tightlink/base/time.h"
 #include "tightlink/engine/limits.h"
 
+/* SAMPLES of one sample whose every field is there, at its longest (doc/wire.md). */
+#define SAMPLE_FRAME_BYTES                                                                         \
+    (TL_WIRE_HEADER_SIZE + 8 + 10 + (TL_SAMPLE_FIELD_COUNT + 7) / 8 + 10 * TL_SAMPLE_FIELD_COUNT)
+#define SMALL_FRAME_BYTES     64 /* PONG; SUMS of one checksum */
+#define FILE_MOST_BYTES_PER_S (INT64_C(100000000000) / 8)
+
 enum tl_status client_check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
 {
     if (spec->streams < 1)
@@ -90,10 +96,33 @@ static void tell_queued(void *test, const struct tl_wire_busy *busy)
         run->live(run->context, &live);
 }
 
+/* 0: as many as the time allows. */
+static uint64_t granted_bytes(const struct tcp_run *run)
+{
+    uint64_t most = (uint64_t)tl_limit_row(TL_LIMIT_TEST_BYTES)->max;
+    uint64_t granted = run->ready.max_bytes < most ? run->ready.max_bytes : 0;
+    return client_smaller(run->spec->max_bytes, granted);
+}
+
+/* All that a far end has to tell of a test: each connection's samples, at worst one a frame; an
+ * answer to each ping; the checksums of a file, at worst one a frame. */
+static void expect_frames(struct tcp_run *run, int64_t granted_ns, uint64_t bytes)
+{
+    uint64_t pings = (uint64_t)((granted_ns + TCP_END_MAX_NS) / TL_CLIENT_PING_NS);
+    uint64_t samples = run->connections * (uint64_t)run->log_max, sums = 0;
+    if (run->spec->file) {
+        uint64_t most = (uint64_t)granted_ns / TL_NS_PER_S * FILE_MOST_BYTES_PER_S;
+        sums = (bytes > 0 && bytes < most ? bytes : most) / TL_TRANSFER_BLOCK_BYTES;
+    }
+    client_expect(run->client, samples + sums + pings,
+                  samples * SAMPLE_FRAME_BYTES + (sums + pings) * SMALL_FRAME_BYTES);
+}
+
 /* The lanes and what is granted to each. */
 static void take_grant(struct tcp_run *run)
 {
     int64_t granted_ns = run->ready.duration_ms * TL_NS_PER_MS;
+    uint64_t bytes = granted_bytes(run);
     if (granted_ns > run->spec->duration_ns)
         granted_ns = run->spec->duration_ns;
     run->connections = run->ready.streams * run->lane_count;
@@ -103,15 +132,12 @@ static void take_grant(struct tcp_run *run)
         lane->first = i * run->ready.streams;
         result->streams = run->ready.streams;
         result->granted_ns = granted_ns;
-        if (run->ready.max_bytes < (uint64_t)tl_limit_row(TL_LIMIT_TEST_BYTES)->max)
-            result->granted_bytes = run->ready.max_bytes / run->lane_count;
+        result->granted_bytes = bytes / run->lane_count;
         memcpy(lane->far_side->congestion, run->ready.congestion,
                sizeof(lane->far_side->congestion));
     }
-    int64_t far_interval_ns = run->ready.sample_interval_us * TL_NS_PER_US;
-    if (far_interval_ns > run->interval_ns || far_interval_ns <= 0)
-        far_interval_ns = run->interval_ns;
-    run->log_max = (size_t)((granted_ns + TCP_END_NS) / far_interval_ns) + 64;
+    run->log_max = (size_t)((granted_ns + TCP_END_NS) / run->interval_ns) + 64;
+    expect_frames(run, granted_ns, bytes);
 }
 
 static enum tl_status take_ready(struct tcp_run *run, struct tl_error *reterr)

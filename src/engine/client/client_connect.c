@@ -286,6 +286,7 @@ enum tl_status client_dial(struct tl_client *client, const struct sockaddr *addr
     struct tl_wire_welcome welcome;
     client_hang_up(client);
     client->stale = false;
+    client_expect(client, 0, 0);
     int64_t start_ns = tl_now_ns();
     enum tl_status status = connect_tcp(client, address, len, reterr);
     if (status != TL_OK)
@@ -317,6 +318,7 @@ enum tl_status client_wake(struct tl_client *client, struct tl_error *reterr)
 {
     if (client_cancelled(client))
         return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    client_expect(client, 0, 0);
     if (client->fd >= 0 && !client->stale) {
         if (tl_now_ns() - client->heard_ns < STALE_NS)
             return TL_OK;

@@ -11,6 +11,11 @@
 
 #define SEND_NS (1000 * TL_NS_PER_MS) /* a control frame that does not go out: dead */
 
+/* Of any exchange: 1024 records of a host, one a frame, 200 bytes each; and a few frames a second,
+ * for the minutes that a turn in the queue or a far disk may take. */
+#define EXCHANGE_FRAMES 4096
+#define EXCHANGE_BYTES  (512 << 10)
+
 bool client_cancelled(const struct tl_client *client)
 {
     struct pollfd cancel = {.fd = client->cancel_fd, .events = POLLIN};
@@ -141,6 +146,27 @@ static enum tl_status answer_ping(struct tl_client *client, const struct tl_wire
     return client_send(client, answer, tl_wire_encode_pong(&pong, answer), reterr);
 }
 
+void client_expect(struct tl_client *client, uint64_t frames, uint64_t bytes)
+{
+    client->frames_left = EXCHANGE_FRAMES + frames;
+    client->frame_bytes_left = EXCHANGE_BYTES + bytes;
+}
+
+/* Every frame, whatever it says, is one less. */
+static enum tl_status charge(struct tl_client *client, const struct tl_wire_frame *frame,
+                             struct tl_error *reterr)
+{
+    if (client->frames_left == 0 || client->frame_bytes_left < frame->frame_len) {
+        client->stale = true;
+        return tl_error_set(reterr, TL_PROTOCOL,
+                            "%s does not stop talking: it said more than a test has to tell",
+                            client->host);
+    }
+    client->frames_left--;
+    client->frame_bytes_left -= frame->frame_len;
+    return TL_OK;
+}
+
 /* Reads what is there. Zero bytes read and no error is "nothing yet". */
 static enum tl_status fill_input(struct tl_client *client, struct tl_error *reterr)
 {
@@ -162,6 +188,8 @@ enum tl_status client_next_frame(struct tl_client *client, struct tl_wire_frame 
     enum tl_status status = TL_OK;
     bool filled = false;
     *ret_some = false;
+    if (client_cancelled(client))
+        return tl_error_set(reterr, TL_CANCELLED, "cancelled");
     for (;;) {
         client->in_len -= client->in_used;
         memmove(client->in, client->in + client->in_used, client->in_len);
@@ -180,6 +208,9 @@ enum tl_status client_next_frame(struct tl_client *client, struct tl_wire_frame 
             continue;
         }
         client->in_used = ret_frame->frame_len;
+        status = charge(client, ret_frame, reterr);
+        if (status != TL_OK)
+            return status;
         if (ret_frame->type == TL_WIRE_ERROR)
             return take_error(client, ret_frame, reterr);
         if (ret_frame->type != TL_WIRE_PING) {
@@ -214,16 +245,17 @@ enum tl_status client_wait(struct tl_client *client, int extra_fd, int64_t until
 enum tl_status client_await(struct tl_client *client, int64_t until_ns, const char *what,
                             struct tl_wire_frame *ret_frame, struct tl_error *reterr)
 {
-    for (;;) {
+    bool late = tl_now_ns() >= until_ns;
+    while (!late) {
         bool some;
+        late = tl_now_ns() >= until_ns; /* then this is the last look: we may have been held up */
         enum tl_status status = client_next_frame(client, ret_frame, &some, reterr);
         if (status != TL_OK || some)
             return status;
-        if (tl_now_ns() >= until_ns)
-            return tl_error_set(reterr, TL_TIMEOUT, "%s did not send %s in time", client->host,
-                                what);
-        status = client_wait(client, -1, until_ns, reterr);
+        if (!late)
+            status = client_wait(client, -1, until_ns, reterr);
         if (status != TL_OK)
             return status;
     }
+    return tl_error_set(reterr, TL_TIMEOUT, "%s did not send %s in time", client->host, what);
 }

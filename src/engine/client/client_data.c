@@ -38,7 +38,8 @@ static struct tl_stream_options near_options(const struct tcp_run *run, unsigned
     if (lane_of(run, connection)->result->near_sends) {
         options.sndbuf_bytes = spec->sndbuf_bytes;
         options.notsent_lowat_bytes = spec->notsent_lowat_bytes;
-        options.max_pacing_bps = run->ready.pacing_bps / run->ready.streams;
+        options.max_pacing_bps =
+            client_smaller(spec->pacing_bps, run->ready.pacing_bps) / run->ready.streams;
         memcpy(options.congestion, spec->congestion, sizeof(options.congestion));
     } else {
         options.rcvbuf_bytes = spec->rcvbuf_bytes;
@@ -133,8 +134,12 @@ static enum tl_status judge_answer(struct tcp_run *run, struct dial *dial, unsig
         if (status != TL_OK)
             return status;
         tl_utf8_clean(error.text, strnlen(error.text, sizeof(error.text)), text, sizeof(text));
-        return tl_error_set(reterr, TL_DENIED, "%s refused a data connection: %s",
-                            run->client->host, text);
+        const char *why = error.code == TL_WIRE_E_TOKEN
+                              ? " (does a translator on the way give each connection another "
+                                "address?)"
+                              : "";
+        return tl_error_set(reterr, TL_DENIED, "%s refused a data connection: %s%s",
+                            run->client->host, text, why);
     }
     if (frame->type != TL_WIRE_DATA_OK)
         return tl_error_set(reterr, TL_PROTOCOL, "%s answered a data connection with %s",

@@ -36,7 +36,9 @@ struct tl_client {
      * beside a test's payload. tl_client_echo counts from another thread. */
     atomic_uint_least64_t beside_rx_bytes, beside_tx_bytes;
     uint8_t in[2 * TL_WIRE_FRAME_MAX];
-    size_t in_len, in_used;     /* in_used: of the frame handed out last */
+    size_t in_len, in_used; /* in_used: of the frame handed out last */
+    /* What the far end may still say: client_expect(). */
+    uint64_t frames_left, frame_bytes_left;
     int64_t heard_ns;           /* when the far end said anything */
     bool stale;                 /* in the middle of something that nobody waits for: dial again */
     pthread_mutex_t token_lock; /* tl_client_echo reads it from another thread */
@@ -74,14 +76,20 @@ enum tl_status client_closed(const struct tl_client *client, int errnum,
 enum tl_status client_send(struct tl_client *client, const uint8_t *frame, size_t len,
                            struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status client_send_ping(struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
+/* An exchange begins in which the far end has so much to say at most, beside what every exchange
+ * may have (a whole host's records, answers to pings). More is TL_PROTOCOL: who never stops talking
+ * holds nobody. */
+void client_expect(struct tl_client *client, uint64_t frames, uint64_t bytes);
 /* Takes the next frame if there is one, without waiting; it is valid until the next call.
- * Answers PING itself. ERROR becomes a status with the far end's sentence. */
+ * Answers PING itself. ERROR becomes a status with the far end's sentence. TL_CANCELLED also while
+ * frames keep coming. */
 enum tl_status client_next_frame(struct tl_client *client, struct tl_wire_frame *ret_frame,
                                  bool *ret_some, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Waits for input, for extra_fd (-1 = none), for cancel, at most until until_ns. */
 enum tl_status client_wait(struct tl_client *client, int extra_fd, int64_t until_ns,
                            struct tl_error *reterr) TL_WARN_UNUSED;
-/* The next frame; TL_TIMEOUT after until_ns, naming what was waited for. */
+/* The next frame; TL_TIMEOUT after until_ns, naming what was waited for, also when frames that the
+ * caller does not want came until then. */
 enum tl_status client_await(struct tl_client *client, int64_t until_ns, const char *what,
                             struct tl_wire_frame *ret_frame,
                             struct tl_error *reterr) TL_WARN_UNUSED;

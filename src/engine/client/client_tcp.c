@@ -14,8 +14,7 @@
 
 #define ANALYSIS_NS  (500 * TL_NS_PER_MS)  /* between looks whether the rate is known */
 #define RECEIVE_NS   (1500 * TL_NS_PER_MS) /* a receiver's patience after its sender's end */
-#define END_MAX_NS   (20 * TL_NS_PER_S)    /* for one that keeps talking */
-#define TALKING_NS   (2 * TL_NS_PER_S)     /* heard that recently */
+#define TALKING_NS   (2 * TL_NS_PER_S)     /* told of the test that recently */
 #define NEAR_DONE_NS (500 * TL_NS_PER_MS)  /* for TEST_END after our streams, then STOP */
 
 const char *tl_tcp_end_text(enum tl_tcp_end end)
@@ -45,8 +44,12 @@ static enum tl_status create_lane(struct tcp_run *run, struct tcp_lane *lane,
     };
     if (!result->near_sends)
         spec.duration_ns += RECEIVE_NS + 2 * run->client->info.connect_rtt_ns;
-    else if (result->granted_bytes > 0)
-        spec.bytes_cap = (result->granted_bytes + result->streams - 1) / result->streams;
+    if (result->granted_bytes > 0) {
+        spec.bytes_cap = result->granted_bytes / result->streams;
+        if (spec.bytes_cap == 0 || !result->near_sends)
+            spec.bytes_cap++; /* a receiver sees by one byte more that its sender keeps to nothing
+                               */
+    }
     enum tl_status status = tl_streams_create(&spec, &lane->near, reterr);
     return status == TL_OK && run->spec->file ? client_file_begin(run, reterr) : status;
 }
@@ -84,6 +87,8 @@ static enum tl_status take_frame(void *test, const struct tl_wire_frame *frame,
                                  struct tl_error *reterr)
 {
     struct tcp_run *run = test;
+    if (frame->type != TL_WIRE_PONG)
+        run->told_ns = tl_now_ns();
     switch (frame->type) {
     case TL_WIRE_SAMPLES:
         return result_take_samples(run, frame, reterr);
@@ -239,6 +244,23 @@ static const struct tcp_lane *running_lane(const struct tcp_run *run)
     return NULL;
 }
 
+/* A receiver of ours took its last byte, and one more. */
+static bool overfed(const struct tcp_run *run)
+{
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        const struct tcp_lane *lane = &run->lanes[i];
+        if (lane->start_ns == 0 || lane->result->near_sends)
+            continue;
+        for (uint32_t stream = 0; stream < tl_streams_count(lane->near); stream++) {
+            struct tl_stream_result result;
+            tl_streams_result(lane->near, stream, &result);
+            if (result.end == TL_STREAM_END_CAP)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Deadlines of the whole and of the far end's answers. */
 static enum tl_status check_patience(struct tcp_run *run, int64_t now_ns, int64_t *near_done_ns,
                                      struct tl_error *reterr)
@@ -248,11 +270,15 @@ static enum tl_status check_patience(struct tcp_run *run, int64_t now_ns, int64_
     int64_t slack_ns = NEAR_DONE_NS + 2 * run->client->info.connect_rtt_ns;
     if (*near_done_ns > 0 && run->stop_sent_ns == 0 && now_ns > *near_done_ns + slack_ns)
         return client_stop_far(run, reterr);
+    if (overfed(run))
+        return tl_error_set(reterr, TL_PROTOCOL,
+                            "%s sent more than the %.0f MB that were asked for", run->client->host,
+                            (double)run->result->granted_bytes / 1e6);
     int64_t silent_ns = now_ns - run->client->heard_ns;
     int64_t late_ns = now_ns - run->start_ns - run->result->granted_ns;
     /* A far end that still tells its readings is alive: behind a small window they take long. */
-    if (silent_ns > TL_CLIENT_SILENT_NS || (late_ns > TCP_END_NS && silent_ns > TALKING_NS) ||
-        late_ns > END_MAX_NS)
+    if (silent_ns > TL_CLIENT_SILENT_NS ||
+        (late_ns > TCP_END_NS && now_ns - run->told_ns > TALKING_NS) || late_ns > TCP_END_MAX_NS)
         return client_fell_silent(run->client, run->start_ns, reterr);
     return TL_OK;
 }
@@ -328,6 +354,8 @@ static enum tl_tcp_end end_of(const struct tcp_run *run, const struct tcp_lane *
         return TL_TCP_END_CANCELLED;
     if (run->start_ns == 0)
         return TL_TCP_END_NOT_RUN;
+    if (status == TL_PROTOCOL)
+        return TL_TCP_END_UNRULY;
     if (status == TL_TIMEOUT || (end == TL_TCP_END_FAILED && went_silent(lane)))
         return TL_TCP_END_SILENT;
     return status != TL_OK ? TL_TCP_END_LOST : end;

@@ -12,7 +12,8 @@
 #include "client_test.h"
 
 /* Until TEST_END, and how long its samples may come, after the granted time. */
-#define TCP_END_NS (7 * INT64_C(1000000000))
+#define TCP_END_NS     (7 * INT64_C(1000000000))
+#define TCP_END_MAX_NS (20 * INT64_C(1000000000)) /* for one that keeps telling of the test */
 
 /* One direction of a TCP test while it runs. */
 struct tcp_lane {
@@ -43,6 +44,7 @@ struct tcp_run {
     int64_t ping_ns, live_ns, analysis_ns;
     bool stop_sent;
     int64_t stop_sent_ns;
+    int64_t told_ns;              /* when the far end told anything of the test */
     unsigned totals_count;        /* connections whose totals have come */
     bool ended;                   /* the last TEST_END came */
     struct transfer_check *check; /* of a file, which has one lane; NULL: none */

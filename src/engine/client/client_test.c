@@ -6,6 +6,7 @@
 #include "tightlink/base/time.h"
 
 #define QUEUE_PING_NS TL_NS_PER_S
+#define TAKE_MAX      64 /* frames, before the caller looks at its clock again */
 
 /* --- Asking ---------------------------------------------------------------------------------- */
 
@@ -49,7 +50,7 @@ enum tl_status client_await_ready(struct tl_client *client, const struct client_
             return tl_wire_decode_ready(frame.payload, frame.payload_len, ret_ready, reterr);
         }
         int64_t now_ns = tl_now_ns();
-        if (status == TL_OK && !some && now_ns >= until_ns)
+        if (status == TL_OK && now_ns >= until_ns)
             return not_ready(client, queued, reterr);
         if (status == TL_OK && now_ns >= ping_ns) {
             ping_ns = now_ns + QUEUE_PING_NS;
@@ -60,6 +61,13 @@ enum tl_status client_await_ready(struct tl_client *client, const struct client_
         if (status != TL_OK)
             return status;
     }
+}
+
+uint64_t client_smaller(uint64_t own, uint64_t granted)
+{
+    if (own == 0 || granted == 0)
+        return own + granted;
+    return own < granted ? own : granted;
 }
 
 bool client_refused(enum tl_status status, const struct tl_wire_ready *ready)
@@ -90,7 +98,7 @@ enum tl_status client_take_all(const struct client_running *running, struct tl_e
 {
     bool some = true;
     enum tl_status status = TL_OK;
-    while (status == TL_OK && some && !*running->ended) {
+    for (unsigned i = 0; i < TAKE_MAX && status == TL_OK && some && !*running->ended; i++) {
         struct tl_wire_frame frame;
         status = client_next_frame(running->client, &frame, &some, reterr);
         if (status == TL_OK && some)

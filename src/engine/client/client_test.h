@@ -34,7 +34,8 @@ enum tl_status client_await_ready(struct tl_client *client, const struct client_
 /* Waits for STARTED; other frames are taken, and one may end the test. */
 enum tl_status client_await_started(const struct client_running *running,
                                     struct tl_error *reterr) TL_WARN_UNUSED;
-/* Takes what has come, without waiting. */
+/* Takes what has come, without waiting, some frames at most: what is left comes in the next call,
+ * for which client_wait() does not wait. */
 enum tl_status client_take_all(const struct client_running *running,
                                struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status client_send_stop(struct tl_client *client, uint32_t test_id,
@@ -47,6 +48,9 @@ enum tl_status client_decode_end(const struct tl_client *client, const struct tl
                                  uint32_t test_id, struct tl_wire_test_end *ret_end, bool *ret_ours,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* A grant binds both ends, and never replaces what this end set itself: the smaller of the two,
+ * where 0 is no limit. */
+uint64_t client_smaller(uint64_t own, uint64_t granted);
 /* Whether an error says that the responder has granted nothing and waits for the next request. */
 bool client_refused(enum tl_status status, const struct tl_wire_ready *ready);
 

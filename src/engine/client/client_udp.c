@@ -70,10 +70,12 @@ static enum tl_status await_answer(struct exchange *exchange, uint8_t wanted, in
         if (got < 0 && errno == ECONNREFUSED)
             return client_udp_refused(exchange->client, reterr);
         int64_t wait_ns = until_ns - tl_now_ns();
-        if (got >= 0 && wait_ns > 0)
-            continue;
         if (wait_ns <= 0)
             return TL_OK;
+        if (got >= 0 && client_cancelled(exchange->client))
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        if (got >= 0)
+            continue;
         struct pollfd fds[3] = {{.fd = exchange->fd, .events = POLLIN},
                                 {.fd = exchange->client->cancel_fd, .events = POLLIN},
                                 {.fd = exchange->cancel_fd, .events = POLLIN}};

@@ -14,9 +14,6 @@
 #include "tightlink/base/time.h"
 #include "udp_client.h"
 
-#define PING_NS (100 * TL_NS_PER_MS) /* feedback over TCP, beside that over UDP */
-#define END_NS  (9 * TL_NS_PER_S)    /* for all that comes after the granted time */
-
 /* --- Starting --------------------------------------------------------------------------------- */
 
 static enum tl_status create_flow(struct udp_run *run, struct tl_error *reterr)
@@ -29,7 +26,7 @@ static enum tl_status create_flow(struct udp_run *run, struct tl_error *reterr)
         .cookie = run->client->udp_cookie,
         .test_id = run->ready.test_id,
         .duration_ns = result->granted_ns,
-        .max_bytes = run->ready.max_bytes,
+        .max_bytes = client_smaller(spec->max_bytes, run->ready.max_bytes),
         .rate_bps = result->granted_rate_bps,
         .datagram_bytes = run->datagram_bytes,
         .burst_count = spec->burst_count,
@@ -39,7 +36,7 @@ static enum tl_status create_flow(struct udp_run *run, struct tl_error *reterr)
         .train_gap_ns = spec->train_gap_ns ? spec->train_gap_ns : UDP_TRAIN_GAP_NS,
         .interval_ns = run->ready.sample_interval_us * TL_NS_PER_US,
         .grace_ns = udp_client_grace_ns(run),
-        .patience_ns = END_NS,
+        .patience_ns = UDP_CLIENT_END_NS,
         .rtt_ns = run->client->info.connect_rtt_ns,
         .gro = spec->gro,
         .head_crc = run->head_crc,
@@ -130,7 +127,7 @@ static enum tl_status keep_time(struct udp_run *run, int64_t now_ns, struct tl_e
     enum tl_status status = TL_OK;
     udp_flow_heard(run->flow, run->client->heard_ns);
     if (now_ns >= run->ping_ns) {
-        run->ping_ns = now_ns + PING_NS;
+        run->ping_ns = now_ns + UDP_CLIENT_PING_NS;
         status = client_send_ping(run->client, reterr);
     }
     if (now_ns >= run->live_ns) {
@@ -141,7 +138,7 @@ static enum tl_status keep_time(struct udp_run *run, int64_t now_ns, struct tl_e
         atomic_load(&run->flow->done))
         status = tell_end(run, reterr);
     if (status == TL_OK && (now_ns - run->client->heard_ns > TL_CLIENT_SILENT_NS ||
-                            now_ns - run->start_ns > run->result->granted_ns + END_NS))
+                            now_ns - run->start_ns > run->result->granted_ns + UDP_CLIENT_END_NS))
         return client_fell_silent(run->client, run->start_ns, reterr);
     return status;
 }

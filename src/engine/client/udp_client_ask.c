@@ -103,6 +103,15 @@ static void tell_queued(void *test, const struct tl_wire_busy *busy)
         run->live(run->context, &live);
 }
 
+/* Accounts ten times a second, an answer to each ping, the series of the whole test. */
+static void expect_frames(const struct udp_run *run)
+{
+    int64_t last_ns = run->result->granted_ns + UDP_CLIENT_END_NS;
+    uint64_t frames = (uint64_t)(last_ns / UDP_FEEDBACK_NS + last_ns / UDP_CLIENT_PING_NS) +
+                      2 * (TL_UDP_INTERVALS_MAX + TL_UDP_TRAINS_MAX);
+    client_expect(run->client, frames, frames * TL_WIRE_FRAME_MAX);
+}
+
 /* The responder may grant less, never more. */
 static enum tl_status take_ready(struct udp_run *run, struct tl_error *reterr)
 {
@@ -115,10 +124,10 @@ static enum tl_status take_ready(struct udp_run *run, struct tl_error *reterr)
     if (result->granted_ns > spec->duration_ns)
         result->granted_ns = spec->duration_ns;
     if (run->ready.max_bytes < (uint64_t)tl_limit_row(TL_LIMIT_TEST_BYTES)->max)
-        result->granted_bytes = run->ready.max_bytes;
-    result->granted_rate_bps = spec->train_length > 0 ? 0 : run->ready.pacing_bps;
-    if (spec->rate_bps > 0 && result->granted_rate_bps > spec->rate_bps)
-        result->granted_rate_bps = spec->rate_bps;
+        result->granted_bytes = client_smaller(spec->max_bytes, run->ready.max_bytes);
+    if (spec->train_length == 0)
+        result->granted_rate_bps = client_smaller(spec->rate_bps, run->ready.pacing_bps);
+    expect_frames(run);
     return TL_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include "tightlink/base/time.h"
 
+#define LATE_MAX 256         /* events at once */
 #define ALIVE_NS TL_NS_PER_S /* a session that says nothing for 5 s is ended */
 
 enum tl_status path_socket_open(const struct path_end *end, int cancel_fd, bool prove,
@@ -177,22 +178,41 @@ static enum tl_status keep_alive(struct path_socket *socket, struct tl_error *re
     return socket->end->keep_alive(socket->end->owner, reterr);
 }
 
+/* Whether events keep coming behind the time for them. What waited while we were held up is still
+ * taken; who sends without end holds nobody. */
+static bool is_flooded(struct path_socket *socket, int64_t until_ns)
+{
+    if (tl_now_ns() < until_ns)
+        socket->late_count = 0;
+    else
+        socket->late_count++;
+    return socket->late_count > LATE_MAX;
+}
+
 enum tl_status path_socket_wait(struct path_socket *socket, int64_t until_ns,
                                 struct path_event *ret_event, struct tl_error *reterr)
 {
     for (;;) {
         struct path_event event;
-        struct pollfd ready = {.fd = socket->fd, .events = POLLIN};
-        (void)poll(&ready, 1, 0);
-        if ((ready.revents & POLLERR && take_error(socket, &event)) ||
-            (ready.revents & (POLLIN | POLLERR) && take_datagram(socket, &event))) {
+        struct pollfd fds[3] = {{.fd = socket->fd, .events = POLLIN},
+                                {.fd = socket->end->cancel_fd, .events = POLLIN},
+                                {.fd = socket->cancel_fd, .events = POLLIN}};
+        (void)poll(fds, 3, 0);
+        if (fds[1].revents || fds[2].revents)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        if (is_flooded(socket, until_ns)) {
+            *ret_event = (struct path_event){.kind = PATH_NOTHING};
+            return TL_OK;
+        }
+        if ((fds[0].revents & POLLERR && take_error(socket, &event)) ||
+            (fds[0].revents & (POLLIN | POLLERR) && take_datagram(socket, &event))) {
             *ret_event = event;
             return TL_OK;
         }
         enum tl_status status = keep_alive(socket, reterr);
         if (status != TL_OK)
             return status;
-        if (ready.revents)
+        if (fds[0].revents)
             continue;
         int64_t end_ns = until_ns < socket->ping_ns ? until_ns : socket->ping_ns;
         int64_t wait_ns = end_ns - tl_now_ns();
@@ -200,13 +220,8 @@ enum tl_status path_socket_wait(struct path_socket *socket, int64_t until_ns,
             *ret_event = (struct path_event){.kind = PATH_NOTHING};
             return TL_OK;
         }
-        struct pollfd fds[3] = {{.fd = socket->fd, .events = POLLIN},
-                                {.fd = socket->end->cancel_fd, .events = POLLIN},
-                                {.fd = socket->cancel_fd, .events = POLLIN}};
         struct timespec timeout = {.tv_sec = wait_ns > 0 ? wait_ns / TL_NS_PER_S : 0,
                                    .tv_nsec = wait_ns > 0 ? wait_ns % TL_NS_PER_S : 0};
-        (void)ppoll(fds, 3, &timeout, NULL);
-        if (fds[1].revents || fds[2].revents)
-            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        (void)ppoll(fds, 3, &timeout, NULL); /* what it was shows the next turn */
     }
 }

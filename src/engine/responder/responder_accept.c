@@ -136,7 +136,8 @@ static void join_test(struct half *half, const struct tl_wire_frame *frame)
         refuse(half, code, "no session has this token");
     else if (frame->type == TL_WIRE_PEER_HELLO && !peer_may_join(session, &half->address))
         refuse(half, TL_WIRE_E_REFUSED, "this responder permits no test with yours");
-    else if (test_join(session, half->watch.fd, &hello, &code, &error))
+    else if (test_join(session, half->watch.fd, frame->type == TL_WIRE_PEER_HELLO, &hello, &code,
+                       &error))
         release_half(half);
     else
         refuse(half, code, error.text);

@@ -135,8 +135,8 @@ struct session_test {
     struct test_lane lanes[TEST_LANES];
     struct session_dials *dials; /* session_peer.c; NULL: nothing is being dialled */
     unsigned lane_count;         /* with streams: 0 until START */
-    struct udp_test *udp;  /* udp_session.c; NULL: another kind of test */
-    struct watch udp_done; /* watches its flow's event descriptor, which owns it */
+    struct udp_test *udp;        /* udp_session.c; NULL: another kind of test */
+    struct watch udp_done;       /* watches its flow's event descriptor, which owns it */
     int64_t start_ns;
     int64_t hard_end_ns;
     uint64_t reserved_bytes; /* of the quota */
@@ -316,9 +316,12 @@ bool peer_may_join(const struct session *session, const struct in6_addr *from);
 void peer_forget(struct session *session);
 
 /* session_test.c */
-/* A data connection; true takes the descriptor over. On false *ret_code and *reterr say why. */
-bool test_join(struct session *session, int fd, const struct tl_wire_data_hello *hello,
-               enum tl_wire_error_code *ret_code, struct tl_error *reterr);
+/* A data connection; true takes the descriptor over. On false *ret_code and *reterr say why.
+ * dialled: by a responder that peer_may_join() permits; any other comes from where the control
+ * connection comes from, and goes where it goes. */
+bool test_join(struct session *session, int fd, bool dialled,
+               const struct tl_wire_data_hello *hello, enum tl_wire_error_code *ret_code,
+               struct tl_error *reterr);
 /* A connection that we dialled ourselves becomes the test's, with its options set. */
 void test_adopt(struct session *session, unsigned connection, int fd);
 /* Options of a data connection, to be set before it is dialled. */

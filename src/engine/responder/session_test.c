@@ -57,11 +57,34 @@ static enum tl_status prepare_socket(const struct session_test *test, int fd, un
     return tl_stream_options_apply(fd, &options, reterr);
 }
 
-bool test_join(struct session *session, int fd, const struct tl_wire_data_hello *hello,
-               enum tl_wire_error_code *ret_code, struct tl_error *reterr)
+typedef int address_fn(int fd, struct sockaddr *ret_address, socklen_t *len);
+
+/* Whether two sockets have the same address at one end: getpeername or getsockname says which. */
+static bool same_address(int a, int b, address_fn *read_address)
+{
+    struct sockaddr_in6 addresses[2] = {{0}, {0}};
+    int fds[2] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        socklen_t len = sizeof addresses[i];
+        if (read_address(fds[i], (struct sockaddr *)&addresses[i], &len) < 0)
+            return false;
+        address_normalise(&addresses[i]);
+    }
+    return IN6_ARE_ADDR_EQUAL(&addresses[0].sin6_addr, &addresses[1].sin6_addr);
+}
+
+bool test_join(struct session *session, int fd, bool dialled,
+               const struct tl_wire_data_hello *hello, enum tl_wire_error_code *ret_code,
+               struct tl_error *reterr)
 {
     struct session_test *test = &session->test;
     *ret_code = TL_WIRE_E_TOKEN;
+    if (!dialled && (!same_address(fd, session->watch.fd, getpeername) ||
+                     !same_address(fd, session->watch.fd, getsockname))) {
+        /* No longer than what came in (P4): the client says the rest. */
+        (void)tl_error_set(reterr, TL_DENIED, "not your control's address");
+        return false;
+    }
     if (session->state != SESSION_READY || hello->test_id != test->granted.test_id ||
         hello->stream >= test->connections || test->fds[hello->stream] >= 0) {
         (void)tl_error_set(reterr, TL_PROTOCOL, "the test does not wait for this stream");

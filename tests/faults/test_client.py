@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""tightlink against far ends that never stop talking, or grant more than was asked for
+(promise P10, and the user's own budgets).
+
+Arguments: path of tightlink, then names of cases (none: all but the slow ones, which have their own
+meson test with --slow)."""
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import wire
+from far_end import DatagramFarEnd, FarEnd, pong, samples
+from wire import frame
+
+TIGHTLINK = sys.argv[1]
+CASES, SLOW = {}, {}
+MB = 1000 * 1000
+# A user who pressed Ctrl-C sees the end of the program. What is on the wire has its own case.
+STOP_SECONDS = 2.0
+LIGHT = "mtu,hops,calibrate"
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def slow(function):
+    SLOW[function.__name__] = function
+    return function
+
+
+class Run:
+    """tightlink against a far end, without what needs UDP."""
+
+    def __init__(self, far, *options, direction="download", skip=LIGHT):
+        self.process = subprocess.Popen(
+            [TIGHTLINK, "run", "127.0.0.1", "--port", str(far.port), "--yes", "--json-lines",
+             "--no-history", "--direction", direction, "--skip", skip, *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.begin = time.monotonic()
+
+    def end(self, seconds):
+        """Exit code, document, words for a person, seconds."""
+        try:
+            out, err = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, err = self.process.communicate()
+            raise AssertionError(f"still there after {seconds} s: {err} {out[-600:]}")
+        document = json.loads(out.splitlines()[-1])
+        return self.process.returncode, document, err, time.monotonic() - self.begin
+
+    def interrupt(self, *codes):
+        """Ctrl-C; seconds until the program has ended."""
+        begin = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        code, *_ = self.end(30)
+        assert code in codes, code
+        return time.monotonic() - begin
+
+
+def held(far, seconds, skip=LIGHT, *options, **more):
+    """Against a far end that floods: a run that is interrupted at once, one that is left alone, and
+    one that is interrupted while the same comes slowly enough to be no flood."""
+    with far() as flooder:
+        run = Run(flooder, *options, skip=skip, **more)
+        assert flooder.flooding.wait(20), "the flood did not begin"
+        flood = run.interrupt(130, 4)
+    with far() as flooder:
+        code, document, err, lasted = Run(flooder, *options, skip=skip, **more).end(seconds + 20)
+        frames = flooder.frames_sent
+    with far() as flooder:
+        flooder.pause_s = 0.002
+        run = Run(flooder, *options, skip=skip, **more)
+        assert flooder.flooding.wait(20), "it did not begin"
+        time.sleep(0.3)
+        drip = run.interrupt(130)
+    print(f"         Ctrl-C {flood * 1000:.0f} ms and {drip * 1000:.0f} ms, left alone {lasted:.1f} s "
+          f"after {frames} frames: {document['verdict']['sentence']}")
+    assert max(flood, drip) < STOP_SECONDS, (flood, drip)
+    assert lasted < seconds, f"held for {lasted:.1f} s"
+    assert code in (3, 4), (code, err)
+    assert document["verdict"]["state"] == "invalid", document["verdict"]
+
+
+@case
+def pongs_instead_of_an_answer():
+    """Each frame that answers nothing, from the client's first question on."""
+    class Far(FarEnd):
+        def host(self, connection, _):
+            self.flood(connection, pong())
+    held(Far, 8, skip="calibrate")
+
+
+@slow
+def pongs_with_a_wrong_cookie():
+    class Far(FarEnd):
+        def ping(self, connection, _):
+            self.flood(connection, pong())
+    held(Far, 12, skip="calibrate")
+
+
+@case
+def busy_for_ever():
+    """A queue whose every word is that there is a queue."""
+    class Far(FarEnd):
+        def test(self, connection, _):
+            self.flood(connection, frame(wire.BUSY, struct.pack(">HxxI", 1, 1)))
+    held(Far, 8)
+
+
+@case
+def pongs_before_started():
+    class Far(FarEnd):
+        def start(self, connection, _):
+            self.flood(connection, pong())
+    held(Far, 8)
+
+
+@case
+def pongs_during_a_test():
+    class Far(FarEnd):
+        def start(self, connection, payload):
+            super().start(connection, payload)
+            self.flood(connection, pong())
+    held(Far, 8)
+
+
+@case
+def samples_without_end():
+    class Far(FarEnd):
+        def start(self, connection, payload):
+            super().start(connection, payload)
+            self.flood(connection, samples())
+    held(Far, 8)
+
+
+@case
+def pings_without_end():
+    """Each has to be answered; nobody has to answer for ever."""
+    class Far(FarEnd):
+        def start(self, connection, payload):
+            super().start(connection, payload)
+            self.flood(connection, frame(wire.PING, bytes(8)))
+    held(Far, 8)
+
+
+@slow
+def challenges_without_end():
+    """Datagrams instead of the one that is waited for."""
+    class Far(DatagramFarEnd):
+        def datagram(self, kind, datagram, peer):
+            self.flood_datagrams(peer, b"TLU1" + bytes(60))
+    held(Far, 20, "calibrate", "--time-budget", "3s")
+
+
+@slow
+def replies_without_end():
+    """To the first probe of a proven tuple: datagrams that answer no probe."""
+    class Far(DatagramFarEnd):
+        def datagram(self, kind, datagram, peer):
+            super().datagram(kind, datagram, peer)
+            if kind not in (1, 3):
+                self.flood_datagrams(peer, b"TLU1" + bytes(60))
+    held(Far, 30, "calibrate", "--time-budget", "3s")
+
+
+class Generous(FarEnd):
+    """Grants the most that the wire can say, whatever was asked for."""
+
+    def grant(self, asked):
+        return {"streams": asked["streams"], "ms": 60000, "interval_us": 10000,
+                "max_bytes": 1 << 44, "pacing": 0}
+
+
+@case
+def a_budget_of_bytes_is_kept_up():
+    with Generous() as far:
+        Run(far, "--data-budget", "20MB", direction="upload").end(40)
+        print(f"         {far.received_bytes / MB:.1f} MB came of 20 MB")
+        assert 1 * MB < far.received_bytes <= 20 * MB, far.received_bytes
+
+
+@case
+def a_budget_of_bytes_is_kept_down():
+    """What the window had let through before the end was seen is not ours to stop: the far end
+    counts what its kernel took, so that its send buffer and one window come on top."""
+    with Generous() as far:
+        _, document, *_ = Run(far, "--data-budget", "20MB").end(40)
+        print(f"         {far.sent_bytes / MB:.1f} MB were sent against 20 MB")
+        assert document["run"]["received_bytes"] <= 20.1 * MB, document["run"]
+        assert 1 * MB < far.sent_bytes <= 36 * MB, far.sent_bytes
+
+
+@slow
+def a_budget_of_time_is_kept():
+    """Also by a far end that answers pings for ever and never says that the test is over: what is
+    waited for then is longer than the 5 s in which a responder that lives has to end it."""
+    for direction in ("download", "upload"):
+        with Generous() as far:
+            _, document, *_ = Run(far, "--time-budget", "3s", "--data-budget", "100GB",
+                                         direction=direction).end(60)
+            moved, lasted = far.moved_at - far.began_at, time.monotonic() - far.began_at
+            print(f"         {direction}: payload for {moved:.1f} s of 3 s, over after {lasted:.1f} s")
+            assert document["verdict"]["state"] == "invalid", document["verdict"]
+            assert moved < 3 + 2 and lasted < 3 + 8, (moved, lasted)
+
+
+# --- P10: the wire is silent 250 ms after an interrupt ----------------------------------------
+
+class Wire:
+    """What goes over loopback with a port, by the kernel's own time of each packet."""
+
+    def __init__(self, port):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+        self.socket.bind(("lo", 0x0800))
+        self.socket.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * MB)
+        self.socket.settimeout(0)
+        self.port = port
+
+    def discard(self):
+        """Forgets what came so far."""
+        try:
+            while True:
+                self.socket.recv(64)
+        except BlockingIOError:
+            pass
+
+    def newest(self, seconds):
+        """The time of the newest packet with payload that comes within that time."""
+        end, newest = time.monotonic() + seconds, None
+        while time.monotonic() < end:
+            try:
+                packet, control, *_ = self.socket.recvmsg(64, 256)
+            except BlockingIOError:
+                time.sleep(0.01)
+                continue
+            header = (packet[0] & 15) * 4
+            if packet[9] != 6 or self.port not in struct.unpack(">HH", packet[header:header + 4]):
+                continue
+            payload = struct.unpack(">H", packet[2:4])[0] - header - (packet[header + 12] >> 4) * 4
+            if payload <= 0:
+                continue
+            for level, kind, data in control:
+                if level == socket.SOL_SOCKET and kind == 35:
+                    seconds_, nanoseconds = struct.unpack("ll", data[:16])
+                    newest = seconds_ + nanoseconds / 1e9
+        return newest
+
+
+class Paced(FarEnd):
+    """Leaves the machine to others; goes on sending as long as anybody listens."""
+
+    def grant(self, asked):
+        return {**super().grant(asked), "pacing": 50 * MB}
+
+    def data(self, connection, payload):
+        connection.setsockopt(socket.SOL_SOCKET, 47, 50 * MB // 8)  # SO_MAX_PACING_RATE
+        super().data(connection, payload)
+
+
+def silence(direction):
+    """Milliseconds from the signal to the last packet with payload."""
+    with Paced() as far:
+        run = Run(far, direction=direction)
+        moved = lambda: far.received_bytes + far.sent_bytes
+        end = time.monotonic() + 20
+        while moved() < 1 * MB:
+            assert time.monotonic() < end, "nothing moves"
+            time.sleep(0.02)
+        time.sleep(0.3)
+        watched = Wire(far.port)
+        watched.discard()
+        at = time.time()
+        run.process.send_signal(signal.SIGINT)
+        newest = watched.newest(1.5)
+        code, *_ = run.end(10)
+        assert code == 130, code
+        return (newest - at) * 1000 if newest else 0.0
+
+
+@case
+def the_wire_is_silent_after_an_interrupt():
+    if os.geteuid() != 0:
+        print("         skipped: watching packets needs root")
+        return
+    for direction in ("download", "upload"):
+        took = max(silence(direction) for _ in range(2))
+        print(f"         {direction}: silent {took:.0f} ms after the signal")
+        assert took <= 250, f"{direction}: {took:.0f} ms"
+
+
+def main():
+    failed = 0
+    cases = SLOW if "--slow" in sys.argv else CASES
+    for name in [name for name in sys.argv[2:] if name != "--slow"] or cases:
+        begin = time.monotonic()
+        try:
+            {**CASES, **SLOW}[name]()
+            print(f"  ok     {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except Exception as error:  # pylint: disable=broad-except
+            failed += 1
+            print(f"  FAILED {name}: {error!r}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+main()

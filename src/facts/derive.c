@@ -145,25 +145,44 @@ static void derive_queue_delays(const struct target *t)
  * stream nearly all wait as long as the latest, which is the whole range. */
 #define SCATTER_OF_P75 1.5
 
+/* Jitter does not go away under load: a median beside a load that lies below says that something
+ * else disturbed the idle probes. Twice, since the median of an even scatter is half its range. */
+#define SCATTER_OF_LOADED 2
+
+static double scatter_of(const struct target *t, const char *const names[3])
+{
+    double least = SCATTER_OF_P75 * flow(t, names[0]);
+    for (int i = 1; i < 3; i++) {
+        double loaded = SCATTER_OF_LOADED * flow(t, names[i]);
+        if (loaded < least) /* not so for NAN */
+            least = loaded;
+    }
+    return least;
+}
+
 static void derive_scatter(struct tl_facts *facts)
 {
     static const struct {
-        const char *from, *to;
-    } rows[] = {{"idle_data_delay_p75_ns", "data_scatter_ns"},
-                {"idle_ack_delay_p75_ns", "ack_scatter_ns"}};
+        const char *to, *from[3];
+    } rows[] = {
+        {"data_scatter_ns",
+         {"idle_data_delay_p75_ns", "loaded_data_delay_ns", "streams_loaded_data_delay_ns"}},
+        {"ack_scatter_ns",
+         {"idle_ack_delay_p75_ns", "loaded_ack_delay_ns", "streams_loaded_ack_delay_ns"}}};
     struct target path = {facts, TL_SCOPE_PATH};
     for (int s = TL_SCOPE_DOWNLOAD; s <= TL_SCOPE_UPLOAD; s++) {
         struct target t = {facts, (enum tl_scope)s};
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-            double p90_ns = flow(&t, rows[i].from);
-            if (isnan(p90_ns))
-                set_needs(&t, rows[i].to, t.scope, rows[i].from);
+            double scatter_ns = scatter_of(&t, rows[i].from);
+            if (isnan(scatter_ns))
+                set_needs(&t, rows[i].to, t.scope, rows[i].from[0]);
             else
-                set(&t, rows[i].to, SCATTER_OF_P75 * p90_ns, "");
+                set(&t, rows[i].to, scatter_ns, "");
         }
     }
-    struct target any = {facts, TL_SCOPE_DOWNLOAD};
-    double both_ns = flow(&any, "data_scatter_ns") + flow(&any, "ack_scatter_ns");
+    struct target down = {facts, TL_SCOPE_DOWNLOAD}, up = {facts, TL_SCOPE_UPLOAD};
+    double both_ns = fmin(flow(&down, "data_scatter_ns") + flow(&down, "ack_scatter_ns"),
+                          flow(&up, "data_scatter_ns") + flow(&up, "ack_scatter_ns"));
     if (isnan(both_ns))
         set_needs(&path, "rtt_scatter_ns", TL_SCOPE_DOWNLOAD, "data_scatter_ns");
     else

@@ -697,10 +697,13 @@ static const struct tl_fact_def table[] = {
          "What it carries at its faster times: the larger 90th percentile."),
     FLOW("data_scatter_ns", NS, "derived",
          "What the one-way delay of data scatters by without load, at most: 1.5 x "
-         "idle_data_delay_p75_ns. Under load a link that keeps the order gives every packet nearly "
+         "idle_data_delay_p75_ns, and no more than twice loaded_data_delay_ns or "
+         "streams_loaded_data_delay_ns. Under load a link that keeps the order gives every packet "
+         "nearly "
          "that much."),
     FLOW("ack_scatter_ns", NS, "derived",
-         "The same for acknowledgements: 1.5 x idle_ack_delay_p75_ns."),
+         "The same for acknowledgements, from idle_ack_delay_p75_ns and the loaded_ack_delay_ns of "
+         "both stages."),
     PATH("rtt_scatter_ns", NS, "derived",
          "What round trips scatter by without load, at most: data_scatter_ns + ack_scatter_ns."),
     FLOW("window_scale_ratio", RATIO, "derived",

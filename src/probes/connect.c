@@ -32,6 +32,12 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
     return TL_OK;
 }
 
+enum tl_status tl_probe_redial(const struct tl_probe_target *target, int cancel_fd,
+                               struct tl_client **ret_client, struct tl_error *reterr)
+{
+    return tl_connect_reach(target, cancel_fd, ret_client, reterr);
+}
+
 void tl_probe_disconnect(struct tl_client *client)
 {
     tl_client_close(client);

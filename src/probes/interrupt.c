@@ -144,27 +144,46 @@ static double so_far(const struct tl_facts *facts, enum tl_direction direction, 
     return tl_facts_number(facts, id, 0);
 }
 
-void tl_interruptions_note(struct tl_facts *facts, const struct tl_tcp_result *result,
-                           int64_t before_ns, struct tl_probe_outcome *outcome)
+/* Counts them, says when the last one began, and takes the stage's rates away. */
+static void note(struct tl_facts *facts, enum tl_direction direction,
+                 const struct tl_interruptions *found, int64_t began_realtime_ns,
+                 struct tl_probe_outcome *outcome)
 {
-    enum tl_direction direction =
-        result->spec.direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
-    struct tl_interruptions found;
     char at[TL_UNIT_TEXT_SIZE], length[TL_UNIT_TEXT_SIZE], clock[TL_TIME_TEXT_SIZE], when[128];
-    tl_interruptions_find(result, before_ns, &found);
-    double count = so_far(facts, direction, "interrupted_count") + found.count;
-    double total_ns = so_far(facts, direction, "interrupted_ns") + (double)found.total_ns;
+    double count = so_far(facts, direction, "interrupted_count") + found->count;
+    double total_ns = so_far(facts, direction, "interrupted_ns") + (double)found->total_ns;
     tl_flow_set(facts, direction, "interrupted_count", count, "");
     tl_flow_set(facts, direction, "interrupted_ns", total_ns, "");
-    if (!found.count)
+    if (!found->count)
         return;
-    tl_time_format_utc(tl_realtime_ns() - result->elapsed_ns + found.first_ns, clock);
-    tl_format_ns((double)found.first_ns, at);
-    tl_format_ns((double)found.total_ns, length);
+    tl_time_format_utc(began_realtime_ns, clock);
+    tl_format_ns((double)found->first_ns, at);
+    tl_format_ns((double)found->total_ns, length);
     snprintf(when, sizeof when, "%.8s UTC, %s into stage %s", clock + 11, at, outcome->record.id);
     tl_flow_set_text(facts, direction, "interrupted_when", when);
     outcome->interrupted = true;
     tl_outcome_state(outcome, TL_STAGE_LIMITED,
                      "the path carried nothing for %s at %s: the rates of this stage do not count",
                      length, when);
+}
+
+void tl_interruptions_note(struct tl_facts *facts, const struct tl_tcp_result *result,
+                           int64_t before_ns, struct tl_probe_outcome *outcome)
+{
+    enum tl_direction direction =
+        result->spec.direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
+    struct tl_interruptions found;
+    tl_interruptions_find(result, before_ns, &found);
+    note(facts, direction, &found, tl_realtime_ns() - result->elapsed_ns + found.first_ns, outcome);
+}
+
+void tl_outage_note(struct tl_facts *facts, enum tl_direction direction, int64_t since_ns,
+                    int64_t until_ns, struct tl_probe_outcome *outcome)
+{
+    int64_t into_ns = (int64_t)outcome->record.duration_ns - outcome->silent_ns;
+    struct tl_interruptions found = {
+        .count = 1, .total_ns = until_ns - since_ns, .first_ns = into_ns > 0 ? into_ns : 0};
+    note(facts, direction, &found, tl_realtime_ns() - (tl_now_ns() - since_ns), outcome);
+    outcome->quality = TL_QUALITY_VALID; /* the dead path is told as what it was */
+    outcome->quality_reason[0] = '\0';
 }

@@ -159,12 +159,23 @@ static int64_t last_arrival_ns(const struct tl_tcp_result *result)
     return last_ns > 0 && last_ns < result->elapsed_ns ? last_ns : result->elapsed_ns;
 }
 
+/* How long ago the path fell silent. The last bytes of a queue may come through when it is back, while
+ * the far end has given us up: then the longest silence counts. */
+static int64_t silent_since(const struct tl_tcp_result *result)
+{
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    int64_t last_ns = last_arrival_ns(result);
+    bool before = rate->silence_ns >= TL_NS_PER_S && rate->silence_at_ns < last_ns;
+    return result->elapsed_ns - (before ? rate->silence_at_ns : last_ns);
+}
+
 static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status status,
                           const struct tl_tcp_result *result)
 {
     char at[TL_UNIT_TEXT_SIZE], ratio[TL_UNIT_TEXT_SIZE];
     bool silent = result->end == TL_TCP_END_SILENT;
     tl_format_ns((double)(silent ? last_arrival_ns(result) : result->elapsed_ns), at);
+    outcome->silent_ns = silent_since(result);
     if (silent)
         tl_outcome_quality(outcome, TL_QUALITY_ABORTED,
                            "the path or the far end went dead %s into the transfer", at);

@@ -265,7 +265,7 @@ enum tl_status session_run_step(struct tl_session *session, const struct tl_plan
                                 ? stage->load(&probe, step->direction, &limits, &outcome, reterr)
                                 : stage->light(&probe, &outcome, reterr);
     tl_watch_judge(session->watch, &outcome);
-    status = session_leave_stage(session, status, &outcome);
+    status = session_redial(session, session_leave_stage(session, status, &outcome), &outcome);
     session_end_stage(session, &outcome);
     mark_done(session, step);
     repeat_if_interrupted(session, step, &outcome);

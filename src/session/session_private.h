@@ -5,6 +5,7 @@
  *   run_stage.c  one stage: probe, events, record
  *   decisions.c  what the plan decided, as records and as the list of a screen
  *   apart.c      no responder there
+ *   redial.c     a path that went dead and came back
  *   prefixes.c   responders on the way
  *   trial.c      the verdict's remedy, tried
  *   vigil.c      going on for hours */
@@ -89,6 +90,11 @@ enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr
 void session_take_commands(struct tl_session *session);
 /* A new budget of bytes; what was sent already counts in it, so that none may be left. */
 void session_set_bytes(struct tl_session *session, int64_t bytes);
+
+/* redial.c: a stage ended with status. Where the path was dead and is back within seconds: TL_OK, with
+ * a new connection, and *outcome says when and how long; else status. */
+enum tl_status session_redial(struct tl_session *session, enum tl_status status,
+                              struct tl_probe_outcome *outcome);
 
 /* decisions.c */
 void session_list_stages(struct tl_session *session);

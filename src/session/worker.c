@@ -33,6 +33,8 @@ static enum tl_status run_light_stages(struct tl_session *session, struct tl_err
         step.worth = 2; /* not weighed */
         session_record_choice(session, &step);
         enum tl_status status = session_run_step(session, &step, reterr);
+        if (status == TL_OK && !session->plan.done[i][TL_DOWNLOAD]) /* the path was dead in it */
+            status = session_run_step(session, &step, reterr);
         if (session_ends(status))
             return status;
     }

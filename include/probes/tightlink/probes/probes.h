@@ -38,7 +38,7 @@ struct tl_probe {
     struct tl_client *client; /* NULL without a responder: only for stages that need none */
     const struct tl_probe_target *target; /* as the user named it */
     struct tl_facts *facts;
-    struct tl_run *run; /* for its hops; NULL: they are not kept */
+    struct tl_run *run;    /* for its hops; NULL: they are not kept */
     int cancel_fd;         /* readable: end now */
     const char *directory; /* what the user named for disk stages; NULL: none */
     bool far_disk;         /* the user wants the far end's opened directory in them too */
@@ -59,8 +59,9 @@ struct tl_probe_outcome {
     struct tl_stage_record record;
     enum tl_quality quality; /* of what was measured in it */
     char quality_reason[256];
-    bool stalled;     /* packets of full size vanish: nothing that a transfer measures counts */
-    bool interrupted; /* the path carried nothing for a while: the stage's facts were not set */
+    bool stalled;      /* packets of full size vanish: nothing that a transfer measures counts */
+    int64_t silent_ns; /* since when nothing had come when the stage gave up; 0: not known */
+    bool interrupted;  /* the path carried nothing for a while: the stage's facts were not set */
 };
 
 /* Where the responder is. */
@@ -79,6 +80,15 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                 struct tl_facts *facts, struct tl_client **ret_client,
                                 struct tl_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_probe_disconnect(struct tl_client *client);
+/* The same once more, behind an outage: sets no facts. */
+enum tl_status tl_probe_redial(const struct tl_probe_target *target, int cancel_fd,
+                               struct tl_client **ret_client,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
+/* The path was dead from since_ns to until_ns (tl_now_ns()): adds an interruption to the facts of
+ * the direction. The stage's rates do not count, and it did not spoil the run: its outcome says
+ * when. */
+void tl_outage_note(struct tl_facts *facts, enum tl_direction direction, int64_t since_ns,
+                    int64_t until_ns, struct tl_probe_outcome *outcome);
 
 /* A stage that sends little. */
 typedef enum tl_status tl_probe_light_fn(const struct tl_probe *probe,

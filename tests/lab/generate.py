@@ -1,6 +1,10 @@
 """Makes up paths of the kinds in the scenarios, with other numbers: seeded, so that a list
-can be made again. What is true of each comes from oracle.py."""
+can be made again. What is true of each comes from oracle.py.
+
+Steady paths (generate) are those of an emulator with fixed numbers. Changing paths
+(generate_changing) are those that people have: families, each with several kinds."""
 import math
+import pathlib
 import random
 
 
@@ -245,3 +249,195 @@ def generate(seed, count):
         direction = "download" if maker.down else "upload"
         yield {"name": f"{kind.__name__.replace('_', '-')}-{seed}.{i}", "spec": spec,
                "direction": direction, "goal_bps": 0, "kind": kind.__name__}
+
+
+# What changes by itself. Each maker takes numbers that a person's line may have; the steady
+# faults beside jitter are drawn as above.
+
+def bytes_of(bps, seconds):
+    return f"{max(15e3, bps * seconds / 8) / 1e3:.0f}kB"
+
+
+def both_ways(m, data, acks):
+    """Keys of the direction that carries data, and of the other one."""
+    ways = [m.way() + pair for pair in data.split()] + [m.way(False) + pair for pair in acks.split()]
+    return " ".join(ways)
+
+
+def rates_text(low, high):
+    return f"{rate_text(low)}-{rate_text(high)}"
+
+
+def recorded(m, recordings):
+    down, up = m.chance.choice(recordings)
+    data, acks = (down, up) if m.down else (up, down)
+    low, mean, _ = trace_rates(data)
+    ack_mean = trace_rates(acks)[1]
+    delay = m.uniform(8, 40)
+    return (f"{both_ways(m, f'trace={data} queue={bytes_of(mean, m.uniform(0.3, 2))}', f'trace={acks} queue={bytes_of(ack_mean, 1)}')}"
+            f" delay={delay:.3g}ms")
+
+
+def trace_rates(name):
+    import oracle  # reads recordings, too
+    return oracle.trace_rates(name)
+
+
+def radio(m):
+    low = log_uniform(m.chance, 1e6, 10e6)
+    high = low * m.uniform(4, 14)
+    data = f"radio={rates_text(low, high)} queue={bytes_of(high, m.uniform(0.15, 0.5))}"
+    acks = f"radio={rates_text(low, high)} queue={bytes_of(high, 0.2)}"
+    return both_ways(m, data, acks) + f" delay={m.uniform(10, 45):.3g}ms"
+
+
+def radio_on_the_move(m):
+    stop = m.uniform(0.3, 2.5)
+    return radio(m) + f" handovers={m.uniform(8, 20):.3g}s/{stop:.2g}s"
+
+
+def orbit(m):
+    low = log_uniform(m.chance, 20e6, 60e6)
+    high = low * m.uniform(1.5, 4)
+    data = f"leo={rates_text(low, high)} queue={bytes_of(high, m.uniform(0.03, 0.12))}"
+    acks = f"leo={rates_text(low / 5, high / 5)} queue={bytes_of(high / 5, 0.1)}"
+    return both_ways(m, data, acks) + f" delay={m.uniform(10, 25):.3g}ms"
+
+
+def grants(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 8), 120), min(m.rate, 200e6)
+    gap = m.uniform(2, 10)
+    text = m.chance.choice([f"{gap:.2g}ms", f"{gap / 2:.2g}ms-{gap:.2g}ms"])
+    return m.base(f" {m.chance.choice([m.way(), m.way(False)])}grants={text} "
+                  f"queue={bytes_of(m.rate, (m.rtt_ms + 2 * gap) / 1e3)}")
+
+
+def jitter(m, spec):
+    """Jitter that keeps order, of 1 to 6 ms, in the direction of data or in both."""
+    most = m.uniform(1, 6)
+    way = m.chance.choice([m.way(), ""])
+    kind = m.chance.choice([f"jitter={most / 2:.2g}ms",
+                            f"wander={most:.2g}ms/{m.uniform(5, 60):.0f}ms"])
+    return f"{spec} {way}{kind}"
+
+
+def jittered(make):
+    def maker(m):
+        m.rtt_ms = max(m.rtt_ms, 14)
+        return jitter(m, make(m))
+    maker.__name__ = "jitter_" + make.__name__
+    return maker
+
+
+def aqm(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 6), 90), min(max(m.rate, 5e6), 200e6)
+    kind = m.chance.choice(["codel", "fq-codel", "pie", "red"])
+    ecn = m.chance.choice(["", "", ",ecn"])
+    queue = bytes_of(m.rate, m.uniform(0.1, 0.4))
+    return m.base(f" {m.way()}aqm={kind}{ecn} queue={queue}"
+                  + (f" {m.chance.choice(['ecn=on', 'near.ecn=on'])}" if ecn else ""))
+
+
+def congested(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 8), 80), min(max(m.rate, 30e6), 300e6)
+    count = round(log_uniform(m.chance, 2, 64))
+    burst = ""
+    if m.chance.random() < 0.4:
+        burst = f" others-burst={m.uniform(1, 4):.2g}s/{m.uniform(0.5, 2):.2g}s"
+    queue = bytes_of(m.rate, m.uniform(0.5, 2) * m.rtt_ms / 1e3)
+    return m.base(f" {m.way()}others={count}{burst} queue={queue}")
+
+
+def wifi_lossy(m):
+    others, failing = m.chance.randrange(0, 3), m.uniform(0.32, 0.41)
+    air = f"wifi={rate_text(m.uniform(80e6, 300e6))}/{others}/{failing:.0%}"
+    back = air.rsplit("/", 1)[0] + "/5%"
+    return both_ways(m, air, back) + f" queue=300kB delay={m.uniform(4, 30):.3g}ms"
+
+
+def lossy_aggregates(m):
+    m.rate = min(max(m.rate, 30e6), 200e6)
+    return (f"rate={rate_text(m.rate)} {m.way()}loss={m.uniform(0.01, 0.03):.4f} "
+            f"grants={m.uniform(2, 5):.2g}ms jitter={m.uniform(0.3, 1.5):.2g}ms "
+            f"delay={m.uniform(5, 30):.3g}ms")
+
+
+def dropout(m):
+    m.rate, m.rtt_ms = min(max(m.rate, 8e6), 200e6), min(max(m.rtt_ms, 6), 60)
+    length = log_uniform(m.chance, 0.3, 5)
+    home = m.chance.choice([" pppoe=on", ""])
+    if m.chance.random() < 0.5:
+        when = f"dropout={max(2.5 * length, m.uniform(5, 12)):.2g}s/{length:.2g}s"
+    else:
+        begin = m.uniform(2, 14)
+        when = f"outage={begin:.3g}s-{begin + length:.3g}s"
+    m.v6 = m.v6 and not home
+    return m.base(f"{home} {when}")
+
+
+def two_close(m):
+    m.rtt_ms, m.rate = min(max(m.rtt_ms, 10), 80), min(max(m.rate, 20e6), 200e6)
+    near = m.uniform(0.86, 0.97)
+    kind = m.chance.choice(["policer", "window", "link"])
+    if kind == "policer":
+        token = m.rate * near
+        return m.base(f" {m.way()}policer={rate_text(token)}/{max(30e3, token / 8 * 0.03) / 1e3:.0f}kB")
+    if kind == "window":
+        return m.base(f" {m.receiver()}rmem={max(16, m.window_for(near)):.0f}KiB")
+    return m.base(f" {m.chance.choice(['lan', 'far-lan'])}.rate={rate_text(m.rate * near)}")
+
+
+def stock(m):
+    """Any steady kind, at hosts as they are installed."""
+    return m.chance.choice([receive_window, capacity, asymmetric, random_loss, policer, shaper,
+                            bloat, shallow, low_mtu, per_flow, ack_path, cross, mss_clamp,
+                            strip_wscale])(m)
+
+
+FAMILIES = {
+    "radio-recorded": [recorded],
+    "radio-model": [radio, radio_on_the_move, orbit],
+    "grants": [grants],
+    "jitter": [jittered(f) for f in (policer, receive_window, send_buffer, random_loss, shallow,
+                                     capacity)],
+    "aqm": [aqm],
+    "congested": [congested],
+    "wifi-lossy": [wifi_lossy, lossy_aggregates],
+    "dropout": [dropout],
+    "two-close": [two_close],
+    "stock": [stock],
+}
+STOCK = " stock=on"
+
+
+def find_recordings(directory):
+    """Pairs (down, up) of a folder with recordings in mahimahi's format; where one way is
+    missing the other one serves for both."""
+    folder = pathlib.Path(directory).resolve()
+    pairs = []
+    for down in sorted(folder.rglob("*.down")):
+        up = down.with_suffix(".up")
+        pairs.append((str(down), str(up if up.exists() else down)))
+    return pairs
+
+
+def generate_changing(seed, count, recordings=(), stock_only=None):
+    """`count` rows of changing paths: families in turn, each path privileged and then with
+    stock settings and without privileges; only one of them with stock_only False or True.
+    Without recordings that family is left out. Names tell all: FAMILY-SEED.NUMBER and "-stock"."""
+    families = [f for f in FAMILIES if recordings or f != "radio-recorded"]
+    for i in range(count):
+        family = families[i % len(families)]
+        chance = random.Random(f"{seed}/{family}/{i}")
+        kinds = FAMILIES[family]
+        kind = kinds[i // len(families) % len(kinds)]
+        maker = Maker(chance)
+        spec = kind(maker, recordings) if kind is recorded else kind(maker)
+        direction = "download" if maker.down else "upload"
+        for is_stock in (False, True):
+            if (stock_only is not None and is_stock != stock_only) or \
+                    (family == "stock" and not is_stock and stock_only is None):
+                continue
+            yield {"name": f"{family}-{seed}.{i}" + ("-stock" if is_stock else ""),
+                   "spec": spec + (STOCK if is_stock else ""), "direction": direction,
+                   "goal_bps": 0, "kind": kind.__name__, "family": family, "stock": is_stock}

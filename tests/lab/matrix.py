@@ -2,8 +2,10 @@
 """Diagnoses every scenario of the lab and as many generated paths, and shows how often the
 verdict is the truth, how sure it was and what it cost.
 
-    matrix.py TIGHTLINK SCENARIOS [--filter RE] [--seed N] [--count N] [--only scenarios|generated]
-              [--out FILE] [--skip-done] [--for SECONDS] [--json] [--report DOC] [--from FILE...] [--allow-settings] [--attempts N]
+    matrix.py TIGHTLINK SCENARIOS [--filter RE] [--seed N] [--count N]
+              [--only scenarios|generated|changing] [--changing N] [--traces DIR] [--stock]
+              [--jobs 1|2] [--out FILE] [--skip-done] [--for SECONDS] [--json] [--report DOC]
+              [--from FILE...] [--allow-settings] [--attempts N]
 
 SCENARIOS is the program that prints the table of scenarios. The truth of a scenario is its
 row; what may be said beside it, and the truth of generated paths, comes from oracle.py.
@@ -15,22 +17,30 @@ row; what may be said beside it, and the truth of generated paths, comes from or
                     last line of each case counting
   --report DOC      writes the tables as Markdown
   --keep DIR        keeps each run's document there, for `tightlink explain`
+  --changing N      so many changing paths (generate.py), each privileged and as installed
+  --traces DIR      recordings in mahimahi's format (*.down, *.up) for the family radio-recorded;
+                    without, that family is left out
+  --stock           scenarios and steady paths with stock settings and without privileges
+  --jobs 2          two cases side by side: for a machine with processors to spare
   --allow-settings  also makes the three faults that belong to the whole machine, as root:
                     net.core.netdev_max_backlog, rmem_default and rmem_max; set back at the end
 
 A case is right when a true cause is named at its segment, a reported ceiling is within 10 % of
 a truth that has a number, and nothing is called limiting or contributing without ground.
 "cannot tell" is counted apart, and so is a loss that is right but not placed; a wrong verdict is
-one whose run was valid or degraded.
+one whose run was valid or degraded. It names the *wrong party* where who would have to act (this
+PC's owner, the far one's, either network, the way between, other users of it) is none of those
+that the truth would ask.
 
-Cases run one after the other (--jobs 1 is accepted and means just that): two emulated paths on
-one machine would disturb each other. Exit 77: this machine permits no emulated path.
+Exit 77: this machine permits no emulated path.
 """
 import argparse
 import collections
+import concurrent.futures
 import contextlib
 import hashlib
 import json
+import math
 import os
 import pathlib
 import platform
@@ -48,7 +58,9 @@ TIMEOUT_S = 240
 HELD_UP = "too busy to emulate"
 TOLERANCE = 0.10
 PLACED_BY_VIA = ("random-loss", "burst-loss", "corruption")
-SURE = 0.9
+# What people are shown (findings.schema.json has the number).
+LEVELS = (("low", 0.0, 0.6), ("medium", 0.6, 0.8), ("high", 0.8, 1.01))
+OUTCOMES = ("right", "not-placed", "cannot-tell", "wrong", "wrong-party", "invalid", "failed")
 FILLED = 0.97  # of the link's rate: one connection took all of it
 FILLING = ("reordering", "duplex-mismatch")  # faults that a connection may outgrow
 
@@ -148,8 +160,19 @@ def is_unplaced(document, verdict, wanted):
         and wanted in ("lan", "far-lan") and fact.get("state") != "known"
 
 
+def party(cause, segment):
+    """Who would have to act."""
+    return "others" if cause == "cross-traffic" else segment
+
+
+def accuses_wrongly(verdict, truth):
+    """Whether the one who is named is none of those that the truth would name."""
+    parties = {party(r.cause, r.segment) for r in truth.accept}
+    return not parties & {None, "", party(verdict["cause"], verdict["segment"])}
+
+
 def judge(document, row):
-    """(outcome, problems, missing): right, not-placed, cannot-tell, invalid or wrong."""
+    """(outcome, problems, missing): one of OUTCOMES but the last."""
     verdict = document["verdict"]
     truth = truth_of(row, verdict.get("measured_bps") or 0)
     problems, unplaced = [], False
@@ -182,6 +205,8 @@ def judge(document, row):
             problems.append(wrong_ceiling)
     if verdict["direction"] != row["direction"]:
         problems.append(f"direction {verdict['direction']}")
+    if problems and not unplaced and truth.state == "limited" and accuses_wrongly(verdict, truth):
+        return "wrong-party", problems, missing
     return ("wrong" if problems else "not-placed" if unplaced else "right"), problems, missing
 
 
@@ -223,6 +248,10 @@ def run_once(program, row, keep, attempts=3):
     return document, took, others, None
 
 
+def family_of(row):
+    return row.get("family") or ("steady" if "kind" in row else "scenario")
+
+
 def program_id(program):
     """Tells builds apart whose results stand in one table."""
     return hashlib.sha256(pathlib.Path(program).read_bytes()).hexdigest()[:8]
@@ -239,8 +268,10 @@ def run_case(program, row, keep):
             stack.enter_context(machine_settings(row["settings"]))
         document, took, others, failure = run_once(program, row, keep)
     truth = truth_of(row, document["verdict"].get("measured_bps") or 0 if document else 0)
-    result = {"program": program_id(program), "name": row["name"], "spec": row["spec"], "direction": row["direction"],
-              "generated": "kind" in row, "seconds": round(took, 1), "others": round(others, 2),
+    result = {"program": program_id(program), "name": row["name"], "spec": row["spec"],
+              "direction": row["direction"], "generated": "kind" in row,
+              "family": family_of(row), "stock": "stock=on" in row["spec"],
+              "seconds": round(took, 1), "others": round(others, 2),
               "truth": [truth.state] if truth.state != "limited"
               else sorted({r.cause for r in truth.accept})}
     if document is None:
@@ -248,7 +279,7 @@ def run_case(program, row, keep):
     verdict, run = document["verdict"], document["run"]
     outcome, problems, missing = judge(document, row)
     quality = run["quality"]
-    if outcome == "wrong" and quality["status"] in ("invalid", "aborted"):
+    if outcome.startswith("wrong") and quality["status"] in ("invalid", "aborted"):
         outcome = "invalid"
     return {**result, "outcome": outcome, "problems": problems, "missing": missing,
             "state": verdict["state"], "cause": verdict.get("cause"),
@@ -301,7 +332,8 @@ def summary(results):
     count = collections.Counter(r["outcome"] for r in results)
     return [f"{len(results)} cases: {count['right']} right, {count['not-placed']} right but not "
             f"placed, {count['cannot-tell']} cannot tell, "
-            f"{count['wrong']} wrong, {count['invalid']} invalid, {count['failed']} failed",
+            f"{count['wrong']} wrong, {count['wrong-party']} of the wrong party, "
+            f"{count['invalid']} invalid, {count['failed']} failed",
             f"median {median([r['seconds'] for r in results]):.1f} s and "
             f"{median([r.get('megabytes', 0) for r in results]):.0f} MB a case"]
 
@@ -314,15 +346,40 @@ def confusion(results):
     return sorted(table.items(), key=lambda item: (item[0][0], -item[1]))
 
 
+def wilson(right, count, z=1.96):
+    """The interval in which a share lies with 95 % (Wilson 1927)."""
+    if not count:
+        return 0.0, 1.0
+    share, square = right / count, z * z / count
+    middle = (share + square / 2) / (1 + square)
+    half = z / (1 + square) * math.sqrt(share * (1 - share) / count + square / (4 * count))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 def calibration(results):
-    """For verdicts with a cause: rows (from, to, verdicts, right)."""
+    """For verdicts with a cause: rows (level, from, to, verdicts, right, wrong parties)."""
     rows = []
-    for low, high in ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, SURE), (SURE, 1.01)):
+    for level, low, high in LEVELS:
         inside = [r for r in results if r.get("state") == "limited"
                   and low <= (r.get("confidence") or 0) < high]
-        rows.append((low, min(high, 1.0), len(inside),
-                     sum(r["outcome"] == "right" for r in inside)))
+        rows.append((level, low, min(high, 1.0), len(inside),
+                     sum(r["outcome"] in ("right", "not-placed") for r in inside),
+                     sum(r["outcome"] == "wrong-party" for r in inside)))
     return rows
+
+
+def families(results):
+    """Rows (family, privileged or as installed, results), in the order of first appearance."""
+    table = {}
+    for r in results:
+        family = r.get("family") or ("steady" if r["generated"] else "scenario")
+        table.setdefault((family, "stock" if r.get("stock") else "privileged"), []).append(r)
+    return [(family, how, rows) for (family, how), rows in sorted(table.items())]
+
+
+def share_text(right, count):
+    low, high = wilson(right, count)
+    return f"{right / count:.0%} ({low:.0%} to {high:.0%})" if count else "-"
 
 
 def print_tables(results):
@@ -332,10 +389,52 @@ def print_tables(results):
     print("\ntrue cause -> named, times")
     for (truth, said), times in confusion(results):
         print(f"  {truth:40} {said:24} {times}")
-    print("\nconfidence        verdicts  right")
-    for low, high, count, right in calibration(results):
-        print(f"  {low:.1f} to {high:.1f}      {count:8d}  {right:5d}"
-              + (f"  {right / count:.0%}" if count else ""))
+    print("\nfamily               hosts       cases  right  cannot tell  wrong  wrong party"
+          "  median s  median MB")
+    for family, how, rows in families(results):
+        count = collections.Counter(r["outcome"] for r in rows)
+        print(f"  {family:18} {how:10} {len(rows):6d} {count['right'] + count['not-placed']:6d}"
+              f" {count['cannot-tell']:12d} {count['wrong']:6d} {count['wrong-party']:12d}"
+              f" {median([r['seconds'] for r in rows]):9.1f}"
+              f" {median([r.get('megabytes', 0) for r in rows]):10.0f}")
+    print("\nconfidence        verdicts  right  wrong party")
+    for level, low, high, count, right, accused in calibration(results):
+        print(f"  {level:6} {low:.1f} to {high:.1f} {count:8d}  {right:5d}  {accused:11d}"
+              f"  {share_text(right, count)}")
+
+
+def shown_spec(result):
+    """A recording by its name alone: its folder is the machine's."""
+    return re.sub(r"trace=\S*/", "trace=", result["spec"])
+
+
+def family_table(results):
+    lines = ["## Families", "",
+             "*Privileged*: buffers up to 64 MiB at both ends. *Stock*: settings as installed, both",
+             "ends as an ordinary user. Where the wrong party is accused, who would have to act is",
+             "none of those that the truth would ask; it is no part of the column before it.", "",
+             "| family | hosts | cases | right | cannot tell | wrong | wrong party | median s | median MB |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for family, how, rows in families(results):
+        count = collections.Counter(r["outcome"] for r in rows)
+        lines.append(f"| {family} | {how} | {len(rows)} | {count['right'] + count['not-placed']} "
+                     f"| {count['cannot-tell']} | {count['wrong'] + count['failed'] + count['invalid']} "
+                     f"| {count['wrong-party']} | {median([r['seconds'] for r in rows]):.1f} "
+                     f"| {median([r.get('megabytes', 0) for r in rows]):.0f} |")
+    return lines + [""]
+
+
+def level_table(results):
+    lines = ["## Confidence", "",
+             "Of the verdicts that name a cause at this level, so many are right; in brackets the",
+             "interval of Wilson that holds the share with 95 %. All of it is counted on emulated",
+             "paths: no data from the field are in it.", "",
+             "| level | confidence | verdicts | right | wrong party | share right |",
+             "|---|---|---|---|---|---|"]
+    for level, low, high, count, right, accused in calibration(results):
+        lines.append(f"| {level} | {low:.1f} to {high:.1f} | {count} | {right} | {accused} "
+                     f"| {share_text(right, count)} |")
+    return lines + [""]
 
 
 def markdown(results):
@@ -354,8 +453,12 @@ def markdown(results):
              "that path was not quite what its row says.", "",
              "Builds of the program, by the start of its SHA-256: "
              + ", ".join(f"{build} ({count} cases)" for build, count in builds(results).items()) + ".", ""]
+    lines += family_table(results) + level_table(results)
     for title, rows in (("Scenarios", [r for r in results if not r["generated"]]),
-                        ("Generated paths", [r for r in results if r["generated"]])):
+                        ("Generated steady paths",
+                         [r for r in results if r["generated"] and r.get("family", "steady") == "steady"]),
+                        ("Changing paths",
+                         [r for r in results if r.get("family", "steady") not in ("steady", "scenario")])):
         if not rows:
             continue
         lines += [f"## {title}", "", *[line + "." for line in summary(rows)], "",
@@ -371,16 +474,12 @@ def markdown(results):
                          + (": " + "; ".join(r["problems"]) if r["problems"] else "")
                          + (" (emulator late)" if was_held_up(r) else "") + " |")
         lines.append("")
-    lines += ["## Confidence", "", "Of the verdicts that name a cause with this confidence, so many are right:",
-              "", "| confidence | verdicts | right | share |", "|---|---|---|---|"]
-    for low, high, count, right in calibration(results):
-        lines.append(f"| {low:.1f} to {high:.1f} | {count} | {right} | "
-                     + (f"{right / count:.0%}" if count else "-") + " |")
-    lines += ["", "## Confusion", "", "| truth | named | times |", "|---|---|---|"]
+    lines += ["## Confusion", "", "| truth | named | times |", "|---|---|---|"]
     lines += [f"| {truth} | {said} | {times} |" for (truth, said), times in confusion(results)]
-    wrong = [r for r in results if r["outcome"] == "wrong"]
+    wrong = [r for r in results if r["outcome"].startswith("wrong")]
     lines += ["", "## Wrong verdicts", ""]
-    lines += [f"- {r['name']}: {'; '.join(r['problems'])} (`{r['spec']}`, {r['direction']})"
+    lines += [f"- {r['name']}{' (wrong party)' if r['outcome'] == 'wrong-party' else ''}: "
+              f"{'; '.join(r['problems'])} (`{shown_spec(r)}`, {r['direction']})"
               for r in wrong] or ["None."]
     rows = [r for r in results if r["outcome"] != "right" and r["name"] in EXPLAINED]
     if rows:
@@ -399,14 +498,23 @@ def read_results(paths):
     return list(latest.values())
 
 
+def as_installed(row):
+    return {**row, "name": row["name"] + "-stock", "spec": row["spec"] + generate.STOCK}
+
+
 def wanted_rows(options):
-    rows = [] if options.only == "generated" else scenario_rows(options.scenarios)
+    rows = scenario_rows(options.scenarios) if options.only in (None, "scenarios") else []
     if options.allow_settings:
         if os.geteuid() != 0:
             sys.exit("--allow-settings needs root")
         rows += SETTINGS_CASES
-    if options.only != "scenarios":
+    if options.only in (None, "generated"):
         rows += list(generate.generate(options.seed, options.count))
+    if options.stock:
+        rows = [as_installed(row) for row in rows]
+    if options.only in (None, "changing"):
+        recordings = generate.find_recordings(options.traces) if options.traces else []
+        rows += list(generate.generate_changing(options.seed, options.changing, recordings))
     pattern = re.compile(options.filter)
     done = set()
     if options.skip_done and options.out and pathlib.Path(options.out).exists():
@@ -422,8 +530,11 @@ def parse_options():
     parser.add_argument("--filter", default="")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--jobs", type=int, default=1, choices=[1])
-    parser.add_argument("--only", choices=["scenarios", "generated"])
+    parser.add_argument("--changing", type=int, default=60)
+    parser.add_argument("--traces")
+    parser.add_argument("--stock", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1, choices=[1, 2])
+    parser.add_argument("--only", choices=["scenarios", "generated", "changing"])
     parser.add_argument("--attempts", type=int, default=1,
                         help="runs of a case whose machine was not left alone")
     parser.add_argument("--out")
@@ -435,28 +546,45 @@ def parse_options():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--list", action="store_true", help="only says what would be run")
     parser.add_argument("--allow-settings", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.allow_settings and options.jobs > 1:
+        parser.error("--allow-settings changes the machine for all cases: not with --jobs 2")
+    return options
+
+
+def try_case(options, row, end):
+    """A result, or None where the time is over."""
+    if time.monotonic() > end:
+        return None
+    for _ in range(options.attempts):
+        result = run_case(options.program, row, options.keep)
+        if options.jobs > 1:
+            result["others"] = 0.0  # the neighbour's share is not told from others'
+        if result["outcome"] == "right" or result["others"] < 0.3:
+            break
+    return result
 
 
 def run_all(options):
     results, end = [], time.monotonic() + options.seconds
     print(HEADER, flush=True, file=sys.stderr if options.json else sys.stdout)
-    for row in wanted_rows(options):
-        if time.monotonic() > end:
-            break
-        for _ in range(options.attempts):
-            result = run_case(options.program, row, options.keep)
-            if result["outcome"] == "right" or result["others"] < 0.3:
-                break
-        results.append(result)
-        if options.out:
-            with open(options.out, "a") as out:
-                out.write(json.dumps(result) + "\n")
-        if options.json:
-            print(json.dumps(result), flush=True)
-        else:
-            show(result)
+    rows = wanted_rows(options)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as places:
+        done = places.map(lambda row: try_case(options, row, end), rows)
+        for result in filter(None, done):
+            keep_result(options, results, result)
     return results
+
+
+def keep_result(options, results, result):
+    results.append(result)
+    if options.out:
+        with open(options.out, "a") as out:
+            out.write(json.dumps(result) + "\n")
+    if options.json:
+        print(json.dumps(result), flush=True)
+    else:
+        show(result)
 
 
 def main():
@@ -473,7 +601,7 @@ def main():
         print_tables(results)
     if options.report:
         pathlib.Path(options.report).write_text(markdown(results))
-    sys.exit(1 if any(r["outcome"] in ("wrong", "failed") for r in results) else 0)
+    sys.exit(1 if any(r["outcome"] in ("wrong", "wrong-party", "failed") for r in results) else 0)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,24 @@ The models and where they come from:
   loss       Mathis 1997 for reno, RFC 9438 section 5.1 for cubic, none for BBR; a range,
              because single runs of some seconds stray far from the mean
   ack path   one acknowledgement of 52 to 72 bytes for two segments, fewer with GRO
+  traces     what single seconds of the recording carry, 10th to 90th percentile
+  radio, LEO between half of the lowest and the highest rate
+  Wi-Fi      the share of the air that contention leaves, and what four failed attempts lose
+  others     a fair share of the link, within a factor: flows of other round trips get another
+             one; TCP's share of a link that CoDel, PIE or RED manages is no less than 70 %
+
+What has no rate of its own but may rightly be named all the same (an outage in the middle) is
+kept apart from the rungs: no interval is so wide that it accepts everything.
 """
+import functools
+import pathlib
 import re
 
 AMBIGUOUS = 1.15
 MTU = 1500
 QUEUE_MIN = 32 * MTU  # bytes: what the lab gives a link at least
+STOCK_RMEM, STOCK_WMEM = 6 << 20, 4 << 20
+OUTAGE_S = 0.3  # what lasts as long is a finding
 PREFIXES = ("v6.", "lan.", "wan.", "far-lan.") + tuple(f"link{i}." for i in range(1, 8))
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 SIZES = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20}
@@ -64,6 +76,15 @@ class Path:
         pairs = [pair.split("=", 1) for pair in spec.split()]
         for name, value in sorted(pairs, key=lambda p: p[0].startswith("v6.")):
             self.put(name, value)
+        for host in self.hosts.values():
+            if on(host, "stock"):
+                for key, most in (("rmem", STOCK_RMEM), ("wmem", STOCK_WMEM)):
+                    if key not in host or size(host[key]) > most:
+                        host[key] = f"{most}B"
+        if on(self.lab, "pppoe"):
+            self.lab.update({"wan-mtu": "1492", "icmp": "silent"})
+            for way in ("up", "down"):
+                self.links.setdefault(("", way), {})["clamp"] = "1492"
 
     def put(self, name, value):
         prefix = next((p for p in PREFIXES if name.startswith(p)), "")
@@ -121,9 +142,9 @@ class Path:
 
 
 HOST_KEYS = {"rmem", "wmem", "wscale", "sack", "timestamps", "autotune", "cc", "mtu", "lan-mtu",
-             "cpu", "cpu-period", "disk", "offloads", "unprivileged"}
+             "cpu", "cpu-period", "disk", "offloads", "unprivileged", "stock", "ecn"}
 LAB_KEYS = {"routers", "link-at", "wan-mtu", "icmp", "icmp-interval", "family", "split",
-            "split-port", "plain", "carrier"}
+            "split-port", "plain", "carrier", "pppoe"}
 
 
 class Rung:
@@ -142,11 +163,16 @@ class Truth:
     def __init__(self):
         self.rungs = []  # all that the specification contains
         self.accept = []  # rungs that may be named as the limit
+        self.also_right = []  # the same, without a rate of their own: an outage
         self.beside = set()  # causes with ground to be called contributing, or noted
         self.notes = set()  # causes that should at least be noted
         self.state = "limited"
         self.swollen = False  # a queue that delays by 200 ms where a transfer fills it
         self.why_invalid = False  # saying "invalid, because ..." is right, too
+
+
+def on(settings, key):
+    return settings.get(key) in ("on", "1")
 
 
 def off(settings, key):
@@ -158,6 +184,10 @@ def loss_window(p, rtt, cc):
     return max(reno, 1.054 * (rtt / p) ** 0.75) if cc == "cubic" else reno
 
 
+def loss_rate(p, rtt, cc, segment_bytes=1448):
+    return loss_window(p, max(rtt, 1e-3), cc) * segment_bytes * 8 / max(rtt, 1e-3)
+
+
 def payload_share(path, sender, receiver, data):
     header = (40 if path.family() == 4 else 60)
     stamps = 0 if any(off(h, "timestamps") for h in (sender, receiver)) else 12
@@ -165,6 +195,8 @@ def payload_share(path, sender, receiver, data):
     for _, settings in data:
         if "mss" in settings:
             packet = min(packet, float(settings["mss"]) + header)
+        if "clamp" in settings:
+            packet = min(packet, float(settings["clamp"]))
     if path.lab.get("wan-mtu") and path.lab.get("icmp") not in ("off", "silent"):
         packet = min(packet, float(path.lab["wan-mtu"]))
     return (packet - header - stamps) / packet, packet - header - stamps
@@ -205,6 +237,7 @@ def host_rungs(path, truth, sender, receiver, ends):
 def loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off, host_at):
     where = path.segment(prefix)
     causes = [("random-loss", ratio(s["loss"])) if "loss" in s else None,
+              ("random-loss", air_rate(s["wifi"])[1]) if "wifi" in s else None,
               ("burst-loss", ratio(s["burst-loss"].split("/")[0])) if "burst-loss" in s else None,
               ("corruption", ratio(s["corrupt"])) if "corrupt" in s else None]
     for cause, p in filter(None, causes):
@@ -215,7 +248,7 @@ def loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off, host_at
             if p > 0.001:
                 truth.notes.add(cause)
             continue
-        model = loss_window(p, max(rtt, 1e-3), cc) * segment_bytes * 8 / max(rtt, 1e-3)
+        model = loss_rate(p, rtt, cc, segment_bytes)
         truth.beside.add("random-loss")
         if sack_off:
             truth.rungs.append(Rung("sack-off", host_at, 0.1 * model, 3 * model, number=False))
@@ -225,9 +258,101 @@ def loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off, host_at
             truth.rungs.append(Rung(cause, where, 0.5 * model, 4 * model, number=False))
 
 
+@functools.lru_cache
+def trace_rates(name):
+    """(10th percentile, mean, 90th percentile) of a recording's whole seconds, bit/s."""
+    times = [int(line) for line in pathlib.Path(name).read_text().splitlines()
+             if line.strip() and not line.startswith("#")]
+    seconds = [0] * max(1, times[-1] // 1000)
+    for at in times:
+        if at // 1000 < len(seconds):
+            seconds[at // 1000] += 1504 * 8
+    seconds.sort()
+    last = len(seconds) - 1
+    return seconds[round(0.1 * last)], sum(seconds) / len(seconds), seconds[round(0.9 * last)]
+
+
+def air_rate(setting):
+    """What one station gets of shared air (src/lab/server.c), bit/s, and the loss behind it."""
+    air, others, failing = setting.split("/")
+    air, others, failing = rate(air), int(others), ratio(failing)
+    mean_air = air * (1 + 0.78 + 0.58 + 0.39 + 0.29) / 5
+    turn_bytes = min(64e3, mean_air * 4e-3 / 8)
+    attempts = sum(failing ** i for i in range(4))
+    contention = 34e-6 + 9e-6 * 8 + others * 1.43e-3
+    turn = turn_bytes * 8 / mean_air + contention * attempts + (attempts - 1) * 1.4e-3
+    return turn_bytes * 8 / turn, failing ** 4
+
+
+def service(s):
+    """(low, typical, high) of what a link carries, bit/s of IP; None for a plain wire."""
+    if "trace" in s:
+        return trace_rates(s["trace"])
+    if "radio" in s or "leo" in s:
+        low, high = map(rate, (s.get("radio") or s["leo"]).split("-"))
+        return 0.5 * low, (low * high) ** 0.5, high
+    if "wifi" in s:
+        typical, _ = air_rate(s["wifi"])
+        return 0.4 * typical, typical, 2 * typical
+    if "rate" in s:
+        wire = rate(s["rate"])
+        return 0.92 * wire, wire, 1.005 * wire
+    return None
+
+
+def others_rung(truth, s, where, wire, share):
+    """What is left beside connections of others."""
+    count = int(s.get("others", s.get("cross-flows", 0)))
+    duty = 1.0
+    if "others-burst" in s:
+        sending, resting = map(span, s["others-burst"].split("/"))
+        duty = sending / (sending + resting)
+    fair = wire / (1 + count * duty)
+    truth.rungs.append(Rung("cross-traffic", where, 0.1 * fair * share,
+                            min(wire, 3 * fair) * share, number=False))
+    truth.beside |= {"capacity", "shallow-buffer", "bufferbloat"}
+    if count * duty < 1:
+        truth.rungs.append(Rung("capacity", where, fair * share, wire * share, number=False))
+
+
+def queue_notes(truth, s, service_bps, rtt):
+    """What the queue alone does to delay."""
+    low, typical, high = service_bps
+    if "aqm" in s and s["aqm"] != "off":
+        return
+    if "trace" in s and "queue" not in s:
+        queue = 256 * MTU
+    else:
+        queue = size(s["queue"]) if "queue" in s else max(high * rtt / 8, QUEUE_MIN)
+    if queue * 8 / low > 0.1:
+        truth.beside.add("bufferbloat")
+    if queue * 8 / typical > 0.2:
+        truth.swollen = True
+
+
+def changing_rungs(path, truth, prefix, s, share, rtt):
+    """A link whose rate is not one number, or whose queue is managed."""
+    where = path.segment(prefix)
+    low, typical, high = service(s)
+    if "aqm" in s and s["aqm"] != "off":
+        low *= 0.75
+    queue_notes(truth, s, (low, typical, high), rtt)
+    if "others" in s:
+        others_rung(truth, s, where, typical, share)
+    else:
+        truth.rungs.append(Rung("capacity", where, low * share, high * share))
+        truth.beside.add("capacity")
+    if "rate" not in s:
+        truth.beside |= {"variable-rate", "unstable-path"}
+    if ",ecn" in s.get("aqm", ""):
+        truth.beside.add("ecn-marks")
+
+
 def link_rungs(path, truth, prefix, s, share, rtt, cc):
     where = path.segment(prefix)
-    if "rate" in s:
+    if any(key in s for key in ("trace", "radio", "leo", "wifi", "aqm")):
+        changing_rungs(path, truth, prefix, s, share, rtt)
+    elif "rate" in s:
         wire = rate(s["rate"])
         free = wire
         if "cross" in s:
@@ -236,9 +361,8 @@ def link_rungs(path, truth, prefix, s, share, rtt, cc):
             truth.rungs.append(Rung("cross-traffic", where, 0.85 * free * share,
                                     1.05 * free * share, number="cross-burst" not in s))
             truth.beside.add("capacity")
-        elif "cross-flows" in s:
-            truth.rungs.append(Rung("cross-traffic", where, 0, wire * share, number=False))
-            truth.beside |= {"capacity", "shallow-buffer"}
+        elif "cross-flows" in s or "others" in s:
+            others_rung(truth, s, where, wire, share)
         else:
             truth.rungs.append(Rung("capacity", where, 0.92 * wire * share, 1.005 * wire * share))
         queue = size(s["queue"]) if "queue" in s else wire * rtt / 8
@@ -248,7 +372,8 @@ def link_rungs(path, truth, prefix, s, share, rtt, cc):
             truth.beside.add("bufferbloat")
         if queue * 8 / wire > 0.2:
             truth.swollen = True
-        if cc != "bbr" and "queue" in s and queue < 0.5 * wire * rtt / 8:
+        shared = "others" in s or "cross-flows" in s
+        if cc != "bbr" and not shared and "queue" in s and queue < 0.5 * wire * rtt / 8:
             least, most = (0.01, 0.75) if queue < 0.1 * wire * rtt / 8 else (0.5, 0.95)
             truth.rungs.append(Rung("shallow-buffer", where, least * wire * share,
                                     most * wire * share, number=False))
@@ -268,24 +393,32 @@ def link_rungs(path, truth, prefix, s, share, rtt, cc):
             truth.rungs.append(Rung("per-flow-limit", where, 0.85 * token * share, 1.02 * token))
             truth.beside |= {"policer", "bufferbloat"}
     if "port-loss" in s:
-        truth.rungs.append(Rung("ecmp-member", where, 0, 1e9, number=False))
+        model = loss_rate(ratio(s["port-loss"].split(":")[1]), rtt, cc)
+        truth.rungs.append(Rung("ecmp-member", where, 0.3 * model, 4 * model, number=False))
         truth.beside |= {"random-loss", "capacity"}
     if "collision" in s:
-        truth.rungs.append(Rung("duplex-mismatch", None, 0, 1e9, number=False))
+        # Only a packet that comes while an acknowledgement of 4 us or so is on the wire collides:
+        # some parts in a hundred of the time.
+        model = loss_rate(ratio(s["collision"]) * 0.03, rtt, cc)
+        truth.rungs.append(Rung("duplex-mismatch", None, 0.1 * model, 10 * model, number=False))
         truth.beside |= {"random-loss", "ack-path"}
     if "reorder" in s:
         truth.beside.add("reordering")
         truth.notes.add("reordering")
         if ratio(s["reorder"].split("/")[0]) > 0.002:
-            truth.rungs.append(Rung("reordering", where, 0, 1e9, number=False))
+            most = rate(s["rate"]) * share if "rate" in s else 1e9 * share
+            truth.rungs.append(Rung("reordering", where, 0.02 * most, most, number=False))
             truth.beside.add("capacity")
 
 
 def mtu_rungs(path, truth, data):
     silent = path.lab.get("icmp") in ("off", "silent")
     wan = float(path.lab.get("wan-mtu", MTU))
+    clamped = all(float(s.get("clamp", MTU)) <= wan for p, s in data if p in ("", "v6."))
     if wan < MTU:
-        if silent:
+        if silent and clamped:
+            truth.beside |= {"mtu-low", "mss-clamp"}
+        elif silent:
             truth.rungs.append(Rung("mtu-black-hole", "path", 0, 1e3, number=False))
         else:
             truth.notes.add("mtu-low")
@@ -300,13 +433,21 @@ def mtu_rungs(path, truth, data):
 
 def ack_rungs(path, truth, acks, segment_bytes):
     for prefix, s in acks:
-        if "rate" in s and "cross" not in s:
+        if service(s) and "cross" not in s:
             ack_bytes = 52 if path.family() == 4 else 72
-            model = rate(s["rate"]) / (ack_bytes * 8) * 2 * segment_bytes * 8
+            model = service(s)[0] / (ack_bytes * 8) * 2 * segment_bytes * 8
             truth.rungs.append(Rung("ack-path", path.segment(prefix), 0.5 * model, 3 * model,
                                     number=False))
         if "loss" in s and ratio(s["loss"]) > 0.05:
             truth.beside.add("ack-path")
+
+
+def longest_outage(s):
+    lengths = [span(s["dropout"].split("/")[1])] if "dropout" in s else []
+    if "outage" in s:
+        begin, end = map(span, s["outage"].split("-"))
+        lengths.append(end - begin)
+    return max(lengths, default=0)
 
 
 def middleboxes(path, truth, acks, data):
@@ -320,10 +461,14 @@ def middleboxes(path, truth, acks, data):
         if "strip" in s:
             truth.notes.add("option-stripping")
             truth.beside |= {"option-stripping", "window-scaling-off", "sack-off"}
-        if "outage" in s or "delay-step" in s:
-            truth.rungs.append(Rung("unstable-path", "path", 0, 1e9, number=False))
-            truth.beside.add("capacity")
-            truth.why_invalid = True
+        if "outage" in s or "delay-step" in s or "dropout" in s:
+            truth.also_right.append(Rung("unstable-path", "path", number=False))
+            truth.beside |= {"capacity", "unstable-path"}
+            truth.why_invalid = "delay-step" in s
+        if longest_outage(s) >= OUTAGE_S:
+            truth.notes.add("unstable-path")
+        if "clamp" in s:
+            truth.beside.add("mss-clamp")
         if "v6." in {p for p, _ in path.links} or path.lab.get("family") == "both":
             truth.beside.add("family-difference")
     if path.lab.get("split") == "on":
@@ -333,12 +478,13 @@ def middleboxes(path, truth, acks, data):
 
 def choose(truth):
     """The lowest rungs. What only stops a transfer or has no number wins where it is lowest."""
-    if not truth.rungs:
-        truth.accept = [Rung("capacity", None, 0, 1e12, number=False),
-                        Rung("cpu", None, 0, 1e12, number=False)]
+    if not truth.rungs:  # no link with a rate: the processors, which carry some Gb/s here
+        truth.accept = [Rung("capacity", None, 1e9, 1e12, number=False),
+                        Rung("cpu", None, 1e9, 1e12, number=False)]
         return
     lowest = min(truth.rungs, key=lambda r: r.high)
-    truth.accept = [r for r in truth.rungs if r.low <= lowest.high * AMBIGUOUS]
+    truth.accept = [r for r in truth.rungs if r.low <= lowest.high * AMBIGUOUS] \
+        + truth.also_right
 
 
 def truth_of(spec, direction, goal_bps=0):
@@ -359,7 +505,9 @@ def truth_of(spec, direction, goal_bps=0):
         loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off,
                    "near-host" if off(near, "sack") else "far-host")
         if stripped_sack and "loss" in s:
-            truth.rungs.append(Rung("option-stripping", None, 0, 1e9, number=False))
+            model = loss_rate(ratio(s["loss"]), rtt, cc)
+            truth.rungs.append(Rung("option-stripping", None, 0.1 * model, 3 * model,
+                                    number=False))
     mtu_rungs(path, truth, data)
     ack_rungs(path, truth, acks, segment_bytes)
     middleboxes(path, truth, acks, data)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The oracle agrees with the table of scenarios, with sums done by hand, and gives every
 generated path a truth. Runs nothing but the program that prints the table."""
+import pathlib
 import sys
+import tempfile
 
 import generate
 import matrix
@@ -70,6 +72,60 @@ def every_generated_path_has_a_truth():
         check(cause in kinds[kind], f"{kind} never means {cause}: {kinds[kind]}")
 
 
+def changing_paths_have_a_truth():
+    with tempfile.TemporaryDirectory() as folder:
+        for way, gap in (("down", 1), ("up", 4)):
+            (pathlib.Path(folder) / f"made.{way}").write_text(
+                "".join(f"{ms}\n" for ms in range(gap, 20001, gap)))
+        recordings = generate.find_recordings(folder)
+        check(len(recordings) == 1 and recordings[0][1].endswith("made.up"), recordings)
+        rows = list(generate.generate_changing(4, 200, recordings))
+        check(rows == list(generate.generate_changing(4, 200, recordings)), "the same seed")
+        low, mean, high = oracle.trace_rates(recordings[0][0])
+        check(abs(mean - 1504 * 8e3) < 1e4 and low <= high, f"a packet each ms: {mean}")
+        causes = {}
+        for row in rows:
+            truth = oracle.truth_of(row["spec"], row["direction"])
+            check(truth.accept, row["spec"])
+            check(all(r.low is None or r.high < 1e9 and r.low > 0 for r in truth.accept),
+                  f"an interval that says nothing: {row['spec']}: {truth.accept}")
+            causes.setdefault(row["family"], set()).update(r.cause for r in truth.accept)
+    check(set(causes) == set(generate.FAMILIES), "every family has its turn")
+    check(causes["radio-recorded"] == {"capacity"} and causes["aqm"] == {"capacity"}, causes)
+    check(causes["grants"] <= {"capacity", "receive-window", "send-buffer"}, causes["grants"])
+    check(causes["congested"] <= {"cross-traffic", "capacity"}, causes["congested"])
+    check("random-loss" in causes["wifi-lossy"], causes["wifi-lossy"])
+    check("mtu-black-hole" not in causes["dropout"] and "unstable-path" in causes["dropout"],
+          causes["dropout"])
+    stock = [row for row in rows if row["stock"]]
+    check(all("stock=on" in row["spec"] for row in stock) and len(stock) == 200, len(stock))
+
+
+def paths_as_they_are_by_hand():
+    truth = oracle.truth_of("down.radio=4M-40M delay=20ms queue=1MB", "download")
+    check([r.cause for r in truth.accept] == ["capacity"] and "bufferbloat" in truth.beside, "radio")
+    truth = oracle.truth_of("rate=100M delay=10ms down.others=9", "download")
+    check([r.cause for r in truth.accept] == ["cross-traffic"], "a tenth of the link is ours")
+    check(truth.accept[0].high < 32e6 and "random-loss" not in truth.beside, "and the loss theirs")
+    truth = oracle.truth_of("rate=80M delay=10ms pppoe=on dropout=7s/1.6s", "download")
+    check({r.cause for r in truth.accept} == {"capacity", "unstable-path"}, truth.accept)
+    check(abs(truth.accept[0].high - 80e6 * 1.005 * 1440 / 1492) < 1e5, "1440 of 1492 bytes")
+    truth = oracle.truth_of("rate=100M delay=300ms stock=on", "download")
+    check("receive-window" in {r.cause for r in truth.accept}, "6 MiB carry 34 to 71 Mb/s there")
+    truth = oracle.truth_of("rate=100M delay=30ms stock=on near.rmem=64KiB", "download")
+    check([r.cause for r in truth.accept] == ["receive-window"], "a smaller buffer stays")
+    truth = oracle.truth_of("rate=60M delay=10ms aqm=pie,ecn ecn=on", "download")
+    check([r.cause for r in truth.accept] == ["capacity"] and "ecn-marks" in truth.beside, "AQM")
+    typical, lost = oracle.air_rate("200M/0/36%")
+    check(80e6 < typical < 130e6 and abs(lost - 0.0168) < 1e-4, (typical, lost))
+
+
+def shares_have_intervals():
+    low, high = matrix.wilson(8, 10)
+    check(abs(low - 0.490) < 0.002 and abs(high - 0.943) < 0.002, (low, high))
+    check(matrix.wilson(0, 0) == (0.0, 1.0) and matrix.wilson(10, 10)[1] == 1.0, "the ends")
+
+
 def verdicts_are_judged():
     row = {"name": "x", "spec": "rate=50M delay=10ms", "direction": "download", "goal_bps": 0}
     verdict = {"state": "limited", "cause": "capacity", "segment": "path", "direction": "download",
@@ -78,18 +134,19 @@ def verdicts_are_judged():
     document = {"verdict": verdict, "findings": []}
     check(matrix.judge(document, row)[0] == "right", "right")
     check(matrix.judge({**document, "findings": [found]}, row)[0] == "wrong", "without ground")
-    for key, value in (("cause", "policer"), ("segment", "lan"), ("ceiling_bps", 60e6),
-                       ("direction", "upload")):
-        check(matrix.judge({"verdict": {**verdict, key: value}, "findings": []}, row)[0] == "wrong",
-              key)
+    for key, value, outcome in (("cause", "policer", "wrong"), ("segment", "lan", "wrong-party"),
+                                ("cause", "cross-traffic", "wrong-party"),
+                                ("ceiling_bps", 60e6, "wrong"), ("direction", "upload", "wrong")):
+        said = matrix.judge({"verdict": {**verdict, key: value}, "findings": []}, row)[0]
+        check(said == outcome, f"{key} {value}: {said}, not {outcome}")
     loss = {**row, "spec": "rate=100M delay=5ms link-at=lan down.loss=0.2%"}
     verdict = {**verdict, "cause": "random-loss", "ceiling_bps": None}
     facts = {"download.loss_segment": {"state": "known", "value": "path"}}
     check(matrix.judge({"verdict": verdict, "findings": []}, loss)[0] == "not-placed", "not placed")
-    check(matrix.judge({"verdict": verdict, "findings": [], "facts": facts}, loss)[0] == "wrong",
-          "placed wrongly")
+    check(matrix.judge({"verdict": verdict, "findings": [], "facts": facts}, loss)[0]
+          == "wrong-party", "placed wrongly")
     check(matrix.judge({"verdict": {**verdict, "segment": "far-lan"}, "findings": []}, loss)[0]
-          == "wrong", "at the other end")
+          == "wrong-party", "at the other end")
     check(matrix.judge({"verdict": {"state": "inconclusive"}, "findings": []}, row)[0]
           == "cannot-tell", "cannot tell")
 
@@ -97,5 +154,8 @@ def verdicts_are_judged():
 table_and_oracle_agree(sys.argv[1])
 sums_by_hand()
 every_generated_path_has_a_truth()
+paths_as_they_are_by_hand()
+changing_paths_have_a_truth()
+shares_have_intervals()
 verdicts_are_judged()
 print("the oracle agrees")

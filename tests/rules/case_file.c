@@ -2,6 +2,8 @@
 #include "case_file.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum tl_status read_direction(const struct tl_json_at *object, enum tl_direction *ret,
@@ -74,9 +76,29 @@ static enum tl_status set_fact(struct tl_facts *facts, enum tl_direction directi
     return status;
 }
 
+/* Facts that a case does not take from the one that it is like. */
+struct without {
+    struct tl_json_at ids; /* a list */
+    const struct without *next;
+};
+
+static bool is_left_out(const struct without *without, const char *id)
+{
+    struct tl_error error;
+    for (; without; without = without->next) {
+        for (size_t i = 0; i < tl_json_count(&without->ids); i++) {
+            struct tl_json_at item = tl_json_item(&without->ids, i);
+            const char *text = "";
+            if (tl_json_string(&item, &text, &error) == TL_OK && strcmp(text, id) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static enum tl_status set_facts(struct tl_facts *facts, enum tl_direction direction,
-                                const struct tl_json_at *parent, const char *key,
-                                struct tl_error *reterr)
+                                const struct without *without, const struct tl_json_at *parent,
+                                const char *key, struct tl_error *reterr)
 {
     struct tl_json_at object, value;
     const char *id = NULL;
@@ -85,7 +107,8 @@ static enum tl_status set_facts(struct tl_facts *facts, enum tl_direction direct
         return TL_OK;
     struct tl_json_members members = tl_json_members(&object);
     while (status == TL_OK && tl_json_next(&members, &id, &value))
-        status = set_fact(facts, direction, id, &value, reterr);
+        if (!is_left_out(without, id))
+            status = set_fact(facts, direction, id, &value, reterr);
     return status;
 }
 
@@ -116,12 +139,115 @@ static enum tl_status read_question(const struct tl_json_at *at, struct tl_case 
     return status;
 }
 
-enum tl_status tl_case_read(const struct tl_json_at *file, size_t index, struct tl_case *ret_case,
+enum tl_status tl_case_open(const char *folder, const char *name, struct tl_json **ret_doc,
                             struct tl_error *reterr)
 {
-    static const char *const file_keys[] = {"format", "rule", "direction", "base", "cases", NULL};
-    static const char *const keys[] = {"name",        "direction", "facts",  "goal_bps",
-                                       "goal_rtt_ns", "quality",   "expect", NULL};
+    static const struct tl_json_limits limits = {1 << 20, 100000, 16};
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    char *text = malloc(limits.bytes_max);
+    enum tl_status status = tl_error_set(reterr, TL_IO, "%s cannot be read", path);
+    if (file && text)
+        status = tl_json_parse(text, fread(text, 1, limits.bytes_max, file), &limits, ret_doc,
+                               reterr);
+    if (file)
+        fclose(file);
+    free(text);
+    return status;
+}
+
+/* What a reading of facts needs to know. */
+struct reading {
+    struct tl_facts *facts;
+    enum tl_direction direction;
+    const struct tl_json_at *file;
+    const struct tl_json *bases;
+    struct tl_error *reterr;
+};
+
+/* {"on": "another base", "facts": {…}}: the other one's facts first. */
+static enum tl_status set_base(const struct reading *r, const struct tl_json_at *at,
+                               const char *name, unsigned depth)
+{
+    struct tl_json_at root, all, base, on;
+    const char *other = NULL;
+    if (!r->bases || depth > 4)
+        return tl_json_error(at, r->reterr, TL_UNKNOWN, "no bases, or in a circle");
+    root = tl_json_root(r->bases);
+    enum tl_status status = tl_json_get_object(&root, "bases", &all, r->reterr);
+    if (status == TL_OK && !tl_json_find(&all, name, &base))
+        status = tl_json_error(at, r->reterr, TL_UNKNOWN, "there is no base \"%s\"", name);
+    if (status == TL_OK && tl_json_find(&base, "on", &on)) {
+        status = tl_json_string(&on, &other, r->reterr);
+        if (status == TL_OK)
+            status = set_base(r, &on, other, depth + 1);
+    }
+    return status == TL_OK ? set_facts(r->facts, r->direction, NULL, &base, "facts", r->reterr) : status;
+}
+
+static enum tl_status set_case(const struct reading *r, size_t index,
+                               const struct without *without);
+
+/* The facts of the case above that this one is like. */
+static enum tl_status set_like(const struct reading *r, const struct tl_json_at *cases,
+                               size_t index, const struct without *without,
+                               const struct tl_json_at *like)
+{
+    const char *wanted = NULL, *name = NULL;
+    enum tl_status status = tl_json_string(like, &wanted, r->reterr);
+    for (size_t i = 0; i < index && status == TL_OK; i++) {
+        struct tl_json_at other = tl_json_item(cases, i);
+        status = tl_json_get_string(&other, "name", &name, r->reterr);
+        if (status == TL_OK && strcmp(name, wanted) == 0)
+            return set_case(r, i, without);
+    }
+    return status != TL_OK ? status
+                           : tl_json_error(like, r->reterr, TL_UNKNOWN,
+                                           "no case above is named \"%s\"", wanted);
+}
+
+static enum tl_status set_case(const struct reading *r, size_t index,
+                               const struct without *without)
+{
+    struct tl_json_at cases, at, like;
+    struct without more = {.next = without};
+    enum tl_status status = tl_json_get_array(r->file, "cases", &cases, r->reterr);
+    if (status != TL_OK)
+        return status;
+    at = tl_json_item(&cases, index);
+    if (tl_json_find(&at, "like", &like)) {
+        bool some = tl_json_find(&at, "without", &more.ids);
+        status = set_like(r, &cases, index, some ? &more : without, &like);
+    }
+    return status == TL_OK
+               ? set_facts(r->facts, r->direction, without, &at, "facts", r->reterr)
+               : status;
+}
+
+/* The named base, the file's own facts, those of the case that this one is like, its own. */
+static enum tl_status set_all(const struct reading *r, size_t index)
+{
+    struct tl_json_at on;
+    const char *name = NULL;
+    enum tl_status status = TL_OK;
+    if (tl_json_find(r->file, "on", &on)) {
+        status = tl_json_string(&on, &name, r->reterr);
+        if (status == TL_OK)
+            status = set_base(r, &on, name, 0);
+    }
+    if (status == TL_OK)
+        status = set_facts(r->facts, r->direction, NULL, r->file, "base", r->reterr);
+    return status == TL_OK ? set_case(r, index, NULL) : status;
+}
+
+enum tl_status tl_case_read(const struct tl_json_at *file, const struct tl_json *bases,
+                            size_t index, struct tl_case *ret_case, struct tl_error *reterr)
+{
+    static const char *const file_keys[] = {"format", "rule", "direction", "on",
+                                            "base",   "cases", NULL};
+    static const char *const keys[] = {"name",     "like",        "without", "direction", "facts",
+                                       "goal_bps", "goal_rtt_ns", "quality", "expect",    NULL};
     struct tl_case test = {.direction = TL_DOWNLOAD, .facts = tl_facts_create()};
     struct tl_json_at cases, at;
     enum tl_status status = test.facts ? TL_OK : tl_error_set(reterr, TL_NOMEM, "out of memory");
@@ -144,9 +270,7 @@ enum tl_status tl_case_read(const struct tl_json_at *file, size_t index, struct 
     if (status == TL_OK)
         status = read_direction(&at, &test.direction, reterr);
     if (status == TL_OK)
-        status = set_facts(test.facts, test.direction, file, "base", reterr);
-    if (status == TL_OK)
-        status = set_facts(test.facts, test.direction, &at, "facts", reterr);
+        status = set_all(&(struct reading){test.facts, test.direction, file, bases, reterr}, index);
     if (status == TL_OK)
         status = read_question(&at, &test, reterr);
     if (status != TL_OK) {

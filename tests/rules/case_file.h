@@ -15,8 +15,15 @@ struct tl_case {
     struct tl_json_at expect; /* an object */
 };
 
-/* Reads case index of a parsed file. On success tl_case_finish() frees. */
-enum tl_status tl_case_read(const struct tl_json_at *file, size_t index, struct tl_case *ret_case,
+/* A file of cases, or the bases that all of them may build on; tl_json_destroy() frees. */
+enum tl_status tl_case_open(const char *folder, const char *name, struct tl_json **ret_doc,
+                            struct tl_error *reterr) TL_WARN_UNUSED;
+#define TL_CASE_BASES "bases.json"
+
+/* Reads case index of a parsed file. bases (may be NULL) is the parsed bases.json. On success
+ * tl_case_finish() frees. */
+enum tl_status tl_case_read(const struct tl_json_at *file, const struct tl_json *bases,
+                            size_t index, struct tl_case *ret_case,
                             struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_case_finish(struct tl_case *test);
 

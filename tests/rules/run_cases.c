@@ -12,6 +12,8 @@ static struct {
     unsigned count, failed;
 } tally;
 
+static struct tl_json *bases; /* what the cases of all rules may build on */
+
 static void report(bool ok, const char *rule, const char *name, const char *why)
 {
     tally.count++;
@@ -27,7 +29,7 @@ static void run_case(const struct tl_rules *rules, const struct tl_json_at *file
     struct tl_case test;
     struct tl_error why = {.text = ""};
     struct tl_findings *findings = NULL;
-    if (tl_case_read(file, index, &test, &why) != TL_OK) {
+    if (tl_case_read(file, bases, index, &test, &why) != TL_OK) {
         char name[32];
         snprintf(name, sizeof name, "case %zu", index);
         report(false, rule, name, why.text);
@@ -46,27 +48,14 @@ static void run_case(const struct tl_rules *rules, const struct tl_json_at *file
     tl_case_finish(&test);
 }
 
-static char *read_text(const char *path, size_t *ret_len)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = file ? malloc(1 << 20) : NULL;
-    *ret_len = text ? fread(text, 1, 1 << 20, file) : 0;
-    if (file)
-        fclose(file);
-    return text;
-}
-
 static void run_file(const struct tl_rules *rules, const char *folder, const char *rule)
 {
-    static const struct tl_json_limits limits = {1 << 20, 100000, 16};
-    char path[4096];
-    size_t len;
+    char name[256];
     bool seen[4] = {false};
     struct tl_json *doc = NULL;
-    struct tl_error why = {.text = "there is no file of cases"};
-    snprintf(path, sizeof path, "%s/%s.json", folder, rule);
-    char *text = read_text(path, &len);
-    if (text && tl_json_parse(text, len, &limits, &doc, &why) == TL_OK) {
+    struct tl_error why;
+    snprintf(name, sizeof name, "%s.json", rule);
+    if (tl_case_open(folder, name, &doc, &why) == TL_OK) {
         struct tl_json_at root = tl_json_root(doc), cases;
         if (tl_json_get_array(&root, "cases", &cases, &why) == TL_OK)
             for (size_t i = 0; i < tl_json_count(&cases); i++)
@@ -76,7 +65,6 @@ static void run_file(const struct tl_rules *rules, const char *folder, const cha
     report(complete, rule, "has cases for found, ruled out and cannot tell",
            doc ? "one of the three is missing" : why.text);
     tl_json_destroy(doc);
-    free(text);
 }
 
 /* The runner must be able to fail: an expectation that does not hold is seen. */
@@ -93,7 +81,7 @@ static void run_self_test(const struct tl_rules *rules)
     bool noticed = false;
     if (tl_json_parse(text, sizeof text - 1, &limits, &doc, &why) == TL_OK) {
         struct tl_json_at root = tl_json_root(doc);
-        if (tl_case_read(&root, 0, &test, &why) == TL_OK) {
+        if (tl_case_read(&root, NULL, 0, &test, &why) == TL_OK) {
             if (tl_rules_judge(rules, test.facts, &test.question, &findings, &why) == TL_OK)
                 noticed = !tl_case_holds(&test, findings, &why);
             tl_findings_destroy(findings);
@@ -111,7 +99,7 @@ static void check_strays(const struct tl_rules *rules, const char *folder)
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         size_t len = strlen(entry->d_name);
-        bool known = len < 6 || strcmp(entry->d_name + len - 5, ".json") != 0;
+        bool known = len < 6 || strcmp(entry->d_name, TL_CASE_BASES) == 0 || strcmp(entry->d_name + len - 5, ".json") != 0;
         for (size_t i = 0; i < tl_rules_count(rules) && !known; i++) {
             const char *id = tl_rules_id_at(rules, i);
             known = strlen(id) == len - 5 && strncmp(id, entry->d_name, len - 5) == 0;
@@ -151,6 +139,8 @@ int main(int argc, char **argv)
         printf("Bail out! %s\n", why.text);
         return 1;
     }
+    report(tl_case_open(argv[1], TL_CASE_BASES, &bases, &why) == TL_OK, "bases", "can be read",
+           why.text);
     for (size_t i = 0; i < tl_rules_count(rules); i++)
         run_file(rules, argv[1], tl_rules_id_at(rules, i));
     run_self_test(rules);
@@ -158,5 +148,6 @@ int main(int argc, char **argv)
     check_folder(rules, argv[2], argv[1]);
     printf("1..%u\n", tally.count);
     tl_rules_destroy(rules);
+    tl_json_destroy(bases);
     return tally.failed ? 1 : 0;
 }

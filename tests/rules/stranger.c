@@ -103,17 +103,12 @@ static void keep(const struct tl_case *test, const struct tl_findings *findings)
         .evidence = part(test, findings, TL_PART_EVIDENCE)};
 }
 
-static void read_cases(const struct tl_rules *rules, const char *path)
+static void read_cases(const struct tl_rules *rules, const char *folder, const char *name,
+                       const struct tl_json *bases)
 {
-    static const struct tl_json_limits limits = {1 << 20, 100000, 16};
-    static char text[1 << 20];
     struct tl_error error;
     struct tl_json *doc = NULL;
-    FILE *file = fopen(path, "rb");
-    size_t len = file ? fread(text, 1, sizeof text, file) : 0;
-    if (file)
-        fclose(file);
-    if (tl_json_parse(text, len, &limits, &doc, &error) != TL_OK)
+    if (tl_case_open(folder, name, &doc, &error) != TL_OK)
         return; /* rule-cases complains */
     struct tl_json_at root = tl_json_root(doc), cases;
     size_t count =
@@ -121,7 +116,7 @@ static void read_cases(const struct tl_rules *rules, const char *path)
     for (size_t i = 0; i < count; i++) {
         struct tl_case test;
         struct tl_findings *findings = NULL;
-        if (tl_case_read(&root, i, &test, &error) != TL_OK)
+        if (tl_case_read(&root, bases, i, &test, &error) != TL_OK)
             continue;
         if (tl_rules_judge(rules, test.facts, &test.question, &findings, &error) == TL_OK)
             keep(&test, findings);
@@ -214,15 +209,19 @@ static bool notices_silence(void)
 static void read_folder(const struct tl_rules *rules, const char *folder)
 {
     struct dirent **entries = NULL;
+    struct tl_json *bases = NULL;
+    struct tl_error error;
+    if (tl_case_open(folder, TL_CASE_BASES, &bases, &error) != TL_OK)
+        printf("# %s\n", error.text);
     int count = scandir(folder, &entries, NULL, alphasort);
     for (int i = 0; i < count; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        if (strstr(entries[i]->d_name, ".json"))
-            read_cases(rules, path);
+        const char *name = entries[i]->d_name;
+        if (strstr(name, ".json") && strcmp(name, TL_CASE_BASES) != 0)
+            read_cases(rules, folder, name, bases);
         free(entries[i]);
     }
     free(entries);
+    tl_json_destroy(bases);
 }
 
 int main(int argc, char **argv)

@@ -226,7 +226,7 @@ static bool run_case(const struct tl_rules *rules, struct tl_error *why)
     if (ok) {
         struct tl_json_at root = tl_json_root(doc);
 
-        ok = tl_case_read(&root, 0, &test, why) == TL_OK;
+        ok = tl_case_read(&root, NULL, 0, &test, why) == TL_OK;
         if (ok) {
             if (!apply(&test)) {
                 ok = false;

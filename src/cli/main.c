@@ -93,6 +93,18 @@ static const struct cli_command commands[] = {
      "                      instance 900M@80ms; exit code 1 when something does\n"
      "  --json              facts as JSON\n",
      cli_audit},
+    {"live", "[PID | PORT | HOST] [OPTIONS]", "transfers that run now, and why not faster",
+     "  PID, PORT, HOST     only those of that process, port (also :443) or host; without\n"
+     "                      one all that leave this machine\n"
+     "  --all               also those that stay on this machine\n"
+     "  --for TIME          so long, for instance 30s (on a terminal until Ctrl-C, else 12s)\n"
+     "  --json              the document of the connection that is held up most\n"
+     "  --json-lines        all of them once a second, a line each, then that document\n"
+     "  --keep              keep that run in the history\n"
+     "  --color WHEN        auto, always, never\n"
+     "Reads the kernel's own records; sends nothing. Other users' programs have no names\n"
+     "unless you are root.\n",
+     cli_live},
     {"explain", "FILE [--json]", "judge a saved run again, without a network",
      "  FILE                written by run --save or run --json (- for standard input)\n"
      "  --json              the new document on stdout\n",

@@ -266,6 +266,9 @@ static const struct tl_fact_def table[] = {
     FLOW("receiver_steal_ratio", RATIO, "stream", "Time the hypervisor took from the receiver."),
 
     /* what each end's kernel counted while the one stream ran (for all programs on it) */
+    FLOW("receiver_window_use_ratio", RATIO, "stream",
+         "Least share of the window that the receiver offered which was on the way: what arrived in "
+         "the shortest round trip. Seen from the receiver alone."),
     FLOW("receiver_queue_ratio", RATIO, "stream",
          "Share of the receive buffer that was data waiting for the program, on average."),
     FLOW("receiver_data_wait_ratio", RATIO, "stream",

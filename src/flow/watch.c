@@ -7,8 +7,8 @@
 
 #include "watch_programs.h"
 
-struct tl_watch {
-    struct tl_watch_filter filter;
+struct tl_flow_watch {
+    struct tl_flow_watch_filter filter;
     struct tl_live *live;
     struct tl_host_socket_ends *ends; /* NULL: the kernel does not tell them */
     enum tl_host_why ends_why;
@@ -24,24 +24,32 @@ static bool is_loopback(const unsigned char address[16])
            (memcmp(address, mapped, 12) == 0 && address[12] == 127);
 }
 
-static bool is_wanted(struct tl_watch *watch, const struct tl_host_socket *socket)
+static bool is_one_of(const struct tl_flow_watch_filter *filter, const unsigned char remote[16])
 {
-    const struct tl_watch_filter *filter = &watch->filter;
+    for (size_t i = 0; i < filter->remote_count; i++)
+        if (memcmp(filter->remotes[i], remote, 16) == 0)
+            return true;
+    return false;
+}
+
+static bool is_wanted(struct tl_flow_watch *watch, const struct tl_host_socket *socket)
+{
+    const struct tl_flow_watch_filter *filter = &watch->filter;
 
     if (filter->port && socket->local_port != filter->port && socket->remote_port != filter->port)
         return false;
-    if (filter->has_remote && memcmp(filter->remote, socket->remote, 16) != 0)
+    if (filter->remote_count && !is_one_of(filter, socket->remote))
         return false;
     if (filter->pid && watch_programs_owner(watch->programs, socket->inode) != filter->pid)
         return false;
     /* Both ends of one that stays here would count each byte twice; who names it, wants it. */
-    return filter->loopback || filter->pid || filter->port || filter->has_remote ||
+    return filter->loopback || filter->pid || filter->port || filter->remote_count ||
            !is_loopback(socket->remote);
 }
 
 static bool take(const struct tl_host_socket *socket, void *context)
 {
-    struct tl_watch *watch = context;
+    struct tl_flow_watch *watch = context;
 
     if (is_wanted(watch, socket))
         (void)!tl_live_take(watch->live, socket); /* a full table is told by the sum */
@@ -52,7 +60,7 @@ static bool take(const struct tl_host_socket *socket, void *context)
  * where a reading has met them. */
 static bool take_end(const struct tl_host_socket *socket, void *context)
 {
-    struct tl_watch *watch = context;
+    struct tl_flow_watch *watch = context;
     bool known = tl_live_find(watch->live, socket->cookie) != NULL;
 
     if (known || (!watch->filter.pid && is_wanted(watch, socket)))
@@ -60,7 +68,8 @@ static bool take_end(const struct tl_host_socket *socket, void *context)
     return true;
 }
 
-enum tl_status tl_watch_read(struct tl_watch *watch, int64_t now_ns, struct tl_error *reterr)
+enum tl_status tl_flow_watch_read(struct tl_flow_watch *watch, int64_t now_ns,
+                                  struct tl_error *reterr)
 {
     tl_live_begin(watch->live, now_ns);
     if (watch->ends && !tl_host_socket_ends_read(watch->ends, take_end, watch))
@@ -73,10 +82,10 @@ enum tl_status tl_watch_read(struct tl_watch *watch, int64_t now_ns, struct tl_e
     return TL_OK;
 }
 
-enum tl_status tl_watch_create(const struct tl_watch_filter *filter, int64_t now_ns,
-                               struct tl_watch **ret_watch, struct tl_error *reterr)
+enum tl_status tl_flow_watch_create(const struct tl_flow_watch_filter *filter, int64_t now_ns,
+                                    struct tl_flow_watch **ret_watch, struct tl_error *reterr)
 {
-    struct tl_watch *watch = calloc(1, sizeof(*watch));
+    struct tl_flow_watch *watch = calloc(1, sizeof(*watch));
 
     if (!watch)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
@@ -85,16 +94,16 @@ enum tl_status tl_watch_create(const struct tl_watch_filter *filter, int64_t now
     watch->programs = watch_programs_create();
     watch->ends = tl_host_socket_ends_create(&watch->ends_why);
     enum tl_status status = watch->live && watch->programs
-                                ? tl_watch_read(watch, now_ns, reterr)
+                                ? tl_flow_watch_read(watch, now_ns, reterr)
                                 : tl_error_set(reterr, TL_NOMEM, "out of memory");
     if (status == TL_OK)
         *ret_watch = watch;
     else
-        tl_watch_destroy(watch);
+        tl_flow_watch_destroy(watch);
     return status;
 }
 
-void tl_watch_destroy(struct tl_watch *watch)
+void tl_flow_watch_destroy(struct tl_flow_watch *watch)
 {
     if (!watch)
         return;
@@ -104,24 +113,24 @@ void tl_watch_destroy(struct tl_watch *watch)
     free(watch);
 }
 
-void tl_watch_close(struct tl_watch *watch, int64_t now_ns, struct tl_live_sum *ret_sum)
+void tl_flow_watch_close(struct tl_flow_watch *watch, int64_t now_ns, struct tl_live_sum *ret_sum)
 {
     tl_live_close(watch->live, now_ns, ret_sum);
     watch_programs_look(watch->programs, watch->live, now_ns);
 }
 
-const struct tl_live *tl_watch_live(const struct tl_watch *watch)
+const struct tl_live *tl_flow_watch_live(const struct tl_flow_watch *watch)
 {
     return watch->live;
 }
 
-const struct tl_watch_program *tl_watch_program(const struct tl_watch *watch,
-                                                const struct tl_live_flow *flow)
+const struct tl_flow_watch_program *tl_flow_watch_program(const struct tl_flow_watch *watch,
+                                                          const struct tl_live_flow *flow)
 {
     return watch_programs_find(watch->programs, flow->socket.inode);
 }
 
-bool tl_watch_sees_ends(const struct tl_watch *watch, const char **ret_why)
+bool tl_flow_watch_sees_ends(const struct tl_flow_watch *watch, const char **ret_why)
 {
     *ret_why = tl_host_why_text(watch->ends_why);
     return watch->ends != NULL;

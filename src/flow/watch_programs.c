@@ -12,7 +12,7 @@
 #define FILES_MAX    32
 
 struct seen {
-    struct tl_watch_program program;
+    struct tl_flow_watch_program program;
     int64_t time_ns;
     struct tl_host_process_file files[FILES_MAX];
     size_t file_count;
@@ -184,8 +184,8 @@ void watch_programs_look(struct watch_programs *programs, const struct tl_live *
     drop_unseen(programs);
 }
 
-const struct tl_watch_program *watch_programs_find(const struct watch_programs *programs,
-                                                   uint64_t inode)
+const struct tl_flow_watch_program *watch_programs_find(const struct watch_programs *programs,
+                                                        uint64_t inode)
 {
     pid_t pid = tl_host_owners_find(programs->owners, inode);
 

@@ -17,7 +17,7 @@ void watch_programs_look(struct watch_programs *programs, const struct tl_live *
                          int64_t now_ns);
 
 /* NULL: nothing is known. */
-const struct tl_watch_program *watch_programs_find(const struct watch_programs *programs,
-                                                   uint64_t inode);
+const struct tl_flow_watch_program *watch_programs_find(const struct watch_programs *programs,
+                                                        uint64_t inode);
 
 #endif

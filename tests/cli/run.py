@@ -13,13 +13,14 @@ import cases_far_end
 import cases_fix
 import cases_history
 import cases_key
+import cases_live
 import cases_output
 import cases_plan
 import cases_stop
 import cases_usage
 from harness import Machine, suite
 
-assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_key, cases_output, cases_plan,
+assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_key, cases_live, cases_output, cases_plan,
             cases_history, cases_stop, cases_usage))
 
 

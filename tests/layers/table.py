@@ -31,7 +31,7 @@ ALLOWED = {
     "ticket": {"document", "store", "base"},
     "fix": {"base"},
     "lab": {"base"},
-    "app": {"session", "present", "document", "store", "ticket", "fix", "lab", "rules", "facts", "base"},
+    "app": {"session", "probes", "flow", "present", "document", "store", "ticket", "fix", "lab", "rules", "facts", "base"},
     "tui": {"app", "session", "present", "document", "store", "ticket", "rules", "facts", "base"},
     "cli": {"tui", "app", "session", "present", "document", "fix", "store", "ticket", "lab", "rules",
             "facts", "base"},

@@ -39,39 +39,39 @@ static void move(const struct pair *pair, size_t len)
     cr_assert_eq(recv(pair->server, text, len, MSG_WAITALL), (ssize_t)len);
 }
 
-static struct tl_watch *watch_port(uint16_t port)
+static struct tl_flow_watch *watch_port(uint16_t port)
 {
-    struct tl_watch_filter filter = {.port = port};
-    struct tl_watch *watch = NULL;
+    struct tl_flow_watch_filter filter = {.port = port};
+    struct tl_flow_watch *watch = NULL;
     struct tl_error error = {0};
-    if (tl_watch_create(&filter, tl_now_ns(), &watch, &error) != TL_OK)
+    if (tl_flow_watch_create(&filter, tl_now_ns(), &watch, &error) != TL_OK)
         cr_skip_test("skipped: %s", error.text);
     return watch;
 }
 
-static void read_now(struct tl_watch *watch)
+static void read_now(struct tl_flow_watch *watch)
 {
     struct tl_error error = {0};
-    cr_assert_eq(tl_watch_read(watch, tl_now_ns(), &error), TL_OK, "%s", error.text);
+    cr_assert_eq(tl_flow_watch_read(watch, tl_now_ns(), &error), TL_OK, "%s", error.text);
 }
 
 Test(watch, a_connection_has_its_bytes_and_its_program)
 {
     struct pair pair = connect_pair();
-    struct tl_watch *watch = watch_port(pair.port);
+    struct tl_flow_watch *watch = watch_port(pair.port);
     struct tl_live_sum sum;
     move(&pair, 30000);
     read_now(watch);
-    tl_watch_close(watch, tl_now_ns(), &sum);
+    tl_flow_watch_close(watch, tl_now_ns(), &sum);
     cr_expect_eq(sum.sent_bytes, 30000);
     cr_expect_eq(sum.received_bytes, 30000, "both ends are here");
-    cr_expect_eq(tl_live_count(tl_watch_live(watch)), 2);
-    const struct tl_live_flow *flow = tl_live_at(tl_watch_live(watch), 0);
-    const struct tl_watch_program *program = tl_watch_program(watch, flow);
+    cr_expect_eq(tl_live_count(tl_flow_watch_live(watch)), 2);
+    const struct tl_live_flow *flow = tl_live_at(tl_flow_watch_live(watch), 0);
+    const struct tl_flow_watch_program *program = tl_flow_watch_program(watch, flow);
     cr_assert_not_null(program);
     cr_expect_eq(program->process.pid, getpid());
     cr_expect(isnan(program->cpu_ratio), "one look makes no rate");
-    tl_watch_destroy(watch);
+    tl_flow_watch_destroy(watch);
     close(pair.client);
     close(pair.server);
 }
@@ -79,32 +79,32 @@ Test(watch, a_connection_has_its_bytes_and_its_program)
 Test(watch, others_connections_stay_out)
 {
     struct pair pair = connect_pair(), other = connect_pair();
-    struct tl_watch *watch = watch_port(pair.port);
+    struct tl_flow_watch *watch = watch_port(pair.port);
     struct tl_live_sum sum;
     move(&other, 1000);
     move(&pair, 500);
     read_now(watch);
-    tl_watch_close(watch, tl_now_ns(), &sum);
+    tl_flow_watch_close(watch, tl_now_ns(), &sum);
     cr_expect_eq(sum.sent_bytes, 500);
-    tl_watch_destroy(watch);
+    tl_flow_watch_destroy(watch);
 }
 
 Test(watch, the_file_that_the_program_writes_is_named)
 {
     struct pair pair = connect_pair();
-    struct tl_watch *watch = watch_port(pair.port);
+    struct tl_flow_watch *watch = watch_port(pair.port);
     struct tl_live_sum sum;
     char name[] = "/tmp/tl-watch-file-XXXXXX", text[8000] = {0};
     int fd = mkstemp(name);
     move(&pair, 1000);
     read_now(watch);
-    tl_watch_close(watch, tl_now_ns(), &sum);
+    tl_flow_watch_close(watch, tl_now_ns(), &sum);
     move(&pair, 1000);
     cr_assert_eq(write(fd, text, sizeof text), (ssize_t)sizeof text);
     read_now(watch);
-    tl_watch_close(watch, tl_now_ns(), &sum);
-    const struct tl_watch_program *program =
-        tl_watch_program(watch, tl_live_at(tl_watch_live(watch), 0));
+    tl_flow_watch_close(watch, tl_now_ns(), &sum);
+    const struct tl_flow_watch_program *program =
+        tl_flow_watch_program(watch, tl_live_at(tl_flow_watch_live(watch), 0));
     cr_assert_not_null(program);
     cr_expect_str_eq(program->file, name);
     cr_expect(program->file_written);
@@ -112,20 +112,20 @@ Test(watch, the_file_that_the_program_writes_is_named)
     cr_expect_not(isnan(program->cpu_ratio));
     unlink(name);
     close(fd);
-    tl_watch_destroy(watch);
+    tl_flow_watch_destroy(watch);
 }
 
 Test(watch, loopback_alone_is_nobodys_transfer)
 {
     struct pair pair = connect_pair();
-    struct tl_watch_filter filter = {0};
-    struct tl_watch *watch = NULL;
+    struct tl_flow_watch_filter filter = {0};
+    struct tl_flow_watch *watch = NULL;
     struct tl_error error = {0};
-    if (tl_watch_create(&filter, tl_now_ns(), &watch, &error) != TL_OK)
+    if (tl_flow_watch_create(&filter, tl_now_ns(), &watch, &error) != TL_OK)
         cr_skip_test("skipped: %s", error.text);
     move(&pair, 1000);
     read_now(watch);
-    for (size_t i = 0; i < tl_live_count(tl_watch_live(watch)); i++)
-        cr_expect_neq(tl_live_at(tl_watch_live(watch), i)->socket.remote_port, pair.port);
-    tl_watch_destroy(watch);
+    for (size_t i = 0; i < tl_live_count(tl_flow_watch_live(watch)); i++)
+        cr_expect_neq(tl_live_at(tl_flow_watch_live(watch), i)->socket.remote_port, pair.port);
+    tl_flow_watch_destroy(watch);
 }

@@ -1,0 +1,84 @@
+/* Transfers that other programs run now, watched and judged by the same rules as a diagnosis: for
+ * the command and the screen alike. Sends nothing. One thread at a time; the caller waits
+ * tl_app_live_step_ns() between steps. */
+#ifndef TL_APP_LIVE_H
+#define TL_APP_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/rules/rules.h"
+#include "tightlink/session/session.h"
+
+/* What a person names: a process, a port, a host, or nothing (all that leaves this machine). */
+struct tl_app_live_what {
+    int pid;          /* 0: any */
+    uint16_t port;    /* 0: any */
+    const char *host; /* name or address, NULL: any; looked up for up to 5 s */
+    bool loopback;    /* also what stays on this machine */
+};
+
+/* "1234" is a process where one of that number is there, else a port; "pid:1234", ":443" and
+ * "port:443" say which; all else is a host, borrowed. TL_USAGE with a sentence. */
+enum tl_status tl_app_live_parse(const char *text, struct tl_app_live_what *what,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* One connection in the last seconds. Texts are clean; numbers NAN where one end cannot tell. */
+struct tl_app_live_row {
+    uint64_t cookie; /* names the connection while this machine is up */
+    char local[64], peer[64];
+    char program[96], group[64]; /* "curl (1234)"; "" where it may not be known */
+    char file[256];              /* that the program reads or writes meanwhile, "" for none */
+    bool file_written;
+    enum tl_direction direction;                               /* in which it moved more */
+    double age_ns;                                             /* since it was first seen */
+    double now_bps, mean_bps;                                  /* last second; last ten */
+    double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio; /* of a sender; sum 1 */
+    double queue_ratio; /* of a receiver: share of its buffer that lies there unread */
+    double rtt_ns, retrans_ratio, held_ratio;
+    double cpu_ratio, thread_ratio; /* of the program: all threads, the busiest one */
+    bool ended;
+    /* What the rules say of the last ten seconds; state TL_INCONCLUSIVE until they can. */
+    enum tl_verdict_state state;
+    double confidence;
+    char cause[48]; /* id, "" without */
+    char says[256]; /* one sentence */
+    bool moved;     /* its cause is another one than before */
+};
+
+struct tl_app_live_sum {
+    double sent_bps, received_bps;
+    size_t flows_count, short_count;
+    bool whole;         /* false: some ends or connections could not be followed */
+    char left_out[160]; /* why, "" where nothing is */
+};
+
+struct tl_app_live;
+
+/* Looks at this machine and its connections once. TL_NOHOST, TL_NOMEM; TL_IO where the kernel does
+ * not tell. rules are borrowed and outlive it. */
+enum tl_status tl_app_live_create(const struct tl_app_live_what *what, const struct tl_rules *rules,
+                                  struct tl_app_live **ret_live,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
+void tl_app_live_destroy(struct tl_app_live *live); /* takes NULL */
+
+/* Wait that long before each step. */
+int64_t tl_app_live_step_ns(void);
+
+/* One reading; every fourth closes a second (*ret_second): rows and sums are new then. */
+enum tl_status tl_app_live_step(struct tl_app_live *live, bool *ret_second,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Those that moved a byte in the last ten seconds, the one first that something else than its own
+ * program holds up most. Good until the next step. */
+const struct tl_app_live_row *tl_app_live_rows(const struct tl_app_live *live, size_t *ret_count);
+const struct tl_app_live_sum *tl_app_live_sum(const struct tl_app_live *live);
+
+/* The run of one connection, judged over all that is kept of it (two minutes at most): to be
+ * shown, kept and exported like any other. TL_UNKNOWN where it is gone. The caller finishes it
+ * (tl_app_result_finish). */
+enum tl_status tl_app_live_result(struct tl_app_live *live, uint64_t cookie,
+                                  struct tl_session_result *ret_result,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,175 @@
+/* A connection that another program runs, judged by the rules of a diagnosis: this machine's facts
+ * and the connection's own. What one end cannot see stays unknown, and the rules then say so. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_private.h"
+#include "tightlink/app/open.h"
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/utf8.h"
+#include "tightlink/probes/live_flow.h"
+#include "tightlink/session/question.h"
+
+/* Connections that are judged in one second: some 1 ms each. The others keep their opinion. */
+#define OPINIONS_A_SECOND 8
+/* Rows that are judged at all: those that stand first. */
+#define OPINIONS_MAX 64
+
+static void begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
+                      enum tl_direction direction, struct tl_run *run)
+{
+    if (tl_ulid_make(run->id) != TL_OK)
+        memset(run->id, '0', sizeof run->id - 1);
+    tl_time_format_utc(tl_realtime_ns() - joined->span_ns, run->started);
+    run->duration_ns = joined->span_ns;
+    snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
+    snprintf(run->target_kind, sizeof run->target_kind, "live");
+    live_format_end(flow->socket.remote, flow->socket.remote_port, run->target_name,
+                    sizeof run->target_name);
+    live_format_end(flow->socket.remote, flow->socket.remote_port, run->target_address,
+                    sizeof run->target_address);
+    run->target_address[strcspn(run->target_address, "]")] = '\0';
+    if (run->target_address[0] == '[')
+        memmove(run->target_address, run->target_address + 1, strlen(run->target_address));
+    else
+        *strrchr(run->target_address, ':') = '\0';
+    run->target_family = strchr(run->target_address, ':') ? 6 : 4;
+    run->download = direction == TL_DOWNLOAD;
+    run->upload = direction == TL_UPLOAD;
+    run->goal_bps = run->goal_rtt_ns = NAN;
+    run->goal_loss_ratio = run->goal_rtt_max_ns = run->goal_mtu_bytes = NAN;
+    run->goal_bytes = run->goal_time_ns = NAN;
+    run->sent_bytes = (long long)joined->sent_bytes;
+    run->received_bytes = (long long)joined->received_bytes;
+}
+
+enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,
+                          struct tl_session_result *ret_result, struct tl_error *reterr)
+{
+    struct tl_live_interval joined;
+    struct tl_question question;
+
+    tl_live_join(flow, count, &joined);
+    begin_run(flow, &joined, tl_live_flow_direction(flow, count), &ret_result->run);
+    ret_result->answered = true;
+    ret_result->facts = tl_facts_clone(live->host_facts);
+    if (!ret_result->facts)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    tl_live_flow_facts(flow, count, tl_flow_watch_program(live->watch, flow), ret_result->facts);
+    tl_facts_derive(ret_result->facts);
+    enum tl_status status = tl_facts_status(ret_result->facts);
+    if (status != TL_OK)
+        return tl_error_set(reterr, status, "out of memory");
+    tl_question_of_run(&ret_result->run, &question);
+    tl_rules_version(live->rules, ret_result->rules_version);
+    return tl_rules_judge(live->rules, ret_result->facts, &question, &ret_result->findings, reterr);
+}
+
+enum tl_status tl_app_live_result(struct tl_app_live *live, uint64_t cookie,
+                                  struct tl_session_result *ret_result, struct tl_error *reterr)
+{
+    const struct tl_live_flow *flow = tl_live_find(tl_flow_watch_live(live->watch), cookie);
+
+    if (!flow || !tl_live_interval_at(flow, 0))
+        return tl_error_set(reterr, TL_UNKNOWN, "that connection has ended");
+    return live_judge(live, flow, TL_LIVE_INTERVALS, ret_result, reterr);
+}
+
+/* --- Opinions --------------------------------------------------------------------------------- */
+
+static struct live_opinion *opinion_of(struct tl_app_live *live, uint64_t cookie)
+{
+    for (size_t i = 0; i < live->opinion_count; i++)
+        if (live->opinions[i].cookie == cookie)
+            return &live->opinions[i];
+    if (live->opinion_count == live->opinion_cap) {
+        size_t cap = live->opinion_cap ? 2 * live->opinion_cap : 32;
+        struct live_opinion *grown = realloc(live->opinions, cap * sizeof *grown);
+        if (!grown)
+            return NULL;
+        live->opinions = grown;
+        live->opinion_cap = cap;
+    }
+    struct live_opinion *opinion = &live->opinions[live->opinion_count++];
+    *opinion = (struct live_opinion){.cookie = cookie, .state = TL_INCONCLUSIVE};
+    return opinion;
+}
+
+/* Those whose connection has no row any more. */
+static void forget_gone(struct tl_app_live *live)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < live->opinion_count; i++)
+        for (size_t j = 0; j < live->row_count; j++)
+            if (live->rows[j].cookie == live->opinions[i].cookie) {
+                live->opinions[kept++] = live->opinions[i];
+                break;
+            }
+    live->opinion_count = kept;
+}
+
+static void take_verdict(struct live_opinion *opinion, const struct tl_verdict *verdict)
+{
+    char before[sizeof opinion->cause];
+
+    memcpy(before, opinion->cause, sizeof before);
+    opinion->state = verdict->state;
+    opinion->confidence = verdict->confidence;
+    snprintf(opinion->cause, sizeof opinion->cause, "%s",
+             verdict->state == TL_LIMITED && verdict->cause ? verdict->cause : "");
+    snprintf(opinion->says, sizeof opinion->says, "%s", verdict->sentence);
+    opinion->moved = before[0] && opinion->cause[0] && strcmp(before, opinion->cause) != 0;
+}
+
+static enum tl_status form(struct tl_app_live *live, struct live_opinion *opinion, int64_t now_ns,
+                           struct tl_error *reterr)
+{
+    const struct tl_live_flow *flow =
+        tl_live_find(tl_flow_watch_live(live->watch), opinion->cookie);
+    struct tl_session_result result = {0};
+
+    opinion->judged_ns = now_ns;
+    opinion->moved = false;
+    enum tl_status status =
+        flow ? live_judge(live, flow, LIVE_JUDGED_INTERVALS, &result, reterr) : TL_OK;
+    if (status == TL_OK && result.findings)
+        take_verdict(opinion, &result.findings->verdict);
+    tl_app_result_finish(&result);
+    return status;
+}
+
+/* The one of the first rows that was not asked about for longest. */
+static struct live_opinion *oldest_of(struct tl_app_live *live, size_t rows)
+{
+    struct live_opinion *oldest = NULL;
+
+    for (size_t i = 0; i < rows; i++) {
+        struct live_opinion *opinion = opinion_of(live, live->rows[i].cookie);
+        if (opinion && (!oldest || opinion->judged_ns < oldest->judged_ns))
+            oldest = opinion;
+    }
+    return oldest;
+}
+
+enum tl_status live_form_opinions(struct tl_app_live *live, int64_t now_ns, struct tl_error *reterr)
+{
+    size_t rows = live->row_count < OPINIONS_MAX ? live->row_count : OPINIONS_MAX;
+    enum tl_status status = TL_OK;
+
+    forget_gone(live);
+    /* Each has its place before any is pointed at: a new one may move them all. */
+    for (size_t i = 0; i < rows; i++)
+        if (!opinion_of(live, live->rows[i].cookie))
+            return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    for (int turn = 0; turn < OPINIONS_A_SECOND && status == TL_OK; turn++) {
+        struct live_opinion *oldest = oldest_of(live, rows);
+        if (!oldest || oldest->judged_ns == now_ns)
+            break;
+        status = form(live, oldest, now_ns, reterr);
+    }
+    return status;
+}

@@ -1,0 +1,50 @@
+/* What the files of app/live share: the watch, and what was said of each connection so far. */
+#ifndef TL_APP_LIVE_PRIVATE_H
+#define TL_APP_LIVE_PRIVATE_H
+
+#include "tightlink/app/live.h"
+#include "tightlink/flow/watch.h"
+
+/* Intervals of a second that a row's cause is judged from: enough steady time for a verdict
+ * (doc/architecture.md, "Faults"), short enough to follow a change. */
+#define LIVE_JUDGED_INTERVALS 10
+
+/* What the rules said of a connection when they were asked last. */
+struct live_opinion {
+    uint64_t cookie;
+    int64_t judged_ns;
+    enum tl_verdict_state state;
+    double confidence;
+    char cause[48], says[256];
+    bool moved;
+};
+
+struct tl_app_live {
+    struct tl_flow_watch *watch;
+    const struct tl_rules *rules;
+    struct tl_facts *host_facts; /* of this machine: what an audit tells */
+    int64_t start_ns, step_ns;
+    int steps;
+    struct tl_app_live_row *rows;
+    size_t row_count, row_cap;
+    struct live_opinion *opinions;
+    size_t opinion_count, opinion_cap;
+    struct tl_app_live_sum sum;
+};
+
+/* "192.0.2.1:443", "[2001:db8::1]:443". */
+void live_format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size);
+
+/* Facts and findings of one connection over its last `count` intervals; the caller finishes the
+ * result. */
+enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,
+                          struct tl_session_result *ret_result, struct tl_error *reterr);
+
+/* The rows anew, from the interval that was just closed. TL_NOMEM. */
+enum tl_status live_make_rows(struct tl_app_live *live, int64_t now_ns);
+
+/* Asks the rules about those of the first rows whose opinion is oldest. */
+enum tl_status live_form_opinions(struct tl_app_live *live, int64_t now_ns,
+                                  struct tl_error *reterr);
+
+#endif

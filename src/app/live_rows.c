@@ -1,0 +1,138 @@
+/* A row for each connection that moved lately; the one that is held up most first. */
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_private.h"
+#include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
+#include "tightlink/probes/live_flow.h"
+
+void live_format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size)
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char text[INET6_ADDRSTRLEN];
+
+    if (memcmp(address, mapped, 12) == 0) {
+        inet_ntop(AF_INET, address + 12, text, sizeof text);
+        snprintf(ret_text, size, "%s:%u", text, port);
+    } else {
+        inet_ntop(AF_INET6, address, text, sizeof text);
+        snprintf(ret_text, size, "[%s]:%u", text, port);
+    }
+}
+
+static double rate_bps(const struct tl_live_interval *interval, enum tl_direction direction)
+{
+    return tl_bps_from_bytes_ns(
+        (double)(direction == TL_UPLOAD ? interval->sent_bytes : interval->received_bytes),
+        (double)interval->span_ns);
+}
+
+static void fill_program(const struct tl_flow_watch_program *program, struct tl_app_live_row *row)
+{
+    char name[80];
+
+    row->cpu_ratio = row->thread_ratio = NAN;
+    if (!program || !program->process.known)
+        return;
+    tl_utf8_clean(program->process.name, strlen(program->process.name), name, sizeof name);
+    snprintf(row->program, sizeof row->program, "%s (%d)", name, (int)program->process.pid);
+    tl_utf8_clean(program->process.group, strlen(program->process.group), row->group,
+                  sizeof row->group);
+    tl_utf8_clean(program->file, strlen(program->file), row->file, sizeof row->file);
+    row->file_written = program->file_written;
+    row->cpu_ratio = program->cpu_ratio;
+    row->thread_ratio = program->busiest_thread_ratio;
+}
+
+static void fill_numbers(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
+                         struct tl_app_live_row *row)
+{
+    bool sends = row->direction == TL_UPLOAD;
+
+    row->now_bps = rate_bps(tl_live_interval_at(flow, 0), row->direction);
+    row->mean_bps = rate_bps(joined, row->direction);
+    row->app_ratio = sends ? joined->parts_ratio[TL_LIVE_APP] : NAN;
+    row->sndbuf_ratio = sends ? joined->parts_ratio[TL_LIVE_SNDBUF] : NAN;
+    row->rwnd_ratio = sends ? joined->parts_ratio[TL_LIVE_RWND] : NAN;
+    row->network_ratio = sends ? joined->parts_ratio[TL_LIVE_NETWORK] : NAN;
+    row->queue_ratio = sends ? NAN : joined->read_queue_ratio;
+    row->rtt_ns = sends ? joined->rtt_mean_ns : joined->rcv_rtt_ns;
+    row->retrans_ratio = sends && joined->segments_count
+                             ? (double)joined->retrans_count / joined->segments_count
+                             : NAN;
+    row->held_ratio = tl_live_held_ratio(joined);
+}
+
+static void fill_opinion(const struct tl_app_live *live, struct tl_app_live_row *row)
+{
+    row->state = TL_INCONCLUSIVE;
+    for (size_t i = 0; i < live->opinion_count; i++) {
+        const struct live_opinion *opinion = &live->opinions[i];
+        if (opinion->cookie != row->cookie)
+            continue;
+        row->state = opinion->state;
+        row->confidence = opinion->confidence;
+        row->moved = opinion->moved;
+        memcpy(row->cause, opinion->cause, sizeof row->cause);
+        memcpy(row->says, opinion->says, sizeof row->says);
+    }
+}
+
+/* False for one that moved nothing lately. */
+static bool fill_row(const struct tl_app_live *live, const struct tl_live_flow *flow,
+                     int64_t now_ns, struct tl_app_live_row *row)
+{
+    struct tl_live_interval joined;
+
+    tl_live_join(flow, LIVE_JUDGED_INTERVALS, &joined);
+    if (joined.span_ns == 0 || joined.sent_bytes + joined.received_bytes == 0)
+        return false;
+    *row = (struct tl_app_live_row){
+        .cookie = flow->socket.cookie,
+        .direction = joined.sent_bytes > joined.received_bytes ? TL_UPLOAD : TL_DOWNLOAD,
+        .age_ns = (double)(now_ns - flow->first_ns),
+        .ended = flow->ended,
+    };
+    live_format_end(flow->socket.local, flow->socket.local_port, row->local, sizeof row->local);
+    live_format_end(flow->socket.remote, flow->socket.remote_port, row->peer, sizeof row->peer);
+    fill_numbers(flow, &joined, row);
+    fill_program(tl_flow_watch_program(live->watch, flow), row);
+    fill_opinion(live, row);
+    return true;
+}
+
+/* What is lost: the time it is held up, weighed by nothing; of equals the one that moves more. */
+static int by_loss(const void *a, const void *b)
+{
+    const struct tl_app_live_row *left = a, *right = b;
+    double difference = right->held_ratio - left->held_ratio;
+
+    if (fabs(difference) < 0.05)
+        difference = right->mean_bps - left->mean_bps;
+    return (difference > 0) - (difference < 0);
+}
+
+enum tl_status live_make_rows(struct tl_app_live *live, int64_t now_ns)
+{
+    const struct tl_live *flows = tl_flow_watch_live(live->watch);
+    size_t count = tl_live_count(flows);
+
+    if (count > live->row_cap) {
+        struct tl_app_live_row *grown = realloc(live->rows, 2 * count * sizeof *grown);
+        if (!grown)
+            return TL_NOMEM;
+        live->rows = grown;
+        live->row_cap = 2 * count;
+    }
+    live->row_count = 0;
+    for (size_t i = 0; i < count; i++)
+        live->row_count +=
+            fill_row(live, tl_live_at(flows, i), now_ns, &live->rows[live->row_count]);
+    if (live->row_count)
+        qsort(live->rows, live->row_count, sizeof *live->rows, by_loss);
+    return TL_OK;
+}

@@ -1,0 +1,252 @@
+/* tightlink live: the transfers that run now, and why they are not faster. Sends nothing. */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "live_table.h"
+#include "tightlink/app/keep.h"
+#include "tightlink/app/live.h"
+#include "tightlink/app/open.h"
+#include "tightlink/app/signals.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+
+/* Where nobody watches the terminal: long enough for a verdict. */
+#define DEFAULT_NS (12 * TL_NS_PER_S)
+#define ROWS_MAX   40
+
+struct watching {
+    struct cli_run_options options; /* of the report at the end */
+    struct tl_app_live_what what;
+    int64_t for_ns; /* 0: until it is interrupted */
+    bool keep;
+    bool redraws; /* stdout is a terminal that can */
+    struct tl_app_live *live;
+    int64_t start_ns;
+};
+
+static size_t columns(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60 ? size.ws_col : 80;
+}
+
+static size_t lines(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row >= 10 ? size.ws_row - 6U
+                                                                             : ROWS_MAX;
+}
+
+/* False when stdout took it not. */
+static bool print_second(const struct watching *watching)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    size_t count;
+    const struct tl_app_live_row *rows = tl_app_live_rows(watching->live, &count);
+    const struct tl_app_live_sum *sum = tl_app_live_sum(watching->live);
+
+    if (watching->options.json_lines) {
+        cli_live_json(rows, count, sum, tl_now_ns() - watching->start_ns, &out);
+    } else if (watching->redraws) {
+        tl_buf_adds(&out, "\033[H\033[J");
+        cli_live_table(rows, count, lines(), sum, columns(), &out);
+        tl_buf_adds(&out, "Ctrl-C ends it and prints the verdict of the first one\n");
+    }
+    bool written = out.status == TL_OK && cli_write_stdout(tl_buf_text(&out), out.len);
+    tl_buf_finish(&out);
+    return written;
+}
+
+/* On a grid, so that what a step takes does not add up; steps that were missed are left out. */
+static int64_t next_step(int64_t last_ns)
+{
+    int64_t next_ns = last_ns + tl_app_live_step_ns(), now_ns = tl_now_ns();
+    return next_ns > now_ns ? next_ns : now_ns + tl_app_live_step_ns();
+}
+
+static int wait_ms(int64_t until_ns)
+{
+    int64_t left_ns = until_ns - tl_now_ns();
+    return left_ns > 0 ? (int)((left_ns + TL_NS_PER_MS - 1) / TL_NS_PER_MS) : 0;
+}
+
+/* Until the time is over, a signal comes, or stdout is closed. */
+static enum tl_status watch(struct watching *watching, bool *ret_interrupted,
+                            struct tl_error *reterr)
+{
+    sigset_t before;
+    int fd = tl_app_signals_open(NULL, 0, &before);
+    struct pollfd signals = {.fd = fd, .events = POLLIN};
+    enum tl_status status = TL_OK;
+    bool second = false, going = fd >= 0;
+
+    if (fd < 0)
+        return tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
+    int64_t next_ns = watching->start_ns = tl_now_ns();
+    while (going && status == TL_OK) {
+        next_ns = next_step(next_ns);
+        *ret_interrupted = poll(&signals, 1, wait_ms(next_ns)) > 0;
+        if (*ret_interrupted)
+            break;
+        status = tl_app_live_step(watching->live, &second, reterr);
+        if (second && status == TL_OK)
+            going = print_second(watching);
+        if (watching->for_ns && tl_now_ns() - watching->start_ns >= watching->for_ns)
+            break;
+    }
+    tl_app_signals_close(fd, &before);
+    return status;
+}
+
+static void keep(const struct tl_session_result *result)
+{
+    struct tl_history *history = NULL;
+    struct tl_buf notices = TL_BUF_INIT;
+    struct tl_error error = {0};
+    enum tl_status status = tl_app_open_history(&history, &notices, &error);
+
+    if (status == TL_OK)
+        status = tl_app_keep(history, result, NULL, &notices, &error);
+    if (notices.len)
+        cli_complain("%s", tl_buf_text(&notices));
+    if (status != TL_OK)
+        cli_complain("the run is not kept: %s", error.text);
+    tl_history_close(history);
+    tl_buf_finish(&notices);
+}
+
+/* The connection that is held up most, in full. */
+static int report_first(struct watching *watching)
+{
+    size_t count;
+    const struct tl_app_live_row *rows = tl_app_live_rows(watching->live, &count);
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+
+    if (count == 0) {
+        cli_complain("no connection moved anything while it was watched: start the transfer and "
+                     "watch again, or name no process, port or host to see them all");
+        return CLI_EXIT_INCONCLUSIVE;
+    }
+    if (!watching->options.json && !watching->options.json_lines) {
+        struct tl_buf out = TL_BUF_INIT;
+        cli_live_table(rows, count, ROWS_MAX, tl_app_live_sum(watching->live), columns(), &out);
+        tl_buf_addf(&out, "\nThe first of them, %s with %s:\n\n",
+                    rows[0].program[0] ? rows[0].program : "a connection", rows[0].peer);
+        bool written = cli_write_stdout(tl_buf_text(&out), out.len);
+        tl_buf_finish(&out);
+        if (!written)
+            return CLI_EXIT_EXPORT;
+    }
+    int exit_code;
+    if (tl_app_live_result(watching->live, rows[0].cookie, &result, &error) == TL_OK) {
+        if (watching->keep)
+            keep(&result);
+        exit_code = cli_deliver(&watching->options, &result);
+    } else {
+        exit_code = cli_fail(&error);
+    }
+    tl_app_result_finish(&result);
+    return exit_code;
+}
+
+static int run(struct watching *watching)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_buf notices = TL_BUF_INIT;
+    struct tl_error error = {0};
+    bool interrupted = false;
+    enum tl_status status = tl_app_load_rules(&rules, &notices, &error);
+
+    if (notices.len)
+        cli_complain("%s", tl_buf_text(&notices));
+    tl_buf_finish(&notices);
+    if (status == TL_OK)
+        status = tl_app_live_create(&watching->what, rules, &watching->live, &error);
+    if (status == TL_OK)
+        status = watch(watching, &interrupted, &error);
+    /* Whoever ends it has seen enough, unless nothing was seen. */
+    int exit_code = status == TL_OK ? report_first(watching) : cli_fail(&error);
+    tl_app_live_destroy(watching->live);
+    tl_rules_destroy(rules);
+    return exit_code;
+}
+
+enum { OPTION_JSON = 256, OPTION_JSON_LINES, OPTION_FOR, OPTION_ALL, OPTION_KEEP, OPTION_COLOR };
+
+static const struct option long_options[] = {
+    {"all", no_argument, NULL, OPTION_ALL},   {"for", required_argument, NULL, OPTION_FOR},
+    {"json", no_argument, NULL, OPTION_JSON}, {"json-lines", no_argument, NULL, OPTION_JSON_LINES},
+    {"keep", no_argument, NULL, OPTION_KEEP}, {"color", required_argument, NULL, OPTION_COLOR},
+    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+};
+
+/* TL_USAGE with a sentence, also for what getopt refuses. */
+static enum tl_status take_option(int option, const char *word, struct watching *watching,
+                                  struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    switch (option) {
+    case OPTION_ALL:
+        watching->what.loopback = true;
+        break;
+    case OPTION_JSON:
+        watching->options.json = true;
+        break;
+    case OPTION_JSON_LINES:
+        watching->options.json_lines = true;
+        break;
+    case OPTION_KEEP:
+        watching->keep = true;
+        break;
+    case OPTION_FOR:
+        status = tl_parse_ns(optarg, &watching->for_ns, reterr);
+        if (status == TL_OK && watching->for_ns < TL_NS_PER_S)
+            status = tl_error_set(reterr, TL_USAGE, "--for: a second at least, for instance 30s");
+        break;
+    case OPTION_COLOR:
+        if (!cli_parse_color(optarg, &watching->options.color))
+            status = tl_error_set(reterr, TL_USAGE, "--color is auto, always or never");
+        break;
+    default:
+        status =
+            tl_error_set(reterr, TL_USAGE, "%.80s is no option of live, or lacks its value", word);
+        break;
+    }
+    return status;
+}
+
+int cli_live(const struct cli_command *command, int argc, char **argv)
+{
+    struct watching watching = {0};
+    struct tl_error error = {0};
+    const char *term = getenv("TERM");
+    int option;
+
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        }
+        if (take_option(option, argv[optind - 1], &watching, &error) != TL_OK)
+            return cli_usage(command, "%s", error.text);
+    }
+    if (argc - optind > 1)
+        return cli_usage(command, "name one process, port or host");
+    if (optind < argc && tl_app_live_parse(argv[optind], &watching.what, &error) != TL_OK)
+        return cli_usage(command, "%s", error.text);
+    watching.redraws =
+        isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !watching.options.json;
+    if (!watching.for_ns && !isatty(STDOUT_FILENO))
+        watching.for_ns = DEFAULT_NS;
+    return run(&watching);
+}

@@ -1,0 +1,173 @@
+/* From intervals of a connection that another program runs to facts of stage "stream".
+ *
+ * As sender this end has TCP's own ledger, windows and losses. As receiver it sees what arrives,
+ * the window that it offers and its own program; what the sender waits for it cannot see. */
+#include "tightlink/probes/live_flow.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "flow_facts.h"
+#include "tightlink/base/stats.h"
+#include "tightlink/base/units.h"
+
+#define RATES_MAX TL_LIVE_INTERVALS
+
+static const char one_end[] = "seen from this end alone: a responder at the other end would tell";
+static const char no_data[] = "nothing moved while it was watched";
+
+enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow, size_t count)
+{
+    struct tl_live_interval joined;
+
+    tl_live_join(flow, count, &joined);
+    return joined.sent_bytes > joined.received_bytes ? TL_UPLOAD : TL_DOWNLOAD;
+}
+
+static double moved_bytes(const struct tl_live_interval *interval, enum tl_direction direction)
+{
+    return (double)(direction == TL_UPLOAD ? interval->sent_bytes : interval->received_bytes);
+}
+
+/* Mean of the intervals' rates, with the 95 % interval of their scatter. An interval counts only
+ * behind the connection's first one, which may have begun in the middle of it. */
+static void set_rate(const struct tl_live_flow *flow, size_t count, enum tl_direction direction,
+                     struct tl_facts *facts)
+{
+    const struct tl_live_interval *interval;
+    double rates[RATES_MAX], span_ns = 0;
+    size_t rate_count = 0;
+
+    for (size_t back = 0; back < count && back < RATES_MAX; back++) {
+        interval = tl_live_interval_at(flow, back);
+        if (!interval)
+            break;
+        rates[rate_count++] =
+            tl_bps_from_bytes_ns(moved_bytes(interval, direction), (double)interval->span_ns);
+        span_ns += (double)interval->span_ns;
+    }
+    double mean = rate_count > 1 ? tl_stats_mean(rates, rate_count) : NAN, wide = 0;
+    if (rate_count > 2)
+        wide = tl_stats_student_t(0.975, (double)rate_count - 1) *
+               tl_stats_stddev(rates, rate_count) / sqrt((double)rate_count);
+    tl_flow_set_range(facts, direction, "goodput_bps", mean, fmax(0, mean - wide), mean + wide,
+                      no_data);
+    tl_flow_set(facts, direction, "goodput_whole_bps", mean, no_data);
+    tl_flow_set(facts, direction, "steady_ns", rate_count > 1 ? span_ns : NAN, no_data);
+}
+
+static void set_common(const struct tl_host_socket *socket, const struct tl_live_interval *joined,
+                       enum tl_direction direction, struct tl_facts *facts)
+{
+    char id[64];
+    const struct {
+        const char *name;
+        bool value;
+    } options[] = {{"wscale_ok", socket->wscale_ok},
+                   {"sack_ok", socket->sack_ok},
+                   {"timestamps_ok", socket->timestamps_ok}};
+
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), options[i].name);
+        tl_facts_set_bool(facts, id, options[i].value, "TCP_INFO");
+    }
+    tl_flow_set(facts, direction, "received_bytes", moved_bytes(joined, direction), no_data);
+    tl_flow_set(facts, direction, "rtt_min_ns",
+                socket->rtt_min_ns ? (double)socket->rtt_min_ns : NAN,
+                "this end sent nothing that was answered");
+    if (socket->pmtu_bytes)
+        tl_facts_set_number(facts, "path.mtu_bytes", socket->pmtu_bytes, "TCP_INFO tcpi_pmtu");
+}
+
+static void set_sender(const struct tl_host_socket *socket, const struct tl_live_interval *joined,
+                       struct tl_facts *facts)
+{
+    static const struct {
+        const char *name;
+        enum tl_live_part part;
+    } parts[] = {{"ledger_app_ratio", TL_LIVE_APP},
+                 {"ledger_sndbuf_ratio", TL_LIVE_SNDBUF},
+                 {"ledger_rwnd_ratio", TL_LIVE_RWND},
+                 {"ledger_network_ratio", TL_LIVE_NETWORK}};
+    const enum tl_direction up = TL_UPLOAD;
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        tl_flow_set(facts, up, parts[i].name, joined->parts_ratio[parts[i].part], no_data);
+    tl_flow_set(facts, up, "rtt_mean_ns", joined->rtt_mean_ns, no_data);
+    tl_flow_set(facts, up, "rtt_max_ns", joined->rtt_max_ns, no_data);
+    tl_flow_set(facts, up, "steady_rtts_count", (double)joined->span_ns / joined->rtt_mean_ns,
+                no_data);
+    tl_flow_set(facts, up, "cwnd_mean_bytes", joined->cwnd_mean_bytes, no_data);
+    tl_flow_set(facts, up, "inflight_mean_bytes", joined->inflight_mean_bytes, no_data);
+    tl_flow_set(facts, up, "inflight_max_bytes", (double)joined->inflight_max_bytes, no_data);
+    tl_flow_set(facts, up, "snd_wnd_max_bytes", (double)joined->snd_wnd_max_bytes, no_data);
+    tl_flow_set(facts, up, "window_full_ratio", joined->window_full_ratio, no_data);
+    tl_flow_set(facts, up, "sndbuf_full_ratio", joined->sndbuf_full_ratio, no_data);
+    tl_flow_set(facts, up, "mss_bytes", socket->snd_mss_bytes, no_data);
+    tl_flow_set(facts, up, "segments_count", joined->segments_count, no_data);
+    tl_flow_set(facts, up, "dsack_count", joined->dsack_count, no_data);
+    tl_flow_set(facts, up, "reord_seen_count", joined->reord_seen_count, no_data);
+    if (joined->segments_count)
+        tl_flow_set_loss(facts, up, "retrans", joined->retrans_count, joined->segments_count);
+    tl_flow_set_text(facts, up, "cc", socket->cc);
+}
+
+/* How much of the offered window was on the way, by Little's law: what arrives in one round trip
+ * without a queue. With a queue more is, so this is the least. */
+static double window_use(const struct tl_host_socket *socket, const struct tl_live_interval *joined)
+{
+    double rate_bytes_ns = (double)joined->received_bytes / (double)joined->span_ns;
+
+    if (!socket->rtt_min_ns || !joined->rcv_wnd_max_bytes)
+        return NAN;
+    return rate_bytes_ns * (double)socket->rtt_min_ns / (double)joined->rcv_wnd_max_bytes;
+}
+
+/* The window that this end offers is what its sender may have in flight; a segment's payload is
+ * what arrives in one. Its round trips are the receiver's estimate (tcpi_rcv_rtt), which is one
+ * only with timestamps: without them the kernel takes the time in which a whole window arrives. */
+static void set_receiver(const struct tl_host_socket *socket, const struct tl_live_interval *joined,
+                         struct tl_facts *facts)
+{
+    const enum tl_direction down = TL_DOWNLOAD;
+    double rtt_ns = socket->timestamps_ok ? joined->rcv_rtt_ns : NAN;
+
+    tl_flow_set(facts, down, "rtt_mean_ns", rtt_ns, one_end);
+    tl_flow_set(facts, down, "steady_rtts_count",
+                (double)joined->span_ns / (isnan(rtt_ns) ? (double)socket->rtt_min_ns : rtt_ns),
+                one_end);
+    tl_flow_set(facts, down, "snd_wnd_max_bytes",
+                joined->rcv_wnd_max_bytes ? (double)joined->rcv_wnd_max_bytes : NAN,
+                "this kernel does not tell the window that it offers (Linux 6.2 does)");
+    tl_flow_set(facts, down, "mss_bytes", socket->rcv_mss_bytes, no_data);
+    tl_flow_set(facts, down, "receiver_window_use_ratio", window_use(socket, joined),
+                "needs the round trip without a queue and the window that is offered");
+    tl_flow_set(facts, down, "receiver_queue_ratio", joined->read_queue_ratio, no_data);
+}
+
+static void set_program(const struct tl_flow_watch_program *program, enum tl_direction direction,
+                        struct tl_facts *facts)
+{
+    const char *name =
+        direction == TL_UPLOAD ? "sender_thread_cpu_ratio" : "receiver_thread_cpu_ratio";
+
+    tl_flow_set(facts, direction, name, program ? program->busiest_thread_ratio : NAN,
+                "the program that holds the connection may not be looked at, or was met once only");
+}
+
+void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
+                        const struct tl_flow_watch_program *program, struct tl_facts *facts)
+{
+    enum tl_direction direction = tl_live_flow_direction(flow, count);
+    struct tl_live_interval joined;
+
+    tl_live_join(flow, count, &joined);
+    set_rate(flow, count, direction, facts);
+    set_common(&flow->socket, &joined, direction, facts);
+    if (direction == TL_UPLOAD)
+        set_sender(&flow->socket, &joined, facts);
+    else
+        set_receiver(&flow->socket, &joined, facts);
+    set_program(program, direction, facts);
+    tl_facts_explain_stage(facts, "stream", &direction, one_end);
+}

@@ -1,0 +1,154 @@
+"""Transfers that other programs run: watched, named and judged, without sending anything."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from harness import (NOBODY, Skip, case, is_plain, json_lines, lo_bytes, start, tightlink,
+                     validate)
+
+# A program that reads all, and one that sends at a rate of its own (bytes each 10 ms).
+READER = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection, _ = listener.accept()
+while connection.recv(1 << 16): pass
+"""
+WRITER = """
+import socket, sys, time
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+end = time.monotonic() + float(sys.argv[3])
+while time.monotonic() < end:
+    connection.sendall(bytes(int(sys.argv[2])))
+    time.sleep(0.01)
+"""
+
+
+class Transfer:
+    """Two programs of ours with one connection over loopback, for at most `seconds`."""
+
+    def __init__(self, each_bytes=20000, seconds=20, **options):
+        self.reader = subprocess.Popen([sys.executable, "-c", READER], stdout=subprocess.PIPE,
+                                       **options)
+        self.port = int(self.reader.stdout.readline())
+        self.writer = subprocess.Popen([sys.executable, "-c", WRITER, str(self.port),
+                                        str(each_bytes), str(seconds)], **options)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in (self.writer, self.reader):
+            process.kill()
+            process.wait()
+
+
+@case("live")
+def a_program_that_sends_seldom_is_the_cause(machine):
+    with Transfer() as transfer:
+        result = tightlink(machine, "live", f"pid:{transfer.writer.pid}", "--for", "7s", "--json")
+    document = result.document()
+    validate(machine, document)
+    assert document["run"]["target"]["kind"] == "live", document["run"]
+    assert document["verdict"]["state"] == "limited", document["verdict"]
+    assert document["verdict"]["cause"] == "sender-app", document["verdict"]
+    assert document["verdict"]["segment"] == "near-host", document["verdict"]
+
+
+@case("live")
+def the_table_names_program_and_port(machine):
+    with Transfer() as transfer:
+        result = tightlink(machine, "live", f":{transfer.port}", "--for", "2s")
+    assert result.out.count("python") >= 2, result
+    assert f"127.0.0.1:{transfer.port}" in result.out, result
+    assert is_plain(result.out), result
+    long = [line for line in result.out.splitlines() if len(line) > 80]
+    assert not long, long
+
+
+@case("live")
+def each_second_is_a_line_and_the_last_a_document(machine):
+    with Transfer() as transfer:
+        result = tightlink(machine, "live", transfer.port, "--for", "3s", "--json-lines")
+    events, document = json_lines(result)
+    assert 2 <= len(events) <= 3, result
+    flows = events[-1]["flows"]
+    assert {flow["direction"] for flow in flows} == {"upload", "download"}, flows
+    rate = sum(flow["rate_bps"] for flow in flows) / 2
+    assert 1e6 < rate < 17e6, "20000 bytes each 10 ms at most: %s" % rate
+    parts = [flow for flow in flows if flow["direction"] == "upload"][0]
+    total = sum(parts[name] for name in ("app_ratio", "sndbuf_ratio", "rwnd_ratio",
+                                         "network_ratio"))
+    assert abs(total - 1) < 1e-6, parts
+    validate(machine, document)
+
+
+@case("live")
+def it_sends_nothing(machine):
+    """Other traffic than our own transfer is not there: the namespace is the test's."""
+    if not machine.isolated:
+        raise Skip("needs a network namespace of its own (root)")
+    before = lo_bytes()
+    tightlink(machine, "live", "--all", "--for", "2s")
+    assert lo_bytes() == before
+
+
+@case("live")
+def short_connections_are_in_the_sum(machine):
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    live = subprocess.Popen([machine.tightlink, "live", f":{port}", "--for", "4s", "--json-lines"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    live.stdout.readline()
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            server, _ = listener.accept()
+            client.sendall(bytes(10000))
+            client.shutdown(socket.SHUT_WR)
+            while server.recv(65536):
+                pass
+            server.close()
+    events = [json.loads(line) for line in live.stdout.read().decode().splitlines()]
+    live.wait()
+    sums = [event["sum"] for event in events if event.get("event") == "live"]
+    if not all(each["whole"] for each in sums):
+        raise Skip("the kernel does not tell connections that end")
+    moved = sum(each["received_bps"] for each in sums) / 8  # intervals of a second
+    assert 150000 < moved < 260000, "20 of 10000 bytes each: %s of %s" % (moved, sums)
+
+
+@case("live")
+def an_ordinary_user_sees_rates_but_no_strangers_names(machine):
+    if os.geteuid() != 0:
+        raise Skip("needs root to become somebody else")
+    with Transfer() as transfer:
+        result = tightlink(machine, "live", f":{transfer.port}", "--for", "2s", user=NOBODY)
+    assert "another user's" in result.out, result
+    assert "python" not in result.out, result
+
+
+@case("live")
+def wrong_arguments_are_told(machine):
+    tightlink(machine, "live", "pid:999999999").check(2, "there is no process")
+    tightlink(machine, "live", "port:99999").check(2, "99999 is no port")
+    tightlink(machine, "live", "a", "b").check(2, "name one")
+    tightlink(machine, "live", "--for", "500ms").check(2, "a second at least")
+    tightlink(machine, "live", "--nonsense").check(2, "no option of live")
+    tightlink(machine, "live", "no-such-host.invalid", "--for", "1s").check(3, "no-such-host")
+    tightlink(machine, "live", "127.99.99.99", "--for", "1s").check(4, "no connection moved")
+
+
+@case("live")
+def ctrl_c_ends_it_with_what_was_seen(machine):
+    with Transfer() as transfer:
+        live = start(machine, "live", f":{transfer.port}", "--json-lines")
+        live.await_line('"event":"live"')
+        begin = time.monotonic()
+        live.send(signal.SIGINT)
+        result = live.result(10)
+    assert time.monotonic() - begin < 2, result
+    assert json.loads(result.out.splitlines()[-1])["format"] == "tightlink.findings/1", result

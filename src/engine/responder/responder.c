@@ -1,11 +1,10 @@
-/* The responder's loop: sockets, epoll, tick, end. What a stranger, a session and a
+/* The responder as a whole: sockets, create, run, stop. What a stranger, a session and a
  * datagram do is in the files that responder_private.h lists. */
 #include "tightlink/engine/responder.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,112 +12,40 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "path_error.h"
+#include "admission.h"
+#include "frames.h"
+#include "host_reader.h"
 #include "responder_private.h"
+#include "session.h"
 #include "tightlink/base/time.h"
+#include "turn.h"
+#include "udp_echo.h"
+#include "udp_port.h"
 
-#define EVENTS_PER_WAKEUP 128
-#define LISTEN_BACKLOG    4096 /* cut by net.core.somaxconn */
-#define PORT_ATTEMPTS     16   /* for port 0: UDP must get the number that TCP got */
+#define LISTEN_BACKLOG 4096 /* cut by net.core.somaxconn */
+#define PORT_ATTEMPTS  16   /* for port 0: UDP must get the number that TCP got */
 
-enum tl_status watch_add(struct tl_responder *responder, struct watch *watch, uint32_t events,
-                         void (*ready)(struct watch *, uint32_t))
+/* --- The loop ------------------------------------------------------------------------------- */
+
+static bool tick(void *context, int64_t now_ns)
 {
-    struct epoll_event event = {.events = events, .data.ptr = watch};
-    if (epoll_ctl(responder->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) < 0)
-        return tl_status_from_errno(errno);
-    watch->ready = ready;
-    return TL_OK;
+    struct tl_responder *responder = context;
+    struct sessions *sessions = &responder->sessions;
+    bool strangers = admission_tick(responder->admission, now_ns);
+    /* Backwards: a session that ends takes its own place in the list. */
+    for (uint32_t i = sessions->count; i-- > 0;)
+        if (i < sessions->count)
+            session_tick(sessions->list[i], now_ns);
+    return strangers || sessions->count > 0;
 }
 
-void watch_change(struct tl_responder *responder, struct watch *watch, uint32_t events)
-{
-    struct epoll_event event = {.events = events, .data.ptr = watch};
-    (void)epoll_ctl(responder->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event);
-}
-
-void watch_bury(struct tl_responder *responder, struct watch *watch)
-{
-    if (watch->fd >= 0)
-        close(watch->fd);
-    watch->fd = -1;
-    watch->ready = NULL;
-    watch->next_dead = responder->dead;
-    responder->dead = watch;
-}
-
-static void free_dead(struct tl_responder *responder)
-{
-    while (responder->dead) {
-        struct watch *next = responder->dead->next_dead;
-        free(responder->dead);
-        responder->dead = next;
-    }
-}
-
-void address_normalise(struct sockaddr_in6 *address)
-{
-    if (address->sin6_family != AF_INET)
-        return;
-    struct sockaddr_in v4;
-    memcpy(&v4, address, sizeof v4);
-    *address = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = v4.sin_port};
-    address->sin6_addr.s6_addr[10] = address->sin6_addr.s6_addr[11] = 0xff;
-    memcpy(&address->sin6_addr.s6_addr[12], &v4.sin_addr, 4);
-}
-
-void address_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN])
-{
-    bool v4 = IN6_IS_ADDR_V4MAPPED(address);
-    const void *bytes = v4 ? (const void *)&address->s6_addr[12] : (const void *)address;
-    if (!inet_ntop(v4 ? AF_INET : AF_INET6, bytes, ret_text, INET6_ADDRSTRLEN))
-        ret_text[0] = '\0';
-}
-
-void responder_log(struct tl_responder *responder, const char *fmt, ...)
-{
-    if (!responder->options.log)
-        return;
-    char line[512];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    responder->options.log(responder->options.log_context, line);
-}
-
-/* An idle responder does not wake up at all. */
-static void set_tick(struct tl_responder *responder, bool on)
-{
-    struct timespec tick = {.tv_nsec = on ? TICK_NS : 0};
-    struct itimerspec timer = {.it_value = tick, .it_interval = tick};
-    if (timerfd_settime(responder->timer.fd, 0, &timer, NULL) == 0)
-        responder->ticking = on;
-}
-
-void responder_need_tick(struct tl_responder *responder)
-{
-    if (!responder->ticking)
-        set_tick(responder, true);
-}
-
-static void timer_ready(struct watch *watch, uint32_t events)
+static void listener_ready(struct watch *watch, uint32_t events)
 {
     struct tl_responder *responder =
-        (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, timer));
-    uint64_t missed;
-    (void)!read(watch->fd, &missed, sizeof missed);
-    int64_t now_ns = tl_now_ns();
-    accept_tick(responder, now_ns);
-    /* Backwards: a session that ends takes its own place in the list. */
-    for (uint32_t i = responder->session_count; i-- > 0;)
-        if (i < responder->session_count)
-            session_tick(responder->sessions[i], now_ns);
-    if (responder->half_count == 0 && responder->session_count == 0)
-        set_tick(responder, false);
+        (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, listener));
+    admission_accept(responder->admission);
 }
 
 static void stop_ready(struct watch *watch, uint32_t events)
@@ -140,27 +67,34 @@ int tl_responder_port(const struct tl_responder *responder)
     return responder->port;
 }
 
+/* All at once; the streams' threads need up to 250 ms to end. */
+static void finish_sessions(struct tl_responder *responder)
+{
+    struct sessions *sessions = &responder->sessions;
+    for (uint32_t i = sessions->count; i-- > 0;)
+        if (i < sessions->count)
+            session_error(sessions->list[i], TL_WIRE_E_GOING, "this responder is shut down");
+    while (sessions->count > 0)
+        session_finish(sessions->list[sessions->count - 1]);
+}
+
 enum tl_status tl_responder_run(struct tl_responder *responder, struct tl_error *reterr)
 {
-    struct epoll_event events[EVENTS_PER_WAKEUP];
     while (!atomic_load(&responder->stop_asked)) {
-        int count = epoll_wait(responder->epoll_fd, events, EVENTS_PER_WAKEUP, -1);
-        if (count < 0 && errno != EINTR)
-            return tl_error_set(reterr, TL_IO, "epoll_wait: %s", strerror(errno));
-        for (int i = 0; i < count; i++) {
-            struct watch *watch = events[i].data.ptr;
-            if (watch->ready)
-                watch->ready(watch, events[i].events);
-        }
+        enum tl_status status = loop_wait(responder->loop, reterr);
+        if (status != TL_OK)
+            return status;
         if (responder->queue_dirty)
-            queue_serve(responder);
-        free_dead(responder);
+            turns_serve(responder);
+        loop_tidy(responder->loop);
     }
-    accept_finish(responder);
-    sessions_finish(responder);
-    free_dead(responder);
+    admission_clear(responder->admission);
+    finish_sessions(responder);
+    loop_tidy(responder->loop);
     return TL_OK;
 }
+
+/* --- Sockets -------------------------------------------------------------------------------- */
 
 static enum tl_status bind_error(const struct tl_responder_options *options, int port, int errnum,
                                  struct tl_error *reterr)
@@ -243,21 +177,6 @@ static int bound_socket(int type, const struct sockaddr_storage *address, sockle
     return -1;
 }
 
-/* Answers leave from the address that was asked, unfragmented; the kernel's time of arrival,
- * the class and the TTL of what comes are known, and what routers say of answers. Options of the
- * other family fail, which is right. */
-static void set_udp_options(int fd)
-{
-    int on = 1;
-    path_error_enable(fd);
-    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_IP, IP_RECVTTL, &on, sizeof on);
-}
-
 static int socket_port(int fd)
 {
     struct sockaddr_storage address;
@@ -302,7 +221,6 @@ static enum tl_status open_sockets(struct tl_responder *responder, struct tl_err
     while (!open_pair(responder, &address, len))
         if (--attempts == 0 || errno != EADDRINUSE)
             return bind_error(&responder->options, responder->options.port, errno, reterr);
-    set_udp_options(responder->udp.fd);
     /* What a middlebox made of a client's SYN: SYN_QUERY asks for it. */
     int headers = 1;
     (void)setsockopt(responder->listener.fd, IPPROTO_TCP, TCP_SAVE_SYN, &headers, sizeof headers);
@@ -311,24 +229,25 @@ static enum tl_status open_sockets(struct tl_responder *responder, struct tl_err
 
 static enum tl_status open_watches(struct tl_responder *responder, struct tl_error *reterr)
 {
-    responder->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     responder->stop.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    responder->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (responder->epoll_fd < 0 || responder->stop.fd < 0 || responder->timer.fd < 0)
-        return tl_error_set(reterr, TL_IO, "epoll, eventfd or timerfd: %s", strerror(errno));
-    enum tl_status status = watch_add(responder, &responder->listener, EPOLLIN, accept_ready);
+    if (responder->stop.fd < 0)
+        return tl_error_set(reterr, TL_IO, "eventfd: %s", strerror(errno));
+    struct loop *loop = responder->loop;
+    enum tl_status status = loop_add(loop, &responder->listener, EPOLLIN, listener_ready);
     if (status == TL_OK)
-        status = watch_add(responder, &responder->udp, EPOLLIN, udp_ready);
+        status = loop_add(loop, &responder->udp, EPOLLIN, udp_ready);
     if (status == TL_OK)
-        status = watch_add(responder, &responder->stop, EPOLLIN, stop_ready);
+        status = loop_add(loop, &responder->stop, EPOLLIN, stop_ready);
     if (status == TL_OK)
-        status = watch_add(responder, &responder->timer, EPOLLIN, timer_ready);
+        status = udp_port_create(responder->udp.fd, &responder->udp_port);
     if (status == TL_OK)
-        status = host_reader_create(responder);
+        status = host_reader_create(loop, frames_host_done, &responder->host);
     if (status != TL_OK)
         return tl_error_set(reterr, status, "the responder's loop: %s", tl_status_text(status));
     return TL_OK;
 }
+
+/* --- The whole ------------------------------------------------------------------------------ */
 
 /* As many descriptors as are permitted; what sessions need stays out of strangers' reach. */
 static uint32_t raise_descriptors(void)
@@ -349,16 +268,22 @@ static enum tl_status allocate_tables(struct tl_responder *responder)
 {
     uint32_t strangers = raise_descriptors();
     int64_t most = tl_limit_row(TL_LIMIT_HALF_OPEN)->standard;
-    responder->half_max = strangers < most ? strangers : (uint32_t)most;
     responder->session_max = (uint32_t)tl_limit_row(TL_LIMIT_SESSIONS)->standard;
-    responder->sessions = calloc(2 * responder->session_max, sizeof *responder->sessions);
     responder->samples = calloc(SAMPLE_BATCH, sizeof *responder->samples);
-    if (!responder->sessions || !responder->samples)
-        return TL_NOMEM;
-    return accept_guard_init(&responder->guard,
-                             (uint32_t)tl_limit_row(TL_LIMIT_ACCEPT_PREFIXES)->standard,
-                             tl_limit_row(TL_LIMIT_ACCEPT_RATE)->standard,
-                             tl_limit_row(TL_LIMIT_ACCEPT_BURST)->standard);
+    enum tl_status status = responder->samples ? TL_OK : TL_NOMEM;
+    if (status == TL_OK)
+        status = sessions_init(&responder->sessions, 2 * responder->session_max);
+    if (status == TL_OK)
+        status = loop_create(tick, responder, &responder->loop);
+    if (status == TL_OK)
+        status = admission_create(responder, strangers < most ? strangers : (uint32_t)most,
+                                  &responder->admission);
+    if (status == TL_OK)
+        status = accept_guard_init(&responder->guard,
+                                   (uint32_t)tl_limit_row(TL_LIMIT_ACCEPT_PREFIXES)->standard,
+                                   tl_limit_row(TL_LIMIT_ACCEPT_RATE)->standard,
+                                   tl_limit_row(TL_LIMIT_ACCEPT_BURST)->standard);
+    return status;
 }
 
 static void take_options(struct tl_responder *responder, const struct tl_responder_options *options)
@@ -373,6 +298,7 @@ static void take_options(struct tl_responder *responder, const struct tl_respond
     own->rate_cap_bps = (uint64_t)tl_limit_clamp(TL_LIMIT_RATE_CAP_BPS, options->rate_cap_bps);
     own->daily_quota_bytes =
         (uint64_t)tl_limit_clamp(TL_LIMIT_DAILY_QUOTA_BYTES, options->daily_quota_bytes);
+    responder->quota.all_bytes = own->daily_quota_bytes;
     snprintf(responder->program, sizeof responder->program, "%s",
              options->program ? options->program : "tightlinkd");
 }
@@ -383,8 +309,8 @@ enum tl_status tl_responder_create(const struct tl_responder_options *options,
     struct tl_responder *responder = calloc(1, sizeof *responder);
     if (!responder)
         return tl_error_set(reterr, TL_NOMEM, "no memory for the responder");
-    responder->epoll_fd = responder->listener.fd = responder->udp.fd = -1;
-    responder->stop.fd = responder->timer.fd = responder->host_done.fd = -1;
+    responder->listener.fd = responder->udp.fd = responder->stop.fd = -1;
+    responder->take_frame = frames_take;
     take_options(responder, options);
     tl_cpu_reader_init(&responder->cpu, "");
     enum tl_status status = allocate_tables(responder);
@@ -411,19 +337,18 @@ void tl_responder_destroy(struct tl_responder *responder)
 {
     if (!responder)
         return;
-    accept_finish(responder);
-    if (responder->sessions)
-        sessions_finish(responder);
-    host_reader_destroy(responder);
-    free_dead(responder);
-    int fds[] = {responder->epoll_fd, responder->listener.fd, responder->udp.fd, responder->stop.fd,
-                 responder->timer.fd};
+    admission_destroy(responder->admission);
+    finish_sessions(responder);
+    host_reader_destroy(responder->host);
+    udp_port_destroy(responder->udp_port);
+    loop_destroy(responder->loop);
+    int fds[] = {responder->listener.fd, responder->udp.fd, responder->stop.fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     accept_guard_finish(&responder->guard);
     secure_context_destroy(responder->secured);
-    free(responder->sessions);
+    sessions_free(&responder->sessions);
     free(responder->samples);
     free(responder);
 }

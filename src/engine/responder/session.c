@@ -1,6 +1,6 @@
-/* A control connection of the responder: frames in, frames out, deadlines, its end.
- * The test that it may run is in session_test.c; the states are drawn in
- * responder_private.h. */
+/* A control connection of the responder: frames in, frames out, deadlines, its end. */
+#include "session.h"
+
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -11,14 +11,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "address.h"
+#include "host_reader.h"
 #include "responder_private.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
 
 #define CONTROL_SNDBUF (128 * 1024) /* kernel memory that one peer may hold */
 #define CLOSING_NS     TL_NS_PER_S
 
-static int64_t limit_ns(enum tl_limit id)
+int64_t session_limit_ns(enum tl_limit id)
 {
     return tl_limit_row(id)->standard * TL_NS_PER_MS;
 }
@@ -31,7 +34,7 @@ bool session_out_has_room(const struct session *session, size_t bytes)
 static void want_events(struct session *session)
 {
     uint32_t events = EPOLLIN | (session->out_len > 0 ? EPOLLOUT : 0u);
-    watch_change(session->responder, &session->watch, events);
+    loop_change(session->responder->loop, &session->watch, events);
 }
 
 /* Writes what the kernel takes. */
@@ -78,6 +81,12 @@ void session_send(struct session *session, const uint8_t *frame, size_t len)
         want_events(session);
 }
 
+/* True when nothing is left to be joined. */
+static bool abandon_test(struct session *session)
+{
+    return !session->test.ops || session->test.ops->abandon(session);
+}
+
 void session_error(struct session *session, enum tl_wire_error_code code, const char *fmt, ...)
 {
     struct tl_wire_error error = {.code = (uint16_t)code};
@@ -92,7 +101,7 @@ void session_error(struct session *session, enum tl_wire_error_code code, const 
     session->state = SESSION_CLOSING;
     session->ended = tl_wire_error_name(code);
     session->deadline_ns = tl_now_ns() + CLOSING_NS;
-    (void)test_abandon(session);
+    (void)abandon_test(session);
     if (session->out_len == 0)
         flush(session);
 }
@@ -109,19 +118,14 @@ static void log_end(struct session *session)
                   tl_format_traffic((double)session->bytes, moved), session->ended);
 }
 
-void session_remove(struct session *session)
+static void remove_session(struct session *session)
 {
     struct tl_responder *responder = session->responder;
-    for (uint32_t i = 0; i < responder->session_count; i++) {
-        if (responder->sessions[i] != session)
-            continue;
-        responder->sessions[i] = responder->sessions[--responder->session_count];
-        break;
-    }
+    sessions_remove(&responder->sessions, session);
     session->removed = true;
     free(session->out);
     session->out = NULL;
-    watch_bury(responder, &session->watch);
+    loop_bury(responder->loop, &session->watch);
 }
 
 void session_end(struct session *session, const char *why)
@@ -132,178 +136,39 @@ void session_end(struct session *session, const char *why)
         session->ended = why;
     session->state = SESSION_GONE;
     session->deadline_ns = INT64_MAX;
-    host_reader_forget(session);
+    host_job_forget(session->job);
+    session->job = NULL;
     close(session->watch.fd);
     session->watch.fd = -1;
     session->watch.ready = NULL;
-    bool nothing_left = test_abandon(session);
+    bool nothing_left = abandon_test(session);
     log_end(session);
     secure_destroy(session->secure);
     session->secure = NULL;
     if (nothing_left)
-        session_remove(session);
+        remove_session(session);
 }
 
-struct session *session_by_token(struct tl_responder *responder, const struct tl_wire_token *token)
+void session_rest(struct session *session)
 {
-    for (uint32_t i = 0; i < responder->session_count; i++) {
-        struct session *session = responder->sessions[i];
-        if (session->state < SESSION_CLOSING && tl_wire_token_equal(&session->token, token))
-            return session;
-    }
-    return NULL;
+    session->state = SESSION_IDLE;
+    session->deadline_ns = INT64_MAX;
+    session->active_ns = tl_now_ns();
 }
 
-static void answer_ping(struct session *session, const struct tl_wire_frame *frame)
+void session_joined(struct session *session)
 {
-    struct tl_wire_ping ping;
-    struct tl_error error;
-    if (tl_wire_decode_ping(frame->payload, frame->payload_len, &ping, &error) != TL_OK) {
-        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
-        return;
-    }
-    struct tl_wire_pong pong = {ping.cookie, (uint64_t)tl_now_ns()};
-    uint8_t answer[TL_WIRE_FRAME_MAX];
-    session_send(session, answer, tl_wire_encode_pong(&pong, answer));
+    if (session->state == SESSION_GONE && !session->removed)
+        remove_session(session);
 }
 
-static void query_host(struct session *session, const struct tl_wire_frame *frame)
+void session_finish(struct session *session)
 {
-    bool fits = session->state == SESSION_IDLE || session->state == SESSION_QUEUED;
-    if (frame->payload_len != 0)
-        session_error(session, TL_WIRE_E_PROTOCOL, "HOST_QUERY has no payload");
-    else if (!fits || session->job)
-        session_error(session, TL_WIRE_E_STATE, "HOST_QUERY in the middle of something else");
-    else if (++session->host_queries > tl_limit_row(TL_LIMIT_HOST_QUERIES)->standard)
-        session_error(session, TL_WIRE_E_REFUSED, "the host was asked often enough");
-    else if (!host_reader_submit(session->responder, session))
-        session_error(session, TL_WIRE_E_INTERNAL, "out of memory");
-    session->active_ns = session->heard_ns;
-}
-
-void session_host_done(struct session *session, const struct tl_host_settings *settings)
-{
-    uint8_t frame[TL_WIRE_FRAME_MAX];
-    struct tl_wire_writer writer;
-    struct tl_wire_record record;
-    tl_wire_host_begin(&writer, frame);
-    unsigned count = tl_wire_host_record_count();
-    for (unsigned i = 0; i < count; i++) {
-        tl_wire_host_record(settings, i, &record);
-        if (tl_wire_record_add(&writer, &record))
-            continue;
-        session_send(session, frame, tl_wire_writer_end(&writer));
-        tl_wire_host_begin(&writer, frame);
-        (void)tl_wire_record_add(&writer, &record); /* fits into an empty frame */
-    }
-    session_send(session, frame, tl_wire_writer_end(&writer));
-    struct tl_wire_host_end end = {.records = (uint16_t)count};
-    session_send(session, frame, tl_wire_encode_host_end(&end, frame));
-}
-
-static void handle_test(struct session *session, const struct tl_wire_frame *frame)
-{
-    struct tl_wire_test_tcp asked;
-    struct tl_error error;
-    if (session->state != SESSION_IDLE)
-        session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");
-    else if (tl_wire_decode_test_tcp(frame->payload, frame->payload_len, &asked, &error) != TL_OK)
-        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
-    else
-        test_ask(session, &asked);
-}
-
-static void handle_test_file(struct session *session, const struct tl_wire_frame *frame)
-{
-    struct tl_wire_test_file asked;
-    struct tl_error error;
-    if (session->state != SESSION_IDLE)
-        session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");
-    else if (tl_wire_decode_test_file(frame->payload, frame->payload_len, &asked, &error) != TL_OK)
-        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
-    else
-        test_ask_file(session, &asked);
-}
-
-static void handle_test_disk(struct session *session, const struct tl_wire_frame *frame)
-{
-    struct tl_wire_test_disk asked;
-    struct tl_error error;
-    if (session->state != SESSION_IDLE)
-        session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");
-    else if (tl_wire_decode_test_disk(frame->payload, frame->payload_len, &asked, &error) != TL_OK)
-        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
-    else
-        session_disk_ask(session, &asked);
-}
-
-static void handle_start(struct session *session, const struct tl_wire_frame *frame)
-{
-    struct tl_wire_start start;
-    struct tl_error error;
-    if (tl_wire_decode_start(frame->payload, frame->payload_len, &start, &error) != TL_OK)
-        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
-    else if (session->state != SESSION_READY)
-        session_error(session, TL_WIRE_E_STATE, "START without READY");
-    else
-        test_start(session, start.test_id);
-}
-
-/* A STOP may cross our TEST_END on its way; then it means nothing any more. */
-static void handle_stop(struct session *session, const struct tl_wire_frame *frame)
-{
-    struct tl_wire_stop stop;
-    struct tl_error error;
-    bool in_test = session->state == SESSION_READY || session->state == SESSION_RUNNING;
-    if (tl_wire_decode_stop(frame->payload, frame->payload_len, &stop, &error) != TL_OK)
-        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
-    else if (stop.test_id > session->last_test_id)
-        session_error(session, TL_WIRE_E_STATE, "STOP of a test that was not granted");
-    else if (in_test && stop.test_id == session->last_test_id)
-        test_stop(session, TL_WIRE_END_STOPPED);
-}
-
-static void handle_frame(struct session *session, const struct tl_wire_frame *frame)
-{
-    switch (frame->type) {
-    case TL_WIRE_PING:
-        answer_ping(session, frame);
-        return;
-    case TL_WIRE_PONG: /* of no question of ours; no harm */
-        return;
-    case TL_WIRE_HOST_QUERY:
-        query_host(session, frame);
-        return;
-    case TL_WIRE_TEST_TCP:
-        handle_test(session, frame);
-        return;
-    case TL_WIRE_TEST_FILE:
-        handle_test_file(session, frame);
-        return;
-    case TL_WIRE_TEST_DISK:
-        handle_test_disk(session, frame);
-        return;
-    case TL_WIRE_TEST_UDP:
-    case TL_WIRE_UDP_START:
-    case TL_WIRE_UDP_REPORT:
-        udp_test_frame(session, frame);
-        return;
-    case TL_WIRE_DIAL:
-        peer_dial(session, frame);
-        return;
-    case TL_WIRE_START:
-        handle_start(session, frame);
-        return;
-    case TL_WIRE_STOP:
-        handle_stop(session, frame);
-        return;
-    case TL_WIRE_BYE:
-        session_end(session, "bye");
-        return;
-    default:
-        session_error(session, TL_WIRE_E_TYPE, "a frame of type %u is not for the responder",
-                      frame->type);
-    }
+    session_end(session, "shut down");
+    if (session->test.ops)
+        session->test.ops->forget(session);
+    if (!session->removed)
+        remove_session(session);
 }
 
 static void handle_input(struct session *session)
@@ -319,7 +184,7 @@ static void handle_input(struct session *session)
         if (frame.frame_len == 0)
             break;
         used += frame.frame_len;
-        handle_frame(session, &frame);
+        session->responder->take_frame(session, &frame);
     }
     session->in_len -= used;
     memmove(session->in, session->in + used, session->in_len);
@@ -374,71 +239,15 @@ void session_tick(struct session *session, int64_t now_ns)
             session_end(session, session->ended);
         return;
     }
-    if (now_ns - session->heard_ns >= limit_ns(TL_LIMIT_SILENT_MS))
+    if (now_ns - session->heard_ns >= session_limit_ns(TL_LIMIT_SILENT_MS))
         session_error(session, TL_WIRE_E_TIMEOUT, "nothing was heard for 5 s");
     else if (now_ns >= session->deadline_ns)
         session_error(session, TL_WIRE_E_TIMEOUT, "the test was not started in time");
     else if (session->state == SESSION_IDLE &&
-             now_ns - session->active_ns >= limit_ns(TL_LIMIT_IDLE_MS))
+             now_ns - session->active_ns >= session_limit_ns(TL_LIMIT_IDLE_MS))
         session_error(session, TL_WIRE_E_TIMEOUT, "no test was asked for");
     else if (session->state >= SESSION_RUNNING)
-        test_tick(session, now_ns);
-}
-
-/* The session that can best be done without, among those of one peer (or of all, NULL):
- * idle, and silent for the longest. */
-static struct session *weakest(struct tl_responder *responder, const struct in6_addr *peer,
-                               int64_t now_ns)
-{
-    struct session *best = NULL;
-    for (uint32_t i = 0; i < responder->session_count; i++) {
-        struct session *session = responder->sessions[i];
-        if (session->state != SESSION_IDLE ||
-            now_ns - session->heard_ns < limit_ns(TL_LIMIT_EVICT_MS) ||
-            (peer && !same_peer(peer, &session->peer.sin6_addr)))
-            continue;
-        if (!best || session->heard_ns < best->heard_ns)
-            best = session;
-    }
-    return best;
-}
-
-static uint32_t count_sessions(const struct tl_responder *responder, const struct in6_addr *peer)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < responder->session_count; i++) {
-        const struct session *session = responder->sessions[i];
-        count +=
-            session->state != SESSION_GONE && (!peer || same_peer(peer, &session->peer.sin6_addr));
-    }
-    return count;
-}
-
-/* Makes room for one more, at the cost of a session that seems to be dead. */
-static enum tl_status find_place(struct tl_responder *responder, const struct in6_addr *peer,
-                                 struct tl_error *reterr)
-{
-    int64_t now_ns = tl_now_ns();
-    uint32_t per_peer = (uint32_t)tl_limit_row(TL_LIMIT_SESSIONS_PER_PEER)->standard;
-    if (count_sessions(responder, peer) >= per_peer) {
-        struct session *old = weakest(responder, peer, now_ns);
-        if (!old)
-            return tl_error_set(reterr, TL_LIMIT,
-                                "your address has %u sessions here already: wait until one ends",
-                                per_peer);
-        session_end(old, "its peer came again");
-    }
-    if (count_sessions(responder, NULL) >= responder->session_max) {
-        struct session *old = weakest(responder, NULL, now_ns);
-        if (!old)
-            return tl_error_set(reterr, TL_LIMIT,
-                                "this responder serves %u sessions already: try again later",
-                                responder->session_max);
-        session_end(old, "silent, and its place was needed");
-    }
-    if (responder->session_count >= 2 * responder->session_max)
-        return tl_error_set(reterr, TL_LIMIT, "this responder is still tidying up: try again");
-    return TL_OK;
+        session->test.ops->tick(session, now_ns);
 }
 
 static void set_control_options(int fd)
@@ -448,25 +257,6 @@ static void set_control_options(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-}
-
-static void send_welcome(struct session *session, const struct tl_wire_hello *hello)
-{
-    struct tl_responder *responder = session->responder;
-    struct tl_wire_welcome welcome = {
-        .version = TL_WIRE_VERSION,
-        .flags = session->secure ? TL_WIRE_WELCOME_KEYED : 0,
-        .token = session->token,
-        .nonce = hello->nonce,
-        .max_seconds = (uint16_t)responder->options.max_seconds,
-        .max_streams = (uint16_t)responder->options.max_streams,
-        .rate_cap_bps = responder->options.rate_cap_bps,
-        .quota_left_bytes =
-            responder->options.daily_quota_bytes ? quota_left(responder) : UINT64_MAX,
-    };
-    memcpy(welcome.program, responder->program, sizeof welcome.program);
-    uint8_t frame[TL_WIRE_FRAME_MAX];
-    session_send(session, frame, tl_wire_encode_welcome(&welcome, frame));
 }
 
 static struct session *allocate(struct tl_responder *responder, int fd)
@@ -487,22 +277,18 @@ static struct session *allocate(struct tl_responder *responder, int fd)
     address_normalise(&session->peer);
     session->since_ns = session->heard_ns = session->active_ns = tl_now_ns();
     session->deadline_ns = INT64_MAX;
-    test_reset(session, TEST_OF_TCP);
-    session->disk.done.fd = -1;
     session->ended = "?";
     return session;
 }
 
 enum tl_status session_create(struct tl_responder *responder, int fd, struct secure *secure,
-                              const struct tl_wire_hello *hello, struct tl_error *reterr)
+                              struct session **ret_session)
 {
     struct session *session = allocate(responder, fd);
     if (!session)
-        return tl_error_set(reterr, TL_NOMEM, "this responder is out of memory");
-    enum tl_status status = find_place(responder, &session->peer.sin6_addr, reterr);
+        return TL_NOMEM;
     session->watch.fd = fd;
-    if (status == TL_OK)
-        status = watch_add(responder, &session->watch, EPOLLIN, session_ready);
+    enum tl_status status = loop_add(responder->loop, &session->watch, EPOLLIN, session_ready);
     if (status != TL_OK) {
         free(session->out);
         free(session);
@@ -510,23 +296,8 @@ enum tl_status session_create(struct tl_responder *responder, int fd, struct sec
     }
     session->secure = secure;
     set_control_options(fd);
-    responder->sessions[responder->session_count++] = session;
-    responder_need_tick(responder);
-    send_welcome(session, hello);
+    sessions_add(&responder->sessions, session);
+    loop_need_tick(responder->loop);
+    *ret_session = session;
     return TL_OK;
-}
-
-/* All at once; the streams' threads need up to 250 ms to end. */
-void sessions_finish(struct tl_responder *responder)
-{
-    for (uint32_t i = responder->session_count; i-- > 0;)
-        if (i < responder->session_count)
-            session_error(responder->sessions[i], TL_WIRE_E_GOING, "this responder is shut down");
-    while (responder->session_count > 0) {
-        struct session *session = responder->sessions[responder->session_count - 1];
-        session_end(session, "shut down");
-        test_forget(session);
-        if (!session->removed)
-            session_remove(session);
-    }
 }

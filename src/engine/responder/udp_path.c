@@ -4,17 +4,21 @@
  * P4: all of it goes to proven tuples alone, at most UDP_PATH_PER_S a second and session. A
  * router's message must quote the tuple's own cookie, so nobody can make us report what did
  * not happen without having seen the answer. */
+#include "udp_path.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "address.h"
 #include "path_error.h"
-#include "responder_udp.h"
+#include "responder_private.h"
 #include "tightlink/base/time.h"
+#include "udp_tuple.h"
 
 #define ERRORS_PER_WAKEUP 32
 
-/* GCRA, as in responder_guard.c. Half a second's worth may come at once: a search sends in
+/* GCRA, as in accept_guard.c. Half a second's worth may come at once: a search sends in
  * rounds. */
 static bool take_token(struct session *session)
 {
@@ -32,7 +36,7 @@ static void report(struct tl_responder *responder, const struct arrival *to,
 {
     uint8_t datagram[TL_WIRE_UDP_REPORT_SIZE];
     tl_wire_seal_udp_path_report(message, datagram);
-    (void)udp_reply(responder, to, NULL, datagram, sizeof datagram);
+    (void)udp_port_reply(responder->udp_port, to, NULL, datagram, sizeof datagram);
 }
 
 static uint32_t span_ns(int64_t span)
@@ -46,8 +50,8 @@ void udp_answer_path(struct tl_responder *responder, const struct arrival *arriv
     struct sockaddr_in6 from = arrival->from;
     struct session *session;
     address_normalise(&from);
-    if (tl_wire_decode_udp_path_probe(responder->datagram, arrival->len, &probe, NULL) != TL_OK ||
-        probe.silent || !udp_find_prover(responder, &from, probe.cookie, &session) ||
+    if (tl_wire_decode_udp_path_probe(arrival->bytes, arrival->len, &probe, NULL) != TL_OK ||
+        probe.silent || !udp_tuple_find_prover(responder, &from, probe.cookie, &session) ||
         !take_token(session))
         return;
     size_t len = probe.answer_bytes ? probe.answer_bytes : TL_WIRE_UDP_PATH_SIZE;
@@ -67,9 +71,9 @@ void udp_answer_path(struct tl_responder *responder, const struct arrival *arriv
     struct departure how = {probe.answer_class, probe.answer_ttl};
     /* Behind the probe the buffer holds other peers' datagrams. */
     if (len > arrival->len)
-        memset(responder->datagram + arrival->len, 0, len - arrival->len);
-    tl_wire_seal_udp_path_answer(&answer, responder->datagram, len);
-    if (udp_reply(responder, arrival, &how, responder->datagram, len) != EMSGSIZE)
+        memset(arrival->bytes + arrival->len, 0, len - arrival->len);
+    tl_wire_seal_udp_path_answer(&answer, arrival->bytes, len);
+    if (udp_port_reply(responder->udp_port, arrival, &how, arrival->bytes, len) != EMSGSIZE)
         return;
     report(responder, arrival,
            &(struct tl_wire_udp_path_report){.cookie = probe.cookie,
@@ -86,7 +90,7 @@ static void pass_on(struct tl_responder *responder, const struct path_error *err
     address_normalise(&to);
     if (!error->is_icmp ||
         !tl_wire_udp_path_quote(error->quote, error->quote_len, &cookie, &sequence, &sent_ns) ||
-        !udp_find_prover(responder, &to, cookie, &session) || !take_token(session))
+        !udp_tuple_find_prover(responder, &to, cookie, &session) || !take_token(session))
         return;
     struct tl_wire_udp_path_report message = {
         .cookie = cookie,
@@ -105,6 +109,7 @@ static void pass_on(struct tl_responder *responder, const struct path_error *err
 void udp_path_errors(struct tl_responder *responder)
 {
     struct path_error error;
-    for (int i = 0; i < ERRORS_PER_WAKEUP && path_error_read(responder->udp.fd, &error); i++)
+    for (int i = 0;
+         i < ERRORS_PER_WAKEUP && path_error_read(udp_port_fd(responder->udp_port), &error); i++)
         pass_on(responder, &error);
 }

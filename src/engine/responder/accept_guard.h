@@ -1,8 +1,8 @@
 /* How many connections a neighbourhood may open a second: one token bucket per IPv4 /24 or
  * IPv6 /56, in a table of fixed size. Pure: the caller brings the clock. Private to the
  * responder. */
-#ifndef TL_ENGINE_RESPONDER_GUARD_H
-#define TL_ENGINE_RESPONDER_GUARD_H
+#ifndef TL_ENGINE_ACCEPT_GUARD_H
+#define TL_ENGINE_ACCEPT_GUARD_H
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -32,8 +32,5 @@ void accept_guard_finish(struct accept_guard *guard);
 /* Takes a token for the address (IPv4 as ::ffff:a.b.c.d); false when there is none. */
 bool accept_guard_allows(struct accept_guard *guard, const struct in6_addr *address,
                          int64_t now_ns);
-
-/* The same peer for the limit of sessions: one IPv4 address or one IPv6 /64. */
-bool same_peer(const struct in6_addr *a, const struct in6_addr *b);
 
 #endif

@@ -1,8 +1,10 @@
 /* What this host did while a test ran: processors and counters, from a reading before it and
  * one after it. */
+#include "readings.h"
+
 #include "responder_private.h"
 
-void session_readings_begin(struct session *session)
+void readings_begin(struct session *session)
 {
     struct session_test *test = &session->test;
     tl_host_counters_read(&test->counters_before, "", (int)test->interface);
@@ -20,7 +22,7 @@ static void add(struct session *session, const struct tl_wire_readings *head,
     (void)tl_wire_record_add(writer, record); /* fits into an empty frame */
 }
 
-void session_readings_report(struct session *session, uint32_t test_id)
+void readings_report(struct session *session, uint32_t test_id)
 {
     struct tl_responder *responder = session->responder;
     struct session_test *test = &session->test;

@@ -1,19 +1,26 @@
-/* A session's UDP test at the responder: granted like a TCP test (session_queue.c), begun
+/* A session's UDP test at the responder: granted like every test (turn.c), begun
  * with a tuple that has proved itself, run by a thread of udp_flow.h, ended by reports.
  *
  * The test has a socket of its own on the port (udp_port.c). It sends to the tuple that proved
  * itself and nowhere else (P4); a datagram of the test from any other address ends it: the
  * client's address was changed on the way and has to be proved again, with the next test. */
+#include "udp_test.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "responder_udp.h"
+#include "address.h"
+#include "disk_part.h"
+#include "readings.h"
+#include "responder_private.h"
 #include "tightlink/base/time.h"
+#include "turn.h"
 #include "udp_flow.h"
 #include "udp_report.h"
+#include "udp_tuple.h"
 
 #define GRACE_STANDARD_MS 100
 #define TRAIN_GAP_MIN_US  1000
@@ -26,11 +33,6 @@ struct udp_test {
     uint64_t cookie;
     int64_t told_ns; /* last report so far */
 };
-
-static int64_t limit_ns(enum tl_limit id)
-{
-    return tl_limit_row(id)->standard * TL_NS_PER_MS;
-}
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -83,52 +85,9 @@ static void clamp_test(struct session *session)
     asked->rcvbuf_bytes = (uint32_t)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->rcvbuf_bytes);
 }
 
-static void ask(struct session *session, const struct tl_wire_frame *frame)
-{
-    struct tl_wire_test_udp asked;
-    struct tl_error error;
-    if (session->state != SESSION_IDLE) {
-        session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");
-        return;
-    }
-    if (tl_wire_decode_test_udp(frame->payload, frame->payload_len, &asked, &error) != TL_OK) {
-        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
-        return;
-    }
-    session->active_ns = session->heard_ns;
-    if (quota_left(session->responder) == 0) {
-        session_error(session, TL_WIRE_E_QUOTA,
-                      "this responder's bytes of today are used up; ask its administrator, or "
-                      "come again tomorrow");
-        return;
-    }
-    struct udp_test *udp = calloc(1, sizeof *udp);
-    if (!udp) {
-        session_error(session, TL_WIRE_E_INTERNAL, "out of memory");
-        return;
-    }
-    udp->asked = asked;
-    udp->fd = -1;
-    test_reset(session, TEST_OF_UDP);
-    session->test.udp = udp;
-    session->test.udp_done.fd = -1;
-    clamp_test(session);
-    test_enqueue(session);
-}
-
 /* --- Starting --------------------------------------------------------------------------------- */
 
 static void flow_done(struct watch *watch, uint32_t events);
-
-static const struct udp_tuple *find_proven(const struct session *session, uint64_t cookie)
-{
-    for (size_t i = 0; i < sizeof session->tuples / sizeof *session->tuples; i++) {
-        const struct udp_tuple *tuple = &session->tuples[i];
-        if (tuple->used && tuple->proven && tl_wire_udp_cookie(&tuple->challenge) == cookie)
-            return tuple;
-    }
-    return NULL;
-}
 
 /* Where to and from: the tuple, and our address that the client dialled. */
 static enum tl_status set_route(const struct session *session, const struct udp_tuple *tuple,
@@ -139,7 +98,7 @@ static enum tl_status set_route(const struct session *session, const struct udp_
     if (getsockname(session->watch.fd, (struct sockaddr *)&own, &len) < 0)
         return tl_error_set(reterr, TL_IO, "the control connection has no address");
     address_normalise(&own);
-    udp_route_set(ret_route, &tuple->from, &own, session->responder->udp.fd);
+    udp_route_set(ret_route, &tuple->from, &own, udp_port_fd(session->responder->udp_port));
     return TL_OK;
 }
 
@@ -166,7 +125,7 @@ static enum tl_status create_flow(struct session *session, const struct udp_rout
         .train_gap_ns = asked->train_gap_us * TL_NS_PER_US,
         .interval_ns = test->granted.sample_interval_us * TL_NS_PER_US,
         .grace_ns = (asked->grace_ms ? asked->grace_ms : GRACE_STANDARD_MS) * TL_NS_PER_MS,
-        .patience_ns = limit_ns(TL_LIMIT_GRACE_MS),
+        .patience_ns = session_limit_ns(TL_LIMIT_GRACE_MS),
         .gro = asked->gro,
         .head_crc = asked->head_crc,
         .rcvbuf_bytes = (int)asked->rcvbuf_bytes,
@@ -186,32 +145,33 @@ static void begin(struct session *session, const struct udp_tuple *tuple)
     udp->cookie = tl_wire_udp_cookie(&tuple->challenge);
     enum tl_status status = set_route(session, tuple, &route, &error);
     if (status == TL_OK)
-        status = udp_port_join(session->responder, udp->cookie, &udp->fd, &error);
+        status = udp_port_join(session->responder->udp_port, udp->cookie, &udp->fd, &error);
     if (status == TL_OK)
         status = create_flow(session, &route, &error);
     if (status == TL_OK) {
-        session_readings_begin(session);
+        readings_begin(session);
         test->start_ns = tl_now_ns();
         status = udp_flow_start(udp->flow, &error);
     }
     if (status == TL_OK) {
         test->udp_done.fd = udp->flow->done_fd;
-        status = watch_add(session->responder, &test->udp_done, EPOLLIN, flow_done);
+        status = loop_add(session->responder->loop, &test->udp_done, EPOLLIN, flow_done);
     }
     if (status != TL_OK) {
         test->udp_done.fd = -1;
         udp_flow_destroy(udp->flow);
         udp->flow = NULL;
-        udp_port_leave(session->responder, udp->fd);
+        udp_port_leave(session->responder->udp_port, udp->fd);
         udp->fd = -1;
         session_error(session, TL_WIRE_E_INTERNAL, "the datagrams: %s", error.text);
         return;
     }
+    test->running = true;
     session->state = SESSION_RUNNING;
     session->deadline_ns = INT64_MAX;
     udp->told_ns = test->start_ns;
-    test->hard_end_ns =
-        test->start_ns + test->granted.duration_ms * TL_NS_PER_MS + limit_ns(TL_LIMIT_GRACE_MS);
+    test->hard_end_ns = test->start_ns + test->granted.duration_ms * TL_NS_PER_MS +
+                        session_limit_ns(TL_LIMIT_GRACE_MS);
     struct tl_wire_started started = {.test_id = test->granted.test_id,
                                       .responder_ns = (uint64_t)test->start_ns};
     uint8_t frame[TL_WIRE_FRAME_MAX];
@@ -231,7 +191,7 @@ static void start(struct session *session, const struct tl_wire_frame *frame)
         session_error(session, TL_WIRE_E_STATE, "UDP_START without READY");
         return;
     }
-    const struct udp_tuple *tuple = find_proven(session, message.cookie);
+    const struct udp_tuple *tuple = udp_tuple_find_proven(session, message.cookie);
     if (tuple)
         begin(session, tuple);
     else
@@ -260,42 +220,6 @@ static void take_report(struct session *session, const struct tl_wire_frame *fra
         udp_flow_sender_ended(udp->flow, report.fields.values[TL_US_sent_count]);
 }
 
-void udp_test_frame(struct session *session, const struct tl_wire_frame *frame)
-{
-    if (frame->type == TL_WIRE_TEST_UDP)
-        ask(session, frame);
-    else if (frame->type == TL_WIRE_UDP_START)
-        start(session, frame);
-    else
-        take_report(session, frame);
-}
-
-static void report_progress(struct session *session, int64_t now_ns)
-{
-    struct udp_test *udp = session->test.udp;
-    struct tl_wire_udp_report report = {.test_id = session->test.granted.test_id,
-                                        .role = TL_UDP_ROLE_RECEIVER};
-    if (udp->flow->spec.send || now_ns - udp->told_ns < PROGRESS_NS)
-        return;
-    udp->told_ns = now_ns;
-    tl_udp_field_set(&report.fields, TL_UR_received_count, atomic_load(&udp->flow->live_count));
-    tl_udp_field_set(&report.fields, TL_UR_received_bytes, atomic_load(&udp->flow->live_bytes));
-    tl_udp_field_set(&report.fields, TL_UR_span_ns, (uint64_t)atomic_load(&udp->flow->live_ns));
-    uint8_t frame[TL_WIRE_FRAME_MAX];
-    session_send(session, frame, tl_wire_encode_udp_report(&report, frame));
-}
-
-void udp_test_tick(struct session *session, int64_t now_ns)
-{
-    struct session_test *test = &session->test;
-    if (session->state != SESSION_RUNNING)
-        return;
-    udp_flow_heard(test->udp->flow, session->heard_ns);
-    report_progress(session, now_ns);
-    if (session->state == SESSION_RUNNING && now_ns >= test->hard_end_ns)
-        udp_test_stop(session, TL_WIRE_END_TIME);
-}
-
 /* --- The end ---------------------------------------------------------------------------------- */
 
 static void send_end(struct session *session)
@@ -316,9 +240,7 @@ static void send_end(struct session *session)
             .duration_ns = last_ns > 0 ? (uint64_t)last_ns : 0,
             .cpu_ns = sends ? flow->sender.cpu_ns : flow->receiver.cpu_ns};
     }
-    session->state = SESSION_IDLE;
-    session->deadline_ns = INT64_MAX;
-    session->active_ns = tl_now_ns();
+    session_rest(session);
     uint8_t frame[TL_WIRE_FRAME_MAX];
     session_send(session, frame, tl_wire_encode_test_end(&end, frame));
 }
@@ -362,6 +284,28 @@ static void send_reports(struct session *session)
     free(series);
 }
 
+static void forget(struct session *session)
+{
+    struct session_test *test = &session->test;
+    struct udp_test *udp = test->udp;
+    uint64_t moved = 0;
+    if (!udp)
+        return;
+    if (udp->flow) {
+        (void)loop_release(session->responder->loop, &test->udp_done); /* the flow's own */
+        moved = atomic_load(&udp->flow->live_bytes);
+        session->tests++;
+    }
+    turn_settle(session, moved);
+    session->bytes += moved;
+    udp_flow_destroy(udp->flow);
+    udp_port_leave(session->responder->udp_port, udp->fd);
+    free(udp);
+    test->udp = NULL;
+    test->running = false;
+    session->responder->queue_dirty = true;
+}
+
 static void flow_done(struct watch *watch, uint32_t events)
 {
     struct session *session =
@@ -374,58 +318,101 @@ static void flow_done(struct watch *watch, uint32_t events)
     if (session->state == SESSION_RUNNING || session->state == SESSION_ENDING) {
         send_reports(session);
         if (session->state < SESSION_CLOSING)
-            session_readings_report(session, session->test.granted.test_id);
+            readings_report(session, session->test.granted.test_id);
         if (session->state < SESSION_CLOSING)
             send_end(session);
     }
-    udp_test_forget(session);
-    if (session->state == SESSION_GONE && !session->removed)
-        session_remove(session);
+    forget(session);
+    session_joined(session);
 }
 
-void udp_test_stop(struct session *session, enum tl_wire_end_reason reason)
+static void stop(struct session *session, enum tl_wire_end_reason reason)
 {
     session->test.reason = reason;
     if (session->state == SESSION_READY) {
         send_end(session);
-        udp_test_forget(session);
+        forget(session);
         return;
     }
     session->state = SESSION_ENDING;
     udp_flow_stop(session->test.udp->flow);
 }
 
-bool udp_test_abandon(struct session *session)
+static bool abandon(struct session *session)
 {
+    disk_part_abandon(session);
     session->responder->queue_dirty = true;
+    if (!session->test.udp)
+        return true;
     if (session->test.udp->flow) {
         udp_flow_stop(session->test.udp->flow);
         return false;
     }
-    udp_test_forget(session);
+    forget(session);
     return true;
 }
 
-void udp_test_forget(struct session *session)
+/* --- While it runs -------------------------------------------------------------------------- */
+
+static void report_progress(struct session *session, int64_t now_ns)
+{
+    struct udp_test *udp = session->test.udp;
+    struct tl_wire_udp_report report = {.test_id = session->test.granted.test_id,
+                                        .role = TL_UDP_ROLE_RECEIVER};
+    if (udp->flow->spec.send || now_ns - udp->told_ns < PROGRESS_NS)
+        return;
+    udp->told_ns = now_ns;
+    tl_udp_field_set(&report.fields, TL_UR_received_count, atomic_load(&udp->flow->live_count));
+    tl_udp_field_set(&report.fields, TL_UR_received_bytes, atomic_load(&udp->flow->live_bytes));
+    tl_udp_field_set(&report.fields, TL_UR_span_ns, (uint64_t)atomic_load(&udp->flow->live_ns));
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    session_send(session, frame, tl_wire_encode_udp_report(&report, frame));
+}
+
+static void tick(struct session *session, int64_t now_ns)
 {
     struct session_test *test = &session->test;
-    struct udp_test *udp = test->udp;
-    uint64_t moved = 0;
-    if (!udp)
+    if (session->state != SESSION_RUNNING)
         return;
-    if (udp->flow) {
-        if (test->udp_done.fd >= 0)
-            epoll_ctl(session->responder->epoll_fd, EPOLL_CTL_DEL, test->udp_done.fd, NULL);
-        moved = atomic_load(&udp->flow->live_bytes);
-        session->tests++;
+    udp_flow_heard(test->udp->flow, session->heard_ns);
+    report_progress(session, now_ns);
+    if (session->state == SESSION_RUNNING && now_ns >= test->hard_end_ns)
+        stop(session, TL_WIRE_END_TIME);
+}
+
+/* --- Frames ----------------------------------------------------------------------------------- */
+
+static const struct test_ops ops = {turn_ready, stop, tick, abandon, forget};
+
+static void ask(struct session *session, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_test_udp asked;
+    struct tl_error error;
+    if (tl_wire_decode_test_udp(frame->payload, frame->payload_len, &asked, &error) != TL_OK) {
+        session_error(session, TL_WIRE_E_PROTOCOL, "%s", error.text);
+        return;
     }
-    test->udp_done.fd = -1;
-    test->udp_done.ready = NULL;
-    quota_settle(session, moved);
-    session->bytes += moved;
-    udp_flow_destroy(udp->flow);
-    udp_port_leave(session->responder, udp->fd);
-    free(udp);
-    test->udp = NULL;
-    session->responder->queue_dirty = true;
+    if (!turn_is_idle(session) || !turn_may_load(session))
+        return;
+    struct udp_test *udp = calloc(1, sizeof *udp);
+    if (!udp) {
+        session_error(session, TL_WIRE_E_INTERNAL, "out of memory");
+        return;
+    }
+    udp->asked = asked;
+    udp->fd = -1;
+    turn_reset(session, &ops);
+    session->test.udp = udp;
+    clamp_test(session);
+    turn_ask(session);
+}
+
+void udp_test_frame(struct session *session, const struct tl_wire_frame *frame)
+{
+    if (frame->type == TL_WIRE_TEST_UDP)
+        ask(session, frame);
+    else if (frame->type == TL_WIRE_UDP_START)
+        start(session, frame);
+    else
+        take_report(session, frame);
 }

@@ -1,6 +1,7 @@
-/* Reading the host takes milliseconds (netlink, ethtool, /proc), so a thread does it and
- * the loop hears of it by an eventfd. A session has at most one job, so the queue is as
- * bounded as the sessions are. */
+/* The thread that reads the host. A session has at most one job, so the queue is as bounded as the
+ * sessions are. */
+#include "host_reader.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,16 +10,24 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "responder_private.h"
+/* Owned by the thread between submit and done. */
+struct host_job {
+    struct host_job *next;
+    void *owner; /* NULL: nobody wants the answer any more; the loop's thread alone looks */
+    struct sockaddr_in6 peer;
+    bool keyed;
+    struct tl_host_settings settings;
+};
 
 struct host_reader {
+    struct watch done_watch; /* first: done_ready() finds the reader by it */
+    host_read_fn *done_fn;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t asked;
     bool ending; /* under lock, as are the lists */
     struct host_job *first_job, *last_job;
     struct host_job *done;
-    int done_fd;
 };
 
 /* Open mode tells what a diagnosis needs and no more (doc/wire.md), key mode the whole. IPv4 peers
@@ -54,7 +63,7 @@ static void *reader_main(void *arg)
         pthread_mutex_lock(&reader->lock);
         job->next = reader->done;
         reader->done = job;
-        (void)eventfd_write(reader->done_fd, 1);
+        (void)eventfd_write(reader->done_watch.fd, 1);
     }
     pthread_mutex_unlock(&reader->lock);
     return NULL;
@@ -62,9 +71,7 @@ static void *reader_main(void *arg)
 
 static void done_ready(struct watch *watch, uint32_t events)
 {
-    struct tl_responder *responder =
-        (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, host_done));
-    struct host_reader *reader = responder->host;
+    struct host_reader *reader = (struct host_reader *)watch;
     eventfd_t count;
     (void)eventfd_read(watch->fd, &count);
     pthread_mutex_lock(&reader->lock);
@@ -73,42 +80,54 @@ static void done_ready(struct watch *watch, uint32_t events)
     pthread_mutex_unlock(&reader->lock);
     while (job) {
         struct host_job *next = job->next;
-        if (job->session) {
-            job->session->job = NULL;
-            session_host_done(job->session, &job->settings);
-        }
+        if (job->owner)
+            reader->done_fn(job->owner, &job->settings);
         free(job);
         job = next;
     }
 }
 
-enum tl_status host_reader_create(struct tl_responder *responder)
+static int start_thread(struct host_reader *reader)
 {
-    struct host_reader *reader = calloc(1, sizeof *reader);
-    if (!reader)
-        return TL_NOMEM;
-    reader->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (reader->done_fd < 0) {
-        free(reader);
-        return TL_IO;
-    }
-    pthread_mutex_init(&reader->lock, NULL);
-    pthread_cond_init(&reader->asked, NULL);
     sigset_t all, before;
     sigfillset(&all); /* signals are for the program's own thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int errnum = pthread_create(&reader->thread, NULL, reader_main, reader);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (errnum != 0) {
-        close(reader->done_fd);
-        pthread_cond_destroy(&reader->asked);
-        pthread_mutex_destroy(&reader->lock);
-        free(reader);
-        return tl_status_from_errno(errnum);
+    return errnum;
+}
+
+/* What is left without its thread. */
+static void free_reader(struct host_reader *reader)
+{
+    if (reader->done_watch.fd >= 0)
+        close(reader->done_watch.fd);
+    pthread_cond_destroy(&reader->asked);
+    pthread_mutex_destroy(&reader->lock);
+    free(reader);
+}
+
+enum tl_status host_reader_create(struct loop *loop, host_read_fn *done,
+                                  struct host_reader **ret_reader)
+{
+    struct host_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return TL_NOMEM;
+    reader->done_fn = done;
+    pthread_mutex_init(&reader->lock, NULL);
+    pthread_cond_init(&reader->asked, NULL);
+    reader->done_watch.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    enum tl_status status = TL_IO;
+    if (reader->done_watch.fd >= 0)
+        status = loop_add(loop, &reader->done_watch, EPOLLIN, done_ready);
+    if (status == TL_OK)
+        status = tl_status_from_errno(start_thread(reader));
+    if (status != TL_OK) {
+        free_reader(reader);
+        return status;
     }
-    responder->host = reader;
-    responder->host_done.fd = reader->done_fd;
-    return watch_add(responder, &responder->host_done, EPOLLIN, done_ready);
+    *ret_reader = reader;
+    return TL_OK;
 }
 
 static void free_jobs(struct host_job *job)
@@ -120,9 +139,8 @@ static void free_jobs(struct host_job *job)
     }
 }
 
-void host_reader_destroy(struct tl_responder *responder)
+void host_reader_destroy(struct host_reader *reader)
 {
-    struct host_reader *reader = responder->host;
     if (!reader)
         return;
     pthread_mutex_lock(&reader->lock);
@@ -132,23 +150,18 @@ void host_reader_destroy(struct tl_responder *responder)
     pthread_join(reader->thread, NULL);
     free_jobs(reader->first_job);
     free_jobs(reader->done);
-    close(reader->done_fd);
-    pthread_cond_destroy(&reader->asked);
-    pthread_mutex_destroy(&reader->lock);
-    free(reader);
-    responder->host = NULL;
+    free_reader(reader);
 }
 
-bool host_reader_submit(struct tl_responder *responder, struct session *session)
+struct host_job *host_reader_submit(struct host_reader *reader, const struct sockaddr_in6 *peer,
+                                    bool keyed, void *owner)
 {
-    struct host_reader *reader = responder->host;
     struct host_job *job = calloc(1, sizeof *job);
     if (!job)
-        return false;
-    job->session = session;
-    job->peer = session->peer;
-    job->keyed = session->secure != NULL;
-    session->job = job;
+        return NULL;
+    job->owner = owner;
+    job->peer = *peer;
+    job->keyed = keyed;
     pthread_mutex_lock(&reader->lock);
     if (reader->last_job)
         reader->last_job->next = job;
@@ -157,13 +170,11 @@ bool host_reader_submit(struct tl_responder *responder, struct session *session)
     reader->last_job = job;
     pthread_cond_signal(&reader->asked);
     pthread_mutex_unlock(&reader->lock);
-    return true;
+    return job;
 }
 
-/* job->session is only touched by the loop's thread, so no lock is needed. */
-void host_reader_forget(struct session *session)
+void host_job_forget(struct host_job *job)
 {
-    if (session->job)
-        session->job->session = NULL;
-    session->job = NULL;
+    if (job)
+        job->owner = NULL;
 }

@@ -1,10 +1,9 @@
 /* The accept limit. GCRA (ITU-T I.371 annex A) needs one time per bucket, and a bucket
  * that is full again may be forgotten: that makes eviction free of harm, as only a bucket
  * in use has something to remember. */
-#include "responder_guard.h"
+#include "accept_guard.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
@@ -76,10 +75,4 @@ bool accept_guard_allows(struct accept_guard *guard, const struct in6_addr *addr
     }
     bucket->full_ns = full_ns + guard->step_ns;
     return true;
-}
-
-bool same_peer(const struct in6_addr *a, const struct in6_addr *b)
-{
-    bool v4 = IN6_IS_ADDR_V4MAPPED(a);
-    return memcmp(a, b, v4 || IN6_IS_ADDR_V4MAPPED(b) ? 16 : 8) == 0;
 }

@@ -1,5 +1,5 @@
-/* A session's test once it is granted: joined by its data connections, run by the threads
- * of stream.h, ended by totals. What comes before is in session_queue.c.
+/* A test of streams once it is granted: joined by its data connections, run by the threads of
+ * stream.h, ended by totals.
  *
  * P4, "sending stops <= 1 s without feedback": a TCP sender whose segments nobody
  * acknowledges is stopped by the kernel's own retransmission timer, and by
@@ -7,29 +7,26 @@
  * program is stopped or gone. So time counts as unheard while acknowledgements come and
  * control frames do not; after 1 s of it (and two round trips, since a lost control segment
  * needs one to be repaired) the test ends. */
+#include "tcp_run.h"
+
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "address.h"
+#include "disk_part.h"
+#include "file_part.h"
+#include "peer_dial.h"
+#include "readings.h"
 #include "responder_private.h"
 #include "tightlink/base/time.h"
+#include "turn.h"
 
 #define SAMPLES_RESERVE    16384                /* output kept free for what must not be dropped */
 #define EARLY_CLOSE_NS     (250 * TL_NS_PER_MS) /* a sender's deadline may be this much earlier */
-#define HANDOVER_NS        TL_NS_PER_S          /* between two tests, for the estimate of BUSY */
 #define UNHEARD_RTT_MAX_NS TL_NS_PER_S          /* of a bloated queue */
-
-static int64_t limit_ns(enum tl_limit id)
-{
-    return tl_limit_row(id)->standard * TL_NS_PER_MS;
-}
-
-bool test_has_streams(const struct session_test *test)
-{
-    return test->lane_count > 0;
-}
 
 /* With both directions the first half of the connections are downloads. */
 static bool sends_on(const struct session_test *test, unsigned connection)
@@ -40,8 +37,8 @@ static bool sends_on(const struct session_test *test, unsigned connection)
 }
 
 /* A receiver's options where we receive, a sender's where we send. */
-static enum tl_status prepare_socket(const struct session_test *test, int fd, unsigned connection,
-                                     bool accepted, struct tl_error *reterr)
+enum tl_status tcp_run_prepare(const struct session_test *test, int fd, unsigned connection,
+                               bool accepted, struct tl_error *reterr)
 {
     const struct tl_wire_test_tcp *asked = &test->asked;
     struct tl_stream_options options = {.accepted = accepted, .dscp = asked->dscp};
@@ -73,9 +70,9 @@ static bool same_address(int a, int b, address_fn *read_address)
     return IN6_ARE_ADDR_EQUAL(&addresses[0].sin6_addr, &addresses[1].sin6_addr);
 }
 
-bool test_join(struct session *session, int fd, bool dialled,
-               const struct tl_wire_data_hello *hello, enum tl_wire_error_code *ret_code,
-               struct tl_error *reterr)
+bool tcp_run_join(struct session *session, int fd, bool dialled,
+                  const struct tl_wire_data_hello *hello, enum tl_wire_error_code *ret_code,
+                  struct tl_error *reterr)
 {
     struct session_test *test = &session->test;
     *ret_code = TL_WIRE_E_TOKEN;
@@ -91,7 +88,7 @@ bool test_join(struct session *session, int fd, bool dialled,
         return false;
     }
     *ret_code = TL_WIRE_E_INTERNAL;
-    if (prepare_socket(test, fd, hello->stream, true, reterr) != TL_OK)
+    if (tcp_run_prepare(test, fd, hello->stream, true, reterr) != TL_OK)
         return false;
     uint8_t frame[TL_WIRE_FRAME_MAX];
     struct tl_wire_data_ok ok = {.test_id = hello->test_id, .stream = hello->stream};
@@ -105,16 +102,10 @@ bool test_join(struct session *session, int fd, bool dialled,
     return true;
 }
 
-enum tl_status test_prepare(const struct session *session, unsigned connection, int fd,
-                            struct tl_error *reterr)
+static void forget_dials(struct session_test *test)
 {
-    return prepare_socket(&session->test, fd, connection, false, reterr);
-}
-
-void test_adopt(struct session *session, unsigned connection, int fd)
-{
-    session->test.fds[connection] = fd;
-    session->test.joined++;
+    peer_dials_forget(test->dials);
+    test->dials = NULL;
 }
 
 static void close_joined(struct session_test *test)
@@ -131,6 +122,7 @@ static enum tl_status create_lane(struct session *session, unsigned first, struc
 {
     struct session_test *test = &session->test;
     struct test_lane *lane = &test->lanes[test->lane_count++];
+    test->running = true;
     int64_t granted_ns = test->granted.duration_ms * TL_NS_PER_MS;
     uint64_t share = test->granted.max_bytes / test->connections;
     lane->first = first;
@@ -140,7 +132,7 @@ static enum tl_status create_lane(struct session *session, unsigned first, struc
         .send_path = (enum tl_send_path)test->asked.send_path,
         .discard = test->asked.discard,
         /* A receiver waits for its sender's end. */
-        .duration_ns = granted_ns + (lane->sends ? 0 : limit_ns(TL_LIMIT_GRACE_MS)),
+        .duration_ns = granted_ns + (lane->sends ? 0 : session_limit_ns(TL_LIMIT_GRACE_MS)),
         .bytes_cap = share ? share : 1,
         .interval_ns = test->granted.sample_interval_us * TL_NS_PER_US,
     };
@@ -149,10 +141,40 @@ static enum tl_status create_lane(struct session *session, unsigned first, struc
         status = tl_streams_add(lane->streams, test->fds[i], reterr);
         if (status == TL_OK)
             test->fds[i] = -1;
-        if (status == TL_OK && test->kind == TEST_OF_FILE)
-            status = session_disk_give_store(session, i, reterr);
+        if (status == TL_OK && test->is_file)
+            status = file_part_give_store(session, i, reterr);
     }
     return status;
+}
+
+static void unwatch(struct test_lane *lane)
+{
+    (void)loop_release(lane->session->responder->loop, &lane->done); /* the streams' own */
+}
+
+void tcp_run_forget(struct session *session)
+{
+    struct session_test *test = &session->test;
+    if (!test->running)
+        return;
+    uint64_t moved = 0;
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        struct test_lane *lane = &test->lanes[i];
+        unwatch(lane);
+        if (lane->streams)
+            moved += tl_streams_bytes(lane->streams);
+    }
+    turn_settle(session, moved);
+    session->bytes += moved;
+    session->tests++;
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        tl_streams_destroy(test->lanes[i].streams);
+        test->lanes[i] = (struct test_lane){.done = {.fd = -1}, .session = session};
+    }
+    test->lane_count = 0;
+    test->running = false;
+    close_joined(test); /* what no lane took over */
+    session->responder->queue_dirty = true;
 }
 
 static void lane_done(struct watch *watch, uint32_t events);
@@ -166,7 +188,7 @@ static enum tl_status start_lanes(struct session *session, struct tl_error *rete
         status = create_lane(session, first, reterr);
     if (status != TL_OK)
         return status;
-    session_readings_begin(session);
+    readings_begin(session);
     test->start_ns = tl_now_ns();
     for (unsigned i = 0; i < test->lane_count && status == TL_OK; i++) {
         struct test_lane *lane = &test->lanes[i];
@@ -174,7 +196,7 @@ static enum tl_status start_lanes(struct session *session, struct tl_error *rete
         if (status != TL_OK)
             break;
         lane->done.fd = tl_streams_event_fd(lane->streams);
-        status = watch_add(session->responder, &lane->done, EPOLLIN, lane_done);
+        status = loop_add(session->responder->loop, &lane->done, EPOLLIN, lane_done);
         if (status != TL_OK) {
             lane->done.fd = -1;
             (void)tl_error_set(reterr, status, "%s", tl_status_text(status));
@@ -183,7 +205,7 @@ static enum tl_status start_lanes(struct session *session, struct tl_error *rete
     return status;
 }
 
-void test_start(struct session *session, uint32_t test_id)
+void tcp_run_start(struct session *session, uint32_t test_id)
 {
     struct session_test *test = &session->test;
     if (test_id != test->granted.test_id || test->joined != test->connections) {
@@ -193,14 +215,14 @@ void test_start(struct session *session, uint32_t test_id)
     }
     struct tl_error error = {0};
     if (start_lanes(session, &error) != TL_OK) {
-        test_forget(session); /* nothing runs that would take long to join */
+        tcp_run_forget(session); /* nothing runs that would take long to join */
         session_error(session, TL_WIRE_E_INTERNAL, "the streams: %s", error.text);
         return;
     }
     session->state = SESSION_RUNNING;
     session->deadline_ns = INT64_MAX;
-    test->hard_end_ns =
-        test->start_ns + test->granted.duration_ms * TL_NS_PER_MS + limit_ns(TL_LIMIT_GRACE_MS);
+    test->hard_end_ns = test->start_ns + test->granted.duration_ms * TL_NS_PER_MS +
+                        session_limit_ns(TL_LIMIT_GRACE_MS);
     struct tl_wire_started started = {.test_id = test_id, .responder_ns = (uint64_t)test->start_ns};
     uint8_t frame[TL_WIRE_FRAME_MAX];
     session_send(session, frame, tl_wire_encode_started(&started, frame));
@@ -259,42 +281,10 @@ static void send_samples(struct session *session)
             send_batch(session, batch, count);
         }
     }
-    session_disk_send_sums(session);
+    file_part_send_sums(session);
 }
 
 /* --- The end ------------------------------------------------------------------- */
-
-static void unwatch(struct test_lane *lane)
-{
-    if (lane->done.fd >= 0)
-        epoll_ctl(lane->session->responder->epoll_fd, EPOLL_CTL_DEL, lane->done.fd, NULL);
-    lane->done.fd = -1;
-    lane->done.ready = NULL;
-}
-
-static void free_streams(struct session *session)
-{
-    struct session_test *test = &session->test;
-    if (!test_has_streams(test))
-        return;
-    uint64_t moved = 0;
-    for (unsigned i = 0; i < test->lane_count; i++) {
-        struct test_lane *lane = &test->lanes[i];
-        unwatch(lane);
-        if (lane->streams)
-            moved += tl_streams_bytes(lane->streams);
-    }
-    quota_settle(session, moved);
-    session->bytes += moved;
-    session->tests++;
-    for (unsigned i = 0; i < test->lane_count; i++) {
-        tl_streams_destroy(test->lanes[i].streams);
-        test->lanes[i] = (struct test_lane){.done = {.fd = -1}, .session = session};
-    }
-    test->lane_count = 0;
-    close_joined(test); /* what no lane took over */
-    session->responder->queue_dirty = true;
-}
 
 /* What happened to the streams of one test, put together. */
 struct endings {
@@ -390,9 +380,7 @@ static void report_end(struct session *session)
                                    .samples_dropped = test->samples_dropped};
     uint8_t frame[TL_WIRE_FRAME_MAX];
     describe_end(test, &end);
-    session->state = SESSION_IDLE;
-    session->deadline_ns = INT64_MAX;
-    session->active_ns = tl_now_ns();
+    session_rest(session);
     for (unsigned first = 0; first < test->connections; first += TL_WIRE_TOTALS_MAX) {
         unsigned left = test->connections - first;
         end.first = (uint16_t)first;
@@ -424,15 +412,14 @@ static void lane_done(struct watch *watch, uint32_t events)
     if (session->state == SESSION_RUNNING || session->state == SESSION_ENDING) {
         send_samples(session);
         if (session->state != SESSION_GONE)
-            session_readings_report(session, session->test.granted.test_id);
+            readings_report(session, session->test.granted.test_id);
         if (session->state != SESSION_GONE)
-            session_disk_report(session);
+            file_part_report(session);
         if (session->state != SESSION_GONE)
             report_end(session);
     }
-    test_forget(session);
-    if (session->state == SESSION_GONE && !session->removed)
-        session_remove(session);
+    tcp_run_forget(session);
+    session_joined(session);
 }
 
 static void stop_lanes(struct session_test *test)
@@ -441,18 +428,14 @@ static void stop_lanes(struct session_test *test)
         tl_streams_stop(test->lanes[i].streams);
 }
 
-void test_stop(struct session *session, enum tl_wire_end_reason reason)
+void tcp_run_stop(struct session *session, enum tl_wire_end_reason reason)
 {
     struct session_test *test = &session->test;
-    if (test->udp) {
-        udp_test_stop(session, reason);
-        return;
-    }
     test->reason = reason;
     if (session->state == SESSION_READY) {
-        peer_forget(session);
+        forget_dials(test);
         close_joined(test);
-        quota_settle(session, 0);
+        turn_settle(session, 0);
         session->responder->queue_dirty = true;
         report_end(session);
         return;
@@ -477,44 +460,32 @@ static bool is_unheard(struct session *session, int64_t now_ns)
         rtt_ns = 2 * info.tcpi_rtt * TL_NS_PER_US;
     if (rtt_ns > UNHEARD_RTT_MAX_NS)
         rtt_ns = UNHEARD_RTT_MAX_NS;
-    return test->unheard_ns >= limit_ns(TL_LIMIT_UNHEARD_MS) + rtt_ns;
+    return test->unheard_ns >= session_limit_ns(TL_LIMIT_UNHEARD_MS) + rtt_ns;
 }
 
-void test_tick(struct session *session, int64_t now_ns)
+void tcp_run_tick(struct session *session, int64_t now_ns)
 {
     struct session_test *test = &session->test;
-    if (test->udp) {
-        udp_test_tick(session, now_ns);
-        return;
-    }
     send_samples(session);
     if (session->state != SESSION_RUNNING)
         return;
     if (now_ns >= test->hard_end_ns)
-        test_stop(session, TL_WIRE_END_TIME);
+        tcp_run_stop(session, TL_WIRE_END_TIME);
     else if (is_unheard(session, now_ns))
-        test_stop(session, TL_WIRE_END_UNHEARD);
+        tcp_run_stop(session, TL_WIRE_END_UNHEARD);
 }
 
-bool test_abandon(struct session *session)
+bool tcp_run_abandon(struct session *session)
 {
     struct session_test *test = &session->test;
-    session_disk_abandon(session);
-    if (test->udp)
-        return udp_test_abandon(session);
-    peer_forget(session);
+    disk_part_abandon(session);
+    forget_dials(test);
     close_joined(test);
     session->responder->queue_dirty = true;
-    if (test_has_streams(test)) {
+    if (test->running) {
         stop_lanes(test);
         return false;
     }
-    quota_settle(session, 0);
+    turn_settle(session, 0);
     return true;
-}
-
-void test_forget(struct session *session)
-{
-    udp_test_forget(session);
-    free_streams(session);
 }

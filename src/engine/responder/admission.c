@@ -1,0 +1,409 @@
+/* Strangers: connections that have not sent their first frame.
+ *
+ * They wait in the order of their age, which is the order of their deadlines. A full
+ * table costs the oldest its place: who comes with a purpose speaks within a round trip. */
+#include "admission.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "path_syn.h"
+#include "responder_private.h"
+#include "session.h"
+#include "tcp_dial.h"
+#include "tcp_run.h"
+#include "tightlink/base/time.h"
+#include "turn.h"
+
+#define ACCEPTS_PER_WAKEUP 64 /* the others have their turn in between */
+
+/* A connection that has not said who it is: P6 allows it 256 bytes. */
+struct half {
+    struct watch watch;
+    struct admission *admission;
+    struct half *older, *newer;
+    struct secure *secure; /* owned; NULL: plain, or nothing said yet */
+    int64_t deadline_ns;
+    struct in6_addr address;
+    uint8_t len;
+    uint8_t bytes[TL_WIRE_HEADER_SIZE + 88]; /* a whole HELLO, nothing behind it */
+};
+
+struct admission {
+    struct tl_responder *responder;
+    struct half *oldest, *newest;
+    uint32_t half_count, half_max;
+    uint32_t handshake_count; /* of them in a TLS handshake: each costs some 30 KB */
+};
+
+static_assert(sizeof(struct half) <= 256, "P6: bytes of an unproven peer");
+
+static void unlink_half(struct half *half)
+{
+    struct admission *admission = half->admission;
+    if (half->older)
+        half->older->newer = half->newer;
+    else
+        admission->oldest = half->newer;
+    if (half->newer)
+        half->newer->older = half->older;
+    else
+        admission->newest = half->older;
+    admission->half_count--;
+}
+
+/* Ends the half's TLS channel, or lets it go to its new owner. */
+static struct secure *take_channel(struct half *half)
+{
+    struct secure *secure = half->secure;
+    if (secure)
+        half->admission->handshake_count--;
+    half->secure = NULL;
+    return secure;
+}
+
+static void drop_half(struct half *half)
+{
+    secure_destroy(take_channel(half));
+    unlink_half(half);
+    loop_bury(half->admission->responder->loop, &half->watch);
+}
+
+/* Lets the descriptor go to its new owner. */
+static void release_half(struct half *half)
+{
+    (void)loop_release(half->admission->responder->loop, &half->watch);
+    drop_half(half);
+}
+
+/* Says why and closes. P4: the answer is cut to what came in. What else has come is read
+ * first, since closing over unread bytes is a reset, which may overtake the answer. */
+static void refuse(struct half *half, enum tl_wire_error_code code, const char *text)
+{
+    struct tl_wire_error error = {.code = (uint16_t)code};
+    uint8_t scratch[2048], frame[TL_WIRE_FRAME_MAX];
+    ssize_t more = channel_recv(half->secure, half->watch.fd, scratch, sizeof scratch);
+    size_t room = half->len + (more > 0 ? (size_t)more : 0);
+    if (room >= TL_WIRE_HEADER_SIZE + 2) {
+        size_t len = strnlen(text, sizeof error.text - 1);
+        room -= TL_WIRE_HEADER_SIZE + 2;
+        memcpy(error.text, text, len < room ? len : room);
+        len = tl_wire_encode_error(&error, frame);
+        (void)!channel_send(half->secure, half->watch.fd, frame, len);
+    }
+    drop_half(half);
+}
+
+/* --- A place ------------------------------------------------------------------------------- */
+
+/* The session that can best be done without, among those of one peer (or of all, NULL):
+ * idle, and silent for the longest. */
+static struct session *weakest(struct tl_responder *responder, const struct in6_addr *peer,
+                               int64_t now_ns)
+{
+    struct session *best = NULL;
+    for (uint32_t i = 0; i < responder->sessions.count; i++) {
+        struct session *session = responder->sessions.list[i];
+        if (session->state != SESSION_IDLE ||
+            now_ns - session->heard_ns < session_limit_ns(TL_LIMIT_EVICT_MS) ||
+            (peer && !address_same_peer(peer, &session->peer.sin6_addr)))
+            continue;
+        if (!best || session->heard_ns < best->heard_ns)
+            best = session;
+    }
+    return best;
+}
+
+/* Makes room for one more, at the cost of a session that seems to be dead. */
+static enum tl_status find_place(struct tl_responder *responder, const struct in6_addr *peer,
+                                 struct tl_error *reterr)
+{
+    int64_t now_ns = tl_now_ns();
+    uint32_t per_peer = (uint32_t)tl_limit_row(TL_LIMIT_SESSIONS_PER_PEER)->standard;
+    if (sessions_count(&responder->sessions, peer) >= per_peer) {
+        struct session *old = weakest(responder, peer, now_ns);
+        if (!old)
+            return tl_error_set(reterr, TL_LIMIT,
+                                "your address has %u sessions here already: wait until one ends",
+                                per_peer);
+        session_end(old, "its peer came again");
+    }
+    if (sessions_count(&responder->sessions, NULL) >= responder->session_max) {
+        struct session *old = weakest(responder, NULL, now_ns);
+        if (!old)
+            return tl_error_set(reterr, TL_LIMIT,
+                                "this responder serves %u sessions already: try again later",
+                                responder->session_max);
+        session_end(old, "silent, and its place was needed");
+    }
+    if (responder->sessions.count >= responder->sessions.size)
+        return tl_error_set(reterr, TL_LIMIT, "this responder is still tidying up: try again");
+    return TL_OK;
+}
+
+static void send_welcome(struct session *session, const struct tl_wire_hello *hello)
+{
+    struct tl_responder *responder = session->responder;
+    struct tl_wire_welcome welcome = {
+        .version = TL_WIRE_VERSION,
+        .flags = session->secure ? TL_WIRE_WELCOME_KEYED : 0,
+        .token = session->token,
+        .nonce = hello->nonce,
+        .max_seconds = (uint16_t)responder->options.max_seconds,
+        .max_streams = (uint16_t)responder->options.max_streams,
+        .rate_cap_bps = responder->options.rate_cap_bps,
+        .quota_left_bytes = turn_bytes_left(responder),
+    };
+    memcpy(welcome.program, responder->program, sizeof welcome.program);
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    session_send(session, frame, tl_wire_encode_welcome(&welcome, frame));
+}
+
+/* --- First frames --------------------------------------------------------------------------- */
+
+static void greet(struct half *half, const struct tl_wire_frame *frame)
+{
+    struct tl_responder *responder = half->admission->responder;
+    struct session *session;
+    struct tl_wire_hello hello;
+    struct tl_error error = {0};
+    enum tl_status status =
+        tl_wire_decode_hello(frame->payload, frame->payload_len, &hello, &error);
+    if (status != TL_OK) {
+        refuse(half, status == TL_VERSION ? TL_WIRE_E_VERSION : TL_WIRE_E_PROTOCOL, error.text);
+        return;
+    }
+    if (!half->secure && responder->secured && !responder->options.open) {
+        refuse(half, TL_WIRE_E_KEY, "this responder serves with a key only: give --key FILE");
+        return;
+    }
+    if (find_place(responder, &half->address, &error) != TL_OK) {
+        refuse(half, TL_WIRE_E_SESSIONS, error.text);
+        return;
+    }
+    int fd = loop_release(responder->loop, &half->watch);
+    status = session_create(responder, fd, half->secure, &session);
+    if (status != TL_OK) {
+        half->watch.fd = fd;
+        refuse(half, TL_WIRE_E_INTERNAL, "this responder is out of memory");
+        return;
+    }
+    (void)take_channel(half);
+    drop_half(half);
+    send_welcome(session, &hello);
+}
+
+static enum tl_status decode_hello(const struct tl_wire_frame *frame,
+                                   struct tl_wire_data_hello *ret_hello, struct tl_error *reterr)
+{
+    struct tl_wire_peer_hello peer;
+    if (frame->type == TL_WIRE_DATA_HELLO)
+        return tl_wire_decode_data_hello(frame->payload, frame->payload_len, ret_hello, reterr);
+    enum tl_status status =
+        tl_wire_decode_peer_hello(frame->payload, frame->payload_len, &peer, reterr);
+    if (status == TL_OK)
+        *ret_hello = peer.hello;
+    return status;
+}
+
+/* DATA_HELLO of the session's client, or PEER_HELLO of a responder that it told to dial us. */
+static void join_test(struct half *half, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_data_hello hello;
+    struct tl_error error = {0};
+    enum tl_status status = decode_hello(frame, &hello, &error);
+    if (status != TL_OK) {
+        refuse(half, status == TL_VERSION ? TL_WIRE_E_VERSION : TL_WIRE_E_PROTOCOL, error.text);
+        return;
+    }
+    enum tl_wire_error_code code = TL_WIRE_E_TOKEN;
+    struct session *session =
+        sessions_by_token(&half->admission->responder->sessions, &hello.token);
+    if (half->secure)
+        refuse(half, TL_WIRE_E_PROTOCOL, "data connections are plain");
+    else if (!session || half->len != frame->frame_len)
+        refuse(half, code, "no session has this token");
+    else if (frame->type == TL_WIRE_PEER_HELLO && !tcp_dial_may_join(session, &half->address))
+        refuse(half, TL_WIRE_E_REFUSED, "this responder permits no test with yours");
+    else if (tcp_run_join(session, half->watch.fd, frame->type == TL_WIRE_PEER_HELLO, &hello, &code,
+                          &error))
+        release_half(half);
+    else
+        refuse(half, code, error.text);
+}
+
+/* A connection that came only to be looked at. */
+static void report_syn(struct half *half, const struct tl_wire_frame *frame)
+{
+    struct tl_wire_syn_query query;
+    struct tl_wire_syn_report report;
+    struct tl_error error = {0};
+    enum tl_status status =
+        tl_wire_decode_syn_query(frame->payload, frame->payload_len, &query, &error);
+    if (status != TL_OK) {
+        refuse(half, status == TL_VERSION ? TL_WIRE_E_VERSION : TL_WIRE_E_PROTOCOL, error.text);
+        return;
+    }
+    if (!sessions_by_token(&half->admission->responder->sessions, &query.token)) {
+        refuse(half, TL_WIRE_E_TOKEN, "no session has this token");
+        return;
+    }
+    path_syn_read(half->watch.fd, &report);
+    uint8_t answer[TL_WIRE_FRAME_MAX];
+    size_t len = tl_wire_encode_syn_report(&report, answer);
+    (void)!send(half->watch.fd, answer, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    drop_half(half);
+}
+
+static bool may_come_first(uint8_t type)
+{
+    return type == TL_WIRE_HELLO || type == TL_WIRE_DATA_HELLO || type == TL_WIRE_PEER_HELLO ||
+           type == TL_WIRE_SYN_QUERY;
+}
+
+/* A connection whose first byte is TLS's gets a channel, where there are keys. A full house
+ * costs the oldest handshake its place. False when the half is gone. */
+static bool open_channel(struct half *half)
+{
+    struct admission *admission = half->admission;
+    struct secure_context *secured = admission->responder->secured;
+    uint8_t first;
+    if (half->secure || half->len > 0 || !secured ||
+        recv(half->watch.fd, &first, 1, MSG_DONTWAIT | MSG_PEEK) != 1 || first != SECURE_FIRST_BYTE)
+        return true;
+    struct half *oldest = admission->oldest;
+    while (oldest && !oldest->secure)
+        oldest = oldest->newer;
+    if (admission->handshake_count >= tl_limit_row(TL_LIMIT_HANDSHAKES)->standard && oldest)
+        drop_half(oldest);
+    half->secure = secure_create(secured, half->watch.fd);
+    if (!half->secure) {
+        drop_half(half);
+        return false;
+    }
+    admission->handshake_count++;
+    return true;
+}
+
+static void half_ready(struct watch *watch, uint32_t events)
+{
+    struct half *half = (struct half *)watch;
+    if (!open_channel(half))
+        return;
+    ssize_t got = channel_recv(half->secure, watch->fd, half->bytes + half->len,
+                               sizeof half->bytes - half->len);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        drop_half(half);
+        return;
+    }
+    half->len = (uint8_t)(half->len + got);
+    struct tl_wire_frame frame;
+    if (tl_wire_peek(half->bytes, half->len, &frame, NULL) != TL_OK) {
+        refuse(half, TL_WIRE_E_PROTOCOL, "this is tightlinkd, these bytes are none of its frames");
+        return;
+    }
+    if (half->len > 2 && !may_come_first(half->bytes[2]))
+        refuse(half, TL_WIRE_E_TYPE, "the first frame must be HELLO, DATA_HELLO or SYN_QUERY");
+    else if (frame.frame_len == 0 && half->len == sizeof half->bytes)
+        refuse(half, TL_WIRE_E_PROTOCOL, "the first frame is too long");
+    else if (frame.frame_len && frame.type == TL_WIRE_HELLO)
+        greet(half, &frame);
+    else if (frame.frame_len && frame.type == TL_WIRE_SYN_QUERY)
+        report_syn(half, &frame);
+    else if (frame.frame_len)
+        join_test(half, &frame);
+}
+
+static void add_half(struct admission *admission, int fd, const struct in6_addr *address,
+                     int64_t now_ns)
+{
+    struct half *half = calloc(1, sizeof *half);
+    if (!half) {
+        close(fd);
+        return;
+    }
+    half->watch.fd = fd;
+    half->admission = admission;
+    half->address = *address;
+    half->deadline_ns = now_ns + tl_limit_row(TL_LIMIT_HELLO_MS)->standard * TL_NS_PER_MS;
+    if (loop_add(admission->responder->loop, &half->watch, EPOLLIN | EPOLLRDHUP, half_ready) !=
+        TL_OK) {
+        close(fd);
+        free(half);
+        return;
+    }
+    half->older = admission->newest;
+    if (admission->newest)
+        admission->newest->newer = half;
+    else
+        admission->oldest = half;
+    admission->newest = half;
+    admission->half_count++;
+    loop_need_tick(admission->responder->loop);
+}
+
+void admission_accept(struct admission *admission)
+{
+    struct tl_responder *responder = admission->responder;
+    int64_t now_ns = tl_now_ns();
+    for (int i = 0; i < ACCEPTS_PER_WAKEUP; i++) {
+        if (admission->half_count >= admission->half_max)
+            drop_half(admission->oldest);
+        struct sockaddr_in6 peer;
+        socklen_t len = sizeof peer;
+        int fd = accept4(responder->listener.fd, (struct sockaddr *)&peer, &len,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && admission->oldest) {
+            drop_half(admission->oldest);
+            continue;
+        }
+        if (fd < 0)
+            return; /* EAGAIN; or the peer's own fault (accept(2): treat as EAGAIN) */
+        address_normalise(&peer);
+        if (accept_guard_allows(&responder->guard, &peer.sin6_addr, now_ns))
+            add_half(admission, fd, &peer.sin6_addr, now_ns);
+        else
+            close(fd);
+    }
+}
+
+bool admission_tick(struct admission *admission, int64_t now_ns)
+{
+    while (admission->oldest && admission->oldest->deadline_ns <= now_ns)
+        drop_half(admission->oldest);
+    return admission->half_count > 0;
+}
+
+enum tl_status admission_create(struct tl_responder *responder, uint32_t half_max,
+                                struct admission **ret_admission)
+{
+    struct admission *admission = calloc(1, sizeof *admission);
+    if (!admission)
+        return TL_NOMEM;
+    admission->responder = responder;
+    admission->half_max = half_max;
+    *ret_admission = admission;
+    return TL_OK;
+}
+
+void admission_clear(struct admission *admission)
+{
+    while (admission->oldest)
+        drop_half(admission->oldest);
+}
+
+void admission_destroy(struct admission *admission)
+{
+    if (!admission)
+        return;
+    admission_clear(admission);
+    free(admission);
+}

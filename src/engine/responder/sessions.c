@@ -1,0 +1,56 @@
+/* The list of sessions. */
+#include "sessions.h"
+
+#include <stdlib.h>
+
+#include "address.h"
+#include "session.h"
+
+enum tl_status sessions_init(struct sessions *sessions, uint32_t size)
+{
+    *sessions = (struct sessions){.list = calloc(size, sizeof(struct session *)), .size = size};
+    return sessions->list ? TL_OK : TL_NOMEM;
+}
+
+void sessions_free(struct sessions *sessions)
+{
+    free(sessions->list);
+    *sessions = (struct sessions){0};
+}
+
+void sessions_add(struct sessions *sessions, struct session *session)
+{
+    sessions->list[sessions->count++] = session;
+}
+
+void sessions_remove(struct sessions *sessions, const struct session *session)
+{
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        if (sessions->list[i] != session)
+            continue;
+        sessions->list[i] = sessions->list[--sessions->count];
+        return;
+    }
+}
+
+struct session *sessions_by_token(const struct sessions *sessions,
+                                  const struct tl_wire_token *token)
+{
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        struct session *session = sessions->list[i];
+        if (session->state < SESSION_CLOSING && tl_wire_token_equal(&session->token, token))
+            return session;
+    }
+    return NULL;
+}
+
+uint32_t sessions_count(const struct sessions *sessions, const struct in6_addr *peer)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        const struct session *session = sessions->list[i];
+        count += session->state != SESSION_GONE &&
+                 (!peer || address_same_peer(peer, &session->peer.sin6_addr));
+    }
+    return count;
+}

@@ -1,0 +1,31 @@
+/* The list of sessions. */
+#ifndef TL_ENGINE_SESSIONS_H
+#define TL_ENGINE_SESSIONS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/base/status.h"
+#include "tightlink/engine/wire.h"
+
+struct session;
+
+/* In no order. Those that are GONE keep their place until they are joined, but do not count. */
+struct sessions {
+    struct session **list;
+    uint32_t count, size;
+};
+
+enum tl_status sessions_init(struct sessions *sessions, uint32_t size) TL_WARN_UNUSED;
+void sessions_free(struct sessions *sessions);
+
+void sessions_add(struct sessions *sessions, struct session *session); /* count < size */
+void sessions_remove(struct sessions *sessions, const struct session *session);
+/* NULL: no session that still listens has it. */
+struct session *sessions_by_token(const struct sessions *sessions,
+                                  const struct tl_wire_token *token);
+/* Sessions that are not GONE: of one peer (address_same_peer), or of all, NULL. */
+uint32_t sessions_count(const struct sessions *sessions, const struct in6_addr *peer);
+
+#endif

@@ -76,8 +76,8 @@ static void add_head(struct text *t, const struct text_source *source)
     tl_buf_addf(out, "<header class=\"%s\">\n",
                 tl_verdict_state_name(source->findings->verdict.state));
     add_text(out, "<h1>", source, text_add_headline, "</h1>\n");
+    add_text(out, "<p>", source, text_add_cause, "</p>\n");
     add_text(out, "<p>", source, text_add_consequence, "</p>\n");
-    add_text(out, "<p>", source, text_add_why, "</p>\n");
     tl_buf_adds(out, "</header>\n");
     size_t count = document_fields(source, fields);
     for (size_t i = 0; i < count; i++) {

@@ -64,8 +64,8 @@ static void add_head(struct text *t, const struct text_source *source)
     tl_buf_adds(t->out, "\n");
     text_keep_status(t, headline.status);
     tl_buf_finish(&headline);
+    add_paragraph(t, source, text_add_cause);
     add_paragraph(t, source, text_add_consequence);
-    add_paragraph(t, source, text_add_why);
     size_t count = document_fields(source, fields);
     tl_buf_adds(t->out, "\n");
     for (size_t i = 0; i < count; i++) {

@@ -226,7 +226,7 @@ static void add_word(struct wrapping *wrapping, const char *word, size_t len, bo
 }
 
 void tl_page_paragraph(struct tl_page *page, enum tl_meaning meaning, size_t indent,
-                  enum tl_line_kind kind, enum tl_line_kind more, const char *text)
+                       enum tl_line_kind kind, enum tl_line_kind more, const char *text)
 {
     struct wrapping wrapping = {page, meaning, indent, kind, more};
     struct tl_buf clean = TL_BUF_INIT;

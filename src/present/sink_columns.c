@@ -14,7 +14,7 @@ static void add(struct text *t, enum tl_meaning meaning, const char *text)
 
 static void heading(struct text *t, const char *heading)
 {
-    tl_page_add(t->page, TL_SAID_STRONG, heading);
+    (void)tl_page_add_cut(t->page, TL_SAID_STRONG, heading, (size_t)t->page->width);
 }
 
 static void end_line(struct text *t)
@@ -38,7 +38,8 @@ static void entry(struct text *t, const char *label, size_t label_columns, const
     tl_page_space(t->page, 2);
     tl_page_cell(t->page, label, label_columns);
     tl_page_space(t->page, 1);
-    tl_page_paragraph(t->page, TL_SAID_PLAIN, label_columns + 3, TL_LINE_ENTRY, TL_LINE_ENTRY, text);
+    tl_page_paragraph(t->page, TL_SAID_PLAIN, label_columns + 3, TL_LINE_ENTRY, TL_LINE_ENTRY,
+                      text);
 }
 
 static void command(struct text *t, const char *label, size_t label_columns, const char *command)

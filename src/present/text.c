@@ -5,6 +5,8 @@
 
 #define WIDTH_MIN 60
 #define WIDTH_MAX 200
+/* Sentences and commands need no columns. */
+#define NARROW_MIN 30
 
 /* The direction of the verdict first. */
 static void print_measurements(struct text *t, const struct text_source *source)
@@ -28,6 +30,8 @@ void text_part(struct text *t, const struct text_source *source, enum tl_report_
     bool told = state != TL_VERDICT_INVALID;
     if (part == TL_PART_HEAD && t->sink->columns)
         text_head(t, source);
+    if (part == TL_PART_RATES && t->sink->columns)
+        text_rates(t, source);
     if (part == TL_PART_MEASUREMENTS && told) {
         text_goal(t, source);
         if (state == TL_INCONCLUSIVE)
@@ -36,7 +40,7 @@ void text_part(struct text *t, const struct text_source *source, enum tl_report_
     }
     if (part == TL_PART_EVIDENCE && state == TL_LIMITED)
         text_evidence(t, source);
-    if (part == TL_PART_FIX && state == TL_LIMITED)
+    if (part == TL_PART_FIX && (state == TL_LIMITED || state == TL_INCONCLUSIVE))
         text_fix(t, source);
     if (part == TL_PART_WAY && told)
         text_path(t, source);
@@ -65,7 +69,9 @@ void tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
 {
     struct text_source source = {run, facts, findings};
     struct text t = {.sink = &text_columns, .page = page};
-    page->width = within(page->width, TL_REPORT_PART_WIDTH_MIN);
+    page->width =
+        within(page->width,
+               part == TL_PART_HEAD || part == TL_PART_FIX ? NARROW_MIN : TL_REPORT_PART_WIDTH_MIN);
     text_part(&t, &source, part);
 }
 

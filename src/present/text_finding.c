@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plain.h"
 #include "text_parts.h"
 #include "text_words.h"
 #include "tightlink/base/units.h"
@@ -36,8 +37,14 @@ void text_evidence(struct text *t, const struct text_source *source)
     const struct tl_finding *finding = text_verdict_finding(source->findings);
     if (!finding)
         return;
+    struct tl_buf why = TL_BUF_INIT;
     text_heading(t, "Evidence");
     text_newline(t);
+    text_add_why(source, &why);
+    if (why.len)
+        text_entry(t, "why", LABEL_COLUMNS, tl_buf_text(&why));
+    text_keep_status(t, why.status);
+    tl_buf_finish(&why);
     print_evidence(t, finding, true);
     print_evidence(t, finding, false);
     print_unknown(t, finding);
@@ -52,18 +59,6 @@ void text_evidence(struct text *t, const struct text_source *source)
 static void optional_entry(struct text *t, const char *label, const char *text)
 {
     if (text && *text)
-        text_entry(t, label, LABEL_COLUMNS, text);
-}
-
-/* A remedy for one system is a command, to be copied whole; for any system, a sentence. */
-static void remedy_entry(struct text *t, const struct tl_remedy *remedy, const char *label,
-                         const char *text)
-{
-    if (!text || !*text)
-        return;
-    if (remedy->os && *remedy->os)
-        text_command(t, label, LABEL_COLUMNS, text);
-    else
         text_entry(t, label, LABEL_COLUMNS, text);
 }
 
@@ -97,40 +92,75 @@ static void print_gain(struct text *t, double now, const struct tl_prediction *p
         snprintf(text + n, sizeof text - (size_t)n,
                  then < 10 * now ? " (%.2g times)" : " (%.0f times)", then / now);
     text_entry(t, "gain", LABEL_COLUMNS, text);
-    snprintf(text, sizeof text, "%s %s %s%s", text_file_time(now, slow), text_arrow(t),
-             at_least ? "at most " : "", text_file_time(then, fast));
+    if (strcmp(plain_file_time(now, slow), plain_file_time(then, fast)) == 0)
+        return;
+    snprintf(text, sizeof text, "%s %s %s%s", slow, text_arrow(t), at_least ? "at most " : "",
+             fast);
     text_entry(t, "10 GB file", LABEL_COLUMNS, text);
 }
 
-static const char *where_text(const char *segment)
+/* "Fix 1 of 2: on this PC, as its administrator (root)"; a single one is "Fix: ...". */
+static void print_fix_heading(struct text *t, const struct text_source *source,
+                              const struct tl_remedy *remedy, size_t number, size_t count)
 {
-    return strcmp(segment, "near-host") == 0  ? "on THIS PC"
-           : strcmp(segment, "far-host") == 0 ? "on the FAR END"
-           : strcmp(segment, "far-lan") == 0  ? "on the FAR END's local network"
-           : strcmp(segment, "flow") == 0     ? "in the transfer itself"
-           : strcmp(segment, "path") == 0     ? "on the path"
-                                              : "on the local network";
+    bool transfer = strcmp(remedy->where, "flow") == 0;
+    struct tl_buf heading = TL_BUF_INIT;
+    tl_buf_adds(&heading, "Fix");
+    if (count > 1)
+        tl_buf_addf(&heading, " %zu of %zu", number, count);
+    tl_buf_adds(&heading, transfer ? ": in " : ": on ");
+    plain_add_place(source, remedy->where, false, &heading);
+    if (remedy->needs && *remedy->needs)
+        tl_buf_addf(&heading, ", %s", text_needs(remedy->needs));
+    text_heading(t, tl_buf_text(&heading));
+    text_newline(t);
+    text_keep_status(t, heading.status);
+    tl_buf_finish(&heading);
+}
+
+/* A remedy for one system is a command, to be copied whole; for any system, a sentence that names
+ * the other computer. */
+static void remedy_entry(struct text *t, const struct text_source *source,
+                         const struct tl_remedy *remedy, const char *label, const char *text)
+{
+    struct tl_buf named = TL_BUF_INIT;
+    if (!text || !*text)
+        return;
+    if (remedy->os && *remedy->os) {
+        text_command(t, label, LABEL_COLUMNS, text);
+        return;
+    }
+    plain_add_named(source, text, &named);
+    text_entry(t, label, LABEL_COLUMNS, tl_buf_text(&named));
+    text_keep_status(t, named.status);
+    tl_buf_finish(&named);
+}
+
+/* "desktop support (this PC)"; the far end's administrator by its name. */
+static void send_to_entry(struct text *t, const struct text_source *source)
+{
+    const char *send_to = source->findings->verdict.send_to;
+    struct tl_buf named = TL_BUF_INIT;
+    if (!send_to || !*send_to)
+        return;
+    plain_add_named(source, send_to, &named);
+    text_entry(t, "send to", LABEL_COLUMNS, tl_buf_text(&named));
+    text_keep_status(t, named.status);
+    tl_buf_finish(&named);
 }
 
 static void print_remedy(struct text *t, const struct text_source *source,
                          const struct tl_remedy *remedy, size_t number, size_t count)
 {
-    const struct tl_verdict *verdict = &source->findings->verdict;
-    char heading[192];
-    snprintf(heading, sizeof heading, "Fix %zu of %zu: %s", number, count,
-             where_text(remedy->where));
-    text_heading(t, heading);
-    if (remedy->needs && *remedy->needs) {
-        text_add(t, TL_SAID_PLAIN, ", ");
-        text_add(t, TL_SAID_PLAIN, text_needs(remedy->needs));
-    }
-    text_newline(t);
-    remedy_entry(t, remedy, "do", remedy->does);
-    optional_entry(t, "why", remedy->why);
+    print_fix_heading(t, source, remedy, number, count);
+    remedy_entry(t, source, remedy, "do", remedy->does);
+    if (number == 1)
+        send_to_entry(t, source);
     if (remedy->promised)
-        print_gain(t, verdict->measured_bps, &remedy->predicted);
-    remedy_entry(t, remedy, "to keep it", remedy->persist);
-    remedy_entry(t, remedy, "undo", remedy->undo);
+        print_gain(t, source->findings->verdict.measured_bps, &remedy->predicted);
+    remedy_entry(t, source, remedy, "to keep it", remedy->persist);
+    remedy_entry(t, source, remedy, "undo", remedy->undo);
+    optional_entry(t, "why", remedy->why);
     optional_entry(t, "risk", remedy->risk);
 }
 
@@ -146,14 +176,15 @@ static const struct tl_rung *next_rung(const struct tl_findings *findings)
     return NULL;
 }
 
-static void print_next(struct text *t, const struct tl_findings *findings)
+static void print_next(struct text *t, const struct text_source *source)
 {
+    const struct tl_findings *findings = source->findings;
     const struct tl_rung *rung = next_rung(findings);
     const struct tl_verdict *verdict = &findings->verdict;
     char text[256], rate[TL_UNIT_TEXT_SIZE];
     if (!rung && verdict->fixed_stage) {
-        snprintf(text, sizeof text, "not known; tightlink run --stages %s would tell",
-                 verdict->fixed_stage);
+        snprintf(text, sizeof text, "not known; this would tell: tightlink run %.120s --stages %s",
+                 source->run->target_name, verdict->fixed_stage);
         text_entry(t, "next limit", LABEL_COLUMNS, text);
     }
     if (!rung)
@@ -180,18 +211,40 @@ static void print_verified(struct text *t, const struct tl_run *run)
     }
 }
 
+/* Nobody knows the cause: what would tell. */
+static void print_way_on(struct text *t, const struct text_source *source)
+{
+    struct tl_buf command = TL_BUF_INIT;
+    plain_add_command(source, &command);
+    text_heading(t, "What to do");
+    text_newline(t);
+    if (command.len) {
+        text_command(t, "this tells", LABEL_COLUMNS, tl_buf_text(&command));
+    } else {
+        text_entry(t, "again", LABEL_COLUMNS,
+                   "Run it again while it is slow: nothing else that can be measured from here "
+                   "would tell.");
+    }
+    text_keep_status(t, command.status);
+    tl_buf_finish(&command);
+}
+
 void text_fix(struct text *t, const struct text_source *source)
 {
-    const struct tl_verdict *verdict = &source->findings->verdict;
     const struct tl_finding *finding = text_verdict_finding(source->findings);
     size_t count = finding ? finding->remedy_count : 0;
+    if (source->findings->verdict.state == TL_INCONCLUSIVE) {
+        print_way_on(t, source);
+        return;
+    }
     for (size_t i = 0; i < count; i++)
         print_remedy(t, source, &finding->remedies[i], i + 1, count);
     print_verified(t, source->run);
     text_heading(t, count ? "After the fix" : "Fix");
     text_newline(t);
-    if (!count)
-        text_entry(t, "remedy", LABEL_COLUMNS, "the rules know none for this cause here");
-    print_next(t, source->findings);
-    optional_entry(t, "send to", verdict->send_to);
+    if (!count) {
+        text_entry(t, "do", LABEL_COLUMNS, "No setting is known that helps here.");
+        send_to_entry(t, source);
+    }
+    print_next(t, source);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plain.h"
 #include "text_parts.h"
 #include "text_words.h"
 #include "tightlink/base/units.h"
@@ -49,15 +50,12 @@ static double promised(const struct text_source *source)
 static void add_limit(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    if (verdict->broken) { /* no limit of the rate: its own sentence says what broke */
-        tl_buf_adds(out, verdict->sentence);
-        return;
-    }
     char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
     bool gain = promised(source) > 0;
     tl_format_bps(verdict->measured_bps, now);
     tl_format_bps(verdict->fixed_bps, then);
-    tl_buf_addf(out, "%s %slimits the %s%s %s%s%s.", text_place_begins(verdict->segment),
+    plain_add_place(source, verdict->segment, true, out);
+    tl_buf_addf(out, " %slimits the %s%s %s%s%s.",
                 verdict->confidence >= 0.8   ? ""
                 : verdict->confidence >= 0.5 ? "probably "
                                              : "possibly ",
@@ -68,13 +66,45 @@ static void add_limit(const struct text_source *source, struct tl_buf *out)
                 gain ? then : "");
 }
 
+/* "We do not know yet what holds the download at 96.1 Mb/s; 900 Mb/s were asked for." */
+static void add_unknown(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    char rate[TL_UNIT_TEXT_SIZE];
+    tl_buf_addf(out, "We do not know yet what holds the %s at %s",
+                tl_direction_name(verdict->direction), tl_format_bps(verdict->measured_bps, rate));
+    if (source->run->goal_bps > verdict->measured_bps)
+        tl_buf_addf(out, "; %s were asked for", tl_format_bps(source->run->goal_bps, rate));
+    tl_buf_adds(out, ".");
+}
+
 void text_add_headline(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    if (limits_here(verdict, source->run))
+    size_t before = out->len;
+    if (verdict->broken) /* no limit of the rate: what broke says all */
+        plain_add_cause(source, out);
+    else if (limits_here(verdict, source->run))
         add_limit(source, out);
-    else
-        tl_buf_adds(out, verdict->sentence ? verdict->sentence : "No verdict was formed.");
+    else if (verdict->undecided)
+        add_unknown(source, out);
+    if (out->len == before)
+        plain_add_named(source, verdict->sentence ? verdict->sentence : "No verdict was formed.",
+                        out);
+}
+
+void text_add_cause(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    if (!verdict->broken)
+        plain_add_cause(source, out);
+}
+
+/* Whether the rate counts, so that times may be told of it. */
+static bool counts(const struct tl_verdict *verdict)
+{
+    return verdict->measured_bps > 0 &&
+           (verdict->state == TL_LIMITED || verdict->state == TL_GOAL_MET || verdict->undecided);
 }
 
 void text_add_consequence(const struct text_source *source, struct tl_buf *out)
@@ -82,47 +112,41 @@ void text_add_consequence(const struct text_source *source, struct tl_buf *out)
     const struct tl_verdict *verdict = &source->findings->verdict;
     char now[32], then[32];
     const char *unknown =
-        verdict->state == TL_LIMITED ? "; what a fix brings is not known yet" : "";
-    text_file_time(verdict->measured_bps, now);
+        verdict->state == TL_LIMITED ? " What a fix brings is not known yet." : "";
     if (verdict->state == TL_VERDICT_INVALID)
         tl_buf_adds(out, "Do not judge the connection by this run.");
     else if (!(verdict->measured_bps > 0))
-        tl_buf_addf(out, "No rate was measured%s.", unknown);
+        tl_buf_addf(out, "No rate was measured.%s", unknown);
     else if (promised(source) > 0)
-        tl_buf_addf(out, "A 10 GB file takes %s now, and %s %s once this is fixed.", now,
+        tl_buf_addf(out, "A 10 GB file takes about %s now, and %s %s after the fix.",
+                    plain_file_time(verdict->measured_bps, now),
                     verdict->fixed_at_least ? "at most" : "about",
-                    text_file_time(promised(source), then));
-    else
-        tl_buf_addf(out, "A 10 GB file takes %s at the rate that was measured%s.", now, unknown);
+                    plain_file_time(promised(source), then));
+    else if (verdict->broken) /* a rate that was broken off says nothing of a file */
+        tl_buf_adds(out, "What a fix brings is not known yet.");
+    else if (counts(verdict))
+        tl_buf_addf(out, "A 10 GB file takes about %s.%s",
+                    plain_file_time(verdict->measured_bps, now), unknown);
 }
 
 void text_add_file_times(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     char now[32], then[32];
-    if (verdict->state == TL_VERDICT_INVALID || !(verdict->measured_bps > 0))
+    if (!counts(verdict))
         return;
-    tl_buf_addf(out, "%s now", text_file_time(verdict->measured_bps, now));
+    tl_buf_addf(out, "about %s now", plain_file_time(verdict->measured_bps, now));
     if (promised(source) > 0)
-        tl_buf_addf(out, ", %s %s once this is fixed",
-                    verdict->fixed_at_least ? "at most" : "about",
-                    text_file_time(promised(source), then));
+        tl_buf_addf(out, ", %s %s after the fix", verdict->fixed_at_least ? "at most" : "about",
+                    plain_file_time(promised(source), then));
 }
 
-/* The rule's sentence. Where it begins with the words of the headline it goes on after them. */
 void text_add_why(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    char begins[128];
-    if (!limits_here(verdict, source->run))
-        return;
-    int len =
-        snprintf(begins, sizeof begins, "%s limits the %s: ", text_place_begins(verdict->segment),
-                 tl_direction_name(verdict->direction));
-    const char *why = verdict->sentence ? verdict->sentence : "";
-    if (strncmp(why, begins, (size_t)len) == 0)
-        why += len;
-    tl_buf_addf(out, "Why: %s", why);
+    bool said = !verdict->broken && !verdict->undecided && !limits_here(verdict, source->run);
+    if (!said && verdict->sentence)
+        tl_buf_adds(out, verdict->sentence);
 }
 
 void text_add_route(const struct text_source *source, const char *arrow, struct tl_buf *out)
@@ -136,7 +160,8 @@ void text_add_confidence(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     if (verdict->state == TL_LIMITED)
-        tl_buf_addf(out, "%s (%.2f)", text_confidence(verdict->confidence), verdict->confidence);
+        tl_buf_addf(out, "%s (%.0f %%)", text_confidence(verdict->confidence),
+                    100 * verdict->confidence);
 }
 
 static void add_rate(struct tl_buf *line, const char *what, double bps)
@@ -228,14 +253,18 @@ static void print_rule(struct text *t)
 
 void text_head(struct text *t, const struct text_source *source)
 {
-    const struct tl_verdict *verdict = &source->findings->verdict;
-    print_mark(t, verdict->state);
+    print_mark(t, source->findings->verdict.state);
     print_sentence(t, source, 4, 4, text_add_headline);
+    print_sentence(t, source, 0, 4, text_add_cause);
     print_sentence(t, source, 0, 4, text_add_consequence);
-    print_sentence(t, source, 0, 4, text_add_why);
+    print_sentence(t, source, 0, 4, text_add_disturbance);
+}
+
+void text_rates(struct text *t, const struct text_source *source)
+{
+    text_newline(t);
     print_rule(t);
     print_route(t, source);
-    if (verdict->state != TL_VERDICT_INVALID) /* its numbers would only mislead */
+    if (source->findings->verdict.state != TL_VERDICT_INVALID) /* they would only mislead */
         print_sentence(t, source, 0, 1, text_add_rates);
-    print_sentence(t, source, 0, 1, text_add_disturbance);
 }

@@ -1,6 +1,7 @@
 /* The ladder as bars on one axis, and the time ledger as four shares. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "documents.h"
 #include "text_words.h"
@@ -150,6 +151,20 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
     return count;
 }
 
+/* A rung without a rate whose cause is not ruled out: those stand in the list of what was. */
+static bool is_untested(const struct text_source *source, const struct tl_rung *rung)
+{
+    if (rung->tested)
+        return false;
+    for (size_t i = 0; i < source->findings->finding_count; i++) {
+        const struct tl_finding *finding = &source->findings->findings[i];
+        if (finding->direction == rung->direction && strcmp(finding->cause, rung->cause) == 0 &&
+            strcmp(finding->segment, rung->segment) == 0)
+            return finding->result != TL_RULED_OUT && finding->result != TL_NOT_APPLICABLE;
+    }
+    return true;
+}
+
 void text_add_untested(const struct tl_rung *rung, struct tl_buf *out)
 {
     tl_buf_addf(out, "%s: %s", rung->cause,
@@ -166,7 +181,7 @@ static void print_untested(struct text *t, const struct tl_rung *rung)
     text_add(t, TL_SAID_PLAIN, "--  ");
     tl_page_cell(t->page, text_place(rung->segment), PLACE_COLUMNS);
     tl_page_paragraph(t->page, TL_SAID_PLAIN, column, TL_LINE_UNTESTED, TL_LINE_UNTESTED_MORE,
-                 tl_buf_text(&text));
+                      tl_buf_text(&text));
     text_keep_status(t, text.status);
     tl_buf_finish(&text);
 }
@@ -183,7 +198,7 @@ static void untested_rows(struct text *t, const struct text_source *source,
     for (size_t i = 0; i < source->findings->rung_count; i++) {
         const struct tl_rung *rung = &source->findings->ladder[i];
         struct tl_buf why = TL_BUF_INIT;
-        if (rung->direction != direction || rung->tested)
+        if (rung->direction != direction || !is_untested(source, rung))
             continue;
         text_add_untested(rung, &why);
         const char *cells[] = {"--", text_place(rung->segment), tl_buf_text(&why), "not tested"};
@@ -198,7 +213,7 @@ void text_untested(struct text *t, const struct text_source *source)
     static const char *const head[] = {"", "where", "what", "carries"};
     size_t count = 0;
     for (size_t i = 0; i < source->findings->rung_count; i++)
-        count += !source->findings->ladder[i].tested;
+        count += is_untested(source, &source->findings->ladder[i]);
     if (!count || source->findings->verdict.state == TL_VERDICT_INVALID)
         return;
     text_heading(t, "Rungs that were not tested");
@@ -260,7 +275,7 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
         print_row(t, &axis, rows[i].place, rows[i].label, rows[i].bps, rows[i].high_bps,
                   rows[i].limits ? TL_SAID_BAD : TL_SAID_PLAIN);
     for (size_t i = 0; i < findings->rung_count; i++)
-        if (findings->ladder[i].direction == direction && !findings->ladder[i].tested)
+        if (findings->ladder[i].direction == direction && is_untested(source, &findings->ladder[i]))
             print_untested(t, &findings->ladder[i]);
 }
 

@@ -150,8 +150,14 @@ void text_deciding(struct text *t, const struct text_source *source)
     const struct tl_verdict *verdict = &source->findings->verdict;
     if (!verdict->deciding_count)
         return;
+    struct tl_buf why = TL_BUF_INIT;
     text_heading(t, "What would decide (stage, and what it measures)");
     text_newline(t);
+    text_add_why(source, &why);
+    if (why.len)
+        text_item(t, 2, 2, tl_buf_text(&why));
+    text_keep_status(t, why.status);
+    tl_buf_finish(&why);
     for (size_t i = 0; i < verdict->deciding_count; i++)
         print_deciding(t, source->facts, verdict->deciding[i]);
 }

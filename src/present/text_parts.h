@@ -20,20 +20,24 @@ void text_part(struct text *t, const struct text_source *source, enum tl_report_
 void text_add_headline(const struct text_source *source, struct tl_buf *out);
 /* What the rate means for a file of 10 GB. */
 void text_add_consequence(const struct text_source *source, struct tl_buf *out);
-/* The same in a few words: "14 min now, about 86 s once this is fixed". */
+/* The same in a few words: "about 14 min now, about 86 s after the fix". */
 void text_add_file_times(const struct text_source *source, struct tl_buf *out);
-/* "Why: ..." where the headline names a limit and the rule says more; else nothing. */
+/* What is wrong in one sentence that everybody understands; nothing where the first says it. */
+void text_add_cause(const struct text_source *source, struct tl_buf *out);
+/* The rule's own sentence, for who knows the trade; nothing where the first sentence was that. */
 void text_add_why(const struct text_source *source, struct tl_buf *out);
 /* "srv-b -> this PC", with that arrow. */
 void text_add_route(const struct text_source *source, const char *arrow, struct tl_buf *out);
-/* "high (0.93)"; nothing where nothing limits. */
+/* "high (93 %)"; nothing where nothing limits. */
 void text_add_confidence(const struct text_source *source, struct tl_buf *out);
 /* "asked 900 Mb/s, got 96.1 Mb/s, ...". */
 void text_add_rates(const struct text_source *source, struct tl_buf *out);
 /* "Disturbed: ..." with what made the run degraded, the first two reasons; else nothing. */
 void text_add_disturbance(const struct text_source *source, struct tl_buf *out);
-/* All of them as plain text. */
+/* The first of them as lines: what limits, what that means. */
 void text_head(struct text *t, const struct text_source *source);
+/* The others: the route, how sure, the rates. */
+void text_rates(struct text *t, const struct text_source *source);
 
 /* text_ladder.c: rungs and measured rates of a direction on one axis, then its time ledger. */
 void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction);

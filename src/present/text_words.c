@@ -28,20 +28,10 @@ const char *text_place(const char *segment)
     return translate(words, sizeof words / sizeof *words, segment);
 }
 
-const char *text_place_begins(const char *segment)
-{
-    static const struct word words[] = {
-        {"near-host", "This PC"},     {"far-host", "The far end"},
-        {"lan", "The local network"}, {"far-lan", "The far local network"},
-        {"path", "The path"},         {"flow", "The transfer itself"},
-    };
-    return translate(words, sizeof words / sizeof *words, segment);
-}
-
 const char *text_needs(const char *needs)
 {
     static const struct word words[] = {
-        {"user", "no special rights needed"},         {"root", "needs root"},
+        {"user", "no special rights needed"},         {"root", "as its administrator (root)"},
         {"network-team", "for the network team"},     {"provider", "for the provider"},
         {"developer", "for the program's developer"},
     };
@@ -65,11 +55,6 @@ bool text_is_tried(const struct tl_facts *facts, const char *id)
     struct tl_fact fact;
     tl_facts_get_lacking(facts, id, &fact);
     return fact.tried;
-}
-
-const char *text_file_time(double bps, char ret_text[32])
-{
-    return tl_format_ns(bps > 0 ? TEXT_FILE_BYTES * 8e9 / bps : (double)NAN, ret_text);
 }
 
 const struct tl_finding *text_verdict_finding(const struct tl_findings *findings)

@@ -8,10 +8,7 @@
 /* "near-host" -> "this PC"; a segment that is not known stays as it is. */
 const char *text_place(const char *segment);
 
-/* The same at the start of a sentence: "The far end". */
-const char *text_place_begins(const char *segment);
-
-/* "root" -> "needs root", "provider" -> "for the provider". */
+/* "root" -> "as its administrator (root)", "provider" -> "for the provider". */
 const char *text_needs(const char *needs);
 
 /* "high" from 0.8, "medium" from 0.5, else "low". */
@@ -23,9 +20,8 @@ const char *text_stage_of(const struct tl_facts *facts, const char *id);
 /* That stage was run, or could not be, and did not make it known: running it again would not. */
 bool text_is_tried(const struct tl_facts *facts, const char *id);
 
-/* Time of a 10 GB file at this rate, "14 min"; "unknown" where there is no rate. */
+/* The file whose time stands for a rate. */
 #define TEXT_FILE_BYTES 10e9
-const char *text_file_time(double bps, char ret_text[32]);
 
 /* How a prediction fared: "HIT", and what that means behind the numbers: " (within 10 %)". */
 const char *text_score(enum tl_score score);

@@ -159,7 +159,8 @@ static void note(struct tl_facts *facts, enum tl_direction direction,
     tl_time_format_utc(began_realtime_ns, clock);
     tl_format_ns((double)found->first_ns, at);
     tl_format_ns((double)found->total_ns, length);
-    snprintf(when, sizeof when, "%.8s UTC, %s into stage %s", clock + 11, at, outcome->record.id);
+    snprintf(when, sizeof when, "%.8s UTC, %s into the measurement %s", clock + 11, at,
+             outcome->record.id);
     tl_flow_set_text(facts, direction, "interrupted_when", when);
     outcome->interrupted = true;
     tl_outcome_state(outcome, TL_STAGE_LIMITED,

@@ -274,6 +274,7 @@ static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
     if (add_stages(&text, side) == 0 && !said)
         tl_buf_adds(&text, " None of the causes that were tested explains it.");
     side->verdict.state = TL_INCONCLUSIVE;
+    side->verdict.undecided = true;
     side->verdict.sentence = finish_text(arena, &text);
 }
 
@@ -462,8 +463,10 @@ void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side)
             say_inconclusive(arena, side, &open);
         if (!disturbance && !chosen && side->starved)
             disturbance = tl_starved_sentence(arena, side);
-        if (disturbance)
+        if (disturbance) {
             verdict->sentence = disturbance;
+            verdict->undecided = false;
+        }
     }
     if (!verdict->confidence_reasons)
         verdict->confidence_reasons = tl_arena_strdup(arena, "");

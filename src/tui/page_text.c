@@ -10,8 +10,7 @@
 #include "tightlink/base/utf8.h"
 #include "tightlink/rules/why.h"
 
-#define LABEL      12
-#define FILE_BYTES 10e9 /* the example of the report */
+#define LABEL 12
 
 const char *tui_place(const char *segment)
 {
@@ -39,120 +38,6 @@ const char *tui_stage_state(const struct tui_stage *stage)
     if (stage->state == TL_STAGE_ENDED)
         return tl_stage_state_name(stage->record.state);
     return states[stage->state];
-}
-
-static const char *file_time(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
-{
-    return bps > 0 ? tl_format_ns(FILE_BYTES * 8e9 / bps, ret_text) : "not known";
-}
-
-/* --- the verdict in plain words --- */
-
-static void add_first_fix(struct tl_page *page, const struct tl_finding *finding,
-                          const struct tl_verdict *verdict)
-{
-    char text[160];
-    page_add_heading(page, "What to do");
-    if (!finding || !finding->remedy_count) {
-        page_add_entry(page, "", "No command is known that mends this here.");
-    } else {
-        const struct tl_remedy *remedy = &finding->remedies[0];
-        snprintf(text, sizeof text, "On %s, %s:", tui_place(remedy->where),
-                 strcmp(remedy->needs, "user") == 0   ? "which needs no special rights"
-                 : strcmp(remedy->needs, "root") == 0 ? "as its administrator (root)"
-                                                      : remedy->needs);
-        page_add_entry(page, "who", text);
-        if (remedy->os[0])
-            page_add_command(page, "do", remedy->does);
-        else
-            page_add_entry(page, "do", remedy->does);
-        if (remedy->undo[0])
-            page_add_command(page, "undo", remedy->undo);
-        if (finding->remedy_count > 1) {
-            snprintf(text, sizeof text, "%zu more %s on the verdict's screen (f).",
-                     finding->remedy_count - 1, finding->remedy_count == 2 ? "way is" : "ways are");
-            page_add_entry(page, "", text);
-        }
-    }
-    page_add_entry(page, "ask", verdict->send_to);
-}
-
-static void add_times(struct tl_page *page, const struct tl_verdict *verdict)
-{
-    char now[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE], text[160];
-    if (!(verdict->measured_bps > 0))
-        return;
-    page_add_heading(page, "What that means");
-    snprintf(text, sizeof text, "A file of 10 GB takes %s at the %s that were seen.",
-             file_time(verdict->measured_bps, now), tl_format_bps(verdict->measured_bps, rate));
-    page_add_entry(page, "now", text);
-    if (verdict->fixed_promised) {
-        snprintf(text, sizeof text, "%s at %s %s, if nothing else is in the way.",
-                 file_time(verdict->fixed_bps, now),
-                 verdict->fixed_at_least ? "no less than" : "about",
-                 tl_format_bps(verdict->fixed_bps, rate));
-        page_add_entry(page, "mended", text);
-    }
-}
-
-/* Something would decide that a stage can still measure. */
-static bool is_open(const struct tl_facts *facts, const struct tl_verdict *verdict)
-{
-    for (size_t i = 0; i < verdict->deciding_count; i++) {
-        struct tl_fact fact;
-        tl_facts_get_lacking(facts, verdict->deciding[i], &fact);
-        if (!fact.tried)
-            return true;
-    }
-    return false;
-}
-
-static void add_simple(struct tl_page *page, const struct tui_state *state)
-{
-    const struct tl_session_result *result = state->result;
-    const struct tl_verdict *verdict = &result->findings->verdict;
-    static const char *const heads[] = {[TL_LIMITED] = "What is wrong",
-                                        [TL_GOAL_MET] = "Nothing is wrong",
-                                        [TL_INCONCLUSIVE] = "It is not known yet",
-                                        [TL_VERDICT_INVALID] =
-                                            "The measurement was disturbed: no verdict"};
-    page_add_heading(page, heads[verdict->state]);
-    page_add_entry(page, "", verdict->sentence);
-    add_times(page, verdict);
-    if (verdict->state == TL_LIMITED)
-        add_first_fix(page, tui_state_finding(state), verdict);
-    if (verdict->state == TL_INCONCLUSIVE) {
-        page_add_heading(page, "What to do");
-        page_add_entry(page, "",
-                       is_open(result->facts, verdict)
-                           ? "Measure again and let it run to its end: what would decide "
-                             "was not measured. The verdict's screen lists it."
-                       : verdict->deciding_count
-                           ? "What would decide cannot be measured here. The verdict's screen "
-                             "lists it, and why."
-                           : "Nothing that was left out would decide it. Measure again "
-                             "while it is slow.");
-    }
-    page_add_heading(page, "How sure that is");
-    if (verdict->state == TL_LIMITED) {
-        char text[64];
-        snprintf(text, sizeof text, "%s (%.2f of 1)",
-                 verdict->confidence >= 0.8   ? "very sure"
-                 : verdict->confidence >= 0.5 ? "fairly sure"
-                                              : "not sure",
-                 verdict->confidence);
-        page_add_entry(page, "", text);
-        page_add_entry(page, "", verdict->confidence_reasons);
-    } else {
-        page_add_entry(page, "", "No cause was named, so none can be wrong.");
-        if (result->run.quality == TL_QUALITY_DEGRADED && result->run.reason_count)
-            page_add_entry(page, "disturbed", result->run.reasons[0]);
-    }
-    page_add_heading(page, "If somebody helps you on the telephone, tell");
-    page_add_entry(page, "run", result->run.id);
-    page_add_entry(page, "when", result->run.started);
-    page_add_entry(page, "with", tui_name(state, state->title));
-    page_add_entry(page, "version", result->run.tool_version);
 }
 
 /* --- findings --- */
@@ -397,7 +282,7 @@ void tui_page_build(const struct tui_state *state, struct tl_page *page)
     struct tl_buf text = TL_BUF_INIT;
     switch (state->page.kind) {
     case TUI_PAGE_SIMPLE:
-        add_simple(page, state);
+        tl_report_plain(&result->run, result->facts, result->findings, page);
         break;
     case TUI_PAGE_ENGINEER:
         if (tl_why(result->findings, result->facts, &text) == TL_OK)

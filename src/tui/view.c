@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lines.h"
+
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 #include "zones.h"
@@ -62,16 +64,16 @@ static const char *const *keys_here(const struct tui_state *state)
     static const char *const running[] = {"p pause",  "s skip",           "r redo",
                                           "b budget", "^C stop and keep", "Enter details",
                                           "z freeze", "q quit",           NULL};
-    static const char *const verdict[] = {"y copy fix", "v verify", "n next cause", "w why not",
-                                          "x explain",  "e export", "t ticket",     "s save",
-                                          "l i f o parts", "q quit", NULL};
+    static const char *const verdict[] = {
+        "y copy fix", "v verify", "n next cause",  "w why not", "x explain", "e export",
+        "t ticket",   "s save",   "l i f o parts", "q quit",    NULL};
     static const char *const path[] = {"up/dn hop",    "Enter detail", "c chart", "f flows",
                                        "x hide names", "/ filter",     "q quit",  NULL};
-    static const char *const history[] = {"a/b mark two", "Enter open", "n note",
-                                          "t tag",        "g graph",    "D delete",
-                                          "/ filter",     "e export pair", "q quit", NULL};
-    static const char *const leaving[] = {"left/right form", "t to",    "w write file",
-                                          "y clipboard",     "m mask",  "l masks",
+    static const char *const history[] = {"a/b mark two", "Enter open", "n note",   "t tag",
+                                          "g graph",      "D delete",   "/ filter", "e export pair",
+                                          "q quit",       NULL};
+    static const char *const leaving[] = {"left/right form", "t to",   "w write file",
+                                          "y clipboard",     "m mask", "l masks",
                                           "Esc back",        NULL};
     static const char *const ticket[] = {"Enter send", "t to",      "c add to one", "m mask",
                                          "l masks",    "P as curl", "w file",       "y clipboard",
@@ -192,6 +194,22 @@ static void draw_screen(struct tui_state *state, struct tui_grid *grid)
     draw_keys(state, grid, last + 1);
 }
 
+/* The verdict and its fix, and how to leave, in one column. */
+static void draw_small_verdict(const struct tui_state *state, struct tui_grid *grid)
+{
+    const struct tl_session_result *result = state->result;
+    struct tl_page page;
+    int rows = grid->rows > 2 ? grid->rows - 1 : grid->rows;
+    tl_page_init(&page, grid->cols, grid->utf8);
+    tl_report_brief(&result->run, result->facts, result->findings, &page);
+    (void)tui_page_lines(grid, 0, 0, rows, grid->cols, 0, &page);
+    tl_page_finish(&page);
+    if (rows < grid->rows && state->message[0])
+        (void)tui_put(grid, rows, 0, grid->cols, TUI_BOLD, state->message);
+    else if (rows < grid->rows)
+        (void)tui_put(grid, rows, 0, grid->cols, TUI_BAR, "y copy fix   F1 help   q quit");
+}
+
 /* One column. What matters most first; the rest is behind a larger window. */
 void tui_view_small(struct tui_state *state, struct tui_grid *grid)
 {
@@ -201,6 +219,10 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
     if (state->screen == TUI_START) {
         snprintf(text, sizeof text, "Other end: %s_ Enter starts, Esc quits. %s",
                  state->start.target, state->message);
+    } else if (state->result && state->result->findings && state->overlay == TUI_NO_OVERLAY &&
+               state->prompt == TUI_NO_PROMPT) {
+        draw_small_verdict(state, grid);
+        return;
     } else if (state->result) {
         const struct tl_findings *findings = state->result->findings;
         const char *mark = findings ? tui_verdict_mark(findings->verdict.state, &ink) : "(x) ";

@@ -71,12 +71,14 @@ static void draw_two_columns(struct tui_state *state, struct tui_grid *grid, int
 
 static void draw_body(struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
-    static const enum tl_report_part all[] = {TL_PART_MEASUREMENTS, TL_PART_EVIDENCE, TL_PART_FIX,
-                                              TL_PART_OTHERS, TL_PART_RUN};
+    static const enum tl_report_part all[] = {TL_PART_FIX,          TL_PART_RATES,
+                                              TL_PART_MEASUREMENTS, TL_PART_EVIDENCE,
+                                              TL_PART_OTHERS,       TL_PART_RUN};
     rows = rows < 0 ? 0 : rows;
     state->rows_shown = rows;
     if (grid->cols < TWO_COLUMNS_MIN)
-        state->rows_total = draw_parts(state, grid, grid->cols - 1, row, rows, all, 5);
+        state->rows_total =
+            draw_parts(state, grid, grid->cols - 1, row, rows, all, sizeof all / sizeof *all);
     else
         draw_two_columns(state, grid, row, rows);
     if (state->scroll + rows < state->rows_total)

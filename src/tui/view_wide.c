@@ -1,5 +1,5 @@
-/* The verdict on a wide terminal: ladder and ledger left, throughput and evidence for and
- * against right, what was ruled out in a line, the fix across. */
+/* The verdict on a wide terminal: the fix across, below it ladder and ledger left, throughput and
+ * evidence for and against right, what was ruled out in a line. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +28,15 @@ static int draw_part(const struct tui_state *state, struct tui_grid *tall, int r
                    : -1;
     tl_page_finish(&page);
     return rows;
+}
+
+/* The same across the screen; returns the row behind it and an empty one. */
+static int draw_across(struct tui_state *state, struct tui_grid *tall, int row,
+                       enum tl_report_part part)
+{
+    int rows = draw_part(state, tall, row, 0, tall->cols - 1, part);
+    state->jump[part] = rows > 0 ? row : -1;
+    return row + (rows > 0 ? rows + 1 : 0);
 }
 
 /* The stage whose rate the verdict is about, where this program has just measured it. */
@@ -66,7 +75,7 @@ static int draw_throughput(const struct tui_state *state, struct tui_grid *tall,
     return PLOT_ROWS + 2;
 }
 
-/* One column of evidence; returns its rows. */
+/* The evidence of one side; returns its rows. */
 static int draw_side(const struct tl_finding *finding, bool is_for, struct tui_grid *tall, int row,
                      int col, int columns)
 {
@@ -102,12 +111,10 @@ static int draw_evidence(const struct tui_state *state, struct tui_grid *tall, i
     char text[512];
     if (!finding)
         return 0;
-    int side = columns / 2 - 1;
-    int a = draw_side(finding, true, tall, row, col, side);
-    int b = draw_side(finding, false, tall, row, col + side + 2, columns - side - 2);
-    int used = (a > b ? a : b) + 1;
+    int used = draw_side(finding, true, tall, row, col, columns) + 1;
+    used += draw_side(finding, false, tall, row + used, col, columns) + 1;
     if (verdict->confidence_reasons && *verdict->confidence_reasons) {
-        snprintf(text, sizeof text, "Confidence %.2f: %s", verdict->confidence,
+        snprintf(text, sizeof text, "Confidence %.0f %%: %s", 100 * verdict->confidence,
                  verdict->confidence_reasons);
         used += tui_wrap(tall, row + used, col, 4, columns, TUI_PLAIN, text);
     }
@@ -146,22 +153,22 @@ static int draw_ruled_out(const struct tui_state *state, struct tui_grid *tall, 
 int tui_view_wide(struct tui_state *state, struct tui_grid *tall)
 {
     int left = (tall->cols - 3) / 2, at = left + 2, right = tall->cols - at - 1;
-    static const enum tl_report_part rest[] = {TL_PART_FIX, TL_PART_OTHERS, TL_PART_RUN};
+    static const enum tl_report_part first[] = {TL_PART_FIX, TL_PART_RATES};
+    static const enum tl_report_part rest[] = {TL_PART_OTHERS, TL_PART_RUN};
+    int row = 0;
     for (int i = 0; i < TL_PART_COUNT; i++)
         state->jump[i] = -1;
-    int a = draw_part(state, tall, 0, 0, left, TL_PART_MEASUREMENTS);
-    state->jump[TL_PART_MEASUREMENTS] = a > 0 ? 0 : -1;
-    int b = draw_throughput(state, tall, 0, at, right);
-    int evidence = draw_evidence(state, tall, b, at, right);
-    state->jump[TL_PART_EVIDENCE] = evidence ? b : -1;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        row = draw_across(state, tall, row, first[i]);
+    int a = draw_part(state, tall, row, 0, left, TL_PART_MEASUREMENTS);
+    state->jump[TL_PART_MEASUREMENTS] = a > 0 ? row : -1;
+    int b = draw_throughput(state, tall, row, at, right);
+    int evidence = draw_evidence(state, tall, row + b, at, right);
+    state->jump[TL_PART_EVIDENCE] = evidence ? row + b : -1;
     b += evidence;
-    int row = (a > b ? a : b) + 1;
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
-        int rows = draw_part(state, tall, row, 0, tall->cols - 1, rest[i]);
-        state->jump[rest[i]] = rows > 0 ? row : -1;
-        row += rows > 0 ? rows + 1 : 0;
-        if (rest[i] == TL_PART_FIX)
-            row += draw_ruled_out(state, tall, row);
-    }
+    row += (a > b ? a : b) + 1;
+    row += draw_ruled_out(state, tall, row);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        row = draw_across(state, tall, row, rest[i]);
     return row < tall->rows ? row : tall->rows;
 }

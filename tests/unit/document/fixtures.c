@@ -402,7 +402,8 @@ static void make_inconclusive(struct fixture *f)
     f->findings = (struct tl_findings){
         .verdict = {.state = TL_INCONCLUSIVE,
                     .direction = TL_UPLOAD,
-                    .sentence = "Cannot tell yet what holds the upload at 12.4 Mb/s. The path may "
+                    .undecided = true,
+        .sentence = "Cannot tell yet what holds the upload at 12.4 Mb/s. The path may "
                                 "be full. The streams stage would decide.",
                     .measured_bps = 12.4e6,
                     .ceiling_bps = NONE,

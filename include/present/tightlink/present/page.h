@@ -70,7 +70,7 @@ void tl_page_cell_right(struct tl_page *page, const char *text, size_t columns);
 /* Adds text from the line's column on, broken at spaces into lines of `kind`, further ones (of
  * kind `more`) indented. A word longer than a line is broken too. Ends the last line. */
 void tl_page_paragraph(struct tl_page *page, enum tl_meaning meaning, size_t indent,
-                  enum tl_line_kind kind, enum tl_line_kind more, const char *text);
+                       enum tl_line_kind kind, enum tl_line_kind more, const char *text);
 
 /* A bar of share (0 to 1, cut) of columns. With high > share the rest up to high is drawn lightly:
  * an upper bound. Never longer than columns. */

@@ -7,8 +7,8 @@
 #include "tightlink/document/document.h"
 #include "tightlink/present/page.h"
 
-/* The verdict as text: first two lines for a person who knows no networking,
- * then ladder, ledger, evidence, fix, undo and whom to send it to. */
+/* The verdict as text, for a person who knows no networking first: who limits and by how much, what
+ * to do and whom to ask; then rates, ladder, ledger, evidence, the rest. */
 struct tl_text_style {
     int width;  /* columns, 60 to 200 */
     bool color; /* ANSI colour; never the only carrier of meaning */
@@ -21,21 +21,31 @@ enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *f
 /* The same report in parts, for screens that place them themselves: the same words and the same
  * order within each. A part without content adds nothing. */
 enum tl_report_part {
-    TL_PART_HEAD,         /* what limits, what it means, why, the rates */
+    TL_PART_HEAD,  /* what limits, what it means */
+    TL_PART_FIX,   /* remedies, whom to send it to, what comes after them; or what would tell */
+    TL_PART_RATES, /* the route, how sure, what was asked for and what came */
     TL_PART_MEASUREMENTS, /* the goal line by line, what would decide, ladder and ledger */
-    TL_PART_EVIDENCE,     /* for and against */
-    TL_PART_FIX,          /* remedies, what comes after them, whom to send it to */
+    TL_PART_EVIDENCE,     /* why, for and against */
     TL_PART_WAY,          /* the routers on the way */
     TL_PART_OTHERS,       /* parts of the way, also found, ruled out, not told */
     TL_PART_RUN,          /* hours of watching, disturbances, the run itself */
     TL_PART_COUNT
 };
 #define TL_REPORT_PART_WIDTH_MIN 56
-/* Adds the part's lines to a page, whose width is widened to the least above and narrowed to 200.
+/* Adds the part's lines to a page, whose width is widened to the least above (but for head and fix,
+ * which need no columns) and narrowed to 200.
  * Memory that ends is in page->status. */
 void tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
                     const struct tl_findings *findings, enum tl_report_part part,
                     struct tl_page *page);
+
+/* Adds the verdict in words that everybody has, and no others: what is wrong, what to do, how sure
+ * that is, what to tell on the telephone. No number is more exact than a person needs it. */
+void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
+                     const struct tl_findings *findings, struct tl_page *page);
+/* The same in some ten lines, for what stays in a terminal and for the smallest screens. */
+void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
+                     const struct tl_findings *findings, struct tl_page *page);
 
 /* What the plan decided: the stages in the order in which they were chosen and why, then those
  * left out and why. */

@@ -113,6 +113,8 @@ struct tl_verdict {
     bool fixed_promised;
     char *fixed_stage; /* would tell what comes after the fix; NULL: it is known, or none would */
     char *next_cause;  /* NULL where unknown */
+    bool undecided;    /* no cause could be named, and no disturbance is why: sentence says what
+                          might be and what would decide */
     bool broken;       /* the cause broke the transfer rather than limited its rate */
     char *send_to;     /* NULL where nobody */
     /* Resolved ids of unknown facts that could still change this verdict, each once, those of

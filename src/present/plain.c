@@ -1,0 +1,186 @@
+/* A verdict in words that everybody has. */
+#include "plain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text_words.h"
+
+/* {p} is the place of the cause, {P} the same at the beginning of a sentence. */
+static const struct {
+    const char *cause, *says;
+} causes[] = {
+    {"ack-path", "The way back is full or slow, so that confirmations come late."},
+    {"app-window", "The program on {p} takes too little data at once for such a distance."},
+    {"bufferbloat",
+     "A device on the way stores too much data: all else has to wait while this transfer runs."},
+    {"burst-loss", "The line loses data, several packets at a time."},
+    {"capacity", "The line is full; only a faster line helps."},
+    {"cloud-allowance", "What the provider allows {p} is used up."},
+    {"congestion-control", "The way in which {p} chooses its speed does not suit this line."},
+    {"conntrack", "{P} has more connections than its firewall can keep track of."},
+    {"corruption", "A device on the way damages data."},
+    {"cpu", "The processor of {p} has no more to give to this transfer."},
+    {"cross-traffic", "Others use the line at the same time."},
+    {"delayed-ack", "The two programs wait for each other with every small message."},
+    {"detour", "The data takes a much longer way than it must."},
+    {"disk-read", "The disk of {p} reads too slowly."},
+    {"disk-write", "The disk of {p} writes too slowly."},
+    {"dscp-bleached", "A device on the way takes the priority away that the data had."},
+    {"duplex-mismatch",
+     "{P} and the device at the other end of its cable disagree about how to use the cable."},
+    {"ecmp-member", "One of several parallel lines is bad, and this connection uses it."},
+    {"ecn-marks", "A device on the way asks the sender to slow down."},
+    {"family-difference", "IPv4 and IPv6 take different ways, and one of them is slower."},
+    {"idle-restart", "After every pause {p} starts to send slowly again."},
+    {"jumbo-mismatch", "Larger packets are sent than {p} takes, and they vanish."},
+    {"link-errors", "A cable, plug or port at {p} damages data."},
+    {"local-qdisc", "A speed limit on {p} itself slows the transfer down."},
+    {"mss-clamp", "A device on the way makes the packets smaller."},
+    {"mtu-black-hole",
+     "Large packets vanish on {p} and nobody tells: small pages work, transfers hang."},
+    {"mtu-low", "The line takes only small packets."},
+    {"nic-at-best", "The network card of {p} runs as fast as it can; only a faster one helps."},
+    {"nic-ring", "The network card of {p} cannot hold what arrives, and loses some of it."},
+    {"nic-speed", "The network link of {p} runs slower than it could."},
+    {"offloads-off", "The processor of {p} does work that its network card could do."},
+    {"option-stripping", "A device on the way removes what fast connections need."},
+    {"pause-frames", "A switch in {p} stops the sender again and again."},
+    {"per-flow-limit",
+     "The line holds each single connection to this rate; several at once get more."},
+    {"policer", "A speed limit on the line throws away whatever is above it."},
+    {"power-saving", "Power saving slows the processor of {p} down."},
+    {"random-loss", "The line loses data again and again, also when there is little traffic."},
+    {"receive-window", "{P} accepts too little data at once for such a distance."},
+    {"receiver-app", "The receiving program on {p} takes its data too slowly."},
+    {"reordering", "Data arrives in the wrong order, and the sender slows down for it."},
+    {"rx-imbalance", "On {p} one processor core does all the work of the network."},
+    {"sack-off", "For every lost packet others are sent again too, because a setting is off."},
+    {"send-buffer", "{P} sends too little data at once for such a distance."},
+    {"sender-app", "The sending program on {p} does not deliver fast enough."},
+    {"shallow-buffer", "A device on the way can store too little for a single connection."},
+    {"shaper-boost", "The line is fast at the beginning only, then it is slowed down."},
+    {"short-transfer", "The transfer is over before it can reach its full speed."},
+    {"small-files", "There are many small files, and each costs waiting time."},
+    {"softnet-drops", "{P} does not handle arriving data fast enough, and loses some of it."},
+    {"split-tcp", "A device on the way takes the connection apart and passes the data on."},
+    {"stateful-firewall", "A firewall on the way slows the connection down."},
+    {"tcp-memory", "{P} is short of memory for its connections."},
+    {"tunnel", "A tunnel or VPN carries the data and slows it down."},
+    {"udp-receive-buffer", "{P} has no room for all that arrives, and loses some of it."},
+    {"unpaced-bursts", "{P} sends in bursts that a device on the way cannot store."},
+    {"unstable-path", "The line fails or changes again and again."},
+    {"variable-rate", "The line itself is faster and slower from second to second, as radio is."},
+    {"wifi", "The wireless connection in {p} is the slowest part."},
+    {"window-scaling-off", "Only 64 KiB can be on the way at once, because a setting is off; such "
+                           "a distance needs more."},
+};
+
+static const char *other_end(const struct text_source *source)
+{
+    return source->run->target_name[0] ? source->run->target_name : "the other computer";
+}
+
+void plain_add_place(const struct text_source *source, const char *segment, bool begins,
+                     struct tl_buf *out)
+{
+    const char *other = other_end(source);
+    if (strcmp(segment, "near-host") == 0)
+        tl_buf_adds(out, begins ? "This PC" : "this PC");
+    else if (strcmp(segment, "far-host") == 0)
+        tl_buf_adds(out, begins && !source->run->target_name[0] ? "The other computer" : other);
+    else if (strcmp(segment, "lan") == 0)
+        tl_buf_adds(out, begins ? "The local network" : "the local network");
+    else if (strcmp(segment, "far-lan") == 0)
+        tl_buf_addf(out, "%s network at %s", begins ? "The" : "the", other);
+    else if (strcmp(segment, "flow") == 0)
+        tl_buf_adds(out, begins ? "The transfer itself" : "the transfer itself");
+    else
+        tl_buf_addf(out, "%s line to %s", begins ? "The" : "the", other);
+}
+
+void plain_add_cause(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    const char *says = "";
+    for (size_t i = 0; verdict->cause && i < sizeof causes / sizeof *causes; i++)
+        if (strcmp(causes[i].cause, verdict->cause) == 0)
+            says = causes[i].says;
+    while (*says) {
+        size_t len = strcspn(says, "{");
+        tl_buf_add(out, says, len);
+        says += len;
+        if (!*says)
+            break;
+        plain_add_place(source, verdict->segment, says[1] == 'P', out);
+        says += strlen("{p}");
+    }
+}
+
+void plain_add_named(const struct text_source *source, const char *text, struct tl_buf *out)
+{
+    static const char *const names[] = {"the far end", "The far end"};
+    while (*text) {
+        size_t n = 0;
+        while (n < 2 && strncmp(text, names[n], strlen(names[n])) != 0)
+            n++;
+        if (n == 2) {
+            tl_buf_add(out, text++, 1);
+        } else {
+            plain_add_place(source, "far-host", n == 1, out);
+            text += strlen(names[n]);
+        }
+    }
+}
+
+/* Something would decide that can still be measured. */
+static bool is_open(const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    for (size_t i = 0; i < verdict->deciding_count; i++) {
+        struct tl_fact fact;
+        tl_facts_get_lacking(source->facts, verdict->deciding[i], &fact);
+        if (!fact.tried)
+            return true;
+    }
+    return false;
+}
+
+void plain_add_command(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_run *run = source->run;
+    if (source->findings->verdict.state != TL_INCONCLUSIVE || !is_open(source) ||
+        !run->target_name[0])
+        return;
+    bool demo = strcmp(run->target_kind, "demo") == 0;
+    tl_buf_addf(out, "tightlink %s %s", demo ? "demo" : "run", run->target_name);
+    if (!run->download || run->upload)
+        tl_buf_addf(out, " --direction %s", run->download ? "both" : "upload");
+    tl_buf_adds(out, " --time-budget 60s --data-budget 3GB");
+}
+
+const char *plain_time(double ns, char ret_text[32])
+{
+    double s = ns / 1e9, minutes = round(s / 60), hours = round(s / 3600);
+    if (!(ns > 0))
+        snprintf(ret_text, 32, "no time");
+    else if (s < 10)
+        snprintf(ret_text, 32, "%.1g s", s);
+    else if (s < 90)
+        snprintf(ret_text, 32, "%.0f s", s);
+    else if (minutes < 60)
+        snprintf(ret_text, 32, "%.0f min", minutes);
+    else if (minutes < 10 * 60)
+        snprintf(ret_text, 32, "%d h %d min", (int)minutes / 60, (int)minutes % 60);
+    else if (hours < 48)
+        snprintf(ret_text, 32, "%.0f h", hours);
+    else
+        snprintf(ret_text, 32, "%.0f days", round(hours / 24));
+    return ret_text;
+}
+
+const char *plain_file_time(double bps, char ret_text[32])
+{
+    return plain_time(bps > 0 ? TEXT_FILE_BYTES * 8e9 / bps : (double)NAN, ret_text);
+}

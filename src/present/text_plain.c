@@ -1,0 +1,156 @@
+/* The verdict in plain words, for who will not read the rest: on a page of its own, and in the few
+ * lines that a terminal keeps. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plain.h"
+#include "text_parts.h"
+#include "text_words.h"
+
+#define LABEL_COLUMNS 10
+
+static void heading(struct text *t, const char *text)
+{
+    if (t->page->line_count)
+        tl_page_end_line(t->page, TL_LINE_TEXT);
+    tl_page_add(t->page, TL_SAID_STRONG, text);
+    tl_page_end_line(t->page, TL_LINE_HEADING);
+}
+
+/* Makes a sentence and writes it, indented; nothing where it is empty. */
+static void sentence(struct text *t, const struct text_source *source,
+                     void (*add)(const struct text_source *source, struct tl_buf *out))
+{
+    struct tl_buf line = TL_BUF_INIT;
+    add(source, &line);
+    if (line.len)
+        text_item(t, 2, 2, tl_buf_text(&line));
+    text_keep_status(t, line.status);
+    tl_buf_finish(&line);
+}
+
+/* "On this PC, as its administrator (root):" */
+static void add_where(const struct text_source *source, const struct tl_remedy *remedy,
+                      struct tl_buf *out)
+{
+    tl_buf_adds(out, strcmp(remedy->where, "flow") == 0 ? "In " : "On ");
+    plain_add_place(source, remedy->where, false, out);
+    if (remedy->needs[0])
+        tl_buf_addf(out, ", %s", text_needs(remedy->needs));
+}
+
+static void add_send_to(const struct text_source *source, struct tl_buf *out)
+{
+    const char *send_to = source->findings->verdict.send_to;
+    plain_add_named(source, send_to ? send_to : "", out);
+}
+
+static void entry(struct text *t, const struct text_source *source, const char *label,
+                  void (*add)(const struct text_source *source, struct tl_buf *out))
+{
+    struct tl_buf line = TL_BUF_INIT;
+    add(source, &line);
+    if (line.len)
+        text_entry(t, label, LABEL_COLUMNS, tl_buf_text(&line));
+    text_keep_status(t, line.status);
+    tl_buf_finish(&line);
+}
+
+static void first_fix(struct text *t, const struct text_source *source, bool undo)
+{
+    const struct tl_finding *finding = text_verdict_finding(source->findings);
+    const struct tl_remedy *remedy =
+        finding && finding->remedy_count ? &finding->remedies[0] : NULL;
+    struct tl_buf where = TL_BUF_INIT, does = TL_BUF_INIT;
+    if (!remedy) {
+        text_entry(t, "do", LABEL_COLUMNS, "No setting is known that helps here.");
+        entry(t, source, "ask", add_send_to);
+        return;
+    }
+    add_where(source, remedy, &where);
+    text_entry(t, "where", LABEL_COLUMNS, tl_buf_text(&where));
+    plain_add_named(source, remedy->does, &does);
+    if (remedy->os[0])
+        text_command(t, "do", LABEL_COLUMNS, remedy->does);
+    else
+        text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&does));
+    if (undo && remedy->os[0] && remedy->undo[0])
+        text_command(t, "undo", LABEL_COLUMNS, remedy->undo);
+    entry(t, source, "ask", add_send_to);
+    text_keep_status(t, where.status);
+    text_keep_status(t, does.status);
+    tl_buf_finish(&where);
+    tl_buf_finish(&does);
+}
+
+static void what_would_tell(struct text *t, const struct text_source *source)
+{
+    struct tl_buf command = TL_BUF_INIT;
+    plain_add_command(source, &command);
+    if (command.len) {
+        text_item(t, 2, 2, "This would tell:");
+        text_command(t, "", LABEL_COLUMNS, tl_buf_text(&command));
+    } else {
+        text_item(t, 2, 2, "Run it again while it is slow: nothing else would tell from here.");
+    }
+    text_keep_status(t, command.status);
+    tl_buf_finish(&command);
+}
+
+static void how_sure(struct text *t, const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    char text[64];
+    heading(t, "How sure that is");
+    if (verdict->state != TL_LIMITED) {
+        text_item(t, 2, 2, "No cause was named, so none can be wrong.");
+        sentence(t, source, text_add_disturbance);
+        return;
+    }
+    snprintf(text, sizeof text, "%s (%.0f %%)",
+             verdict->confidence >= 0.8   ? "very sure"
+             : verdict->confidence >= 0.5 ? "fairly sure"
+                                          : "not sure",
+             100 * verdict->confidence);
+    text_item(t, 2, 2, text);
+}
+
+void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
+                     const struct tl_findings *findings, struct tl_page *page)
+{
+    static const char *const heads[] = {[TL_LIMITED] = "What is wrong",
+                                        [TL_GOAL_MET] = "Nothing is wrong",
+                                        [TL_INCONCLUSIVE] = "It is not known yet",
+                                        [TL_VERDICT_INVALID] =
+                                            "The measurement was disturbed: no verdict"};
+    const struct text_source source = {run, facts, findings};
+    struct text t = {.sink = &text_columns, .page = page};
+    heading(&t, heads[findings->verdict.state]);
+    sentence(&t, &source, text_add_headline);
+    sentence(&t, &source, text_add_cause);
+    sentence(&t, &source, text_add_consequence);
+    if (findings->verdict.state == TL_LIMITED || findings->verdict.state == TL_INCONCLUSIVE)
+        heading(&t, "What to do");
+    if (findings->verdict.state == TL_LIMITED)
+        first_fix(&t, &source, true);
+    if (findings->verdict.state == TL_INCONCLUSIVE)
+        what_would_tell(&t, &source);
+    how_sure(&t, &source);
+    heading(&t, "If somebody helps you on the telephone, tell");
+    text_entry(&t, "run", LABEL_COLUMNS, run->id);
+    text_entry(&t, "when", LABEL_COLUMNS, run->started);
+    text_entry(&t, "with", LABEL_COLUMNS, run->target_name);
+    text_entry(&t, "version", LABEL_COLUMNS, run->tool_version);
+}
+
+void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
+                     const struct tl_findings *findings, struct tl_page *page)
+{
+    const struct text_source source = {run, facts, findings};
+    struct text t = {.sink = &text_columns, .page = page};
+    text_head(&t, &source);
+    if (findings->verdict.state == TL_LIMITED)
+        first_fix(&t, &source, false);
+    if (findings->verdict.state == TL_INCONCLUSIVE)
+        what_would_tell(&t, &source);
+}

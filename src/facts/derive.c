@@ -145,19 +145,21 @@ static void derive_queue_delays(const struct target *t)
  * stream nearly all wait as long as the latest, which is the whole range. */
 #define SCATTER_OF_P75 1.5
 
-/* Jitter does not go away under load: a median beside a load that lies below says that something
- * else disturbed the idle probes. Twice, since the median of an even scatter is half its range. */
-#define SCATTER_OF_LOADED 2
+/* Jitter does not go away under load, and of an even scatter three quarters lie within one and a
+ * half medians: idle probes that scatter by more than twice the median beside a load were disturbed
+ * by something else. Half of that median is then as much as scatter may be, by judgement. */
+#define DISTURBED_RATIO 2
+#define UNDISTURBED     0.5
 
 static double scatter_of(const struct target *t, const char *const names[3])
 {
-    double least = SCATTER_OF_P75 * flow(t, names[0]);
+    double p75_ns = flow(t, names[0]), scatter_ns = SCATTER_OF_P75 * p75_ns;
     for (int i = 1; i < 3; i++) {
-        double loaded = SCATTER_OF_LOADED * flow(t, names[i]);
-        if (loaded < least) /* not so for NAN */
-            least = loaded;
+        double loaded_ns = flow(t, names[i]);
+        if (p75_ns > DISTURBED_RATIO * loaded_ns) /* not so for NAN */
+            scatter_ns = fmin(scatter_ns, UNDISTURBED * loaded_ns);
     }
-    return least;
+    return scatter_ns;
 }
 
 static void derive_scatter(struct tl_facts *facts)
@@ -193,22 +195,39 @@ static void derive_scatter(struct tl_facts *facts)
  */
 #define CHANGES_RATIO 0.3
 
-/* The wider of two measurements of the link's own rate; each may be missing. */
+/* What several measurements of the link's own rate say together; each may be missing. */
+struct variation {
+    double most, low, high; /* NAN: none was made */
+};
+
+static void add_rate(const struct target *t, const char *name, struct variation *variation)
+{
+    struct tl_fact fact;
+    char id[TL_FACT_ID_SIZE];
+    tl_facts_get(t->facts, id_in(id, t->scope, name), &fact);
+    if (fact.state != TL_FACT_KNOWN || !(fact.number > 0))
+        return;
+    double spread = (fact.high - fact.low) / fact.number;
+    variation->most = fmax(variation->most, spread); /* fmax passes over NAN */
+    variation->low = fmin(variation->low, fact.low);
+    variation->high = fmax(variation->high, fact.high);
+}
+
+/* One connection twice, with the streams between: what differs is the link's doing. */
+static double between_turns(const struct target *t)
+{
+    double first = flow(t, "full_bps"), again = flow(t, "again_bps");
+    return fabs(again - first) / fmax(first, again);
+}
+
 static void derive_variation(const struct target *t)
 {
-    static const char *const names[] = {"full_bps", "streams_full_bps"};
     static const char steady[] = "the link's rate does not change much";
-    double most = (double)NAN, low = (double)NAN, high = (double)NAN;
+    struct variation all = {NAN, NAN, NAN};
     char id[TL_FACT_ID_SIZE];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct tl_fact fact;
-        tl_facts_get(t->facts, id_in(id, t->scope, names[i]), &fact);
-        if (fact.state != TL_FACT_KNOWN || !(fact.number > 0))
-            continue;
-        most = fmax(most, (fact.high - fact.low) / fact.number); /* fmax passes over NAN */
-        low = fmin(low, fact.low);
-        high = fmax(high, fact.high);
-    }
+    add_rate(t, "full_bps", &all);
+    add_rate(t, "streams_full_bps", &all);
+    double most = fmax(all.most, between_turns(t)), low = all.low, high = all.high;
     if (isnan(most)) {
         set_needs(t, "rate_variation_ratio", t->scope, "streams_full_bps");
         set_needs(t, "link_low_bps", t->scope, "streams_full_bps");

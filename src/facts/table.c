@@ -433,6 +433,10 @@ static const struct tl_fact_def table[] = {
     FLOW("streams_piece_bps", BPS, "streams", "Median rate of all of them in the pieces."),
     FLOW("streams_full_bps", BPS, "streams",
          "Median rate of all of them in the pieces in which a queue stood."),
+    FLOW("again_bps", BPS, "streams",
+         "Rate of one connection once more, behind the streams, where a queue stood with one and "
+         "the streams got another rate: is it as before, the streams made the difference, and else "
+         "the path."),
     FLOW("streams_loss_delay_rank_ratio", RATIO, "streams",
          "The same as loss_delay_rank_ratio over the losses of all of them."),
 
@@ -690,9 +694,11 @@ static const struct tl_fact_def table[] = {
     /* derived: formed by derive.c, which says why each formula is that one */
     FLOW("streams_scale_ratio", RATIO, "derived",
          "Several streams' rate over one stream's: streams_goodput_bps / goodput_bps."),
-    FLOW("rate_variation_ratio", RATIO, "derived",
-         "How much the link's own rate changes within seconds: 90th less 10th percentile of "
-         "full_bps over its median, or of streams_full_bps, the larger."),
+    FLOW(
+        "rate_variation_ratio", RATIO, "derived",
+        "How much the link's own rate changes within seconds: 90th less 10th percentile of "
+        "full_bps over its median, or of streams_full_bps, or what again_bps differs from full_bps "
+        "by; the largest."),
     FLOW("link_low_bps", BPS, "derived",
          "What a link whose rate changes carries at its slower times: the smaller 10th percentile "
          "of full_bps and streams_full_bps; unknown where rate_variation_ratio is below 0.3."),
@@ -700,10 +706,10 @@ static const struct tl_fact_def table[] = {
          "What it carries at its faster times: the larger 90th percentile."),
     FLOW("data_scatter_ns", NS, "derived",
          "What the one-way delay of data scatters by without load, at most: 1.5 x "
-         "idle_data_delay_p75_ns, and no more than twice loaded_data_delay_ns or "
-         "streams_loaded_data_delay_ns. Under load a link that keeps the order gives every packet "
-         "nearly "
-         "that much."),
+         "idle_data_delay_p75_ns; half of loaded_data_delay_ns or streams_loaded_data_delay_ns "
+         "where "
+         "those lie so far below that something disturbed the idle probes. Under load a link that "
+         "keeps the order gives every packet nearly that much."),
     FLOW("ack_scatter_ns", NS, "derived",
          "The same for acknowledgements, from idle_ack_delay_p75_ns and the loaded_ack_delay_ns of "
          "both stages."),

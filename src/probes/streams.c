@@ -83,6 +83,57 @@ static bool has_ladder(const struct tl_probe *probe, const struct tl_probe_limit
     return rtt_ns <= RUNG_RTT_MAX && limits->duration_ns >= LADDER_TOP_NS + 2 * RUNG_NS;
 }
 
+/* Two moments of a path that changes by itself look like one connection against several. */
+#define AGAIN_NS       (2500 * TL_NS_PER_MS)
+#define AGAIN_RTTS     25
+#define AGAIN_STANDING 0.5 /* of the time: else windows and losses held the one, not the link */
+#define AGAIN_RATIO    1.3 /* rates further apart are to be explained */
+
+static double flow_number(const struct tl_facts *facts, enum tl_direction direction,
+                          const char *name)
+{
+    char id[64];
+    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
+    return tl_facts_number(facts, id, (double)NAN);
+}
+
+static bool wants_again(const struct tl_facts *facts, enum tl_direction direction)
+{
+    double one_bps = flow_number(facts, direction, "goodput_bps");
+    double many_bps = flow_number(facts, direction, "streams_goodput_bps");
+    bool apart = many_bps > AGAIN_RATIO * one_bps || one_bps > AGAIN_RATIO * many_bps;
+    return apart && flow_number(facts, direction, "queue_standing_ratio") >= AGAIN_STANDING;
+}
+
+/* One connection once more: first one, then several, then one again (A B A). */
+static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction direction,
+                                const struct tl_tcp_spec *top, int64_t bytes,
+                                struct tl_probe_outcome *outcome, struct tl_error *reterr)
+{
+    struct tl_probe_outcome turn;
+    struct tl_tcp_result *result;
+    struct tl_tcp_spec spec = *top;
+    double rtt_ns = tl_facts_number(probe->facts, "path.rtt_min_ns", 0);
+    const struct tl_stage_record *record = &outcome->record;
+    spec.streams = 1;
+    spec.duration_ns = (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns);
+    spec.max_bytes = (uint64_t)(bytes - record->sent_bytes - record->received_bytes);
+    tl_outcome_begin(&turn, "streams");
+    enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
+    if (!result)
+        return status;
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    bool counts = tl_transfer_counts(&turn) && rate->valid;
+    tl_flow_set_range(probe->facts, direction, "again_bps",
+                      counts ? rate->goodput_bps : (double)NAN, rate->low_bps, rate->high_bps,
+                      "the turn had no steady part");
+    outcome->record.sent_bytes += turn.record.sent_bytes;
+    outcome->record.received_bytes += turn.record.received_bytes;
+    outcome->record.duration_ns += turn.record.duration_ns;
+    tl_transfer_free(result);
+    return status;
+}
+
 /* What the path carried, for trains that go a little faster. */
 static enum tl_status send_trains(const struct tl_probe *probe, enum tl_direction direction,
                                   const struct tl_tcp_result *result, int64_t bytes,
@@ -130,6 +181,11 @@ enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction 
         set_facts(probe->facts, direction, result, &beside);
     if (trains && status == TL_OK && tl_transfer_counts(ret_outcome))
         status = send_trains(probe, direction, result, limits->bytes, ret_outcome, reterr);
+    const struct tl_stage_record *record = &ret_outcome->record;
+    bool bytes_left = record->sent_bytes + record->received_bytes < limits->bytes;
+    if (status == TL_OK && bytes_left && tl_transfer_counts(ret_outcome) &&
+        wants_again(probe->facts, direction))
+        status = run_again(probe, direction, &spec, limits->bytes, ret_outcome, reterr);
     tl_transfer_free(result);
     return status;
 }

@@ -21,12 +21,12 @@
 
 /* 20 round trips of steady state (never under 3 s); slow start from ten segments to a thousand
  * times that (ten round trips), and a receive buffer that opens behind it (some more); two
- * seconds to settle. The stream ends by itself once its rate is known. */
+ * seconds to settle; on long paths the queue that it fills adds some. The stream ends by itself once its rate is known. */
 int64_t tl_plan_stream_ns(double rtt_ns)
 {
     if (!(rtt_ns > 0))
         rtt_ns = 100e6;
-    double ns = 38 * rtt_ns + 2e9;
+    double ns = 42 * rtt_ns + 2e9;
     if (ns < (double)STREAM_MIN_NS)
         ns = (double)STREAM_MIN_NS;
     return ns > (double)STREAM_MAX_NS ? STREAM_MAX_NS : (int64_t)ns;

@@ -179,6 +179,9 @@ static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status statu
     if (silent)
         tl_outcome_quality(outcome, TL_QUALITY_ABORTED,
                            "the path or the far end went dead %s into the transfer", at);
+    else if (result->end == TL_TCP_END_UNHEARD)
+        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
+                           "the far end heard nothing from this program %s into the transfer", at);
     else if (result->end == TL_TCP_END_LOST || result->end == TL_TCP_END_FAILED)
         tl_outcome_quality(outcome, TL_QUALITY_INVALID,
                            "the far end broke off %s into the transfer", at);

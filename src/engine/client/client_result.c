@@ -8,7 +8,8 @@
 #include "client_tcp.h"
 #include "tightlink/base/time.h"
 
-#define FAR_CLOCK_SLACK_NS (10 * TL_NS_PER_S) /* a far sample may be that much after the end */
+#define FAR_CLOCK_SLACK_NS (10 * TL_NS_PER_S)   /* a far sample may be that much after the end */
+#define EARLY_CLOSE_NS     (250 * TL_NS_PER_MS) /* a deadline of the other end may be earlier */
 
 static void init_side(struct tl_tcp_side *side)
 {
@@ -142,13 +143,40 @@ static void take_totals(struct tcp_run *run, const struct tl_wire_test_end *end)
     }
 }
 
-static enum tl_tcp_end end_of_reason(const struct tcp_run *run, unsigned reason)
+/* Whether every stream of ours came to its own end, or to its sender's in time. */
+static bool near_ended_in_time(const struct tcp_lane *lane)
+{
+    for (uint32_t i = 0; lane->near && i < tl_streams_count(lane->near); i++) {
+        struct tl_stream_result stream;
+        tl_streams_result(lane->near, i, &stream);
+        bool late = stream.end_ns >= lane->result->granted_ns - EARLY_CLOSE_NS;
+        if (stream.end != TL_STREAM_END_DEADLINE && stream.end != TL_STREAM_END_CAP &&
+            !(stream.end == TL_STREAM_END_PEER && late))
+            return false;
+    }
+    return lane->near != NULL;
+}
+
+/* A far end whose processors were taken is told to stop when our streams are long done, or notices
+ * only that we hung up: then the time was over, and nothing broke. */
+static enum tl_tcp_end end_of_reason(const struct tcp_run *run, const struct tcp_lane *lane,
+                                     unsigned reason)
 {
     if (run->stop_sent)
         return TL_TCP_END_KNOWN;
-    if (reason == TL_WIRE_END_TIME)
+    switch (reason) {
+    case TL_WIRE_END_TIME:
         return TL_TCP_END_DEADLINE;
-    return reason == TL_WIRE_END_BYTES ? TL_TCP_END_BYTES : TL_TCP_END_FAILED;
+    case TL_WIRE_END_BYTES:
+        return TL_TCP_END_BYTES;
+    case TL_WIRE_END_UNHEARD:
+        return TL_TCP_END_UNHEARD;
+    case TL_WIRE_END_STOPPED:
+    case TL_WIRE_END_CLOSED:
+        return near_ended_in_time(lane) ? TL_TCP_END_DEADLINE : TL_TCP_END_FAILED;
+    default:
+        return TL_TCP_END_FAILED;
+    }
 }
 
 enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *frame,
@@ -170,7 +198,7 @@ enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *
     for (unsigned i = 0; i < run->lane_count; i++) {
         struct tcp_lane *lane = &run->lanes[i];
         lane->result->end_signed = true;
-        lane->result->end = end_of_reason(run, end.reason);
+        lane->result->end = end_of_reason(run, lane, end.reason);
         lane->far_side->samples_dropped += end.samples_dropped;
         if (lane->result->near_sends)
             lane->far_side->discarded = end.discarded;

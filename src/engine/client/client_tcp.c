@@ -365,16 +365,23 @@ static enum tl_tcp_end end_of(const struct tcp_run *run, const struct tcp_lane *
  * end into an error. */
 static enum tl_status judge_end(struct tcp_run *run, enum tl_status status, struct tl_error *reterr)
 {
-    bool silent = false, failed = false;
+    bool silent = false, failed = false, unheard = false;
     for (unsigned i = 0; i < run->lane_count; i++) {
         struct tl_tcp_result *result = run->lanes[i].result;
         result->end = end_of(run, &run->lanes[i], status);
         silent = silent || result->end == TL_TCP_END_SILENT;
         failed = failed || result->end == TL_TCP_END_FAILED;
+        unheard = unheard || result->end == TL_TCP_END_UNHEARD;
     }
     if (status == TL_OK && silent)
         return tl_error_set(reterr, TL_TIMEOUT, "the path to %s died %.1f s after the start",
                             run->client->host, (double)run->result->elapsed_ns / 1e9);
+    if (status == TL_OK && unheard)
+        return tl_error_set(
+            reterr, TL_CLOSED,
+            "%s ended the test early: it heard nothing from this program, which got "
+            "no processor, or whose words were lost on the way",
+            run->client->host);
     if (status == TL_OK && failed)
         return tl_error_set(reterr, TL_CLOSED, "%s ended the test early: a data connection broke",
                             run->client->host);

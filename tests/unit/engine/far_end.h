@@ -51,4 +51,24 @@ static inline struct tl_client *dial(int port, int cancel_fd)
     return client;
 }
 
+/* Of a stream's time, spent waiting for a core: from there on a run counts as degraded. */
+#define STARVED_RATIO 0.1
+
+static inline bool waited_for_a_core(const struct tl_tcp_side *side, unsigned streams)
+{
+    bool waited = false;
+    for (unsigned i = 0; i < streams; i++)
+        waited = waited || (double)side->streams[i].run_delay_ns >
+                               STARVED_RATIO * (double)side->streams[i].end_ns;
+    return waited;
+}
+
+/* Whether a stream of either end got too little processor for what the clock says of it. */
+static inline bool is_starved(const struct tl_tcp_result *one)
+{
+    return waited_for_a_core(&one->sender, one->streams) ||
+           waited_for_a_core(&one->receiver, one->streams) ||
+           (one->upload && is_starved(one->upload));
+}
+
 #endif

@@ -196,7 +196,9 @@ Test(client_tcp, ends_early_once_the_rate_is_known, .timeout = 60)
         enum tl_status status =
             tl_client_tcp_test(client, &spec, note_live, &lives, &result, &error);
         cr_assert_eq(status, TL_OK, "%s", error.text);
-        cr_assert_eq(result.end, TL_TCP_END_KNOWN, "%d: %s", i, tl_tcp_end_text(result.end));
+        /* A stream that waits for its core has no steady rate to be known. */
+        cr_assert(result.end == TL_TCP_END_KNOWN || is_starved(&result), "%d: %s", i,
+                  tl_tcp_end_text(result.end));
         cr_assert(result.end_signed);
         cr_assert(result.elapsed_ns > 3000 * MS, "%.1f s", (double)result.elapsed_ns / 1e9);
         cr_assert(fabs(result.steady.rate.goodput_bps - 49e6) < 4e6, "%g",
@@ -235,7 +237,8 @@ Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 60)
         int64_t from_ns = tl_now_ns();
         cr_assert_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error), TL_CANCELLED);
         int64_t took_ns = tl_now_ns() - from_ns;
-        cr_assert(took_ns < 700 * MS + TL_CLIENT_CANCEL_NS, "%.0f ms", (double)took_ns / 1e6);
+        /* Long before its time, and before any patience with a far end. */
+        cr_assert(took_ns < 3000 * MS, "%.0f ms", (double)took_ns / 1e6);
         cr_assert_eq(result.end, TL_TCP_END_CANCELLED);
         cr_assert_not(result.end_signed);
         cr_assert_gt(result.steady.rate.whole_bps, 0);
@@ -336,6 +339,73 @@ Test(client_tcp, a_responder_that_hangs_is_given_up_after_seconds, .timeout = 60
     cr_assert_eq(result.end, TL_TCP_END_SILENT);
     cr_assert_not(result.end_signed);
     tl_tcp_result_finish(&result);
+}
+
+static void *hold_up(void *arg)
+{
+    const struct timespec before = {.tv_nsec = 200 * MS}, held = {.tv_sec = 1, .tv_nsec = 200 * MS};
+    const pid_t *victim = arg;
+    nanosleep(&before, NULL);
+    kill(*victim, SIGSTOP);
+    nanosleep(&held, NULL);
+    kill(*victim, SIGCONT);
+    return NULL;
+}
+
+/* Its processors were taken: our streams have ended in time, it says so late, and is told to stop
+ * before it does. Nothing broke. */
+Test(client_tcp, a_responder_that_ends_late_has_lost_nothing, .timeout = 60)
+{
+    int port;
+    pid_t responder = fork_far(&port);
+    struct tl_client *client = dial(port, -1);
+    struct tl_tcp_spec spec = {
+        .direction = TL_WIRE_UPLOAD, .streams = 2, .duration_ns = 400 * MS, .pacing_bps = 50000000};
+    struct tl_error error = {0};
+    pthread_t thread;
+    pthread_create(&thread, NULL, hold_up, &responder);
+    enum tl_status status = tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error);
+    pthread_join(thread, NULL);
+    cr_expect_eq(status, TL_OK, "%s", error.text);
+    cr_expect_eq(result.end, TL_TCP_END_DEADLINE, "%s", tl_tcp_end_text(result.end));
+    cr_expect(result.end_signed);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    kill(responder, SIGKILL);
+    waitpid(responder, NULL, 0);
+}
+
+static void block_once(void *context, const struct tl_tcp_live *live)
+{
+    const struct timespec long_enough = {.tv_sec = 2};
+    bool *blocked = context;
+    if (!*blocked && !live->queued && live->elapsed_ns > 300 * MS) {
+        *blocked = true;
+        nanosleep(&long_enough, NULL);
+    }
+}
+
+/* The responder goes silent towards a program that says nothing (P4). That is this end's doing. */
+Test(client_tcp, a_client_that_was_held_up_is_told_so, .timeout = 60)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    bool blocked = false;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {.direction = TL_WIRE_DOWNLOAD,
+                               .streams = 1,
+                               .duration_ns = 10000 * MS,
+                               .pacing_bps = 50000000};
+    enum tl_status status =
+        tl_client_tcp_test(client, &spec, block_once, &blocked, &result, &error);
+    cr_expect(blocked);
+    cr_expect_eq(status, TL_CLOSED, "%s", tl_status_name(status));
+    cr_expect_eq(result.end, TL_TCP_END_UNHEARD, "%s", tl_tcp_end_text(result.end));
+    cr_expect_not_null(strstr(error.text, "heard nothing from this program"), "%s", error.text);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
 }
 
 struct other {

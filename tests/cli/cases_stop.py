@@ -13,7 +13,8 @@ import struct
 import termios
 import time
 
-from harness import (Daemon, case, is_plain, json_lines, lo_bytes, start, tightlink, validate)
+from harness import (Daemon, case, is_plain, json_lines, lo_bytes, start, tightlink, until,
+                     validate)
 
 SLOW = ("--rate-cap", "50M")  # a stream that lasts, and leaves the machine to others
 
@@ -124,15 +125,25 @@ def termination(machine):
     stopped_by(machine, signal.SIGTERM)
 
 
+def await_bytes(before, count):
+    """Until so many bytes have gone over loopback: then a stream runs, whatever is said of it."""
+    until(20, lambda: lo_bytes() > before + count, f"{count:.0f} bytes on loopback")
+
+
 @case("stop")
 def ctrl_c_as_text(machine):
     with Daemon(machine, *SLOW) as daemon:
+        before = lo_bytes()
         run = start(machine, "run", "127.0.0.1", "--port", daemon.port, "--yes",
                     "--data-budget", "100MB")
-        time.sleep(2)
+        await_bytes(before, 5e6)
         run.send(signal.SIGINT)
         result = run.result(10).check(130, "stopping; what was measured is kept", out="stopped by you")
     assert is_plain(result.out) and "cannot be used" in result.out, result
+
+
+def waiting_in(pipe):
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
 @case("stop")
@@ -141,13 +152,14 @@ def ctrl_c_while_nobody_reads(machine):
     read, write = os.pipe()
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 8192)
     with Daemon(machine, *SLOW) as daemon:
+        before = lo_bytes()
         run = start(machine, "run", "127.0.0.1", "--port", daemon.port, "--yes", "--json-lines",
                     "--data-budget", "100MB", stdout=write)
         os.close(write)
-        time.sleep(4.5)
-        full = struct.unpack("i", fcntl.ioctl(read, termios.FIONREAD, bytes(4)))[0]
-        assert full >= 4000, f"only {full} bytes wait in the pipe"
+        await_bytes(before, 12e6)
+        until(10, lambda: waiting_in(read) >= 4000, "a pipe that is full")
         run.send(signal.SIGINT)
+        took = time.monotonic() - run.begin
         silent = await_silence(machine)
         assert silent is None or silent < 1, f"silent only after {silent} s"
         with os.fdopen(read) as pipe:
@@ -155,7 +167,7 @@ def ctrl_c_while_nobody_reads(machine):
         run.result(10).check(130)
     validate(machine, lines[-1])
     assert lines[-1]["run"]["received_bytes"] > 10e6, lines[-1]["run"]
-    assert lines[-1]["run"]["duration_ns"] < 6e9, lines[-1]["run"]
+    assert lines[-1]["run"]["duration_ns"] < (took + 1.5) * 1e9, lines[-1]["run"]
 
 
 @case("stop")
@@ -170,7 +182,8 @@ def a_stopped_program_gives_no_verdict(machine):
     validate(machine, document)
     assert result.code == 4, result
     assert document["verdict"]["state"] == "invalid", document["verdict"]
-    assert "held up for 2.5" in document["verdict"]["sentence"], document["verdict"]
+    # A busy machine wakes it a little later than it is told to.
+    assert re.search(r"held up for (2\.[5-9]|3\.)", document["verdict"]["sentence"]), document["verdict"]
     assert document["stages"][-1]["id"] == "stream", "it went on measuring for nothing"
 
 

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtime"))
+import policy  # noqa: E402 (it lies beside)
+
 SKIP = 77
 TIMEOUT_S = 180
 SPEC = "rate=100M delay=10ms near.rmem=150KiB"
@@ -40,21 +43,34 @@ def check(text):
     print(f"{before} Mb/s before, {after} Mb/s with the fix, all as it was afterwards")
 
 
-def main():
-    in_path, tightlink, tightlinkd = sys.argv[1:]
-    if os.geteuid() != 0:
-        print("skipped: needs root, for the setting")
-        sys.exit(SKIP)
+def attempt(in_path, tightlink, tightlinkd):
+    """What was wrong, see policy.py."""
     with tempfile.TemporaryDirectory(prefix="tightlink-fix-") as folder:
         environment = dict(os.environ, T=tightlink, D=folder, XDG_STATE_HOME=folder)
         run = subprocess.run([in_path, SPEC, tightlinkd, "bash", "-c", SCRIPT], env=environment,
                              capture_output=True, text=True, timeout=TIMEOUT_S)
-        if run.returncode == SKIP:
-            print(run.stderr.strip())
-            sys.exit(SKIP)
         errors = "".join(path.read_text() for path in sorted(pathlib.Path(folder).glob("*.err")))
-        assert run.returncode == 0, (run.returncode, run.stdout, run.stderr, errors)
+    if run.returncode == SKIP:
+        raise policy.Skip(run.stderr.strip())
+    if run.returncode not in (0, 1):
+        raise policy.Broken(f"exit code {run.returncode}: {run.stderr} {errors}")
+    try:
+        assert run.returncode == 0, (run.stdout, run.stderr, errors)
         check(run.stdout)
+    except AssertionError as error:
+        return [str(error)]
+    return []
 
 
-main()
+def main():
+    programs = sys.argv[1:]
+    if os.geteuid() != 0:
+        print("skipped: needs root, for the setting")
+        return SKIP
+    gate = policy.Gate()
+    gate.run("a fix is applied and measured", lambda: attempt(*programs))
+    return gate.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,7 +5,7 @@ verdict is the truth, how sure it was and what it cost.
     matrix.py TIGHTLINK SCENARIOS [--filter RE] [--seed N] [--count N]
               [--only scenarios|generated|changing] [--changing N] [--traces DIR] [--stock]
               [--jobs 1|2] [--out FILE] [--skip-done] [--for SECONDS] [--json] [--report DOC]
-              [--from FILE...] [--allow-settings] [--attempts N]
+              [--from FILE...] [--allow-settings]
 
 SCENARIOS is the program that prints the table of scenarios. The truth of a scenario is its
 row; what may be said beside it, and the truth of generated paths, comes from oracle.py.
@@ -32,7 +32,8 @@ one whose run was valid or degraded. It names the *wrong party* where who would 
 PC's owner, the far one's, either network, the way between, other users of it) is none of those
 that the truth would ask.
 
-Exit 77: this machine permits no emulated path.
+Each case is run as tests/realtime/policy.py says: on a machine that keeps time, and once more where
+it was wrong, which a line tells. Exit 77: this machine permits no emulated path.
 """
 import argparse
 import collections
@@ -50,8 +51,10 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtime"))
 import generate  # noqa: E402
 import oracle  # noqa: E402
+import policy  # noqa: E402
 
 SKIP = 77
 TIMEOUT_S = 240
@@ -220,9 +223,8 @@ def own_cpu_s():
     return times.children_user + times.children_system
 
 
-def run_once(program, row, keep, attempts=3):
-    """One diagnosis: (document or None, seconds, share of a processor that others used). Again
-    where the emulator said that it was held up: the path was not what its row says."""
+def run_once(program, row, keep):
+    """One diagnosis: (document or None, seconds, share of a processor that others used)."""
     arguments = [program, "demo", "--link", row["spec"], "--direction", row["direction"],
                  "--json", "--yes"]
     if row["goal_bps"]:
@@ -238,11 +240,11 @@ def run_once(program, row, keep, attempts=3):
     if "permission" in run.stderr and not run.stdout:
         print("skipped:", run.stderr.strip())
         sys.exit(SKIP)
+    if run.returncode < 0:
+        raise policy.Broken(f"signal {-run.returncode}: {run.stderr.strip()[:200]}")
     if not run.stdout:
         return None, took, others, f"exit {run.returncode}: {run.stderr.strip()[:200]}"
     document = json.loads(run.stdout)
-    if attempts > 1 and any(HELD_UP in r for r in document["run"]["quality"]["reasons"]):
-        return run_once(program, row, keep, attempts - 1)
     if keep:
         (pathlib.Path(keep) / f"{row['name']}.json").write_text(run.stdout)
     return document, took, others, None
@@ -305,7 +307,7 @@ HEADER = (f"{'case':28} {'verdict':32} {'truth':26} {'ceiling':>8} {'measured':>
 
 
 def was_held_up(result):
-    """In each of its attempts, by the run's own word."""
+    """By the run's own word."""
     return any(HELD_UP in reason for reason in result.get("reasons", []))
 
 
@@ -449,7 +451,7 @@ def markdown(results):
              "",
              f"Kernel {platform.release()}, {os.cpu_count()} processors. During "
              f"{sum(r['others'] > 0.3 for r in results)} of {len(results)} cases other programs used more "
-             f"than 0.3 of them. In {sum(map(was_held_up, results))} the emulator was late three times: "
+             f"than 0.3 of them. In {sum(map(was_held_up, results))} the emulator was late: "
              "that path was not quite what its row says.", "",
              "Builds of the program, by the start of its SHA-256: "
              + ", ".join(f"{build} ({count} cases)" for build, count in builds(results).items()) + ".", ""]
@@ -535,8 +537,6 @@ def parse_options():
     parser.add_argument("--stock", action="store_true")
     parser.add_argument("--jobs", type=int, default=1, choices=[1, 2])
     parser.add_argument("--only", choices=["scenarios", "generated", "changing"])
-    parser.add_argument("--attempts", type=int, default=1,
-                        help="runs of a case whose machine was not left alone")
     parser.add_argument("--out")
     parser.add_argument("--skip-done", action="store_true")
     parser.add_argument("--for", dest="seconds", type=float, default=float("inf"))
@@ -552,25 +552,31 @@ def parse_options():
     return options
 
 
-def try_case(options, row, end):
-    """A result, or None where the time is over."""
+def try_case(options, row, end, gate):
+    """The result that counts, or None where the time is over or the machine was never fit."""
     if time.monotonic() > end:
         return None
-    for _ in range(options.attempts):
-        result = run_case(options.program, row, options.keep)
+    results = []
+
+    def attempt():
+        results.append(run_case(options.program, row, options.keep))
         if options.jobs > 1:
-            result["others"] = 0.0  # the neighbour's share is not told from others'
-        if result["outcome"] == "right" or result["others"] < 0.3:
-            break
-    return result
+            results[-1]["others"] = 0.0  # the neighbour's share is not told from others'
+        red = results[-1]["outcome"] in ("wrong", "failed", "invalid")
+        return (results[-1]["problems"] or [results[-1]["outcome"]]) if red else []
+
+    outcome = gate.run(row["name"], attempt)
+    # A failure that no repetition mended is the first one's.
+    return results[0 if outcome == policy.FAILED else -1] if results else None
 
 
 def run_all(options):
     results, end = [], time.monotonic() + options.seconds
+    gate = policy.Gate(out=sys.stderr if options.json else sys.stdout)
     print(HEADER, flush=True, file=sys.stderr if options.json else sys.stdout)
     rows = wanted_rows(options)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as places:
-        done = places.map(lambda row: try_case(options, row, end), rows)
+        done = places.map(lambda row: try_case(options, row, end, gate), rows)
         for result in filter(None, done):
             keep_result(options, results, result)
     return results

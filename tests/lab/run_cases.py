@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Diagnoses emulated paths end to end and compares the verdict with the truth.
 
-    run_cases.py TIGHTLINK SCHEMA CASES [NAME... | --all]
+    run_cases.py TIGHTLINK SCHEMA CASES [NAME... | --long]
 
 CASES is a JSON file: for each case the arguments of `tightlink demo`, the causes and the
 segment that are right, causes that may be called limiting or contributing beside it, and
@@ -9,23 +9,23 @@ the range of the ceiling where there is a truth for it. Each run is also checked
 must hold in every run: the document validates, the ledger sums to 1, judging the saved
 run again gives the same verdict, and the traffic stays below what the case allows.
 
-Without names the cases that are marked "long" are left out; --all runs them, too. Exit code 77
-says that this machine permits no emulated path. Prints one table.
+Without names the cases that are marked "long" are left out; --long runs these. Each is run as
+tests/realtime/policy.py says; those that leave most of a machine idle run side by side, on paths
+of their own, as many as there are processors, and those marked "alone" after them. Exit code 77
+says that this machine permits no emulated path.
 """
+import concurrent.futures
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
-SKIP = 77
-# An emulated path shares its two cores with whatever else runs: a case may be tried again, and
-# the last line says how many needed that. Where the emulator itself said each time that it was
-# held up, the path was not what it is called, and the case is skipped with that reason; fewer
-# than half of the cases judged is no result.
-ATTEMPTS = 3
-HELD_UP = "too busy to emulate"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtime"))
+import policy  # noqa: E402 (it lies beside)
+
+SECONDS = 150  # no diagnosis is that long
 
 
 def validator(schema_path):
@@ -33,7 +33,7 @@ def validator(schema_path):
         import jsonschema
     except ImportError:
         print("skipped: python3-jsonschema is not installed")
-        sys.exit(SKIP)
+        sys.exit(77)
     schema = json.loads(pathlib.Path(schema_path).read_text())
     return jsonschema.Draft202012Validator(schema)
 
@@ -100,82 +100,72 @@ def mbps(value):
     return "-" if value is None else f"{value / 1e6:.4g}"
 
 
-def run_case(program, name, case, schema):
-    started = time.monotonic()
-    run = subprocess.run([program, "demo", *case["demo"], "--json", "--yes"],
-                         capture_output=True, text=True, timeout=150)
-    took = time.monotonic() - started
-    if "permission" in run.stderr and not run.stdout:
-        print("skipped:", run.stderr.strip())
-        sys.exit(SKIP)
-    lacks_disk = "limiting a host's disk" in run.stderr or "a host with a disk needs" in run.stderr
-    if case.get("needs_disk") and not run.stdout and lacks_disk:
-        return None, run.stderr.strip(), took
+def row(name, document, problems):
+    """One line of figures. Rates in Mb/s."""
+    v, r = document["verdict"], document["run"]
+    print(f"{name:16} {v.get('cause', v['state'])} @ {v.get('segment', '-')}, "
+          f"ceiling {mbps(v.get('ceiling_bps'))}, measured {mbps(v.get('measured_bps'))}, "
+          f"next {mbps(v.get('fixed_bps'))} Mb/s, confidence {v.get('confidence', 0):.2f}, "
+          f"{r['duration_ns'] / 1e9:.1f} s, {(r['sent_bytes'] + r['received_bytes']) / 1e6:.0f} MB"
+          f"{': WRONG' if problems else ''}", flush=True)
+
+
+def diagnosed(program, case):
+    """The document of one run as text; raises what policy.py knows."""
+    try:
+        run = subprocess.run([program, "demo", *case["demo"], "--json", "--yes"],
+                             capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise policy.Broken(f"no verdict within {SECONDS} s") from error
+    said = run.stderr.strip()
+    if run.returncode < 0 or "Sanitizer" in said or "runtime error:" in said:
+        raise policy.Broken(f"exit code {run.returncode}: {said}")
+    lacks_disk = "limiting a host's disk" in said or "a host with a disk needs" in said
+    if not run.stdout and ("permission" in said or case.get("needs_disk") and lacks_disk):
+        raise policy.Skip(said)
     if not run.stdout:
-        return [f"no document; exit {run.returncode}: {run.stderr.strip()}"], None, took
-    document = json.loads(run.stdout)
-    held_up = [reason for reason in document["run"]["quality"]["reasons"] if HELD_UP in reason]
-    problems = list(check_everywhere(document, program, run.stdout, schema))
-    problems += check_truth(document, case)
+        raise policy.Broken(f"no document; exit code {run.returncode}: {said}")
+    return run.stdout
+
+
+def attempt(program, name, case, schema):
+    """What the verdict lacks, see policy.py."""
+    text = diagnosed(program, case)
+    document = json.loads(text)
+    broken = list(check_everywhere(document, program, text, schema))
     megabytes = (document["run"]["sent_bytes"] + document["run"]["received_bytes"]) / 1e6
     if megabytes > case.get("megabytes", 1500):
-        problems.append(f"{megabytes:.0f} MB of traffic")
-    if problems and held_up:
-        report(name, document, problems)
-        return None, held_up[0], took
-    return problems, document, took
-
-
-def report(name, document, problems):
-    if document:
-        v, r = document["verdict"], document["run"]
-        what = f"{v.get('cause', v['state'])} @ {v.get('segment', '-')}"
-        print(f"{name:16} {what:34} {mbps(v.get('ceiling_bps')):>8}"
-              f" {mbps(v.get('measured_bps')):>8} {mbps(v.get('fixed_bps')):>8}"
-              f" {v.get('confidence', 0):5.2f} {r['duration_ns'] / 1e9:5.1f}"
-              f" {(r['sent_bytes'] + r['received_bytes']) / 1e6:6.0f}"
-              f"  {'ok' if not problems else 'WRONG'}", flush=True)
-    for problem in problems:
-        print(f"    {name}: {problem}", flush=True)
+        broken.append(f"{megabytes:.0f} MB of traffic")
+    problems = list(check_truth(document, case))
+    row(name, document, problems)
+    if broken:
+        raise policy.Broken("; ".join(broken))
+    disturbed = [f"({reason})" for reason in document["run"]["quality"]["reasons"] if problems]
+    return problems + disturbed
 
 
 def main():
     program, schema_path, cases_path, *names = sys.argv[1:]
-    every = names == ["--all"]
+    long = names == ["--long"]
     schema = validator(schema_path)
     cases = json.loads(pathlib.Path(cases_path).read_text())
-    if every or not names:
-        names = [n for n in cases if every or not cases[n].get("long")]
+    if long or not names:
+        names = [n for n in cases if cases[n].get("long", False) == long]
     unknown = [n for n in names if n not in cases]
     if unknown:
         sys.exit(f"no such case: {', '.join(unknown)}")
-    failed, again, skipped, times = 0, 0, 0, []
-    print(f"{'case':16} {'verdict':34} {'ceiling':>8} {'measured':>8} {'next':>8} {'conf':>5}"
-          f" {'s':>5} {'MB':>6}  rates in Mb/s", flush=True)
+    gate = policy.Gate()
+
+    def run(name):
+        gate.run(name, lambda: attempt(program, name, cases[name], schema))
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, (n for n in names if not cases[n].get("alone"))))
     for name in names:
-        wrong = False
-        for attempt in range(ATTEMPTS):
-            problems, document, took = run_case(program, name, cases[name], schema)
-            if problems is None and HELD_UP not in document:
-                break
-            if problems is not None:
-                report(name, document, problems)
-                wrong = bool(problems)
-                if not wrong:
-                    break
-        if problems is None and not wrong:
-            print(f"{name:16} skipped: {document}", flush=True)
-            skipped += 1
-        times.append(took)
-        failed += wrong
-        again += attempt > 0
-    print(f"{len(times) - failed - skipped} of {len(times)} right, {skipped} skipped, "
-          f"{again} of them not at the first attempt, "
-          f"median {sorted(times)[len(times) // 2]:.1f} s")
-    if failed == 0 and skipped * 2 > len(times):
-        print("skipped: this machine is too busy to emulate paths")
-        sys.exit(SKIP)
-    sys.exit(1 if failed else 0)
+        if cases[name].get("alone"):
+            run(name)
+    return gate.exit_code()
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -57,7 +57,8 @@ static void managed_queue_stays_short(void)
 static void flows_with_ecn_are_marked(void)
 {
     struct tl_lab_counters down;
-    struct tl_lab *lab = make_lab("rate=40M delay=10ms down.queue=1MB down.aqm=fq-codel,ecn ecn=on");
+    struct tl_lab *lab =
+        make_lab("rate=40M delay=10ms down.queue=1MB down.aqm=fq-codel,ecn ecn=on");
     struct download got = download(lab, TL_NS_PER_S, 2 * TL_NS_PER_S);
     tl_lab_counters(lab, TL_LAB_DOWN, &down);
     CHECK(got.options & 8, "ECN was not agreed (TCPI_OPT_ECN)");
@@ -149,17 +150,17 @@ static void missing_recording_is_told(void)
 }
 
 static const struct test_case cases[] = {
-    {"recording sets the rate", recording_sets_the_rate, false, false},
-    {"managed queue stays short", managed_queue_stays_short, false, false},
-    {"flows with ECN are marked", flows_with_ecn_are_marked, false, false},
-    {"others over ipv4", others_over_ipv4, false, false},
-    {"others over ipv6 on a radio", others_over_ipv6_on_a_radio, false, false},
-    {"others as nobody", others_over_ipv4, false, true},
-    {"others rest now and then", others_rest_now_and_then, false, false},
-    {"line of a home clamps and keeps silent", line_of_a_home_clamps_and_keeps_silent, false, false},
-    {"stock hosts are nobody with six mebibytes", stock_hosts_are_nobody_with_six_mebibytes, true,
-     false},
-    {"missing recording is told", missing_recording_is_told, false, false},
+    {"recording sets the rate", recording_sets_the_rate, TIMED},
+    {"managed queue stays short", managed_queue_stays_short, TIMED},
+    {"flows with ECN are marked", flows_with_ecn_are_marked, TIMED},
+    {"others over ipv4", others_over_ipv4, TIMED},
+    {"others over ipv6 on a radio", others_over_ipv6_on_a_radio, TIMED},
+    {"others as nobody", others_over_ipv4, AS_NOBODY | TIMED},
+    {"others rest now and then", others_rest_now_and_then, TIMED},
+    {"line of a home clamps and keeps silent", line_of_a_home_clamps_and_keeps_silent, TIMED},
+    {"stock hosts are nobody with six mebibytes", stock_hosts_are_nobody_with_six_mebibytes,
+     NEEDS_ROOT | TIMED},
+    {"missing recording is told", missing_recording_is_told, 0},
 };
 
 int main(int argc, char **argv)

@@ -321,15 +321,15 @@ static void as_nobody_ends_with_guard(void)
 }
 
 #define LIST(name, spec, namespaces, with_cgroups)                                                 \
-    {#name " ends with caller", name##_ends_with_caller, with_cgroups, false},                     \
-        {#name " ends with guard", name##_ends_with_guard, with_cgroups, false},                   \
-        {#name " ends with emulator", name##_ends_with_emulator, with_cgroups, false},             \
-        {#name " ends after started", name##_ends_after_started, with_cgroups, false},             \
-        {#name " ends by destroy", name##_ends_by_destroy, with_cgroups, false},
+    {#name " ends with caller", name##_ends_with_caller, with_cgroups ? NEEDS_ROOT : 0},           \
+        {#name " ends with guard", name##_ends_with_guard, with_cgroups ? NEEDS_ROOT : 0},         \
+        {#name " ends with emulator", name##_ends_with_emulator, with_cgroups ? NEEDS_ROOT : 0},   \
+        {#name " ends after started", name##_ends_after_started, with_cgroups ? NEEDS_ROOT : 0},   \
+        {#name " ends by destroy", name##_ends_by_destroy, with_cgroups ? NEEDS_ROOT : 0},
 
 static const struct test_case cases[] = {
-    END_CASES(LIST){"as nobody ends with caller", as_nobody_ends_with_caller, false, true},
-    {"as nobody ends with guard", as_nobody_ends_with_guard, false, true},
+    END_CASES(LIST){"as nobody ends with caller", as_nobody_ends_with_caller, AS_NOBODY},
+    {"as nobody ends with guard", as_nobody_ends_with_guard, AS_NOBODY},
 };
 
 int main(int argc, char **argv)

@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tightlink/base/time.h"
+/* A shell's way to tell that a signal ended a program. */
+#define CRASHED 128
 
 _Noreturn void skip_case(const char *why)
 {
@@ -23,78 +24,62 @@ static void become_nobody(void)
     prctl(PR_SET_DUMPABLE, 1);
 }
 
+static void run_in_child(const struct test_case *test)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (test->how & (NEEDS_ROOT | AS_NOBODY) && geteuid() != 0)
+        skip_case("only root can run this case");
+    if (test->how & AS_NOBODY)
+        become_nobody();
+    test->run();
+    exit(0);
+}
+
 static int run_one(const struct test_case *test)
 {
     fflush(NULL);
     pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGPIPE, SIG_IGN);
-        if ((test->needs_root || test->as_nobody) && geteuid() != 0)
-            skip_case("only root can run this case");
-        if (test->as_nobody)
-            become_nobody();
-        test->run();
-        exit(0);
-    }
+    if (pid == 0)
+        run_in_child(test);
     int wstatus = 0;
     if (pid < 0 || waitpid(pid, &wstatus, 0) != pid)
         return 1;
-    return WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : 1;
+    return WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : CRASHED + WTERMSIG(wstatus);
 }
 
-/* What is emulated in real time is wrong when others take the processors: a case
- * that fails is tried again, and each failed attempt has named its line. Where a hypervisor
- * took more than this share of a core during every one of them, nothing was tested. */
-#define ATTEMPTS  3
-#define STOLEN    0.03
-#define JIFFIES_S ((double)sysconf(_SC_CLK_TCK))
-
-/* Seconds of processor time that a hypervisor gave to others since the start (proc_stat(5)). */
-static double stolen_s(void)
+static const char *word_of(int result)
 {
-    unsigned long long steal = 0;
-    FILE *file = fopen("/proc/stat", "re");
-    if (file && fscanf(file, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
-        steal = 0;
-    if (file)
-        fclose(file);
-    return (double)steal / JIFFIES_S;
+    return result == 0         ? "ok"
+           : result == SKIPPED ? "skipped"
+           : result > CRASHED  ? "CRASHED"
+                               : "FAILED";
 }
 
-static int run_with_attempts(const struct test_case *test)
+static int list_cases(const struct test_case *cases, size_t count)
 {
-    bool robbed = true;
-    int result = 1;
-    for (int attempt = 1; attempt <= ATTEMPTS && result != 0 && result != SKIPPED; attempt++) {
-        if (attempt > 1)
-            fprintf(stderr, "%s: attempt %d of %d\n", test->name, attempt, ATTEMPTS);
-        double begun_s = (double)tl_now_ns() / 1e9, before_s = stolen_s();
-        result = run_one(test);
-        robbed &= stolen_s() - before_s > STOLEN * ((double)tl_now_ns() / 1e9 - begun_s);
-    }
-    if (result != 0 && result != SKIPPED && robbed) {
-        fprintf(stderr, "%s: skipped: a hypervisor took more than 3 %% of a core\n", test->name);
-        return SKIPPED;
-    }
-    return result;
+    for (size_t i = 0; i < count; i++)
+        printf("%s %s\n", cases[i].how & TIMED ? "timed" : "once", cases[i].name);
+    return 0;
 }
 
-int run_cases(const struct test_case *cases, size_t count, const char *filter)
+int run_cases(const struct test_case *cases, size_t count, const char *name)
 {
-    int passed = 0, failed = 0;
+    int passed = 0, worst = 0;
+    bool known = !name;
+    if (name && strcmp(name, "--list") == 0)
+        return list_cases(cases, count);
     for (size_t i = 0; i < count; i++) {
-        if (filter && !strstr(cases[i].name, filter))
+        if (name && strcmp(cases[i].name, name) != 0)
             continue;
-        int result = run_with_attempts(&cases[i]);
-        printf("%-8s %s\n",
-               result == 0         ? "ok"
-               : result == SKIPPED ? "skipped"
-                                   : "FAILED",
-               cases[i].name);
+        known = true;
+        int result = run_one(&cases[i]);
+        printf("%-8s %s\n", word_of(result), cases[i].name);
         passed += result == 0;
-        failed += result != 0 && result != SKIPPED;
+        if (result != SKIPPED && result > worst)
+            worst = result;
     }
-    return failed ? 1 : passed ? 0 : SKIPPED;
+    CHECK(known, "no case is called %s", name);
+    return worst ? worst : passed ? 0 : SKIPPED;
 }
 
 struct tl_lab *make_bare_lab(const char *spec)

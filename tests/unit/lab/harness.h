@@ -27,12 +27,18 @@
 struct test_case {
     const char *name;
     void (*run)(void);
-    bool needs_root;
-    bool as_nobody; /* root steps down first */
+    unsigned how; /* of enum test_how */
 };
 
-/* Runs the cases whose name contains argv[1] (all without it); main's result. */
-int run_cases(const struct test_case *cases, size_t count, const char *filter);
+enum test_how {
+    NEEDS_ROOT = 1,
+    AS_NOBODY = 2, /* root steps down first */
+    TIMED = 4,     /* it measures real time: tests/realtime decides when it is run */
+};
+
+/* Runs the case of this name, once (all without one); main's result, which is 128 and the signal's
+ * number where a case crashed. "--list" prints the names, each behind "timed" or "once". */
+int run_cases(const struct test_case *cases, size_t count, const char *name);
 
 /* Ends the case as skipped, with a sentence. */
 _Noreturn void skip_case(const char *why);

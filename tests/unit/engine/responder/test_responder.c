@@ -8,7 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "responder_guard.h"
+#include "accept_guard.h"
+#include "address.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/responder.h"
 #include "tightlink/engine/wire.h"
@@ -73,8 +74,8 @@ Test(guard, a_peer_is_an_ipv4_address_or_an_ipv6_64)
     struct in6_addr a = address("2001:db8::1"), b = address("2001:db8::ffff:2"),
                     c = address("2001:db8:0:1::1"), d = address("::ffff:192.0.2.1"),
                     e = address("::ffff:192.0.2.2");
-    cr_expect(same_peer(&a, &b) && !same_peer(&a, &c));
-    cr_expect(same_peer(&d, &d) && !same_peer(&d, &e) && !same_peer(&d, &a));
+    cr_expect(address_same_peer(&a, &b) && !address_same_peer(&a, &c));
+    cr_expect(address_same_peer(&d, &d) && !address_same_peer(&d, &e) && !address_same_peer(&d, &a));
 }
 
 static void *run(void *responder)

@@ -105,14 +105,12 @@ static bool fill_row(const struct tl_app_live *live, const struct tl_live_flow *
     return true;
 }
 
-/* What is lost: the time it is held up, weighed by nothing; of equals the one that moves more. */
+/* What is held up is what moves while its program has more to give: a trickle that some program
+ * sends now and then stands below the copy that crawls. */
 static int by_loss(const void *a, const void *b)
 {
     const struct tl_app_live_row *left = a, *right = b;
-    double difference = right->held_ratio - left->held_ratio;
-
-    if (fabs(difference) < 0.05)
-        difference = right->mean_bps - left->mean_bps;
+    double difference = right->held_ratio * right->mean_bps - left->held_ratio * left->mean_bps;
     return (difference > 0) - (difference < 0);
 }
 

@@ -199,14 +199,19 @@ void tl_live_end(struct tl_live *live)
 /* --- Closing an interval ------------------------------------------------------------------------
  */
 
-/* Those that had ended before: their last interval has been there to be seen. */
+/* Its last interval has been there to be seen, or there never was one. */
+static bool is_over(const struct entry *entry)
+{
+    return entry->span.closed > (entry->flow.intervals ? TL_LIVE_KEEP_ENDED : 0);
+}
+
 static void drop_ended(struct tl_live *live)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < live->count; i++) {
         struct entry *entry = live->entries[i];
-        if (entry->flow.ended && entry->span.closed)
+        if (is_over(entry))
             free_entry(entry);
         else
             live->entries[kept++] = entry;
@@ -233,8 +238,10 @@ static void close_entry(struct entry *entry, int64_t now_ns, struct tl_live_sum 
     struct tl_live_flow *flow = &entry->flow;
     struct tl_live_interval interval;
 
+    entry->span.closed += flow->ended;
+    if (entry->span.closed > 1)
+        return;
     live_span_close(&entry->span, &flow->socket, now_ns, &interval);
-    entry->span.closed = flow->ended;
     keep_interval(flow, &interval);
     sum->sent_bytes += interval.sent_bytes;
     sum->received_bytes += interval.received_bytes;

@@ -34,7 +34,7 @@ static bool is_sndbuf_full(const struct tl_host_socket *socket)
 
 void live_span_start(struct live_span *span, const struct tl_host_socket *socket, int64_t now_ns)
 {
-    *span = (struct live_span){.from = *socket, .from_ns = now_ns};
+    *span = (struct live_span){.from = *socket, .from_ns = now_ns, .closed = span->closed};
 }
 
 void live_span_from_zero(struct live_span *span)

@@ -24,6 +24,8 @@
 #define TL_LIVE_FLOWS_MAX 65536
 /* Intervals that are kept of each: two minutes at one a second. */
 #define TL_LIVE_INTERVALS 120
+/* Closings for which a connection that moved something is kept after its end. */
+#define TL_LIVE_KEEP_ENDED 30
 
 /* What a sending connection waited for (from tcpi_busy_time and its parts: busy *includes* the
  * other two, so network = busy - rwnd - sndbuf and application = elapsed - busy). */
@@ -58,7 +60,7 @@ struct tl_live_flow {
     uint64_t first_bytes;         /* that it had moved when it was first seen */
     int64_t first_ns, last_ns;    /* readings */
     bool new_here;                /* began while it was watched: its counters began at 0 */
-    bool ended;                   /* told or gone; kept for one interval more */
+    bool ended;                   /* told or gone: no interval is added any more */
     struct tl_live_interval
         *intervals;        /* a ring; NULL before it moved a byte (or without memory) */
     size_t interval_count; /* that went into it */
@@ -92,7 +94,8 @@ void tl_live_take_end(struct tl_live *live, const struct tl_host_socket *socket)
 void tl_live_ends_lost(struct tl_live *live); /* the kernel dropped some */
 void tl_live_end(struct tl_live *live);
 
-/* Closes the interval. Connections that ended in it are still there until the next closing. */
+/* Closes the interval. Connections that ended in it are still there until the
+ * next closing, those that moved something for TL_LIVE_KEEP_ENDED of them. */
 void tl_live_close(struct tl_live *live, int64_t now_ns, struct tl_live_sum *ret_sum);
 
 /* In no order; pointers are good until the next call that changes the table. */

@@ -213,17 +213,35 @@ static void add_counts(struct tl_live_interval *joined, const struct tl_live_int
     joined->delivery_rate_bps = fmax(joined->delivery_rate_bps, interval->delivery_rate_bps);
 }
 
+struct tl_live_range tl_live_range(const struct tl_live_flow *flow, size_t count)
+{
+    struct tl_live_range range = {.to = count};
+    bool has_begin;
+
+    if (range.to > TL_LIVE_INTERVALS)
+        range.to = TL_LIVE_INTERVALS;
+    has_begin = range.to >= flow->interval_count;
+    if (has_begin)
+        range.to = flow->interval_count;
+    if (range.to > 2 && flow->ended)
+        range.from++;
+    if (range.to > range.from + 1 && has_begin && flow->new_here)
+        range.to--;
+    return range;
+}
+
 void tl_live_join(const struct tl_live_flow *flow, size_t count,
                   struct tl_live_interval *ret_joined)
 {
     double sums[WEIGHED] = {0}, weights[WEIGHED] = {0};
     double parts[TL_LIVE_PARTS] = {0}, parts_ns[TL_LIVE_PARTS] = {0};
-    const struct tl_live_interval *interval;
+    struct tl_live_range range = tl_live_range(flow, count);
 
     *ret_joined = (struct tl_live_interval){.rtt_max_ns = NAN, .delivery_rate_bps = NAN};
-    for (size_t back = 0; back < count && (interval = tl_live_interval_at(flow, back)); back++) {
+    for (size_t back = range.from; back < range.to; back++) {
+        const struct tl_live_interval *interval = tl_live_interval_at(flow, back);
         struct tl_live_interval copy = *interval;
-        if (back == 0)
+        if (back == range.from)
             ret_joined->end_ns = interval->end_ns;
         add_counts(ret_joined, interval);
         for (size_t i = 0; i < WEIGHED; i++)

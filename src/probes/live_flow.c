@@ -29,19 +29,16 @@ static double moved_bytes(const struct tl_live_interval *interval, enum tl_direc
     return (double)(direction == TL_UPLOAD ? interval->sent_bytes : interval->received_bytes);
 }
 
-/* Mean of the intervals' rates, with the 95 % interval of their scatter. An interval counts only
- * behind the connection's first one, which may have begun in the middle of it. */
+/* Mean of the intervals' rates, with the 95 % interval of their scatter. */
 static void set_rate(const struct tl_live_flow *flow, size_t count, enum tl_direction direction,
                      struct tl_facts *facts)
 {
-    const struct tl_live_interval *interval;
+    struct tl_live_range range = tl_live_range(flow, count);
     double rates[RATES_MAX], span_ns = 0;
     size_t rate_count = 0;
 
-    for (size_t back = 0; back < count && back < RATES_MAX; back++) {
-        interval = tl_live_interval_at(flow, back);
-        if (!interval)
-            break;
+    for (size_t back = range.from; back < range.to; back++) {
+        const struct tl_live_interval *interval = tl_live_interval_at(flow, back);
         rates[rate_count++] =
             tl_bps_from_bytes_ns(moved_bytes(interval, direction), (double)interval->span_ns);
         span_ns += (double)interval->span_ns;

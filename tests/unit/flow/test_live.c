@@ -263,3 +263,31 @@ Test(live, a_full_window_and_a_full_send_buffer_are_told_apart)
     cr_expect_float_eq(of_buffer->sndbuf_full_ratio, 1, 1e-9);
     tl_live_destroy(live);
 }
+
+/* A copy that began and ended within the look: its first and last second are not all its own. */
+Test(live, begin_and_end_do_not_count_as_waiting)
+{
+    struct tl_live *live = tl_live_create(0);
+    struct tl_host_socket other = sender(1, 0, 0), copy = sender(2, 0, 0);
+    struct tl_live_interval joined;
+    struct tl_live_sum sum;
+    read_one(live, 0, &other);
+    for (int i = 1; i <= 5; i++) {
+        copy.acked_bytes += i == 1 ? 100000 : 1000000;
+        copy.busy_ns += i == 1 ? S / 10 : S;
+        tl_live_begin(live, i * S);
+        cr_assert_eq(tl_live_take(live, &other), TL_OK);
+        cr_assert_eq(tl_live_take(live, &copy), TL_OK);
+        tl_live_end(live);
+        tl_live_close(live, i * S, &sum);
+    }
+    tl_live_begin(live, 6 * S);
+    cr_assert_eq(tl_live_take(live, &other), TL_OK);
+    tl_live_end(live);
+    tl_live_close(live, 6 * S, &sum);
+    tl_live_join(tl_live_find(live, 2), 10, &joined);
+    cr_expect_eq(joined.span_ns, 4 * S);
+    cr_expect_eq(joined.sent_bytes, 4000000);
+    cr_expect_float_eq(joined.parts_ratio[TL_LIVE_APP], 0, 1e-9);
+    tl_live_destroy(live);
+}

@@ -69,7 +69,15 @@ struct tl_live_flow {
 /* The interval that was closed `back` closings ago (0: the last); NULL before the first. */
 const struct tl_live_interval *tl_live_interval_at(const struct tl_live_flow *flow, size_t back);
 
-/* Several intervals as one: the last `count` of them, at most all there are. span_ns 0: none. */
+/* The last `count` intervals at most, less those at either end in which the connection began or
+ * ended, where others are left: they are not all its own. [from, to) counts backwards as
+ * tl_live_interval_at() does; empty before the first. */
+struct tl_live_range {
+    size_t from, to;
+};
+struct tl_live_range tl_live_range(const struct tl_live_flow *flow, size_t count);
+
+/* That range as one interval. span_ns 0: none. */
 void tl_live_join(const struct tl_live_flow *flow, size_t count,
                   struct tl_live_interval *ret_joined);
 

@@ -15,6 +15,17 @@ void tl_json_writer_init(struct tl_json_writer *writer, struct tl_buf *out, bool
     *writer = (struct tl_json_writer){.out = out, .compact = compact};
 }
 
+/* \u1b2c, above U+FFFF as a pair of surrogates (RFC 8259, section 7). */
+static void add_code(struct tl_buf *out, uint32_t character)
+{
+    uint32_t rest = character - 0x10000;
+    if (character < 0x10000)
+        tl_buf_addf(out, "\\u%04x", character);
+    else
+        tl_buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (rest >> 10), 0xdc00 + (rest & 0x3ff));
+}
+
+/* A document is read on terminals, too: what those would obey stands as a code (promise P12). */
 static void add_escaped(struct tl_buf *out, const char *text)
 {
     size_t len = strlen(text);
@@ -27,8 +38,8 @@ static void add_escaped(struct tl_buf *out, const char *text)
             tl_buf_addf(out, "\\%c", (int)character);
         else if (character == '\n')
             tl_buf_adds(out, "\\n");
-        else if (character < 0x20 || character == 0x7f)
-            tl_buf_addf(out, "\\u%04x", character);
+        else if (!tl_utf8_is_printable(character))
+            add_code(out, character);
         else
             tl_buf_add(out, bytes, tl_utf8_encode(character, bytes));
         text += used ? used : 1;

@@ -65,6 +65,8 @@ void cli_print_help(const struct cli_command *command, FILE *out);
 bool cli_locale_is_utf8(void);
 /* Text of which not all is our own: control and bidi characters become \u{..} (P12). */
 void cli_put_clean(const char *text, FILE *out);
+/* The same for text of several lines, whose ends stay. */
+void cli_put_clean_lines(const char *text, FILE *out);
 
 /* "tightlink: sentence" on stderr, cleaned. */
 void cli_complain(const char *fmt, ...) TL_PRINTF(1, 2);

@@ -39,7 +39,7 @@ static int check(const char *directory, const char *cases)
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;
     } else {
-        fputs(tl_buf_text(&report), stdout);
+        cli_put_clean_lines(tl_buf_text(&report), stdout); /* file names are in it */
         exit_code = errors ? CLI_EXIT_USAGE : CLI_EXIT_OK;
     }
     tl_buf_finish(&report);

@@ -118,6 +118,8 @@ static int preview(const struct tl_ticket_config *config, const struct request *
     }
     if (status != TL_OK)
         exit_code = failed(&error);
+    else if (request->dry_run) /* masked values are as the file had them */
+        cli_put_clean_lines(tl_buf_text(&out), stdout);
     else if (!cli_write_stdout(tl_buf_text(&out), out.len))
         exit_code = CLI_EXIT_EXPORT;
     tl_buf_finish(&out);

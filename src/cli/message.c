@@ -21,6 +21,21 @@ void cli_put_clean(const char *text, FILE *out)
     tl_buf_finish(&clean);
 }
 
+void cli_put_clean_lines(const char *text, FILE *out)
+{
+    struct tl_buf line = TL_BUF_INIT;
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        line.len = 0;
+        tl_buf_add(&line, text, len);
+        cli_put_clean(tl_buf_text(&line), out);
+        text += len;
+        if (*text)
+            fputc(*text++, out);
+    }
+    tl_buf_finish(&line);
+}
+
 TL_PRINTF(1, 0) static void complain(const char *fmt, va_list args)
 {
     char text[1024];

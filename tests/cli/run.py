@@ -12,6 +12,7 @@ import cases_demo
 import cases_far_end
 import cases_fix
 import cases_history
+import cases_hostile
 import cases_key
 import cases_live
 import cases_output
@@ -20,8 +21,8 @@ import cases_stop
 import cases_usage
 from harness import Machine, suite
 
-assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_key, cases_live, cases_output, cases_plan,
-            cases_history, cases_stop, cases_usage))
+assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile, cases_key,
+            cases_live, cases_output, cases_plan, cases_stop, cases_usage))
 
 
 def main():

@@ -41,6 +41,24 @@ Test(json_write, layout_is_as_people_expect)
     tl_buf_finish(&out);
 }
 
+Test(json_write, what_a_terminal_obeys_stands_as_a_code)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_json_writer w;
+    tl_json_writer_init(&w, &out, true);
+    tl_json_begin_object(&w, NULL);
+    tl_json_add_string(&w, "\x1b",
+                       "\xc2\x9b"
+                       "31m \xe2\x80\xae \xe2\x80\x8b \xf3\xa0\x80\x81 \xc3\xa9");
+    tl_json_end(&w);
+    cr_expect_str_eq(tl_buf_text(&out), "{\"\\u001b\":\"\\u009b31m \\u202e \\u200b "
+                                        "\\udb40\\udc01 \xc3\xa9\"}\n");
+    struct tl_json *doc = NULL;
+    cr_assert_eq(tl_json_parse(out.data, out.len, &limits, &doc, NULL), TL_OK);
+    tl_json_destroy(doc);
+    tl_buf_finish(&out);
+}
+
 static double round_trip(double value)
 {
     struct tl_buf out = TL_BUF_INIT;

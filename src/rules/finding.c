@@ -17,18 +17,24 @@ static struct tl_template_words words_of(const struct tl_judged *judged)
     };
 }
 
+/* The text as a copy of the arena's; finishes the buffer. */
+static char *keep_text(struct tl_arena *arena, struct tl_buf *text)
+{
+    char *copy = tl_arena_strdup(arena, tl_buf_text(text));
+    arena->failed |= text->status != TL_OK;
+    tl_buf_finish(text);
+    return copy;
+}
+
 char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
                        const struct tl_template *template, bool *ret_complete)
 {
     struct tl_buf text = TL_BUF_INIT;
     struct tl_template_words words = words_of(judged);
     bool complete = tl_template_render(template, judged->env, &words, &text);
-    char *copy = tl_arena_strdup(arena, tl_buf_text(&text));
-    arena->failed |= text.status != TL_OK;
-    tl_buf_finish(&text);
     if (ret_complete)
         *ret_complete = complete;
-    return copy;
+    return keep_text(arena, &text);
 }
 
 char *tl_judged_fact_id(struct tl_arena *arena, const struct tl_judged *judged, size_t fact)
@@ -74,10 +80,7 @@ static char *evidence_text(struct tl_arena *arena, const struct tl_judged *judge
         add_missing(arena, judged, missing, &text);
     else
         tl_buf_adds(&text, problem ? problem : "no value");
-    char *copy = tl_arena_strdup(arena, tl_buf_text(&text));
-    arena->failed |= text.status != TL_OK;
-    tl_buf_finish(&text);
-    return copy;
+    return keep_text(arena, &text);
 }
 
 /* A text fact may come from the other end (promise P12). */
@@ -85,10 +88,7 @@ static char *clean_copy(struct tl_arena *arena, const char *text)
 {
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, false);
-    char *copy = tl_arena_strdup(arena, tl_buf_text(&clean));
-    arena->failed |= clean.status != TL_OK;
-    tl_buf_finish(&clean);
-    return copy;
+    return keep_text(arena, &clean);
 }
 
 static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
@@ -225,6 +225,25 @@ static struct tl_trial trial(struct tl_arena *arena, const struct tl_judged *jud
     return trial;
 }
 
+/* A command, or why there is none: names in it come from the far end, or from a file. *ret_complete
+ * false: a number of it is not known. */
+static char *command(struct tl_arena *arena, const struct tl_judged *judged,
+                     const struct tl_template *template, bool *ret_complete)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    struct tl_template_words words = words_of(judged);
+    const char *unsafe;
+    *ret_complete = tl_template_render_command(template, judged->env, &words, &unsafe, &text);
+    if (!unsafe)
+        return keep_text(arena, &text);
+    tl_buf_finish(&text);
+    *ret_complete = true;
+    return tl_arena_printf(arena,
+                           "No command is written here: the name that %s has cannot be written "
+                           "safely, for it holds characters that a shell takes for its own.",
+                           unsafe);
+}
+
 static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
                           const struct tl_judged *judged, struct tl_finding *finding)
 {
@@ -236,13 +255,14 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
         return;
     for (size_t i = 0; i < rule->remedy_count; i++) {
         const struct tl_remedy_rule *from = &rule->remedies[i];
-        bool complete = false, undo_complete = false;
+        bool complete = false, undo_complete = false, persist_complete = false;
         if (!remedy_fits(side, judged, from))
             continue;
-        char *does = tl_judged_render(arena, judged, &from->does, &complete);
+        char *does = command(arena, judged, &from->does, &complete);
         if (!complete)
             continue;
-        char *undo = tl_judged_render(arena, judged, &from->undo, &undo_complete);
+        char *undo = command(arena, judged, &from->undo, &undo_complete);
+        char *persist = command(arena, judged, &from->persist, &persist_complete);
         struct tl_prediction prediction = predicted(judged, from);
         finding->remedies[finding->remedy_count++] = (struct tl_remedy){
             .where = tl_arena_strdup(arena, tl_role_segment(from->where, judged->direction)),
@@ -250,7 +270,7 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
             .needs = tl_arena_strdup(arena, from->needs),
             .does = does,
             .undo = undo_complete ? undo : tl_arena_strdup(arena, ""),
-            .persist = tl_judged_render(arena, judged, &from->persist, NULL),
+            .persist = persist_complete ? persist : tl_arena_strdup(arena, ""),
             .why = tl_judged_render(arena, judged, &from->why, NULL),
             .risk = tl_judged_render(arena, judged, &from->risk, NULL),
             .predicted = prediction,

@@ -9,6 +9,8 @@
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
+#define COMMAND_NAME_MAX 63 /* IFNAMSIZ 16, a disk's name 32, an IPv6 address with its zone 62 */
+
 enum piece_kind { PIECE_TEXT, PIECE_VALUE, PIECE_WORD, PIECE_OPEN, PIECE_CLOSE };
 
 struct tl_template_piece {
@@ -52,6 +54,7 @@ static const struct format {
     {"integer", TL_UNIT_BYTES, format_count}, /* a setting's value in a command */
     {"bool", TL_UNIT_BOOL, format_bool},
     {"text", TL_UNIT_TEXT, NULL},
+    {"words", TL_UNIT_TEXT, NULL}, /* the same, but in a command, where it may have several */
 };
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)
 
@@ -103,7 +106,7 @@ static enum tl_status compile_value(struct compiler *c, const char *hole, size_t
     if (piece.choice == FORMAT_COUNT)
         return tl_error_set(c->reterr, TL_UNKNOWN,
                             "the format \"%.*s\" is not known; there are bps bytes traffic ns "
-                            "ratio count number integer bool text",
+                            "ratio count number integer bool text words",
                             name_len > 20 ? 20 : (int)name_len, name);
     enum tl_status status =
         tl_formula_compile(c->arena, c->scope, true, hole, bar, &piece.formula, c->reterr);
@@ -211,11 +214,35 @@ enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_sco
     return TL_OK;
 }
 
-static bool render_value(const struct tl_template_piece *piece, const struct tl_formula_env *env,
-                         struct tl_buf *out)
+/* What a shell, a path and an option parser take for nothing but a name: no letter of theirs, not
+ * the beginning of an option, no folder above. */
+static bool is_safe_name(const char *text, const char *more)
 {
-    struct tl_value value = tl_formula_evaluate(&piece->formula, env);
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    size_t len = strlen(text), at = 0;
+    while (at < len &&
+           (strchr(letters, text[at]) || strchr("._:@-", text[at]) || strchr(more, text[at])))
+        at++;
+    return len > 0 && at == len && len <= COMMAND_NAME_MAX && text[0] != '.' && text[0] != '-';
+}
+
+struct renderer {
+    const struct tl_formula_env *env;
+    const struct tl_template_words *words;
+    bool command;
+    const char *unsafe; /* the first formula whose text may not stand in a command */
+    struct tl_buf *out;
+};
+
+static bool render_value(const struct tl_template_piece *piece, struct renderer *renderer)
+{
+    struct tl_value value = tl_formula_evaluate(&piece->formula, renderer->env);
+    struct tl_buf *out = renderer->out;
     char text[TL_UNIT_TEXT_SIZE];
+    const char *more = strcmp(formats[piece->choice].name, "words") == 0 ? " ," : "";
+    if (renderer->command && value.known && !formats[piece->choice].write && !renderer->unsafe &&
+        !is_safe_name(value.text, more))
+        renderer->unsafe = piece->formula.text;
     if (!value.known)
         tl_buf_adds(out, "unknown");
     else if (formats[piece->choice].write)
@@ -236,9 +263,9 @@ static void render_word(const struct tl_template_piece *piece,
     tl_buf_adds(out, text + 1);
 }
 
-bool tl_template_render(const struct tl_template *template, const struct tl_formula_env *env,
-                        const struct tl_template_words *values, struct tl_buf *out)
+static bool render(const struct tl_template *template, struct renderer *renderer)
 {
+    struct tl_buf *out = renderer->out;
     bool complete = true, group = false, group_known = true;
     size_t group_start = 0;
     for (size_t i = 0; i < template->piece_count; i++) {
@@ -248,10 +275,10 @@ bool tl_template_render(const struct tl_template *template, const struct tl_form
             tl_buf_adds(out, piece->text);
             break;
         case PIECE_WORD:
-            render_word(piece, values, out);
+            render_word(piece, renderer->words, out);
             break;
         case PIECE_VALUE:
-            if (!render_value(piece, env, out)) {
+            if (!render_value(piece, renderer)) {
                 complete &= group;
                 group_known = false;
             }
@@ -269,6 +296,24 @@ bool tl_template_render(const struct tl_template *template, const struct tl_form
     if (out->status == TL_OK && out->data)
         out->data[out->len] = '\0';
     return complete;
+}
+
+bool tl_template_render(const struct tl_template *template, const struct tl_formula_env *env,
+                        const struct tl_template_words *values, struct tl_buf *out)
+{
+    struct renderer renderer = {.env = env, .words = values, .out = out};
+    return render(template, &renderer);
+}
+
+bool tl_template_render_command(const struct tl_template *template,
+                                const struct tl_formula_env *env,
+                                const struct tl_template_words *values, const char **ret_unsafe,
+                                struct tl_buf *out)
+{
+    struct renderer renderer = {.env = env, .words = values, .command = true, .out = out};
+    bool complete = render(template, &renderer);
+    *ret_unsafe = renderer.unsafe;
+    return complete && !renderer.unsafe;
 }
 
 /* "flow.rtt_min_ns" is shown as <rtt_min_ns>. */

@@ -1,6 +1,7 @@
 /* Sentences with holes: "its buffer stops at {flow.snd_wnd_max_bytes|bytes}".
  *
  *   {formula|format}  a value; formats: bps bytes traffic ns ratio count number integer bool text
+ *                     words (a text of several)
  *   {word}            place, Place, sender, Sender, receiver, Receiver, direction:
  *                     "this PC" or "the far end", as the direction has it
  *   [[ ... ]]         left out as a whole when a value in it is unknown
@@ -36,6 +37,15 @@ enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_sco
  * A template that was not given adds nothing and is complete. */
 bool tl_template_render(const struct tl_template *template, const struct tl_formula_env *env,
                         const struct tl_template_words *words, struct tl_buf *out);
+
+/* The same for a text that people put into a shell, or that tightlink does for them. Texts that come
+ * from outside are names then: [A-Za-z0-9._:@-], not begun by . or -, at most 63 bytes (of `words`:
+ * blanks and commas as well). Where one is anything else false, and *ret_unsafe is its formula as it
+ * is written, owned by the template; what was added to out is of no use. Else *ret_unsafe is NULL. */
+bool tl_template_render_command(const struct tl_template *template,
+                                const struct tl_formula_env *env,
+                                const struct tl_template_words *words, const char **ret_unsafe,
+                                struct tl_buf *out);
 
 /* Adds the text for a page about the rule: facts and names as <name>, other formulas as
  * <computed>, places as roles, all groups kept. role stands for {place}. */

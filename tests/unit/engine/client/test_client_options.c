@@ -119,7 +119,7 @@ Test(client_options, the_result_names_the_ways_of_both_ends, .timeout = 30)
         cr_expect_eq(result.sender.send_path, spec.send_path, "%s: %s", name_of(spec.direction),
                      tl_send_path_name(result.sender.send_path));
         cr_expect_eq(result.receiver.discarded, spec.discard, "%s", name_of(spec.direction));
-        cr_expect_lt(result.ends_agree_ratio, 0.02);
+        cr_expect(result.ends_agree_ratio < 0.02 || is_starved(&result));
         tl_tcp_result_finish(&result);
     }
     tl_client_close(client);
@@ -213,12 +213,13 @@ static int open_tap(int port)
                              .sll_protocol = htons(ETH_P_IP),
                              .sll_ifindex = (int)if_nametoindex("lo")};
     int bytes = 1 << 20;
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_IP));
+    /* No protocol yet: what came before the filter would fill the buffer. */
+    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    cr_assert_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
     filter_tap(fd, port);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
     return fd;
 }
 

@@ -244,6 +244,25 @@ static void derive_variation(const struct target *t)
     }
 }
 
+/* Segments are named from this PC, rules speak of sender and receiver. */
+static void derive_tight_lans(const struct target *t)
+{
+    struct tl_fact tight;
+    char id[TL_FACT_ID_SIZE];
+    bool download = t->scope == TL_SCOPE_DOWNLOAD;
+    tl_facts_get(t->facts, id_in(id, t->scope, "tight_segment"), &tight);
+    bool known = tight.state == TL_FACT_KNOWN;
+    bool near = known && strcmp(tight.text, "lan") == 0;
+    bool far = known && strcmp(tight.text, "far-lan") == 0;
+    if (!known) {
+        set_needs(t, "sender_lan_queue_ratio", t->scope, "tight_segment");
+        set_needs(t, "receiver_lan_queue_ratio", t->scope, "tight_segment");
+        return;
+    }
+    set(t, "sender_lan_queue_ratio", (download ? far : near) ? 1 : 0, "");
+    set(t, "receiver_lan_queue_ratio", (download ? near : far) ? 1 : 0, "");
+}
+
 static void derive_bdp(const struct target *t)
 {
     double rate = flow(t, "best_goodput_bps");
@@ -361,6 +380,7 @@ void tl_facts_derive(struct tl_facts *facts)
         derive_quotient(&t, "window_scale_ratio", "window_goodput_bps", "goodput_bps");
         derive_best(&t);
         derive_variation(&t);
+        derive_tight_lans(&t);
         derive_queue_delays(&t);
         derive_bdp(&t);
         derive_usable_window(&t);

@@ -266,9 +266,10 @@ static const struct tl_fact_def table[] = {
     FLOW("receiver_steal_ratio", RATIO, "stream", "Time the hypervisor took from the receiver."),
 
     /* what each end's kernel counted while the one stream ran (for all programs on it) */
-    FLOW("receiver_window_use_ratio", RATIO, "stream",
-         "Least share of the window that the receiver offered which was on the way: what arrived in "
-         "the shortest round trip. Seen from the receiver alone."),
+    FLOW(
+        "receiver_window_use_ratio", RATIO, "stream",
+        "Least share of the window that the receiver offered which was on the way: what arrived in "
+        "the shortest round trip. Seen from the receiver alone."),
     FLOW("receiver_queue_ratio", RATIO, "stream",
          "Share of the receive buffer that was data waiting for the program, on average."),
     FLOW("receiver_data_wait_ratio", RATIO, "stream",
@@ -704,6 +705,9 @@ static const struct tl_fact_def table[] = {
          "of full_bps and streams_full_bps; unknown where rate_variation_ratio is below 0.3."),
     FLOW("link_high_bps", BPS, "derived",
          "What it carries at its faster times: the larger 90th percentile."),
+    ENDS("lan_queue_ratio", RATIO, "derived",
+         "share of the queue that grew under load in its own local network: 1 where tight_segment "
+         "is that, else 0."),
     FLOW("data_scatter_ns", NS, "derived",
          "What the one-way delay of data scatters by without load, at most: 1.5 x "
          "idle_data_delay_p75_ns; half of loaded_data_delay_ns or streams_loaded_data_delay_ns "

@@ -150,6 +150,8 @@ def all_faults(causes, rules, cases, code):
         for fact in sorted(facts_of(rule)):
             if not is_measured(fact.split(".", 1)[1], code):
                 yield f"{rule_id}: no stage sets {fact}"
+        if rule["severity"] == "limits" and not {"not_when", "change"} <= rule.keys():
+            yield f"{rule_id}: it may be the verdict, and nothing is named that refutes it"
     for confusion, (rule_id, words) in CONFUSIONS.items():
         names = [case["name"].lower() for case in cases.get(rule_id, [])]
         if not any(words.lower() in name for name in names):
@@ -158,7 +160,7 @@ def all_faults(causes, rules, cases, code):
 
 def self_test():
     """The script must be able to fail."""
-    bad = {"cause": "x", "references": [], "remedies": [
+    bad = {"cause": "x", "severity": "limits", "references": [], "remedies": [
         {"do": "sysctl -w a=1", "needs": "root", "os": "linux"},
         {"do": "Fix it.", "needs": "provider", "why": "w"}],
         "when": {"id": "t", "test": ["flow.never_measured_bps", ">", "1.3 * max(0bps, 1bps)"]}}

@@ -147,17 +147,23 @@ static bool is_open(const struct text_source *source)
     return false;
 }
 
-void plain_add_command(const struct text_source *source, struct tl_buf *out)
+bool plain_add_again(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_run *run = source->run;
-    if (source->findings->verdict.state != TL_INCONCLUSIVE || !is_open(source) ||
-        !run->target_name[0])
-        return;
-    bool demo = strcmp(run->target_kind, "demo") == 0;
-    tl_buf_addf(out, "tightlink %s %s", demo ? "demo" : "run", run->target_name);
+    /* A path made by hand (demo --link) has no name that a command takes. */
+    if (!run->target_name[0] || strchr(run->target_name, ' '))
+        return false;
+    tl_buf_addf(out, "tightlink %s %s", strcmp(run->target_kind, "demo") == 0 ? "demo" : "run",
+                run->target_name);
     if (!run->download || run->upload)
         tl_buf_addf(out, " --direction %s", run->download ? "both" : "upload");
-    tl_buf_adds(out, " --time-budget 60s --data-budget 3GB");
+    return true;
+}
+
+void plain_add_command(const struct text_source *source, struct tl_buf *out)
+{
+    if (source->findings->verdict.undecided && is_open(source) && plain_add_again(source, out))
+        tl_buf_adds(out, " --time-budget 60s --data-budget 3GB");
 }
 
 const char *plain_time(double ns, char ret_text[32])

@@ -16,6 +16,10 @@ void plain_add_cause(const struct text_source *source, struct tl_buf *out);
 /* A sentence of a rule with the other host's own name in the place of "the far end". */
 void plain_add_named(const struct text_source *source, const char *text, struct tl_buf *out);
 
+/* The command that measures the same again, for options to follow; false and nothing where there is
+ * none. */
+bool plain_add_again(const struct text_source *source, struct tl_buf *out);
+
 /* The command that would tell the cause; nothing where none would, or where it is known. */
 void plain_add_command(const struct text_source *source, struct tl_buf *out);
 

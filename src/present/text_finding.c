@@ -182,11 +182,14 @@ static void print_next(struct text *t, const struct text_source *source)
     const struct tl_rung *rung = next_rung(findings);
     const struct tl_verdict *verdict = &findings->verdict;
     char text[256], rate[TL_UNIT_TEXT_SIZE];
-    if (!rung && verdict->fixed_stage) {
-        snprintf(text, sizeof text, "not known; this would tell: tightlink run %.120s --stages %s",
-                 source->run->target_name, verdict->fixed_stage);
-        text_entry(t, "next limit", LABEL_COLUMNS, text);
+    struct tl_buf again = TL_BUF_INIT;
+    if (!rung && verdict->fixed_stage && plain_add_again(source, &again)) {
+        tl_buf_addf(&again, " --stages %s", verdict->fixed_stage);
+        text_entry(t, "next limit", LABEL_COLUMNS, "not known; this would tell:");
+        text_command(t, "", LABEL_COLUMNS, tl_buf_text(&again));
     }
+    text_keep_status(t, again.status);
+    tl_buf_finish(&again);
     if (!rung)
         return;
     snprintf(text, sizeof text, "%s, %s: %s", text_place(rung->segment), rung->label,
@@ -234,7 +237,8 @@ void text_fix(struct text *t, const struct text_source *source)
     const struct tl_finding *finding = text_verdict_finding(source->findings);
     size_t count = finding ? finding->remedy_count : 0;
     if (source->findings->verdict.state == TL_INCONCLUSIVE) {
-        print_way_on(t, source);
+        if (source->findings->verdict.undecided)
+            print_way_on(t, source);
         return;
     }
     for (size_t i = 0; i < count; i++)

@@ -129,11 +129,11 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
     sentence(&t, &source, text_add_headline);
     sentence(&t, &source, text_add_cause);
     sentence(&t, &source, text_add_consequence);
-    if (findings->verdict.state == TL_LIMITED || findings->verdict.state == TL_INCONCLUSIVE)
+    if (findings->verdict.state == TL_LIMITED || findings->verdict.undecided)
         heading(&t, "What to do");
     if (findings->verdict.state == TL_LIMITED)
         first_fix(&t, &source, true);
-    if (findings->verdict.state == TL_INCONCLUSIVE)
+    if (findings->verdict.undecided)
         what_would_tell(&t, &source);
     how_sure(&t, &source);
     heading(&t, "If somebody helps you on the telephone, tell");
@@ -151,6 +151,6 @@ void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
     text_head(&t, &source);
     if (findings->verdict.state == TL_LIMITED)
         first_fix(&t, &source, false);
-    if (findings->verdict.state == TL_INCONCLUSIVE)
+    if (findings->verdict.undecided)
         what_would_tell(&t, &source);
 }

@@ -287,7 +287,7 @@ static void choose_ticket(struct screen *screen)
         screen_say(screen, leaving->no_targets[0]
                                ? leaving->no_targets
                                : "tightlink.conf names no ticket system (doc/tickets.md has "
-                                 "examples); w writes a file");
+                                 "examples); s saves a file");
 }
 
 void screen_act_on_store(struct screen *screen, unsigned actions)

@@ -113,8 +113,7 @@ static void next_key(struct tui_start *start)
     while (at < start->key_count && strcmp(start->keys[at], start->key) != 0)
         at++;
     int next = !start->key[0] ? 0 : at + 1;
-    snprintf(start->key, sizeof start->key, "%s",
-             next < start->key_count ? start->keys[next] : "");
+    snprintf(start->key, sizeof start->key, "%s", next < start->key_count ? start->keys[next] : "");
 }
 
 static unsigned start_key(struct tui_state *state, int key)
@@ -194,6 +193,13 @@ static unsigned overlay_key(struct tui_state *state, int key)
         state->overlay = TUI_NO_OVERLAY;
         return yes && state->run.active ? TUI_DO_STOP : TUI_DO_NOTHING;
     }
+    if (overlay == TUI_ASK_TRY) {
+        /* It sends: Enter is no answer here either. */
+        if ((!yes && !no) || key == TUI_KEY_ENTER)
+            return TUI_DO_NOTHING;
+        state->overlay = TUI_NO_OVERLAY;
+        return yes ? TUI_DO_VERIFY : TUI_DO_NOTHING;
+    }
     if (overlay == TUI_ASK_DELETE) {
         if (!yes && !no)
             return TUI_DO_NOTHING;
@@ -242,12 +248,20 @@ unsigned tui_go_to(struct tui_state *state, enum tui_screen screen)
                                   : TUI_DO_NOTHING;
 }
 
+unsigned tui_step_back(struct tui_state *state)
+{
+    if (state->screen == TUI_VERDICT || (state->screen == TUI_RUN && !state->result))
+        return tui_go_to(state, TUI_START);
+    return tui_go_to(state, state->result ? TUI_VERDICT : state->run.active ? TUI_RUN : TUI_START);
+}
+
 static unsigned quit(struct tui_state *state)
 {
     if (state->leaving.sending && !state->leaving.warned) {
         state->leaving.warned = true;
-        snprintf(state->message, sizeof state->message, "%s",
-                 "a ticket is on its way: q again leaves once its answer is there (30 s a request)");
+        snprintf(
+            state->message, sizeof state->message, "%s",
+            "a ticket is on its way: q again leaves once its answer is there (30 s a request)");
         return TUI_DO_NOTHING;
     }
     if (!state->run.active)
@@ -272,19 +286,24 @@ unsigned tui_state_key(struct tui_state *state, int key)
         return interrupt(state);
     if (key == 'L' - 64)
         return TUI_DO_REDRAW;
+    if (key == TUI_KEY_QUIT && state->overlay != TUI_CONSENT && state->overlay != TUI_ASK_STOP) {
+        state->overlay = TUI_NO_OVERLAY;
+        state->prompt = TUI_NO_PROMPT;
+        return quit(state);
+    }
     if (state->overlay != TUI_NO_OVERLAY)
         return overlay_key(state, key);
     if (state->prompt != TUI_NO_PROMPT)
         return tui_prompt_key(state, key);
-    if (key == '?' || (typing && key == 'H' - 64)) {
+    if (key == TUI_KEY_HELP || key == '?' || (typing && key == 'H' - 64)) {
         state->overlay = TUI_HELP;
         return TUI_DO_NOTHING;
     }
     if (!typing && key >= '0' + TUI_START && key <= '0' + TUI_EXPORT)
         return tui_go_to(state, (enum tui_screen)(key - '0'));
-    if (state->page.kind != TUI_NO_PAGE)
-        return tui_page_key(state, key);
     if (!typing && (key == 'q' || key == 'Q'))
         return quit(state);
+    if (state->page.kind != TUI_NO_PAGE)
+        return tui_page_key(state, key);
     return state->screen == TUI_START ? start_key(state, key) : tui_screen_key(state, key);
 }

@@ -19,4 +19,7 @@ unsigned tui_prompt_key(struct tui_state *state, int key); /* while a line is as
 void tui_text_add(char *text, size_t size, uint32_t character);
 void tui_text_remove(char *text);
 
+/* What Esc does where nothing else is to be undone first: one screen back. */
+unsigned tui_step_back(struct tui_state *state);
+
 #endif

@@ -74,14 +74,14 @@ static unsigned running_key(struct tui_state *state, int key)
         run->paused = !run->paused;
         say(state, run->paused ? "waits after the running stage; p goes on" : "goes on");
         return run->paused ? TUI_DO_PAUSE : TUI_DO_RESUME;
-    case 's':
+    case 'n':
         return run->running ? TUI_DO_SKIP : TUI_DO_NOTHING;
     case 'r':
         return run->stage_count && !run->verifying ? TUI_DO_REDO : TUI_DO_NOTHING;
     case 'z':
         freeze(state);
         return TUI_DO_NOTHING;
-    case 'b':
+    case 'd':
         tui_prompt_open(state, TUI_ASK_BUDGET,
                         run->worst_bytes > 0 ? tl_format_traffic((double)run->worst_bytes, bytes)
                                              : "");
@@ -96,8 +96,10 @@ static unsigned run_key(struct tui_state *state, int key)
     struct tui_progress_state *run = &state->run;
     if (key == TUI_KEY_ENTER && run->stage_count)
         tui_page_open(state, TUI_PAGE_STAGE, (size_t)run->selected);
-    else if (run->active && strchr("psrzb", key < 128 ? key : 0) && key)
+    else if (run->active && strchr("pnrzd", key < 128 ? key : 0) && key)
         return running_key(state, key);
+    else if (key == TUI_KEY_ESCAPE)
+        return tui_step_back(state);
     else if (key != ' ')
         tui_move(&run->selected, key, state->rows_shown, run->stage_count - 1);
     return TUI_DO_NOTHING;
@@ -127,8 +129,12 @@ static unsigned verify(struct tui_state *state)
         say(state, "a diagnosis is running");
     else if (!finding)
         say(state, "no cause was found, so there is no fix to try");
+    else if (!finding->remedy_count)
+        say(state, "no fix is known here that could be tried");
     else if (state->from_store && strcmp(run->target_kind, "demo") == 0)
         say(state, "this was a demo: its path is gone, so nothing can be tried on it");
+    else if (state->from_store)
+        state->overlay = TUI_ASK_TRY;
     else
         return TUI_DO_VERIFY;
     return TUI_DO_NOTHING;
@@ -174,6 +180,8 @@ static unsigned verdict_key(struct tui_state *state, int key)
     default:
         break;
     }
+    if (key == TUI_KEY_ESCAPE)
+        return tui_step_back(state);
     if (!judged)
         return TUI_DO_NOTHING;
     if (key == 'w')
@@ -196,15 +204,15 @@ static unsigned path_key(struct tui_state *state, int key)
     size_t index[TUI_LIST_MAX];
     int count = (int)tui_list_hops(state, index);
     switch (key) {
-    case 'x':
+    case 'm':
         state->private_names = !state->private_names;
         say(state, state->private_names ? "host names and addresses are hidden on this screen"
                                         : "host names and addresses are shown");
         break;
-    case 'c':
+    case 'g':
         state->hop_chart = !state->hop_chart;
         break;
-    case 'f':
+    case 'o':
         state->flows = !state->flows;
         break;
     case 'z':
@@ -212,6 +220,11 @@ static unsigned path_key(struct tui_state *state, int key)
         break;
     case '/':
         tui_prompt_open(state, TUI_ASK_FILTER, state->hops.filter);
+        break;
+    case TUI_KEY_ESCAPE:
+        if (!state->hops.filter[0])
+            return tui_step_back(state);
+        state->hops = (struct tui_list){0};
         break;
     case TUI_KEY_ENTER:
         if (state->hops.selected < count)
@@ -275,10 +288,23 @@ static unsigned causes_key(struct tui_state *state, int key)
     return TUI_DO_NOTHING;
 }
 
+/* Pages that are about the verdict: its keys work there too, where the eye is. */
+static bool is_verdicts(enum tui_page kind)
+{
+    return kind == TUI_PAGE_SIMPLE || kind == TUI_PAGE_ENGINEER || kind == TUI_PAGE_FINDING ||
+           kind == TUI_PAGE_CAUSE || kind == TUI_PAGE_CAUSES;
+}
+
 unsigned tui_page_key(struct tui_state *state, int key)
 {
     struct tui_page_state *page = &state->page;
-    if (key == TUI_KEY_ESCAPE || key == 'q' || key == TUI_KEY_BACKSPACE) {
+    if (page->kind == TUI_PAGE_CAUSES && key == TUI_KEY_ESCAPE && state->causes.filter[0]) {
+        state->causes = (struct tui_list){0};
+        return TUI_DO_NOTHING;
+    }
+    if (is_verdicts(page->kind) && key < 128 && key > ' ' && strchr("ysvet", key))
+        return verdict_key(state, key);
+    if (key == TUI_KEY_ESCAPE || key == TUI_KEY_BACKSPACE) {
         *page = (struct tui_page_state){.kind = page->back, .cursor = -1};
         return TUI_DO_NOTHING;
     }

@@ -42,10 +42,10 @@ static unsigned history_key(struct tui_state *state, int key)
     case '/':
         tui_prompt_open(state, TUI_ASK_FILTER, history->filter);
         return TUI_DO_NOTHING;
-    case 'e':
+    case 's':
         if (history->comparison)
             return TUI_DO_PAIR;
-        say(state, "mark two runs with a and b first; Enter, then 6 exports one alone");
+        say(state, "mark two runs with a and b first; Enter, then e exports one alone");
         return TUI_DO_NOTHING;
     case '<':
     case '>':
@@ -53,15 +53,22 @@ static unsigned history_key(struct tui_state *state, int key)
         history->scroll = history->scroll < 0 ? 0 : history->scroll;
         return TUI_DO_NOTHING;
     case TUI_KEY_ESCAPE:
+        if (history->filter[0]) {
+            history->filter[0] = '\0';
+            history->selected = 0;
+            return TUI_DO_LIST;
+        }
+        if (!history->a[0] && !history->b[0])
+            return tui_step_back(state);
         history->a[0] = history->b[0] = '\0';
         history->comparison = NULL;
         return TUI_DO_NOTHING;
     default:
         break;
     }
-    if (run && key == 'n')
+    if (run && key == 'N')
         tui_prompt_open(state, TUI_ASK_NOTE, run->note);
-    else if (run && key == 't')
+    else if (run && key == 'T')
         tui_prompt_open(state, TUI_ASK_TAG, "");
     else if (run && key == 'D')
         state->overlay = TUI_ASK_DELETE;
@@ -133,16 +140,15 @@ static unsigned export_key(struct tui_state *state, int key)
         say(state, leaving->unmasked ? "names and addresses leave as they are"
                                      : "names and addresses are masked");
         return TUI_DO_PREVIEW;
-    case 'l':
+    case 'M':
         tui_page_open(state, TUI_PAGE_MASKS, 0);
         return TUI_DO_NOTHING;
-    case 'w':
+    case 's':
         return TUI_DO_WRITE;
     case 'y':
         return TUI_DO_CLIP;
     case TUI_KEY_ESCAPE:
-        state->screen = TUI_VERDICT;
-        return TUI_DO_NOTHING;
+        return tui_step_back(state);
     default:
         tui_move(&leaving->scroll, key, leaving->shown, leaving->total - leaving->shown);
         return TUI_DO_NOTHING;

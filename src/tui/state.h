@@ -32,6 +32,8 @@ enum tui_key {
     TUI_KEY_BACKSPACE,
     TUI_KEY_BACK_TAB,
     TUI_KEY_INTERRUPT, /* ^C */
+    TUI_KEY_HELP,      /* F1 */
+    TUI_KEY_QUIT,      /* F10 */
     /* The mouse, for tui_state_click() and tui_state_wheel(): no keys for the state. */
     TUI_KEY_CLICK,
     TUI_KEY_WHEEL_UP,
@@ -78,6 +80,7 @@ enum tui_overlay {
     TUI_CONSENT,
     TUI_ASK_STOP,
     TUI_ASK_MORE, /* a larger budget than was agreed to */
+    TUI_ASK_TRY, /* a kept run's remedy: connects and sends */
     TUI_ASK_DELETE,
     TUI_ASK_SEND,
     TUI_COPIED

@@ -261,6 +261,10 @@ static int translate(int code)
         return TUI_KEY_BACKSPACE;
     case KEY_BTAB:
         return TUI_KEY_BACK_TAB;
+    case KEY_F(1):
+        return TUI_KEY_HELP;
+    case KEY_F(10):
+        return TUI_KEY_QUIT;
     case KEY_ENTER:
         return TUI_KEY_ENTER;
     default:

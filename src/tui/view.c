@@ -52,41 +52,43 @@ static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
     tui_put_right(grid, 0, col, grid->cols - col, TUI_BAR, "? help ");
 }
 
-/* The keys of a place. What does not fit is left out from the end, "? help" never. */
+/* The keys of a place, those first that matter most: what does not fit is left out. */
 static const char *const *keys_here(const struct tui_state *state)
 {
-    static const char *const start[] = {"Enter start", "Tab next", "Space change", "Esc quit",
+    static const char *const start[] = {"Enter start", "Tab next", "Space change", NULL};
+    static const char *const ended[] = {"Esc back", "up/dn stage", "Enter details", "1 new run",
                                         NULL};
-    static const char *const ended[] = {"up/dn stage", "Enter details", "3 verdict",
-                                        "1 new run",   "q quit",        NULL};
-    static const char *const saved[] = {"up/dn stage", "Enter details", "3 verdict", "q quit",
-                                        NULL};
-    static const char *const running[] = {"p pause",  "s skip",           "r redo",
-                                          "b budget", "^C stop and keep", "Enter details",
-                                          "z freeze", "q quit",           NULL};
-    static const char *const verdict[] = {
-        "y copy fix", "v verify", "n next cause",  "w why not", "x explain", "e export",
-        "t ticket",   "s save",   "l i f o parts", "q quit",    NULL};
-    static const char *const path[] = {"up/dn hop",    "Enter detail", "c chart", "f flows",
-                                       "x hide names", "/ filter",     "q quit",  NULL};
-    static const char *const history[] = {"a/b mark two", "Enter open", "n note",   "t tag",
-                                          "g graph",      "D delete",   "/ filter", "e export pair",
-                                          "q quit",       NULL};
-    static const char *const leaving[] = {"left/right form", "t to",   "w write file",
-                                          "y clipboard",     "m mask", "l masks",
-                                          "Esc back",        NULL};
-    static const char *const ticket[] = {"Enter send", "t to",      "c add to one", "m mask",
-                                         "l masks",    "P as curl", "w file",       "y clipboard",
-                                         "Esc back",   NULL};
+    static const char *const saved[] = {"Esc back", "up/dn stage", "Enter details", NULL};
+    static const char *const running[] = {"^C stop and keep", "p pause", "n skip stage",
+                                          "r redo",           "d data",  "Enter details",
+                                          "z freeze",         NULL};
+    static const char *const verdict[] = {"y copy fix",    "v try it",  "x plain",      "e export",
+                                          "t ticket",      "w why not", "n next cause", "s save",
+                                          "l i f o parts", NULL};
+    static const char *const no_fix[] = {"x plain",      "e export", "t ticket",      "w why not",
+                                         "n next cause", "s save",   "l i f o parts", NULL};
+    static const char *const path[] = {"Esc back", "up/dn hop",     "Enter detail", "g graph",
+                                       "/ filter", "o other flows", "m mask names", NULL};
+    static const char *const history[] = {"Esc back", "Enter open",  "a/b mark two", "g graph",
+                                          "/ filter", "s save pair", "N note",       "T tag",
+                                          "D delete", NULL};
+    static const char *const leaving[] = {"Esc back", "s save", "t to",    "left/right form",
+                                          "y copy",   "m mask", "M masks", NULL};
+    static const char *const ticket[] = {"Esc back",  "Enter send", "t to",   "c add to one",
+                                         "m mask",    "M masks",    "s save", "y copy",
+                                         "P as curl", NULL};
     static const char *const page[] = {"Esc back", "up/dn scroll", NULL};
-    static const char *const causes[] = {"Esc back", "up/dn cause", "Enter why not", "/ filter",
+    static const char *const causes[] = {"Esc back", "Enter why not", "/ filter", "up/dn cause",
                                          NULL};
     static const char *const found[] = {"Esc back", "n next cause", "up/dn scroll", NULL};
-    static const char *const explain[] = {"Esc back", "x simply / for an engineer", "up/dn scroll",
-                                          NULL};
+    static const char *const simple[] = {"Esc back", "y copy fix",   "x for an engineer",
+                                         "t ticket", "up/dn scroll", NULL};
+    static const char *const engineer[] = {"Esc back", "x in plain words", "up/dn scroll", NULL};
     static const char *const samples[] = {"Esc back", "left/right cursor", "< > faster",
                                           "up/dn scroll", NULL};
     static const char *const typing[] = {"Enter take it", "Esc drop it", NULL};
+    const struct tl_finding *finding = tui_state_finding(state);
+    bool has_fix = finding && finding->remedy_count;
     if (state->prompt != TUI_NO_PROMPT)
         return typing;
     switch (state->page.kind) {
@@ -95,8 +97,9 @@ static const char *const *keys_here(const struct tui_state *state)
     case TUI_PAGE_FINDING:
         return found;
     case TUI_PAGE_SIMPLE:
+        return has_fix ? simple : page;
     case TUI_PAGE_ENGINEER:
-        return explain;
+        return engineer;
     case TUI_PAGE_STAGE:
         return samples;
     case TUI_NO_PAGE:
@@ -110,7 +113,7 @@ static const char *const *keys_here(const struct tui_state *state)
     case TUI_RUN:
         return state->run.active ? running : state->saved_only ? saved : ended;
     case TUI_VERDICT:
-        return verdict;
+        return has_fix ? verdict : no_fix;
     case TUI_PATH:
         return path;
     case TUI_HISTORY:
@@ -121,17 +124,21 @@ static const char *const *keys_here(const struct tui_state *state)
     return page;
 }
 
+/* Help and the way out stand at every size. */
 static void draw_keys(const struct tui_state *state, struct tui_grid *grid, int row)
 {
+    static const char always[] = "F1 help  F10 quit ";
+    const int columns = (int)sizeof always - 1;
     const char *const *keys = keys_here(state);
-    int col = 1, room = grid->cols - 8; /* for "? help " */
+    int col = 1, room = grid->cols - columns;
     tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
-    for (; *keys && col + (int)strlen(*keys) <= room; keys++) {
+    for (; *keys && col + (int)strlen(*keys) <= room - 1; keys++) {
         tui_zone_hint(grid, row, col, *keys);
-        col += tui_put(grid, row, col, room - col, TUI_BAR, *keys) + 3;
+        col += tui_put(grid, row, col, room - col, TUI_BAR, *keys) + 2;
     }
-    tui_zone_add(grid, row, grid->cols - 7, 7, TUI_ZONE_KEY, '?');
-    tui_put_right(grid, row, 0, grid->cols, TUI_BAR, "? help ");
+    tui_zone_add(grid, row, room, 7, TUI_ZONE_KEY, TUI_KEY_HELP);
+    tui_zone_add(grid, row, room + 9, 8, TUI_ZONE_KEY, TUI_KEY_QUIT);
+    tui_put_right(grid, row, 0, grid->cols, TUI_BAR, always);
     tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
 }
 
@@ -207,7 +214,7 @@ static void draw_small_verdict(const struct tui_state *state, struct tui_grid *g
     if (rows < grid->rows && state->message[0])
         (void)tui_put(grid, rows, 0, grid->cols, TUI_BOLD, state->message);
     else if (rows < grid->rows)
-        (void)tui_put(grid, rows, 0, grid->cols, TUI_BAR, "y copy fix   F1 help   q quit");
+        (void)tui_put(grid, rows, 0, grid->cols, TUI_BAR, "y copy fix  F1 help  F10 quit");
 }
 
 /* One column. What matters most first; the rest is behind a larger window. */
@@ -217,7 +224,7 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
     char time[TL_UNIT_TEXT_SIZE], text[1024];
     enum tui_ink ink = TUI_PLAIN;
     if (state->screen == TUI_START) {
-        snprintf(text, sizeof text, "Other end: %s_ Enter starts, Esc quits. %s",
+        snprintf(text, sizeof text, "Other end: %s_ Enter starts, F10 quits. %s",
                  state->start.target, state->message);
     } else if (state->result && state->result->findings && state->overlay == TUI_NO_OVERLAY &&
                state->prompt == TUI_NO_PROMPT) {
@@ -238,6 +245,8 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
         snprintf(text, sizeof text, "%s y go on, n end here", run->consent_text);
     if (state->overlay == TUI_ASK_STOP)
         snprintf(text, sizeof text, "Stop and keep what was measured? y, n");
+    if (state->overlay == TUI_ASK_TRY)
+        snprintf(text, sizeof text, "Connect to %s and try the fix? y, n", state->title);
     if (state->overlay == TUI_ASK_DELETE)
         snprintf(text, sizeof text, "Delete this run from the history? y, n");
     if (state->overlay == TUI_ASK_SEND)

@@ -7,47 +7,44 @@
 #include "zones.h"
 
 /* Lines of at most 54 columns, and few enough for 15 rows. */
-static const char everywhere[] = "1 to 6      start, run, verdict, path, history, export\n"
-                                 "^C          stop a run and keep what it has; else quit\n"
-                                 "^Z, ^L      to the shell; draw everything anew\n"
+static const char everywhere[] = "F10, q      leave (q where no text is typed)\n"
+                                 "Esc         back; a filter or marks go first\n"
+                                 "1 to 6      start, run, verdict, path, history, export\n"
+                                 "^C          stop a run and keep what it has; else leave\n"
                                  "Marks       (!) limits  ok  -- not tested\n"
                                  "            (?) cannot tell  (x) failed\n\n";
 static const char *const help_texts[] = {
     [TUI_START] = "Enter       start; nothing loads before you agree\n"
                   "Tab, arrows next field, next stage\n"
                   "Space       change; leave out a stage, or ask for it\n"
-                  "^N  ^K      a far end of an earlier run; a key or none\n"
-                  "Esc         quit (q where no text is typed)",
+                  "^N  ^K      a host of an earlier run; a key or none\n"
+                  "^Z, ^L      to the shell; draw everything anew",
     [TUI_RUN] = "p  z        pause after this stage; picture stands still\n"
-                "s  r        skip the running stage; redo the selected\n"
-                "b           another budget of data, time or both\n"
-                "up, down    select a stage; Enter shows its samples\n"
-                "q           quit; asks first while a run goes on",
-    [TUI_VERDICT] = "y  s        copy the fix (again: the next); save the run\n"
-                    "e  t        export; hand it to a ticket system\n"
-                    "v           try the fix: prediction against result\n"
+                "n  r        next stage (skip this one); redo the selected\n"
+                "d           another budget of data, time or both\n"
+                "up, down    select a stage; Enter shows its samples",
+    [TUI_VERDICT] = "y  v        copy the fix (again: the next); try it\n"
+                    "x  Enter    in plain words; for an engineer\n"
+                    "e  t  s     export; to a ticket system; save the run\n"
                     "n  w        next cause found; why not the others\n"
-                    "x  Enter    explain simply; for an engineer\n"
                     "l i f o     go to ladder, evidence, fix, the others\n"
                     "arrows, PgUp, PgDn, g, G    scroll",
     [TUI_PATH] = "up, down    select a router; Enter shows all of it\n"
-                 "c  f        chart of round trips; ways of other flows\n"
-                 "x           hide names and addresses (privacy)\n"
-                 "/           filter by name, address or note\n"
-                 "q           quit; the verdict is printed as text",
+                 "g  o        graph of round trips; ways of other flows\n"
+                 "m           mask names and addresses\n"
+                 "/           filter by name, address or note",
     [TUI_HISTORY] = "up, down    select a run; Enter opens it, judged anew\n"
-                    "a  b        mark two runs and compare them; Esc unmarks\n"
-                    "<  >        scroll the comparison\n"
-                    "n  t        note and tag of the selected run\n"
+                    "a  b        mark two runs and compare them\n"
+                    "<  >  s     scroll the comparison; save it, masked\n"
                     "g  /        its rates over time; filter\n"
-                    "e           the two side by side into a file, masked\n"
+                    "N  T        note and tag of the selected run\n"
                     "D           delete it, after a question",
     [TUI_EXPORT] = "left, right form: text, JSON ...\n"
-                   "m  l        mask names and addresses; list the masks\n"
+                   "m  M        mask names and addresses; list the masks\n"
                    "t           to: file and clipboard, or a ticket system\n"
                    "Enter  c    send, after a question; add to a ticket\n"
                    "P           what is sent, as commands for curl\n"
-                   "w  y        write a file; send it to the clipboard\n"
+                   "s  y        save a file; copy to the clipboard\n"
                    "arrows      scroll what would leave, word for word",
 };
 
@@ -107,6 +104,17 @@ static void draw_send(const struct tui_state *state, struct tui_grid *grid)
     draw_question(grid, title, text, "y send      n do not");
 }
 
+static void draw_try(const struct tui_state *state, struct tui_grid *grid)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "This run was kept; nothing has been sent. Trying its fix connects to %.253s and "
+             "measures the transfer again with the fix in tightlink's own connections. No setting "
+             "is changed. How much it loads is asked before it does.",
+             state->title);
+    draw_question(grid, "Connect and try the fix?", text, "y connect      n do not");
+}
+
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
 {
     const struct tl_finding *finding = tui_state_finding(state);
@@ -123,6 +131,9 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         draw_question(grid, "A diagnosis is running.",
                       "Stop it and keep what was measured? The verdict says how far that goes.",
                       "y stop and keep      n go on");
+        break;
+    case TUI_ASK_TRY:
+        draw_try(state, grid);
         break;
     case TUI_ASK_DELETE:
         draw_question(grid, "Delete this run from the history?",

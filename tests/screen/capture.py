@@ -19,23 +19,26 @@ HEAD = """# Screens
 - What is not known is shown as `-` with its reason where there is room, never as 0.
 - From the verdict: `x` explains it simply, again for an engineer; `w` lists every other cause
   and why it is not the one, `n` goes through those that were found too, `v` tries the fix in
-  tightlink's own sockets and sets prediction against result.
+  tightlink's own sockets and sets prediction against result; of a kept run it asks before it
+  connects.
 - `Enter` on a stage shows its samples with a cursor and what the stage measured; a kept run has
   its readings too. `Enter` on a router shows all that is known of it.
 - Every run is kept; the history opens them again, judged by the rules of today, compares two that
   `a` and `b` mark, draws the rates of a far end over time, and keeps notes and tags.
-- Export shows word for word what would leave and which values are masked (`l`); only then `w`
-  writes a file of the user's alone, `y` sends it to the clipboard, or, where `t` has chosen a system of
+- Export shows word for word what would leave and which values are masked (`M`); only then `s`
+  saves a file of the user's alone, `y` sends it to the clipboard, or, where `t` has chosen a system of
   `tightlink.conf` (doc/tickets.md), Enter and a `y` make a ticket of it, `c` adds it to one and `P`
   shows the requests. The screen goes on meanwhile; the answer has the ticket's address, and what
   could not be sent waits in the outbox.
-- `b` gives a running session another budget; more than was agreed to asks first.
+- `d` gives a running session another budget; more than was agreed to asks first.
+- F1 is help, F10 and `q` leave, `Esc` steps back: a filter or marks go first. A key means the same
+  on every screen.
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
 - `y` sends the fix to the clipboard with OSC 52 and shows it; not all terminals take it.
 - `^K` on the start screen chooses the key for a far end that wants one: of `--key FILE`, else of
   `~/.config/tightlink/keys`, where that is.
-- `e` in the history writes the two marked runs side by side into a file, masked.
+- `s` in the history writes the two marked runs side by side into a file, masked.
 - The mouse, where the terminal has one: the wheel scrolls, a click selects a row, another on it is
   Enter, and tabs, key hints and answers can be clicked; selecting text with shift stays the
   terminal's. `--no-mouse`, or `TIGHTLINK_NO_MOUSE=1`, leaves it alone; all of it has keys too.

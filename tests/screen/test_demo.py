@@ -25,7 +25,7 @@ def play():
         terminal.keys("v")
         terminal.expect("[running]", 10)
         terminal.expect("HIT: the prediction came true", 60)
-        terminal.keys("q\x1bq")
+        terminal.keys("q")
         terminal.ended("q after a demo")
     except SystemExit as wrong:
         # A shell's exit code above 128 is a signal's.

@@ -37,7 +37,7 @@ def the_mouse_is_taken_and_given_back(path):
     terminal.keys(b"\x1b[<0;41;1M\x1b[<0;41;1m")
     terminal.expect(b"under load")
     terminal.keys(b"\x1b[<65;10;10M")
-    terminal.keys(b"\x1b[<0;76;24M")
+    terminal.keys(b"\x1b[<0;65;24M")
     terminal.expect(b"Marks")
     terminal.child.send_signal(signal.SIGSEGV)
     terminal.wait()

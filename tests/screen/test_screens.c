@@ -213,13 +213,15 @@ Test(mouse, clicks_do_what_keys_do, .init = begin)
     cr_expect(state->screen == TUI_PATH);
     (void)click(state, "4  203.0.113.33");
     cr_expect(state->hops.selected == 3 && state->page.kind == TUI_NO_PAGE);
-    (void)click(state, "x hide names");
     (void)click(state, "? help");
     cr_expect(state->overlay == TUI_HELP);
     (void)click(state, "Marks");
     cr_expect(state->overlay == TUI_NO_OVERLAY);
-    (void)click(state, "c chart");
-    cr_expect(state->hop_chart && state->private_names);
+    (void)click(state, "g graph");
+    cr_expect(state->hop_chart);
+    (void)click(state, "F1 help");
+    cr_expect(state->overlay == TUI_HELP);
+    (void)click(state, "Marks");
     (void)click(state, "up/dn hop"); /* names no key */
     cr_expect(state->screen == TUI_PATH && state->hops.selected == 3);
 }
@@ -414,6 +416,57 @@ Test(lines, what_a_span_means_reaches_the_grid_as_its_ink, .init = begin)
         cr_expect(tui_grid_at(&grid, 0, c)->text[0] != '\033');
     tui_grid_finish(&grid);
     tl_page_finish(&page);
+}
+
+static const struct script *script_named(const char *name)
+{
+    const struct script *script = scripts;
+    while (script->name && strcmp(script->name, name) != 0)
+        script++;
+    cr_assert(script->name, "%s", name);
+    return script;
+}
+
+/* A kept run was opened to be looked at: nothing is sent before somebody agrees. */
+Test(keys, trying_the_fix_of_a_kept_run_asks_first, .init = begin)
+{
+    struct scene scene;
+    scene_make(script_named("verdict"), &scene);
+    scene.state.screen = TUI_VERDICT;
+    scene.state.from_store = true;
+    cr_expect(tui_state_key(&scene.state, 'v') == TUI_DO_NOTHING);
+    cr_assert(scene.state.overlay == TUI_ASK_TRY);
+    cr_expect(tui_state_key(&scene.state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
+    cr_expect(tui_state_key(&scene.state, 'n') == TUI_DO_NOTHING);
+    cr_assert(scene.state.overlay == TUI_NO_OVERLAY);
+    (void)tui_state_key(&scene.state, 'v');
+    cr_expect(tui_state_key(&scene.state, 'y') == TUI_DO_VERIFY);
+    scene.state.from_store = false; /* measured a moment ago, by consent */
+    cr_expect(tui_state_key(&scene.state, 'v') == TUI_DO_VERIFY);
+    scene_finish(&scene);
+}
+
+Test(keys, f1_helps_f10_leaves_and_escape_steps_back, .init = begin)
+{
+    struct scene scene;
+    scene_make(script_named("path"), &scene);
+    struct tui_state *state = &scene.state;
+    state->screen = TUI_PATH;
+    cr_expect(tui_state_key(state, TUI_KEY_HELP) == TUI_DO_NOTHING);
+    cr_expect(state->overlay == TUI_HELP);
+    cr_expect(tui_state_key(state, TUI_KEY_QUIT) == TUI_DO_QUIT);
+    snprintf(state->hops.filter, sizeof state->hops.filter, "gw");
+    (void)tui_state_key(state, TUI_KEY_ESCAPE);
+    cr_expect(!state->hops.filter[0] && state->screen == TUI_PATH, "the filter goes first");
+    (void)tui_state_key(state, TUI_KEY_ESCAPE);
+    cr_expect(state->screen == TUI_VERDICT);
+    (void)tui_state_key(state, 'x');
+    cr_expect(state->page.kind == TUI_PAGE_SIMPLE);
+    cr_expect(tui_state_key(state, 'y') == TUI_DO_COPY, "the fix is copied where it is read");
+    (void)tui_state_key(state, TUI_KEY_ESCAPE);
+    cr_expect(state->page.kind == TUI_NO_PAGE && state->screen == TUI_VERDICT);
+    cr_expect(tui_state_key(state, 'q') == TUI_DO_QUIT);
+    scene_finish(&scene);
 }
 
 Test(grid, half_a_wide_character_does_not_stay, .init = begin)

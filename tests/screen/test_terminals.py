@@ -118,7 +118,7 @@ def only_printable_text(path):
         terminal = Terminal("show", evil_path, rows=rows, cols=cols)
         terminal.expect(b"\x1b[?1049h")
         for key in ["x", "x", "\x1b", "w", "\r", "\x1b", "\x1b", "\r", "\x1b", "n", "\x1b", "G", "4", "\r",
-                    "\x1b", "c", "2", "\r", "\x1b", "\x1b", "5", "6", "l", "\x1b", "3", "y", " "]:
+                    "\x1b", "g", "2", "\r", "\x1b", "3", "5", "6", "M", "\x1b", "3", "y", " "]:
             terminal.keys(key.encode())
             terminal.read(0.12)
         terminal.keys(b"q")

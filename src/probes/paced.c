@@ -80,7 +80,9 @@ static bool plan_second(const struct tl_probe *probe, enum tl_direction directio
     const struct tl_facts *facts = probe->facts;
     double one_bps = flow_number(facts, direction, "goodput_bps");
     double best_bps = flow_number(facts, direction, "streams_goodput_bps");
-    double lost = flow_number(facts, direction, "retrans_ratio");
+    /* A window that was cut down at the start may lose nothing since: then several tell. */
+    double lost = fmax(flow_number(facts, direction, "retrans_ratio"),
+                       flow_number(facts, direction, "streams_retrans_ratio"));
     double left = flow_number(facts, direction, "paced_retrans_ratio");
     double rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", 0);
     if (!(best_bps >= NEAR_GAIN * one_bps) || !(lost > 0) || isnan(left))

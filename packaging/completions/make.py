@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Completions for a shell from tightlink's own help, which its table of commands prints: the words
+that complete are the words that it takes.
+
+    make.py bash|zsh|fish TIGHTLINK > FILE
+"""
+import re
+import subprocess
+import sys
+
+# Options whose value is a file or a folder.
+FILES = {"--key", "--keys", "--out", "--save", "--config", "--apply", "--dry-run", "--disk", "--link"}
+
+
+def help_of(*words):
+    return subprocess.run([*words, "--help"], check=True, capture_output=True, text=True).stdout
+
+
+def commands(tightlink):
+    """Name -> (what it does, {option: what it does})."""
+    found = {}
+    for name, what in re.findall(r"^  tightlink (\S+) +(\S.*)$", help_of(tightlink), re.M):
+        if not re.fullmatch(r"[a-z][a-z-]*", name):
+            continue
+        # That of the responder is the responder's own and is not asked here.
+        text = help_of(tightlink, name) if name != "serve" else ""
+        options = {}
+        for words, meaning in re.findall(r"^  (-[^\n]*?)(?:  +(\S[^\n]*))?$", text, re.M):
+            for option in re.findall(r"--[a-z][a-z0-9-]*", words):
+                options.setdefault(option, meaning.strip())
+        found[name] = (what.strip(), options)
+    assert len(found) > 10, found
+    return found
+
+
+def bash(table):
+    print("# bash completion for tightlink; printed from its help.")
+    print("_tightlink() {")
+    print("    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}")
+    print("    local command=${COMP_WORDS[1]} words=")
+    print("    case $previous in")
+    print(f"    {'|'.join(sorted(FILES))}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;")
+    print("    esac")
+    print("    if [ \"$COMP_CWORD\" -eq 1 ]; then")
+    print(f"        words=\"{' '.join(table)}\"")
+    print("    else")
+    print("        case $command in")
+    for name, (_, options) in table.items():
+        print(f"        {name}) words=\"{' '.join(options)}\" ;;")
+    print("        esac")
+    print("    fi")
+    print("    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))")
+    print("    if [ ${#COMPREPLY[@]} -eq 0 ] && [[ $current != -* ]]; then")
+    print("        COMPREPLY=($(compgen -f -A hostname -- \"$current\"))")
+    print("    fi")
+    print("}")
+    print("complete -o filenames -F _tightlink tightlink")
+
+
+def quoted(text):
+    return text.replace("'", "'\\''").replace("[", "(").replace("]", ")").replace(":", "\\:")
+
+
+def zsh(table):
+    print("#compdef tightlink\n# zsh completion for tightlink; printed from its help.")
+    print("_tightlink() {\n    local -a commands options\n    commands=(")
+    for name, (what, _) in table.items():
+        print(f"        '{name}:{quoted(what)}'")
+    print("    )\n    if (( CURRENT == 2 )); then")
+    print("        _describe command commands; _hosts; return\n    fi\n    case $words[2] in")
+    for name, (_, options) in table.items():
+        print(f"    {name}) options=(")
+        for option, meaning in options.items():
+            print(f"        '{option}:{quoted(meaning)}'")
+        print("    ) ;;")
+    print("    esac\n    [[ $PREFIX == -* ]] && _describe option options || _files\n}")
+    print("_tightlink \"$@\"")
+
+
+def fish(table):
+    print("# fish completion for tightlink; printed from its help.")
+    for name, (what, options) in table.items():
+        what = what.replace("'", "\\'")
+        print(f"complete -c tightlink -n __fish_use_subcommand -a {name} -d '{what}'")
+        for option, meaning in options.items():
+            meaning = meaning.replace("'", "\\'")
+            needs_file = " -r -F" if option in FILES else ""
+            print(f"complete -c tightlink -n '__fish_seen_subcommand_from {name}' "
+                  f"-l {option[2:]}{needs_file} -d '{meaning}'")
+
+
+def main():
+    shells = {"bash": bash, "zsh": zsh, "fish": fish}
+    if len(sys.argv) != 3 or sys.argv[1] not in shells:
+        sys.exit(__doc__)
+    shells[sys.argv[1]](commands(sys.argv[2]))
+
+
+main()

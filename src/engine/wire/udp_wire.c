@@ -1,134 +1,56 @@
-/* Messages and datagrams of a UDP test. Layouts: doc/wire.md. */
+/* Messages and datagrams of a UDP test. */
 #include "tightlink/engine/udp_wire.h"
 
 #include <assert.h>
 
-#include "tightlink/engine/limits.h"
 #include "udp_datagram.h"
-#include "wire_pack.h"
+#include "wire_layout.h"
 
-#define TEST_UDP_SIZE  48
-#define UDP_START_SIZE 16
-#define REPORT_HEAD    8
-#define SERIES_HEAD    8
-#define TEST_GRO       1u
-#define TEST_HEAD_CRC  2u
-/* count, presence, at most ten bytes a number */
-#define FIELDS_SIZE(count) (1 + ((count) + 7) / 8 + 10 * (count))
-
-static_assert(TL_US_COUNT <= TL_UDP_FIELDS_MAX && TL_UR_COUNT <= TL_UDP_FIELDS_MAX &&
-                  TL_UI_COUNT <= TL_UDP_FIELDS_MAX && TL_UT_COUNT <= TL_UDP_FIELDS_MAX,
-              "one bit a field");
-static_assert(REPORT_HEAD + FIELDS_SIZE(TL_UR_COUNT) <= TL_WIRE_PAYLOAD_MAX, "a report fits");
-static_assert(SERIES_HEAD + TL_UDP_SERIES_MAX * FIELDS_SIZE(TL_UI_COUNT) <= TL_WIRE_PAYLOAD_MAX &&
-                  SERIES_HEAD + TL_UDP_SERIES_MAX * FIELDS_SIZE(TL_UT_COUNT) <= TL_WIRE_PAYLOAD_MAX,
-              "a series fits");
-
-size_t tl_wire_encode_test_udp(const struct tl_wire_test_udp *msg,
-                               uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->direction, 1);
-    put_uint(&out, (msg->gro ? TEST_GRO : 0) | (msg->head_crc ? TEST_HEAD_CRC : 0), 1);
-    put_uint(&out, msg->datagram_bytes, 2);
-    put_uint(&out, msg->duration_ms, 4);
-    put_uint(&out, msg->max_bytes, 8);
-    put_uint(&out, msg->rate_bps, 8);
-    put_uint(&out, msg->burst_count, 2);
-    put_uint(&out, msg->gso_segments, 1);
-    put_uint(&out, msg->dscp, 1);
-    put_uint(&out, msg->interval_us, 4);
-    put_uint(&out, msg->rcvbuf_bytes, 4);
-    put_uint(&out, msg->train_length, 2);
-    put_uint(&out, msg->train_count, 2);
-    put_uint(&out, msg->train_gap_us, 4);
-    put_uint(&out, msg->grace_ms, 2);
-    put_zero(&out, 2);
-    return wire_seal_frame(ret_frame, TL_WIRE_TEST_UDP, out.at);
-}
-
+#define MSG tl_wire_test_udp
 /* What cannot be moved into a limit without becoming another test is refused. */
-static enum tl_status check_test_udp(const struct tl_wire_test_udp *msg, struct tl_error *reterr)
+static const char *refuse_test_udp(const void *msg)
 {
-    if (msg->datagram_bytes < TL_UDP_DATAGRAM_MIN || msg->datagram_bytes > TL_UDP_DATAGRAM_MAX)
-        return tl_error_set(reterr, TL_RANGE, "datagrams of %u bytes are not %d to %d",
-                            msg->datagram_bytes, TL_UDP_DATAGRAM_MIN, TL_UDP_DATAGRAM_MAX);
-    if (msg->burst_count > TL_UDP_BURST_MAX || msg->gso_segments > TL_UDP_GSO_MAX || msg->dscp > 63)
-        return tl_error_set(reterr, TL_RANGE, "bursts of %u, %u segments or DSCP %u",
-                            msg->burst_count, msg->gso_segments, msg->dscp);
-    bool trains = msg->train_length >= 2 && msg->train_length <= TL_UDP_TRAIN_MAX &&
-                  msg->train_count >= 1 && msg->train_count <= TL_UDP_TRAINS_MAX;
-    bool none = msg->train_length == 0 && msg->train_count == 0;
-    if (!trains && !none)
-        return tl_error_set(reterr, TL_RANGE, "%u trains of %u datagrams", msg->train_count,
-                            msg->train_length);
-    return TL_OK;
+    const struct MSG *test = msg;
+    bool trains = test->train_length >= 2 && test->train_count >= 1;
+    bool none = test->train_length == 0 && test->train_count == 0;
+    return trains || none ? NULL : "asks for trains without length or number";
 }
 
-enum tl_status tl_wire_decode_test_udp(const uint8_t *payload, size_t len,
-                                       struct tl_wire_test_udp *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in;
-    enum tl_status status = wire_open(payload, len, TEST_UDP_SIZE, "TEST_UDP", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    struct tl_wire_test_udp msg = {0};
-    unsigned direction = (unsigned)get_uint(&in, 1), flags = (unsigned)get_uint(&in, 1);
-    msg.gro = flags & TEST_GRO;
-    msg.head_crc = flags & TEST_HEAD_CRC;
-    in.bad |= (flags & ~(TEST_GRO | TEST_HEAD_CRC)) != 0;
-    msg.datagram_bytes = (uint16_t)get_uint(&in, 2);
-    msg.duration_ms = (uint32_t)get_uint(&in, 4);
-    msg.max_bytes = get_uint(&in, 8);
-    msg.rate_bps = get_uint(&in, 8);
-    msg.burst_count = (uint16_t)get_uint(&in, 2);
-    msg.gso_segments = (uint8_t)get_uint(&in, 1);
-    msg.dscp = (uint8_t)get_uint(&in, 1);
-    msg.interval_us = (uint32_t)get_uint(&in, 4);
-    msg.rcvbuf_bytes = (uint32_t)get_uint(&in, 4);
-    msg.train_length = (uint16_t)get_uint(&in, 2);
-    msg.train_count = (uint16_t)get_uint(&in, 2);
-    msg.train_gap_us = (uint32_t)get_uint(&in, 4);
-    msg.grace_ms = (uint16_t)get_uint(&in, 2);
-    get_zero(&in, 2);
-    status = wire_close(&in, "TEST_UDP", reterr);
-    if (status == TL_OK && direction > TL_WIRE_UPLOAD)
-        status = tl_error_set(reterr, TL_RANGE, "%u is no direction", direction);
-    msg.direction = (enum tl_wire_direction)direction;
-    if (status == TL_OK)
-        status = check_test_udp(&msg, reterr);
-    if (status == TL_OK)
-        *ret_msg = msg;
-    return status;
-}
+static const struct wire_field test_udp_fields[] = {
+    UINT(direction, 1, 0, TL_WIRE_UPLOAD, "direction: 0 download (the responder sends), 1 upload"),
+    FLAGS(gro, head_crc,
+          "flags: bit 0 = the receiver may take several datagrams as one (UDP_GRO), bit 1 = CRCs "
+          "cover the heads alone; others zero"),
+    UINT(datagram_bytes, 2, TL_UDP_DATAGRAM_MIN, TL_UDP_DATAGRAM_MAX,
+         "UDP payload of a datagram, 48 to 9216 bytes"),
+    ANY(duration_ms, 4, "longest duration, ms; 0 = 10 s; moved into the limits"),
+    ANY(max_bytes, 8, "most bytes of UDP payload; 0 = no cap of the client's"),
+    ANY(rate_bps, 8, "rate, bit/s of UDP payload; 0 = as fast as possible"),
+    UINT(burst_count, 2, 0, TL_UDP_BURST_MAX,
+         "datagrams that leave back to back, 0 to 1024; 0 and 1: none"),
+    UINT(gso_segments, 1, 0, TL_UDP_GSO_MAX,
+         "datagrams that the sender's kernel may get as one (UDP_SEGMENT), 0 to 64; 0 and 1: none"),
+    UINT(dscp, 1, 0, 63, "DSCP, 0 to 63"),
+    ANY(interval_us, 4, "interval of the series, us; 0 = 50,000"),
+    ANY(rcvbuf_bytes, 4, "SO_RCVBUF of the receiver; 0 = 4 MiB"),
+    UINT(train_length, 2, 0, TL_UDP_TRAIN_MAX,
+         "datagrams of a train, 2 to 64; 0 = a test at a rate"),
+    UINT(train_count, 2, 0, TL_UDP_TRAINS_MAX, "trains, 1 to 256; 0 with train length 0"),
+    ANY(train_gap_us, 4, "from one train's begin to the next, us; at least 1,000"),
+    ANY(grace_ms, 2, "grace, ms; 0 = 100, at most 3,000"),
+    ZERO(2),
+};
+WIRE_FRAME(test_udp, TEST_UDP, refuse_test_udp)
+#undef MSG
 
-size_t tl_wire_encode_udp_start(const struct tl_wire_udp_start *msg,
-                                uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->test_id, 4);
-    put_zero(&out, 4);
-    put_uint(&out, msg->cookie, 8);
-    return wire_seal_frame(ret_frame, TL_WIRE_UDP_START, out.at);
-}
-
-enum tl_status tl_wire_decode_udp_start(const uint8_t *payload, size_t len,
-                                        struct tl_wire_udp_start *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in;
-    enum tl_status status = wire_open(payload, len, UDP_START_SIZE, "UDP_START", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    struct tl_wire_udp_start msg = {.test_id = (uint32_t)get_uint(&in, 4)};
-    get_zero(&in, 4);
-    msg.cookie = get_uint(&in, 8);
-    status = wire_close(&in, "UDP_START", reterr);
-    if (status == TL_OK && msg.test_id == 0)
-        status = tl_error_set(reterr, TL_RANGE, "UDP_START names test 0");
-    if (status == TL_OK)
-        *ret_msg = msg;
-    return status;
-}
+#define MSG tl_wire_udp_start
+static const struct wire_field udp_start_fields[] = {
+    UINT(test_id, 4, 1, UINT32_MAX, "test id"),
+    ZERO(4),
+    ANY(cookie, 8, "first half of the tuple's challenge"),
+};
+WIRE_FRAME(udp_start, UDP_START, NULL)
+#undef MSG
 
 /* --- Sets of numbers --------------------------------------------------------------------- */
 
@@ -157,16 +79,51 @@ static void get_fields(struct wire_in *in, struct tl_udp_fields *fields, unsigne
     }
 }
 
+/* --- Accounts --------------------------------------------------------------------------------- */
+
+#define MSG tl_wire_udp_report
+static const struct wire_field udp_report_fields[] = {
+    UINT(test_id, 4, 1, UINT32_MAX, "test id"),
+    UINT(role, 1, 0, TL_UDP_ROLE_RECEIVER, "role: 0 sender, 1 receiver"),
+    UINT(is_final, 1, 0, 1, "1 = final"),
+    ZERO(2),
+};
+WIRE_LAYOUT(udp_report, TL_WIRE_UDP_REPORT, "UDP_REPORT", NULL)
+#undef MSG
+
+#define MSG tl_wire_udp_series
+static const struct wire_field udp_series_fields[] = {
+    UINT(test_id, 4, 1, UINT32_MAX, "test id"),
+    UINT(kind, 1, 0, TL_UDP_SERIES_TRAINS, "kind: 0 intervals, 1 trains"),
+    UINT(count, 1, 1, TL_UDP_SERIES_MAX, "number of records, 1 to 32"),
+    ZERO(2),
+};
+WIRE_LAYOUT(udp_series, TL_WIRE_UDP_SERIES, "UDP_SERIES", NULL)
+#undef MSG
+
+#define HEAD 8 /* of both */
+/* count, presence, at most ten bytes a number */
+#define FIELDS_SIZE(count) (1 + ((count) + 7) / 8 + 10 * (count))
+
+static_assert(TL_US_COUNT <= TL_UDP_FIELDS_MAX && TL_UR_COUNT <= TL_UDP_FIELDS_MAX &&
+                  TL_UI_COUNT <= TL_UDP_FIELDS_MAX && TL_UT_COUNT <= TL_UDP_FIELDS_MAX,
+              "one bit a field");
+static_assert(HEAD + FIELDS_SIZE(TL_UR_COUNT) <= TL_WIRE_PAYLOAD_MAX, "a report fits");
+static_assert(HEAD + TL_UDP_SERIES_MAX * FIELDS_SIZE(TL_UI_COUNT) <= TL_WIRE_PAYLOAD_MAX &&
+                  HEAD + TL_UDP_SERIES_MAX * FIELDS_SIZE(TL_UT_COUNT) <= TL_WIRE_PAYLOAD_MAX,
+              "a series fits");
+
+static unsigned report_fields(enum tl_udp_role role)
+{
+    return role == TL_UDP_ROLE_SENDER ? (unsigned)TL_US_COUNT : (unsigned)TL_UR_COUNT;
+}
+
 size_t tl_wire_encode_udp_report(const struct tl_wire_udp_report *msg,
                                  uint8_t ret_frame[TL_WIRE_FRAME_MAX])
 {
     struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->test_id, 4);
-    put_uint(&out, msg->role, 1);
-    put_uint(&out, msg->is_final, 1);
-    put_zero(&out, 2);
-    put_fields(&out, &msg->fields,
-               msg->role == TL_UDP_ROLE_SENDER ? (unsigned)TL_US_COUNT : (unsigned)TL_UR_COUNT);
+    wire_put(&wire_layout_udp_report, msg, &out);
+    put_fields(&out, &msg->fields, report_fields(msg->role));
     return wire_seal_frame(ret_frame, TL_WIRE_UDP_REPORT, out.at);
 }
 
@@ -175,16 +132,12 @@ enum tl_status tl_wire_decode_udp_report(const uint8_t *payload, size_t len,
                                          struct tl_error *reterr)
 {
     struct wire_in in = {payload, payload + len, false};
-    struct tl_wire_udp_report msg = {.test_id = (uint32_t)get_uint(&in, 4)};
-    unsigned role = (unsigned)get_uint(&in, 1), final = (unsigned)get_uint(&in, 1);
-    get_zero(&in, 2);
-    if (!in.bad && (msg.test_id == 0 || role > TL_UDP_ROLE_RECEIVER || final > 1))
-        return tl_error_set(reterr, TL_RANGE, "UDP_REPORT of test %u, role %u", msg.test_id, role);
-    msg.role = (enum tl_udp_role)role;
-    msg.is_final = final;
-    get_fields(&in, &msg.fields,
-               role == TL_UDP_ROLE_SENDER ? (unsigned)TL_US_COUNT : (unsigned)TL_UR_COUNT);
-    enum tl_status status = wire_close(&in, "UDP_REPORT", reterr);
+    struct tl_wire_udp_report msg = {0};
+    enum tl_status status = wire_get_head(&wire_layout_udp_report, &in, &msg, reterr);
+    if (status != TL_OK)
+        return status;
+    get_fields(&in, &msg.fields, report_fields(msg.role));
+    status = wire_close(&in, "UDP_REPORT", reterr);
     if (status == TL_OK)
         *ret_msg = msg;
     return status;
@@ -199,10 +152,7 @@ size_t tl_wire_encode_udp_series(const struct tl_wire_udp_series *msg,
                                  uint8_t ret_frame[TL_WIRE_FRAME_MAX])
 {
     struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->test_id, 4);
-    put_uint(&out, msg->kind, 1);
-    put_uint(&out, msg->count, 1);
-    put_zero(&out, 2);
+    wire_put(&wire_layout_udp_series, msg, &out);
     for (unsigned i = 0; i < msg->count; i++)
         put_fields(&out, &msg->records[i], series_fields(msg->kind));
     return wire_seal_frame(ret_frame, TL_WIRE_UDP_SERIES, out.at);
@@ -213,24 +163,36 @@ enum tl_status tl_wire_decode_udp_series(const uint8_t *payload, size_t len,
                                          struct tl_error *reterr)
 {
     struct wire_in in = {payload, payload + len, false};
-    struct tl_wire_udp_series msg = {.test_id = (uint32_t)get_uint(&in, 4)};
-    unsigned kind = (unsigned)get_uint(&in, 1);
-    msg.count = (uint8_t)get_uint(&in, 1);
-    get_zero(&in, 2);
-    if (!in.bad && (msg.test_id == 0 || kind > TL_UDP_SERIES_TRAINS || msg.count == 0 ||
-                    msg.count > TL_UDP_SERIES_MAX))
-        return tl_error_set(reterr, TL_RANGE, "UDP_SERIES of test %u with %u records", msg.test_id,
-                            msg.count);
-    msg.kind = (enum tl_udp_series_kind)kind;
+    struct tl_wire_udp_series msg = {0};
+    enum tl_status status = wire_get_head(&wire_layout_udp_series, &in, &msg, reterr);
+    if (status != TL_OK)
+        return status;
     for (unsigned i = 0; i < msg.count && !in.bad; i++)
         get_fields(&in, &msg.records[i], series_fields(msg.kind));
-    enum tl_status status = wire_close(&in, "UDP_SERIES", reterr);
+    status = wire_close(&in, "UDP_SERIES", reterr);
     if (status == TL_OK)
         *ret_msg = msg;
     return status;
 }
 
 /* --- Datagrams ---------------------------------------------------------------------------- */
+
+#define MSG tl_wire_udp_data
+/* Packed and read by hand (udp_datagram.h), since it goes out at line rate; a test holds the two
+ * to each other. */
+static const struct wire_field udp_data_fields[] = {
+    CONST("TLU1"),
+    TYPE(TL_WIRE_UDP_DATA),
+    FLAG(head_crc, "bit 0 = the CRC covers the first 40 bytes alone; others zero"),
+    ANY(bytes, 2, "length of the datagram"),
+    ANY(cookie, 8, "first half of the challenge"),
+    ANY(test_id, 4, "test id"),
+    CRC("CRC32C of the datagram, or of its first 40 bytes, with this field zero"),
+    ANY(sequence, 8, "sequence, from 0; one that the sender's kernel refused is used again"),
+    ANY(sent_ns, 8, "departure, ns since the sender's start, its monotonic clock"),
+};
+WIRE_LAYOUT(udp_data, TL_WIRE_UDP_DATA, "DATA", NULL)
+#undef MSG
 
 static uint32_t data_crc(const uint8_t *datagram, size_t len, bool head_alone)
 {
@@ -269,24 +231,28 @@ enum tl_status tl_wire_decode_udp_data(const uint8_t *datagram, size_t len,
     return TL_OK;
 }
 
+#define MSG tl_wire_udp_feedback
 /* The same places as in DATA up to the CRC. */
+static const struct wire_field udp_feedback_fields[] = {
+    CONST("TLU1"),
+    TYPE(TL_WIRE_UDP_FEEDBACK),
+    ZERO(3),
+    ANY(cookie, 8, "first half of the challenge"),
+    ANY(test_id, 4, "test id"),
+    CRC("CRC32C of the 64 bytes with this field zero"),
+    ANY(received_count, 8, "unique datagrams so far"),
+    ANY(received_bytes, 8, "their UDP payload, bytes"),
+    ANY(next_sequence, 8, "one more than the highest sequence that came"),
+    ANY(elapsed_ns, 8, "receiver's time since its start, ns"),
+    ZERO(8),
+};
+WIRE_LAYOUT(udp_feedback, TL_WIRE_UDP_FEEDBACK, "FEEDBACK", NULL)
+#undef MSG
+
 size_t tl_wire_encode_udp_feedback(const struct tl_wire_udp_feedback *msg,
                                    uint8_t ret_datagram[TL_WIRE_UDP_FEEDBACK_SIZE])
 {
-    struct wire_out out = {ret_datagram};
-    put_bytes(&out, "TLU1", 4);
-    put_uint(&out, TL_WIRE_UDP_FEEDBACK, 1);
-    put_zero(&out, 3);
-    put_uint(&out, msg->cookie, 8);
-    put_uint(&out, msg->test_id, 4);
-    put_zero(&out, 4);
-    put_uint(&out, msg->received_count, 8);
-    put_uint(&out, msg->received_bytes, 8);
-    put_uint(&out, msg->next_sequence, 8);
-    put_uint(&out, msg->elapsed_ns, 8);
-    put_zero(&out, 8);
-    uint32_t crc = ~udp_crc32c(UDP_CRC_BEGIN, ret_datagram, TL_WIRE_UDP_FEEDBACK_SIZE);
-    udp_put32(ret_datagram + UDP_CRC_AT, crc);
+    wire_seal_datagram(&wire_layout_udp_feedback, msg, ret_datagram, TL_WIRE_UDP_FEEDBACK_SIZE);
     return TL_WIRE_UDP_FEEDBACK_SIZE;
 }
 
@@ -294,24 +260,11 @@ enum tl_status tl_wire_decode_udp_feedback(const uint8_t *datagram, size_t len,
                                            struct tl_wire_udp_feedback *ret_msg,
                                            struct tl_error *reterr)
 {
-    if (len != TL_WIRE_UDP_FEEDBACK_SIZE || tl_wire_udp_type(datagram, len) != TL_WIRE_UDP_FEEDBACK)
-        return tl_error_set(reterr, TL_PROTOCOL, "a datagram of %zu bytes is no feedback", len);
-    uint32_t crc = udp_head_crc(datagram);
-    crc = ~udp_crc32c(crc, datagram + TL_WIRE_UDP_DATA_HEAD, len - TL_WIRE_UDP_DATA_HEAD);
-    if (crc != udp_get32(datagram + UDP_CRC_AT))
-        return tl_error_set(reterr, TL_PROTOCOL, "a feedback datagram was damaged on the way");
-    struct wire_in in = {datagram + 5, datagram + len, false};
     struct tl_wire_udp_feedback msg = {0};
-    get_zero(&in, 3);
-    msg.cookie = get_uint(&in, 8);
-    msg.test_id = (uint32_t)get_uint(&in, 4);
-    (void)get_uint(&in, 4);
-    msg.received_count = get_uint(&in, 8);
-    msg.received_bytes = get_uint(&in, 8);
-    msg.next_sequence = get_uint(&in, 8);
-    msg.elapsed_ns = get_uint(&in, 8);
-    get_zero(&in, 8);
-    enum tl_status status = wire_close(&in, "the feedback", reterr);
+    if (len != TL_WIRE_UDP_FEEDBACK_SIZE)
+        return tl_error_set(reterr, TL_PROTOCOL, "a datagram of %zu bytes is no feedback", len);
+    enum tl_status status =
+        wire_open_datagram(&wire_layout_udp_feedback, datagram, len, &msg, reterr);
     if (status == TL_OK)
         *ret_msg = msg;
     return status;

@@ -1,5 +1,6 @@
-/* Frames, names of types, tokens. The messages are in wire_session.c (hello to bye),
- * wire_test.c (a test), wire_record.c (records, samples) and wire_udp.c. */
+/* Frames, names of types, tokens. The messages are tables (wire_layout.h) in wire_session.c (hello
+ * to bye), wire_test.c, wire_disk.c, udp_wire.c (tests), wire_record.c (records, samples), and the
+ * datagrams in wire_udp.c and wire_path.c. */
 #include "tightlink/engine/wire.h"
 
 #include "wire_pack.h"

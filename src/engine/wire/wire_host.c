@@ -8,6 +8,7 @@
 #include "tightlink/engine/wire.h"
 #include "tightlink/host/counters.h"
 #include "tightlink/host/cpu.h"
+#include "tightlink/host/disk.h"
 #include "tightlink/host/host.h"
 
 unsigned tl_wire_host_record_count(void)
@@ -70,8 +71,7 @@ bool tl_wire_host_store(struct tl_host_settings *settings, const struct tl_wire_
     if (!find_row(record->name, &row, &is_text))
         return false;
     if (record->kind == TL_WIRE_RECORD_UNKNOWN) {
-        enum tl_host_why why =
-            record->why < TL_HOST_WHY_COUNT ? (enum tl_host_why)record->why : TL_HOST_WHY_NOT_READ;
+        enum tl_host_why why = stranger_why(record);
         if (is_text)
             tl_host_text_unknown(&settings->texts[row], why);
         else
@@ -175,6 +175,74 @@ bool tl_wire_counters_store(struct tl_host_counters_growth *growth,
             growth->values[i] = tl_host_known(record->number);
         else if (record->kind == TL_WIRE_RECORD_UNKNOWN)
             growth->values[i] = tl_host_unknown(stranger_why(record));
+        else
+            return false;
+        return true;
+    }
+    return false;
+}
+
+/* --- What is under the directory for disk tests ------------------------------------------------
+ */
+
+#define DISK_PREFIX "disk."
+
+unsigned tl_wire_disk_record_count(void)
+{
+    return (unsigned)TL_HOST_DISK_NUMBER_COUNT + (unsigned)TL_HOST_DISK_TEXT_COUNT;
+}
+
+void tl_wire_disk_record(const struct tl_host_disk *disk, unsigned index,
+                         struct tl_wire_record *ret_record)
+{
+    struct tl_wire_record record = {.kind = TL_WIRE_RECORD_UNKNOWN};
+    bool is_text = index >= TL_HOST_DISK_NUMBER_COUNT;
+    unsigned row = is_text ? index - TL_HOST_DISK_NUMBER_COUNT : index;
+    const char *name = is_text ? tl_host_disk_text_name(row) : tl_host_disk_number_name(row);
+    record.why = (uint8_t)(is_text ? disk->texts[row].why : disk->numbers[row].why);
+    if (record.why == TL_HOST_WHY_KNOWN)
+        record.kind = is_text ? TL_WIRE_RECORD_TEXT : TL_WIRE_RECORD_NUMBER;
+    if (is_text)
+        memcpy(record.text, disk->texts[row].text, sizeof record.text);
+    else
+        record.number = disk->numbers[row].number;
+    memcpy(record.name, DISK_PREFIX, strlen(DISK_PREFIX));
+    memcpy(record.name + strlen(DISK_PREFIX), name, strlen(name) + 1);
+    *ret_record = record;
+}
+
+/* Stores into a row whose name fits; false when the kind does not. */
+static bool store_number(struct tl_host_value *value, const char *unit,
+                         const struct tl_wire_record *record, enum tl_host_why why)
+{
+    bool is_bool = strcmp(unit, "bool") == 0;
+    if (record->kind == TL_WIRE_RECORD_UNKNOWN)
+        *value = tl_host_unknown(why);
+    else if (record->kind == TL_WIRE_RECORD_NUMBER && record->number >= 0 &&
+             (!is_bool || record->number == 0 || record->number == 1))
+        *value = tl_host_known(record->number);
+    else
+        return false;
+    return true;
+}
+
+bool tl_wire_disk_store(struct tl_host_disk *disk, const struct tl_wire_record *record)
+{
+    size_t prefix = strlen(DISK_PREFIX);
+    if (strncmp(record->name, DISK_PREFIX, prefix) != 0)
+        return false;
+    const char *name = record->name + prefix;
+    enum tl_host_why why = stranger_why(record);
+    for (unsigned i = 0; i < TL_HOST_DISK_NUMBER_COUNT; i++)
+        if (strcmp(tl_host_disk_number_name(i), name) == 0)
+            return store_number(&disk->numbers[i], tl_host_disk_number_unit(i), record, why);
+    for (unsigned i = 0; i < TL_HOST_DISK_TEXT_COUNT; i++) {
+        if (strcmp(tl_host_disk_text_name(i), name) != 0)
+            continue;
+        if (record->kind == TL_WIRE_RECORD_UNKNOWN)
+            tl_host_text_unknown(&disk->texts[i], why);
+        else if (record->kind == TL_WIRE_RECORD_TEXT)
+            tl_host_text_set(&disk->texts[i], record->text);
         else
             return false;
         return true;

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "tightlink/engine/sample.h"
-#include "wire_pack.h"
+#include "wire_layout.h"
 
 static const char name_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
 
@@ -37,18 +37,32 @@ void tl_wire_host_begin(struct tl_wire_writer *writer, uint8_t ret_frame[TL_WIRE
     begin(writer, ret_frame, TL_WIRE_HOST);
 }
 
-#define READINGS_HEAD 16
+#define MSG tl_wire_readings
+static const struct wire_field readings_fields[] = {
+    UINT(test_id, 4, 1, UINT32_MAX, "test id"),
+    UINT(phase, 1, 0, TL_WIRE_AFTER,
+         "phase: 0 before the test, 1 after it. Version 1 sends 1 alone: what happened during the "
+         "test"),
+    ZERO(3),
+    ANY(taken_ns, 8, "responder's CLOCK_MONOTONIC, ns"),
+};
+WIRE_LAYOUT(readings, TL_WIRE_READINGS, "READINGS", NULL)
+#undef MSG
+
+/* The head of a message whose entries follow. */
+static void put_head(struct tl_wire_writer *writer, const struct wire_layout *layout,
+                     const void *head)
+{
+    struct wire_out out = {writer->frame + writer->len};
+    wire_put(layout, head, &out);
+    writer->len += wire_layout_size(layout);
+}
 
 void tl_wire_readings_begin(struct tl_wire_writer *writer, const struct tl_wire_readings *head,
                             uint8_t ret_frame[TL_WIRE_FRAME_MAX])
 {
     begin(writer, ret_frame, TL_WIRE_READINGS);
-    struct wire_out out = {ret_frame + writer->len};
-    put_uint(&out, head->test_id, 4);
-    put_uint(&out, head->phase, 1);
-    put_zero(&out, 3);
-    put_uint(&out, head->taken_ns, 8);
-    writer->len += READINGS_HEAD;
+    put_head(writer, &wire_layout_readings, head);
 }
 
 enum tl_status tl_wire_decode_readings(const uint8_t *payload, size_t len,
@@ -56,15 +70,11 @@ enum tl_status tl_wire_decode_readings(const uint8_t *payload, size_t len,
                                        struct tl_wire_cursor *ret_cursor, struct tl_error *reterr)
 {
     struct wire_in in = {payload, payload + len, false};
-    uint32_t test_id = (uint32_t)get_uint(&in, 4);
-    unsigned phase = (unsigned)get_uint(&in, 1);
-    get_zero(&in, 3);
-    uint64_t taken_ns = get_uint(&in, 8);
-    if (in.bad)
-        return tl_error_set(reterr, TL_PROTOCOL, "READINGS is not well formed");
-    if (test_id == 0 || phase > TL_WIRE_AFTER)
-        return tl_error_set(reterr, TL_RANGE, "READINGS of test %u, phase %u", test_id, phase);
-    *ret_head = (struct tl_wire_readings){test_id, (enum tl_wire_phase)phase, taken_ns};
+    struct tl_wire_readings head = {0};
+    enum tl_status status = wire_get_head(&wire_layout_readings, &in, &head, reterr);
+    if (status != TL_OK)
+        return status;
+    *ret_head = head;
     *ret_cursor = (struct tl_wire_cursor){in.at, in.end};
     return TL_OK;
 }
@@ -162,16 +172,24 @@ enum tl_status tl_wire_record_next(struct tl_wire_cursor *cursor, struct tl_wire
 static_assert(TL_SAMPLE_FIELD_COUNT <= TL_SAMPLE_PRESENT_WORDS * 64, "one bit a field");
 static_assert(SAMPLE_MAX <= TL_WIRE_PAYLOAD_MAX - SAMPLES_HEAD, "a sample fits into a frame");
 
+#define MSG tl_wire_samples
+static const struct wire_field samples_fields[] = {
+    UINT(test_id, 4, 1, UINT32_MAX, "test id"),
+    UINT(stream, 2, 0, TL_WIRE_STREAMS_MAX - 1, "stream"),
+    UINT(count, 1, 1, TL_WIRE_SAMPLES_MAX, "number of samples, 1 to 32"),
+    ZERO(1),
+};
+WIRE_LAYOUT(samples, TL_WIRE_SAMPLES, "SAMPLES", NULL)
+#undef MSG
+
 void tl_wire_samples_begin(struct tl_wire_writer *writer, const struct tl_wire_samples *head,
                            uint8_t ret_frame[TL_WIRE_FRAME_MAX])
 {
     begin(writer, ret_frame, TL_WIRE_SAMPLES);
-    struct wire_out out = {ret_frame + writer->len};
-    put_uint(&out, head->test_id, 4);
-    put_uint(&out, head->stream, 2);
+    struct tl_wire_samples begun = *head;
+    begun.count = 0;
     writer->count_at = writer->len + 6;
-    put_zero(&out, 2);
-    writer->len += SAMPLES_HEAD;
+    put_head(writer, &wire_layout_samples, &begun);
 }
 
 bool tl_wire_sample_add(struct tl_wire_writer *writer, const struct tl_tcp_sample *sample)
@@ -223,21 +241,16 @@ enum tl_status tl_wire_decode_samples(const uint8_t *payload, size_t len,
 {
     struct wire_in in = {payload, payload + len, false};
     struct tl_wire_samples head = {0};
-    head.test_id = (uint32_t)get_uint(&in, 4);
-    head.stream = (uint16_t)get_uint(&in, 2);
-    head.count = (uint8_t)get_uint(&in, 1);
-    get_zero(&in, 1);
-    if (!in.bad && (head.test_id == 0 || head.stream >= TL_WIRE_STREAMS_MAX || head.count == 0 ||
-                    head.count > TL_WIRE_SAMPLES_MAX))
-        return tl_error_set(reterr, TL_RANGE, "SAMPLES of test %u, stream %u", head.test_id,
-                            head.stream);
+    enum tl_status status = wire_get_head(&wire_layout_samples, &in, &head, reterr);
+    if (status != TL_OK)
+        return status;
     /* Twice: outputs stay untouched when the last sample is bad. */
     struct wire_in first = in;
     for (unsigned i = 0; i < head.count && !in.bad; i++) {
         struct tl_tcp_sample unused = {0};
         get_sample(&in, &unused);
     }
-    enum tl_status status = wire_close(&in, "SAMPLES", reterr);
+    status = wire_close(&in, "SAMPLES", reterr);
     if (status != TL_OK)
         return status;
     for (unsigned i = 0; i < head.count; i++) {

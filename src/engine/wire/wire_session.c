@@ -1,349 +1,145 @@
-/* Messages of a session: hello to bye. Layouts: doc/wire.md. */
-#include "tightlink/engine/wire.h"
+/* Messages of a session: hello to bye, and what is asked about a connection. */
+#include <assert.h>
 
-#include "tightlink/engine/limits.h"
-#include "wire_pack.h"
+#include "wire_layout.h"
 
-#define WELCOME_SIZE  88 /* HELLO has as much: see wire.h */
-#define DATA_OK_SIZE  8
-#define PING_SIZE     8
-#define PONG_SIZE     16
-#define HOST_END_SIZE 2
-#define DIAL_SIZE     44
-#define DIALLED_SIZE  4
+#define MAGIC CONST("TGHTLINK")
 
-static const uint8_t magic[8] = {'T', 'G', 'H', 'T', 'L', 'I', 'N', 'K'};
+#define MSG tl_wire_hello
+static const struct wire_field hello_fields[] = {
+    MAGIC,
+    VERSION(version, "version, 1. Another one gets ERROR VERSION whatever follows"),
+    ZERO(2),
+    BYTES(nonce, "nonce of the client's choice"),
+    TEXT(program, "text: the client's program and version"),
+    ZERO(28), /* as long as WELCOME: see wire.h */
+};
+WIRE_FRAME(hello, HELLO, NULL)
+#undef MSG
 
-/* The version stands right behind the magic in every version to come. */
-static enum tl_status get_magic(struct wire_in *in, uint16_t *ret_version, struct tl_error *reterr)
-{
-    const uint8_t *p = get_bytes(in, sizeof magic);
-    if (!p || memcmp(p, magic, sizeof magic) != 0)
-        return tl_error_set(reterr, TL_PROTOCOL, "the first frame does not name tightlink");
-    *ret_version = (uint16_t)get_uint(in, 2);
-    if (in->bad)
-        return tl_error_set(reterr, TL_PROTOCOL, "the first frame ends early");
-    if (*ret_version != TL_WIRE_VERSION)
-        return tl_error_set(reterr, TL_VERSION,
-                            "the other end speaks version %u of the protocol, this one version %u",
-                            *ret_version, TL_WIRE_VERSION);
-    return TL_OK;
-}
+#define MSG tl_wire_welcome
+static const struct wire_field welcome_fields[] = {
+    VERSION(version, "version, 1"),
+    UINT(flags, 2, 0, TL_WIRE_WELCOME_KEYED,
+         "flags: bit 0 = the responder runs with a key; others zero"),
+    BYTES(token, "token of the session; tell it to nobody else"),
+    BYTES(nonce, "the client's nonce"),
+    UINT(max_seconds, 2, 1, 60, "longest test, seconds, 1 to 60"),
+    LIMITED(max_streams, 2, 1, STREAMS, "most data connections of a test, 1 to 128"),
+    LIMITED(rate_cap_bps, 8, 0, RATE_CAP_BPS, "administrator's rate cap, bit/s; 0 = none"),
+    ANY(quota_left_bytes, 8, "bytes left of the daily quota; 2^64 - 1 = no quota"),
+    TEXT(program, "text: the responder's program and version"),
+};
+WIRE_FRAME(welcome, WELCOME, NULL)
+#undef MSG
 
-static void get_token(struct wire_in *in, struct tl_wire_token *ret_token)
-{
-    const uint8_t *p = get_bytes(in, TL_WIRE_TOKEN_SIZE);
-    if (p)
-        memcpy(ret_token->bytes, p, TL_WIRE_TOKEN_SIZE);
-}
+#define MSG tl_wire_error
+static const struct wire_field error_fields[] = {
+    ANY(code, 2, "code"),
+    REST(text, "a sentence in UTF-8, without zero bytes; clean it before a terminal sees it"),
+};
+WIRE_FRAME(error, ERROR, NULL)
+#undef MSG
 
-size_t tl_wire_encode_hello(const struct tl_wire_hello *msg, uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_bytes(&out, magic, sizeof magic);
-    put_uint(&out, msg->version, 2);
-    put_zero(&out, 2);
-    put_bytes(&out, msg->nonce.bytes, TL_WIRE_TOKEN_SIZE);
-    put_text(&out, msg->program, sizeof msg->program);
-    put_zero(&out, 28);
-    return wire_seal_frame(ret_frame, TL_WIRE_HELLO, out.at);
-}
+#define MSG tl_wire_ping
+static const struct wire_field ping_fields[] = {ANY(cookie, 8, "of the client's choice")};
+WIRE_FRAME(ping, PING, NULL)
+#undef MSG
 
-enum tl_status tl_wire_decode_hello(const uint8_t *payload, size_t len,
-                                    struct tl_wire_hello *ret_msg, struct tl_error *reterr)
-{
-    /* The version is looked at before the length: another version may have another one. */
-    struct wire_in in = {payload, payload + len, false};
-    struct tl_wire_hello msg = {0};
-    enum tl_status status = get_magic(&in, &msg.version, reterr);
-    if (status != TL_OK)
-        return status;
-    get_zero(&in, 2);
-    get_token(&in, &msg.nonce);
-    get_text(&in, msg.program, sizeof msg.program);
-    get_zero(&in, 28);
-    status = wire_close(&in, "HELLO", reterr);
-    if (status == TL_OK)
-        *ret_msg = msg;
-    return status;
-}
+#define MSG tl_wire_pong
+static const struct wire_field pong_fields[] = {
+    ANY(cookie, 8, "as in PING"),
+    ANY(answered_ns, 8, "responder's CLOCK_MONOTONIC, ns"),
+};
+WIRE_FRAME(pong, PONG, NULL)
+#undef MSG
 
-size_t tl_wire_encode_welcome(const struct tl_wire_welcome *msg,
-                              uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->version, 2);
-    put_uint(&out, msg->flags, 2);
-    put_bytes(&out, msg->token.bytes, TL_WIRE_TOKEN_SIZE);
-    put_bytes(&out, msg->nonce.bytes, TL_WIRE_TOKEN_SIZE);
-    put_uint(&out, msg->max_seconds, 2);
-    put_uint(&out, msg->max_streams, 2);
-    put_uint(&out, msg->rate_cap_bps, 8);
-    put_uint(&out, msg->quota_left_bytes, 8);
-    put_text(&out, msg->program, sizeof msg->program);
-    return wire_seal_frame(ret_frame, TL_WIRE_WELCOME, out.at);
-}
+#define MSG tl_wire_host_end
+static const struct wire_field host_end_fields[] = {
+    UINT(records, 2, 0, TL_WIRE_RECORDS_MAX, "how many records there were"),
+};
+WIRE_FRAME(host_end, HOST_END, NULL)
+#undef MSG
 
-enum tl_status tl_wire_decode_welcome(const uint8_t *payload, size_t len,
-                                      struct tl_wire_welcome *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in = {payload, payload + len, false};
-    struct tl_wire_welcome msg = {0};
-    msg.version = (uint16_t)get_uint(&in, 2);
-    if (!in.bad && msg.version != TL_WIRE_VERSION)
-        return tl_error_set(reterr, TL_VERSION, "the responder speaks version %u, this program %u",
-                            msg.version, TL_WIRE_VERSION);
-    enum tl_status status = wire_open(payload, len, WELCOME_SIZE, "WELCOME", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    get_uint(&in, 2);
-    msg.flags = (uint16_t)get_uint(&in, 2);
-    get_token(&in, &msg.token);
-    get_token(&in, &msg.nonce);
-    msg.max_seconds = (uint16_t)get_uint(&in, 2);
-    msg.max_streams = (uint16_t)get_uint(&in, 2);
-    msg.rate_cap_bps = get_uint(&in, 8);
-    msg.quota_left_bytes = get_uint(&in, 8);
-    get_text(&in, msg.program, sizeof msg.program);
-    status = wire_close(&in, "WELCOME", reterr);
-    if (status != TL_OK)
-        return status;
-    if (msg.flags & ~TL_WIRE_WELCOME_KEYED || msg.max_seconds == 0 ||
-        !tl_limit_holds(TL_LIMIT_DURATION_MS, (uint64_t)msg.max_seconds * 1000) ||
-        msg.max_streams == 0 || !tl_limit_holds(TL_LIMIT_STREAMS, msg.max_streams) ||
-        !tl_limit_holds(TL_LIMIT_RATE_CAP_BPS, msg.rate_cap_bps))
-        return tl_error_set(reterr, TL_RANGE, "WELCOME promises what no responder can");
-    *ret_msg = msg;
-    return TL_OK;
-}
+/* --- Data connections ----------------------------------------------------------------------- */
 
-size_t tl_wire_encode_error(const struct tl_wire_error *msg, uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->code, 2);
-    put_bytes(&out, msg->text, strnlen(msg->text, sizeof msg->text - 1));
-    return wire_seal_frame(ret_frame, TL_WIRE_ERROR, out.at);
-}
+#define DATA_HELLO_FIELDS                                                                          \
+    MAGIC, VERSION(version, "version, 1"),                                                         \
+        UINT(stream, 2, 0, TL_WIRE_STREAMS_MAX - 1,                                                \
+             "connection, 0, 1 ...: as many as streams were granted, twice as many for both "      \
+             "ways; each once"),                                                                   \
+        UINT(test_id, 4, 1, UINT32_MAX, "test id"), BYTES(token, "token of the session")
 
-enum tl_status tl_wire_decode_error(const uint8_t *payload, size_t len,
-                                    struct tl_wire_error *ret_msg, struct tl_error *reterr)
-{
-    struct tl_wire_error msg = {0};
-    if (len < 2 || len - 2 >= sizeof msg.text)
-        return tl_error_set(reterr, TL_PROTOCOL, "ERROR has %zu bytes", len);
-    struct wire_in in = {payload, payload + len, false};
-    msg.code = (uint16_t)get_uint(&in, 2);
-    memcpy(msg.text, in.at, len - 2);
-    if (memchr(msg.text, 0, len - 2))
-        return tl_error_set(reterr, TL_PROTOCOL, "the text of ERROR has a zero byte");
-    *ret_msg = msg;
-    return TL_OK;
-}
+#define MSG tl_wire_data_hello
+static const struct wire_field data_hello_fields[] = {DATA_HELLO_FIELDS};
+static const struct wire_field peer_hello_fields[] = {DATA_HELLO_FIELDS};
+#undef MSG
+static_assert(sizeof(struct tl_wire_peer_hello) == sizeof(struct tl_wire_data_hello),
+              "PEER_HELLO is laid out as DATA_HELLO");
+WIRE_FRAME(data_hello, DATA_HELLO, NULL)
+WIRE_FRAME(peer_hello, PEER_HELLO, NULL)
 
-static size_t encode_data_hello(const struct tl_wire_data_hello *msg, enum tl_wire_type type,
-                                uint8_t *ret_frame)
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_bytes(&out, magic, sizeof magic);
-    put_uint(&out, msg->version, 2);
-    put_uint(&out, msg->stream, 2);
-    put_uint(&out, msg->test_id, 4);
-    put_bytes(&out, msg->token.bytes, TL_WIRE_TOKEN_SIZE);
-    return wire_seal_frame(ret_frame, type, out.at);
-}
+#define MSG tl_wire_data_ok
+static const struct wire_field data_ok_fields[] = {
+    UINT(test_id, 4, 1, UINT32_MAX, "test id"),
+    UINT(stream, 2, 0, TL_WIRE_STREAMS_MAX - 1, "stream"),
+    ZERO(2),
+};
+WIRE_FRAME(data_ok, DATA_OK, NULL)
+#undef MSG
 
-static enum tl_status decode_data_hello(const uint8_t *payload, size_t len, const char *name,
-                                        struct tl_wire_data_hello *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in = {payload, payload + len, false};
-    struct tl_wire_data_hello msg = {0};
-    enum tl_status status = get_magic(&in, &msg.version, reterr);
-    if (status != TL_OK)
-        return status;
-    msg.stream = (uint16_t)get_uint(&in, 2);
-    msg.test_id = (uint32_t)get_uint(&in, 4);
-    get_token(&in, &msg.token);
-    status = wire_close(&in, name, reterr);
-    if (status != TL_OK)
-        return status;
-    if (msg.stream >= TL_WIRE_STREAMS_MAX || msg.test_id == 0)
-        return tl_error_set(reterr, TL_RANGE, "%s names stream %u of test %u", name, msg.stream,
-                            msg.test_id);
-    *ret_msg = msg;
-    return TL_OK;
-}
+#define MSG tl_wire_dial
+static const struct wire_field dial_fields[] = {
+    UINT(test_id, 4, 1, UINT32_MAX, "test id of the responder that is told"),
+    UINT(peer_test_id, 4, 1, UINT32_MAX, "test id of the responder to dial"),
+    BYTES(peer_token, "token of the client's session there"),
+    BYTES(peer_address, "its address; IPv4 as `::ffff:a.b.c.d`"),
+    UINT(peer_port, 2, 1, UINT16_MAX, "its port"),
+    ZERO(2),
+};
+WIRE_FRAME(dial, DIAL, NULL)
+#undef MSG
 
-size_t tl_wire_encode_data_hello(const struct tl_wire_data_hello *msg,
-                                 uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    return encode_data_hello(msg, TL_WIRE_DATA_HELLO, ret_frame);
-}
+#define MSG tl_wire_dialled
+static const struct wire_field dialled_fields[] = {ANY(test_id, 4, "test id")};
+WIRE_FRAME(dialled, DIALLED, NULL)
+#undef MSG
 
-enum tl_status tl_wire_decode_data_hello(const uint8_t *payload, size_t len,
-                                         struct tl_wire_data_hello *ret_msg,
-                                         struct tl_error *reterr)
-{
-    return decode_data_hello(payload, len, "DATA_HELLO", ret_msg, reterr);
-}
+/* --- A SYN ---------------------------------------------------------------------------------- */
 
-size_t tl_wire_encode_peer_hello(const struct tl_wire_peer_hello *msg,
-                                 uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    return encode_data_hello(&msg->hello, TL_WIRE_PEER_HELLO, ret_frame);
-}
+#define MSG tl_wire_syn_query
+static const struct wire_field syn_query_fields[] = {
+    MAGIC,
+    VERSION(version, "version, 1"),
+    ZERO(6),
+    BYTES(token, "token of the session"),
+};
+WIRE_FRAME(syn_query, SYN_QUERY, NULL)
+#undef MSG
 
-enum tl_status tl_wire_decode_peer_hello(const uint8_t *payload, size_t len,
-                                         struct tl_wire_peer_hello *ret_msg,
-                                         struct tl_error *reterr)
-{
-    return decode_data_hello(payload, len, "PEER_HELLO", &ret_msg->hello, reterr);
-}
-
-size_t tl_wire_encode_dial(const struct tl_wire_dial *msg, uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->test_id, 4);
-    put_uint(&out, msg->peer_test_id, 4);
-    put_bytes(&out, msg->peer_token.bytes, TL_WIRE_TOKEN_SIZE);
-    put_bytes(&out, msg->peer_address, sizeof msg->peer_address);
-    put_uint(&out, msg->peer_port, 2);
-    put_zero(&out, 2);
-    return wire_seal_frame(ret_frame, TL_WIRE_DIAL, out.at);
-}
-
-enum tl_status tl_wire_decode_dial(const uint8_t *payload, size_t len,
-                                   struct tl_wire_dial *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in;
-    struct tl_wire_dial msg = {0};
-    enum tl_status status = wire_open(payload, len, DIAL_SIZE, "DIAL", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    msg.test_id = (uint32_t)get_uint(&in, 4);
-    msg.peer_test_id = (uint32_t)get_uint(&in, 4);
-    get_token(&in, &msg.peer_token);
-    const uint8_t *address = get_bytes(&in, sizeof msg.peer_address);
-    if (address)
-        memcpy(msg.peer_address, address, sizeof msg.peer_address);
-    msg.peer_port = (uint16_t)get_uint(&in, 2);
-    get_zero(&in, 2);
-    status = wire_close(&in, "DIAL", reterr);
-    if (status != TL_OK)
-        return status;
-    if (msg.test_id == 0 || msg.peer_test_id == 0 || msg.peer_port == 0)
-        return tl_error_set(reterr, TL_RANGE, "DIAL names no test or no port");
-    *ret_msg = msg;
-    return TL_OK;
-}
-
-size_t tl_wire_encode_dialled(const struct tl_wire_dialled *msg,
-                              uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->test_id, 4);
-    return wire_seal_frame(ret_frame, TL_WIRE_DIALLED, out.at);
-}
-
-enum tl_status tl_wire_decode_dialled(const uint8_t *payload, size_t len,
-                                      struct tl_wire_dialled *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in;
-    enum tl_status status = wire_open(payload, len, DIALLED_SIZE, "DIALLED", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    uint32_t test_id = (uint32_t)get_uint(&in, 4);
-    status = wire_close(&in, "DIALLED", reterr);
-    if (status == TL_OK)
-        ret_msg->test_id = test_id;
-    return status;
-}
-
-size_t tl_wire_encode_data_ok(const struct tl_wire_data_ok *msg,
-                              uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->test_id, 4);
-    put_uint(&out, msg->stream, 2);
-    put_zero(&out, 2);
-    return wire_seal_frame(ret_frame, TL_WIRE_DATA_OK, out.at);
-}
-
-enum tl_status tl_wire_decode_data_ok(const uint8_t *payload, size_t len,
-                                      struct tl_wire_data_ok *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in;
-    enum tl_status status = wire_open(payload, len, DATA_OK_SIZE, "DATA_OK", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    struct tl_wire_data_ok msg = {0};
-    msg.test_id = (uint32_t)get_uint(&in, 4);
-    msg.stream = (uint16_t)get_uint(&in, 2);
-    get_zero(&in, 2);
-    status = wire_close(&in, "DATA_OK", reterr);
-    if (status != TL_OK)
-        return status;
-    if (msg.stream >= TL_WIRE_STREAMS_MAX || msg.test_id == 0)
-        return tl_error_set(reterr, TL_RANGE, "DATA_OK names stream %u of test %u", msg.stream,
-                            msg.test_id);
-    *ret_msg = msg;
-    return TL_OK;
-}
-
-size_t tl_wire_encode_ping(const struct tl_wire_ping *msg, uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->cookie, 8);
-    return wire_seal_frame(ret_frame, TL_WIRE_PING, out.at);
-}
-
-enum tl_status tl_wire_decode_ping(const uint8_t *payload, size_t len, struct tl_wire_ping *ret_msg,
-                                   struct tl_error *reterr)
-{
-    struct wire_in in;
-    enum tl_status status = wire_open(payload, len, PING_SIZE, "PING", &in, reterr);
-    if (status == TL_OK)
-        ret_msg->cookie = get_uint(&in, 8);
-    return status;
-}
-
-size_t tl_wire_encode_pong(const struct tl_wire_pong *msg, uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->cookie, 8);
-    put_uint(&out, msg->answered_ns, 8);
-    return wire_seal_frame(ret_frame, TL_WIRE_PONG, out.at);
-}
-
-enum tl_status tl_wire_decode_pong(const uint8_t *payload, size_t len, struct tl_wire_pong *ret_msg,
-                                   struct tl_error *reterr)
-{
-    struct wire_in in;
-    enum tl_status status = wire_open(payload, len, PONG_SIZE, "PONG", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    ret_msg->cookie = get_uint(&in, 8);
-    ret_msg->answered_ns = get_uint(&in, 8);
-    return TL_OK;
-}
-
-size_t tl_wire_encode_host_end(const struct tl_wire_host_end *msg,
-                               uint8_t ret_frame[TL_WIRE_FRAME_MAX])
-{
-    struct wire_out out = {ret_frame + TL_WIRE_HEADER_SIZE};
-    put_uint(&out, msg->records, 2);
-    return wire_seal_frame(ret_frame, TL_WIRE_HOST_END, out.at);
-}
-
-enum tl_status tl_wire_decode_host_end(const uint8_t *payload, size_t len,
-                                       struct tl_wire_host_end *ret_msg, struct tl_error *reterr)
-{
-    struct wire_in in;
-    enum tl_status status = wire_open(payload, len, HOST_END_SIZE, "HOST_END", &in, reterr);
-    if (status != TL_OK)
-        return status;
-    uint16_t records = (uint16_t)get_uint(&in, 2);
-    if (records > TL_WIRE_RECORDS_MAX)
-        return tl_error_set(reterr, TL_RANGE, "HOST_END counts %u records", records);
-    ret_msg->records = records;
-    return TL_OK;
-}
+#define MSG tl_wire_syn_report
+static const struct wire_field syn_report_fields[] = {
+    FLAG(saved,
+         "1: the SYN was kept as it came (TCP_SAVE_SYN); 0: it was not, and bytes 1 to 9 are zero"),
+    ANY(traffic_class, 1, "traffic class of its packet"),
+    ANY(ttl, 1, "its TTL or hop limit"),
+    ANY(tcp_flags, 1, "flags of its TCP header: SYN 2, ECE 64, CWR 128"),
+    ANY(options, 1,
+        "options: bit 0 MSS, 1 window scale, 2 SACK permitted, 3 timestamps, 4 fast open, 5 MPTCP, "
+        "6 any other"),
+    ANY(wscale, 1, "window scale, with bit 1"),
+    ANY(mss_bytes, 2, "MSS, with bit 0"),
+    ANY(window, 2, "window"),
+    ANY(advmss_bytes, 2, "MSS that the responder announced"),
+    ANY(snd_mss_bytes, 2, "segment payload that the responder would send"),
+    ANY(pmtu_bytes, 2, "path MTU as the responder's TCP knows it"),
+    ANY(negotiated, 1, "what was negotiated at the responder's end, low byte of `tcpi_options`"),
+    ZERO(7),
+    UINT(rtt_ns, 8, 0, INT64_MAX,
+         "round trip of the handshake at the responder's end, ns; 0 = not known"),
+    BYTES(address, "the client's address as the responder sees it, IPv4 as `::ffff:a.b.c.d`"),
+    ANY(port, 2, "its port"),
+    ZERO(6),
+};
+WIRE_FRAME(syn_report, SYN_REPORT, NULL)
+#undef MSG

@@ -13,6 +13,7 @@
 #include "tightlink/engine/wire.h"
 #include "tightlink/host/cpu.h"
 #include "tightlink/host/host.h"
+#include "wire_layout.h"
 
 static char *read_document(void)
 {
@@ -149,6 +150,78 @@ Test(wire_doc, its_tables_are_those_of_the_code)
     for (unsigned i = 1; i < TL_HOST_WHY_COUNT; i++)
         expect_row(document, "\n| %u | %s |\n", i, tl_host_why_text((enum tl_host_why)i));
     free(document);
+}
+
+/* One row; a part's size is that of its layout, a list and a rest have none. */
+static int describe_field(const struct wire_field *field, size_t at, char *row, size_t room)
+{
+    size_t size = field->kind == WIRE_KIND_PART ? wire_layout_size(field->part) : field->size;
+    char text[32] = "", sizes[32] = "";
+    if (field->kind == WIRE_KIND_TYPE)
+        snprintf(text, sizeof text, "%u", (unsigned)field->low);
+    else if (field->kind == WIRE_KIND_CONST)
+        snprintf(text, sizeof text, "`%s`", field->text);
+    if (field->kind == WIRE_KIND_REST)
+        snprintf(sizes, sizeof sizes, "0 to %u", field->width - 1u);
+    else if (size)
+        snprintf(sizes, sizeof sizes, "%zu", size);
+    return snprintf(row, room, "| %zu |%s%s | %s |\n", at, sizes[0] ? " " : "", sizes,
+                    text[0] ? text : field->text);
+}
+
+static void describe_layout(const struct wire_layout *layout, char *table, size_t room)
+{
+    int n = snprintf(table, room, "| at | size | meaning |\n|---|---|---|\n");
+    size_t at = 0;
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct wire_field *field = &layout->fields[i];
+        n += describe_field(field, at, table + n, room - (size_t)n);
+        at += field->kind == WIRE_KIND_PART ? wire_layout_size(field->part) : field->size;
+    }
+}
+
+/* The table behind its heading, to the last row; some say more about what follows the last field.
+ */
+static bool has_table(const char *document, const char *heading, const char *table)
+{
+    const char *section = strstr(document, heading);
+    const char *begin = section ? strstr(section, "| at | size | meaning |") : NULL;
+    return begin && strncmp(begin, table, strlen(table)) == 0;
+}
+
+Test(wire_doc, its_layouts_are_those_of_the_code)
+{
+    char *document = read_document();
+    for (size_t i = 0; i < wire_documented_count; i++) {
+        const struct wire_documented *row = &wire_documented[i];
+        char heading[64], table[8192];
+        snprintf(heading, sizeof heading, row->heading ? "\n%s" : "\n### %s",
+                 row->heading ? row->heading : row->layout->name);
+        describe_layout(row->layout, table, sizeof table);
+        bool there = has_table(document, heading, table);
+        if (!there)
+            fprintf(stderr, "doc/wire.md should have under \"%s\":\n%s\n", heading + 1, table);
+        cr_expect(there, "%s", heading + 1);
+    }
+    free(document);
+}
+
+/* DATA is packed by hand: its bytes are those that its table makes. */
+Test(wire_doc, data_is_laid_out_as_its_table_says)
+{
+    const struct tl_wire_udp_data msg = {.head_crc = true,
+                                         .bytes = 64,
+                                         .cookie = 0x0102030405060708,
+                                         .test_id = 0x11121314,
+                                         .sequence = 0x2122232425262728,
+                                         .sent_ns = 0x3132333435363738};
+    uint8_t sealed[64] = {0}, made[64] = {0};
+    struct wire_out out = {made};
+    tl_wire_seal_udp_data(&msg, sealed, sizeof sealed);
+    memset(sealed + WIRE_UDP_CRC_AT, 0, 4);
+    wire_put(&wire_layout_udp_data, &msg, &out);
+    cr_expect_eq(out.at - made, TL_WIRE_UDP_DATA_HEAD);
+    cr_expect_arr_eq(made, sealed, sizeof made);
 }
 
 Test(wire_doc, its_numbers_of_udp_tests_are_those_of_the_code)

@@ -1,5 +1,6 @@
-/* The messages between tightlink and tightlinkd: one struct, one encoder and
- * one decoder each. doc/wire.md is the same for readers of other languages.
+/* The messages between tightlink and tightlinkd: one struct and one table of fields each, of
+ * which encoder and decoder are made (src/engine/wire/wire_layout.h). doc/wire.md is the same for
+ * readers of other languages, compared with these tables by a test.
  *
  * A frame is a 4-byte header and a payload, big-endian, <= 4096 bytes in all:
  *     0  u16 payload length (<= 4092)    2  u8 type    3  u8 zero

@@ -259,3 +259,31 @@ enum tl_status client_await(struct tl_client *client, int64_t until_ns, const ch
     }
     return tl_error_set(reterr, TL_TIMEOUT, "%s did not send %s in time", client->host, what);
 }
+
+enum tl_status tl_client_ping(struct tl_client *client, int64_t *ret_rtt_ns,
+                              struct tl_error *reterr)
+{
+    uint8_t bytes[TL_WIRE_FRAME_MAX];
+    struct tl_wire_frame frame;
+    struct tl_wire_pong pong;
+    if (client->fd < 0)
+        return tl_error_set(reterr, TL_CLOSED, "the connection to %s is closed", client->host);
+    client_expect(client, 0, 0);
+    int64_t start_ns = tl_now_ns();
+    struct tl_wire_ping ping = {.cookie = (uint64_t)start_ns};
+    enum tl_status status = client_send(client, bytes, tl_wire_encode_ping(&ping, bytes), reterr);
+    while (status == TL_OK) {
+        status = client_await(client, start_ns + client->timeout_ns, "its PONG", &frame, reterr);
+        if (status != TL_OK || frame.type != TL_WIRE_PONG)
+            continue; /* another frame: late, of something before */
+        status = tl_wire_decode_pong(frame.payload, frame.payload_len, &pong, reterr);
+        if (status != TL_OK || pong.cookie != ping.cookie)
+            continue;
+        if (ret_rtt_ns)
+            *ret_rtt_ns = tl_now_ns() - start_ns;
+        return TL_OK;
+    }
+    if (status != TL_CANCELLED)
+        client->stale = true;
+    return status;
+}

@@ -82,33 +82,6 @@ enum tl_status udp_flow_start(struct udp_flow *flow, struct tl_error *reterr)
     return TL_OK;
 }
 
-void udp_flow_stop(struct udp_flow *flow)
-{
-    atomic_store(&flow->stop, true);
-    (void)eventfd_write(flow->stop_fd, 1);
-}
-
-void udp_flow_heard(struct udp_flow *flow, int64_t now_ns)
-{
-    atomic_store_explicit(&flow->heard_ns, now_ns, memory_order_relaxed);
-}
-
-void udp_flow_sender_ended(struct udp_flow *flow, uint64_t sent_count)
-{
-    atomic_store(&flow->sent_count, sent_count);
-    (void)eventfd_write(flow->stop_fd, 1);
-}
-
-void udp_flow_ended(struct udp_flow *flow, uint64_t *ret_cpu_ns, uint64_t *ret_run_delay_ns)
-{
-    struct tl_cpu_thread_reading reading;
-    tl_cpu_thread_reading_take("", 0, &reading);
-    *ret_cpu_ns = (uint64_t)tl_thread_cpu_ns();
-    *ret_run_delay_ns = reading.why == TL_HOST_WHY_KNOWN ? reading.waiting_ns : UINT64_MAX;
-    atomic_store(&flow->done, true);
-    (void)eventfd_write(flow->done_fd, 1);
-}
-
 void udp_flow_destroy(struct udp_flow *flow)
 {
     if (!flow)

@@ -8,6 +8,7 @@
  * its flow. Private to the engine.
  *
  *   udp_flow.c      the object
+ *   udp_orders.c    what its owner and its thread tell each other
  *   udp_send.c      the sender's thread: pace, bursts, trains, GSO
  *   udp_receive.c   the receiver's thread: batches, GRO, feedback
  *   udp_socket.c    the socket and its options

@@ -1,4 +1,5 @@
 /* Which interface and gateway lead to a peer, and what the route asks TCP to do. */
+#include <arpa/inet.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -20,6 +21,31 @@ static void set_unknown(struct tl_host_settings *settings, enum tl_host_why why)
     for (size_t i = 0; i < METRIC_ROWS; i++)
         settings->numbers[metric_rows[i].id] = tl_host_unknown(why);
     tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_ROUTE_CC], why);
+    tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_ROUTE_PEER], why);
+    tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_ROUTE_VIA], why);
+}
+
+/* An address as `ip route` takes it: one of IPv4 in IPv6's clothes is one of IPv4. */
+static void take_address(struct tl_host_text *ret_text, int family, const void *address)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    if (inet_ntop(family, address, text, sizeof(text)))
+        tl_host_text_set(ret_text, text);
+}
+
+static void take_peer(struct tl_host_settings *settings, const struct sockaddr *peer)
+{
+    const struct sockaddr_in *in4 = (const void *)peer;
+    const struct sockaddr_in6 *in6 = (const void *)peer;
+    struct tl_host_text *text = &settings->texts[TL_HOST_TEXT_ROUTE_PEER];
+
+    if (peer->sa_family == AF_INET)
+        take_address(text, AF_INET, &in4->sin_addr);
+    else if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr))
+        take_address(text, AF_INET, in6->sin6_addr.s6_addr + 12);
+    else
+        take_address(text, AF_INET6, &in6->sin6_addr);
 }
 
 static void take_metrics(const struct nlattr *attr, struct tl_host_settings *settings)
@@ -48,6 +74,16 @@ static void copy_address(unsigned char ret_address[16], const struct nlattr *att
     memcpy(ret_address, len ? mnl_attr_get_payload(attr) : "", len < 16 ? len : 16);
 }
 
+/* Behind take_metrics, which makes all texts of the route NOT_SET. */
+static void take_gateway(struct tl_host_settings *settings, const struct nlattr *gateway)
+{
+    size_t len = gateway ? mnl_attr_get_payload_len(gateway) : 0;
+
+    if (len == 4 || len == 16)
+        take_address(&settings->texts[TL_HOST_TEXT_ROUTE_VIA], len == 4 ? AF_INET : AF_INET6,
+                     mnl_attr_get_payload(gateway));
+}
+
 bool tl_route_parse(const struct nlmsghdr *msg, void *route_context)
 {
     const struct nlattr *table[RTA_MAX + 1];
@@ -68,6 +104,7 @@ bool tl_route_parse(const struct nlmsghdr *msg, void *route_context)
         return true;
     context->settings->numbers[TL_HOST_ROUTE_GATEWAY] = tl_host_known(context->way.has_gateway);
     take_metrics(table[RTA_METRICS], context->settings);
+    take_gateway(context->settings, table[RTA_GATEWAY]);
     return true;
 }
 
@@ -115,6 +152,8 @@ enum tl_host_why tl_route_ask(struct tl_netlink *route, const struct sockaddr *p
         why = tl_netlink_ask(route, msg, tl_route_parse, &context);
     if (why == TL_HOST_WHY_KNOWN) {
         *ret_way = context.way;
+        if (settings)
+            take_peer(settings, peer);
     } else if (settings) {
         settings->numbers[TL_HOST_ROUTE_GATEWAY] = tl_host_unknown(why);
         set_unknown(settings, why);

@@ -11,8 +11,6 @@
 /* A rung that is a share of use drawn out to the whole holds no further than this: from less than
  * half of a processor nobody knows what all of it carries. */
 #define EXTRAPOLATION 2
-/* What a setting shall carry where neither a measurement nor a goal says it. */
-#define AIM_BPS 1e9
 /* Below this share of its time held by windows or buffers a stream found another limit. */
 #define UNHELD_RATIO 0.3
 
@@ -170,15 +168,24 @@ static struct tl_value rate(double bps)
     return (struct tl_value){.known = isfinite(bps), .number = bps};
 }
 
+/* The most that the path was shown to carry, by TCP or by datagrams that arrived. */
+static double shown(const struct tl_side *side)
+{
+    double datagrams = fmax(known_number(side, "flow.udp_knee_bps"),
+                            known_number(side, "flow.trains_bps"));
+    return fmax(best_of(side), datagrams); /* fmax passes over NAN */
+}
+
 /* A setting is made for the rate that comes after the fix. Where that is not known, or known from
- * below only, a setting just large enough for what was seen would be the next limit: then for the
- * goal, or for AIM_BPS where nobody named one. */
+ * below only, it is made for the goal, and for what the path was shown to carry: never for a rate
+ * that nobody measured or asked for. */
 static double aim(const struct tl_side *side, const struct tl_judged *judged)
 {
     if (isfinite(judged->fixed) && !judged->fixed_at_least)
         return judged->fixed;
     double goal = side->question->goal_bps;
-    return fmax(judged->fixed, goal > 0 ? goal : AIM_BPS); /* fmax passes over NAN */
+    double known = fmax(judged->fixed, shown(side));
+    return goal > 0 ? fmax(known, goal) : known;
 }
 
 static void tell_formulas(const struct tl_side *side, struct tl_judged *judged)

@@ -15,7 +15,7 @@ enum piece_kind { PIECE_TEXT, PIECE_VALUE, PIECE_WORD, PIECE_OPEN, PIECE_CLOSE }
 
 struct tl_template_piece {
     enum piece_kind kind;
-    const char *text; /* PIECE_TEXT */
+    const char *text; /* PIECE_TEXT; PIECE_VALUE: what stands for an unknown one, or NULL */
     unsigned choice;  /* index into formats or words */
     struct tl_formula formula;
 };
@@ -99,7 +99,13 @@ static enum tl_status compile_value(struct compiler *c, const char *hole, size_t
 {
     struct tl_template_piece piece = {.kind = PIECE_VALUE, .choice = FORMAT_COUNT};
     const char *name = hole + bar + 1;
-    size_t name_len = len - bar - 1;
+    const char *second = memchr(name, '|', len - bar - 1);
+    size_t name_len = second ? (size_t)(second - name) : len - bar - 1;
+    if (second) {
+        piece.text = tl_arena_copy(c->arena, second + 1, len - bar - name_len - 2);
+        if (!piece.text)
+            return tl_error_set(c->reterr, TL_NOMEM, "out of memory");
+    }
     for (unsigned i = 0; i < FORMAT_COUNT; i++)
         if (strlen(formats[i].name) == name_len && strncmp(formats[i].name, name, name_len) == 0)
             piece.choice = i;
@@ -244,12 +250,12 @@ static bool render_value(const struct tl_template_piece *piece, struct renderer 
         !is_safe_name(value.text, more))
         renderer->unsafe = piece->formula.text;
     if (!value.known)
-        tl_buf_adds(out, "unknown");
+        tl_buf_adds(out, piece->text ? piece->text : "unknown");
     else if (formats[piece->choice].write)
         tl_buf_adds(out, formats[piece->choice].write(value.number, text));
     else
         tl_utf8_add_clean(out, value.text, false);
-    return value.known;
+    return value.known || piece->text;
 }
 
 static void render_word(const struct tl_template_piece *piece,

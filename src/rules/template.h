@@ -2,6 +2,7 @@
  *
  *   {formula|format}  a value; formats: bps bytes traffic ns ratio count number integer bool text
  *                     words (a text of several)
+ *   {formula|format|text}  the same, with a text that stands for an unknown value
  *   {word}            place, Place, sender, Sender, receiver, Receiver, direction:
  *                     "this PC" or "the far end", as the direction has it
  *   [[ ... ]]         left out as a whole when a value in it is unknown

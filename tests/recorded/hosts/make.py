@@ -281,7 +281,7 @@ def main():
 
     case.write()
     case = Case("ring-full", "the receive ring of a gigabit card is full", "nic-ring", LOSSY,
-                {"result": "found", "severity": "limits", "remedy": "ethtool -G IFACE rx 4096",
+                {"result": "found", "severity": "limits", "remedy": "ethtool -G eno1 rx 4096",
                  "others": [], "verdict": limited("nic-ring", "near-host")})
     case.counters("after", {**RX, "rx_missed_errors": 15, "rx_errors": 15}, igb(rx_missed_errors=15))
 

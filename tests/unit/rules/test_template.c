@@ -58,6 +58,21 @@ Test(template, fills_values_and_words)
     tl_facts_destroy(facts);
 }
 
+Test(template, a_text_stands_for_what_is_unknown)
+{
+    struct tl_facts *facts = tl_facts_create();
+    bool complete = false;
+    cr_expect_str_eq(render("ethtool -K {sender.link_name|text|IFACE} tso on", facts, &complete),
+                     "ethtool -K IFACE tso on");
+    cr_expect(complete, "nothing is lacking");
+    tl_facts_set_text(facts, "far.link_name", "eno1", "");
+    cr_expect_str_eq(render("ethtool -K {sender.link_name|text|IFACE} tso on", facts, &complete),
+                     "ethtool -K eno1 tso on");
+    cr_expect_str_eq(render("{receiver.tcp_rmem_max_bytes|bytes|}.", facts, &complete), ".");
+    expect_error("{sender.link_name|nothing|IFACE}", "the format \"nothing\"");
+    tl_facts_destroy(facts);
+}
+
 Test(template, writes_large_numbers_out)
 {
     struct tl_facts *facts = tl_facts_create();

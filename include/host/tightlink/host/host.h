@@ -160,7 +160,14 @@
     X(WIFI_FREQUENCY, "wifi_frequency_mhz", "number", true, "nl80211 WIPHY_FREQ", 0)               \
     X(WIFI_WIDTH, "wifi_width_mhz", "number", true, "nl80211 CHANNEL_WIDTH", 0)                    \
     X(WIFI_TX_BITRATE, "wifi_tx_bitrate_bps", "bps", true, "nl80211 STA_INFO_TX_BITRATE", 0)       \
-    X(WIFI_RX_BITRATE, "wifi_rx_bitrate_bps", "bps", true, "nl80211 STA_INFO_RX_BITRATE", 0)
+    X(WIFI_RX_BITRATE, "wifi_rx_bitrate_bps", "bps", true, "nl80211 STA_INFO_RX_BITRATE", 0)       \
+    /* the other bound of a turn of receive processing, microseconds */                            \
+    X(NETDEV_BUDGET_USECS, "netdev_budget_usecs", "number", true,                                  \
+      "/proc/sys/net/core/netdev_budget_usecs", 0)                                                 \
+    /* pairs of a receive and a transmit queue, as `ethtool -l` names them */                      \
+    X(LINK_CHANNELS, "link_channels_count", "count", true, "ethtool CHANNELS_COMBINED_COUNT", 0)   \
+    X(LINK_CHANNELS_MAX, "link_channels_max_count", "count", true,                                 \
+      "ethtool CHANNELS_COMBINED_MAX", 0)
 
 /* id, name, open, source */
 #define TL_HOST_TEXT_MAP(X)                                                                        \
@@ -175,7 +182,11 @@
     X(LINK_STATE, "link_state", true, "rtnetlink IFLA_OPERSTATE")                                  \
     X(LINK_QDISC, "link_qdisc", true, "rtnetlink IFLA_QDISC")                                      \
     X(ROUTE_CC, "route_cc", true, "rtnetlink RTAX_CC_ALGO")                                        \
-    X(CPU_GOVERNOR, "cpu_governor", true, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    X(CPU_GOVERNOR, "cpu_governor", true,                                                          \
+      "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")                                     \
+    /* the far end's address as this host reaches it, and the router that leads there */           \
+    X(ROUTE_PEER, "route_peer", true, "address of the peer")                                       \
+    X(ROUTE_VIA, "route_via", false, "rtnetlink RTA_GATEWAY")
 
 enum tl_host_number_id {
 #define TL_HOST_NUMBER_ENUM(id, name, unit, open, source, index) TL_HOST_##id,

@@ -6,6 +6,7 @@ their own meson test with --slow)."""
 import concurrent.futures
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -260,8 +261,8 @@ def a_peer_has_two_sessions_and_all_have_sixty_four():
         third = Connection(daemon.port)
         third.send(wire.hello())
         assert third.error()[0] == wire.E_SESSIONS
-        for i in range(31):
-            sessions += [Session(daemon.port, f"127.0.3.{i + 1}") for _ in range(2)]
+        for i in range(31):  # of four networks and more: one has no more than its share
+            sessions += [Session(daemon.port, f"127.0.{100 + i % 8}.{i + 1}") for _ in range(2)]
         assert len(sessions) == 64
         more = Connection(daemon.port, "127.0.4.1")
         more.send(wire.hello())
@@ -269,6 +270,114 @@ def a_peer_has_two_sessions_and_all_have_sixty_four():
         # Those that are silent for a second give way.
         time.sleep(1.2)
         Session(daemon.port, "127.0.4.1")
+
+
+@case
+def one_network_cannot_take_every_session():
+    """32 neighbours with two live sessions each, and a client from elsewhere."""
+    with Daemon(DAEMON) as daemon:
+        sessions, refused = [], 0
+        for i in range(32):
+            for _ in range(2):
+                neighbour = Connection(daemon.port, f"127.0.3.{i + 1}")
+                neighbour.send(wire.hello())
+                kind, _ = neighbour.read()
+                if kind == wire.WELCOME:
+                    sessions.append(neighbour)
+                refused += kind == wire.ERROR
+        assert len(sessions) == 16 and refused == 48, (len(sessions), refused)
+        for i in range(30):
+            for neighbour in sessions:  # they are heard, so that none of them gives way
+                neighbour.send(frame(wire.PING, bytes(8)))
+            session = Session(daemon.port, f"127.0.4.{i + 1}")  # WELCOME, not ERROR
+            session.send(frame(wire.BYE))
+            until(2, lambda: not session.is_open(), "BYE closes the session")
+
+
+@case
+def silent_sessions_in_the_queue_give_way():
+    """64 that asked for a test and fell silent: a hello is answered at once, not when their 5 s are
+    over, and the turn goes to who is heard."""
+    with Daemon(DAEMON) as daemon:
+        waiting = [Session(daemon.port, f"127.0.{120 + i % 8}.{i // 2 + 1}") for i in range(64)]
+        for session in waiting:
+            session.send(wire.test_tcp(ms=60000))
+        time.sleep(1.2)
+        begin = time.monotonic()
+        session = Session(daemon.port, "127.0.4.1")
+        took = time.monotonic() - begin
+        print(f"  hello to welcome with 64 silent in the queue: {took * 1e3:.0f} ms")
+        assert took < 0.25, f"{took:.2f} s"
+
+
+@case
+def who_sends_many_waits_behind_himself():
+    """Each network's first test stands before any network's second."""
+    with Daemon(DAEMON) as daemon:
+        first = Session(daemon.port, "127.0.60.1")
+        granted = first.ask(ms=60000)
+        assert granted["ms"] == 60000
+        many = [Session(daemon.port, f"127.0.61.{i + 1}") for i in range(8)]
+        for session in many:
+            session.send(wire.test_tcp(ms=60000))
+            session.expect(wire.BUSY)
+        other = Session(daemon.port, "127.0.62.1")
+        other.send(wire.test_tcp(ms=60000))
+        place = struct.unpack(">HxxI", other.expect(wire.BUSY))[0]
+        assert place == 2, f"place {place} behind eight of one network"
+
+
+@case
+def one_network_cannot_take_every_handshake():
+    """A flood of first bytes of TLS from one network; a handshake from elsewhere lives on."""
+    with tempfile.NamedTemporaryFile("w", suffix=".key") as key:
+        key.write("alice " + "0123456789abcdef" * 4 + "\n")
+        key.flush()
+        os.chmod(key.name, 0o600)
+        with Daemon(DAEMON, "--key", key.name) as daemon:
+            honest = Connection(daemon.port, "127.0.65.1")
+            honest.send(b"\x16\x03\x01")
+            flood, begin = [], time.monotonic()
+            while time.monotonic() - begin < 1.5:
+                stranger = Connection(daemon.port, f"127.0.64.{len(flood) % 250 + 1}")
+                stranger.send(b"\x16")
+                flood.append(stranger)
+                assert honest.is_open(), f"dropped after {time.monotonic() - begin:.3f} s"
+                time.sleep(0.002)
+            print(f"  a handshake lives on beside {len(flood)} of one network")
+            assert len(flood) > 200
+            late = Connection(daemon.port, "127.0.66.1")
+            late.send(b"\x16\x03\x01")
+            time.sleep(0.3)
+            assert late.is_open(), "who comes later from elsewhere has no place"
+            assert "127.0.64.0/24" in daemon.text(), daemon.text()
+            lines = daemon.text().count("127.0.64.0/24")
+            assert lines <= 4, f"{lines} lines of log for one flood"
+
+
+@case
+def out_of_descriptors_is_no_busy_loop():
+    """With nobody half-open to send away the listener stays readable."""
+    with Daemon(DAEMON) as daemon:
+        sessions = [Session(daemon.port, "127.0.63.1")]
+        limit = daemon.descriptors()
+        soft, most = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (limit, most))
+        waiting = [Connection(daemon.port, f"127.0.63.{i + 2}") for i in range(3)]
+        def cpu():
+            with open(f"/proc/{daemon.process.pid}/stat") as stat:
+                fields = stat.read().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        before = cpu()
+        for _ in range(10):
+            sessions[0].ping()
+            time.sleep(0.1)
+        used = cpu() - before
+        print(f"  out of descriptors: {used * 100:.0f} % of a core")
+        assert used < 0.3, f"{used:.2f} s of processor time in a second"
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (soft, most))
+        waiting[0].send(wire.hello())
+        assert waiting[0].read()[0] == wire.WELCOME, "it does not accept again"
 
 
 @case
@@ -291,7 +400,7 @@ def a_new_client_is_served_beside_a_thousand_strangers():
         p99 = percentile(latencies, 0.99)
         print(f"  hello to welcome beside 1,000 half-open and 1 stalled: median "
               f"{percentile(latencies, 0.5) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")
-        assert p99 < 0.25, f"p99 {p99 * 1e3:.1f} ms"
+        assert p99 < 0.05, f"p99 {p99 * 1e3:.1f} ms"
         del data
 
 
@@ -315,7 +424,7 @@ def a_new_client_is_served_beside_a_hundred_stalled_sessions():
         p99 = percentile(latencies, 0.99)
         print(f"  hello to welcome beside 1,000 half-open and 100 stalled: median "
               f"{percentile(latencies, 0.5) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")
-        assert p99 < 0.25
+        assert p99 < 0.05
         del stalled, strangers
 
 

@@ -1,7 +1,8 @@
 /* Strangers: connections that have not sent their first frame.
  *
- * They wait in the order of their age, which is the order of their deadlines. A full
- * table costs the oldest its place: who comes with a purpose speaks within a round trip. */
+ * They wait in the order of their age, which is the order of their deadlines. Who comes is turned
+ * away, at random first, where its network has its share of the places already (share.h); nobody
+ * who is in loses a place to who comes. */
 #include "admission.h"
 
 #include <assert.h>
@@ -16,6 +17,7 @@
 #include "path_syn.h"
 #include "responder_private.h"
 #include "session.h"
+#include "share.h"
 #include "tcp_dial.h"
 #include "tcp_run.h"
 #include "tightlink/base/time.h"
@@ -38,8 +40,12 @@ struct half {
 struct admission {
     struct tl_responder *responder;
     struct half *oldest, *newest;
-    uint32_t half_count, half_max;
-    uint32_t handshake_count; /* of them in a TLS handshake: each costs some 30 KB */
+    struct share_pool *halves;     /* all of them */
+    struct share_pool *handshakes; /* of them in a TLS handshake: each costs some 30 KB */
+    bool paused;                   /* out of descriptors: the listener is not looked at */
+    /* What is logged of those that fail: a line a second at most. */
+    int64_t logged_ns;
+    unsigned unlogged;
 };
 
 static_assert(sizeof(struct half) <= 256, "P6: bytes of an unproven peer");
@@ -55,7 +61,7 @@ static void unlink_half(struct half *half)
         half->newer->older = half->older;
     else
         admission->newest = half->older;
-    admission->half_count--;
+    share_pool_remove(admission->halves, &half->address);
 }
 
 /* Ends the half's TLS channel, or lets it go to its new owner. */
@@ -63,7 +69,7 @@ static struct secure *take_channel(struct half *half)
 {
     struct secure *secure = half->secure;
     if (secure)
-        half->admission->handshake_count--;
+        share_pool_remove(half->admission->handshakes, &half->address);
     half->secure = NULL;
     return secure;
 }
@@ -80,6 +86,26 @@ static void release_half(struct half *half)
 {
     (void)loop_release(half->admission->responder->loop, &half->watch);
     drop_half(half);
+}
+
+/* Somebody without the key, or with noise: an administrator sees from where, and a flood does not
+ * fill the log. The address itself is nobody's business: its network is. */
+static void log_failure(struct half *half, const char *why)
+{
+    struct admission *admission = half->admission;
+    int64_t now_ns = tl_now_ns();
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr network = half->address;
+    bool v4 = IN6_IS_ADDR_V4MAPPED(&network);
+    admission->unlogged++;
+    if (admission->logged_ns != 0 && now_ns - admission->logged_ns < TL_NS_PER_S)
+        return;
+    memset(network.s6_addr + (v4 ? 15 : 7), 0, v4 ? 1 : 9);
+    address_text(&network, text);
+    responder_log(admission->responder, "%s/%d: %s (%u such since the last line)", text,
+                  v4 ? 24 : 56, why, admission->unlogged);
+    admission->logged_ns = now_ns;
+    admission->unlogged = 0;
 }
 
 /* Says why and closes. P4: the answer is cut to what came in. What else has come is read
@@ -102,17 +128,18 @@ static void refuse(struct half *half, enum tl_wire_error_code code, const char *
 
 /* --- A place ------------------------------------------------------------------------------- */
 
-/* The session that can best be done without, among those of one peer (or of all, NULL):
- * idle, and silent for the longest. */
-static struct session *weakest(struct tl_responder *responder, const struct in6_addr *peer,
-                               int64_t now_ns)
+/* The session that can best be done without, among those that belong to the newcomer: without a
+ * test that was granted, and silent for the longest. Who waits for a turn has to be heard as well:
+ * its client pings. */
+static struct session *weakest(const struct sessions *sessions, const struct in6_addr *peer,
+                               sessions_same_fn *same, int64_t now_ns)
 {
     struct session *best = NULL;
-    for (uint32_t i = 0; i < responder->sessions.count; i++) {
-        struct session *session = responder->sessions.list[i];
-        if (session->state != SESSION_IDLE ||
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        struct session *session = sessions->list[i];
+        if (session->state > SESSION_QUEUED ||
             now_ns - session->heard_ns < session_limit_ns(TL_LIMIT_EVICT_MS) ||
-            (peer && !address_same_peer(peer, &session->peer.sin6_addr)))
+            (same && !same(peer, &session->peer.sin6_addr)))
             continue;
         if (!best || session->heard_ns < best->heard_ns)
             best = session;
@@ -120,29 +147,40 @@ static struct session *weakest(struct tl_responder *responder, const struct in6_
     return best;
 }
 
-/* Makes room for one more, at the cost of a session that seems to be dead. */
+/* Makes room for one more, at the cost of a session that seems to be dead: of the same peer, else
+ * of the same network where that has its share, else of any. */
 static enum tl_status find_place(struct tl_responder *responder, const struct in6_addr *peer,
-                                 struct tl_error *reterr)
+                                 bool keyed, struct tl_error *reterr)
 {
+    const struct sessions *sessions = &responder->sessions;
+    uint32_t all = responder->session_max;
+    const struct {
+        sessions_same_fn *same;
+        uint32_t most;
+        const char *whose, *why;
+    } shares[] = {
+        {address_same_peer, (uint32_t)tl_limit_row(TL_LIMIT_SESSIONS_PER_PEER)->standard,
+         "your address has", "its peer came again"},
+        {share_same_neighbours, all / 4, "your network has", "silent, and its network is full"},
+        {share_same_site, all / 2, "your site has", "silent, and its site is full"},
+        {NULL, all, "this responder has", "silent, and its place was needed"},
+    };
     int64_t now_ns = tl_now_ns();
-    uint32_t per_peer = (uint32_t)tl_limit_row(TL_LIMIT_SESSIONS_PER_PEER)->standard;
-    if (sessions_count(&responder->sessions, peer) >= per_peer) {
-        struct session *old = weakest(responder, peer, now_ns);
+    if (responder->secured && !keyed && sessions_count_plain(sessions) >= all - all / 4)
+        return tl_error_set(reterr, TL_LIMIT,
+                            "the places that are left are kept for clients with a key: try again "
+                            "later");
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        if (sessions_count(sessions, peer, shares[i].same) < shares[i].most)
+            continue;
+        struct session *old = weakest(sessions, peer, shares[i].same, now_ns);
         if (!old)
             return tl_error_set(reterr, TL_LIMIT,
-                                "your address has %u sessions here already: wait until one ends",
-                                per_peer);
-        session_end(old, "its peer came again");
+                                "%s %u sessions here already: wait until one ends", shares[i].whose,
+                                shares[i].most);
+        session_end(old, shares[i].why);
     }
-    if (sessions_count(&responder->sessions, NULL) >= responder->session_max) {
-        struct session *old = weakest(responder, NULL, now_ns);
-        if (!old)
-            return tl_error_set(reterr, TL_LIMIT,
-                                "this responder serves %u sessions already: try again later",
-                                responder->session_max);
-        session_end(old, "silent, and its place was needed");
-    }
-    if (responder->sessions.count >= responder->sessions.size)
+    if (sessions->count >= sessions->size)
         return tl_error_set(reterr, TL_LIMIT, "this responder is still tidying up: try again");
     return TL_OK;
 }
@@ -183,7 +221,7 @@ static void greet(struct half *half, const struct tl_wire_frame *frame)
         refuse(half, TL_WIRE_E_KEY, "this responder serves with a key only: give --key FILE");
         return;
     }
-    if (find_place(responder, &half->address, &error) != TL_OK) {
+    if (find_place(responder, &half->address, half->secure != NULL, &error) != TL_OK) {
         refuse(half, TL_WIRE_E_SESSIONS, error.text);
         return;
     }
@@ -267,8 +305,8 @@ static bool may_come_first(uint8_t type)
            type == TL_WIRE_SYN_QUERY;
 }
 
-/* A connection whose first byte is TLS's gets a channel, where there are keys. A full house
- * costs the oldest handshake its place. False when the half is gone. */
+/* A connection whose first byte is TLS's gets a channel, where there are keys and its network has
+ * not its share of the handshakes. False when the half is gone. */
 static bool open_channel(struct half *half)
 {
     struct admission *admission = half->admission;
@@ -277,17 +315,15 @@ static bool open_channel(struct half *half)
     if (half->secure || half->len > 0 || !secured ||
         recv(half->watch.fd, &first, 1, MSG_DONTWAIT | MSG_PEEK) != 1 || first != SECURE_FIRST_BYTE)
         return true;
-    struct half *oldest = admission->oldest;
-    while (oldest && !oldest->secure)
-        oldest = oldest->newer;
-    if (admission->handshake_count >= tl_limit_row(TL_LIMIT_HANDSHAKES)->standard && oldest)
-        drop_half(oldest);
-    half->secure = secure_create(secured, half->watch.fd);
+    bool admitted = share_pool_admits(admission->handshakes, &half->address);
+    if (admitted)
+        half->secure = secure_create(secured, half->watch.fd);
     if (!half->secure) {
+        log_failure(half, admitted ? "no memory for a handshake" : "too many handshakes at once");
         drop_half(half);
         return false;
     }
-    admission->handshake_count++;
+    share_pool_add(admission->handshakes, &half->address);
     return true;
 }
 
@@ -301,6 +337,8 @@ static void half_ready(struct watch *watch, uint32_t events)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
+        if (half->secure && !secure_established(half->secure))
+            log_failure(half, "a handshake failed: another key, or none");
         drop_half(half);
         return;
     }
@@ -346,7 +384,7 @@ static void add_half(struct admission *admission, int fd, const struct in6_addr 
     else
         admission->oldest = half;
     admission->newest = half;
-    admission->half_count++;
+    share_pool_add(admission->halves, address);
     loop_need_tick(admission->responder->loop);
 }
 
@@ -355,20 +393,22 @@ void admission_accept(struct admission *admission)
     struct tl_responder *responder = admission->responder;
     int64_t now_ns = tl_now_ns();
     for (int i = 0; i < ACCEPTS_PER_WAKEUP; i++) {
-        if (admission->half_count >= admission->half_max)
-            drop_half(admission->oldest);
         struct sockaddr_in6 peer;
         socklen_t len = sizeof peer;
         int fd = accept4(responder->listener.fd, (struct sockaddr *)&peer, &len,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && admission->oldest) {
-            drop_half(admission->oldest);
-            continue;
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+            /* The listener stays readable, and would wake the loop at once, over and over. */
+            admission->paused = true;
+            loop_change(responder->loop, &responder->listener, 0);
+            loop_need_tick(responder->loop);
+            return;
         }
         if (fd < 0)
             return; /* EAGAIN; or the peer's own fault (accept(2): treat as EAGAIN) */
         address_normalise(&peer);
-        if (accept_guard_allows(&responder->guard, &peer.sin6_addr, now_ns))
+        if (accept_guard_allows(&responder->guard, &peer.sin6_addr, now_ns) &&
+            share_pool_admits(admission->halves, &peer.sin6_addr))
             add_half(admission, fd, &peer.sin6_addr, now_ns);
         else
             close(fd);
@@ -379,7 +419,12 @@ bool admission_tick(struct admission *admission, int64_t now_ns)
 {
     while (admission->oldest && admission->oldest->deadline_ns <= now_ns)
         drop_half(admission->oldest);
-    return admission->half_count > 0;
+    if (admission->paused) {
+        admission->paused = false;
+        loop_change(admission->responder->loop, &admission->responder->listener, EPOLLIN);
+        return true; /* it may be paused again at once */
+    }
+    return admission->oldest != NULL;
 }
 
 enum tl_status admission_create(struct tl_responder *responder, uint32_t half_max,
@@ -389,7 +434,14 @@ enum tl_status admission_create(struct tl_responder *responder, uint32_t half_ma
     if (!admission)
         return TL_NOMEM;
     admission->responder = responder;
-    admission->half_max = half_max;
+    enum tl_status status = share_pool_create(half_max, true, &admission->halves);
+    if (status == TL_OK)
+        status = share_pool_create((uint32_t)tl_limit_row(TL_LIMIT_HANDSHAKES)->standard, true,
+                                   &admission->handshakes);
+    if (status != TL_OK) {
+        admission_destroy(admission);
+        return status;
+    }
     *ret_admission = admission;
     return TL_OK;
 }
@@ -405,5 +457,7 @@ void admission_destroy(struct admission *admission)
     if (!admission)
         return;
     admission_clear(admission);
+    share_pool_destroy(admission->halves);
+    share_pool_destroy(admission->handshakes);
     free(admission);
 }

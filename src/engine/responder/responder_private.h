@@ -7,6 +7,7 @@
  *   peer_dial.c     connections to another responder
  *   udp_port.c      the UDP port and the sockets of tests on it
  *
+ *   share.c         fair shares of a pool by network
  *   sessions.c      the list of sessions
  *   session.c       a control connection: frames in and out, deadlines, its end
  *   turn.c          a test before it is granted: queue, quota, interfaces

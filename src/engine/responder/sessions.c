@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "address.h"
 #include "session.h"
 
 enum tl_status sessions_init(struct sessions *sessions, uint32_t size)
@@ -44,13 +43,21 @@ struct session *sessions_by_token(const struct sessions *sessions,
     return NULL;
 }
 
-uint32_t sessions_count(const struct sessions *sessions, const struct in6_addr *peer)
+uint32_t sessions_count(const struct sessions *sessions, const struct in6_addr *peer,
+                        sessions_same_fn *same)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < sessions->count; i++) {
         const struct session *session = sessions->list[i];
-        count += session->state != SESSION_GONE &&
-                 (!peer || address_same_peer(peer, &session->peer.sin6_addr));
+        count += session->state != SESSION_GONE && (!same || same(peer, &session->peer.sin6_addr));
     }
+    return count;
+}
+
+uint32_t sessions_count_plain(const struct sessions *sessions)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sessions->count; i++)
+        count += sessions->list[i]->state != SESSION_GONE && !sessions->list[i]->secure;
     return count;
 }

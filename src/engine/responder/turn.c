@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "responder_private.h"
+#include "share.h"
 #include "tightlink/base/time.h"
 
 #define HANDOVER_NS TL_NS_PER_S /* between two tests, for the estimate of BUSY */
@@ -150,6 +151,28 @@ static bool compete(const struct session_test *a, const struct session_test *b)
     return a->interface == b->interface || (a->with_disk && b->with_disk);
 }
 
+/* How many of its own neighbours stand before it: the first of each network has its turn before
+ * the second of any, so that who sends many waits behind himself. */
+static unsigned rank_of(const struct session *session)
+{
+    const struct tl_responder *responder = session->responder;
+    unsigned rank = 0;
+    for (uint32_t i = 0; i < responder->sessions.count; i++) {
+        const struct session *other = responder->sessions.list[i];
+        rank += other->state == SESSION_QUEUED &&
+                other->test.queue_ticket < session->test.queue_ticket &&
+                compete(&other->test, &session->test) &&
+                share_same_neighbours(&other->peer.sin6_addr, &session->peer.sin6_addr);
+    }
+    return rank;
+}
+
+static bool stands_before(const struct session *other, const struct session *session)
+{
+    unsigned a = rank_of(other), b = rank_of(session);
+    return a != b ? a < b : other->test.queue_ticket < session->test.queue_ticket;
+}
+
 static void serve_one(struct session *session, int64_t now_ns)
 {
     const struct tl_responder *responder = session->responder;
@@ -163,8 +186,7 @@ static void serve_one(struct session *session, int64_t now_ns)
         if (holds_interface(other)) {
             held = true;
             wait_ns += remaining_ns(other, now_ns);
-        } else if (other->state == SESSION_QUEUED &&
-                   other->test.queue_ticket < session->test.queue_ticket) {
+        } else if (other->state == SESSION_QUEUED && stands_before(other, session)) {
             place++;
             wait_ns += other->test.granted.duration_ms * TL_NS_PER_MS + HANDOVER_NS;
         }

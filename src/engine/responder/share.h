@@ -1,0 +1,38 @@
+/* Fair shares of a pool (connections, handshakes, sessions): who is in it, counted by address, by
+ * neighbourhood and by site, and whether one more of them may come in.
+ *
+ * A host is an IPv4 address or an IPv6 /64, a neighbourhood a /24 or /56, a site a /48. A host may
+ * have an eighth of a pool, a neighbourhood a quarter, a site a half: who owns one network never
+ * shuts the others out. An early pool turns newcomers away at random from half of a share on, with
+ * a probability that grows to 1 (as OpenSSH's MaxStartups), so that a flood from where honest
+ * clients come from, too, leaves some of them through; and likewise from three quarters of the
+ * whole on. Nobody who is in is sent away for who comes. Private to the responder. */
+#ifndef TL_ENGINE_SHARE_H
+#define TL_ENGINE_SHARE_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/base/status.h"
+
+struct share_pool;
+
+/* room: members at most, all together. TL_NOMEM, or no random numbers. */
+enum tl_status share_pool_create(uint32_t room, bool early,
+                                 struct share_pool **ret_pool) TL_WARN_UNUSED;
+void share_pool_destroy(struct share_pool *pool); /* NULL is fine */
+
+/* Addresses are IPv6 throughout, IPv4 as ::ffff:a.b.c.d. Changes nothing but the random numbers. */
+bool share_pool_admits(struct share_pool *pool, const struct in6_addr *address);
+/* One member more; there is room. */
+void share_pool_add(struct share_pool *pool, const struct in6_addr *address);
+/* One that was added goes. */
+void share_pool_remove(struct share_pool *pool, const struct in6_addr *address);
+uint32_t share_pool_count(const struct share_pool *pool);
+
+/* Whether both are of one neighbourhood; of one site, which for IPv4 is the neighbourhood. */
+bool share_same_neighbours(const struct in6_addr *a, const struct in6_addr *b);
+bool share_same_site(const struct in6_addr *a, const struct in6_addr *b);
+
+#endif

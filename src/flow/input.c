@@ -153,32 +153,33 @@ static enum tl_status plain_some(struct input *input, struct tl_error *reterr)
     return TL_OK;
 }
 
-/* Room for want bytes from begin on, and for all that one read() may bring. */
-static enum tl_status make_room(struct input *input, size_t want, struct tl_error *reterr)
+/* Room for more bytes behind those that are there. The window doubles where it is full: what a
+ * broken file claims to hold takes no memory before it is there. */
+static enum tl_status make_room(struct input *input, struct tl_error *reterr)
 {
     if (input->begin > 0) {
         memmove(input->bytes, input->bytes + input->begin, input_has(input));
         input->end -= input->begin;
         input->begin = 0;
     }
-    if (want <= input->size - input->begin)
+    if (input->end < input->size)
         return TL_OK;
-    uint8_t *bytes = realloc(input->bytes, want);
+    uint8_t *bytes = realloc(input->bytes, 2 * input->size);
     if (!bytes)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     input->bytes = bytes;
-    input->size = want;
+    input->size *= 2;
     return TL_OK;
 }
 
 enum tl_status input_fill(struct input *input, size_t want, struct tl_error *reterr)
 {
     enum tl_status status = TL_OK;
-    if (input_has(input) >= want)
-        return TL_OK;
-    status = make_room(input, want, reterr);
-    while (status == TL_OK && !input->ended && input_has(input) < want)
-        status = input->packed ? unpack_some(input, reterr) : plain_some(input, reterr);
+    while (status == TL_OK && !input->ended && input_has(input) < want) {
+        status = make_room(input, reterr);
+        if (status == TL_OK)
+            status = input->packed ? unpack_some(input, reterr) : plain_some(input, reterr);
+    }
     return status;
 }
 

@@ -1,0 +1,76 @@
+/* What a connection's packets say of its limits, beyond counts: where the capture was taken, what
+ * made the sender wait, whether losses follow the load or a token bucket. Pure functions. */
+#ifndef TL_FLOW_LIMITS_H
+#define TL_FLOW_LIMITS_H
+
+#include "tightlink/flow/packets.h"
+
+/* Where the capturing machine stands on the way. */
+enum tl_packet_place {
+    TL_PLACE_UNKNOWN, /* one direction only, or no handshake and no timestamps; or a path so short
+                         that both ends are equally near */
+    TL_PLACE_SENDER,
+    TL_PLACE_MIDDLE,
+    TL_PLACE_RECEIVER,
+};
+const char *tl_packet_place_name(enum tl_packet_place place); /* "at the sender" … */
+
+/* The end whose data is looked at: who sent more. */
+int tl_packet_sender(const struct tl_packet_flow *flow);
+enum tl_packet_place tl_packet_place(const struct tl_packet_flow *flow, int sender);
+
+/* What made the sender wait while data was in flight and the receiver's window open. */
+enum tl_packet_wait {
+    TL_WAIT_UNKNOWN,
+    TL_WAIT_NETWORK, /* congestion window: losses, a standing queue, or it still grows */
+    TL_WAIT_SNDBUF,  /* acknowledgements make it send, and nothing on the way holds it back */
+    TL_WAIT_APP,     /* it sends by its own clock */
+};
+
+/* Shares of a sender's time; they sum to 1. */
+struct tl_packet_ledger {
+    bool known;
+    const char *why; /* not known: a half sentence */
+    double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio;
+    /* Known in any case: idle with nothing in flight, and the window closed. */
+    double idle_ratio, closed_ratio;
+    enum tl_packet_wait wait, slack; /* how those parts were counted */
+    double clocked_ratio;  /* share of trains that an acknowledgement set off, beyond chance; NAN */
+    double standing_ratio; /* of half seconds in which a queue stood throughout; NAN: too short */
+};
+
+void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
+                      struct tl_packet_ledger *ret_ledger);
+
+/* Token bucket, after T. Flach et al., An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016,
+ * section 3.1. rate: what passed between the first and the last loss. Filled at that rate, the
+ * bucket must be empty, within two round trips' worth, at each loss, and must not be overdrawn
+ * while nothing is lost; and the round-trip time must not tell of a loss beforehand: before half of
+ * the losses it is at most 1.3 times its 10th percentile. */
+#define TL_POLICER_LOSSES_MIN 15
+struct tl_packet_policer {
+    double rate_bps;    /* NAN below that many losses */
+    double fit_ratio;   /* share of losses with an empty bucket times that of other times without
+                         * overdraft; 0 where the round-trip time tells */
+    double burst_bytes; /* passed above the rate before the first loss */
+};
+
+void tl_packet_policer(const struct tl_packet_half *half, struct tl_packet_policer *ret_policer);
+
+/* Where the data in flight at a loss stands among that of all segments sent, mean over loss events:
+ * 0.5 for losses that do not care for load, near 1 for those that load makes. NAN bounds below 3
+ * events. */
+struct tl_packet_loss_rank {
+    double rank_ratio, low_ratio, high_ratio;
+    double events_count;
+    double flat_ratio; /* share of events before which the round-trip time was within 1.2 of its
+                        * 10th percentile */
+};
+
+void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_loss_rank *ret_rank);
+
+/* To what share the window falls at a loss, median: 0.7 for CUBIC (RFC 9438), 0.5 for Reno (RFC
+ * 5681). NAN below three recoveries. */
+double tl_packet_backoff(const struct tl_packet_half *half);
+
+#endif

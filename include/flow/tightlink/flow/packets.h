@@ -1,0 +1,180 @@
+/* Connections as packets show them: who held what up, and when.
+ *
+ * A table of connections that segments go into, in the order of the capture. Each connection has
+ * two halves, one a direction of data. What a half knows of its sender is computed for the sender's
+ * own place: an acknowledgement that passed the capturing machine counts once it can have reached
+ * the sender (the round trip between the two is known from handshake and timestamps). So one
+ * account serves a capture at either end and in the middle.
+ *
+ * Memory is bounded: TL_PACKETS_FLOWS_MAX connections are counted, TL_PACKETS_TRACKED_MAX of them
+ * followed in all detail; of those the small ones make room first. Nothing depends on the length of
+ * the capture. What cannot be known is NAN, or said by a flag; a number is never made up.
+ * One thread at a time. */
+#ifndef TL_FLOW_PACKETS_H
+#define TL_FLOW_PACKETS_H
+
+#include "tightlink/flow/segment.h"
+
+#define TL_PACKETS_FLOWS_MAX   (1u << 22)
+#define TL_PACKETS_TRACKED_MAX (1u << 14)
+/* Of one direction. */
+#define TL_PACKETS_BINS_MAX   2048u
+#define TL_PACKETS_LOSSES_MAX 8192u
+
+/* One interval of a direction, all of the same width. */
+struct tl_packet_bin {
+    uint64_t sent_bytes, acked_bytes;       /* new payload that passed; acknowledged */
+    uint32_t segments_count, retrans_count; /* of one MSS each; sent again */
+    uint32_t dsack_count, late_count;
+    float rtt_min_ns, rtt_sum_ns; /* both halves of the way together */
+    uint32_t rtt_count;
+    uint32_t flight_max_bytes, window_max_bytes, window_min_bytes; /* window_min UINT32_MAX: none */
+    /* Of the interval, by what kept the sender from sending. */
+    float idle_ns;     /* all was acknowledged and the window open: nothing to send */
+    float slack_ns;    /* far less in flight than the same sender had there before */
+    float rwnd_ns;     /* no full segment fits into the receive window */
+    float recovery_ns; /* what was lost is being sent again */
+    float wait_ns; /* data in flight, the window open: congestion window, send buffer or program */
+};
+
+/* A segment that was sent twice, or found missing. */
+struct tl_packet_loss {
+    int64_t time_ns;       /* when it was sent the first time, or its gap was seen */
+    uint64_t offset_bytes; /* in the stream */
+    uint32_t rtt_ns;       /* when it was sent; 0: unknown */
+    uint32_t flight_bytes; /* then */
+    bool needless;         /* the first one had arrived (DSACK, timestamps, acknowledgement) */
+};
+
+/* Round-trip times by size: eight classes an octave from 1 us on. */
+#define TL_PACKETS_RTT_CLASSES 256
+/* Shares in steps of 1/32. */
+#define TL_PACKETS_SHARES 33
+
+/* One direction of data. Counts are of segments of one MSS: a packet that offload joined counts as
+ * many. */
+struct tl_packet_half {
+    /* From the sender's SYN; unknown where it was not captured. */
+    bool syn_seen, has_wscale, sack_permitted, has_timestamps;
+    uint8_t wscale, ttl, syn_ttl;
+    uint16_t syn_mss_bytes; /* 0: none */
+    uint32_t syn_count;     /* more than one: it was sent again */
+    uint32_t mss_bytes;     /* in use, by what was sent */
+
+    uint64_t packets_count, data_packets_count, segments_count;
+    uint64_t payload_bytes; /* new, without what was sent again */
+    uint64_t acked_bytes;
+    int64_t first_data_ns, last_data_ns, last_progress_ns; /* 0: none */
+    uint64_t retrans_count, retrans_bytes;
+    uint64_t needless_count;          /* of them: the first one had arrived */
+    uint64_t dsack_count, late_count; /* told by the receiver; overtaken by later segments */
+    uint64_t loss_events_count;       /* at most one a round trip */
+    uint64_t timeouts_count, duplicates_count, keepalive_count, persist_count;
+    uint64_t small_count;  /* data packets of less than one MSS, more following */
+    uint64_t joined_count; /* data packets of more than one MSS: offload at the capturing host */
+    uint64_t unseen_bytes; /* acknowledged, but not in the capture */
+    uint64_t ce_count, ece_count; /* marked on the way; echoed by the receiver */
+    uint64_t cut_count;           /* packets whose options the snap length cut */
+    uint32_t largest_acked_packet, smallest_stuck_packet; /* IP bytes; 0: none */
+    uint32_t stuck_count;                                 /* times that one was sent */
+    int64_t stuck_ns;                                     /* how long, in vain */
+
+    /* The receiver's window. */
+    bool window_scale_known;
+    uint64_t window_max_bytes;
+    uint64_t window_sum_bytes, window_count; /* of acknowledgements after the largest was reached */
+    uint64_t window_open_count;              /* of them: as large as the largest, less 3 segments */
+    uint64_t zero_window_count;
+    double zero_window_ns;
+
+    /* The sender's account, ns; the fields of a bin, summed. */
+    double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns;
+    uint64_t flight_max_bytes;
+    uint32_t flight_classes[TL_PACKETS_RTT_CLASSES]; /* segments, by what was then in flight */
+    double flight_bytes_ns; /* integral over the time with data in flight */
+    double flight_ns;
+    double stall_longest_ns; /* longest time with data in flight and no progress */
+    /* Whether acknowledgements make it send: of the trains of packets (more than 300 us behind the
+     * packet before) those that began within 200 us of an acknowledgement, and how many of them
+     * would by chance, by the share of time that lies so near one. */
+    uint64_t trains_count, clocked_count;
+    double clocked_by_chance;
+
+    /* Pauses of more than 12 ms between data packets. */
+    uint64_t pauses_count;
+    double pauses_ns;
+    uint32_t pause_classes[TL_PACKETS_RTT_CLASSES];
+    uint64_t nagle_count; /* small segments that waited for a delayed acknowledgement */
+    double nagle_ns;
+    uint64_t idle_restarts_count; /* pauses longer than a retransmission timeout */
+
+    uint32_t rtt_classes[TL_PACKETS_RTT_CLASSES];
+    double rtt_min_ns, rtt_sum_ns;
+    uint64_t rtt_count;
+    uint32_t backoff_shares[TL_PACKETS_SHARES]; /* flight behind a recovery over that before it */
+
+    int64_t bins_begin_ns, bin_ns;
+    struct tl_packet_bin *bins;
+    uint32_t bins_count;
+    struct tl_packet_loss *losses;
+    uint32_t losses_count;
+    uint64_t losses_left_out;
+};
+
+enum { TL_CLIENT, TL_SERVER }; /* who opened the connection, and who answered */
+
+struct tl_packet_flow {
+    struct tl_flow_address addresses[2]; /* by TL_CLIENT, TL_SERVER */
+    uint16_t ports[2];
+    int64_t first_ns, last_ns;
+    bool client_known;                  /* its SYN was seen; else guessed from the ports */
+    bool fin_seen, rst_seen, backwards; /* backwards: times in the capture run backwards */
+    /* Round trip between the capturing machine and each end, and over all; NAN unknown. */
+    double near_rtt_ns[2], handshake_rtt_ns;
+    uint16_t router_mtu_bytes; /* a router reported that it takes no more; 0: none did */
+    uint64_t too_big_count, fragments_count;
+    uint64_t packets_count, wire_bytes;
+    bool tracked; /* the halves are filled beyond their counts; else it had to make room */
+    /* halves[TL_CLIENT]: data that the client sent. */
+    struct tl_packet_half halves[2];
+};
+
+struct tl_packets;
+
+struct tl_packets *tl_packets_create(void); /* NULL: out of memory */
+void tl_packets_destroy(struct tl_packets *packets);
+
+/* TL_NOMEM: this segment's connection is not followed; the others are. */
+enum tl_status tl_packets_add(struct tl_packets *packets,
+                              const struct tl_segment *segment) TL_WARN_UNUSED;
+void tl_packets_add_too_big(struct tl_packets *packets, const struct tl_segment *quoted,
+                            const struct tl_too_big *too_big);
+
+/* Behind the last segment: closes what is open. Call once. */
+void tl_packets_finish(struct tl_packets *packets);
+
+/* A connection in brief, as all have it. */
+struct tl_packet_brief {
+    struct tl_flow_address addresses[2];
+    uint16_t ports[2];
+    int64_t first_ns, last_ns;
+    uint64_t payload_bytes[2], packets_count[2], wire_bytes;
+    bool client_known;
+    const struct tl_packet_flow *flow; /* NULL where it had to make room */
+};
+
+size_t tl_packets_count(const struct tl_packets *packets);
+/* After finish: sorted by payload, the largest first. False behind the last one. */
+bool tl_packets_at(const struct tl_packets *packets, size_t index,
+                   struct tl_packet_brief *ret_brief);
+uint64_t tl_packets_left_out(const struct tl_packets *packets); /* segments of flows not counted */
+
+/* --- Reading the classes ------------------------------------------------------------------ */
+
+/* The value below which that share of the counts lies; NAN without any. */
+double tl_packet_classes_quantile(const uint32_t classes[TL_PACKETS_RTT_CLASSES], double share);
+
+/* The class of flight_classes that an amount belongs to; classes rise with it. */
+unsigned tl_packet_flight_class(uint64_t bytes);
+
+#endif

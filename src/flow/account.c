@@ -1,0 +1,204 @@
+/* What kept the sender from sending, at the sender's own place and time.
+ *
+ * Between two events there (an acknowledgement arrives, a segment leaves) nothing changes, so that
+ * the time between them has one reason:
+ *
+ *   nothing in flight, window open           idle: nothing to send
+ *   no full segment fits into the window     rwnd
+ *   what was lost is not yet acknowledged    recovery
+ *   far less in flight than it had before    slack: the congestion window has room
+ *   else                                     wait: congestion window, send buffer or program
+ *
+ * (T-RAT, Zhang et al. 2002; root cause analysis, Siekkinen et al. 2005.) */
+#include "half.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A send buffer wakes its program once a third is free (sk_stream_write_space), so that flight
+ * falls to two thirds; below this share of the peak a program has nothing more to send. */
+#define SLACK_SHARE 0.6
+#define BREAK_NS    INT64_C(300000)
+/* After this long without data the congestion window starts anew (RFC 2861; Linux: one RTO). */
+#define RESTART_NS INT64_C(200000000)
+
+/* Whether the window holds the sender: no full segment fits; or it was filled by what was sent
+ * last, and the sender waits until a third of it is open (tcp_tso_should_defer). */
+static bool is_closed(const struct half *half)
+{
+    uint64_t room = half->sender_right > half->next ? half->sender_right - half->next : 0;
+    if (!half->right_known)
+        return false;
+    return room < half_mss(half) || (half->filled && room < half->window / 3);
+}
+
+static float *reason(struct half *half, struct tl_packet_bin *bin, double **ret_sum)
+{
+    struct tl_packet_half *out = half->out;
+    uint64_t flight = half->next - half->sender_una;
+    uint32_t mss = half_mss(half);
+    if (is_closed(half)) {
+        *ret_sum = &out->rwnd_ns;
+        return &bin->rwnd_ns;
+    }
+    if (flight == 0) {
+        *ret_sum = &out->idle_ns;
+        return &bin->idle_ns;
+    }
+    if (half->in_recovery) {
+        *ret_sum = &out->recovery_ns;
+        return &bin->recovery_ns;
+    }
+    if ((double)flight < SLACK_SHARE * (double)half->peak && flight + 2 * mss < half->peak) {
+        *ret_sum = &out->slack_ns;
+        return &bin->slack_ns;
+    }
+    *ret_sum = &out->wait_ns;
+    return &bin->wait_ns;
+}
+
+/* The part of [from, to) that lies within reach of the last acknowledgement. */
+static void add_reach(struct half *half, int64_t from, int64_t to)
+{
+    int64_t end = half->last_ack_ns + half->reach_ns;
+    half->clock_ns += (double)(to - from);
+    if (half->last_ack_ns && end > from)
+        half->reached_ns += (double)((end < to ? end : to) - from);
+}
+
+static void add_time(struct half *half, int64_t to)
+{
+    int64_t from = half->now_ns;
+    half->now_ns = to;
+    if (from == 0 || to <= from)
+        return;
+    uint64_t flight = half->next - half->sender_una;
+    half->out->flight_bytes_ns += flight ? (double)flight * (double)(to - from) : 0;
+    half->out->flight_ns += flight ? (double)(to - from) : 0;
+    add_reach(half, from, to);
+    while (from < to) { /* a bin at a time; bins widen, so that there are not many */
+        struct tl_packet_bin *bin = bins_at(half->out, from);
+        if (!bin)
+            return;
+        int64_t bin_end =
+            half->out->bins_begin_ns + (bin - half->out->bins + 1) * half->out->bin_ns;
+        int64_t end = bin_end > from && bin_end < to ? bin_end : to;
+        double *sum;
+        float *part = reason(half, bin, &sum);
+        *part += (float)(end - from);
+        *sum += (double)(end - from);
+        from = end;
+    }
+}
+
+static void leave_recovery(struct half *half)
+{
+    uint64_t flight = half->next - half->sender_una;
+    half->in_recovery = false;
+    half->peak = flight;
+    if (half->peak_before == 0)
+        return;
+    double share = (double)flight / (double)half->peak_before;
+    unsigned step = (unsigned)(share * (TL_PACKETS_SHARES - 1) + 0.5);
+    half->out->backoff_shares[step < TL_PACKETS_SHARES ? step : TL_PACKETS_SHARES - 1]++;
+}
+
+static void arrive(struct half *half, const struct pending_ack *ack)
+{
+    add_time(half, ack->time_ns > half->now_ns ? ack->time_ns : half->now_ns);
+    if (ack->ack > half->sender_una) {
+        half->sender_una = ack->ack < half->next ? ack->ack : half->next;
+        half->last_ack_ns = ack->time_ns;
+    }
+    if (ack->right && (ack->ack >= half->sender_una || ack->right > half->sender_right)) {
+        half->sender_right = ack->right;
+        half->right_known = true;
+    }
+    if (half->in_recovery && half->sender_una >= half->recovery_to)
+        leave_recovery(half);
+}
+
+void account_until(struct half *half, int64_t time_ns)
+{
+    while (half->ack_ring.count > 0) {
+        const struct pending_ack *ack = &half->acks[half->ack_ring.head];
+        if (ack->time_ns > time_ns)
+            break;
+        arrive(half, ack);
+        half->ack_ring.head = (half->ack_ring.head + 1) & (half->ack_ring.room - 1);
+        half->ack_ring.count--;
+    }
+    if (time_ns > half->now_ns)
+        add_time(half, time_ns);
+}
+
+static bool grow_acks(struct half *half)
+{
+    struct ring *ring = &half->ack_ring;
+    uint32_t room = ring->room ? 2 * ring->room : 16;
+    struct pending_ack *acks = malloc(room * sizeof *acks);
+    if (!acks)
+        return false;
+    for (uint32_t i = 0; i < ring->count; i++)
+        acks[i] = half->acks[(ring->head + i) & (ring->room - 1)];
+    free(half->acks);
+    half->acks = acks;
+    ring->head = 0;
+    ring->room = room;
+    return true;
+}
+
+void account_ack(struct half *half, int64_t time_ns, uint64_t ack, uint64_t right)
+{
+    struct ring *ring = &half->ack_ring;
+    struct pending_ack pending = {time_ns + (int64_t)half->ack_delay_ns, ack, right};
+    if (pending.time_ns <= time_ns) {
+        account_until(half, time_ns);
+        arrive(half, &pending);
+        return;
+    }
+    if (ring->count == ring->room && (ring->room == HALF_ACKS_MAX || !grow_acks(half)))
+        account_until(half, half->acks[ring->head].time_ns); /* the oldest makes room */
+    uint32_t last = (ring->head + ring->count - 1) & (ring->room - 1);
+    if (ring->count && pending.time_ns < half->acks[last].time_ns)
+        pending.time_ns = half->acks[last].time_ns; /* the delay was corrected: none overtakes */
+    half->acks[(ring->head + ring->count++) & (ring->room - 1)] = pending;
+}
+
+void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
+{
+    struct tl_packet_half *out = half->out;
+    if (begin == half->sender_una && half->last_data_ns &&
+        time_ns - half->last_data_ns > RESTART_NS) { /* nothing was in flight */
+        half->peak = 0;
+        out->idle_restarts_count++;
+    }
+    if (half->last_ack_ns && half->last_data_ns && half->clock_ns > 0 &&
+        time_ns - half->last_data_ns > BREAK_NS) {
+        out->trains_count++;
+        out->clocked_count += time_ns - half->last_ack_ns <= half->reach_ns;
+        out->clocked_by_chance += half->reached_ns / half->clock_ns;
+    }
+    /* Seen from afar, what was sent and what was acknowledged meet a little apart. */
+    uint64_t blur = half->ack_delay_ns > 1e6 ? half->window / 16 : 0;
+    half->filled = half->right_known && half->sender_right < end + half_mss(half) + blur;
+    uint64_t flight = end - half->sender_una;
+    bins_add_flight(out, flight, half_segments(half, (uint32_t)(end - begin)));
+    if (flight > out->flight_max_bytes)
+        out->flight_max_bytes = flight;
+    if (flight > half->peak && !half->in_recovery)
+        half->peak = flight;
+    struct tl_packet_bin *bin = bins_at(out, time_ns);
+    if (bin && flight > bin->flight_max_bytes)
+        bin->flight_max_bytes = (uint32_t)(flight < UINT32_MAX ? flight : UINT32_MAX);
+}
+
+void account_loss(struct half *half)
+{
+    if (half->in_recovery)
+        return;
+    half->in_recovery = true;
+    half->recovery_to = half->next;
+    half->peak_before = half->peak;
+    half->out->loss_events_count++;
+}

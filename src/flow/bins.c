@@ -1,0 +1,142 @@
+/* A direction over time in bounded memory: bins that widen, losses, classes of round trips. */
+#include "half.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define BIN_NS     INT64_C(10000000)
+#define BINS_FIRST 64u
+
+static void clear_bin(struct tl_packet_bin *bin)
+{
+    *bin = (struct tl_packet_bin){.rtt_min_ns = INFINITY, .window_min_bytes = UINT32_MAX};
+}
+
+static void join_bins(struct tl_packet_bin *into, const struct tl_packet_bin *other)
+{
+    into->sent_bytes += other->sent_bytes;
+    into->acked_bytes += other->acked_bytes;
+    into->segments_count += other->segments_count;
+    into->retrans_count += other->retrans_count;
+    into->dsack_count += other->dsack_count;
+    into->late_count += other->late_count;
+    into->rtt_min_ns = fminf(into->rtt_min_ns, other->rtt_min_ns);
+    into->rtt_sum_ns += other->rtt_sum_ns;
+    into->rtt_count += other->rtt_count;
+    if (other->flight_max_bytes > into->flight_max_bytes)
+        into->flight_max_bytes = other->flight_max_bytes;
+    if (other->window_max_bytes > into->window_max_bytes)
+        into->window_max_bytes = other->window_max_bytes;
+    if (other->window_min_bytes < into->window_min_bytes)
+        into->window_min_bytes = other->window_min_bytes;
+    into->idle_ns += other->idle_ns;
+    into->slack_ns += other->slack_ns;
+    into->rwnd_ns += other->rwnd_ns;
+    into->recovery_ns += other->recovery_ns;
+    into->wait_ns += other->wait_ns;
+}
+
+/* Two bins become one, until that index fits. */
+static uint64_t widen(struct tl_packet_half *out, uint64_t index)
+{
+    while (index >= TL_PACKETS_BINS_MAX) {
+        for (uint32_t i = 0; i < out->bins_count; i += 2) {
+            struct tl_packet_bin joined = out->bins[i];
+            if (i + 1 < out->bins_count)
+                join_bins(&joined, &out->bins[i + 1]);
+            out->bins[i / 2] = joined;
+        }
+        out->bins_count = (out->bins_count + 1) / 2;
+        out->bin_ns *= 2;
+        index /= 2;
+    }
+    return index;
+}
+
+/* Room grows by doubling: a number of bins that is a power of two is full. */
+static bool grow(struct tl_packet_half *out, uint32_t count)
+{
+    uint32_t room = BINS_FIRST, wanted = BINS_FIRST;
+    while (room < out->bins_count)
+        room *= 2;
+    while (wanted < count)
+        wanted *= 2;
+    if (out->bins && wanted <= room)
+        return true;
+    struct tl_packet_bin *bins = realloc(out->bins, wanted * sizeof *bins);
+    if (bins)
+        out->bins = bins;
+    return bins != NULL;
+}
+
+struct tl_packet_bin *bins_at(struct tl_packet_half *out, int64_t time_ns)
+{
+    if (out->bin_ns == 0) {
+        out->bin_ns = BIN_NS;
+        out->bins_begin_ns = time_ns;
+    }
+    uint64_t index = time_ns <= out->bins_begin_ns
+                         ? 0
+                         : (uint64_t)(time_ns - out->bins_begin_ns) / (uint64_t)out->bin_ns;
+    if (index < out->bins_count)
+        return &out->bins[index];
+    index = widen(out, index);
+    if (!grow(out, (uint32_t)index + 1))
+        return NULL;
+    while (out->bins_count <= index)
+        clear_bin(&out->bins[out->bins_count++]);
+    return &out->bins[index];
+}
+
+void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss)
+{
+    uint32_t count = out->losses_count;
+    if (count == TL_PACKETS_LOSSES_MAX) {
+        out->losses_left_out++;
+        return;
+    }
+    if ((count & (count - 1)) == 0) { /* 0, 1, 2, 4 … are full */
+        struct tl_packet_loss *losses =
+            realloc(out->losses, (count ? 2 * count : 1) * sizeof *losses);
+        if (!losses) {
+            out->losses_left_out++;
+            return;
+        }
+        out->losses = losses;
+    }
+    out->losses[out->losses_count++] = *loss;
+}
+
+void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns)
+{
+    double class = 8 * log2(fmax(value_ns, 1000) / 1000);
+    classes[class < TL_PACKETS_RTT_CLASSES - 1 ? (unsigned)class : TL_PACKETS_RTT_CLASSES - 1]++;
+}
+
+/* By the highest bit and the three below it. */
+unsigned tl_packet_flight_class(uint64_t bytes)
+{
+    if (bytes < 8)
+        return (unsigned)bytes;
+    unsigned high = 63 - (unsigned)__builtin_clzll(bytes);
+    unsigned class = 8 * (high - 2) + (unsigned)(bytes >> (high - 3) & 7);
+    return class < TL_PACKETS_RTT_CLASSES ? class : TL_PACKETS_RTT_CLASSES - 1;
+}
+
+void bins_add_flight(struct tl_packet_half *out, uint64_t flight_bytes, uint32_t segments)
+{
+    out->flight_classes[tl_packet_flight_class(flight_bytes)] += segments;
+}
+
+double tl_packet_classes_quantile(const uint32_t classes[TL_PACKETS_RTT_CLASSES], double share)
+{
+    double total = 0, before = 0;
+    for (int i = 0; i < TL_PACKETS_RTT_CLASSES; i++)
+        total += classes[i];
+    for (int i = 0; i < TL_PACKETS_RTT_CLASSES && total > 0; i++) {
+        if (before + classes[i] >= share * total && classes[i] > 0)
+            return 1000 * exp2((i + (share * total - before) / classes[i]) / 8);
+        before += classes[i];
+    }
+    return (double)NAN;
+}

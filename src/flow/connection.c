@@ -1,0 +1,173 @@
+/* A connection: handshake, options, the way to either end, and both directions of data. */
+#include "connection.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ECHO_NS_MAX INT64_C(3000000000)
+
+void connection_init(struct connection *connection, const struct tl_segment *segment, int from)
+{
+    memset(connection, 0, sizeof *connection);
+    struct tl_packet_flow *flow = &connection->flow;
+    flow->addresses[from] = segment->from;
+    flow->addresses[1 - from] = segment->to;
+    flow->ports[from] = segment->from_port;
+    flow->ports[1 - from] = segment->to_port;
+    flow->first_ns = flow->last_ns = segment->time_ns;
+    flow->near_rtt_ns[0] = flow->near_rtt_ns[1] = flow->handshake_rtt_ns = (double)NAN;
+    flow->tracked = true;
+    for (int end = 0; end < 2; end++)
+        half_init(&connection->halves[end], &flow->halves[end]);
+}
+
+static void least(double *value, double sample)
+{
+    if (!(*value <= sample))
+        *value = sample;
+}
+
+/* A sender's segments are as large as the other end permits, less the timestamps in each. */
+static void settle_mss(struct tl_packet_half *sender, const struct tl_packet_half *receiver)
+{
+    uint32_t least = receiver->syn_mss_bytes;
+    uint32_t options = sender->has_timestamps && receiver->has_timestamps ? 12 : 0;
+    if (sender->syn_mss_bytes && sender->syn_mss_bytes < least)
+        least = sender->syn_mss_bytes;
+    if (least > 64 + options)
+        sender->mss_bytes = least - options;
+}
+
+/* Both ends must offer window scaling for it to be used (RFC 7323, section 2.2). */
+static void settle_options(struct connection *connection)
+{
+    struct tl_packet_half *client = &connection->flow.halves[TL_CLIENT],
+                          *server = &connection->flow.halves[TL_SERVER];
+    if (!client->syn_seen || !server->syn_seen)
+        return;
+    bool scaled = client->has_wscale && server->has_wscale;
+    /* What the client sends is held by the server's window, and the other way round. */
+    connection->halves[TL_CLIENT].scale = scaled ? server->wscale : 0;
+    connection->halves[TL_SERVER].scale = scaled ? client->wscale : 0;
+    client->window_scale_known = server->window_scale_known = true;
+    settle_mss(client, server);
+    settle_mss(server, client);
+}
+
+static void take_syn(struct connection *connection, const struct tl_segment *segment, int from)
+{
+    struct tl_packet_half *out = &connection->flow.halves[from];
+    bool answers = segment->flags & TL_TCP_ACK;
+    if (!out->syn_seen)
+        half_begin(&connection->halves[from], segment->seq + 1);
+    out->syn_seen = true;
+    out->syn_count++;
+    out->has_wscale = segment->has_wscale;
+    out->wscale = segment->wscale;
+    out->sack_permitted = segment->sack_permitted;
+    out->has_timestamps = segment->has_timestamps;
+    out->syn_ttl = segment->ttl;
+    out->syn_mss_bytes = segment->has_mss ? segment->mss_bytes : 0;
+    if (!answers) {
+        connection->syn_ns = segment->time_ns;
+        connection->flow.client_known = true;
+    } else {
+        connection->syn_ack_ns = segment->time_ns;
+        if (connection->syn_ns && out->syn_count == 1 &&
+            connection->flow.halves[1 - from].syn_count == 1)
+            least(&connection->flow.near_rtt_ns[from],
+                  (double)(segment->time_ns - connection->syn_ns));
+    }
+    settle_options(connection);
+}
+
+static void take_third(struct connection *connection, const struct tl_segment *segment, int from)
+{
+    struct tl_packet_flow *flow = &connection->flow;
+    if (connection->shaken || !connection->syn_ack_ns || from != TL_CLIENT ||
+        !(segment->flags & TL_TCP_ACK))
+        return;
+    connection->shaken = true;
+    if (flow->halves[TL_SERVER].syn_count != 1 || flow->halves[TL_CLIENT].syn_count > 1)
+        return;
+    least(&flow->near_rtt_ns[TL_CLIENT], (double)(segment->time_ns - connection->syn_ack_ns));
+    if (connection->syn_ns)
+        flow->handshake_rtt_ns = (double)(segment->time_ns - connection->syn_ns);
+}
+
+/* A timestamp that comes back tells the way to the end that echoes it and back again. */
+static void take_stamps(struct connection *connection, const struct tl_segment *segment, int from)
+{
+    int other = 1 - from;
+    if (segment->tsval != connection->last_stamp[from]) {
+        connection->last_stamp[from] = segment->tsval;
+        connection->stamps[from][segment->tsval % STAMPS].value = segment->tsval;
+        connection->stamps[from][segment->tsval % STAMPS].time_ns = segment->time_ns;
+    }
+    if (segment->tsecr == connection->last_echo[from])
+        return;
+    connection->last_echo[from] = segment->tsecr;
+    unsigned slot = segment->tsecr % STAMPS;
+    int64_t sent_ns = connection->stamps[other][slot].time_ns;
+    if (!sent_ns || connection->stamps[other][slot].value != segment->tsecr)
+        return;
+    int64_t sample_ns = segment->time_ns - sent_ns;
+    if (sample_ns < 0 || sample_ns > ECHO_NS_MAX)
+        return;
+    least(&connection->flow.near_rtt_ns[from], (double)sample_ns);
+    if (segment->payload_bytes > 0)
+        half_echo(&connection->halves[from], segment->time_ns, (double)sample_ns);
+}
+
+void connection_add(struct connection *connection, const struct tl_segment *segment, int from)
+{
+    struct tl_packet_flow *flow = &connection->flow;
+    struct tl_packet_half *out = &flow->halves[from];
+    struct tl_segment ordered;
+    if (segment->time_ns <
+        flow->last_ns) { /* clocks step, and interfaces are merged out of order */
+        ordered = *segment;
+        ordered.time_ns = flow->last_ns;
+        segment = &ordered;
+        flow->backwards = true;
+    }
+    flow->last_ns = segment->time_ns;
+    flow->packets_count++;
+    flow->wire_bytes += segment->packet_bytes;
+    flow->fragments_count += segment->fragmented;
+    flow->fin_seen |= (segment->flags & TL_TCP_FIN) != 0;
+    flow->rst_seen |= (segment->flags & TL_TCP_RST) != 0;
+    out->packets_count++;
+    out->ttl = segment->ttl;
+    out->cut_count += segment->options_cut;
+    out->ce_count += segment->ecn == 3;
+    connection->flow.halves[1 - from].ece_count +=
+        (segment->flags & (TL_TCP_ECE | TL_TCP_SYN)) == TL_TCP_ECE;
+    if (segment->flags & TL_TCP_SYN)
+        take_syn(connection, segment, from);
+    else
+        take_third(connection, segment, from);
+    if (segment->has_timestamps)
+        take_stamps(connection, segment, from);
+    if (segment->flags & TL_TCP_ACK)
+        half_ack(&connection->halves[1 - from], segment, flow->near_rtt_ns[1 - from]);
+    if (!(segment->flags & (TL_TCP_SYN | TL_TCP_RST)))
+        half_data(&connection->halves[from], segment, flow->near_rtt_ns[from],
+                  flow->near_rtt_ns[1 - from]);
+}
+
+void connection_end(struct connection *connection)
+{
+    for (int end = 0; end < 2; end++)
+        half_end(&connection->halves[end]);
+}
+
+void connection_finish(struct connection *connection)
+{
+    for (int end = 0; end < 2; end++) {
+        half_finish(&connection->halves[end]);
+        free(connection->flow.halves[end].bins);
+        free(connection->flow.halves[end].losses);
+    }
+}

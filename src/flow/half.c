@@ -1,0 +1,268 @@
+/* One direction of a connection: its data packets until they are acknowledged. */
+#include "half.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PAUSE_NS         INT64_C(12000000)
+#define DUPLICATE_NS     INT64_C(20000000) /* copies of a mirror port follow each other closely */
+#define REACH_NS         INT64_C(200000)
+#define TIMEOUT_LEAST_NS INT64_C(190000000) /* the least retransmission timeout is 200 ms */
+/* A segment that comes again sooner than this share of a round trip was overtaken, not lost: the
+ * sender cannot have known yet. */
+#define OVERTAKEN_SHARE 0.8
+
+void half_init(struct half *half, struct tl_packet_half *out)
+{
+    *half = (struct half){
+        .out = out, .near_rtt_ns = (double)NAN, .far_rtt_ns = (double)NAN, .reach_ns = REACH_NS};
+    *out = (struct tl_packet_half){.rtt_min_ns = INFINITY};
+}
+
+void half_finish(struct half *half)
+{
+    free(half->pieces);
+    free(half->acks);
+    half->pieces = NULL;
+    half->acks = NULL;
+}
+
+void half_begin(struct half *half, uint32_t first_seq)
+{
+    half->started = true;
+    half->first = half->next = half->una = half->sender_una = HALF_UNWRAP_BASE + first_seq;
+    half->sender_right = 0;
+    half->right_known = false;
+}
+
+void half_begin_in_middle(struct half *half, uint32_t seq)
+{
+    if (!half->started)
+        half_begin(half, seq);
+}
+
+/* --- What is sent ----------------------------------------------------------------------------- */
+
+/* The segment size in use where no SYN tells it: the largest packet that no offload has joined. */
+static void learn_mss(struct half *half, const struct tl_segment *segment)
+{
+    struct tl_packet_half *out = half->out;
+    uint32_t most = segment->packet_bytes > 1500 ? 8960 : 1460;
+    if (!out->syn_seen && segment->payload_bytes > out->mss_bytes && segment->payload_bytes <= most)
+        out->mss_bytes = segment->payload_bytes;
+}
+
+static void count_pause(struct half *half, int64_t gap_ns)
+{
+    struct tl_packet_half *out = half->out;
+    if (gap_ns <= PAUSE_NS)
+        return;
+    out->pauses_count++;
+    out->pauses_ns += (double)gap_ns;
+    bins_add_class(out->pause_classes, (double)gap_ns);
+}
+
+static void send_new(struct half *half, const struct tl_segment *segment, uint64_t begin,
+                     uint64_t end)
+{
+    struct tl_packet_half *out = half->out;
+    uint32_t len = (uint32_t)(end - begin), segments = half_segments(half, len);
+    if (half->last_data_ns)
+        count_pause(half, segment->time_ns - half->last_data_ns);
+    if (half->last_was_small) /* more follows it */
+        out->small_count++;
+    half->last_was_small = len < half_mss(half);
+    out->joined_count += segments > 1;
+    account_sent(half, segment->time_ns, begin, end);
+    struct piece *piece = pieces_append(half);
+    if (piece)
+        *piece = (struct piece){.begin = begin,
+                                .len = len,
+                                .first_ns = segment->time_ns,
+                                .last_ns = segment->time_ns,
+                                .tsval = segment->tsval,
+                                .rtt_ns = half->last_rtt_ns,
+                                .flight_bytes = (uint32_t)(end - half->sender_una),
+                                .ip_id = segment->ip_id,
+                                .checksum = segment->checksum,
+                                .sent_count = 1,
+                                .packet_bytes = segment->packet_bytes};
+    half->next = end;
+    half->last_data_ns = out->last_data_ns = segment->time_ns;
+    if (!out->first_data_ns)
+        out->first_data_ns = segment->time_ns;
+    out->payload_bytes += len;
+    out->segments_count += segments;
+    struct tl_packet_bin *bin = bins_at(out, segment->time_ns);
+    if (bin) {
+        bin->sent_bytes += len;
+        bin->segments_count += segments;
+    }
+}
+
+static void add_loss(struct half *half, const struct piece *piece, bool needless)
+{
+    struct tl_packet_loss loss = {.time_ns = piece->first_ns,
+                                  .offset_bytes = piece->begin - half->first,
+                                  .rtt_ns = piece->rtt_ns,
+                                  .flight_bytes = piece->flight_bytes,
+                                  .needless = needless};
+    bins_add_loss(half->out, &loss);
+    if (!needless)
+        account_loss(half);
+}
+
+/* A copy of a packet that was seen already, as mirror ports and several interfaces make them. */
+static bool is_copy(const struct piece *piece, const struct tl_segment *segment)
+{
+    return piece->sent_count > 0 && piece->checksum == segment->checksum &&
+           piece->ip_id == segment->ip_id && piece->tsval == segment->tsval &&
+           segment->time_ns - piece->last_ns < (segment->ip_id ? DUPLICATE_NS : DUPLICATE_NS / 20);
+}
+
+void half_count_late(struct half *half, int64_t time_ns)
+{
+    half->out->late_count++;
+    struct tl_packet_bin *bin = bins_at(half->out, time_ns);
+    if (bin)
+        bin->late_count++;
+}
+
+static void count_again(struct half *half, const struct tl_segment *segment, uint32_t bytes)
+{
+    uint32_t segments = half_segments(half, bytes);
+    half->out->retrans_count += segments;
+    half->out->retrans_bytes += bytes;
+    half->out->segments_count += segments;
+    struct tl_packet_bin *bin = bins_at(half->out, segment->time_ns);
+    if (bin) {
+        bin->retrans_count += segments;
+        bin->segments_count += segments;
+    }
+}
+
+/* A missing piece comes: it was sent again, or only overtaken on its way here. */
+static void fill_hole(struct half *half, struct piece *piece, const struct tl_segment *segment,
+                      double rtt_ns)
+{
+    bool late =
+        isfinite(rtt_ns) && (double)(segment->time_ns - piece->first_ns) < OVERTAKEN_SHARE * rtt_ns;
+    piece->state &= (uint8_t)~PIECE_HOLE;
+    piece->sent_count = late ? 1 : 2;
+    half->out->payload_bytes += piece->len;
+    if (late) {
+        half_count_late(half, segment->time_ns);
+    } else {
+        count_again(half, segment, piece->len);
+        add_loss(half, piece, false);
+    }
+}
+
+static void resend(struct half *half, struct piece *piece, const struct tl_segment *segment,
+                   bool is_first)
+{
+    struct tl_packet_half *out = half->out;
+    count_again(half, segment, piece->len);
+    if (piece->sent_count == 1)
+        add_loss(half, piece, (piece->state & PIECE_SACKED) != 0);
+    if (piece->state & PIECE_SACKED)
+        out->needless_count++;
+    int64_t since = half->last_move_ns > piece->last_ns ? half->last_move_ns : piece->last_ns;
+    if (is_first && segment->time_ns - since > TIMEOUT_LEAST_NS)
+        out->timeouts_count++;
+    if (piece->sent_count < UINT8_MAX)
+        piece->sent_count++;
+    if (is_first && piece->sent_count > out->stuck_count &&
+        piece->packet_bytes > out->largest_acked_packet) {
+        out->stuck_count = piece->sent_count;
+        out->smallest_stuck_packet = piece->packet_bytes;
+        out->stuck_ns = segment->time_ns - piece->first_ns;
+    }
+}
+
+/* Bytes below what was sent already. False: a copy, which counts as nothing. */
+static bool send_old(struct half *half, const struct tl_segment *segment, uint64_t begin,
+                     uint64_t end, double rtt_ns)
+{
+    bool acked = begin < half->una;
+    pieces_split(half, begin);
+    pieces_split(half, end);
+    for (uint32_t index = pieces_find(half, begin); index < half->piece_ring.count; index++) {
+        struct piece *piece = half_piece(half, index);
+        if (piece->begin >= end)
+            break;
+        if (piece->state & PIECE_HOLE) {
+            fill_hole(half, piece, segment, rtt_ns);
+        } else if (is_copy(piece, segment)) {
+            half->out->duplicates_count++;
+            return false;
+        } else {
+            resend(half, piece, segment, index == 0);
+        }
+        piece->last_ns = segment->time_ns;
+        piece->tsval = segment->tsval;
+        piece->ip_id = segment->ip_id;
+        piece->checksum = segment->checksum;
+    }
+    if (acked) { /* it had arrived: the acknowledgement has already passed here */
+        count_again(half, segment, (uint32_t)(end < half->una ? end - begin : half->una - begin));
+        half->out->needless_count++;
+    }
+    return true;
+}
+
+/* A probe of an idle connection, or of a closed window: one byte before what comes next. */
+static bool is_probe(struct half *half, const struct tl_segment *segment, uint64_t begin)
+{
+    if (segment->payload_bytes > 1 || begin + 1 != half->next || half->next == half->first ||
+        segment->flags & (TL_TCP_FIN | TL_TCP_SYN | TL_TCP_RST))
+        return false;
+    if (half->window == 0 && half->out->zero_window_count)
+        half->out->persist_count++;
+    else
+        half->out->keepalive_count++;
+    return true;
+}
+
+void half_data(struct half *half, const struct tl_segment *segment, double near_rtt_ns,
+               double far_rtt_ns)
+{
+    struct tl_packet_half *out = half->out;
+    half_begin_in_middle(half, segment->seq);
+    uint64_t begin = half_unwrap(half->next, segment->seq), end = begin + segment->payload_bytes;
+    if (is_probe(half, segment, begin))
+        return;
+    if (segment->flags & TL_TCP_FIN)
+        half->fin = end + 1;
+    if (segment->payload_bytes == 0)
+        return;
+    learn_mss(half, segment);
+    out->data_packets_count++;
+    account_until(half, segment->time_ns);
+    if (begin > half->next) {
+        if (begin - half->next > HALF_GAP_MAX) {
+            out->unseen_bytes += begin - half->next;
+            half->piece_ring.count = 0;
+            half->next = half->una = half->sender_una = begin;
+        } else {
+            pieces_append_holes(half, segment->time_ns, begin);
+        }
+    }
+    if (begin < half->next) {
+        uint64_t old_end = end < half->next ? end : half->next;
+        if (!send_old(half, segment, begin, old_end, near_rtt_ns + far_rtt_ns))
+            return;
+        begin = old_end;
+    }
+    if (end > begin)
+        send_new(half, segment, begin, end);
+}
+
+void half_end(struct half *half)
+{
+    struct tl_packet_half *out = half->out;
+    if (half->zero_since_ns && half->now_ns > half->zero_since_ns)
+        out->zero_window_ns += (double)(half->now_ns - half->zero_since_ns);
+    account_until(half, half->last_data_ns > half->last_move_ns ? half->last_data_ns
+                                                                : half->last_move_ns);
+}

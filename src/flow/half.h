@@ -1,0 +1,153 @@
+/* One direction of a connection while it is followed. Private to src/flow.
+ *
+ *   sender ---- data ----> capturing machine ---- data ----> receiver
+ *   sender <--- acks ----- capturing machine <--- acks ----- receiver
+ *
+ * half_data() takes what the sender sends, half_ack() what comes back. Sequence numbers are 64 bits
+ * wide here (unwrapped). */
+#ifndef TL_FLOW_HALF_H
+#define TL_FLOW_HALF_H
+
+#include "tightlink/flow/packets.h"
+
+#define HALF_UNWRAP_BASE (UINT64_C(1) << 32)
+#define HALF_GAP_MAX     (UINT64_C(16) << 20) /* a longer jump is a gap of the capture */
+#define HALF_PIECES_MAX  65536u               /* packets in flight that are followed */
+#define HALF_ACKS_MAX    8192u                /* acknowledgements on their way to the sender */
+
+enum piece_state {
+    PIECE_SACKED = 1,
+    PIECE_HOLE = 2, /* not seen: lost before it came here, overtaken, or not captured */
+};
+
+/* A data packet in flight. */
+struct piece {
+    uint64_t begin;
+    int64_t first_ns, last_ns;
+    uint32_t len, tsval, rtt_ns, flight_bytes;
+    uint16_t ip_id, checksum;
+    uint8_t sent_count, state;
+    uint16_t packet_bytes;
+};
+
+/* An acknowledgement on its way to the sender. */
+struct pending_ack {
+    int64_t time_ns; /* when it reaches the sender */
+    uint64_t ack, right;
+};
+
+struct ring {
+    uint32_t head, count, room; /* room is a power of two or 0 */
+};
+
+struct half {
+    struct tl_packet_half *out;
+    bool started, sacks_work;
+    uint64_t first, next, una; /* as the capturing machine sees them */
+    uint64_t sacked_to;        /* highest byte that was acknowledged selectively */
+    uint64_t fin;              /* behind the last byte; 0: not seen */
+    uint8_t scale;             /* of the receiver's window */
+
+    struct piece *pieces;
+    struct ring piece_ring;
+    struct pending_ack *acks;
+    struct ring ack_ring;
+
+    /* The sender's place. */
+    int64_t now_ns; /* accounted up to here; 0: not yet */
+    uint64_t sender_una, sender_right;
+    bool right_known, filled; /* filled: what was sent last went up to the window's edge */
+    int64_t last_ack_ns;      /* that made progress reached the sender */
+    double ack_delay_ns;      /* from here to the sender and back */
+    uint64_t peak;            /* most in flight since the last loss or restart */
+    uint64_t peak_before;     /* that loss */
+    uint64_t recovery_to;     /* in recovery below */
+    bool in_recovery;
+    int64_t reach_ns;
+    double reached_ns, clock_ns; /* time within reach of an acknowledgement; all of it */
+
+    double far_rtt_ns;  /* from here to the receiver and back, last sample */
+    double near_rtt_ns; /* from here to the sender and back, by timestamps, of late */
+    double echo_least_ns, echo_last_ns;
+    int64_t echo_begin_ns;
+    uint32_t last_rtt_ns;
+    uint64_t window;
+    int64_t last_data_ns, zero_since_ns, last_move_ns;
+    uint64_t pause_bytes;
+    bool last_was_small;
+    uint32_t stuck_count;
+    uint64_t needless_seen;
+};
+
+void half_init(struct half *half, struct tl_packet_half *out);
+void half_finish(struct half *half); /* frees what is private; out stays */
+
+/* The sender's SYN: where its numbers begin. */
+void half_begin(struct half *half, uint32_t first_seq);
+/* Least round trips between the capturing machine and each end; NAN unknown. */
+void half_data(struct half *half, const struct tl_segment *segment, double near_rtt_ns,
+               double far_rtt_ns);
+void half_ack(struct half *half, const struct tl_segment *segment, double near_rtt_ns);
+/* A sample of the way between here and the sender. */
+void half_echo(struct half *half, int64_t time_ns, double sample_ns);
+/* Accounts the rest. */
+void half_end(struct half *half);
+
+/* Without a SYN numbers begin where the first packet stands. */
+void half_begin_in_middle(struct half *half, uint32_t seq);
+/* A segment was overtaken by later ones. */
+void half_count_late(struct half *half, int64_t time_ns);
+
+/* --- pieces.c ------------------------------------------------------------------------------- */
+
+/* NULL only without memory: then what is in flight is followed less closely. */
+struct piece *pieces_append(struct half *half);
+/* What was jumped over up to end, a segment each. */
+void pieces_append_holes(struct half *half, int64_t time_ns, uint64_t end);
+void pieces_drop_first(struct half *half);
+/* Index of the first piece that ends behind that byte. */
+uint32_t pieces_find(const struct half *half, uint64_t byte);
+/* A piece that offload joined, or that is acknowledged in part, becomes two. */
+void pieces_split(struct half *half, uint64_t byte);
+
+/* --- bins.c ------------------------------------------------------------------------------- */
+
+/* The bin of that time; widens all when there would be too many. NULL: out of memory. */
+struct tl_packet_bin *bins_at(struct tl_packet_half *out, int64_t time_ns);
+void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss);
+void bins_add_flight(struct tl_packet_half *out, uint64_t flight_bytes, uint32_t segments);
+void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);
+
+/* --- account.c: what kept the sender from sending ------------------------------------------- */
+
+/* Lets acknowledgements reach the sender up to that time and accounts until then. */
+void account_until(struct half *half, int64_t time_ns);
+/* An acknowledgement passed here. */
+void account_ack(struct half *half, int64_t time_ns, uint64_t ack, uint64_t right);
+/* The sender sent payload up to end. */
+void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end);
+void account_loss(struct half *half);
+
+static inline uint64_t half_unwrap(uint64_t near_value, uint32_t seq)
+{
+    return near_value + (uint64_t)(int64_t)(int32_t)(seq - (uint32_t)near_value);
+}
+
+static inline uint32_t half_mss(const struct half *half)
+{
+    return half->out->mss_bytes ? half->out->mss_bytes : 1448;
+}
+
+static inline uint32_t half_segments(const struct half *half, uint32_t bytes)
+{
+    uint32_t mss = half_mss(half);
+    return bytes <= mss ? 1 : (bytes + mss - 1) / mss;
+}
+
+static inline struct piece *half_piece(const struct half *half, uint32_t index)
+{
+    const struct ring *ring = &half->piece_ring;
+    return &half->pieces[(ring->head + index) & (ring->room - 1)];
+}
+
+#endif

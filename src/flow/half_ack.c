@@ -1,0 +1,215 @@
+/* One direction of a connection: the acknowledgements that come back for its data. */
+#include <math.h>
+
+#include "half.h"
+
+#define DELAYED_ACK_NS 35e6 /* Linux delays by 40 ms, other systems by more */
+/* Queues on the sender's side grow and drain: the least sample of this and the last window. */
+#define ECHO_WINDOW_NS INT64_C(50000000)
+#define STEADY_GAP_NS  INT64_C(3000000)
+
+static void add_rtt(struct half *half, int64_t time_ns, double near_rtt_ns)
+{
+    struct tl_packet_half *out = half->out;
+    double way = isfinite(half->near_rtt_ns) ? half->near_rtt_ns : near_rtt_ns;
+    double rtt_ns = half->far_rtt_ns + way;
+    if (!isfinite(rtt_ns))
+        return;
+    half->last_rtt_ns = rtt_ns < UINT32_MAX ? (uint32_t)rtt_ns : UINT32_MAX;
+    out->rtt_min_ns = fmin(out->rtt_min_ns, rtt_ns);
+    out->rtt_sum_ns += rtt_ns;
+    out->rtt_count++;
+    bins_add_class(out->rtt_classes, rtt_ns);
+    struct tl_packet_bin *bin = bins_at(out, time_ns);
+    if (!bin)
+        return;
+    bin->rtt_min_ns = fminf(bin->rtt_min_ns, (float)rtt_ns);
+    bin->rtt_sum_ns += (float)rtt_ns;
+    bin->rtt_count++;
+}
+
+/* Marks the loss of that byte as none: what was sent first had arrived. */
+static void take_back(struct half *half, uint64_t byte)
+{
+    struct tl_packet_half *out = half->out;
+    uint64_t offset = byte - half->first;
+    for (uint32_t back = 1; back <= out->losses_count && back <= 256; back++) {
+        struct tl_packet_loss *loss = &out->losses[out->losses_count - back];
+        if (loss->offset_bytes != offset)
+            continue;
+        out->needless_count += !loss->needless;
+        loss->needless = true;
+        return;
+    }
+}
+
+/* What is acknowledged is no longer in flight. Behind a hole that was filled the newest piece has
+ * waited for the hole: that is no sample of the way. */
+static void forget_below(struct half *half, const struct tl_segment *segment, uint64_t ack,
+                         bool fills_hole)
+{
+    struct tl_packet_half *out = half->out;
+    int64_t newest_ns = 0;
+    bool first = true, small = false;
+    while (half->piece_ring.count > 0) {
+        struct piece *piece = half_piece(half, 0);
+        if (piece->begin + piece->len > ack)
+            break;
+        if (piece->state & PIECE_HOLE) {
+            out->unseen_bytes += piece->len;
+        } else if (piece->sent_count == 1 && !(piece->state & PIECE_SACKED)) {
+            newest_ns = piece->first_ns;
+            small = piece->len < half_mss(half);
+            if (piece->begin + piece->len <= half->sacked_to)
+                half_count_late(half, segment->time_ns);
+        } else if (first && piece->sent_count > 1 && segment->has_timestamps &&
+                   (int32_t)(segment->tsecr - piece->tsval) < 0) {
+            take_back(half, piece->begin); /* Eifel detection, RFC 3522 */
+        }
+        if (!(piece->state & PIECE_HOLE) && piece->packet_bytes > out->largest_acked_packet &&
+            piece->len <= half_mss(half))
+            out->largest_acked_packet = piece->packet_bytes;
+        first = false;
+        pieces_drop_first(half);
+    }
+    if (!newest_ns || fills_hole)
+        return;
+    double sample = (double)(segment->time_ns - newest_ns);
+    if (small && half->piece_ring.count == 0 && sample > DELAYED_ACK_NS &&
+        isfinite(half->far_rtt_ns) && sample > half->far_rtt_ns + 30e6) {
+        out->nagle_count++;
+        out->nagle_ns += sample;
+        return; /* the receiver's timer, not the way */
+    }
+    half->far_rtt_ns = sample;
+}
+
+static void sack_pieces(struct half *half, uint64_t begin, uint64_t end)
+{
+    if (end > half->next)
+        return;
+    pieces_split(half, begin);
+    pieces_split(half, end);
+    for (uint32_t i = pieces_find(half, begin); i < half->piece_ring.count; i++) {
+        struct piece *piece = half_piece(half, i);
+        if (piece->begin + piece->len > end)
+            break;
+        piece->state |= PIECE_SACKED;
+    }
+    if (end > half->sacked_to)
+        half->sacked_to = end;
+}
+
+/* A block below the acknowledgement, or within the second one, reports a duplicate (RFC 2883). */
+static void take_sacks(struct half *half, const struct tl_segment *segment, uint64_t ack)
+{
+    for (unsigned i = 0; i < segment->sack_count; i++) {
+        uint64_t begin = half_unwrap(ack, segment->sacks[i].begin),
+                 end = half_unwrap(ack, segment->sacks[i].end);
+        bool within = i == 0 && segment->sack_count > 1 &&
+                      begin >= half_unwrap(ack, segment->sacks[1].begin) &&
+                      end <= half_unwrap(ack, segment->sacks[1].end);
+        if (i == 0 && (end <= ack || within)) {
+            struct tl_packet_bin *bin = bins_at(half->out, segment->time_ns);
+            half->out->dsack_count++;
+            if (bin)
+                bin->dsack_count++;
+            take_back(half, begin);
+        } else if (end > begin && begin >= ack) {
+            sack_pieces(half, begin, end);
+        }
+    }
+}
+
+static void take_window(struct half *half, const struct tl_segment *segment, uint64_t window)
+{
+    struct tl_packet_half *out = half->out;
+    if (window == 0 && half->zero_since_ns == 0) {
+        out->zero_window_count++;
+        half->zero_since_ns = segment->time_ns;
+    } else if (window > 0 && half->zero_since_ns) {
+        out->zero_window_ns += (double)(segment->time_ns - half->zero_since_ns);
+        half->zero_since_ns = 0;
+    }
+    half->window = window;
+    if (window > out->window_max_bytes) {
+        /* A window that grows is no buffer that fills: count from its largest on. */
+        if (window > out->window_max_bytes + out->window_max_bytes / 8)
+            out->window_sum_bytes = out->window_count = out->window_open_count = 0;
+        out->window_max_bytes = window;
+    }
+    out->window_sum_bytes += window;
+    out->window_count++;
+    out->window_open_count += window + 3 * half_mss(half) >= out->window_max_bytes;
+    struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
+    if (!bin)
+        return;
+    uint32_t bytes = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX - 1;
+    if (bytes > bin->window_max_bytes)
+        bin->window_max_bytes = bytes;
+    if (bytes < bin->window_min_bytes)
+        bin->window_min_bytes = bytes;
+}
+
+/* How long the oldest data waited without progress. */
+static void count_stall(struct half *half, int64_t time_ns)
+{
+    if (half->piece_ring.count == 0)
+        return;
+    int64_t since = half_piece(half, 0)->first_ns;
+    if (half->last_move_ns > since)
+        since = half->last_move_ns;
+    half->out->stall_longest_ns = fmax(half->out->stall_longest_ns, (double)(time_ns - since));
+}
+
+void half_ack(struct half *half, const struct tl_segment *segment, double near_rtt_ns)
+{
+    struct tl_packet_half *out = half->out;
+    half_begin_in_middle(half, segment->ack);
+    uint64_t ack = half_unwrap(half->next, segment->ack);
+    uint64_t window =
+        segment->flags & TL_TCP_SYN ? segment->window : (uint64_t)segment->window << half->scale;
+    if (half->fin && ack == half->fin)
+        ack = half->fin - 1;
+    if (ack > half->next) { /* of data that the capture has not */
+        if (ack - half->next > HALF_GAP_MAX)
+            return;
+        out->unseen_bytes += ack - half->next;
+        half->next = ack;
+    }
+    half->ack_delay_ns = isfinite(half->near_rtt_ns) ? half->near_rtt_ns
+                         : isfinite(near_rtt_ns)     ? near_rtt_ns
+                                                     : 0;
+    if (segment->sack_count)
+        take_sacks(half, segment, ack);
+    if (ack > half->una) {
+        bool fills = half->una < half->sacked_to;
+        count_stall(half, segment->time_ns);
+        forget_below(half, segment, ack, fills);
+        out->acked_bytes += ack - half->una;
+        struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
+        if (bin)
+            bin->acked_bytes += ack - half->una;
+        half->una = ack;
+        half->last_move_ns = out->last_progress_ns = segment->time_ns;
+        if (!fills)
+            add_rtt(half, segment->time_ns, near_rtt_ns);
+    }
+    if (!(segment->flags & TL_TCP_RST)) {
+        take_window(half, segment, window);
+        account_ack(half, segment->time_ns, ack, out->window_scale_known ? ack + window : 0);
+    }
+}
+
+void half_echo(struct half *half, int64_t time_ns, double sample_ns)
+{
+    if (time_ns - half->last_data_ns > STEADY_GAP_NS) /* it waited for its program, or a window */
+        return;
+    if (time_ns - half->echo_begin_ns > ECHO_WINDOW_NS) {
+        half->echo_last_ns = half->echo_begin_ns ? half->echo_least_ns : sample_ns;
+        half->echo_least_ns = sample_ns;
+        half->echo_begin_ns = time_ns;
+    }
+    half->echo_least_ns = fmin(half->echo_least_ns, sample_ns);
+    half->near_rtt_ns = fmin(half->echo_least_ns, half->echo_last_ns);
+}

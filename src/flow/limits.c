@@ -1,0 +1,185 @@
+/* Whose time it was: the ledger of a sender from its packets, and where it was seen from. */
+#include "tightlink/flow/limits.h"
+
+#include <math.h>
+
+/* An end is near the capture where its part of the way is a tenth or less of the whole. */
+#define NEAR_SHARE 0.1
+/* Shorter ways than this are the hosts' own delays. */
+#define SHORT_NS 300e3
+/* Share of trains that acknowledgements set off, beyond chance: most of a window- or buffer-limited
+ * sender's, few of a program's with its own clock. Between the two nothing is said. */
+#define CLOCKED      0.6
+#define UNCLOCKED    0.3
+#define TRAINS_MIN   20
+#define PIECE_NS     INT64_C(500000000)
+#define PIECES_MIN   4
+#define STANDING     0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
+#define LOSSY_EVENTS 3
+/* Parts that cannot be told from one another may make up this much before nothing is said. */
+#define BLUR_MAX 0.15
+
+const char *tl_packet_place_name(enum tl_packet_place place)
+{
+    static const char *const names[] = {"at an unknown place", "at the sender", "on the way",
+                                        "at the receiver"};
+    return names[place];
+}
+
+int tl_packet_sender(const struct tl_packet_flow *flow)
+{
+    const struct tl_packet_half *client = &flow->halves[TL_CLIENT],
+                                *server = &flow->halves[TL_SERVER];
+    uint64_t from_client = client->payload_bytes ? client->payload_bytes : client->acked_bytes;
+    uint64_t from_server = server->payload_bytes ? server->payload_bytes : server->acked_bytes;
+    return from_server > from_client ? TL_SERVER : TL_CLIENT;
+}
+
+enum tl_packet_place tl_packet_place(const struct tl_packet_flow *flow, int sender)
+{
+    double near_ns = flow->near_rtt_ns[sender], far_ns = flow->near_rtt_ns[1 - sender];
+    double whole_ns = near_ns + far_ns;
+    if (!isfinite(whole_ns) || whole_ns < SHORT_NS)
+        return TL_PLACE_UNKNOWN;
+    if (near_ns <= fmax(NEAR_SHARE * whole_ns, SHORT_NS / 2))
+        return TL_PLACE_SENDER;
+    return far_ns <= fmax(NEAR_SHARE * whole_ns, SHORT_NS / 2) ? TL_PLACE_RECEIVER
+                                                               : TL_PLACE_MIDDLE;
+}
+
+/* Of half seconds with data, those in which every round trip was longer than the shortest by a
+ * tenth and half a millisecond: a queue that never drained. */
+static double standing(const struct tl_packet_half *half)
+{
+    double floor_ns = half->rtt_min_ns, clear_ns = 1.1 * floor_ns + 500e3;
+    unsigned pieces = 0, stood = 0;
+    float least = INFINITY;
+    int64_t piece = 0;
+    for (uint32_t i = 0; i < half->bins_count; i++) {
+        if ((int64_t)i * half->bin_ns / PIECE_NS != piece) {
+            pieces += isfinite(least);
+            stood += isfinite(least) && least > clear_ns;
+            least = INFINITY;
+            piece = (int64_t)i * half->bin_ns / PIECE_NS;
+        }
+        least = fminf(least, half->bins[i].rtt_min_ns);
+    }
+    return pieces >= PIECES_MIN ? (double)stood / pieces : (double)NAN;
+}
+
+static double clocked(const struct tl_packet_half *half)
+{
+    double trains = (double)half->trains_count;
+    double chance = half->clocked_by_chance / trains;
+    if (half->trains_count < TRAINS_MIN || chance > 0.7) /* acknowledgements are everywhere */
+        return (double)NAN;
+    return ((double)half->clocked_count / trains - chance) / (1 - chance);
+}
+
+/* Largest flight of a stretch of the bins, in quarters. */
+static double flight_of(const struct tl_packet_half *half, unsigned quarter)
+{
+    double most = 0;
+    for (uint32_t i = half->bins_count * quarter / 4; i < half->bins_count * (quarter + 1) / 4; i++)
+        most = fmax(most, half->bins[i].flight_max_bytes);
+    return most;
+}
+
+/* It grows from quarter to quarter, and is used: slow start, or congestion avoidance. */
+static bool window_grows(const struct tl_packet_half *half)
+{
+    double first = flight_of(half, 1), second = flight_of(half, 2), third = flight_of(half, 3);
+    return half->slack_ns < 0.3 * (half->slack_ns + half->wait_ns) && first > 0 &&
+           second > 1.1 * first && third > 1.1 * second;
+}
+
+static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio)
+{
+    /* Only at the sender itself is it seen what makes it send. */
+    if (place != TL_PLACE_SENDER || !isfinite(clocked_ratio))
+        return TL_WAIT_UNKNOWN;
+    return clocked_ratio >= CLOCKED     ? TL_WAIT_SNDBUF
+           : clocked_ratio <= UNCLOCKED ? TL_WAIT_APP
+                                        : TL_WAIT_UNKNOWN;
+}
+
+static void add_part(struct tl_packet_ledger *ledger, enum tl_packet_wait wait, double share,
+                     double *unknown)
+{
+    switch (wait) {
+    case TL_WAIT_NETWORK:
+        ledger->network_ratio += share;
+        break;
+    case TL_WAIT_SNDBUF:
+        ledger->sndbuf_ratio += share;
+        break;
+    case TL_WAIT_APP:
+        ledger->app_ratio += share;
+        break;
+    default:
+        *unknown += share;
+    }
+}
+
+static void fail(struct tl_packet_ledger *ledger, const char *why)
+{
+    ledger->known = false;
+    ledger->why = why;
+    ledger->app_ratio = ledger->sndbuf_ratio = ledger->rwnd_ratio = ledger->network_ratio =
+        (double)NAN;
+}
+
+/* Counts each part of the time; what cannot be told is returned. */
+static double split(const struct tl_packet_half *half, double total, enum tl_packet_wait host,
+                    struct tl_packet_ledger *ledger)
+{
+    bool lossy = half->loss_events_count >= LOSSY_EVENTS;
+    bool network = lossy || ledger->standing_ratio >= STANDING || window_grows(half);
+    double unknown = 0;
+    ledger->wait = network ? TL_WAIT_NETWORK : host;
+    /* What a loss has taken from the window looks like slack. */
+    ledger->slack = lossy && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
+    ledger->app_ratio = ledger->idle_ratio;
+    ledger->rwnd_ratio = ledger->closed_ratio;
+    ledger->network_ratio = half->recovery_ns / total;
+    add_part(ledger, ledger->wait, half->wait_ns / total, &unknown);
+    add_part(ledger, ledger->slack, half->slack_ns / total, &unknown);
+    return unknown;
+}
+
+void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
+                      struct tl_packet_ledger *ret_ledger)
+{
+    const struct tl_packet_half *half = &flow->halves[sender];
+    enum tl_packet_place place = tl_packet_place(flow, sender);
+    double total =
+        half->idle_ns + half->slack_ns + half->rwnd_ns + half->recovery_ns + half->wait_ns;
+    *ret_ledger = (struct tl_packet_ledger){.known = true,
+                                            .why = "",
+                                            .idle_ratio = half->idle_ns / total,
+                                            .closed_ratio = half->rwnd_ns / total,
+                                            .clocked_ratio = clocked(half),
+                                            .standing_ratio = standing(half)};
+    struct tl_packet_ledger *ledger = ret_ledger;
+    if (!(total > 0) || half->acked_bytes == 0) {
+        fail(ledger, "the capture has no acknowledgements of this data");
+        return;
+    }
+    enum tl_packet_wait host = host_wait(place, ledger->clocked_ratio);
+    double unknown = split(half, total, host, ledger);
+    bool small = 2 * half->small_count > half->data_packets_count;
+    if (small && host != TL_WAIT_APP && ledger->idle_ratio < 0.5)
+        fail(ledger, "it sends small pieces, each once the one before was acknowledged");
+    else if (!half->window_scale_known)
+        fail(ledger,
+             "the handshake was not captured: the scale of the receive window is not known");
+    else if (unknown > BLUR_MAX)
+        fail(ledger,
+             place == TL_PLACE_SENDER
+                 ? "its packets do not tell whether the send buffer or the program held the "
+                   "sender back"
+                 : "only a capture at the sender tells whether its send buffer, its program "
+                   "or the network held it back");
+    else
+        ledger->network_ratio += unknown;
+}

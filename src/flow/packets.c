@@ -1,0 +1,373 @@
+/* The table of connections: which there are, and which of them are followed. */
+#include "tightlink/flow/packets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "connection.h"
+
+#define CHUNK      1024u
+#define NONE       UINT32_MAX
+#define CANDIDATES 8 /* looked at when one has to make room */
+/* Payload from which a connection that had to make room is worth following again. */
+#define WORTH_BYTES 65536u
+
+/* A connection in brief. The ends are in the order of the key; client says which one is which. */
+struct entry {
+    struct tl_flow_address addresses[2];
+    uint16_t ports[2];
+    uint8_t client; /* index into the above */
+    bool client_known;
+    uint32_t tracked; /* NONE: not followed */
+    int64_t first_ns, last_ns;
+    uint64_t payload_bytes[2], wire_bytes;
+    uint64_t packets_count[2];
+};
+
+struct slot {
+    uint32_t tag, entry; /* entry NONE: free */
+};
+
+struct tl_packets {
+    struct entry **chunks;
+    uint32_t chunk_count, entry_count;
+    struct slot *slots;
+    uint32_t slot_mask, slot_used;
+    struct connection **tracked;
+    uint32_t tracked_count;
+    uint64_t random, left_out;
+    uint32_t *order; /* after finish */
+};
+
+struct tl_packets *tl_packets_create(void)
+{
+    struct tl_packets *packets = calloc(1, sizeof *packets);
+    if (!packets)
+        return NULL;
+    packets->slot_mask = 255;
+    packets->random = 0x9e3779b97f4a7c15u;
+    packets->slots = malloc((packets->slot_mask + 1) * sizeof *packets->slots);
+    if (!packets->slots) {
+        tl_packets_destroy(packets);
+        return NULL;
+    }
+    memset(packets->slots, 0xff, (packets->slot_mask + 1) * sizeof *packets->slots);
+    return packets;
+}
+
+void tl_packets_destroy(struct tl_packets *packets)
+{
+    if (!packets)
+        return;
+    for (uint32_t i = 0; i < packets->tracked_count; i++) {
+        connection_finish(packets->tracked[i]);
+        free(packets->tracked[i]);
+    }
+    for (uint32_t i = 0; i < packets->chunk_count; i++)
+        free(packets->chunks[i]);
+    free(packets->chunks);
+    free(packets->slots);
+    free(packets->tracked);
+    free(packets->order);
+    free(packets);
+}
+
+/* A list of pointers that doubles: a length that is a power of two is full. */
+static bool grow_list(void *list, uint32_t count)
+{
+    void **old;
+    memcpy(&old, list, sizeof old);
+    if ((count & (count - 1)) != 0)
+        return true;
+    void **grown = realloc(old, (count ? 2 * (size_t)count : 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    memcpy(list, &grown, sizeof grown);
+    return true;
+}
+
+static struct entry *entry_at(const struct tl_packets *packets, uint32_t index)
+{
+    return &packets->chunks[index / CHUNK][index % CHUNK];
+}
+
+static uint64_t mix(uint64_t value) /* Stafford's mix 13 */
+{
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+    return value ^ value >> 31;
+}
+
+/* The ends in one order, whichever sent it. *ret_from is the index of the sender. */
+struct key {
+    struct tl_flow_address addresses[2];
+    uint16_t ports[2];
+};
+
+static uint32_t make_key(const struct tl_segment *segment, struct key *ret_key, int *ret_from)
+{
+    int order = memcmp(&segment->from, &segment->to, sizeof segment->from);
+    int from = order < 0 || (order == 0 && segment->from_port <= segment->to_port) ? 0 : 1;
+    ret_key->addresses[from] = segment->from;
+    ret_key->addresses[1 - from] = segment->to;
+    ret_key->ports[from] = segment->from_port;
+    ret_key->ports[1 - from] = segment->to_port;
+    *ret_from = from;
+    uint64_t words[4];
+    memcpy(words, ret_key->addresses, sizeof words);
+    uint64_t ports = (uint64_t)ret_key->ports[0] << 16 | ret_key->ports[1];
+    return (uint32_t)mix(words[1] ^ mix(words[3] ^ mix(words[0] + 3 * words[2] + (ports << 24))));
+}
+
+static bool is_key(const struct entry *entry, const struct key *key)
+{
+    return memcmp(entry->addresses, key->addresses, sizeof key->addresses) == 0 &&
+           entry->ports[0] == key->ports[0] && entry->ports[1] == key->ports[1];
+}
+
+static struct slot *find_slot(const struct tl_packets *packets, uint32_t tag, const struct key *key)
+{
+    for (uint32_t at = tag & packets->slot_mask;; at = (at + 1) & packets->slot_mask) {
+        struct slot *slot = &packets->slots[at];
+        if (slot->entry == NONE ||
+            (slot->tag == tag && is_key(entry_at(packets, slot->entry), key)))
+            return slot;
+    }
+}
+
+static bool grow_slots(struct tl_packets *packets)
+{
+    uint32_t mask = 2 * packets->slot_mask + 1;
+    struct slot *slots = malloc(((size_t)mask + 1) * sizeof *slots);
+    if (!slots)
+        return false;
+    memset(slots, 0xff, ((size_t)mask + 1) * sizeof *slots);
+    for (uint32_t i = 0; i <= packets->slot_mask; i++) {
+        const struct slot *old = &packets->slots[i];
+        uint32_t at = old->tag & mask;
+        while (old->entry != NONE && slots[at].entry != NONE)
+            at = (at + 1) & mask;
+        if (old->entry != NONE)
+            slots[at] = *old;
+    }
+    free(packets->slots);
+    packets->slots = slots;
+    packets->slot_mask = mask;
+    return true;
+}
+
+/* --- Following ------------------------------------------------------------------------------ */
+
+/* Of some, the one with the least payload. */
+static uint32_t choose_victim(struct tl_packets *packets)
+{
+    uint32_t best = NONE;
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < CANDIDATES; i++) {
+        packets->random = mix(packets->random + 1);
+        uint32_t index = (uint32_t)(packets->random % packets->tracked_count);
+        const struct entry *entry = entry_at(packets, packets->tracked[index]->entry);
+        uint64_t bytes = entry->payload_bytes[0] + entry->payload_bytes[1];
+        if (bytes < least) {
+            least = bytes;
+            best = index;
+        }
+    }
+    return best;
+}
+
+/* Begins to follow: in new memory, or in that of one that moved less than bytes. */
+static struct connection *begin_tracking(struct tl_packets *packets, uint32_t index, uint64_t bytes)
+{
+    uint32_t place = packets->tracked_count;
+    if (place < TL_PACKETS_TRACKED_MAX) {
+        if (!grow_list(&packets->tracked, place))
+            return NULL;
+        packets->tracked[place] = malloc(sizeof *packets->tracked[place]);
+        if (!packets->tracked[place])
+            return NULL;
+        packets->tracked_count++;
+    } else {
+        place = choose_victim(packets);
+        struct entry *victim = entry_at(packets, packets->tracked[place]->entry);
+        if (bytes && victim->payload_bytes[0] + victim->payload_bytes[1] >= bytes / 2)
+            return NULL;
+        victim->tracked = NONE;
+        connection_finish(packets->tracked[place]);
+    }
+    entry_at(packets, index)->tracked = place;
+    return packets->tracked[place];
+}
+
+static int client_of(const struct entry *entry, int key_end)
+{
+    return key_end == entry->client ? TL_CLIENT : TL_SERVER;
+}
+
+static void track(struct tl_packets *packets, uint32_t index, const struct tl_segment *segment,
+                  int from)
+{
+    struct entry *entry = entry_at(packets, index);
+    uint64_t bytes = entry->payload_bytes[0] + entry->payload_bytes[1];
+    bool again = entry->packets_count[0] + entry->packets_count[1] > 1;
+    if (again && bytes < WORTH_BYTES)
+        return;
+    struct connection *connection = begin_tracking(packets, index, again ? bytes : 0);
+    if (!connection)
+        return;
+    connection_init(connection, segment, client_of(entry, from));
+    connection->entry = index;
+}
+
+/* --- Adding --------------------------------------------------------------------------------- */
+
+/* Who opened it: the sender of a SYN, the receiver of its answer; else, for a guess, the end with
+ * the higher port is the client. */
+static void guess_client(struct entry *entry, const struct tl_segment *segment, int from)
+{
+    bool syn = segment->flags & TL_TCP_SYN, ack = segment->flags & TL_TCP_ACK;
+    entry->client_known = syn;
+    if (syn)
+        entry->client = (uint8_t)(ack ? 1 - from : from);
+    else
+        entry->client = entry->ports[0] >= entry->ports[1] ? 0 : 1;
+}
+
+static uint32_t new_entry(struct tl_packets *packets, const struct key *key,
+                          const struct tl_segment *segment, int from)
+{
+    uint32_t index = packets->entry_count;
+    if (index == TL_PACKETS_FLOWS_MAX)
+        return NONE;
+    if (index % CHUNK == 0 && index / CHUNK == packets->chunk_count) {
+        if (!grow_list(&packets->chunks, packets->chunk_count))
+            return NONE;
+        packets->chunks[packets->chunk_count] = malloc(CHUNK * sizeof(struct entry));
+        if (!packets->chunks[packets->chunk_count])
+            return NONE;
+        packets->chunk_count++;
+    }
+    struct entry *entry = entry_at(packets, index);
+    *entry = (struct entry){.tracked = NONE, .first_ns = segment->time_ns};
+    memcpy(entry->addresses, key->addresses, sizeof entry->addresses);
+    memcpy(entry->ports, key->ports, sizeof entry->ports);
+    guess_client(entry, segment, from);
+    packets->entry_count++;
+    return index;
+}
+
+/* The same ports again: a SYN with another number behind data is another connection. */
+static bool begins_anew(const struct tl_packets *packets, const struct entry *entry,
+                        const struct tl_segment *segment, int from)
+{
+    if ((segment->flags & (TL_TCP_SYN | TL_TCP_ACK)) != TL_TCP_SYN || entry->tracked == NONE)
+        return false;
+    const struct connection *connection = packets->tracked[entry->tracked];
+    const struct half *half = &connection->halves[client_of(entry, from)];
+    bool old = connection->flow.fin_seen || connection->flow.rst_seen ||
+               entry->payload_bytes[0] + entry->payload_bytes[1] > 0;
+    return old && half->started && (uint32_t)half->first != segment->seq + 1;
+}
+
+enum tl_status tl_packets_add(struct tl_packets *packets, const struct tl_segment *segment)
+{
+    struct key key;
+    int from;
+    uint32_t tag = make_key(segment, &key, &from);
+    struct slot *slot = find_slot(packets, tag, &key);
+    bool fresh = slot->entry == NONE;
+    if (!fresh && begins_anew(packets, entry_at(packets, slot->entry), segment, from))
+        fresh = true;
+    if (fresh) {
+        uint32_t index = new_entry(packets, &key, segment, from);
+        if (index == NONE) {
+            packets->left_out++;
+            return packets->entry_count == TL_PACKETS_FLOWS_MAX ? TL_OK : TL_NOMEM;
+        }
+        packets->slot_used += slot->entry == NONE;
+        *slot = (struct slot){tag, index};
+    }
+    uint32_t index = slot->entry;
+    struct entry *entry = entry_at(packets, index);
+    entry->last_ns = segment->time_ns;
+    entry->payload_bytes[from] += segment->payload_bytes;
+    entry->packets_count[from]++;
+    entry->wire_bytes += segment->packet_bytes;
+    if (entry->tracked == NONE)
+        track(packets, index, segment, from);
+    if (entry->tracked != NONE)
+        connection_add(packets->tracked[entry->tracked], segment, client_of(entry, from));
+    if (fresh && packets->slot_used > packets->slot_mask / 4 * 3 && !grow_slots(packets))
+        return TL_NOMEM;
+    return TL_OK;
+}
+
+void tl_packets_add_too_big(struct tl_packets *packets, const struct tl_segment *quoted,
+                            const struct tl_too_big *too_big)
+{
+    struct key key;
+    int from;
+    struct slot *slot = find_slot(packets, make_key(quoted, &key, &from), &key);
+    if (slot->entry == NONE || entry_at(packets, slot->entry)->tracked == NONE)
+        return;
+    struct tl_packet_flow *flow = &packets->tracked[entry_at(packets, slot->entry)->tracked]->flow;
+    flow->too_big_count++;
+    flow->router_mtu_bytes = too_big->mtu_bytes;
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right, void *context)
+{
+    const struct entry *a = entry_at(context, *(const uint32_t *)left),
+                       *b = entry_at(context, *(const uint32_t *)right);
+    uint64_t bytes_a = a->payload_bytes[0] + a->payload_bytes[1],
+             bytes_b = b->payload_bytes[0] + b->payload_bytes[1];
+    if (bytes_a != bytes_b)
+        return bytes_a > bytes_b ? -1 : 1;
+    return *(const uint32_t *)left < *(const uint32_t *)right ? -1 : 1;
+}
+
+void tl_packets_finish(struct tl_packets *packets)
+{
+    for (uint32_t i = 0; i < packets->tracked_count; i++)
+        connection_end(packets->tracked[i]);
+    packets->order = malloc(((size_t)packets->entry_count + 1) * sizeof *packets->order);
+    if (!packets->order)
+        return;
+    for (uint32_t i = 0; i < packets->entry_count; i++)
+        packets->order[i] = i;
+    qsort_r(packets->order, packets->entry_count, sizeof *packets->order, compare, packets);
+}
+
+size_t tl_packets_count(const struct tl_packets *packets)
+{
+    return packets->entry_count;
+}
+
+uint64_t tl_packets_left_out(const struct tl_packets *packets)
+{
+    return packets->left_out;
+}
+
+bool tl_packets_at(const struct tl_packets *packets, size_t index,
+                   struct tl_packet_brief *ret_brief)
+{
+    if (index >= packets->entry_count)
+        return false;
+    const struct entry *entry =
+        entry_at(packets, packets->order ? packets->order[index] : (uint32_t)index);
+    int client = entry->client, server = 1 - client;
+    *ret_brief = (struct tl_packet_brief){
+        .addresses = {entry->addresses[client], entry->addresses[server]},
+        .ports = {entry->ports[client], entry->ports[server]},
+        .first_ns = entry->first_ns,
+        .last_ns = entry->last_ns,
+        .payload_bytes = {entry->payload_bytes[client], entry->payload_bytes[server]},
+        .packets_count = {entry->packets_count[client], entry->packets_count[server]},
+        .wire_bytes = entry->wire_bytes,
+        .client_known = entry->client_known,
+        .flow = entry->tracked == NONE ? NULL : &packets->tracked[entry->tracked]->flow,
+    };
+    return true;
+}

@@ -1,0 +1,92 @@
+/* The data packets of a direction that are in flight: a ring in the order of the stream. */
+#include <stdlib.h>
+
+#include "half.h"
+
+void pieces_drop_first(struct half *half)
+{
+    half->piece_ring.head = (half->piece_ring.head + 1) & (half->piece_ring.room - 1);
+    half->piece_ring.count--;
+}
+
+static bool grow_pieces(struct half *half)
+{
+    struct ring *ring = &half->piece_ring;
+    uint32_t room = ring->room ? 2 * ring->room : 16;
+    struct piece *pieces = malloc(room * sizeof *pieces);
+    if (!pieces)
+        return false;
+    for (uint32_t i = 0; i < ring->count; i++)
+        pieces[i] = *half_piece(half, i);
+    free(half->pieces);
+    half->pieces = pieces;
+    ring->head = 0;
+    ring->room = room;
+    return true;
+}
+
+/* NULL only without memory: then what is in flight is followed less closely. */
+struct piece *pieces_append(struct half *half)
+{
+    struct ring *ring = &half->piece_ring;
+    if (ring->count == ring->room) {
+        if (ring->room == HALF_PIECES_MAX)
+            pieces_drop_first(half);
+        else if (!grow_pieces(half))
+            return NULL;
+    }
+    struct piece *piece = half_piece(half, ring->count++);
+    *piece = (struct piece){0};
+    return piece;
+}
+
+/* Index of the first piece that ends behind that byte. */
+uint32_t pieces_find(const struct half *half, uint64_t byte)
+{
+    uint32_t low = 0, high = half->piece_ring.count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        const struct piece *piece = half_piece(half, middle);
+        if (piece->begin + piece->len <= byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A piece that offload joined, or that is acknowledged in part, becomes two. */
+void pieces_split(struct half *half, uint64_t byte)
+{
+    uint32_t index = pieces_find(half, byte);
+    if (index == half->piece_ring.count || half_piece(half, index)->begin >= byte ||
+        !pieces_append(half))
+        return;
+    if (index + 1 >= half->piece_ring.count) /* the oldest made room for the new one: it was this */
+        return;
+    for (uint32_t i = half->piece_ring.count - 1; i > index; i--)
+        *half_piece(half, i) = *half_piece(half, i - 1);
+    struct piece *first = half_piece(half, index), *second = half_piece(half, index + 1);
+    uint32_t len = (uint32_t)(byte - first->begin);
+    second->begin = byte;
+    second->len = first->len - len;
+    first->len = len;
+}
+
+/* What was jumped over, a segment each. */
+void pieces_append_holes(struct half *half, int64_t time_ns, uint64_t end)
+{
+    while (half->next < end) {
+        struct piece *piece = pieces_append(half);
+        uint64_t len = end - half->next < half_mss(half) ? end - half->next : half_mss(half);
+        if (piece)
+            *piece = (struct piece){.begin = half->next,
+                                    .len = (uint32_t)len,
+                                    .first_ns = time_ns,
+                                    .last_ns = time_ns,
+                                    .rtt_ns = half->last_rtt_ns,
+                                    .flight_bytes = (uint32_t)(half->next + len - half->sender_una),
+                                    .state = PIECE_HOLE};
+        half->next += len;
+    }
+}

@@ -1,0 +1,113 @@
+/* Losses that a token bucket makes, and such that chance makes, from made directions. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tightlink/base/random.h"
+#include "tightlink/flow/limits.h"
+
+#define MS  INT64_C(1000000)
+#define MSS 1448
+
+/* A sender that sends a segment every step; whether one is lost the function decides. */
+struct made {
+    struct tl_packet_half half;
+    struct tl_packet_bin bins[1000];
+    struct tl_packet_loss losses[TL_PACKETS_LOSSES_MAX];
+};
+
+static struct made *begin(void)
+{
+    struct made *made = calloc(1, sizeof *made);
+    cr_assert(made);
+    made->half = (struct tl_packet_half){.bins = made->bins,
+                                         .bins_count = 1000,
+                                         .bin_ns = 10 * MS,
+                                         .losses = made->losses,
+                                         .mss_bytes = MSS,
+                                         .first_data_ns = 1,
+                                         .rtt_count = 100,
+                                         .rtt_sum_ns = 100 * 30e6,
+                                         .rtt_min_ns = 30e6};
+    made->half.rtt_classes[8 * 15 - 1] = 100; /* some 30 ms */
+    return made;
+}
+
+static void send(struct made *made, int64_t time_ns, uint32_t flight, bool lost)
+{
+    struct tl_packet_bin *bin = &made->bins[time_ns / made->half.bin_ns];
+    bin->sent_bytes += MSS;
+    made->half.flight_classes[tl_packet_flight_class(flight)]++;
+    if (lost && made->half.losses_count < TL_PACKETS_LOSSES_MAX)
+        made->losses[made->half.losses_count++] =
+            (struct tl_packet_loss){.time_ns = time_ns, .rtt_ns = 30000000, .flight_bytes = flight};
+}
+
+/* The rate swings by half; what exceeds 8 Mb/s beyond 30 kB is dropped. */
+Test(loss_cause, a_token_bucket_fits_and_its_rate_is_found)
+{
+    struct made *made = begin();
+    double tokens = 30000;
+    int64_t time_ns = 0, last_ns = 0;
+    while (time_ns < 9900 * MS) {
+        double phase = fmod((double)time_ns / 1e9, 1); /* a sawtooth a second */
+        double rate_bps = 6e6 + 5e6 * phase;
+        tokens = fmin(tokens + 8e6 / 8e9 * (double)(time_ns - last_ns), 30000);
+        bool lost = tokens < MSS;
+        tokens -= lost ? 0 : MSS;
+        send(made, time_ns, (uint32_t)(rate_bps * 0.03 / 8), lost);
+        last_ns = time_ns;
+        time_ns += (int64_t)(MSS * 8e9 / rate_bps);
+    }
+    struct tl_packet_policer policer;
+    struct tl_packet_loss_rank rank;
+    tl_packet_policer(&made->half, &policer);
+    tl_packet_loss_rank(&made->half, &rank);
+    cr_expect_gt(policer.fit_ratio, 0.9);
+    cr_expect_float_eq(policer.rate_bps, 7.9e6, 0.4e6);
+    cr_expect_gt(rank.low_ratio, 0.5);
+    free(made);
+}
+
+/* The same swing, every thirtieth segment by chance. */
+Test(loss_cause, chance_has_no_rank)
+{
+    struct made *made = begin();
+    struct tl_random rng;
+    struct tl_packet_loss_rank rank;
+    tl_random_seed(&rng, 7);
+    for (int64_t time_ns = 0; time_ns < 9900 * MS;) {
+        double rate_bps = 6e6 + 5e6 * fmod((double)time_ns / 1e9, 1);
+        send(made, time_ns, (uint32_t)(rate_bps * 0.03 / 8), tl_random_unit(&rng) < 1.0 / 60);
+        time_ns += (int64_t)(MSS * 8e9 / rate_bps);
+    }
+    tl_packet_loss_rank(&made->half, &rank);
+    cr_expect_lt(rank.low_ratio, 0.5);
+    cr_expect_gt(rank.high_ratio, 0.5);
+    free(made);
+}
+
+/* Round-trip times above the low decile before most losses: a queue, no policer. */
+Test(loss_cause, a_queue_before_losses_is_no_policer)
+{
+    struct made *made = begin();
+    struct tl_packet_policer policer;
+    for (int64_t time_ns = 0; time_ns < 9900 * MS; time_ns += 2 * MS)
+        send(made, time_ns, 30000, time_ns % (200 * MS) == 0);
+    for (uint32_t i = 0; i < made->half.losses_count; i++)
+        made->losses[i].rtt_ns = 60000000;
+    tl_packet_policer(&made->half, &policer);
+    cr_expect_eq(policer.fit_ratio, 0);
+    free(made);
+}
+
+Test(loss_cause, few_losses_fit_nothing)
+{
+    struct made *made = begin();
+    struct tl_packet_policer policer;
+    for (int64_t time_ns = 0; time_ns < 9900 * MS; time_ns += 2 * MS)
+        send(made, time_ns, 30000, time_ns % (1000 * MS) == 0);
+    tl_packet_policer(&made->half, &policer);
+    cr_expect(isnan(policer.fit_ratio));
+    free(made);
+}

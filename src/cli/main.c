@@ -93,6 +93,15 @@ static const struct cli_command commands[] = {
      "                      instance 900M@80ms; exit code 1 when something does\n"
      "  --json              facts as JSON\n",
      cli_audit},
+    {"pcap", "FILE [--flow N | --all] [--json]", "why the transfers in a capture are slow",
+     "  FILE                pcap or pcapng, plain or packed (gzip, zstd); - for standard input\n"
+     "  --flow N            judge this flow, not the largest; they are numbered by payload\n"
+     "  --all               list all flows, not the largest ten\n"
+     "  --json              one document on stdout (see: tightlink schema), all flows in its\n"
+     "                      list \"flows\"\n"
+     "96 bytes a packet suffice (tcpdump -s 96). Taken at the sender a capture tells most;\n"
+     "with the handshake in it, more. The client is the end that opened the connection.\n",
+     cli_pcap},
     {"live", "[PID | PORT | HOST] [OPTIONS]", "transfers that run now, and why not faster",
      "  PID, PORT, HOST     only those of that process, port (also :443) or host; without\n"
      "                      one all that leave this machine\n"

@@ -447,8 +447,9 @@ static void add_lists(struct tl_json_writer *w, const struct tl_run *run,
 }
 
 /* Which masks stand in the document for what does not leave. */
-static void add_privacy(struct tl_json_writer *w, const struct tl_redactor *redactor)
+static void add_privacy(struct tl_json_writer *w, void *context)
 {
+    const struct tl_redactor *redactor = *(const struct tl_redactor *const *)context;
     if (!redactor)
         return;
     tl_json_begin_object(w, "privacy");
@@ -459,10 +460,9 @@ static void add_privacy(struct tl_json_writer *w, const struct tl_redactor *reda
     tl_json_end(w);
 }
 
-enum tl_status document_write_masked(const struct tl_run *run, const struct tl_facts *facts,
-                                     const struct tl_findings *findings,
-                                     const struct tl_redactor *redactor, bool pretty,
-                                     struct tl_buf *out)
+enum tl_status tl_document_write_with(const struct tl_run *run, const struct tl_facts *facts,
+                                      const struct tl_findings *findings, bool pretty,
+                                      tl_document_more *add, void *context, struct tl_buf *out)
 {
     struct tl_json_writer writer;
     tl_json_writer_init(&writer, out, !pretty);
@@ -472,9 +472,17 @@ enum tl_status document_write_masked(const struct tl_run *run, const struct tl_f
     add_verdict(&writer, &findings->verdict);
     add_lists(&writer, run, facts, findings);
     tl_facts_save(facts, &writer, "facts");
-    add_privacy(&writer, redactor);
+    add(&writer, context);
     tl_json_end(&writer);
     return out->status;
+}
+
+enum tl_status document_write_masked(const struct tl_run *run, const struct tl_facts *facts,
+                                     const struct tl_findings *findings,
+                                     const struct tl_redactor *redactor, bool pretty,
+                                     struct tl_buf *out)
+{
+    return tl_document_write_with(run, facts, findings, pretty, add_privacy, &redactor, out);
 }
 
 enum tl_status tl_document_write(const struct tl_run *run, const struct tl_facts *facts,

@@ -434,6 +434,23 @@ static const struct tl_fact_def table[] = {
          "Where the round-trip time around a loss stands among all of them, mean over losses with "
          "its 95 % bounds: 0.5 for losses whatever the delay is, near 1 for those of a full queue, "
          "whoever filled it."),
+    FLOW("loss_load_rank_ratio", RATIO, "stream",
+         "Where the data in flight at a loss stands among that of all segments, mean over loss "
+         "events with its 95 % bounds: 0.5 for losses whatever the load is, near 1 for those that "
+         "load makes. From a capture."),
+    FLOW("bucket_fit_ratio", RATIO, "stream",
+         "Share of losses at which a token bucket of the rate between them would be empty, times "
+         "the share of other times at which it would not be overdrawn; 0 where the round-trip time "
+         "tells of losses beforehand (Flach et al. 2016). From a capture."),
+    FLOW("packets_count", COUNT, "stream",
+         "Packets of the capture that this flow's facts rest on; unknown where there is none."),
+    FLOW("clocked_ratio", RATIO, "stream",
+         "Share of the sender's trains of packets that an acknowledgement set off, beyond chance: "
+         "near 1 where a window or a buffer holds it, near 0 where it sends by its own clock. From "
+         "a capture."),
+    FLOW("capture_place", TEXT, "stream",
+         "Where the capture was taken, by the round trips to either end: at the sender, on the "
+         "way, at the receiver."),
     FLOW("ce_ratio", RATIO, "stream",
          "Share of the segments that arrived with a mark of congestion (ECN)."),
     FLOW("streams_queue_standing_ratio", RATIO, "streams",

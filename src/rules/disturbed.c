@@ -90,6 +90,7 @@ char *tl_starved_sentence(struct tl_arena *arena, const struct tl_side *side)
         "The program at %s had to wait for a processor core %s of the time: other work there "
         "may hold the %s, so nothing is said about the network. Run again when that host has "
         "less to do.",
-        tl_role_place((enum tl_role)role, side->direction), tl_format_ratio(wait, share),
+        tl_role_place((enum tl_role)role, side->direction, side->question->overheard),
+        tl_format_ratio(wait, share),
         tl_direction_name(side->direction));
 }

@@ -10,9 +10,9 @@ static struct tl_template_words words_of(const struct tl_judged *judged)
 {
     enum tl_direction direction = judged->direction;
     return (struct tl_template_words){
-        .place = tl_role_place(judged->rule->role, direction),
-        .sender = tl_role_place(TL_ROLE_SENDER, direction),
-        .receiver = tl_role_place(TL_ROLE_RECEIVER, direction),
+        .place = tl_role_place(judged->rule->role, direction, judged->overheard),
+        .sender = tl_role_place(TL_ROLE_SENDER, direction, judged->overheard),
+        .receiver = tl_role_place(TL_ROLE_RECEIVER, direction, judged->overheard),
         .direction = tl_direction_name(direction),
     };
 }
@@ -324,7 +324,8 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .ceiling_low_bps = judged->low,
         .ceiling_high_bps = judged->high,
         .sentence = sentence(arena, judged),
-        .send_to = tl_arena_strdup(arena, tl_role_send_to(rule->role, judged->direction)),
+        .send_to = tl_arena_strdup(
+            arena, tl_role_send_to(rule->role, judged->direction, judged->overheard)),
         .standing = tl_standing_text(arena, side, judged),
         .would_change = tl_judged_render(arena, judged, &rule->change, NULL),
     };

@@ -118,6 +118,7 @@ void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const str
 {
     *ret_judged = (struct tl_judged){.rule = rule,
                                      .direction = side->direction,
+                                     .overheard = side->question->overheard,
                                      .segment = tl_judge_segment(rule, side),
                                      .severity = rule->severity,
                                      .fixed = NAN};

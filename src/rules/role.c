@@ -31,34 +31,41 @@ const char *tl_role_segment(enum tl_role role, enum tl_direction direction)
     return tl_role_name(role);
 }
 
-const char *tl_role_place(enum tl_role role, enum tl_direction direction)
+const char *tl_role_place(enum tl_role role, enum tl_direction direction, bool overheard)
 {
+    bool near = is_near(role, direction);
     switch (role) {
     case TL_ROLE_RECEIVER:
     case TL_ROLE_SENDER:
-        return is_near(role, direction) ? "this PC" : "the far end";
+        if (overheard)
+            return near ? "the client" : "the server";
+        return near ? "this PC" : "the far end";
     case TL_ROLE_PATH:
         return "the path";
     case TL_ROLE_LAN:
         return "the local network";
     case TL_ROLE_RECEIVER_LAN:
     case TL_ROLE_SENDER_LAN:
-        return is_near(role, direction) ? "the local network" : "the far end's local network";
+        if (overheard)
+            return near ? "the client's local network" : "the server's local network";
+        return near ? "the local network" : "the far end's local network";
     default:
         return "the transfer itself";
     }
 }
 
-const char *tl_role_send_to(enum tl_role role, enum tl_direction direction)
+const char *tl_role_send_to(enum tl_role role, enum tl_direction direction, bool overheard)
 {
+    bool near = is_near(role, direction);
     switch (role) {
     case TL_ROLE_RECEIVER:
     case TL_ROLE_SENDER:
-        return is_near(role, direction) ? "desktop support (this PC)"
-                                        : "the far end's administrator";
+        if (overheard)
+            return near ? "the client's administrator" : "the server's administrator";
+        return near ? "desktop support (this PC)" : "the far end's administrator";
     case TL_ROLE_RECEIVER_LAN:
     case TL_ROLE_SENDER_LAN:
-        return is_near(role, direction) ? "the network team" : "the far end's administrator";
+        return near ? "the network team" : "the far end's administrator";
     case TL_ROLE_FLOW:
         return "whoever runs the transfer";
     default:

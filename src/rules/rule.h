@@ -28,8 +28,9 @@ enum tl_role {
 };
 const char *tl_role_name(enum tl_role role);                                 /* "receiver" */
 const char *tl_role_segment(enum tl_role role, enum tl_direction direction); /* "near-host" */
-const char *tl_role_place(enum tl_role role, enum tl_direction direction);   /* "this PC" */
-const char *tl_role_send_to(enum tl_role role, enum tl_direction direction); /* "the network …" */
+/* "this PC", "the network team" … overheard: neither end is this machine (struct tl_question). */
+const char *tl_role_place(enum tl_role role, enum tl_direction direction, bool overheard);
+const char *tl_role_send_to(enum tl_role role, enum tl_direction direction, bool overheard);
 
 /* The part of the time ledger that must speak for a cause. */
 enum tl_share { TL_SHARE_NONE, TL_SHARE_APP, TL_SHARE_SNDBUF, TL_SHARE_RWND, TL_SHARE_NETWORK };

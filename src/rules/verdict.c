@@ -311,7 +311,8 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->state = TL_LIMITED;
     verdict->cause = tl_arena_strdup(arena, chosen->rule->cause);
     verdict->segment = tl_arena_strdup(arena, chosen->segment);
-    verdict->send_to = tl_arena_strdup(arena, tl_role_send_to(chosen->rule->role, side->direction));
+    verdict->send_to = tl_arena_strdup(
+        arena, tl_role_send_to(chosen->rule->role, side->direction, side->question->overheard));
     verdict->ceiling_bps = chosen->bps;
     verdict->fixed_bps = chosen->fixed;
     verdict->fixed_at_least = chosen->fixed_at_least;

@@ -16,13 +16,14 @@ import cases_hostile
 import cases_key
 import cases_live
 import cases_output
+import cases_pcap
 import cases_plan
 import cases_stop
 import cases_usage
 from harness import Machine, suite
 
 assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile, cases_key,
-            cases_live, cases_output, cases_plan, cases_stop, cases_usage))
+            cases_live, cases_output, cases_pcap, cases_plan, cases_stop, cases_usage))
 
 
 def main():

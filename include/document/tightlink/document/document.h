@@ -5,6 +5,7 @@
 #define TL_DOCUMENT_DOCUMENT_H
 
 #include "tightlink/base/buf.h"
+#include "tightlink/base/json_write.h"
 #include "tightlink/facts/facts.h"
 #include "tightlink/facts/run.h"
 #include "tightlink/rules/findings.h"
@@ -20,6 +21,14 @@ const char *tl_document_schema(void);
 enum tl_status tl_document_write(const struct tl_run *run, const struct tl_facts *facts,
                                  const struct tl_findings *findings, bool pretty,
                                  struct tl_buf *out) TL_WARN_UNUSED;
+
+/* The same with members of the caller's behind those of the schema: add is called once, inside the
+ * document's object. */
+typedef void tl_document_more(struct tl_json_writer *writer, void *context);
+enum tl_status tl_document_write_with(const struct tl_run *run, const struct tl_facts *facts,
+                                      const struct tl_findings *findings, bool pretty,
+                                      tl_document_more *add, void *context,
+                                      struct tl_buf *out) TL_WARN_UNUSED;
 
 /* Saved runs are some 100 KiB; a larger file is refused (promise P13). */
 #define TL_DOCUMENT_BYTES_MAX ((size_t)8 << 20)

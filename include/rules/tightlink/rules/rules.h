@@ -66,6 +66,8 @@ enum tl_status tl_rules_check_directory(const char *path, const char *cases_path
 /* What was asked, besides the facts. */
 struct tl_question {
     bool download, upload;      /* directions to judge */
+    bool overheard;             /* a capture: neither end is this machine; sentences say "the client"
+                                 * for the near one, which opened the connection, and "the server" */
     double goal_bps;            /* NAN without a goal */
     double goal_rtt_ns;         /* NAN without one */
     enum tl_quality quality;    /* invalid and aborted forbid a verdict */

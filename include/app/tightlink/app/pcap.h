@@ -1,0 +1,73 @@
+/* A capture that somebody made, judged by the same rules as a diagnosis: for the command and the
+ * screen alike. The whole file is read once; each connection is judged when it is asked for. One
+ * thread at a time. */
+#ifndef TL_APP_PCAP_H
+#define TL_APP_PCAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tightlink/flow/capture.h"
+#include "tightlink/rules/rules.h"
+#include "tightlink/session/session.h"
+
+/* One connection. Numbers NAN where the capture cannot tell. */
+struct tl_app_pcap_row {
+    size_t number;               /* from 1, the largest first */
+    char client[64], server[64]; /* "192.0.2.1:40000" */
+    bool client_known;           /* its SYN was captured; else guessed from the ports */
+    enum tl_direction direction; /* download: the server sent more */
+    uint64_t payload_bytes;      /* of that direction */
+    uint64_t packets_count, wire_bytes;
+    double begin_ns, span_ns; /* since the first packet of the file */
+    double rate_bps, rtt_min_ns, retrans_ratio;
+    char place[32]; /* where the capture was taken; "" unknown */
+    /* What the rules say; TL_INCONCLUSIVE until asked (tl_app_pcap_judge). */
+    bool judged;
+    enum tl_verdict_state state;
+    double confidence;
+    char cause[48], segment[16];
+    char says[512];
+};
+
+/* The file as a whole. */
+struct tl_app_pcap_file {
+    struct tl_capture_info info;
+    uint64_t tcp_count, fragment_count, other_ip_count, other_count, cut_count, strange_link_count;
+    uint64_t left_out_count; /* TCP packets of connections beyond those that can be counted */
+    char broken[512];        /* where the file breaks; what stood before it is judged. "" whole */
+};
+
+struct tl_app_pcap;
+
+/* Reads a capture, "-" for standard input. rules are borrowed and outlive it. TL_IO, TL_SYNTAX
+ * where nothing could be read; TL_NOMEM. *ret_pcap is the caller's. */
+enum tl_status tl_app_pcap_open(const char *path, const struct tl_rules *rules,
+                                struct tl_app_pcap **ret_pcap,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+void tl_app_pcap_close(struct tl_app_pcap *pcap); /* takes NULL */
+
+const struct tl_app_pcap_file *tl_app_pcap_file(const struct tl_app_pcap *pcap);
+size_t tl_app_pcap_count(const struct tl_app_pcap *pcap);
+
+/* The connection with that number (from 1). TL_RANGE where there is none. */
+enum tl_status tl_app_pcap_row(struct tl_app_pcap *pcap, size_t number,
+                               struct tl_app_pcap_row *ret_row,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
+/* The same, judged. */
+enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
+                                 struct tl_app_pcap_row *ret_row,
+                                 struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Its run, to be shown, kept and exported like any other. The caller finishes it
+ * (tl_app_result_finish). */
+enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,
+                                  struct tl_session_result *ret_result,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The document of that connection with all others (at most max) in its list "flows", each judged
+ * that carried data. Adds to out. */
+enum tl_status tl_app_pcap_document(struct tl_app_pcap *pcap, size_t number, size_t max,
+                                    struct tl_buf *out, struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,23 @@
+/* What the files of app/pcap share. */
+#ifndef TL_APP_CAPTURE_RUN_H
+#define TL_APP_CAPTURE_RUN_H
+
+#include "tightlink/app/pcap.h"
+#include "tightlink/flow/packets.h"
+
+struct tl_app_pcap {
+    const struct tl_rules *rules;
+    struct tl_packets *packets;
+    struct tl_app_pcap_file file;
+    int64_t first_ns, last_ns; /* of the file */
+    char name[256];
+};
+
+/* "192.0.2.1:443", "[2001:db8::1]:443". */
+void pcap_format_end(const struct tl_packet_brief *brief, int end, char *ret_text, size_t size);
+
+/* Facts and findings of one connection; the caller finishes the result. */
+enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
+                          struct tl_session_result *ret_result, struct tl_error *reterr);
+
+#endif

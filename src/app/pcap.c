@@ -1,0 +1,221 @@
+/* Reading a capture into connections, and the rows about them. Judging: pcap_judge.c. */
+#include "tightlink/app/pcap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_run.h"
+#include "tightlink/app/open.h"
+#include "tightlink/base/units.h"
+#include "tightlink/flow/limits.h"
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+static enum tl_status take(struct tl_app_pcap *pcap, struct tl_decoder *decoder,
+                           const struct tl_packet *packet)
+{
+    struct tl_segment segment;
+    if (pcap->first_ns == 0 || packet->time_ns < pcap->first_ns)
+        pcap->first_ns = packet->time_ns;
+    if (packet->time_ns > pcap->last_ns)
+        pcap->last_ns = packet->time_ns;
+    switch (tl_decode(decoder, packet, &segment)) {
+    case TL_DECODED_TCP:
+        return tl_packets_add(pcap->packets, &segment);
+    case TL_DECODED_TOO_BIG:
+        tl_packets_add_too_big(pcap->packets, &segment, &decoder->too_big);
+        return TL_OK;
+    default:
+        return TL_OK;
+    }
+}
+
+static void note_counts(struct tl_app_pcap *pcap, const struct tl_capture *capture,
+                        const struct tl_decoder *decoder)
+{
+    struct tl_app_pcap_file *file = &pcap->file;
+    tl_capture_info(capture, &file->info);
+    file->tcp_count = decoder->counts[TL_DECODED_TCP];
+    file->fragment_count = decoder->counts[TL_DECODED_FRAGMENT];
+    file->other_ip_count =
+        decoder->counts[TL_DECODED_OTHER_IP] + decoder->counts[TL_DECODED_TOO_BIG];
+    file->other_count = decoder->counts[TL_DECODED_OTHER];
+    file->cut_count = decoder->counts[TL_DECODED_CUT];
+    file->strange_link_count = decoder->counts[TL_DECODED_LINK_TYPE];
+    file->left_out_count = tl_packets_left_out(pcap->packets);
+}
+
+/* A file that breaks keeps what stood before. */
+static enum tl_status read_all(struct tl_app_pcap *pcap, struct tl_capture *capture,
+                               struct tl_error *reterr)
+{
+    struct tl_decoder *decoder = malloc(sizeof *decoder);
+    struct tl_error broken = {0};
+    struct tl_packet packet;
+    enum tl_status status;
+    if (!decoder)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    tl_decoder_init(decoder);
+    while ((status = tl_capture_next(capture, &packet, &broken)) == TL_OK)
+        if (take(pcap, decoder, &packet) != TL_OK) {
+            free(decoder);
+            return tl_error_set(reterr, TL_NOMEM, "out of memory");
+        }
+    if (status != TL_CLOSED)
+        snprintf(pcap->file.broken, sizeof pcap->file.broken, "%s", broken.text);
+    note_counts(pcap, capture, decoder);
+    free(decoder);
+    tl_packets_finish(pcap->packets);
+    if (tl_packets_count(pcap->packets) > 0)
+        return TL_OK;
+    if (status != TL_CLOSED)
+        return tl_error_set(reterr, status, "%s", broken.text);
+    return tl_error_set(reterr, TL_SYNTAX, "of its %llu packets none is TCP",
+                        (unsigned long long)pcap->file.info.packets_count);
+}
+
+enum tl_status tl_app_pcap_open(const char *path, const struct tl_rules *rules,
+                                struct tl_app_pcap **ret_pcap, struct tl_error *reterr)
+{
+    struct tl_capture *capture = NULL;
+    struct tl_app_pcap *pcap = calloc(1, sizeof *pcap);
+    if (!pcap)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    const char *slash = strrchr(path, '/');
+    snprintf(pcap->name, sizeof pcap->name, "%s", slash && slash[1] ? slash + 1 : path);
+    pcap->rules = rules;
+    pcap->packets = tl_packets_create();
+    enum tl_status status = pcap->packets ? TL_OK : tl_error_set(reterr, TL_NOMEM, "out of memory");
+    if (status == TL_OK)
+        status = tl_capture_open(path, &capture, reterr);
+    if (status == TL_OK)
+        status = read_all(pcap, capture, reterr);
+    tl_capture_close(capture);
+    if (status == TL_OK) {
+        *ret_pcap = pcap;
+        return TL_OK;
+    }
+    tl_error_prefix(reterr, "%.200s", path);
+    tl_app_pcap_close(pcap);
+    return status;
+}
+
+void tl_app_pcap_close(struct tl_app_pcap *pcap)
+{
+    if (!pcap)
+        return;
+    tl_packets_destroy(pcap->packets);
+    free(pcap);
+}
+
+const struct tl_app_pcap_file *tl_app_pcap_file(const struct tl_app_pcap *pcap)
+{
+    return &pcap->file;
+}
+
+size_t tl_app_pcap_count(const struct tl_app_pcap *pcap)
+{
+    return tl_packets_count(pcap->packets);
+}
+
+/* --- Rows ----------------------------------------------------------------------------------- */
+
+void pcap_format_end(const struct tl_packet_brief *brief, int end, char *ret_text, size_t size)
+{
+    char address[TL_FLOW_ADDRESS_SIZE];
+    bool v4 = tl_flow_address_is_v4(&brief->addresses[end]);
+    tl_flow_address_format(&brief->addresses[end], address);
+    snprintf(ret_text, size, v4 ? "%s:%u" : "[%s]:%u", address, brief->ports[end]);
+}
+
+static enum tl_status find(const struct tl_app_pcap *pcap, size_t number,
+                           struct tl_packet_brief *ret_brief, struct tl_error *reterr)
+{
+    size_t count = tl_packets_count(pcap->packets);
+    if (number >= 1 && tl_packets_at(pcap->packets, number - 1, ret_brief))
+        return TL_OK;
+    return tl_error_set(reterr, TL_RANGE,
+                        "there is no flow %zu: the capture has %zu, numbered from 1", number,
+                        count);
+}
+
+static void fill(const struct tl_app_pcap *pcap, size_t number, const struct tl_packet_brief *brief,
+                 struct tl_app_pcap_row *row)
+{
+    int sender =
+        brief->payload_bytes[TL_SERVER] > brief->payload_bytes[TL_CLIENT] ? TL_SERVER : TL_CLIENT;
+    *row = (struct tl_app_pcap_row){
+        .number = number,
+        .client_known = brief->client_known,
+        .payload_bytes = brief->payload_bytes[sender],
+        .packets_count = brief->packets_count[0] + brief->packets_count[1],
+        .wire_bytes = brief->wire_bytes,
+        .begin_ns = (double)(brief->first_ns - pcap->first_ns),
+        .span_ns = (double)(brief->last_ns - brief->first_ns),
+        .rtt_min_ns = (double)NAN,
+        .retrans_ratio = (double)NAN,
+        .state = TL_INCONCLUSIVE,
+    };
+    if (brief->flow)
+        sender = tl_packet_sender(brief->flow);
+    row->direction = sender == TL_SERVER ? TL_DOWNLOAD : TL_UPLOAD;
+    row->rate_bps = tl_bps_from_bytes_ns((double)row->payload_bytes, row->span_ns);
+    pcap_format_end(brief, TL_CLIENT, row->client, sizeof row->client);
+    pcap_format_end(brief, TL_SERVER, row->server, sizeof row->server);
+    if (!brief->flow)
+        return;
+    const struct tl_packet_half *half = &brief->flow->halves[sender];
+    enum tl_packet_place place = tl_packet_place(brief->flow, sender);
+    if (place != TL_PLACE_UNKNOWN)
+        snprintf(row->place, sizeof row->place, "%s", tl_packet_place_name(place));
+    if (isfinite(half->rtt_min_ns))
+        row->rtt_min_ns = half->rtt_min_ns;
+    if (half->segments_count)
+        row->retrans_ratio = (double)half->retrans_count / (double)half->segments_count;
+}
+
+enum tl_status tl_app_pcap_row(struct tl_app_pcap *pcap, size_t number,
+                               struct tl_app_pcap_row *ret_row, struct tl_error *reterr)
+{
+    struct tl_packet_brief brief;
+    enum tl_status status = find(pcap, number, &brief, reterr);
+    if (status == TL_OK)
+        fill(pcap, number, &brief, ret_row);
+    return status;
+}
+
+enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
+                                 struct tl_app_pcap_row *ret_row, struct tl_error *reterr)
+{
+    struct tl_packet_brief brief;
+    struct tl_session_result result = {0};
+    enum tl_status status = find(pcap, number, &brief, reterr);
+    if (status != TL_OK)
+        return status;
+    fill(pcap, number, &brief, ret_row);
+    if (!brief.flow || ret_row->payload_bytes == 0)
+        return TL_OK;
+    status = pcap_judge(pcap, &brief, &result, reterr);
+    if (status == TL_OK) {
+        const struct tl_verdict *verdict = &result.findings->verdict;
+        bool limited = verdict->state == TL_LIMITED;
+        ret_row->judged = true;
+        ret_row->state = verdict->state;
+        ret_row->confidence = verdict->confidence;
+        snprintf(ret_row->cause, sizeof ret_row->cause, "%s", limited ? verdict->cause : "");
+        snprintf(ret_row->segment, sizeof ret_row->segment, "%s", limited ? verdict->segment : "");
+        snprintf(ret_row->says, sizeof ret_row->says, "%s", verdict->sentence);
+    }
+    tl_app_result_finish(&result);
+    return status;
+}
+
+enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,
+                                  struct tl_session_result *ret_result, struct tl_error *reterr)
+{
+    struct tl_packet_brief brief;
+    enum tl_status status = find(pcap, number, &brief, reterr);
+    return status == TL_OK ? pcap_judge(pcap, &brief, ret_result, reterr) : status;
+}

@@ -1,0 +1,302 @@
+/* tightlink pcap FILE: why the transfers in a capture are not faster. */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tightlink/app/open.h"
+#include "tightlink/app/pcap.h"
+#include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+
+#define ROWS_SHORT 10   /* flows listed below the verdict */
+#define ROWS_JSON  1000 /* in the document; all with --all */
+#define WIDTH      78
+
+struct pcap_options {
+    const char *path;
+    size_t number; /* 0: not given */
+    bool all, json;
+};
+
+/* Words up to the width, indented. */
+static void print_wrapped(const char *text, size_t first, size_t indent)
+{
+    size_t column = first;
+    for (const char *word = text; *word;) {
+        size_t len = strcspn(word, " ");
+        char piece[512];
+        if (column > indent && column + 1 + len > WIDTH) {
+            printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            putchar(' ');
+            column++;
+        }
+        snprintf(piece, sizeof piece, "%.*s", (int)(len < sizeof piece ? len : sizeof piece - 1),
+                 word);
+        cli_put_clean(piece, stdout);
+        column += len;
+        word += len + strspn(word + len, " ");
+    }
+    putchar('\n');
+}
+
+static void print_item(const char *text)
+{
+    fputs("  - ", stdout);
+    print_wrapped(text, 4, 4);
+}
+
+static void print_file(const struct tl_app_pcap *pcap, const char *path)
+{
+    const struct tl_app_pcap_file *file = tl_app_pcap_file(pcap);
+    size_t count = tl_app_pcap_count(pcap);
+    cli_put_clean(path, stdout);
+    printf(": %s%s%s, %llu packets, %zu TCP flow%s\n", file->info.format,
+           strcmp(file->info.compression, "none") ? " packed with " : "",
+           strcmp(file->info.compression, "none") ? file->info.compression : "",
+           (unsigned long long)file->info.packets_count, count, count == 1 ? "" : "s");
+    if (file->strange_link_count)
+        printf("  %llu packets have a link layer that is not read\n",
+               (unsigned long long)file->strange_link_count);
+    if (file->left_out_count)
+        printf("  %llu TCP packets belong to more flows than are counted\n",
+               (unsigned long long)file->left_out_count);
+    if (file->broken[0]) {
+        fputs("  broken: ", stdout);
+        print_wrapped(file->broken, 10, 10);
+    }
+}
+
+static void print_flow(const struct tl_app_pcap_row *row)
+{
+    char bytes[TL_UNIT_TEXT_SIZE], span[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE];
+    char rtt[TL_UNIT_TEXT_SIZE], resent[TL_UNIT_TEXT_SIZE];
+    bool download = row->direction == TL_DOWNLOAD;
+    printf("\nFlow %zu: %s -> %s (%s%s)\n", row->number, download ? row->server : row->client,
+           download ? row->client : row->server, download ? "from the server" : "from the client",
+           row->client_known ? "" : ", by the ports: its handshake is missing");
+    printf("  %s in %s, %s; shortest round trip %s, %s sent again\n",
+           tl_format_traffic((double)row->payload_bytes, bytes), tl_format_ns(row->span_ns, span),
+           tl_format_bps(row->rate_bps, rate),
+           isfinite(row->rtt_min_ns) ? tl_format_ns(row->rtt_min_ns, rtt) : "unknown",
+           isfinite(row->retrans_ratio) ? tl_format_ratio(row->retrans_ratio, resent) : "unknown");
+    if (row->place[0])
+        printf("  captured %s\n", row->place);
+}
+
+static void print_evidence(const struct tl_finding *finding, bool is_for)
+{
+    bool said = false;
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        const struct tl_evidence *evidence = &finding->evidence[i];
+        if (evidence->is_spare || evidence->truth == TL_UNKNOWN_TRUTH || evidence->is_for != is_for)
+            continue;
+        if (!said)
+            puts(is_for ? "\nWhat speaks for it:" : "\nWhat speaks against it:");
+        said = true;
+        print_item(evidence->say);
+    }
+}
+
+static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; verdict->state == TL_LIMITED && i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->result == TL_FOUND && strcmp(finding->cause, verdict->cause) == 0 &&
+            strcmp(finding->segment, verdict->segment) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+static void print_ledger(const struct tl_findings *findings)
+{
+    for (size_t i = 0; i < findings->ledger_count; i++) {
+        const struct tl_ledger_row *row = &findings->ledger[i];
+        printf("\nWhat the sender waited for: its program %.0f %%, its send buffer %.0f %%, the "
+               "receive\nwindow %.0f %%, the network %.0f %%\n",
+               100 * row->app_ratio, 100 * row->sndbuf_ratio, 100 * row->rwnd_ratio,
+               100 * row->network_ratio);
+    }
+}
+
+/* Found beside the verdict, one line each. */
+static void print_beside(const struct tl_findings *findings, const struct tl_finding *verdict)
+{
+    bool said = false;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding == verdict || finding->result != TL_FOUND)
+            continue;
+        if (!said)
+            puts("\nAlso found:");
+        said = true;
+        print_item(finding->sentence);
+    }
+}
+
+static void print_result(const struct tl_session_result *result)
+{
+    const struct tl_verdict *verdict = &result->findings->verdict;
+    const struct tl_finding *finding = verdict_finding(result->findings);
+    putchar('\n');
+    print_wrapped(verdict->sentence, 0, 0);
+    if (verdict->state == TL_LIMITED)
+        printf("Cause: %s; confidence %.2f; hand it to: %s\n", verdict->cause, verdict->confidence,
+               verdict->send_to ? verdict->send_to : "nobody");
+    if (finding) {
+        print_evidence(finding, true);
+        print_evidence(finding, false);
+    }
+    print_ledger(result->findings);
+    print_beside(result->findings, finding);
+    for (int i = 0; i < result->run.reason_count; i++) {
+        if (i == 0)
+            puts("\nMind:");
+        print_item(result->run.reasons[i]);
+    }
+}
+
+static enum tl_status print_rows(struct tl_app_pcap *pcap, size_t max, struct tl_error *reterr)
+{
+    size_t count = tl_app_pcap_count(pcap);
+    printf("\n%4s %-22s %-22s %10s %11s %s\n", "flow", "client", "server", "payload", "rate",
+           "verdict");
+    for (size_t number = 1; number <= count && number <= max; number++) {
+        struct tl_app_pcap_row row;
+        char bytes[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE];
+        enum tl_status status = tl_app_pcap_judge(pcap, number, &row, reterr);
+        if (status != TL_OK)
+            return status;
+        printf("%4zu %-22s %-22s %10s %11s %s%s%s\n", number, row.client, row.server,
+               tl_format_traffic((double)row.payload_bytes, bytes),
+               isfinite(row.rate_bps) ? tl_format_bps(row.rate_bps, rate) : "-",
+               !row.judged    ? "-"
+               : row.cause[0] ? row.cause
+                              : "cannot tell",
+               row.segment[0] ? ", " : "",
+               strcmp(row.segment, "near-host") == 0  ? "client"
+               : strcmp(row.segment, "far-host") == 0 ? "server"
+                                                      : row.segment);
+    }
+    if (count > max)
+        printf("     and %zu more: tightlink pcap --all lists them\n", count - max);
+    return TL_OK;
+}
+
+static int print_text(struct tl_app_pcap *pcap, const struct pcap_options *options)
+{
+    size_t number = options->number ? options->number : 1, count = tl_app_pcap_count(pcap);
+    struct tl_session_result result = {0};
+    struct tl_app_pcap_row row;
+    struct tl_error error = {0};
+    print_file(pcap, options->path);
+    enum tl_status status = tl_app_pcap_row(pcap, number, &row, &error);
+    if (status == TL_OK)
+        print_flow(&row);
+    if (status == TL_OK)
+        status = tl_app_pcap_result(pcap, number, &result, &error);
+    if (status == TL_OK)
+        print_result(&result);
+    int exit_code = status == TL_OK ? (int)cli_exit_for_result(&result) : CLI_EXIT_OK;
+    tl_app_result_finish(&result);
+    if (status == TL_OK && !options->number && count > 1)
+        status = print_rows(pcap, options->all ? count : ROWS_SHORT, &error);
+    if (status == TL_OK)
+        return exit_code;
+    cli_complain("%s", error.text);
+    return CLI_EXIT_USAGE;
+}
+
+static int print_json(struct tl_app_pcap *pcap, const struct pcap_options *options)
+{
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_error error = {0};
+    int exit_code = CLI_EXIT_OK;
+    enum tl_status status = tl_app_pcap_document(pcap, options->number ? options->number : 1,
+                                                 options->all ? SIZE_MAX : ROWS_JSON, &out, &error);
+    if (status != TL_OK) {
+        cli_complain("%s", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    } else if (!cli_write_stdout(out.data, out.len)) {
+        cli_complain("writing the output failed: %s", strerror(errno));
+        exit_code = CLI_EXIT_EXPORT;
+    }
+    tl_buf_finish(&out);
+    return exit_code;
+}
+
+static bool take_number(const char *text, size_t *ret_number)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    *ret_number = number;
+    return text[0] >= '1' && text[0] <= '9' && *end == '\0' && number <= UINT32_MAX;
+}
+
+/* CLI_EXIT_OK: go on. */
+static int read_options(const struct cli_command *command, int argc, char **argv,
+                        struct pcap_options *options, bool *ret_done)
+{
+    static const struct option long_options[] = {{"flow", required_argument, NULL, 'f'},
+                                                 {"all", no_argument, NULL, 'a'},
+                                                 {"json", no_argument, NULL, 'j'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    int option;
+    opterr = 0;
+    optind = 1;
+    *ret_done = true;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        }
+        if (option == '?')
+            return cli_usage(command, "%s is no option of pcap, or lacks its value",
+                             argv[optind - 1]);
+        if (option == 'f' && !take_number(optarg, &options->number))
+            return cli_usage(command, "--flow: %s is no number of a flow", optarg);
+        options->all |= option == 'a';
+        options->json |= option == 'j';
+    }
+    if (argc - optind != 1)
+        return cli_usage(command, "name one capture file, or - for standard input");
+    options->path = argv[optind];
+    *ret_done = false;
+    return CLI_EXIT_OK;
+}
+
+int cli_pcap(const struct cli_command *command, int argc, char **argv)
+{
+    struct pcap_options options = {0};
+    struct tl_rules *rules = NULL;
+    struct tl_app_pcap *pcap = NULL;
+    struct tl_buf notices = TL_BUF_INIT;
+    struct tl_error error = {0};
+    bool done;
+    int exit_code = read_options(command, argc, argv, &options, &done);
+    if (done)
+        return exit_code;
+    enum tl_status status = tl_app_load_rules(&rules, &notices, &error);
+    if (status == TL_OK && notices.len)
+        cli_complain("%s", tl_buf_text(&notices));
+    if (status == TL_OK)
+        status = tl_app_pcap_open(options.path, rules, &pcap, &error);
+    if (status == TL_OK) {
+        exit_code = options.json ? print_json(pcap, &options) : print_text(pcap, &options);
+    } else {
+        cli_complain("%s", error.text);
+        exit_code = CLI_EXIT_USAGE;
+    }
+    tl_app_pcap_close(pcap);
+    tl_rules_destroy(rules);
+    tl_buf_finish(&notices);
+    return exit_code;
+}

@@ -1,0 +1,234 @@
+/* From a connection in a capture to facts. Rates, ledger, losses and queues go through the analysis
+ * of our own tests (packet_log.c); the rest is what only packets tell. */
+#include "tightlink/probes/packet_flow.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_facts.h"
+#include "packet_log.h"
+#include "tightlink/base/units.h"
+
+/* A stall that only its own end would end: longer than this, with data in flight. */
+#define STALLED_NS    2e9
+#define STUCK_TIMES   3     /* a full segment was sent so often in vain */
+#define BACKOFF_CUBIC 0.7   /* RFC 9438, section 4.6 */
+#define BACKOFF_RENO  0.5   /* RFC 5681, equation 4 */
+#define BACKOFF_NEAR  0.085 /* between the two, nearer to one */
+
+static const char capture_only[] =
+    "a capture shows what was sent; tightlink run with a responder at the other end would test it";
+static const char no_host[] = "packets do not tell what the hosts' processors and programs do";
+
+enum tl_direction tl_packet_flow_direction(const struct tl_packet_flow *flow)
+{
+    return tl_packet_sender(flow) == TL_SERVER ? TL_DOWNLOAD : TL_UPLOAD;
+}
+
+/* What is being told of: one direction of a connection. */
+struct told {
+    const struct tl_packet_flow *flow;
+    const struct tl_packet_half *half;
+    int sender;
+    struct tl_packet_ledger ledger;
+    enum tl_direction direction;
+    struct tl_facts *facts;
+};
+
+static void put(const struct told *told, const char *name, double value, const char *reason)
+{
+    tl_flow_set(told->facts, told->direction, name, value, reason);
+}
+
+static void put_bool(const struct told *told, const char *name, bool value, const char *method)
+{
+    char id[64];
+    snprintf(id, sizeof id, "%s.%s", tl_direction_name(told->direction), name);
+    tl_facts_set_bool(told->facts, id, value, method);
+}
+
+/* --- Through the analysis of our own tests ---------------------------------------------------- */
+
+/* The congestion control, where the window falls at losses as one of the two does. */
+static const char *congestion_of(const struct tl_packet_half *half)
+{
+    double backoff = tl_packet_backoff(half);
+    return fabs(backoff - BACKOFF_CUBIC) <= BACKOFF_NEAR  ? "cubic"
+           : fabs(backoff - BACKOFF_RENO) <= BACKOFF_NEAR ? "reno"
+                                                          : "";
+}
+
+static enum tl_status tell_stream(const struct told *told)
+{
+    struct tl_tcp_result *result = calloc(1, sizeof *result);
+    struct tl_rate_point *workspace = malloc(TL_STEADY_POINTS_MAX * sizeof *workspace);
+    const char *congestion = congestion_of(told->half);
+    enum tl_status status = TL_NOMEM;
+    if (!result || !workspace)
+        goto out;
+    result->streams = 1;
+    struct tl_sample_log *sender = &result->sender.logs[0], *receiver = &result->receiver.logs[0];
+    status = tl_packet_log(told->flow, told->sender, &told->ledger, sender, receiver);
+    if (status != TL_OK)
+        goto out;
+    tl_steady_analyse(sender, receiver, 1, congestion, workspace, &result->steady);
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    tl_flow_set_stream(told->facts, told->direction, &result->steady, congestion);
+    tl_flow_set_series(told->facts, told->direction, sender, rate);
+    struct tl_queue queue;
+    struct tl_queue_spec spec = {.from_ns = rate->valid ? rate->start_ns : 0,
+                                 .to_ns = rate->end_ns,
+                                 .rtt_min_ns = told->half->rtt_min_ns};
+    tl_queue_find(result, &spec, &queue);
+    tl_flow_set_queue(told->facts, told->direction, "", &queue);
+out:
+    if (result)
+        tl_tcp_result_finish(result);
+    free(workspace);
+    free(result);
+    return status;
+}
+
+/* --- What only packets tell ------------------------------------------------------------------- */
+
+static void tell_ledger(const struct told *told)
+{
+    static const char *const names[] = {"ledger_app_ratio", "ledger_sndbuf_ratio",
+                                        "ledger_rwnd_ratio", "ledger_network_ratio"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !told->ledger.known; i++)
+        put(told, names[i], (double)NAN, told->ledger.why);
+    put(told, "packets_count", (double)told->flow->packets_count, "");
+    put(told, "clocked_ratio", told->ledger.clocked_ratio,
+        "too few trains of packets, or acknowledgements all the time");
+    tl_flow_set_text(told->facts, told->direction, "capture_place",
+                     tl_packet_place_name(tl_packet_place(told->flow, told->sender)));
+}
+
+static void tell_losses(const struct told *told)
+{
+    static const char few[] = "too few losses to tell";
+    struct tl_packet_policer policer;
+    struct tl_packet_loss_rank rank;
+    tl_packet_policer(told->half, &policer);
+    tl_packet_loss_rank(told->half, &rank);
+    tl_flow_set_range(told->facts, told->direction, "loss_load_rank_ratio", rank.rank_ratio,
+                      rank.low_ratio, rank.high_ratio, few);
+    put(told, "bucket_fit_ratio", policer.fit_ratio, few);
+    if (isfinite(policer.rate_bps)) {
+        put(told, "policer_bps", policer.rate_bps, few);
+        put(told, "policer_burst_bytes", policer.burst_bytes, few);
+    }
+    if (isfinite(rank.flat_ratio))
+        put(told, "loss_flat_ratio", rank.flat_ratio, few);
+    put(told, "ce_ratio", (double)told->half->ce_count / (double)told->half->packets_count, "");
+}
+
+/* The receiver's buffer shows in its window: what the window lacks of its largest lies unread. */
+static void tell_receiver(const struct told *told)
+{
+    const struct tl_packet_half *half = told->half;
+    const char *reason = "too few acknowledgements";
+    bool enough = half->window_count >= 20 && half->window_max_bytes > 0;
+    double count = (double)half->window_count;
+    put(told, "receiver_queue_ratio",
+        enough ? 1 - (double)half->window_sum_bytes / count / (double)half->window_max_bytes
+               : (double)NAN,
+        reason);
+    put(told, "receiver_data_wait_ratio",
+        enough ? (double)half->window_open_count / count : (double)NAN, reason);
+    put(told, "receiver_tcp_zero_window_count", (double)half->zero_window_count, "");
+}
+
+/* The connection itself is the transfer that runs. */
+static void tell_running(const struct told *told)
+{
+    const struct tl_packet_half *half = told->half;
+    double time_ns = (double)(half->last_data_ns - half->first_data_ns);
+    double pauses = (double)half->pauses_count;
+    put(told, "running_count", 1, "");
+    put(told, "running_bps", tl_bps_from_bytes_ns((double)half->payload_bytes, time_ns), "");
+    put(told, "running_window_bytes", (double)half->window_max_bytes, "");
+    put(told, "running_mss_bytes", half->mss_bytes, "");
+    put(told, "running_rwnd_ratio", told->ledger.closed_ratio, "");
+    put(told, "running_pause_count", pauses, "");
+    put(told, "running_pause_ns", tl_packet_classes_quantile(half->pause_classes, 0.5),
+        "it did not pause");
+    put(told, "running_idle_ratio", half->pauses_ns / time_ns, "");
+    put(told, "running_burst_bytes", (double)half->payload_bytes / (pauses + 1), "");
+}
+
+/* Full segments are sent again and again, and nothing of that size was ever acknowledged. */
+static bool vanishes(const struct tl_packet_half *half)
+{
+    return half->stuck_count > STUCK_TIMES && half->stuck_ns > (int64_t)STALLED_NS &&
+           half->smallest_stuck_packet > 600 &&
+           half->largest_acked_packet < half->smallest_stuck_packet;
+}
+
+static void tell_sizes(const struct told *told)
+{
+    const struct tl_packet_half *half = told->half;
+    const struct tl_packet_half *other = &told->flow->halves[1 - told->sender];
+    bool vanish = vanishes(half);
+    bool stalled = vanish || (half->last_data_ns > half->first_data_ns && half->acked_bytes == 0 &&
+                              half->retrans_count > 0);
+    put_bool(told, "stalled", stalled, "data was sent again and again, none was acknowledged");
+    if (other->syn_mss_bytes)
+        put(told, "mss_received_bytes", other->syn_mss_bytes, "");
+    if (!vanish && told->flow->too_big_count == 0) {
+        if (half->largest_acked_packet)
+            put_bool(told, "mtu_black_hole", false, "full segments were acknowledged");
+        return;
+    }
+    put_bool(told, "mtu_black_hole", vanish && told->flow->too_big_count == 0,
+             "by the sizes that were acknowledged and those that never were");
+    if (told->flow->router_mtu_bytes)
+        put(told, "mtu_reported_bytes", told->flow->router_mtu_bytes, "");
+}
+
+static void tell_path(const struct told *told)
+{
+    const struct tl_packet_flow *flow = told->flow;
+    if (isfinite(flow->handshake_rtt_ns))
+        tl_facts_set_number(told->facts, "path.connect_rtt_ns", flow->handshake_rtt_ns,
+                            "the handshake in the capture");
+    else
+        tl_facts_set_unknown(told->facts, "path.connect_rtt_ns", "the handshake was not captured");
+    if (isfinite(told->half->rtt_min_ns))
+        put(told, "rtt_min_ns", told->half->rtt_min_ns, "");
+}
+
+static void explain(const struct told *told)
+{
+    size_t count = tl_fact_def_count();
+    for (size_t i = 0; i < count; i++) {
+        const char *stage = tl_fact_def_at(i)->stage;
+        bool own = strcmp(stage, "stream") == 0;
+        if (strcmp(stage, "derived") != 0)
+            tl_facts_explain_stage(told->facts, stage, own ? &told->direction : NULL,
+                                   own || strcmp(stage, "hosts") == 0 ? no_host : capture_only);
+    }
+}
+
+enum tl_status tl_packet_flow_facts(const struct tl_packet_flow *flow, struct tl_facts *facts)
+{
+    struct told told = {.flow = flow,
+                        .sender = tl_packet_sender(flow),
+                        .direction = tl_packet_flow_direction(flow),
+                        .facts = facts};
+    told.half = &flow->halves[told.sender];
+    tl_packet_ledger(flow, told.sender, &told.ledger);
+    enum tl_status status = tell_stream(&told);
+    if (status != TL_OK)
+        return status;
+    tell_ledger(&told);
+    tell_losses(&told);
+    tell_receiver(&told);
+    tell_running(&told);
+    tell_sizes(&told);
+    tell_path(&told);
+    explain(&told);
+    return tl_facts_status(facts);
+}

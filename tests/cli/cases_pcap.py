@@ -1,0 +1,110 @@
+"""Captures that others made: judged, refused, cut in the middle. Made here, with exact truth."""
+import gzip
+import json
+import struct
+import subprocess
+
+from harness import case, is_plain, validate
+
+MSS = 1448
+CLIENT, SERVER = 1, 2
+
+
+class Capture:
+    """A pcap file in memory: TCP over IPv4, raw, with times in ns."""
+
+    def __init__(self):
+        self.bytes = struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 262144, 101)
+        self.time_ns = 1_700_000_000_000_000_000
+        self.number = 0
+
+    def add(self, sender, flags, seq, ack, length=0, window=1000, options=b""):
+        self.number += 1
+        tcp = struct.pack(">HHIIBBHHH", *((40000, 443) if sender == CLIENT else (443, 40000)), seq,
+                          ack, (20 + len(options)) // 4 << 4, flags, window, seq & 0xffff, 0)
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp) + len(options) + length,
+                         self.number & 0xffff, 0x4000, 64, 6, 0, bytes((10, 0, 0, sender)),
+                         bytes((10, 0, 0, 3 - sender)))
+        kept = ip + tcp + options
+        seconds, ns = divmod(self.time_ns, 10**9)
+        self.bytes += struct.pack("<IIII", seconds, ns, len(kept), len(kept) + length) + kept
+
+    def shake(self, to_server_ms, to_client_ms, window, scale=7):
+        options = struct.pack(">BBHBBBBBBBB", 2, 4, MSS, 1, 3, 3, scale, 1, 1, 4, 2)
+        self.add(CLIENT, 2, 999, 0, options=options)
+        self.wait(to_server_ms)
+        self.add(SERVER, 0x12, 999, 1000, options=options)
+        self.wait(to_client_ms)
+        self.add(CLIENT, 0x10, 1000, 1000, window=window)
+
+    def wait(self, ms):
+        self.time_ns += int(ms * 1e6)
+
+
+def window_limited(rounds=200, rtt_ms=25):
+    """The server sends a window of 20 segments in each round trip; captured beside it."""
+    capture, window = Capture(), 20 * MSS // 128
+    capture.shake(0.05, rtt_ms, window)
+    seq = 1000
+    for _ in range(rounds):
+        end = seq + window * 128
+        while seq < end:
+            capture.add(SERVER, 0x10, seq, 1000, min(MSS, end - seq))
+            capture.wait(0.01)
+            seq += min(MSS, end - seq)
+        capture.wait(rtt_ms - 0.2)
+        capture.add(CLIENT, 0x10, 1000, seq, window=window)
+    return capture.bytes
+
+
+def run(machine, data, *options, name="-"):
+    return subprocess.run([machine.tightlink, "pcap", name, *options], input=data,
+                          capture_output=True, timeout=60)
+
+
+@case("pcap")
+def window(machine):
+    """a capture of a window-limited transfer names the receiver's window"""
+    result = run(machine, window_limited(), "--json")
+    document = json.loads(result.stdout)
+    validate(machine, document)
+    assert document["run"]["target"]["kind"] == "pcap", document["run"]["target"]
+    verdict = document["verdict"]
+    assert (verdict["cause"], verdict["segment"]) == ("receive-window", "near-host"), verdict
+    truth = 20 * MSS // 128 * 128 * 8 / 0.025
+    assert abs(verdict["ceiling_bps"] / truth - 1) < 0.1, (verdict, truth)
+    assert len(document["flows"]) == 1 and document["flows"][0]["captured"] == "at the sender"
+    assert "this PC" not in verdict["sentence"], verdict["sentence"]
+
+
+@case("pcap")
+def packed(machine):
+    """the same packed with gzip, and as text"""
+    result = run(machine, gzip.compress(window_limited()))
+    text = result.stdout.decode()
+    assert result.returncode == 0 and "receive-window" in text and "gzip" in text, result
+    assert "10.0.0.2:443 -> 10.0.0.1:40000" in text, text
+
+
+@case("pcap")
+def cut(machine):
+    """a capture that ends in the middle is judged up to there, and says where it breaks"""
+    data = window_limited()
+    document = json.loads(run(machine, data[:-7], "--json").stdout)
+    validate(machine, document)
+    assert "ends in the middle" in document["capture"]["broken"], document["capture"]
+    assert document["verdict"]["cause"] == "receive-window", document["verdict"]
+    assert document["run"]["quality"]["status"] == "degraded", document["run"]["quality"]
+
+
+@case("pcap")
+def refused(machine):
+    """what is no capture is refused with a sentence"""
+    for data in (b"", b"hello", b"\x1f\x8b\x08rubbish", window_limited()[:24]):
+        result = run(machine, data)
+        assert result.returncode == 2 and not result.stdout, result
+        assert is_plain(result.stderr.decode()), result.stderr
+    missing = run(machine, b"", name="/nonexistent/file.pcap")
+    assert missing.returncode == 2 and b"/nonexistent/file.pcap" in missing.stderr, missing
+    flow = run(machine, window_limited(), "--flow", "7")
+    assert flow.returncode == 2 and b"there is no flow 7" in flow.stderr, flow

@@ -59,6 +59,10 @@ int cli_ticket(const struct cli_command *command, int argc, char **argv);
 int cli_compare(const struct cli_command *command, int argc, char **argv);
 int cli_doctor(const struct cli_command *command, int argc, char **argv);
 
+/* Prints all commands in their groups, and two examples of one (overview.c). */
+void cli_print_groups(const struct cli_command *commands, size_t count, FILE *out);
+void cli_print_examples(const char *name, FILE *out);
+
 /* Prints the usage of one command to out. */
 void cli_print_help(const struct cli_command *command, FILE *out);
 
@@ -75,6 +79,8 @@ void cli_complain(const char *fmt, ...) TL_PRINTF(1, 2);
 int cli_fail(const struct tl_error *error);
 /* The same for a wrong command line, with a pointer to --help; returns CLI_EXIT_USAGE. */
 int cli_usage(const struct cli_command *command, const char *fmt, ...) TL_PRINTF(2, 3);
+/* The same for an option that the command does not have, with the one that may have been meant. */
+int cli_no_option(const struct cli_command *command, const char *word);
 enum cli_exit cli_exit_for(enum tl_status status);
 
 enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
@@ -95,7 +101,11 @@ struct cli_run_options {
     const char *key_file, *key_name;   /* run --key, --key-name; NULL without */
     char via[TL_SESSION_VIA_MAX][254]; /* --via; config.via points here */
     bool no_screen, no_mouse;
-    bool begin; /* the screen begins with the diagnosis */
+    bool full;              /* --full: all of the report, also after the screen */
+    bool brief;             /* the screen showed it all: the few lines that stay in the terminal */
+    bool kept;              /* the run is in the history */
+    const char *saved_name; /* of the run that show opened; NULL else */
+    bool begin;             /* the screen begins with the diagnosis */
     bool help;
 };
 
@@ -131,7 +141,8 @@ bool cli_parse_color(const char *text, enum cli_color *ret_color);
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
 
-/* Writes text to stdout whole; false when that failed (errno tells). */
+/* Writes text to stdout whole; false when that failed (errno tells). A reader that has gone has
+ * had enough: that is no failure. */
 bool cli_write_stdout(const char *text, size_t len);
 
 /* --save: the run as a bundle, unmasked, for its owner alone. Says on stderr where it is, or why

@@ -58,7 +58,7 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
         else if (strcmp(argv[i], "--goal") == 0 && argv[i + 1])
             goal = argv[++i];
         else if (argv[i][0] == '-' || host)
-            return cli_usage(command, "%s is no option of audit", argv[i]);
+            return cli_no_option(command, argv[i]);
         else
             host = argv[i];
     }

@@ -58,7 +58,7 @@ int cli_compare(const struct cli_command *command, int argc, char **argv)
             return CLI_EXIT_OK;
         }
         if (option == '?')
-            return cli_usage(command, "%s is no option of compare", argv[optind - 1]);
+            return cli_no_option(command, argv[optind - 1]);
         json = true;
     }
     if (argc - optind != 2)

@@ -1,6 +1,7 @@
 /* tightlink demo: an emulated path on this machine, a responder at its far end, a real
  * diagnosis from its near end, and at last what was emulated, to compare. */
 #include "cli.h"
+#include "nearest.h"
 #include "show.h"
 
 #include <fcntl.h>
@@ -25,6 +26,17 @@ static int list_scenarios(void)
 }
 
 /* What is emulated: a named scenario or a specification of the user's own. */
+static enum tl_status no_demo(const char *name, struct tl_error *reterr)
+{
+    struct cli_nearest nearest = {0};
+    size_t count;
+    const struct tl_lab_scenario *all = tl_lab_scenario_list(&count);
+    for (size_t i = 0; i < count; i++)
+        cli_nearest_offer(&nearest, name, all[i].name);
+    return tl_error_set(reterr, TL_USAGE, "no demo is called \"%.60s\"%s see: tightlink demo list",
+                        name, nearest.word ? cli_nearest_text(&nearest) : ";");
+}
+
 static enum tl_status choose_path(const struct cli_run_options *options,
                                   struct tl_lab_config *ret_config,
                                   const struct tl_lab_scenario **ret_scenario,
@@ -38,8 +50,7 @@ static enum tl_status choose_path(const struct cli_run_options *options,
     const char *name = options->operand ? options->operand : DEFAULT_SCENARIO;
     *ret_scenario = tl_lab_scenario_find(name);
     if (!*ret_scenario)
-        return tl_error_set(reterr, TL_USAGE,
-                            "no demo is called \"%.60s\"; see: tightlink demo list", name);
+        return no_demo(name, reterr);
     enum tl_status status = tl_lab_scenario_config(*ret_scenario, ret_config, reterr);
     if (status == TL_OK && options->link_spec)
         status = tl_lab_config_parse(options->link_spec, ret_config, reterr);
@@ -182,6 +193,7 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
     if (status == TL_OK && !has_result) {
         exit_code = CLI_EXIT_OK; /* left before it had begun */
     } else if (status == TL_OK) {
+        options->brief = cli_wants_screen(options);
         exit_code = cli_deliver(options, &result);
         if (!options->json && !options->json_lines)
             print_truth(scenario, &result);

@@ -19,7 +19,7 @@ int cli_explain(const struct cli_command *command, int argc, char **argv)
             return CLI_EXIT_OK;
         }
         if (option == '?')
-            return cli_usage(command, "%s is no option of explain", argv[optind - 1]);
+            return cli_no_option(command, argv[optind - 1]);
         options.json = true;
     }
     if (argc - optind != 1)

@@ -81,9 +81,8 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
             cli_print_help(command, stdout);
             return false;
         default:
-            *ret_exit = cli_usage(
-                command, option == ':' ? "%s lacks its value" : "%s is no option of export",
-                argv[optind - 1]);
+            *ret_exit = option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
+                                      : cli_no_option(command, argv[optind - 1]);
             return false;
         }
     }
@@ -177,6 +176,8 @@ static int export_result(const struct export_options *options,
         (void)cli_fail(&error);
         return CLI_EXIT_EXPORT;
     }
+    if (!cli_locale_is_utf8() && (!options->out || options->preview))
+        tl_export_set_ascii(leaving.export);
     int exit_code = write_export(options, leaving.export, leaving.redactor);
     tl_app_leaving_finish(&leaving);
     return exit_code;

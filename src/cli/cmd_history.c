@@ -28,13 +28,20 @@ enum {
 };
 
 static const struct option long_options[] = {
-    {"target", required_argument, NULL, OPT_TARGET}, {"cause", required_argument, NULL, OPT_CAUSE},
-    {"tag", required_argument, NULL, OPT_TAG},       {"text", required_argument, NULL, OPT_TEXT},
-    {"since", required_argument, NULL, OPT_SINCE},   {"until", required_argument, NULL, OPT_UNTIL},
-    {"limit", required_argument, NULL, OPT_LIMIT},   {"json", no_argument, NULL, OPT_JSON},
-    {"before", required_argument, NULL, OPT_BEFORE}, {"keep", required_argument, NULL, OPT_KEEP},
-    {"all", no_argument, NULL, OPT_ALL},             {"out", required_argument, NULL, OPT_OUT},
-    {"unmask", no_argument, NULL, OPT_UNMASK},       {"help", no_argument, NULL, OPT_HELP},
+    {"target", required_argument, NULL, OPT_TARGET},
+    {"cause", required_argument, NULL, OPT_CAUSE},
+    {"tag", required_argument, NULL, OPT_TAG},
+    {"text", required_argument, NULL, OPT_TEXT},
+    {"since", required_argument, NULL, OPT_SINCE},
+    {"until", required_argument, NULL, OPT_UNTIL},
+    {"limit", required_argument, NULL, OPT_LIMIT},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"before", required_argument, NULL, OPT_BEFORE},
+    {"keep", required_argument, NULL, OPT_KEEP},
+    {"all", no_argument, NULL, OPT_ALL},
+    {"out", required_argument, NULL, OPT_OUT},
+    {"unmask", no_argument, NULL, OPT_UNMASK},
+    {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
 
@@ -96,9 +103,8 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
             return false;
         }
         if (option == '?' || option == ':') {
-            *ret_exit = cli_usage(command, option == ':' ? "%s lacks its value"
-                                                         : "%s is no option of history",
-                                  argv[optind - 1]);
+            *ret_exit = option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
+                                      : cli_no_option(command, argv[optind - 1]);
             return false;
         }
         if (apply(option, optarg, request, &error) != TL_OK) {
@@ -171,10 +177,14 @@ static const struct {
     int arguments;
     act *act;
 } actions[] = {
-    {"list", 0, cli_history_list},     {"note", 2, change_run},
-    {"tag", 2, change_run},            {"untag", 2, change_run},
-    {"delete", 1, change_run},         {"prune", 0, prune},
-    {"export", 0, cli_history_export}, {"trend", 0, cli_history_trend},
+    {"list", 0, cli_history_list},
+    {"note", 2, change_run},
+    {"tag", 2, change_run},
+    {"untag", 2, change_run},
+    {"delete", 1, change_run},
+    {"prune", 0, prune},
+    {"export", 0, cli_history_export},
+    {"trend", 0, cli_history_trend},
     {"score", 0, cli_history_score},
 };
 
@@ -195,10 +205,10 @@ int cli_history(const struct cli_command *command, int argc, char **argv)
     if (index == sizeof actions / sizeof *actions)
         return cli_usage(command, "history does not know \"%s\"", request.action);
     if (count != actions[index].arguments)
-        return cli_usage(command, actions[index].arguments == 0 ? "%s takes no further words"
-                                  : actions[index].arguments == 1
-                                      ? "%s takes a run"
-                                      : "%s takes a run and a text",
+        return cli_usage(command,
+                         actions[index].arguments == 0   ? "%s takes no further words"
+                         : actions[index].arguments == 1 ? "%s takes a run"
+                                                         : "%s takes a run and a text",
                          request.action);
     if (cli_open_history(&request.history, &error) != TL_OK)
         return failed(&error);

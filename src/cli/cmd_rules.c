@@ -1,5 +1,6 @@
 /* tightlink rules list | explain ID | check DIRECTORY [CASES]. */
 #include "cli.h"
+#include "nearest.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,11 @@ static int explain(const struct tl_rules *rules, const char *id)
     struct tl_buf page = TL_BUF_INIT;
     int exit_code = CLI_EXIT_OK;
     if (tl_rules_explain(rules, id, &page) != TL_OK) {
-        cli_complain("no rule is called \"%.60s\"; see: tightlink rules list", id);
+        struct cli_nearest nearest = {0};
+        for (size_t i = 0; i < tl_rules_count(rules); i++)
+            cli_nearest_offer(&nearest, id, tl_rules_id_at(rules, i));
+        cli_complain("no rule is called \"%.60s\"%s see: tightlink rules list", id,
+                     nearest.word ? cli_nearest_text(&nearest) : ";");
         exit_code = CLI_EXIT_USAGE;
     } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {
         cli_complain("writing the output failed: %s", strerror(errno));

@@ -89,17 +89,26 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Into the history and to whom else the options name; the exit code of the whole. */
+/* To whom else the options name; the exit code of the whole. */
 static int pass_on(const struct cli_run_options *options, const struct tl_session_result *result,
-                   int exit_code)
+                   bool moved, int exit_code)
 {
-    bool moved = !options->no_history && cli_keep_run(result);
     int sent = CLI_EXIT_OK;
     if (options->telemetry && result->findings && result->answered)
         sent = cli_send_telemetry(result, options->telemetry, NULL, moved);
     if (exit_code == CLI_EXIT_OK && options->alarm && moved)
         return CLI_EXIT_MISSED;
     return exit_code == CLI_EXIT_OK ? sent : exit_code;
+}
+
+/* Into the history first: then nothing is lost where the terminal has gone. */
+static int keep_and_tell(struct cli_run_options *options, const struct tl_session_result *result)
+{
+    bool moved = !options->no_history && cli_keep_run(result, &options->kept);
+    int exit_code = pass_on(options, result, moved, cli_deliver(options, result));
+    if (options->save && !cli_save_run(options->save, result))
+        exit_code = CLI_EXIT_EXPORT;
+    return exit_code;
 }
 
 /* The diagnosis itself, once all that it needs is loaded. */
@@ -116,12 +125,9 @@ static int diagnose(struct cli_run_options *options, bool screen)
                                    : cli_drive_session(options, &result, &error);
     if (status != TL_OK)
         exit_code = cli_fail(&error);
-    else if (has_result)
-        exit_code = cli_deliver(options, &result);
+    options->brief = screen;
     if (status == TL_OK && has_result)
-        exit_code = pass_on(options, &result, exit_code);
-    if (status == TL_OK && has_result && options->save && !cli_save_run(options->save, &result))
-        exit_code = CLI_EXIT_EXPORT;
+        exit_code = keep_and_tell(options, &result);
     if (status == TL_OK && has_result)
         tl_app_result_finish(&result);
     return exit_code;

@@ -36,10 +36,20 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
                                      .saved = saved};
     return tl_tui_run(&request, ret_result, ret_has_result, reterr);
 }
+
+static const char *cli_why_no_screen(void)
+{
+    return tl_tui_why_not();
+}
 #else
 bool cli_screen_is_possible(void)
 {
     return false;
+}
+
+static const char *cli_why_no_screen(void)
+{
+    return "";
 }
 
 enum tl_status cli_drive_screen(const struct cli_run_options *options,
@@ -54,8 +64,11 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
 
 bool cli_wants_screen(const struct cli_run_options *options)
 {
-    return cli_screen_is_possible() && !options->json && !options->json_lines &&
-           !options->dry_run && !options->no_screen;
+    bool wanted =
+        !options->json && !options->json_lines && !options->dry_run && !options->no_screen;
+    if (wanted && cli_why_no_screen()[0])
+        cli_complain("%s", cli_why_no_screen());
+    return wanted && cli_screen_is_possible();
 }
 
 static bool take_options(const struct cli_command *command, int argc, char **argv,
@@ -63,6 +76,7 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
 {
     static const struct option long_options[] = {{"color", required_argument, NULL, 'c'},
                                                  {"no-mouse", no_argument, NULL, 'm'},
+                                                 {"full", no_argument, NULL, 'f'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
     int option;
@@ -79,10 +93,11 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
             return false;
         }
         if (option == '?') {
-            *ret_exit = cli_usage(command, "%s is no option of show", argv[optind - 1]);
+            *ret_exit = cli_no_option(command, argv[optind - 1]);
             return false;
         }
         options->no_mouse |= option == 'm';
+        options->full |= option == 'f';
         if (option == 'c' && !cli_parse_color(optarg, &options->color)) {
             *ret_exit = cli_usage(command, "--color: write auto, always or never");
             return false;
@@ -110,6 +125,8 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
     }
     /* For trying the verdict's remedy on the same path. */
     options.config.port = CLI_DEFAULT_PORT;
+    options.saved_name = argv[optind];
+    options.brief = cli_wants_screen(&options);
     if (cli_screen_is_possible() && cli_load_rules(&rules, &error) == TL_OK)
         options.config.rules = rules;
     if (cli_screen_is_possible() &&

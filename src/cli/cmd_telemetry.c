@@ -118,9 +118,8 @@ int cli_telemetry(const struct cli_command *command, int argc, char **argv)
             return CLI_EXIT_OK;
         }
         if (option == '?' || option == ':')
-            return cli_usage(command,
-                             option == ':' ? "%s lacks its value" : "%s is no option of telemetry",
-                             argv[optind - 1]);
+            return option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
+                                 : cli_no_option(command, argv[optind - 1]);
         *(option == 't' ? &sink : &config_path) = optarg;
     }
     if (argc - optind != 1 || !sink)

@@ -268,9 +268,8 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
             return false;
         }
         if (option == '?' || option == ':') {
-            *ret_exit = cli_usage(
-                command, option == ':' ? "%s lacks its value" : "%s is no option of ticket",
-                argv[optind - 1]);
+            *ret_exit = option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
+                                      : cli_no_option(command, argv[optind - 1]);
             return false;
         }
         request->to = option == 't' ? optarg : request->to;

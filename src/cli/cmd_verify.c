@@ -90,7 +90,7 @@ int cli_verify(const struct cli_command *command, int argc, char **argv)
         options.config.prior = facts;
         if (cli_drive_session(&options, &result, &error) == TL_OK) {
             exit_code = cli_deliver(&options, &result);
-            (void)cli_keep_run(&result);
+            (void)cli_keep_run(&result, NULL);
             tl_app_result_finish(&result);
         } else {
             exit_code = cli_fail(&error);

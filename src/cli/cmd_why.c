@@ -1,5 +1,6 @@
 /* tightlink why FILE, tightlink why-not CAUSE FILE: the trace of a saved run in words. */
 #include "cli.h"
+#include "nearest.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static bool take_help(const struct cli_command *command, int argc, char **argv, 
             return true;
         }
         if (argv[i][0] == '-' && argv[i][1]) {
-            *ret_exit = cli_usage(command, "%s is no option of %s", argv[i], command->name);
+            *ret_exit = cli_no_option(command, argv[i]);
             return true;
         }
     }
@@ -74,6 +75,15 @@ int cli_why(const struct cli_command *command, int argc, char **argv)
     return print_trace(NULL, argv[1]);
 }
 
+static int no_cause(const struct cli_command *command, const char *name)
+{
+    struct cli_nearest nearest = {0};
+    for (size_t i = 0; i < tl_cause_list_count(); i++)
+        cli_nearest_offer(&nearest, name, tl_cause_list_id(i));
+    return cli_usage(command, "no cause is called \"%.60s\"%s The causes are:", name,
+                     nearest.word ? cli_nearest_text(&nearest) : ".");
+}
+
 int cli_why_not(const struct cli_command *command, int argc, char **argv)
 {
     int exit_code;
@@ -82,7 +92,7 @@ int cli_why_not(const struct cli_command *command, int argc, char **argv)
     if (argc < 2)
         exit_code = cli_usage(command, "name a cause and a saved run; the causes are:");
     else if (!is_cause(argv[1]))
-        exit_code = cli_usage(command, "no cause is called \"%.60s\"; the causes are:", argv[1]);
+        exit_code = no_cause(command, argv[1]);
     else if (argc != 3)
         return cli_usage(command, "name one saved run after the cause, or - for standard input");
     else

@@ -52,8 +52,11 @@ enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_
     return status;
 }
 
-bool cli_keep_run(const struct tl_session_result *result)
+bool cli_keep_run(const struct tl_session_result *result, bool *ret_kept)
 {
+    bool ignored;
+    ret_kept = ret_kept ? ret_kept : &ignored;
+    *ret_kept = false;
     struct tl_history *history = NULL;
     struct tl_verdict_move move = {0};
     struct tl_buf notices = TL_BUF_INIT;
@@ -65,6 +68,7 @@ bool cli_keep_run(const struct tl_session_result *result)
         status = tl_app_keep(history, result, &move, &notices, &error);
     tl_history_close(history);
     say(&notices);
+    *ret_kept = status == TL_OK;
     if (status != TL_OK)
         cli_complain("this run is not in the history: %s",
                      error.text[0] ? error.text : tl_status_text(status));

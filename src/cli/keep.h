@@ -10,8 +10,9 @@ enum tl_status cli_open_history(struct tl_history **ret_history,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Keeps a run that measured something, and says on stderr when the verdict moved since the run
- * before. A failure is one sentence and stops nothing. Returns whether the verdict moved. */
-bool cli_keep_run(const struct tl_session_result *result);
+ * before. A failure is one sentence and stops nothing. *ret_kept: it is in the history (NULL where
+ * nobody asks). Returns whether the verdict moved. */
+bool cli_keep_run(const struct tl_session_result *result, bool *ret_kept);
 
 /* The document of a run that a user names (tightlink/app/open.h); *ret_text is the caller's. */
 enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,

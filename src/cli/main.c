@@ -1,5 +1,6 @@
 /* tightlink: the command table, help, version and dispatch. */
 #include "cli.h"
+#include "nearest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +46,7 @@ static const char run_help[] =
     "  --no-history        do not keep this run (tightlink history lists those kept)\n"
     "Without the word run, on a terminal, the same on the screen; there also:\n"
     "  --no-screen         print the text instead\n"
+    "  --full              after the screen print all of the report, not its first lines\n"
     "  --no-mouse          leave the mouse to the terminal (so does TIGHTLINK_NO_MOUSE=1)\n";
 
 static const char history_help[] =
@@ -143,6 +145,7 @@ static const struct cli_command commands[] = {
      "  FILE                written by run --save or run --json, or by s on the screen\n"
      "  --color WHEN        auto (default: unless NO_COLOR is set), always, never\n"
      "  --no-mouse          leave the mouse to the terminal (so does TIGHTLINK_NO_MOUSE=1)\n"
+     "  --full              after the screen print all of the report, not its first lines\n"
      "Where the terminal cannot show the screen: prints what explain prints.\n",
      cli_show},
     {"verify", "FILE [--port PORT] [--yes]", "try the remedy of a saved run on its path",
@@ -219,7 +222,7 @@ static const struct cli_command commands[] = {
 static const char epilogue[] =
     "\ntightlink alone opens the screen, tightlink HOST the same with HOST filled in; where\n"
     "the terminal cannot show it, tightlink HOST is short for tightlink run HOST.\n"
-    "tightlink COMMAND --help tells more.\n"
+    "tightlink help COMMAND tells more, with examples.\n"
     "\nExit codes: 0 ran, 1 a given goal was missed, 2 usage, 3 unreachable,\n"
     "4 inconclusive or invalid, 5 authentication, 6 output failed, 130 interrupted.\n";
 
@@ -229,14 +232,15 @@ void cli_print_help(const struct cli_command *command, FILE *out)
             command->summary[0] - 'a' + 'A', command->summary + 1);
     if (command->help[0])
         fprintf(out, "\n%s", command->help);
+    cli_print_examples(command->name, out);
 }
 
 static void print_overview(FILE *out)
 {
-    fprintf(out, "tightlink tells why a transfer is slow, and what to do about it.\n\n"
-                 "Usage:\n");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  tightlink %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("tightlink tells why a transfer is slow, and what to do about it.\n\n"
+          "Usage: tightlink COMMAND [OPTIONS], or tightlink HOST\n\n",
+          out);
+    cli_print_groups(commands, sizeof commands / sizeof *commands, out);
     fputs(epilogue, out);
 }
 
@@ -262,11 +266,37 @@ static int close_output(int exit_code)
 {
     errno = 0;
     bool failed = fflush(stdout) != 0;
-    if ((!failed && !ferror(stdout)) || exit_code == CLI_EXIT_EXPORT)
+    /* A reader that went away has had enough: head, less. */
+    if ((!failed && !ferror(stdout)) || exit_code == CLI_EXIT_EXPORT || errno == EPIPE)
         return exit_code;
     cli_complain("writing the output failed: %s",
                  failed ? strerror(errno) : "not all of it arrived");
     return CLI_EXIT_EXPORT;
+}
+
+/* "; did you mean history?", or "". */
+static const char *near_command(const char *word)
+{
+    struct cli_nearest nearest = {0};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        cli_nearest_offer(&nearest, word, commands[i].name);
+    cli_nearest_offer(&nearest, word, "help");
+    return cli_nearest_text(&nearest);
+}
+
+/* word: NULL for all commands. */
+static int help(const char *word)
+{
+    const struct cli_command *command = word ? find_command(word) : NULL;
+    if (word && !command) {
+        cli_complain("there is no command %.60s%s", word, near_command(word));
+        return CLI_EXIT_USAGE;
+    }
+    if (command)
+        cli_print_help(command, stdout);
+    else
+        print_overview(stdout);
+    return CLI_EXIT_OK;
 }
 
 static int dispatch(int argc, char **argv)
@@ -279,10 +309,8 @@ static int dispatch(int argc, char **argv)
         print_overview(stderr);
         return CLI_EXIT_USAGE;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        print_overview(stdout);
-        return CLI_EXIT_OK;
-    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return help(argc > 2 ? argv[2] : NULL);
     if (strcmp(word, "--version") == 0) {
         printf("tightlink %s\n", TL_VERSION_TEXT);
         return CLI_EXIT_OK;
@@ -292,6 +320,13 @@ static int dispatch(int argc, char **argv)
         return command->run(command, argc - 1, argv + 1);
     if (word[0] == '-') {
         cli_complain("%s needs a command before it, for instance: tightlink run HOST", word);
+        return CLI_EXIT_USAGE;
+    }
+    /* A mistyped command is no host to be looked up and connected to. */
+    const char *meant = near_command(word);
+    if (meant[0]) {
+        cli_complain("%.60s is no command%s A host of that name: tightlink run %.60s", word, meant,
+                     word);
         return CLI_EXIT_USAGE;
     }
     (void)cli_screen(find_command("run"), argc, argv, &exit_code);

@@ -38,6 +38,7 @@ enum {
     OPT_TELEMETRY,
     OPT_NO_SCREEN,
     OPT_NO_MOUSE,
+    OPT_FULL,
 };
 
 static const struct option long_options[] = {
@@ -70,6 +71,7 @@ static const struct option long_options[] = {
     {"alarm", no_argument, NULL, OPT_ALARM},
     {"telemetry", required_argument, NULL, OPT_TELEMETRY},
     {"no-screen", no_argument, NULL, OPT_NO_SCREEN},
+    {"full", no_argument, NULL, OPT_FULL},
     {"no-mouse", no_argument, NULL, OPT_NO_MOUSE},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -222,6 +224,9 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
     case OPT_NO_SCREEN:
         options->no_screen = true;
         return TL_OK;
+    case OPT_FULL:
+        options->full = true;
+        return TL_OK;
     case OPT_NO_MOUSE:
         options->no_mouse = true;
         return TL_OK;
@@ -265,7 +270,7 @@ static int refuse(const struct cli_command *command, int found, char **argv)
         return cli_usage(command, "--%s takes no value", name);
     if (optopt)
         return cli_usage(command, "-%c is no option of %s", optopt, command->name);
-    return cli_usage(command, "%s is no option of %s", argv[optind - 1], command->name);
+    return cli_no_option(command, argv[optind - 1]);
 }
 
 static bool take_options(const struct cli_command *command, int argc, char **argv,

@@ -14,7 +14,7 @@
 
 bool cli_write_stdout(const char *text, size_t len)
 {
-    return fflush(stdout) == 0 && tl_app_write_all(STDOUT_FILENO, text, len);
+    return (fflush(stdout) == 0 && tl_app_write_all(STDOUT_FILENO, text, len)) || errno == EPIPE;
 }
 
 static int terminal_width(void)
@@ -66,6 +66,14 @@ static int keep(const struct tl_session_result *result, const char *json, size_t
     return CLI_EXIT_EXPORT;
 }
 
+/* stdout failed, and nothing is lost. */
+static int tell_kept(const struct tl_session_result *result)
+{
+    cli_complain("writing the result failed: %s; it is in the history: tightlink explain %s",
+                 strerror(errno), result->run.id);
+    return CLI_EXIT_EXPORT;
+}
+
 /* Whether a loading stage began, whatever came of it. */
 static bool was_loaded(const struct tl_run *run)
 {
@@ -113,10 +121,33 @@ enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
     }
 }
 
+/* What stays in a terminal that showed the screen: headline, fix, and where all of it is. */
+static enum tl_status render_brief(const struct cli_run_options *options,
+                                   const struct tl_session_result *result,
+                                   const struct tl_text_style *style, struct tl_buf *out)
+{
+    struct tl_page page;
+    tl_page_init(&page, style->width, style->utf8);
+    tl_report_brief(&result->run, result->facts, result->findings, &page);
+    if (options->kept)
+        tl_page_addf(&page, TL_SAID_DIM, "All of it: tightlink explain %.26s", result->run.id);
+    else if (options->saved_name || options->save)
+        tl_page_addf(&page, TL_SAID_DIM, "All of it: tightlink explain %.200s",
+                     options->saved_name ? options->saved_name : options->save);
+    else
+        tl_page_add(&page, TL_SAID_DIM, "All of it: --full prints it, --save FILE keeps it");
+    tl_page_end_line(&page, TL_LINE_TEXT);
+    enum tl_status status = tl_page_print(&page, style->color, out);
+    tl_page_finish(&page);
+    return status;
+}
+
 static enum tl_status render_text(const struct cli_run_options *options,
                                   const struct tl_session_result *result, struct tl_buf *out)
 {
     struct tl_text_style style = style_of_stdout(options->color);
+    if (options->brief && !options->full)
+        return render_brief(options, result, &style, out);
     enum tl_status status =
         tl_report_text(&result->run, result->facts, result->findings, &style, out);
     if (status == TL_OK && options->explain_plan)
@@ -195,8 +226,9 @@ int cli_deliver(const struct cli_run_options *options, const struct tl_session_r
     if (status != TL_OK) {
         struct tl_error error = {.status = status};
         exit_code = cli_fail(&error);
-    } else if (!cli_write_stdout(out->data, out->len)) {
-        exit_code = keep(result, json.data, json.len);
+    } else if (!tl_app_write_all(STDOUT_FILENO, out->data, out->len) &&
+               !(options->kept && errno == EPIPE)) {
+        exit_code = options->kept ? tell_kept(result) : keep(result, json.data, json.len);
     }
     tl_buf_finish(&json);
     tl_buf_finish(&text);

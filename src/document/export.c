@@ -17,6 +17,7 @@ struct tl_export {
     struct tl_findings findings;
     struct tl_samples samples;
     char rules_version[TL_BUNDLE_VERSION_SIZE];
+    bool ascii;
 };
 
 enum tl_status tl_export_create(struct tl_redactor *redactor, const struct tl_run *run,
@@ -88,6 +89,16 @@ const struct tl_facts *tl_export_facts(const struct tl_export *export)
 const struct tl_findings *tl_export_findings(const struct tl_export *export)
 {
     return &export->findings;
+}
+
+void tl_export_set_ascii(struct tl_export *export)
+{
+    export->ascii = true;
+}
+
+bool tl_export_is_ascii(const struct tl_export *export)
+{
+    return export->ascii;
 }
 
 void tl_export_set_rules(struct tl_export *export, const char *rules_version)

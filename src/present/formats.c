@@ -45,7 +45,7 @@ bool tl_export_format_find(const char *name, enum tl_export_format *ret_format)
 enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_format format,
                                struct tl_buf *out)
 {
-    static const struct tl_text_style plain = {.width = TEXT_COLUMNS, .utf8 = true};
+    const struct tl_text_style plain = {.width = TEXT_COLUMNS, .utf8 = !tl_export_is_ascii(export)};
     const struct tl_run *run = tl_export_run(export);
     const struct tl_facts *facts = tl_export_facts(export);
     const struct tl_findings *findings = tl_export_findings(export);

@@ -218,6 +218,8 @@ static void preview(struct screen *screen)
         status = tl_app_redactor(&screen->redactor, &error);
     if (status == TL_OK)
         status = tl_app_leave_with(result, screen->redactor, &made, &error);
+    if (status == TL_OK && !screen->request->utf8)
+        tl_export_set_ascii(made); /* what is shown is what leaves */
     if (status == TL_OK && leaving->to)
         status = screen_pack_ticket(screen, made, &error);
     else if (status == TL_OK)

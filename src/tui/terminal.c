@@ -101,12 +101,53 @@ static void choose_colors(enum tl_tui_color color)
     (void)init_pair(2, COLOR_GREEN, -1);
 }
 
+static bool is_known(const char *type)
+{
+    int found = 0;
+    return setupterm(type, STDOUT_FILENO, &found) == OK && found == 1;
+}
+
+/* What newer terminals call themselves, over ssh to hosts that never heard of them. */
+const char *tui_terminal_type(void)
+{
+    static const char *const like[][2] = {{"xterm", "xterm-256color"},
+                                          {"alacritty", "xterm-256color"},
+                                          {"foot", "xterm-256color"},
+                                          {"wezterm", "xterm-256color"},
+                                          {"contour", "xterm-256color"},
+                                          {"rio", "xterm-256color"},
+                                          {"ghostty", "xterm-256color"},
+                                          {"kitty", "xterm-256color"},
+                                          {"iterm", "xterm-256color"},
+                                          {"vte", "xterm-256color"},
+                                          {"gnome", "xterm-256color"},
+                                          {"konsole", "xterm-256color"},
+                                          {"st-", "xterm-256color"},
+                                          {"rxvt", "xterm"},
+                                          {"tmux", "screen"},
+                                          {"screen", "screen"},
+                                          {"linux", "linux"}};
+    static const char *chosen;
+    const char *term = getenv("TERM");
+    if (chosen || !term || !*term || strcmp(term, "dumb") == 0)
+        return chosen;
+    if (is_known(term))
+        return chosen = term;
+    for (size_t i = 0; i < sizeof like / sizeof *like && !chosen; i++) {
+        if (strncmp(term, like[i][0], strlen(like[i][0])) != 0)
+            continue;
+        chosen = is_known(like[i][1]) ? like[i][1] : is_known("xterm") ? "xterm" : NULL;
+        break;
+    }
+    return chosen;
+}
+
 enum tl_status tui_terminal_open(enum tl_tui_color color, bool mouse, struct tl_error *reterr)
 {
-    const char *term = getenv("TERM");
+    const char *term = getenv("TERM"), *type = tui_terminal_type();
     memset(&terminal, 0, sizeof terminal);
     terminal.has_before = tcgetattr(STDIN_FILENO, &terminal.before) == 0;
-    terminal.screen = newterm(NULL, stdout, stdin);
+    terminal.screen = type ? newterm(type, stdout, stdin) : NULL;
     if (!terminal.screen)
         return tl_error_set(reterr, TL_UNSUPPORTED,
                             "the terminal type \"%.40s\" is not known here; use tightlink run HOST",

@@ -31,6 +31,10 @@ enum tl_status tl_export_add_samples(struct tl_export *export,
 /* Which rules judged (tl_rules_version), for the bundle. */
 void tl_export_set_rules(struct tl_export *export, const char *rules_version);
 
+/* The text form shall be of ASCII alone, for a place that shows no more. */
+void tl_export_set_ascii(struct tl_export *export);
+bool tl_export_is_ascii(const struct tl_export *export);
+
 /* What may leave. Borrowed from the export. */
 const struct tl_run *tl_export_run(const struct tl_export *export);
 const struct tl_facts *tl_export_facts(const struct tl_export *export);

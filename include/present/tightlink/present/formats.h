@@ -5,7 +5,7 @@
 #include "tightlink/document/export.h"
 
 enum tl_export_format {
-    TL_EXPORT_TEXT,         /* 80 columns, UTF-8 */
+    TL_EXPORT_TEXT,         /* 80 columns, UTF-8 (ASCII after tl_export_set_ascii) */
     TL_EXPORT_MARKDOWN,     /* for a ticket: CommonMark with tables */
     TL_EXPORT_HTML,         /* one page that needs nothing else: no script, no file, no network */
     TL_EXPORT_JSON,         /* the document of findings.schema.json, indented */

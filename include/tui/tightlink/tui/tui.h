@@ -21,20 +21,23 @@ struct tl_tui_request {
      * direction, goal, budget and stages. Borrowed, with all it points to. */
     const struct tl_session_config *config;
     const struct tl_keys *keys; /* to choose from on the start screen; NULL without; borrowed */
-    bool consented;          /* --yes: load the path without the question */
-    enum tl_tui_color color; /* AUTO honours NO_COLOR */
-    bool utf8;               /* the locale shows more than ASCII */
-    bool mouse;              /* take the mouse too, where the terminal has one */
-    bool keep;               /* runs go into the history */
-    bool start;              /* begin at once, without the start screen; needs config->host */
+    bool consented;             /* --yes: load the path without the question */
+    enum tl_tui_color color;    /* AUTO honours NO_COLOR */
+    bool utf8;                  /* the locale shows more than ASCII */
+    bool mouse;                 /* take the mouse too, where the terminal has one */
+    bool keep;                  /* runs go into the history */
+    bool start;                 /* begin at once, without the start screen; needs config->host */
     /* A saved run to look at instead: no start screen, no session. The screen ends with this
      * result as it was given. NULL without. */
     const struct tl_session_result *saved;
 };
 
 /* Whether this program was built with the screen, and standard input and output are a
- * terminal that can show it (TERM set, and not dumb). */
+ * terminal that can show it: TERM is known here, or like one that is (xterm-kitty is like
+ * xterm-256color); not "dumb". */
 bool tl_tui_is_possible(void);
+/* Why not, where they are a terminal all the same: a sentence, or "". */
+const char *tl_tui_why_not(void);
 
 /* Shows the screen until the user quits or a signal ends it. *ret_has_result tells whether a
  * diagnosis ran; then *ret_result is the caller's, as of tl_session_finish(). A signal (TERM,

@@ -1,0 +1,73 @@
+/* `tightlink help`: commands in groups, and two examples of each. */
+#include "cli.h"
+
+#include <string.h>
+
+static const struct {
+    const char *title, *names; /* separated by blanks */
+} groups[] = {
+    {"Find out", "run demo audit live between"},
+    {"Look at what was found", "show explain why why-not history compare"},
+    {"Do something about it", "fix verify"},
+    {"Hand it on", "export ticket telemetry"},
+    {"Set up", "serve key config rules doctor schema"},
+};
+
+static const struct {
+    const char *name, *examples[2];
+} examples[] = {
+    {"run", {"run srv-b.example.net", "run srv-b.example.net --direction upload --goal 900M"}},
+    {"demo", {"demo", "demo policer --no-screen"}},
+    {"audit", {"audit", "audit --goal 900M@80ms"}},
+    {"live", {"live", "live --for 10s"}},
+    {"between", {"between srv-a srv-b --key lab.key", "between srv-a srv-b --key lab.key --json"}},
+    {"show", {"show last", "show run.tightlink"}},
+    {"explain", {"explain last", "explain run.tightlink --json"}},
+    {"why", {"why last", "why run.tightlink"}},
+    {"why-not", {"why-not policer last", "why-not random-loss run.tightlink"}},
+    {"history", {"history", "history trend --target srv-b.example.net"}},
+    {"compare", {"compare last-1 last", "compare before.tightlink after.tightlink"}},
+    {"fix", {"fix --dry-run last", "sudo tightlink fix --apply run.tightlink"}},
+    {"verify", {"verify last", "verify run.tightlink --yes"}},
+    {"export", {"export last -o report.html", "export last --preview"}},
+    {"ticket", {"ticket last --to desk --dry-run", "ticket --list"}},
+    {"telemetry", {"telemetry last --to grafana", "run srv-b.example.net --telemetry grafana"}},
+    {"serve", {"serve --open", "serve --key /etc/tightlink/lab.key"}},
+    {"key", {"key lab", "key lab --out lab.key"}},
+    {"config", {"config --example", "config --check"}},
+    {"rules", {"rules list", "rules explain receive-window"}},
+    {"doctor", {"doctor", "doctor && tightlink demo"}},
+    {"schema", {"schema", "schema > findings.schema.json"}},
+};
+
+void cli_print_examples(const char *name, FILE *out)
+{
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        if (strcmp(examples[i].name, name) != 0)
+            continue;
+        fputs("\nExamples:\n", out);
+        for (size_t e = 0; e < 2; e++)
+            fprintf(out, "  %s%s\n",
+                    strncmp(examples[i].examples[e], "sudo ", 5) == 0 ? "" : "tightlink ",
+                    examples[i].examples[e]);
+    }
+}
+
+static void print_command(const struct cli_command *command, FILE *out)
+{
+    fprintf(out, "  tightlink %-9s %s\n", command->name, command->summary);
+}
+
+void cli_print_groups(const struct cli_command *commands, size_t count, FILE *out)
+{
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        fprintf(out, "%s%s\n", g ? "\n" : "", groups[g].title);
+        for (const char *name = groups[g].names; *name;) {
+            size_t len = strcspn(name, " ");
+            for (size_t i = 0; i < count; i++)
+                if (strlen(commands[i].name) == len && strncmp(commands[i].name, name, len) == 0)
+                    print_command(&commands[i], out);
+            name += len + (name[len] == ' ');
+        }
+    }
+}

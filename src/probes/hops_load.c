@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "hops_rise.h"
 #include "path_facts.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/client.h"
@@ -73,17 +74,17 @@ static void set_unknown(struct tl_facts *facts, enum tl_direction direction, con
             tl_facts_set_unknown(facts, id, "%s", reason);
 }
 
-static void set_blame(struct tl_facts *facts, enum tl_direction direction,
-                      const struct tl_hops_blame *blame, int hops)
+static void set_rise(struct tl_facts *facts, enum tl_direction direction,
+                     const struct tl_hops_rise *rise, int hops)
 {
     char id[64];
     double before = tl_facts_number(facts, fact_id(id, direction, 3), 0);
-    if (before > blame->rise_ns)
+    if (before > rise->rise_ns)
         return;
-    tl_facts_set_number(facts, id, blame->rise_ns, "");
-    tl_facts_set_number(facts, fact_id(id, direction, 0), blame->first_hop, "");
-    tl_facts_set_number(facts, fact_id(id, direction, 1), blame->last_hop, "");
-    const char *segment = tl_path_segment(blame->first_hop, blame->last_hop, hops);
+    tl_facts_set_number(facts, id, rise->rise_ns, "");
+    tl_facts_set_number(facts, fact_id(id, direction, 0), rise->first_hop, "");
+    tl_facts_set_number(facts, fact_id(id, direction, 1), rise->last_hop, "");
+    const char *segment = tl_path_segment(rise->first_hop, rise->last_hop, hops);
     fact_id(id, direction, 2);
     if (segment)
         tl_facts_set_text(facts, id, segment, "round trips of every hop, idle and loaded");
@@ -110,11 +111,11 @@ void tl_hops_load_settle(const struct tl_probe *probe, enum tl_direction directi
         if (isfinite(rtt_ns) && !(record->loaded_rtt_ns > rtt_ns))
             record->loaded_rtt_ns = rtt_ns;
     }
-    struct tl_hops_blame blame = tl_hops_blame(hops, count);
-    if (blame.known)
-        set_blame(probe->facts, direction, &blame, count);
+    struct tl_hops_rise rise = tl_hops_rise(hops, count);
+    if (rise.known)
+        set_rise(probe->facts, direction, &rise, count);
     else
-        set_unknown(probe->facts, direction, blame.reason);
+        set_unknown(probe->facts, direction, rise.reason);
 }
 
 void tl_hops_load_finish(struct tl_hops_load *load, const struct tl_probe *probe,

@@ -8,20 +8,12 @@ static double number(const struct tl_tcp_sample *sample, enum tl_sample_field fi
     return tl_sample_has(sample, field) ? (double)tl_sample_get(sample, field) : (double)NAN;
 }
 
-/* The ledger of the whole stage so far; steady.h says why the parts are these. */
-static void fill_ledger(const struct tl_tcp_sample *sample, struct tl_probe_live *out)
+static void fill_ledger(const struct tl_ledger *ledger, struct tl_probe_live *out)
 {
-    double elapsed = (double)sample->time_ns, busy = number(sample, TL_SF_busy_ns);
-    double rwnd = number(sample, TL_SF_rwnd_limited_ns);
-    double sndbuf = number(sample, TL_SF_sndbuf_limited_ns);
-    if (!(elapsed > 0))
-        return;
-    out->rwnd_ratio = fmin(rwnd / elapsed, 1);
-    out->sndbuf_ratio = fmin(sndbuf / elapsed, 1);
-    out->network_ratio = fmin(fmax(busy - rwnd - sndbuf, 0) / elapsed, 1);
-    out->app_ratio = fmax(1 - out->rwnd_ratio - out->sndbuf_ratio - out->network_ratio, 0);
-    if (!(busy >= 0))
-        out->network_ratio = out->app_ratio = (double)NAN;
+    out->rwnd_ratio = ledger->rwnd_ratio;
+    out->sndbuf_ratio = ledger->sndbuf_ratio;
+    out->network_ratio = ledger->network_ratio;
+    out->app_ratio = ledger->application_ratio;
 }
 
 static void fill_unknown(struct tl_probe_live *live)
@@ -64,5 +56,5 @@ void tl_live_fill(const struct tl_tcp_live *live, struct tl_probe_live *ret_live
     ret_live->cwnd_bytes =
         number(sender, TL_SF_snd_cwnd_count) * number(sender, TL_SF_snd_mss_bytes);
     ret_live->snd_wnd_bytes = number(sender, TL_SF_snd_wnd_bytes);
-    fill_ledger(sender, ret_live);
+    fill_ledger(&live->ledger, ret_live);
 }

@@ -128,6 +128,7 @@ static void tell_live(struct pair *pair, int64_t now_ns)
         .low_bps = NAN,
         .high_bps = NAN,
         .upload_bps = NAN};
+    tl_ledger_so_far(newest, &live.ledger);
     if (pair->live)
         pair->live(pair->context, &live);
 }

@@ -192,6 +192,7 @@ static void tell_live(struct tcp_run *run, int64_t now_ns)
         (void)update_rate(run, &run->lanes[1]);
         live.upload_bps = run->lanes[1].rate.bps;
     }
+    tl_ledger_so_far(sender, &live.ledger);
     if (run->live)
         run->live(run->context, &live);
 }

@@ -299,6 +299,20 @@ static void fill_counters(struct window window, struct tl_flow_stats *stats)
     stats->rtt_at_loss_ns = gauge_mean(&losses.rtt_ns);
 }
 
+/* A counter since the start is its own growth; what was not read is NAN. */
+static double counter_now(const struct tl_tcp_sample *sample, enum tl_sample_field field)
+{
+    return sample && tl_sample_has(sample, field) ? (double)tl_sample_get(sample, field) : NAN;
+}
+
+void tl_ledger_so_far(const struct tl_tcp_sample *sender, struct tl_ledger *ret_ledger)
+{
+    *ret_ledger =
+        make_ledger(sender ? (double)sender->time_ns : 0, counter_now(sender, TL_SF_busy_ns),
+                    counter_now(sender, TL_SF_rwnd_limited_ns),
+                    counter_now(sender, TL_SF_sndbuf_limited_ns), NAN);
+}
+
 void tl_flow_stats(const struct tl_sample_log *log, int64_t from_ns, int64_t to_ns,
                    struct tl_flow_stats *ret_stats)
 {

@@ -465,6 +465,22 @@ Test(steady, ledger_forgives_skew_and_nothing_more)
     tl_sample_log_finish(&log);
 }
 
+Test(steady, one_reading_has_the_ledger_since_the_start)
+{
+    struct truth truth = {.busy = 0.9, .rwnd = 0.5, .sndbuf = 0.1, .rtt_ns = 40 * MS};
+    struct tl_tcp_sample sample = sender_reading(&truth, 100), without = {.time_ns = 5000 * MS};
+    struct tl_ledger ledger;
+    tl_ledger_so_far(&sample, &ledger);
+    cr_assert(ledger.valid);
+    assert_near(ledger.application_ratio, 0.1, 0.01, "application");
+    assert_near(ledger.rwnd_ratio, 0.5, 0.01, "rwnd");
+    assert_near(ledger.network_ratio, 0.3, 0.01, "network");
+    tl_ledger_so_far(&without, &ledger);
+    cr_assert(!ledger.valid && isnan(ledger.rwnd_ratio), "the kernel did not tell");
+    tl_ledger_so_far(NULL, &ledger);
+    cr_assert_not(ledger.valid);
+}
+
 Test(steady, readings_of_a_full_send_buffer_count_where_the_kernel_does_not)
 {
     struct truth truth = {.busy = 1, .sndbuf = 0.1, .rtt_ns = 40 * MS, .wnd_bytes = 1000000};

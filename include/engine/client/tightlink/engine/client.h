@@ -173,6 +173,7 @@ struct tl_tcp_live {
     double rtt_ns;                      /* smoothed, newest; NAN */
     double low_bps, high_bps;           /* the steady rate's interval so far; NAN */
     const struct tl_tcp_sample *sender; /* newest reading of the first stream; NULL: none yet */
+    struct tl_ledger ledger;            /* of that stream, since its start; may be invalid */
     double upload_bps;                  /* direction BOTH: the upload's rate_bps; NAN */
 };
 

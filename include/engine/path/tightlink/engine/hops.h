@@ -49,7 +49,7 @@ struct tl_hops_spec {
     bool beside_test;    /* in another thread while tl_client_tcp_test runs */
 };
 
-/* --- Blame ---------------------------------------------------------------------------------- */
+/* --- Beside a load -------------------------------------------------------------------------- */
 
 /* One hop of a path that was measured idle and loaded. NAN = not known. */
 struct tl_hop_load {
@@ -62,19 +62,6 @@ struct tl_hop_load {
     double both_rtt_ns, both_far_rtt_ns;
     unsigned both_count;
 };
-
-struct tl_hops_blame {
-    bool known;         /* a queue grew, and it is known where within these bounds */
-    int first_hop;      /* it is behind this one; 0 = this host */
-    int last_hop;       /* and before this one */
-    double rise_ns;     /* round-trip time that the load added up to the far end; NAN */
-    const char *reason; /* why not known, "" */
-};
-
-/* Where the round trip rises under load and stays risen up to the last hop. hops[1] to
- * hops[count], the last one being the far end. Pure. A hop that rose while hops behind it did
- * not is slow to answer, not on a full link: it is passed over. */
-struct tl_hops_blame tl_hops_blame(const struct tl_hop_load *hops, int count);
 
 /* The hop's load: samples sent in [from_ns, to_ns] of loaded, the smallest of idle. far is the far
  * end under the same load, and may be the hop itself. */

@@ -133,6 +133,10 @@ struct tl_flow_stats {
     double room_wait_ratio;                     /* of elapsed: waiting for room in the buffer */
 };
 
+/* The ledger of one stream from its start to this reading: the kernel's chronometers as they stand.
+ * NULL, or a reading without them: invalid, with NAN. */
+void tl_ledger_so_far(const struct tl_tcp_sample *sender, struct tl_ledger *ret_ledger);
+
 /* Statistics of one sender's log between two times of its own clock. The ledger's
  * chronometers count in the kernel's clock ticks and are read some microseconds apart
  * from the time: parts that are negative by up to 2 % + 10 ms are taken for 0, others

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "tightlink/engine/hops.h"
+#include "hops_rise.h"
 
 #define MS     1e6
 #define SILENT ((double)NAN)
@@ -26,66 +26,66 @@ static void hush(struct tl_hop_load *hop)
     *hop = (struct tl_hop_load){hop->idle_rtt_ns, SILENT, 0, SILENT, SILENT, 0};
 }
 
-Test(hops_blame, finds_the_link_wherever_it_is)
+Test(hops_rise, finds_the_link_wherever_it_is)
 {
     for (int count = 1; count <= 8; count++)
         for (int tight = 1; tight <= count; tight++) {
             struct tl_hop_load hops[TL_HOPS_MAX + 1];
             make_path(hops, count, tight, 30 * MS);
-            struct tl_hops_blame blame = tl_hops_blame(hops, count);
-            cr_expect(blame.known);
-            cr_expect_eq(blame.first_hop, tight - 1, "%d of %d", tight, count);
-            cr_expect_eq(blame.last_hop, tight, "%d of %d", tight, count);
-            cr_expect_float_eq(blame.rise_ns, 30 * MS, 1);
+            struct tl_hops_rise rise = tl_hops_rise(hops, count);
+            cr_expect(rise.known);
+            cr_expect_eq(rise.first_hop, tight - 1, "%d of %d", tight, count);
+            cr_expect_eq(rise.last_hop, tight, "%d of %d", tight, count);
+            cr_expect_float_eq(rise.rise_ns, 30 * MS, 1);
         }
 }
 
-Test(hops_blame, noise_of_a_third_does_not_move_it)
+Test(hops_rise, noise_of_a_third_does_not_move_it)
 {
     struct tl_hop_load hops[5];
     make_path(hops, 4, 3, 30 * MS);
     hops[2].both_rtt_ns += 7 * MS;
     hops[3].both_rtt_ns -= 10 * MS;
-    struct tl_hops_blame blame = tl_hops_blame(hops, 4);
-    cr_expect(blame.known && blame.first_hop == 2 && blame.last_hop == 3);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    cr_expect(rise.known && rise.first_hop == 2 && rise.last_hop == 3);
 }
 
-Test(hops_blame, silent_hops_widen_the_bounds)
+Test(hops_rise, silent_hops_widen_the_bounds)
 {
     struct tl_hop_load hops[5];
     make_path(hops, 4, 3, 30 * MS);
     hush(&hops[2]);
-    struct tl_hops_blame blame = tl_hops_blame(hops, 4);
-    cr_expect(blame.known && blame.first_hop == 1 && blame.last_hop == 3);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 3);
     hush(&hops[1]);
     hush(&hops[3]);
-    blame = tl_hops_blame(hops, 4);
-    cr_expect(blame.known && blame.first_hop == 0 && blame.last_hop == 4, "the path as a whole");
+    rise = tl_hops_rise(hops, 4);
+    cr_expect(rise.known && rise.first_hop == 0 && rise.last_hop == 4, "the path as a whole");
 }
 
-Test(hops_blame, a_router_that_is_slow_to_answer_is_passed_over)
+Test(hops_rise, a_router_that_is_slow_to_answer_is_passed_over)
 {
     struct tl_hop_load hops[5];
     make_path(hops, 4, 4, 30 * MS);
     hops[2].both_rtt_ns += 60 * MS; /* hop 3 is flat, so nothing stays risen behind hop 2 */
-    struct tl_hops_blame blame = tl_hops_blame(hops, 4);
-    cr_expect(blame.known && blame.first_hop == 3 && blame.last_hop == 4);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    cr_expect(rise.known && rise.first_hop == 3 && rise.last_hop == 4);
 }
 
-Test(hops_blame, without_a_queue_there_is_no_blame)
+Test(hops_rise, without_a_queue_there_is_no_rise)
 {
     struct tl_hop_load hops[4];
     make_path(hops, 3, 2, 0.5 * MS);
-    struct tl_hops_blame blame = tl_hops_blame(hops, 3);
-    cr_expect_not(blame.known);
-    cr_expect_str_eq(blame.reason, "no queue grew under load");
+    struct tl_hops_rise rise = tl_hops_rise(hops, 3);
+    cr_expect_not(rise.known);
+    cr_expect_str_eq(rise.reason, "no queue grew under load");
     make_path(hops, 3, 2, 30 * MS);
     hush(&hops[3]);
-    cr_expect_not(tl_hops_blame(hops, 3).known, "the far end itself must answer");
-    cr_expect_not(tl_hops_blame(hops, 0).known);
+    cr_expect_not(tl_hops_rise(hops, 3).known, "the far end itself must answer");
+    cr_expect_not(tl_hops_rise(hops, 0).known);
 }
 
-Test(hops_blame, takes_the_probes_of_the_loaded_time_alone)
+Test(hops_rise, takes_the_probes_of_the_loaded_time_alone)
 {
     struct tl_hop idle = {.rtt_ns = {11 * MS, 10 * MS}, .sample_count = 2};
     struct tl_hop loaded = {.rtt_ns = {12 * MS, 50 * MS, 60 * MS, 40 * MS, 12 * MS},
@@ -99,7 +99,7 @@ Test(hops_blame, takes_the_probes_of_the_loaded_time_alone)
 
 /* A router answers a burst of probes and then one a second; a queue of a long path has not grown
  * when the burst is over. Its link is behind the queue all the same. */
-Test(hops_blame, a_router_is_compared_with_the_far_end_at_the_same_time)
+Test(hops_rise, a_router_is_compared_with_the_far_end_at_the_same_time)
 {
     const int64_t round_ns = (int64_t)(350 * MS), gap_ns = (int64_t)(3 * MS);
     struct tl_hop idle = {.rtt_ns = {600 * MS}, .sample_count = 1}, router = {0}, far = {0};
@@ -116,17 +116,17 @@ Test(hops_blame, a_router_is_compared_with_the_far_end_at_the_same_time)
     hops[1] = tl_hop_load(&idle, &router, &far, 0, 24 * round_ns);
     hops[2] = tl_hop_load(&idle, &far, &far, 0, 24 * round_ns);
     cr_expect_eq(hops[1].both_count, 9);
-    struct tl_hops_blame blame = tl_hops_blame(hops, 2);
-    cr_expect(blame.known && blame.first_hop == 0 && blame.last_hop == 1, "%d to %d",
-              blame.first_hop, blame.last_hop);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 2);
+    cr_expect(rise.known && rise.first_hop == 0 && rise.last_hop == 1, "%d to %d", rise.first_hop,
+              rise.last_hop);
 }
 
-Test(hops_blame, a_router_that_answered_before_the_queue_alone_says_nothing)
+Test(hops_rise, a_router_that_answered_before_the_queue_alone_says_nothing)
 {
     struct tl_hop_load hops[5];
     make_path(hops, 4, 2, 30 * MS);
     hops[3].both_rtt_ns = hops[3].idle_rtt_ns + 0.1 * MS;
     hops[3].both_far_rtt_ns = hops[4].idle_rtt_ns + 0.3 * MS;
-    struct tl_hops_blame blame = tl_hops_blame(hops, 4);
-    cr_expect(blame.known && blame.first_hop == 1 && blame.last_hop == 2);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 4);
+    cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 2);
 }

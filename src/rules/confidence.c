@@ -9,6 +9,10 @@
 /* Nothing measured on one run is certain. */
 #define CONFIDENCE_MAX 0.97
 
+/* A rung that is the measured rate agrees with it always: that confirms nothing. As a model that
+ * misses the rate by a factor of one and a half, by judgement. */
+#define REPEATED 0.88
+
 struct weighing {
     double confidence;
     struct tl_buf reasons;
@@ -56,6 +60,10 @@ static void weigh_agreement(struct weighing *w, const struct tl_side *side,
 {
     if (!judged->has_rung)
         return;
+    if (judged->repeats_rate) {
+        weigh(w, REPEATED, "its ceiling only repeats the rate that was seen");
+        return;
+    }
     double share = side->goodput.number / judged->bps;
     char text[128], ceiling[TL_UNIT_TEXT_SIZE];
     snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * share,

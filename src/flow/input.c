@@ -39,7 +39,7 @@ static enum tl_status read_some(struct input *input, uint8_t *bytes, size_t room
     while (count < 0 && errno == EINTR);
     if (count < 0)
         return tl_error_set(reterr, TL_IO, "reading failed at byte %llu: %s",
-                            (unsigned long long)(input->taken + input_has(input)), strerror(errno));
+                            (unsigned long long)input->taken + input_has(input), strerror(errno));
     *ret_count = (size_t)count;
     return TL_OK;
 }

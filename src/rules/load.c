@@ -167,6 +167,7 @@ static bool is_file_name_of(const struct tl_load *load, const char *id)
     size_t len = strlen(id), end = load->end ? strlen(load->end) : 0;
     if (end && len > end + 1 && id[len - end - 1] == '-' && strcmp(id + len - end, load->end) == 0)
         len -= end + 1;
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): what is equal is as long */
     return strncmp(name, id, len) == 0 && strcmp(name + len, ".json") == 0;
 }
 

@@ -71,28 +71,28 @@ static enum tl_status other_family(struct tl_session *session, const struct tl_t
 }
 
 static void record(struct tl_session *session, const struct tl_finding *finding,
-                   const struct tl_remedy *remedy, double measured_bps)
+                   const struct tl_remedy *remedy, const struct tl_trial_result *tried)
 {
     static const char *const words[TL_SCORES] = {[TL_SCORE_MISS] = "MISS",
                                                  [TL_SCORE_HIT] = "HIT",
                                                  [TL_SCORE_INSIDE] = "INSIDE the range",
                                                  [TL_SCORE_BOUND] = "no number was promised"};
     struct tl_run *run = &session->result.run;
-    char what[TL_TRIAL_TEXT_SIZE], before[TL_UNIT_TEXT_SIZE], after[TL_UNIT_TEXT_SIZE];
+    char before[TL_UNIT_TEXT_SIZE], after[TL_UNIT_TEXT_SIZE];
     if (run->verified_count == TL_RUN_VERIFIED_MAX)
         return;
     struct tl_verified_record *verified = &run->verified[run->verified_count++];
-    tl_trial_describe(&remedy->trial, what);
-    *verified =
-        (struct tl_verified_record){.direction = finding->direction,
-                                    .predicted = remedy->predicted,
-                                    .measured_bps = measured_bps,
-                                    .score = tl_prediction_score(&remedy->predicted, measured_bps)};
+    *verified = (struct tl_verified_record){
+        .direction = finding->direction,
+        .predicted = remedy->predicted,
+        .measured_bps = tried->goodput_bps,
+        .score = tl_prediction_score(&remedy->predicted, tried->goodput_bps)};
     snprintf(verified->rule, sizeof verified->rule, "%s", finding->rule);
-    snprintf(verified->what, sizeof verified->what, "%s", what);
-    session_note(session, "%s with %s: %s%s predicted, %s measured", words[verified->score], what,
-                 isinf(remedy->predicted.high_bps) ? "at least " : "",
-                 tl_format_bps(remedy->predicted.bps, before), tl_format_bps(measured_bps, after));
+    snprintf(verified->what, sizeof verified->what, "%s", tried->what);
+    session_note(session, "%s with %s: %s%s predicted, %s measured", words[verified->score],
+                 tried->what, isinf(remedy->predicted.high_bps) ? "at least " : "",
+                 tl_format_bps(remedy->predicted.bps, before),
+                 tl_format_bps(tried->goodput_bps, after));
 }
 
 enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *reterr)
@@ -118,7 +118,7 @@ enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *r
     struct tl_probe probe = session_probe(session);
     struct tl_client *other = NULL;
     struct tl_probe_outcome outcome = {0};
-    double measured_bps = (double)NAN;
+    struct tl_trial_result tried = {.goodput_bps = (double)NAN};
     enum tl_status status = TL_OK;
     enum tl_direction direction = finding->direction;
     session_begin_stage(session, "verify", &direction, cost.time_ns, remedy->does);
@@ -129,16 +129,17 @@ enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *r
     tl_watch_begin(session->watch);
     session_enter_stage(session, TL_PLAN_VERIFY);
     if (status == TL_OK)
-        status = tl_probe_trial(&probe, direction, &limits, &remedy->trial, &outcome, &measured_bps,
-                                reterr);
+        status = tl_probe_trial(&probe, direction, &limits, &remedy->trial, remedy->predicted.bps,
+                                &outcome, &tried, reterr);
     tl_watch_judge(session->watch, &outcome);
     tl_probe_disconnect(other);
     status = session_leave_stage(session, status, &outcome);
     snprintf(outcome.record.id, sizeof outcome.record.id, "verify");
     session_end_stage(session, &outcome);
     /* A kernel that did not grant the buffer gave no trial, unless the rate is there anyway. */
-    if (isfinite(measured_bps) && (outcome.record.state == TL_STAGE_DONE ||
-                                   measured_bps >= (1 - TL_HIT_RATIO) * remedy->predicted.bps))
-        record(session, finding, remedy, measured_bps);
+    if (isfinite(tried.goodput_bps) &&
+        (outcome.record.state == TL_STAGE_DONE ||
+         tried.goodput_bps >= (1 - TL_HIT_RATIO) * remedy->predicted.bps))
+        record(session, finding, remedy, &tried);
     return status;
 }

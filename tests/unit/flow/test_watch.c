@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <linux/sockios.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tightlink/base/time.h"
@@ -37,6 +39,10 @@ static void move(const struct pair *pair, size_t len)
     static char text[30000];
     cr_assert_eq(write(pair->client, text, len), (ssize_t)len);
     cr_assert_eq(recv(pair->server, text, len, MSG_WAITALL), (ssize_t)len);
+    /* Until all of it is acknowledged, which a busy machine may do later. */
+    int unacknowledged = 1;
+    while (unacknowledged > 0)
+        cr_assert_eq(ioctl(pair->client, SIOCOUTQ, &unacknowledged), 0);
 }
 
 static struct tl_flow_watch *watch_port(uint16_t port)

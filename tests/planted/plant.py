@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 SANITIZED = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
-SECONDS = 600  # for one build or one run of some tests
+SECONDS = 3600  # for one build or one run of some tests, on the busiest machine
 
 
 @dataclasses.dataclass

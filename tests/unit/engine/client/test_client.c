@@ -77,7 +77,7 @@ static void expect(struct speaker *speaker, enum tl_status wanted, const char *w
     stop_speaker(speaker);
 }
 
-Test(client, names_who_else_listens, .timeout = 30)
+Test(client, names_who_else_listens, .timeout = 120)
 {
     static const struct {
         const char *words, *name;
@@ -100,21 +100,21 @@ Test(client, names_who_else_listens, .timeout = 30)
     }
 }
 
-Test(client, a_port_that_says_nothing_times_out, .timeout = 30)
+Test(client, a_port_that_says_nothing_times_out, .timeout = 120)
 {
     struct speaker speaker = {.after_line = false};
     start_speaker(&speaker, "", 0);
     expect(&speaker, TL_TIMEOUT, "says nothing");
 }
 
-Test(client, a_port_that_hangs_up_is_no_tightlink, .timeout = 30)
+Test(client, a_port_that_hangs_up_is_no_tightlink, .timeout = 120)
 {
     struct speaker speaker = {.hang_up = true};
     start_speaker(&speaker, "", 0);
     expect(&speaker, TL_PROTOCOL, "closed the connection without a word");
 }
 
-Test(client, errors_of_the_far_end_become_ours_and_are_cleaned, .timeout = 30)
+Test(client, errors_of_the_far_end_become_ours_and_are_cleaned, .timeout = 120)
 {
     uint8_t frame[TL_WIRE_FRAME_MAX];
     struct tl_wire_error wire = {.code = TL_WIRE_E_SESSIONS, .text = "full \x1b[31mred"};
@@ -128,7 +128,7 @@ Test(client, errors_of_the_far_end_become_ours_and_are_cleaned, .timeout = 30)
     expect(&speaker, TL_VERSION, "version 9 only");
 }
 
-Test(client, a_welcome_to_somebody_else_is_not_believed, .timeout = 30)
+Test(client, a_welcome_to_somebody_else_is_not_believed, .timeout = 120)
 {
     uint8_t frame[TL_WIRE_FRAME_MAX];
     struct tl_wire_welcome welcome = {
@@ -138,7 +138,7 @@ Test(client, a_welcome_to_somebody_else_is_not_believed, .timeout = 30)
     expect(&speaker, TL_PROTOCOL, "not with tightlink"); /* the nonce is not ours */
 }
 
-Test(client, nothing_listens, .timeout = 30)
+Test(client, nothing_listens, .timeout = 120)
 {
     int port, listener = loopback_listen(NULL, &port);
     struct tl_client *client = NULL;
@@ -149,7 +149,7 @@ Test(client, nothing_listens, .timeout = 30)
     cr_assert(strstr(error.text, "tightlink serve --open"), "%s", error.text);
 }
 
-Test(client, unknown_names_and_wrong_options, .timeout = 30)
+Test(client, unknown_names_and_wrong_options, .timeout = 120)
 {
     struct tl_client *client = NULL;
     struct tl_error error;
@@ -172,7 +172,7 @@ Test(client, unknown_names_and_wrong_options, .timeout = 30)
     cr_assert_null(client);
 }
 
-Test(client, connecting_can_be_cancelled, .timeout = 30)
+Test(client, connecting_can_be_cancelled, .timeout = 120)
 {
     struct speaker speaker = {.hang_up = false};
     struct tl_client *client = NULL;

@@ -42,7 +42,7 @@ static void check_direction(const struct tl_tcp_result *one, unsigned streams, u
     cr_assert_float_eq(parts, 1, 0.01);
 }
 
-Test(client_both, a_ladder_of_streams_runs_in_one_session, .timeout = 60)
+Test(client_both, a_ladder_of_streams_runs_in_one_session, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -63,7 +63,7 @@ Test(client_both, a_ladder_of_streams_runs_in_one_session, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_both, a_hundred_and_twenty_eight_streams, .timeout = 60)
+Test(client_both, a_hundred_and_twenty_eight_streams, .timeout = 240)
 {
     struct far_end far;
     struct tl_responder_options options = {.max_streams = 128};
@@ -83,7 +83,7 @@ Test(client_both, a_hundred_and_twenty_eight_streams, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_both, too_many_streams_are_clamped_with_a_note, .timeout = 60)
+Test(client_both, too_many_streams_are_clamped_with_a_note, .timeout = 240)
 {
     static const struct {
         uint64_t permitted; /* 0: what an administrator who says nothing permits */
@@ -109,7 +109,7 @@ Test(client_both, too_many_streams_are_clamped_with_a_note, .timeout = 60)
     }
 }
 
-Test(client_both, both_ways_have_results_of_their_own, .timeout = 60)
+Test(client_both, both_ways_have_results_of_their_own, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -144,7 +144,7 @@ Test(client_both, both_ways_have_results_of_their_own, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_both, a_byte_cap_holds_for_both_ways_together, .timeout = 60)
+Test(client_both, a_byte_cap_holds_for_both_ways_together, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -160,7 +160,7 @@ Test(client_both, a_byte_cap_holds_for_both_ways_together, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_both, a_responder_of_one_stream_says_why_both_ways_cannot_be, .timeout = 30)
+Test(client_both, a_responder_of_one_stream_says_why_both_ways_cannot_be, .timeout = 120)
 {
     struct far_end far;
     struct tl_responder_options options = {.max_streams = 1};
@@ -187,7 +187,7 @@ static void note_rates(void *context, const struct tl_tcp_live *live)
         rates[1] = live->upload_bps;
 }
 
-Test(client_both, both_rates_are_told_while_it_runs, .timeout = 30)
+Test(client_both, both_rates_are_told_while_it_runs, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error;

@@ -70,7 +70,7 @@ static enum tl_status strike_during_test(enum tl_wire_direction direction, int s
     return status;
 }
 
-Test(client_held_up, a_responder_that_is_killed_ends_the_test_at_once, .timeout = 60)
+Test(client_held_up, a_responder_that_is_killed_ends_the_test_at_once, .timeout = 240)
 {
     for (int i = 0; i < 2; i++) {
         int64_t took_ns;
@@ -84,7 +84,7 @@ Test(client_held_up, a_responder_that_is_killed_ends_the_test_at_once, .timeout 
     }
 }
 
-Test(client_held_up, a_responder_that_hangs_is_given_up_after_seconds, .timeout = 60)
+Test(client_held_up, a_responder_that_hangs_is_given_up_after_seconds, .timeout = 240)
 {
     int64_t took_ns;
     enum tl_status status = strike_during_test(TL_WIRE_DOWNLOAD, SIGSTOP, &took_ns);
@@ -108,7 +108,7 @@ static void *hold_up(void *arg)
 
 /* Its processors were taken: our streams have ended in time, it says so late, and is told to stop
  * before it does. Nothing broke. */
-Test(client_held_up, a_responder_that_ends_late_has_lost_nothing, .timeout = 60)
+Test(client_held_up, a_responder_that_ends_late_has_lost_nothing, .timeout = 240)
 {
     int port;
     pid_t responder = fork_far(&port);
@@ -140,7 +140,7 @@ static void block_once(void *context, const struct tl_tcp_live *live)
 }
 
 /* The responder goes silent towards a program that says nothing (P4). That is this end's doing. */
-Test(client_held_up, a_client_that_was_held_up_is_told_so, .timeout = 60)
+Test(client_held_up, a_client_that_was_held_up_is_told_so, .timeout = 240)
 {
     struct far_end far;
     struct tl_error error = {0};

@@ -30,7 +30,7 @@ static const char *name_of(enum tl_wire_direction direction)
     return direction == TL_WIRE_UPLOAD ? "upload" : "download";
 }
 
-Test(client_options, a_segment_size_holds_in_both_directions, .timeout = 30)
+Test(client_options, a_segment_size_holds_in_both_directions, .timeout = 120)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -53,7 +53,7 @@ Test(client_options, a_segment_size_holds_in_both_directions, .timeout = 30)
     stop_far(&far);
 }
 
-Test(client_options, unsent_data_is_bounded_where_it_is_sent, .timeout = 30)
+Test(client_options, unsent_data_is_bounded_where_it_is_sent, .timeout = 120)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -84,7 +84,7 @@ Test(client_options, unsent_data_is_bounded_where_it_is_sent, .timeout = 30)
     stop_far(&far);
 }
 
-Test(client_options, pacing_holds_at_the_sender, .timeout = 30)
+Test(client_options, pacing_holds_at_the_sender, .timeout = 120)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -103,7 +103,7 @@ Test(client_options, pacing_holds_at_the_sender, .timeout = 30)
     stop_far(&far);
 }
 
-Test(client_options, the_result_names_the_ways_of_both_ends, .timeout = 30)
+Test(client_options, the_result_names_the_ways_of_both_ends, .timeout = 120)
 {
     static const enum tl_send_path paths[] = {TL_SEND_COPY, TL_SEND_SPLICE};
     struct far_end far;
@@ -126,7 +126,7 @@ Test(client_options, the_result_names_the_ways_of_both_ends, .timeout = 30)
     stop_far(&far);
 }
 
-Test(client_options, zerocopy_that_spares_nothing_is_noted, .timeout = 30)
+Test(client_options, zerocopy_that_spares_nothing_is_noted, .timeout = 120)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -156,7 +156,7 @@ static double permitted(int bytes)
 /* The buffer of a receiver at the far end is set after accept(), a near one's goes into the
  * handshake: the window reaches what was asked for in either case, as far as the kernel grants
  * it, and not more than the kernel makes of it. */
-Test(client_options, a_receive_buffer_gives_its_window_at_either_end, .timeout = 60)
+Test(client_options, a_receive_buffer_gives_its_window_at_either_end, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -244,7 +244,7 @@ static void read_tap(int fd, int port, struct marks *marks)
     }
 }
 
-Test(client_options, packets_of_both_ends_carry_the_dscp, .timeout = 30)
+Test(client_options, packets_of_both_ends_carry_the_dscp, .timeout = 120)
 {
     struct far_end far;
     start_far(&far, NULL);

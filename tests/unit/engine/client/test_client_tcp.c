@@ -43,7 +43,7 @@ static void check_result(unsigned streams)
     cr_assert_gt(result.data_rtt_ns, 0);
 }
 
-Test(client_tcp, download_and_upload_with_one_and_eight_streams, .timeout = 60)
+Test(client_tcp, download_and_upload_with_one_and_eight_streams, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -65,7 +65,7 @@ Test(client_tcp, download_and_upload_with_one_and_eight_streams, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_tcp, what_the_responder_is, .timeout = 30)
+Test(client_tcp, what_the_responder_is, .timeout = 120)
 {
     struct far_end far;
     struct tl_responder_options options = {.max_seconds = 7, .max_streams = 3, .program = "far 2"};
@@ -96,7 +96,7 @@ Test(client_tcp, what_the_responder_is, .timeout = 30)
     stop_far(&far);
 }
 
-Test(client_tcp, settings_reach_the_right_end, .timeout = 60)
+Test(client_tcp, settings_reach_the_right_end, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -122,7 +122,7 @@ Test(client_tcp, settings_reach_the_right_end, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_tcp, an_unknown_congestion_control_is_told_and_the_session_goes_on, .timeout = 60)
+Test(client_tcp, an_unknown_congestion_control_is_told_and_the_session_goes_on, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -143,7 +143,7 @@ Test(client_tcp, an_unknown_congestion_control_is_told_and_the_session_goes_on, 
     stop_far(&far);
 }
 
-Test(client_tcp, a_byte_cap_is_kept, .timeout = 60)
+Test(client_tcp, a_byte_cap_is_kept, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -176,7 +176,7 @@ static void note_live(void *context, const struct tl_tcp_live *live)
         lives->rtt_ns = live->rtt_ns;
 }
 
-Test(client_tcp, ends_early_once_the_rate_is_known, .timeout = 60)
+Test(client_tcp, ends_early_once_the_rate_is_known, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -216,7 +216,7 @@ static void *cancel_later(void *arg)
     return NULL;
 }
 
-Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 60)
+Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
 {
     struct far_end far;
     start_far(&far, NULL);
@@ -268,7 +268,7 @@ static void *occupy(void *arg)
     return NULL;
 }
 
-Test(client_tcp, waits_its_turn_and_says_so, .timeout = 60)
+Test(client_tcp, waits_its_turn_and_says_so, .timeout = 240)
 {
     struct far_end far;
     static struct other other;
@@ -296,7 +296,7 @@ Test(client_tcp, waits_its_turn_and_says_so, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_tcp, an_idle_client_dials_again_by_itself, .timeout = 60)
+Test(client_tcp, an_idle_client_dials_again_by_itself, .timeout = 240)
 {
     struct far_end far;
     struct tl_host_settings settings;
@@ -312,7 +312,7 @@ Test(client_tcp, an_idle_client_dials_again_by_itself, .timeout = 60)
 
 static struct tl_echo_result echo;
 
-Test(client_tcp, echo_measures_round_trips, .timeout = 60)
+Test(client_tcp, echo_measures_round_trips, .timeout = 240)
 {
     struct far_end far;
     struct tl_error error = {0};
@@ -350,7 +350,7 @@ static void *echo_beside(void *arg)
     return NULL;
 }
 
-Test(client_tcp, echo_runs_beside_a_test, .timeout = 60)
+Test(client_tcp, echo_runs_beside_a_test, .timeout = 240)
 {
     struct far_end far;
     pthread_t thread;
@@ -367,7 +367,7 @@ Test(client_tcp, echo_runs_beside_a_test, .timeout = 60)
     stop_far(&far);
 }
 
-Test(client_tcp, a_spec_out_of_limits_is_refused, .timeout = 30)
+Test(client_tcp, a_spec_out_of_limits_is_refused, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error;

@@ -12,7 +12,7 @@
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/syn.h"
 
-Test(path_client, sizes_pass_up_to_what_was_tried, .timeout = 30)
+Test(path_client, sizes_pass_up_to_what_was_tried, .timeout = 120)
 {
     struct far_end far;
     struct tl_pmtu_result result;
@@ -33,7 +33,7 @@ Test(path_client, sizes_pass_up_to_what_was_tried, .timeout = 30)
     stop_far(&far);
 }
 
-Test(path_client, a_handshake_is_seen_from_both_ends, .timeout = 30)
+Test(path_client, a_handshake_is_seen_from_both_ends, .timeout = 120)
 {
     struct far_end far;
     struct tl_syn_result result;
@@ -55,7 +55,7 @@ Test(path_client, a_handshake_is_seen_from_both_ends, .timeout = 30)
     stop_far(&far);
 }
 
-Test(path_client, the_far_end_is_the_only_hop, .timeout = 30)
+Test(path_client, the_far_end_is_the_only_hop, .timeout = 120)
 {
     static struct tl_hops_result result;
     struct far_end far;
@@ -73,7 +73,7 @@ Test(path_client, the_far_end_is_the_only_hop, .timeout = 30)
 }
 
 /* P4: a tuple that proved nothing gets nothing, whatever it asks for. */
-Test(path_client, a_stranger_gets_no_long_answer, .timeout = 30)
+Test(path_client, a_stranger_gets_no_long_answer, .timeout = 120)
 {
     struct far_end far;
     uint8_t bytes[64] = {0};
@@ -96,7 +96,7 @@ Test(path_client, a_stranger_gets_no_long_answer, .timeout = 30)
     stop_far(&far);
 }
 
-Test(path_client, a_handshake_without_a_token_is_refused, .timeout = 30)
+Test(path_client, a_handshake_without_a_token_is_refused, .timeout = 120)
 {
     struct far_end far;
     uint8_t frame[TL_WIRE_FRAME_MAX], in[512];
@@ -113,7 +113,7 @@ Test(path_client, a_handshake_without_a_token_is_refused, .timeout = 30)
 }
 
 /* What a port that was never open looks like, too: the connection tells them apart. */
-Test(path_client, a_responder_that_died_is_no_closed_port, .timeout = 30)
+Test(path_client, a_responder_that_died_is_no_closed_port, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error;

@@ -49,7 +49,7 @@ static void end(void)
     tl_keys_destroy(pair.keys);
 }
 
-Test(peers, data_goes_from_one_to_the_other, .timeout = 60)
+Test(peers, data_goes_from_one_to_the_other, .timeout = 240)
 {
     begin(true, true, true);
     for (unsigned streams = 1; streams <= 4; streams += 3) {
@@ -68,7 +68,7 @@ Test(peers, data_goes_from_one_to_the_other, .timeout = 60)
     end();
 }
 
-Test(peers, the_dialling_end_must_permit_it, .timeout = 60)
+Test(peers, the_dialling_end_must_permit_it, .timeout = 240)
 {
     begin(false, true, true);
     cr_expect_eq(run(1), TL_DENIED, "%s", pair.error.text);
@@ -77,7 +77,7 @@ Test(peers, the_dialling_end_must_permit_it, .timeout = 60)
     end();
 }
 
-Test(peers, the_other_end_must_permit_it, .timeout = 60)
+Test(peers, the_other_end_must_permit_it, .timeout = 240)
 {
     begin(true, false, true);
     cr_expect_eq(run(2), TL_DENIED, "%s", pair.error.text);
@@ -86,7 +86,7 @@ Test(peers, the_other_end_must_permit_it, .timeout = 60)
     end();
 }
 
-Test(peers, without_a_key_nobody_dials, .timeout = 60)
+Test(peers, without_a_key_nobody_dials, .timeout = 240)
 {
     begin(true, true, false);
     cr_expect_eq(run(1), TL_DENIED, "%s", pair.error.text);
@@ -95,7 +95,7 @@ Test(peers, without_a_key_nobody_dials, .timeout = 60)
 }
 
 /* A failed attempt leaves both responders ready for the next test. */
-Test(peers, a_dead_peer_is_told_and_leaves_no_mess, .timeout = 60)
+Test(peers, a_dead_peer_is_told_and_leaves_no_mess, .timeout = 240)
 {
     begin(true, true, true);
     far_end_stop(&pair.b);

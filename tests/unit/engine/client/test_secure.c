@@ -29,7 +29,7 @@ static bool knows_kernel(struct tl_client *client)
     return false;
 }
 
-Test(secure, the_right_key_opens_the_whole_audit, .timeout = 30)
+Test(secure, the_right_key_opens_the_whole_audit, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error = {0};
@@ -48,7 +48,7 @@ Test(secure, the_right_key_opens_the_whole_audit, .timeout = 30)
 }
 
 /* Samples and readings come back through TLS while data flows beside it. */
-Test(secure, a_test_runs_and_its_end_is_signed, .timeout = 30)
+Test(secure, a_test_runs_and_its_end_is_signed, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error = {0};
@@ -69,7 +69,7 @@ Test(secure, a_test_runs_and_its_end_is_signed, .timeout = 30)
     tl_keys_destroy(mine);
 }
 
-Test(secure, a_wrong_secret_or_name_is_an_authentication_failure, .timeout = 30)
+Test(secure, a_wrong_secret_or_name_is_an_authentication_failure, .timeout = 120)
 {
     static const char *const wrong[] = {"lab-1 " SECRET_2 "\n", "lab-2 " SECRET_1 "\n"};
     for (int i = 0; i < 2; i++) {
@@ -86,7 +86,7 @@ Test(secure, a_wrong_secret_or_name_is_an_authentication_failure, .timeout = 30)
     }
 }
 
-Test(secure, no_key_where_one_is_wanted_is_told, .timeout = 30)
+Test(secure, no_key_where_one_is_wanted_is_told, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error = {0};
@@ -97,7 +97,7 @@ Test(secure, no_key_where_one_is_wanted_is_told, .timeout = 30)
     far_end_stop(&far);
 }
 
-Test(secure, open_mode_beside_keys_stays_reticent, .timeout = 30)
+Test(secure, open_mode_beside_keys_stays_reticent, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error = {0};
@@ -110,7 +110,7 @@ Test(secure, open_mode_beside_keys_stays_reticent, .timeout = 30)
     far_end_stop(&far);
 }
 
-Test(secure, a_key_for_a_responder_without_keys_is_told, .timeout = 30)
+Test(secure, a_key_for_a_responder_without_keys_is_told, .timeout = 120)
 {
     struct far_end far;
     struct tl_error error = {0};
@@ -125,7 +125,7 @@ Test(secure, a_key_for_a_responder_without_keys_is_told, .timeout = 30)
 }
 
 /* More half-done handshakes than there is room for: the oldest go, a friend gets in. */
-Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 60)
+Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 240)
 {
     enum { STALLED = 200 };
     static const uint8_t start_of_record[] = {0x16, 0x03, 0x01, 0x02, 0x00, 0x01};
@@ -151,7 +151,7 @@ Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 60)
 }
 
 /* Bytes that begin as TLS and go on as noise. */
-Test(secure, noise_after_the_first_byte_is_dropped, .timeout = 60)
+Test(secure, noise_after_the_first_byte_is_dropped, .timeout = 240)
 {
     struct far_end far;
     far_end_start(&far, "lab-1 " SECRET_1 "\n", false, false);

@@ -78,7 +78,7 @@ static struct tl_disk_area *make_source(void)
     return area;
 }
 
-TestSuite(transfer, .init = start_open, .fini = stop, .timeout = 60);
+TestSuite(transfer, .init = start_open, .fini = stop, .timeout = 240);
 
 Test(transfer, the_far_disk_is_tested_where_it_was_opened)
 {
@@ -232,7 +232,7 @@ Test(transfer, a_cancelled_one_leaves_the_responder_ready)
 
 /* --- Without a directory ---------------------------------------------------------------------- */
 
-Test(transfer_closed, is_refused_with_what_to_do, .timeout = 30)
+Test(transfer_closed, is_refused_with_what_to_do, .timeout = 120)
 {
     struct tl_tcp_result *result = calloc(1, sizeof *result);
     struct tl_disk_far far;

@@ -66,7 +66,7 @@ static struct tl_disk_result run(struct tl_disk_area *area, enum tl_disk_operati
     return result;
 }
 
-TestSuite(disk, .init = make_folder, .fini = remove_folder, .timeout = 60);
+TestSuite(disk, .init = make_folder, .fini = remove_folder, .timeout = 240);
 
 Test(disk, an_area_has_no_name_and_its_size)
 {

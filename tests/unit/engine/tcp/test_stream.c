@@ -272,7 +272,7 @@ Test(stream, what_a_fast_sender_leaves_is_counted_at_once, .timeout = 20)
     close(fds[0]);
 }
 
-Test(stream, a_dead_link_ends_the_sender_by_user_timeout, .timeout = 30)
+Test(stream, a_dead_link_ends_the_sender_by_user_timeout, .timeout = 120)
 {
     if (unshare(CLONE_NEWNET) < 0)
         cr_skip_test("needs a network namespace of its own: %s", strerror(errno));

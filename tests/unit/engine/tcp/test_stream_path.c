@@ -172,7 +172,7 @@ static void finish(struct ends *ends)
 }
 
 /* Every byte counted at one end arrives at the other. */
-Test(stream_path, each_way_moves_exactly_its_bytes, .timeout = 30)
+Test(stream_path, each_way_moves_exactly_its_bytes, .timeout = 120)
 {
     static const enum tl_send_path paths[] = {TL_SEND_COPY, TL_SEND_SPLICE, TL_SEND_ZEROCOPY};
     for (size_t i = 0; i < 3; i++) {
@@ -193,7 +193,7 @@ Test(stream_path, each_way_moves_exactly_its_bytes, .timeout = 30)
     }
 }
 
-Test(stream_path, loopback_copies_what_zerocopy_sends_and_the_sender_falls_back, .timeout = 30)
+Test(stream_path, loopback_copies_what_zerocopy_sends_and_the_sender_falls_back, .timeout = 120)
 {
     struct ends ends;
     bool copied = false;
@@ -208,7 +208,7 @@ Test(stream_path, loopback_copies_what_zerocopy_sends_and_the_sender_falls_back,
     finish(&ends);
 }
 
-Test(stream_path, a_fast_stream_ends_its_trial_on_loopback, .timeout = 30)
+Test(stream_path, a_fast_stream_ends_its_trial_on_loopback, .timeout = 120)
 {
     struct ends ends;
     bool copied = false;
@@ -221,7 +221,7 @@ Test(stream_path, a_fast_stream_ends_its_trial_on_loopback, .timeout = 30)
 }
 
 /* Payload that a middlebox could compress would flatter the path, whatever the way. */
-Test(stream_path, what_arrives_is_noise, .timeout = 30)
+Test(stream_path, what_arrives_is_noise, .timeout = 120)
 {
     static unsigned char bytes[1 << 20];
     static const enum tl_send_path paths[] = {TL_SEND_COPY, TL_SEND_SPLICE};

@@ -121,6 +121,14 @@ def igb(**values):
     return "NIC statistics:\n" + "".join(f"     {n}: {values.get(n, 0)}\n" for n in names)
 
 
+def ena(**values):
+    """The same for Amazon's ena driver."""
+    names = ("tx_timeout suspend resume wd_expired interface_up interface_down admin_q_pause "
+             "bw_in_allowance_exceeded bw_out_allowance_exceeded pps_allowance_exceeded "
+             "conntrack_allowance_exceeded linklocal_allowance_exceeded queue_0_rx_cnt").split()
+    return "NIC statistics:\n" + "".join(f"     {n}: {values.get(n, 0)}\n" for n in names)
+
+
 def stat(cores):
     """cores: (busy, softirq, idle) ticks"""
     lines = ["cpu  0 0 0 0 0 0 0 0 0 0"]
@@ -276,8 +284,8 @@ LOSSY = flow(250e6, 5e6, 5.1e6, lost=14, many_bps=900e6)
 
 def main():
     case = Case("healthy", "a full path, and a host that is not to blame", "nic-ring", FULL,
-         {"result": "ruled-out", "others": ["capacity"],
-                 "verdict": limited("capacity", "path")})
+         {"result": "ruled-out", "others": ["capacity", "nic-at-best"],
+                 "verdict": limited("nic-at-best", "near-host")})
 
     case.write()
     case = Case("ring-full", "the receive ring of a gigabit card is full", "nic-ring", LOSSY,
@@ -308,6 +316,14 @@ def main():
                 {"result": "found", "severity": "limits", "ceiling_bps": [92e6, 96e6],
                  "verdict": limited("nic-speed", "near-host")})
     case.hex("linkmodes", linkmodes(100, 1))
+
+    case.write()
+    case = Case("allowance-used-up", "a cloud machine beyond its inbound bandwidth",
+                "cloud-allowance-receiver", flow(480e6, 5e6, 5.2e6, lost=900),
+                {"result": "found", "severity": "limits",
+                 "verdict": limited("cloud-allowance", "near-host")})
+    case.counters("before", {}, ena(bw_in_allowance_exceeded=40000))
+    case.counters("after", RX, ena(bw_in_allowance_exceeded=41200))
 
     case.write()
     case = Case("wifi-weak", "a laptop far from its access point", "wifi-receiver",

@@ -94,7 +94,13 @@
     X(WIFI_RX_BITRATE, "wifi_rx_bitrate_bps", "bps", STATION, "rx bitrate")                        \
     X(TCP_MEMORY_PAGES, "tcp_memory_pages_count", "count", GAUGE, "/proc/net/sockstat TCP mem")    \
     X(CONNTRACK_ENTRIES, "conntrack_entries_count", "count", GAUGE,                                \
-      "/proc/sys/net/netfilter/nf_conntrack_count")
+      "/proc/sys/net/netfilter/nf_conntrack_count")                                                \
+    X(NIC_ALLOWANCE_RATE, "nic_allowance_rate_count", "count", NIC,                                \
+      "packets beyond the rate that the provider allows")                                          \
+    X(NIC_ALLOWANCE_PACKETS, "nic_allowance_packets_count", "count", NIC,                          \
+      "packets beyond the packets a second that it allows")                                        \
+    X(NIC_ALLOWANCE_CONNECTIONS, "nic_allowance_connections_count", "count", NIC,                  \
+      "packets beyond the connections that it tracks")
 
 enum tl_host_counter_id {
 #define TL_HOST_COUNTER_ENUM(id, name, unit, source, key) TL_HOST_COUNTER_##id,

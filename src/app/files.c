@@ -108,3 +108,21 @@ bool tl_app_replace_file(const char *path, const char *text, size_t len, unsigne
     errno = errnum;
     return !errnum;
 }
+
+#define NAMES_MAX 100
+
+bool tl_app_free_name(const char *path, char *ret_name, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    const char *begin = slash ? slash + 1 : path;
+    if (!dot || dot == begin)
+        dot = path + strlen(path);
+    for (int i = 2; i <= NAMES_MAX; i++) {
+        int n = snprintf(ret_name, size, "%.*s-%d%s", (int)(dot - path), path, i, dot);
+        if (n < 0 || (size_t)n >= size)
+            return false;
+        if (access(ret_name, F_OK) < 0 && errno == ENOENT)
+            return true;
+    }
+    return false;
+}

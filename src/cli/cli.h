@@ -57,6 +57,7 @@ int cli_history(const struct cli_command *command, int argc, char **argv);
 int cli_telemetry(const struct cli_command *command, int argc, char **argv);
 int cli_ticket(const struct cli_command *command, int argc, char **argv);
 int cli_compare(const struct cli_command *command, int argc, char **argv);
+int cli_config(const struct cli_command *command, int argc, char **argv);
 int cli_doctor(const struct cli_command *command, int argc, char **argv);
 
 /* Prints all commands in their groups, and two examples of one (overview.c). */
@@ -104,6 +105,7 @@ struct cli_run_options {
     bool full;              /* --full: all of the report, also after the screen */
     bool brief;             /* the screen showed it all: the few lines that stay in the terminal */
     bool kept;              /* the run is in the history */
+    bool keep_opened; /* show --keep: the run that was opened goes into the history */
     const char *saved_name; /* of the run that show opened; NULL else */
     bool begin;             /* the screen begins with the diagnosis */
     bool help;

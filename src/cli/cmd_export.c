@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tightlink/app/files.h"
@@ -93,8 +94,27 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
 
 /* --- writing --- */
 
+/* What is there stays; a device or a pipe takes it. */
+static bool is_taken(const char *path)
+{
+    struct stat status;
+    return path && lstat(path, &status) == 0 &&
+           (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode));
+}
+
+static int refuse(const char *path)
+{
+    char name[PATH_MAX];
+    bool free = tl_app_free_name(path, name, sizeof name);
+    cli_complain("%s is there already and stays as it is%s%s", path,
+                 free ? "; this name is free: " : "; name a new file", free ? name : "");
+    return CLI_EXIT_EXPORT;
+}
+
 static int deliver(const struct export_options *options, const struct tl_buf *text)
 {
+    if (is_taken(options->out))
+        return refuse(options->out);
     bool done = options->out ? tl_app_replace_file(options->out, tl_buf_text(text), text->len, 0666)
                              : cli_write_stdout(tl_buf_text(text), text->len);
     if (done)

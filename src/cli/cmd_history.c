@@ -8,6 +8,7 @@
 
 #include "keep.h"
 #include "parse.h"
+#include "tightlink/app/open.h"
 #include "tightlink/base/time.h"
 
 enum {
@@ -171,7 +172,29 @@ static int prune(const struct cli_command *command, struct history_request *requ
     return CLI_EXIT_OK;
 }
 
-/* How many arguments an action takes, and what does it. */
+/* Each is judged by the rules of today; one that is no run does not hinder the others. */
+static int import(const struct cli_command *command, struct history_request *request)
+{
+    int exit_code = CLI_EXIT_OK;
+    (void)command;
+    for (size_t i = 0; i < request->argument_count; i++) {
+        const char *name = request->arguments[i];
+        struct tl_session_result result = {0};
+        struct tl_error error = {0};
+        bool opened = cli_judge_file(name, &result, &error) == TL_OK;
+        if (!opened)
+            cli_complain("%s", error.text);
+        if (opened && cli_import_run(&result))
+            printf("%s  %.200s\n", result.run.id, name);
+        else
+            exit_code = opened ? CLI_EXIT_EXPORT : CLI_EXIT_USAGE;
+        tl_app_result_finish(&result);
+    }
+    return exit_code;
+}
+
+/* How many arguments an action takes (SOME: one or more), and what does it. */
+#define SOME (-1)
 static const struct {
     const char *name;
     int arguments;
@@ -186,6 +209,7 @@ static const struct {
     {"export", 0, cli_history_export},
     {"trend", 0, cli_history_trend},
     {"score", 0, cli_history_score},
+    {"import", SOME, import},
 };
 
 int cli_history(const struct cli_command *command, int argc, char **argv)
@@ -204,7 +228,10 @@ int cli_history(const struct cli_command *command, int argc, char **argv)
         index++;
     if (index == sizeof actions / sizeof *actions)
         return cli_usage(command, "history does not know \"%s\"", request.action);
-    if (count != actions[index].arguments)
+    request.argument_count = (size_t)count;
+    if (actions[index].arguments == SOME && count == 0)
+        return cli_usage(command, "%s takes files of saved runs", request.action);
+    if (actions[index].arguments != SOME && count != actions[index].arguments)
         return cli_usage(command,
                          actions[index].arguments == 0   ? "%s takes no further words"
                          : actions[index].arguments == 1 ? "%s takes a run"

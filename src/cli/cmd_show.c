@@ -1,6 +1,8 @@
 /* tightlink show FILE: a saved run on the screen; and the screen for the other commands. */
 #include "show.h"
 
+#include "keep.h"
+
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,11 +76,10 @@ bool cli_wants_screen(const struct cli_run_options *options)
 static bool take_options(const struct cli_command *command, int argc, char **argv,
                          struct cli_run_options *options, int *ret_exit)
 {
-    static const struct option long_options[] = {{"color", required_argument, NULL, 'c'},
-                                                 {"no-mouse", no_argument, NULL, 'm'},
-                                                 {"full", no_argument, NULL, 'f'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
+    static const struct option long_options[] = {
+        {"color", required_argument, NULL, 'c'}, {"no-mouse", no_argument, NULL, 'm'},
+        {"full", no_argument, NULL, 'f'},        {"keep", no_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     int option;
     opterr = 0;
     optind = 1;
@@ -98,6 +99,7 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
         }
         options->no_mouse |= option == 'm';
         options->full |= option == 'f';
+        options->keep_opened |= option == 'k';
         if (option == 'c' && !cli_parse_color(optarg, &options->color)) {
             *ret_exit = cli_usage(command, "--color: write auto, always or never");
             return false;
@@ -122,6 +124,10 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
         cli_complain("%s", error.text);
         tl_app_result_finish(&result);
         return CLI_EXIT_USAGE;
+    }
+    if (options.keep_opened && !cli_import_run(&result)) {
+        tl_app_result_finish(&result);
+        return CLI_EXIT_EXPORT;
     }
     /* For trying the verdict's remedy on the same path. */
     options.config.port = CLI_DEFAULT_PORT;

@@ -9,6 +9,7 @@ struct history_request {
     struct tl_history *history;
     const char *action;
     char **arguments; /* as many as the action takes */
+    size_t argument_count;
     struct tl_history_filter filter;
     bool limit_given, json, all, unmask;
     int64_t before_ns;

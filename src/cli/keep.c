@@ -77,6 +77,21 @@ bool cli_keep_run(const struct tl_session_result *result, bool *ret_kept)
     return move.moved;
 }
 
+bool cli_import_run(const struct tl_session_result *result)
+{
+    struct tl_history *history = NULL;
+    struct tl_buf notices = TL_BUF_INIT;
+    struct tl_error error = {0};
+    enum tl_status status = tl_app_open_history(&history, &notices, &error);
+    if (status == TL_OK)
+        status = tl_app_keep(history, result, NULL, &notices, &error);
+    tl_history_close(history);
+    say(&notices);
+    if (status != TL_OK)
+        cli_complain("%s", error.text[0] ? error.text : tl_status_text(status));
+    return status == TL_OK;
+}
+
 bool cli_save_run(const char *path, const struct tl_session_result *result)
 {
     struct tl_error error = {0};

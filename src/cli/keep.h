@@ -18,4 +18,7 @@ bool cli_keep_run(const struct tl_session_result *result, bool *ret_kept);
 enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Puts a run that was opened into the history; false with a sentence on stderr. */
+bool cli_import_run(const struct tl_session_result *result);
+
 #endif

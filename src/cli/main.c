@@ -58,6 +58,7 @@ static const char history_help[] =
     "                      take old ones away; those with a note or tag only with --all\n"
     "  export [--out FILE] [--unmask]\n"
     "                      documents as JSON lines, names and addresses masked\n"
+    "  import FILE...      put saved runs into it, a customer's for instance\n"
     "  trend --target HOST\n"
     "                      how its rate moves from run to run\n"
     "  score               how many predictions came true, by month\n"
@@ -144,6 +145,7 @@ static const struct cli_command commands[] = {
     {"show", "FILE [--color WHEN]", "look at a saved run on the screen, without a network",
      "  FILE                written by run --save or run --json, or by s on the screen\n"
      "  --color WHEN        auto (default: unless NO_COLOR is set), always, never\n"
+     "  --keep              put it into the history of this machine\n"
      "  --no-mouse          leave the mouse to the terminal (so does TIGHTLINK_NO_MOUSE=1)\n"
      "  --full              after the screen print all of the report, not its first lines\n"
      "Where the terminal cannot show the screen: prints what explain prints.\n",
@@ -168,7 +170,7 @@ static const struct cli_command commands[] = {
      "Changes known kernel settings only (sysctl), runs no command, raises limits and never\n"
      "lowers them. Nothing else of tightlink changes a setting.\n",
      cli_fix},
-    {"history", "[list | note | tag | delete | prune | export | trend | score] [OPTIONS]",
+    {"history", "[list | note | tag | delete | prune | export | import | trend | score] [OPTIONS]",
      "the runs that were kept", history_help, cli_history},
     {"compare", "A B [--json]", "what changed between two runs, beyond noise",
      "  A, B                files, or runs of the history (last, last-1, an id)\n"
@@ -215,6 +217,10 @@ static const struct cli_command commands[] = {
      "                      standard output\n"
      "Both ends hold the same line: serve --key FILE there, run HOST --key FILE here.\n",
      cli_key},
+    {"config", "--example | --check [FILE]", "the file that names ticket systems and telemetry",
+     "  --example           print a sample of tightlink.conf\n"
+     "  --check [FILE]      read yours, or FILE, and say what is wrong in it\n",
+     cli_config},
     {"schema", "", "print the JSON schema of the findings", "", cli_schema},
     {"doctor", "", "what this machine permits tightlink to do", "", cli_doctor},
 };

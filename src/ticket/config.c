@@ -84,6 +84,18 @@ static struct ticket_target *target_of(struct tl_ticket_config *config, bool tic
                   : place(config->sinks, &config->sink_count, TELEMETRY_SINKS_MAX, name);
 }
 
+/* With the keys that there are. */
+static int refuse_key(struct reader *reader, const char *section, const char *name)
+{
+    struct tl_buf why = TL_BUF_INIT;
+    tl_buf_adds(&why, "there is no such key; there are ");
+    for (int key = 0; key < KEY_COUNT; key++)
+        tl_buf_addf(&why, "%s%s", key ? ", " : "", ticket_key_names[key]);
+    int taken = refuse(reader, TL_UNKNOWN, section, name, tl_buf_text(&why));
+    tl_buf_finish(&why);
+    return taken;
+}
+
 static int set_value(struct reader *reader, struct ticket_target *target, const char *section,
                      const char *name, const char *value)
 {
@@ -95,7 +107,7 @@ static int set_value(struct reader *reader, struct ticket_target *target, const 
                       "a secret does not belong here: write it into a file of its own with mode "
                       "0600 and name that with token_file");
     if (key == KEY_COUNT)
-        return refuse(reader, TL_UNKNOWN, section, name, "there is no such key");
+        return refuse_key(reader, section, name);
     if (target->values[key][0])
         return refuse(reader, TL_SYNTAX, section, name, "stands there twice");
     if (strlen(value) >= TICKET_VALUE_SIZE)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "terminal.h"
 #include "tightlink/app/files.h"
@@ -256,12 +257,17 @@ static void write_preview(struct screen *screen)
              strcmp(format, "text") == 0 ? "txt" : format);
     if (strchr(path, '/'))
         return;
-    int errnum = tl_app_create_file(path, leaving->text, leaving->len);
+    char name[100];
+    bool taken = access(path, F_OK) == 0 && tl_app_free_name(path, name, sizeof name);
+    if (!taken)
+        snprintf(name, sizeof name, "%s", path);
+    int errnum = tl_app_create_file(name, leaving->text, leaving->len);
     if (errnum) {
-        snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
+        snprintf(text, sizeof text, "%s was not written: %s", name, strerror(errnum));
     } else {
         screen_keep_masks(screen, masks, sizeof masks);
-        snprintf(text, sizeof text, "written: %s here%s", path, masks);
+        snprintf(text, sizeof text, "written: %s here%s%s", name,
+                 taken ? ", beside the earlier one" : "", masks);
     }
     screen_say(screen, text);
 }

@@ -69,3 +69,17 @@ Test(files, what_cannot_be_read_is_named, .init = make, .fini = clear)
     cr_expect(tl_app_read_file(path, 9, &text, &len, &error) == TL_LIMIT);
     cr_expect(!text);
 }
+
+Test(files, a_free_name_is_found_beside_a_taken_one, .init = make, .fini = clear)
+{
+    char name[80], taken[80], wanted[80];
+    cr_assert(tl_app_create_file(path, "one", 3) == 0);
+    cr_assert(tl_app_free_name(path, name, sizeof name));
+    snprintf(wanted, sizeof wanted, "%s-2", path);
+    cr_expect_str_eq(name, wanted);
+    snprintf(taken, sizeof taken, "%s/report.html", directory);
+    snprintf(wanted, sizeof wanted, "%s/report-2.html", directory);
+    cr_assert(tl_app_free_name(taken, name, sizeof name));
+    cr_expect_str_eq(name, wanted);
+    cr_expect(!tl_app_free_name(taken, name, 5), "it does not fit");
+}

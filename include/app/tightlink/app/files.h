@@ -21,6 +21,10 @@ bool tl_app_write_all(int fd, const char *text, size_t len);
  * that of a new file, less the umask. False with errno. */
 bool tl_app_replace_file(const char *path, const char *text, size_t len, unsigned mode);
 
+/* A name like path where there is no file yet: "report-2.html" for "report.html". False where none
+ * of a hundred is free or it does not fit. */
+bool tl_app_free_name(const char *path, char *ret_name, size_t size);
+
 /* Writes a new file for its owner alone (0600), on disk when this returns; what is there stays
  * (EEXIST), links are not followed. 0 or errno, and then there is no file. */
 int tl_app_create_file(const char *path, const char *text, size_t len) TL_WARN_UNUSED;

@@ -1,0 +1,87 @@
+/* tightlink config: a sample of tightlink.conf, and whether the user's own is right. */
+#include "cli.h"
+
+#include <getopt.h>
+
+#if TL_WITH_TICKETS
+#include "tightlink/ticket/ticket.h"
+#endif
+
+static const char sample[] =
+    "# tightlink.conf: where runs may be sent. Goes to ~/.config/tightlink/tightlink.conf.\n"
+    "# Tokens stand in files of their own (mode 0600), beside this one or with a whole path.\n"
+    "# Take the # away from what you use; tightlink config --check reads it.\n"
+    "\n"
+    "#[ticket helpdesk]\n"
+    "#system = rt\n"
+    "#url = https://helpdesk.example.net/rt\n"
+    "#token_file = helpdesk.token\n"
+    "#queue = Network\n"
+    "\n"
+    "#[ticket tracker]\n"
+    "#system = gitlab\n"
+    "#url = https://gitlab.example.net\n"
+    "#token_file = gitlab.token\n"
+    "#project = network/slow\n"
+    "#labels = tightlink\n"
+    "\n"
+    "#[telemetry metrics]\n"
+    "#system = otlp\n"
+    "#url = https://otel.example.net/v1/metrics\n"
+    "#token_file = otel.token\n";
+
+#if TL_WITH_TICKETS
+static int check(const char *path)
+{
+    struct tl_ticket_config *config = NULL;
+    struct tl_error error = {0};
+    if (tl_ticket_config_load(path, &config, &error) != TL_OK) {
+        cli_complain("%s", error.text);
+        return CLI_EXIT_USAGE;
+    }
+    size_t count = tl_ticket_target_count(config);
+    cli_put_clean(tl_ticket_config_path(config), stdout);
+    printf(": no fault found; %zu ticket system%s\n", count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; i++) {
+        struct tl_ticket_target_info target = tl_ticket_target_at(config, i);
+        printf("  %-20s %-12s %s\n", target.name, target.system, target.url);
+    }
+    tl_ticket_config_destroy(config);
+    return CLI_EXIT_OK;
+}
+#else
+static int check(const char *path)
+{
+    (void)path;
+    cli_complain("this tightlink was built without ticket systems (libcurl and inih)");
+    return CLI_EXIT_USAGE;
+}
+#endif
+
+int cli_config(const struct cli_command *command, int argc, char **argv)
+{
+    static const struct option long_options[] = {{"example", no_argument, NULL, 'e'},
+                                                 {"check", no_argument, NULL, 'c'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {NULL, 0, NULL, 0}};
+    int option, wanted = 0;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            cli_print_help(command, stdout);
+            return CLI_EXIT_OK;
+        }
+        if (option == '?')
+            return cli_no_option(command, argv[optind - 1]);
+        if (wanted)
+            return cli_usage(command, "one of --example and --check");
+        wanted = option;
+    }
+    if (!wanted || argc - optind > (wanted == 'c'))
+        return cli_usage(command, "say --example, or --check [FILE]");
+    if (wanted == 'c')
+        return check(argc > optind ? argv[optind] : NULL);
+    fputs(sample, stdout);
+    return CLI_EXIT_OK;
+}

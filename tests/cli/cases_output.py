@@ -278,3 +278,21 @@ def plain_ascii_without_a_utf8_locale(machine):
             assert tightlink(machine, *words, env={"LC_ALL": "C"}).out.isascii(), words
         fancy = tightlink(machine, "explain", path, env={"LC_ALL": "C.UTF-8"})
         assert "─" in fancy.out and "\x1b" not in fancy.out, fancy
+
+
+@case("output")
+def what_others_sent_is_kept_and_nothing_is_overwritten(machine):
+    with Folder() as home:
+        path = home.file("run.json", saved_run(machine))
+        env = home.environment()
+        tightlink(machine, "history", "import", path, env=env).check(0, out="run.json")
+        shown = tightlink(machine, "explain", "last", "--json", env=env)
+        assert shown.document()["run"]["id"] == json.loads(saved_run(machine))["run"]["id"]
+        tightlink(machine, "history", "import", __file__, env=env).check(2, "is no saved run")
+        tightlink(machine, "show", path, "--keep", env=env)
+        assert len(json.loads(tightlink(machine, "history", "--json", env=env).out)["runs"]) == 1
+        out = os.path.join(home.path, "report.html")
+        tightlink(machine, "export", path, "-o", out, env=env).check(0)
+        before = os.stat(out).st_mtime_ns
+        tightlink(machine, "export", path, "-o", out, env=env).check(6, "free: .*report-2.html")
+        assert os.stat(out).st_mtime_ns == before, "it was overwritten"

@@ -150,3 +150,31 @@ def words_without_a_network(machine):
     tightlink(machine, "rules", "explain", "capacity").check(0, out="capacity")
     tightlink(machine, "demo", "list").check(0, out="satellite-64k")
     tightlink(machine, "serve").check(2, "say --open")
+
+
+@case("usage")
+def a_slip_is_answered_with_what_was_meant(machine):
+    for arguments, says in [
+            (("hsitory",), "did you mean history\\?"), (("exprot", "x"), "did you mean export\\?"),
+            (("history", "--traget", "x"), "did you mean --target\\?"),
+            (("run", "--directoin", "up", "h"), "did you mean --direction\\?"),
+            (("why-not", "polcer", "x"), "did you mean policer\\?"),
+            (("demo", "satelite-64k"), "did you mean satellite-64k\\?"),
+            (("rules", "explain", "recieve-window"), "did you mean receive-window\\?")]:
+        tightlink(machine, *arguments).check(2, says)
+    tightlink(machine, "help", "export").check(0, out="Examples:\n  tightlink export last")
+    tightlink(machine, "help", "exprot").check(2, "did you mean export\\?")
+
+
+@case("usage")
+def a_configuration_is_shown_and_checked(machine):
+    sample = tightlink(machine, "config", "--example").check(0, out="system = rt").out
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+        file.write("\n".join(line.lstrip("#") if not line.startswith("# ") else line
+                             for line in sample.splitlines()))
+        file.flush()
+        tightlink(machine, "config", "--check", file.name).check(0, out="2 ticket systems")
+        file.write("\ncolour = red\n")
+        file.flush()
+        tightlink(machine, "config", "--check", file.name).check(2, "there are .*token_file")
+    refuses(machine, "config", says="--example")

@@ -6,7 +6,7 @@
 static const struct {
     const char *title, *names; /* separated by blanks */
 } groups[] = {
-    {"Find out", "run demo audit live between"},
+    {"Find out", "run demo audit live pcap between"},
     {"Look at what was found", "show explain why why-not history compare"},
     {"Do something about it", "fix verify"},
     {"Hand it on", "export ticket telemetry"},
@@ -20,6 +20,7 @@ static const struct {
     {"demo", {"demo", "demo policer --no-screen"}},
     {"audit", {"audit", "audit --goal 900M@80ms"}},
     {"live", {"live", "live --for 10s"}},
+    {"pcap", {"pcap slow.pcap", "pcap slow.pcap --json"}},
     {"between", {"between srv-a srv-b --key lab.key", "between srv-a srv-b --key lab.key --json"}},
     {"show", {"show last", "show run.tightlink"}},
     {"explain", {"explain last", "explain run.tightlink --json"}},
@@ -58,16 +59,32 @@ static void print_command(const struct cli_command *command, FILE *out)
     fprintf(out, "  tightlink %-9s %s\n", command->name, command->summary);
 }
 
+static bool is_named(const char *names, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = names; (at = strstr(at, name)); at += len)
+        if ((at == names || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    return false;
+}
+
+static bool is_grouped(const char *name)
+{
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        if (is_named(groups[g].names, name))
+            return true;
+    return false;
+}
+
 void cli_print_groups(const struct cli_command *commands, size_t count, FILE *out)
 {
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
         fprintf(out, "%s%s\n", g ? "\n" : "", groups[g].title);
-        for (const char *name = groups[g].names; *name;) {
-            size_t len = strcspn(name, " ");
-            for (size_t i = 0; i < count; i++)
-                if (strlen(commands[i].name) == len && strncmp(commands[i].name, name, len) == 0)
-                    print_command(&commands[i], out);
-            name += len + (name[len] == ' ');
-        }
+        for (size_t i = 0; i < count; i++)
+            if (is_named(groups[g].names, commands[i].name))
+                print_command(&commands[i], out);
     }
+    for (size_t i = 0; i < count; i++) /* none is left out */
+        if (!is_grouped(commands[i].name))
+            print_command(&commands[i], out);
 }

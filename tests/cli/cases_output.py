@@ -284,7 +284,7 @@ def plain_ascii_without_a_utf8_locale(machine):
 def what_others_sent_is_kept_and_nothing_is_overwritten(machine):
     with Folder() as home:
         path = home.file("run.json", saved_run(machine))
-        env = home.environment()
+        env = {**home.environment(), "XDG_DATA_HOME": home.path}
         tightlink(machine, "history", "import", path, env=env).check(0, out="run.json")
         shown = tightlink(machine, "explain", "last", "--json", env=env)
         assert shown.document()["run"]["id"] == json.loads(saved_run(machine))["run"]["id"]

@@ -1,5 +1,6 @@
 /* A remedy's text into settings; setting them, and setting them back. */
 #include <string.h>
+#include <unistd.h>
 
 #include "setting.h"
 
@@ -66,12 +67,19 @@ enum tl_status tl_fix_parse(const char *command, struct tl_fix *fix, struct tl_e
 enum tl_status tl_fix_read(struct tl_fix *fix, struct tl_error *reterr)
 {
     size_t kept = 0;
+    long long memory_bytes = (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < fix->count; i++) {
         struct tl_fix_setting *setting = &fix->settings[i];
         const struct tl_setting_def *def = tl_setting_find(setting->key, strlen(setting->key));
         enum tl_status status = tl_setting_get(fix->root, setting->key, setting->before, reterr);
         if (status != TL_OK)
             return status;
+        tl_setting_keep_start(def, setting->before, setting->after);
+        if (tl_setting_exceeds_memory(def, setting->after, memory_bytes))
+            return tl_error_set(reterr, TL_RANGE,
+                                "%s is not set to %s: that is more than a 32nd of this machine's "
+                                "memory (%lld MiB)",
+                                setting->key, setting->after, memory_bytes >> 20);
         if (def->raise_only && tl_setting_lowers(def, setting->before, setting->after))
             return tl_error_set(reterr, TL_RANGE,
                                 "%s is %s now; tightlink does not lower it to %s: was the run "

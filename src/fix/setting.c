@@ -125,6 +125,32 @@ bool tl_setting_lowers(const struct tl_setting_def *def, const char *before, con
     return false;
 }
 
+static bool is_buffer(const struct tl_setting_def *def)
+{
+    return def->numbers == 3 && def->high == BUFFER_MAX;
+}
+
+void tl_setting_keep_start(const struct tl_setting_def *def, const char *before,
+                           char after[TL_FIX_VALUE_SIZE])
+{
+    const char *last_before = strrchr(before, ' '), *last_after = strrchr(after, ' ');
+    char value[TL_FIX_VALUE_SIZE];
+    if (!is_buffer(def) || !last_before || !last_after)
+        return;
+    int len =
+        snprintf(value, sizeof value, "%.*s%s", (int)(last_before - before), before, last_after);
+    if (len > 0 && (size_t)len < sizeof value)
+        memcpy(after, value, sizeof value);
+}
+
+bool tl_setting_exceeds_memory(const struct tl_setting_def *def, const char *after,
+                               long long memory_bytes)
+{
+    const char *last = strrchr(after, ' ');
+    bool buffer = is_buffer(def) || (def->numbers == 1 && def->high == BUFFER_MAX);
+    return buffer && memory_bytes > 0 && atoll(last ? last + 1 : after) > memory_bytes / 32;
+}
+
 /* Keys come from the list alone, so this path cannot leave the root. */
 static void path_of(const char *root, const char *key, char ret_path[TL_FIX_PATH_SIZE])
 {

@@ -22,6 +22,16 @@ enum tl_status tl_setting_normalise(const struct tl_setting_def *def, const char
                                     bool bounds, char ret_value[TL_FIX_VALUE_SIZE],
                                     struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* tcp_rmem and tcp_wmem: minimum and default are this kernel's, whatever a remedy or its file says;
+ * only the maximum is taken from there. Other settings stay. */
+void tl_setting_keep_start(const struct tl_setting_def *def, const char *before,
+                           char after[TL_FIX_VALUE_SIZE]);
+
+/* Whether a buffer's maximum is more than this machine's memory allows: a 32nd, so that a few
+ * connections that fill theirs do not fill it. */
+bool tl_setting_exceeds_memory(const struct tl_setting_def *def, const char *after,
+                               long long memory_bytes);
+
 /* Whether any number of `after` lies below that of `before`; both are normalised. */
 bool tl_setting_lowers(const struct tl_setting_def *def, const char *before, const char *after);
 

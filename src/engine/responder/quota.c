@@ -19,6 +19,16 @@ uint64_t quota_left(struct quota *quota, int64_t now_ns)
     return used < quota->all_bytes ? quota->all_bytes - used : 0;
 }
 
+bool quota_is_spent(struct quota *quota, int64_t now_ns)
+{
+    return quota_left(quota, now_ns) == 0 && quota->moved_bytes >= quota->all_bytes;
+}
+
+void quota_spend(struct quota *quota, uint64_t bytes)
+{
+    quota->moved_bytes += bytes;
+}
+
 uint64_t quota_reserve(struct quota *quota, uint64_t bytes)
 {
     if (quota->all_bytes == 0)

@@ -4,6 +4,7 @@
 #ifndef TL_ENGINE_QUOTA_H
 #define TL_ENGINE_QUOTA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Zero-initialised but for all_bytes: a fresh day. */
@@ -15,6 +16,10 @@ struct quota {
 
 /* UINT64_MAX without a quota. now_ns: a clock that goes on during suspend. */
 uint64_t quota_left(struct quota *quota, int64_t now_ns);
+/* Whether the day's bytes are moved, so that only tomorrow helps; reservations come back. */
+bool quota_is_spent(struct quota *quota, int64_t now_ns);
+/* Bytes that moved without a reservation. */
+void quota_spend(struct quota *quota, uint64_t bytes);
 /* For a test that begins; without a quota 0. */
 uint64_t quota_reserve(struct quota *quota, uint64_t bytes);
 /* The reservation becomes what was really moved. */

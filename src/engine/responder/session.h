@@ -103,7 +103,7 @@ struct session_test {
     /* The client's kernel acknowledges but the client is silent: see tcp_run.c. */
     uint64_t acked_bytes[TL_WIRE_STREAMS_MAX];
     bool progress; /* since the last tick */
-    int64_t unheard_ns;
+    int64_t unheard_ns, looked_ns; /* looked: when progress was seen last */
     /* Of datagrams */
     struct udp_test *udp;  /* NULL: another kind of test */
     struct watch udp_done; /* watches its flow's event descriptor, which owns it */

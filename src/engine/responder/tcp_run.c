@@ -134,6 +134,9 @@ static enum tl_status create_lane(struct session *session, unsigned first, struc
         /* A receiver waits for its sender's end. */
         .duration_ns = granted_ns + (lane->sends ? 0 : session_limit_ns(TL_LIMIT_GRACE_MS)),
         .bytes_cap = share ? share : 1,
+        /* The client was told to pace itself; one that does not is held, with a margin for bursts.
+         */
+        .receive_bps = session->responder->options.rate_cap_bps * 9 / 8 / test->connections,
         .interval_ns = test->granted.sample_interval_us * TL_NS_PER_US,
     };
     enum tl_status status = tl_streams_create(&spec, &lane->streams, reterr);
@@ -450,8 +453,16 @@ static bool is_unheard(struct session *session, int64_t now_ns)
     struct session_test *test = &session->test;
     if (test->asked.direction == TL_WIRE_UPLOAD)
         return false;
-    if (test->progress && now_ns - session->heard_ns > TICK_NS)
-        test->unheard_ns += TICK_NS;
+    if (test->progress) {
+        /* Since progress was seen last, which is a sample ago at most, or anything was heard. */
+        int64_t sample_ns = test->granted.sample_interval_us * TL_NS_PER_US + TICK_NS;
+        int64_t from_ns = now_ns - sample_ns;
+        from_ns = from_ns > test->looked_ns ? from_ns : test->looked_ns;
+        from_ns = from_ns > session->heard_ns ? from_ns : session->heard_ns;
+        if (now_ns - session->heard_ns > TICK_NS)
+            test->unheard_ns += now_ns - from_ns;
+        test->looked_ns = now_ns;
+    }
     test->progress = false;
     struct tcp_info info = {0};
     socklen_t len = sizeof info;

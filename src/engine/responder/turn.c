@@ -11,7 +11,8 @@
 #include "share.h"
 #include "tightlink/base/time.h"
 
-#define HANDOVER_NS TL_NS_PER_S /* between two tests, for the estimate of BUSY */
+#define LIGHT_BURST_NS (250 * TL_NS_PER_MS)
+#define HANDOVER_NS    TL_NS_PER_S /* between two tests, for the estimate of BUSY */
 
 uint64_t turn_bytes_left(struct tl_responder *responder)
 {
@@ -22,6 +23,25 @@ void turn_settle(struct session *session, uint64_t moved_bytes)
 {
     quota_settle(&session->responder->quota, session->test.reserved_bytes, moved_bytes);
     session->test.reserved_bytes = 0;
+    session->responder->queue_dirty = true; /* somebody may wait for these bytes */
+}
+
+/* GCRA, as in accept_guard.c, in bytes: a quarter of a second's worth may go at once. */
+bool turn_may_answer(struct tl_responder *responder, size_t bytes)
+{
+    uint64_t cap_bps = responder->options.rate_cap_bps;
+    if (turn_bytes_left(responder) < bytes)
+        return false;
+    if (cap_bps > 0) {
+        int64_t now_ns = tl_now_ns();
+        int64_t step_ns = (int64_t)((double)bytes * 8e9 / (double)cap_bps);
+        int64_t full_ns = responder->light_ns > now_ns ? responder->light_ns : now_ns;
+        if (full_ns + step_ns > now_ns + LIGHT_BURST_NS)
+            return false;
+        responder->light_ns = full_ns + step_ns;
+    }
+    quota_spend(&responder->quota, bytes);
+    return true;
 }
 
 /* --- Asking --------------------------------------------------------------------------------- */
@@ -37,7 +57,7 @@ bool turn_is_idle(struct session *session)
 
 bool turn_may_load(struct session *session)
 {
-    if (turn_bytes_left(session->responder) > 0)
+    if (!quota_is_spent(&session->responder->quota, tl_boottime_ns()))
         return true;
     session_error(session, TL_WIRE_E_QUOTA,
                   "this responder's bytes of today are used up; ask its administrator, or "
@@ -97,10 +117,30 @@ void turn_ask(struct session *session)
 
 /* --- Granting ------------------------------------------------------------------------------- */
 
+static void tell_place(struct session *session, uint16_t place, int64_t wait_ns)
+{
+    if (session->test.told_place == place)
+        return;
+    session->test.told_place = place;
+    uint64_t wait_ms = (uint64_t)(wait_ns / TL_NS_PER_MS) + 1;
+    struct tl_wire_busy busy = {
+        .place = place, .wait_ms = (uint32_t)tl_limit_clamp(TL_LIMIT_QUEUE_WAIT_MS, wait_ms)};
+    uint8_t frame[TL_WIRE_FRAME_MAX];
+    session_send(session, frame, tl_wire_encode_busy(&busy, frame));
+}
+
 void turn_ready(struct session *session)
 {
     struct session_test *test = &session->test;
     uint64_t left = turn_bytes_left(session->responder);
+    if (left == 0 && !quota_is_spent(&session->responder->quota, tl_boottime_ns())) {
+        /* A test over another interface has reserved what is left, and gives back what it does not
+         * move: then the queue is looked at again. */
+        session->state = SESSION_QUEUED;
+        session->deadline_ns = INT64_MAX;
+        tell_place(session, 1, session_limit_ns(TL_LIMIT_QUEUE_WAIT_MS));
+        return;
+    }
     if (left == 0) {
         session->state = SESSION_IDLE;
         test->ops->forget(session);
@@ -115,18 +155,6 @@ void turn_ready(struct session *session)
     session->deadline_ns = tl_now_ns() + session_limit_ns(TL_LIMIT_STATE_MS);
     uint8_t frame[TL_WIRE_FRAME_MAX];
     session_send(session, frame, tl_wire_encode_ready(&test->granted, frame));
-}
-
-static void tell_place(struct session *session, uint16_t place, int64_t wait_ns)
-{
-    if (session->test.told_place == place)
-        return;
-    session->test.told_place = place;
-    uint64_t wait_ms = (uint64_t)(wait_ns / TL_NS_PER_MS) + 1;
-    struct tl_wire_busy busy = {
-        .place = place, .wait_ms = (uint32_t)tl_limit_clamp(TL_LIMIT_QUEUE_WAIT_MS, wait_ms)};
-    uint8_t frame[TL_WIRE_FRAME_MAX];
-    session_send(session, frame, tl_wire_encode_busy(&busy, frame));
 }
 
 /* How long a test that holds its interface may still hold it. */

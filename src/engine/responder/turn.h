@@ -20,5 +20,8 @@ void turns_serve(struct tl_responder *responder);
 /* The reservation of the session's test becomes what was really moved. */
 void turn_settle(struct session *session, uint64_t moved_bytes);
 uint64_t turn_bytes_left(struct tl_responder *responder);
+/* Whether an answer of so many bytes may go out beside the tests: it counts against the rate cap
+ * and the day's bytes as all else does. False: silence. */
+bool turn_may_answer(struct tl_responder *responder, size_t bytes);
 
 #endif

@@ -11,6 +11,7 @@
 #include "address.h"
 #include "responder_private.h"
 #include "tightlink/base/time.h"
+#include "turn.h"
 #include "udp_path.h"
 #include "udp_tuple.h"
 
@@ -36,6 +37,8 @@ static void answer_probe(struct tl_responder *responder, const struct arrival *a
     if (!udp_tuple_take_token(session))
         return;
     size_t len = probe.reply_bytes ? probe.reply_bytes : arrival->len;
+    if (!turn_may_answer(responder, len))
+        return;
     int64_t held_ns = tl_realtime_ns() - arrival->realtime_ns;
     probe.type = TL_WIRE_UDP_REPLY;
     probe.receive_ns = (uint64_t)arrival->realtime_ns;

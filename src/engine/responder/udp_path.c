@@ -14,6 +14,7 @@
 #include "path_error.h"
 #include "responder_private.h"
 #include "tightlink/base/time.h"
+#include "turn.h"
 #include "udp_tuple.h"
 
 #define ERRORS_PER_WAKEUP 32
@@ -55,6 +56,8 @@ void udp_answer_path(struct tl_responder *responder, const struct arrival *arriv
         !take_token(session))
         return;
     size_t len = probe.answer_bytes ? probe.answer_bytes : TL_WIRE_UDP_PATH_SIZE;
+    if (!turn_may_answer(responder, len))
+        return;
     struct tl_wire_udp_path_answer answer = {
         .cookie = probe.cookie,
         .sequence = probe.sequence,

@@ -41,6 +41,11 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
+static uint64_t train_bytes(const struct tl_wire_test_udp *asked)
+{
+    return (uint64_t)asked->train_length * asked->datagram_bytes;
+}
+
 /* What a test of this rate or these trains can send at most, for the quota and as a bound. */
 static uint64_t worst_bytes(const struct tl_wire_test_udp *asked, uint64_t rate_bps,
                             uint32_t duration_ms)
@@ -82,6 +87,12 @@ static void clamp_test(struct session *session)
     }
     if (asked->train_gap_us < TRAIN_GAP_MIN_US)
         asked->train_gap_us = TRAIN_GAP_MIN_US;
+    /* A train leaves at once, by its nature; trains together keep to the cap. */
+    if (cap_bps > 0 && asked->train_length > 0) {
+        uint64_t gap_us = train_bytes(asked) * 8 * 1000000 / cap_bps;
+        if (asked->train_gap_us < gap_us)
+            asked->train_gap_us = (uint32_t)least(gap_us, UINT32_MAX);
+    }
     asked->rcvbuf_bytes = (uint32_t)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->rcvbuf_bytes);
 }
 

@@ -94,6 +94,10 @@ void tl_stream_count_bytes(struct stream *stream, ssize_t bytes, int64_t at_ns);
  * which: the caller's loop looks at each. The waiting is counted and can be seen from outside. */
 void tl_stream_wait_socket(struct stream *stream, short events, int64_t until_ns);
 
+/* A receiver that is ahead of spec.receive_bps waits a little, and then looks for orders again;
+ * false: it is not ahead. */
+bool tl_stream_hold_rate(struct stream *stream, int64_t now_ns);
+
 /* stream_receive.c */
 struct ending tl_stream_receive_memory(struct stream *stream, int64_t start_ns);
 

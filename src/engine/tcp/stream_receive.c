@@ -100,6 +100,10 @@ struct ending tl_stream_receive_memory(struct stream *stream, int64_t start_ns)
     for (;;) {
         int64_t now_ns = tl_now_ns() - start_ns;
         struct ending ending = tl_stream_check_orders(stream, now_ns);
+        if (ending.end == TL_STREAM_RUNNING && tl_stream_hold_rate(stream, now_ns)) {
+            receiving.heard_ns = now_ns; /* we do not listen */
+            continue;
+        }
         if (ending.end == TL_STREAM_RUNNING)
             ending = receive_piece(stream, start_ns, &receiving, now_ns);
         if (ending.end != TL_STREAM_RUNNING)

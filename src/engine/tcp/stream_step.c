@@ -6,6 +6,9 @@
 #include "stream_private.h"
 #include "tightlink/base/time.h"
 
+#define HOLD_BURST_NS (100 * TL_NS_PER_MS) /* that much of a rate may come at once */
+#define HOLD_MAX_NS   (50 * TL_NS_PER_MS)
+
 static const struct ending not_yet = {TL_STREAM_RUNNING, 0};
 
 /* A dead path ends as ETIMEDOUT, or as the ICMP error that was seen last
@@ -58,4 +61,20 @@ struct ending tl_stream_check_orders(const struct stream *stream, int64_t now_ns
     if (now_ns >= stream->set->spec.duration_ns)
         return (struct ending){TL_STREAM_END_DEADLINE, 0};
     return not_yet;
+}
+
+bool tl_stream_hold_rate(struct stream *stream, int64_t now_ns)
+{
+    double rate_bps = (double)stream->set->spec.receive_bps;
+    double bytes = (double)atomic_load_explicit(&stream->bytes, memory_order_relaxed);
+    if (rate_bps <= 0)
+        return false;
+    double ahead_ns = bytes * 8e9 / rate_bps - (double)now_ns - (double)HOLD_BURST_NS;
+    if (ahead_ns <= 0)
+        return false;
+    struct pollfd stop = {.fd = stream->set->stop_fd, .events = POLLIN};
+    struct timespec pause = {.tv_nsec = ahead_ns < (double)HOLD_MAX_NS ? (long)ahead_ns
+                                                                       : (long)HOLD_MAX_NS};
+    (void)ppoll(&stop, 1, &pause, NULL);
+    return true;
 }

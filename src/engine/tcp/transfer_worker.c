@@ -126,6 +126,10 @@ static struct ending receive_piece(struct stream *stream, int64_t start_ns,
 {
     size_t len;
     int64_t now_ns = tl_now_ns() - start_ns;
+    if (tl_stream_hold_rate(stream, now_ns)) {
+        receiving->heard_ns = now_ns; /* we do not listen */
+        return (struct ending){TL_STREAM_RUNNING, 0};
+    }
     unsigned char *room = transfer_store_room(stream->store, &len);
     if (!room) {
         receiving->heard_ns = now_ns; /* we do not listen */

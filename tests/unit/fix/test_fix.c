@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "setting.h"
 #include "tightlink/fix/fix.h"
 
 static char root[64];
@@ -157,8 +158,8 @@ Test(fix, changes_nothing_that_is_set_already_and_lowers_nothing)
     cr_assert_eq(parse("sysctl -w net.core.rmem_max=100000", &fix), TL_OK);
     cr_expect_eq(tl_fix_read(&fix, &error), TL_RANGE);
     cr_expect(strstr(error.text, "does not lower"), "%s", error.text);
-    cr_assert_eq(parse("sysctl -w net.ipv4.tcp_rmem=\"4096 8192 8388608\"", &fix), TL_OK);
-    cr_expect_eq(tl_fix_read(&fix, &error), TL_RANGE, "the middle one is lower");
+    cr_assert_eq(parse("sysctl -w net.ipv4.tcp_rmem=\"4096 8192 262144\"", &fix), TL_OK);
+    cr_expect_eq(tl_fix_read(&fix, &error), TL_RANGE, "the maximum is lower");
 }
 
 Test(fix, sets_everything_back_when_the_kernel_refuses_one)
@@ -192,4 +193,23 @@ Test(fix, leaves_alone_what_somebody_else_changed)
     cr_expect_eq(tl_fix_restore(&fix, NULL, NULL, &error), TL_BUSY);
     cr_expect(strstr(error.text, "16777216"), "%s", error.text);
     expect_file("ipv4/tcp_sack", "0");
+}
+
+/* A hostile file would make every socket of the machine begin with 4 MiB. */
+Test(fix, minimum_and_default_are_this_kernels)
+{
+    struct tl_fix fix = {.root = root};
+    cr_assert_eq(parse("sysctl -w net.ipv4.tcp_rmem=\"4194304 4194304 4194304\"", &fix), TL_OK);
+    cr_assert_eq(tl_fix_read(&fix, NULL), TL_OK);
+    cr_expect_str_eq(fix.settings[0].after, "4096 131072 4194304");
+}
+
+Test(fix, no_buffer_above_a_share_of_the_memory)
+{
+    struct tl_setting_def buffer = *tl_setting_find("net.ipv4.tcp_rmem", 17);
+    struct tl_setting_def backlog = *tl_setting_find("net.core.netdev_max_backlog", 27);
+    cr_expect(tl_setting_exceeds_memory(&buffer, "4096 131072 67108864", 1LL << 30));
+    cr_expect_not(tl_setting_exceeds_memory(&buffer, "4096 131072 33554432", 1LL << 30));
+    cr_expect_not(tl_setting_exceeds_memory(&buffer, "4096 131072 67108864", 0));
+    cr_expect_not(tl_setting_exceeds_memory(&backlog, "67108864", 1LL << 30));
 }

@@ -167,8 +167,8 @@ static void apply_and_die(int steps)
     struct tl_fix fix = {.root = TL_FIX_ROOT};
     struct tl_error error;
     char path[TL_FIX_PATH_SIZE];
-    if (tl_fix_parse("sysctl -w net.ipv4.tcp_rmem=\"5000 200000 1000000000\" "
-                     "net.ipv4.tcp_wmem=\"5000 200000 1000000000\" "
+    if (tl_fix_parse("sysctl -w net.ipv4.tcp_rmem=\"5000 200000 33554432\" "
+                     "net.ipv4.tcp_wmem=\"5000 200000 33554432\" "
                      "net.ipv4.tcp_max_reordering=99999",
                      &fix, &error) != TL_OK ||
         tl_fix_read(&fix, &error) != TL_OK || fix.count != 3 ||

@@ -85,6 +85,8 @@ struct tl_streams_spec {
     bool discard;          /* receiver: let the kernel drop the payload (MSG_TRUNC), no copy */
     int64_t duration_ns;   /* from start; a receiver should allow some more than its sender */
     uint64_t bytes_cap;    /* per stream; 0 = until the deadline. A receiver takes no more. */
+    uint64_t receive_bps;  /* per stream; 0 = as fast as it comes. A receiver reads no faster, so
+                            * that its window closes on a sender that does not keep to a rate. */
     int64_t interval_ns;   /* between samples; 0 = TL_STREAM_INTERVAL_NS */
     uint32_t sample_count; /* room for undrained samples; 0 = TL_STREAM_SAMPLE_COUNT. When it is
                             * full the oldest go, and are counted. */

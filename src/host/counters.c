@@ -55,11 +55,6 @@ const char *tl_host_counter_name(unsigned id)
     return id < TL_HOST_COUNTER_COUNT ? rows[id].name : NULL;
 }
 
-const char *tl_host_counter_unit(unsigned id)
-{
-    return id < TL_HOST_COUNTER_COUNT ? rows[id].unit : NULL;
-}
-
 const char *tl_counters_key(unsigned id)
 {
     return rows[id].key;

@@ -394,20 +394,3 @@ void tl_cpu_thread_reading_take(const char *root, pid_t tid,
          !tl_proc_take_u64(&at, &ret_reading->waiting_ns)))
         ret_reading->why = TL_HOST_WHY_MALFORMED;
 }
-
-void tl_cpu_thread_usage_between(const struct tl_cpu_thread_reading *before,
-                                 const struct tl_cpu_thread_reading *after,
-                                 struct tl_cpu_thread_usage *ret_usage)
-{
-    double elapsed_ns = (double)(after->taken_ns - before->taken_ns);
-
-    ret_usage->elapsed_ns = after->taken_ns - before->taken_ns;
-    ret_usage->cpu_ratio = tl_host_unknown(TL_HOST_WHY_TOO_SHORT);
-    ret_usage->wait_ratio = tl_host_unknown(TL_HOST_WHY_TOO_SHORT);
-    if (!(elapsed_ns > 0))
-        return;
-    ret_usage->cpu_ratio =
-        growth_share(before->why, before->running_ns, after->why, after->running_ns, elapsed_ns);
-    ret_usage->wait_ratio =
-        growth_share(before->why, before->waiting_ns, after->why, after->waiting_ns, elapsed_ns);
-}

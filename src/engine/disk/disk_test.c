@@ -24,27 +24,6 @@
 #define CANCEL_NS    (200 * TL_NS_PER_MS)  /* for the operations under way after a cancel */
 #define SYNC_HANG_NS (6 * TL_DISK_HANG_NS) /* making much durable is not hanging yet */
 
-const char *tl_disk_end_text(enum tl_disk_end end)
-{
-    switch (end) {
-    case TL_DISK_END_NOT_RUN:
-        return "it did not begin";
-    case TL_DISK_END_TIME:
-        return "its time was over";
-    case TL_DISK_END_BYTES:
-        return "its bytes were moved";
-    case TL_DISK_END_CANCELLED:
-        return "it was cancelled";
-    case TL_DISK_END_FULL:
-        return "no more space was left";
-    case TL_DISK_END_ERROR:
-        return "the disk reported an error";
-    case TL_DISK_END_HUNG:
-        return "the disk did not answer";
-    }
-    return "for an unknown reason";
-}
-
 const char *tl_disk_cache_text(enum tl_disk_cache cache)
 {
     switch (cache) {

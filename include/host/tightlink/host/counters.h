@@ -123,9 +123,8 @@ struct tl_host_counters_growth {
     struct tl_host_value values[TL_HOST_COUNTER_COUNT];
 };
 
-/* "tcp_retrans_segs_count" and "count"; NULL outside the table. */
+/* "tcp_retrans_segs_count"; NULL outside the table. */
 const char *tl_host_counter_name(unsigned id);
-const char *tl_host_counter_unit(unsigned id);
 /* Whether a responder in open mode tells it: what is lost or held up, and our interface's
  * traffic while we load it, but not what else the host does. false outside the table. */
 bool tl_host_counter_open(unsigned id);

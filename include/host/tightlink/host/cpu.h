@@ -123,14 +123,4 @@ struct tl_cpu_thread_reading {
 void tl_cpu_thread_reading_take(const char *root, pid_t tid,
                                 struct tl_cpu_thread_reading *ret_reading);
 
-/* Shares of the time between two readings of one thread, both capped at 1. Pure. */
-struct tl_cpu_thread_usage {
-    int64_t elapsed_ns;
-    struct tl_host_value cpu_ratio;  /* of one core */
-    struct tl_host_value wait_ratio; /* above 0.1 the verdict is the host's */
-};
-void tl_cpu_thread_usage_between(const struct tl_cpu_thread_reading *before,
-                                 const struct tl_cpu_thread_reading *after,
-                                 struct tl_cpu_thread_usage *ret_usage);
-
 #endif

@@ -118,8 +118,6 @@ enum tl_status tl_disk_test(struct tl_disk_area *area, const struct tl_disk_spec
                             tl_disk_live_fn *live, void *context, struct tl_disk_result *ret_result,
                             struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* "its time was over", … for sentences; never NULL. */
-const char *tl_disk_end_text(enum tl_disk_end end);
 /* "past the page cache", … never NULL. */
 const char *tl_disk_cache_text(enum tl_disk_cache cache);
 

@@ -1,4 +1,5 @@
 /* Key mode from end to end over loopback: who gets in, what is told, what is refused. */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <pthread.h>
@@ -124,7 +125,31 @@ Test(secure, a_key_for_a_responder_without_keys_is_told, .timeout = 120)
     tl_keys_destroy(mine);
 }
 
-/* More half-done handshakes than there is room for: the oldest go, a friend gets in. */
+/* From an address of another network than a friend's. */
+static int connect_from(const char *source, int port)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET}, at = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    at.sin_port = htons((uint16_t)port);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    cr_assert_eq(inet_pton(AF_INET, source, &from.sin_addr), 1);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    cr_assert_eq(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+/* How many of them the far end has ended. */
+static int count_ended(const int *fds, int count)
+{
+    int ended = 0;
+    for (int i = 0; i < count; i++) {
+        struct pollfd one = {.fd = fds[i], .events = POLLIN};
+        ended += poll(&one, 1, 0) == 1;
+    }
+    return ended;
+}
+
+/* More half-done handshakes of one network than its share: some of them go, a friend gets in. */
 Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 240)
 {
     enum { STALLED = 200 };
@@ -135,15 +160,13 @@ Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 240)
     int fds[STALLED];
     far_end_start(&far, "lab-1 " SECRET_1 "\n", false, false);
     for (int i = 0; i < STALLED; i++) {
-        fds[i] = loopback_connect(tl_responder_port(far.responder), NULL);
+        fds[i] = connect_from("127.66.1.1", tl_responder_port(far.responder));
         (void)!send(fds[i], start_of_record, sizeof start_of_record, MSG_NOSIGNAL);
     }
     struct tl_keys *mine = keys_of("lab-1 " SECRET_1 "\n");
     cr_expect_eq(far_end_dial(&far, mine, &client, &error), TL_OK, "%s", error.text);
     tl_client_close(client);
-    /* The first of them have been closed to make room. */
-    struct pollfd first = {.fd = fds[0], .events = POLLIN};
-    cr_expect_eq(poll(&first, 1, 1000), 1);
+    cr_expect_geq(count_ended(fds, STALLED), 1);
     for (int i = 0; i < STALLED; i++)
         close(fds[i]);
     far_end_stop(&far);

@@ -22,9 +22,9 @@ struct rung {
     double bps; /* NAN: not known */
 };
 
-static double number(const struct tl_facts *facts, const char *id)
+static double number(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 static int compare_rungs(const void *left, const void *right)
@@ -37,22 +37,22 @@ static int compare_rungs(const void *left, const void *right)
 
 static void fill(const struct tl_facts *facts, double rtt_ns, struct rung rungs[RUNGS])
 {
-    bool scaling = number(facts, "near.tcp_window_scaling") != 0;
-    bool nominal = number(facts, "near.link_speed_nominal") == 1;
+    bool scaling = number(facts, TL_NEAR(tcp_window_scaling)) != 0;
+    bool nominal = number(facts, TL_NEAR(link_speed_nominal)) == 1;
     double per_second = 8e9 / rtt_ns;
     rungs[0] =
         (struct rung){"receive buffer (download)", "tcp_rmem_max_bytes",
-                      BUFFER_PAYLOAD * number(facts, "near.tcp_rmem_max_bytes") * per_second};
+                      BUFFER_PAYLOAD * number(facts, TL_NEAR(tcp_rmem_max_bytes)) * per_second};
     rungs[1] =
         (struct rung){"send buffer, at least (upload)", "tcp_wmem_max_bytes",
-                      BUFFER_PAYLOAD * number(facts, "near.tcp_wmem_max_bytes") * per_second};
+                      BUFFER_PAYLOAD * number(facts, TL_NEAR(tcp_wmem_max_bytes)) * per_second};
     rungs[2] = (struct rung){"no window scaling", "tcp_window_scaling",
                              scaling ? (double)INFINITY : WINDOW_BYTES * per_second};
-    rungs[3] =
-        (struct rung){"link", "link_speed_bps",
-                      nominal ? (double)NAN : LINK_PAYLOAD * number(facts, "near.link_speed_bps")};
+    rungs[3] = (struct rung){"link", "link_speed_bps",
+                             nominal ? (double)NAN
+                                     : LINK_PAYLOAD * number(facts, TL_NEAR(link_speed_bps))};
     rungs[4] = (struct rung){"processor, over loopback", "alone_tcp_bps",
-                             number(facts, "near.alone_tcp_bps")};
+                             number(facts, TL_NEAR(alone_tcp_bps))};
     qsort(rungs, RUNGS, sizeof *rungs, compare_rungs);
 }
 

@@ -30,10 +30,10 @@ static const char *format_value(const struct tl_fact *fact, char *ret_text, size
     }
 }
 
-static void print_fact(const char *id, const struct tl_fact *fact, void *context)
+static void print_fact(struct tl_fact_key key, const struct tl_fact *fact, void *context)
 {
     char value[512];
-    const char *name = strchr(id, '.') + 1;
+    const char *name = tl_fact_def(key.fact)->name;
     if (fact->state != TL_FACT_KNOWN) {
         printf("%-30s -   (%s)\n", name, fact->reason);
         return;

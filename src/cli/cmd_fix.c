@@ -138,7 +138,6 @@ static int measure_again(struct fix_options *options, const struct tl_run *run,
     struct tl_error error = {0};
     struct tl_rules *rules = NULL;
     int exit_code = CLI_EXIT_OK;
-    char id[64];
     *ret_bps = (double)NAN;
     enum tl_status status = cli_load_rules(&rules, &error);
     tl_app_config_of_run(run, &options->run.config);
@@ -152,8 +151,7 @@ static int measure_again(struct fix_options *options, const struct tl_run *run,
         error = result.error;
     }
     if (status == TL_OK) {
-        snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(direction));
-        *ret_bps = tl_facts_number(result.facts, id, (double)NAN);
+        *ret_bps = tl_facts_number(result.facts, TL_FLOW(direction, goodput_bps), (double)NAN);
         exit_code = isnan(*ret_bps) ? CLI_EXIT_INCONCLUSIVE : CLI_EXIT_OK;
     } else {
         exit_code = cli_fail(&error);
@@ -165,10 +163,10 @@ static int measure_again(struct fix_options *options, const struct tl_run *run,
 
 static void compare(const struct chosen *chosen, const struct tl_facts *before, double after)
 {
-    char id[64], text[TL_UNIT_TEXT_SIZE];
+    struct tl_fact_key rate = TL_FLOW(chosen->finding->direction, goodput_bps);
+    char text[TL_UNIT_TEXT_SIZE];
     const struct tl_prediction *predicted = &chosen->remedy->predicted;
-    snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(chosen->finding->direction));
-    put_line("before", tl_format_bps(tl_facts_number(before, id, (double)NAN), text));
+    put_line("before", tl_format_bps(tl_facts_number(before, rate, (double)NAN), text));
     put_line("after", tl_format_bps(after, text));
     static const char *const words[TL_SCORES] = {
         [TL_SCORE_MISS] = "MISS",

@@ -13,12 +13,9 @@
 #include "tightlink/store/history.h"
 #include "tightlink/ticket/telemetry.h"
 
-static double flow_number(const struct tl_facts *facts, enum tl_direction direction,
-                          const char *name)
+static double number(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    char id[96];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 static struct tl_telemetry_record make_record(const struct tl_export *export, bool moved)
@@ -42,11 +39,11 @@ static struct tl_telemetry_record make_record(const struct tl_export *export, bo
         .ceiling_bps = verdict->ceiling_bps,
         .fixed_bps =
             verdict->fixed_promised && !verdict->fixed_at_least ? verdict->fixed_bps : (double)NAN,
-        .stream_bps = flow_number(facts, way, "goodput_bps"),
-        .streams_bps = flow_number(facts, way, "streams_goodput_bps"),
-        .rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", (double)NAN),
-        .loaded_rtt_ns = flow_number(facts, way, "loaded_rtt_ns"),
-        .retrans_ratio = flow_number(facts, way, "retrans_ratio"),
+        .stream_bps = number(facts, TL_FLOW(way, goodput_bps)),
+        .streams_bps = number(facts, TL_FLOW(way, streams_goodput_bps)),
+        .rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN),
+        .loaded_rtt_ns = number(facts, TL_FLOW(way, loaded_rtt_ns)),
+        .retrans_ratio = number(facts, TL_FLOW(way, retrans_ratio)),
         .moved = moved,
     };
     if (tl_history_time(run->started, &record.time_ns) != TL_OK)

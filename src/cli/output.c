@@ -86,12 +86,10 @@ static bool was_loaded(const struct tl_run *run)
 /* The rate was measured and lies below the goal without doubt, whatever the cause. */
 static bool missed_goal(const struct tl_session_result *result)
 {
-    char id[64];
     struct tl_fact goodput;
-    snprintf(id, sizeof id, "%s.goodput_bps",
-             tl_direction_name(result->findings->verdict.direction));
-    return tl_facts_get(result->facts, id, &goodput) &&
-           tl_goal_is_missed(result->run.goal_bps, &goodput);
+    tl_facts_get(result->facts, TL_FLOW(result->findings->verdict.direction, goodput_bps),
+                 &goodput);
+    return tl_goal_is_missed(result->run.goal_bps, &goodput);
 }
 
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
@@ -155,11 +153,13 @@ static enum tl_status render_text(const struct cli_run_options *options,
     return status;
 }
 
-static void print_known(const struct tl_session_result *result, const char *id, const char *label)
+static void print_known(const struct tl_session_result *result, struct tl_fact_key key,
+                        const char *label)
 {
     char text[TL_UNIT_TEXT_SIZE];
     struct tl_fact fact;
-    if (!tl_facts_get(result->facts, id, &fact) || fact.state != TL_FACT_KNOWN)
+    tl_facts_get(result->facts, key, &fact);
+    if (fact.state != TL_FACT_KNOWN)
         return;
     if (fact.unit == TL_UNIT_TEXT) {
         printf("  %-22s ", label);
@@ -185,7 +185,7 @@ static void print_apart(const struct tl_session_result *result)
         return;
     printf("Seen without a responder:\n");
     printf("  %-22s %s\n", "address", run->target_address);
-    print_known(result, "path.connect_rtt_ns", "round trip");
+    print_known(result, TL_PATH(connect_rtt_ns), "round trip");
     for (int i = 0; i < run->stage_count; i++) {
         if (!run->stages[i].reason[0] || strcmp(run->stages[i].id, "hosts") == 0)
             continue;
@@ -193,11 +193,11 @@ static void print_apart(const struct tl_session_result *result)
         cli_put_clean(run->stages[i].reason, stdout);
         putchar('\n');
     }
-    print_known(result, "near.link_name", "interface here");
-    print_known(result, "near.link_speed_bps", "its speed");
-    print_known(result, "near.link_mtu_bytes", "its MTU");
-    print_known(result, "near.tcp_rmem_max_bytes", "receive buffer, most");
-    print_known(result, "near.tcp_wmem_max_bytes", "send buffer, most");
+    print_known(result, TL_NEAR(link_name), "interface here");
+    print_known(result, TL_NEAR(link_speed_bps), "its speed");
+    print_known(result, TL_NEAR(link_mtu_bytes), "its MTU");
+    print_known(result, TL_NEAR(tcp_rmem_max_bytes), "receive buffer, most");
+    print_known(result, TL_NEAR(tcp_wmem_max_bytes), "send buffer, most");
     puts("Left open: every rate, the windows in use, loss, delay under load, the far\n"
          "end's settings, its disks. To find out, start a responder there:\n"
          "  tightlink serve --open      (TCP and UDP port 5411)");

@@ -31,6 +31,17 @@ static void add_texts(struct tl_json_writer *w, const char *key, char *const *te
     tl_json_end(w);
 }
 
+static void add_facts(struct tl_json_writer *w, const char *key, const struct tl_fact_key *facts,
+                      size_t count)
+{
+    tl_json_begin_array(w, key);
+    for (size_t i = 0; i < count; i++) {
+        char id[TL_FACT_ID_SIZE];
+        tl_json_add_string(w, NULL, tl_fact_id(facts[i], id));
+    }
+    tl_json_end(w);
+}
+
 /* --- run --- */
 
 static void add_target(struct tl_json_writer *w, const struct tl_run *run)
@@ -161,7 +172,7 @@ static void add_verdict(struct tl_json_writer *w, const struct tl_verdict *verdi
     else
         tl_json_add_null(w, "next_cause");
     add_text(w, "send_to", verdict->send_to);
-    add_texts(w, "deciding", verdict->deciding, verdict->deciding_count);
+    add_facts(w, "deciding", verdict->deciding, verdict->deciding_count);
     tl_json_end(w);
 }
 
@@ -176,12 +187,14 @@ static void add_evidence(struct tl_json_writer *w, const struct tl_evidence *evi
     tl_json_begin_object(w, "values");
     for (size_t i = 0; i < evidence->value_count; i++) {
         const struct tl_evidence_value *value = &evidence->values[i];
+        char id[TL_FACT_ID_SIZE];
+        tl_fact_id(value->key, id);
         if (!value->known)
-            tl_json_add_null(w, value->id);
+            tl_json_add_null(w, id);
         else if (value->text)
-            tl_json_add_string(w, value->id, value->text);
+            tl_json_add_string(w, id, value->text);
         else
-            tl_json_add_number(w, value->id, value->number);
+            tl_json_add_number(w, id, value->number);
     }
     tl_json_end(w);
     tl_json_add_string(w, "result", tl_truth_name(evidence->truth));
@@ -259,7 +272,7 @@ static void add_finding(struct tl_json_writer *w, const struct tl_run *run,
     for (size_t i = 0; i < finding->evidence_count; i++)
         add_evidence(w, &finding->evidence[i]);
     tl_json_end(w);
-    add_texts(w, "missing", finding->missing, finding->missing_count);
+    add_facts(w, "missing", finding->missing, finding->missing_count);
     tl_json_begin_array(w, "remedies");
     for (size_t i = 0; i < finding->remedy_count; i++)
         add_remedy(w, &finding->remedies[i]);
@@ -291,9 +304,10 @@ static void add_rung(struct tl_json_writer *w, const struct tl_rung *rung)
 static void add_ledger_row(struct tl_json_writer *w, const struct tl_facts *facts,
                            const struct tl_ledger_row *row)
 {
-    double from = tl_facts_number(
-        facts, row->direction == TL_DOWNLOAD ? "download.warmup_ns" : "upload.warmup_ns",
-        (double)NAN);
+    double from = tl_facts_number(facts,
+                                  row->direction == TL_DOWNLOAD ? TL_FLOW(TL_DOWNLOAD, warmup_ns)
+                                                                : TL_FLOW(TL_UPLOAD, warmup_ns),
+                                  (double)NAN);
     tl_json_begin_object(w, NULL);
     tl_json_add_string(w, "direction", tl_direction_name(row->direction));
     add_whole(w, "from_ns", from);

@@ -42,9 +42,8 @@ static double *number_of(struct tl_reading *reading, const struct number *number
 static void add_rates(const struct tl_samples *samples, const struct tl_facts *facts,
                       enum tl_direction direction, struct tl_json_writer *w)
 {
-    char id[64];
+    struct tl_fact_key id = TL_FLOW(direction, warmup_ns);
     const struct tl_reading *before = NULL;
-    snprintf(id, sizeof id, "%s.warmup_ns", tl_direction_name(direction));
     double from_ns = tl_facts_number(facts, id, (double)NAN);
     if (isnan(from_ns))
         return;

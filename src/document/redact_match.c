@@ -258,6 +258,7 @@ static bool is_fact_id(const char *name, size_t len)
     static const char *const scopes[] = {"near",   "far",      "path", "download",
                                          "upload", "receiver", "flow", "sender"};
     static const enum tl_subject subjects[] = {TL_SUBJECT_HOST, TL_SUBJECT_PATH, TL_SUBJECT_FLOW};
+    enum tl_fact_name known;
     char fact[64];
     const char *dot = memchr(name, '.', len);
     size_t rest = dot ? len - (size_t)(dot + 1 - name) : 0;
@@ -266,7 +267,7 @@ static bool is_fact_id(const char *name, size_t len)
         return false;
     snprintf(fact, sizeof fact, "%.*s", (int)rest, dot + 1);
     for (size_t i = 0; i < COUNT(subjects); i++)
-        if (tl_fact_def_find(subjects[i], fact))
+        if (tl_fact_find(subjects[i], fact, &known))
             return true;
     return strchr(fact, '_') && strspn(fact, "abcdefghijklmnopqrstuvwxyz0123456789_") == rest;
 }

@@ -55,7 +55,7 @@ static bool is_sentence(const char *name)
 void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *run,
                            const struct tl_facts *facts)
 {
-    static const char *const directories[] = {"near.disk_directory", "far.disk_directory"};
+    const struct tl_fact_key directories[] = {TL_NEAR(disk_directory), TL_FAR(disk_directory)};
     struct tl_fact fact;
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_name);
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_address);
@@ -67,9 +67,11 @@ void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *ru
         if (!is_sentence(run->segments[i].name))
             tl_redactor_learn(redactor, TL_MASK_HOST, run->segments[i].name);
     tl_redactor_learn(redactor, TL_MASK_PATH, run->watch.path);
-    for (size_t i = 0; facts && i < sizeof directories / sizeof *directories; i++)
-        if (tl_facts_get(facts, directories[i], &fact) && fact.state == TL_FACT_KNOWN)
+    for (size_t i = 0; facts && i < sizeof directories / sizeof *directories; i++) {
+        tl_facts_get(facts, directories[i], &fact);
+        if (fact.state == TL_FACT_KNOWN)
             tl_redactor_learn(redactor, TL_MASK_PATH, fact.text);
+    }
 }
 
 /* Ids of parts of the way are a closed set, but the field of a file may hold anything. */
@@ -222,10 +224,8 @@ static void copy_evidence(struct copier *c, struct tl_evidence *evidence)
     evidence->test = copy_text(c, evidence->test);
     evidence->values =
         copy_array(c, evidence->values, evidence->value_count, sizeof *evidence->values);
-    for (size_t i = 0; evidence->values && i < evidence->value_count; i++) {
-        evidence->values[i].id = copy_text(c, evidence->values[i].id);
+    for (size_t i = 0; evidence->values && i < evidence->value_count; i++)
         evidence->values[i].text = copy_text(c, evidence->values[i].text);
-    }
 }
 
 static void copy_remedy(struct copier *c, struct tl_remedy *remedy)
@@ -252,7 +252,8 @@ static void copy_finding(struct copier *c, struct tl_finding *finding)
         copy_array(c, finding->evidence, finding->evidence_count, sizeof *finding->evidence);
     for (size_t i = 0; finding->evidence && i < finding->evidence_count; i++)
         copy_evidence(c, &finding->evidence[i]);
-    finding->missing = copy_texts(c, finding->missing, finding->missing_count);
+    finding->missing =
+        copy_array(c, finding->missing, finding->missing_count, sizeof *finding->missing);
     finding->remedies =
         copy_array(c, finding->remedies, finding->remedy_count, sizeof *finding->remedies);
     for (size_t i = 0; finding->remedies && i < finding->remedy_count; i++)
@@ -268,7 +269,7 @@ static void copy_rung(struct copier *c, struct tl_rung *rung)
     rung->segment = copy_word(c, rung->segment);
     rung->label = copy_text(c, rung->label);
     rung->why_not = copy_text(c, rung->why_not);
-    rung->missing = copy_texts(c, rung->missing, rung->missing_count);
+    rung->missing = copy_array(c, rung->missing, rung->missing_count, sizeof *rung->missing);
 }
 
 static void copy_verdict(struct copier *c, struct tl_verdict *verdict)
@@ -280,7 +281,8 @@ static void copy_verdict(struct copier *c, struct tl_verdict *verdict)
     verdict->fixed_stage = copy_text(c, verdict->fixed_stage);
     verdict->next_cause = copy_text(c, verdict->next_cause);
     verdict->send_to = copy_text(c, verdict->send_to);
-    verdict->deciding = copy_texts(c, verdict->deciding, verdict->deciding_count);
+    verdict->deciding =
+        copy_array(c, verdict->deciding, verdict->deciding_count, sizeof *verdict->deciding);
 }
 
 void redact_copy_findings(struct copier *c, const struct tl_findings *from,

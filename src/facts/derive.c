@@ -16,53 +16,44 @@ struct target {
     enum tl_scope scope;
 };
 
-static const char *id_in(char id[TL_FACT_ID_SIZE], enum tl_scope scope, const char *name)
+/* A fact of the place that is being computed. */
+static struct tl_fact_key here(const struct target *t, enum tl_fact_name fact)
 {
-    snprintf(id, TL_FACT_ID_SIZE, "%s.%s", tl_scope_name(scope), name);
-    return id;
+    return TL_KEY(t->scope, fact);
 }
 
-static double number_in(const struct tl_facts *facts, enum tl_scope scope, const char *name)
+static double number_in(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    char id[TL_FACT_ID_SIZE];
-    return tl_facts_number(facts, id_in(id, scope, name), (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 /* A fact of the flow itself. */
-static double flow(const struct target *t, const char *name)
+static double flow(const struct target *t, enum tl_fact_name fact)
 {
-    return number_in(t->facts, t->scope, name);
+    return number_in(t->facts, here(t, fact));
 }
 
-static void set(const struct target *t, const char *name, double value, const char *method)
+static void set(const struct target *t, enum tl_fact_name fact, double value, const char *method)
 {
-    char id[TL_FACT_ID_SIZE];
-    tl_facts_set_number(t->facts, id_in(id, t->scope, name), value, method);
+    tl_facts_set_number(t->facts, here(t, fact), value, method);
 }
 
-/* The result is unknown because the fact needed (in scope) is. */
-static void set_needs(const struct target *t, const char *name, enum tl_scope scope,
-                      const char *needed)
+/* The result is unknown because the fact needed is. */
+static void set_needs(const struct target *t, enum tl_fact_name fact, struct tl_fact_key needed)
 {
-    char id[TL_FACT_ID_SIZE], needed_id[TL_FACT_ID_SIZE];
-    struct tl_fact fact;
-    tl_facts_get(t->facts, id_in(needed_id, scope, needed), &fact);
-    id_in(id, t->scope, name);
-    if (fact.state == TL_FACT_KNOWN)
-        tl_facts_set_unknown(t->facts, id, "%s is zero", needed_id);
-    else
-        tl_facts_set_unknown(t->facts, id, "needs %s (%s)", needed_id, fact.reason);
+    tl_facts_set_lacking(t->facts, here(t, fact), needed);
 }
 
-/* The largest known of several facts of the flow; *ret_name names it. NAN if none is known. */
-static double largest(const struct target *t, const char *const *names, const char **ret_name)
+/* The largest known of some facts of the flow; *ret_name names it. NAN if none is known. */
+static double largest(const struct target *t, const enum tl_fact_name *names, size_t count,
+                      const char **ret_name)
 {
     double most = (double)NAN;
-    for (; *names; names++) {
-        double value = flow(t, *names);
+    for (size_t i = 0; i < count; i++) {
+        double value = flow(t, names[i]);
         if (!isnan(value) && !(most >= value)) {
             most = value;
-            *ret_name = *names;
+            *ret_name = tl_fact_def(names[i])->name;
         }
     }
     return most;
@@ -72,71 +63,75 @@ static double largest(const struct target *t, const char *const *names, const ch
  * may answer it early: it only stands in where nothing else was measured. */
 static void derive_rtt_min(struct tl_facts *facts)
 {
-    static const char *const ids[] = {"path.rtt_idle_min_ns", "download.rtt_min_ns",
-                                      "upload.rtt_min_ns"};
-    const char *from = "path.connect_rtt_ns";
+    const struct tl_fact_key keys[] = {TL_PATH(rtt_idle_min_ns), TL_FLOW(TL_DOWNLOAD, rtt_min_ns),
+                                       TL_FLOW(TL_UPLOAD, rtt_min_ns)};
+    struct tl_fact_key from = TL_PATH(connect_rtt_ns);
     double least = (double)NAN;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        double value = tl_facts_number(facts, ids[i], (double)NAN);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        double value = number_in(facts, keys[i]);
         if (value > 0 && !(least <= value)) {
             least = value;
-            from = ids[i];
+            from = keys[i];
         }
     }
     if (isnan(least))
-        least = tl_facts_number(facts, from, (double)NAN);
+        least = number_in(facts, from);
     struct target path = {facts, TL_SCOPE_PATH};
+    char id[TL_FACT_ID_SIZE];
     if (least > 0)
-        set(&path, "rtt_min_ns", least, from);
+        set(&path, TL_FACT_PATH_rtt_min_ns, least, tl_fact_id(from, id));
     else
-        set_needs(&path, "rtt_min_ns", TL_SCOPE_PATH, "rtt_idle_min_ns");
+        set_needs(&path, TL_FACT_PATH_rtt_min_ns, TL_PATH(rtt_idle_min_ns));
 }
 
-static void derive_quotient(const struct target *t, const char *name, const char *above,
-                            const char *below)
+static void derive_quotient(const struct target *t, enum tl_fact_name name, enum tl_fact_name above,
+                            enum tl_fact_name below)
 {
     double a = flow(t, above), b = flow(t, below);
     if (isnan(a))
-        set_needs(t, name, t->scope, above);
+        set_needs(t, name, here(t, above));
     else if (!(b > 0))
-        set_needs(t, name, t->scope, below);
+        set_needs(t, name, here(t, below));
     else
         set(t, name, a / b, "");
 }
 
 static void derive_best(const struct target *t)
 {
-    static const char *const rates[] = {"goodput_bps", "streams_goodput_bps", "window_goodput_bps",
-                                        NULL};
+    static const enum tl_fact_name rates[] = {TL_FACT_FLOW_goodput_bps,
+                                              TL_FACT_FLOW_streams_goodput_bps,
+                                              TL_FACT_FLOW_window_goodput_bps};
     const char *from = "";
-    double best = largest(t, rates, &from);
+    double best = largest(t, rates, sizeof rates / sizeof *rates, &from);
     if (isnan(best))
-        set_needs(t, "best_goodput_bps", t->scope, "goodput_bps");
+        set_needs(t, TL_FACT_FLOW_best_goodput_bps, here(t, TL_FACT_FLOW_goodput_bps));
     else
-        set(t, "best_goodput_bps", best, from);
+        set(t, TL_FACT_FLOW_best_goodput_bps, best, from);
 }
 
 /* Both delays are what the sender's TCP smoothed, less the path's empty time. */
 static void derive_queue_delays(const struct target *t)
 {
-    static const char *const loaded[] = {"rtt_mean_ns", "streams_rtt_mean_ns", "window_rtt_mean_ns",
-                                         NULL};
+    static const enum tl_fact_name loaded[] = {TL_FACT_FLOW_rtt_mean_ns,
+                                               TL_FACT_FLOW_streams_rtt_mean_ns,
+                                               TL_FACT_FLOW_window_rtt_mean_ns};
     const char *from = "";
-    double least = number_in(t->facts, TL_SCOPE_PATH, "rtt_min_ns");
-    double mean = largest(t, loaded, &from), at_loss = flow(t, "rtt_at_loss_ns");
+    double least = number_in(t->facts, TL_PATH(rtt_min_ns));
+    double mean = largest(t, loaded, sizeof loaded / sizeof *loaded, &from),
+           at_loss = flow(t, TL_FACT_FLOW_rtt_at_loss_ns);
     if (isnan(least)) {
-        set_needs(t, "queue_delay_ns", TL_SCOPE_PATH, "rtt_min_ns");
-        set_needs(t, "queue_delay_at_loss_ns", TL_SCOPE_PATH, "rtt_min_ns");
+        set_needs(t, TL_FACT_FLOW_queue_delay_ns, TL_PATH(rtt_min_ns));
+        set_needs(t, TL_FACT_FLOW_queue_delay_at_loss_ns, TL_PATH(rtt_min_ns));
         return;
     }
     if (isnan(mean))
-        set_needs(t, "queue_delay_ns", t->scope, "rtt_mean_ns");
+        set_needs(t, TL_FACT_FLOW_queue_delay_ns, here(t, TL_FACT_FLOW_rtt_mean_ns));
     else
-        set(t, "queue_delay_ns", fmax(mean - least, 0), from);
+        set(t, TL_FACT_FLOW_queue_delay_ns, fmax(mean - least, 0), from);
     if (isnan(at_loss))
-        set_needs(t, "queue_delay_at_loss_ns", t->scope, "rtt_at_loss_ns");
+        set_needs(t, TL_FACT_FLOW_queue_delay_at_loss_ns, here(t, TL_FACT_FLOW_rtt_at_loss_ns));
     else
-        set(t, "queue_delay_at_loss_ns", fmax(at_loss - least, 0), "");
+        set(t, TL_FACT_FLOW_queue_delay_at_loss_ns, fmax(at_loss - least, 0), "");
 }
 
 /* Of a delay that scatters evenly three quarters lie within 0.75 of its range; with thirty probes
@@ -151,7 +146,7 @@ static void derive_queue_delays(const struct target *t)
 #define DISTURBED_RATIO 2
 #define UNDISTURBED     0.5
 
-static double scatter_of(const struct target *t, const char *const names[3])
+static double scatter_of(const struct target *t, const enum tl_fact_name names[3])
 {
     double p75_ns = flow(t, names[0]), scatter_ns = SCATTER_OF_P75 * p75_ns;
     for (int i = 1; i < 3; i++) {
@@ -165,30 +160,32 @@ static double scatter_of(const struct target *t, const char *const names[3])
 static void derive_scatter(struct tl_facts *facts)
 {
     static const struct {
-        const char *to, *from[3];
-    } rows[] = {
-        {"data_scatter_ns",
-         {"idle_data_delay_p75_ns", "loaded_data_delay_ns", "streams_loaded_data_delay_ns"}},
-        {"ack_scatter_ns",
-         {"idle_ack_delay_p75_ns", "loaded_ack_delay_ns", "streams_loaded_ack_delay_ns"}}};
+        enum tl_fact_name to, from[3];
+    } rows[] = {{TL_FACT_FLOW_data_scatter_ns,
+                 {TL_FACT_FLOW_idle_data_delay_p75_ns, TL_FACT_FLOW_loaded_data_delay_ns,
+                  TL_FACT_FLOW_streams_loaded_data_delay_ns}},
+                {TL_FACT_FLOW_ack_scatter_ns,
+                 {TL_FACT_FLOW_idle_ack_delay_p75_ns, TL_FACT_FLOW_loaded_ack_delay_ns,
+                  TL_FACT_FLOW_streams_loaded_ack_delay_ns}}};
     struct target path = {facts, TL_SCOPE_PATH};
     for (int s = TL_SCOPE_DOWNLOAD; s <= TL_SCOPE_UPLOAD; s++) {
         struct target t = {facts, (enum tl_scope)s};
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             double scatter_ns = scatter_of(&t, rows[i].from);
             if (isnan(scatter_ns))
-                set_needs(&t, rows[i].to, t.scope, rows[i].from[0]);
+                set_needs(&t, rows[i].to, here(&t, rows[i].from[0]));
             else
                 set(&t, rows[i].to, scatter_ns, "");
         }
     }
     struct target down = {facts, TL_SCOPE_DOWNLOAD}, up = {facts, TL_SCOPE_UPLOAD};
-    double both_ns = fmin(flow(&down, "data_scatter_ns") + flow(&down, "ack_scatter_ns"),
-                          flow(&up, "data_scatter_ns") + flow(&up, "ack_scatter_ns"));
+    double both_ns =
+        fmin(flow(&down, TL_FACT_FLOW_data_scatter_ns) + flow(&down, TL_FACT_FLOW_ack_scatter_ns),
+             flow(&up, TL_FACT_FLOW_data_scatter_ns) + flow(&up, TL_FACT_FLOW_ack_scatter_ns));
     if (isnan(both_ns))
-        set_needs(&path, "rtt_scatter_ns", TL_SCOPE_DOWNLOAD, "data_scatter_ns");
+        set_needs(&path, TL_FACT_PATH_rtt_scatter_ns, TL_FLOW(TL_DOWNLOAD, data_scatter_ns));
     else
-        set(&path, "rtt_scatter_ns", both_ns, "");
+        set(&path, TL_FACT_PATH_rtt_scatter_ns, both_ns, "");
 }
 
 /* Rates of half seconds behind a standing queue scatter by some hundredths on a link of one rate.
@@ -200,11 +197,10 @@ struct variation {
     double most, low, high; /* NAN: none was made */
 };
 
-static void add_rate(const struct target *t, const char *name, struct variation *variation)
+static void add_rate(const struct target *t, enum tl_fact_name name, struct variation *variation)
 {
     struct tl_fact fact;
-    char id[TL_FACT_ID_SIZE];
-    tl_facts_get(t->facts, id_in(id, t->scope, name), &fact);
+    tl_facts_get(t->facts, here(t, name), &fact);
     if (fact.state != TL_FACT_KNOWN || !(fact.number > 0))
         return;
     double spread = (fact.high - fact.low) / fact.number;
@@ -216,7 +212,7 @@ static void add_rate(const struct target *t, const char *name, struct variation 
 /* One connection twice, with the streams between: what differs is the link's doing. */
 static double between_turns(const struct target *t)
 {
-    double first = flow(t, "full_bps"), again = flow(t, "again_bps");
+    double first = flow(t, TL_FACT_FLOW_full_bps), again = flow(t, TL_FACT_FLOW_again_bps);
     return fabs(again - first) / fmax(first, again);
 }
 
@@ -224,23 +220,22 @@ static void derive_variation(const struct target *t)
 {
     static const char steady[] = "the link's rate does not change much";
     struct variation all = {NAN, NAN, NAN};
-    char id[TL_FACT_ID_SIZE];
-    add_rate(t, "full_bps", &all);
-    add_rate(t, "streams_full_bps", &all);
+    add_rate(t, TL_FACT_FLOW_full_bps, &all);
+    add_rate(t, TL_FACT_FLOW_streams_full_bps, &all);
     double most = fmax(all.most, between_turns(t)), low = all.low, high = all.high;
     if (isnan(most)) {
-        set_needs(t, "rate_variation_ratio", t->scope, "streams_full_bps");
-        set_needs(t, "link_low_bps", t->scope, "streams_full_bps");
-        set_needs(t, "link_high_bps", t->scope, "streams_full_bps");
+        set_needs(t, TL_FACT_FLOW_rate_variation_ratio, here(t, TL_FACT_FLOW_streams_full_bps));
+        set_needs(t, TL_FACT_FLOW_link_low_bps, here(t, TL_FACT_FLOW_streams_full_bps));
+        set_needs(t, TL_FACT_FLOW_link_high_bps, here(t, TL_FACT_FLOW_streams_full_bps));
         return;
     }
-    set(t, "rate_variation_ratio", most, "");
+    set(t, TL_FACT_FLOW_rate_variation_ratio, most, "");
     if (most >= CHANGES_RATIO) {
-        set(t, "link_low_bps", low, "");
-        set(t, "link_high_bps", high, "");
+        set(t, TL_FACT_FLOW_link_low_bps, low, "");
+        set(t, TL_FACT_FLOW_link_high_bps, high, "");
     } else {
-        tl_facts_set_unknown(t->facts, id_in(id, t->scope, "link_low_bps"), steady);
-        tl_facts_set_unknown(t->facts, id_in(id, t->scope, "link_high_bps"), steady);
+        tl_facts_set_unknown(t->facts, here(t, TL_FACT_FLOW_link_low_bps), steady);
+        tl_facts_set_unknown(t->facts, here(t, TL_FACT_FLOW_link_high_bps), steady);
     }
 }
 
@@ -248,31 +243,30 @@ static void derive_variation(const struct target *t)
 static void derive_tight_lans(const struct target *t)
 {
     struct tl_fact tight;
-    char id[TL_FACT_ID_SIZE];
     bool download = t->scope == TL_SCOPE_DOWNLOAD;
-    tl_facts_get(t->facts, id_in(id, t->scope, "tight_segment"), &tight);
+    tl_facts_get(t->facts, here(t, TL_FACT_FLOW_tight_segment), &tight);
     bool known = tight.state == TL_FACT_KNOWN;
     bool near = known && strcmp(tight.text, "lan") == 0;
     bool far = known && strcmp(tight.text, "far-lan") == 0;
     if (!known) {
-        set_needs(t, "sender_lan_queue_ratio", t->scope, "tight_segment");
-        set_needs(t, "receiver_lan_queue_ratio", t->scope, "tight_segment");
+        set_needs(t, TL_FACT_FLOW_sender_lan_queue_ratio, here(t, TL_FACT_FLOW_tight_segment));
+        set_needs(t, TL_FACT_FLOW_receiver_lan_queue_ratio, here(t, TL_FACT_FLOW_tight_segment));
         return;
     }
-    set(t, "sender_lan_queue_ratio", (download ? far : near) ? 1 : 0, "");
-    set(t, "receiver_lan_queue_ratio", (download ? near : far) ? 1 : 0, "");
+    set(t, TL_FACT_FLOW_sender_lan_queue_ratio, (download ? far : near) ? 1 : 0, "");
+    set(t, TL_FACT_FLOW_receiver_lan_queue_ratio, (download ? near : far) ? 1 : 0, "");
 }
 
 static void derive_bdp(const struct target *t)
 {
-    double rate = flow(t, "best_goodput_bps");
-    double rtt = number_in(t->facts, TL_SCOPE_PATH, "rtt_min_ns");
+    double rate = flow(t, TL_FACT_FLOW_best_goodput_bps);
+    double rtt = number_in(t->facts, TL_PATH(rtt_min_ns));
     if (isnan(rate))
-        set_needs(t, "bdp_bytes", t->scope, "goodput_bps");
+        set_needs(t, TL_FACT_FLOW_bdp_bytes, here(t, TL_FACT_FLOW_goodput_bps));
     else if (isnan(rtt))
-        set_needs(t, "bdp_bytes", TL_SCOPE_PATH, "rtt_min_ns");
+        set_needs(t, TL_FACT_FLOW_bdp_bytes, TL_PATH(rtt_min_ns));
     else
-        set(t, "bdp_bytes", tl_bytes_from_bps_ns(rate, rtt), "");
+        set(t, TL_FACT_FLOW_bdp_bytes, tl_bytes_from_bps_ns(rate, rtt), "");
 }
 
 /* A sender in need of window sends whole segments (RFC 9293, section 3.8.6.2.1, avoidance of
@@ -280,13 +274,13 @@ static void derive_bdp(const struct target *t)
  * that is much. */
 static void derive_usable_window(const struct target *t)
 {
-    double window = flow(t, "snd_wnd_max_bytes"), mss = flow(t, "mss_bytes");
+    double window = flow(t, TL_FACT_FLOW_snd_wnd_max_bytes), mss = flow(t, TL_FACT_FLOW_mss_bytes);
     if (isnan(window))
-        set_needs(t, "usable_window_bytes", t->scope, "snd_wnd_max_bytes");
+        set_needs(t, TL_FACT_FLOW_usable_window_bytes, here(t, TL_FACT_FLOW_snd_wnd_max_bytes));
     else if (!(mss > 0) || window < mss)
-        set(t, "usable_window_bytes", window, "as advertised");
+        set(t, TL_FACT_FLOW_usable_window_bytes, window, "as advertised");
     else
-        set(t, "usable_window_bytes", floor(window / mss) * mss, "");
+        set(t, TL_FACT_FLOW_usable_window_bytes, floor(window / mss) * mss, "");
 }
 
 /* From this share on, packet processing in interrupts is what fills a core. */
@@ -301,28 +295,24 @@ static void derive_usable_window(const struct target *t)
  * - the busiest core, but only where interrupts take half of it: receive processing
  *   then fills a core that the thread need not even run on. A core that is busy with
  *   other programs says nothing: if they are in the way, the thread is seen waiting. */
-static void derive_cpu(const struct target *t, const char *role)
+static void derive_cpu(const struct target *t, enum tl_direction direction, enum tl_end end)
 {
-    static const char *const parts[] = {"thread_cpu", "cpu_wait", "quota_used", "core_busy",
-                                        "softirq"};
-    double value[5];
-    char name[TL_FACT_NAME_SIZE], result[TL_FACT_NAME_SIZE];
-    for (size_t i = 0; i < 5; i++) {
-        snprintf(name, sizeof name, "%s_%s_ratio", role, parts[i]);
-        value[i] = flow(t, name);
-    }
-    double thread = isnan(value[1]) ? value[0] : fmin(value[0] + value[1], 1);
-    double core = value[4] >= SOFTIRQ_OWNS_CORE ? value[3] : (double)NAN;
-    double most = fmax(fmax(thread, value[2]), core); /* fmax leaves NANs out */
-    const char *method = most == thread     ? "running and waiting share of the data thread"
-                         : most == value[2] ? "use of the control group's quota"
-                                            : "busiest core, filled by interrupts";
-    snprintf(result, sizeof result, "%s_cpu_ratio", role);
-    snprintf(name, sizeof name, "%s_thread_cpu_ratio", role);
+    double running = number_in(t->facts, TL_END(direction, end, thread_cpu_ratio));
+    double waiting = number_in(t->facts, TL_END(direction, end, cpu_wait_ratio));
+    double quota = number_in(t->facts, TL_END(direction, end, quota_used_ratio));
+    double busiest = number_in(t->facts, TL_END(direction, end, core_busy_ratio));
+    double softirq = number_in(t->facts, TL_END(direction, end, softirq_ratio));
+    double thread = isnan(waiting) ? running : fmin(running + waiting, 1);
+    double core = softirq >= SOFTIRQ_OWNS_CORE ? busiest : (double)NAN;
+    double most = fmax(fmax(thread, quota), core); /* fmax leaves NANs out */
+    const char *method = most == thread  ? "running and waiting share of the data thread"
+                         : most == quota ? "use of the control group's quota"
+                                         : "busiest core, filled by interrupts";
+    struct tl_fact_key result = TL_END(direction, end, cpu_ratio);
     if (isnan(most))
-        set_needs(t, result, t->scope, name);
+        tl_facts_set_lacking(t->facts, result, TL_END(direction, end, thread_cpu_ratio));
     else
-        set(t, result, most, method);
+        tl_facts_set_number(t->facts, result, most, method);
 }
 
 /* Ethernet: preamble 8, header 14, FCS 4, gap 12 (IEEE 802.3, clause 3 and 4.4.2). */
@@ -337,16 +327,16 @@ static void derive_cpu(const struct target *t, const char *role)
  * size that was clamped on the way leaves smaller packets with the usual headers. */
 static void derive_payload_ratio(const struct target *t)
 {
-    double mss = flow(t, "mss_bytes"), mtu = number_in(t->facts, TL_SCOPE_PATH, "mtu_bytes");
+    double mss = flow(t, TL_FACT_FLOW_mss_bytes), mtu = number_in(t->facts, TL_PATH(mtu_bytes));
     if (!(mss > 0)) {
-        set_needs(t, "payload_ratio", t->scope, "mss_bytes");
+        set_needs(t, TL_FACT_FLOW_payload_ratio, here(t, TL_FACT_FLOW_mss_bytes));
         return;
     }
     double headers = mtu - mss;
     bool fits = headers >= HEADERS_LEAST_BYTES && headers <= HEADERS_MOST_BYTES;
     if (!fits)
         headers = HEADERS_USUAL_BYTES;
-    set(t, "payload_ratio", mss / (mss + headers + ETHERNET_EXTRA_BYTES),
+    set(t, TL_FACT_FLOW_payload_ratio, mss / (mss + headers + ETHERNET_EXTRA_BYTES),
         fits ? "" : "headers of 52 bytes assumed");
 }
 
@@ -354,38 +344,40 @@ static void derive_payload_ratio(const struct target *t)
 static void derive_link_payload(struct tl_facts *facts, enum tl_scope host)
 {
     struct target t = {facts, host};
-    double share = number_in(facts, TL_SCOPE_DOWNLOAD, "payload_ratio");
+    double share = number_in(facts, TL_FLOW(TL_DOWNLOAD, payload_ratio));
     if (isnan(share))
-        share = number_in(facts, TL_SCOPE_UPLOAD, "payload_ratio");
-    double speed = number_in(facts, host, "link_speed_bps");
-    char id[TL_FACT_ID_SIZE];
-    if (number_in(facts, host, "link_speed_nominal") == 1)
-        tl_facts_set_unknown(facts, id_in(id, host, "link_payload_bps"),
+        share = number_in(facts, TL_FLOW(TL_UPLOAD, payload_ratio));
+    double speed = number_in(facts, TL_HOST(host, link_speed_bps));
+    if (number_in(facts, TL_HOST(host, link_speed_nominal)) == 1)
+        tl_facts_set_unknown(facts, TL_HOST(host, link_payload_bps),
                              "the interface's speed is only a name");
     else if (!(speed > 0))
-        set_needs(&t, "link_payload_bps", host, "link_speed_bps");
+        set_needs(&t, TL_FACT_HOST_link_payload_bps, TL_HOST(host, link_speed_bps));
     else if (isnan(share))
-        set_needs(&t, "link_payload_bps", TL_SCOPE_DOWNLOAD, "mss_bytes");
+        set_needs(&t, TL_FACT_HOST_link_payload_bps, TL_FLOW(TL_DOWNLOAD, mss_bytes));
     else
-        set(&t, "link_payload_bps", speed * share, "");
+        set(&t, TL_FACT_HOST_link_payload_bps, speed * share, "");
 }
 
 void tl_facts_derive(struct tl_facts *facts)
 {
     derive_rtt_min(facts);
     derive_scatter(facts);
-    for (int s = TL_SCOPE_DOWNLOAD; s <= TL_SCOPE_UPLOAD; s++) {
-        struct target t = {facts, (enum tl_scope)s};
-        derive_quotient(&t, "streams_scale_ratio", "streams_goodput_bps", "goodput_bps");
-        derive_quotient(&t, "window_scale_ratio", "window_goodput_bps", "goodput_bps");
+    for (int d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
+        enum tl_direction direction = (enum tl_direction)d;
+        struct target t = {facts, tl_scope_of(direction)};
+        derive_quotient(&t, TL_FACT_FLOW_streams_scale_ratio, TL_FACT_FLOW_streams_goodput_bps,
+                        TL_FACT_FLOW_goodput_bps);
+        derive_quotient(&t, TL_FACT_FLOW_window_scale_ratio, TL_FACT_FLOW_window_goodput_bps,
+                        TL_FACT_FLOW_goodput_bps);
         derive_best(&t);
         derive_variation(&t);
         derive_tight_lans(&t);
         derive_queue_delays(&t);
         derive_bdp(&t);
         derive_usable_window(&t);
-        derive_cpu(&t, "sender");
-        derive_cpu(&t, "receiver");
+        derive_cpu(&t, direction, TL_SENDER);
+        derive_cpu(&t, direction, TL_RECEIVER);
         derive_payload_ratio(&t);
     }
     derive_link_payload(facts, TL_SCOPE_NEAR);

@@ -6,8 +6,8 @@
 static void print_subject(enum tl_subject subject, const char *title, const char *text)
 {
     printf("\n## %s\n\n%s\n\n| name | unit | stage | meaning |\n|---|---|---|---|\n", title, text);
-    for (size_t i = 0; i < tl_fact_def_count(); i++) {
-        const struct tl_fact_def *def = tl_fact_def_at(i);
+    for (int i = 0; i < TL_FACT_COUNT; i++) {
+        const struct tl_fact_def *def = tl_fact_def((enum tl_fact_name)i);
         if (def->subject == subject)
             printf("| `%s` | %s | %s | %s |\n", def->name, tl_unit_name(def->unit), def->stage,
                    def->meaning);
@@ -17,7 +17,8 @@ static void print_subject(enum tl_subject subject, const char *title, const char
 int main(void)
 {
     printf("# Facts\n\n"
-           "Printed from `src/facts/table.c`; do not edit: `ninja -C BUILD facts-doc` writes "
+           "Printed from `include/facts/tightlink/facts/table.def`; do not edit: `ninja -C BUILD "
+           "facts-doc` writes "
            "it.\n\n"
            "A fact is known (a value, perhaps with bounds) or unknown (with a reason). Files and\n"
            "probes name it by where it was measured: `near.` and `far.` for the two hosts, "

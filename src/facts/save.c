@@ -24,11 +24,12 @@ static void save_value(struct tl_json_writer *writer, const struct tl_fact *fact
     }
 }
 
-static void save_fact(const char *id, const struct tl_fact *fact, void *context)
+static void save_fact(struct tl_fact_key key, const struct tl_fact *fact, void *context)
 {
+    char id[TL_FACT_ID_SIZE];
     struct tl_json_writer *writer = context;
     bool known = fact->state == TL_FACT_KNOWN;
-    tl_json_begin_object(writer, id);
+    tl_json_begin_object(writer, tl_fact_id(key, id));
     tl_json_add_string(writer, "state", known ? "known" : "unknown");
     if (known)
         save_value(writer, fact);
@@ -53,8 +54,7 @@ void tl_facts_save(const struct tl_facts *facts, struct tl_json_writer *writer, 
 /* One member of the file on its way into the store. */
 struct entry {
     struct tl_json_at at;
-    const char *id;
-    const struct tl_fact_def *def;
+    struct tl_fact_key key;
     const char *method; /* "" without */
 };
 
@@ -93,7 +93,7 @@ static enum tl_status load_number(struct tl_facts *facts, const struct entry *en
     if (low > value || high < value)
         return tl_json_error(&entry->at, reterr, TL_RANGE,
                              "the value is not between its low and high");
-    tl_facts_set_range(facts, entry->id, value, low, high, entry->method);
+    tl_facts_set_range(facts, entry->key, value, low, high, entry->method);
     return TL_OK;
 }
 
@@ -103,18 +103,18 @@ static enum tl_status load_value(struct tl_facts *facts, const struct entry *ent
     enum tl_status status;
     bool truth;
     const char *text = NULL;
-    switch (entry->def->unit) {
+    switch (tl_fact_def(entry->key.fact)->unit) {
     case TL_UNIT_BOOL:
         status = tl_json_get_bool(&entry->at, "value", &truth, reterr);
         if (status == TL_OK)
-            tl_facts_set_bool(facts, entry->id, truth, entry->method);
+            tl_facts_set_bool(facts, entry->key, truth, entry->method);
         return status;
     case TL_UNIT_TEXT:
         status = load_text(&entry->at, "value", &text, reterr);
         if (status == TL_OK && !text)
             return tl_json_get_string(&entry->at, "value", &text, reterr); /* says "missing" */
         if (status == TL_OK)
-            tl_facts_set_text(facts, entry->id, text, entry->method);
+            tl_facts_set_text(facts, entry->key, text, entry->method);
         return status;
     default:
         return load_number(facts, entry, reterr);
@@ -123,7 +123,7 @@ static enum tl_status load_value(struct tl_facts *facts, const struct entry *ent
 
 static enum tl_status check_unit(const struct entry *entry, bool known, struct tl_error *reterr)
 {
-    const char *unit = NULL, *wanted = tl_unit_name(entry->def->unit);
+    const char *unit = NULL, *wanted = tl_unit_name(tl_fact_def(entry->key.fact)->unit);
     enum tl_status status = load_text(&entry->at, "unit", &unit, reterr);
     if (status != TL_OK || (!unit && !known))
         return status;
@@ -157,7 +157,7 @@ static enum tl_status load_fact(struct tl_facts *facts, struct entry *entry,
         return status;
     if (known)
         return load_value(facts, entry, reterr);
-    tl_facts_set_unknown(facts, entry->id, "%s", reason);
+    tl_facts_set_unknown(facts, entry->key, "%s", reason);
     return TL_OK;
 }
 
@@ -173,13 +173,12 @@ enum tl_status tl_facts_load(const struct tl_json_at *at, struct tl_facts **ret_
     struct tl_facts_strange strange = {0};
     struct tl_json_members members = tl_json_members(at);
     struct entry entry = {0};
-    while (status == TL_OK && tl_json_next(&members, &entry.id, &entry.at)) {
-        enum tl_scope scope;
-        entry.def = tl_fact_id_parse(entry.id, &scope);
-        if (entry.def)
+    const char *id = NULL;
+    while (status == TL_OK && tl_json_next(&members, &id, &entry.at)) {
+        if (tl_fact_id_parse(id, &entry.key))
             status = load_fact(facts, &entry, reterr);
         else if (strange.count++ == 0)
-            tl_utf8_clean(entry.id, strlen(entry.id), strange.first, sizeof strange.first);
+            tl_utf8_clean(id, strlen(id), strange.first, sizeof strange.first);
     }
     if (status == TL_OK && (status = tl_facts_status(facts)) != TL_OK)
         tl_error_set(reterr, status, "%s", tl_status_text(status));

@@ -38,26 +38,33 @@ bool tl_scope_holds(enum tl_scope scope, enum tl_subject subject)
     }
 }
 
-const struct tl_fact_def *tl_fact_id_parse(const char *id, enum tl_scope *ret_scope)
+const char *tl_fact_id(struct tl_fact_key key, char ret_id[TL_FACT_ID_SIZE])
+{
+    snprintf(ret_id, TL_FACT_ID_SIZE, "%s.%s", tl_scope_name(key.scope),
+             tl_fact_def(key.fact)->name);
+    return ret_id;
+}
+
+bool tl_fact_id_parse(const char *id, struct tl_fact_key *ret_key)
 {
     static const enum tl_subject subjects[] = {TL_SUBJECT_HOST, TL_SUBJECT_HOST, TL_SUBJECT_PATH,
                                                TL_SUBJECT_FLOW, TL_SUBJECT_FLOW};
     for (int s = 0; s < TL_SCOPE_COUNT; s++) {
         const char *name = tl_scope_name((enum tl_scope)s);
         size_t len = strlen(name);
-        if (strncmp(id, name, len) == 0 && id[len] == '.') {
-            *ret_scope = (enum tl_scope)s;
-            return tl_fact_def_find(subjects[s], id + len + 1);
-        }
+        if (strncmp(id, name, len) != 0 || id[len] != '.')
+            continue;
+        ret_key->scope = (enum tl_scope)s;
+        return tl_fact_find(subjects[s], id + len + 1, &ret_key->fact);
     }
-    return NULL;
+    return false;
 }
 
 /* --- life --- */
 
 static size_t slot_count(void)
 {
-    return tl_fact_def_count() * TL_SCOPE_COUNT;
+    return (size_t)TL_FACT_COUNT * TL_SCOPE_COUNT;
 }
 
 struct tl_facts *tl_facts_create(void)
@@ -151,25 +158,21 @@ enum tl_status tl_facts_status(const struct tl_facts *facts)
 
 /* --- setting --- */
 
-static struct tl_fact_slot *slot_of(const struct tl_facts *facts, const struct tl_fact_def *def,
-                                    enum tl_scope scope)
+static struct tl_fact_slot *slot_of(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    size_t index = (size_t)(def - tl_fact_def_at(0));
-    return &facts->slots[index * TL_SCOPE_COUNT + scope];
+    assert(tl_scope_holds(key.scope, tl_fact_def(key.fact)->subject));
+    return &facts->slots[(size_t)key.fact * TL_SCOPE_COUNT + key.scope];
 }
 
-/* The emptied slot of an id that must exist. *ret_unit (may be NULL) is its unit. */
-static struct tl_fact_slot *slot_to_set(struct tl_facts *facts, const char *id,
+/* The emptied slot of a fact. *ret_unit (may be NULL) is its unit. */
+static struct tl_fact_slot *slot_to_set(struct tl_facts *facts, struct tl_fact_key key,
                                         enum tl_unit *ret_unit)
 {
-    enum tl_scope scope;
-    const struct tl_fact_def *def = tl_fact_id_parse(id, &scope);
-    assert(def && "a fact that the table does not know");
-    struct tl_fact_slot *slot = slot_of(facts, def, scope);
+    struct tl_fact_slot *slot = slot_of(facts, key);
     slot_clear(slot);
     slot->is_set = true;
     if (ret_unit)
-        *ret_unit = def->unit;
+        *ret_unit = tl_fact_def(key.fact)->unit;
     return slot;
 }
 
@@ -185,16 +188,17 @@ static void set_value(struct tl_facts *facts, struct tl_fact_slot *slot, double 
     slot->method = keep_text(facts, method);
 }
 
-void tl_facts_set_number(struct tl_facts *facts, const char *id, double value, const char *method)
+void tl_facts_set_number(struct tl_facts *facts, struct tl_fact_key key, double value,
+                         const char *method)
 {
-    tl_facts_set_range(facts, id, value, value, value, method);
+    tl_facts_set_range(facts, key, value, value, value, method);
 }
 
-void tl_facts_set_range(struct tl_facts *facts, const char *id, double value, double low,
+void tl_facts_set_range(struct tl_facts *facts, struct tl_fact_key key, double value, double low,
                         double high, const char *method)
 {
     enum tl_unit unit;
-    struct tl_fact_slot *slot = slot_to_set(facts, id, &unit);
+    struct tl_fact_slot *slot = slot_to_set(facts, key, &unit);
     assert(unit != TL_UNIT_TEXT && unit != TL_UNIT_BOOL);
     set_value(facts, slot, value, method);
     if (slot->state != TL_FACT_KNOWN)
@@ -203,19 +207,21 @@ void tl_facts_set_range(struct tl_facts *facts, const char *id, double value, do
     slot->high = isfinite(high) ? fmax(high, value) : value;
 }
 
-void tl_facts_set_bool(struct tl_facts *facts, const char *id, bool value, const char *method)
+void tl_facts_set_bool(struct tl_facts *facts, struct tl_fact_key key, bool value,
+                       const char *method)
 {
     enum tl_unit unit;
-    struct tl_fact_slot *slot = slot_to_set(facts, id, &unit);
+    struct tl_fact_slot *slot = slot_to_set(facts, key, &unit);
     assert(unit == TL_UNIT_BOOL);
     set_value(facts, slot, value, method);
 }
 
-void tl_facts_set_text(struct tl_facts *facts, const char *id, const char *text, const char *method)
+void tl_facts_set_text(struct tl_facts *facts, struct tl_fact_key key, const char *text,
+                       const char *method)
 {
     enum tl_unit unit;
     char *copy = strdup(text); /* before the slot is emptied: text may be its own */
-    struct tl_fact_slot *slot = slot_to_set(facts, id, &unit);
+    struct tl_fact_slot *slot = slot_to_set(facts, key, &unit);
     assert(unit == TL_UNIT_TEXT);
     if (!copy) {
         facts->status = TL_NOMEM;
@@ -226,14 +232,28 @@ void tl_facts_set_text(struct tl_facts *facts, const char *id, const char *text,
     slot->method = keep_text(facts, method);
 }
 
-void tl_facts_set_unknown(struct tl_facts *facts, const char *id, const char *fmt, ...)
+void tl_facts_set_unknown(struct tl_facts *facts, struct tl_fact_key key, const char *fmt, ...)
 {
     char reason[512];
     va_list args;
     va_start(args, fmt);
     vsnprintf(reason, sizeof reason, fmt, args);
     va_end(args);
-    slot_to_set(facts, id, NULL)->reason = keep_text(facts, reason);
+    slot_to_set(facts, key, NULL)->reason = keep_text(facts, reason);
+}
+
+void tl_facts_set_lacking(struct tl_facts *facts, struct tl_fact_key key, struct tl_fact_key lacks)
+{
+    char id[TL_FACT_ID_SIZE];
+    struct tl_fact fact;
+    tl_facts_get(facts, lacks, &fact);
+    if (fact.state == TL_FACT_KNOWN)
+        tl_facts_set_unknown(facts, key, "%s is zero", tl_fact_id(lacks, id));
+    else
+        tl_facts_set_unknown(facts, key, "needs %s (%s)", tl_fact_id(lacks, id), fact.reason);
+    struct tl_fact_slot *slot = slot_of(facts, key);
+    slot->lacks_one = fact.state != TL_FACT_KNOWN;
+    slot->lacks = lacks;
 }
 
 static bool is_of(enum tl_scope scope, const enum tl_direction *direction)
@@ -247,7 +267,7 @@ void tl_facts_explain_stage(struct tl_facts *facts, const char *stage,
                             const enum tl_direction *direction, const char *reason)
 {
     for (size_t i = 0; i < slot_count(); i++) {
-        const struct tl_fact_def *def = tl_fact_def_at(i / TL_SCOPE_COUNT);
+        const struct tl_fact_def *def = tl_fact_def((enum tl_fact_name)(i / TL_SCOPE_COUNT));
         enum tl_scope scope = (enum tl_scope)(i % TL_SCOPE_COUNT);
         struct tl_fact_slot *slot = &facts->slots[i];
         if (slot->state == TL_FACT_KNOWN || slot->reason || strcmp(def->stage, stage) != 0 ||
@@ -279,52 +299,41 @@ static void read_slot(const struct tl_fact_slot *slot, const struct tl_fact_def 
     };
 }
 
-bool tl_facts_get(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact)
+void tl_facts_get(const struct tl_facts *facts, struct tl_fact_key key, struct tl_fact *ret_fact)
 {
-    enum tl_scope scope;
-    const struct tl_fact_def *def = tl_fact_id_parse(id, &scope);
-    if (!def) {
-        *ret_fact = (struct tl_fact){.reason = "no such fact", .stage = "", .method = ""};
-        return false;
-    }
-    read_slot(slot_of(facts, def, scope), def, ret_fact);
-    return true;
+    read_slot(slot_of(facts, key), tl_fact_def(key.fact), ret_fact);
 }
 
-/* The reason of a derived fact begins with "needs ID (" (derive.c): so many of them at most. */
+/* A derived fact may lack a derived one: so many steps at most. */
 #define DERIVED_STEPS_MAX 4
 
-void tl_facts_get_lacking(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact)
+void tl_facts_get_lacking(const struct tl_facts *facts, struct tl_fact_key key,
+                          struct tl_fact *ret_fact)
 {
-    char next[TL_FACT_ID_SIZE];
-    bool found = tl_facts_get(facts, id, ret_fact);
-    for (int i = 0; found && i < DERIVED_STEPS_MAX; i++) {
-        if (strcmp(ret_fact->stage, "derived") != 0 ||
-            sscanf(ret_fact->reason, "needs %63s", next) != 1)
-            return;
-        found = tl_facts_get(facts, next, ret_fact);
+    const struct tl_fact_slot *slot = slot_of(facts, key);
+    for (int i = 0; i < DERIVED_STEPS_MAX && slot->lacks_one; i++) {
+        key = slot->lacks;
+        slot = slot_of(facts, key);
     }
+    tl_facts_get(facts, key, ret_fact);
 }
 
-double tl_facts_number(const struct tl_facts *facts, const char *id, double fallback)
+double tl_facts_number(const struct tl_facts *facts, struct tl_fact_key key, double fallback)
 {
     struct tl_fact fact;
-    if (!tl_facts_get(facts, id, &fact) || fact.state != TL_FACT_KNOWN || fact.unit == TL_UNIT_TEXT)
-        return fallback;
-    return fact.number;
+    tl_facts_get(facts, key, &fact);
+    return fact.state == TL_FACT_KNOWN && fact.unit != TL_UNIT_TEXT ? fact.number : fallback;
 }
 
 void tl_facts_each(const struct tl_facts *facts, tl_fact_visit *visit, void *context)
 {
     for (size_t i = 0; i < slot_count(); i++) {
+        struct tl_fact_key key = {(enum tl_scope)(i % TL_SCOPE_COUNT),
+                                  (enum tl_fact_name)(i / TL_SCOPE_COUNT)};
+        struct tl_fact fact;
         if (!facts->slots[i].is_set)
             continue;
-        const struct tl_fact_def *def = tl_fact_def_at(i / TL_SCOPE_COUNT);
-        char id[TL_FACT_ID_SIZE];
-        snprintf(id, sizeof id, "%s.%s", tl_scope_name((enum tl_scope)(i % TL_SCOPE_COUNT)),
-                 def->name);
-        struct tl_fact fact;
-        read_slot(&facts->slots[i], def, &fact);
-        visit(id, &fact, context);
+        tl_facts_get(facts, key, &fact);
+        visit(key, &fact, context);
     }
 }

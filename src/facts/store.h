@@ -11,24 +11,22 @@ struct tl_fact_slot {
     bool is_set; /* false: never set, "not measured" */
     enum tl_fact_state state;
     double number, low, high;
-    char *text;   /* known text facts */
-    char *reason; /* unknown facts; NULL: "not measured" */
-    char *method; /* NULL: "" */
+    char *text;     /* known text facts */
+    char *reason;   /* unknown facts; NULL: "not measured" */
+    char *method;   /* NULL: "" */
+    bool lacks_one; /* a derived fact is unknown for want of this one */
+    struct tl_fact_key lacks;
 };
 
 struct tl_facts {
     enum tl_status status;      /* TL_NOMEM once a text could not be kept */
-    struct tl_fact_slot *slots; /* [tl_fact_def_count()][TL_SCOPE_COUNT] */
+    struct tl_fact_slot *slots; /* [TL_FACT_COUNT][TL_SCOPE_COUNT] */
 };
-
-/* Longest name of the table and longest "scope.name", each with its NUL. */
-#define TL_FACT_NAME_SIZE 48
-#define TL_FACT_ID_SIZE   64
 
 /* True if facts of this subject live in this scope. */
 bool tl_scope_holds(enum tl_scope scope, enum tl_subject subject);
 
-/* "download.goodput_bps" -> its definition and scope; NULL if there is none. */
-const struct tl_fact_def *tl_fact_id_parse(const char *id, enum tl_scope *ret_scope);
+/* A derived fact is unknown because another one is (or is zero). */
+void tl_facts_set_lacking(struct tl_facts *facts, struct tl_fact_key key, struct tl_fact_key lacks);
 
 #endif

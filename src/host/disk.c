@@ -20,7 +20,7 @@
 const char *tl_host_disk_number_name(unsigned id)
 {
     static const char *const names[] = {
-#define NAME(id, name, unit, from) name,
+#define NAME(id, name, unit, from) #name,
         TL_HOST_DISK_NUMBER_MAP(NAME)
 #undef NAME
     };
@@ -40,7 +40,7 @@ const char *tl_host_disk_number_unit(unsigned id)
 const char *tl_host_disk_text_name(unsigned id)
 {
     static const char *const names[] = {
-#define NAME(id, name) name,
+#define NAME(id, name) #name,
         TL_HOST_DISK_TEXT_MAP(NAME)
 #undef NAME
     };

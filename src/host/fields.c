@@ -5,7 +5,7 @@
 
 static const struct tl_host_field number_fields[] = {
 #define TL_HOST_NUMBER_ROW(id, field_name, field_unit, field_open, field_source, field_index)      \
-    {.name = (field_name),                                                                         \
+    {.name = #field_name,                                                                          \
      .unit = (field_unit),                                                                         \
      .source = (field_source),                                                                     \
      .index = (field_index),                                                                       \
@@ -16,7 +16,7 @@ static const struct tl_host_field number_fields[] = {
 
 static const struct tl_host_field text_fields[] = {
 #define TL_HOST_TEXT_ROW(id, field_name, field_open, field_source)                                 \
-    {.name = (field_name), .unit = "", .source = (field_source), .open = (field_open)},
+    {.name = #field_name, .unit = "", .source = (field_source), .open = (field_open)},
     TL_HOST_TEXT_MAP(TL_HOST_TEXT_ROW)
 #undef TL_HOST_TEXT_ROW
 };

@@ -10,20 +10,20 @@
 #define ROW_COLUMNS  28
 #define RATE_COLUMNS 24
 
-static const char *rate_text(const struct text_source *source, enum tl_direction direction,
-                             const char *name, char ret_rate[TL_UNIT_TEXT_SIZE])
+static const char *rate_text(const struct text_source *source, struct tl_fact_key key,
+                             char ret_rate[TL_UNIT_TEXT_SIZE])
 {
-    double bps = text_flow_number(source->facts, direction, name);
+    double bps = text_number(source->facts, key);
     return isnan(bps) ? "--" : tl_format_bps(bps, ret_rate);
 }
 
-static void print_row(struct text *t, const struct text_source *source, enum tl_direction direction,
-                      const char *from, const char *into_memory, const char *to_disk)
+static void print_row(struct text *t, const struct text_source *source, const char *from,
+                      struct tl_fact_key into_memory, struct tl_fact_key to_disk)
 {
     char label[48], memory[TL_UNIT_TEXT_SIZE], disk[TL_UNIT_TEXT_SIZE];
     snprintf(label, sizeof label, "%sfrom %s", t->sink->columns ? "  " : "", from);
-    const char *cells[] = {label, rate_text(source, direction, into_memory, memory),
-                           rate_text(source, direction, to_disk, disk)};
+    const char *cells[] = {label, rate_text(source, into_memory, memory),
+                           rate_text(source, to_disk, disk)};
     if (!t->sink->columns) {
         text_table_row(t, cells, 3);
         return;
@@ -54,8 +54,8 @@ static void print_waits(struct text *t, const struct text_source *source,
 {
     struct tl_buf line = TL_BUF_INIT;
     char ratio[TL_UNIT_TEXT_SIZE];
-    double sender = text_flow_number(source->facts, direction, "file_sender_wait_ratio");
-    double receiver = text_flow_number(source->facts, direction, "file_receiver_wait_ratio");
+    double sender = text_number(source->facts, TL_FLOW(direction, file_sender_wait_ratio));
+    double receiver = text_number(source->facts, TL_FLOW(direction, file_receiver_wait_ratio));
     if (!isnan(sender))
         tl_buf_addf(&line, "The sender waited for its disk %s of the time.",
                     tl_format_ratio(sender, ratio));
@@ -73,15 +73,17 @@ void text_file_matrix(struct text *t, const struct text_source *source, enum tl_
     char heading[64], to[48], from[48];
     const char *sender = direction == TL_DOWNLOAD ? "the far end" : "this PC";
     const char *receiver = direction == TL_DOWNLOAD ? "this PC" : "the far end";
-    if (isnan(text_flow_number(source->facts, direction, "file_goodput_bps")))
+    if (isnan(text_number(source->facts, TL_FLOW(direction, file_goodput_bps))))
         return;
     snprintf(heading, sizeof heading, "A file's way, %s", tl_direction_name(direction));
     text_heading(t, heading);
     snprintf(to, sizeof to, "to the disk of %s", receiver);
     print_columns(t, strlen(heading), to);
-    print_row(t, source, direction, "memory", "file_memory_bps", "file_write_bps");
+    print_row(t, source, "memory", TL_FLOW(direction, file_memory_bps),
+              TL_FLOW(direction, file_write_bps));
     snprintf(from, sizeof from, "%s's disk", sender);
-    print_row(t, source, direction, from, "file_read_bps", "file_disk_bps");
+    print_row(t, source, from, TL_FLOW(direction, file_read_bps),
+              TL_FLOW(direction, file_disk_bps));
     if (!t->sink->columns)
         text_table_end(t);
     print_waits(t, source, direction);

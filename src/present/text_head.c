@@ -180,7 +180,7 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out)
     add_rate(&line, "got", source->findings->verdict.measured_bps);
     add_rate(&line, source->findings->verdict.fixed_at_least ? "possible at least" : "possible",
              promised(source));
-    double rtt = tl_facts_number(source->facts, "path.rtt_min_ns", (double)NAN);
+    double rtt = tl_facts_number(source->facts, TL_PATH(rtt_min_ns), (double)NAN);
     if (rtt > 0)
         tl_buf_addf(&line, "%sround trip %s", line.len ? ", " : "", tl_format_ns(rtt, time));
     tl_buf_adds(out, tl_buf_text(&line));

@@ -35,8 +35,14 @@ static void widen(double value, double *least, double *most)
 }
 
 #define MEASURED_COUNT 4
-static const char *const measured_names[MEASURED_COUNT] = {
-    "goodput_bps", "streams_goodput_bps", "window_goodput_bps", "file_goodput_bps"};
+static const enum tl_fact_name measured_names[MEASURED_COUNT] = {
+    TL_FACT_FLOW_goodput_bps, TL_FACT_FLOW_streams_goodput_bps, TL_FACT_FLOW_window_goodput_bps,
+    TL_FACT_FLOW_file_goodput_bps};
+
+static struct tl_fact_key measured(enum tl_direction direction, size_t row)
+{
+    return TL_KEY(tl_scope_of(direction), measured_names[row]);
+}
 
 void text_ladder_scale(const struct text_source *source, enum tl_direction direction,
                        double *ret_low, double *ret_high)
@@ -48,7 +54,7 @@ void text_ladder_scale(const struct text_source *source, enum tl_direction direc
             widen(rung->bps, &least, &most);
     }
     for (size_t i = 0; i < MEASURED_COUNT; i++)
-        widen(text_flow_number(source->facts, direction, measured_names[i]), &least, &most);
+        widen(text_number(source->facts, measured(direction, i)), &least, &most);
     *ret_high = most;
     *ret_low = most > LINEAR_SPAN_MAX * least ? pow(10, floor(log10(least))) : 0;
 }
@@ -124,7 +130,7 @@ static void print_row(struct text *t, const struct axis *axis, const char *place
 size_t text_ladder_rows(const struct text_source *source, enum tl_direction direction,
                         struct ladder_row ret_rows[LADDER_ROWS_MAX])
 {
-    double streams = text_flow_number(source->facts, direction, "streams_count");
+    double streams = text_number(source->facts, TL_FLOW(direction, streams_count));
     char several[32] = "several streams";
     size_t count = 0;
     if (!isnan(streams))
@@ -141,7 +147,7 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
         snprintf(row->label, sizeof row->label, "%s", rung->label);
     }
     for (size_t i = 0; i < MEASURED_COUNT; i++) {
-        double bps = text_flow_number(source->facts, direction, measured_names[i]);
+        double bps = text_number(source->facts, measured(direction, i));
         if (isnan(bps) || count == LADDER_ROWS_MAX)
             continue;
         struct ladder_row *row = &ret_rows[count++];

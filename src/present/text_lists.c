@@ -128,21 +128,17 @@ void text_open(struct text *t, const struct text_source *source)
 }
 
 /* The definition's sentence without its full stop, and why the fact is not there. */
-static void print_deciding(struct text *t, const struct tl_facts *facts, const char *id)
+static void print_deciding(struct text *t, const struct tl_facts *facts, struct tl_fact_key key)
 {
-    static const enum tl_subject subjects[] = {TL_SUBJECT_HOST, TL_SUBJECT_PATH, TL_SUBJECT_FLOW};
-    const struct tl_fact_def *def = NULL;
-    const char *name = strchr(id, '.');
+    const char *meaning = tl_fact_def(key.fact)->meaning;
+    int len = (int)strlen(meaning);
     struct tl_fact fact;
-    (void)tl_facts_get(facts, id, &fact);
-    for (size_t i = 0; name && !def && i < 3; i++)
-        def = tl_fact_def_find(subjects[i], name + 1);
     char text[768];
-    int len = def ? (int)strlen(def->meaning) : 0;
-    if (len && def->meaning[len - 1] == '.')
+    tl_facts_get(facts, key, &fact);
+    if (len && meaning[len - 1] == '.')
         len--;
-    snprintf(text, sizeof text, "%.*s (%s)", len, def ? def->meaning : "", fact.reason);
-    text_entry(t, text_stage_of(facts, id), 8, def ? text : id);
+    snprintf(text, sizeof text, "%.*s (%s)", len, meaning, fact.reason);
+    text_entry(t, text_stage_of(facts, key), 8, text);
 }
 
 void text_deciding(struct text *t, const struct text_source *source)

@@ -43,17 +43,17 @@ const char *text_confidence(double confidence)
     return confidence >= 0.8 ? "high" : confidence >= 0.5 ? "medium" : "low";
 }
 
-const char *text_stage_of(const struct tl_facts *facts, const char *id)
+const char *text_stage_of(const struct tl_facts *facts, struct tl_fact_key key)
 {
     struct tl_fact fact;
-    tl_facts_get_lacking(facts, id, &fact);
+    tl_facts_get_lacking(facts, key, &fact);
     return strcmp(fact.stage, "derived") != 0 ? fact.stage : "";
 }
 
-bool text_is_tried(const struct tl_facts *facts, const char *id)
+bool text_is_tried(const struct tl_facts *facts, struct tl_fact_key key)
 {
     struct tl_fact fact;
-    tl_facts_get_lacking(facts, id, &fact);
+    tl_facts_get_lacking(facts, key, &fact);
     return fact.tried;
 }
 
@@ -72,11 +72,9 @@ const struct tl_finding *text_verdict_finding(const struct tl_findings *findings
     return NULL;
 }
 
-double text_flow_number(const struct tl_facts *facts, enum tl_direction direction, const char *name)
+double text_number(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    char id[64];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 const char *text_score(enum tl_score score)

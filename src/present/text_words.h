@@ -16,9 +16,9 @@ const char *text_confidence(double confidence);
 
 /* The stage that would make a fact known: for a derived fact that of the input it waits
  * for. "" where there is none. Static storage. */
-const char *text_stage_of(const struct tl_facts *facts, const char *id);
+const char *text_stage_of(const struct tl_facts *facts, struct tl_fact_key key);
 /* That stage was run, or could not be, and did not make it known: running it again would not. */
-bool text_is_tried(const struct tl_facts *facts, const char *id);
+bool text_is_tried(const struct tl_facts *facts, struct tl_fact_key key);
 
 /* The file whose time stands for a rate. */
 #define TEXT_FILE_BYTES 10e9
@@ -30,8 +30,7 @@ const char *text_score_note(enum tl_score score);
 /* The finding behind the verdict: same cause, segment and direction. NULL without. */
 const struct tl_finding *text_verdict_finding(const struct tl_findings *findings);
 
-/* A number of the flow in a direction, "goodput_bps"; NAN where it is not known. */
-double text_flow_number(const struct tl_facts *facts, enum tl_direction direction,
-                        const char *name);
+/* A number; NAN where it is not known. */
+double text_number(const struct tl_facts *facts, struct tl_fact_key key);
 
 #endif

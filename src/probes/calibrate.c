@@ -6,12 +6,12 @@
 #include "tightlink/engine/calibrate.h"
 #include "tightlink/probes/probes.h"
 
-static void set(struct tl_facts *facts, const char *id, double number, const char *source)
+static void set(struct tl_facts *facts, struct tl_fact_key key, double number, const char *source)
 {
     if (isfinite(number))
-        tl_facts_set_number(facts, id, number, source);
+        tl_facts_set_number(facts, key, number, source);
     else
-        tl_facts_set_unknown(facts, id, "loopback or memory did not permit it");
+        tl_facts_set_unknown(facts, key, "loopback or memory did not permit it");
 }
 
 enum tl_status tl_probe_calibrate(const struct tl_probe *probe,
@@ -21,12 +21,12 @@ enum tl_status tl_probe_calibrate(const struct tl_probe *probe,
     struct tl_calibration got;
     enum tl_status status = tl_calibrate(probe->cancel_fd, &got);
     if (status == TL_OK) {
-        set(probe->facts, "near.alone_tcp_bps", got.tcp_bps, "one TCP stream over loopback");
-        set(probe->facts, "near.alone_cpu_per_byte_ns", got.tcp_cpu_ns_per_byte,
+        set(probe->facts, TL_NEAR(alone_tcp_bps), got.tcp_bps, "one TCP stream over loopback");
+        set(probe->facts, TL_NEAR(alone_cpu_per_byte_ns), got.tcp_cpu_ns_per_byte,
             "processor time of that stream");
-        set(probe->facts, "near.alone_memory_bps", got.memory_copy_bps, "copying in memory");
-        set(probe->facts, "near.timer_late_ns", got.timer_late_median_ns, "sleeps of 1 ms");
-        set(probe->facts, "near.timer_late_max_ns", got.timer_late_max_ns, "sleeps of 1 ms");
+        set(probe->facts, TL_NEAR(alone_memory_bps), got.memory_copy_bps, "copying in memory");
+        set(probe->facts, TL_NEAR(timer_late_ns), got.timer_late_median_ns, "sleeps of 1 ms");
+        set(probe->facts, TL_NEAR(timer_late_max_ns), got.timer_late_max_ns, "sleeps of 1 ms");
     } else {
         tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, "%s", tl_status_text(status));
         (void)tl_error_set(reterr, status, "%s", tl_status_text(status));

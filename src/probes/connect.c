@@ -27,7 +27,7 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
     const struct tl_client_info *info = tl_client_info(*ret_client);
     snprintf(run->target_address, sizeof run->target_address, "%s", info->address);
     run->target_family = info->family;
-    tl_facts_set_number(facts, "path.connect_rtt_ns", (double)info->connect_rtt_ns,
+    tl_facts_set_number(facts, TL_PATH(connect_rtt_ns), (double)info->connect_rtt_ns,
                         "handshake of the control connection");
     return TL_OK;
 }

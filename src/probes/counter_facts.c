@@ -2,76 +2,69 @@
 #include "counter_facts.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "flow_facts.h"
 
 /* One fact from up to five counters. */
 static const struct {
-    const char *name;
+    enum tl_fact_name of_sender, of_receiver;
     enum { LARGEST, SUM } how;
     int ids[5], count;
 } rows[] = {
+#define ENDS(name)     TL_FACT_FLOW_sender_##name, TL_FACT_FLOW_receiver_##name
 #define ONE(id)        LARGEST, {TL_HOST_COUNTER_##id}, 1
 #define TWO(how, a, b) how, {TL_HOST_COUNTER_##a, TL_HOST_COUNTER_##b}, 2
-    {"link_rx_packets_count", ONE(LINK_RX_PACKETS)},
-    {"link_tx_packets_count", ONE(LINK_TX_PACKETS)},
-    {"link_rx_dropped_count", ONE(LINK_RX_DROPPED)},
-    {"link_tx_dropped_count", ONE(LINK_TX_DROPPED)},
+    {ENDS(link_rx_packets_count), ONE(LINK_RX_PACKETS)},
+    {ENDS(link_tx_packets_count), ONE(LINK_TX_PACKETS)},
+    {ENDS(link_rx_dropped_count), ONE(LINK_RX_DROPPED)},
+    {ENDS(link_tx_dropped_count), ONE(LINK_TX_DROPPED)},
     /* crc errors are part of rx_errors, frame errors may be counted beside them */
-    {"frame_errors_count",
+    {ENDS(frame_errors_count),
      LARGEST,
      {TL_HOST_COUNTER_LINK_RX_CRC, TL_HOST_COUNTER_LINK_RX_FRAME, TL_HOST_COUNTER_NIC_RX_CRC},
      3},
     /* the same event under the names that drivers choose: never added up */
-    {"ring_dropped_count",
+    {ENDS(ring_dropped_count),
      LARGEST,
      {TL_HOST_COUNTER_LINK_RX_MISSED, TL_HOST_COUNTER_LINK_RX_FIFO, TL_HOST_COUNTER_LINK_RX_OVER,
       TL_HOST_COUNTER_NIC_RX_NO_BUFFER},
      4},
-    {"collisions_count", ONE(LINK_COLLISIONS)},
-    {"late_collisions_count", TWO(LARGEST, LINK_TX_WINDOW, NIC_LATE_COLLISIONS)},
-    {"pause_rx_count", ONE(NIC_RX_PAUSE)},
-    {"pause_tx_count", ONE(NIC_TX_PAUSE)},
-    {"allowance_rate_count", ONE(NIC_ALLOWANCE_RATE)},
-    {"allowance_packets_count", ONE(NIC_ALLOWANCE_PACKETS)},
-    {"allowance_connections_count", ONE(NIC_ALLOWANCE_CONNECTIONS)},
-    {"qdisc_dropped_count", ONE(QDISC_DROPPED)},
-    {"qdisc_overlimits_count", ONE(QDISC_OVERLIMITS)},
-    {"softnet_dropped_count", ONE(SOFTNET_DROPPED)},
-    {"softnet_squeezed_count", ONE(SOFTNET_SQUEEZED)},
-    {"tcp_pruned_count",
+    {ENDS(collisions_count), ONE(LINK_COLLISIONS)},
+    {ENDS(late_collisions_count), TWO(LARGEST, LINK_TX_WINDOW, NIC_LATE_COLLISIONS)},
+    {ENDS(pause_rx_count), ONE(NIC_RX_PAUSE)},
+    {ENDS(pause_tx_count), ONE(NIC_TX_PAUSE)},
+    {ENDS(allowance_rate_count), ONE(NIC_ALLOWANCE_RATE)},
+    {ENDS(allowance_packets_count), ONE(NIC_ALLOWANCE_PACKETS)},
+    {ENDS(allowance_connections_count), ONE(NIC_ALLOWANCE_CONNECTIONS)},
+    {ENDS(qdisc_dropped_count), ONE(QDISC_DROPPED)},
+    {ENDS(qdisc_overlimits_count), ONE(QDISC_OVERLIMITS)},
+    {ENDS(softnet_dropped_count), ONE(SOFTNET_DROPPED)},
+    {ENDS(softnet_squeezed_count), ONE(SOFTNET_SQUEEZED)},
+    {ENDS(tcp_pruned_count),
      SUM,
      {TL_HOST_COUNTER_TCP_RCV_PRUNED, TL_HOST_COUNTER_TCP_OFO_PRUNED,
       TL_HOST_COUNTER_TCP_RCVQ_DROP},
      3},
-    {"tcp_collapsed_count", ONE(TCP_RCV_COLLAPSED)},
-    {"tcp_prune_calls_count", ONE(TCP_PRUNE_CALLED)},
-    {"tcp_backlog_drop_count", ONE(TCP_BACKLOG_DROP)},
-    {"tcp_memory_pressure_count", ONE(TCP_MEMORY_PRESSURES)},
-    {"tcp_memory_pages_count", ONE(TCP_MEMORY_PAGES)},
-    {"tcp_csum_errors_count", ONE(TCP_IN_CSUM_ERRORS)},
-    {"tcp_zero_window_count", ONE(TCP_TO_ZERO_WINDOW)},
-    {"udp_rcvbuf_errors_count", TWO(SUM, UDP_RCVBUF_ERRORS, UDP6_RCVBUF_ERRORS)},
-    {"ip_in_discards_count", ONE(IP_IN_DISCARDS)},
-    {"ip_out_discards_count", ONE(IP_OUT_DISCARDS)},
-    {"conntrack_dropped_count",
+    {ENDS(tcp_collapsed_count), ONE(TCP_RCV_COLLAPSED)},
+    {ENDS(tcp_prune_calls_count), ONE(TCP_PRUNE_CALLED)},
+    {ENDS(tcp_backlog_drop_count), ONE(TCP_BACKLOG_DROP)},
+    {ENDS(tcp_memory_pressure_count), ONE(TCP_MEMORY_PRESSURES)},
+    {ENDS(tcp_memory_pages_count), ONE(TCP_MEMORY_PAGES)},
+    {ENDS(tcp_csum_errors_count), ONE(TCP_IN_CSUM_ERRORS)},
+    {ENDS(tcp_zero_window_count), ONE(TCP_TO_ZERO_WINDOW)},
+    {ENDS(udp_rcvbuf_errors_count), TWO(SUM, UDP_RCVBUF_ERRORS, UDP6_RCVBUF_ERRORS)},
+    {ENDS(ip_in_discards_count), ONE(IP_IN_DISCARDS)},
+    {ENDS(ip_out_discards_count), ONE(IP_OUT_DISCARDS)},
+    {ENDS(conntrack_dropped_count),
      SUM,
      {TL_HOST_COUNTER_CONNTRACK_DROP, TL_HOST_COUNTER_CONNTRACK_EARLY_DROP,
       TL_HOST_COUNTER_CONNTRACK_INSERT_FAILED},
      3},
-    {"wifi_failed_count", ONE(WIFI_TX_FAILED)},
+    {ENDS(wifi_failed_count), ONE(WIFI_TX_FAILED)},
 #undef ONE
 #undef TWO
+#undef ENDS
 };
-
-static void set(struct tl_facts *facts, enum tl_direction direction, const char *role,
-                const char *name, double value, const char *reason)
-{
-    char full[64];
-    snprintf(full, sizeof full, "%s_%s", role, name);
-    tl_flow_set(facts, direction, full, value, reason);
-}
 
 static double known(const struct tl_host_counters_growth *growth, unsigned id)
 {
@@ -79,7 +72,7 @@ static double known(const struct tl_host_counters_growth *growth, unsigned id)
     return tl_host_is_known(*value) ? value->number : (double)NAN;
 }
 
-static void set_row(struct tl_facts *facts, enum tl_direction direction, const char *role,
+static void set_row(struct tl_facts *facts, enum tl_direction direction, enum tl_end end,
                     const struct tl_host_counters_growth *growth, size_t row)
 {
     double value = NAN;
@@ -90,24 +83,25 @@ static void set_row(struct tl_facts *facts, enum tl_direction direction, const c
         else if (!isnan(next))
             value = rows[row].how == SUM ? value + next : fmax(value, next);
     }
-    set(facts, direction, role, rows[row].name, value,
-        tl_host_why_text(growth->values[rows[row].ids[0]].why));
+    enum tl_fact_name fact = end == TL_SENDER ? rows[row].of_sender : rows[row].of_receiver;
+    tl_flow_set(facts, TL_KEY(tl_scope_of(direction), fact), value,
+                tl_host_why_text(growth->values[rows[row].ids[0]].why));
 }
 
-void tl_counter_facts_set(struct tl_facts *facts, enum tl_direction direction, const char *role,
+void tl_counter_facts_set(struct tl_facts *facts, enum tl_direction direction, enum tl_end end,
                           const struct tl_host_counters_growth *growth)
 {
-    bool sends = role[0] == 's';
+    bool sends = end == TL_SENDER;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        set_row(facts, direction, role, growth, i);
+        set_row(facts, direction, end, growth, i);
     double packets = known(growth, TL_HOST_COUNTER_WIFI_TX_PACKETS);
     double retries = known(growth, TL_HOST_COUNTER_WIFI_TX_RETRIES);
     unsigned bitrate = sends ? TL_HOST_COUNTER_WIFI_TX_BITRATE : TL_HOST_COUNTER_WIFI_RX_BITRATE;
     const char *reason = tl_host_why_text(growth->values[TL_HOST_COUNTER_WIFI_TX_PACKETS].why);
-    set(facts, direction, role, "wifi_retries_ratio",
-        packets > 0 ? fmin(retries / packets, 1) : (double)NAN, reason);
-    set(facts, direction, role, "wifi_bitrate_bps", known(growth, bitrate),
-        tl_host_why_text(growth->values[bitrate].why));
+    tl_flow_set(facts, TL_END(direction, end, wifi_retries_ratio),
+                packets > 0 ? fmin(retries / packets, 1) : (double)NAN, reason);
+    tl_flow_set(facts, TL_END(direction, end, wifi_bitrate_bps), known(growth, bitrate),
+                tl_host_why_text(growth->values[bitrate].why));
 }
 
 /* TCP_INFO counts what was sent again in segments' payload; only the sender knows it, and what

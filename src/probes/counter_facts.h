@@ -5,9 +5,9 @@
 #include "tightlink/engine/client.h"
 #include "tightlink/facts/facts.h"
 
-/* Every fact of "what each end's kernel counted" of table.c for one end; role is "sender" or
- * "receiver". A counter that the kernel does not have leaves the others alone. */
-void tl_counter_facts_set(struct tl_facts *facts, enum tl_direction direction, const char *role,
+/* Every fact of "what each end's kernel counted" of table.def for one end. A counter
+ * that the kernel does not have leaves the others alone. */
+void tl_counter_facts_set(struct tl_facts *facts, enum tl_direction direction, enum tl_end end,
                           const struct tl_host_counters_growth *growth);
 
 /* Share of the interface's traffic in the payload's direction that was not ours, at the

@@ -59,16 +59,18 @@ static void test_buffered(const struct disk_stage *stage, struct tl_disk_area *a
     if (spec.max_bytes < TL_DISK_BLOCK_BYTES)
         spec.max_bytes = TL_DISK_BLOCK_BYTES;
     if (test(stage, area, &spec, &result, NULL) == TL_OK)
-        tl_disk_facts_set(facts, TL_SCOPE_NEAR, "buffered_write_bps", result.rate_bps, "");
+        tl_disk_facts_set(facts, TL_HOST(TL_SCOPE_NEAR, disk_buffered_write_bps), result.rate_bps,
+                          "");
     spec.operation = TL_DISK_READ;
     spec.max_bytes = 0;
     if (test(stage, area, &spec, &result, NULL) == TL_OK && result.cache == TL_DISK_CACHE_DROPPED)
-        tl_disk_facts_set(facts, TL_SCOPE_NEAR, "buffered_read_bps", result.rate_bps, "");
+        tl_disk_facts_set(facts, TL_HOST(TL_SCOPE_NEAR, disk_buffered_read_bps), result.rate_bps,
+                          "");
     spec.operation = TL_DISK_WRITE;
     spec.mode = TL_DISK_MODE_SYNC;
     spec.duration_ns = FSYNC_NS;
     if (test(stage, area, &spec, &result, NULL) == TL_OK)
-        tl_disk_facts_set(facts, TL_SCOPE_NEAR, "fsync_write_bps", result.rate_bps, "");
+        tl_disk_facts_set(facts, TL_HOST(TL_SCOPE_NEAR, disk_fsync_write_bps), result.rate_bps, "");
 }
 
 static enum tl_status test_area(const struct disk_stage *stage, struct tl_disk_area *area,
@@ -78,9 +80,9 @@ static enum tl_status test_area(const struct disk_stage *stage, struct tl_disk_a
     const struct tl_disk_area_info *info = tl_disk_area_info(area);
     struct tl_disk_result written, red;
     struct tl_disk_spec spec = {.operation = TL_DISK_WRITE, .duration_ns = DIRECT_NS};
-    tl_facts_set_text(facts, "near.disk_directory", info->directory, info->note);
-    tl_facts_set_bool(facts, "near.disk_direct", info->direct, "");
-    tl_disk_facts_set(facts, TL_SCOPE_NEAR, "free_bytes", (double)info->free_bytes, "");
+    tl_facts_set_text(facts, TL_NEAR(disk_directory), info->directory, info->note);
+    tl_facts_set_bool(facts, TL_NEAR(disk_direct), info->direct, "");
+    tl_disk_facts_set(facts, TL_HOST(TL_SCOPE_NEAR, disk_free_bytes), (double)info->free_bytes, "");
     if (info->note[0])
         stage->probe->note(stage->probe->context, info->note);
     enum tl_status status = test(stage, area, &spec, &written, reterr);
@@ -124,20 +126,19 @@ static enum tl_status test_far(const struct disk_stage *stage, struct tl_error *
     if (status != TL_OK)
         return status;
     tl_disk_facts_set_host(facts, TL_SCOPE_FAR, &far.host);
-    tl_disk_facts_set(facts, TL_SCOPE_FAR, "free_bytes", (double)far.free_bytes, "");
-    tl_facts_set_bool(facts, "far.disk_direct", far.direct, "");
+    tl_disk_facts_set(facts, TL_HOST(TL_SCOPE_FAR, disk_free_bytes), (double)far.free_bytes, "");
+    tl_facts_set_bool(facts, TL_FAR(disk_direct), far.direct, "");
     tl_disk_facts_set_result(facts, TL_SCOPE_FAR, &far.write, "nothing was written there");
     tl_disk_facts_set_result(facts, TL_SCOPE_FAR, &far.read, "nothing was read there");
     return status;
 }
 
 /* A disk that cannot be tested leaves the network's part of the run as it is. */
-static enum tl_status settle(const struct disk_stage *stage, const char *whose,
+static enum tl_status settle(const struct disk_stage *stage, enum tl_scope whose,
                              enum tl_status status, const struct tl_error *error)
 {
-    char rates[2][32];
-    snprintf(rates[0], sizeof rates[0], "%s.disk_write_bps", whose);
-    snprintf(rates[1], sizeof rates[1], "%s.disk_read_bps", whose);
+    const struct tl_fact_key rates[] = {TL_HOST(whose, disk_write_bps),
+                                        TL_HOST(whose, disk_read_bps)};
     if (status == TL_OK)
         return TL_OK;
     for (int i = 0; i < 2; i++)
@@ -161,9 +162,9 @@ enum tl_status tl_probe_disk(const struct tl_probe *probe, enum tl_direction dir
     (void)direction, (void)limits;
     tl_outcome_begin(ret_outcome, "disk");
     if (probe->directory)
-        status = settle(&stage, "near", test_near(&stage, &error), &error);
+        status = settle(&stage, TL_SCOPE_NEAR, test_near(&stage, &error), &error);
     if (status == TL_OK && probe->far_disk)
-        status = settle(&stage, "far", test_far(&stage, &error), &error);
+        status = settle(&stage, TL_SCOPE_FAR, test_far(&stage, &error), &error);
     tl_outcome_end(ret_outcome);
     if (status != TL_OK && reterr)
         *reterr = error;

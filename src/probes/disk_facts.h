@@ -12,8 +12,8 @@ void tl_disk_facts_set_host(struct tl_facts *facts, enum tl_scope scope,
  * reason is set. */
 void tl_disk_facts_set_result(struct tl_facts *facts, enum tl_scope scope,
                               const struct tl_disk_result *result, const char *reason);
-/* "near.disk_direct" and the like: one number of the host. NAN becomes unknown. */
-void tl_disk_facts_set(struct tl_facts *facts, enum tl_scope scope, const char *name, double value,
+/* One number of the host. NAN becomes unknown. */
+void tl_disk_facts_set(struct tl_facts *facts, struct tl_fact_key key, double value,
                        const char *reason);
 
 #endif

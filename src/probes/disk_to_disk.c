@@ -16,16 +16,16 @@
 
 /* One of the four. */
 struct cell {
-    const char *fact;
+    enum tl_fact_name fact;
     bool from_disk, to_disk;
 };
 
 /* The most telling first: a budget may end before the last one. */
 static const struct cell cells[] = {
-    {"file_disk_bps", true, true},
-    {"file_write_bps", false, true},
-    {"file_read_bps", true, false},
-    {"file_memory_bps", false, false},
+    {TL_FACT_FLOW_file_disk_bps, true, true},
+    {TL_FACT_FLOW_file_write_bps, false, true},
+    {TL_FACT_FLOW_file_read_bps, true, false},
+    {TL_FACT_FLOW_file_memory_bps, false, false},
 };
 
 struct file_stage {
@@ -53,12 +53,12 @@ static enum tl_status make_area(struct file_stage *stage, struct tl_error *reter
 
 /* The rate of a cell: that of its steady part, or of the whole where a disk goes by fits and
  * starts. */
-static void set_rate(const struct file_stage *stage, const char *fact,
+static void set_rate(const struct file_stage *stage, enum tl_fact_name fact,
                      const struct tl_tcp_result *result)
 {
     const struct tl_steady_rate *rate = &result->steady.rate;
     double bps = rate->valid ? rate->goodput_bps : rate->whole_bps;
-    tl_flow_set_range(stage->probe->facts, stage->direction, fact, bps,
+    tl_flow_set_range(stage->probe->facts, TL_KEY(tl_scope_of(stage->direction), fact), bps,
                       rate->valid ? rate->low_bps : bps, rate->valid ? rate->high_bps : bps,
                       "nothing arrived");
 }
@@ -78,10 +78,12 @@ static void set_whole(const struct file_stage *stage, const struct tl_tcp_result
     const struct tl_transfer_side *sender = upload ? &result->near_disk : &result->far_disk;
     const struct tl_transfer_side *receiver = upload ? &result->far_disk : &result->near_disk;
     static const char memory[] = "it used memory in a disk's place";
-    set_rate(stage, "file_goodput_bps", result);
-    tl_flow_set(facts, direction, "file_streams_count", result->streams, "");
-    tl_flow_set(facts, direction, "file_sender_wait_ratio", wait_ratio(sender, result), memory);
-    tl_flow_set(facts, direction, "file_receiver_wait_ratio", wait_ratio(receiver, result), memory);
+    set_rate(stage, TL_FACT_FLOW_file_goodput_bps, result);
+    tl_flow_set(facts, TL_FLOW(direction, file_streams_count), result->streams, "");
+    tl_flow_set(facts, TL_FLOW(direction, file_sender_wait_ratio), wait_ratio(sender, result),
+                memory);
+    tl_flow_set(facts, TL_FLOW(direction, file_receiver_wait_ratio), wait_ratio(receiver, result),
+                memory);
 }
 
 /* Adds a cell's outcome to the stage's. A disk that failed ends the stage and spoils nothing. */
@@ -158,10 +160,10 @@ static enum tl_status run_cells(struct file_stage *stage, struct tl_error *reter
                              "the budgets left no room for every way between disk and memory");
     }
     if (stage->checked_bytes > 0) {
-        tl_flow_set(stage->probe->facts, stage->direction, "file_checked_bytes",
+        tl_flow_set(stage->probe->facts, TL_FLOW(stage->direction, file_checked_bytes),
                     stage->checked_bytes, "");
-        tl_flow_set(stage->probe->facts, stage->direction, "file_wrong_count", stage->wrong_count,
-                    "");
+        tl_flow_set(stage->probe->facts, TL_FLOW(stage->direction, file_wrong_count),
+                    stage->wrong_count, "");
     }
     return status;
 }
@@ -186,7 +188,7 @@ enum tl_status tl_probe_disk_to_disk(const struct tl_probe *probe, enum tl_direc
         status = run_cells(&stage, &error);
     tl_disk_area_release(stage.area);
     if (status != TL_OK)
-        tl_flow_explain_unknown(probe->facts, direction, "file_goodput_bps", error.text);
+        tl_flow_explain_unknown(probe->facts, TL_FLOW(direction, file_goodput_bps), error.text);
     tl_outcome_end(ret_outcome);
     if (status != TL_OK && reterr)
         *reterr = error;

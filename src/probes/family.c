@@ -55,10 +55,10 @@ static enum tl_status connect_other(const struct tl_probe *probe, int64_t timeou
 
 static void set_none(struct tl_facts *facts, const char *reason)
 {
-    tl_facts_set_text(facts, "path.other_family", "none", reason);
-    tl_facts_set_unknown(facts, "path.other_family_works", "%s", reason);
-    tl_facts_set_unknown(facts, "path.other_connect_rtt_ns", "%s", reason);
-    tl_facts_set_unknown(facts, "path.other_rtt_idle_ns", "%s", reason);
+    tl_facts_set_text(facts, TL_PATH(other_family), "none", reason);
+    tl_facts_set_unknown(facts, TL_PATH(other_family_works), "%s", reason);
+    tl_facts_set_unknown(facts, TL_PATH(other_connect_rtt_ns), "%s", reason);
+    tl_facts_set_unknown(facts, TL_PATH(other_rtt_idle_ns), "%s", reason);
 }
 
 static void echo_other(struct tl_client *other, struct tl_facts *facts)
@@ -68,9 +68,9 @@ static void echo_other(struct tl_client *other, struct tl_facts *facts)
     struct tl_error error;
     struct tl_echo_result *echo = calloc(1, sizeof *echo);
     if (echo && tl_client_echo(other, &spec, echo, &error) == TL_OK && echo->answered_count > 0)
-        tl_facts_set_number(facts, "path.other_rtt_idle_ns", (double)echo->median_rtt_ns, "");
+        tl_facts_set_number(facts, TL_PATH(other_rtt_idle_ns), (double)echo->median_rtt_ns, "");
     else
-        tl_facts_set_unknown(facts, "path.other_rtt_idle_ns", "no UDP probe was answered");
+        tl_facts_set_unknown(facts, TL_PATH(other_rtt_idle_ns), "no UDP probe was answered");
     free(echo);
 }
 
@@ -91,14 +91,14 @@ void tl_family_look(const struct tl_probe *probe)
     if (status == TL_CANCELLED || status == TL_NOMEM)
         return;
     const char *name = family_name(other_family(probe));
-    tl_facts_set_text(probe->facts, "path.other_family", name, "");
-    tl_facts_set_bool(probe->facts, "path.other_family_works", status == TL_OK, "");
+    tl_facts_set_text(probe->facts, TL_PATH(other_family), name, "");
+    tl_facts_set_bool(probe->facts, TL_PATH(other_family_works), status == TL_OK, "");
     if (status != TL_OK) {
-        tl_facts_set_unknown(probe->facts, "path.other_connect_rtt_ns", "%s", error.text);
-        tl_facts_set_unknown(probe->facts, "path.other_rtt_idle_ns", "%s", error.text);
+        tl_facts_set_unknown(probe->facts, TL_PATH(other_connect_rtt_ns), "%s", error.text);
+        tl_facts_set_unknown(probe->facts, TL_PATH(other_rtt_idle_ns), "%s", error.text);
         return;
     }
-    tl_facts_set_number(probe->facts, "path.other_connect_rtt_ns",
+    tl_facts_set_number(probe->facts, TL_PATH(other_connect_rtt_ns),
                         (double)tl_client_info(other)->connect_rtt_ns, "");
     echo_other(other, probe->facts);
     tl_client_close(other);
@@ -115,7 +115,7 @@ enum tl_status tl_probe_family(const struct tl_probe *probe, enum tl_direction d
     struct tl_probe on_other = *probe;
     on_other.run = NULL;
     tl_outcome_begin(ret_outcome, "family");
-    if (tl_facts_number(probe->facts, "path.other_family_works", 0) <= 0) {
+    if (tl_facts_number(probe->facts, TL_PATH(other_family_works), 0) <= 0) {
         tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE,
                          "the far end is reached over one family alone");
         tl_outcome_end(ret_outcome);
@@ -131,7 +131,8 @@ enum tl_status tl_probe_family(const struct tl_probe *probe, enum tl_direction d
         if (tl_transfer_counts(ret_outcome)) {
             const struct tl_steady_rate *rate = &result->steady.rate;
             double bps = rate->valid ? rate->goodput_bps : rate->whole_bps;
-            tl_flow_set(probe->facts, direction, "other_goodput_bps", bps, "nothing arrived");
+            tl_flow_set(probe->facts, TL_FLOW(direction, other_goodput_bps), bps,
+                        "nothing arrived");
         }
         tl_transfer_free(result);
         tl_client_close(on_other.client);

@@ -9,21 +9,22 @@
 #include "tightlink/facts/facts.h"
 #include "tightlink/host/cpu.h"
 
-/* "download.goodput_bps" and the like: sets one fact of a direction. NAN becomes
- * unknown with the given reason. */
-void tl_flow_set(struct tl_facts *facts, enum tl_direction direction, const char *name,
-                 double value, const char *reason);
-void tl_flow_set_range(struct tl_facts *facts, enum tl_direction direction, const char *name,
-                       double value, double low, double high, const char *reason);
+/* Sets one fact. NAN becomes unknown with the given reason. */
+void tl_flow_set(struct tl_facts *facts, struct tl_fact_key key, double value, const char *reason);
+void tl_flow_set_range(struct tl_facts *facts, struct tl_fact_key key, double value, double low,
+                       double high, const char *reason);
 /* Says why a fact that nothing has told is not known; one that is known stays. */
-void tl_flow_explain_unknown(struct tl_facts *facts, enum tl_direction direction, const char *name,
-                             const char *reason);
-void tl_flow_set_text(struct tl_facts *facts, enum tl_direction direction, const char *name,
-                      const char *value);
+void tl_flow_explain_unknown(struct tl_facts *facts, struct tl_fact_key key, const char *reason);
+void tl_flow_set_text(struct tl_facts *facts, struct tl_fact_key key, const char *value);
 
-/* Sets count, segments and their ratio with Poisson bounds: names are prefix_count,
- * prefix_ratio ("retrans", "paced_retrans"). */
-void tl_flow_set_loss(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
+/* Sets a count of losses and its ratio to all segments with Poisson bounds:
+ * TL_FLOW_LOSS(paced_retrans) is paced_retrans_count and paced_retrans_ratio. */
+struct tl_flow_loss {
+    enum tl_fact_name count, ratio;
+};
+#define TL_FLOW_LOSS(name)                                                                         \
+    ((struct tl_flow_loss){TL_FACT_FLOW_##name##_count, TL_FACT_FLOW_##name##_ratio})
+void tl_flow_set_loss(struct tl_facts *facts, enum tl_direction direction, struct tl_flow_loss loss,
                       double lost_count, double segments_count);
 
 /* All facts of stage "stream" that steady state tells. */
@@ -31,25 +32,40 @@ void tl_flow_set_stream(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_steady *steady, const char *congestion);
 
 /* What stages "streams" and "window" tell to be compared with the one stream: rate, round-trip
- * time, share sent again and ledger, each named prefix_... */
-void tl_flow_set_compared(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
-                          const struct tl_steady *steady);
+ * time, share sent again and ledger. TL_FLOW_COMPARED(window) is window_goodput_bps ... */
+struct tl_flow_compared {
+    enum tl_fact_name goodput, rtt_mean, retrans, rwnd, sndbuf, network;
+};
+#define TL_FLOW_COMPARED(name)                                                                     \
+    (&(const struct tl_flow_compared){                                                             \
+        TL_FACT_FLOW_##name##_goodput_bps, TL_FACT_FLOW_##name##_rtt_mean_ns,                      \
+        TL_FACT_FLOW_##name##_retrans_ratio, TL_FACT_FLOW_##name##_rwnd_ratio,                     \
+        TL_FACT_FLOW_##name##_sndbuf_ratio, TL_FACT_FLOW_##name##_network_ratio})
+void tl_flow_set_compared(struct tl_facts *facts, enum tl_direction direction,
+                          const struct tl_flow_compared *names, const struct tl_steady *steady);
 
 /* What the sender's readings tell over time (flow_series.c): stage "stream". */
 void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_sample_log *sender, const struct tl_steady_rate *rate);
 
-/* The mean run of losses of another stage's stream, under the name given. */
-void tl_flow_set_runs(struct tl_facts *facts, enum tl_direction direction, const char *name,
+/* The mean run of losses of another stage's stream. */
+void tl_flow_set_runs(struct tl_facts *facts, struct tl_fact_key key,
                       const struct tl_sample_log *sender, const struct tl_steady_rate *rate);
 
 /* What the UDP probes beside the one stream said: stage "stream". */
 void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_echo_load *load);
 
-/* Whether a queue stood, and the rates of the pieces: names with the prefix ("", "streams_"). */
-void tl_flow_set_queue(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
-                       const struct tl_queue *queue);
+/* Whether a queue stood, and the rates of the pieces: TL_FLOW_QUEUE() of one stream,
+ * TL_FLOW_QUEUE(streams_) of several. */
+struct tl_flow_queue {
+    enum tl_fact_name standing, piece, full;
+};
+#define TL_FLOW_QUEUE(prefix)                                                                      \
+    ((struct tl_flow_queue){TL_FACT_FLOW_##prefix##queue_standing_ratio,                           \
+                            TL_FACT_FLOW_##prefix##piece_bps, TL_FACT_FLOW_##prefix##full_bps})
+void tl_flow_set_queue(struct tl_facts *facts, enum tl_direction direction,
+                       struct tl_flow_queue names, const struct tl_queue *queue);
 
 /* Where the delay stood when the streams lost something, over all of them. */
 void tl_flow_set_ranks(struct tl_facts *facts, enum tl_direction direction,
@@ -63,8 +79,8 @@ void tl_flow_set_responsiveness(struct tl_facts *facts, enum tl_direction direct
                                 const struct tl_flow_stats *sender,
                                 const struct tl_echo_load *load);
 
-/* The processors of one end ("sender" or "receiver") during a transfer. */
-void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, const char *role,
+/* The processors of one end during a transfer. */
+void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, enum tl_end end,
                      const struct tl_cpu_usage *usage, double thread_cpu_ratio,
                      double thread_wait_ratio);
 

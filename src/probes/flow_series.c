@@ -14,15 +14,15 @@ static void set_losses(struct tl_facts *facts, enum tl_direction direction,
     struct tl_policer_fit fit;
     tl_series_losses(series, from_ns, to_ns, &pattern);
     tl_series_policer(series, from_ns, to_ns, &fit);
-    tl_flow_set(facts, direction, "loss_run_mean_count", pattern.run_mean_count, few);
-    tl_flow_set(facts, direction, "loss_run_excess_ratio", pattern.run_excess_ratio, few);
-    tl_flow_set(facts, direction, "loss_flat_ratio", pattern.flat_ratio, "nothing was lost");
-    tl_flow_set_range(facts, direction, "loss_delay_rank_ratio", pattern.delay_rank_ratio,
+    tl_flow_set(facts, TL_FLOW(direction, loss_run_mean_count), pattern.run_mean_count, few);
+    tl_flow_set(facts, TL_FLOW(direction, loss_run_excess_ratio), pattern.run_excess_ratio, few);
+    tl_flow_set(facts, TL_FLOW(direction, loss_flat_ratio), pattern.flat_ratio, "nothing was lost");
+    tl_flow_set_range(facts, TL_FLOW(direction, loss_delay_rank_ratio), pattern.delay_rank_ratio,
                       pattern.delay_rank_low, pattern.delay_rank_high, few);
-    tl_flow_set(facts, direction, "rate_at_loss_bps", pattern.rate_at_loss_bps, few);
-    tl_flow_set(facts, direction, "policer_bps", fit.rate_bps, few);
-    tl_flow_set(facts, direction, "policer_fit_ratio", fit.fit_ratio, few);
-    tl_flow_set(facts, direction, "policer_burst_bytes", fit.burst_bytes, few);
+    tl_flow_set(facts, TL_FLOW(direction, rate_at_loss_bps), pattern.rate_at_loss_bps, few);
+    tl_flow_set(facts, TL_FLOW(direction, policer_bps), fit.rate_bps, few);
+    tl_flow_set(facts, TL_FLOW(direction, policer_fit_ratio), fit.fit_ratio, few);
+    tl_flow_set(facts, TL_FLOW(direction, policer_burst_bytes), fit.burst_bytes, few);
 }
 
 static void set_change(struct tl_facts *facts, enum tl_direction direction,
@@ -32,14 +32,15 @@ static void set_change(struct tl_facts *facts, enum tl_direction direction,
     tl_series_rate_change(series, &change);
     const char *reason =
         isnan(change.ratio) ? "the transfer was too short to tell" : "the rate did not fall";
-    tl_flow_set(facts, direction, "rate_change_ratio", change.ratio, reason);
-    tl_flow_set(facts, direction, "rate_change_ns", change.at_ns, reason);
-    tl_flow_set(facts, direction, "rate_change_before_bps", change.before_bps, reason);
-    tl_flow_set(facts, direction, "rate_change_after_bps", change.after_bps, reason);
-    tl_flow_set(facts, direction, "rate_change_swing_ratio", change.after_swing_ratio, reason);
-    tl_flow_set(facts, direction, "rate_change_bytes", change.excess_bytes, reason);
-    tl_flow_set(facts, direction, "rate_change_rtt_rise_ns", change.rtt_rise_ns, reason);
-    tl_flow_set(facts, direction, "rate_change_retrans_ratio", change.retrans_ratio, reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_ratio), change.ratio, reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_ns), change.at_ns, reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_before_bps), change.before_bps, reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_after_bps), change.after_bps, reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_swing_ratio), change.after_swing_ratio,
+                reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_bytes), change.excess_bytes, reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_rtt_rise_ns), change.rtt_rise_ns, reason);
+    tl_flow_set(facts, TL_FLOW(direction, rate_change_retrans_ratio), change.retrans_ratio, reason);
 }
 
 static void set_stability(struct tl_facts *facts, enum tl_direction direction,
@@ -49,10 +50,10 @@ static void set_stability(struct tl_facts *facts, enum tl_direction direction,
     struct tl_rtt_shifts shifts;
     tl_series_outages(series, &outages);
     tl_series_rtt_shifts(series, &shifts);
-    tl_flow_set(facts, direction, "outage_count", outages.count, "");
-    tl_flow_set(facts, direction, "outage_longest_ns", outages.longest_ns, "");
-    tl_flow_set(facts, direction, "rtt_shift_count", shifts.count, "");
-    tl_flow_set(facts, direction, "rtt_shift_ns", shifts.largest_ns, "");
+    tl_flow_set(facts, TL_FLOW(direction, outage_count), outages.count, "");
+    tl_flow_set(facts, TL_FLOW(direction, outage_longest_ns), outages.longest_ns, "");
+    tl_flow_set(facts, TL_FLOW(direction, rtt_shift_count), shifts.count, "");
+    tl_flow_set(facts, TL_FLOW(direction, rtt_shift_ns), shifts.largest_ns, "");
 }
 
 void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
@@ -63,12 +64,15 @@ void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
     if (!series)
         return; /* the facts stay unknown: not measured */
     tl_series_read(sender, series);
-    series->scatter_ns = tl_facts_number(facts, "path.rtt_scatter_ns", 0);
+    series->scatter_ns = tl_facts_number(facts, TL_PATH(rtt_scatter_ns), 0);
     if (series->count >= 2) {
         tl_series_slow_start(series, &start);
-        tl_flow_set(facts, direction, "slow_start_ns", start.end_ns, "slow start did not end");
-        tl_flow_set(facts, direction, "slow_start_bytes", start.bytes, "slow start did not end");
-        tl_flow_set(facts, direction, "first_loss_ns", start.first_loss_ns, "nothing was lost");
+        tl_flow_set(facts, TL_FLOW(direction, slow_start_ns), start.end_ns,
+                    "slow start did not end");
+        tl_flow_set(facts, TL_FLOW(direction, slow_start_bytes), start.bytes,
+                    "slow start did not end");
+        tl_flow_set(facts, TL_FLOW(direction, first_loss_ns), start.first_loss_ns,
+                    "nothing was lost");
         set_losses(facts, direction, series, rate->valid ? rate->start_ns : 0,
                    rate->valid ? rate->end_ns : INT64_MAX / 2);
         set_change(facts, direction, series);
@@ -77,7 +81,7 @@ void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
     free(series);
 }
 
-void tl_flow_set_runs(struct tl_facts *facts, enum tl_direction direction, const char *name,
+void tl_flow_set_runs(struct tl_facts *facts, struct tl_fact_key key,
                       const struct tl_sample_log *sender, const struct tl_steady_rate *rate)
 {
     struct tl_series *series = malloc(sizeof *series);
@@ -87,7 +91,7 @@ void tl_flow_set_runs(struct tl_facts *facts, enum tl_direction direction, const
     tl_series_read(sender, series);
     tl_series_losses(series, rate->valid ? rate->start_ns : 0,
                      rate->valid ? rate->end_ns : INT64_MAX / 2, &pattern);
-    tl_flow_set(facts, direction, name, pattern.run_mean_count, "too few losses to tell");
+    tl_flow_set(facts, key, pattern.run_mean_count, "too few losses to tell");
     free(series);
 }
 
@@ -96,31 +100,30 @@ void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
 {
     static const char few[] = "too few UDP probes were answered beside the stream";
     bool download = direction == TL_DOWNLOAD;
-    tl_flow_set(facts, direction, "loaded_echo_count", load->answered_count, few);
-    tl_flow_set(facts, direction, "loaded_echo_loss_ratio", load->loss_ratio, few);
-    tl_flow_set(facts, direction, "loaded_rtt_ns", load->rtt_median_ns, few);
-    tl_flow_set(facts, direction, "loaded_data_delay_ns",
+    tl_flow_set(facts, TL_FLOW(direction, loaded_echo_count), load->answered_count, few);
+    tl_flow_set(facts, TL_FLOW(direction, loaded_echo_loss_ratio), load->loss_ratio, few);
+    tl_flow_set(facts, TL_FLOW(direction, loaded_rtt_ns), load->rtt_median_ns, few);
+    tl_flow_set(facts, TL_FLOW(direction, loaded_data_delay_ns),
                 download ? load->backward_growth_ns : load->forward_growth_ns, few);
-    tl_flow_set(facts, direction, "loaded_ack_delay_ns",
+    tl_flow_set(facts, TL_FLOW(direction, loaded_ack_delay_ns),
                 download ? load->forward_growth_ns : load->backward_growth_ns, few);
 }
 
-static void set_percentiles(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
-                            const char *name, const double rates[3], const char *reason)
+static void set_percentiles(struct tl_facts *facts, struct tl_fact_key key, const double rates[3],
+                            const char *reason)
 {
-    char full[64];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    tl_flow_set_range(facts, direction, full, rates[1], rates[0], rates[2], reason);
+    tl_flow_set_range(facts, key, rates[1], rates[0], rates[2], reason);
 }
 
-void tl_flow_set_queue(struct tl_facts *facts, enum tl_direction direction, const char *prefix,
-                       const struct tl_queue *queue)
+void tl_flow_set_queue(struct tl_facts *facts, enum tl_direction direction,
+                       struct tl_flow_queue names, const struct tl_queue *queue)
 {
     static const char brief[] = "the steady part was too short to be cut into pieces";
+    enum tl_scope scope = tl_scope_of(direction);
     double standing[3] = {queue->standing_ratio, queue->standing_ratio, queue->standing_ratio};
-    set_percentiles(facts, direction, prefix, "queue_standing_ratio", standing, brief);
-    set_percentiles(facts, direction, prefix, "piece_bps", queue->rate_bps, brief);
-    set_percentiles(facts, direction, prefix, "full_bps", queue->full_bps,
+    set_percentiles(facts, TL_KEY(scope, names.standing), standing, brief);
+    set_percentiles(facts, TL_KEY(scope, names.piece), queue->rate_bps, brief);
+    set_percentiles(facts, TL_KEY(scope, names.full), queue->full_bps,
                     queue->pieces < TL_QUEUE_PIECES_MIN ? brief : "hardly ever a queue stood");
 }
 
@@ -135,7 +138,7 @@ void tl_flow_set_ranks(struct tl_facts *facts, enum tl_direction direction,
     for (unsigned i = 0; i < result->streams; i++) {
         struct tl_loss_pattern pattern;
         tl_series_read(&result->sender.logs[i], series);
-        series->scatter_ns = tl_facts_number(facts, "path.rtt_scatter_ns", 0);
+        series->scatter_ns = tl_facts_number(facts, TL_PATH(rtt_scatter_ns), 0);
         tl_series_losses(series, rate->valid ? rate->start_ns : 0,
                          rate->valid ? rate->end_ns : INT64_MAX / 2, &pattern);
         if (isnan(pattern.delay_rank_ratio))
@@ -146,7 +149,7 @@ void tl_flow_set_ranks(struct tl_facts *facts, enum tl_direction direction,
     }
     /* A full queue drops of all at once: those are not so many losses by themselves. */
     double mean = ranks / events, bound = TL_SERIES_RANK_BOUND / sqrt(events / streams);
-    tl_flow_set_range(facts, direction, "streams_loss_delay_rank_ratio", mean,
+    tl_flow_set_range(facts, TL_FLOW(direction, streams_loss_delay_rank_ratio), mean,
                       fmax(mean - bound, 0), fmin(mean + bound, 1), "too few losses to tell");
     free(series);
 }

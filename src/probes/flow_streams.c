@@ -38,7 +38,7 @@ static void set_ports(struct tl_facts *facts, enum tl_direction direction,
         if (split->slow[i] && result->near_ports[i])
             len += (size_t)snprintf(text + len, sizeof text - len, "%s%u", len ? " " : "",
                                     result->near_ports[i]);
-    tl_flow_set_text(facts, direction, "streams_slow_ports", text);
+    tl_flow_set_text(facts, TL_FLOW(direction, streams_slow_ports), text);
 }
 
 void tl_flow_set_members(struct tl_facts *facts, enum tl_direction direction,
@@ -48,34 +48,34 @@ void tl_flow_set_members(struct tl_facts *facts, enum tl_direction direction,
     static const char one_group[] = "the streams do not fall into two groups";
     struct tl_members split;
     read_members(result, &split);
-    tl_flow_set(facts, direction, "streams_each_min_bps", split.min_bps, not_counted);
-    tl_flow_set(facts, direction, "streams_each_max_bps", split.max_bps, not_counted);
-    tl_flow_set(facts, direction, "streams_each_spread_ratio", split.spread_ratio, not_counted);
-    tl_flow_set(facts, direction, "streams_slow_count",
+    tl_flow_set(facts, TL_FLOW(direction, streams_each_min_bps), split.min_bps, not_counted);
+    tl_flow_set(facts, TL_FLOW(direction, streams_each_max_bps), split.max_bps, not_counted);
+    tl_flow_set(facts, TL_FLOW(direction, streams_each_spread_ratio), split.spread_ratio,
+                not_counted);
+    tl_flow_set(facts, TL_FLOW(direction, streams_slow_count),
                 split.count >= TL_MEMBERS_MIN ? (double)split.slow_count : (double)NAN,
                 not_counted);
-    tl_flow_set(facts, direction, "streams_slow_bps", split.slow_bps, one_group);
-    tl_flow_set(facts, direction, "streams_fast_bps", split.fast_bps, one_group);
-    tl_flow_set(facts, direction, "streams_slow_retrans_ratio", split.slow_retrans_ratio,
+    tl_flow_set(facts, TL_FLOW(direction, streams_slow_bps), split.slow_bps, one_group);
+    tl_flow_set(facts, TL_FLOW(direction, streams_fast_bps), split.fast_bps, one_group);
+    tl_flow_set(facts, TL_FLOW(direction, streams_slow_retrans_ratio), split.slow_retrans_ratio,
                 one_group);
-    tl_flow_set(facts, direction, "streams_fast_retrans_ratio", split.fast_retrans_ratio,
+    tl_flow_set(facts, TL_FLOW(direction, streams_fast_retrans_ratio), split.fast_retrans_ratio,
                 one_group);
     if (split.bimodal)
         set_ports(facts, direction, result, &split);
 }
 
 void tl_flow_set_responsiveness(struct tl_facts *facts, enum tl_direction direction,
-                                const struct tl_flow_stats *sender,
-                                const struct tl_echo_load *load)
+                                const struct tl_flow_stats *sender, const struct tl_echo_load *load)
 {
     static const char few[] = "too few UDP probes were answered beside the streams";
     bool download = direction == TL_DOWNLOAD;
-    tl_flow_set(facts, direction, "streams_loaded_rtt_ns", load->rtt_median_ns, few);
-    tl_flow_set(facts, direction, "streams_loaded_data_delay_ns",
+    tl_flow_set(facts, TL_FLOW(direction, streams_loaded_rtt_ns), load->rtt_median_ns, few);
+    tl_flow_set(facts, TL_FLOW(direction, streams_loaded_data_delay_ns),
                 download ? load->backward_growth_ns : load->forward_growth_ns, few);
-    tl_flow_set(facts, direction, "streams_loaded_ack_delay_ns",
+    tl_flow_set(facts, TL_FLOW(direction, streams_loaded_ack_delay_ns),
                 download ? load->forward_growth_ns : load->backward_growth_ns, few);
-    tl_flow_set(facts, direction, "responsiveness_rpm", tl_rpm(load->rtt_mean_ns), few);
-    tl_flow_set(facts, direction, "responsiveness_tcp_rpm", tl_rpm(sender->rtt_mean_ns),
+    tl_flow_set(facts, TL_FLOW(direction, responsiveness_rpm), tl_rpm(load->rtt_mean_ns), few);
+    tl_flow_set(facts, TL_FLOW(direction, responsiveness_tcp_rpm), tl_rpm(sender->rtt_mean_ns),
                 "the sender's kernel does not tell it");
 }

@@ -52,12 +52,12 @@ static void keep(const struct tl_probe *probe, const struct tl_hops_result *resu
     for (int hop = 1; hop <= result->count; hop++)
         answered += hop != result->count && result->hops[hop].answered_count > 0;
     if (known)
-        tl_facts_set_number(probe->facts, "path.hops_count", result->count, "TTL as it arrived");
-    tl_facts_set_number(probe->facts, "path.hops_answered_count", answered, "");
+        tl_facts_set_number(probe->facts, TL_PATH(hops_count), result->count, "TTL as it arrived");
+    tl_facts_set_number(probe->facts, TL_PATH(hops_answered_count), answered, "");
     if (result->ways_count > 0)
-        tl_facts_set_number(probe->facts, "path.hops_ways_count", result->ways_count, "");
+        tl_facts_set_number(probe->facts, TL_PATH(hops_ways_count), result->ways_count, "");
     else
-        tl_facts_set_unknown(probe->facts, "path.hops_ways_count",
+        tl_facts_set_unknown(probe->facts, TL_PATH(hops_ways_count),
                              known && result->count == 1 ? "there is no router on the way"
                                                          : "no router answers (ICMP filtered)");
     if (!run)
@@ -80,7 +80,7 @@ enum tl_status tl_probe_hops(const struct tl_probe *probe, struct tl_probe_outco
     if (!result)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     struct tl_hops_spec spec = {
-        .cancel_fd = -1, .rtt_ns = (int64_t)tl_facts_number(probe->facts, "path.rtt_idle_ns", 0)};
+        .cancel_fd = -1, .rtt_ns = (int64_t)tl_facts_number(probe->facts, TL_PATH(rtt_idle_ns), 0)};
     enum tl_status status = tl_client_hops(probe->client, &spec, result, &error);
     if (status == TL_OK || status == TL_TIMEOUT || status == TL_REFUSED)
         keep(probe, result);

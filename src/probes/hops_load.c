@@ -55,41 +55,34 @@ struct tl_hops_load *tl_hops_load_start(const struct tl_probe *probe, int64_t du
     return NULL;
 }
 
-static const char *const names[] = {"tight_first_hop", "tight_last_hop", "tight_segment",
-                                    "tight_rtt_rise_ns"};
-
-static const char *fact_id(char ret_id[64], enum tl_direction direction, int name)
-{
-    snprintf(ret_id, 64, "%s.%s", tl_direction_name(direction), names[name]);
-    return ret_id;
-}
-
 static void set_unknown(struct tl_facts *facts, enum tl_direction direction, const char *reason)
 {
-    char id[64];
-    struct tl_fact fact;
-    for (int i = 0; i < 4; i++)
-        if (tl_facts_get(facts, fact_id(id, direction, i), &fact) &&
-            fact.state != TL_FACT_KNOWN) /* another stage may have known it */
-            tl_facts_set_unknown(facts, id, "%s", reason);
+    const struct tl_fact_key keys[] = {
+        TL_FLOW(direction, tight_first_hop), TL_FLOW(direction, tight_last_hop),
+        TL_FLOW(direction, tight_segment), TL_FLOW(direction, tight_rtt_rise_ns)};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct tl_fact fact;
+        tl_facts_get(facts, keys[i], &fact);
+        if (fact.state != TL_FACT_KNOWN) /* another stage may have known it */
+            tl_facts_set_unknown(facts, keys[i], "%s", reason);
+    }
 }
 
 static void set_rise(struct tl_facts *facts, enum tl_direction direction,
                      const struct tl_hops_rise *rise, int hops)
 {
-    char id[64];
-    double before = tl_facts_number(facts, fact_id(id, direction, 3), 0);
+    struct tl_fact_key place = TL_FLOW(direction, tight_segment);
+    double before = tl_facts_number(facts, TL_FLOW(direction, tight_rtt_rise_ns), 0);
     if (before > rise->rise_ns)
         return;
-    tl_facts_set_number(facts, id, rise->rise_ns, "");
-    tl_facts_set_number(facts, fact_id(id, direction, 0), rise->first_hop, "");
-    tl_facts_set_number(facts, fact_id(id, direction, 1), rise->last_hop, "");
+    tl_facts_set_number(facts, TL_FLOW(direction, tight_rtt_rise_ns), rise->rise_ns, "");
+    tl_facts_set_number(facts, TL_FLOW(direction, tight_first_hop), rise->first_hop, "");
+    tl_facts_set_number(facts, TL_FLOW(direction, tight_last_hop), rise->last_hop, "");
     const char *segment = tl_path_segment(rise->first_hop, rise->last_hop, hops);
-    fact_id(id, direction, 2);
     if (segment)
-        tl_facts_set_text(facts, id, segment, "round trips of every hop, idle and loaded");
+        tl_facts_set_text(facts, place, segment, "round trips of every hop, idle and loaded");
     else
-        tl_facts_set_unknown(facts, id, "the routers around it did not answer often enough");
+        tl_facts_set_unknown(facts, place, "the routers around it did not answer often enough");
 }
 
 void tl_hops_load_settle(const struct tl_probe *probe, enum tl_direction direction,

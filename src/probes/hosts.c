@@ -19,11 +19,11 @@
 /* What goes over the interface while we do nothing: other programs' traffic. */
 static void watch_idle(const struct tl_probe *probe, int ifindex)
 {
-    static const struct {
+    const struct {
         enum tl_host_counter_id id;
-        const char *fact;
-    } rows[] = {{TL_HOST_COUNTER_LINK_RX_BYTES, "near.other_rx_bps"},
-                {TL_HOST_COUNTER_LINK_TX_BYTES, "near.other_tx_bps"}};
+        struct tl_fact_key fact;
+    } rows[] = {{TL_HOST_COUNTER_LINK_RX_BYTES, TL_NEAR(other_rx_bps)},
+                {TL_HOST_COUNTER_LINK_TX_BYTES, TL_NEAR(other_tx_bps)}};
     struct tl_host_counters before, after;
     struct tl_host_counters_growth growth;
     struct pollfd cancelled = {.fd = probe->cancel_fd, .events = POLLIN};

@@ -137,23 +137,17 @@ void tl_interruptions_find(const struct tl_tcp_result *result, int64_t before_ns
     add_edges(result, before_ns, ret_interruptions);
 }
 
-static double so_far(const struct tl_facts *facts, enum tl_direction direction, const char *name)
-{
-    char id[96];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    return tl_facts_number(facts, id, 0);
-}
-
 /* Counts them, says when the last one began, and takes the stage's rates away. */
 static void note(struct tl_facts *facts, enum tl_direction direction,
                  const struct tl_interruptions *found, int64_t began_realtime_ns,
                  struct tl_probe_outcome *outcome)
 {
     char at[TL_UNIT_TEXT_SIZE], length[TL_UNIT_TEXT_SIZE], clock[TL_TIME_TEXT_SIZE], when[128];
-    double count = so_far(facts, direction, "interrupted_count") + found->count;
-    double total_ns = so_far(facts, direction, "interrupted_ns") + (double)found->total_ns;
-    tl_flow_set(facts, direction, "interrupted_count", count, "");
-    tl_flow_set(facts, direction, "interrupted_ns", total_ns, "");
+    double count = tl_facts_number(facts, TL_FLOW(direction, interrupted_count), 0) + found->count;
+    double total_ns =
+        tl_facts_number(facts, TL_FLOW(direction, interrupted_ns), 0) + (double)found->total_ns;
+    tl_flow_set(facts, TL_FLOW(direction, interrupted_count), count, "");
+    tl_flow_set(facts, TL_FLOW(direction, interrupted_ns), total_ns, "");
     if (!found->count)
         return;
     tl_time_format_utc(began_realtime_ns, clock);
@@ -161,7 +155,7 @@ static void note(struct tl_facts *facts, enum tl_direction direction,
     tl_format_ns((double)found->total_ns, length);
     snprintf(when, sizeof when, "%.8s UTC, %s into the measurement %s", clock + 11, at,
              outcome->record.id);
-    tl_flow_set_text(facts, direction, "interrupted_when", when);
+    tl_flow_set_text(facts, TL_FLOW(direction, interrupted_when), when);
     outcome->interrupted = true;
     tl_outcome_state(outcome, TL_STAGE_LIMITED,
                      "the path carried nothing for %s at %s: the rates of this stage do not count",

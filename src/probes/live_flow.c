@@ -47,66 +47,55 @@ static void set_rate(const struct tl_live_flow *flow, size_t count, enum tl_dire
     if (rate_count > 2)
         wide = tl_stats_student_t(0.975, (double)rate_count - 1) *
                tl_stats_stddev(rates, rate_count) / sqrt((double)rate_count);
-    tl_flow_set_range(facts, direction, "goodput_bps", mean, fmax(0, mean - wide), mean + wide,
-                      no_data);
-    tl_flow_set(facts, direction, "goodput_whole_bps", mean, no_data);
-    tl_flow_set(facts, direction, "steady_ns", rate_count > 1 ? span_ns : NAN, no_data);
+    tl_flow_set_range(facts, TL_FLOW(direction, goodput_bps), mean, fmax(0, mean - wide),
+                      mean + wide, no_data);
+    tl_flow_set(facts, TL_FLOW(direction, goodput_whole_bps), mean, no_data);
+    tl_flow_set(facts, TL_FLOW(direction, steady_ns), rate_count > 1 ? span_ns : NAN, no_data);
 }
 
 static void set_common(const struct tl_host_socket *socket, const struct tl_live_interval *joined,
                        enum tl_direction direction, struct tl_facts *facts)
 {
-    char id[64];
-    const struct {
-        const char *name;
-        bool value;
-    } options[] = {{"wscale_ok", socket->wscale_ok},
-                   {"sack_ok", socket->sack_ok},
-                   {"timestamps_ok", socket->timestamps_ok}};
-
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), options[i].name);
-        tl_facts_set_bool(facts, id, options[i].value, "TCP_INFO");
-    }
-    tl_flow_set(facts, direction, "received_bytes", moved_bytes(joined, direction), no_data);
-    tl_flow_set(facts, direction, "rtt_min_ns",
+    tl_facts_set_bool(facts, TL_FLOW(direction, wscale_ok), socket->wscale_ok, "TCP_INFO");
+    tl_facts_set_bool(facts, TL_FLOW(direction, sack_ok), socket->sack_ok, "TCP_INFO");
+    tl_facts_set_bool(facts, TL_FLOW(direction, timestamps_ok), socket->timestamps_ok, "TCP_INFO");
+    tl_flow_set(facts, TL_FLOW(direction, received_bytes), moved_bytes(joined, direction), no_data);
+    tl_flow_set(facts, TL_FLOW(direction, rtt_min_ns),
                 socket->rtt_min_ns ? (double)socket->rtt_min_ns : NAN,
                 "this end sent nothing that was answered");
     if (socket->pmtu_bytes)
-        tl_facts_set_number(facts, "path.mtu_bytes", socket->pmtu_bytes, "TCP_INFO tcpi_pmtu");
+        tl_facts_set_number(facts, TL_PATH(mtu_bytes), socket->pmtu_bytes, "TCP_INFO tcpi_pmtu");
 }
 
 static void set_sender(const struct tl_host_socket *socket, const struct tl_live_interval *joined,
                        struct tl_facts *facts)
 {
-    static const struct {
-        const char *name;
-        enum tl_live_part part;
-    } parts[] = {{"ledger_app_ratio", TL_LIVE_APP},
-                 {"ledger_sndbuf_ratio", TL_LIVE_SNDBUF},
-                 {"ledger_rwnd_ratio", TL_LIVE_RWND},
-                 {"ledger_network_ratio", TL_LIVE_NETWORK}};
     const enum tl_direction up = TL_UPLOAD;
+    const double *parts = joined->parts_ratio;
 
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        tl_flow_set(facts, up, parts[i].name, joined->parts_ratio[parts[i].part], no_data);
-    tl_flow_set(facts, up, "rtt_mean_ns", joined->rtt_mean_ns, no_data);
-    tl_flow_set(facts, up, "rtt_max_ns", joined->rtt_max_ns, no_data);
-    tl_flow_set(facts, up, "steady_rtts_count", (double)joined->span_ns / joined->rtt_mean_ns,
+    tl_flow_set(facts, TL_FLOW(up, ledger_app_ratio), parts[TL_LIVE_APP], no_data);
+    tl_flow_set(facts, TL_FLOW(up, ledger_sndbuf_ratio), parts[TL_LIVE_SNDBUF], no_data);
+    tl_flow_set(facts, TL_FLOW(up, ledger_rwnd_ratio), parts[TL_LIVE_RWND], no_data);
+    tl_flow_set(facts, TL_FLOW(up, ledger_network_ratio), parts[TL_LIVE_NETWORK], no_data);
+    tl_flow_set(facts, TL_FLOW(up, rtt_mean_ns), joined->rtt_mean_ns, no_data);
+    tl_flow_set(facts, TL_FLOW(up, rtt_max_ns), joined->rtt_max_ns, no_data);
+    tl_flow_set(facts, TL_FLOW(up, steady_rtts_count),
+                (double)joined->span_ns / joined->rtt_mean_ns, no_data);
+    tl_flow_set(facts, TL_FLOW(up, cwnd_mean_bytes), joined->cwnd_mean_bytes, no_data);
+    tl_flow_set(facts, TL_FLOW(up, inflight_mean_bytes), joined->inflight_mean_bytes, no_data);
+    tl_flow_set(facts, TL_FLOW(up, inflight_max_bytes), (double)joined->inflight_max_bytes,
                 no_data);
-    tl_flow_set(facts, up, "cwnd_mean_bytes", joined->cwnd_mean_bytes, no_data);
-    tl_flow_set(facts, up, "inflight_mean_bytes", joined->inflight_mean_bytes, no_data);
-    tl_flow_set(facts, up, "inflight_max_bytes", (double)joined->inflight_max_bytes, no_data);
-    tl_flow_set(facts, up, "snd_wnd_max_bytes", (double)joined->snd_wnd_max_bytes, no_data);
-    tl_flow_set(facts, up, "window_full_ratio", joined->window_full_ratio, no_data);
-    tl_flow_set(facts, up, "sndbuf_full_ratio", joined->sndbuf_full_ratio, no_data);
-    tl_flow_set(facts, up, "mss_bytes", socket->snd_mss_bytes, no_data);
-    tl_flow_set(facts, up, "segments_count", joined->segments_count, no_data);
-    tl_flow_set(facts, up, "dsack_count", joined->dsack_count, no_data);
-    tl_flow_set(facts, up, "reord_seen_count", joined->reord_seen_count, no_data);
+    tl_flow_set(facts, TL_FLOW(up, snd_wnd_max_bytes), (double)joined->snd_wnd_max_bytes, no_data);
+    tl_flow_set(facts, TL_FLOW(up, window_full_ratio), joined->window_full_ratio, no_data);
+    tl_flow_set(facts, TL_FLOW(up, sndbuf_full_ratio), joined->sndbuf_full_ratio, no_data);
+    tl_flow_set(facts, TL_FLOW(up, mss_bytes), socket->snd_mss_bytes, no_data);
+    tl_flow_set(facts, TL_FLOW(up, segments_count), joined->segments_count, no_data);
+    tl_flow_set(facts, TL_FLOW(up, dsack_count), joined->dsack_count, no_data);
+    tl_flow_set(facts, TL_FLOW(up, reord_seen_count), joined->reord_seen_count, no_data);
     if (joined->segments_count)
-        tl_flow_set_loss(facts, up, "retrans", joined->retrans_count, joined->segments_count);
-    tl_flow_set_text(facts, up, "cc", socket->cc);
+        tl_flow_set_loss(facts, up, TL_FLOW_LOSS(retrans), joined->retrans_count,
+                         joined->segments_count);
+    tl_flow_set_text(facts, TL_FLOW(up, cc), socket->cc);
 }
 
 /* How much of the offered window was on the way, by Little's law: what arrives in one round trip
@@ -129,26 +118,26 @@ static void set_receiver(const struct tl_host_socket *socket, const struct tl_li
     const enum tl_direction down = TL_DOWNLOAD;
     double rtt_ns = socket->timestamps_ok ? joined->rcv_rtt_ns : NAN;
 
-    tl_flow_set(facts, down, "rtt_mean_ns", rtt_ns, one_end);
-    tl_flow_set(facts, down, "steady_rtts_count",
+    tl_flow_set(facts, TL_FLOW(down, rtt_mean_ns), rtt_ns, one_end);
+    tl_flow_set(facts, TL_FLOW(down, steady_rtts_count),
                 (double)joined->span_ns / (isnan(rtt_ns) ? (double)socket->rtt_min_ns : rtt_ns),
                 one_end);
-    tl_flow_set(facts, down, "snd_wnd_max_bytes",
+    tl_flow_set(facts, TL_FLOW(down, snd_wnd_max_bytes),
                 joined->rcv_wnd_max_bytes ? (double)joined->rcv_wnd_max_bytes : NAN,
                 "this kernel does not tell the window that it offers (Linux 6.2 does)");
-    tl_flow_set(facts, down, "mss_bytes", socket->rcv_mss_bytes, no_data);
-    tl_flow_set(facts, down, "receiver_window_use_ratio", window_use(socket, joined),
+    tl_flow_set(facts, TL_FLOW(down, mss_bytes), socket->rcv_mss_bytes, no_data);
+    tl_flow_set(facts, TL_FLOW(down, receiver_window_use_ratio), window_use(socket, joined),
                 "needs the round trip without a queue and the window that is offered");
-    tl_flow_set(facts, down, "receiver_queue_ratio", joined->read_queue_ratio, no_data);
+    tl_flow_set(facts, TL_FLOW(down, receiver_queue_ratio), joined->read_queue_ratio, no_data);
 }
 
 static void set_program(const struct tl_flow_watch_program *program, enum tl_direction direction,
                         struct tl_facts *facts)
 {
-    const char *name =
-        direction == TL_UPLOAD ? "sender_thread_cpu_ratio" : "receiver_thread_cpu_ratio";
+    enum tl_end near = direction == TL_UPLOAD ? TL_SENDER : TL_RECEIVER;
 
-    tl_flow_set(facts, direction, name, program ? program->busiest_thread_ratio : NAN,
+    tl_flow_set(facts, TL_END(direction, near, thread_cpu_ratio),
+                program ? program->busiest_thread_ratio : NAN,
                 "the program that holds the connection may not be looked at, or was met once only");
 }
 

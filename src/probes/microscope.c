@@ -17,12 +17,10 @@
 static void choose(const struct tl_probe *probe, enum tl_direction direction,
                    const char *ret_names[CANDIDATES_MAX + 1])
 {
-    char id[64];
     struct tl_fact cc;
-    snprintf(id, sizeof id, "%s.cc", tl_direction_name(direction));
-    bool known = tl_facts_get(probe->facts, id, &cc) && cc.state == TL_FACT_KNOWN;
-    bool heeds_loss =
-        known && (strcmp(cc.text, "cubic") == 0 || strcmp(cc.text, "reno") == 0);
+    tl_facts_get(probe->facts, TL_FLOW(direction, cc), &cc);
+    bool known = cc.state == TL_FACT_KNOWN;
+    bool heeds_loss = known && (strcmp(cc.text, "cubic") == 0 || strcmp(cc.text, "reno") == 0);
     memset(ret_names, 0, (CANDIDATES_MAX + 1) * sizeof *ret_names);
     if (heeds_loss) {
         ret_names[0] = "bbr";
@@ -38,24 +36,25 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     static const char not_told[] = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
     const struct tl_flow_stats *sender = &steady->sender;
-    tl_flow_set_text(facts, direction, "microscope_cc", result->sender.congestion);
-    tl_flow_set_range(facts, direction, "microscope_goodput_bps",
+    tl_flow_set_text(facts, TL_FLOW(direction, microscope_cc), result->sender.congestion);
+    tl_flow_set_range(facts, TL_FLOW(direction, microscope_goodput_bps),
                       steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,
                       steady->rate.low_bps, steady->rate.high_bps,
                       "the transfer had no steady part");
-    tl_flow_set(facts, direction, "microscope_segments_count", sender->segments_count, not_told);
-    tl_flow_set_loss(facts, direction, "microscope_retrans", sender->retrans_count,
+    tl_flow_set(facts, TL_FLOW(direction, microscope_segments_count), sender->segments_count,
+                not_told);
+    tl_flow_set_loss(facts, direction, TL_FLOW_LOSS(microscope_retrans), sender->retrans_count,
                      sender->segments_count);
-    tl_flow_set(facts, direction, "microscope_loss_event_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, microscope_loss_event_ratio),
                 sender->loss_event_count / sender->segments_count, not_told);
-    tl_flow_set(facts, direction, "microscope_rtt_mean_ns", sender->rtt_mean_ns, not_told);
-    tl_flow_set(facts, direction, "microscope_rtt_min_ns", sender->rtt_min_ns, not_told);
-    tl_flow_set(facts, direction, "microscope_rtt_at_loss_ns", sender->rtt_at_loss_ns,
+    tl_flow_set(facts, TL_FLOW(direction, microscope_rtt_mean_ns), sender->rtt_mean_ns, not_told);
+    tl_flow_set(facts, TL_FLOW(direction, microscope_rtt_min_ns), sender->rtt_min_ns, not_told);
+    tl_flow_set(facts, TL_FLOW(direction, microscope_rtt_at_loss_ns), sender->rtt_at_loss_ns,
                 "no loss was seen");
-    tl_flow_set(facts, direction, "microscope_network_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, microscope_network_ratio),
                 sender->ledger.valid ? sender->ledger.network_ratio : (double)NAN, not_told);
-    tl_flow_set_runs(facts, direction, "microscope_loss_run_mean_count", &result->sender.logs[0],
-                     &steady->rate);
+    tl_flow_set_runs(facts, TL_FLOW(direction, microscope_loss_run_mean_count),
+                     &result->sender.logs[0], &steady->rate);
 }
 
 enum tl_status tl_probe_microscope(const struct tl_probe *probe, enum tl_direction direction,

@@ -37,9 +37,9 @@ static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outco
 {
     const struct tl_client_info *info = tl_client_info(probe->client);
     struct tl_pmtu_spec spec = {
-        .up_max_bytes = (int)tl_facts_number(probe->facts, "near.link_mtu_bytes", 0),
-        .down_max_bytes = (int)tl_facts_number(probe->facts, "far.link_mtu_bytes", 0),
-        .rtt_ns = (int64_t)tl_facts_number(probe->facts, "path.rtt_idle_ns",
+        .up_max_bytes = (int)tl_facts_number(probe->facts, TL_NEAR(link_mtu_bytes), 0),
+        .down_max_bytes = (int)tl_facts_number(probe->facts, TL_FAR(link_mtu_bytes), 0),
+        .rtt_ns = (int64_t)tl_facts_number(probe->facts, TL_PATH(rtt_idle_ns),
                                            (double)info->connect_rtt_ns),
         .cancel_fd = -1};
     struct tl_pmtu_result result;
@@ -51,7 +51,7 @@ static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outco
         outcome->record.received_bytes += (long long)result.received_bytes;
         int hops = result.up.hops_count ? result.up.hops_count : result.down.hops_count;
         if (hops > 0)
-            tl_facts_set_number(probe->facts, "path.hops_count", hops, "TTL as it arrived");
+            tl_facts_set_number(probe->facts, TL_PATH(hops_count), hops, "TTL as it arrived");
         return TL_OK;
     }
     /* TCP goes through: UDP that does not is something to say, not the end. */

@@ -26,12 +26,9 @@
 /* Losses left, as a share of what was lost before, below which they vanished. */
 #define VANISHED 0.3
 
-static double flow_number(const struct tl_facts *facts, enum tl_direction direction,
-                          const char *name)
+static double number(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    char id[64];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
@@ -43,16 +40,16 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     const struct tl_sample_log *log = &result->sender.logs[0];
     struct tl_flow_stats paced, *sender = &paced;
     tl_flow_stats(log, tl_paced_begin_ns(log), INT64_MAX, &paced);
-    tl_flow_set(facts, direction, "paced_offered_bps", (double)result->spec.pacing_bps, "");
-    tl_flow_set(facts, direction, "paced_goodput_bps",
+    tl_flow_set(facts, TL_FLOW(direction, paced_offered_bps), (double)result->spec.pacing_bps, "");
+    tl_flow_set(facts, TL_FLOW(direction, paced_goodput_bps),
                 steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,
                 "the transfer had no steady part");
-    tl_flow_set(facts, direction, "paced_segments_count", sender->segments_count, reason);
-    tl_flow_set_loss(facts, direction, "paced_retrans", sender->retrans_count,
+    tl_flow_set(facts, TL_FLOW(direction, paced_segments_count), sender->segments_count, reason);
+    tl_flow_set_loss(facts, direction, TL_FLOW_LOSS(paced_retrans), sender->retrans_count,
                      sender->segments_count);
-    tl_flow_set(facts, direction, "paced_loss_event_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, paced_loss_event_ratio),
                 sender->loss_event_count / sender->segments_count, reason);
-    tl_flow_set(facts, direction, "paced_rtt_mean_ns", sender->rtt_mean_ns, reason);
+    tl_flow_set(facts, TL_FLOW(direction, paced_rtt_mean_ns), sender->rtt_mean_ns, reason);
 }
 
 static void set_near_facts(struct tl_facts *facts, enum tl_direction direction,
@@ -61,15 +58,17 @@ static void set_near_facts(struct tl_facts *facts, enum tl_direction direction,
     const char *reason = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
     const struct tl_flow_stats *sender = &steady->sender;
-    tl_flow_set(facts, direction, "paced_near_offered_bps", (double)result->spec.pacing_bps, "");
-    tl_flow_set_text(facts, direction, "paced_near_cc", result->sender.congestion);
-    tl_flow_set(facts, direction, "paced_near_goodput_bps",
+    tl_flow_set(facts, TL_FLOW(direction, paced_near_offered_bps), (double)result->spec.pacing_bps,
+                "");
+    tl_flow_set_text(facts, TL_FLOW(direction, paced_near_cc), result->sender.congestion);
+    tl_flow_set(facts, TL_FLOW(direction, paced_near_goodput_bps),
                 steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,
                 "the transfer had no steady part");
-    tl_flow_set(facts, direction, "paced_near_segments_count", sender->segments_count, reason);
-    tl_flow_set_loss(facts, direction, "paced_near_retrans", sender->retrans_count,
+    tl_flow_set(facts, TL_FLOW(direction, paced_near_segments_count), sender->segments_count,
+                reason);
+    tl_flow_set_loss(facts, direction, TL_FLOW_LOSS(paced_near_retrans), sender->retrans_count,
                      sender->segments_count);
-    tl_flow_set(facts, direction, "paced_near_loss_event_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, paced_near_loss_event_ratio),
                 sender->loss_event_count / sender->segments_count, reason);
 }
 
@@ -78,18 +77,18 @@ static bool plan_second(const struct tl_probe *probe, enum tl_direction directio
                         struct tl_tcp_spec *spec)
 {
     const struct tl_facts *facts = probe->facts;
-    double one_bps = flow_number(facts, direction, "goodput_bps");
-    double best_bps = flow_number(facts, direction, "streams_goodput_bps");
+    double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
+    double best_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
     /* A window that was cut down at the start may lose nothing since: then several tell. */
-    double lost = fmax(flow_number(facts, direction, "retrans_ratio"),
-                       flow_number(facts, direction, "streams_retrans_ratio"));
-    double left = flow_number(facts, direction, "paced_retrans_ratio");
-    double rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", 0);
+    double lost = fmax(number(facts, TL_FLOW(direction, retrans_ratio)),
+                       number(facts, TL_FLOW(direction, streams_retrans_ratio)));
+    double left = number(facts, TL_FLOW(direction, paced_retrans_ratio));
+    double rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), 0);
     if (!(best_bps >= NEAR_GAIN * one_bps) || !(lost > 0) || isnan(left))
         return false;
     bool vanished = left < VANISHED * lost;
     spec->pacing_bps = (uint64_t)(best_bps * (vanished ? NEAR_RATIO : COUNT_RATIO));
-    double mss_bytes = flow_number(facts, direction, "mss_bytes");
+    double mss_bytes = number(facts, TL_FLOW(direction, mss_bytes));
     int64_t count_ns = tl_paced_count_ns((double)spec->pacing_bps, mss_bytes, fmin(lost, left));
     spec->duration_ns = (vanished ? NEAR_NS : count_ns) + (int64_t)(NEAR_RTTS * rtt_ns);
     if (!vanished)
@@ -125,7 +124,7 @@ enum tl_status tl_probe_paced(const struct tl_probe *probe, enum tl_direction di
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     struct tl_tcp_result *result;
     tl_outcome_begin(ret_outcome, "paced");
-    double rate_bps = flow_number(probe->facts, direction, "goodput_bps");
+    double rate_bps = number(probe->facts, TL_FLOW(direction, goodput_bps));
     if (!isfinite(rate_bps)) {
         tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE,
                          "no rate is known that could be halved");

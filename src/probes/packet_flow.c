@@ -37,16 +37,15 @@ struct told {
     struct tl_facts *facts;
 };
 
-static void put(const struct told *told, const char *name, double value, const char *reason)
+static void put(const struct told *told, enum tl_fact_name fact, double value, const char *reason)
 {
-    tl_flow_set(told->facts, told->direction, name, value, reason);
+    tl_flow_set(told->facts, TL_KEY(tl_scope_of(told->direction), fact), value, reason);
 }
 
-static void put_bool(const struct told *told, const char *name, bool value, const char *method)
+static void put_bool(const struct told *told, enum tl_fact_name fact, bool value,
+                     const char *method)
 {
-    char id[64];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(told->direction), name);
-    tl_facts_set_bool(told->facts, id, value, method);
+    tl_facts_set_bool(told->facts, TL_KEY(tl_scope_of(told->direction), fact), value, method);
 }
 
 /* --- Through the analysis of our own tests ---------------------------------------------------- */
@@ -82,7 +81,7 @@ static enum tl_status tell_stream(const struct told *told)
                                  .to_ns = rate->end_ns,
                                  .rtt_min_ns = told->half->rtt_min_ns};
     tl_queue_find(result, &spec, &queue);
-    tl_flow_set_queue(told->facts, told->direction, "", &queue);
+    tl_flow_set_queue(told->facts, told->direction, TL_FLOW_QUEUE(), &queue);
 out:
     if (result)
         tl_tcp_result_finish(result);
@@ -95,14 +94,15 @@ out:
 
 static void tell_ledger(const struct told *told)
 {
-    static const char *const names[] = {"ledger_app_ratio", "ledger_sndbuf_ratio",
-                                        "ledger_rwnd_ratio", "ledger_network_ratio"};
+    static const enum tl_fact_name names[] = {
+        TL_FACT_FLOW_ledger_app_ratio, TL_FACT_FLOW_ledger_sndbuf_ratio,
+        TL_FACT_FLOW_ledger_rwnd_ratio, TL_FACT_FLOW_ledger_network_ratio};
     for (size_t i = 0; i < sizeof names / sizeof *names && !told->ledger.known; i++)
         put(told, names[i], (double)NAN, told->ledger.why);
-    put(told, "packets_count", (double)told->flow->packets_count, "");
-    put(told, "clocked_ratio", told->ledger.clocked_ratio,
+    put(told, TL_FACT_FLOW_packets_count, (double)told->flow->packets_count, "");
+    put(told, TL_FACT_FLOW_clocked_ratio, told->ledger.clocked_ratio,
         "too few trains of packets, or acknowledgements all the time");
-    tl_flow_set_text(told->facts, told->direction, "capture_place",
+    tl_flow_set_text(told->facts, TL_FLOW(told->direction, capture_place),
                      tl_packet_place_name(tl_packet_place(told->flow, told->sender)));
 }
 
@@ -113,16 +113,17 @@ static void tell_losses(const struct told *told)
     struct tl_packet_loss_rank rank;
     tl_packet_policer(told->half, &policer);
     tl_packet_loss_rank(told->half, &rank);
-    tl_flow_set_range(told->facts, told->direction, "loss_load_rank_ratio", rank.rank_ratio,
+    tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_load_rank_ratio), rank.rank_ratio,
                       rank.low_ratio, rank.high_ratio, few);
-    put(told, "bucket_fit_ratio", policer.fit_ratio, few);
+    put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
     if (isfinite(policer.rate_bps)) {
-        put(told, "policer_bps", policer.rate_bps, few);
-        put(told, "policer_burst_bytes", policer.burst_bytes, few);
+        put(told, TL_FACT_FLOW_policer_bps, policer.rate_bps, few);
+        put(told, TL_FACT_FLOW_policer_burst_bytes, policer.burst_bytes, few);
     }
     if (isfinite(rank.flat_ratio))
-        put(told, "loss_flat_ratio", rank.flat_ratio, few);
-    put(told, "ce_ratio", (double)told->half->ce_count / (double)told->half->packets_count, "");
+        put(told, TL_FACT_FLOW_loss_flat_ratio, rank.flat_ratio, few);
+    put(told, TL_FACT_FLOW_ce_ratio,
+        (double)told->half->ce_count / (double)told->half->packets_count, "");
 }
 
 /* The receiver's buffer shows in its window: what the window lacks of its largest lies unread. */
@@ -132,13 +133,13 @@ static void tell_receiver(const struct told *told)
     const char *reason = "too few acknowledgements";
     bool enough = half->window_count >= 20 && half->window_max_bytes > 0;
     double count = (double)half->window_count;
-    put(told, "receiver_queue_ratio",
+    put(told, TL_FACT_FLOW_receiver_queue_ratio,
         enough ? 1 - (double)half->window_sum_bytes / count / (double)half->window_max_bytes
                : (double)NAN,
         reason);
-    put(told, "receiver_data_wait_ratio",
+    put(told, TL_FACT_FLOW_receiver_data_wait_ratio,
         enough ? (double)half->window_open_count / count : (double)NAN, reason);
-    put(told, "receiver_tcp_zero_window_count", (double)half->zero_window_count, "");
+    put(told, TL_FACT_FLOW_receiver_tcp_zero_window_count, (double)half->zero_window_count, "");
 }
 
 /* The connection itself is the transfer that runs. */
@@ -147,16 +148,17 @@ static void tell_running(const struct told *told)
     const struct tl_packet_half *half = told->half;
     double time_ns = (double)(half->last_data_ns - half->first_data_ns);
     double pauses = (double)half->pauses_count;
-    put(told, "running_count", 1, "");
-    put(told, "running_bps", tl_bps_from_bytes_ns((double)half->payload_bytes, time_ns), "");
-    put(told, "running_window_bytes", (double)half->window_max_bytes, "");
-    put(told, "running_mss_bytes", half->mss_bytes, "");
-    put(told, "running_rwnd_ratio", told->ledger.closed_ratio, "");
-    put(told, "running_pause_count", pauses, "");
-    put(told, "running_pause_ns", tl_packet_classes_quantile(half->pause_classes, 0.5),
+    put(told, TL_FACT_FLOW_running_count, 1, "");
+    put(told, TL_FACT_FLOW_running_bps, tl_bps_from_bytes_ns((double)half->payload_bytes, time_ns),
+        "");
+    put(told, TL_FACT_FLOW_running_window_bytes, (double)half->window_max_bytes, "");
+    put(told, TL_FACT_FLOW_running_mss_bytes, half->mss_bytes, "");
+    put(told, TL_FACT_FLOW_running_rwnd_ratio, told->ledger.closed_ratio, "");
+    put(told, TL_FACT_FLOW_running_pause_count, pauses, "");
+    put(told, TL_FACT_FLOW_running_pause_ns, tl_packet_classes_quantile(half->pause_classes, 0.5),
         "it did not pause");
-    put(told, "running_idle_ratio", half->pauses_ns / time_ns, "");
-    put(told, "running_burst_bytes", (double)half->payload_bytes / (pauses + 1), "");
+    put(told, TL_FACT_FLOW_running_idle_ratio, half->pauses_ns / time_ns, "");
+    put(told, TL_FACT_FLOW_running_burst_bytes, (double)half->payload_bytes / (pauses + 1), "");
 }
 
 /* Full segments are sent again and again, and nothing of that size was ever acknowledged. */
@@ -174,37 +176,38 @@ static void tell_sizes(const struct told *told)
     bool vanish = vanishes(half);
     bool stalled = vanish || (half->last_data_ns > half->first_data_ns && half->acked_bytes == 0 &&
                               half->retrans_count > 0);
-    put_bool(told, "stalled", stalled, "data was sent again and again, none was acknowledged");
+    put_bool(told, TL_FACT_FLOW_stalled, stalled,
+             "data was sent again and again, none was acknowledged");
     if (other->syn_mss_bytes)
-        put(told, "mss_received_bytes", other->syn_mss_bytes, "");
+        put(told, TL_FACT_FLOW_mss_received_bytes, other->syn_mss_bytes, "");
     if (!vanish && told->flow->too_big_count == 0) {
         if (half->largest_acked_packet)
-            put_bool(told, "mtu_black_hole", false, "full segments were acknowledged");
+            put_bool(told, TL_FACT_FLOW_mtu_black_hole, false, "full segments were acknowledged");
         return;
     }
-    put_bool(told, "mtu_black_hole", vanish && told->flow->too_big_count == 0,
+    put_bool(told, TL_FACT_FLOW_mtu_black_hole, vanish && told->flow->too_big_count == 0,
              "by the sizes that were acknowledged and those that never were");
     if (told->flow->router_mtu_bytes)
-        put(told, "mtu_reported_bytes", told->flow->router_mtu_bytes, "");
+        put(told, TL_FACT_FLOW_mtu_reported_bytes, told->flow->router_mtu_bytes, "");
 }
 
 static void tell_path(const struct told *told)
 {
     const struct tl_packet_flow *flow = told->flow;
     if (isfinite(flow->handshake_rtt_ns))
-        tl_facts_set_number(told->facts, "path.connect_rtt_ns", flow->handshake_rtt_ns,
+        tl_facts_set_number(told->facts, TL_PATH(connect_rtt_ns), flow->handshake_rtt_ns,
                             "the handshake in the capture");
     else
-        tl_facts_set_unknown(told->facts, "path.connect_rtt_ns", "the handshake was not captured");
+        tl_facts_set_unknown(told->facts, TL_PATH(connect_rtt_ns),
+                             "the handshake was not captured");
     if (isfinite(told->half->rtt_min_ns))
-        put(told, "rtt_min_ns", told->half->rtt_min_ns, "");
+        put(told, TL_FACT_FLOW_rtt_min_ns, told->half->rtt_min_ns, "");
 }
 
 static void explain(const struct told *told)
 {
-    size_t count = tl_fact_def_count();
-    for (size_t i = 0; i < count; i++) {
-        const char *stage = tl_fact_def_at(i)->stage;
+    for (int i = 0; i < TL_FACT_COUNT; i++) {
+        const char *stage = tl_fact_def((enum tl_fact_name)i)->stage;
         bool own = strcmp(stage, "stream") == 0;
         if (strcmp(stage, "derived") != 0)
             tl_facts_explain_stage(told->facts, stage, own ? &told->direction : NULL,

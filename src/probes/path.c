@@ -20,10 +20,10 @@ static void set_spread(struct tl_facts *facts, enum tl_direction direction,
                        const struct tl_delay_spread *data, const struct tl_delay_spread *ack)
 {
     static const char reason[] = "no UDP probe was answered";
-    tl_flow_set(facts, direction, "idle_data_delay_ns", data->median_ns, reason);
-    tl_flow_set(facts, direction, "idle_data_delay_p75_ns", data->p75_ns, reason);
-    tl_flow_set(facts, direction, "idle_ack_delay_ns", ack->median_ns, reason);
-    tl_flow_set(facts, direction, "idle_ack_delay_p75_ns", ack->p75_ns, reason);
+    tl_flow_set(facts, TL_FLOW(direction, idle_data_delay_ns), data->median_ns, reason);
+    tl_flow_set(facts, TL_FLOW(direction, idle_data_delay_p75_ns), data->p75_ns, reason);
+    tl_flow_set(facts, TL_FLOW(direction, idle_ack_delay_ns), ack->median_ns, reason);
+    tl_flow_set(facts, TL_FLOW(direction, idle_ack_delay_p75_ns), ack->p75_ns, reason);
 }
 
 /* What the path's delay does without us: every later "grew" and "flat" is measured against it. */
@@ -31,12 +31,12 @@ static void set_idle(struct tl_facts *facts, const struct tl_echo_result *echo)
 {
     struct tl_idle_delay idle;
     tl_idle_delay(echo, &idle);
-    tl_facts_set_number(facts, "path.rtt_idle_p75_ns",
+    tl_facts_set_number(facts, TL_PATH(rtt_idle_p75_ns),
                         (double)echo->min_rtt_ns + idle.round_trip.p75_ns, "");
     if (isfinite(idle.memory_ratio))
-        tl_facts_set_number(facts, "path.rtt_idle_memory_ratio", fmax(idle.memory_ratio, 0), "");
+        tl_facts_set_number(facts, TL_PATH(rtt_idle_memory_ratio), fmax(idle.memory_ratio, 0), "");
     else
-        tl_facts_set_unknown(facts, "path.rtt_idle_memory_ratio", "too few probes were answered");
+        tl_facts_set_unknown(facts, TL_PATH(rtt_idle_memory_ratio), "too few probes were answered");
     set_spread(facts, TL_UPLOAD, &idle.forward, &idle.backward);
     set_spread(facts, TL_DOWNLOAD, &idle.backward, &idle.forward);
 }
@@ -44,16 +44,16 @@ static void set_idle(struct tl_facts *facts, const struct tl_echo_result *echo)
 static void set_facts(struct tl_facts *facts, const struct tl_echo_result *echo)
 {
     const char *method = "UDP echo, time at the responder taken out";
-    tl_facts_set_number(facts, "path.echo_sent_count", echo->sent_count, method);
-    tl_facts_set_number(facts, "path.echo_loss_ratio",
+    tl_facts_set_number(facts, TL_PATH(echo_sent_count), echo->sent_count, method);
+    tl_facts_set_number(facts, TL_PATH(echo_loss_ratio),
                         (double)echo->lost_count / (double)echo->sent_count, method);
     if (echo->answered_count == 0) {
-        tl_facts_set_unknown(facts, "path.rtt_idle_ns", "no UDP probe was answered");
-        tl_facts_set_unknown(facts, "path.rtt_idle_min_ns", "no UDP probe was answered");
+        tl_facts_set_unknown(facts, TL_PATH(rtt_idle_ns), "no UDP probe was answered");
+        tl_facts_set_unknown(facts, TL_PATH(rtt_idle_min_ns), "no UDP probe was answered");
         return;
     }
-    tl_facts_set_number(facts, "path.rtt_idle_ns", (double)echo->median_rtt_ns, method);
-    tl_facts_set_number(facts, "path.rtt_idle_min_ns", (double)echo->min_rtt_ns, method);
+    tl_facts_set_number(facts, TL_PATH(rtt_idle_ns), (double)echo->median_rtt_ns, method);
+    tl_facts_set_number(facts, TL_PATH(rtt_idle_min_ns), (double)echo->min_rtt_ns, method);
     set_idle(facts, echo);
 }
 
@@ -75,9 +75,9 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
     } else {
         /* TCP goes through: UDP that does not is something to say, not the end. */
         tl_outcome_state(ret_outcome, TL_STAGE_LIMITED, "%s", error.text);
-        tl_facts_set_unknown(probe->facts, "path.rtt_idle_ns", "%s", error.text);
-        tl_facts_set_unknown(probe->facts, "path.rtt_idle_min_ns", "%s", error.text);
-        tl_facts_set_unknown(probe->facts, "path.echo_loss_ratio", "%s", error.text);
+        tl_facts_set_unknown(probe->facts, TL_PATH(rtt_idle_ns), "%s", error.text);
+        tl_facts_set_unknown(probe->facts, TL_PATH(rtt_idle_min_ns), "%s", error.text);
+        tl_facts_set_unknown(probe->facts, TL_PATH(echo_loss_ratio), "%s", error.text);
     }
     free(echo);
     if (status != TL_CANCELLED) {

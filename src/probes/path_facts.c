@@ -8,14 +8,6 @@
 
 #include "tightlink/engine/sample.h"
 
-#define FACT_ID_SIZE 96
-
-static const char *fact_id(char ret_id[FACT_ID_SIZE], enum tl_direction direction, const char *name)
-{
-    snprintf(ret_id, FACT_ID_SIZE, "%s.%s", tl_direction_name(direction), name);
-    return ret_id;
-}
-
 const char *tl_path_segment(int first_hop, int last_hop, int hops)
 {
     if (hops < 1 || first_hop < 0 || last_hop > hops || first_hop >= last_hop)
@@ -32,39 +24,38 @@ const char *tl_path_segment(int first_hop, int last_hop, int hops)
 static void set_mtu(struct tl_facts *facts, enum tl_direction direction,
                     const struct tl_pmtu_way *way)
 {
-    char id[FACT_ID_SIZE];
     const char *method = "datagrams of given size (RFC 8899)";
-    tl_facts_set_number(facts, fact_id(id, direction, "mtu_tried_bytes"), way->tried_bytes, method);
-    fact_id(id, direction, "path_mtu_bytes");
+    tl_facts_set_number(facts, TL_FLOW(direction, mtu_tried_bytes), way->tried_bytes, method);
+    struct tl_fact_key key = TL_FLOW(direction, path_mtu_bytes);
     if (way->mtu_bytes == 0) {
-        tl_facts_set_unknown(facts, id, "no datagram of any size arrived in this direction");
-        tl_facts_set_unknown(facts, fact_id(id, direction, "mtu_black_hole"),
+        tl_facts_set_unknown(facts, key, "no datagram of any size arrived in this direction");
+        tl_facts_set_unknown(facts, TL_FLOW(direction, mtu_black_hole),
                              "no datagram of any size arrived in this direction");
         return;
     }
     double high = way->failed_bytes > 0 ? way->failed_bytes - 1 : way->mtu_bytes;
-    tl_facts_set_range(facts, id, way->mtu_bytes, way->mtu_bytes, high, method);
-    tl_facts_set_bool(facts, fact_id(id, direction, "mtu_black_hole"), way->black_hole, method);
+    tl_facts_set_range(facts, key, way->mtu_bytes, way->mtu_bytes, high, method);
+    tl_facts_set_bool(facts, TL_FLOW(direction, mtu_black_hole), way->black_hole, method);
 }
 
 static void set_report(struct tl_facts *facts, enum tl_direction direction,
                        const struct tl_pmtu_way *way)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    char id[FACT_ID_SIZE], text[INET6_ADDRSTRLEN];
+    char text[INET6_ADDRSTRLEN];
     bool v4 = memcmp(&way->reporter, mapped, sizeof mapped) == 0;
-    fact_id(id, direction, "mtu_reported_bytes");
+    struct tl_fact_key key = TL_FLOW(direction, mtu_reported_bytes);
     if (way->reported_bytes > 0)
-        tl_facts_set_number(facts, id, way->reported_bytes, "ICMP");
+        tl_facts_set_number(facts, key, way->reported_bytes, "ICMP");
     else
-        tl_facts_set_unknown(facts, id, "no router reported an MTU");
-    fact_id(id, direction, "mtu_reporter");
+        tl_facts_set_unknown(facts, key, "no router reported an MTU");
+    key = TL_FLOW(direction, mtu_reporter);
     if (!IN6_IS_ADDR_UNSPECIFIED(&way->reporter) &&
         inet_ntop(v4 ? AF_INET : AF_INET6, way->reporter.s6_addr + (v4 ? 12 : 0), text,
                   sizeof text))
-        tl_facts_set_text(facts, id, text, "ICMP");
+        tl_facts_set_text(facts, key, text, "ICMP");
     else
-        tl_facts_set_unknown(facts, id, "no router reported an MTU");
+        tl_facts_set_unknown(facts, key, "no router reported an MTU");
 }
 
 /* Hops of a way are counted from its sender, segments from this PC. Where the two ways have not
@@ -79,49 +70,47 @@ static const char *hole_segment(enum tl_direction direction, const struct tl_pmt
 static void set_hole(struct tl_facts *facts, enum tl_direction direction,
                      const struct tl_pmtu_way *way)
 {
-    static const char *const names[] = {"mtu_hole_first_hop", "mtu_hole_last_hop",
-                                        "mtu_hole_segment"};
-    char id[FACT_ID_SIZE];
+    const struct tl_fact_key first = TL_FLOW(direction, mtu_hole_first_hop),
+                             last = TL_FLOW(direction, mtu_hole_last_hop),
+                             place = TL_FLOW(direction, mtu_hole_segment);
     const char *reason = "no packets vanish";
     bool anywhere = way->hole_first_hop <= 0 && way->hole_last_hop >= way->hops_count;
     if (way->black_hole)
         reason = way->hole_first_hop < 0 ? "the number of hops is not known"
                                          : "no router on the way answers (ICMP filtered)";
     if (!way->black_hole || (anywhere && way->hops_count != 1)) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            tl_facts_set_unknown(facts, fact_id(id, direction, names[i]), "%s", reason);
+        tl_facts_set_unknown(facts, first, "%s", reason);
+        tl_facts_set_unknown(facts, last, "%s", reason);
+        tl_facts_set_unknown(facts, place, "%s", reason);
         return;
     }
     const char *method = "packets whose TTL ends at each router";
-    tl_facts_set_number(facts, fact_id(id, direction, names[0]), way->hole_first_hop, method);
-    tl_facts_set_number(facts, fact_id(id, direction, names[1]), way->hole_last_hop, method);
+    tl_facts_set_number(facts, first, way->hole_first_hop, method);
+    tl_facts_set_number(facts, last, way->hole_last_hop, method);
     const char *segment = hole_segment(direction, way);
-    fact_id(id, direction, names[2]);
     if (segment)
-        tl_facts_set_text(facts, id, segment, method);
+        tl_facts_set_text(facts, place, segment, method);
     else
-        tl_facts_set_unknown(facts, id, "the routers around it do not answer (ICMP filtered)");
+        tl_facts_set_unknown(facts, place, "the routers around it do not answer (ICMP filtered)");
 }
 
 static void set_class(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_pmtu_way *way)
 {
     const char *reason = "the receiver's kernel does not tell it, or no such datagram arrived";
-    char id[FACT_ID_SIZE];
     if (way->class_known) {
-        tl_facts_set_bool(facts, fact_id(id, direction, "dscp_changed"),
+        tl_facts_set_bool(facts, TL_FLOW(direction, dscp_changed),
                           way->class_received != TL_PMTU_CLASS, "");
-        tl_facts_set_number(facts, fact_id(id, direction, "dscp_received"),
-                            way->class_received >> 2, "");
+        tl_facts_set_number(facts, TL_FLOW(direction, dscp_received), way->class_received >> 2, "");
     } else {
-        tl_facts_set_unknown(facts, fact_id(id, direction, "dscp_changed"), "%s", reason);
-        tl_facts_set_unknown(facts, fact_id(id, direction, "dscp_received"), "%s", reason);
+        tl_facts_set_unknown(facts, TL_FLOW(direction, dscp_changed), "%s", reason);
+        tl_facts_set_unknown(facts, TL_FLOW(direction, dscp_received), "%s", reason);
     }
-    fact_id(id, direction, "ecn_lost");
+    struct tl_fact_key key = TL_FLOW(direction, ecn_lost);
     if (way->ecn_known) /* a mark of congestion is no loss of it */
-        tl_facts_set_bool(facts, id, way->ecn_received == 0, "");
+        tl_facts_set_bool(facts, key, way->ecn_received == 0, "");
     else
-        tl_facts_set_unknown(facts, id, "%s", reason);
+        tl_facts_set_unknown(facts, key, "%s", reason);
 }
 
 void tl_path_facts_pmtu(struct tl_facts *facts, const struct tl_pmtu_result *result)
@@ -138,28 +127,31 @@ void tl_path_facts_pmtu(struct tl_facts *facts, const struct tl_pmtu_result *res
 
 void tl_path_facts_no_pmtu(struct tl_facts *facts, const char *reason)
 {
-    static const char *const names[] = {
-        "path_mtu_bytes", "mtu_tried_bytes",    "mtu_black_hole",    "mtu_reported_bytes",
-        "mtu_reporter",   "mtu_hole_first_hop", "mtu_hole_last_hop", "mtu_hole_segment",
-        "dscp_changed",   "dscp_received",      "ecn_lost"};
-    char id[FACT_ID_SIZE];
+    static const enum tl_fact_name names[] = {
+        TL_FACT_FLOW_path_mtu_bytes,    TL_FACT_FLOW_mtu_tried_bytes,
+        TL_FACT_FLOW_mtu_black_hole,    TL_FACT_FLOW_mtu_reported_bytes,
+        TL_FACT_FLOW_mtu_reporter,      TL_FACT_FLOW_mtu_hole_first_hop,
+        TL_FACT_FLOW_mtu_hole_last_hop, TL_FACT_FLOW_mtu_hole_segment,
+        TL_FACT_FLOW_dscp_changed,      TL_FACT_FLOW_dscp_received,
+        TL_FACT_FLOW_ecn_lost};
     for (int d = 0; d < 2; d++)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            tl_facts_set_unknown(facts, fact_id(id, (enum tl_direction)d, names[i]), "%s", reason);
+            tl_facts_set_unknown(facts, TL_KEY(tl_scope_of((enum tl_direction)d), names[i]), "%s",
+                                 reason);
 }
 
 /* --- Handshake ----------------------------------------------------------------------------- */
 
-static bool is_on(const struct tl_facts *facts, const char *id)
+static bool is_on(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    return tl_facts_number(facts, id, 0) > 0;
+    return tl_facts_number(facts, key, 0) > 0;
 }
 
 /* Options in our SYN, by this host's settings; false when these are not known. */
 static bool options_sent(const struct tl_facts *facts, unsigned *ret_options)
 {
-    static const char *const ids[] = {"near.tcp_window_scaling", "near.tcp_sack",
-                                      "near.tcp_timestamps"};
+    const struct tl_fact_key ids[] = {TL_NEAR(tcp_window_scaling), TL_NEAR(tcp_sack),
+                                      TL_NEAR(tcp_timestamps)};
     static const unsigned bits[] = {TL_WIRE_SYN_WSCALE, TL_WIRE_SYN_SACK, TL_WIRE_SYN_TIMESTAMPS};
     *ret_options = TL_WIRE_SYN_MSS; /* in every SYN of every kernel */
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -201,31 +193,32 @@ static void set_options(struct tl_facts *facts, const struct tl_syn_result *resu
 {
     unsigned sent, lost = negotiated(result->far.negotiated) & ~negotiated(result->negotiated);
     bool known = result->far.saved && options_sent(facts, &sent);
-    char id[FACT_ID_SIZE], names[80];
+    char names[80];
     if (known)
         lost |= sent & ~(unsigned)result->far.options;
     name_options(lost, names, sizeof names);
     for (int d = 0; d < 2; d++) {
         enum tl_direction direction = (enum tl_direction)d;
-        fact_id(id, direction, "syn_options_lost");
+        struct tl_fact_key key = TL_FLOW(direction, syn_options_lost);
         if (known || lost)
-            tl_facts_set_bool(facts, id, lost != 0, "saved SYN, TCP_INFO of both ends");
+            tl_facts_set_bool(facts, key, lost != 0, "saved SYN, TCP_INFO of both ends");
         else
-            tl_facts_set_unknown(facts, id, "the far end's kernel keeps no SYN");
-        fact_id(id, direction, "syn_options_lost_names");
+            tl_facts_set_unknown(facts, key, "the far end's kernel keeps no SYN");
+        key = TL_FLOW(direction, syn_options_lost_names);
         if (lost)
-            tl_facts_set_text(facts, id, names, "");
+            tl_facts_set_text(facts, key, names, "");
         else
-            tl_facts_set_unknown(facts, id, "none was lost");
+            tl_facts_set_unknown(facts, key, "none was lost");
     }
 }
 
-static void set_bytes(struct tl_facts *facts, const char *id, double value, const char *reason)
+static void set_bytes(struct tl_facts *facts, struct tl_fact_key key, double value,
+                      const char *reason)
 {
     if (value > 0)
-        tl_facts_set_number(facts, id, value, "");
+        tl_facts_set_number(facts, key, value, "");
     else
-        tl_facts_set_unknown(facts, id, "%s", reason);
+        tl_facts_set_unknown(facts, key, "%s", reason);
 }
 
 /* The MSS in a SYN bounds what the one who gets it sends: ours bounds the download. */
@@ -233,11 +226,12 @@ static void set_mss(struct tl_facts *facts, const struct tl_syn_result *result, 
 {
     const char *reason = "the kernel does not tell it";
     bool came = result->far.saved && result->far.options & TL_WIRE_SYN_MSS;
-    set_bytes(facts, "download.mss_sent_bytes", result->advmss_bytes, reason);
-    set_bytes(facts, "download.mss_received_bytes", came ? result->far.mss_bytes : 0,
+    set_bytes(facts, TL_FLOW(TL_DOWNLOAD, mss_sent_bytes), result->advmss_bytes, reason);
+    set_bytes(facts, TL_FLOW(TL_DOWNLOAD, mss_received_bytes), came ? result->far.mss_bytes : 0,
               "the far end's kernel keeps no SYN");
-    set_bytes(facts, "upload.mss_sent_bytes", result->far.advmss_bytes, reason);
-    set_bytes(facts, "upload.mss_received_bytes", tl_syn_mss_received(result, ipv6), reason);
+    set_bytes(facts, TL_FLOW(TL_UPLOAD, mss_sent_bytes), result->far.advmss_bytes, reason);
+    set_bytes(facts, TL_FLOW(TL_UPLOAD, mss_received_bytes), tl_syn_mss_received(result, ipv6),
+              reason);
 }
 
 static double smaller_known(double known, double value)
@@ -245,11 +239,12 @@ static double smaller_known(double known, double value)
     return isnan(known) || value < known ? value : known;
 }
 
-static void set_rtt(struct tl_facts *facts, const char *id, int64_t rtt_ns, const char *method)
+static void set_rtt(struct tl_facts *facts, struct tl_fact_key key, int64_t rtt_ns,
+                    const char *method)
 {
     if (rtt_ns > 0)
-        tl_facts_set_number(facts, id,
-                            smaller_known(tl_facts_number(facts, id, (double)NAN), (double)rtt_ns),
+        tl_facts_set_number(facts, key,
+                            smaller_known(tl_facts_number(facts, key, (double)NAN), (double)rtt_ns),
                             method);
 }
 
@@ -257,20 +252,25 @@ void tl_path_facts_syn(struct tl_facts *facts, const struct tl_syn_result *resul
 {
     set_options(facts, result);
     set_mss(facts, result, ipv6);
-    set_rtt(facts, "path.app_rtt_min_ns", result->answer_rtt_ns,
+    set_rtt(facts, TL_PATH(app_rtt_min_ns), result->answer_rtt_ns,
             "question and answer over one TCP connection");
-    set_rtt(facts, "path.tcp_rtt_min_ns", result->handshake_rtt_ns, "SYN to SYN-ACK");
-    set_rtt(facts, "path.far_tcp_rtt_min_ns", (int64_t)result->far.rtt_ns, "SYN-ACK to ACK");
-    tl_facts_set_bool(facts, "path.far_sees_other_address", !result->far_sees_our_address, "");
+    set_rtt(facts, TL_PATH(tcp_rtt_min_ns), result->handshake_rtt_ns, "SYN to SYN-ACK");
+    set_rtt(facts, TL_PATH(far_tcp_rtt_min_ns), (int64_t)result->far.rtt_ns, "SYN-ACK to ACK");
+    tl_facts_set_bool(facts, TL_PATH(far_sees_other_address), !result->far_sees_our_address, "");
 }
 
 void tl_path_facts_no_syn(struct tl_facts *facts, const char *reason)
 {
-    static const char *const ids[] = {"download.syn_options_lost", "upload.syn_options_lost",
-                                      "download.mss_sent_bytes",   "download.mss_received_bytes",
-                                      "upload.mss_sent_bytes",     "upload.mss_received_bytes",
-                                      "path.app_rtt_min_ns",       "path.tcp_rtt_min_ns",
-                                      "path.far_tcp_rtt_min_ns",   "path.far_sees_other_address"};
+    const struct tl_fact_key ids[] = {TL_FLOW(TL_DOWNLOAD, syn_options_lost),
+                                      TL_FLOW(TL_UPLOAD, syn_options_lost),
+                                      TL_FLOW(TL_DOWNLOAD, mss_sent_bytes),
+                                      TL_FLOW(TL_DOWNLOAD, mss_received_bytes),
+                                      TL_FLOW(TL_UPLOAD, mss_sent_bytes),
+                                      TL_FLOW(TL_UPLOAD, mss_received_bytes),
+                                      TL_PATH(app_rtt_min_ns),
+                                      TL_PATH(tcp_rtt_min_ns),
+                                      TL_PATH(far_tcp_rtt_min_ns),
+                                      TL_PATH(far_sees_other_address)};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         tl_facts_set_unknown(facts, ids[i], "%s", reason);
 }

@@ -17,8 +17,10 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
-#define TRIES  3
-#define TRY_NS (1000 * TL_NS_PER_MS) /* an answer that takes longer would have a connect time out */
+#define TRIES 3
+#define TRY_NS                                                                                     \
+    (1000 * TL_NS_PER_MS) /* an answer that takes longer would have a connect time out             \
+                           */
 
 struct peer {
     struct sockaddr_storage address;
@@ -109,8 +111,8 @@ static bool try_echo(const struct peer *peer, int cancel_fd, int fd, uint16_t nu
     request[6] = (uint8_t)(number >> 8);
     request[7] = (uint8_t)number;
     int64_t begun_ns = tl_now_ns();
-    if (sendto(fd, request, sizeof request, 0, (const struct sockaddr *)&peer->address,
-               peer->len) < 0)
+    if (sendto(fd, request, sizeof request, 0, (const struct sockaddr *)&peer->address, peer->len) <
+        0)
         return true;
     for (;;) {
         int some = await(fd, POLLIN, begun_ns + TRY_NS, cancel_fd);
@@ -193,7 +195,7 @@ enum tl_status tl_probe_reach(const struct tl_probe_target *target, int cancel_f
     if (go_on)
         go_on = try_echoes(&peer, cancel_fd, ret_reach);
     if (ret_reach->port_rtt_ns >= 0)
-        tl_facts_set_number(facts, "path.connect_rtt_ns", (double)ret_reach->port_rtt_ns,
+        tl_facts_set_number(facts, TL_PATH(connect_rtt_ns), (double)ret_reach->port_rtt_ns,
                             ret_reach->refused ? "until the port refused"
                                                : "until the port took a connection");
     describe(ret_reach, ret_outcome);

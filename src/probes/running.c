@@ -76,39 +76,38 @@ static int compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void set(struct tl_facts *facts, enum tl_direction direction, const char *name, double value)
+static void set(struct tl_facts *facts, struct tl_fact_key key, double value)
 {
-    char id[64];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    tl_facts_set_number(facts, id, value, "the busiest connection with that host");
+    tl_facts_set_number(facts, key, value, "the busiest connection with that host");
 }
 
 void tl_running_set(const struct tl_running *running, enum tl_direction direction,
                     struct tl_facts *facts)
 {
-    set(facts, direction, "running_count", running != NULL);
+    set(facts, TL_FLOW(direction, running_count), running != NULL);
     if (!running)
         return;
     bool download = direction == TL_DOWNLOAD;
     double bytes = (double)(running->bytes - running->first_bytes);
     double time_ns = (double)(running->last_ns - running->first_ns);
-    char id[64];
-    set(facts, direction, "running_bps", bytes * 8e9 / time_ns);
+    set(facts, TL_FLOW(direction, running_bps), bytes * 8e9 / time_ns);
     if (running->window_bytes)
-        set(facts, direction, "running_window_bytes", running->window_bytes);
+        set(facts, TL_FLOW(direction, running_window_bytes), running->window_bytes);
     if (running->buffer_bytes) {
-        set(facts, direction, download ? "running_rcvbuf_bytes" : "running_sndbuf_bytes",
+        set(facts,
+            download ? TL_FLOW(direction, running_rcvbuf_bytes)
+                     : TL_FLOW(direction, running_sndbuf_bytes),
             running->buffer_bytes);
-        snprintf(id, sizeof id, "%s.running_buffer_fixed", tl_direction_name(direction));
-        tl_facts_set_bool(facts, id, running->fixed_buffer, "the same in every reading");
+        tl_facts_set_bool(facts, TL_FLOW(direction, running_buffer_fixed), running->fixed_buffer,
+                          "the same in every reading");
     }
     if (running->mss_bytes)
-        set(facts, direction, "running_mss_bytes", running->mss_bytes);
+        set(facts, TL_FLOW(direction, running_mss_bytes), running->mss_bytes);
     if (!download)
-        set(facts, direction, "running_rwnd_ratio",
+        set(facts, TL_FLOW(direction, running_rwnd_ratio),
             (double)(running->rwnd_ns - running->first_rwnd_ns) / time_ns);
-    set(facts, direction, "running_pause_count", (double)running->gap_count);
-    set(facts, direction, "running_idle_ratio", running->idle_ns / time_ns);
+    set(facts, TL_FLOW(direction, running_pause_count), (double)running->gap_count);
+    set(facts, TL_FLOW(direction, running_idle_ratio), running->idle_ns / time_ns);
     if (running->gap_count == 0)
         return;
     double *gaps = malloc(sizeof running->gaps_ns);
@@ -116,8 +115,8 @@ void tl_running_set(const struct tl_running *running, enum tl_direction directio
         return;
     memcpy(gaps, running->gaps_ns, running->gap_count * sizeof *gaps);
     qsort(gaps, running->gap_count, sizeof *gaps, compare_numbers);
-    set(facts, direction, "running_pause_ns", gaps[running->gap_count / 2]);
-    set(facts, direction, "running_burst_bytes", bytes / (double)running->burst_count);
+    set(facts, TL_FLOW(direction, running_pause_ns), gaps[running->gap_count / 2]);
+    set(facts, TL_FLOW(direction, running_burst_bytes), bytes / (double)running->burst_count);
     free(gaps);
 }
 

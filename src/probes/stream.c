@@ -16,29 +16,30 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set_stream(facts, direction, steady, result->sender.congestion);
     tl_flow_set_series(facts, direction, &result->sender.logs[0], &steady->rate);
     tl_flow_set_loaded(facts, direction, &beside->load);
-    tl_flow_set_queue(facts, direction, "", &beside->queue);
-    tl_flow_set(facts, direction, "ce_ratio",
+    tl_flow_set_queue(facts, direction, TL_FLOW_QUEUE(), &beside->queue);
+    tl_flow_set(facts, TL_FLOW(direction, ce_ratio),
                 steady->sender.delivered_ce_count / steady->sender.segments_count,
                 "the sender's kernel does not tell it");
-    tl_flow_set(facts, direction, "received_bytes", (double)result->receiver.bytes, "");
-    tl_flow_set(facts, direction, "acked_ahead_bytes", tl_path_acked_ahead(result),
+    tl_flow_set(facts, TL_FLOW(direction, received_bytes), (double)result->receiver.bytes, "");
+    tl_flow_set(facts, TL_FLOW(direction, acked_ahead_bytes), tl_path_acked_ahead(result),
                 "one end has too few readings");
-    tl_flow_set(facts, direction, "ends_agree_ratio", result->ends_agree_ratio,
+    tl_flow_set(facts, TL_FLOW(direction, ends_agree_ratio), result->ends_agree_ratio,
                 "one end did not count");
-    tl_flow_set_cpu(facts, direction, "sender", &result->sender.cpu,
+    tl_flow_set_cpu(facts, direction, TL_SENDER, &result->sender.cpu,
                     steady->sender.thread_cpu_ratio, steady->sender.thread_wait_ratio);
-    tl_flow_set_cpu(facts, direction, "receiver", &result->receiver.cpu,
+    tl_flow_set_cpu(facts, direction, TL_RECEIVER, &result->receiver.cpu,
                     steady->receiver.thread_cpu_ratio, steady->receiver.thread_wait_ratio);
-    tl_flow_set(facts, direction, "receiver_queue_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, receiver_queue_ratio),
                 fmin(steady->receiver.inq_mean_bytes / steady->receiver.rcvbuf_max_bytes, 1),
                 "the receiver's kernel does not tell it");
-    tl_flow_set(facts, direction, "receiver_data_wait_ratio", steady->receiver.data_wait_ratio,
-                "the receiver does not tell it");
-    tl_counter_facts_set(facts, direction, "sender", &result->sender.counters);
-    tl_counter_facts_set(facts, direction, "receiver", &result->receiver.counters);
-    tl_flow_set(facts, direction, "sender_other_traffic_ratio", tl_other_traffic(result, true),
-                "the sender does not tell its interface's traffic");
-    tl_flow_set(facts, direction, "receiver_other_traffic_ratio", tl_other_traffic(result, false),
+    tl_flow_set(facts, TL_FLOW(direction, receiver_data_wait_ratio),
+                steady->receiver.data_wait_ratio, "the receiver does not tell it");
+    tl_counter_facts_set(facts, direction, TL_SENDER, &result->sender.counters);
+    tl_counter_facts_set(facts, direction, TL_RECEIVER, &result->receiver.counters);
+    tl_flow_set(facts, TL_FLOW(direction, sender_other_traffic_ratio),
+                tl_other_traffic(result, true), "the sender does not tell its interface's traffic");
+    tl_flow_set(facts, TL_FLOW(direction, receiver_other_traffic_ratio),
+                tl_other_traffic(result, false),
                 "the receiver does not tell its interface's traffic");
 }
 
@@ -55,10 +56,11 @@ enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction d
     if (tl_transfer_counts(ret_outcome)) {
         set_facts(probe->facts, direction, result, &beside);
         if (!result->steady.rate.valid && ret_outcome->record.reason[0])
-            tl_flow_set(probe->facts, direction, "goodput_bps", (double)NAN,
+            tl_flow_set(probe->facts, TL_FLOW(direction, goodput_bps), (double)NAN,
                         ret_outcome->record.reason);
     } else if (ret_outcome->record.reason[0]) {
-        tl_flow_explain_unknown(probe->facts, direction, "goodput_bps", ret_outcome->record.reason);
+        tl_flow_explain_unknown(probe->facts, TL_FLOW(direction, goodput_bps),
+                                ret_outcome->record.reason);
     }
     tl_transfer_free(result);
     return status;

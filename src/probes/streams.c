@@ -24,25 +24,29 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     static const char not_told[] = "the sender's kernel does not tell it";
     const struct tl_steady *steady = &result->steady;
     const struct tl_flow_stats *sender = &steady->sender;
-    tl_flow_set_compared(facts, direction, "streams", steady);
-    tl_flow_set(facts, direction, "streams_count", result->streams, "");
-    tl_flow_set(facts, direction, "streams_fairness_ratio", steady->fairness_ratio, not_told);
-    tl_flow_set(facts, direction, "streams_rtt_min_ns", steady->sender_whole.rtt_min_ns, not_told);
-    tl_flow_set(facts, direction, "streams_rtt_at_loss_ns", sender->rtt_at_loss_ns,
+    tl_flow_set_compared(facts, direction, TL_FLOW_COMPARED(streams), steady);
+    tl_flow_set(facts, TL_FLOW(direction, streams_count), result->streams, "");
+    tl_flow_set(facts, TL_FLOW(direction, streams_fairness_ratio), steady->fairness_ratio,
+                not_told);
+    tl_flow_set(facts, TL_FLOW(direction, streams_rtt_min_ns), steady->sender_whole.rtt_min_ns,
+                not_told);
+    tl_flow_set(facts, TL_FLOW(direction, streams_rtt_at_loss_ns), sender->rtt_at_loss_ns,
                 "no loss was seen");
-    tl_flow_set(facts, direction, "streams_loss_event_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, streams_loss_event_ratio),
                 sender->loss_event_count / sender->segments_count, not_told);
-    tl_flow_set(facts, direction, "streams_segments_count", sender->segments_count, not_told);
-    tl_flow_set(facts, direction, "streams_retrans_count", sender->retrans_count, not_told);
-    tl_flow_set(facts, direction, "streams_window_full_ratio", sender->window_full_ratio, not_told);
+    tl_flow_set(facts, TL_FLOW(direction, streams_segments_count), sender->segments_count,
+                not_told);
+    tl_flow_set(facts, TL_FLOW(direction, streams_retrans_count), sender->retrans_count, not_told);
+    tl_flow_set(facts, TL_FLOW(direction, streams_window_full_ratio), sender->window_full_ratio,
+                not_told);
     tl_flow_set_members(facts, direction, result);
     tl_flow_set_responsiveness(facts, direction, sender, &beside->load);
-    tl_flow_set_queue(facts, direction, "streams_", &beside->queue);
+    tl_flow_set_queue(facts, direction, TL_FLOW_QUEUE(streams_), &beside->queue);
     tl_flow_set_ranks(facts, direction, result);
-    tl_flow_set(facts, direction, "streams_sender_cpu_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, streams_sender_cpu_ratio),
                 tl_cpu_pressure(&result->sender.cpu, steady->sender.thread_cpu_ratio),
                 "it was not read");
-    tl_flow_set(facts, direction, "streams_receiver_cpu_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, streams_receiver_cpu_ratio),
                 tl_cpu_pressure(&result->receiver.cpu, steady->receiver.thread_cpu_ratio),
                 "it was not read");
 }
@@ -56,15 +60,15 @@ static enum tl_status climb(const struct tl_probe *probe, enum tl_direction dire
     struct tl_probe_outcome rung;
     struct tl_tcp_result *result;
     struct tl_tcp_spec spec = *top;
-    char name[40];
     spec.streams = streams;
     spec.duration_ns = RUNG_NS;
     tl_outcome_begin(&rung, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &rung, &result, reterr);
     if (tl_transfer_counts(&rung)) {
         const struct tl_steady_rate *rate = &result->steady.rate;
-        snprintf(name, sizeof name, "streams_%u_goodput_bps", streams);
-        tl_flow_set(probe->facts, direction, name, rate->valid ? rate->goodput_bps : (double)NAN,
+        struct tl_fact_key key = streams == 2 ? TL_FLOW(direction, streams_2_goodput_bps)
+                                              : TL_FLOW(direction, streams_4_goodput_bps);
+        tl_flow_set(probe->facts, key, rate->valid ? rate->goodput_bps : (double)NAN,
                     "the transfer had no steady part");
     }
     outcome->record.sent_bytes += rung.record.sent_bytes;
@@ -79,7 +83,7 @@ static enum tl_status climb(const struct tl_probe *probe, enum tl_direction dire
 
 static bool has_ladder(const struct tl_probe *probe, const struct tl_probe_limits *limits)
 {
-    double rtt_ns = tl_facts_number(probe->facts, "path.rtt_min_ns", (double)NAN);
+    double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), (double)NAN);
     return rtt_ns <= RUNG_RTT_MAX && limits->duration_ns >= LADDER_TOP_NS + 2 * RUNG_NS;
 }
 
@@ -89,20 +93,17 @@ static bool has_ladder(const struct tl_probe *probe, const struct tl_probe_limit
 #define AGAIN_STANDING 0.5 /* of the time: else windows and losses held the one, not the link */
 #define AGAIN_RATIO    1.3 /* rates further apart are to be explained */
 
-static double flow_number(const struct tl_facts *facts, enum tl_direction direction,
-                          const char *name)
+static double number(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    char id[64];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 static bool wants_again(const struct tl_facts *facts, enum tl_direction direction)
 {
-    double one_bps = flow_number(facts, direction, "goodput_bps");
-    double many_bps = flow_number(facts, direction, "streams_goodput_bps");
+    double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
+    double many_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
     bool apart = many_bps > AGAIN_RATIO * one_bps || one_bps > AGAIN_RATIO * many_bps;
-    return apart && flow_number(facts, direction, "queue_standing_ratio") >= AGAIN_STANDING;
+    return apart && number(facts, TL_FLOW(direction, queue_standing_ratio)) >= AGAIN_STANDING;
 }
 
 /* One connection once more: first one, then several, then one again (A B A). */
@@ -113,7 +114,7 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
     struct tl_probe_outcome turn;
     struct tl_tcp_result *result;
     struct tl_tcp_spec spec = *top;
-    double rtt_ns = tl_facts_number(probe->facts, "path.rtt_min_ns", 0);
+    double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0);
     const struct tl_stage_record *record = &outcome->record;
     spec.streams = 1;
     spec.duration_ns = (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns);
@@ -124,7 +125,7 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
         return status;
     const struct tl_steady_rate *rate = &result->steady.rate;
     bool counts = tl_transfer_counts(&turn) && rate->valid;
-    tl_flow_set_range(probe->facts, direction, "again_bps",
+    tl_flow_set_range(probe->facts, TL_FLOW(direction, again_bps),
                       counts ? rate->goodput_bps : (double)NAN, rate->low_bps, rate->high_bps,
                       "the turn had no steady part");
     outcome->record.sent_bytes += turn.record.sent_bytes;

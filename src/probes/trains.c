@@ -71,10 +71,8 @@ bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, doubl
 
 double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction direction)
 {
-    char id[64];
-    snprintf(id, sizeof id, "%s.data_scatter_ns", tl_direction_name(direction));
-    double memory = tl_facts_number(facts, "path.rtt_idle_memory_ratio", 0);
-    return tl_facts_number(facts, id, 0) * (1 - memory);
+    double memory = tl_facts_number(facts, TL_PATH(rtt_idle_memory_ratio), 0);
+    return tl_facts_number(facts, TL_FLOW(direction, data_scatter_ns), 0) * (1 - memory);
 }
 
 double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
@@ -109,7 +107,7 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
     struct tl_error error = {0};
     if (!tl_trains_plan(carried_bps, &spec) || bytes <= 0 ||
         tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
-        tl_flow_set(probe->facts, direction, "trains_bps", (double)NAN,
+        tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), (double)NAN,
                     "the rate or what is left of the budget is too small for trains");
         return TL_OK;
     }
@@ -118,7 +116,7 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
     double bps = (double)NAN;
     if (status == TL_OK && result.valid)
         bps = tl_trains_rate(&result, tl_trains_scatter(probe->facts, direction), &reason);
-    tl_flow_set(probe->facts, direction, "trains_bps", bps, reason);
+    tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), bps, reason);
     if (direction == TL_DOWNLOAD)
         outcome->record.received_bytes += (long long)result.receiver.received_bytes;
     else

@@ -159,8 +159,8 @@ static int64_t last_arrival_ns(const struct tl_tcp_result *result)
     return last_ns > 0 && last_ns < result->elapsed_ns ? last_ns : result->elapsed_ns;
 }
 
-/* How long ago the path fell silent. The last bytes of a queue may come through when it is back, while
- * the far end has given us up: then the longest silence counts. */
+/* How long ago the path fell silent. The last bytes of a queue may come through when it is back,
+ * while the far end has given us up: then the longest silence counts. */
 static int64_t silent_since(const struct tl_tcp_result *result)
 {
     const struct tl_steady_rate *rate = &result->steady.rate;
@@ -228,27 +228,24 @@ static void note_spent(struct tl_probe_outcome *outcome, const struct tl_tcp_res
 static bool stands_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                          const struct tl_tcp_result *result)
 {
-    const char *direction = spec->direction == TL_WIRE_DOWNLOAD ? "download" : "upload";
-    char id[64];
-    snprintf(id, sizeof id, "%s.mtu_black_hole", direction);
+    enum tl_direction direction = spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
     bool over = result->end == TL_TCP_END_SILENT || result->end == TL_TCP_END_FAILED ||
                 result->elapsed_ns >= STANDS_STILL_NS;
-    return tl_facts_number(probe->facts, id, 0) > 0 && result->end_signed && over &&
-           result->receiver.bytes < STANDS_STILL_BYTES;
+    return tl_facts_number(probe->facts, TL_FLOW(direction, mtu_black_hole), 0) > 0 &&
+           result->end_signed && over && result->receiver.bytes < STANDS_STILL_BYTES;
 }
 
 static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                        const struct tl_tcp_result *result, struct tl_probe_outcome *outcome)
 {
     enum tl_direction direction = spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
-    char id[64], bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE];
-    snprintf(id, sizeof id, "%s.stalled", tl_direction_name(direction));
-    tl_facts_set_bool(probe->facts, id, outcome != NULL, "");
+    char bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE];
+    tl_facts_set_bool(probe->facts, TL_FLOW(direction, stalled), outcome != NULL, "");
     if (!outcome)
         return;
-    tl_flow_set(probe->facts, direction, "goodput_whole_bps",
+    tl_flow_set(probe->facts, TL_FLOW(direction, goodput_whole_bps),
                 (double)result->receiver.bytes * 8e9 / (double)result->elapsed_ns, "");
-    tl_flow_set(probe->facts, direction, "goodput_bps", (double)NAN,
+    tl_flow_set(probe->facts, TL_FLOW(direction, goodput_bps), (double)NAN,
                 "the transfer stood still: packets of full size vanish");
     outcome->stalled = true;
     tl_outcome_state(outcome, TL_STAGE_LIMITED,
@@ -329,8 +326,8 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
         .start_ns = start_ns,
         .from_ns = from_ns - start_ns,
         .to_ns = to_ns - start_ns,
-        .scatter_ns = tl_facts_number(probe->facts, "path.rtt_scatter_ns", 0),
-        .rtt_min_ns = tl_facts_number(probe->facts, "path.rtt_min_ns", (double)NAN)};
+        .scatter_ns = tl_facts_number(probe->facts, TL_PATH(rtt_scatter_ns), 0),
+        .rtt_min_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), (double)NAN)};
     ret_beside->queue = (struct tl_queue){.standing_ratio = NAN};
     if (result)
         tl_queue_find(result, &queue, &ret_beside->queue);

@@ -178,13 +178,12 @@ static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t d
 /* A rate that TCP has reached passes, or nearly: begin near it. */
 static double hint_bps(const struct climb *climb)
 {
-    static const char *const names[] = {"goodput_bps", "streams_goodput_bps", "window_goodput_bps"};
+    const struct tl_fact_key keys[] = {TL_FLOW(climb->direction, goodput_bps),
+                                       TL_FLOW(climb->direction, streams_goodput_bps),
+                                       TL_FLOW(climb->direction, window_goodput_bps)};
     double best_bps = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char id[64];
-        snprintf(id, sizeof id, "%s.%s", tl_direction_name(climb->direction), names[i]);
-        best_bps = fmax(best_bps, tl_facts_number(climb->probe->facts, id, 0));
-    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        best_bps = fmax(best_bps, tl_facts_number(climb->probe->facts, keys[i], 0));
     return best_bps;
 }
 
@@ -245,7 +244,7 @@ static enum tl_status measure_trains(struct climb *climb, double knee_bps, doubl
 }
 
 static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsigned count,
-                                    const char *fact)
+                                    struct tl_fact_key key)
 {
     double burst_ns = count * TL_UDP_DATAGRAM_BYTES * 8e9 / (BURST_RATE_RATIO * knee_bps);
     struct tl_udp_spec spec = {.rate_bps = (uint64_t)(BURST_RATE_RATIO * knee_bps),
@@ -258,8 +257,8 @@ static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsign
     }
     enum tl_status status = run(climb, &spec, &result);
     if (status == TL_OK && result.receiver.local_drop_count == 0)
-        tl_flow_set_range(climb->probe->facts, climb->direction, fact, result.loss_ratio,
-                          result.loss_low_ratio, result.loss_high_ratio, "nothing was sent");
+        tl_flow_set_range(climb->probe->facts, key, result.loss_ratio, result.loss_low_ratio,
+                          result.loss_high_ratio, "nothing was sent");
     tl_udp_result_finish(&result);
     return status;
 }
@@ -281,14 +280,14 @@ static void set_knee(const struct climb *climb)
         low_bps = fmin(low_bps, climb->tail_bps);
     if (!udp_search_has_knee(search))
         knee_bps = (double)NAN;
-    tl_flow_set_range(facts, climb->direction, "udp_knee_bps", knee_bps, low_bps, high_bps, reason);
-    tl_flow_set(facts, climb->direction, "udp_loss_above_knee_ratio",
+    tl_flow_set_range(facts, TL_FLOW(climb->direction, udp_knee_bps), knee_bps, low_bps, high_bps,
+                      reason);
+    tl_flow_set(facts, TL_FLOW(climb->direction, udp_loss_above_knee_ratio),
                 climb->above_bps > 0 ? climb->above_loss_ratio : (double)NAN, reason);
-    tl_flow_set(facts, climb->direction, "udp_delay_before_loss_ns",
+    tl_flow_set(facts, TL_FLOW(climb->direction, udp_delay_before_loss_ns),
                 climb->above_bps > 0 ? climb->delay_before_loss_ns : (double)NAN, reason);
-    char id[64];
-    snprintf(id, sizeof id, "%s.udp_sender_limited", tl_direction_name(climb->direction));
-    tl_facts_set_bool(facts, id, climb->sender_limited, "");
+    tl_facts_set_bool(facts, TL_FLOW(climb->direction, udp_sender_limited), climb->sender_limited,
+                      "");
 }
 
 static void set_pool(const struct climb *climb)
@@ -301,20 +300,20 @@ static void set_pool(const struct climb *climb)
     double arrived = received + (double)pool->corrupt_count;
     double lost = (double)pool->lost_count, runs = (double)pool->run_count;
     bool telling = pool->lost_count >= RUNS_MIN && pool->run_count > 0;
-    tl_flow_set_range(facts, direction, "udp_loss_below_knee_ratio", loss, low, high,
+    tl_flow_set_range(facts, TL_FLOW(direction, udp_loss_below_knee_ratio), loss, low, high,
                       "no rate passed");
-    tl_flow_set(facts, direction, "udp_loss_run_mean_count", telling ? lost / runs : (double)NAN,
-                "too few were lost");
-    tl_flow_set(facts, direction, "udp_loss_run_excess_ratio",
+    tl_flow_set(facts, TL_FLOW(direction, udp_loss_run_mean_count),
+                telling ? lost / runs : (double)NAN, "too few were lost");
+    tl_flow_set(facts, TL_FLOW(direction, udp_loss_run_excess_ratio),
                 telling ? fmax(0, (lost - runs) / lost - loss) : (double)NAN, "too few were lost");
-    tl_flow_set(facts, direction, "udp_reorder_ratio", (double)pool->reordered_count / received,
+    tl_flow_set(facts, TL_FLOW(direction, udp_reorder_ratio),
+                (double)pool->reordered_count / received, "nothing arrived");
+    tl_flow_set(facts, TL_FLOW(direction, udp_duplicate_ratio),
+                (double)pool->duplicate_count / received, "nothing arrived");
+    tl_flow_set(facts, TL_FLOW(direction, udp_corrupt_ratio), (double)pool->corrupt_count / arrived,
                 "nothing arrived");
-    tl_flow_set(facts, direction, "udp_duplicate_ratio", (double)pool->duplicate_count / received,
-                "nothing arrived");
-    tl_flow_set(facts, direction, "udp_corrupt_ratio", (double)pool->corrupt_count / arrived,
-                "nothing arrived");
-    tl_flow_set(facts, direction, "udp_jitter_ns", pool->jitter_ns, "nothing arrived");
-    tl_flow_set(facts, direction, "udp_rxq_dropped_count", (double)climb->rxq_dropped_count,
+    tl_flow_set(facts, TL_FLOW(direction, udp_jitter_ns), pool->jitter_ns, "nothing arrived");
+    tl_flow_set(facts, TL_FLOW(direction, udp_rxq_dropped_count), (double)climb->rxq_dropped_count,
                 "not counted");
 }
 
@@ -322,9 +321,9 @@ static void set_dispersion(const struct climb *climb, double dispersion_bps, con
 {
     struct tl_facts *facts = climb->probe->facts;
     double knee_bps = udp_search_has_knee(&climb->search) ? climb->search.low_bps : (double)NAN;
-    tl_flow_set(facts, climb->direction, "udp_dispersion_bps", dispersion_bps, reason);
+    tl_flow_set(facts, TL_FLOW(climb->direction, udp_dispersion_bps), dispersion_bps, reason);
     double free_ratio = knee_bps / dispersion_bps; /* unknown stays so: fmax would make it 0 */
-    tl_flow_set(facts, climb->direction, "udp_other_traffic_ratio",
+    tl_flow_set(facts, TL_FLOW(climb->direction, udp_other_traffic_ratio),
                 free_ratio > 1 ? 0 : 1 - free_ratio, "capacity or knee is not known");
 }
 
@@ -341,9 +340,11 @@ static enum tl_status measure(struct climb *climb)
         status = measure_trains(climb, rate_bps, &dispersion_bps, &reason);
     set_dispersion(climb, dispersion_bps, reason);
     if (status == TL_OK && rate_bps > 0)
-        status = measure_burst(climb, rate_bps, 8, "udp_burst8_loss_ratio");
+        status =
+            measure_burst(climb, rate_bps, 8, TL_FLOW(climb->direction, udp_burst8_loss_ratio));
     if (status == TL_OK && rate_bps > 0)
-        status = measure_burst(climb, rate_bps, 64, "udp_burst64_loss_ratio");
+        status =
+            measure_burst(climb, rate_bps, 64, TL_FLOW(climb->direction, udp_burst64_loss_ratio));
     return status;
 }
 
@@ -375,7 +376,7 @@ enum tl_status tl_probe_udp(const struct tl_probe *probe, enum tl_direction dire
     struct climb climb = {
         .probe = probe, .direction = direction, .outcome = ret_outcome, .tail_bps = (double)NAN};
     udp_room_begin(&climb.room, tl_now_ns(), limits->duration_ns, limits->bytes,
-                   tl_facts_number(probe->facts, "path.rtt_min_ns", 0));
+                   tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0));
     udp_search_begin(&climb.search, LOW_BPS, MAX_BPS);
     udp_pool_begin(&climb.pool);
     enum tl_status status = measure(&climb);

@@ -25,14 +25,11 @@
 #define UNHELD_RATIO 0.3
 
 /* What to ask for, 0 when asking gives no more than autotuning has already. */
-static int larger_buffer(const struct tl_facts *facts, enum tl_scope scope, const char *core_name,
-                         const char *tcp_name)
+static int larger_buffer(const struct tl_facts *facts, struct tl_fact_key core_max,
+                         struct tl_fact_key tcp_max)
 {
-    char id[96];
-    snprintf(id, sizeof id, "%s.%s", tl_scope_name(scope), core_name);
-    double core_bytes = tl_facts_number(facts, id, WANTED_BYTES);
-    snprintf(id, sizeof id, "%s.%s", tl_scope_name(scope), tcp_name);
-    double tcp_bytes = tl_facts_number(facts, id, 0);
+    double core_bytes = tl_facts_number(facts, core_max, WANTED_BYTES);
+    double tcp_bytes = tl_facts_number(facts, tcp_max, 0);
     if (KERNEL_DOUBLES * core_bytes <= tcp_bytes)
         return 0;
     return core_bytes < WANTED_BYTES ? (int)core_bytes : WANTED_BYTES;
@@ -45,12 +42,12 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     const struct tl_flow_stats *sender = &result->steady.sender;
     int rcvbuf = result->receiver.streams[0].rcvbuf_bytes;
     int sndbuf = result->sender.streams[0].sndbuf_bytes;
-    tl_flow_set_compared(facts, direction, "window", &result->steady);
-    tl_flow_set(facts, direction, "window_rcvbuf_bytes", rcvbuf > 0 ? rcvbuf : (double)NAN,
+    tl_flow_set_compared(facts, direction, TL_FLOW_COMPARED(window), &result->steady);
+    tl_flow_set(facts, TL_FLOW(direction, window_rcvbuf_bytes), rcvbuf > 0 ? rcvbuf : (double)NAN,
                 far_end);
-    tl_flow_set(facts, direction, "window_sndbuf_bytes", sndbuf > 0 ? sndbuf : (double)NAN,
+    tl_flow_set(facts, TL_FLOW(direction, window_sndbuf_bytes), sndbuf > 0 ? sndbuf : (double)NAN,
                 far_end);
-    tl_flow_set(facts, direction, "window_snd_wnd_max_bytes", sender->snd_wnd_max_bytes,
+    tl_flow_set(facts, TL_FLOW(direction, window_snd_wnd_max_bytes), sender->snd_wnd_max_bytes,
                 "the sender's kernel does not tell it");
 }
 
@@ -61,22 +58,20 @@ static void set_knee(struct tl_facts *facts, enum tl_direction direction,
 {
     const struct tl_steady *steady = &result->steady;
     const struct tl_ledger *ledger = &steady->sender.ledger;
-    double rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", steady->sender.rtt_min_ns);
+    double rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), steady->sender.rtt_min_ns);
     bool held = !ledger->valid || ledger->rwnd_ratio + ledger->sndbuf_ratio > UNHELD_RATIO;
     double knee_bytes = steady->rate.valid && !held
                             ? tl_bytes_from_bps_ns(steady->rate.goodput_bps, rtt_ns)
                             : (double)NAN;
-    tl_flow_set(facts, direction, "window_knee_bytes", knee_bytes,
+    tl_flow_set(facts, TL_FLOW(direction, window_knee_bytes), knee_bytes,
                 "the large buffers held the stream back, too");
 }
 
 /* Half of what the stream was seen to use; 0 where the path is long or nothing is known. */
 static int small_buffer(const struct tl_facts *facts, enum tl_direction direction)
 {
-    char id[64];
-    snprintf(id, sizeof id, "%s.snd_wnd_max_bytes", tl_direction_name(direction));
-    double window_bytes = tl_facts_number(facts, id, 0);
-    double rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", (double)NAN);
+    double window_bytes = tl_facts_number(facts, TL_FLOW(direction, snd_wnd_max_bytes), 0);
+    double rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN);
     /* The kernel doubles what is asked for and makes about half of it the window. */
     return rtt_ns <= SMALL_RTT_MAX && window_bytes < WANTED_BYTES ? (int)(window_bytes / 2) : 0;
 }
@@ -98,9 +93,9 @@ static enum tl_status run_small(const struct tl_probe *probe, enum tl_direction 
     enum tl_status status = tl_transfer_run(probe, &spec, &small, &result, reterr);
     if (tl_transfer_counts(&small)) {
         const struct tl_steady *steady = &result->steady;
-        tl_flow_set(probe->facts, direction, "window_small_bytes", steady->sender.snd_wnd_max_bytes,
-                    "the sender's kernel does not tell it");
-        tl_flow_set(probe->facts, direction, "window_small_goodput_bps",
+        tl_flow_set(probe->facts, TL_FLOW(direction, window_small_bytes),
+                    steady->sender.snd_wnd_max_bytes, "the sender's kernel does not tell it");
+        tl_flow_set(probe->facts, TL_FLOW(direction, window_small_goodput_bps),
                     steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,
                     "the transfer had no steady part");
     }
@@ -117,10 +112,12 @@ enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction d
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     struct tl_tcp_result *result;
     tl_outcome_begin(ret_outcome, "window");
-    spec.rcvbuf_bytes = larger_buffer(probe->facts, tl_transfer_receiver(direction),
-                                      "core_rmem_max_bytes", "tcp_rmem_max_bytes");
-    spec.sndbuf_bytes = larger_buffer(probe->facts, tl_transfer_sender(direction),
-                                      "core_wmem_max_bytes", "tcp_wmem_max_bytes");
+    spec.rcvbuf_bytes =
+        larger_buffer(probe->facts, TL_HOST_OF(direction, TL_RECEIVER, core_rmem_max_bytes),
+                      TL_HOST_OF(direction, TL_RECEIVER, tcp_rmem_max_bytes));
+    spec.sndbuf_bytes =
+        larger_buffer(probe->facts, TL_HOST_OF(direction, TL_SENDER, core_wmem_max_bytes),
+                      TL_HOST_OF(direction, TL_SENDER, tcp_wmem_max_bytes));
     if (!spec.rcvbuf_bytes && !spec.sndbuf_bytes) {
         static const char why[] =
             "neither host lets a program ask for a larger buffer than it gets by itself; a larger "

@@ -1,36 +1,27 @@
 /* Measurements that say nothing, or nothing of the network, because of what else the hosts
  * did meanwhile (doc/architecture.md, "Faults during a diagnosis"). */
 #include <math.h>
-#include <stdio.h>
 
 #include "judge.h"
 #include "tightlink/base/units.h"
 
-static double number_of(const struct tl_side *side, const char *role_id)
+static double number_of(const struct tl_side *side, struct tl_fact_key key)
 {
-    struct tl_fact fact;
-    (void)tl_fact_view_get(&side->view, role_id, &fact);
-    return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
-}
-
-static const char *near_role(const struct tl_side *side)
-{
-    return side->direction == TL_DOWNLOAD ? "receiver" : "sender";
+    return tl_facts_number(side->facts, key, (double)NAN);
 }
 
 char *tl_disturbance(struct tl_arena *arena, const struct tl_side *side)
 {
-    char id[64], share[TL_UNIT_TEXT_SIZE], before[TL_UNIT_TEXT_SIZE];
+    enum tl_direction direction = side->direction;
+    enum tl_end near = direction == TL_DOWNLOAD ? TL_RECEIVER : TL_SENDER;
+    char share[TL_UNIT_TEXT_SIZE], before[TL_UNIT_TEXT_SIZE];
     struct tl_fact name;
-    snprintf(id, sizeof id, "flow.%s_other_traffic_ratio", near_role(side));
-    double ratio = number_of(side, id);
+    double ratio = number_of(side, TL_END(direction, near, other_traffic_ratio));
     if (!(ratio > TL_OTHER_TRAFFIC_MAX))
         return NULL;
-    snprintf(id, sizeof id, "%s.link_name", near_role(side));
-    (void)tl_fact_view_get(&side->view, id, &name);
-    snprintf(id, sizeof id, "%s.other_%s_bps", near_role(side),
-             side->direction == TL_DOWNLOAD ? "rx" : "tx");
-    double idle_bps = number_of(side, id);
+    tl_facts_get(side->facts, TL_NEAR(link_name), &name);
+    double idle_bps =
+        number_of(side, direction == TL_DOWNLOAD ? TL_NEAR(other_rx_bps) : TL_NEAR(other_tx_bps));
     tl_format_bps(idle_bps, before);
     return tl_arena_printf(
         arena,
@@ -52,18 +43,21 @@ static bool kept_up(const struct tl_side *side, enum tl_role role)
         const struct tl_fact *idle = &side->shares[TL_SHARE_APP];
         return idle->state == TL_FACT_KNOWN && idle->number <= TL_KEPT_UP_APP_MAX;
     }
-    return number_of(side, "flow.receiver_data_wait_ratio") >= TL_KEPT_UP_WAIT_MIN &&
-           number_of(side, "flow.receiver_queue_ratio") <= TL_KEPT_UP_QUEUE_MAX;
+    return number_of(side, TL_FLOW(side->direction, receiver_data_wait_ratio)) >=
+               TL_KEPT_UP_WAIT_MIN &&
+           number_of(side, TL_FLOW(side->direction, receiver_queue_ratio)) <= TL_KEPT_UP_QUEUE_MAX;
 }
 
 int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio)
 {
-    static const struct {
+    const struct {
         enum tl_role role;
-        const char *wait, *run;
+        struct tl_fact_key wait, run;
     } ends[] = {
-        {TL_ROLE_RECEIVER, "flow.receiver_cpu_wait_ratio", "flow.receiver_thread_cpu_ratio"},
-        {TL_ROLE_SENDER, "flow.sender_cpu_wait_ratio", "flow.sender_thread_cpu_ratio"},
+        {TL_ROLE_RECEIVER, TL_FLOW(side->direction, receiver_cpu_wait_ratio),
+         TL_FLOW(side->direction, receiver_thread_cpu_ratio)},
+        {TL_ROLE_SENDER, TL_FLOW(side->direction, sender_cpu_wait_ratio),
+         TL_FLOW(side->direction, sender_thread_cpu_ratio)},
     };
     int starved = -1;
     *ret_wait_ratio = 0;

@@ -116,7 +116,7 @@ static void add_facts(struct tl_buf *out, const struct tl_rule *rule)
 {
     tl_buf_adds(out, "\nFacts it reads\n");
     for (size_t i = 0; i < rule->scope.fact_count; i++) {
-        const struct tl_fact_def *def = tl_fact_role_def(rule->scope.fact_ids[i]);
+        const struct tl_fact_def *def = tl_fact_def(rule->scope.facts[i].fact);
         tl_buf_addf(out, "  %s (stage %s)\n", rule->scope.fact_ids[i], def->stage);
         tl_page_wrap(out, 6, def->meaning);
     }

@@ -37,25 +37,32 @@ char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
     return keep_text(arena, &text);
 }
 
-char *tl_judged_fact_id(struct tl_arena *arena, const struct tl_judged *judged, size_t fact)
+struct tl_fact_key tl_judged_fact(const struct tl_judged *judged, size_t fact)
 {
-    char id[128];
-    const char *role_id = judged->rule->scope.fact_ids[fact];
-    if (tl_fact_view_resolve(judged->direction, role_id, id, sizeof id) != TL_OK)
-        return tl_arena_strdup(arena, role_id);
-    return tl_arena_strdup(arena, id);
+    return tl_role_fact_key(judged->rule->scope.facts[fact], judged->direction);
 }
 
-static void add_missing(struct tl_arena *arena, const struct tl_judged *judged, uint64_t set,
-                        struct tl_buf *out)
+struct tl_fact_key *tl_judged_facts(struct tl_arena *arena, const struct tl_judged *judged,
+                                    uint64_t set, size_t *ret_count)
+{
+    size_t count = 0, room = (size_t)__builtin_popcountll(set) + 1;
+    struct tl_fact_key *keys = TL_ARENA_ARRAY(arena, room, struct tl_fact_key);
+    for (size_t i = 0; keys && i < judged->rule->scope.fact_count; i++)
+        if (set >> i & 1)
+            keys[count++] = tl_judged_fact(judged, i);
+    *ret_count = count;
+    return keys;
+}
+
+static void add_missing(const struct tl_judged *judged, uint64_t set, struct tl_buf *out)
 {
     const char *between = "";
     for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
         if (!(set >> i & 1))
             continue;
-        const char *id = tl_judged_fact_id(arena, judged, i);
+        char id[TL_FACT_ID_SIZE];
         const char *reason = judged->env->facts[i].reason;
-        tl_buf_addf(out, "%s%s (", between, id ? id : "");
+        tl_buf_addf(out, "%s%s (", between, tl_fact_id(tl_judged_fact(judged, i), id));
         tl_utf8_add_clean(out, reason && *reason ? reason : "not measured", false);
         tl_buf_adds(out, ")");
         between = ", ";
@@ -77,7 +84,7 @@ static char *evidence_text(struct tl_arena *arena, const struct tl_judged *judge
     const char *problem = trace->left.problem ? trace->left.problem : trace->right.problem;
     tl_buf_adds(&text, "cannot be tested: ");
     if (missing)
-        add_missing(arena, judged, missing, &text);
+        add_missing(judged, missing, &text);
     else
         tl_buf_adds(&text, problem ? problem : "no value");
     return keep_text(arena, &text);
@@ -108,7 +115,7 @@ static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
         const struct tl_fact *fact = &judged->env->facts[i];
         bool known = fact->state == TL_FACT_KNOWN, text = fact->unit == TL_UNIT_TEXT;
         evidence->values[evidence->value_count++] = (struct tl_evidence_value){
-            .id = tl_judged_fact_id(arena, judged, i),
+            .key = tl_judged_fact(judged, i),
             .known = known,
             .number = known && !text ? fact->number : (double)NAN,
             .text = known && text ? clean_copy(arena, fact->text) : NULL,
@@ -156,18 +163,6 @@ static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged
     }
 }
 
-static void fill_missing(struct tl_arena *arena, const struct tl_judged *judged,
-                         struct tl_finding *finding)
-{
-    size_t count = (size_t)__builtin_popcountll(judged->missing);
-    finding->missing = TL_ARENA_ARRAY(arena, count + 1, char *);
-    if (!finding->missing)
-        return;
-    for (size_t i = 0; i < judged->rule->scope.fact_count; i++)
-        if (judged->missing >> i & 1)
-            finding->missing[finding->missing_count++] = tl_judged_fact_id(arena, judged, i);
-}
-
 /* A remedy for another system, or whose numbers are not known, helps nobody. */
 static bool remedy_fits(const struct tl_side *side, const struct tl_judged *judged,
                         const struct tl_remedy_rule *remedy)
@@ -178,9 +173,9 @@ static bool remedy_fits(const struct tl_side *side, const struct tl_judged *judg
     if (!*remedy->os || !host)
         return true;
     struct tl_fact os;
-    const char *id = remedy->where == TL_ROLE_RECEIVER ? "receiver.os" : "sender.os";
-    return !tl_fact_view_get(&side->view, id, &os) || os.state != TL_FACT_KNOWN ||
-           strcmp(os.text, remedy->os) == 0;
+    enum tl_end end = remedy->where == TL_ROLE_RECEIVER ? TL_RECEIVER : TL_SENDER;
+    tl_facts_get(side->facts, TL_HOST_OF(side->direction, end, os), &os);
+    return os.state != TL_FACT_KNOWN || strcmp(os.text, remedy->os) == 0;
 }
 
 static double number_of(const struct tl_judged *judged, const struct tl_formula *formula)
@@ -330,7 +325,8 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .would_change = tl_judged_render(arena, judged, &rule->change, NULL),
     };
     fill_evidence(arena, judged, ret_finding);
-    fill_missing(arena, judged, ret_finding);
+    ret_finding->missing =
+        tl_judged_facts(arena, judged, judged->missing, &ret_finding->missing_count);
     fill_remedies(arena, side, judged, ret_finding);
     fill_references(arena, rule, ret_finding);
 }

@@ -108,8 +108,8 @@ struct tl_formula_scope {
     size_t shared_below; /* > 0: a shared formula is compiled, which may use the shared names below
                           * this number and none of the rule's own */
     size_t fact_count;
-    const char *fact_ids[TL_SCOPE_FACTS_MAX]; /* role ids */
-    enum tl_unit fact_units[TL_SCOPE_FACTS_MAX];
+    const char *fact_ids[TL_SCOPE_FACTS_MAX]; /* as the rule writes them, for people */
+    struct tl_role_fact facts[TL_SCOPE_FACTS_MAX];
     size_t name_count;
     const char *names[TL_SCOPE_NAMES_MAX];
     const char *becauses[TL_SCOPE_NAMES_MAX]; /* NULL where nothing is said */
@@ -164,7 +164,7 @@ enum tl_status tl_formula_constant(struct tl_arena *arena, double number, enum t
 
 /* Reads the scope's facts and evaluates its names in order. */
 void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_scope *scope,
-                         const struct tl_fact_view *view);
+                         const struct tl_facts *facts, enum tl_direction direction);
 struct tl_value tl_formula_evaluate(const struct tl_formula *formula,
                                     const struct tl_formula_env *env);
 

@@ -235,11 +235,11 @@ struct tl_value tl_formula_evaluate_constant(const struct tl_formula *formula)
 }
 
 void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_scope *scope,
-                         const struct tl_fact_view *view)
+                         const struct tl_facts *facts, enum tl_direction direction)
 {
     *env = (struct tl_formula_env){.scope = scope};
     for (size_t i = 0; i < scope->fact_count; i++)
-        (void)tl_fact_view_get(view, scope->fact_ids[i], &env->facts[i]);
+        tl_facts_get(facts, tl_role_fact_key(scope->facts[i], direction), &env->facts[i]);
     /* A name may use only those above it, so one pass is enough. */
     for (size_t i = 0; i < scope->name_count; i++)
         env->names[i] = tl_formula_evaluate(&scope->formulas[i], env);

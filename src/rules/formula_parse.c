@@ -133,8 +133,8 @@ static enum tl_status fact_index(struct tl_parser *p, size_t at, const char *id,
             return TL_OK;
         }
     }
-    const struct tl_fact_def *def = tl_fact_role_def(id);
-    if (!def)
+    struct tl_role_fact fact;
+    if (!tl_role_fact_parse(id, &fact))
         return FAIL(p, at, TL_UNKNOWN, "there is no fact \"%s\" (see doc/facts.md)", id);
     if (scope->fact_count == TL_SCOPE_FACTS_MAX)
         return FAIL(p, at, TL_LIMIT, "the rule reads more than %d facts", TL_SCOPE_FACTS_MAX);
@@ -142,7 +142,7 @@ static enum tl_status fact_index(struct tl_parser *p, size_t at, const char *id,
     scope->fact_ids[index] = tl_arena_strdup(p->arena, id);
     if (!scope->fact_ids[index])
         return FAIL(p, at, TL_NOMEM, "out of memory");
-    scope->fact_units[index] = def->unit;
+    scope->facts[index] = fact;
     scope->fact_count++;
     *ret_index = index;
     return TL_OK;
@@ -175,7 +175,7 @@ enum tl_status tl_parser_fact(struct tl_parser *p, const struct tl_word *word,
     enum tl_status status = fact_index(p, word->at, word->text, &index);
     if (status != TL_OK)
         return status;
-    enum tl_unit unit = p->scope->fact_units[index];
+    enum tl_unit unit = tl_fact_def(p->scope->facts[index].fact)->unit;
     if (op != TL_OP_FACT && (unit == TL_UNIT_TEXT || unit == TL_UNIT_BOOL))
         return FAIL(p, word->at, TL_SYNTAX, "only numbers have bounds, \"%s\" is %s", word->text,
                     tl_unit_name(unit));

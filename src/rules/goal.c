@@ -17,16 +17,16 @@
 
 struct judging {
     const struct tl_run *run;
-    struct tl_fact_view view;
+    const struct tl_facts *facts;
+    enum tl_direction direction;
     struct tl_goal_line *lines;
     size_t count;
 };
 
 const char *tl_goal_answer_name(enum tl_goal_answer answer)
 {
-    static const char *const names[] = {[TL_GOAL_PASS] = "pass",
-                                        [TL_GOAL_FAIL] = "fail",
-                                        [TL_GOAL_CANNOT_TELL] = "cannot-tell"};
+    static const char *const names[] = {
+        [TL_GOAL_PASS] = "pass", [TL_GOAL_FAIL] = "fail", [TL_GOAL_CANNOT_TELL] = "cannot-tell"};
     return names[answer];
 }
 
@@ -41,7 +41,7 @@ static struct tl_goal_line *add_line(struct judging *j, const char *name, enum t
 {
     struct tl_goal_line *line = &j->lines[j->count++];
     *line = (struct tl_goal_line){.name = name,
-                                  .direction = j->view.direction,
+                                  .direction = j->direction,
                                   .answer = TL_GOAL_CANNOT_TELL,
                                   .unit = unit,
                                   .wanted = wanted,
@@ -61,15 +61,16 @@ static void TL_PRINTF(3, 4)
     va_end(args);
 }
 
-static bool known(const struct judging *j, const char *role_id, struct tl_fact *ret_fact)
+static bool known(const struct judging *j, struct tl_fact_key key, struct tl_fact *ret_fact)
 {
-    return tl_fact_view_get(&j->view, role_id, ret_fact) && ret_fact->state == TL_FACT_KNOWN;
+    tl_facts_get(j->facts, key, ret_fact);
+    return ret_fact->state == TL_FACT_KNOWN;
 }
 
-static double number(const struct judging *j, const char *role_id)
+static double number(const struct judging *j, struct tl_fact_key key)
 {
     struct tl_fact fact;
-    return known(j, role_id, &fact) ? fact.number : (double)NAN;
+    return known(j, key, &fact) ? fact.number : (double)NAN;
 }
 
 static void take(struct tl_goal_line *line, const struct tl_fact *fact)
@@ -85,7 +86,8 @@ static void judge_rate(struct judging *j)
     char wanted[TL_UNIT_TEXT_SIZE], got[TL_UNIT_TEXT_SIZE];
     struct tl_fact rate;
     tl_format_bps(line->wanted, wanted);
-    if (!known(j, "flow.file_goodput_bps", &rate) && !known(j, "flow.goodput_bps", &rate)) {
+    if (!known(j, TL_FLOW(j->direction, file_goodput_bps), &rate) &&
+        !known(j, TL_FLOW(j->direction, goodput_bps), &rate)) {
         answer(line, TL_GOAL_CANNOT_TELL, "%s wanted; the rate was not measured (stage stream)",
                wanted);
         return;
@@ -108,7 +110,7 @@ static void judge_rtt(struct judging *j)
     char wanted[TL_UNIT_TEXT_SIZE], got[TL_UNIT_TEXT_SIZE];
     struct tl_fact rtt;
     tl_format_ns(line->wanted, wanted);
-    if (!known(j, "path.rtt_idle_ns", &rtt) && !known(j, "path.connect_rtt_ns", &rtt)) {
+    if (!known(j, TL_PATH(rtt_idle_ns), &rtt) && !known(j, TL_PATH(connect_rtt_ns), &rtt)) {
         answer(line, TL_GOAL_CANNOT_TELL,
                "below %s wanted; the round trip was not measured (stage path)", wanted);
         return;
@@ -128,8 +130,8 @@ static void judge_mtu(struct judging *j)
 {
     struct tl_goal_line *line = add_line(j, "mtu", TL_UNIT_BYTES, j->run->goal_mtu_bytes);
     struct tl_fact mtu;
-    double tried = number(j, "flow.mtu_tried_bytes");
-    if (known(j, "flow.path_mtu_bytes", &mtu)) {
+    double tried = number(j, TL_FLOW(j->direction, mtu_tried_bytes));
+    if (known(j, TL_FLOW(j->direction, path_mtu_bytes), &mtu)) {
         take(line, &mtu);
         if (mtu.number >= line->wanted)
             answer(line, TL_GOAL_PASS, "%.0f bytes wanted, packets of %.0f pass", line->wanted,
@@ -145,7 +147,7 @@ static void judge_mtu(struct judging *j)
         return;
     }
     /* What the kernel's TCP holds for the way is no more than that: large packets may vanish. */
-    if (known(j, "path.mtu_bytes", &mtu) && mtu.number < line->wanted) {
+    if (known(j, TL_PATH(mtu_bytes), &mtu) && mtu.number < line->wanted) {
         take(line, &mtu);
         answer(line, TL_GOAL_FAIL, "%.0f bytes wanted, the kernel sends no more than %.0f",
                line->wanted, mtu.number);
@@ -159,18 +161,20 @@ static void judge_mtu(struct judging *j)
  * rate. Above the wanted share without doubt. */
 static bool lost_without_load(const struct judging *j, double wanted, struct tl_fact *ret_loss)
 {
-    return (known(j, "flow.udp_loss_below_knee_ratio", ret_loss) && ret_loss->low > wanted) ||
-           (known(j, "flow.paced_loss_event_ratio", ret_loss) && ret_loss->low > wanted);
+    return (known(j, TL_FLOW(j->direction, udp_loss_below_knee_ratio), ret_loss) &&
+            ret_loss->low > wanted) ||
+           (known(j, TL_FLOW(j->direction, paced_loss_event_ratio), ret_loss) &&
+            ret_loss->low > wanted);
 }
 
 /* Judges a share of loss by the segments of the steady part, then by what was lost below the
  * knee. Zero losses in n packets say p < 3/n and no more. */
 static void judge_loss(struct judging *j, struct tl_goal_line *line, const char *what)
 {
-    double mss = number(j, "flow.mss_bytes");
-    double sent =
-        number(j, "flow.goodput_bps") * number(j, "flow.steady_ns") / 8e9 / mss;
-    double lost = number(j, "flow.retrans_count"), low, high;
+    double mss = number(j, TL_FLOW(j->direction, mss_bytes));
+    double sent = number(j, TL_FLOW(j->direction, goodput_bps)) *
+                  number(j, TL_FLOW(j->direction, steady_ns)) / 8e9 / mss;
+    double lost = number(j, TL_FLOW(j->direction, retrans_count)), low, high;
     struct tl_fact ratio;
     if (!(sent > 0) || isnan(lost)) {
         answer(line, TL_GOAL_CANNOT_TELL, "%s; losses were not counted (stage stream)", what);
@@ -214,7 +218,7 @@ static void judge_service_loss(struct judging *j)
 static void judge_budget(struct judging *j)
 {
     double rate = j->run->goal_bps, rtt = j->run->goal_rtt_ns;
-    double mss = number(j, "flow.mss_bytes");
+    double mss = number(j, TL_FLOW(j->direction, mss_bytes));
     double budget = tl_goal_loss_budget(rate, rtt, mss);
     char rate_text[TL_UNIT_TEXT_SIZE], rtt_text[TL_UNIT_TEXT_SIZE], what[160];
     struct tl_goal_line *line = add_line(j, "loss-budget", TL_UNIT_RATIO, fmin(1 / budget, 1));
@@ -233,8 +237,8 @@ static void judge_budget(struct judging *j)
 static void judge_buffers(struct judging *j)
 {
     double bdp = j->run->goal_bps * j->run->goal_rtt_ns / 8e9;
-    double receive = number(j, "receiver.tcp_rmem_max_bytes");
-    double send = number(j, "sender.tcp_wmem_max_bytes");
+    double receive = number(j, TL_HOST_OF(j->direction, TL_RECEIVER, tcp_rmem_max_bytes));
+    double send = number(j, TL_HOST_OF(j->direction, TL_SENDER, tcp_wmem_max_bytes));
     double least = isnan(receive) ? send : isnan(send) ? receive : fmin(receive, send);
     char needed[TL_UNIT_TEXT_SIZE], has[TL_UNIT_TEXT_SIZE];
     struct tl_goal_line *line = add_line(j, "buffers", TL_UNIT_BYTES, bdp / BUFFER_PAYLOAD_RATIO);
@@ -263,7 +267,7 @@ static void judge_buffers(struct judging *j)
 size_t tl_goal_judge(const struct tl_run *run, const struct tl_facts *facts,
                      enum tl_direction direction, struct tl_goal_line ret_lines[TL_GOAL_LINES_MAX])
 {
-    struct judging j = {.run = run, .view = {facts, direction}, .lines = ret_lines};
+    struct judging j = {.run = run, .facts = facts, .direction = direction, .lines = ret_lines};
     bool asked = direction == TL_DOWNLOAD ? run->download : run->upload;
     /* Of an unusable measurement nothing is said. */
     if (!asked || run->quality == TL_QUALITY_INVALID || run->quality == TL_QUALITY_ABORTED)
@@ -290,8 +294,8 @@ enum tl_goal_answer tl_goal_outcome(const struct tl_run *run, const struct tl_fa
         struct tl_goal_line lines[TL_GOAL_LINES_MAX];
         size_t count = tl_goal_judge(run, facts, (enum tl_direction)d, lines);
         for (size_t i = 0; i < count; i++) {
-            bool longer = strcmp(lines[i].name, "loss-budget") == 0 ||
-                          strcmp(lines[i].name, "buffers") == 0;
+            bool longer =
+                strcmp(lines[i].name, "loss-budget") == 0 || strcmp(lines[i].name, "buffers") == 0;
             if (lines[i].answer == TL_GOAL_FAIL)
                 return TL_GOAL_FAIL;
             if (lines[i].answer == TL_GOAL_CANNOT_TELL && !longer)

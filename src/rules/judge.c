@@ -22,19 +22,19 @@ void tl_findings_destroy(struct tl_findings *findings)
 
 static void read_side(struct tl_side *side)
 {
-    static const char *const ids[TL_SHARE_COUNT] = {
-        [TL_SHARE_APP] = "flow.ledger_app_ratio",
-        [TL_SHARE_SNDBUF] = "flow.ledger_sndbuf_ratio",
-        [TL_SHARE_RWND] = "flow.ledger_rwnd_ratio",
-        [TL_SHARE_NETWORK] = "flow.ledger_network_ratio",
+    static const enum tl_fact_name names[TL_SHARE_COUNT] = {
+        [TL_SHARE_APP] = TL_FACT_FLOW_ledger_app_ratio,
+        [TL_SHARE_SNDBUF] = TL_FACT_FLOW_ledger_sndbuf_ratio,
+        [TL_SHARE_RWND] = TL_FACT_FLOW_ledger_rwnd_ratio,
+        [TL_SHARE_NETWORK] = TL_FACT_FLOW_ledger_network_ratio,
     };
     /* Who named a disk asks about a file: its rate is the one to explain. */
-    (void)tl_fact_view_get(&side->view, "flow.file_goodput_bps", &side->goodput);
+    tl_facts_get(side->facts, TL_FLOW(side->direction, file_goodput_bps), &side->goodput);
     side->is_file = side->goodput.state == TL_FACT_KNOWN;
     if (!side->is_file)
-        (void)tl_fact_view_get(&side->view, "flow.goodput_bps", &side->goodput);
+        tl_facts_get(side->facts, TL_FLOW(side->direction, goodput_bps), &side->goodput);
     for (size_t i = TL_SHARE_APP; i < TL_SHARE_COUNT; i++)
-        (void)tl_fact_view_get(&side->view, ids[i], &side->shares[i]);
+        tl_facts_get(side->facts, TL_KEY(tl_scope_of(side->direction), names[i]), &side->shares[i]);
 }
 
 static void set_results(struct tl_judged *judged)
@@ -103,7 +103,7 @@ static void fill_ledger(const struct tl_side *side, struct tl_findings *findings
     for (size_t i = TL_SHARE_APP; i < TL_SHARE_COUNT; i++)
         if (side->shares[i].state != TL_FACT_KNOWN)
             return;
-    (void)tl_fact_view_get(&side->view, "flow.steady_ns", &steady);
+    tl_facts_get(side->facts, TL_FLOW(side->direction, steady_ns), &steady);
     findings->ledger[findings->ledger_count++] = (struct tl_ledger_row){
         .direction = side->direction,
         .app_ratio = side->shares[TL_SHARE_APP].number,
@@ -158,9 +158,8 @@ enum tl_status tl_rules_judge(const struct tl_rules *rules, const struct tl_fact
     for (int d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
         if (!(d == TL_DOWNLOAD ? question->download : question->upload))
             continue;
-        sides[count++] = (struct tl_side){.direction = (enum tl_direction)d,
-                                          .view = {facts, (enum tl_direction)d},
-                                          .question = question};
+        sides[count++] = (struct tl_side){
+            .direction = (enum tl_direction)d, .facts = facts, .question = question};
     }
     bool room = allocate(&box->arena, rules, count, &box->findings);
     for (size_t i = 0; room && i < count && !box->arena.failed; i++)

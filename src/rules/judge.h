@@ -63,7 +63,7 @@ struct tl_judged {
 /* One direction. */
 struct tl_side {
     enum tl_direction direction;
-    struct tl_fact_view view;
+    const struct tl_facts *facts;
     const struct tl_question *question;
     struct tl_fact goodput;
     bool is_file;                          /* the rate is that of a file, disks included */
@@ -115,9 +115,6 @@ const struct tl_judged *tl_verdict_explainer(const struct tl_side *side,
 char *tl_standing_text(struct tl_arena *arena, const struct tl_side *side,
                        const struct tl_judged *judged);
 
-/* The definition behind a resolved id, "near.tcp_rmem_max_bytes"; NULL if there is none. */
-const struct tl_fact_def *tl_judge_fact_def(const char *id);
-
 /* Confidence in a chosen candidate, with its reasons as one text. */
 double tl_confidence(struct tl_arena *arena, const struct tl_side *side,
                      const struct tl_judged *judged, char **ret_reasons);
@@ -130,7 +127,10 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
 char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
                        const struct tl_template *template, bool *ret_complete);
 
-/* "download.goodput_bps" for fact i of the judged rule's scope. */
-char *tl_judged_fact_id(struct tl_arena *arena, const struct tl_judged *judged, size_t fact);
+/* Fact i of the judged rule's scope, in this direction. */
+struct tl_fact_key tl_judged_fact(const struct tl_judged *judged, size_t fact);
+/* The keys of a set of those facts, *ret_count of them, in the arena. */
+struct tl_fact_key *tl_judged_facts(struct tl_arena *arena, const struct tl_judged *judged,
+                                    uint64_t set, size_t *ret_count);
 
 #endif

@@ -40,7 +40,7 @@ static double bound(const struct tl_formula *formula, const struct tl_formula_en
 static bool is_the_rate(const struct tl_formula *formula, const struct tl_formula_scope *scope)
 {
     return formula->code_count == 1 && formula->code[0].op == TL_OP_FACT &&
-           strcmp(scope->fact_ids[formula->code[0].index], "flow.goodput_bps") == 0;
+           scope->facts[formula->code[0].index].fact == TL_FACT_FLOW_goodput_bps;
 }
 
 static void take_ceiling(struct tl_judged *judged, const struct tl_ceiling *ceiling)
@@ -104,8 +104,10 @@ const char *tl_judge_segment(const struct tl_rule *rule, const struct tl_side *s
     static const char *const places[] = {"lan", "path", "far-lan"};
     struct tl_fact fact;
     const char *segment = tl_role_segment(rule->role, side->direction);
-    if (!rule->located_by || !tl_fact_view_get(&side->view, rule->located_by, &fact) ||
-        fact.state != TL_FACT_KNOWN)
+    if (!rule->is_located)
+        return segment;
+    tl_facts_get(side->facts, tl_role_fact_key(rule->located_by, side->direction), &fact);
+    if (fact.state != TL_FACT_KNOWN)
         return segment;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (strcmp(fact.text, places[i]) == 0)
@@ -126,7 +128,7 @@ void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const str
     ret_judged->traces = TL_ARENA_ARRAY(arena, rule->test_count + 1, struct tl_trace);
     if (!ret_judged->env || !ret_judged->traces)
         return;
-    tl_formula_env_init(ret_judged->env, &rule->scope, &side->view);
+    tl_formula_env_init(ret_judged->env, &rule->scope, side->facts, side->direction);
     for (size_t i = 0; i < rule->test_count; i++)
         ret_judged->traces[i] = tl_test_evaluate(&rule->tests[i], ret_judged->env);
     decide(ret_judged);
@@ -135,14 +137,4 @@ void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const str
     ret_judged->ledger_agrees = ledger_agrees(ret_judged, side);
     ret_judged->own_agrees = tl_logic_evaluate(rule->agrees, ret_judged->traces);
     ret_judged->agrees_missing = tl_logic_missing(rule->agrees, ret_judged->traces);
-}
-
-const struct tl_fact_def *tl_judge_fact_def(const char *id)
-{
-    const char *name = strchr(id, '.');
-    enum tl_subject subject = strncmp(id, "path.", 5) == 0 ? TL_SUBJECT_PATH
-                              : strncmp(id, "near.", 5) == 0 || strncmp(id, "far.", 4) == 0
-                                  ? TL_SUBJECT_HOST
-                                  : TL_SUBJECT_FLOW;
-    return name ? tl_fact_def_find(subject, name + 1) : NULL;
 }

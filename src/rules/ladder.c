@@ -38,16 +38,14 @@ static bool essential_untested(const struct tl_side *side, const struct tl_judge
     return false;
 }
 
-static double known_number(const struct tl_side *side, const char *role_id)
+static double known_number(const struct tl_side *side, struct tl_fact_key key)
 {
-    struct tl_fact fact;
-    (void)tl_fact_view_get(&side->view, role_id, &fact);
-    return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
+    return tl_facts_number(side->facts, key, (double)NAN);
 }
 
 static double best_seen(const struct tl_side *side)
 {
-    return known_number(side, "flow.best_goodput_bps");
+    return known_number(side, TL_FLOW(side->direction, best_goodput_bps));
 }
 
 static double best_of(const struct tl_side *side)
@@ -56,11 +54,11 @@ static double best_of(const struct tl_side *side)
 }
 
 /* Nobody asked yet, rather than asked in vain. */
-static bool never_measured(const struct tl_side *side, const char *role_id)
+static bool never_measured(const struct tl_side *side, struct tl_fact_key key)
 {
     struct tl_fact fact;
-    return tl_fact_view_get(&side->view, role_id, &fact) && fact.state != TL_FACT_KNOWN &&
-           !fact.tried;
+    tl_facts_get(side->facts, key, &fact);
+    return fact.state != TL_FACT_KNOWN && !fact.tried;
 }
 
 /* A larger buffer is a remedy, so that stage window tries what the fix would be. */
@@ -78,22 +76,21 @@ static bool is_of_buffers(const struct tl_judged *judged)
 static bool was_tried(const struct tl_side *side, const struct tl_judged *judged, double best)
 {
     struct tl_fact large;
-    double held = fmax(known_number(side, "flow.window_rwnd_ratio"),
-                       known_number(side, "flow.window_sndbuf_ratio"));
-    return is_of_buffers(judged) &&
-           tl_fact_view_get(&side->view, "flow.window_goodput_bps", &large) &&
-           large.state == TL_FACT_KNOWN && large.number >= best && held < UNHELD_RATIO &&
-           large.high <= (1 + TL_RANGE_RATIO) * large.number;
+    tl_facts_get(side->facts, TL_FLOW(side->direction, window_goodput_bps), &large);
+    double held = fmax(known_number(side, TL_FLOW(side->direction, window_rwnd_ratio)),
+                       known_number(side, TL_FLOW(side->direction, window_sndbuf_ratio)));
+    return is_of_buffers(judged) && large.state == TL_FACT_KNOWN && large.number >= best &&
+           held < UNHELD_RATIO && large.high <= (1 + TL_RANGE_RATIO) * large.number;
 }
 
 /* What would tell more than a lower bound. Static storage; NULL where nothing is left to ask. */
 static const char *telling_stage(const struct tl_side *side, const struct tl_judged *judged)
 {
-    if (is_of_buffers(judged) && never_measured(side, "flow.window_goodput_bps"))
+    if (is_of_buffers(judged) && never_measured(side, TL_FLOW(side->direction, window_goodput_bps)))
         return "window";
-    if (never_measured(side, "flow.streams_goodput_bps"))
+    if (never_measured(side, TL_FLOW(side->direction, streams_goodput_bps)))
         return "streams";
-    return never_measured(side, "flow.udp_knee_bps") ? "udp" : NULL;
+    return never_measured(side, TL_FLOW(side->direction, udp_knee_bps)) ? "udp" : NULL;
 }
 
 static bool out_of_sight(const struct tl_side *side, const struct tl_judged *next)
@@ -118,7 +115,7 @@ static void promise_seen(const struct tl_side *side, struct tl_judged *judged, d
  * disproves it. */
 static bool has_rival(const struct tl_side *side, const struct tl_judged *judged, double here)
 {
-    if (known_number(side, "flow.window_goodput_bps") > here * TL_NEAR_FACTOR)
+    if (known_number(side, TL_FLOW(side->direction, window_goodput_bps)) > here * TL_NEAR_FACTOR)
         return false;
     for (size_t i = 0; i < side->count; i++) {
         const struct tl_judged *other = &side->judged[i];
@@ -134,9 +131,9 @@ static bool has_rival(const struct tl_side *side, const struct tl_judged *judged
 static bool is_disproved(const struct tl_side *side, const struct tl_judged *other)
 {
     struct tl_fact large;
-    return !is_of_buffers(other) &&
-           tl_fact_view_get(&side->view, "flow.window_goodput_bps", &large) &&
-           large.state == TL_FACT_KNOWN && large.low > TL_AGREE_HIGH * other->high;
+    tl_facts_get(side->facts, TL_FLOW(side->direction, window_goodput_bps), &large);
+    return !is_of_buffers(other) && large.state == TL_FACT_KNOWN &&
+           large.low > TL_AGREE_HIGH * other->high;
 }
 
 static void link_next(const struct tl_side *side, struct tl_judged *judged)
@@ -171,8 +168,8 @@ static struct tl_value rate(double bps)
 /* The most that the path was shown to carry, by TCP or by datagrams that arrived. */
 static double shown(const struct tl_side *side)
 {
-    double datagrams = fmax(known_number(side, "flow.udp_knee_bps"),
-                            known_number(side, "flow.trains_bps"));
+    double datagrams = fmax(known_number(side, TL_FLOW(side->direction, udp_knee_bps)),
+                            known_number(side, TL_FLOW(side->direction, trains_bps)));
     return fmax(best_of(side), datagrams); /* fmax passes over NAN */
 }
 
@@ -218,10 +215,9 @@ static char *missing_text(struct tl_arena *arena, const struct tl_judged *judged
     for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
         if (!(missing >> i & 1))
             continue;
-        const char *id = judged->rule->scope.fact_ids[i];
-        const struct tl_fact_def *def = tl_fact_role_def(id);
-        tl_buf_addf(&text, "%s%s (stage %s)", text.len ? ", " : "not tested: needs ",
-                    strchr(id, '.') + 1, def->stage);
+        const struct tl_fact_def *def = tl_fact_def(judged->rule->scope.facts[i].fact);
+        tl_buf_addf(&text, "%s%s (stage %s)", text.len ? ", " : "not tested: needs ", def->name,
+                    def->stage);
     }
     char *copy = tl_arena_strdup(arena, text.len ? tl_buf_text(&text) : "no number can be given");
     arena->failed |= text.status != TL_OK;
@@ -233,10 +229,7 @@ static void fill_missing(struct tl_arena *arena, const struct tl_judged *judged,
                          struct tl_rung *rung)
 {
     uint64_t missing = judged->has_rung ? 0 : judged->ceiling_missing;
-    rung->missing = TL_ARENA_ARRAY(arena, (size_t)__builtin_popcountll(missing) + 1, char *);
-    for (size_t i = 0; rung->missing && i < judged->rule->scope.fact_count; i++)
-        if (missing >> i & 1)
-            rung->missing[rung->missing_count++] = tl_judged_fact_id(arena, judged, i);
+    rung->missing = tl_judged_facts(arena, judged, missing, &rung->missing_count);
 }
 
 static void fill_rung(struct tl_arena *arena, const struct tl_judged *judged, struct tl_rung *rung)

@@ -239,13 +239,14 @@ static void load_located_by(struct tl_load *load, const struct tl_json_at *root)
 {
     struct tl_json_at at;
     struct tl_rule *rule = load->rule;
+    const char *id = NULL;
     if (!tl_json_find(root, "located_by", &at) ||
-        !tl_load_text(load, root, "located_by", true, &rule->located_by))
+        !tl_load_text(load, root, "located_by", true, &id))
         return;
-    const struct tl_fact_def *def = tl_fact_role_def(rule->located_by);
-    if (!def || def->unit != TL_UNIT_TEXT)
-        tl_load_fault_at(load, &at, TL_UNKNOWN, "located_by: \"%.60s\" is no text fact",
-                         rule->located_by);
+    rule->is_located = tl_role_fact_parse(id, &rule->located_by) &&
+                       tl_fact_def(rule->located_by.fact)->unit == TL_UNIT_TEXT;
+    if (!rule->is_located)
+        tl_load_fault_at(load, &at, TL_UNKNOWN, "located_by: \"%.60s\" is no text fact", id);
     if (rule->role != TL_ROLE_PATH && rule->role != TL_ROLE_LAN)
         tl_load_fault_at(load, &at, TL_SYNTAX, "located_by goes with segment path or lan");
 }

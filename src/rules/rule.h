@@ -62,12 +62,13 @@ struct tl_rule {
     uint64_t digest; /* of its file */
     enum tl_role role;
     enum tl_severity severity;
-    bool disabled;          /* stands for "not this one": its file has no more than the id */
-    bool essential;         /* without its rung nobody knows what a fix of another cause brings */
-    const char *located_by; /* role id of a text fact that names the segment; NULL: the role's */
-    bool overrides;         /* found, it is the verdict: it broke the transfer, whatever its rate */
-    bool extrapolates;      /* the ceiling is the measured rate over the share of a resource used */
-    bool scales_with_rtt;   /* the ceiling falls as the round-trip time grows (windows, loss) */
+    bool disabled;   /* stands for "not this one": its file has no more than the id */
+    bool essential;  /* without its rung nobody knows what a fix of another cause brings */
+    bool is_located; /* a text fact names the segment, where it is known */
+    struct tl_role_fact located_by;
+    bool overrides;       /* found, it is the verdict: it broke the transfer, whatever its rate */
+    bool extrapolates;    /* the ceiling is the measured rate over the share of a resource used */
+    bool scales_with_rtt; /* the ceiling falls as the round-trip time grows (windows, loss) */
     enum tl_share ledger;
     double ledger_ratio;        /* the share that speaks for this cause begins here */
     const char *ledger_because; /* NULL where nothing is said */

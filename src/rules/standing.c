@@ -71,15 +71,16 @@ static void add_ledger(struct tl_buf *text, const struct tl_side *side,
     }
 }
 
-static void add_unknown(struct tl_arena *arena, struct tl_buf *text, const struct tl_judged *judged)
+static void add_unknown(struct tl_buf *text, const struct tl_judged *judged)
 {
     const char *between = "";
     for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
         if (!(judged->agrees_missing >> i & 1))
             continue;
-        const char *id = tl_judged_fact_id(arena, judged, i);
-        const struct tl_fact_def *def = id ? tl_judge_fact_def(id) : NULL;
-        tl_buf_addf(text, "%s%s (stage %s)", between, id ? id : "", def ? def->stage : "unknown");
+        struct tl_fact_key key = tl_judged_fact(judged, i);
+        char id[TL_FACT_ID_SIZE];
+        tl_buf_addf(text, "%s%s (stage %s)", between, tl_fact_id(key, id),
+                    tl_fact_def(key.fact)->stage);
         between = ", ";
     }
 }
@@ -97,7 +98,7 @@ static void add_own(struct tl_arena *arena, struct tl_buf *text, const struct tl
                       "known");
     if (judged->agrees_missing) {
         tl_buf_adds(text, ": ");
-        add_unknown(arena, text, judged);
+        add_unknown(text, judged);
     }
     tl_buf_adds(text, ".");
 }
@@ -117,7 +118,8 @@ static void add_rivals(struct tl_buf *text, const struct tl_side *side,
                               ? "It agrees, but the goal is met: no cause needs to be named."
                               : "It agrees, but the measurement is not fit for a verdict.");
     else if (verdict->has_rung)
-        tl_buf_addf(text, "It agrees too, but the verdict is the lowest rung that agrees: %s at %s.",
+        tl_buf_addf(text,
+                    "It agrees too, but the verdict is the lowest rung that agrees: %s at %s.",
                     verdict->rule->cause, tl_format_bps(verdict->bps, rate));
     else
         tl_buf_addf(text, "It agrees too, but the verdict, %s, stands at the measured rate.",

@@ -162,13 +162,12 @@ static struct open_rules find_open(struct tl_arena *arena, const struct tl_side 
     return open;
 }
 
-static void add_deciding(struct tl_verdict *verdict, char *id)
+static void add_deciding(struct tl_verdict *verdict, struct tl_fact_key key)
 {
     for (size_t i = 0; i < verdict->deciding_count; i++)
-        if (id && strcmp(verdict->deciding[i], id) == 0)
+        if (tl_fact_key_is(verdict->deciding[i], key))
             return;
-    if (id)
-        verdict->deciding[verdict->deciding_count++] = id;
+    verdict->deciding[verdict->deciding_count++] = key;
 }
 
 static void collect_deciding(struct tl_arena *arena, const struct open_rules *open,
@@ -177,25 +176,24 @@ static void collect_deciding(struct tl_arena *arena, const struct open_rules *op
     size_t room = 1;
     for (size_t i = 0; i < open->count; i++)
         room += open->rules[i]->rule->scope.fact_count;
-    verdict->deciding = TL_ARENA_ARRAY(arena, room, char *);
+    verdict->deciding = TL_ARENA_ARRAY(arena, room, struct tl_fact_key);
     for (size_t i = 0; verdict->deciding && i < open->count; i++) {
         const struct tl_judged *judged = open->rules[i];
         uint64_t missing = judged->missing | judged->agrees_missing;
         for (size_t f = 0; f < judged->rule->scope.fact_count; f++)
             if (missing >> f & 1)
-                add_deciding(verdict, tl_judged_fact_id(arena, judged, f));
+                add_deciding(verdict, tl_judged_fact(judged, f));
     }
 }
 
-static void decide_single(struct tl_arena *arena, struct tl_side *side, const char *name)
+static void decide_single(struct tl_arena *arena, struct tl_side *side, struct tl_fact_key key)
 {
     struct tl_verdict *verdict = &side->verdict;
-    verdict->deciding = TL_ARENA_ARRAY(arena, 1, char *);
+    verdict->deciding = TL_ARENA_ARRAY(arena, 1, struct tl_fact_key);
     if (!verdict->deciding)
         return;
-    verdict->deciding[0] =
-        tl_arena_printf(arena, "%s.%s", tl_direction_name(side->direction), name);
-    verdict->deciding_count = verdict->deciding[0] ? 1 : 0;
+    verdict->deciding[0] = key;
+    verdict->deciding_count = 1;
 }
 
 /* A stage whose facts would decide: it can still be run, or was run, or tried, in vain. */
@@ -210,7 +208,7 @@ static void collect_stages(const struct tl_side *side, bool tried, struct stages
     ret_stages->count = 0;
     for (size_t i = 0; i < side->verdict.deciding_count; i++) {
         struct tl_fact fact;
-        tl_facts_get_lacking(side->view.facts, side->verdict.deciding[i], &fact);
+        tl_facts_get_lacking(side->facts, side->verdict.deciding[i], &fact);
         bool known = !*fact.stage || strcmp(fact.stage, "derived") == 0 || fact.tried != tried;
         for (size_t s = 0; s < ret_stages->count && !known; s++)
             known = strcmp(ret_stages->facts[s].stage, fact.stage) == 0;
@@ -278,11 +276,9 @@ static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
     side->verdict.sentence = finish_text(arena, &text);
 }
 
-static double number_of(const struct tl_side *side, const char *role_id)
+static double number_of(const struct tl_side *side, struct tl_fact_key key)
 {
-    struct tl_fact fact;
-    (void)tl_fact_view_get(&side->view, role_id, &fact);
-    return fact.state == TL_FACT_KNOWN ? fact.number : (double)NAN;
+    return tl_facts_number(side->facts, key, (double)NAN);
 }
 
 /* A rate that was reached within this share of the prediction backs it. */
@@ -293,7 +289,8 @@ bool tl_verdict_may_promise(const struct tl_side *side, const struct tl_judged *
     if (!(bps > 0) || !(side->verdict.measured_bps > 0))
         return false;
     bool of_host = judged->rule->role == TL_ROLE_RECEIVER || judged->rule->role == TL_ROLE_SENDER;
-    return of_host || number_of(side, "flow.best_goodput_bps") >= NEAR_ENOUGH * bps;
+    return of_host ||
+           number_of(side, TL_FLOW(side->direction, best_goodput_bps)) >= NEAR_ENOUGH * bps;
 }
 
 static void forget_fix(struct tl_verdict *verdict)
@@ -327,16 +324,16 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->broken = true;
     forget_fix(verdict);
     if (!isfinite(verdict->measured_bps))
-        verdict->measured_bps = number_of(side, "flow.goodput_whole_bps");
+        verdict->measured_bps = number_of(side, TL_FLOW(side->direction, goodput_whole_bps));
 }
 
 /* Length of the steady part in round trips of the unloaded path: a queue that the test itself
  * makes must not make the test look short. NAN, which compares false, where it is unknown. */
 static double steady_rtts(const struct tl_side *side, double *ret_length)
 {
-    *ret_length = number_of(side, "flow.steady_ns");
-    double rtts = *ret_length / number_of(side, "flow.rtt_min_ns");
-    return isfinite(rtts) ? rtts : number_of(side, "flow.steady_rtts_count");
+    *ret_length = number_of(side, TL_FLOW(side->direction, steady_ns));
+    double rtts = *ret_length / number_of(side, TL_FLOW(side->direction, rtt_min_ns));
+    return isfinite(rtts) ? rtts : number_of(side, TL_FLOW(side->direction, steady_rtts_count));
 }
 
 /* Preconditions of any verdict; true when one failed and the sentence is said. */
@@ -362,7 +359,7 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
         verdict->sentence = tl_arena_printf(
             arena, "The rate of the %s was not measured (%s), so nothing can be said about it.",
             direction, side->goodput.reason ? side->goodput.reason : "not measured");
-        decide_single(arena, side, "goodput_bps");
+        decide_single(arena, side, TL_FLOW(side->direction, goodput_bps));
         return true;
     }
     double length = NAN, rtts = steady_rtts(side, &length);
@@ -376,7 +373,9 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
         "trips. Let it run longer.",
         direction, isfinite(length) ? tl_format_ns(length, time) : "a moment",
         few ? ", less than 20 round trips" : "");
-    decide_single(arena, side, brief ? "steady_ns" : "steady_rtts_count");
+    decide_single(arena, side,
+                  brief ? TL_FLOW(side->direction, steady_ns)
+                        : TL_FLOW(side->direction, steady_rtts_count));
     return true;
 }
 
@@ -385,7 +384,7 @@ static struct tl_judged *goal_blocker(struct tl_side *side, double *ret_bps)
 {
     const struct tl_question *question = side->question;
     struct tl_fact rtt;
-    (void)tl_fact_view_get(&side->view, "flow.rtt_min_ns", &rtt);
+    tl_facts_get(side->facts, TL_FLOW(side->direction, rtt_min_ns), &rtt);
     if (!(question->goal_rtt_ns > 0) || rtt.state != TL_FACT_KNOWN ||
         question->goal_rtt_ns <= rtt.number)
         return NULL;

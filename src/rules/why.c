@@ -54,14 +54,14 @@ static void add_values(struct tl_buf *out, const struct tl_evidence *evidence)
 {
     for (size_t i = 0; i < evidence->value_count; i++) {
         const struct tl_evidence_value *value = &evidence->values[i];
-        const struct tl_fact_def *def = tl_judge_fact_def(value->id);
-        tl_buf_addf(out, "%s%s = ", i ? ", " : "", value->id);
+        char id[TL_FACT_ID_SIZE];
+        tl_buf_addf(out, "%s%s = ", i ? ", " : "", tl_fact_id(value->key, id));
         if (!value->known)
             tl_buf_adds(out, "unknown");
         else if (value->text)
             tl_buf_adds(out, value->text);
         else
-            add_number(out, def ? def->unit : TL_UNIT_NUMBER, value->number);
+            add_number(out, tl_fact_def(value->key.fact)->unit, value->number);
     }
 }
 
@@ -107,19 +107,21 @@ static void add_tests(struct tl_buf *out, const char *heading, const struct tl_f
 }
 
 /* "download.x: not measured; the stage streams measures it" */
-static void add_missing(struct tl_buf *out, const struct tl_facts *facts, char **ids, size_t count)
+static void add_missing(struct tl_buf *out, const struct tl_facts *facts,
+                        const struct tl_fact_key *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct tl_fact_def *def = tl_judge_fact_def(ids[i]);
         struct tl_fact fact;
+        char id[TL_FACT_ID_SIZE];
         struct tl_buf line = TL_BUF_INIT;
-        bool reason = tl_facts_get(facts, ids[i], &fact) && fact.reason && *fact.reason;
-        tl_buf_addf(&line, "%s: ", ids[i]);
-        tl_utf8_add_clean(&line, reason ? fact.reason : "not measured", false);
-        if (def && strcmp(def->stage, "derived") == 0)
+        tl_facts_get(facts, keys[i], &fact);
+        tl_buf_addf(&line, "%s: ", tl_fact_id(keys[i], id));
+        tl_utf8_add_clean(&line, fact.state == TL_FACT_UNKNOWN ? fact.reason : "not measured",
+                          false);
+        if (strcmp(fact.stage, "derived") == 0)
             tl_buf_adds(&line, "; it is computed from other facts");
-        else if (def)
-            tl_buf_addf(&line, "; the stage %s measures it", def->stage);
+        else
+            tl_buf_addf(&line, "; the stage %s measures it", fact.stage);
         wrap(out, 6, &line);
     }
 }
@@ -184,8 +186,8 @@ static const struct tl_finding *behind(const struct tl_findings *findings,
         if (finding->direction != rung->direction || strcmp(finding->cause, rung->cause) != 0 ||
             strcmp(finding->segment, rung->segment) != 0)
             continue;
-        bool same = finding->ceiling_bps == rung->bps ||
-                    (isnan(finding->ceiling_bps) && isnan(rung->bps));
+        bool same =
+            finding->ceiling_bps == rung->bps || (isnan(finding->ceiling_bps) && isnan(rung->bps));
         if (same && !best)
             best = finding;
     }

@@ -47,14 +47,13 @@ static void run_lonely_stages(struct tl_session *session)
 /* What stays open is said where a rule or a reader looks for it. */
 static void leave_open(struct tl_session *session)
 {
-    static const char *const names[] = {"goodput_bps", "retrans_ratio", "snd_wnd_max_bytes"};
-    char id[96];
-    for (int d = 0; d < 2; d++) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            snprintf(id, sizeof id, "%s.%s", tl_direction_name((enum tl_direction)d), names[i]);
-            tl_facts_set_unknown(session->result.facts, id, "no responder at the far end");
-        }
-    }
+    static const enum tl_fact_name names[] = {TL_FACT_FLOW_goodput_bps, TL_FACT_FLOW_retrans_ratio,
+                                              TL_FACT_FLOW_snd_wnd_max_bytes};
+    for (int d = 0; d < 2; d++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            tl_facts_set_unknown(session->result.facts,
+                                 TL_KEY(tl_scope_of((enum tl_direction)d), names[i]),
+                                 "no responder at the far end");
 }
 
 void session_go_apart(struct tl_session *session, const struct tl_probe_target *target)
@@ -66,8 +65,8 @@ void session_go_apart(struct tl_session *session, const struct tl_probe_target *
     session_note(session, "no responder: looking at what can be seen without one");
     run_near(session);
     session_begin_stage(session, "path", NULL, 0, "whether the host answers at all");
-    enum tl_status status = tl_probe_reach(target, session->cancel_fd, session->result.facts,
-                                           &reach, &outcome, &error);
+    enum tl_status status =
+        tl_probe_reach(target, session->cancel_fd, session->result.facts, &reach, &outcome, &error);
     session_end_stage(session, &outcome);
     if (status != TL_OK)
         return;

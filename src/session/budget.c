@@ -20,7 +20,7 @@
 /* A long path needs two long streams: one as it is, one to see behind the first limit. */
 static int64_t time_budget(const struct tl_session_config *config, const struct tl_facts *facts)
 {
-    int64_t one = tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN));
+    int64_t one = tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
     int64_t network = 2 * one > TIME_BUDGET_NS ? 2 * one : TIME_BUDGET_NS;
     /* Who names a disk asks for its time too. */
     int64_t files = 4 * one * (config->download + config->upload) + TL_PROBE_DISK_NS;
@@ -30,16 +30,16 @@ static int64_t time_budget(const struct tl_session_config *config, const struct 
 static bool link_is_virtual(const struct tl_facts *facts)
 {
     struct tl_fact kind;
-    bool loopback = tl_facts_get(facts, "near.link_kind", &kind) && kind.text &&
-                    kind.text[0] == 'l' && kind.text[1] == 'o';
-    return loopback || tl_facts_number(facts, "near.link_speed_nominal", 0) > 0;
+    tl_facts_get(facts, TL_NEAR(link_kind), &kind);
+    bool loopback = kind.text && kind.text[0] == 'l' && kind.text[1] == 'o';
+    return loopback || tl_facts_number(facts, TL_NEAR(link_speed_nominal), 0) > 0;
 }
 
 /* What a virtual link carries shows only when it has carried it. */
 static double virtual_link_bps(const struct tl_facts *facts)
 {
-    double download = tl_facts_number(facts, "download.best_goodput_bps", 0);
-    double seen = tl_facts_number(facts, "upload.best_goodput_bps", 0);
+    double download = tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, best_goodput_bps), 0);
+    double seen = tl_facts_number(facts, TL_FLOW(TL_UPLOAD, best_goodput_bps), 0);
     seen = download > seen ? download : seen;
     return seen > 0 && seen < VIRTUAL_LINK_BPS ? seen : VIRTUAL_LINK_BPS;
 }
@@ -48,7 +48,7 @@ static int64_t data_budget(const struct tl_facts *facts)
 {
     double speed = link_is_virtual(facts)
                        ? virtual_link_bps(facts)
-                       : tl_facts_number(facts, "near.link_speed_bps", DATA_BUDGET_LINK_BPS);
+                       : tl_facts_number(facts, TL_NEAR(link_speed_bps), DATA_BUDGET_LINK_BPS);
     double factor = speed / DATA_BUDGET_LINK_BPS;
     return (int64_t)((double)TL_SESSION_DATA_BUDGET * (factor > 1 ? factor : 1));
 }
@@ -70,7 +70,7 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
     /* What is asked for beside the plan goes on top, where the user set no limit. */
     ret_budget->trial_ns =
         config->verify && config->time_budget_ns <= 0
-            ? tl_plan_trial_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN))
+            ? tl_plan_trial_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN))
             : 0;
     ret_budget->time_ns += ret_budget->trial_ns;
     ret_budget->bytes =
@@ -98,7 +98,7 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
 /* What a link of this host can carry in a time; of a virtual one nobody knows. */
 static double link_bytes(const struct tl_facts *facts, double seconds)
 {
-    double speed_bps = tl_facts_number(facts, "near.link_speed_bps", (double)NAN);
+    double speed_bps = tl_facts_number(facts, TL_NEAR(link_speed_bps), (double)NAN);
     return link_is_virtual(facts) ? (double)NAN : speed_bps / 8 * seconds;
 }
 
@@ -109,7 +109,7 @@ void tl_budget_make_trial(const struct tl_session_config *config, const struct t
         expected[TL_UNIT_TEXT_SIZE], about[120] = "";
     tl_budget_make(config, facts, ret_budget);
     ret_budget->time_ns =
-        tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN));
+        tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
     double seconds = (double)ret_budget->time_ns / 1e9, most = link_bytes(facts, seconds);
     if (most < (double)ret_budget->bytes)
         ret_budget->bytes = (int64_t)most;

@@ -87,8 +87,7 @@ static void note_lack_of_budget(struct tl_session *session, const char *why)
                       step.why);
     if (step.stage != TL_PLAN_STREAM)
         return;
-    char id[96];
-    snprintf(id, sizeof id, "%s.goodput_bps", tl_direction_name(step.direction));
+    struct tl_fact_key id = TL_FLOW(step.direction, goodput_bps);
     tl_facts_set_unknown(session->result.facts, id, "%s", why);
 }
 

@@ -18,8 +18,7 @@
 
 static double rate_seen(const struct tl_plan_state *state, enum tl_direction direction)
 {
-    char id[96];
-    snprintf(id, sizeof id, "%s.best_goodput_bps", tl_direction_name(direction));
+    struct tl_fact_key id = TL_FLOW(direction, best_goodput_bps);
     return tl_facts_number(state->facts, id, (double)NAN);
 }
 
@@ -58,8 +57,7 @@ static void say(struct tl_plan_weight *weight, const char *why)
 /* Where packets of full size vanish every transfer stands still, and none tells more. */
 static bool is_stalled(const struct tl_plan_state *state, const struct tl_plan_weight *weight)
 {
-    char id[96];
-    snprintf(id, sizeof id, "%s.stalled", tl_direction_name(weight->direction));
+    struct tl_fact_key id = TL_FLOW(weight->direction, stalled);
     return tl_stage_at(weight->stage)->loads && tl_facts_number(state->facts, id, 0) > 0;
 }
 

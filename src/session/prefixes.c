@@ -13,20 +13,18 @@
  * bytes. */
 #define HEADROOM 3
 
-static double flow(const struct tl_facts *facts, enum tl_direction direction, const char *name)
+static double number(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    char id[96];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 static void take(const struct tl_facts *facts, enum tl_direction direction,
                  struct session_prefix *prefix)
 {
-    prefix->rate_bps = flow(facts, direction, "goodput_bps");
-    prefix->loss_ratio = flow(facts, direction, "retrans_ratio");
-    prefix->loss_count = flow(facts, direction, "retrans_count");
-    prefix->rtt_ns = tl_facts_number(facts, "path.rtt_min_ns", (double)NAN);
+    prefix->rate_bps = number(facts, TL_FLOW(direction, goodput_bps));
+    prefix->loss_ratio = number(facts, TL_FLOW(direction, retrans_ratio));
+    prefix->loss_count = number(facts, TL_FLOW(direction, retrans_count));
+    prefix->rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN);
 }
 
 /* The number of the router that answered probes with this address, 0 without one. */
@@ -64,10 +62,12 @@ static enum tl_status measure(struct tl_session *session, const char *host, stru
         tl_facts_derive(facts);
         struct tl_probe_limits limits = {
             .duration_ns =
-                tl_plan_stream_ns(tl_facts_number(facts, "path.rtt_min_ns", (double)NAN)),
+                tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN)),
             .bytes = session->plan.bytes_left,
-            .max_bps = HEADROOM * fmax(0, flow(session->result.facts, direction,
-                                               "best_goodput_bps"))}; /* NAN: fmax gives 0 */
+            .max_bps =
+                HEADROOM *
+                fmax(0, number(session->result.facts,
+                               TL_FLOW(direction, best_goodput_bps)))}; /* NAN: fmax gives 0 */
         status = tl_probe_stream(&probe, direction, &limits, outcome, reterr);
     }
     tl_facts_derive(facts);
@@ -91,8 +91,8 @@ static enum tl_status run_prefix(struct tl_session *session, size_t index,
         snprintf(outcome.record.reason, sizeof outcome.record.reason,
                  "%.100s: the data budget is spent", session->via[index]);
     } else if (status == TL_OK) {
-        status = measure(session, session->via[index], facts, direction, &outcome, &prefix->hop,
-                         &error);
+        status =
+            measure(session, session->via[index], facts, direction, &outcome, &prefix->hop, &error);
         session->plan.bytes_left -= outcome.record.sent_bytes + outcome.record.received_bytes;
         take(facts, direction, prefix);
         if (status != TL_OK) {
@@ -112,14 +112,13 @@ static enum tl_status run_prefix(struct tl_session *session, size_t index,
 
 static void set_loss_segment(struct tl_session *session, enum tl_direction direction)
 {
-    char id[96];
-    const char *segment = session_prefix_loss_segment(
-        session->prefixes, session->config.via_count, session->result.run.hop_count);
-    snprintf(id, sizeof id, "%s.loss_segment", tl_direction_name(direction));
+    struct tl_fact_key key = TL_FLOW(direction, loss_segment);
+    const char *segment = session_prefix_loss_segment(session->prefixes, session->config.via_count,
+                                                      session->result.run.hop_count);
     if (segment)
-        tl_facts_set_text(session->result.facts, id, segment, "responders on the way");
+        tl_facts_set_text(session->result.facts, key, segment, "responders on the way");
     else
-        tl_facts_set_unknown(session->result.facts, id,
+        tl_facts_set_unknown(session->result.facts, key,
                              "too few packets were lost, or the responders on the way do not "
                              "stand around a segment");
 }
@@ -214,8 +213,7 @@ void session_add_parts(const struct tl_session *session, struct tl_run *run)
     const struct tl_findings *findings = session->result.findings;
     size_t count = session->config.via_count;
     int first = run->segment_count;
-    if (!count || session->prefix_count < count ||
-        first + (int)count + 1 > TL_RUN_SEGMENTS_MAX)
+    if (!count || session->prefix_count < count || first + (int)count + 1 > TL_RUN_SEGMENTS_MAX)
         return;
     for (size_t i = 0; i <= count; i++)
         add_part(session, i, run);

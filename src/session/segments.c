@@ -34,20 +34,20 @@ static double smaller(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : fmin(a, b);
 }
 
-static double number(const struct tl_facts *facts, const char *id)
+static double number(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key, (double)NAN);
 }
 
 /* Whether a queue grew in that segment in either direction. */
 static bool is_tight(const struct tl_facts *facts, const char *segment)
 {
-    static const char *const ids[] = {"download.tight_segment", "upload.tight_segment"};
-    struct tl_fact fact;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (tl_facts_get(facts, ids[i], &fact) && fact.state == TL_FACT_KNOWN &&
-            strcmp(fact.text, segment) == 0)
+    for (int d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
+        struct tl_fact fact;
+        tl_facts_get(facts, TL_FLOW((enum tl_direction)d, tight_segment), &fact);
+        if (fact.state == TL_FACT_KNOWN && strcmp(fact.text, segment) == 0)
             return true;
+    }
     return false;
 }
 
@@ -73,7 +73,7 @@ static void fill_hops(const struct tl_facts *facts, struct tl_run *run)
     int hops = run->hop_count;
     bool first = hops >= 2 && isfinite(run->hops[0].rtt_min_ns);
     bool last = hops >= 3 && isfinite(run->hops[hops - 2].rtt_min_ns);
-    if (hops < 2 || hops != (int)tl_facts_number(facts, "path.hops_count", 0))
+    if (hops < 2 || hops != (int)tl_facts_number(facts, TL_PATH(hops_count), 0))
         return;
     struct tl_segment_record *path = &run->segments[run->segment_count - 1];
     if (first) {
@@ -104,17 +104,17 @@ static void fill_hops(const struct tl_facts *facts, struct tl_run *run)
 void tl_segments_fill(const struct tl_facts *facts, struct tl_run *run)
 {
     run->segment_count = 0;
-    add(run, "near-host", "this PC")->mtu_bytes = number(facts, "near.link_mtu_bytes");
+    add(run, "near-host", "this PC")->mtu_bytes = number(facts, TL_NEAR(link_mtu_bytes));
     struct tl_segment_record *path = add(run, "path", "the path between the two hosts");
-    path->rtt_add_ns = number(facts, "path.rtt_min_ns");
-    double found =
-        smaller(number(facts, "download.path_mtu_bytes"), number(facts, "upload.path_mtu_bytes"));
+    path->rtt_add_ns = number(facts, TL_PATH(rtt_min_ns));
+    double found = smaller(number(facts, TL_FLOW(TL_DOWNLOAD, path_mtu_bytes)),
+                           number(facts, TL_FLOW(TL_UPLOAD, path_mtu_bytes)));
     /* The search stops at what a jumbo frame can be; loopback takes more. */
-    double known = number(facts, "path.mtu_bytes");
+    double known = number(facts, TL_PATH(mtu_bytes));
     path->mtu_bytes = isnan(found) || (found >= SEARCHED_BYTES && known > found) ? known : found;
-    path->loss_ratio = number(facts, "path.echo_loss_ratio");
-    path->loaded_rtt_add_ns =
-        larger(number(facts, "download.queue_delay_ns"), number(facts, "upload.queue_delay_ns"));
+    path->loss_ratio = number(facts, TL_PATH(echo_loss_ratio));
+    path->loaded_rtt_add_ns = larger(number(facts, TL_FLOW(TL_DOWNLOAD, queue_delay_ns)),
+                                     number(facts, TL_FLOW(TL_UPLOAD, queue_delay_ns)));
     fill_hops(facts, run);
-    add(run, "far-host", run->target_name)->mtu_bytes = number(facts, "far.link_mtu_bytes");
+    add(run, "far-host", run->target_name)->mtu_bytes = number(facts, TL_FAR(link_mtu_bytes));
 }

@@ -40,15 +40,12 @@ int64_t tl_plan_trial_ns(double rtt_ns)
 
 static double path_rtt_ns(const struct tl_plan_state *state)
 {
-    return tl_facts_number(state->facts, "path.rtt_min_ns", (double)NAN);
+    return tl_facts_number(state->facts, TL_PATH(rtt_min_ns), (double)NAN);
 }
 
-static double flow_number(const struct tl_plan_state *state, enum tl_direction direction,
-                          const char *name)
+static double number(const struct tl_plan_state *state, struct tl_fact_key key)
 {
-    char id[96];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(direction), name);
-    return tl_facts_number(state->facts, id, (double)NAN);
+    return tl_facts_number(state->facts, key, (double)NAN);
 }
 
 /* A loading stage may find more room than any before it: its bytes are bounded by the budget
@@ -56,7 +53,8 @@ static double flow_number(const struct tl_plan_state *state, enum tl_direction d
 static void loading(const struct tl_plan_state *state, int64_t time_ns,
                     struct tl_stage_cost *ret_cost)
 {
-    *ret_cost = (struct tl_stage_cost){.time_ns = time_ns, .bytes = state->bytes_left > 0 ? state->bytes_left : 0};
+    *ret_cost = (struct tl_stage_cost){.time_ns = time_ns,
+                                       .bytes = state->bytes_left > 0 ? state->bytes_left : 0};
 }
 
 static void cost_hosts(const struct tl_plan_state *state, enum tl_direction direction,
@@ -118,9 +116,9 @@ static void cost_streams(const struct tl_plan_state *state, enum tl_direction di
 static void cost_paced(const struct tl_plan_state *state, enum tl_direction direction,
                        struct tl_stage_cost *ret_cost)
 {
-    double loss = flow_number(state, direction, "retrans_ratio");
-    double bps = flow_number(state, direction, "goodput_bps") / 2;
-    double mss = flow_number(state, direction, "mss_bytes");
+    double loss = number(state, TL_FLOW(direction, retrans_ratio));
+    double bps = number(state, TL_FLOW(direction, goodput_bps)) / 2;
+    double mss = number(state, TL_FLOW(direction, mss_bytes));
     double ns = PACED_LOSSES_WANTED / loss * mss * 8e9 / bps;
     if (!(ns > (double)TL_STAGE_WORTH_NS))
         ns = (double)TL_STAGE_WORTH_NS;

@@ -15,8 +15,8 @@
 #define TRANSFER_NS (60 * TL_NS_PER_S)
 #define RETRY_NS    TL_NS_PER_S
 /* Silence that is no outage: what a stream waits for its own timer, and ten round trips. */
-#define PATIENCE_NS    (1500 * TL_NS_PER_MS)
-#define PATIENCE_RTTS  10
+#define PATIENCE_NS   (1500 * TL_NS_PER_MS)
+#define PATIENCE_RTTS 10
 /* Slower, a stream's pieces come so seldom that a pause is no outage any more. A budget that
  * asks for less is spent before the time is over. */
 #define PACING_MIN_BPS 2e6
@@ -37,13 +37,13 @@ static void end_second(struct vigil *vigil, int64_t now_ns)
 {
     double took_ns = (double)(now_ns - vigil->second_ns);
     bool beginning = vigil->second_ns < vigil->settled_ns;
-    struct tl_watch_sample sample = {
-        .offset_ns = vigil->second_ns - vigil->begun_ns,
-        .rate_bps = vigil->second_bytes * 8e9 / took_ns,
-        .rtt_ns = vigil->rtt_ns,
-        .flags = (vigil->log.out ? TL_WATCH_OUTAGE : 0) |
-                 (beginning && !vigil->log.out ? TL_WATCH_BEGINNING : 0),
-        .retrans_count = (uint32_t)vigil->second_retrans};
+    struct tl_watch_sample sample = {.offset_ns = vigil->second_ns - vigil->begun_ns,
+                                     .rate_bps = vigil->second_bytes * 8e9 / took_ns,
+                                     .rtt_ns = vigil->rtt_ns,
+                                     .flags =
+                                         (vigil->log.out ? TL_WATCH_OUTAGE : 0) |
+                                         (beginning && !vigil->log.out ? TL_WATCH_BEGINNING : 0),
+                                     .retrans_count = (uint32_t)vigil->second_retrans};
     tl_watch_log_add(&vigil->log, &sample);
     vigil->second_ns = now_ns;
     vigil->second_bytes = vigil->second_retrans = 0;
@@ -74,9 +74,8 @@ static void tick(struct vigil *vigil, double bytes)
         tell_outage(vigil);
     while (now_ns - vigil->second_ns >= TL_NS_PER_S) {
         /* A long silence fills several seconds, all alike. */
-        int64_t end_ns = now_ns - vigil->second_ns >= 2 * TL_NS_PER_S
-                             ? vigil->second_ns + TL_NS_PER_S
-                             : now_ns;
+        int64_t end_ns =
+            now_ns - vigil->second_ns >= 2 * TL_NS_PER_S ? vigil->second_ns + TL_NS_PER_S : now_ns;
         end_second(vigil, end_ns);
     }
 }
@@ -161,8 +160,7 @@ static void keep_going(struct vigil *vigil, struct tl_probe *probe, enum tl_dire
         int64_t left_ns = vigil->until_ns - tl_now_ns();
         if (left_ns < TL_NS_PER_S)
             return;
-        if (session->config.data_budget_bytes > 0 &&
-            run->watch.bytes >= session->plan.bytes_left) {
+        if (session->config.data_budget_bytes > 0 && run->watch.bytes >= session->plan.bytes_left) {
             snprintf(run->watch.ended, sizeof run->watch.ended, "the data budget is spent");
             return;
         }
@@ -196,7 +194,7 @@ enum tl_status session_keep_watch(struct tl_session *session, struct tl_error *r
                                   : session->config.download ? TL_DOWNLOAD
                                                              : TL_UPLOAD;
     struct vigil vigil = {.session = session, .begun_ns = tl_now_ns(), .rtt_ns = (double)NAN};
-    double rtt_ns = tl_facts_number(session->result.facts, "path.rtt_min_ns", 0);
+    double rtt_ns = tl_facts_number(session->result.facts, TL_PATH(rtt_min_ns), 0);
     int64_t rtts_ns = (int64_t)(PATIENCE_RTTS * rtt_ns);
     vigil.rtt_path_ns = rtt_ns;
     vigil.second_ns = vigil.begun_ns;

@@ -47,16 +47,15 @@ static void add(struct weighing *w, double value, const char *what)
     }
 }
 
-static bool is_of_stage(const struct weighing *w, const char *id)
+static bool is_of_stage(const struct weighing *w, struct tl_fact_key key)
 {
-    struct tl_fact fact;
-    return tl_facts_get(w->state->facts, id, &fact) && strcmp(fact.stage, w->stage) == 0;
+    return strcmp(tl_fact_def(key.fact)->stage, w->stage) == 0;
 }
 
-static bool misses(const struct weighing *w, char *const *ids, size_t count)
+static bool misses(const struct weighing *w, const struct tl_fact_key *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_of_stage(w, ids[i]))
+        if (is_of_stage(w, keys[i]))
             return true;
     return false;
 }
@@ -66,7 +65,7 @@ static bool decides(const struct tl_verdict *verdict, const struct tl_finding *f
 {
     for (size_t i = 0; i < verdict->deciding_count; i++)
         for (size_t j = 0; j < finding->missing_count; j++)
-            if (strcmp(verdict->deciding[i], finding->missing[j]) == 0)
+            if (tl_fact_key_is(verdict->deciding[i], finding->missing[j]))
                 return true;
     return false;
 }
@@ -108,17 +107,12 @@ static void name_cause(struct weighing *w, const char *cause)
         snprintf(w->causes + used, sizeof w->causes - used, "%s%s", used ? ", " : "", cause);
 }
 
-static double flow_number(const struct weighing *w, const char *name)
-{
-    char id[96];
-    snprintf(id, sizeof id, "%s.%s", tl_direction_name(w->direction), name);
-    return tl_facts_number(w->state->facts, id, 0);
-}
-
 static bool buffer_limits(const struct weighing *w)
 {
-    return flow_number(w, "ledger_rwnd_ratio") > BUFFER_LIMITS_RATIO ||
-           flow_number(w, "ledger_sndbuf_ratio") > BUFFER_LIMITS_RATIO;
+    return tl_facts_number(w->state->facts, TL_FLOW(w->direction, ledger_rwnd_ratio), 0) >
+               BUFFER_LIMITS_RATIO ||
+           tl_facts_number(w->state->facts, TL_FLOW(w->direction, ledger_sndbuf_ratio), 0) >
+               BUFFER_LIMITS_RATIO;
 }
 
 /* Where no buffer held the stream, a larger one can hardly show anything. */
@@ -169,7 +163,7 @@ static void weigh_confirmation(struct weighing *w, double open)
     for (size_t i = 0; finding && i < finding->evidence_count; i++) {
         const struct tl_evidence *evidence = &finding->evidence[i];
         for (size_t j = 0; evidence->truth == TL_UNKNOWN_TRUTH && j < evidence->value_count; j++) {
-            if (evidence->values[j].known || !is_of_stage(w, evidence->values[j].id))
+            if (evidence->values[j].known || !is_of_stage(w, evidence->values[j].key))
                 continue;
             snprintf(what, sizeof what, "it would make %s surer, or less sure", finding->cause);
             add(w, CONFIRM_WORTH * open, what);

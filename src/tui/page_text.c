@@ -115,11 +115,11 @@ struct stage_facts {
     int count;
 };
 
-static void add_fact(const char *id, const struct tl_fact *fact, void *context)
+static void add_fact(struct tl_fact_key key, const struct tl_fact *fact, void *context)
 {
     struct stage_facts *facts = context;
-    char line[320];
-    if (!fact->stage || strcmp(fact->stage, facts->stage) != 0)
+    char line[320], id[TL_FACT_ID_SIZE];
+    if (strcmp(fact->stage, facts->stage) != 0)
         return;
     if (facts->count++ == 0)
         page_add_heading(facts->page, "What it measured");
@@ -140,7 +140,7 @@ static void add_fact(const char *id, const struct tl_fact *fact, void *context)
     else
         snprintf(line, sizeof line, "%.6g", fact->number);
     int id_columns = facts->page->width >= 76 ? 38 : 30;
-    tl_page_addf(facts->page, TL_SAID_PLAIN, "  %-*s ", id_columns, id);
+    tl_page_addf(facts->page, TL_SAID_PLAIN, "  %-*s ", id_columns, tl_fact_id(key, id));
     page_add_words(facts->page, TL_SAID_PLAIN, 4, line);
 }
 

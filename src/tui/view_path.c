@@ -82,27 +82,28 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
     (void)tui_put(grid, at, col, grid->cols - col - 1, TUI_PLAIN, what);
 }
 
-static double number(const struct tui_state *state, const char *id)
+static double number(const struct tui_state *state, struct tl_fact_key key)
 {
-    return tl_facts_number(state->result->facts, id, (double)NAN);
+    return tl_facts_number(state->result->facts, key, (double)NAN);
 }
 
 /* A line for each thing that is known of the way, and why one is not. */
 static int draw_way(const struct tui_state *state, struct tui_grid *grid, int row, int last)
 {
-    static const struct {
-        const char *id, *label;
-    } lines[] = {{"path.rtt_min_ns", "round trip, least"},
-                 {"path.mtu_bytes", "packet size, most"},
-                 {"path.hops_count", "links on the way"},
-                 {"path.hops_answered_count", "routers that answered"},
-                 {"path.hops_ways_count", "ways of other flows"}};
+    const struct {
+        struct tl_fact_key key;
+        const char *label;
+    } lines[] = {{TL_PATH(rtt_min_ns), "round trip, least"},
+                 {TL_PATH(mtu_bytes), "packet size, most"},
+                 {TL_PATH(hops_count), "links on the way"},
+                 {TL_PATH(hops_answered_count), "routers that answered"},
+                 {TL_PATH(hops_ways_count), "ways of other flows"}};
     const int begin = row;
     for (size_t i = 0; i < sizeof lines / sizeof *lines && row < last; i++) {
         struct tl_fact fact;
         char text[TL_UNIT_TEXT_SIZE];
-        if (!tl_facts_get(state->result->facts, lines[i].id, &fact) ||
-            (fact.state != TL_FACT_KNOWN && state->result->run.hop_count))
+        tl_facts_get(state->result->facts, lines[i].key, &fact);
+        if (fact.state != TL_FACT_KNOWN && state->result->run.hop_count)
             continue;
         (void)tui_put(grid, row, 1, 24, TUI_PLAIN, lines[i].label);
         if (fact.state != TL_FACT_KNOWN)
@@ -121,20 +122,20 @@ static int draw_queue(const struct tui_state *state, struct tui_grid *grid, int 
 {
     int used = 0;
     for (int d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
-        const char *name = tl_direction_name((enum tl_direction)d);
-        char first[64], last[64], rise[64], time[TL_UNIT_TEXT_SIZE];
-        snprintf(first, sizeof first, "%s.tight_first_hop", name);
-        snprintf(last, sizeof last, "%s.tight_last_hop", name);
-        snprintf(rise, sizeof rise, "%s.tight_rtt_rise_ns", name);
-        if (isnan(number(state, first)) || isnan(number(state, last)))
+        enum tl_direction direction = (enum tl_direction)d;
+        double first = number(state, TL_FLOW(direction, tight_first_hop));
+        double last = number(state, TL_FLOW(direction, tight_last_hop));
+        double rise_ns = number(state, TL_FLOW(direction, tight_rtt_rise_ns));
+        char time[TL_UNIT_TEXT_SIZE];
+        if (isnan(first) || isnan(last))
             continue;
         used++;
         int at = tui_putf(grid, row, 1, grid->cols - 1, TUI_BOLD,
-                          "%s: under load a queue grows between hop %.0f and hop %.0f", name,
-                          number(state, first), number(state, last));
-        if (!isnan(number(state, rise)))
+                          "%s: under load a queue grows between hop %.0f and hop %.0f",
+                          tl_direction_name(direction), first, last);
+        if (!isnan(rise_ns))
             (void)tui_putf(grid, row, 1 + at, grid->cols - 1 - at, TUI_BOLD, ", + %s",
-                           tl_format_ns(number(state, rise), time));
+                           tl_format_ns(rise_ns, time));
         row++;
     }
     return used;
@@ -145,8 +146,9 @@ static int draw_flows(const struct tui_state *state, struct tui_grid *grid, int 
 {
     struct tl_fact fact;
     char text[200];
-    if (row >= last || !tl_facts_get(state->result->facts, "path.hops_ways_count", &fact))
+    if (row >= last)
         return 0;
+    tl_facts_get(state->result->facts, TL_PATH(hops_ways_count), &fact);
     if (fact.state != TL_FACT_KNOWN)
         snprintf(text, sizeof text,
                  "Whether flows of other ports take other ways is not known: %.100s", fact.reason);

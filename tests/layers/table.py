@@ -60,4 +60,4 @@ def public_headers(root):
     """Name as it is included -> layer."""
     return {str(header.relative_to(folder)): layer
             for layer, folder in include_roots(root).items()
-            for header in sorted(folder.rglob("*.h"))}
+            for header in sorted((*folder.rglob("*.h"), *folder.rglob("*.def")))}

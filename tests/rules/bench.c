@@ -19,22 +19,21 @@ static int compare(const void *left, const void *right)
 static struct tl_facts *all_known(void)
 {
     struct tl_facts *facts = tl_facts_create();
-    char id[128];
-    for (size_t i = 0; facts && i < tl_fact_def_count(); i++) {
-        const struct tl_fact_def *def = tl_fact_def_at(i);
+    for (int i = 0; facts && i < TL_FACT_COUNT; i++) {
+        const struct tl_fact_def *def = tl_fact_def((enum tl_fact_name)i);
         for (int scope = TL_SCOPE_NEAR; scope < TL_SCOPE_COUNT; scope++) {
             enum tl_subject subject = scope <= TL_SCOPE_FAR    ? TL_SUBJECT_HOST
                                       : scope == TL_SCOPE_PATH ? TL_SUBJECT_PATH
                                                                : TL_SUBJECT_FLOW;
             if (def->subject != subject)
                 continue;
-            snprintf(id, sizeof id, "%s.%s", tl_scope_name((enum tl_scope)scope), def->name);
+            struct tl_fact_key key = TL_KEY((enum tl_scope)scope, (enum tl_fact_name)i);
             if (def->unit == TL_UNIT_TEXT)
-                tl_facts_set_text(facts, id, "cubic", "");
+                tl_facts_set_text(facts, key, "cubic", "");
             else if (def->unit == TL_UNIT_BOOL)
-                tl_facts_set_bool(facts, id, true, "");
+                tl_facts_set_bool(facts, key, true, "");
             else
-                tl_facts_set_number(facts, id, def->unit == TL_UNIT_NS ? 5e9 : 0.5, "");
+                tl_facts_set_number(facts, key, def->unit == TL_UNIT_NS ? 5e9 : 0.5, "");
         }
     }
     return facts;

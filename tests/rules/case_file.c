@@ -23,8 +23,8 @@ static enum tl_status read_direction(const struct tl_json_at *object, enum tl_di
 }
 
 /* [value, low, high] */
-static enum tl_status set_range(struct tl_facts *facts, const char *id, const struct tl_json_at *at,
-                                struct tl_error *reterr)
+static enum tl_status set_range(struct tl_facts *facts, struct tl_fact_key key,
+                                const struct tl_json_at *at, struct tl_error *reterr)
 {
     double numbers[3];
     if (tl_json_count(at) != 3)
@@ -35,7 +35,7 @@ static enum tl_status set_range(struct tl_facts *facts, const char *id, const st
         if (status != TL_OK)
             return status;
     }
-    tl_facts_set_range(facts, id, numbers[0], numbers[1], numbers[2], "case");
+    tl_facts_set_range(facts, key, numbers[0], numbers[1], numbers[2], "case");
     return TL_OK;
 }
 
@@ -43,17 +43,18 @@ static enum tl_status set_fact(struct tl_facts *facts, enum tl_direction directi
                                const char *role_id, const struct tl_json_at *at,
                                struct tl_error *reterr)
 {
-    char id[128];
+    struct tl_role_fact fact;
     double number = 0;
     bool truth = false;
     const char *text = NULL;
-    const struct tl_fact_def *def = tl_fact_role_def(role_id);
-    if (!def || tl_fact_view_resolve(direction, role_id, id, sizeof id) != TL_OK)
+    if (!tl_role_fact_parse(role_id, &fact))
         return tl_json_error(at, reterr, TL_UNKNOWN, "there is no fact \"%s\"", role_id);
+    struct tl_fact_key key = tl_role_fact_key(fact, direction);
+    const struct tl_fact_def *def = tl_fact_def(fact.fact);
     enum tl_json_type type = tl_json_type(at);
     bool number_given = type == TL_JSON_INTEGER || type == TL_JSON_NUMBER || type == TL_JSON_ARRAY;
     if (type == TL_JSON_NULL) {
-        tl_facts_set_unknown(facts, id, "not measured");
+        tl_facts_set_unknown(facts, key, "not measured");
         return TL_OK;
     }
     if ((def->unit == TL_UNIT_BOOL) != (type == TL_JSON_BOOL) ||
@@ -62,16 +63,16 @@ static enum tl_status set_fact(struct tl_facts *facts, enum tl_direction directi
         return tl_json_error(at, reterr, TL_SYNTAX, "%s is %s", role_id, tl_unit_name(def->unit));
     enum tl_status status = TL_OK;
     if (type == TL_JSON_ARRAY)
-        return set_range(facts, id, at, reterr);
+        return set_range(facts, key, at, reterr);
     if (type == TL_JSON_BOOL) {
         status = tl_json_bool(at, &truth, reterr);
-        tl_facts_set_bool(facts, id, truth, "case");
+        tl_facts_set_bool(facts, key, truth, "case");
     } else if (type == TL_JSON_STRING) {
         status = tl_json_string(at, &text, reterr);
-        tl_facts_set_text(facts, id, text, "case");
+        tl_facts_set_text(facts, key, text, "case");
     } else {
         status = tl_json_number(at, &number, reterr);
-        tl_facts_set_number(facts, id, number, "case");
+        tl_facts_set_number(facts, key, number, "case");
     }
     return status;
 }
@@ -149,8 +150,8 @@ enum tl_status tl_case_open(const char *folder, const char *name, struct tl_json
     char *text = malloc(limits.bytes_max);
     enum tl_status status = tl_error_set(reterr, TL_IO, "%s cannot be read", path);
     if (file && text)
-        status = tl_json_parse(text, fread(text, 1, limits.bytes_max, file), &limits, ret_doc,
-                               reterr);
+        status =
+            tl_json_parse(text, fread(text, 1, limits.bytes_max, file), &limits, ret_doc, reterr);
     if (file)
         fclose(file);
     free(text);
@@ -183,7 +184,8 @@ static enum tl_status set_base(const struct reading *r, const struct tl_json_at 
         if (status == TL_OK)
             status = set_base(r, &on, other, depth + 1);
     }
-    return status == TL_OK ? set_facts(r->facts, r->direction, NULL, &base, "facts", r->reterr) : status;
+    return status == TL_OK ? set_facts(r->facts, r->direction, NULL, &base, "facts", r->reterr)
+                           : status;
 }
 
 static enum tl_status set_case(const struct reading *r, size_t index,
@@ -207,8 +209,7 @@ static enum tl_status set_like(const struct reading *r, const struct tl_json_at 
                                            "no case above is named \"%s\"", wanted);
 }
 
-static enum tl_status set_case(const struct reading *r, size_t index,
-                               const struct without *without)
+static enum tl_status set_case(const struct reading *r, size_t index, const struct without *without)
 {
     struct tl_json_at cases, at, like;
     struct without more = {.next = without};
@@ -220,9 +221,8 @@ static enum tl_status set_case(const struct reading *r, size_t index,
         bool some = tl_json_find(&at, "without", &more.ids);
         status = set_like(r, &cases, index, some ? &more : without, &like);
     }
-    return status == TL_OK
-               ? set_facts(r->facts, r->direction, without, &at, "facts", r->reterr)
-               : status;
+    return status == TL_OK ? set_facts(r->facts, r->direction, without, &at, "facts", r->reterr)
+                           : status;
 }
 
 /* The named base, the file's own facts, those of the case that this one is like, its own. */
@@ -244,7 +244,7 @@ static enum tl_status set_all(const struct reading *r, size_t index)
 enum tl_status tl_case_read(const struct tl_json_at *file, const struct tl_json *bases,
                             size_t index, struct tl_case *ret_case, struct tl_error *reterr)
 {
-    static const char *const file_keys[] = {"format", "rule", "direction", "on",
+    static const char *const file_keys[] = {"format", "rule",  "direction", "on",
                                             "base",   "cases", NULL};
     static const char *const keys[] = {"name",     "like",        "without", "direction", "facts",
                                        "goal_bps", "goal_rtt_ns", "quality", "expect",    NULL};
@@ -350,29 +350,31 @@ static bool range_holds(const struct tl_json_at *expect, const char *key, double
 
 /* The same set of ids; expected ones are role ids. */
 static bool ids_hold(const struct tl_case *test, const struct tl_json_at *expect, const char *key,
-                     char *const *have, size_t have_count, struct tl_error *ret_why)
+                     const struct tl_fact_key *have, size_t have_count, struct tl_error *ret_why)
 {
     struct tl_json_at list;
+    char id[TL_FACT_ID_SIZE];
     if (!tl_json_find(expect, key, &list))
         return true;
     if (tl_json_count(&list) != have_count) {
         (void)tl_error_set(ret_why, TL_INVALID, "%s: expected %zu, are %zu (first %s)", key,
-                           tl_json_count(&list), have_count, have_count ? have[0] : "none");
+                           tl_json_count(&list), have_count,
+                           have_count ? tl_fact_id(have[0], id) : "none");
         return false;
     }
     for (size_t i = 0; i < tl_json_count(&list); i++) {
         struct tl_json_at item = tl_json_item(&list, i);
         const char *role_id = NULL;
-        char id[128];
+        struct tl_role_fact fact;
         bool found = false;
         if (tl_json_string(&item, &role_id, ret_why) != TL_OK)
             return false;
-        if (tl_fact_view_resolve(test->direction, role_id, id, sizeof id) != TL_OK)
+        if (!tl_role_fact_parse(role_id, &fact))
             return differs(ret_why, key, "a fact", role_id);
         for (size_t h = 0; h < have_count; h++)
-            found |= strcmp(have[h], id) == 0;
+            found |= tl_fact_key_is(have[h], tl_role_fact_key(fact, test->direction));
         if (!found)
-            return differs(ret_why, key, id, have_count ? have[0] : NULL);
+            return differs(ret_why, key, role_id, have_count ? tl_fact_id(have[0], id) : NULL);
     }
     return true;
 }

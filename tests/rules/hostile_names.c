@@ -28,7 +28,7 @@ static const char *const names[] = {
 #define NAME_COUNT (sizeof names / sizeof *names)
 
 struct text_facts {
-    char ids[FACTS_MAX][96];
+    struct tl_fact_key keys[FACTS_MAX];
     size_t count;
 };
 
@@ -36,11 +36,11 @@ struct counts {
     size_t judged, remedies, refused, formats, failed;
 };
 
-static void collect(const char *id, const struct tl_fact *fact, void *context)
+static void collect(struct tl_fact_key key, const struct tl_fact *fact, void *context)
 {
     struct text_facts *texts = context;
     if (fact->state == TL_FACT_KNOWN && fact->unit == TL_UNIT_TEXT && texts->count < FACTS_MAX)
-        snprintf(texts->ids[texts->count++], sizeof texts->ids[0], "%s", id);
+        texts->keys[texts->count++] = key;
 }
 
 static void complain(struct counts *counts, const struct tl_case *test, const char *what,
@@ -164,15 +164,15 @@ static void check_case(const struct tl_rules *rules, const struct tl_json_at *fi
         tl_facts_each(test.facts, collect, &texts);
         for (size_t i = 0; n == 0 && i < texts.count; i++) {
             struct tl_fact before;
-            tl_facts_get(test.facts, texts.ids[i], &before);
+            tl_facts_get(test.facts, texts.keys[i], &before);
             char *kept = strdup(before.text);
-            tl_facts_set_text(test.facts, texts.ids[i], names[n], "");
+            tl_facts_set_text(test.facts, texts.keys[i], names[n], "");
             judge(rules, &test, names[n], false, counts);
-            tl_facts_set_text(test.facts, texts.ids[i], kept, "");
+            tl_facts_set_text(test.facts, texts.keys[i], kept, "");
             free(kept);
         }
         for (size_t i = 0; i < texts.count; i++)
-            tl_facts_set_text(test.facts, texts.ids[i], names[n], "");
+            tl_facts_set_text(test.facts, texts.keys[i], names[n], "");
         judge(rules, &test, names[n], index == 0, counts);
         tl_case_finish(&test);
     }

@@ -16,45 +16,42 @@ static struct tl_json *bases;
 
 /* What hosts tell; numbers are NAN for a text. */
 static const struct {
-    const char *id, *text;
+    enum tl_fact_name fact;
+    const char *text;
     double number;
 } always[] = {
-    {"link_name", "eno1", NAN},
-    {"route_peer", "10.77.2.2", NAN},
-    {"route_via", "10.77.1.1", NAN},
-    {"cc_current", "cubic", NAN},
-    {"link_tx_queues_count", NULL, 4},
-    {"link_channels_count", NULL, 1},
-    {"link_channels_max_count", NULL, 4},
-    {"netdev_budget_count", NULL, 300},
-    {"netdev_budget_usecs", NULL, 8000},
-    {"cpu_cores_count", NULL, 4},
+    {TL_FACT_HOST_link_name, "eno1", NAN},
+    {TL_FACT_HOST_route_peer, "10.77.2.2", NAN},
+    {TL_FACT_HOST_route_via, "10.77.1.1", NAN},
+    {TL_FACT_HOST_cc_current, "cubic", NAN},
+    {TL_FACT_HOST_link_tx_queues_count, NULL, 4},
+    {TL_FACT_HOST_link_channels_count, NULL, 1},
+    {TL_FACT_HOST_link_channels_max_count, NULL, 4},
+    {TL_FACT_HOST_netdev_budget_count, NULL, 300},
+    {TL_FACT_HOST_netdev_budget_usecs, NULL, 8000},
+    {TL_FACT_HOST_cpu_cores_count, NULL, 4},
 };
 static const struct variant {
     const char *qdisc;
     bool over_router, tuned;
 } variants[] = {{"pfifo_fast", true, true}, {"mq", false, true}, {"htb", true, false}};
 
-static void set_host(struct tl_facts *facts, const char *scope, const struct variant *variant)
+static void set_host(struct tl_facts *facts, enum tl_scope scope, const struct variant *variant)
 {
-    char id[64];
     struct tl_fact fact;
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
-        snprintf(id, sizeof id, "%s.%s", scope, always[i].id);
-        if (tl_facts_get(facts, id, &fact) && fact.state == TL_FACT_KNOWN &&
-            strcmp(always[i].id, "link_name") != 0)
+        struct tl_fact_key key = TL_KEY(scope, always[i].fact);
+        tl_facts_get(facts, key, &fact);
+        if (fact.state == TL_FACT_KNOWN && always[i].fact != TL_FACT_HOST_link_name)
             continue;
         if (always[i].text)
-            tl_facts_set_text(facts, id, always[i].text, "");
+            tl_facts_set_text(facts, key, always[i].text, "");
         else
-            tl_facts_set_number(facts, id, always[i].number, "");
+            tl_facts_set_number(facts, key, always[i].number, "");
     }
-    snprintf(id, sizeof id, "%s.link_qdisc", scope);
-    tl_facts_set_text(facts, id, variant->qdisc, "");
-    snprintf(id, sizeof id, "%s.route_gateway", scope);
-    tl_facts_set_bool(facts, id, variant->over_router, "");
-    snprintf(id, sizeof id, "%s.tcp_moderate_rcvbuf", scope);
-    tl_facts_set_bool(facts, id, variant->tuned, "");
+    tl_facts_set_text(facts, TL_HOST(scope, link_qdisc), variant->qdisc, "");
+    tl_facts_set_bool(facts, TL_HOST(scope, route_gateway), variant->over_router, "");
+    tl_facts_set_bool(facts, TL_HOST(scope, tcp_moderate_rcvbuf), variant->tuned, "");
 }
 
 static void print_text(const char *key, const char *text)
@@ -89,8 +86,8 @@ static void judge(const struct tl_rules *rules, const struct tl_json_at *file, s
     struct tl_findings *findings = NULL;
     if (tl_case_read(file, bases, index, &test, &why) != TL_OK)
         return; /* rule-cases says what is wrong with it */
-    set_host(test.facts, "near", variant);
-    set_host(test.facts, "far", variant);
+    set_host(test.facts, TL_SCOPE_NEAR, variant);
+    set_host(test.facts, TL_SCOPE_FAR, variant);
     if (tl_rules_judge(rules, test.facts, &test.question, &findings, &why) == TL_OK)
         for (size_t i = 0; i < findings->finding_count; i++)
             if (findings->findings[i].result == TL_FOUND)

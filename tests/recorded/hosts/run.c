@@ -172,10 +172,10 @@ static bool read_counters(const char *when, struct tl_host_counters *counters)
 }
 
 /* The facts of a thread are the case's own: they stay. */
-static void read_processors(struct tl_facts *facts, enum tl_direction direction, const char *role)
+static void read_processors(struct tl_facts *facts, enum tl_direction direction, enum tl_end end)
 {
     static struct tl_cpu_reading before, after;
-    char before_root[PATH_SIZE], after_root[PATH_SIZE], id[2][96];
+    char before_root[PATH_SIZE], after_root[PATH_SIZE];
     struct tl_cpu_reader reader;
     struct tl_cpu_usage usage;
 
@@ -188,18 +188,16 @@ static void read_processors(struct tl_facts *facts, enum tl_direction direction,
     after.taken_ns = before.taken_ns + TEST_NS;
     tl_cpu_usage_between(&reader, &before, &after, &usage);
     tl_cpu_usage_clock(&reader, &usage);
-    for (int i = 0; i < 2; i++)
-        snprintf(id[i], sizeof(id[i]), "%s.%s_%s", tl_direction_name(direction), role,
-                 i == 0 ? "thread_cpu_ratio" : "cpu_wait_ratio");
-    tl_flow_set_cpu(facts, direction, role, &usage, tl_facts_number(facts, id[0], 0),
-                    tl_facts_number(facts, id[1], 0));
+    tl_flow_set_cpu(facts, direction, end, &usage,
+                    tl_facts_number(facts, TL_END(direction, end, thread_cpu_ratio), 0),
+                    tl_facts_number(facts, TL_END(direction, end, cpu_wait_ratio), 0));
 }
 
 /* The recorded host is this PC: the receiver of a download, the sender of an upload. */
 static bool apply(struct tl_case *test)
 {
     static struct tl_host_counters before, after;
-    const char *role = test->direction == TL_DOWNLOAD ? "receiver" : "sender";
+    enum tl_end end = test->direction == TL_DOWNLOAD ? TL_RECEIVER : TL_SENDER;
     struct tl_host_settings settings;
     struct tl_host_counters_growth growth;
     bool ok = read_settings(&settings) && read_counters("before", &before) &&
@@ -207,8 +205,8 @@ static bool apply(struct tl_case *test)
 
     tl_host_facts_set(test->facts, TL_SCOPE_NEAR, &settings);
     tl_host_counters_between(&before, &after, &growth);
-    tl_counter_facts_set(test->facts, test->direction, role, &growth);
-    read_processors(test->facts, test->direction, role);
+    tl_counter_facts_set(test->facts, test->direction, end, &growth);
+    read_processors(test->facts, test->direction, end);
     tl_facts_derive(test->facts);
     return ok;
 }

@@ -13,9 +13,9 @@ const char *const fixture_names[] = {"limited", "capacity", "goal-met", "inconcl
 /* --- receive window --- */
 
 static struct tl_evidence_value window_values[] = {
-    {.id = "download.ledger_rwnd_ratio", .known = true, .number = 0.91},
-    {.id = "download.cc", .known = true, .number = NONE, .text = "cubic"},
-    {.id = "download.window_goodput_bps", .known = false, .number = NONE},
+    {.key = {TL_SCOPE_DOWNLOAD, TL_FACT_FLOW_ledger_rwnd_ratio}, .known = true, .number = 0.91},
+    {.key = {TL_SCOPE_DOWNLOAD, TL_FACT_FLOW_cc}, .known = true, .number = NONE, .text = "cubic"},
+    {.key = {TL_SCOPE_DOWNLOAD, TL_FACT_FLOW_window_goodput_bps}, .known = false, .number = NONE},
 };
 
 static struct tl_evidence window_evidence[] = {
@@ -70,7 +70,8 @@ static struct tl_remedy window_remedies[] = {
 };
 
 static char *window_references[] = {"RFC 7323, section 2 (window scale)"};
-static char *loss_missing[] = {"download.paced_retrans_ratio", "path.rtt_min_ns"};
+static struct tl_fact_key loss_missing[] = {{TL_SCOPE_DOWNLOAD, TL_FACT_FLOW_paced_retrans_ratio},
+                                            {TL_SCOPE_PATH, TL_FACT_PATH_rtt_min_ns}};
 
 static struct tl_finding window_findings[] = {
     {.rule = "receive-window",
@@ -231,8 +232,11 @@ static struct tl_ledger_row capacity_ledger[] = {{TL_DOWNLOAD, 0.001, 0.0, 0.009
 
 /* --- nobody can say yet --- */
 
-static char *open_missing[] = {"upload.streams_goodput_bps", "upload.streams_scale_ratio"};
-static char *open_deciding[] = {"upload.streams_goodput_bps"};
+static struct tl_fact_key open_missing[] = {
+    {TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_goodput_bps},
+    {TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_scale_ratio}};
+static struct tl_fact_key open_deciding[] = {
+    {TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_goodput_bps}};
 
 static struct tl_finding open_findings[] = {
     {.rule = "capacity",
@@ -306,14 +310,14 @@ static void make_run(struct tl_run *run)
 
 static void make_facts(struct tl_facts *facts)
 {
-    tl_facts_set_text(facts, "near.os", "linux", NULL);
-    tl_facts_set_number(facts, "near.tcp_rmem_max_bytes", 524288, "");
-    tl_facts_set_number(facts, "path.rtt_idle_min_ns", 42e6, "udp echo");
-    tl_facts_set_number(facts, "download.goodput_bps", 96.1e6, NULL);
-    tl_facts_set_number(facts, "download.warmup_ns", 1e9, NULL);
-    tl_facts_set_range(facts, "download.retrans_ratio", 2e-5, 1e-5, 4e-5, "TCP_INFO");
-    tl_facts_set_number(facts, "download.streams_count", 8, NULL);
-    tl_facts_set_number(facts, "download.streams_goodput_bps", 768e6, NULL);
+    tl_facts_set_text(facts, TL_NEAR(os), "linux", NULL);
+    tl_facts_set_number(facts, TL_NEAR(tcp_rmem_max_bytes), 524288, "");
+    tl_facts_set_number(facts, TL_PATH(rtt_idle_min_ns), 42e6, "udp echo");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 96.1e6, NULL);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, warmup_ns), 1e9, NULL);
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), 2e-5, 1e-5, 4e-5, "TCP_INFO");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_count), 8, NULL);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), 768e6, NULL);
     tl_facts_derive(facts);
 }
 
@@ -349,9 +353,9 @@ static void make_capacity(struct fixture *f)
            "other traffic on eth0 used 7 % of what was received");
     f->run.stages[f->run.stage_count++] = (struct tl_stage_record){
         .id = "window", .state = TL_STAGE_SKIPPED, .reason = "no window is suspected"};
-    tl_facts_set_number(f->facts, "download.goodput_bps", 47.9e6, NULL);
-    tl_facts_set_number(f->facts, "download.streams_goodput_bps", 47.8e6, NULL);
-    tl_facts_set_number(f->facts, "path.rtt_idle_min_ns", 20.4e6, NULL);
+    tl_facts_set_number(f->facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 47.9e6, NULL);
+    tl_facts_set_number(f->facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), 47.8e6, NULL);
+    tl_facts_set_number(f->facts, TL_PATH(rtt_idle_min_ns), 20.4e6, NULL);
     tl_facts_derive(f->facts);
     f->findings = (struct tl_findings){.verdict = {.state = TL_LIMITED,
                                                    .cause = "capacity",
@@ -396,8 +400,8 @@ static void make_inconclusive(struct fixture *f)
     strcpy(f->run.strange_fact, "near.later_fact_count");
     f->run.stages[f->run.stage_count++] = (struct tl_stage_record){
         .id = "streams", .state = TL_STAGE_SKIPPED, .reason = "the data budget is spent"};
-    tl_facts_set_number(f->facts, "upload.goodput_bps", 12.4e6, NULL);
-    tl_facts_set_unknown(f->facts, "upload.rtt_at_loss_ns", "no loss was seen");
+    tl_facts_set_number(f->facts, TL_FLOW(TL_UPLOAD, goodput_bps), 12.4e6, NULL);
+    tl_facts_set_unknown(f->facts, TL_FLOW(TL_UPLOAD, rtt_at_loss_ns), "no loss was seen");
     tl_facts_derive(f->facts);
     f->findings = (struct tl_findings){
         .verdict = {.state = TL_INCONCLUSIVE,
@@ -439,7 +443,7 @@ static void make_both(struct fixture *f)
     f->run.upload = true;
     f->run.target_family = 6;
     strcpy(f->run.target_address, "2001:db8::33");
-    tl_facts_set_number(f->facts, "upload.goodput_bps", 880e6, NULL);
+    tl_facts_set_number(f->facts, TL_FLOW(TL_UPLOAD, goodput_bps), 880e6, NULL);
 }
 
 bool fixture_make(const char *name, struct fixture *ret_fixture)

@@ -134,7 +134,7 @@ Test(bundle, kept_files_of_format_1_open)
                       TL_OK,
                   "%s: %s", names[i], error.text);
         cr_expect_str_eq(run->target_name, "srv-b.example.net");
-        cr_expect(tl_facts_number(facts, "download.goodput_bps", 0) == 96.1e6);
+        cr_expect(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 0) == 96.1e6);
         cr_expect(run->strange_facts == (int)i, "what is newer is counted");
         cr_expect(bundle.samples.count == 20 && bundle.samples.items[19].elapsed_ns == 5e9);
         tl_facts_destroy(facts);

@@ -132,7 +132,7 @@ Test(read, documents_of_a_later_writer_are_taken)
               error.text);
     cr_expect(run.strange_facts == 1);
     cr_expect_str_eq(run.strange_fact, "near.later_count");
-    cr_expect(tl_facts_number(facts, "download.goodput_bps", 0) == 96.1e6);
+    cr_expect(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 0) == 96.1e6);
     tl_facts_destroy(facts);
     free(text);
 }

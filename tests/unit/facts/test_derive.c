@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "tightlink/facts/facts.h"
 
 static struct tl_facts *facts;
@@ -22,13 +23,13 @@ TestSuite(derive, .init = set_up, .fini = tear_down);
 
 static void put(const char *id, double value)
 {
-    tl_facts_set_number(facts, id, value, NULL);
+    tl_facts_set_number(facts, key_of(id), value, NULL);
 }
 
 static void expect(const char *id, double wanted)
 {
     tl_facts_derive(facts);
-    double value = tl_facts_number(facts, id, (double)NAN);
+    double value = tl_facts_number(facts, key_of(id), (double)NAN);
     cr_expect(fabs(value - wanted) <= 1e-9 * fabs(wanted), "%s = %.12g, not %.12g", id, value,
               wanted);
 }
@@ -37,7 +38,8 @@ static void expect_unknown(const char *id, const char *reason)
 {
     struct tl_fact fact;
     tl_facts_derive(facts);
-    cr_expect(tl_facts_get(facts, id, &fact) && fact.state == TL_FACT_UNKNOWN, "%s", id);
+    tl_facts_get(facts, key_of(id), &fact);
+    cr_expect(fact.state == TL_FACT_UNKNOWN, "%s", id);
     cr_expect_str_eq(fact.reason, reason);
 }
 
@@ -64,7 +66,7 @@ Test(derive, the_smallest_round_trip_time_is_the_least_of_all)
 Test(derive, an_unknown_input_is_named_with_its_own_reason)
 {
     put("download.goodput_bps", 100e6);
-    tl_facts_set_unknown(facts, "download.streams_goodput_bps", "skipped by you");
+    tl_facts_set_unknown(facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), "skipped by you");
     expect_unknown("download.streams_scale_ratio",
                    "needs download.streams_goodput_bps (skipped by you)");
     put("download.streams_goodput_bps", 100e6);
@@ -143,12 +145,14 @@ Test(derive, a_link_carries_its_speed_less_the_framing)
     put("upload.mss_bytes", 1448);
     put("path.mtu_bytes", 1500);
     expect("near.link_payload_bps", 1e9 * 1448 / 1538);
-    tl_facts_set_bool(facts, "near.link_speed_nominal", true, NULL);
+    tl_facts_set_bool(facts, TL_NEAR(link_speed_nominal), true, NULL);
     expect_unknown("near.link_payload_bps", "the interface's speed is only a name");
 }
 
-static void expect_every_derived_fact_set(const char *id, const struct tl_fact *fact, void *context)
+static void expect_every_derived_fact_set(struct tl_fact_key key, const struct tl_fact *fact,
+                                          void *context)
 {
+    (void)key;
     if (strcmp(fact->stage, "derived") == 0)
         ++*(size_t *)context;
 }
@@ -156,9 +160,9 @@ static void expect_every_derived_fact_set(const char *id, const struct tl_fact *
 Test(derive, every_fact_of_the_stage_is_formed)
 {
     size_t wanted = 0, seen = 0;
-    for (size_t i = 0; i < tl_fact_def_count(); i++)
-        if (strcmp(tl_fact_def_at(i)->stage, "derived") == 0)
-            wanted += tl_fact_def_at(i)->subject == TL_SUBJECT_PATH ? 1 : 2;
+    for (int i = 0; i < TL_FACT_COUNT; i++)
+        if (strcmp(tl_fact_def((enum tl_fact_name)i)->stage, "derived") == 0)
+            wanted += tl_fact_def((enum tl_fact_name)i)->subject == TL_SUBJECT_PATH ? 1 : 2;
     tl_facts_derive(facts);
     tl_facts_derive(facts);
     tl_facts_each(facts, expect_every_derived_fact_set, &seen);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "tightlink/facts/save.h"
 
 static const struct tl_json_limits limits = {1 << 20, 10000, 8};
@@ -35,28 +36,30 @@ static struct tl_facts *make_full(void)
         [TL_SUBJECT_PATH] = {TL_SCOPE_PATH, TL_SCOPE_PATH},
         [TL_SUBJECT_FLOW] = {TL_SCOPE_DOWNLOAD, TL_SCOPE_UPLOAD},
     };
-    for (size_t i = 0; i < 2 * tl_fact_def_count(); i++) {
-        const struct tl_fact_def *def = tl_fact_def_at(i / 2);
-        char id[128], text[32];
-        snprintf(id, sizeof id, "%s.%s", tl_scope_name(scopes[def->subject][i % 2]), def->name);
+    for (size_t i = 0; i < 2 * (size_t)TL_FACT_COUNT; i++) {
+        const struct tl_fact_def *def = tl_fact_def((enum tl_fact_name)(i / 2));
+        struct tl_fact_key key = TL_KEY(scopes[def->subject][i % 2], (enum tl_fact_name)(i / 2));
+        char text[32];
         snprintf(text, sizeof text, "caf\xc3\xa9 \"%zu\"\n", i);
         if (i % 3 == 0)
-            tl_facts_set_unknown(facts, id, "reason %zu", i);
+            tl_facts_set_unknown(facts, key, "reason %zu", i);
         else if (def->unit == TL_UNIT_TEXT)
-            tl_facts_set_text(facts, id, text, "");
+            tl_facts_set_text(facts, key, text, "");
         else if (def->unit == TL_UNIT_BOOL)
-            tl_facts_set_bool(facts, id, i % 2, "method");
+            tl_facts_set_bool(facts, key, i % 2, "method");
         else
-            tl_facts_set_range(facts, id, (double)i / 7, (double)i / 7 - (double)(i % 2) / 3,
+            tl_facts_set_range(facts, key, (double)i / 7, (double)i / 7 - (double)(i % 2) / 3,
                                (double)i / 7, "a method");
     }
     return facts;
 }
 
-static void expect_same(const char *id, const struct tl_fact *fact, void *context)
+static void expect_same(struct tl_fact_key key, const struct tl_fact *fact, void *context)
 {
     struct tl_fact other;
-    cr_assert(tl_facts_get(context, id, &other));
+    char id[TL_FACT_ID_SIZE];
+    tl_facts_get(context, key, &other);
+    tl_fact_id(key, id);
     cr_expect(other.state == fact->state && other.number == fact->number &&
                   other.low == fact->low && other.high == fact->high,
               "%s", id);
@@ -88,7 +91,7 @@ Test(save, what_was_never_set_stays_absent)
 {
     struct tl_facts *facts = tl_facts_create();
     struct tl_buf out = TL_BUF_INIT;
-    tl_facts_set_bool(facts, "near.tcp_sack", true, NULL);
+    tl_facts_set_bool(facts, TL_NEAR(tcp_sack), true, NULL);
     save_text(facts, &out);
     cr_expect_str_eq(tl_buf_text(&out),
                      "{\n \"near.tcp_sack\": {\n  \"state\": \"known\",\n  \"value\": true,\n"

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "tightlink/facts/facts.h"
 
 static struct tl_facts *facts;
@@ -24,7 +25,7 @@ TestSuite(store, .init = set_up, .fini = tear_down);
 static struct tl_fact get(const char *id)
 {
     struct tl_fact fact;
-    cr_assert(tl_facts_get(facts, id, &fact), "%s", id);
+    tl_facts_get(facts, key_of(id), &fact);
     return fact;
 }
 
@@ -34,16 +35,16 @@ Test(store, everything_begins_unknown)
     cr_expect(fact.state == TL_FACT_UNKNOWN && fact.unit == TL_UNIT_BPS);
     cr_expect_str_eq(fact.reason, "not measured");
     cr_expect_str_eq(fact.stage, "stream");
-    cr_expect(tl_facts_number(facts, "download.goodput_bps", -1) == -1);
+    cr_expect(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), -1) == -1);
 }
 
 Test(store, values_of_every_kind_come_back)
 {
     char text[] = "cubic";
-    tl_facts_set_number(facts, "near.tcp_rmem_max_bytes", 6291456, NULL);
-    tl_facts_set_range(facts, "upload.retrans_ratio", 0.001, 0.0005, 0.002, "TCP_INFO");
-    tl_facts_set_bool(facts, "far.tcp_sack", true, "");
-    tl_facts_set_text(facts, "download.cc", text, "");
+    tl_facts_set_number(facts, TL_NEAR(tcp_rmem_max_bytes), 6291456, NULL);
+    tl_facts_set_range(facts, TL_FLOW(TL_UPLOAD, retrans_ratio), 0.001, 0.0005, 0.002, "TCP_INFO");
+    tl_facts_set_bool(facts, TL_FAR(tcp_sack), true, "");
+    tl_facts_set_text(facts, TL_FLOW(TL_DOWNLOAD, cc), text, "");
     memset(text, 'x', 5); /* the store has its own copy */
     struct tl_fact fact = get("upload.retrans_ratio");
     cr_expect(fact.state == TL_FACT_KNOWN && fact.number == 0.001);
@@ -61,13 +62,13 @@ Test(store, values_of_every_kind_come_back)
 
 Test(store, a_later_value_replaces_an_earlier_one_whole)
 {
-    tl_facts_set_range(facts, "path.rtt_idle_ns", 42e6, 41e6, 43e6, "udp echo");
-    tl_facts_set_unknown(facts, "path.rtt_idle_ns", "no answer in %d probes", 10);
+    tl_facts_set_range(facts, TL_PATH(rtt_idle_ns), 42e6, 41e6, 43e6, "udp echo");
+    tl_facts_set_unknown(facts, TL_PATH(rtt_idle_ns), "no answer in %d probes", 10);
     struct tl_fact fact = get("path.rtt_idle_ns");
     cr_expect(fact.state == TL_FACT_UNKNOWN);
     cr_expect_str_eq(fact.reason, "no answer in 10 probes");
     cr_expect_str_eq(fact.method, "");
-    tl_facts_set_number(facts, "path.rtt_idle_ns", 40e6, NULL);
+    tl_facts_set_number(facts, TL_PATH(rtt_idle_ns), 40e6, NULL);
     fact = get("path.rtt_idle_ns");
     cr_expect(fact.state == TL_FACT_KNOWN && fact.high == 40e6);
     cr_expect_str_eq(fact.reason, "");
@@ -75,11 +76,11 @@ Test(store, a_later_value_replaces_an_earlier_one_whole)
 
 Test(store, what_is_not_finite_is_unknown)
 {
-    tl_facts_set_number(facts, "path.rtt_idle_ns", (double)NAN, NULL);
+    tl_facts_set_number(facts, TL_PATH(rtt_idle_ns), (double)NAN, NULL);
     cr_expect_str_eq(get("path.rtt_idle_ns").reason, "not a number");
-    tl_facts_set_number(facts, "path.rtt_idle_ns", (double)INFINITY, NULL);
+    tl_facts_set_number(facts, TL_PATH(rtt_idle_ns), (double)INFINITY, NULL);
     cr_expect(get("path.rtt_idle_ns").state == TL_FACT_UNKNOWN);
-    tl_facts_set_range(facts, "path.rtt_idle_ns", 5, (double)NAN, 4, NULL);
+    tl_facts_set_range(facts, TL_PATH(rtt_idle_ns), 5, (double)NAN, 4, NULL);
     struct tl_fact fact = get("path.rtt_idle_ns");
     cr_expect(fact.number == 5 && fact.low == 5 && fact.high == 5);
 }
@@ -90,48 +91,47 @@ Test(store, ids_from_files_may_be_wrong)
                                         "path.cc", "download.os", "sender.os", "nearx.os",
                                         ".os",     "far.oss"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct tl_fact fact;
-        cr_expect(!tl_facts_get(facts, wrong[i], &fact), "%s", wrong[i]);
-        cr_expect(fact.state == TL_FACT_UNKNOWN);
-        cr_expect_str_eq(fact.reason, "no such fact");
+        struct tl_fact_key key;
+        cr_expect(!tl_fact_id_parse(wrong[i], &key), "%s", wrong[i]);
     }
 }
 
-Test(store, setting_an_id_that_does_not_exist_is_our_bug, .signal = SIGABRT)
+Test(store, setting_a_fact_at_a_place_that_has_none_is_our_bug, .signal = SIGABRT)
 {
-    tl_facts_set_number(facts, "near.goodput_bps", 1, NULL);
+    tl_facts_set_number(facts, TL_KEY(TL_SCOPE_NEAR, TL_FACT_FLOW_goodput_bps), 1, NULL);
 }
 
 Test(store, setting_a_value_of_the_wrong_kind_is_our_bug, .signal = SIGABRT)
 {
-    tl_facts_set_number(facts, "near.os", 1, NULL);
+    tl_facts_set_number(facts, TL_NEAR(os), 1, NULL);
 }
 
 Test(store, a_clone_is_equal_and_independent)
 {
-    tl_facts_set_text(facts, "near.os", "linux", "uname");
-    tl_facts_set_unknown(facts, "far.os", "far end too old");
+    tl_facts_set_text(facts, TL_NEAR(os), "linux", "uname");
+    tl_facts_set_unknown(facts, TL_FAR(os), "far end too old");
     struct tl_facts *clone = tl_facts_clone(facts);
-    tl_facts_set_text(facts, "near.os", "plan9", NULL);
+    tl_facts_set_text(facts, TL_NEAR(os), "plan9", NULL);
     struct tl_fact fact;
-    tl_facts_get(clone, "near.os", &fact);
+    tl_facts_get(clone, TL_NEAR(os), &fact);
     cr_expect_str_eq(fact.text, "linux");
     cr_expect_str_eq(fact.method, "uname");
-    tl_facts_get(clone, "far.os", &fact);
+    tl_facts_get(clone, TL_FAR(os), &fact);
     cr_expect_str_eq(fact.reason, "far end too old");
     tl_facts_destroy(clone);
 }
 
-static void collect(const char *id, const struct tl_fact *fact, void *context)
+static void collect(struct tl_fact_key key, const struct tl_fact *fact, void *context)
 {
-    strcat(strcat(context, id), fact->state == TL_FACT_KNOWN ? "+ " : "- ");
+    char id[TL_FACT_ID_SIZE];
+    strcat(strcat(context, tl_fact_id(key, id)), fact->state == TL_FACT_KNOWN ? "+ " : "- ");
 }
 
 Test(store, each_visits_what_was_set_in_the_order_of_the_table)
 {
-    tl_facts_set_number(facts, "upload.goodput_bps", 1, NULL);
-    tl_facts_set_unknown(facts, "download.goodput_bps", "stopped");
-    tl_facts_set_text(facts, "far.os", "linux", NULL);
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, goodput_bps), 1, NULL);
+    tl_facts_set_unknown(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), "stopped");
+    tl_facts_set_text(facts, TL_FAR(os), "linux", NULL);
     char seen[128] = "";
     tl_facts_each(facts, collect, seen);
     cr_expect_str_eq(seen, "far.os+ download.goodput_bps- upload.goodput_bps+ ");
@@ -147,10 +147,12 @@ Test(store, names_in_the_table_are_unique_found_and_wear_their_units)
 {
     static const enum tl_unit dressed[] = {TL_UNIT_BPS, TL_UNIT_BYTES, TL_UNIT_NS, TL_UNIT_RATIO,
                                            TL_UNIT_COUNT};
-    for (size_t i = 0; i < tl_fact_def_count(); i++) {
-        const struct tl_fact_def *def = tl_fact_def_at(i);
-        cr_expect(tl_fact_def_find(def->subject, def->name) == def, "%s is there twice", def->name);
-        cr_expect(strlen(def->name) < 48, "%s", def->name);
+    enum tl_fact_name found;
+    for (int i = 0; i < TL_FACT_COUNT; i++) {
+        const struct tl_fact_def *def = tl_fact_def((enum tl_fact_name)i);
+        cr_expect(tl_fact_find(def->subject, def->name, &found) && (int)found == i,
+                  "%s is there twice", def->name);
+        cr_expect(strlen(def->name) < 48, "%s", def->name); /* and its place fits TL_FACT_ID_SIZE */
         cr_expect(ends_with(def->meaning, "."), "%s: a meaning is a sentence", def->name);
         for (size_t u = 0; u < sizeof dressed / sizeof *dressed; u++) {
             char suffix[16] = "_";
@@ -158,15 +160,15 @@ Test(store, names_in_the_table_are_unique_found_and_wear_their_units)
             cr_expect(ends_with(def->name, suffix) == (def->unit == dressed[u]), "%s", def->name);
         }
     }
-    cr_expect(tl_fact_def_find(TL_SUBJECT_HOST, "goodput_bps") == NULL);
-    cr_expect(tl_fact_def_at(tl_fact_def_count()) == NULL);
+    cr_expect_not(tl_fact_find(TL_SUBJECT_HOST, "goodput_bps", &found));
 }
 
 Test(store, a_stage_that_ended_explains_what_it_left_unknown_in_its_direction)
 {
     const enum tl_direction upload = TL_UPLOAD;
-    tl_facts_set_number(facts, "upload.window_rcvbuf_bytes", 4096, "");
-    tl_facts_set_unknown(facts, "upload.window_sndbuf_bytes", "the far end does not tell it");
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, window_rcvbuf_bytes), 4096, "");
+    tl_facts_set_unknown(facts, TL_FLOW(TL_UPLOAD, window_sndbuf_bytes),
+                         "the far end does not tell it");
     tl_facts_explain_stage(facts, "window", &upload, "no larger buffer is permitted");
     cr_expect_str_eq(get("upload.window_goodput_bps").reason, "no larger buffer is permitted");
     cr_expect(get("upload.window_goodput_bps").tried);
@@ -183,11 +185,9 @@ Test(store, a_derived_fact_lacks_what_a_stage_measures)
 {
     struct tl_fact fact;
     tl_facts_derive(facts);
-    tl_facts_get_lacking(facts, "download.streams_scale_ratio", &fact);
+    tl_facts_get_lacking(facts, TL_FLOW(TL_DOWNLOAD, streams_scale_ratio), &fact);
     cr_expect_str_neq(fact.stage, "derived");
     cr_expect(!fact.tried);
-    tl_facts_get_lacking(facts, "download.window_goodput_bps", &fact);
+    tl_facts_get_lacking(facts, TL_FLOW(TL_DOWNLOAD, window_goodput_bps), &fact);
     cr_expect_str_eq(fact.stage, "window");
-    tl_facts_get_lacking(facts, "download.bogus", &fact);
-    cr_expect(fact.state == TL_FACT_UNKNOWN && !*fact.stage);
 }

@@ -5,9 +5,10 @@
 
 static void expect_id(enum tl_direction direction, const char *role_id, const char *wanted)
 {
-    char id[64] = "";
-    cr_expect(tl_fact_view_resolve(direction, role_id, id, sizeof id) == TL_OK, "%s", role_id);
-    cr_expect_str_eq(id, wanted);
+    char id[TL_FACT_ID_SIZE];
+    struct tl_role_fact fact;
+    cr_assert(tl_role_fact_parse(role_id, &fact), "%s", role_id);
+    cr_expect_str_eq(tl_fact_id(tl_role_fact_key(fact, direction), id), wanted);
 }
 
 Test(view, roles_follow_the_direction)
@@ -21,30 +22,19 @@ Test(view, roles_follow_the_direction)
     expect_id(TL_UPLOAD, "flow.goodput_bps", "upload.goodput_bps");
 }
 
-Test(view, what_does_not_exist_is_unknown)
+Test(view, code_names_the_same_places)
 {
-    char id[64] = "same";
-    cr_expect(tl_fact_view_resolve(TL_UPLOAD, "near.os", id, sizeof id) == TL_UNKNOWN);
-    cr_expect(tl_fact_view_resolve(TL_UPLOAD, "sender.goodput_bps", id, sizeof id) == TL_UNKNOWN);
-    cr_expect(tl_fact_view_resolve(TL_UPLOAD, "", id, sizeof id) == TL_UNKNOWN);
-    cr_expect(tl_fact_view_resolve(TL_UPLOAD, "flow.goodput_bps", id, 18) == TL_RANGE);
-    cr_expect_str_eq(id, "same");
-    cr_expect(tl_fact_view_resolve(TL_UPLOAD, "flow.goodput_bps", id, 19) == TL_OK);
-    cr_expect(tl_fact_role_def("flow.cc") != NULL && tl_fact_role_def("flow.os") == NULL);
+    char id[TL_FACT_ID_SIZE];
+    cr_expect_str_eq(tl_fact_id(TL_HOST_OF(TL_DOWNLOAD, TL_SENDER, os), id), "far.os");
+    cr_expect_str_eq(tl_fact_id(TL_HOST_OF(TL_UPLOAD, TL_SENDER, os), id), "near.os");
+    cr_expect_str_eq(tl_fact_id(TL_END(TL_UPLOAD, TL_RECEIVER, cpu_ratio), id),
+                     "upload.receiver_cpu_ratio");
 }
 
-Test(view, a_view_reads_through_its_roles)
+Test(view, what_does_not_exist_is_unknown)
 {
-    struct tl_facts *facts = tl_facts_create();
-    tl_facts_set_number(facts, "far.cpu_cores_count", 8, NULL);
-    struct tl_fact_view view = {facts, TL_DOWNLOAD};
-    struct tl_fact fact;
-    cr_expect(tl_fact_view_get(&view, "sender.cpu_cores_count", &fact) && fact.number == 8);
-    view.direction = TL_UPLOAD;
-    cr_expect(tl_fact_view_get(&view, "receiver.cpu_cores_count", &fact) && fact.number == 8);
-    cr_expect(tl_fact_view_get(&view, "sender.cpu_cores_count", &fact));
-    cr_expect(fact.state == TL_FACT_UNKNOWN);
-    cr_expect(!tl_fact_view_get(&view, "far.cpu_cores_count", &fact));
-    cr_expect_str_eq(fact.reason, "no such fact");
-    tl_facts_destroy(facts);
+    static const char *const wrong[] = {"near.os", "sender.goodput_bps", "", "flow.os", "flow."};
+    struct tl_role_fact fact;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_expect_not(tl_role_fact_parse(wrong[i], &fact), "%s", wrong[i]);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "flow_facts.h"
 
 static struct tl_facts *facts;
@@ -46,7 +47,7 @@ Test(flow_facts, nothing_measured_leaves_reasons_and_no_zeros)
         char id[64];
         struct tl_fact fact;
         snprintf(id, sizeof id, "upload.%s", names[i]);
-        cr_assert(tl_facts_get(facts, id, &fact), "%s", id);
+        tl_facts_get(facts, key_of(id), &fact);
         cr_expect(fact.state == TL_FACT_UNKNOWN, "%s", id);
         cr_expect(strlen(fact.reason) > 0, "%s", id);
     }
@@ -68,35 +69,37 @@ Test(flow_facts, a_steady_rate_keeps_its_interval_and_ledger)
     steady.sender.ledger =
         (struct tl_ledger){.valid = true, .rwnd_ratio = 0.9, .network_ratio = 0.1};
     tl_flow_set_stream(facts, TL_DOWNLOAD, &steady, "cubic");
-    cr_assert(tl_facts_get(facts, "download.goodput_bps", &fact));
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), &fact);
     cr_expect(fact.number == 48e6 && fact.low == 47e6 && fact.high == 49e6);
-    cr_expect(tl_facts_number(facts, "download.steady_ns", 0) == 4e9);
-    cr_expect_float_eq(tl_facts_number(facts, "download.steady_rtts_count", 0), 100, 1e-9);
-    cr_expect(tl_facts_number(facts, "download.ledger_rwnd_ratio", 0) == 0.9);
-    cr_expect(tl_facts_number(facts, "download.wscale_ok", -1) == 1);
-    cr_expect(tl_facts_number(facts, "download.sack_ok", -1) == 0);
-    cr_assert(tl_facts_get(facts, "download.cc", &fact));
+    cr_expect(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, steady_ns), 0) == 4e9);
+    cr_expect_float_eq(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, steady_rtts_count), 0), 100,
+                       1e-9);
+    cr_expect(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_rwnd_ratio), 0) == 0.9);
+    cr_expect(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, wscale_ok), -1) == 1);
+    cr_expect(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, sack_ok), -1) == 0);
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, cc), &fact);
     cr_expect_str_eq(fact.text, "cubic");
 }
 
 Test(flow_facts, counts_of_loss_have_poisson_bounds)
 {
     struct tl_fact fact;
-    tl_flow_set_loss(facts, TL_DOWNLOAD, "retrans", 0, 1000);
-    cr_assert(tl_facts_get(facts, "download.retrans_ratio", &fact));
+    tl_flow_set_loss(facts, TL_DOWNLOAD, TL_FLOW_LOSS(retrans), 0, 1000);
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), &fact);
     cr_expect(fact.number == 0 && fact.low == 0);
     cr_expect_float_eq(fact.high, 3.689e-3, 1e-5, "none seen says only below 3.7 in n");
-    tl_flow_set_loss(facts, TL_DOWNLOAD, "retrans", 10, 10000);
-    cr_assert(tl_facts_get(facts, "download.retrans_ratio", &fact));
+    tl_flow_set_loss(facts, TL_DOWNLOAD, TL_FLOW_LOSS(retrans), 10, 10000);
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), &fact);
     cr_expect(fact.low > 4e-4 && fact.low < fact.number && fact.high > fact.number);
-    tl_flow_set_loss(facts, TL_DOWNLOAD, "retrans", (double)NAN, 10000);
-    cr_assert(tl_facts_get(facts, "download.retrans_ratio", &fact));
+    tl_flow_set_loss(facts, TL_DOWNLOAD, TL_FLOW_LOSS(retrans), (double)NAN, 10000);
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), &fact);
     cr_expect(fact.state == TL_FACT_UNKNOWN);
 }
 
 Test(flow_facts, stages_to_compare_with_use_their_own_names)
 {
     static const char *const prefixes[] = {"streams", "window"};
+    const struct tl_flow_compared *names[] = {TL_FLOW_COMPARED(streams), TL_FLOW_COMPARED(window)};
     struct tl_steady steady = unknown_steady();
     steady.rate.valid = true;
     steady.rate.goodput_bps = steady.rate.low_bps = steady.rate.high_bps = 93e6;
@@ -106,14 +109,15 @@ Test(flow_facts, stages_to_compare_with_use_their_own_names)
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         char id[64];
         struct tl_fact fact;
-        tl_flow_set_compared(facts, TL_DOWNLOAD, prefixes[i], &steady);
+        tl_flow_set_compared(facts, TL_DOWNLOAD, names[i], &steady);
         snprintf(id, sizeof id, "download.%s_goodput_bps", prefixes[i]);
-        cr_expect(tl_facts_number(facts, id, 0) == 93e6, "%s", id);
+        cr_expect(tl_facts_number(facts, key_of(id), 0) == 93e6, "%s", id);
         snprintf(id, sizeof id, "download.%s_rwnd_ratio", prefixes[i]);
-        cr_expect(tl_facts_number(facts, id, 0) == 0.25, "%s", id);
+        cr_expect(tl_facts_number(facts, key_of(id), 0) == 0.25, "%s", id);
         snprintf(id, sizeof id, "download.%s_retrans_ratio", prefixes[i]);
-        cr_expect(tl_facts_number(facts, id, 0) == 0.005, "%s", id);
+        cr_expect(tl_facts_number(facts, key_of(id), 0) == 0.005, "%s", id);
         snprintf(id, sizeof id, "download.%s_rtt_mean_ns", prefixes[i]);
-        cr_expect(tl_facts_get(facts, id, &fact) && fact.state == TL_FACT_UNKNOWN, "%s", id);
+        tl_facts_get(facts, key_of(id), &fact);
+        cr_expect(fact.state == TL_FACT_UNKNOWN, "%s", id);
     }
 }

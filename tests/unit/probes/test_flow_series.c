@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../recorded/read.h"
+#include "../key_of.h"
 #include "flow_facts.h"
 
 static struct tl_facts *facts;
@@ -23,7 +24,7 @@ TestSuite(flow_series, .init = setup, .fini = teardown);
 
 static double number(const char *id)
 {
-    return tl_facts_number(facts, id, (double)NAN);
+    return tl_facts_number(facts, key_of(id), (double)NAN);
 }
 
 Test(flow_series, the_data_goes_back_in_a_download_and_forth_in_an_upload)
@@ -57,7 +58,7 @@ Test(flow_series, probes_without_answers_leave_reasons)
                                 .backward_growth_ns = (double)NAN};
     struct tl_fact fact;
     tl_flow_set_loaded(facts, TL_DOWNLOAD, &load);
-    cr_assert(tl_facts_get(facts, "download.loaded_ack_delay_ns", &fact));
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, loaded_ack_delay_ns), &fact);
     cr_assert(fact.state == TL_FACT_UNKNOWN && strlen(fact.reason) > 0);
     cr_assert_eq(number("download.loaded_echo_count"), 2);
 }
@@ -113,7 +114,7 @@ Test(flow_series, slow_streams_are_named_by_their_ports)
     }
     tl_flow_set_members(facts, TL_DOWNLOAD, &result);
     cr_assert_eq(number("download.streams_slow_count"), 2);
-    cr_assert(tl_facts_get(facts, "download.streams_slow_ports", &fact));
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, streams_slow_ports), &fact);
     cr_assert_str_eq(fact.text, "50002 50005");
     cr_assert_float_eq(number("download.streams_fast_bps"), 12e6, 1e5);
     for (unsigned i = 0; i < 8; i++) {

@@ -16,15 +16,17 @@ Test(host_facts, every_row_of_the_record_is_a_fact_with_the_same_unit)
 {
     for (unsigned i = 0; i < TL_HOST_NUMBER_COUNT; i++) {
         const struct tl_host_field *field = tl_host_number_field(i);
-        const struct tl_fact_def *def = tl_fact_def_find(TL_SUBJECT_HOST, field->name);
-        cr_assert(def != NULL, "%s is no fact", field->name);
+        enum tl_fact_name fact;
+        cr_assert(tl_fact_find(TL_SUBJECT_HOST, field->name, &fact), "%s is no fact", field->name);
+        const struct tl_fact_def *def = tl_fact_def(fact);
         cr_expect(same_unit(field->unit, def->unit), "%s: %s is not %s", field->name, field->unit,
                   tl_unit_name(def->unit));
     }
     for (unsigned i = 0; i < TL_HOST_TEXT_COUNT; i++) {
         const struct tl_host_field *field = tl_host_text_field(i);
-        const struct tl_fact_def *def = tl_fact_def_find(TL_SUBJECT_HOST, field->name);
-        cr_assert(def != NULL && def->unit == TL_UNIT_TEXT, "%s is no text fact", field->name);
+        enum tl_fact_name fact;
+        cr_assert(tl_fact_find(TL_SUBJECT_HOST, field->name, &fact), "%s is no fact", field->name);
+        cr_assert(tl_fact_def(fact)->unit == TL_UNIT_TEXT, "%s is no text fact", field->name);
     }
 }
 
@@ -39,14 +41,14 @@ Test(host_facts, values_reasons_and_texts_arrive)
     settings.numbers[TL_HOST_CORE_RMEM_MAX] = tl_host_unknown(TL_HOST_WHY_ABSENT);
     tl_host_text_set(&settings.texts[TL_HOST_TEXT_CC_CURRENT], "cubic");
     tl_host_facts_set(facts, TL_SCOPE_FAR, &settings);
-    cr_expect(tl_facts_number(facts, "far.tcp_rmem_max_bytes", 0) == 524288);
-    cr_expect(tl_facts_number(facts, "far.tcp_sack", 0) == 1);
-    cr_assert(tl_facts_get(facts, "far.core_rmem_max_bytes", &fact));
+    cr_expect(tl_facts_number(facts, TL_FAR(tcp_rmem_max_bytes), 0) == 524288);
+    cr_expect(tl_facts_number(facts, TL_FAR(tcp_sack), 0) == 1);
+    tl_facts_get(facts, TL_FAR(core_rmem_max_bytes), &fact);
     cr_expect(fact.state == TL_FACT_UNKNOWN);
     cr_expect_str_eq(fact.reason, tl_host_why_text(TL_HOST_WHY_ABSENT));
-    cr_assert(tl_facts_get(facts, "far.cc_current", &fact));
+    tl_facts_get(facts, TL_FAR(cc_current), &fact);
     cr_expect_str_eq(fact.text, "cubic");
-    cr_expect(tl_facts_get(facts, "near.cc_current", &fact) && fact.state == TL_FACT_UNKNOWN,
-              "the other host is left alone");
+    tl_facts_get(facts, TL_NEAR(cc_current), &fact);
+    cr_expect(fact.state == TL_FACT_UNKNOWN, "the other host is left alone");
     tl_facts_destroy(facts);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "path_facts.h"
 #include "tightlink/engine/sample.h"
 
@@ -12,9 +13,9 @@ static void setup(void)
 {
     facts = tl_facts_create();
     cr_assert(facts != NULL);
-    tl_facts_set_bool(facts, "near.tcp_window_scaling", true, "");
-    tl_facts_set_bool(facts, "near.tcp_sack", true, "");
-    tl_facts_set_number(facts, "near.tcp_timestamps", 1, "");
+    tl_facts_set_bool(facts, TL_NEAR(tcp_window_scaling), true, "");
+    tl_facts_set_bool(facts, TL_NEAR(tcp_sack), true, "");
+    tl_facts_set_number(facts, TL_NEAR(tcp_timestamps), 1, "");
 }
 
 static void teardown(void)
@@ -26,13 +27,13 @@ TestSuite(path_facts, .init = setup, .fini = teardown);
 
 static double number(const char *id)
 {
-    return tl_facts_number(facts, id, -1);
+    return tl_facts_number(facts, key_of(id), -1);
 }
 
 static const char *text(const char *id)
 {
     struct tl_fact fact;
-    tl_facts_get(facts, id, &fact);
+    tl_facts_get(facts, key_of(id), &fact);
     return fact.state == TL_FACT_KNOWN ? fact.text : "";
 }
 
@@ -66,7 +67,7 @@ Test(path_facts, a_hole_is_placed_from_this_end_in_both_directions)
     cr_expect_eq(number("upload.path_mtu_bytes"), 1300);
     cr_expect_eq(number("download.mtu_black_hole"), 1);
     struct tl_fact fact;
-    tl_facts_get(facts, "upload.mtu_reported_bytes", &fact);
+    tl_facts_get(facts, TL_FLOW(TL_UPLOAD, mtu_reported_bytes), &fact);
     cr_expect(fact.state == TL_FACT_UNKNOWN && strstr(fact.reason, "no router"));
 }
 
@@ -162,7 +163,7 @@ Test(path_facts, options_are_lost_there_or_back)
 Test(path_facts, an_option_that_was_never_sent_is_not_lost)
 {
     struct tl_syn_result result = good_syn();
-    tl_facts_set_bool(facts, "near.tcp_sack", false, "");
+    tl_facts_set_bool(facts, TL_NEAR(tcp_sack), false, "");
     result.far.options &= (uint8_t)~TL_WIRE_SYN_SACK;
     result.far.negotiated &= (uint8_t)~TL_TCP_OPT_SACK;
     result.negotiated &= ~(unsigned)TL_TCP_OPT_SACK;

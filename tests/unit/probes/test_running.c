@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "../key_of.h"
 #include "running.h"
 #include "tightlink/base/time.h"
 
@@ -47,7 +48,7 @@ static void watch(unsigned burst, int64_t period, enum tl_direction direction)
 
 static double number(const char *id)
 {
-    return tl_facts_number(facts, id, -1);
+    return tl_facts_number(facts, key_of(id), -1);
 }
 
 Test(running, pauses_between_bursts_are_measured)

@@ -13,15 +13,15 @@ static void set_up(void)
 {
     memset(&scope, 0, sizeof scope);
     facts = tl_facts_create();
-    tl_facts_set_number(facts, "download.goodput_bps", 25.3e6, "");
-    tl_facts_set_number(facts, "download.rtt_min_ns", 50.1e6, "");
-    tl_facts_set_number(facts, "download.snd_wnd_max_bytes", 162432, "");
-    tl_facts_set_range(facts, "download.retrans_ratio", 0.001, 0.0004, 0.002, "");
-    tl_facts_set_number(facts, "download.retrans_count", 17, "");
-    tl_facts_set_number(facts, "download.segments_count", 17000, "");
-    tl_facts_set_number(facts, "near.tcp_rmem_max_bytes", 262144, "");
-    tl_facts_set_text(facts, "download.cc", "cubic", "");
-    tl_facts_set_bool(facts, "download.sack_ok", true, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 25.3e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, rtt_min_ns), 50.1e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, snd_wnd_max_bytes), 162432, "");
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), 0.001, 0.0004, 0.002, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, retrans_count), 17, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, segments_count), 17000, "");
+    tl_facts_set_number(facts, TL_NEAR(tcp_rmem_max_bytes), 262144, "");
+    tl_facts_set_text(facts, TL_FLOW(TL_DOWNLOAD, cc), "cubic", "");
+    tl_facts_set_bool(facts, TL_FLOW(TL_DOWNLOAD, sack_ok), true, "");
 }
 
 static void tear_down(void)
@@ -46,8 +46,7 @@ static struct tl_value evaluate(const char *text)
 {
     static struct tl_formula_env env;
     struct tl_formula formula = compile(text);
-    struct tl_fact_view view = {facts, TL_DOWNLOAD};
-    tl_formula_env_init(&env, &scope, &view);
+    tl_formula_env_init(&env, &scope, facts, TL_DOWNLOAD);
     return tl_formula_evaluate(&formula, &env);
 }
 
@@ -251,8 +250,7 @@ Test(formula, names_what_is_missing_behind_a_choice)
 {
     static struct tl_formula_env env;
     struct tl_formula formula = compile("if_known(flow.dsack_count, 1, flow.reord_seen_count)");
-    struct tl_fact_view view = {facts, TL_DOWNLOAD};
-    tl_formula_env_init(&env, &scope, &view);
+    tl_formula_env_init(&env, &scope, facts, TL_DOWNLOAD);
     struct tl_value value = tl_formula_evaluate(&formula, &env);
     cr_expect_not(value.known);
     cr_expect_eq(value.missing, 3, "both facts would decide");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "tightlink/rules/goal.h"
 
 static struct tl_run *run;
@@ -30,7 +31,7 @@ TestSuite(goal, .init = set_up, .fini = tear_down);
 
 static void set(const char *id, double value)
 {
-    tl_facts_set_number(facts, id, value, "");
+    tl_facts_set_number(facts, key_of(id), value, "");
 }
 
 /* 100 Mb/s for 8 s in segments of 1000 bytes: 100,000 of them. */
@@ -83,7 +84,7 @@ Test(goal, a_rate)
     run->goal_bps = 110e6;
     EXPECT_ANSWER("rate", TL_GOAL_FAIL, "only 100 Mb/s");
     cr_expect_eq(tl_goal_outcome(run, facts), TL_GOAL_FAIL);
-    tl_facts_set_range(facts, "download.goodput_bps", 100e6, 80e6, 115e6, "");
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 100e6, 80e6, 115e6, "");
     EXPECT_ANSWER("rate", TL_GOAL_CANNOT_TELL, "a longer test would tell");
 }
 

@@ -36,8 +36,7 @@ static double evaluate(const char *text)
     static struct tl_formula_env env;
     struct tl_formula formula = {0};
     cr_assert_eq(compile(text, &formula), TL_OK, "%s", text);
-    struct tl_fact_view view = {facts, TL_DOWNLOAD};
-    tl_formula_env_init(&env, &scope, &view);
+    tl_formula_env_init(&env, &scope, facts, TL_DOWNLOAD);
     struct tl_value value = tl_formula_evaluate(&formula, &env);
     cr_assert(value.known, "%s is unknown", text);
     return value.number;

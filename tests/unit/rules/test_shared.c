@@ -110,13 +110,12 @@ Test(shared, a_text_chooses_among_models)
     struct tl_rules *rules = load();
     static struct tl_formula_env env;
     struct tl_facts *facts = tl_facts_create();
-    struct tl_fact_view view = {facts, TL_DOWNLOAD};
-    tl_facts_set_number(facts, "download.goodput_bps", 1e6, "");
-    tl_facts_set_text(facts, "download.cc", "cubic", "");
-    tl_formula_env_init(&env, &rules->rules[0]->scope, &view);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 1e6, "");
+    tl_facts_set_text(facts, TL_FLOW(TL_DOWNLOAD, cc), "cubic", "");
+    tl_formula_env_init(&env, &rules->rules[0]->scope, facts, TL_DOWNLOAD);
     cr_expect_float_eq(env.names[0].number, 2e8, 1);
-    tl_facts_set_text(facts, "download.cc", "bbr", "");
-    tl_formula_env_init(&env, &rules->rules[0]->scope, &view);
+    tl_facts_set_text(facts, TL_FLOW(TL_DOWNLOAD, cc), "bbr", "");
+    tl_formula_env_init(&env, &rules->rules[0]->scope, facts, TL_DOWNLOAD);
     cr_expect_not(env.names[0].known);
     cr_expect_eq(env.names[0].missing, 0, "no fact would help");
     tl_facts_destroy(facts);

@@ -23,8 +23,7 @@ static char *render(const char *text, struct tl_facts *facts, bool *ret_complete
     const struct tl_template_words words = {"this PC", "the far end", "this PC", "download"};
     cr_assert_eq(tl_template_compile(&arena, &scope, text, &template, &error), TL_OK, "%s: %s",
                  text, error.text);
-    struct tl_fact_view view = {facts, TL_DOWNLOAD};
-    tl_formula_env_init(&env, &scope, &view);
+    tl_formula_env_init(&env, &scope, facts, TL_DOWNLOAD);
     bool complete = tl_template_render(&template, &env, &words, &out);
     if (ret_complete)
         *ret_complete = complete;
@@ -44,9 +43,9 @@ static void expect_error(const char *text, const char *part)
 Test(template, fills_values_and_words)
 {
     struct tl_facts *facts = tl_facts_create();
-    tl_facts_set_number(facts, "download.snd_wnd_max_bytes", 524288, "");
-    tl_facts_set_number(facts, "download.rtt_min_ns", 42e6, "");
-    tl_facts_set_text(facts, "download.cc", "cub\x1b[31mic", "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, snd_wnd_max_bytes), 524288, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, rtt_min_ns), 42e6, "");
+    tl_facts_set_text(facts, TL_FLOW(TL_DOWNLOAD, cc), "cub\x1b[31mic", "");
     cr_expect_str_eq(render("{Place} stops at {flow.snd_wnd_max_bytes|bytes}, "
                             "{bps(flow.snd_wnd_max_bytes, flow.rtt_min_ns)|bps}; {sender}.",
                             facts, NULL),
@@ -65,7 +64,7 @@ Test(template, a_text_stands_for_what_is_unknown)
     cr_expect_str_eq(render("ethtool -K {sender.link_name|text|IFACE} tso on", facts, &complete),
                      "ethtool -K IFACE tso on");
     cr_expect(complete, "nothing is lacking");
-    tl_facts_set_text(facts, "far.link_name", "eno1", "");
+    tl_facts_set_text(facts, TL_FAR(link_name), "eno1", "");
     cr_expect_str_eq(render("ethtool -K {sender.link_name|text|IFACE} tso on", facts, &complete),
                      "ethtool -K eno1 tso on");
     cr_expect_str_eq(render("{receiver.tcp_rmem_max_bytes|bytes|}.", facts, &complete), ".");
@@ -76,11 +75,11 @@ Test(template, a_text_stands_for_what_is_unknown)
 Test(template, writes_large_numbers_out)
 {
     struct tl_facts *facts = tl_facts_create();
-    tl_facts_set_number(facts, "download.responsiveness_rpm", 2437, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, responsiveness_rpm), 2437, "");
     cr_expect_str_eq(render("{flow.responsiveness_rpm|number}", facts, NULL), "2437");
-    tl_facts_set_number(facts, "download.responsiveness_rpm", 999.7, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, responsiveness_rpm), 999.7, "");
     cr_expect_str_eq(render("{flow.responsiveness_rpm|number}", facts, NULL), "1000");
-    tl_facts_set_number(facts, "download.responsiveness_rpm", 3.14159, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, responsiveness_rpm), 3.14159, "");
     cr_expect_str_eq(render("{flow.responsiveness_rpm|number}", facts, NULL), "3.14");
     tl_facts_destroy(facts);
 }
@@ -93,7 +92,7 @@ Test(template, leaves_out_groups_with_unknown_values)
     cr_expect(complete);
     cr_expect_str_eq(render("seen: {flow.goodput_bps|bps}.", facts, &complete), "seen: unknown.");
     cr_expect_not(complete);
-    tl_facts_set_number(facts, "download.goodput_bps", 1e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 1e6, "");
     cr_expect_str_eq(render("seen[[: {flow.goodput_bps|bps}]].", facts, &complete),
                      "seen: 1 Mb/s.");
     cr_expect(complete);

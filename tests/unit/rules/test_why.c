@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../key_of.h"
 #include "tightlink/rules/why.h"
 
 static struct tl_rules *rules;
@@ -43,10 +44,10 @@ static void set_windowed(void)
                    {"download.mss_bytes", 1448},        {"download.snd_wnd_max_bytes", 162432},
                    {"download.retrans_ratio", 0},       {"download.retrans_count", 0}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        tl_facts_set_number(facts, numbers[i].id, numbers[i].value, "");
-    tl_facts_set_bool(facts, "download.wscale_ok", true, "");
-    tl_facts_set_bool(facts, "download.sack_ok", true, "");
-    tl_facts_set_text(facts, "download.cc", "cubic", "");
+        tl_facts_set_number(facts, key_of(numbers[i].id), numbers[i].value, "");
+    tl_facts_set_bool(facts, TL_FLOW(TL_DOWNLOAD, wscale_ok), true, "");
+    tl_facts_set_bool(facts, TL_FLOW(TL_DOWNLOAD, sack_ok), true, "");
+    tl_facts_set_text(facts, TL_FLOW(TL_DOWNLOAD, cc), "cubic", "");
 }
 
 static void judge(double goal)
@@ -74,7 +75,7 @@ static bool says(const char *sentence)
     return strstr(flat, sentence) != NULL;
 }
 
-#define EXPECT_SAYS(sentence) \
+#define EXPECT_SAYS(sentence)                                                                      \
     cr_expect(says(sentence), "\"%s\" is not said in:\n%s", sentence, tl_buf_text(&page))
 
 Test(why, tells_the_verdict_with_its_tests_and_their_numbers)
@@ -93,8 +94,8 @@ Test(why, tells_the_verdict_with_its_tests_and_their_numbers)
 Test(why, tells_which_stages_would_decide)
 {
     set_windowed();
-    tl_facts_set_number(facts, "download.ledger_rwnd_ratio", 0, "");
-    tl_facts_set_number(facts, "download.ledger_network_ratio", .99, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_rwnd_ratio), 0, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_network_ratio), .99, "");
     judge(NAN);
     cr_assert_eq(findings->verdict.state, TL_INCONCLUSIVE);
     cr_assert_eq(tl_why(findings, facts, &page), TL_OK);
@@ -123,7 +124,7 @@ Test(why, a_cause_that_cannot_be_told_names_facts_and_stages)
 Test(why, a_rung_that_does_not_agree_tells_by_how_much)
 {
     set_windowed();
-    tl_facts_set_number(facts, "download.goodput_bps", 5e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 5e6, "");
     judge(NAN);
     cr_assert_eq(tl_why_not(findings, facts, "receive-window", &page), TL_OK);
     EXPECT_SAYS("(rule receive-window): ruled out");
@@ -134,7 +135,7 @@ Test(why, a_rung_that_does_not_agree_tells_by_how_much)
 Test(why, a_found_cause_that_does_not_limit_says_so)
 {
     set_windowed();
-    tl_facts_set_number(facts, "download.rtt_mean_ns", 400e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, rtt_mean_ns), 400e6, "");
     judge(NAN);
     cr_assert_eq(tl_why_not(findings, facts, "bufferbloat", &page), TL_OK);
     EXPECT_SAYS("found, and not the verdict");

@@ -11,9 +11,9 @@ static struct tl_facts *facts_of_link(const char *kind, double bps, bool nominal
 {
     struct tl_facts *facts = tl_facts_create();
     cr_assert(facts != NULL);
-    tl_facts_set_text(facts, "near.link_kind", kind, NULL);
-    tl_facts_set_number(facts, "near.link_speed_bps", bps, NULL);
-    tl_facts_set_bool(facts, "near.link_speed_nominal", nominal, NULL);
+    tl_facts_set_text(facts, TL_NEAR(link_kind), kind, NULL);
+    tl_facts_set_number(facts, TL_NEAR(link_speed_bps), bps, NULL);
+    tl_facts_set_bool(facts, TL_NEAR(link_speed_nominal), nominal, NULL);
     return facts;
 }
 
@@ -30,7 +30,7 @@ Test(budget, follows_the_speed_of_a_real_link)
     struct tl_facts *fast = facts_of_link("ethernet", 10e9, false);
     cr_expect_eq(bytes_of(slow), 1500000000);
     cr_expect_eq(bytes_of(fast), 15000000000);
-    tl_facts_set_number(fast, "download.best_goodput_bps", 2e9, NULL);
+    tl_facts_set_number(fast, TL_FLOW(TL_DOWNLOAD, best_goodput_bps), 2e9, NULL);
     cr_expect_eq(bytes_of(fast), 15000000000);
     tl_facts_destroy(slow);
     tl_facts_destroy(fast);
@@ -40,11 +40,11 @@ Test(budget, follows_the_rate_of_a_virtual_link)
 {
     struct tl_facts *facts = facts_of_link("veth", 10e9, true);
     int64_t before = bytes_of(facts);
-    tl_facts_set_number(facts, "download.best_goodput_bps", 960e6, NULL);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, best_goodput_bps), 960e6, NULL);
     cr_expect_eq(bytes_of(facts), 1500000000);
-    tl_facts_set_number(facts, "upload.best_goodput_bps", 8e9, NULL);
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, best_goodput_bps), 8e9, NULL);
     cr_expect_eq(bytes_of(facts), 12000000000);
-    tl_facts_set_number(facts, "upload.best_goodput_bps", 90e9, NULL);
+    tl_facts_set_number(facts, TL_FLOW(TL_UPLOAD, best_goodput_bps), 90e9, NULL);
     cr_expect_eq(bytes_of(facts), before);
     tl_facts_destroy(facts);
 }
@@ -54,7 +54,7 @@ Test(budget, of_a_trial_is_one_stream_on_this_link)
 {
     struct tl_facts *facts = facts_of_link("ethernet", 100e6, false);
     struct tl_budget whole, trial;
-    tl_facts_set_number(facts, "path.rtt_min_ns", 20e6, NULL);
+    tl_facts_set_number(facts, TL_PATH(rtt_min_ns), 20e6, NULL);
     tl_budget_make(&config, facts, &whole);
     tl_budget_make_trial(&config, facts, 90e6, &trial);
     double seconds = (double)trial.time_ns / 1e9;
@@ -69,7 +69,7 @@ Test(budget, of_a_trial_on_a_virtual_link_is_not_held_to_what_was_seen)
     struct tl_facts *facts = facts_of_link("veth", 10e9, true);
     struct tl_session_config small = {.download = true, .data_budget_bytes = 50000000};
     struct tl_budget trial;
-    tl_facts_set_number(facts, "download.best_goodput_bps", 10e6, NULL);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, best_goodput_bps), 10e6, NULL);
     tl_budget_make_trial(&config, facts, 930e6, &trial);
     cr_expect_eq(trial.bytes, 1500000000);
     tl_budget_make_trial(&small, facts, (double)NAN, &trial);

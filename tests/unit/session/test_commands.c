@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../engine/far_end.h"
+#include "../key_of.h"
 #include "tightlink/session/session.h"
 
 #define WAIT_MS 60000
@@ -107,7 +108,7 @@ static int ran(const struct play *play, const char *stage)
 
 static bool known(const struct play *play, const char *id)
 {
-    return !isnan(tl_facts_number(play->result.facts, id, (double)NAN));
+    return !isnan(tl_facts_number(play->result.facts, key_of(id), (double)NAN));
 }
 
 static void skip_the_stream(struct play *play, const struct tl_event *event)
@@ -143,10 +144,10 @@ Test(commands, what_a_stage_could_not_measure_says_why)
     prepare(&play, "path", "family");
     run(&play, do_nothing);
     cr_expect_eq(recorded(&play, "family", TL_STAGE_NOT_POSSIBLE), 1);
-    cr_assert(tl_facts_get(play.result.facts, "download.other_goodput_bps", &fact));
+    tl_facts_get(play.result.facts, TL_FLOW(TL_DOWNLOAD, other_goodput_bps), &fact);
     cr_expect(fact.tried);
     cr_expect_str_eq(fact.reason, "the far end is reached over one family alone");
-    cr_assert(tl_facts_get(play.result.facts, "download.streams_goodput_bps", &fact));
+    tl_facts_get(play.result.facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), &fact);
     cr_expect(!fact.tried, "a stage that was not run");
     end(&play);
 }

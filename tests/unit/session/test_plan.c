@@ -25,12 +25,16 @@ TestSuite(plan, .init = setup, .fini = teardown);
 
 /* --- findings made by hand --- */
 
-static char streams_id[] = "download.streams_goodput_bps";
-static char paced_id[] = "download.paced_retrans_ratio";
-static char window_id[] = "download.window_goodput_bps";
-static char udp_id[] = "download.udp_delay_before_loss_ns";
-static char *streams_missing[] = {streams_id}, *paced_missing[] = {paced_id};
-static char *window_missing[] = {window_id}, *udp_missing[] = {udp_id};
+#define MISSING(name)                                                                              \
+    {                                                                                              \
+        {                                                                                          \
+            TL_SCOPE_DOWNLOAD, TL_FACT_FLOW_##name                                                 \
+        }                                                                                          \
+    }
+static struct tl_fact_key streams_missing[] = MISSING(streams_goodput_bps),
+                          paced_missing[] = MISSING(paced_retrans_ratio),
+                          window_missing[] = MISSING(window_goodput_bps),
+                          udp_missing[] = MISSING(udp_delay_before_loss_ns);
 
 /* Three tests: as many speak for the cause as asked. */
 static struct tl_evidence *evidence(int speaking)
@@ -42,7 +46,7 @@ static struct tl_evidence *evidence(int speaking)
     return sets[speaking];
 }
 
-static struct tl_finding open_cause(const char *cause, char **missing, int speaking)
+static struct tl_finding open_cause(const char *cause, struct tl_fact_key *missing, int speaking)
 {
     return (struct tl_finding){.cause = (char *)cause,
                                .result = TL_CANNOT_TELL,
@@ -158,7 +162,7 @@ Test(plan, situations)
         struct tl_findings findings = findings_of(list, 1, rows[i].verdict);
         struct tl_plan_state state = after_stream(&findings);
         struct tl_plan_step step;
-        tl_facts_set_number(facts, "download.ledger_rwnd_ratio", rows[i].rwnd_ratio, "");
+        tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_rwnd_ratio), rows[i].rwnd_ratio, "");
         bool some = tl_plan_next(&state, &step);
         cr_expect_eq(some ? step.stage : TL_PLAN_COUNT, rows[i].next, "%s: %s (%s)", rows[i].name,
                      some ? tl_plan_stage_id(step.stage) : "none", step.why);
@@ -180,7 +184,7 @@ Test(plan, a_black_hole_that_stops_transfers_ends_them)
     struct tl_plan_step step;
     state.done[TL_PLAN_STREAM][TL_DOWNLOAD] = true;
     cr_expect(tl_plan_next(&state, &step) && step.stage == TL_PLAN_STREAMS);
-    tl_facts_set_bool(facts, "download.stalled", true, "");
+    tl_facts_set_bool(facts, TL_FLOW(TL_DOWNLOAD, stalled), true, "");
     cr_expect(!tl_plan_next(&state, &step) || !tl_stage_at(step.stage)->loads);
 }
 
@@ -193,7 +197,7 @@ Test(plan, a_confirmed_window_ends_the_run)
     struct tl_plan_state state = after_stream(&findings);
     struct tl_plan_weight weights[TL_PLAN_WEIGHTS_MAX];
     struct tl_plan_step step;
-    tl_facts_set_number(facts, "download.ledger_rwnd_ratio", 0.99, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_rwnd_ratio), 0.99, "");
     state.done[TL_PLAN_WINDOW][TL_DOWNLOAD] = true;
     cr_expect(!tl_plan_next(&state, &step), "%s", step.why);
     size_t count = tl_plan_weigh(&state, weights);
@@ -209,14 +213,14 @@ Test(plan, of_equal_worth_the_cheaper_stage_comes_first)
     struct tl_plan_state state = after_stream(&findings);
     struct tl_plan_step step;
     /* With this loss three seconds of paced stream suffice; several streams take six. */
-    tl_facts_set_number(facts, "download.goodput_bps", 5e7, "");
-    tl_facts_set_number(facts, "download.mss_bytes", 1448, "");
-    tl_facts_set_number(facts, "download.retrans_ratio", 0.01, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 5e7, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, mss_bytes), 1448, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), 0.01, "");
     tl_facts_derive(facts);
     cr_assert(tl_plan_next(&state, &step));
     cr_expect_eq(step.stage, TL_PLAN_PACED);
     /* With rare loss the paced stream takes ten. */
-    tl_facts_set_number(facts, "download.retrans_ratio", 1e-5, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), 1e-5, "");
     cr_assert(tl_plan_next(&state, &step));
     cr_expect_eq(step.stage, TL_PLAN_STREAMS);
 }

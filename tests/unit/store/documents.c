@@ -34,7 +34,7 @@ struct tl_buf make_document(const struct made_run *made)
         fixture.findings.verdict.cause = (char *)(uintptr_t)made->cause;
     if (made->stream_bps > 0) {
         fixture.findings.verdict.measured_bps = made->stream_bps;
-        tl_facts_set_range(fixture.facts, "download.goodput_bps", made->stream_bps,
+        tl_facts_set_range(fixture.facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), made->stream_bps,
                            made->stream_bps * (1 - made->half_width),
                            made->stream_bps * (1 + made->half_width), "");
     }

@@ -2,8 +2,11 @@
  *
  * A fact is known (a value, perhaps with bounds) or unknown (with a reason);
  * "could not measure" is no error. The closed table of definitions
- * (facts/table.c, printed as doc/facts.md) says what each one means and which
- * stage measures it, so that a rule that misses one can name the stage to run.
+ * (table.def beside this file, printed as doc/facts.md) says what each one means and
+ * which stage measures it, so that a rule that misses one can name the stage to run.
+ * It makes the enum too: TL_FLOW(direction, goodput_bps) names a fact in code, and a
+ * misspelt one does not compile. Texts like "download.goodput_bps" exist in files and
+ * on screens only.
  *
  * Scopes. A fact is stored for one of five scopes: the two hosts (near runs
  * tightlink, far runs the responder), the path, and the flow in each
@@ -52,6 +55,50 @@ const char *tl_scope_name(enum tl_scope scope); /* "near", … */
 /* What a definition belongs to: a host fact has two places, a flow fact two, a path fact one. */
 enum tl_subject { TL_SUBJECT_HOST, TL_SUBJECT_PATH, TL_SUBJECT_FLOW };
 
+/* Every fact of the table: TL_FACT_HOST_os, TL_FACT_PATH_rtt_min_ns, TL_FACT_FLOW_goodput_bps. */
+enum tl_fact_name {
+#define HOST(name, ...) TL_FACT_HOST_##name,
+#define PATH(name, ...) TL_FACT_PATH_##name,
+#define FLOW(name, ...) TL_FACT_FLOW_##name,
+#include "tightlink/facts/table.def"
+    TL_FACT_COUNT
+};
+
+/* A fact of one place: what stands in files as "near.os", "download.goodput_bps". */
+struct tl_fact_key {
+    enum tl_scope scope;
+    enum tl_fact_name fact;
+};
+#define TL_KEY(scope, fact)      ((struct tl_fact_key){scope, fact})
+#define TL_HOST(scope, name)     TL_KEY(scope, TL_FACT_HOST_##name) /* TL_SCOPE_NEAR or _FAR */
+#define TL_NEAR(name)            TL_HOST(TL_SCOPE_NEAR, name)
+#define TL_FAR(name)             TL_HOST(TL_SCOPE_FAR, name)
+#define TL_PATH(name)            TL_KEY(TL_SCOPE_PATH, TL_FACT_PATH_##name)
+#define TL_FLOW(direction, name) TL_KEY(tl_scope_of(direction), TL_FACT_FLOW_##name)
+/* A flow's fact of one end: TL_END(direction, TL_SENDER, cpu_wait_ratio). */
+enum tl_end { TL_SENDER, TL_RECEIVER };
+#define TL_END(direction, end, name)                                                               \
+    TL_KEY(tl_scope_of(direction),                                                                 \
+           (end) == TL_SENDER ? TL_FACT_FLOW_sender_##name : TL_FACT_FLOW_receiver_##name)
+/* What a rule calls sender.os and receiver.os. */
+#define TL_HOST_OF(direction, end, name) TL_HOST(tl_scope_of_end(direction, end), name)
+
+static inline enum tl_scope tl_scope_of(enum tl_direction direction)
+{
+    return direction == TL_DOWNLOAD ? TL_SCOPE_DOWNLOAD : TL_SCOPE_UPLOAD;
+}
+
+/* In a download the sender is far, in an upload it is near. */
+static inline enum tl_scope tl_scope_of_end(enum tl_direction direction, enum tl_end end)
+{
+    return (end == TL_SENDER) == (direction == TL_UPLOAD) ? TL_SCOPE_NEAR : TL_SCOPE_FAR;
+}
+
+static inline bool tl_fact_key_is(struct tl_fact_key a, struct tl_fact_key b)
+{
+    return a.scope == b.scope && a.fact == b.fact;
+}
+
 /* One row of the table. Static storage. */
 struct tl_fact_def {
     const char *name; /* without scope: "tcp_rmem_max_bytes" */
@@ -61,10 +108,16 @@ struct tl_fact_def {
     const char *meaning; /* one sentence for doc/facts.md and `rules explain` */
 };
 
-size_t tl_fact_def_count(void);
-const struct tl_fact_def *tl_fact_def_at(size_t index);
-/* By subject and name without scope; NULL if there is none. */
-const struct tl_fact_def *tl_fact_def_find(enum tl_subject subject, const char *name);
+const struct tl_fact_def *tl_fact_def(enum tl_fact_name fact);
+/* By subject and name without scope, as it stands in a file. False if there is none. */
+bool tl_fact_find(enum tl_subject subject, const char *name, enum tl_fact_name *ret_fact);
+
+/* Longest "scope.name" with its NUL. */
+#define TL_FACT_ID_SIZE 64
+/* "download.goodput_bps", written into ret_id, which is returned. */
+const char *tl_fact_id(struct tl_fact_key key, char ret_id[TL_FACT_ID_SIZE]);
+/* The same back, from a file or a person. False if there is no such fact. */
+bool tl_fact_id_parse(const char *id, struct tl_fact_key *ret_key);
 
 enum tl_fact_state { TL_FACT_UNKNOWN, TL_FACT_KNOWN };
 
@@ -95,18 +148,19 @@ typedef char *tl_facts_map(const char *text, void *context);
 struct tl_facts *tl_facts_clone_mapped(const struct tl_facts *facts, tl_facts_map *map,
                                        void *context);
 
-/* Setters name a fact in full, "near.tcp_rmem_max_bytes". An id or a kind that
- * the table does not know is our bug (assert). Numbers that are not finite are
+/* A unit or a scope that is not the fact's is our bug (assert). Numbers that are not finite are
  * stored as unknown ("not a number"); bounds that are not finite, or on the wrong side
  * of the value, become the value. Texts are copied; method may be NULL. A failed
  * allocation is remembered: tl_facts_status() tells. */
-void tl_facts_set_number(struct tl_facts *facts, const char *id, double value, const char *method);
-void tl_facts_set_range(struct tl_facts *facts, const char *id, double value, double low,
+void tl_facts_set_number(struct tl_facts *facts, struct tl_fact_key key, double value,
+                         const char *method);
+void tl_facts_set_range(struct tl_facts *facts, struct tl_fact_key key, double value, double low,
                         double high, const char *method);
-void tl_facts_set_bool(struct tl_facts *facts, const char *id, bool value, const char *method);
-void tl_facts_set_text(struct tl_facts *facts, const char *id, const char *text,
+void tl_facts_set_bool(struct tl_facts *facts, struct tl_fact_key key, bool value,
                        const char *method);
-void tl_facts_set_unknown(struct tl_facts *facts, const char *id, const char *fmt, ...)
+void tl_facts_set_text(struct tl_facts *facts, struct tl_fact_key key, const char *text,
+                       const char *method);
+void tl_facts_set_unknown(struct tl_facts *facts, struct tl_fact_key key, const char *fmt, ...)
     TL_PRINTF(3, 4);
 /* A stage ended: gives this reason to each of its facts that is unknown without one. Facts of a
  * flow get it in this direction only, or in both where direction is NULL. */
@@ -114,14 +168,13 @@ void tl_facts_explain_stage(struct tl_facts *facts, const char *stage,
                             const enum tl_direction *direction, const char *reason);
 enum tl_status tl_facts_status(const struct tl_facts *facts);
 
-/* Reads "scope.name". False (and an unknown fact with the reason "no such fact")
- * if the table does not know the id: ids may come from files. */
-bool tl_facts_get(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact);
+void tl_facts_get(const struct tl_facts *facts, struct tl_fact_key key, struct tl_fact *ret_fact);
 /* The same, but where a derived fact is unknown: the measured one that it lacks, which is what
- * tells the stage to run. Stays with the derived fact where its reason names none. */
-void tl_facts_get_lacking(const struct tl_facts *facts, const char *id, struct tl_fact *ret_fact);
+ * tells the stage to run. Stays with the derived fact where it lacks none. */
+void tl_facts_get_lacking(const struct tl_facts *facts, struct tl_fact_key key,
+                          struct tl_fact *ret_fact);
 /* The number, or fallback when it is not known. */
-double tl_facts_number(const struct tl_facts *facts, const char *id, double fallback);
+double tl_facts_number(const struct tl_facts *facts, struct tl_fact_key key, double fallback);
 
 /* Computes every fact of stage "derived" from the others by the formulas of the table
  * (doc/facts.md; the reasons stand in derive.c). Of several inputs the known ones
@@ -130,21 +183,17 @@ double tl_facts_number(const struct tl_facts *facts, const char *id, double fall
 void tl_facts_derive(struct tl_facts *facts);
 
 /* Calls visit for each fact that was ever set (known, or unknown with a reason), in table order. */
-typedef void tl_fact_visit(const char *id, const struct tl_fact *fact, void *context);
+typedef void tl_fact_visit(struct tl_fact_key key, const struct tl_fact *fact, void *context);
 void tl_facts_each(const struct tl_facts *facts, tl_fact_visit *visit, void *context);
 
-/* Role-based reading for rules: ids begin with sender., receiver., path. or flow. */
-struct tl_fact_view {
-    const struct tl_facts *facts;
-    enum tl_direction direction;
+/* A fact as a rule names it, before a direction binds its role. */
+enum tl_fact_role { TL_FACT_OF_SENDER, TL_FACT_OF_RECEIVER, TL_FACT_OF_PATH, TL_FACT_OF_FLOW };
+struct tl_role_fact {
+    enum tl_fact_role role;
+    enum tl_fact_name fact;
 };
-/* "receiver.tcp_rmem_max_bytes" -> "near.tcp_rmem_max_bytes" in a download.
- * TL_UNKNOWN if role or name does not exist, TL_RANGE if ret_id is too small. */
-enum tl_status tl_fact_view_resolve(enum tl_direction direction, const char *role_id, char *ret_id,
-                                    size_t size) TL_WARN_UNUSED;
-bool tl_fact_view_get(const struct tl_fact_view *view, const char *role_id,
-                      struct tl_fact *ret_fact);
-/* The definition behind a role id, NULL if role or name does not exist. */
-const struct tl_fact_def *tl_fact_role_def(const char *role_id);
+/* "receiver.tcp_rmem_max_bytes", "flow.goodput_bps". False if role or name does not exist. */
+bool tl_role_fact_parse(const char *role_id, struct tl_role_fact *ret_fact);
+struct tl_fact_key tl_role_fact_key(struct tl_role_fact fact, enum tl_direction direction);
 
 #endif

@@ -11,23 +11,23 @@
 
 /* id, name, unit, where from */
 #define TL_HOST_DISK_NUMBER_MAP(X)                                                                 \
-    X(IN_MEMORY, "in_memory", "bool", "type of the file system")                                   \
-    X(OVER_NETWORK, "over_network", "bool", "type of the file system")                             \
-    X(MOUNTED_SYNC, "mounted_sync", "bool", "mount options")                                       \
-    X(READ_AHEAD, "read_ahead_bytes", "bytes", "queue/read_ahead_kb")                              \
-    X(QUEUE, "queue_count", "count", "queue/nr_requests")                                          \
-    X(ROTATIONAL, "rotational", "bool", "queue/rotational")                                        \
-    X(VIRTUAL, "virtual", "bool", "name and vendor of the device")                                 \
-    X(WRITE_THROUGH, "write_through", "bool", "queue/write_cache")                                 \
+    X(IN_MEMORY, in_memory, "bool", "type of the file system")                                     \
+    X(OVER_NETWORK, over_network, "bool", "type of the file system")                               \
+    X(MOUNTED_SYNC, mounted_sync, "bool", "mount options")                                         \
+    X(READ_AHEAD, read_ahead_bytes, "bytes", "queue/read_ahead_kb")                                \
+    X(QUEUE, queue_count, "count", "queue/nr_requests")                                            \
+    X(ROTATIONAL, rotational, "bool", "queue/rotational")                                          \
+    X(VIRTUAL, virtual, "bool", "name and vendor of the device")                                   \
+    X(WRITE_THROUGH, write_through, "bool", "queue/write_cache")                                   \
     /* of the tightest control group above this process; NOT_SET without a limit */                \
-    X(THROTTLE_READ, "throttle_read_bps", "bps", "cgroup blkio.throttle or io.max")                \
-    X(THROTTLE_WRITE, "throttle_write_bps", "bps", "cgroup blkio.throttle or io.max")
+    X(THROTTLE_READ, throttle_read_bps, "bps", "cgroup blkio.throttle or io.max")                  \
+    X(THROTTLE_WRITE, throttle_write_bps, "bps", "cgroup blkio.throttle or io.max")
 
 /* id, name */
 #define TL_HOST_DISK_TEXT_MAP(X)                                                                   \
-    X(DEVICE, "device")         /* of the whole disk: "nvme0n1" */                                 \
-    X(FILESYSTEM, "filesystem") /* "ext4" */                                                       \
-    X(SCHEDULER, "scheduler")   /* "mq-deadline" */
+    X(DEVICE, device)         /* of the whole disk: "nvme0n1" */                                   \
+    X(FILESYSTEM, filesystem) /* "ext4" */                                                         \
+    X(SCHEDULER, scheduler)   /* "mq-deadline" */
 
 enum tl_host_disk_number {
 #define TL_HOST_DISK_ENUM(id, ...) TL_HOST_DISK_##id,

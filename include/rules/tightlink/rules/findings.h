@@ -35,7 +35,7 @@ struct tl_evidence {
     bool is_spare; /* speaks neither way: one of several that would do, and another holds, or the
                     * rule has no sentence for this outcome (say is the test itself then) */
     struct tl_evidence_value {
-        char *id; /* resolved: "download.ledger_rwnd_ratio" */
+        struct tl_fact_key key;
         bool known;
         double number; /* NAN for text */
         char *text;    /* NULL for numbers */
@@ -67,7 +67,7 @@ struct tl_finding {
     char *send_to;
     struct tl_evidence *evidence;
     size_t evidence_count;
-    char **missing; /* resolved fact ids that would decide; cannot-tell only */
+    struct tl_fact_key *missing; /* facts that would decide; cannot-tell only */
     size_t missing_count;
     struct tl_remedy *remedies;
     size_t remedy_count;
@@ -86,7 +86,7 @@ struct tl_rung {
     char *why_not;                 /* "" when tested */
     bool limits;                   /* this rung is the verdict */
     bool essential;                /* without it nobody knows what fixing another cause brings */
-    char **missing;                /* resolved ids of the facts it lacks; not tested only */
+    struct tl_fact_key *missing;   /* the facts it lacks; not tested only */
     size_t missing_count;
 };
 
@@ -117,9 +117,9 @@ struct tl_verdict {
                           might be and what would decide */
     bool broken;       /* the cause broke the transfer rather than limited its rate */
     char *send_to;     /* NULL where nobody */
-    /* Resolved ids of unknown facts that could still change this verdict, each once, those of
+    /* Unknown facts that could still change this verdict, each once, those of
      * the most promising open cause first: what the session measures next. */
-    char **deciding;
+    struct tl_fact_key *deciding;
     size_t deciding_count;
 };
 

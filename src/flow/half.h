@@ -72,7 +72,7 @@ struct half {
     int64_t echo_begin_ns;
     uint32_t last_rtt_ns;
     uint64_t window;
-    int64_t last_data_ns, zero_since_ns, last_move_ns;
+    int64_t last_data_ns, zero_since_ns, last_move_ns, window_since_ns;
     uint64_t pause_bytes;
     bool last_was_small;
     uint32_t stuck_count;

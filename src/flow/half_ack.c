@@ -121,6 +121,21 @@ static void take_sacks(struct half *half, const struct tl_segment *segment, uint
     }
 }
 
+/* The window that stood until now, by its time. */
+static void count_window(struct half *half, int64_t time_ns)
+{
+    struct tl_packet_half *out = half->out;
+    double span_ns = (double)(time_ns - half->window_since_ns);
+    if (half->window_since_ns && span_ns > 0) {
+        bool open = half->window + 3 * half_mss(half) >= out->window_max_bytes;
+        out->window_bytes_ns += (double)half->window * span_ns;
+        out->window_ns += span_ns;
+        out->window_open_ns += open ? span_ns : 0;
+    }
+    half->window_since_ns = time_ns;
+    out->window_count++;
+}
+
 static void take_window(struct half *half, const struct tl_segment *segment, uint64_t window)
 {
     struct tl_packet_half *out = half->out;
@@ -131,16 +146,14 @@ static void take_window(struct half *half, const struct tl_segment *segment, uin
         out->zero_window_ns += (double)(segment->time_ns - half->zero_since_ns);
         half->zero_since_ns = 0;
     }
+    count_window(half, segment->time_ns);
     half->window = window;
     if (window > out->window_max_bytes) {
         /* A window that grows is no buffer that fills: count from its largest on. */
         if (window > out->window_max_bytes + out->window_max_bytes / 8)
-            out->window_sum_bytes = out->window_count = out->window_open_count = 0;
+            out->window_bytes_ns = out->window_ns = out->window_open_ns = 0;
         out->window_max_bytes = window;
     }
-    out->window_sum_bytes += window;
-    out->window_count++;
-    out->window_open_count += window + 3 * half_mss(half) >= out->window_max_bytes;
     struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
     if (!bin)
         return;

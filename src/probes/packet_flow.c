@@ -131,14 +131,12 @@ static void tell_receiver(const struct told *told)
 {
     const struct tl_packet_half *half = told->half;
     const char *reason = "too few acknowledgements";
-    bool enough = half->window_count >= 20 && half->window_max_bytes > 0;
-    double count = (double)half->window_count;
+    bool enough = half->window_count >= 20 && half->window_max_bytes > 0 && half->window_ns > 0;
+    double full = (double)half->window_max_bytes * half->window_ns;
     put(told, TL_FACT_FLOW_receiver_queue_ratio,
-        enough ? 1 - (double)half->window_sum_bytes / count / (double)half->window_max_bytes
-               : (double)NAN,
-        reason);
+        enough ? 1 - half->window_bytes_ns / full : (double)NAN, reason);
     put(told, TL_FACT_FLOW_receiver_data_wait_ratio,
-        enough ? (double)half->window_open_count / count : (double)NAN, reason);
+        enough ? half->window_open_ns / half->window_ns : (double)NAN, reason);
     put(told, TL_FACT_FLOW_receiver_tcp_zero_window_count, (double)half->zero_window_count, "");
 }
 

@@ -82,8 +82,10 @@ struct tl_packet_half {
     /* The receiver's window. */
     bool window_scale_known;
     uint64_t window_max_bytes;
-    uint64_t window_sum_bytes, window_count; /* of acknowledgements after the largest was reached */
-    uint64_t window_open_count;              /* of them: as large as the largest, less 3 segments */
+    uint64_t window_count; /* acknowledgements that announced one */
+    /* Since it was about as large as its largest: integral, time, and the time in which it was
+     * fully open, less 3 segments. */
+    double window_bytes_ns, window_ns, window_open_ns;
     uint64_t zero_window_count;
     double zero_window_ns;
 

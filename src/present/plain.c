@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "text_words.h"
+#include "tightlink/base/name.h"
 
 /* {p} is the place of the cause, {P} the same at the beginning of a sentence. */
 static const struct {
@@ -147,14 +148,25 @@ static bool is_open(const struct text_source *source)
     return false;
 }
 
+/* What `tightlink run` or `demo` takes; NULL where there is none: a capture, a path made by hand
+ * (demo --link), a name that no shell may be given. Of a connection that was watched, the address.
+ */
+static const char *name_to_run(const struct tl_run *run)
+{
+    const char *name = strcmp(run->target_kind, "live") == 0   ? run->target_address
+                       : strcmp(run->target_kind, "pcap") == 0 ? ""
+                                                               : run->target_name;
+    return tl_is_command_name(name, "", TL_COMMAND_HOST_MAX) ? name : NULL;
+}
+
 bool plain_add_again(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_run *run = source->run;
-    /* A path made by hand (demo --link) has no name that a command takes. */
-    if (!run->target_name[0] || strchr(run->target_name, ' '))
+    const char *name = name_to_run(run);
+    if (!name)
         return false;
     tl_buf_addf(out, "tightlink %s %s", strcmp(run->target_kind, "demo") == 0 ? "demo" : "run",
-                run->target_name);
+                name);
     if (!run->download || run->upload)
         tl_buf_addf(out, " --direction %s", run->download ? "both" : "upload");
     return true;

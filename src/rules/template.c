@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tightlink/base/name.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
-#define COMMAND_NAME_MAX 63 /* IFNAMSIZ 16, a disk's name 32, an IPv6 address with its zone 62 */
 
 enum piece_kind { PIECE_TEXT, PIECE_VALUE, PIECE_WORD, PIECE_OPEN, PIECE_CLOSE };
 
@@ -220,18 +220,6 @@ enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_sco
     return TL_OK;
 }
 
-/* What a shell, a path and an option parser take for nothing but a name: no letter of theirs, not
- * the beginning of an option, no folder above. */
-static bool is_safe_name(const char *text, const char *more)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    size_t len = strlen(text), at = 0;
-    while (at < len &&
-           (strchr(letters, text[at]) || strchr("._:@-", text[at]) || strchr(more, text[at])))
-        at++;
-    return len > 0 && at == len && len <= COMMAND_NAME_MAX && text[0] != '.' && text[0] != '-';
-}
-
 struct renderer {
     const struct tl_formula_env *env;
     const struct tl_template_words *words;
@@ -247,7 +235,7 @@ static bool render_value(const struct tl_template_piece *piece, struct renderer 
     char text[TL_UNIT_TEXT_SIZE];
     const char *more = strcmp(formats[piece->choice].name, "words") == 0 ? " ," : "";
     if (renderer->command && value.known && !formats[piece->choice].write && !renderer->unsafe &&
-        !is_safe_name(value.text, more))
+        !tl_is_command_name(value.text, more, TL_COMMAND_NAME_MAX))
         renderer->unsafe = piece->formula.text;
     if (!value.known)
         tl_buf_adds(out, piece->text ? piece->text : "unknown");

@@ -186,13 +186,13 @@ static void collect_deciding(struct tl_arena *arena, const struct open_rules *op
     }
 }
 
-static void decide_single(struct tl_arena *arena, struct tl_side *side, struct tl_fact_key key)
+static void decide_single(struct tl_arena *arena, struct tl_side *side, enum tl_fact_name fact)
 {
     struct tl_verdict *verdict = &side->verdict;
     verdict->deciding = TL_ARENA_ARRAY(arena, 1, struct tl_fact_key);
     if (!verdict->deciding)
         return;
-    verdict->deciding[0] = key;
+    verdict->deciding[0] = TL_KEY(tl_scope_of(side->direction), fact);
     verdict->deciding_count = 1;
 }
 
@@ -359,7 +359,7 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
         verdict->sentence = tl_arena_printf(
             arena, "The rate of the %s was not measured (%s), so nothing can be said about it.",
             direction, side->goodput.reason ? side->goodput.reason : "not measured");
-        decide_single(arena, side, TL_FLOW(side->direction, goodput_bps));
+        decide_single(arena, side, TL_FACT_FLOW_goodput_bps);
         return true;
     }
     double length = NAN, rtts = steady_rtts(side, &length);
@@ -373,9 +373,7 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
         "trips. Let it run longer.",
         direction, isfinite(length) ? tl_format_ns(length, time) : "a moment",
         few ? ", less than 20 round trips" : "");
-    decide_single(arena, side,
-                  brief ? TL_FLOW(side->direction, steady_ns)
-                        : TL_FLOW(side->direction, steady_rtts_count));
+    decide_single(arena, side, brief ? TL_FACT_FLOW_steady_ns : TL_FACT_FLOW_steady_rtts_count);
     return true;
 }
 

@@ -105,7 +105,7 @@ struct cli_run_options {
     bool full;              /* --full: all of the report, also after the screen */
     bool brief;             /* the screen showed it all: the few lines that stay in the terminal */
     bool kept;              /* the run is in the history */
-    bool keep_opened; /* show --keep: the run that was opened goes into the history */
+    bool keep_opened;       /* show --keep: the run that was opened goes into the history */
     const char *saved_name; /* of the run that show opened; NULL else */
     bool begin;             /* the screen begins with the diagnosis */
     bool help;

@@ -75,11 +75,11 @@ static const struct {
     {"tx_late_collisions", TL_HOST_COUNTER_NIC_LATE_COLLISIONS}, /* tg3, bnx2, macb */
     {"tx_late_collision", TL_HOST_COUNTER_NIC_LATE_COLLISIONS},  /* bnx2x */
     /* What a provider's hypervisor held back or dropped, beyond what this machine may have. */
-    {"bw_in_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_RATE},               /* ena */
-    {"bw_out_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_RATE},              /* ena */
-    {"pps_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_PACKETS},              /* ena */
-    {"linklocal_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_PACKETS},        /* ena */
-    {"conntrack_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_CONNECTIONS},    /* ena */
+    {"bw_in_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_RATE},            /* ena */
+    {"bw_out_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_RATE},           /* ena */
+    {"pps_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_PACKETS},           /* ena */
+    {"linklocal_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_PACKETS},     /* ena */
+    {"conntrack_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_CONNECTIONS}, /* ena */
 };
 
 void tl_counters_take_nic(struct tl_host_counters *counters, const char *names,

@@ -10,7 +10,6 @@
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
-
 enum piece_kind { PIECE_TEXT, PIECE_VALUE, PIECE_WORD, PIECE_OPEN, PIECE_CLOSE };
 
 struct tl_template_piece {

@@ -13,8 +13,8 @@ Test(name, hosts_interfaces_and_addresses_pass)
 
 Test(name, what_a_shell_or_a_path_reads_otherwise_does_not)
 {
-    static const char *const bad[] = {"",      "a b",   "a;b",  "$(x)", "`x`", "a|b", "a\nb",
-                                      "-rf",   "..",    "a#b",  "a\\b", "<x>", "a/b", "\xc3\xa9"};
+    static const char *const bad[] = {"",    "a b", "a;b", "$(x)", "`x`", "a|b", "a\nb",
+                                      "-rf", "..",  "a#b", "a\\b", "<x>", "a/b", "\xc3\xa9"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         cr_expect_not(tl_is_command_name(bad[i], "", TL_COMMAND_HOST_MAX), "%s", bad[i]);
     cr_expect(tl_is_command_name("a/b", "/", TL_COMMAND_HOST_MAX));

@@ -54,7 +54,7 @@ enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_
 
 bool cli_keep_run(const struct tl_session_result *result, bool *ret_kept)
 {
-    bool ignored;
+    bool ignored = false;
     ret_kept = ret_kept ? ret_kept : &ignored;
     *ret_kept = false;
     struct tl_history *history = NULL;

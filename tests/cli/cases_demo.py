@@ -77,7 +77,8 @@ def dies(machine, direction):
     when = re.search(r"(\d+(?:\.\d+)?) s (?:into|after)", document["verdict"]["sentence"])
     assert when and 1 < float(when[1]) < 5, document["verdict"]
     print(f"         {document['verdict']['sentence']}")
-    assert result.seconds < 25, result
+    # Twelve seconds of them are dialling again.
+    assert result.seconds < 37, result
     assert document["facts"]["near.tcp_rmem_max_bytes"]["state"] == "known"
 
 

@@ -104,7 +104,7 @@ def document(fixture, canary):
 
 
 def export(path, form, *options):
-    out = path + "." + form
+    out = "-".join([path, form, *options])  # export writes over nothing
     done = subprocess.run([sys.argv[1], "export", path, "--format", form, "--out", out, *options],
                           capture_output=True)
     if done.returncode != 0:

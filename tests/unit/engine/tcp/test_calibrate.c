@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tightlink/base/time.h"
@@ -20,13 +21,22 @@ Test(calibrate, every_part_has_a_number, .timeout = 120)
     cr_expect_geq(got.timer_late_max_ns, got.timer_late_median_ns);
 }
 
+/* Of this program with all its threads. */
+static int64_t processor_ns(void)
+{
+    struct timespec used;
+    cr_assert_eq(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used), 0);
+    return used.tv_sec * TL_NS_PER_S + used.tv_nsec;
+}
+
 Test(calibrate, ends_when_cancelled, .timeout = 120)
 {
     struct tl_calibration got = {.tcp_bps = 1};
     int cancel = eventfd(1, EFD_CLOEXEC);
-    int64_t start_ns = tl_now_ns();
+    int64_t used_ns = processor_ns();
     cr_expect_eq(tl_calibrate(cancel, &got), TL_CANCELLED);
-    cr_expect_lt(tl_now_ns() - start_ns, TL_CALIBRATE_TCP_NS);
+    /* Of its own time: a machine that others use makes it no longer. */
+    cr_expect_lt(processor_ns() - used_ns, TL_CALIBRATE_TCP_NS / 3);
     cr_expect_eq(got.tcp_bps, 1, "untouched");
     close(cancel);
 }

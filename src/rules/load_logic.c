@@ -243,7 +243,7 @@ static size_t load_reference(struct tl_load *load, const struct tl_json_at *at, 
         tl_load_fault(load, &error);
         return TL_RULE_TESTS_MAX;
     }
-    bool words = tl_json_find(at, "say", &say) | tl_json_find(at, "against", &against);
+    bool words = tl_json_find(at, "say", &say) || tl_json_find(at, "against", &against);
     size_t index = find_test(load, id);
     if (index != TL_RULE_TESTS_MAX && words)
         tl_load_fault_at(load, at, TL_SYNTAX, "the sentences of \"%s\" stand where it stands first",

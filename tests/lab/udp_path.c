@@ -61,7 +61,7 @@ static void run(struct path *path, struct tl_udp_spec spec, struct tl_udp_result
           (unsigned long)result->receiver.local_drop_count);
 }
 
-#define LATE_NS (500 * INT64_C(1000)) /* of the emulator: a quarter of a slot of 20 Mb/s */
+#define LATE_NS (1000 * INT64_C(1000)) /* of the emulator: half a slot of 20 Mb/s */
 
 /* For what rests on times: where other programs held up the sender, which says so, or the
  * emulator, which does too, nothing can be told. Counts need none of this. */

@@ -278,10 +278,12 @@ Test(udp_test, trains_come_back_one_by_one, .timeout = 120)
             const struct tl_udp_train *train = &result.trains[k];
             cr_expect(train->sent_count == 50);
             cr_expect(train->received_count == 50 || !all_came);
+            if (train->received_count < 50)
+                continue;
             cr_expect(train->dispersion_ns > 0 && train->sent_ns > 0);
             cr_expect(train->gap_min_ns >= 0 && train->gap_median_ns >= train->gap_min_ns);
         }
-        cr_expect_gt(result.train_mode_bps, 1e6);
+        cr_expect(result.train_mode_bps > 1e6 || !all_came);
         tl_udp_result_finish(&result);
     }
     tl_client_close(client);

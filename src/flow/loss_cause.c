@@ -149,13 +149,13 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
     double total = 0, sum = 0, events = 0, flat = 0, known = 0;
     double rtt_ns = mean_rtt(half),
            flat_ns = RTT_FLAT * tl_packet_classes_quantile(half->rtt_classes, 0.1);
-    int64_t event_ns = INT64_MIN / 2;
+    int64_t event_ns = 0; /* of the last event that counts, where there is one */
     for (unsigned i = 0; i < TL_PACKETS_RTT_CLASSES; i++)
         total += half->flight_classes[i];
     for (uint32_t i = 0; i < half->losses_count; i++) {
         const struct tl_packet_loss *loss = &half->losses[i];
         if (loss->needless || loss->flight_bytes == 0 ||
-            (double)(loss->time_ns - event_ns) < 1.5 * rtt_ns)
+            (events > 0 && (double)(loss->time_ns - event_ns) < 1.5 * rtt_ns))
             continue;
         event_ns = loss->time_ns;
         sum += rank_of(half, total, loss->flight_bytes);

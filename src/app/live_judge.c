@@ -9,7 +9,7 @@
 #include "tightlink/app/open.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
-#include "tightlink/base/utf8.h"
+#include "tightlink/flow/segment.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/session/question.h"
 
@@ -21,6 +21,8 @@
 static void begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
                       enum tl_direction direction, struct tl_run *run)
 {
+    struct tl_flow_address remote;
+
     if (tl_ulid_make(run->id) != TL_OK)
         memset(run->id, '0', sizeof run->id - 1);
     tl_time_format_utc(tl_realtime_ns() - joined->span_ns, run->started);
@@ -29,14 +31,9 @@ static void begin_run(const struct tl_live_flow *flow, const struct tl_live_inte
     snprintf(run->target_kind, sizeof run->target_kind, "live");
     live_format_end(flow->socket.remote, flow->socket.remote_port, run->target_name,
                     sizeof run->target_name);
-    live_format_end(flow->socket.remote, flow->socket.remote_port, run->target_address,
-                    sizeof run->target_address);
-    run->target_address[strcspn(run->target_address, "]")] = '\0';
-    if (run->target_address[0] == '[')
-        memmove(run->target_address, run->target_address + 1, strlen(run->target_address));
-    else
-        *strrchr(run->target_address, ':') = '\0';
-    run->target_family = strchr(run->target_address, ':') ? 6 : 4;
+    memcpy(remote.bytes, flow->socket.remote, sizeof remote.bytes);
+    tl_flow_address_format(&remote, run->target_address);
+    run->target_family = tl_flow_address_is_v4(&remote) ? 4 : 6;
     run->download = direction == TL_DOWNLOAD;
     run->upload = direction == TL_UPLOAD;
     run->goal_bps = run->goal_rtt_ns = NAN;

@@ -1,5 +1,4 @@
 /* A row for each connection that moved lately; the one that is held up most first. */
-#include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,20 +7,17 @@
 #include "live_private.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/flow/segment.h"
 #include "tightlink/probes/live_flow.h"
 
 void live_format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size)
 {
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-    char text[INET6_ADDRSTRLEN];
+    struct tl_flow_address end;
+    char text[TL_FLOW_ADDRESS_SIZE];
 
-    if (memcmp(address, mapped, 12) == 0) {
-        inet_ntop(AF_INET, address + 12, text, sizeof text);
-        snprintf(ret_text, size, "%s:%u", text, port);
-    } else {
-        inet_ntop(AF_INET6, address, text, sizeof text);
-        snprintf(ret_text, size, "[%s]:%u", text, port);
-    }
+    memcpy(end.bytes, address, sizeof end.bytes);
+    tl_flow_address_format(&end, text);
+    snprintf(ret_text, size, tl_flow_address_is_v4(&end) ? "%s:%u" : "[%s]:%u", text, port);
 }
 
 static double rate_bps(const struct tl_live_interval *interval, enum tl_direction direction)

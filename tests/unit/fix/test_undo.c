@@ -181,15 +181,33 @@ static void apply_and_die(int steps)
     _exit(2);
 }
 
-static void read_settings(char ret_text[256])
+static FILE *open_setting(size_t number, const char *mode)
 {
     static const char *const keys[] = {"tcp_rmem", "tcp_wmem", "tcp_max_reordering"};
+    char path[128];
+    snprintf(path, sizeof path, "/proc/sys/net/ipv4/%s", keys[number]);
+    FILE *file = fopen(path, mode);
+    cr_assert_not_null(file, "%s", path);
+    return file;
+}
+
+/* A new namespace begins with this machine's own, which may be what the test wants to set. */
+static void set_stock(void)
+{
+    static const char *const stock[] = {"4096 131072 6291456", "4096 16384 4194304", "300"};
+    for (size_t i = 0; i < 3; i++) {
+        FILE *file = open_setting(i, "w");
+        cr_assert_gt(fprintf(file, "%s", stock[i]), 0);
+        cr_assert_eq(fclose(file), 0, "%s", strerror(errno));
+    }
+}
+
+static void read_settings(char ret_text[256])
+{
     ret_text[0] = '\0';
     for (size_t i = 0; i < 3; i++) {
-        char path[128], line[80] = "";
-        snprintf(path, sizeof path, "/proc/sys/net/ipv4/%s", keys[i]);
-        FILE *file = fopen(path, "r");
-        cr_assert_not_null(file);
+        char line[80] = "";
+        FILE *file = open_setting(i, "r");
         cr_assert_not_null(fgets(line, sizeof line, file));
         fclose(file);
         strcat(ret_text, line);
@@ -202,6 +220,7 @@ Test(undo, restores_what_a_killed_process_left)
     struct tl_error error = {.text = ""};
     if (unshare(CLONE_NEWNET) != 0)
         cr_skip_test("skipped: no network namespace can be made here: %s", strerror(errno));
+    set_stock();
     read_settings(before);
     /* Undo file, three settings, and two of three set back. */
     for (int steps = 1; steps <= 6; steps++) {

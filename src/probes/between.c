@@ -9,7 +9,7 @@
 #include "live.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/client.h"
+#include "tightlink/engine/far.h"
 
 #define STANDARD_NS (10 * TL_NS_PER_S)
 
@@ -81,14 +81,14 @@ enum tl_status tl_probe_between(const struct tl_between_spec *spec, int cancel_f
                                 void *context, struct tl_between_result *ret_result,
                                 struct tl_error *reterr)
 {
-    struct tl_client *from = NULL, *to = NULL;
+    struct tl_far *from = NULL, *to = NULL;
     struct watcher watcher = {live, context};
     enum tl_status status = tl_connect_reach(&spec->from, cancel_fd, &from, reterr);
     if (status == TL_OK)
         status = tl_connect_reach(&spec->to, cancel_fd, &to, reterr);
     if (status == TL_OK)
-        status = test(from, to, spec, &watcher, ret_result, reterr);
-    tl_client_close(from);
-    tl_client_close(to);
+        status = test(tl_far_client(from), tl_far_client(to), spec, &watcher, ret_result, reterr);
+    tl_far_close(from);
+    tl_far_close(to);
     return status;
 }

@@ -1,30 +1,31 @@
-/* Reaching the responder. */
+/* Reaching the far end. */
 #include "connect.h"
+#include "tightlink/engine/far.h"
 
 #include <stdio.h>
 
-#include "tightlink/engine/client.h"
-
 enum tl_status tl_connect_reach(const struct tl_probe_target *target, int cancel_fd,
-                                struct tl_client **ret_client, struct tl_error *reterr)
+                                struct tl_far **ret_far, struct tl_error *reterr)
 {
-    struct tl_client_options options = {.host = target->host,
-                                        .port = target->port,
-                                        .family = target->family,
-                                        .cancel_fd = cancel_fd,
-                                        .key = target->key,
-                                        .program = "tightlink " TL_VERSION_TEXT};
-    return tl_client_connect(&options, ret_client, reterr);
+    struct tl_far_options options = {.reach = {.host = target->host,
+                                               .port = target->port,
+                                               .family = target->family,
+                                               .cancel_fd = cancel_fd,
+                                               .key = target->key,
+                                               .program = "tightlink " TL_VERSION_TEXT},
+                                     .resource = target->resource ? target->resource : "",
+                                     .login = target->login};
+    return tl_far_connect(target->kind, &options, ret_far, reterr);
 }
 
 enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel_fd,
-                                struct tl_facts *facts, struct tl_client **ret_client,
-                                struct tl_run *run, struct tl_error *reterr)
+                                struct tl_facts *facts, struct tl_far **ret_far, struct tl_run *run,
+                                struct tl_error *reterr)
 {
-    enum tl_status status = tl_connect_reach(target, cancel_fd, ret_client, reterr);
+    enum tl_status status = tl_connect_reach(target, cancel_fd, ret_far, reterr);
     if (status != TL_OK)
         return status;
-    const struct tl_client_info *info = tl_client_info(*ret_client);
+    const struct tl_client_info *info = tl_far_info(*ret_far);
     snprintf(run->target_address, sizeof run->target_address, "%s", info->address);
     run->target_family = info->family;
     tl_facts_set_number(facts, TL_PATH(connect_rtt_ns), (double)info->connect_rtt_ns,
@@ -33,12 +34,12 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
 }
 
 enum tl_status tl_probe_redial(const struct tl_probe_target *target, int cancel_fd,
-                               struct tl_client **ret_client, struct tl_error *reterr)
+                               struct tl_far **ret_far, struct tl_error *reterr)
 {
-    return tl_connect_reach(target, cancel_fd, ret_client, reterr);
+    return tl_connect_reach(target, cancel_fd, ret_far, reterr);
 }
 
-void tl_probe_disconnect(struct tl_client *client)
+void tl_probe_disconnect(struct tl_far *far)
 {
-    tl_client_close(client);
+    tl_far_close(far);
 }

@@ -8,8 +8,7 @@
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/client.h"
-#include "tightlink/engine/client_disk.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 
 #define DIRECT_NS   (3 * TL_NS_PER_S) /* past the page cache, writing and reading each */
@@ -122,7 +121,7 @@ static enum tl_status test_far(const struct disk_stage *stage, struct tl_error *
     struct tl_facts *facts = stage->probe->facts;
     struct tl_disk_far far;
     struct tl_disk_spec spec = {.threads = TL_DISK_THREADS, .duration_ns = DIRECT_NS};
-    enum tl_status status = tl_client_disk_test(stage->probe->client, &spec, &far, reterr);
+    enum tl_status status = tl_far_disk_test(stage->probe->far, &spec, &far, reterr);
     if (status != TL_OK)
         return status;
     tl_disk_facts_set_host(facts, TL_SCOPE_FAR, &far.host);

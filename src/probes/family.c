@@ -10,7 +10,7 @@
 #include "flow_facts.h"
 #include "outcome.h"
 #include "tightlink/base/time.h"
-#include "tightlink/engine/client.h"
+#include "tightlink/engine/far.h"
 #include "transfer.h"
 
 #define LOOK_NS          TL_NS_PER_S /* what takes longer is broken enough for a note */
@@ -20,7 +20,7 @@
 
 static int other_family(const struct tl_probe *probe)
 {
-    return tl_client_info(probe->client)->family == 6 ? 4 : 6;
+    return tl_far_info(probe->far)->family == 6 ? 4 : 6;
 }
 
 static const char *family_name(int family)
@@ -39,18 +39,20 @@ static bool is_name(const char *host)
 }
 
 static enum tl_status connect_other(const struct tl_probe *probe, int64_t timeout_ns,
-                                    struct tl_client **ret_client, struct tl_error *reterr)
+                                    struct tl_far **ret_far, struct tl_error *reterr)
 {
     const struct tl_probe_target *target = probe->target;
-    struct tl_client_options options = {.host =
-                                            target->other_host ? target->other_host : target->host,
-                                        .port = probe->target->port,
-                                        .family = other_family(probe),
-                                        .timeout_ns = timeout_ns,
-                                        .cancel_fd = probe->cancel_fd,
-                                        .key = probe->target->key,
-                                        .program = "tightlink " TL_VERSION_TEXT};
-    return tl_client_connect(&options, ret_client, reterr);
+    struct tl_far_options options = {
+        .reach = {.host = target->other_host ? target->other_host : target->host,
+                  .port = target->port,
+                  .family = other_family(probe),
+                  .timeout_ns = timeout_ns,
+                  .cancel_fd = probe->cancel_fd,
+                  .key = target->key,
+                  .program = "tightlink " TL_VERSION_TEXT},
+        .resource = target->resource ? target->resource : "",
+        .login = target->login};
+    return tl_far_connect(target->kind, &options, ret_far, reterr);
 }
 
 static void set_none(struct tl_facts *facts, const char *reason)
@@ -61,13 +63,13 @@ static void set_none(struct tl_facts *facts, const char *reason)
     tl_facts_set_unknown(facts, TL_PATH(other_rtt_idle_ns), "%s", reason);
 }
 
-static void echo_other(struct tl_client *other, struct tl_facts *facts)
+static void echo_other(struct tl_far *other, struct tl_facts *facts)
 {
     struct tl_echo_spec spec = {
         .count = ECHO_COUNT, .interval_ns = ECHO_INTERVAL_NS, .cancel_fd = -1};
     struct tl_error error;
     struct tl_echo_result *echo = calloc(1, sizeof *echo);
-    if (echo && tl_client_echo(other, &spec, echo, &error) == TL_OK && echo->answered_count > 0)
+    if (echo && tl_far_echo(other, &spec, echo, &error) == TL_OK && echo->answered_count > 0)
         tl_facts_set_number(facts, TL_PATH(other_rtt_idle_ns), (double)echo->median_rtt_ns, "");
     else
         tl_facts_set_unknown(facts, TL_PATH(other_rtt_idle_ns), "no UDP probe was answered");
@@ -76,9 +78,13 @@ static void echo_other(struct tl_client *other, struct tl_facts *facts)
 
 void tl_family_look(const struct tl_probe *probe)
 {
-    struct tl_client *other;
+    struct tl_far *other;
     struct tl_error error;
     const struct tl_probe_target *target = probe->target;
+    if (!tl_far_can(probe->far, TL_FAR_FAMILY)) {
+        set_none(probe->facts, "this kind of far end is measured over one family alone");
+        return;
+    }
     if (!target || target->family != 0 || (!target->other_host && !is_name(target->host))) {
         set_none(probe->facts, "an address was given, or one family was asked for");
         return;
@@ -99,9 +105,9 @@ void tl_family_look(const struct tl_probe *probe)
         return;
     }
     tl_facts_set_number(probe->facts, TL_PATH(other_connect_rtt_ns),
-                        (double)tl_client_info(other)->connect_rtt_ns, "");
+                        (double)tl_far_info(other)->connect_rtt_ns, "");
     echo_other(other, probe->facts);
-    tl_client_close(other);
+    tl_far_close(other);
 }
 
 enum tl_status tl_probe_family(const struct tl_probe *probe, enum tl_direction direction,
@@ -122,7 +128,7 @@ enum tl_status tl_probe_family(const struct tl_probe *probe, enum tl_direction d
         return TL_OK;
     }
     on_other.facts = tl_facts_clone(probe->facts);
-    enum tl_status status = on_other.facts ? connect_other(probe, 0, &on_other.client, &error)
+    enum tl_status status = on_other.facts ? connect_other(probe, 0, &on_other.far, &error)
                                            : tl_error_set(&error, TL_NOMEM, "out of memory");
     if (status == TL_OK) {
         if (spec.duration_ns > RATE_NS)
@@ -135,7 +141,7 @@ enum tl_status tl_probe_family(const struct tl_probe *probe, enum tl_direction d
                         "nothing arrived");
         }
         tl_transfer_free(result);
-        tl_client_close(on_other.client);
+        tl_far_close(on_other.far);
     } else {
         tl_outcome_state(ret_outcome, TL_STAGE_LIMITED, "%s", error.text);
         tl_outcome_end(ret_outcome);

@@ -8,8 +8,7 @@
 
 #include "outcome.h"
 #include "tightlink/base/stats.h"
-#include "tightlink/engine/client.h"
-#include "tightlink/engine/client_path.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/engine/hops.h"
 #include "tightlink/probes/probes.h"
 
@@ -68,7 +67,7 @@ static void keep(const struct tl_probe *probe, const struct tl_hops_result *resu
                  far_lost);
     if (known)
         snprintf(run->hops[result->count - 1].address, sizeof run->hops[0].address, "%s",
-                 tl_client_info(probe->client)->address);
+                 tl_far_info(probe->far)->address);
 }
 
 enum tl_status tl_probe_hops(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
@@ -81,7 +80,7 @@ enum tl_status tl_probe_hops(const struct tl_probe *probe, struct tl_probe_outco
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     struct tl_hops_spec spec = {
         .cancel_fd = -1, .rtt_ns = (int64_t)tl_facts_number(probe->facts, TL_PATH(rtt_idle_ns), 0)};
-    enum tl_status status = tl_client_hops(probe->client, &spec, result, &error);
+    enum tl_status status = tl_far_hops(probe->far, &spec, result, &error);
     if (status == TL_OK || status == TL_TIMEOUT || status == TL_REFUSED)
         keep(probe, result);
     ret_outcome->record.sent_bytes = (long long)result->sent_bytes;

@@ -11,8 +11,7 @@
 #include "hops_rise.h"
 #include "path_facts.h"
 #include "tightlink/base/time.h"
-#include "tightlink/engine/client.h"
-#include "tightlink/engine/client_path.h"
+#include "tightlink/engine/far.h"
 
 /* A Linux router answers one probe a second, after a burst of six: what it answers falls into the
  * time of load, and a round in between costs nothing. */
@@ -22,7 +21,7 @@
 
 struct tl_hops_load {
     pthread_t thread;
-    struct tl_client *client;
+    struct tl_far *far;
     struct tl_hops_spec spec;
     struct tl_hops_result result;
     enum tl_status status;
@@ -31,7 +30,7 @@ struct tl_hops_load {
 static void *run(void *context)
 {
     struct tl_hops_load *load = context;
-    load->status = tl_client_hops(load->client, &load->spec, &load->result, NULL);
+    load->status = tl_far_hops(load->far, &load->spec, &load->result, NULL);
     return NULL;
 }
 
@@ -42,7 +41,7 @@ struct tl_hops_load *tl_hops_load_start(const struct tl_probe *probe, int64_t du
     struct tl_hops_load *load = calloc(1, sizeof *load);
     if (!load)
         return NULL;
-    load->client = probe->client;
+    load->far = probe->far;
     load->spec = (struct tl_hops_spec){.duration_ns = duration_ns + LONGER_NS,
                                        .interval_ns = INTERVAL_NS,
                                        .cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),

@@ -8,7 +8,7 @@
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/client.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/host/counters.h"
 #include "tightlink/probes/host_facts.h"
 #include "tightlink/probes/probes.h"
@@ -47,19 +47,21 @@ enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outc
 {
     tl_outcome_begin(ret_outcome, "hosts");
     struct tl_host_settings settings;
-    const struct tl_client_info *info = tl_client_info(probe->client);
+    const struct tl_client_info *info = tl_far_info(probe->far);
     int ifindex = tl_host_settings_read(&settings, (const struct sockaddr *)&info->peer);
     tl_host_facts_set(probe->facts, TL_SCOPE_NEAR, &settings);
     watch_idle(probe, ifindex);
 
     struct tl_error error = {0};
-    enum tl_status status = tl_client_host(probe->client, &settings, &error);
+    enum tl_status status = tl_far_host(probe->far, &settings, &error);
     if (status == TL_OK)
         tl_host_facts_set(probe->facts, TL_SCOPE_FAR, &settings);
     else
         tl_outcome_state(ret_outcome, TL_STAGE_LIMITED,
                          "the far end does not tell its settings: %s", error.text);
     tl_outcome_end(ret_outcome);
+    if (status == TL_UNSUPPORTED) /* this kind of far end never does */
+        return TL_OK;
     if (status != TL_OK && reterr)
         *reterr = error;
     return status;

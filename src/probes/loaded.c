@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tightlink/base/time.h"
+#include "tightlink/engine/far.h"
 
 /* 25 small datagrams a second: 30 kb/s, which a thin way back for acknowledgements still bears. */
 #define INTERVAL_NS (40 * TL_NS_PER_MS)
@@ -20,7 +21,7 @@
 
 struct tl_loaded {
     pthread_t thread;
-    struct tl_client *client;
+    struct tl_far *far;
     struct tl_echo_spec spec;
     struct tl_echo_result result;
     enum tl_status status;
@@ -30,13 +31,13 @@ struct tl_loaded {
 static void *run(void *context)
 {
     struct tl_loaded *loaded = context;
-    loaded->status = tl_client_echo(loaded->client, &loaded->spec, &loaded->result, NULL);
+    loaded->status = tl_far_echo(loaded->far, &loaded->spec, &loaded->result, NULL);
     return NULL;
 }
 
 static void lead(const struct tl_probe *probe)
 {
-    int64_t rtt_ns = tl_client_info(probe->client)->connect_rtt_ns;
+    int64_t rtt_ns = tl_far_info(probe->far)->connect_rtt_ns;
     int64_t ns = LEAD_NS + LEAD_RTTS * (rtt_ns > 0 ? rtt_ns : 0);
     struct pollfd cancel = {.fd = probe->cancel_fd, .events = POLLIN};
     (void)poll(&cancel, 1, (int)((ns < LEAD_MAX_NS ? ns : LEAD_MAX_NS) / TL_NS_PER_MS));
@@ -47,12 +48,12 @@ struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration
     /* Wakes a session that was idle: the train itself leaves the control connection alone. */
     int64_t ping_ns;
     struct tl_loaded *loaded = calloc(1, sizeof *loaded);
-    if (!loaded || tl_client_ping(probe->client, &ping_ns, NULL) != TL_OK) {
+    if (!loaded || tl_far_ping(probe->far, &ping_ns, NULL) != TL_OK) {
         free(loaded);
         return NULL;
     }
     int64_t interval_ns = duration_ns / (TL_ECHO_MAX - 100);
-    loaded->client = probe->client;
+    loaded->far = probe->far;
     loaded->spec =
         (struct tl_echo_spec){.count = TL_ECHO_MAX,
                               .interval_ns = interval_ns > INTERVAL_NS ? interval_ns : INTERVAL_NS,

@@ -2,8 +2,7 @@
  * headers. Under a second and some 20 kB where nothing is wrong. */
 #include "outcome.h"
 #include "path_facts.h"
-#include "tightlink/engine/client.h"
-#include "tightlink/engine/client_path.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 
 static bool has_hole(const struct tl_pmtu_result *result)
@@ -17,10 +16,10 @@ static enum tl_status search_twice(const struct tl_probe *probe, const struct tl
                                    struct tl_pmtu_result *ret_result, struct tl_error *reterr)
 {
     struct tl_pmtu_result again;
-    enum tl_status status = tl_client_pmtu(probe->client, spec, ret_result, reterr);
+    enum tl_status status = tl_far_pmtu(probe->far, spec, ret_result, reterr);
     if (status != TL_OK || !has_hole(ret_result))
         return status;
-    status = tl_client_pmtu(probe->client, spec, &again, reterr);
+    status = tl_far_pmtu(probe->far, spec, &again, reterr);
     if (status != TL_OK)
         return status;
     again.sent_bytes += ret_result->sent_bytes;
@@ -35,7 +34,7 @@ static enum tl_status search_twice(const struct tl_probe *probe, const struct tl
 static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outcome *outcome,
                              struct tl_error *reterr)
 {
-    const struct tl_client_info *info = tl_client_info(probe->client);
+    const struct tl_client_info *info = tl_far_info(probe->far);
     struct tl_pmtu_spec spec = {
         .up_max_bytes = (int)tl_facts_number(probe->facts, TL_NEAR(link_mtu_bytes), 0),
         .down_max_bytes = (int)tl_facts_number(probe->facts, TL_FAR(link_mtu_bytes), 0),
@@ -67,9 +66,9 @@ static enum tl_status look_at_handshake(const struct tl_probe *probe, struct tl_
 {
     struct tl_syn_result result;
     struct tl_error error = {0};
-    enum tl_status status = tl_client_syn(probe->client, &result, &error);
+    enum tl_status status = tl_far_syn(probe->far, &result, &error);
     if (status == TL_OK)
-        tl_path_facts_syn(probe->facts, &result, tl_client_info(probe->client)->family == 6);
+        tl_path_facts_syn(probe->facts, &result, tl_far_info(probe->far)->family == 6);
     else
         tl_path_facts_no_syn(probe->facts, error.text);
     if (status == TL_CANCELLED && reterr)

@@ -7,7 +7,7 @@
 #include "outcome.h"
 #include "running.h"
 #include "tightlink/base/time.h"
-#include "tightlink/engine/client.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/engine/queue.h"
 #include "tightlink/probes/probes.h"
 
@@ -67,7 +67,7 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
     struct tl_echo_result *echo = calloc(1, sizeof *echo);
     if (!echo)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
-    enum tl_status status = tl_client_echo(probe->client, &spec, echo, &error);
+    enum tl_status status = tl_far_echo(probe->far, &spec, echo, &error);
     if (status == TL_OK) {
         set_facts(probe->facts, echo);
         ret_outcome->record.sent_bytes = echo->sent_count * TL_WIRE_UDP_PROBE_SIZE;
@@ -85,7 +85,7 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
         tl_family_look(probe);
     }
     tl_outcome_end(ret_outcome);
-    if (status == TL_TIMEOUT)
+    if (status == TL_TIMEOUT || status == TL_UNSUPPORTED)
         return TL_OK;
     if (status != TL_OK && reterr)
         *reterr = error;

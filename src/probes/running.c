@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tightlink/base/time.h"
-#include "tightlink/engine/client.h"
+#include "tightlink/engine/far.h"
 
 #define WATCH_NS (2 * TL_NS_PER_S)
 #define QUIET_NS (WATCH_NS / 4) /* an idle login is not worth more */
@@ -151,7 +151,7 @@ static void take_reading(struct watched *watched, const struct tl_host_socket *s
 static bool read_once(const struct tl_probe *probe, struct watched *watched, int64_t gap_ns)
 {
     struct tl_host_socket sockets[TL_HOST_SOCKETS_MAX];
-    const struct tl_client_info *info = tl_client_info(probe->client);
+    const struct tl_client_info *info = tl_far_info(probe->far);
     size_t count, theirs = 0;
     if (tl_host_sockets((const struct sockaddr *)&info->peer, sockets, TL_HOST_SOCKETS_MAX,
                         &count) != TL_HOST_WHY_KNOWN)
@@ -193,7 +193,7 @@ void tl_running_watch(const struct tl_probe *probe)
     struct watched *watched = calloc(1, sizeof *watched);
     struct pollfd cancelled = {.fd = probe->cancel_fd, .events = POLLIN};
     int64_t begin = tl_now_ns();
-    if (!watched || !probe->client || !probe->target) {
+    if (!watched || !probe->far || !probe->target) {
         free(watched);
         return;
     }

@@ -2,8 +2,7 @@
  * handshakes and questions: the smallest of each count. */
 #include "outcome.h"
 #include "path_facts.h"
-#include "tightlink/engine/client.h"
-#include "tightlink/engine/client_path.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 
 #define HANDSHAKES 4
@@ -16,9 +15,9 @@ enum tl_status tl_probe_split(const struct tl_probe *probe, struct tl_probe_outc
     enum tl_status status = TL_OK;
     tl_outcome_begin(ret_outcome, "split");
     for (int i = 0; i < HANDSHAKES && status == TL_OK; i++) {
-        status = tl_client_syn(probe->client, &result, &error);
+        status = tl_far_syn(probe->far, &result, &error);
         if (status == TL_OK)
-            tl_path_facts_syn(probe->facts, &result, tl_client_info(probe->client)->family == 6);
+            tl_path_facts_syn(probe->facts, &result, tl_far_info(probe->far)->family == 6);
     }
     if (status == TL_CANCELLED)
         tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, "stopped by you");

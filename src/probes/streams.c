@@ -8,6 +8,7 @@
 #include "flow_facts.h"
 #include "outcome.h"
 #include "tightlink/base/time.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 #include "trains.h"
 #include "transfer.h"
@@ -161,7 +162,7 @@ enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction 
     struct tl_tcp_spec spec = tl_transfer_spec(direction, &loading);
     struct tl_tcp_result *result;
     struct tl_beside beside;
-    unsigned most = tl_client_info(probe->client)->max_streams;
+    unsigned most = tl_far_info(probe->far)->max_streams;
     enum tl_status status = TL_OK;
     tl_outcome_begin(ret_outcome, "streams");
     spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;

@@ -8,7 +8,7 @@
 #include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/client_udp.h"
+#include "tightlink/engine/far.h"
 
 #define EXCESS_RATIO  1.1
 #define SPAN_NS       (800 * TL_NS_PER_MS)
@@ -111,7 +111,7 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
                     "the rate or what is left of the budget is too small for trains");
         return TL_OK;
     }
-    enum tl_status status = tl_client_udp_test(probe->client, &spec, NULL, NULL, &result, &error);
+    enum tl_status status = tl_far_udp_test(probe->far, &spec, NULL, NULL, &result, &error);
     const char *reason = "the path or the far end takes no datagrams";
     double bps = (double)NAN;
     if (status == TL_OK && result.valid)

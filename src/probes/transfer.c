@@ -14,6 +14,7 @@
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "tightlink/engine/far.h"
 
 /* More than this between the two ends' counts is not a matter of data on the way. */
 #define ENDS_DISAGREE_RATIO 0.02
@@ -267,8 +268,7 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
     }
     struct running running = {.probe = probe};
     int64_t asked_ns = tl_now_ns();
-    enum tl_status status =
-        tl_client_tcp_test(probe->client, spec, on_live, &running, result, &error);
+    enum tl_status status = tl_far_tcp_test(probe->far, spec, on_live, &running, result, &error);
     int64_t took_ns = tl_now_ns() - asked_ns;
     watch_clock(&running);
     /* The receiver counts; a far one that went away told nothing, but we sent all the same. */

@@ -15,7 +15,7 @@
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/client_udp.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 #include "trains.h"
 #include "udp_room.h"
@@ -105,7 +105,7 @@ static enum tl_status run(struct climb *climb, struct tl_udp_spec *spec,
     climb->steps++;
     climb->room.tests--;
     enum tl_status status =
-        tl_client_udp_test(climb->probe->client, spec, on_live, climb, ret_result, &climb->error);
+        tl_far_udp_test(climb->probe->far, spec, on_live, climb, ret_result, &climb->error);
     const struct tl_udp_receiver *receiver = &ret_result->receiver;
     struct tl_stage_record *record = &climb->outcome->record;
     if (climb->direction == TL_DOWNLOAD)

@@ -1,12 +1,13 @@
 /* Stage watch: a plain stream that does not end when its rate is known. */
 #include "tightlink/probes/vigil.h"
+#include "tightlink/engine/far.h"
 
 #include "outcome.h"
 #include "transfer.h"
 
 int64_t tl_probe_vigil_longest_ns(const struct tl_probe *probe)
 {
-    return tl_client_info(probe->client)->max_duration_ns;
+    return tl_far_info(probe->far)->max_duration_ns;
 }
 
 enum tl_status tl_probe_vigil(const struct tl_probe *probe, enum tl_direction direction,

@@ -1,12 +1,12 @@
 /* From the host's events to the quality of a stage. */
 #include "tightlink/probes/watch.h"
+#include "tightlink/engine/far.h"
 
 #include <stdlib.h>
 
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
-#include "tightlink/engine/client.h"
 #include "tightlink/host/watch.h"
 #include "watch_quality.h"
 
@@ -17,10 +17,10 @@ struct tl_watch {
     int64_t begun_ns;
 };
 
-struct tl_watch *tl_watch_create(const struct tl_client *client)
+struct tl_watch *tl_watch_create(const struct tl_far *far)
 {
     struct tl_watch *watch = calloc(1, sizeof *watch);
-    const struct sockaddr *peer = (const struct sockaddr *)&tl_client_info(client)->peer;
+    const struct sockaddr *peer = (const struct sockaddr *)&tl_far_info(far)->peer;
     if (watch && tl_host_watch_create(peer, &watch->host, NULL) == TL_OK)
         return watch;
     free(watch);

@@ -9,6 +9,7 @@
 #include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
 
@@ -118,6 +119,8 @@ enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction d
     spec.sndbuf_bytes =
         larger_buffer(probe->facts, TL_HOST_OF(direction, TL_SENDER, core_wmem_max_bytes),
                       TL_HOST_OF(direction, TL_SENDER, tcp_wmem_max_bytes));
+    if (direction == TL_DOWNLOAD && !tl_far_can(probe->far, TL_FAR_SNDBUF))
+        spec.sndbuf_bytes = 0;
     if (!spec.rcvbuf_bytes && !spec.sndbuf_bytes) {
         static const char why[] =
             "neither host lets a program ask for a larger buffer than it gets by itself; a larger "

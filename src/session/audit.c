@@ -13,10 +13,14 @@ enum tl_status tl_session_audit_alone(struct tl_facts *facts, struct tl_error *r
 enum tl_status tl_session_audit(const char *host, struct tl_facts **ret_facts,
                                 struct tl_error *reterr)
 {
+    struct tl_target target;
+    enum tl_status status = host ? tl_target_parse(host, &target, reterr) : TL_OK;
+    if (status != TL_OK)
+        return status;
     struct tl_facts *facts = tl_facts_create();
     if (!facts)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
-    enum tl_status status = tl_probe_near(host, facts, reterr);
+    status = tl_probe_near(host ? target.host : NULL, facts, reterr);
     if (status == TL_OK)
         tl_facts_derive(facts);
     if (status == TL_OK)

@@ -37,16 +37,24 @@ static double cost_of(const struct tl_plan_state *state, const struct tl_plan_we
     return fmax(cost, COST_MIN);
 }
 
-static const char *lack(const struct tl_plan_state *state, const struct tl_stage *stage)
+bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
+                   enum tl_direction direction, char ret_why[TL_PLAN_LACK_SIZE])
 {
-    unsigned lacks = stage->needs & ~state->have;
-    if (lacks & TL_NEEDS_RESPONDER)
-        return "needs a responder at the far end";
-    if (lacks & TL_NEEDS_DISK)
-        return "needs a directory: --disk DIR here, --far-disk at the far end";
-    if (lacks & TL_NEEDS_RAW)
-        return "needs CAP_NET_RAW";
-    return NULL;
+    const struct tl_stage *row = tl_stage_at(stage);
+    const struct tl_far_row *far = tl_far_row(state->far);
+    unsigned lacks = row->needs & ~state->have, far_lacks = row->far[direction] & ~far->can;
+    const char *why = lacks & TL_NEEDS_RESPONDER ? "needs a responder at the far end"
+                      : lacks & TL_NEEDS_DISK
+                          ? "needs a directory: --disk DIR here, --far-disk at the far end"
+                      : lacks & TL_NEEDS_RAW ? "needs CAP_NET_RAW"
+                                             : NULL;
+    if (why)
+        snprintf(ret_why, TL_PLAN_LACK_SIZE, "%s", why);
+    else if (far_lacks)
+        snprintf(ret_why, TL_PLAN_LACK_SIZE,
+                 "%s cannot %s: a tightlink responder there (tightlink serve) would", far->what,
+                 tl_far_lack_text(far_lacks));
+    return why || far_lacks;
 }
 
 static void say(struct tl_plan_weight *weight, const char *why)
@@ -65,7 +73,7 @@ static bool is_stalled(const struct tl_plan_state *state, const struct tl_plan_w
 static bool is_barred(const struct tl_plan_state *state, struct tl_plan_weight *weight)
 {
     const struct tl_stage *stage = tl_stage_at(weight->stage);
-    const char *lacks = lack(state, stage);
+    char lacks[TL_PLAN_LACK_SIZE];
     bool forced = state->forced[weight->stage];
     if (state->skipped[weight->stage])
         say(weight, "skipped by you");
@@ -73,7 +81,7 @@ static bool is_barred(const struct tl_plan_state *state, struct tl_plan_weight *
         say(weight, "not among the stages that you named");
     else if (stage->when == TL_WHEN_ASKED && !forced)
         say(weight, "only when asked for");
-    else if (lacks)
+    else if (tl_plan_lacks(state, weight->stage, weight->direction, lacks))
         say(weight, lacks);
     else if (!forced && is_stalled(state, weight))
         say(weight, "packets of full size vanish: every transfer stands still");

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "stages.h"
+#include "tightlink/base/far.h"
 #include "tightlink/facts/facts.h"
 #include "tightlink/rules/findings.h"
 
@@ -39,6 +40,7 @@ struct tl_plan_state {
     bool forced[TL_PLAN_COUNT];         /* the user wants it whatever it is worth */
     bool only_forced;                   /* nothing else is run */
     unsigned have;                      /* TL_NEEDS_* that are there */
+    enum tl_far_kind far;               /* the far end's kind: its row says what it can do */
     int64_t time_left_ns, bytes_left;   /* of the budgets */
     const struct tl_facts *facts;       /* with derived facts */
     const struct tl_findings *findings; /* NULL before the first judging */
@@ -57,14 +59,19 @@ struct tl_plan_step {
 struct tl_plan_weight {
     enum tl_plan_stage stage;
     enum tl_direction direction; /* meaningful where the stage has one */
-    bool eligible;               /* may be run at all: built, not done, not skipped, nothing lacks */
-    double worth;                /* above 1: first or forced */
-    double cost;                 /* shares of the time and the bytes that are left, together */
+    bool eligible; /* may be run at all: built, not done, not skipped, nothing lacks */
+    double worth;  /* above 1: first or forced */
+    double cost;   /* shares of the time and the bytes that are left, together */
     struct tl_stage_cost most;
     char why[200]; /* what it could change, or why it is left out */
 };
 
 #define TL_PLAN_WEIGHTS_MAX (2 * TL_PLAN_COUNT)
+
+/* What the stage lacks in this direction: false and nothing where nothing. */
+#define TL_PLAN_LACK_SIZE 200
+bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
+                   enum tl_direction direction, char ret_why[TL_PLAN_LACK_SIZE]);
 
 /* Every stage that is not done, in the table's order; returns how many. */
 size_t tl_plan_weigh(const struct tl_plan_state *state,

@@ -46,14 +46,14 @@ static enum tl_status measure(struct tl_session *session, const char *host, stru
                                      .family = session->config.family,
                                      .key = session->config.key};
     struct tl_run ignored = {0};
-    struct tl_client *client = NULL;
+    struct tl_far *far = NULL;
     struct tl_probe_outcome light = {0};
     enum tl_status status =
-        tl_probe_connect(&target, session->cancel_fd, facts, &client, &ignored, reterr);
+        tl_probe_connect(&target, session->cancel_fd, facts, &far, &ignored, reterr);
     if (status != TL_OK)
         return status;
     struct tl_probe probe = session_probe(session);
-    probe.client = client;
+    probe.far = far;
     probe.facts = facts;
     probe.target = &target;
     *ret_hop = hop_of(&session->result.run, ignored.target_address);
@@ -71,7 +71,7 @@ static enum tl_status measure(struct tl_session *session, const char *host, stru
         status = tl_probe_stream(&probe, direction, &limits, outcome, reterr);
     }
     tl_facts_derive(facts);
-    tl_probe_disconnect(client);
+    tl_probe_disconnect(far);
     return status;
 }
 

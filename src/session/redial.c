@@ -26,14 +26,14 @@ static bool may_be_outage(enum tl_status status, const struct tl_probe_outcome *
 }
 
 /* TL_OK with a new connection. */
-static enum tl_status dial(struct tl_session *session, struct tl_client **ret_client)
+static enum tl_status dial(struct tl_session *session, struct tl_far **ret_far)
 {
     int64_t begun_ns = tl_now_ns();
     enum tl_status status = TL_TIMEOUT;
     while (tl_now_ns() - begun_ns < REDIAL_NS && !session_is_stopped(session)) {
         struct pollfd cancel = {.fd = session->cancel_fd, .events = POLLIN};
         struct tl_error ignored;
-        status = tl_probe_redial(&session->target, session->cancel_fd, ret_client, &ignored);
+        status = tl_probe_redial(&session->target, session->cancel_fd, ret_far, &ignored);
         bool gone = status != TL_TIMEOUT && status != TL_UNREACHABLE && status != TL_BUSY;
         if (status == TL_OK || gone || poll(&cancel, 1, REDIAL_PAUSE_MS) > 0)
             break;
@@ -56,15 +56,15 @@ static void keep_outage(struct tl_session *session, int64_t since_ns,
 enum tl_status session_redial(struct tl_session *session, enum tl_status status,
                               struct tl_probe_outcome *outcome)
 {
-    struct tl_client *fresh = NULL;
+    struct tl_far *fresh = NULL;
     if (!may_be_outage(status, outcome) || session_is_stopped(session))
         return status;
     int64_t since_ns = tl_now_ns() - outcome->silent_ns;
     session_note(session, "the path is silent: waiting until it comes back");
     if (dial(session, &fresh) != TL_OK)
         return status;
-    tl_probe_disconnect(session->client);
-    session->client = fresh;
+    tl_probe_disconnect(session->far);
+    session->far = fresh;
     keep_outage(session, since_ns, outcome);
     return TL_OK;
 }

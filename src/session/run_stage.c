@@ -87,7 +87,7 @@ static void on_live(void *context, const struct tl_probe_live *live)
 
 struct tl_probe session_probe(struct tl_session *session)
 {
-    return (struct tl_probe){.client = session->client,
+    return (struct tl_probe){.far = session->far,
                              .target = &session->target,
                              .facts = session->result.facts,
                              .run = &session->result.run,

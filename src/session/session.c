@@ -22,7 +22,7 @@ static int make_eventfd(void)
 static void copy_config(struct tl_session *session, const struct tl_session_config *config)
 {
     session->config = *config;
-    snprintf(session->host, sizeof session->host, "%s", config->host);
+    snprintf(session->host, sizeof session->host, "%s", session->named.host);
     snprintf(session->target_name, sizeof session->target_name, "%s",
              config->target_name ? config->target_name : config->host);
     snprintf(session->target_kind, sizeof session->target_kind, "%s", config->target_kind);
@@ -52,9 +52,14 @@ static void copy_config(struct tl_session *session, const struct tl_session_conf
 enum tl_status tl_session_create(const struct tl_session_config *config,
                                  struct tl_session **ret_session, struct tl_error *reterr)
 {
+    struct tl_target named;
+    enum tl_status status = tl_target_parse(config->host, &named, reterr);
+    if (status != TL_OK)
+        return status;
     struct tl_session *session = calloc(1, sizeof *session);
     if (!session)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    session->named = named;
     session->events.fd = -1;
     pthread_mutex_init(&session->commands.lock, NULL);
     copy_config(session, config);
@@ -62,7 +67,7 @@ enum tl_status tl_session_create(const struct tl_session_config *config,
     session->cancel_fd = make_eventfd();
     session->consent_fd = make_eventfd();
     session->wake_fd = make_eventfd();
-    enum tl_status status = tl_events_init(&session->events, reterr);
+    status = tl_events_init(&session->events, reterr);
     if (status == TL_OK && !session->result.facts)
         status = tl_error_set(reterr, TL_NOMEM, "out of memory");
     if (status == TL_OK &&

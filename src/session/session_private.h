@@ -4,7 +4,8 @@
  *   worker.c     the way of a run: connect, light stages, consent, plan, what follows
  *   run_stage.c  one stage: probe, events, record
  *   decisions.c  what the plan decided, as records and as the list of a screen
- *   apart.c      no responder there
+ *   far.c        which kind of far end it is, and what it cannot
+ *   apart.c      nothing there that could be measured with
  *   redial.c     a path that went dead and came back
  *   prefixes.c   responders on the way
  *   trial.c      the verdict's remedy, tried
@@ -33,6 +34,7 @@ struct tl_commands {
 
 struct tl_session {
     struct tl_session_config config; /* texts point into the fields below */
+    struct tl_target named;          /* as the user wrote it */
     char host[256], other_host[256], target_name[256], target_kind[16], directory[PATH_MAX];
     char watch_path[PATH_MAX], via[TL_SESSION_VIA_MAX][256];
 
@@ -49,10 +51,10 @@ struct tl_session {
     struct tl_session_result result;
     struct tl_samples samples;
     struct tl_probe_target target;
-    struct tl_client *client;
+    struct tl_far *far;
     struct tl_watch *watch;
     struct tl_plan_state plan;
-    bool repeated[TL_PLAN_COUNT][2]; /* done again because the path was interrupted */
+    bool repeated[TL_PLAN_COUNT][2];      /* done again because the path was interrupted */
     int64_t budget_time_ns, budget_bytes; /* as a whole; plan has what is left */
     bool budget_set;                      /* the bytes were set during the run */
     int64_t start_ns;
@@ -91,8 +93,8 @@ void session_take_commands(struct tl_session *session);
 /* A new budget of bytes; what was sent already counts in it, so that none may be left. */
 void session_set_bytes(struct tl_session *session, int64_t bytes);
 
-/* redial.c: a stage ended with status. Where the path was dead and is back within seconds: TL_OK, with
- * a new connection, and *outcome says when and how long; else status. */
+/* redial.c: a stage ended with status. Where the path was dead and is back within seconds: TL_OK,
+ * with a new connection, and *outcome says when and how long; else status. */
 enum tl_status session_redial(struct tl_session *session, enum tl_status status,
                               struct tl_probe_outcome *outcome);
 
@@ -103,6 +105,12 @@ void session_stage_changed(struct tl_session *session, enum tl_plan_stage stage,
 void session_record_choice(struct tl_session *session, const struct tl_plan_step *step);
 /* At the end: what was left out and why; what lack of budget or of a probe took away. */
 void session_record_rest(struct tl_session *session, const char *why_ended);
+
+/* far.c: connects to the kind of far end that was named; where none was and no responder answers,
+ * to what else answers there. Sets plan.far and the run's kind. Errors as tl_probe_connect. */
+enum tl_status session_connect(struct tl_session *session, struct tl_error *reterr) TL_WARN_UNUSED;
+/* What this far end cannot do, said where a rule or a reader looks for it. */
+void session_explain_lacks(struct tl_session *session);
 
 /* apart.c: the far end has no responder, or does not let us reach it. */
 bool session_can_go_apart(enum tl_status status);

@@ -21,7 +21,8 @@
 
 /* 20 round trips of steady state (never under 3 s); slow start from ten segments to a thousand
  * times that (ten round trips), and a receive buffer that opens behind it (some more); two
- * seconds to settle; on long paths the queue that it fills adds some. The stream ends by itself once its rate is known. */
+ * seconds to settle; on long paths the queue that it fills adds some. The stream ends by itself
+ * once its rate is known. */
 int64_t tl_plan_stream_ns(double rtt_ns)
 {
     if (!(rtt_ns > 0))
@@ -166,6 +167,21 @@ static void cost_disk_to_disk(const struct tl_plan_state *state, enum tl_directi
     loading(state, 4 * tl_plan_stream_ns(path_rtt_ns(state)), ret_cost);
 }
 
+/* What a transfer needs of the far end, whichever end sends. */
+#define MOVES                                                                                      \
+    {                                                                                              \
+        [TL_DOWNLOAD] = TL_FAR_DOWNLOADS, [TL_UPLOAD] = TL_FAR_UPLOADS                             \
+    }
+/* … and more: of a far end that sends, and of one that receives. */
+#define MOVES_AND(sends, receives)                                                                 \
+    {                                                                                              \
+        [TL_DOWNLOAD] = TL_FAR_DOWNLOADS | (sends), [TL_UPLOAD] = TL_FAR_UPLOADS | (receives)      \
+    }
+#define ALWAYS(ability)                                                                            \
+    {                                                                                              \
+        (ability), (ability)                                                                       \
+    }
+
 /* clang-format off */
 static const struct tl_stage table[TL_PLAN_COUNT] = {
     [TL_PLAN_HOSTS] = {
@@ -178,49 +194,59 @@ static const struct tl_stage table[TL_PLAN_COUNT] = {
         .why = "the round-trip time without load"},
     [TL_PLAN_MTU] = {
         .id = "mtu", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
+        .far = ALWAYS(TL_FAR_MTU),
         .cost = cost_search, .light = tl_probe_mtu,
         .why = "which packet sizes get through"},
     [TL_PLAN_HOPS] = {
         .id = "hops", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
+        .far = ALWAYS(TL_FAR_HOPS),
         .cost = cost_search, .light = tl_probe_hops,
         .why = "the routers on the way"},
     [TL_PLAN_STREAM] = {
         .id = "stream", .when = TL_WHEN_FIRST, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = MOVES,
         .cost = cost_stream, .load = tl_probe_stream,
         .why = "one stream with the hosts' own settings comes first"},
     [TL_PLAN_WINDOW] = {
         .id = "window", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = MOVES_AND(0, TL_FAR_RCVBUF),
         .cost = cost_window, .load = tl_probe_window,
         .why = "a buffer limits: a larger one shows what it would bring"},
     [TL_PLAN_STREAMS] = {
         .id = "streams", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = MOVES_AND(TL_FAR_STREAMS, TL_FAR_STREAMS),
         .cost = cost_streams, .load = tl_probe_streams,
         .why = "several streams show whether the limit is per stream"},
     [TL_PLAN_PACED] = {
         .id = "paced", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = MOVES_AND(TL_FAR_PACING | TL_FAR_SENDER, 0),
         .cost = cost_paced, .load = tl_probe_paced,
         .why = "a slow, paced stream shows whether loss stays without load"},
     [TL_PLAN_MICROSCOPE] = {
         .id = "microscope", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = MOVES_AND(TL_FAR_CONGESTION | TL_FAR_SENDER, 0),
         .cost = cost_stream, .load = tl_probe_microscope,
         .why = "a congestion control that heeds loss shows what the host's own one hides"},
     [TL_PLAN_UDP] = {
         .id = "udp", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = ALWAYS(TL_FAR_UDP),
         .cost = cost_udp, .load = tl_probe_udp,
         .why = "datagrams at rising rates show where loss and delay begin"},
     [TL_PLAN_SPLIT] = {
         .id = "split", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
+        .far = ALWAYS(TL_FAR_SYN),
         .cost = cost_search, .light = tl_probe_split,
         .why = "whether something on the way answers in the far end's place"},
     [TL_PLAN_FAMILY] = {
         .id = "family", .when = TL_WHEN_WANTED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = MOVES_AND(TL_FAR_FAMILY, TL_FAR_FAMILY),
         .cost = cost_short, .load = tl_probe_family,
         .why = "whether the other address family goes another way"},
     [TL_PLAN_DISK] = {
@@ -231,6 +257,7 @@ static const struct tl_stage table[TL_PLAN_COUNT] = {
         .id = "disk-to-disk", .when = TL_WHEN_ASKED,
         .needs = TL_NEEDS_RESPONDER | TL_NEEDS_DISK,
         .loads = true, .per_direction = true,
+        .far = ALWAYS(TL_FAR_DISK),
         .cost = cost_disk_to_disk, .load = tl_probe_disk_to_disk,
         .why = "disks and network together, as a file transfer has them"},
     [TL_PLAN_CALIBRATE] = {
@@ -240,6 +267,7 @@ static const struct tl_stage table[TL_PLAN_COUNT] = {
     [TL_PLAN_VERIFY] = {
         .id = "verify", .when = TL_WHEN_ASKED, .needs = TL_NEEDS_RESPONDER,
         .loads = true, .per_direction = true,
+        .far = MOVES,
         .cost = cost_verify,
         .why = "the remedy, tried in our own sockets"},
 };

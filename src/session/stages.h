@@ -42,7 +42,7 @@ enum tl_stage_when {
 };
 
 /* What a stage cannot be without. */
-#define TL_NEEDS_RESPONDER 1u /* tightlinkd at the far end */
+#define TL_NEEDS_RESPONDER 1u /* a far end that answers; what it must be able to do is far[] */
 #define TL_NEEDS_DISK      2u /* a directory that the user named, here or at the far end */
 #define TL_NEEDS_RAW       8u /* CAP_NET_RAW */
 
@@ -62,9 +62,10 @@ struct tl_stage {
     const char *id;
     enum tl_stage_when when;
     unsigned needs;     /* TL_NEEDS_* */
+    unsigned far[2];    /* what the far end must be able to do, by direction: TL_FAR_* */
     bool loads;         /* fills the path: only after consent, and within the budgets */
     bool per_direction; /* else once a run; a load probe then gets the first direction asked for */
-    bool apart;         /* a light probe that does without a responder: probe->client may be NULL */
+    bool apart;         /* a light probe that does without a responder: probe->far may be NULL */
     tl_stage_cost_fn *cost;
     tl_probe_light_fn *light; /* one of these two, or none while not built */
     tl_probe_load_fn *load;

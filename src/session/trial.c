@@ -54,18 +54,16 @@ static void refuse(struct tl_session *session, enum tl_stage_state state, const 
 
 /* The other address family is another connection. */
 static enum tl_status other_family(struct tl_session *session, const struct tl_trial *trial,
-                                   struct tl_client **ret_client, struct tl_error *reterr)
+                                   struct tl_far **ret_far, struct tl_error *reterr)
 {
-    struct tl_probe_target target = {.host = session->host,
-                                     .port = session->config.port,
-                                     .family = (int)trial->value,
-                                     .key = session->config.key};
+    struct tl_probe_target target = session->target;
+    target.family = (int)trial->value;
     struct tl_run ignored = {0};
     struct tl_facts *facts = tl_facts_create();
     if (!facts)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     enum tl_status status =
-        tl_probe_connect(&target, session->cancel_fd, facts, ret_client, &ignored, reterr);
+        tl_probe_connect(&target, session->cancel_fd, facts, ret_far, &ignored, reterr);
     tl_facts_destroy(facts);
     return status;
 }
@@ -116,7 +114,7 @@ enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *r
     struct tl_probe_limits limits = {.duration_ns = cost.time_ns,
                                      .bytes = session->plan.bytes_left};
     struct tl_probe probe = session_probe(session);
-    struct tl_client *other = NULL;
+    struct tl_far *other = NULL;
     struct tl_probe_outcome outcome = {0};
     struct tl_trial_result tried = {.goodput_bps = (double)NAN};
     enum tl_status status = TL_OK;
@@ -125,7 +123,7 @@ enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *r
     if (remedy->trial.kind == TL_TRIAL_FAMILY)
         status = other_family(session, &remedy->trial, &other, reterr);
     if (other)
-        probe.client = other;
+        probe.far = other;
     tl_watch_begin(session->watch);
     session_enter_stage(session, TL_PLAN_VERIFY);
     if (status == TL_OK)

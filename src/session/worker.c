@@ -24,7 +24,9 @@ static enum tl_status run_light_stages(struct tl_session *session, struct tl_err
         session_take_commands(session);
         if (session_is_stopped(session))
             return tl_error_set(reterr, TL_CANCELLED, "stopped by you");
-        if (stage->when != TL_WHEN_ALWAYS || !stage->light || session->plan.skipped[i])
+        char lacks[TL_PLAN_LACK_SIZE];
+        if (stage->when != TL_WHEN_ALWAYS || !stage->light || session->plan.skipped[i] ||
+            tl_plan_lacks(&session->plan, step.stage, step.direction, lacks))
             continue;
         stage->cost(&session->plan, TL_DOWNLOAD, &cost);
         step.duration_ns = cost.time_ns;
@@ -158,7 +160,7 @@ static enum tl_status run_loading(struct tl_session *session, struct tl_error *r
         return tl_error_set(reterr, TL_CANCELLED, "not agreed to: the path was not loaded");
     if (status != TL_OK)
         return tl_error_set(reterr, status, "stopped before the path was loaded");
-    session->watch = tl_watch_create(session->client);
+    session->watch = tl_watch_create(session->far);
     status = run_plan(session, reterr);
     if (status == TL_OK && session->config.verify && session->result.findings)
         status = session_try_remedy(session, reterr);
@@ -192,22 +194,16 @@ static enum tl_status run_trial_only(struct tl_session *session, struct tl_error
         return tl_error_set(reterr, TL_CANCELLED,
                             refused ? "not agreed to: the path was not loaded"
                                     : "stopped before the path was loaded");
-    session->watch = tl_watch_create(session->client);
+    session->watch = tl_watch_create(session->far);
     return session_try_remedy(session, reterr);
 }
 
 static enum tl_status diagnose(struct tl_session *session, struct tl_error *reterr)
 {
     struct tl_session_result *result = &session->result;
-    session->target = (struct tl_probe_target){.host = session->host,
-                                               .other_host = session->config.other_host,
-                                               .port = session->config.port,
-                                               .family = session->config.family,
-                                               .key = session->config.key};
     begin_plan(session);
     session_take_commands(session);
-    enum tl_status status = tl_probe_connect(&session->target, session->cancel_fd, result->facts,
-                                             &session->client, &result->run, reterr);
+    enum tl_status status = session_connect(session, reterr);
     if (session_can_go_apart(status))
         session_go_apart(session, &session->target);
     if (status != TL_OK)
@@ -217,6 +213,7 @@ static enum tl_status diagnose(struct tl_session *session, struct tl_error *rete
     if (session->config.prior)
         return run_trial_only(session, reterr);
     session_list_stages(session);
+    session_explain_lacks(session);
     status = run_light_stages(session, reterr);
     return status == TL_OK ? run_loading(session, reterr) : status;
 }
@@ -255,7 +252,7 @@ void *session_worker(void *context)
         result->error = judging;
     }
     session_add_parts(session, &result->run);
-    tl_probe_disconnect(session->client);
+    tl_probe_disconnect(session->far);
     tl_watch_destroy(session->watch);
     result->run.duration_ns = tl_now_ns() - session->start_ns;
     struct tl_event event = {.kind = TL_EVENT_DONE};

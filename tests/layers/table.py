@@ -5,10 +5,10 @@ that it may use, and never more than their public headers.
 """
 import pathlib
 
-WIRE, DISK, TCP, UDP, PATH, CLIENT, RESPONDER = (
-    f"engine/{room}" for room in ("wire", "disk", "tcp", "udp", "path", "client", "responder"))
+WIRE, DISK, TCP, UDP, PATH, CLIENT, FOREIGN, RESPONDER = (
+    f"engine/{room}" for room in ("wire", "disk", "tcp", "udp", "path", "client", "foreign", "responder"))
 ENDS = {PATH, UDP, TCP, DISK, WIRE, "host", "base"}  # what both ends stand on
-NEAR = {CLIENT, *ENDS}
+NEAR = {FOREIGN, CLIENT, *ENDS}
 
 ALLOWED = {
     "base": set(),
@@ -20,6 +20,7 @@ ALLOWED = {
     UDP: {WIRE, "host", "base"},
     PATH: {TCP, DISK, WIRE, "host", "base"},
     CLIENT: ENDS,
+    FOREIGN: {CLIENT, *ENDS},
     RESPONDER: ENDS,
     "flow": {"host", "base"},
     "probes": {*NEAR, "flow", "facts"},

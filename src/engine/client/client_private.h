@@ -14,10 +14,10 @@
 #ifndef TL_ENGINE_CLIENT_PRIVATE_H
 #define TL_ENGINE_CLIENT_PRIVATE_H
 
-#include <netdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "client_parts.h"
 #include "live_rate.h"
 #include "secure.h"
 #include "tightlink/engine/client.h"
@@ -51,10 +51,6 @@ struct tl_client {
     struct tl_cpu_reader cpu_reader;
     struct tl_rate_point points[TL_STEADY_POINTS_MAX]; /* workspace of the analysis */
 };
-
-/* client_resolve.c: *ret_list is freed with freeaddrinfo(). */
-enum tl_status client_resolve(const struct tl_client_options *options, struct addrinfo **ret_list,
-                              int64_t *ret_ns, struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* client_connect.c */
 enum tl_status client_dial(struct tl_client *client, const struct sockaddr *address, socklen_t len,

@@ -217,26 +217,26 @@ void result_analyse(struct tcp_run *run)
     }
 }
 
-static void complete_lane(struct tcp_lane *lane)
+void result_complete_near(struct tl_tcp_result *result, struct tl_streams *near)
 {
-    struct tl_tcp_side *near = lane->near_side;
+    struct tl_tcp_side *side = result->near_sends ? &result->sender : &result->receiver;
     bool copied;
-    near->samples_dropped += tl_streams_dropped(lane->near);
-    for (uint32_t i = 0; i < tl_streams_count(lane->near); i++)
-        tl_streams_result(lane->near, i, &near->streams[i]);
-    memcpy(near->congestion, near->streams[0].congestion, sizeof(near->congestion));
-    unsigned placed = tl_streams_placed(lane->near);
+    side->samples_dropped += tl_streams_dropped(near);
+    for (uint32_t i = 0; i < tl_streams_count(near); i++)
+        tl_streams_result(near, i, &side->streams[i]);
+    memcpy(side->congestion, side->streams[0].congestion, sizeof(side->congestion));
+    unsigned placed = tl_streams_placed(near);
     if (placed > 0)
-        result_note(lane->result, "Threads here kept to the %u processors of the card's NUMA node.",
+        result_note(result, "Threads here kept to the %u processors of the card's NUMA node.",
                     placed);
-    if (!lane->result->near_sends) {
-        near->discarded = lane->result->spec.discard;
+    if (!result->near_sends) {
+        side->discarded = result->spec.discard;
         return;
     }
-    near->send_path = tl_streams_send_path(lane->near, &copied);
-    if (copied && lane->result->spec.send_path == TL_SEND_ZEROCOPY)
-        result_note(lane->result, "MSG_ZEROCOPY spares no copy on this interface: plain send() was "
-                                  "used.");
+    side->send_path = tl_streams_send_path(near, &copied);
+    if (copied && result->spec.send_path == TL_SEND_ZEROCOPY)
+        result_note(result, "MSG_ZEROCOPY spares no copy on this interface: plain send() was "
+                            "used.");
 }
 
 static void read_near(struct tcp_run *run)
@@ -257,7 +257,7 @@ static void complete_near(struct tcp_run *run)
     result_drain_near(run);
     for (unsigned i = 0; i < run->lane_count; i++)
         if (run->lanes[i].start_ns > 0)
-            complete_lane(&run->lanes[i]);
+            result_complete_near(run->lanes[i].result, run->lanes[i].near);
 }
 
 /* How far the received bytes lie outside of what the sender knows to be acknowledged and

@@ -91,9 +91,6 @@ enum tl_status client_file_judge(const struct tcp_run *run, enum tl_status statu
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* client_result.c */
-void result_init(struct tl_tcp_result *result, const struct tl_tcp_spec *spec);
-/* Adds a sentence to the notes; what does not fit is left out as a whole. */
-void result_note(struct tl_tcp_result *result, const char *fmt, ...) TL_PRINTF(2, 3);
 void result_drain_near(struct tcp_run *run);
 enum tl_status result_take_samples(struct tcp_run *run, const struct tl_wire_frame *frame,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
@@ -102,8 +99,6 @@ enum tl_status result_take_readings(struct tcp_run *run, const struct tl_wire_fr
 enum tl_status result_take_end(struct tcp_run *run, const struct tl_wire_frame *frame,
                                struct tl_error *reterr) TL_WARN_UNUSED;
 void result_analyse(struct tcp_run *run);
-/* The bytes of both sides, and whether they agree. */
-void result_sum(struct tl_tcp_result *result);
 /* After the near streams are done: totals, processors, analysis. */
 void result_complete(struct tcp_run *run);
 

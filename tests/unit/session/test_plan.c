@@ -333,3 +333,20 @@ Test(plan, what_lacks_something_says_what)
         if (weights[i].stage == TL_PLAN_STREAMS)
             cr_expect(strstr(weights[i].why, "responder") != NULL);
 }
+
+Test(plan, a_stage_is_offered_only_where_the_far_end_can)
+{
+    struct tl_plan_state state = {.have = TL_NEEDS_RESPONDER, .far = TL_FAR_TIGHTLINK};
+    char why[TL_PLAN_LACK_SIZE] = "";
+    for (int i = 0; i < TL_PLAN_COUNT; i++) {
+        enum tl_plan_stage stage = (enum tl_plan_stage)i;
+        if (tl_stage_at(stage)->needs == TL_NEEDS_RESPONDER)
+            cr_assert(!tl_plan_lacks(&state, stage, TL_DOWNLOAD, why), "%s: %s",
+                      tl_plan_stage_id(stage), why);
+    }
+    state.far = TL_FAR_HTTP; /* can no datagrams, now or later */
+    cr_assert(tl_plan_lacks(&state, TL_PLAN_UDP, TL_DOWNLOAD, why));
+    cr_assert_str_eq(why,
+                     "a web server cannot tell what became of datagrams: a tightlink responder "
+                     "there (tightlink serve) would");
+}

@@ -11,12 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tightlink/base/far.h"
 #include "tightlink/base/status.h"
 #include "tightlink/facts/facts.h"
 #include "tightlink/facts/run.h"
 
-struct tl_client;
-struct tl_key; /* base/key.h */
+struct tl_far;       /* engine/far.h */
+struct tl_far_login; /* engine/far.h */
+struct tl_key;       /* base/key.h */
 
 /* Numbers of a running stage, for whoever watches. NAN where unknown. */
 struct tl_probe_live {
@@ -35,7 +37,7 @@ struct tl_probe_live {
 struct tl_probe_target;
 
 struct tl_probe {
-    struct tl_client *client; /* NULL without a responder: only for stages that need none */
+    struct tl_far *far; /* NULL without a far end that answers: only for stages that need none */
     const struct tl_probe_target *target; /* as the user named it */
     struct tl_facts *facts;
     struct tl_run *run;    /* for its hops; NULL: they are not kept */
@@ -64,26 +66,28 @@ struct tl_probe_outcome {
     bool interrupted;  /* the path carried nothing for a while: the stage's facts were not set */
 };
 
-/* Where the responder is. */
+/* Where the far end is, and what it is. */
 struct tl_probe_target {
     const char *host;
     const char *other_host; /* its address of the other family; NULL: host is looked up */
     uint16_t port;
-    int family;               /* 4, 6 or 0 */
-    const struct tl_key *key; /* NULL: without */
+    int family;                       /* 4, 6 or 0 */
+    const struct tl_key *key;         /* NULL: without */
+    enum tl_far_kind kind;            /* 0: a responder */
+    const char *resource;             /* path and query of a URL; NULL: none */
+    const struct tl_far_login *login; /* NULL: none */
 };
 
-/* Resolves, connects and greets: sets path.connect_rtt_ns. *ret_client is the caller's
+/* Resolves, connects and greets: sets path.connect_rtt_ns. *ret_far is the caller's
  * (tl_probe_disconnect). TL_NOHOST, TL_REFUSED, TL_UNREACHABLE, TL_TIMEOUT, TL_PROTOCOL,
  * TL_VERSION, TL_BUSY, TL_CANCELLED with a sentence that says what to do. */
 enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel_fd,
-                                struct tl_facts *facts, struct tl_client **ret_client,
-                                struct tl_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-void tl_probe_disconnect(struct tl_client *client);
+                                struct tl_facts *facts, struct tl_far **ret_far, struct tl_run *run,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+void tl_probe_disconnect(struct tl_far *far);
 /* The same once more, behind an outage: sets no facts. */
 enum tl_status tl_probe_redial(const struct tl_probe_target *target, int cancel_fd,
-                               struct tl_client **ret_client,
-                               struct tl_error *reterr) TL_WARN_UNUSED;
+                               struct tl_far **ret_far, struct tl_error *reterr) TL_WARN_UNUSED;
 /* The path was dead from since_ns to until_ns (tl_now_ns()): adds an interruption to the facts of
  * the direction. The stage's rates do not count, and it did not spoil the run: its outcome says
  * when. */

@@ -7,7 +7,7 @@
 struct tl_watch;
 
 /* Watches the way to the client's peer. NULL when this machine does not permit it. */
-struct tl_watch *tl_watch_create(const struct tl_client *client);
+struct tl_watch *tl_watch_create(const struct tl_far *far);
 void tl_watch_destroy(struct tl_watch *watch); /* takes NULL */
 
 /* Forgets what happened until now: a stage begins. Takes NULL. */

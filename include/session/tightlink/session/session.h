@@ -41,31 +41,31 @@ struct tl_key; /* base/key.h */
 #define TL_SESSION_STAGES_MAX 32
 
 struct tl_session_config {
-    const char *host; /* name or address of the responder; copied */
+    const char *host; /* the far end as a user names it (base/far.h, tl_target_parse); copied */
     const char *other_host; /* its address of the other family where host has one alone; copied;
                              * NULL: looked up by name */
-    uint16_t port;
-    int family; /* 4, 6 or 0 for either */
+    uint16_t port;          /* of a responder; another kind has its own unless it is in host */
+    int family;             /* 4, 6 or 0 for either */
     bool download, upload;
     double goal_bps, goal_rtt_ns; /* NAN without */
     /* As in struct tl_run; 0 without. */
     double goal_loss_ratio, goal_rtt_max_ns, goal_mtu_bytes, goal_bytes, goal_time_ns;
-    int64_t time_budget_ns;       /* for the loading stages; 0: 25 s, more on long paths */
-    int64_t data_budget_bytes;    /* 0: TL_SESSION_DATA_BUDGET, more on links above 1 Gb/s */
-    const char *target_kind;      /* "tightlink" or "demo" */
-    const char *target_name;      /* as findings shall call it; NULL: host */
-    const char *directory;        /* where disk stages may test; copied; NULL: nowhere */
-    bool far_disk;                /* and in the directory that the far end's administrator opened */
+    int64_t time_budget_ns;    /* for the loading stages; 0: 25 s, more on long paths */
+    int64_t data_budget_bytes; /* 0: TL_SESSION_DATA_BUDGET, more on links above 1 Gb/s */
+    const char *target_kind;   /* "demo"; "tightlink": whatever kind the far end turns out to be */
+    const char *target_name;   /* as findings shall call it; NULL: host */
+    const char *directory;     /* where disk stages may test; copied; NULL: nowhere */
+    bool far_disk;             /* and in the directory that the far end's administrator opened */
     const struct tl_rules *rules; /* borrowed, outlives the session */
     const struct tl_key *key;     /* of the responder; borrowed likewise; NULL: open mode */
     /* Sets of stages, bit i for the i-th of tl_session_stage_at(). */
-    uint32_t skip;          /* never run */
-    uint32_t force;         /* run whatever they are worth, before those that the plan chooses */
-    bool only_force;        /* besides the light ones run nothing else */
+    uint32_t skip;   /* never run */
+    uint32_t force;  /* run whatever they are worth, before those that the plan chooses */
+    bool only_force; /* besides the light ones run nothing else */
     const struct tl_facts *prior; /* of a saved run, borrowed: measure nothing, only verify */
-    bool verify;            /* try the verdict's remedy at the end */
-    int64_t watch_ns;       /* 0, or go on for so long after the verdict */
-    const char *watch_path; /* file of the samples; copied; NULL: in the state directory */
+    bool verify;                  /* try the verdict's remedy at the end */
+    int64_t watch_ns;             /* 0, or go on for so long after the verdict */
+    const char *watch_path;       /* file of the samples; copied; NULL: in the state directory */
     const char *via[TL_SESSION_VIA_MAX]; /* responders on the way, nearest first; copied */
     size_t via_count;
     /* What the owner alone can see of the path: asked by the worker, once all is measured and
@@ -191,12 +191,12 @@ void tl_session_set_budget(struct tl_session *session, int64_t time_ns, int64_t 
 struct tl_session_result {
     enum tl_status status; /* why it ended: OK, or what stopped it before a verdict could be */
     struct tl_error error; /* the sentence behind status */
-    bool answered;         /* anything at all came back from the far end, with or without a responder */
+    bool answered; /* anything at all came back from the far end, with or without a responder */
     struct tl_run run;
     struct tl_facts *facts;       /* owned by the caller */
     struct tl_findings *findings; /* owned by the caller; NULL only when nothing could be judged */
     char rules_version[TL_RULES_VERSION_SIZE]; /* that judged; "" where none did */
-    struct tl_samples *samples;   /* owned by the caller; NULL where they were not taken or read */
+    struct tl_samples *samples; /* owned by the caller; NULL where they were not taken or read */
 };
 
 /* Waits for the worker and hands its results over. Once. */

@@ -1,0 +1,143 @@
+/* A far end of any kind: hands each call on to the kind's own function. */
+#include "tightlink/engine/far.h"
+
+#include <stdlib.h>
+
+#include "far_private.h"
+
+/* How each kind of base/far.h is spoken to; NULL: not built. */
+static const struct far_ops *const kinds[TL_FAR_KIND_COUNT] = {
+    [TL_FAR_TIGHTLINK] = &far_tightlink_ops,
+};
+
+const struct far_ops *far_ops_of(enum tl_far_kind kind)
+{
+    return kinds[kind];
+}
+
+struct tl_far {
+    enum tl_far_kind kind;
+    void *end;
+};
+
+static enum tl_status cannot(enum tl_far_kind kind, unsigned ability, struct tl_error *reterr)
+{
+    return tl_error_set(reterr, TL_UNSUPPORTED,
+                        "%s cannot %s: a tightlink responder there (tightlink serve) would",
+                        tl_far_row(kind)->what, tl_far_lack_text(ability));
+}
+
+/* --- Reaching it --------------------------------------------------------------------------- */
+
+enum tl_status tl_far_connect(enum tl_far_kind kind, const struct tl_far_options *options,
+                              struct tl_far **ret_far, struct tl_error *reterr)
+{
+    const struct far_ops *ops = kinds[kind];
+    struct tl_far_options reach = *options;
+    if (!ops)
+        return tl_error_set(reterr, TL_UNSUPPORTED, "%s:// is not built into this program",
+                            tl_far_row(kind)->scheme);
+    if (reach.reach.port == 0)
+        reach.reach.port = tl_far_row(kind)->port;
+    struct tl_far *far = calloc(1, sizeof *far);
+    if (!far)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a connection");
+    far->kind = kind;
+    enum tl_status status = ops->connect(&reach, &far->end, reterr);
+    if (status == TL_OK)
+        *ret_far = far;
+    else
+        free(far);
+    return status;
+}
+
+void tl_far_close(struct tl_far *far)
+{
+    if (!far)
+        return;
+    kinds[far->kind]->close(far->end);
+    free(far);
+}
+
+/* --- Asking it ------------------------------------------------------------------------------ */
+
+enum tl_far_kind tl_far_kind(const struct tl_far *far)
+{
+    return far->kind;
+}
+
+bool tl_far_can(const struct tl_far *far, unsigned abilities)
+{
+    return (tl_far_row(far->kind)->can & abilities) == abilities;
+}
+
+const struct tl_client_info *tl_far_info(const struct tl_far *far)
+{
+    return kinds[far->kind]->info(far->end);
+}
+
+struct tl_client *tl_far_client(struct tl_far *far)
+{
+    return far->kind == TL_FAR_TIGHTLINK ? far->end : NULL;
+}
+
+/* Hands a call on to the kind's own function, or says that it has none. */
+#define HAND_ON(far, ability, op, ...)                                                             \
+    (kinds[(far)->kind]->op ? kinds[(far)->kind]->op((far)->end, __VA_ARGS__)                      \
+                            : cannot((far)->kind, ability, reterr))
+
+enum tl_status tl_far_ping(struct tl_far *far, int64_t *ret_rtt_ns, struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_ECHO, ping, ret_rtt_ns, reterr);
+}
+
+enum tl_status tl_far_host(struct tl_far *far, struct tl_host_settings *ret_settings,
+                           struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_HOST, host, ret_settings, reterr);
+}
+
+enum tl_status tl_far_echo(struct tl_far *far, const struct tl_echo_spec *spec,
+                           struct tl_echo_result *ret_result, struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_ECHO, echo, spec, ret_result, reterr);
+}
+
+enum tl_status tl_far_tcp_test(struct tl_far *far, const struct tl_tcp_spec *spec,
+                               tl_tcp_live_fn *live, void *context,
+                               struct tl_tcp_result *ret_result, struct tl_error *reterr)
+{
+    unsigned ability = spec->direction == TL_WIRE_UPLOAD ? TL_FAR_UPLOADS : TL_FAR_DOWNLOADS;
+    return HAND_ON(far, ability, tcp_test, spec, live, context, ret_result, reterr);
+}
+
+enum tl_status tl_far_udp_test(struct tl_far *far, const struct tl_udp_spec *spec,
+                               tl_udp_live_fn *live, void *context,
+                               struct tl_udp_result *ret_result, struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_UDP, udp_test, spec, live, context, ret_result, reterr);
+}
+
+enum tl_status tl_far_pmtu(struct tl_far *far, const struct tl_pmtu_spec *spec,
+                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_MTU, pmtu, spec, ret_result, reterr);
+}
+
+enum tl_status tl_far_syn(struct tl_far *far, struct tl_syn_result *ret_result,
+                          struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_SYN, syn, ret_result, reterr);
+}
+
+enum tl_status tl_far_hops(struct tl_far *far, const struct tl_hops_spec *spec,
+                           struct tl_hops_result *ret_result, struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_HOPS, hops, spec, ret_result, reterr);
+}
+
+enum tl_status tl_far_disk_test(struct tl_far *far, const struct tl_disk_spec *spec,
+                                struct tl_disk_far *ret_disk, struct tl_error *reterr)
+{
+    return HAND_ON(far, TL_FAR_DISK, disk_test, spec, ret_disk, reterr);
+}

@@ -1,0 +1,47 @@
+/* Inside of this room: what a kind of far end brings. One file (or a few of one prefix) a kind.
+ *
+ *   far.c          the table of kinds, and handing calls on
+ *   discover.c     which kinds answer at a host
+ *   tightlink.c    tightlink's own responder */
+#ifndef TL_ENGINE_FAR_PRIVATE_H
+#define TL_ENGINE_FAR_PRIVATE_H
+
+#include "tightlink/engine/far.h"
+
+/* What a kind does; NULL: it cannot. `end` is what its connect made. All but connect, close and
+ * info may be NULL. A test with a setting that this kind cannot make true is TL_UNSUPPORTED, before
+ * anything is sent. */
+struct far_ops {
+    enum tl_status (*connect)(const struct tl_far_options *options, void **ret_end,
+                              struct tl_error *reterr);
+    void (*close)(void *end);
+    /* Whether one listens: TL_OK, or TL_BUSY with somebody else. Within options->reach.timeout_ns
+     * or a little more; begins no test. NULL: never looked for. Any thread. */
+    enum tl_status (*answers)(const struct tl_far_options *options, struct tl_error *reterr);
+    const struct tl_client_info *(*info)(const void *end);
+    enum tl_status (*ping)(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr);
+    enum tl_status (*host)(void *end, struct tl_host_settings *ret_settings,
+                           struct tl_error *reterr);
+    enum tl_status (*echo)(void *end, const struct tl_echo_spec *spec,
+                           struct tl_echo_result *ret_result, struct tl_error *reterr);
+    enum tl_status (*tcp_test)(void *end, const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
+                               void *context, struct tl_tcp_result *ret_result,
+                               struct tl_error *reterr);
+    enum tl_status (*udp_test)(void *end, const struct tl_udp_spec *spec, tl_udp_live_fn *live,
+                               void *context, struct tl_udp_result *ret_result,
+                               struct tl_error *reterr);
+    enum tl_status (*pmtu)(void *end, const struct tl_pmtu_spec *spec,
+                           struct tl_pmtu_result *ret_result, struct tl_error *reterr);
+    enum tl_status (*syn)(void *end, struct tl_syn_result *ret_result, struct tl_error *reterr);
+    enum tl_status (*hops)(void *end, const struct tl_hops_spec *spec,
+                           struct tl_hops_result *ret_result, struct tl_error *reterr);
+    enum tl_status (*disk_test)(void *end, const struct tl_disk_spec *spec,
+                                struct tl_disk_far *ret_disk, struct tl_error *reterr);
+};
+
+/* NULL: not built. */
+const struct far_ops *far_ops_of(enum tl_far_kind kind);
+
+extern const struct far_ops far_tightlink_ops;
+
+#endif

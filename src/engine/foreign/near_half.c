@@ -1,0 +1,272 @@
+/* Our half of a TCP test with a stranger: near_half.h. */
+#include "near_half.h"
+
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "far_socket.h"
+#include "tightlink/base/time.h"
+
+#define ANALYSIS_NS (500 * TL_NS_PER_MS) /* between looks whether the rate is known */
+
+struct tl_stream_options near_half_options(const struct tl_tcp_spec *spec)
+{
+    struct tl_stream_options options = {.maxseg_bytes = spec->maxseg_bytes, .dscp = spec->dscp};
+    if (spec->direction == TL_WIRE_DOWNLOAD) {
+        options.rcvbuf_bytes = spec->rcvbuf_bytes;
+        return options;
+    }
+    options.sndbuf_bytes = spec->sndbuf_bytes;
+    options.notsent_lowat_bytes = spec->notsent_lowat_bytes;
+    options.max_pacing_bps = spec->pacing_bps / spec->streams;
+    memcpy(options.congestion, spec->congestion, sizeof options.congestion);
+    return options;
+}
+
+static void read_before(struct near_half *half)
+{
+    const struct sockaddr *peer = (const struct sockaddr *)&half->peer->info.peer;
+    tl_host_counters_read(&half->counters, "", tl_host_link_index(peer));
+    tl_cpu_reading_take(&half->cpu_reader, &half->cpu);
+}
+
+enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_spec *spec,
+                               int64_t grace_ns, struct tl_tcp_result *result, tl_tcp_live_fn *live,
+                               void *context, struct near_half **ret_half, struct tl_error *reterr)
+{
+    unsigned streams = spec->streams > 0 ? spec->streams : 1;
+    struct tl_streams_spec ours = {
+        .send = spec->direction == TL_WIRE_UPLOAD,
+        .send_path = spec->send_path,
+        .discard = spec->discard,
+        .duration_ns = spec->duration_ns + grace_ns,
+        .bytes_cap = spec->max_bytes > 0 ? spec->max_bytes / streams + 1 : 0,
+        .interval_ns = spec->interval_ns > 0          ? spec->interval_ns
+                       : streams > TL_TCP_FEW_STREAMS ? 2 * TL_STREAM_INTERVAL_NS
+                                                      : TL_STREAM_INTERVAL_NS,
+    };
+    struct near_half *half = calloc(1, sizeof *half);
+    if (!half)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a test");
+    half->spec = spec;
+    half->peer = peer;
+    half->result = result;
+    half->live = live;
+    half->context = context;
+    half->rate.bps = NAN;
+    tl_cpu_reader_init(&half->cpu_reader, "");
+    half->log_max = (size_t)(ours.duration_ns / ours.interval_ns) + 64;
+    result->streams = streams;
+    result->granted_ns = spec->duration_ns;
+    result->granted_bytes = spec->max_bytes;
+    enum tl_status status = tl_streams_create(&ours, &half->streams, reterr);
+    if (status == TL_OK)
+        *ret_half = half;
+    else
+        free(half);
+    return status;
+}
+
+void near_half_destroy(struct near_half *half)
+{
+    if (!half)
+        return;
+    tl_streams_destroy(half->streams);
+    free(half);
+}
+
+enum tl_status near_half_add(struct near_half *half, int fd, struct tl_error *reterr)
+{
+    enum tl_status status = tl_streams_add(half->streams, fd, reterr);
+    if (status != TL_OK)
+        close(fd);
+    return status;
+}
+
+enum tl_status near_half_start(struct near_half *half, struct tl_error *reterr)
+{
+    read_before(half);
+    enum tl_status status = tl_streams_start(half->streams, reterr);
+    half->start_ns = half->analysis_ns = tl_now_ns();
+    half->live_ns = half->start_ns + TL_CLIENT_LIVE_NS;
+    return status;
+}
+
+/* --- Running ------------------------------------------------------------------------------- */
+
+static void add(struct tl_tcp_side *side, const struct tl_tcp_sample *sample, size_t max)
+{
+    if (tl_sample_log_add(&side->logs[sample->stream], sample, max) != TL_OK)
+        side->samples_dropped++;
+}
+
+/* What was acknowledged at the sender is at the receiver's kernel. The SYN counts as one byte. */
+static void mirror(struct near_half *half, const struct tl_tcp_sample *sample)
+{
+    struct tl_tcp_sample received = {
+        .time_ns = sample->time_ns, .stream = sample->stream, .last = sample->last};
+    if (!tl_sample_has(sample, TL_SF_bytes_acked))
+        return;
+    uint64_t acked = sample->bytes_acked;
+    tl_sample_set(&received, TL_SF_app_bytes, acked > 0 ? acked - 1 : 0);
+    add(&half->result->receiver, &received, half->log_max);
+}
+
+static void drain(struct near_half *half)
+{
+    struct tl_tcp_result *result = half->result;
+    struct tl_tcp_sample batch[16];
+    size_t count;
+    while ((count = tl_streams_drain(half->streams, batch, 16)) > 0)
+        for (size_t i = 0; i < count; i++) {
+            add(result->near_sends ? &result->sender : &result->receiver, &batch[i], half->log_max);
+            if (result->near_sends)
+                mirror(half, &batch[i]);
+        }
+}
+
+static void analyse(struct near_half *half)
+{
+    struct tl_tcp_result *result = half->result;
+    tl_steady_analyse(result->sender.logs, result->receiver.logs, result->streams,
+                      result->sender.congestion, half->points, &result->steady);
+}
+
+/* What the receiver has, as far as this end knows. */
+static uint64_t received_bytes(const struct near_half *half)
+{
+    const struct tl_tcp_result *result = half->result;
+    uint64_t bytes = 0;
+    if (!result->near_sends)
+        return tl_streams_bytes(half->streams);
+    for (unsigned i = 0; i < result->streams; i++) {
+        const struct tl_sample_log *log = &result->receiver.logs[i];
+        bytes += log->count > 0 ? log->samples[log->count - 1].app_bytes : 0;
+    }
+    return bytes;
+}
+
+static void tell_live(struct near_half *half, int64_t now_ns)
+{
+    const struct tl_tcp_result *result = half->result;
+    const struct tl_sample_log *log = &result->sender.logs[0];
+    const struct tl_tcp_sample *sender = log->count > 0 ? &log->samples[log->count - 1] : NULL;
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    uint64_t bytes = received_bytes(half);
+    live_rate_update(&half->rate, now_ns - half->start_ns, bytes);
+    struct tl_tcp_live live = {
+        .elapsed_ns = now_ns - half->start_ns,
+        .received_bytes = bytes,
+        .rate_bps = half->rate.bps,
+        .rtt_ns = sender && tl_sample_has(sender, TL_SF_rtt_ns) ? (double)sender->rtt_ns : NAN,
+        .sender = sender,
+        .low_bps = rate->valid ? rate->low_bps : NAN,
+        .high_bps = rate->valid ? rate->high_bps : NAN,
+        .upload_bps = NAN};
+    tl_ledger_so_far(sender, &live.ledger);
+    if (half->live)
+        half->live(half->context, &live);
+}
+
+bool near_half_step(struct near_half *half)
+{
+    struct tl_tcp_result *result = half->result;
+    int64_t now_ns = tl_now_ns();
+    if (now_ns >= half->live_ns) {
+        half->live_ns = now_ns + TL_CLIENT_LIVE_NS;
+        drain(half);
+        tell_live(half, now_ns);
+    }
+    if (now_ns >= half->analysis_ns + ANALYSIS_NS) {
+        half->analysis_ns = now_ns;
+        analyse(half);
+    }
+    bool spent =
+        half->spec->max_bytes > 0 && tl_streams_bytes(half->streams) >= half->spec->max_bytes;
+    bool known = half->spec->stop_when_known && result->steady.known;
+    if (spent)
+        result->end = TL_TCP_END_BYTES;
+    else if (known)
+        result->end = TL_TCP_END_KNOWN;
+    else if (now_ns - half->start_ns >= half->spec->duration_ns)
+        result->end = TL_TCP_END_DEADLINE;
+    return result->end != TL_TCP_END_NOT_RUN || tl_streams_done(half->streams);
+}
+
+int64_t near_half_due_ns(const struct near_half *half)
+{
+    int64_t end_ns = half->start_ns + half->spec->duration_ns;
+    return half->live_ns < end_ns ? half->live_ns : end_ns;
+}
+
+int near_half_event_fd(const struct near_half *half)
+{
+    return tl_streams_event_fd(half->streams);
+}
+
+/* --- Ending -------------------------------------------------------------------------------- */
+
+void near_half_stop(struct near_half *half)
+{
+    struct pollfd done = {.fd = tl_streams_event_fd(half->streams), .events = POLLIN};
+    if (half->start_ns == 0)
+        return;
+    half->result->elapsed_ns = tl_now_ns() - half->start_ns;
+    tl_streams_stop(half->streams);
+    if (!tl_streams_done(half->streams))
+        (void)poll(&done, 1, (int)(2 * TL_STREAM_STOP_NS / TL_NS_PER_MS));
+}
+
+void near_half_take_total(struct near_half *half, unsigned index, uint64_t bytes)
+{
+    struct tl_tcp_result *result = half->result;
+    struct tl_tcp_side *far = result->near_sends ? &result->receiver : &result->sender;
+    if (index < result->streams)
+        far->streams[index].bytes = bytes;
+}
+
+static void read_after(struct near_half *half)
+{
+    struct tl_tcp_result *result = half->result;
+    struct tl_tcp_side *side = result->near_sends ? &result->sender : &result->receiver;
+    struct tl_cpu_reading *cpu = malloc(sizeof *cpu);
+    struct tl_host_counters *counters = malloc(sizeof *counters);
+    if (cpu && counters) {
+        tl_cpu_reading_take(&half->cpu_reader, cpu);
+        tl_cpu_usage_between(&half->cpu_reader, &half->cpu, cpu, &side->cpu);
+        tl_cpu_usage_clock(&half->cpu_reader, &side->cpu);
+        tl_host_counters_read(counters, "", half->counters.ifindex);
+        tl_host_counters_between(&half->counters, counters, &side->counters);
+    }
+    free(cpu);
+    free(counters);
+}
+
+/* How far the far end's count lies outside of what this end knows. A receiver that closes leaves
+ * unread what its kernel had taken already: up to the window that it offered. A sender's word about
+ * itself decides nothing: this end counted what came. */
+static double ends_agree(const struct tl_tcp_result *result)
+{
+    double room = result->steady.sender_whole.snd_wnd_max_bytes, off = result->ends_agree_ratio;
+    double received = (double)result->receiver.bytes, acked = 0;
+    for (unsigned i = 0; i < result->streams; i++) {
+        const struct tl_sample_log *log = &result->receiver.logs[i];
+        acked += log->count > 0 ? (double)log->samples[log->count - 1].app_bytes : 0;
+    }
+    return !result->near_sends ? NAN : received < acked && acked - received <= room ? 0 : off;
+}
+
+void near_half_finish(struct near_half *half)
+{
+    if (half->start_ns == 0)
+        return;
+    read_after(half);
+    drain(half);
+    result_complete_near(half->result, half->streams);
+    analyse(half);
+    result_sum(half->result);
+    half->result->ends_agree_ratio = ends_agree(half->result);
+}

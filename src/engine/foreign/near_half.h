@@ -1,0 +1,61 @@
+/* Our half of a TCP test with a stranger: streams, samples, readings of this host, the rate. What a
+ * protocol adds is how the test is agreed on and ended. Private to this room.
+ *
+ *   begin -> add (each connected socket) -> start -> step … -> finish
+ *
+ * An upload's receiver says nothing while it runs: what was acknowledged to this end stands in for
+ * it, which is what its kernel has, less what it lost. The far end's word about the bytes comes in
+ * by near_half_take_total(). */
+#ifndef TL_ENGINE_NEAR_HALF_H
+#define TL_ENGINE_NEAR_HALF_H
+
+#include "client_parts.h"
+#include "live_rate.h"
+#include "tightlink/engine/far.h"
+
+struct near_half {
+    const struct tl_tcp_spec *spec;
+    const struct far_peer *peer;
+    struct tl_tcp_result *result;
+    tl_tcp_live_fn *live;
+    void *context;
+    struct tl_streams *streams;
+    struct tl_cpu_reader cpu_reader;
+    struct tl_cpu_reading cpu;
+    struct tl_host_counters counters;
+    int64_t start_ns, live_ns, analysis_ns;
+    size_t log_max; /* samples a stream */
+    struct live_rate rate;
+    struct tl_rate_point points[TL_STEADY_POINTS_MAX];
+};
+
+/* *ret_half is destroyed in every case that it is set. grace_ns: how much longer than the spec's
+ * time the streams may run, until the far end has ended the test. */
+enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_spec *spec,
+                               int64_t grace_ns, struct tl_tcp_result *result, tl_tcp_live_fn *live,
+                               void *context, struct near_half **ret_half,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
+void near_half_destroy(struct near_half *half);
+
+/* The options of this end's data sockets. */
+struct tl_stream_options near_half_options(const struct tl_tcp_spec *spec);
+/* Takes the socket over, also on failure. */
+enum tl_status near_half_add(struct near_half *half, int fd,
+                             struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status near_half_start(struct near_half *half, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* What is due now: samples, live numbers, the look whether the rate is known. True when the test
+ * may end: its time, its bytes or the rate are there, or the streams are done. */
+bool near_half_step(struct near_half *half);
+/* When the next step is due. */
+int64_t near_half_due_ns(const struct near_half *half);
+/* Readable when every stream is done. */
+int near_half_event_fd(const struct near_half *half);
+/* Stops the streams and waits for them. */
+void near_half_stop(struct near_half *half);
+/* Of the far end's side, stream index: what it says it moved. */
+void near_half_take_total(struct near_half *half, unsigned index, uint64_t bytes);
+/* After the stop: totals, readings and the analysis. */
+void near_half_finish(struct near_half *half);
+
+#endif

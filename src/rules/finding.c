@@ -14,6 +14,7 @@ static struct tl_template_words words_of(const struct tl_judged *judged)
         .sender = tl_role_place(TL_ROLE_SENDER, direction, judged->overheard),
         .receiver = tl_role_place(TL_ROLE_RECEIVER, direction, judged->overheard),
         .direction = tl_direction_name(direction),
+        .traces = judged->traces,
     };
 }
 

@@ -102,8 +102,9 @@ void tl_load_template(struct tl_load *load, const struct tl_json_at *object, con
     const char *text = NULL;
     if (!find_string(load, object, key, required, &at, &text))
         return;
-    enum tl_status status =
-        tl_template_compile(load->arena, &load->rule->scope, text, ret_template, &error);
+    const struct tl_template_conditions conditions = {tl_load_condition, load};
+    enum tl_status status = tl_template_compile(load->arena, &load->rule->scope, &conditions, text,
+                                                ret_template, &error);
     if (status != TL_OK)
         tl_load_fault_at(load, &at, status, "%s", error.text);
 }

@@ -46,6 +46,8 @@ size_t tl_load_test(struct tl_load *load, const struct tl_json_at *at, bool is_f
  * know no names of a rule. */
 size_t tl_load_shared_test(struct tl_load *load, const struct tl_json_at *at, const char *id,
                            bool is_for);
+/* A condition or test above, by its id; NULL where there is none. load: struct tl_load. */
+const struct tl_logic *tl_load_condition(void *load, const char *id);
 /* Small letters, digits and _, and none of the words that judging defines. */
 bool tl_load_is_name(const char *text);
 void tl_load_ceilings(struct tl_load *load, const struct tl_json_at *root);

@@ -172,6 +172,19 @@ static size_t find_test(const struct tl_load *load, const char *id)
     return TL_RULE_TESTS_MAX;
 }
 
+const struct tl_logic *tl_load_condition(void *loading, const char *id)
+{
+    struct tl_load *load = loading;
+    const struct tl_logic *group = find_group(load, id);
+    size_t test = find_test(load, id);
+    if (group || test == TL_RULE_TESTS_MAX)
+        return group;
+    struct tl_logic *node = TL_ARENA_NEW(load->arena, struct tl_logic);
+    if (node)
+        *node = (struct tl_logic){.kind = TL_LOGIC_TEST, .size = 1, .depth = 1, .test = test};
+    return node;
+}
+
 /* The rest of a test whose id is known. */
 static size_t add_test(struct tl_load *load, const struct tl_json_at *at, const char *id,
                        bool is_for)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "logic.h"
 #include "tightlink/base/name.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
@@ -16,6 +17,8 @@ struct tl_template_piece {
     enum piece_kind kind;
     const char *text; /* PIECE_TEXT; PIECE_VALUE: what stands for an unknown one, or NULL */
     unsigned choice;  /* index into formats or words */
+    const struct tl_logic *when; /* PIECE_OPEN: the group's condition, or NULL */
+    bool unless;                 /* it is kept unless that holds */
     struct tl_formula formula;
 };
 
@@ -61,9 +64,12 @@ static const struct format {
 static const char *const words[] = {"place", "sender", "receiver", "direction"};
 #define WORD_COUNT (sizeof words / sizeof *words)
 
+#define TL_TEMPLATE_ID_SIZE 64 /* of a test that a group names */
+
 struct compiler {
     struct tl_arena *arena;
     struct tl_formula_scope *scope;
+    const struct tl_template_conditions *conditions;
     struct tl_error *reterr;
     const char *text;
     bool group; /* inside [[ ]] */
@@ -159,16 +165,41 @@ static enum tl_status compile_hole(struct compiler *c, const char **at)
     return status;
 }
 
-static enum tl_status compile_group(struct compiler *c, bool open)
+/* "?id|" or "!id|" at *at, behind "[[": the condition of the group; goes on to its text. */
+static enum tl_status compile_condition(struct compiler *c, const char **at,
+                                        struct tl_template_piece *piece)
 {
+    char id[TL_TEMPLATE_ID_SIZE];
+    const char *name = *at + 1;
+    size_t len = strcspn(name, "|]");
+    if (**at != '?' && **at != '!')
+        return TL_OK;
+    if (name[len] != '|' || len == 0 || len >= sizeof id)
+        return tl_error_set(c->reterr, TL_SYNTAX, "[[%c is followed by a test's id and |", **at);
+    memcpy(id, name, len);
+    id[len] = '\0';
+    piece->unless = **at == '!';
+    piece->when = c->conditions ? c->conditions->find(c->conditions->context, id) : NULL;
+    *at = name + len + 1;
+    return piece->when ? TL_OK
+                       : tl_error_set(c->reterr, TL_UNKNOWN,
+                                      "there is no test or condition \"%s\" above this place", id);
+}
+
+/* "[[" or "]]" at *at; goes on to what follows it. */
+static enum tl_status compile_group(struct compiler *c, const char **at)
+{
+    bool open = **at == '[';
+    struct tl_template_piece piece = {.kind = open ? PIECE_OPEN : PIECE_CLOSE};
     if (open == c->group)
         return tl_error_set(c->reterr, TL_SYNTAX,
                             open ? "\"[[\" inside of \"[[\"" : "\"]]\" without \"[[\"");
     c->group = open;
+    *at += 2;
     enum tl_status status = flush_literal(c);
-    if (status == TL_OK)
-        status = add_piece(c, (struct tl_template_piece){.kind = open ? PIECE_OPEN : PIECE_CLOSE});
-    return status;
+    if (status == TL_OK && open)
+        status = compile_condition(c, at, &piece);
+    return status == TL_OK ? add_piece(c, piece) : status;
 }
 
 static enum tl_status compile_pieces(struct compiler *c)
@@ -185,8 +216,7 @@ static enum tl_status compile_pieces(struct compiler *c)
         } else if (*at == '}') {
             status = tl_error_set(c->reterr, TL_SYNTAX, "\"}\" without \"{\"");
         } else if (twice && (*at == '[' || *at == ']')) {
-            status = compile_group(c, *at == '[');
-            at += 2;
+            status = compile_group(c, &at);
         } else {
             tl_buf_add(&c->literal, at++, 1);
         }
@@ -197,13 +227,15 @@ static enum tl_status compile_pieces(struct compiler *c)
 }
 
 enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_scope *scope,
+                                   const struct tl_template_conditions *conditions,
                                    const char *text, struct tl_template *ret_template,
                                    struct tl_error *reterr)
 {
     if (strlen(text) > TL_TEMPLATE_CHARS_MAX)
         return tl_error_set(reterr, TL_LIMIT, "a text of more than %d characters",
                             TL_TEMPLATE_CHARS_MAX);
-    struct compiler compiler = {.arena = arena, .scope = scope, .reterr = reterr, .text = text};
+    struct compiler compiler = {
+        .arena = arena, .scope = scope, .conditions = conditions, .reterr = reterr, .text = text};
     enum tl_status status = compile_pieces(&compiler);
     tl_buf_finish(&compiler.literal);
     if (status != TL_OK)
@@ -256,10 +288,18 @@ static void render_word(const struct tl_template_piece *piece,
     tl_buf_adds(out, text + 1);
 }
 
+/* Whether the group that begins here is kept, as far as its condition has the say. */
+static bool is_kept(const struct tl_template_piece *open, const struct tl_trace *traces)
+{
+    if (!open->when)
+        return true;
+    return (tl_logic_evaluate(open->when, traces) == TL_TRUE) != open->unless;
+}
+
 static bool render(const struct tl_template *template, struct renderer *renderer)
 {
     struct tl_buf *out = renderer->out;
-    bool complete = true, group = false, group_known = true;
+    bool complete = true, group = false, group_kept = true;
     size_t group_start = 0;
     for (size_t i = 0; i < template->piece_count; i++) {
         const struct tl_template_piece *piece = &template->pieces[i];
@@ -273,15 +313,16 @@ static bool render(const struct tl_template *template, struct renderer *renderer
         case PIECE_VALUE:
             if (!render_value(piece, renderer)) {
                 complete &= group;
-                group_known = false;
+                group_kept = false;
             }
             break;
         case PIECE_OPEN:
-            group = group_known = true;
+            group = true;
+            group_kept = is_kept(piece, renderer->words->traces);
             group_start = out->len;
             break;
         case PIECE_CLOSE:
-            if (!group_known && out->status == TL_OK)
+            if (!group_kept && out->status == TL_OK)
                 out->len = group_start;
             group = false;
         }

@@ -323,6 +323,19 @@ static bool part_holds(const struct tl_json_at *expect, const char *key, const c
     return have && strstr(have, want) ? true : differs(ret_why, key, want, have);
 }
 
+/* "a part that a text must not have" */
+static bool part_lacks(const struct tl_json_at *expect, const char *key, const char *have,
+                       struct tl_error *ret_why)
+{
+    struct tl_json_at at;
+    const char *never = NULL;
+    if (!tl_json_find(expect, key, &at))
+        return true;
+    if (tl_json_string(&at, &never, ret_why) != TL_OK)
+        return false;
+    return have && !strstr(have, never) ? true : differs(ret_why, key, never, have);
+}
+
 /* [low, high], or null for "no number". */
 static bool range_holds(const struct tl_json_at *expect, const char *key, double have,
                         struct tl_error *ret_why)
@@ -455,6 +468,7 @@ static bool finding_holds(const struct tl_case *test, const struct tl_finding *f
            word_holds(expect, "segment", finding->segment, ret_why) &&
            range_holds(expect, "ceiling_bps", finding->ceiling_bps, ret_why) &&
            part_holds(expect, "sentence", finding->sentence, ret_why) &&
+           part_lacks(expect, "unsaid", finding->sentence, ret_why) &&
            part_holds(expect, "remedy", finding->remedy_count ? finding->remedies[0].does : NULL,
                       ret_why) &&
            tried_holds(expect, finding, ret_why) &&
@@ -466,7 +480,7 @@ bool tl_case_holds(const struct tl_case *test, const struct tl_findings *finding
 {
     static const char *const keys[] = {"result",   "severity", "segment", "ceiling_bps",
                                        "sentence", "missing",  "verdict", "others",
-                                       "remedy",   "tried",    NULL};
+                                       "remedy",   "tried",    "unsaid",  NULL};
     if (tl_json_check_keys(&test->expect, keys, ret_why) != TL_OK)
         return false;
     for (size_t i = 0; i < findings->finding_count; i++)

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "logic.h"
 #include "template.h"
 
 static struct tl_arena arena;
@@ -14,15 +15,35 @@ static void tear_down(void)
 
 TestSuite(template, .fini = tear_down);
 
+/* What three tests of a rule saw. */
+static const struct tl_trace traces[] = {
+    {.truth = TL_FALSE}, {.truth = TL_TRUE}, {.truth = TL_UNKNOWN_TRUTH}};
+
+static const struct tl_logic *find_condition(void *context, const char *id)
+{
+    static const struct tl_logic tests[] = {{.kind = TL_LOGIC_TEST, .test = 0},
+                                            {.kind = TL_LOGIC_TEST, .test = 1},
+                                            {.kind = TL_LOGIC_TEST, .test = 2}};
+    static const char *const ids[] = {"is-false", "is-true", "is-unknown"};
+    (void)context;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (strcmp(ids[i], id) == 0)
+            return &tests[i];
+    return NULL;
+}
+
+static const struct tl_template_conditions conditions = {find_condition, NULL};
+
 static char *render(const char *text, struct tl_facts *facts, bool *ret_complete)
 {
     static struct tl_formula_env env;
     struct tl_template template = {0};
     struct tl_error error = {.text = ""};
     struct tl_buf out = TL_BUF_INIT;
-    const struct tl_template_words words = {"this PC", "the far end", "this PC", "download"};
-    cr_assert_eq(tl_template_compile(&arena, &scope, text, &template, &error), TL_OK, "%s: %s",
-                 text, error.text);
+    const struct tl_template_words words = {"this PC", "the far end", "this PC", "download",
+                                            traces};
+    cr_assert_eq(tl_template_compile(&arena, &scope, &conditions, text, &template, &error), TL_OK,
+                 "%s: %s", text, error.text);
     tl_formula_env_init(&env, &scope, facts, TL_DOWNLOAD);
     bool complete = tl_template_render(&template, &env, &words, &out);
     if (ret_complete)
@@ -36,7 +57,8 @@ static void expect_error(const char *text, const char *part)
 {
     struct tl_template template = {0};
     struct tl_error error = {.text = ""};
-    cr_expect_neq(tl_template_compile(&arena, &scope, text, &template, &error), TL_OK, "%s", text);
+    cr_expect_neq(tl_template_compile(&arena, &scope, &conditions, text, &template, &error), TL_OK,
+                  "%s", text);
     cr_expect(strstr(error.text, part), "\"%s\" lacks \"%s\"", error.text, part);
 }
 
@@ -54,6 +76,20 @@ Test(template, fills_values_and_words)
     cr_expect_str_eq(render("{{{direction}}}", facts, NULL), "{download}");
     cr_expect(!strchr(render("{flow.cc|text}", facts, NULL), '\x1b'),
               "a text from the other end reaches no terminal as it is");
+    tl_facts_destroy(facts);
+}
+
+Test(template, a_group_asks_a_test)
+{
+    struct tl_facts *facts = tl_facts_create();
+    cr_expect_str_eq(render("a[[?is-true| b]][[?is-false| c]][[?is-unknown| d]].", facts, NULL),
+                     "a b.");
+    cr_expect_str_eq(render("a[[!is-true| b]][[!is-false| c]][[!is-unknown| d]].", facts, NULL),
+                     "a c d.", "what does not hold, or is not known to");
+    cr_expect_str_eq(render("a[[?is-true| {flow.rtt_min_ns|ns}]].", facts, NULL), "a.",
+                     "unknown values still take their group with them");
+    expect_error("[[?no-such-test| b]]", "no test or condition \"no-such-test\"");
+    expect_error("[[?is-true b]]", "a test's id and |");
     tl_facts_destroy(facts);
 }
 

@@ -146,6 +146,14 @@ void tl_live_begin(struct tl_live *live, int64_t now_ns)
     live->reading++;
 }
 
+static void widen(struct tl_live_buffer *buffer, uint32_t bytes)
+{
+    if (bytes && (!buffer->low_bytes || bytes < buffer->low_bytes))
+        buffer->low_bytes = bytes;
+    if (bytes > buffer->high_bytes)
+        buffer->high_bytes = bytes;
+}
+
 enum tl_status tl_live_take(struct tl_live *live, const struct tl_host_socket *socket)
 {
     struct entry *entry = find(live, socket->cookie);
@@ -159,6 +167,8 @@ enum tl_status tl_live_take(struct tl_live *live, const struct tl_host_socket *s
     entry->reading = live->reading;
     entry->flow.socket = *socket;
     entry->flow.last_ns = live->now_ns;
+    widen(&entry->flow.rcvbuf, socket->rcvbuf_bytes);
+    widen(&entry->flow.sndbuf, socket->sndbuf_bytes);
     live_span_read(&entry->span, socket);
     return TL_OK;
 }

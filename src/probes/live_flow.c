@@ -12,6 +12,8 @@
 #include "tightlink/base/units.h"
 
 #define RATES_MAX TL_LIVE_INTERVALS
+/* A buffer that stayed in fewer intervals may be one that the kernel had not tuned yet. */
+#define FIXED_INTERVALS_MIN 3
 
 static const char one_end[] = "seen from this end alone: a responder at the other end would tell";
 static const char no_data[] = "nothing moved while it was watched";
@@ -141,6 +143,31 @@ static void set_program(const struct tl_flow_watch_program *program, enum tl_dir
                 "the program that holds the connection may not be looked at, or was met once only");
 }
 
+/* The connection itself is the transfer that runs. Its buffer at this end, and whether it was the
+ * same in every reading, as one that a program sets is. */
+static void set_running(const struct tl_live_flow *flow, enum tl_direction direction,
+                        struct tl_facts *facts)
+{
+    static const char source[] = "the connection that is watched";
+    const struct tl_live_buffer *buffer = direction == TL_UPLOAD ? &flow->sndbuf : &flow->rcvbuf;
+    struct tl_fact rate;
+
+    tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
+    tl_facts_set_bool(facts, TL_FLOW(direction, running_judged), true, source);
+    tl_facts_set_number(facts, TL_FLOW(direction, running_count), 1, source);
+    tl_flow_set(facts, TL_FLOW(direction, running_bps),
+                rate.state == TL_FACT_KNOWN ? rate.number : NAN, no_data);
+    if (!buffer->high_bytes)
+        return;
+    tl_facts_set_number(facts,
+                        direction == TL_UPLOAD ? TL_FLOW(direction, running_sndbuf_bytes)
+                                               : TL_FLOW(direction, running_rcvbuf_bytes),
+                        buffer->high_bytes, source);
+    if (flow->interval_count >= FIXED_INTERVALS_MIN)
+        tl_facts_set_bool(facts, TL_FLOW(direction, running_buffer_fixed),
+                          buffer->low_bytes == buffer->high_bytes, source);
+}
+
 void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
                         const struct tl_flow_watch_program *program, struct tl_facts *facts)
 {
@@ -155,5 +182,6 @@ void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
     else
         set_receiver(&flow->socket, &joined, facts);
     set_program(program, direction, facts);
+    set_running(flow, direction, facts);
     tl_facts_explain_stage(facts, "stream", &direction, one_end);
 }

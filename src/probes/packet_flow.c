@@ -147,6 +147,7 @@ static void tell_running(const struct told *told)
     double time_ns = (double)(half->last_data_ns - half->first_data_ns);
     double pauses = (double)half->pauses_count;
     put(told, TL_FACT_FLOW_running_count, 1, "");
+    tl_facts_set_bool(told->facts, TL_FLOW(told->direction, running_judged), true, "a capture");
     put(told, TL_FACT_FLOW_running_bps, tl_bps_from_bytes_ns((double)half->payload_bytes, time_ns),
         "");
     put(told, TL_FACT_FLOW_running_window_bytes, (double)half->window_max_bytes, "");

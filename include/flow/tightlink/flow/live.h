@@ -55,12 +55,18 @@ struct tl_live_interval {
     uint32_t delivered_count, delivered_ce_count, out_of_order_count, drops_count;
 };
 
+/* A buffer in all readings: one that a program sets stays, one that the kernel tunes grows. */
+struct tl_live_buffer {
+    uint32_t low_bytes, high_bytes; /* 0: not told */
+};
+
 struct tl_live_flow {
     struct tl_host_socket socket; /* the last reading */
-    uint64_t first_bytes;         /* that it had moved when it was first seen */
-    int64_t first_ns, last_ns;    /* readings */
-    bool new_here;                /* began while it was watched: its counters began at 0 */
-    bool ended;                   /* told or gone: no interval is added any more */
+    struct tl_live_buffer rcvbuf, sndbuf;
+    uint64_t first_bytes;      /* that it had moved when it was first seen */
+    int64_t first_ns, last_ns; /* readings */
+    bool new_here;             /* began while it was watched: its counters began at 0 */
+    bool ended;                /* told or gone: no interval is added any more */
     struct tl_live_interval
         *intervals;        /* a ring; NULL before it moved a byte (or without memory) */
     size_t interval_count; /* that went into it */

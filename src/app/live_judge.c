@@ -11,6 +11,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/flow/segment.h"
 #include "tightlink/probes/live_flow.h"
+#include "tightlink/probes/mark.h"
 #include "tightlink/session/question.h"
 
 /* Connections that are judged in one second: some 1 ms each. The others keep their opinion. */
@@ -25,6 +26,7 @@ static void begin_run(const struct tl_live_flow *flow, const struct tl_live_inte
 
     if (tl_ulid_make(run->id) != TL_OK)
         memset(run->id, '0', sizeof run->id - 1);
+    tl_host_mark_set(run);
     tl_time_format_utc(tl_realtime_ns() - joined->span_ns, run->started);
     run->duration_ns = joined->span_ns;
     snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);

@@ -11,6 +11,7 @@
 #include "tightlink/document/bundle.h"
 #include "tightlink/document/document.h"
 #include "tightlink/document/kept.h"
+#include "tightlink/probes/mark.h"
 #include "tightlink/session/question.h"
 
 /* --- rules --- */
@@ -203,6 +204,20 @@ enum tl_status tl_app_open_kept(struct tl_history *history, const char *id,
     }
     free(text);
     return status;
+}
+
+enum tl_status tl_app_is_own_run(const struct tl_run *run, struct tl_error *reterr)
+{
+    static const char *const why[] = {
+        [TL_HOST_MARK_OTHER] = "was made on another host (or this one has a new /etc/machine-id)",
+        [TL_HOST_MARK_NONE] = "does not say which host made it: it was masked, comes from a "
+                              "capture, or from an older tightlink",
+        [TL_HOST_MARK_UNKNOWN] = "cannot be known as this host's, which has no /etc/machine-id",
+    };
+    enum tl_host_mark mark = tl_host_mark_check(run, "");
+    if (mark == TL_HOST_MARK_OWN)
+        return TL_OK;
+    return tl_error_set(reterr, TL_DENIED, "run %.26s %s", run->id, why[mark]);
 }
 
 void tl_app_result_finish(struct tl_session_result *result)

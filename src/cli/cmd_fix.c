@@ -19,7 +19,7 @@
 
 struct fix_options {
     struct cli_run_options run; /* of the measurement afterwards */
-    bool dry_run, apply, keep, undo, measure, at_far_end;
+    bool dry_run, apply, keep, undo, measure, at_far_end, other_host;
     const char *cause;
 };
 
@@ -287,17 +287,13 @@ static int undo_held(void)
 static bool take_options(const struct cli_command *command, int argc, char **argv,
                          struct fix_options *options, int *ret_exit)
 {
-    static const struct option long_options[] = {{"dry-run", no_argument, NULL, 'd'},
-                                                 {"apply", no_argument, NULL, 'a'},
-                                                 {"keep", no_argument, NULL, 'k'},
-                                                 {"undo", no_argument, NULL, 'u'},
-                                                 {"measure", no_argument, NULL, 'm'},
-                                                 {"far-end", no_argument, NULL, 'f'},
-                                                 {"cause", required_argument, NULL, 'c'},
-                                                 {"port", required_argument, NULL, 'p'},
-                                                 {"yes", no_argument, NULL, 'y'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
+    static const struct option long_options[] = {
+        {"dry-run", no_argument, NULL, 'd'},    {"apply", no_argument, NULL, 'a'},
+        {"keep", no_argument, NULL, 'k'},       {"undo", no_argument, NULL, 'u'},
+        {"measure", no_argument, NULL, 'm'},    {"far-end", no_argument, NULL, 'f'},
+        {"other-host", no_argument, NULL, 'o'}, {"cause", required_argument, NULL, 'c'},
+        {"port", required_argument, NULL, 'p'}, {"yes", no_argument, NULL, 'y'},
+        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
     struct tl_error error;
     int option;
     opterr = 0;
@@ -309,6 +305,7 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
         options->undo |= option == 'u';
         options->measure |= option == 'm';
         options->at_far_end |= option == 'f';
+        options->other_host |= option == 'o';
         options->run.yes |= option == 'y';
         options->run.help |= option == 'h';
         if (option == 'c')
@@ -336,6 +333,36 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
     else if ((options->keep || options->measure) && !options->apply)
         *ret_exit = cli_usage(command, "--keep and --measure go with --apply");
     return !options->run.help && *ret_exit == CLI_EXIT_OK;
+}
+
+/* A file from elsewhere is reckoned from another host's numbers, and may be made to look like a
+ * remedy. Who says that this is the far end of that run, or --other-host, was asked and means it.
+ */
+static enum tl_status check_origin(const struct fix_options *options, const struct tl_run *run,
+                                   struct tl_error *reterr)
+{
+    if (options->at_far_end || options->other_host)
+        return TL_OK;
+    enum tl_status status = tl_app_is_own_run(run, reterr);
+    if (status != TL_OK && strlen(reterr->text) + 80 < sizeof reterr->text)
+        strcat(reterr->text, "; to apply its remedy here all the same, add --other-host");
+    return status;
+}
+
+/* A dry run shows all of it and ends as the change would. */
+static int show_or_apply(struct fix_options *options, const struct chosen *chosen,
+                         const struct tl_session_result *result)
+{
+    struct tl_error error = {0};
+    enum tl_status origin = check_origin(options, &result->run, &error);
+    if (origin == TL_OK || options->dry_run)
+        describe(chosen, options->dry_run);
+    if (origin != TL_OK) {
+        fflush(stdout);
+        cli_complain("%s", error.text);
+        return CLI_EXIT_USAGE;
+    }
+    return options->dry_run ? CLI_EXIT_OK : apply(options, chosen, result);
 }
 
 static bool is_known_cause(const char *cause)
@@ -367,8 +394,7 @@ int cli_fix(const struct cli_command *command, int argc, char **argv)
         fflush(stdout);
         exit_code = cli_fail(&error);
     } else {
-        describe(&chosen, options.dry_run);
-        exit_code = options.dry_run ? CLI_EXIT_OK : apply(&options, &chosen, &result);
+        exit_code = show_or_apply(&options, &chosen, &result);
     }
     tl_app_result_finish(&result);
     return exit_code;

@@ -165,6 +165,7 @@ static const struct cli_command commands[] = {
      "  --measure           measure the path of that run again while it is set\n"
      "  --cause ID          the remedy of this cause, not of the verdict\n"
      "  --far-end           this machine is the far end of that run\n"
+     "  --other-host        the run was made on another host, and its remedy fits here\n"
      "  --undo              set back what the last change, kept or broken off, has set\n"
      "  --port PORT, --yes  of the measurement, as for run\n"
      "Changes known kernel settings only (sysctl), runs no command, raises limits and never\n"

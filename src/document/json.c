@@ -124,6 +124,7 @@ static void add_run(struct tl_json_writer *w, const struct tl_run *run,
 {
     tl_json_begin_object(w, "run");
     tl_json_add_string(w, "id", run->id);
+    add_text(w, "host_mark", run->host_mark);
     tl_json_add_string(w, "started", run->started);
     tl_json_add_integer(w, "duration_ns", run->duration_ns);
     tl_json_add_string(w, "tool_version", run->tool_version);

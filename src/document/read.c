@@ -113,7 +113,7 @@ static enum tl_status need_word(const struct tl_json_at *object, const char *key
 
 /* --- run --- */
 
-/* Id and start are written again as they are: they must have their forms. */
+/* Id, start and the host's mark are written again as they are: they must have their forms. */
 static enum tl_status check_names(const struct tl_json_at *run_at, const struct tl_run *run,
                                   struct tl_error *reterr)
 {
@@ -121,6 +121,12 @@ static enum tl_status check_names(const struct tl_json_at *run_at, const struct 
     if (strlen(run->id) != 26 || strspn(run->id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != 26) {
         (void)tl_json_find(run_at, "id", &at);
         return tl_json_error(&at, reterr, TL_SYNTAX, "this is no ULID");
+    }
+    size_t digits = strlen(run->host_mark);
+    if (digits > 0 && (digits != sizeof run->host_mark - 1 ||
+                       strspn(run->host_mark, "0123456789abcdef") != digits)) {
+        (void)tl_json_find(run_at, "host_mark", &at);
+        return tl_json_error(&at, reterr, TL_SYNTAX, "this is no mark of a host");
     }
     if (strlen(run->started) < 20 || run->started[10] != 'T' ||
         strspn(run->started, "0123456789-:.+TZ") != strlen(run->started)) {
@@ -250,6 +256,8 @@ static enum tl_status read_run(const struct tl_json_at *root, struct tl_run *run
     enum tl_status status = tl_json_get_object(root, "run", &at, reterr);
     if (status == TL_OK)
         status = need_text(&at, "id", run->id, sizeof run->id, reterr);
+    if (status == TL_OK)
+        status = read_text(&at, "host_mark", run->host_mark, sizeof run->host_mark, reterr);
     if (status == TL_OK)
         status = need_text(&at, "started", run->started, sizeof run->started, reterr);
     if (status == TL_OK)

@@ -110,6 +110,8 @@ static void copy_hops(struct copier *c, struct tl_run *run)
 void redact_copy_run(struct copier *c, const struct tl_run *from, struct tl_run *run)
 {
     *run = *from;
+    if (c->redactor)
+        run->host_mark[0] = '\0'; /* nobody else has use for it */
     MASK_TEXT(c, run->tool_version);
     MASK_NAME(c, TL_MASK_HOST, run->target_name);
     MASK_NAME(c, TL_MASK_HOST, run->target_address);

@@ -64,6 +64,31 @@ enum tl_status tl_fix_parse(const char *command, struct tl_fix *fix, struct tl_e
     return TL_OK;
 }
 
+/* What a rule or a file asks for, held against this kernel and this machine. */
+static enum tl_status check_change(const struct tl_setting_def *def, struct tl_fix_setting *setting,
+                                   long long memory_bytes, struct tl_error *reterr)
+{
+    tl_setting_keep_start(def, setting->before, setting->after);
+    if (strcmp(setting->before, setting->after) == 0)
+        return TL_OK;
+    if (tl_setting_exceeds_memory(def, setting->after, memory_bytes))
+        return tl_error_set(reterr, TL_RANGE,
+                            "%s is not set to %s: that may take more than 1/%u of this machine's "
+                            "memory (%lld MiB)",
+                            setting->key, setting->after, def->part, memory_bytes >> 20);
+    if (tl_setting_leaps(def, setting->before, setting->after))
+        return tl_error_set(reterr, TL_RANGE,
+                            "%s is %s now; tightlink does not make it %s, more than %u times that: "
+                            "was the run made on another host?",
+                            setting->key, setting->before, setting->after, def->times);
+    if (def->raise_only && tl_setting_lowers(def, setting->before, setting->after))
+        return tl_error_set(reterr, TL_RANGE,
+                            "%s is %s now; tightlink does not lower it to %s: was the run saved "
+                            "before a change?",
+                            setting->key, setting->before, setting->after);
+    return TL_OK;
+}
+
 enum tl_status tl_fix_read(struct tl_fix *fix, struct tl_error *reterr)
 {
     size_t kept = 0;
@@ -74,17 +99,9 @@ enum tl_status tl_fix_read(struct tl_fix *fix, struct tl_error *reterr)
         enum tl_status status = tl_setting_get(fix->root, setting->key, setting->before, reterr);
         if (status != TL_OK)
             return status;
-        tl_setting_keep_start(def, setting->before, setting->after);
-        if (tl_setting_exceeds_memory(def, setting->after, memory_bytes))
-            return tl_error_set(reterr, TL_RANGE,
-                                "%s is not set to %s: that is more than a 32nd of this machine's "
-                                "memory (%lld MiB)",
-                                setting->key, setting->after, memory_bytes >> 20);
-        if (def->raise_only && tl_setting_lowers(def, setting->before, setting->after))
-            return tl_error_set(reterr, TL_RANGE,
-                                "%s is %s now; tightlink does not lower it to %s: was the run "
-                                "saved before a change?",
-                                setting->key, setting->before, setting->after);
+        status = check_change(def, setting, memory_bytes, reterr);
+        if (status != TL_OK)
+            return status;
         if (strcmp(setting->before, setting->after) != 0)
             fix->settings[kept++] = *setting;
     }

@@ -8,31 +8,50 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A socket's buffer, in bytes: a 32nd of the memory, so that a few connections that fill theirs do
+ * not fill it. */
+#define BUFFER(name, numbers, high)                                                                \
+    {                                                                                              \
+        name, numbers, 4096, high, true, .unit_bytes = 1, .part = 32                               \
+    }
+
+/* On or off, and the few that are a choice: they take no memory. */
+#define CHOICE(name, numbers, low, high)                                                           \
+    {                                                                                              \
+        name, numbers, low, high, false, .part = 0                                                 \
+    }
+
 /* Bounds: what the kernel takes (Documentation/networking/ip-sysctl.rst and
  * Documentation/admin-guide/sysctl/net.rst), less what no remedy needs. Switches can only be
- * switched on, limits only raised: a rule that is wrong or hostile makes nothing worse than a
- * little more memory. */
+ * switched on, limits only raised; what they may take of this machine's memory, and how far above
+ * what is set now they may come, has a limit each: a rule or a file that is wrong or hostile makes
+ * nothing worse than a little more memory. */
 #define BUFFER_MAX (1LL << 30)
 static const struct tl_setting_def settings[] = {
-    {"net.ipv4.tcp_rmem", 3, 4096, BUFFER_MAX, true},
-    {"net.ipv4.tcp_wmem", 3, 4096, BUFFER_MAX, true},
-    {"net.ipv4.tcp_mem", 3, 1, 1LL << 31, true},
-    {"net.core.rmem_max", 1, 4096, BUFFER_MAX, true},
-    {"net.core.wmem_max", 1, 4096, BUFFER_MAX, true},
-    {"net.core.rmem_default", 1, 4096, 64LL << 20, true},
-    {"net.core.wmem_default", 1, 4096, 64LL << 20, true},
-    {"net.core.netdev_max_backlog", 1, 1, 1000000, true},
-    {"net.core.netdev_budget", 1, 1, 100000, true},
-    {"net.core.netdev_budget_usecs", 1, 1, 1000000, true},
-    {"net.ipv4.tcp_max_reordering", 1, 3, 100000, true},
-    {"net.netfilter.nf_conntrack_max", 1, 1024, 1LL << 24, true},
-    {"net.ipv4.tcp_window_scaling", 1, 1, 1, false},
-    {"net.ipv4.tcp_sack", 1, 1, 1, false},
-    {"net.ipv4.tcp_moderate_rcvbuf", 1, 1, 1, false},
-    {"net.ipv4.tcp_recovery", 1, 1, 1, false},
-    {"net.ipv4.tcp_mtu_probing", 1, 1, 2, false},
-    {"net.ipv4.tcp_slow_start_after_idle", 1, 0, 0, false},
-    {"net.ipv4.tcp_congestion_control", 0, 0, 0, false},
+    BUFFER("net.ipv4.tcp_rmem", 3, BUFFER_MAX),
+    BUFFER("net.ipv4.tcp_wmem", 3, BUFFER_MAX),
+    BUFFER("net.core.rmem_max", 1, BUFFER_MAX),
+    BUFFER("net.core.wmem_max", 1, BUFFER_MAX),
+    BUFFER("net.core.rmem_default", 1, 64LL << 20),
+    BUFFER("net.core.wmem_default", 1, 64LL << 20),
+    /* In pages; the kernel's own start is a tenth of the memory (tcp_init_mem()). */
+    {"net.ipv4.tcp_mem", 3, 1, 1LL << 31, true, .unit_bytes = 4096, .part = 4, .times = 2},
+    /* Packets, for each processor; one of 1,500 bytes takes 2,304 with its skb. */
+    {"net.core.netdev_max_backlog", 1, 1, 1000000, true, .unit_bytes = 2304, .part = 8, .times = 4,
+     .free = 4000},
+    {"net.core.netdev_budget", 1, 1, 100000, true, .times = 2, .free = 600},
+    {"net.core.netdev_budget_usecs", 1, 1, 1000000, true, .times = 2, .free = 16000},
+    {"net.ipv4.tcp_max_reordering", 1, 3, 100000, true, .times = 4, .free = 1000},
+    /* An entry takes some 320 bytes (struct nf_conn and its extensions). */
+    {"net.netfilter.nf_conntrack_max", 1, 1024, 1LL << 24, true, .unit_bytes = 320, .part = 8,
+     .times = 2},
+    CHOICE("net.ipv4.tcp_window_scaling", 1, 1, 1),
+    CHOICE("net.ipv4.tcp_sack", 1, 1, 1),
+    CHOICE("net.ipv4.tcp_moderate_rcvbuf", 1, 1, 1),
+    CHOICE("net.ipv4.tcp_recovery", 1, 1, 1),
+    CHOICE("net.ipv4.tcp_mtu_probing", 1, 1, 2),
+    CHOICE("net.ipv4.tcp_slow_start_after_idle", 1, 0, 0),
+    CHOICE("net.ipv4.tcp_congestion_control", 0, 0, 0),
 };
 
 /* Writing an unknown name would make the kernel load a module of that name. */
@@ -147,8 +166,21 @@ bool tl_setting_exceeds_memory(const struct tl_setting_def *def, const char *aft
                                long long memory_bytes)
 {
     const char *last = strrchr(after, ' ');
-    bool buffer = is_buffer(def) || (def->numbers == 1 && def->high == BUFFER_MAX);
-    return buffer && memory_bytes > 0 && atoll(last ? last + 1 : after) > memory_bytes / 32;
+    if (def->part == 0 || memory_bytes <= 0)
+        return false;
+    return atoll(last ? last + 1 : after) > memory_bytes / def->part / def->unit_bytes;
+}
+
+bool tl_setting_leaps(const struct tl_setting_def *def, const char *before, const char *after)
+{
+    const char *before_end = before + strlen(before), *after_end = after + strlen(after);
+    for (unsigned i = 0; def->times > 0 && i < def->numbers; i++) {
+        long long was, will;
+        if (!take_number(&before, before_end, &was) || !take_number(&after, after_end, &will) ||
+            (will > def->free && will > was * def->times))
+            return true;
+    }
+    return false;
 }
 
 /* Keys come from the list alone, so this path cannot leave the root. */

@@ -11,6 +11,13 @@ struct tl_setting_def {
     unsigned numbers;    /* how many whole numbers the value has; 0: a word */
     long long low, high; /* bounds of each when it is changed */
     bool raise_only;     /* a limit: never below what is set now */
+    /* What one of it takes of the memory, and the part of this machine's memory that the last
+     * number may take, 1/part; part 0: it takes none. */
+    unsigned unit_bytes, part;
+    /* How many times what is set now it may become; up to `free` in any case. times 0: the memory
+     * is the only limit (buffers, whose size comes from the path). */
+    unsigned times;
+    long long free;
 };
 
 /* NULL for a key that is not on the list. */
@@ -27,10 +34,14 @@ enum tl_status tl_setting_normalise(const struct tl_setting_def *def, const char
 void tl_setting_keep_start(const struct tl_setting_def *def, const char *before,
                            char after[TL_FIX_VALUE_SIZE]);
 
-/* Whether a buffer's maximum is more than this machine's memory allows: a 32nd, so that a few
- * connections that fill theirs do not fill it. */
+/* Whether the last number takes more than its part of this machine's memory; memory_bytes 0: not
+ * known. */
 bool tl_setting_exceeds_memory(const struct tl_setting_def *def, const char *after,
                                long long memory_bytes);
+
+/* Whether any number is many times what this kernel has now, which no remedy of a run of this
+ * host asks for: "twice as much" was reckoned from a file. Both are normalised. */
+bool tl_setting_leaps(const struct tl_setting_def *def, const char *before, const char *after);
 
 /* Whether any number of `after` lies below that of `before`; both are normalised. */
 bool tl_setting_lowers(const struct tl_setting_def *def, const char *before, const char *after);

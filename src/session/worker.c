@@ -12,6 +12,7 @@
 #include "session_private.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
+#include "tightlink/probes/mark.h"
 #include "worker.h"
 
 /* What every run begins with. */
@@ -110,6 +111,7 @@ static void begin_run(struct tl_session *session)
     session->start_ns = tl_now_ns();
     if (tl_ulid_make(run->id) != TL_OK)
         memset(run->id, '0', sizeof run->id - 1);
+    tl_host_mark_set(run);
     tl_time_format_utc(tl_realtime_ns(), run->started);
     snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
     snprintf(run->target_name, sizeof run->target_name, "%s", session->target_name);

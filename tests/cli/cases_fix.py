@@ -1,5 +1,8 @@
 """tightlink fix: the one command that changes a setting. Every case runs in a network namespace
 of its own, so that the settings of this machine stay as they are."""
+import hashlib
+import hmac
+import json
 import os
 import pathlib
 import random
@@ -28,9 +31,11 @@ class Host:
         self.state = tempfile.mkdtemp(prefix="tightlink-fix-", dir=machine.folder)
 
     def sh(self, script, code=0):
-        """Runs a script in a fresh namespace; $T is the program, $F the saved run."""
+        """Runs a script in a fresh namespace; $T is the program, $F the saved run, which was
+        made on another host."""
         environment = dict(os.environ, XDG_STATE_HOME=self.state, T=self.machine.tightlink,
-                           F=str(RUN), LC_ALL="C.UTF-8")
+                           F=f"--other-host {RUN}", R=str(RUN),
+                           LC_ALL="C.UTF-8")
         run = subprocess.run(["unshare", "-n", "bash", "-c", PROBE + script], env=environment,
                              capture_output=True, text=True, timeout=60)
         if run.returncode == 77:
@@ -132,7 +137,7 @@ def others_changes_are_left_alone(machine):
 def only_root_applies(machine):
     host = Host(machine)
     run = host.sh("setpriv --reuid 65534 --regid 65534 --clear-groups "
-                  "bash -c '$T fix --apply - < $F' < $F; code=$?; value; exit $code"
+                  "bash -c '$T fix --apply --other-host - < $R' < $R; code=$?; value; exit $code"
                   if shutil.which("setpriv") else "exit 77", code=2)
     assert "root" in run.stderr and run.stdout.rstrip().endswith(BEFORE), run
 
@@ -170,3 +175,36 @@ def hostile_rules_run_nothing(machine):
                       "code=$?; value; exit $code", code=4)
         assert run.stdout.rstrip().endswith(BEFORE), (command, run)
         assert not marker.exists(), command
+
+
+def marked(machine, key):
+    """The run as a machine of that id has made it."""
+    document = json.loads(RUN.read_text())
+    message = f"tightlink run {document['run']['id']}".encode()
+    document["run"]["host_mark"] = hmac.new(key.encode(), message, hashlib.sha256).hexdigest()[:32]
+    path = pathlib.Path(machine.folder, "marked.json")
+    path.write_text(json.dumps(document))
+    return path
+
+
+@case("fix")
+def a_run_of_another_host_is_not_applied(machine):
+    """A help desk's file, or an attacker's: without a mark, and with another machine's."""
+    host = Host(machine)
+    for path, why in ((RUN, "does not say which host"), (marked(machine, "5" * 32), "another host")):
+        for action in ("--apply --keep", "--dry-run"):
+            run = host.sh(f"$T fix {action} {path}; code=$?; value; exit $code", code=2)
+            assert why in run.stderr and "--other-host" in run.stderr, run.stderr
+            assert run.stdout.rstrip().endswith(BEFORE) and "set " not in run.stdout, run.stdout
+    assert host.undo_files() == []
+
+
+@case("fix")
+def a_run_of_this_host_needs_no_word(machine):
+    identity = pathlib.Path("/etc/machine-id")
+    own = identity.read_text().strip() if identity.is_file() else ""
+    if len(own) != 32:
+        raise Skip("this machine has no /etc/machine-id")
+    host = Host(machine)
+    run = host.sh(f"$T fix --apply {marked(machine, own)}; code=$?; value; exit $code")
+    assert "restored" in run.stdout and run.stdout.rstrip().endswith(BEFORE), run.stdout

@@ -232,11 +232,9 @@ static struct tl_ledger_row capacity_ledger[] = {{TL_DOWNLOAD, 0.001, 0.0, 0.009
 
 /* --- nobody can say yet --- */
 
-static struct tl_fact_key open_missing[] = {
-    {TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_goodput_bps},
-    {TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_scale_ratio}};
-static struct tl_fact_key open_deciding[] = {
-    {TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_goodput_bps}};
+static struct tl_fact_key open_missing[] = {{TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_goodput_bps},
+                                            {TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_scale_ratio}};
+static struct tl_fact_key open_deciding[] = {{TL_SCOPE_UPLOAD, TL_FACT_FLOW_streams_goodput_bps}};
 
 static struct tl_finding open_findings[] = {
     {.rule = "capacity",
@@ -272,6 +270,7 @@ static void make_run(struct tl_run *run)
 {
     *run = (struct tl_run){
         .id = "01J9ZK5V8Q2M4N6P8R0T2W4Y6Z",
+        .host_mark = "0dd97b94703a20d57b29c69f743f2ed3",
         .started = "2026-11-20T20:41:07.123Z",
         .duration_ns = 14200000000,
         .tool_version = "0.1.0",
@@ -407,7 +406,7 @@ static void make_inconclusive(struct fixture *f)
         .verdict = {.state = TL_INCONCLUSIVE,
                     .direction = TL_UPLOAD,
                     .undecided = true,
-        .sentence = "Cannot tell yet what holds the upload at 12.4 Mb/s. The path may "
+                    .sentence = "Cannot tell yet what holds the upload at 12.4 Mb/s. The path may "
                                 "be full. The streams stage would decide.",
                     .measured_bps = 12.4e6,
                     .ceiling_bps = NONE,

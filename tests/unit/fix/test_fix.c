@@ -211,5 +211,32 @@ Test(fix, no_buffer_above_a_share_of_the_memory)
     cr_expect(tl_setting_exceeds_memory(&buffer, "4096 131072 67108864", 1LL << 30));
     cr_expect_not(tl_setting_exceeds_memory(&buffer, "4096 131072 33554432", 1LL << 30));
     cr_expect_not(tl_setting_exceeds_memory(&buffer, "4096 131072 67108864", 0));
-    cr_expect_not(tl_setting_exceeds_memory(&backlog, "67108864", 1LL << 30));
+    /* 4,096 packets of 2,304 bytes fit into an eighth of 1 GiB, 65,536 do not. */
+    cr_expect_not(tl_setting_exceeds_memory(&backlog, "4096", 1LL << 30));
+    cr_expect(tl_setting_exceeds_memory(&backlog, "65536", 1LL << 30));
+}
+
+/* tcp_mem counts pages: 2^31 of them, which the bounds of the list permit, are 8 TiB. */
+Test(fix, every_limit_that_takes_memory_has_a_part_of_it)
+{
+    static const char *const hostile[][2] = {
+        {"net.ipv4.tcp_mem", "1 2 2147483648"},     {"net.netfilter.nf_conntrack_max", "16777216"},
+        {"net.core.netdev_max_backlog", "1000000"}, {"net.core.rmem_default", "67108864"},
+        {"net.core.wmem_max", "1073741824"},        {"net.ipv4.tcp_wmem", "4096 16384 1073741824"},
+    };
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        const struct tl_setting_def *def = tl_setting_find(hostile[i][0], strlen(hostile[i][0]));
+        cr_expect(tl_setting_exceeds_memory(def, hostile[i][1], 1LL << 30), "%s", hostile[i][0]);
+    }
+}
+
+Test(fix, twice_as_much_is_twice_what_this_kernel_has)
+{
+    const struct tl_setting_def *memory = tl_setting_find("net.ipv4.tcp_mem", 16);
+    const struct tl_setting_def *backlog = tl_setting_find("net.core.netdev_max_backlog", 27);
+    cr_expect_not(tl_setting_leaps(memory, "100 200 300", "200 400 600"));
+    cr_expect(tl_setting_leaps(memory, "100 200 300", "201 400 600"));
+    cr_expect_not(tl_setting_leaps(backlog, "1000", "4000"));
+    cr_expect_not(tl_setting_leaps(backlog, "100", "4000"));
+    cr_expect(tl_setting_leaps(backlog, "1000", "4001"));
 }

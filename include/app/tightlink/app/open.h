@@ -43,6 +43,10 @@ enum tl_status tl_app_open_kept(struct tl_history *history, const char *id,
                                 const struct tl_rules *rules, struct tl_session_result *ret_result,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Whether this machine made the run. TL_OK, or TL_DENIED with why it is not taken for one: another
+ * machine's mark, none (masked, a capture, an older version), or no id on this machine. */
+enum tl_status tl_app_is_own_run(const struct tl_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* Frees what a result owns; it is empty then. */
 void tl_app_result_finish(struct tl_session_result *result);
 

@@ -105,10 +105,13 @@ struct tl_segment_record {
 #define TL_RUN_PLAN_MAX     96
 #define TL_RUN_VERIFIED_MAX 4
 
+#define TL_RUN_HOST_MARK_SIZE 33 /* 128 bits in hexadecimal */
+
 /* One run without its facts and findings: the "run", "stages" and "segments" of the schema. */
 struct tl_run {
-    char id[27];      /* ULID */
-    char started[32]; /* RFC 3339 */
+    char id[27];                           /* ULID */
+    char host_mark[TL_RUN_HOST_MARK_SIZE]; /* of who made it (probes/mark.h); "" where not told */
+    char started[32];                      /* RFC 3339 */
     long long duration_ns;
     char tool_version[32];
     char target_name[256], target_address[64];
@@ -119,7 +122,7 @@ struct tl_run {
     /* A service table, line by line; and the size and time that goal_bps came from. 0 or NAN
      * without. */
     double goal_loss_ratio, goal_rtt_max_ns, goal_mtu_bytes, goal_bytes, goal_time_ns;
-    char complaint[64];           /* "" without */
+    char complaint[64]; /* "" without */
     long long sent_bytes, received_bytes;
     enum tl_quality quality;
     char reasons[TL_RUN_REASONS_MAX][256];

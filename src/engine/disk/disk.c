@@ -215,31 +215,40 @@ static enum tl_status make_file(struct tl_disk_area *area, int directory_fd,
 
 /* --- Space --------------------------------------------------------------------------------- */
 
+/* Why nothing is left for the area, of which others may hold a part. */
+static enum tl_status no_room(const struct tl_disk_area *area, const char *directory,
+                              uint64_t permitted, struct tl_error *reterr)
+{
+    char free_text[TL_UNIT_TEXT_SIZE], least[TL_UNIT_TEXT_SIZE];
+    if (area->info.free_bytes == 0)
+        return disk_error(directory, "write", ENOSPC, reterr);
+    if (permitted >= (uint64_t)TL_DISK_BYTES_MIN)
+        return tl_error_set(reterr, TL_BUSY,
+                            "other tests hold what may be used of %s, a twentieth of what is free "
+                            "for all of them together: try again when they have ended",
+                            directory);
+    return tl_error_set(reterr, TL_LIMIT,
+                        "only %s are free in %s, of which tests use at most a twentieth; one "
+                        "needs %s: free some, or choose another file system",
+                        tl_format_bytes((double)area->info.free_bytes, free_text), directory,
+                        tl_format_bytes((double)TL_DISK_BYTES_MIN, least));
+}
+
 static enum tl_status choose_size(struct tl_disk_area *area, const struct tl_disk_area_spec *spec,
                                   struct tl_error *reterr)
 {
     struct statvfs space;
-    char free_text[TL_UNIT_TEXT_SIZE], least[TL_UNIT_TEXT_SIZE];
-    if (fstatvfs(area->fd, &space) < 0)
+    struct stat about;
+    if (fstatvfs(area->fd, &space) < 0 || fstat(area->fd, &about) < 0)
         return disk_error(spec->directory, "ask for the free space", errno, reterr);
     area->info.free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
-    uint64_t bytes = (uint64_t)((double)area->info.free_bytes * TL_DISK_FREE_RATIO);
-    if (bytes > (uint64_t)TL_DISK_BYTES_MAX)
-        bytes = (uint64_t)TL_DISK_BYTES_MAX;
-    if (spec->bytes > 0 && bytes > spec->bytes)
-        bytes =
+    uint64_t permitted = (uint64_t)((double)area->info.free_bytes * TL_DISK_FREE_RATIO);
+    uint64_t wanted = (uint64_t)TL_DISK_BYTES_MAX;
+    if (spec->bytes > 0 && wanted > spec->bytes)
+        wanted =
             spec->bytes > (uint64_t)TL_DISK_BYTES_MIN ? spec->bytes : (uint64_t)TL_DISK_BYTES_MIN;
-    bytes -= bytes % TL_DISK_BLOCK_BYTES;
-    if (area->info.free_bytes == 0)
-        return disk_error(spec->directory, "write", ENOSPC, reterr);
-    if (bytes < (uint64_t)TL_DISK_BYTES_MIN)
-        return tl_error_set(reterr, TL_LIMIT,
-                            "only %s are free in %s, of which a test uses at most a twentieth; it "
-                            "needs %s: free some, or choose another file system",
-                            tl_format_bytes((double)area->info.free_bytes, free_text),
-                            spec->directory, tl_format_bytes((double)TL_DISK_BYTES_MIN, least));
-    area->info.bytes = bytes;
-    return TL_OK;
+    area->info.bytes = disk_share_take(area, about.st_dev, permitted, wanted, spec->shared);
+    return area->info.bytes > 0 ? TL_OK : no_room(area, spec->directory, permitted, reterr);
 }
 
 /* Reserves the space, so that a full disk or a quota is seen now, and the file lies in one
@@ -334,6 +343,7 @@ void tl_disk_area_release(struct tl_disk_area *area)
 {
     if (!area || atomic_fetch_sub(&area->holds, 1) != 1)
         return;
+    disk_share_give_back(area);
     if (area->fd >= 0)
         close(area->fd);
     free(area);

@@ -1,6 +1,7 @@
 /* Inside of the disk engine: what its files and the disk side of a transfer share.
  *
  *   disk.c        the area: a file without a name in a directory that was named
+ *   disk_share.c  what all areas hold of a file system, together
  *   disk_job.c    threads that read or write it block by block
  *   disk_test.c   a test: a job, its times and its rate
  *   disk_times.c  how long operations took, as a histogram
@@ -12,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "tightlink/engine/disk.h"
 
@@ -21,7 +23,20 @@ struct tl_disk_area {
     struct tl_disk_area_info info;
     _Atomic uint64_t written_bytes;
     bool in_memory; /* tmpfs, ramfs: there is no disk behind the cache */
+    /* disk_share.c's, under its lock. */
+    struct tl_disk_area *next_holder;
+    dev_t device;
+    uint64_t held_bytes; /* of the device; 0: not counted */
 };
+
+/* --- Share -----------------------------------------------------------------------------
+ * Counts the area with what it may take: `permitted` for all areas of the device together, less
+ * what the others hold, of which shared areas leave half to who comes next; `wanted` at most, a
+ * multiple of TL_DISK_BLOCK_BYTES. 0 where less than TL_DISK_BYTES_MIN is left. Any thread. */
+uint64_t disk_share_take(struct tl_disk_area *area, dev_t device, uint64_t permitted,
+                         uint64_t wanted, bool shared);
+/* No harm where it holds nothing. */
+void disk_share_give_back(struct tl_disk_area *area);
 
 /* Sets or clears O_DIRECT; nobody reads or writes meanwhile. False where it cannot be set. */
 bool disk_area_set_direct(struct tl_disk_area *area, bool direct);

@@ -63,7 +63,7 @@ static void *errand_main(void *context)
 {
     struct shared *shared = context;
     struct disk_answer *answer = &shared->answer;
-    struct tl_disk_area_spec spec = {.directory = shared->directory};
+    struct tl_disk_area_spec spec = {.directory = shared->directory, .shared = true};
     answer->status = TL_OK;
     if (!answer->area)
         answer->status = tl_disk_area_create(&spec, &answer->area, &answer->error);

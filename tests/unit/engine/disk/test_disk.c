@@ -244,6 +244,44 @@ Test(disk, an_area_is_no_larger_than_permitted)
     tl_disk_area_release(area);
 }
 
+/* 64 sessions of a responder with 20 GiB free: each held 1 GiB, all of them three times the disk.
+ */
+Test(disk_share, all_areas_together_keep_to_a_twentieth)
+{
+    static struct tl_disk_area areas[64];
+    uint64_t permitted = UINT64_C(1) << 30, wanted = (uint64_t)TL_DISK_BYTES_MAX, held = 0;
+    for (size_t i = 0; i < 64; i++)
+        held += disk_share_take(&areas[i], 7, permitted, wanted, true);
+    cr_expect_leq(held, permitted);
+    cr_expect_geq(areas[5].held_bytes, (uint64_t)TL_DISK_BYTES_MIN, "the sixth has some, too");
+    cr_expect_eq(areas[63].held_bytes, 0);
+    disk_share_give_back(&areas[0]);
+    cr_expect_eq(disk_share_take(&areas[63], 7, permitted, UINT64_MAX, false), UINT64_C(512) << 20,
+                 "what is given back can be had again");
+    for (size_t i = 0; i < 64; i++)
+        disk_share_give_back(&areas[i]);
+    cr_expect_eq(disk_share_take(&areas[1], 7, permitted, wanted, false), permitted);
+    cr_expect_eq(disk_share_take(&areas[2], 8, permitted, wanted, false), permitted,
+                 "another file system is another account");
+    disk_share_give_back(&areas[1]);
+    disk_share_give_back(&areas[2]);
+}
+
+Test(disk, a_shared_area_leaves_half)
+{
+    struct tl_disk_area_spec spec = {.directory = folder, .shared = true};
+    struct tl_disk_area *areas[2] = {NULL, NULL};
+    struct tl_error error = {0};
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(tl_disk_area_create(&spec, &areas[i], &error), TL_OK, "%s", error.text);
+    const struct tl_disk_area_info *a = tl_disk_area_info(areas[0]),
+                                   *b = tl_disk_area_info(areas[1]);
+    cr_expect_leq((double)(a->bytes + b->bytes), TL_DISK_FREE_RATIO * (double)a->free_bytes);
+    cr_expect_leq((double)a->bytes, TL_DISK_FREE_RATIO * (double)a->free_bytes / 2);
+    tl_disk_area_release(areas[0]);
+    tl_disk_area_release(areas[1]);
+}
+
 Test(disk_times, quantiles_lie_within_a_step)
 {
     struct disk_times *times = calloc(1, sizeof *times);

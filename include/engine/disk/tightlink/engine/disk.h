@@ -2,9 +2,9 @@
  *
  * Everything happens in an area: one file without a name, made in that directory and gone
  * with the last descriptor, so that a killed program leaves nothing (promise P8). An area
- * holds at most TL_DISK_BYTES_MAX and TL_DISK_FREE_RATIO of the free space; nothing that
- * exists in the directory is ever opened. An area is written, read back, and used as source
- * or destination of a transfer (struct tl_tcp_spec).
+ * holds at most TL_DISK_BYTES_MAX, and all areas of a program on one file system together
+ * TL_DISK_FREE_RATIO of its free space; nothing that exists in the directory is ever opened. An
+ * area is written, read back, and used as source or destination of a transfer (struct tl_tcp_spec).
  *
  *   tl_disk_area_create -> tl_disk_test (write) -> tl_disk_test (read) … -> tl_disk_area_release
  *
@@ -38,6 +38,7 @@ struct tl_disk_area_spec {
     const char *directory; /* named by the user of this very machine, never by a peer */
     uint64_t bytes;        /* at most; 0 = as many as the limits above permit */
     bool buffered;         /* not even try O_DIRECT */
+    bool shared;           /* others come as well: leave half of what may be used to the next */
 };
 
 struct tl_disk_area_info {
@@ -53,9 +54,9 @@ struct tl_disk_area;
 
 /* Makes an area. Each error is a sentence with the directory and what to do. TL_UNKNOWN: no such
  * directory; TL_USAGE: a file or a device, not a directory; TL_DENIED: may not write there, or
- * read-only; TL_NOSPACE: full or over the quota; TL_LIMIT: 5 % of what is free is less than
- * TL_DISK_BYTES_MIN; TL_UNSUPPORTED: no files can be made there; TL_NOMEM, TL_IO. May take as
- * long as the file system takes to answer. */
+ * read-only; TL_NOSPACE: full or over the quota; TL_BUSY: other areas hold what may be used;
+ * TL_LIMIT: 5 % of what is free is less than TL_DISK_BYTES_MIN; TL_UNSUPPORTED: no files can be
+ * made there; TL_NOMEM, TL_IO. May take as long as the file system takes to answer. */
 enum tl_status tl_disk_area_create(const struct tl_disk_area_spec *spec,
                                    struct tl_disk_area **ret_area,
                                    struct tl_error *reterr) TL_WARN_UNUSED;

@@ -16,6 +16,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
+#include "tightlink/engine/limits.h"
 #include "tightlink/probes/probes.h"
 #include "trains.h"
 #include "udp_room.h"
@@ -94,6 +95,14 @@ static void drain(struct climb *climb)
 static bool fits(const struct climb *climb, const struct tl_udp_spec *spec)
 {
     return udp_room_fits(&climb->room, tl_now_ns(), spec->duration_ns, tl_udp_worst_bytes(spec));
+}
+
+/* Whether the responder's rate cap lets so many datagrams leave at once. */
+static bool is_within_cap(const struct climb *climb, unsigned count)
+{
+    double cap_bps = tl_far_info(climb->probe->far)->rate_cap_bps;
+    return cap_bps <= 0 ||
+           count * TL_UDP_DATAGRAM_BYTES <= tl_bytes_from_bps_ns(cap_bps, TL_RATE_CAP_BURST_NS);
 }
 
 /* Runs one test and books its bytes; a result that does not count is TL_INVALID. */
@@ -224,6 +233,10 @@ static enum tl_status measure_trains(struct climb *climb, double knee_bps, doubl
                                .train_gap_ns = gap_ns};
     spec.duration_ns = (int64_t)(spec.train_count + 1) * gap_ns;
     struct tl_udp_result result;
+    if (!is_within_cap(climb, TRAIN_LENGTH)) {
+        *ret_reason = "the responder's rate cap lets no train leave at once";
+        return TL_OK;
+    }
     if (!fits(climb, &spec)) {
         climb->cut = true;
         return TL_OK;
@@ -251,6 +264,11 @@ static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsign
                                .burst_count = count,
                                .duration_ns = (int64_t)fmax(BURST_NS, BURSTS_MIN * burst_ns)};
     struct tl_udp_result result;
+    if (!is_within_cap(climb, count)) {
+        tl_flow_set(climb->probe->facts, key, (double)NAN,
+                    "the responder's rate cap lets no burst of that size leave at once");
+        return TL_OK;
+    }
     if (!fits(climb, &spec)) {
         climb->cut = true;
         return TL_OK;

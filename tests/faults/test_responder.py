@@ -193,6 +193,47 @@ def probes_count_against_rate_cap_and_quota():
         assert came <= 300e3, f"{came} bytes of 300,000 a day"
 
 
+def test_udp(train=0, trains=0, burst=0, size=1448, ms=100, rate=0):
+    return frame(wire.TEST_UDP, struct.pack(">BBHIQQHBBIIHHIHxx", wire.DOWNLOAD, 0, size, ms, 0, rate,
+                                       burst, 0, 0, 10000, 0, train, trains, 1000, 100))
+
+
+def received_bytes(udp, session, granted, cookie, seconds):
+    """A granted test of datagrams, started; what comes within the time."""
+    session.send(frame(wire.UDP_START, struct.pack(">Ixxxx8s", granted["test_id"], cookie)))
+    udp.setblocking(False)
+    came, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            while True:
+                came += len(udp.recv(10000))
+        except BlockingIOError:
+            time.sleep(0.001)
+    return came
+
+
+@case
+def trains_and_bursts_keep_to_the_rate_cap():
+    """One train after the other, each a test of its own, and bursts, under 1 Mb/s."""
+    with Daemon(DAEMON, "--rate-cap", "1M") as daemon:
+        session = Session(daemon.port)
+        udp, cookie = prove(session, daemon.port)
+        for wrong in ({"train": 64, "trains": 1}, {"burst": 1024, "rate": 10**6, "ms": 10000}):
+            session.send(test_udp(**wrong))
+            code, text = session.error(skip=(wire.PONG,))
+            assert code == wire.E_REFUSED and "rate cap" in text, (wrong, code, text)
+        came, begin = 0, time.monotonic()
+        while time.monotonic() < begin + 2:
+            session.send(test_udp(train=16, trains=1))
+            granted = session.granted()
+            came += received_bytes(udp, session, granted, cookie, 0.05)
+            while session.read()[0] != wire.TEST_END:
+                pass
+        rate = came * 8 / (time.monotonic() - begin)
+        print(f"  trains of 23 kB, as fast as they are granted: {rate / 1e6:.2f} Mb/s of 1")
+        assert 0.3e6 < rate < 1.3e6, f"{rate / 1e6:.2f} Mb/s under a cap of 1"
+
+
 @case
 def sending_stops_a_second_after_the_last_word():
     """P4, at every sample interval: the client's kernel takes all, its program says nothing."""
@@ -466,6 +507,40 @@ def one_network_cannot_take_every_handshake():
             assert "127.0.64.0/24" in daemon.text(), daemon.text()
             lines = daemon.text().count("127.0.64.0/24")
             assert lines <= 4, f"{lines} lines of log for one flood"
+
+
+@case
+def places_are_kept_for_who_has_a_key():
+    """512 places and silent strangers of 16 networks: the last quarter is not theirs to sit in."""
+    with tempfile.NamedTemporaryFile("w", suffix=".key") as key:
+        key.write("alice " + "0123456789abcdef" * 4 + "\n")
+        key.flush()
+        os.chmod(key.name, 0o600)
+        with Daemon(DAEMON, "--key", key.name, descriptors=1024) as daemon:
+            silent = []
+            for i in range(480):
+                silent.append(Connection(daemon.port, f"127.0.{80 + i % 16}.1"))
+            plain = [Connection(daemon.port, f"127.0.{100 + i}.1") for i in range(8)]
+            told = 0
+            for stranger in plain:
+                try:
+                    stranger.send(wire.hello())
+                    code, text = stranger.error()
+                    assert code == wire.E_SESSIONS and "with a key" in text, (code, text)
+                    told += 1
+                except (wire.Closed, ConnectionError):
+                    pass
+            assert told > 0, "nobody was told that what is left is kept"
+            time.sleep(1.3)
+            keyed = [Connection(daemon.port, f"127.0.{110 + i}.1") for i in range(20)]
+            for honest in keyed:
+                with contextlib.suppress(ConnectionError):
+                    honest.send(b"\x16\x03\x01")
+            time.sleep(0.3)
+            served = sum(honest.is_open() for honest in keyed)
+            sitting = sum(stranger.is_open() for stranger in silent)
+            print(f"  {served} of 20 handshakes begin beside {sitting} silent strangers")
+            assert served >= 15 and sitting > 300, (served, sitting)
 
 
 @case

@@ -1,6 +1,7 @@
 """A client of tightlinkd in Python, written from doc/wire.md alone: the document is right
 as long as this works. Standard library only."""
 import os
+import resource
 import select
 import signal
 import socket
@@ -12,6 +13,7 @@ MAGIC = b"TGHTLINK"
 VERSION = 1
 (HELLO, WELCOME, ERROR, HOST_QUERY, HOST, HOST_END, TEST_TCP, READY, BUSY, DATA_HELLO, DATA_OK,
  START, STARTED, SAMPLES, READINGS, STOP, TEST_END, PING, PONG, BYE) = range(1, 21)
+TEST_UDP, UDP_START = 21, 22
 DOWNLOAD, UPLOAD, BOTH = 0, 1, 2
 END_TIME, END_BYTES, END_STOPPED, END_CLOSED, END_UNHEARD, END_FAILED = range(6)
 (E_PROTOCOL, E_VERSION, E_TYPE, E_STATE, E_SESSIONS, E_TOKEN, E_TIMEOUT, E_CONGESTION, E_QUOTA,
@@ -38,13 +40,15 @@ def test_tcp(direction=DOWNLOAD, streams=1, ms=1000, max_bytes=0, rcvbuf=0, sndb
 class Daemon:
     """tightlinkd on a free port of loopback; its log goes to a file that failures show."""
 
-    def __init__(self, program, *options):
+    def __init__(self, program, *options, descriptors=None):
         ready, write = os.pipe()
         self.log = open(f"/tmp/tightlinkd-test.{os.getpid()}.{id(self)}", "w+")
         os.unlink(self.log.name)
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+                 ) if descriptors else None
         self.process = subprocess.Popen(
             [program, "--open", "--port", "0", "--ready-fd", str(write), *options],
-            pass_fds=[write], stderr=self.log, env={"ASAN_OPTIONS": "quarantine_size_mb=1",
+            pass_fds=[write], preexec_fn=limit, stderr=self.log, env={"ASAN_OPTIONS": "quarantine_size_mb=1",
                                                     **os.environ})
         os.close(write)
         with os.fdopen(ready) as pipe:

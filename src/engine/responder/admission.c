@@ -24,6 +24,7 @@
 #include "turn.h"
 
 #define ACCEPTS_PER_WAKEUP 64 /* the others have their turn in between */
+#define KEPT_TEXT          "the places that are left are kept for clients with a key: try again later"
 
 /* A connection that has not said who it is: P6 allows it 256 bytes. */
 struct half {
@@ -33,6 +34,7 @@ struct half {
     struct secure *secure; /* owned; NULL: plain, or nothing said yet */
     int64_t deadline_ns;
     struct in6_addr address;
+    bool kept; /* a place kept for clients with a key */
     uint8_t len;
     uint8_t bytes[TL_WIRE_HEADER_SIZE + 88]; /* a whole HELLO, nothing behind it */
 };
@@ -167,9 +169,7 @@ static enum tl_status find_place(struct tl_responder *responder, const struct in
     };
     int64_t now_ns = tl_now_ns();
     if (responder->secured && !keyed && sessions_count_plain(sessions) >= all - all / 4)
-        return tl_error_set(reterr, TL_LIMIT,
-                            "the places that are left are kept for clients with a key: try again "
-                            "later");
+        return tl_error_set(reterr, TL_LIMIT, KEPT_TEXT);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         if (sessions_count(sessions, peer, shares[i].same) < shares[i].most)
             continue;
@@ -203,6 +203,16 @@ static void send_welcome(struct session *session, const struct tl_wire_hello *he
     session_send(session, frame, tl_wire_encode_welcome(&welcome, frame));
 }
 
+/* With keys a quarter of the places is for those who begin a handshake, and soon: a flood of silent
+ * strangers has these places for a third of the time that the others have. */
+static bool is_kept_place(const struct admission *admission)
+{
+    uint32_t room = share_pool_room(admission->halves);
+    return admission->responder->secured && share_pool_count(admission->halves) >= room - room / 4;
+}
+
+#define KEPT_NS TL_NS_PER_S
+
 /* --- First frames --------------------------------------------------------------------------- */
 
 static void greet(struct half *half, const struct tl_wire_frame *frame)
@@ -219,6 +229,10 @@ static void greet(struct half *half, const struct tl_wire_frame *frame)
     }
     if (!half->secure && responder->secured && !responder->options.open) {
         refuse(half, TL_WIRE_E_KEY, "this responder serves with a key only: give --key FILE");
+        return;
+    }
+    if (half->kept && !half->secure) {
+        refuse(half, TL_WIRE_E_SESSIONS, KEPT_TEXT);
         return;
     }
     if (find_place(responder, &half->address, half->secure != NULL, &error) != TL_OK) {
@@ -371,6 +385,7 @@ static void add_half(struct admission *admission, int fd, const struct in6_addr 
     half->watch.fd = fd;
     half->admission = admission;
     half->address = *address;
+    half->kept = is_kept_place(admission);
     half->deadline_ns = now_ns + tl_limit_row(TL_LIMIT_HELLO_MS)->standard * TL_NS_PER_MS;
     if (loop_add(admission->responder->loop, &half->watch, EPOLLIN | EPOLLRDHUP, half_ready) !=
         TL_OK) {
@@ -415,10 +430,25 @@ void admission_accept(struct admission *admission)
     }
 }
 
+/* Those in kept places that have not begun a handshake. The newest stand at the end of the list, so
+ * that who is not due yet ends the walk from the oldest kept one on. */
+static void drop_silent_kept(struct admission *admission, int64_t now_ns)
+{
+    int64_t spent_ns = session_limit_ns(TL_LIMIT_HELLO_MS) - KEPT_NS;
+    for (struct half *half = admission->oldest, *newer; half; half = newer) {
+        newer = half->newer;
+        if (half->deadline_ns - spent_ns > now_ns)
+            return;
+        if (half->kept && !half->secure)
+            drop_half(half);
+    }
+}
+
 bool admission_tick(struct admission *admission, int64_t now_ns)
 {
     while (admission->oldest && admission->oldest->deadline_ns <= now_ns)
         drop_half(admission->oldest);
+    drop_silent_kept(admission, now_ns);
     if (admission->paused) {
         admission->paused = false;
         loop_change(admission->responder->loop, &admission->responder->listener, EPOLLIN);

@@ -24,6 +24,12 @@ bool quota_is_spent(struct quota *quota, int64_t now_ns)
     return quota_left(quota, now_ns) == 0 && quota->moved_bytes >= quota->all_bytes;
 }
 
+bool quota_permits(struct quota *quota, int64_t now_ns, uint64_t bytes)
+{
+    (void)quota_left(quota, now_ns); /* turns the day */
+    return quota->all_bytes == 0 || quota->moved_bytes + bytes <= quota->all_bytes;
+}
+
 void quota_spend(struct quota *quota, uint64_t bytes)
 {
     quota->moved_bytes += bytes;

@@ -18,6 +18,9 @@ struct quota {
 uint64_t quota_left(struct quota *quota, int64_t now_ns);
 /* Whether the day's bytes are moved, so that only tomorrow helps; reservations come back. */
 bool quota_is_spent(struct quota *quota, int64_t now_ns);
+/* Whether so many bytes may still move beside what is reserved: what goes out beside a test is
+ * little, and the test's reservation is what it may use, not what it has used. */
+bool quota_permits(struct quota *quota, int64_t now_ns, uint64_t bytes);
 /* Bytes that moved without a reservation. */
 void quota_spend(struct quota *quota, uint64_t bytes);
 /* For a test that begins; without a quota 0. */

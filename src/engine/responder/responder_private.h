@@ -67,7 +67,8 @@ struct tl_responder {
     uint64_t tickets;
     bool queue_dirty; /* something changed that may let a test start: turns_serve() is due */
     struct quota quota;
-    int64_t light_ns; /* GCRA of what goes out beside the tests: turn_may_answer() */
+    int64_t light_ns;  /* GCRA of what goes out beside the tests: turn_may_answer() */
+    int64_t bursts_ns; /* when the trains that were begun are within the rate cap again */
 
     struct tl_cpu_reader cpu;               /* readings cost 0.5 ms: taken by the loop itself */
     struct tl_cpu_reading cpu_after;        /* scratch */

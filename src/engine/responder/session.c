@@ -246,6 +246,8 @@ void session_tick(struct session *session, int64_t now_ns)
     else if (session->state == SESSION_IDLE &&
              now_ns - session->active_ns >= session_limit_ns(TL_LIMIT_IDLE_MS))
         session_error(session, TL_WIRE_E_TIMEOUT, "no test was asked for");
+    else if (session->state == SESSION_QUEUED && session->test.held_back)
+        session->responder->queue_dirty = true;
     else if (session->state >= SESSION_RUNNING)
         session->test.ops->tick(session, now_ns);
 }

@@ -84,6 +84,8 @@ struct session_test {
     int64_t start_ns;
     int64_t hard_end_ns;
     uint64_t reserved_bytes; /* of the quota */
+    int64_t burst_ns;        /* what it sends at once takes so long at the rate cap; 0: nothing */
+    bool held_back;          /* QUEUED although it is its turn: turn_ready() */
     enum tl_wire_end_reason reason;
     struct tl_cpu_reading cpu_before; /* readings.c */
     struct tl_host_counters counters_before;
@@ -102,7 +104,7 @@ struct session_test {
     uint32_t samples_dropped;
     /* The client's kernel acknowledges but the client is silent: see tcp_run.c. */
     uint64_t acked_bytes[TL_WIRE_STREAMS_MAX];
-    bool progress; /* since the last tick */
+    bool progress;                 /* since the last tick */
     int64_t unheard_ns, looked_ns; /* looked: when progress was seen last */
     /* Of datagrams */
     struct udp_test *udp;  /* NULL: another kind of test */

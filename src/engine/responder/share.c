@@ -129,6 +129,11 @@ uint32_t share_pool_count(const struct share_pool *pool)
     return pool->count;
 }
 
+uint32_t share_pool_room(const struct share_pool *pool)
+{
+    return pool->room;
+}
+
 static bool is_same(const struct in6_addr *a, const struct in6_addr *b, enum share_level level)
 {
     return IN6_IS_ADDR_V4MAPPED(a) == IN6_IS_ADDR_V4MAPPED(b) &&

@@ -30,6 +30,7 @@ void share_pool_add(struct share_pool *pool, const struct in6_addr *address);
 /* One that was added goes. */
 void share_pool_remove(struct share_pool *pool, const struct in6_addr *address);
 uint32_t share_pool_count(const struct share_pool *pool);
+uint32_t share_pool_room(const struct share_pool *pool);
 
 /* Whether both are of one neighbourhood; of one site, which for IPv4 is the neighbourhood. */
 bool share_same_neighbours(const struct in6_addr *a, const struct in6_addr *b);

@@ -11,8 +11,7 @@
 #include "share.h"
 #include "tightlink/base/time.h"
 
-#define LIGHT_BURST_NS (250 * TL_NS_PER_MS)
-#define HANDOVER_NS    TL_NS_PER_S /* between two tests, for the estimate of BUSY */
+#define HANDOVER_NS TL_NS_PER_S /* between two tests, for the estimate of BUSY */
 
 uint64_t turn_bytes_left(struct tl_responder *responder)
 {
@@ -30,13 +29,13 @@ void turn_settle(struct session *session, uint64_t moved_bytes)
 bool turn_may_answer(struct tl_responder *responder, size_t bytes)
 {
     uint64_t cap_bps = responder->options.rate_cap_bps;
-    if (turn_bytes_left(responder) < bytes)
+    if (!quota_permits(&responder->quota, tl_boottime_ns(), bytes))
         return false;
     if (cap_bps > 0) {
         int64_t now_ns = tl_now_ns();
         int64_t step_ns = (int64_t)((double)bytes * 8e9 / (double)cap_bps);
         int64_t full_ns = responder->light_ns > now_ns ? responder->light_ns : now_ns;
-        if (full_ns + step_ns > now_ns + LIGHT_BURST_NS)
+        if (full_ns + step_ns > now_ns + TL_RATE_CAP_BURST_NS)
             return false;
         responder->light_ns = full_ns + step_ns;
     }
@@ -129,16 +128,50 @@ static void tell_place(struct session *session, uint16_t place, int64_t wait_ns)
     session_send(session, frame, tl_wire_encode_busy(&busy, frame));
 }
 
+/* How long a test that holds its interface may still hold it. */
+static int64_t remaining_ns(const struct session *session, int64_t now_ns)
+{
+    int64_t granted_ns = session->test.granted.duration_ms * TL_NS_PER_MS;
+    if (session->state == SESSION_READY || session->state == SESSION_PREPARING)
+        return granted_ns + HANDOVER_NS;
+    int64_t left_ns = session->test.start_ns + granted_ns - now_ns;
+    return (left_ns > 0 ? left_ns : 0) + HANDOVER_NS;
+}
+
+/* Until the first of those that have reserved something gives back what it did not move. */
+static int64_t reservation_ns(const struct tl_responder *responder, int64_t now_ns)
+{
+    int64_t wait_ns = session_limit_ns(TL_LIMIT_QUEUE_WAIT_MS);
+    for (uint32_t i = 0; i < responder->sessions.count; i++) {
+        const struct session *other = responder->sessions.list[i];
+        if (other->test.reserved_bytes > 0 && remaining_ns(other, now_ns) < wait_ns)
+            wait_ns = remaining_ns(other, now_ns);
+    }
+    return wait_ns;
+}
+
+/* It keeps its turn until wait_ns are over; the queue is looked at again with each tick. */
+static void hold_back(struct session *session, int64_t wait_ns)
+{
+    session->state = SESSION_QUEUED;
+    session->deadline_ns = INT64_MAX;
+    session->test.held_back = true;
+    tell_place(session, 1, wait_ns);
+}
+
 void turn_ready(struct session *session)
 {
     struct session_test *test = &session->test;
+    int64_t now_ns = tl_now_ns(), rest_ns = session->responder->bursts_ns - now_ns;
     uint64_t left = turn_bytes_left(session->responder);
+    test->held_back = false;
     if (left == 0 && !quota_is_spent(&session->responder->quota, tl_boottime_ns())) {
-        /* A test over another interface has reserved what is left, and gives back what it does not
-         * move: then the queue is looked at again. */
-        session->state = SESSION_QUEUED;
-        session->deadline_ns = INT64_MAX;
-        tell_place(session, 1, session_limit_ns(TL_LIMIT_QUEUE_WAIT_MS));
+        /* A test over another interface has reserved what is left. */
+        hold_back(session, reservation_ns(session->responder, now_ns));
+        return;
+    }
+    if (test->burst_ns > 0 && rest_ns > 0) {
+        hold_back(session, rest_ns);
         return;
     }
     if (left == 0) {
@@ -155,16 +188,6 @@ void turn_ready(struct session *session)
     session->deadline_ns = tl_now_ns() + session_limit_ns(TL_LIMIT_STATE_MS);
     uint8_t frame[TL_WIRE_FRAME_MAX];
     session_send(session, frame, tl_wire_encode_ready(&test->granted, frame));
-}
-
-/* How long a test that holds its interface may still hold it. */
-static int64_t remaining_ns(const struct session *session, int64_t now_ns)
-{
-    int64_t granted_ns = session->test.granted.duration_ms * TL_NS_PER_MS;
-    if (session->state == SESSION_READY || session->state == SESSION_PREPARING)
-        return granted_ns + HANDOVER_NS;
-    int64_t left_ns = session->test.start_ns + granted_ns - now_ns;
-    return (left_ns > 0 ? left_ns : 0) + HANDOVER_NS;
 }
 
 static bool holds_interface(const struct session *session)

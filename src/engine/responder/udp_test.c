@@ -96,6 +96,46 @@ static void clamp_test(struct session *session)
     asked->rcvbuf_bytes = (uint32_t)tl_limit_clamp(TL_LIMIT_BUFFER_BYTES, asked->rcvbuf_bytes);
 }
 
+/* What leaves at the rate of the line, whatever the pace: a train, or the burst of a rate. */
+static uint64_t at_once_bytes(const struct tl_wire_test_udp *asked)
+{
+    if (asked->train_length > 0)
+        return train_bytes(asked);
+    return asked->burst_count > 1 ? (uint64_t)asked->burst_count * asked->datagram_bytes : 0;
+}
+
+/* Under a rate cap that may be no more than may go at once, and the next such test waits until the
+ * cap would have carried what this one sends so (turn_ready). */
+static bool burst_fits(struct session *session)
+{
+    struct session_test *test = &session->test;
+    uint64_t bytes = at_once_bytes(&test->udp->asked);
+    double cap_bps = (double)session->responder->options.rate_cap_bps;
+    double most = cap_bps / 8 * (double)TL_RATE_CAP_BURST_NS / TL_NS_PER_S;
+    if (cap_bps <= 0 || bytes == 0)
+        return true;
+    if ((double)bytes > most) {
+        session_error(session, TL_WIRE_E_REFUSED,
+                      "%llu bytes would leave at once; under this responder's rate cap that may "
+                      "be %.0f",
+                      (unsigned long long)bytes, most);
+        return false;
+    }
+    test->burst_ns = (int64_t)((double)bytes * 8e9 / cap_bps);
+    return true;
+}
+
+/* Trains keep to the cap among themselves (clamp_test): the last one ends so much later. */
+static void count_bursts(struct session *session)
+{
+    struct tl_responder *responder = session->responder;
+    const struct session_test *test = &session->test;
+    int64_t from_ns = responder->bursts_ns > test->start_ns ? responder->bursts_ns : test->start_ns;
+    unsigned count = test->udp->asked.train_count;
+    if (test->burst_ns > 0)
+        responder->bursts_ns = from_ns + test->burst_ns * (count > 0 ? count : 1);
+}
+
 /* --- Starting --------------------------------------------------------------------------------- */
 
 static void flow_done(struct watch *watch, uint32_t events);
@@ -177,6 +217,7 @@ static void begin(struct session *session, const struct udp_tuple *tuple)
         session_error(session, TL_WIRE_E_INTERNAL, "the datagrams: %s", error.text);
         return;
     }
+    count_bursts(session);
     test->running = true;
     session->state = SESSION_RUNNING;
     session->deadline_ns = INT64_MAX;
@@ -415,7 +456,10 @@ static void ask(struct session *session, const struct tl_wire_frame *frame)
     turn_reset(session, &ops);
     session->test.udp = udp;
     clamp_test(session);
-    turn_ask(session);
+    if (burst_fits(session))
+        turn_ask(session);
+    else
+        forget(session);
 }
 
 void udp_test_frame(struct session *session, const struct tl_wire_frame *frame)

@@ -55,6 +55,10 @@ enum tl_limit {
         TL_LIMIT_COUNT
 };
 
+/* What may leave at once, at the line's rate, under a responder's rate cap: as much as the cap
+ * carries in this time. A train or burst of datagrams that is longer is refused. */
+#define TL_RATE_CAP_BURST_NS INT64_C(250000000)
+
 struct tl_limit_row {
     const char *id;   /* "DURATION_MS" */
     const char *name; /* for people, with the unit */

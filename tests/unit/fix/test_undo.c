@@ -169,7 +169,7 @@ static void apply_and_die(int steps)
     char path[TL_FIX_PATH_SIZE];
     if (tl_fix_parse("sysctl -w net.ipv4.tcp_rmem=\"5000 200000 33554432\" "
                      "net.ipv4.tcp_wmem=\"5000 200000 33554432\" "
-                     "net.ipv4.tcp_max_reordering=99999",
+                     "net.ipv4.tcp_max_reordering=999",
                      &fix, &error) != TL_OK ||
         tl_fix_read(&fix, &error) != TL_OK || fix.count != 3 ||
         tl_fix_undo_write(&fix, folder, path, &error) != TL_OK)

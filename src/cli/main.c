@@ -183,7 +183,7 @@ static const struct cli_command commands[] = {
      "  --to NAME           the system, as tightlink.conf calls it (doc/tickets.md)\n"
      "  --comment-on TICKET add to that ticket, make none\n"
      "  --dry-run           show the requests, the text and what is masked; send nothing\n"
-     "  --print-curl        the requests as commands for curl, without the token\n"
+     "  --print-curl        the requests as a script for sh, curl and python3\n"
      "  --unmask            with all names and addresses\n"
      "  --config FILE       another tightlink.conf\n"
      "  --list              the outbox: what was sent, what waits, what failed\n"

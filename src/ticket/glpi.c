@@ -24,6 +24,7 @@ static enum tl_status add_app_token(struct ticket_job *job, struct tl_error *ret
         snprintf(job->auth + len, sizeof job->auth - len, "\nApp-Token: %s", token);
         snprintf(job->auth_shown + shown, sizeof job->auth_shown - shown,
                  "\nApp-Token: <token of %s>", job->target->values[KEY_APP_TOKEN_FILE]);
+        ticket_add_auth_shell(job, "App-Token", "", job->target->values[KEY_APP_TOKEN_FILE]);
     }
     explicit_bzero(token, sizeof token);
     return status;
@@ -48,6 +49,8 @@ static enum tl_status begin_session(struct ticket_job *job, struct tl_error *ret
     if (status == TL_OK) {
         snprintf(job->auth, sizeof job->auth, "Session-Token: %.255s", session);
         snprintf(job->auth_shown, sizeof job->auth_shown, "Session-Token: <of initSession>");
+        snprintf(job->auth_shell, sizeof job->auth_shell,
+                 "printf 'Session-Token: %%s\\n' \"$SESSION\"\n");
         status = add_app_token(job, reterr);
     }
     tl_json_destroy(reply);
@@ -66,7 +69,8 @@ static enum tl_status open_glpi(struct ticket_job *job, struct tl_error *reterr)
 static enum tl_status find(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                            struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "GET", .example = "{\"totalcount\":0}"};
+    struct ticket_request request = {
+        .method = "GET", .example = "{\"totalcount\":0}", .is_search = true};
     struct tl_json *reply = NULL;
     struct tl_json_at root, rows;
     tl_buf_adds(&request.path, "/apirest.php");

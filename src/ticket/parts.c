@@ -44,7 +44,32 @@ enum tl_status ticket_open_token(struct ticket_job *job, const char *header, con
     snprintf(job->auth, sizeof job->auth, "%s: %s%s", header, prefix, job->secret);
     snprintf(job->auth_shown, sizeof job->auth_shown, "%s: %s<token of %s>", header, prefix,
              job->target->values[KEY_TOKEN_FILE]);
+    ticket_add_auth_shell(job, header, prefix, job->target->values[KEY_TOKEN_FILE]);
     return TL_OK;
+}
+
+void ticket_add_auth_shell(struct ticket_job *job, const char *header, const char *prefix,
+                           const char *file)
+{
+    struct tl_buf line = TL_BUF_INIT;
+    size_t len = strlen(job->auth_shell);
+    tl_buf_addf(&line, "printf '%s: %s%%s\\n' \"$(token ", header, prefix);
+    ticket_add_quoted(&line, file);
+    tl_buf_adds(&line, ")\"\n");
+    snprintf(job->auth_shell + len, sizeof job->auth_shell - len, "%s", tl_buf_text(&line));
+    tl_buf_finish(&line);
+}
+
+static void set_basic_shell(struct ticket_job *job)
+{
+    struct tl_buf line = TL_BUF_INIT;
+    tl_buf_adds(&line, "printf 'Authorization: Basic %s\\n' \"$({ printf %s ");
+    ticket_add_quoted(&line, job->target->values[KEY_USER]);
+    tl_buf_adds(&line, "; printf :; token ");
+    ticket_add_quoted(&line, job->target->values[KEY_TOKEN_FILE]);
+    tl_buf_adds(&line, "; } | base64 | tr -d '\\n')\"\n");
+    snprintf(job->auth_shell, sizeof job->auth_shell, "%s", tl_buf_text(&line));
+    tl_buf_finish(&line);
 }
 
 enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr)
@@ -59,6 +84,7 @@ enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr
     snprintf(job->auth_shown, sizeof job->auth_shown,
              "Authorization: Basic <base64 of %.100s:token of %.300s>", job->target->values[KEY_USER],
              job->target->values[KEY_TOKEN_FILE]);
+    set_basic_shell(job);
     status = pair.status == TL_OK ? encoded.status : pair.status;
     if (pair.data)
         explicit_bzero(pair.data, pair.len);
@@ -149,6 +175,7 @@ enum tl_status ticket_search(struct ticket_job *job, struct ticket_request *requ
     struct tl_json *reply = NULL;
     struct tl_json_at at, first;
     ret_ticket[0] = '\0';
+    request->is_search = true;
     enum tl_status status = ticket_http(job, request, &reply, reterr);
     if (status == TL_OK)
         status = member(reply, array_key, &at, reterr);

@@ -13,6 +13,7 @@
 #define TICKET_REPLY_MAX   ((size_t)64 << 10)
 #define TICKET_VALUE_SIZE  512
 #define TICKET_SECRET_SIZE 1024
+#define TICKET_SHELL_SIZE  (8 * TICKET_VALUE_SIZE)
 
 /* Keys of a target; each system says which it needs and which it takes besides. */
 enum ticket_key {
@@ -58,7 +59,10 @@ struct ticket_request {
     const char *content_type; /* NULL without a body */
     struct tl_buf body;
     struct tl_buf headers;    /* more headers, a line each: no secrets */
-    const char *example;      /* what a plan takes for the reply */
+    bool is_search;           /* for the ticket of this run */
+    bool is_signed;           /* of a webhook: timestamp and signature of the body */
+    const char *example;      /* what a plan takes for the reply; a word in capitals is what later
+                               * requests need of it */
     bool any_reply;           /* the reply need not be JSON */
 };
 void ticket_request_finish(struct ticket_request *request);
@@ -67,11 +71,13 @@ struct ticket_job {
     const struct ticket_target *target;
     const struct tl_ticket_message *message;
     char title[320]; /* with the run's id before it */
-    /* Header lines with secrets, and how a plan shows them. Cleared by ticket_job_finish. */
-    char auth[TICKET_SECRET_SIZE * 2], auth_shown[TICKET_SECRET_SIZE];
+    /* Header lines with secrets, how a plan shows them, and the shell's commands that print them
+     * from the files of the secrets. Cleared by ticket_job_finish. */
+    char auth[TICKET_SECRET_SIZE * 2], auth_shown[TICKET_SECRET_SIZE], auth_shell[TICKET_SHELL_SIZE];
     char secret[TICKET_SECRET_SIZE]; /* the token itself */
     bool plan, as_curl;
     struct tl_buf *out; /* of a plan */
+    int uploads;        /* in a plan: whose answers later requests need */
     bool again;         /* an earlier try may have come some of the way */
     int64_t retry_after_ns; /* of the last reply that said so, 0 without */
     bool unsure; /* the last request may have arrived without an answer that counts */
@@ -110,8 +116,11 @@ enum tl_status ticket_http(struct ticket_job *job, struct ticket_request *reques
                            struct tl_json **ret_reply, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Adds text as it may stand in a path or query (RFC 3986). */
 void ticket_add_escaped(struct tl_buf *out, const char *text);
-/* Prints a request for a plan (plan.c). */
+/* What a plan begins with, and a request in it (plan.c). */
+void ticket_print_begin(struct ticket_job *job);
 void ticket_print_request(struct ticket_job *job, const struct ticket_request *request);
+/* Text in single quotes for a shell. */
+void ticket_add_quoted(struct tl_buf *out, const char *text);
 
 /* --- Helpers (parts.c) --- */
 
@@ -120,6 +129,9 @@ enum tl_status ticket_open_token(struct ticket_job *job, const char *header, con
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 /* "Authorization: Basic" of the target's user and token. */
 enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr) TL_WARN_UNUSED;
+/* The shell's command that prints header "NAME: PREFIXsecret" of a file, behind what is there. */
+void ticket_add_auth_shell(struct ticket_job *job, const char *header, const char *prefix,
+                           const char *file);
 /* Reads the secret of a token file (0600, of this user). */
 enum tl_status ticket_read_secret(const struct ticket_target *target, enum ticket_key key,
                                   char ret_secret[TICKET_SECRET_SIZE],

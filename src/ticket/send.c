@@ -236,6 +236,9 @@ enum tl_status tl_ticket_plan(const struct tl_ticket_config *config, const char 
     const struct ticket_target *target = ticket_config_find(config, target_name, reterr);
     if (!target)
         return TL_UNKNOWN;
+    job.target = target;
+    job.message = message;
+    ticket_print_begin(&job);
     enum tl_status status = open_job(&job, target, message, reterr);
     if (status == TL_OK)
         status = make(&job, &result, reterr);

@@ -28,12 +28,10 @@ static enum tl_status sign(struct ticket_job *job, struct ticket_request *reques
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned len = 0;
     long long now = tl_realtime_ns() / TL_NS_PER_S;
-    tl_buf_addf(&request->headers, "X-Tightlink-Timestamp: %lld\n", now);
-    if (job->plan) {
-        tl_buf_addf(&request->headers, "X-Tightlink-Signature: sha256=<HMAC under %s>",
-                    job->target->values[KEY_TOKEN_FILE]);
+    request->is_signed = true;
+    if (job->plan) /* it signs when it is sent */
         return TL_OK;
-    }
+    tl_buf_addf(&request->headers, "X-Tightlink-Timestamp: %lld\n", now);
     tl_buf_addf(&text, "%lld.%s", now, tl_buf_text(&request->body));
     bool signed_ = text.status == TL_OK &&
                    HMAC(EVP_sha256(), job->secret, (int)strlen(job->secret),

@@ -50,6 +50,22 @@ class Place:
             assert says in done.stderr + done.stdout, f"no {says!r} in:\n{done}"
         return done
 
+    def script(self):
+        """What --print-curl prints, byte for byte."""
+        done = subprocess.run([self.tightlink, "ticket", self.saved, "--to", "desk",
+                               "--print-curl"], env=self.env, capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        self.outputs += [done.stdout.decode()]
+        return done.stdout
+
+    def run_script(self, text, says=None):
+        """As a person would run what --print-curl printed."""
+        done = subprocess.run(["sh"], input=text, env=self.env, capture_output=True, timeout=120)
+        self.outputs += [done.stdout.decode(), done.stderr.decode()]
+        assert done.returncode == 0, f"the script ended with {done.returncode}: {done}"
+        if says:
+            assert says in done.stderr.decode(), f"no {says!r} in:\n{done}"
+
     def send(self, *arguments, **expected):
         return self.ticket(self.saved, "--to", "desk", *arguments, **expected)
 

@@ -79,8 +79,20 @@ def one_ticket(kind):
             seen = len(server.seen)
             shutil.rmtree(place.env["XDG_DATA_HOME"])
             place.send("--dry-run", code=0, says="masked")
-            assert "curl" in place.send("--print-curl", code=0).stdout
+            script = place.script()
             assert len(server.seen) == seen, "a preview sent something"
+            if kind not in (strict.Webhook, strict.ServiceNow):  # whose search tells no title
+                place.run_script(script, says="has a ticket already")
+                assert len(system.tickets) == 1, len(system.tickets)
+            system.tickets.clear()
+            place.run_script(script)
+            assert len(system.tickets) == 1, len(system.tickets)
+            again = next(iter(system.tickets.values()))
+            assert place.run_id in again["title"], again["title"]  # masked anew, so not the same
+            assert set(again["files"]) == set(made["files"]), set(again["files"])
+            for name, data in again["files"].items():
+                if name.endswith(".json"):
+                    json.loads(data)
     check.__name__ = f"{kind.name.replace('-', '_')}_makes_one_ticket_and_finds_it_again"
     return case(check)
 

@@ -7,9 +7,32 @@
 
 #include "tightlink/app/files.h"
 
-enum tl_status tl_app_redactor(struct tl_redactor **ret_redactor, struct tl_error *reterr)
+static enum tl_status masks_directory(char *ret_path, size_t size, struct tl_error *reterr)
 {
-    enum tl_status status = tl_redactor_create(NULL, ret_redactor, reterr);
+    return tl_redactor_directory(ret_path, size)
+               ? TL_OK
+               : tl_error_set(reterr, TL_UNKNOWN,
+                              "without a home directory there is no place to keep what stands for "
+                              "what");
+}
+
+enum tl_status tl_app_redactor(enum tl_app_masks masks, struct tl_redactor **ret_redactor,
+                               struct tl_error *reterr)
+{
+    char directory[PATH_MAX];
+    uint8_t key[TL_REDACT_KEY_SIZE];
+    bool of_site = masks == TL_APP_MASKS_SITE;
+    enum tl_status status = TL_OK;
+    *ret_redactor = NULL;
+    if (masks == TL_APP_MASKS_NONE)
+        return TL_OK;
+    if (of_site)
+        status = masks_directory(directory, sizeof directory, reterr);
+    if (status == TL_OK && of_site)
+        status = tl_redactor_site_key(directory, key, reterr);
+    if (status == TL_OK)
+        status = tl_redactor_create(of_site ? key : NULL, ret_redactor, reterr);
+    explicit_bzero(key, sizeof key);
     if (status == TL_OK)
         tl_redactor_learn_here(*ret_redactor);
     return status;
@@ -35,11 +58,11 @@ enum tl_status tl_app_leave_with(const struct tl_session_result *result,
     return TL_OK;
 }
 
-enum tl_status tl_app_leave(const struct tl_session_result *result, bool unmask,
+enum tl_status tl_app_leave(const struct tl_session_result *result, enum tl_app_masks masks,
                             struct tl_app_leaving *ret_leaving, struct tl_error *reterr)
 {
     struct tl_app_leaving leaving = {0};
-    enum tl_status status = unmask ? TL_OK : tl_app_redactor(&leaving.redactor, reterr);
+    enum tl_status status = tl_app_redactor(masks, &leaving.redactor, reterr);
     if (status == TL_OK)
         status = tl_app_leave_with(result, leaving.redactor, &leaving.export, reterr);
     if (status == TL_OK)
@@ -63,10 +86,9 @@ enum tl_status tl_app_keep_masks(const struct tl_redactor *redactor, const char 
     ret_path[0] = '\0';
     if (!redactor || !tl_redactor_count(redactor))
         return TL_OK;
-    if (!tl_redactor_directory(directory, sizeof directory))
-        return tl_error_set(reterr, TL_UNKNOWN,
-                            "without a home directory there is no place to keep what stands for "
-                            "what");
+    enum tl_status status = masks_directory(directory, sizeof directory, reterr);
+    if (status != TL_OK)
+        return status;
     return tl_redactor_save(redactor, directory, run_id, ret_path, size, reterr);
 }
 
@@ -75,7 +97,7 @@ enum tl_status tl_app_comparison_text(const struct tl_comparison *comparison, st
 {
     struct tl_redactor *redactor = NULL;
     struct tl_buf text = TL_BUF_INIT;
-    enum tl_status status = tl_app_redactor(&redactor, reterr);
+    enum tl_status status = tl_app_redactor(TL_APP_MASKS_NEW, &redactor, reterr);
     if (status != TL_OK)
         return status;
     tl_redactor_learn(redactor, TL_MASK_HOST, comparison->a.target);

@@ -15,7 +15,8 @@
 #include "tightlink/base/units.h"
 
 struct export_options {
-    bool format_given, unmask, preview;
+    bool format_given, preview;
+    enum tl_app_masks masks;
     enum tl_export_format format;
     const char *out; /* NULL: standard output */
 };
@@ -55,8 +56,9 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
 {
     static const struct option long_options[] = {
         {"format", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
-        {"unmask", no_argument, NULL, 'u'},       {"preview", no_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+        {"unmask", no_argument, NULL, 'u'},       {"site-masks", no_argument, NULL, 'm'},
+        {"preview", no_argument, NULL, 'p'},      {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     int option;
     opterr = 0;
     optind = 1;
@@ -73,7 +75,10 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
             options->out = optarg;
             break;
         case 'u':
-            options->unmask = true;
+            options->masks = TL_APP_MASKS_NONE;
+            break;
+        case 'm':
+            options->masks = TL_APP_MASKS_SITE;
             break;
         case 'p':
             options->preview = true;
@@ -192,7 +197,7 @@ static int export_result(const struct export_options *options,
 {
     struct tl_app_leaving leaving = {0};
     struct tl_error error = {0};
-    if (tl_app_leave(result, options->unmask, &leaving, &error) != TL_OK) {
+    if (tl_app_leave(result, options->masks, &leaving, &error) != TL_OK) {
         (void)cli_fail(&error);
         return CLI_EXIT_EXPORT;
     }

@@ -14,7 +14,8 @@
 
 struct request {
     const char *to, *comment_on, *config_path, *operand;
-    bool list, retry, dry_run, print_curl, unmask, targets;
+    enum tl_app_masks masks;
+    bool list, retry, dry_run, print_curl, targets;
 };
 
 /* --- What is sent ---------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static enum tl_status pack(struct parcel *parcel, const struct request *request,
 {
     enum tl_status status = cli_judge_file(request->operand, &parcel->result, reterr);
     if (status == TL_OK)
-        status = tl_app_leave(&parcel->result, request->unmask, &parcel->leaving, reterr);
+        status = tl_app_leave(&parcel->result, request->masks, &parcel->leaving, reterr);
     if (status == TL_OK)
         status = tl_app_pack(parcel->leaving.export, &parcel->texts, reterr);
     parcel->message = tl_app_message(&parcel->texts, parcel->result.run.id, request->comment_on);
@@ -255,6 +256,7 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
                                                  {"dry-run", no_argument, NULL, 'd'},
                                                  {"print-curl", no_argument, NULL, 'p'},
                                                  {"unmask", no_argument, NULL, 'u'},
+                                                 {"site-masks", no_argument, NULL, 'm'},
                                                  {"targets", no_argument, NULL, 's'},
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
@@ -279,7 +281,9 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
         request->retry |= option == 'r';
         request->dry_run |= option == 'd';
         request->print_curl |= option == 'p';
-        request->unmask |= option == 'u';
+        request->masks = option == 'u'   ? TL_APP_MASKS_NONE
+                         : option == 'm' ? TL_APP_MASKS_SITE
+                                         : request->masks;
         request->targets |= option == 's';
     }
     request->operand = argc > optind ? argv[optind] : NULL;

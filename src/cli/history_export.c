@@ -104,7 +104,7 @@ int cli_history_export(const struct cli_command *command, struct history_request
     if (!exporter.out)
         return CLI_EXIT_EXPORT;
     if (!request->unmask) {
-        status = tl_app_redactor(&exporter.redactor, &error);
+        status = tl_app_redactor(TL_APP_MASKS_NEW, &exporter.redactor, &error);
         if (status == TL_OK)
             status = cli_load_rules(&exporter.rules, &error);
     }

@@ -128,6 +128,7 @@ static const struct cli_command commands[] = {
      "  -o, --out FILE      into this file instead of standard output\n"
      "  --preview           print what would leave and what is masked; write nothing\n"
      "  --unmask            leave addresses, names and paths as they are\n"
+     "  --site-masks        the same masks in each export from here: two can be joined\n"
      "Addresses, names of hosts, users and networks, and paths become masks such as\n"
      "host-3fa9c1. What stands for what is kept in ~/.local/state/tightlink/masks.\n",
      cli_export},
@@ -185,6 +186,7 @@ static const struct cli_command commands[] = {
      "  --dry-run           show the requests, the text and what is masked; send nothing\n"
      "  --print-curl        the requests as a script for sh, curl and python3\n"
      "  --unmask            with all names and addresses\n"
+     "  --site-masks        the same masks in each export from here: two can be joined\n"
      "  --config FILE       another tightlink.conf\n"
      "  --list              the outbox: what was sent, what waits, what failed\n"
      "  --retry             send what waits and is due\n"

@@ -91,31 +91,50 @@ static enum tl_status write_file(const char *path, const struct tl_buf *text,
                         "%.300s: the masks cannot be kept there: %s", path, strerror(errnum));
 }
 
-enum tl_status tl_redactor_save(const struct tl_redactor *redactor, const char *directory,
-                                const char *run_id, char *ret_path, size_t size,
-                                struct tl_error *reterr)
+/* Key and masks into a new file of this path. */
+static enum tl_status save_as(const struct tl_redactor *redactor, const char *path,
+                              const char *run_id, struct tl_error *reterr)
 {
     struct tl_buf text = TL_BUF_INIT;
-    char id[TL_ULID_SIZE];
-    if (!make_directory(directory))
-        return tl_error_set(reterr, tl_status_from_errno(errno), "%.300s: %s", directory,
-                            strerror(errno));
-    enum tl_status status = tl_ulid_make(id);
-    if (status != TL_OK)
-        return tl_error_set(reterr, status, "%s", tl_status_text(status));
-    int n = snprintf(ret_path, size, "%s/masks-%.26s-%s.json", directory, run_id, id);
-    if (n < 0 || (size_t)n >= size)
-        return tl_error_set(reterr, TL_RANGE, "%.200s: this path is too long", directory);
     write_mapping(redactor, run_id, &text);
-    status = text.status;
+    enum tl_status status = text.status;
     if (status == TL_OK)
-        status = write_file(ret_path, &text, reterr);
+        status = write_file(path, &text, reterr);
     else
         (void)tl_error_set(reterr, status, "%s", tl_status_text(status));
     if (text.data)
         OPENSSL_cleanse(text.data, text.len);
     tl_buf_finish(&text);
     return status;
+}
+
+static enum tl_status open_directory(const char *directory, struct tl_error *reterr)
+{
+    return make_directory(directory) ? TL_OK
+                                     : tl_error_set(reterr, tl_status_from_errno(errno),
+                                                    "%.300s: %s", directory, strerror(errno));
+}
+
+static enum tl_status too_long(const char *directory, struct tl_error *reterr)
+{
+    return tl_error_set(reterr, TL_RANGE, "%.200s: this path is too long", directory);
+}
+
+enum tl_status tl_redactor_save(const struct tl_redactor *redactor, const char *directory,
+                                const char *run_id, char *ret_path, size_t size,
+                                struct tl_error *reterr)
+{
+    char id[TL_ULID_SIZE];
+    enum tl_status status = open_directory(directory, reterr);
+    if (status != TL_OK)
+        return status;
+    status = tl_ulid_make(id);
+    if (status != TL_OK)
+        return tl_error_set(reterr, status, "%s", tl_status_text(status));
+    int n = snprintf(ret_path, size, "%s/masks-%.26s-%s.json", directory, run_id, id);
+    if (n < 0 || (size_t)n >= size)
+        return too_long(directory, reterr);
+    return save_as(redactor, ret_path, run_id, reterr);
 }
 
 /* --- reading the key back --- */
@@ -201,6 +220,29 @@ enum tl_status tl_redactor_load_key(const char *path, uint8_t ret_key[TL_REDACT_
     }
     free(text);
     return status;
+}
+
+static enum tl_status make_site_key(const char *path, struct tl_error *reterr)
+{
+    struct tl_redactor *redactor;
+    enum tl_status status = tl_redactor_create(NULL, &redactor, reterr);
+    if (status != TL_OK)
+        return status;
+    status = save_as(redactor, path, "site", reterr);
+    tl_redactor_destroy(redactor);
+    return status;
+}
+
+enum tl_status tl_redactor_site_key(const char *directory, uint8_t ret_key[TL_REDACT_KEY_SIZE],
+                                    struct tl_error *reterr)
+{
+    char path[PATH_MAX];
+    if ((size_t)snprintf(path, sizeof path, "%s/site.json", directory) >= sizeof path)
+        return too_long(directory, reterr);
+    enum tl_status status = open_directory(directory, reterr);
+    if (status == TL_OK && access(path, F_OK) != 0)
+        status = make_site_key(path, reterr);
+    return status == TL_OK ? tl_redactor_load_key(path, ret_key, reterr) : status;
 }
 
 bool tl_redactor_directory(char *ret_path, size_t size)

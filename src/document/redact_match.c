@@ -468,7 +468,7 @@ static bool match_path(const char *text, size_t at, struct redact_match *ret_mat
 {
     char last = before(text, at);
     size_t len = path_begin(text + at);
-    if (!len || redact_is_word(last) || strchr("./\\~", last) ||
+    if (!len || redact_is_word(last) || strchr("./\\~*", last) ||
         ((last == ')' || last == '}') && text[at] == '/'))
         return false;
     const char *end = last == '"' || last == '\'' ? strchr(text + at, last) : NULL;

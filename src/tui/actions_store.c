@@ -216,7 +216,7 @@ static void preview(struct screen *screen)
     enum tl_status status = TL_OK;
     forget_preview(screen);
     if (!leaving->unmasked)
-        status = tl_app_redactor(&screen->redactor, &error);
+        status = tl_app_redactor(TL_APP_MASKS_NEW, &screen->redactor, &error);
     if (status == TL_OK)
         status = tl_app_leave_with(result, screen->redactor, &made, &error);
     if (status == TL_OK && !screen->request->utf8)

@@ -126,6 +126,7 @@ Test(redact, paths_are_masked_but_not_those_of_every_system)
     expect_masked(TL_MASK_PATH, "on ", "/dev/mapper/vg-anna", "");
     expect_masked(TL_MASK_PATH, "file=", "/var/lib/x", "");
     expect_kept("echo 2 > /proc/sys/net/ipv4/tcp_rmem && cat /sys/class/net/eth0/mtu 2>/dev/null");
+    expect_kept("grep . /sys/class/net/*/queues/rx-0/rps_cpus; ls /sys/class/net/*/queues");
     expect_kept("echo x > /etc/sysctl.d/60-tcp-buffers.conf; /usr/bin/ss; /dev/nvme0n1");
     expect_kept("900 Mb/s and/or 5 / 6, 1/2, ~10 ms, km/h");
 }

@@ -12,9 +12,15 @@ struct tl_app_leaving {
     struct tl_export *export;
 };
 
-/* A copy of a judged run with its readings and the version of the rules; unmask: as it is.
+enum tl_app_masks {
+    TL_APP_MASKS_NEW,  /* of this export alone: two exports cannot be joined */
+    TL_APP_MASKS_SITE, /* the same in each export from here: two tickets about one host match */
+    TL_APP_MASKS_NONE, /* names and addresses leave as they are */
+};
+
+/* A copy of a judged run with its readings and the version of the rules.
  * TL_NOMEM, TL_IO, TL_LIMIT. */
-enum tl_status tl_app_leave(const struct tl_session_result *result, bool unmask,
+enum tl_status tl_app_leave(const struct tl_session_result *result, enum tl_app_masks masks,
                             struct tl_app_leaving *ret_leaving,
                             struct tl_error *reterr) TL_WARN_UNUSED;
 /* The same with the masks of another export; redactor is borrowed and outlives the export, NULL:
@@ -24,8 +30,9 @@ enum tl_status tl_app_leave_with(const struct tl_session_result *result,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_app_leaving_finish(struct tl_app_leaving *leaving);
 
-/* A redactor that knows this machine's own names. TL_NOMEM, TL_IO. */
-enum tl_status tl_app_redactor(struct tl_redactor **ret_redactor,
+/* A redactor that knows this machine's own names; NULL for TL_APP_MASKS_NONE. TL_NOMEM, TL_IO;
+ * of a site's key also TL_UNKNOWN (the user has no home), TL_DENIED, TL_SYNTAX. */
+enum tl_status tl_app_redactor(enum tl_app_masks masks, struct tl_redactor **ret_redactor,
                                struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Keeps what the masks of a run stand for, for this user's eyes. *ret_path, of size bytes, is ""

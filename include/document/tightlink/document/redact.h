@@ -96,6 +96,12 @@ enum tl_status tl_redactor_save(const struct tl_redactor *redactor, const char *
 /* The key of such a file, for a later export with the same masks. TL_IO, TL_SYNTAX ... */
 enum tl_status tl_redactor_load_key(const char *path, uint8_t ret_key[TL_REDACT_KEY_SIZE],
                                     struct tl_error *reterr) TL_WARN_UNUSED;
+/* The key of this site, for masks that are the same in every export from here: of
+ * DIRECTORY/site.json, which is made (0600) where it is missing. Whoever has two such exports can
+ * tell that they speak of the same host; nobody without the file can tell of which. Statuses of
+ * the two above. */
+enum tl_status tl_redactor_site_key(const char *directory, uint8_t ret_key[TL_REDACT_KEY_SIZE],
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
 /* Where such files belong: $XDG_STATE_HOME/tightlink/masks (~/.local/state without). False
  * where there is no such place. */
 bool tl_redactor_directory(char *ret_path, size_t size);

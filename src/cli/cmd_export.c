@@ -51,14 +51,17 @@ static int unknown_format(const struct cli_command *command, const char *name)
     return exit_code;
 }
 
+static const struct option long_options[] = {{"format", required_argument, NULL, 'f'},
+                                             {"out", required_argument, NULL, 'o'},
+                                             {"unmask", no_argument, NULL, 'u'},
+                                             {"site-masks", no_argument, NULL, 'm'},
+                                             {"preview", no_argument, NULL, 'p'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {NULL, 0, NULL, 0}};
+
 static bool take_options(const struct cli_command *command, int argc, char **argv,
                          struct export_options *options, int *ret_exit)
 {
-    static const struct option long_options[] = {
-        {"format", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
-        {"unmask", no_argument, NULL, 'u'},       {"site-masks", no_argument, NULL, 'm'},
-        {"preview", no_argument, NULL, 'p'},      {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
     int option;
     opterr = 0;
     optind = 1;

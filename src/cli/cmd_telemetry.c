@@ -59,8 +59,8 @@ static enum tl_status send_to(const struct tl_ticket_config *config, const char 
     bool unmask = false;
     enum tl_status status = tl_telemetry_unmask(config, sink, &unmask, reterr);
     if (status == TL_OK)
-        status = tl_app_leave(result, unmask ? TL_APP_MASKS_NONE : TL_APP_MASKS_NEW, &leaving,
-                              reterr);
+        status =
+            tl_app_leave(result, unmask ? TL_APP_MASKS_NONE : TL_APP_MASKS_NEW, &leaving, reterr);
     if (status == TL_OK) {
         struct tl_telemetry_record record = make_record(leaving.export, moved);
         status = tl_telemetry_send(config, sink, &record, reterr);

@@ -245,21 +245,17 @@ static int list_targets(const struct tl_ticket_config *config)
 /* --- Options
  * -------------------------------------------------------------------------------------- */
 
+static const struct option long_options[] = {
+    {"to", required_argument, NULL, 't'},     {"comment-on", required_argument, NULL, 'o'},
+    {"config", required_argument, NULL, 'f'}, {"list", no_argument, NULL, 'l'},
+    {"retry", no_argument, NULL, 'r'},        {"dry-run", no_argument, NULL, 'd'},
+    {"print-curl", no_argument, NULL, 'p'},   {"unmask", no_argument, NULL, 'u'},
+    {"site-masks", no_argument, NULL, 'm'},   {"targets", no_argument, NULL, 's'},
+    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+
 static bool take_options(const struct cli_command *command, int argc, char **argv,
                          struct request *request, int *ret_exit)
 {
-    static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
-                                                 {"comment-on", required_argument, NULL, 'o'},
-                                                 {"config", required_argument, NULL, 'f'},
-                                                 {"list", no_argument, NULL, 'l'},
-                                                 {"retry", no_argument, NULL, 'r'},
-                                                 {"dry-run", no_argument, NULL, 'd'},
-                                                 {"print-curl", no_argument, NULL, 'p'},
-                                                 {"unmask", no_argument, NULL, 'u'},
-                                                 {"site-masks", no_argument, NULL, 'm'},
-                                                 {"targets", no_argument, NULL, 's'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
     int option;
     opterr = 0;
     optind = 1;

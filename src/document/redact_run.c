@@ -55,7 +55,12 @@ static bool is_sentence(const char *name)
 void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *run,
                            const struct tl_facts *facts)
 {
-    const struct tl_fact_key directories[] = {TL_NEAR(disk_directory), TL_FAR(disk_directory)};
+    const struct {
+        struct tl_fact_key key;
+        enum tl_mask_kind kind;
+    } named[] = {{TL_NEAR(name), TL_MASK_HOST},
+                 {TL_NEAR(disk_directory), TL_MASK_PATH},
+                 {TL_FAR(disk_directory), TL_MASK_PATH}};
     struct tl_fact fact;
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_name);
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_address);
@@ -67,10 +72,10 @@ void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *ru
         if (!is_sentence(run->segments[i].name))
             tl_redactor_learn(redactor, TL_MASK_HOST, run->segments[i].name);
     tl_redactor_learn(redactor, TL_MASK_PATH, run->watch.path);
-    for (size_t i = 0; facts && i < sizeof directories / sizeof *directories; i++) {
-        tl_facts_get(facts, directories[i], &fact);
+    for (size_t i = 0; facts && i < sizeof named / sizeof *named; i++) {
+        tl_facts_get(facts, named[i].key, &fact);
         if (fact.state == TL_FACT_KNOWN)
-            tl_redactor_learn(redactor, TL_MASK_PATH, fact.text);
+            tl_redactor_learn(redactor, named[i].kind, fact.text);
     }
 }
 

@@ -1,9 +1,11 @@
 /* Stage hosts: what both ends are, from their own kernels. */
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "outcome.h"
 #include "tightlink/base/time.h"
@@ -42,15 +44,25 @@ static void watch_idle(const struct tl_probe *probe, int ifindex)
     }
 }
 
+/* This PC's settings and name; the interface of the way to peer. */
+static int set_near(struct tl_facts *facts, const struct sockaddr *peer)
+{
+    struct tl_host_settings settings;
+    char name[HOST_NAME_MAX + 1] = "";
+    int ifindex = tl_host_settings_read(&settings, peer);
+    tl_host_facts_set(facts, TL_SCOPE_NEAR, &settings);
+    if (gethostname(name, sizeof name - 1) == 0 && name[0])
+        tl_facts_set_text(facts, TL_NEAR(name), name, "gethostname");
+    return ifindex;
+}
+
 enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
                               struct tl_error *reterr)
 {
     tl_outcome_begin(ret_outcome, "hosts");
     struct tl_host_settings settings;
     const struct tl_client_info *info = tl_far_info(probe->far);
-    int ifindex = tl_host_settings_read(&settings, (const struct sockaddr *)&info->peer);
-    tl_host_facts_set(probe->facts, TL_SCOPE_NEAR, &settings);
-    watch_idle(probe, ifindex);
+    watch_idle(probe, set_near(probe->facts, (const struct sockaddr *)&info->peer));
 
     struct tl_error error = {0};
     enum tl_status status = tl_far_host(probe->far, &settings, &error);
@@ -95,7 +107,6 @@ static enum tl_status resolve(const char *host, struct sockaddr_storage *ret_pee
 enum tl_status tl_probe_near(const char *host, struct tl_facts *facts, struct tl_error *reterr)
 {
     struct sockaddr_storage peer;
-    struct tl_host_settings settings;
     if (host) {
         enum tl_status status = resolve(host, &peer, reterr);
         if (status != TL_OK)
@@ -103,7 +114,6 @@ enum tl_status tl_probe_near(const char *host, struct tl_facts *facts, struct tl
     } else {
         default_peer(&peer);
     }
-    tl_host_settings_read(&settings, (const struct sockaddr *)&peer);
-    tl_host_facts_set(facts, TL_SCOPE_NEAR, &settings);
+    set_near(facts, (const struct sockaddr *)&peer);
     return TL_OK;
 }

@@ -175,10 +175,11 @@ static void add_curl(struct ticket_job *job, const struct ticket_request *reques
                     request->content_type);
     tl_buf_adds(job->out, " >\"$answer\"\ncat \"$answer\"; echo\n");
     if (request->is_search)
-        tl_buf_addf(job->out,
-                    "if grep -q %s \"$answer\"; then echo 'this run has a ticket already' >&2; exit; "
-                    "fi\n",
-                    job->message->run_id);
+        tl_buf_addf(
+            job->out,
+            "if grep -q %s \"$answer\"; then echo 'this run has a ticket already' >&2; exit; "
+            "fi\n",
+            job->message->run_id);
     if (request->example)
         add_taking(job, request->example);
     tl_buf_finish(&url);

@@ -228,7 +228,8 @@ static double contention_ns(struct tl_lab_server *server, int window)
     return ns;
 }
 
-/* Wins the air: failed attempts cost a frame's time, widen the window and halve the rate. */
+/* Wins the air: failed attempts cost a frame's time, widen the window and halve this turn's
+ * rate. */
 static void begin_turn(struct tl_lab_server *server, int64_t start_ns)
 {
     const struct tl_lab_link_config *link = &server->link;
@@ -240,14 +241,15 @@ static void begin_turn(struct tl_lab_server *server, int64_t start_ns)
     }
     double ns = contention_ns(server, WINDOW_FIRST);
     int window = WINDOW_FIRST;
+    air->turn_bps = air->bps;
     for (int i = 1; i < TRIES && tl_random_unit(&server->chance) < link->air_fail_ratio; i++) {
         window = window < WINDOW_LAST ? window * 2 : WINDOW_LAST;
         ns += uniform(&server->chance, OTHER_TURN_LEAST, OTHER_TURN_MOST) +
               contention_ns(server, window);
-        air->bps = fmax(air->bps / 2, link->air_bps * air_share[AIR_LEVELS - 1] / 4);
+        air->turn_bps = fmax(air->turn_bps / 2, link->air_bps * air_share[AIR_LEVELS - 1] / 4);
     }
     air->turn_end_ns = start_ns + (int64_t)ns;
-    air->turn_left_bytes = fmin(TURN_BYTES, air->bps * TURN_NS / 8e9);
+    air->turn_left_bytes = fmin(TURN_BYTES, air->turn_bps * TURN_NS / 8e9);
 }
 
 static int64_t done_on_air(struct tl_lab_server *server, int64_t start_ns, uint32_t len_bytes,
@@ -258,7 +260,7 @@ static int64_t done_on_air(struct tl_lab_server *server, int64_t start_ns, uint3
     if (!waited || air->turn_left_bytes < len_bytes)
         begin_turn(server, start_ns);
     air->turn_left_bytes -= len_bytes;
-    air->turn_end_ns += (int64_t)(len_bytes * 8e9 / air->bps);
+    air->turn_end_ns += (int64_t)(len_bytes * 8e9 / air->turn_bps);
     *ret_lost = tl_random_unit(&server->chance) < pow(server->link.air_fail_ratio, TRIES);
     return air->turn_end_ns;
 }

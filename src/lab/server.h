@@ -27,8 +27,9 @@ struct tl_lab_rate {
 
 /* Shared air (IEEE 802.11): a turn is what one contention wins. */
 struct tl_lab_air {
-    double bps;             /* at which frames are sent now */
+    double bps;             /* at which frames are sent that arrive at once */
     int64_t bps_until_ns;
+    double turn_bps;        /* at which this turn's are: less where attempts failed */
     int64_t turn_end_ns;    /* when the turn's last packet was done */
     double turn_left_bytes;
 };

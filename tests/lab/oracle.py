@@ -272,16 +272,30 @@ def trace_rates(name):
     return seconds[round(0.1 * last)], sum(seconds) / len(seconds), seconds[round(0.9 * last)]
 
 
+def air_turn(level_bps, floor_bps, others, failing):
+    """(bits, seconds) in the mean of one turn on the air that starts at this rate: failed
+    attempts cost a frame's time each, widen the window and halve the turn's rate."""
+    gap, slot, frame = 34e-6, 9e-6, 1.4e-3
+    bits = seconds = 0.0
+    for failures in range(4):
+        chance = failing ** failures * (1 - failing if failures < 3 else 1)
+        bps = max(level_bps / 2 ** failures, min(level_bps, floor_bps))
+        carried = min(64e3 * 8, bps * 4e-3) // (MTU * 8) * MTU * 8
+        contention = sum(gap + slot * 8 * 2 ** i + others * (gap + frame)
+                         for i in range(failures + 1))
+        bits += chance * carried
+        seconds += chance * (contention + failures * frame + carried / bps)
+    return bits, seconds
+
+
 def air_rate(setting):
-    """What one station gets of shared air (src/lab/server.c), bit/s, and the loss behind it."""
+    """What one station gets of shared air (src/lab/server.c), bit/s, and the loss behind it.
+    Each of five rates holds for as long as the others in the mean."""
     air, others, failing = setting.split("/")
     air, others, failing = rate(air), int(others), ratio(failing)
-    mean_air = air * (1 + 0.78 + 0.58 + 0.39 + 0.29) / 5
-    turn_bytes = min(64e3, mean_air * 4e-3 / 8)
-    attempts = sum(failing ** i for i in range(4))
-    contention = 34e-6 + 9e-6 * 8 + others * 1.43e-3
-    turn = turn_bytes * 8 / mean_air + contention * attempts + (attempts - 1) * 1.4e-3
-    return turn_bytes * 8 / turn, failing ** 4
+    shares = (1, 0.78, 0.58, 0.39, 0.29)
+    turns = [air_turn(air * share, air * 0.29 / 4, others, failing) for share in shares]
+    return sum(bits / seconds for bits, seconds in turns) / len(turns), failing ** 4
 
 
 def service(s):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The oracle agrees with the table of scenarios, with sums done by hand, and gives every
-generated path a truth. Runs nothing but the program that prints the table."""
+generated path a truth. Runs nothing but the program that prints the table and the one that prints
+what an emulated link carries."""
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -117,7 +119,18 @@ def paths_as_they_are_by_hand():
     truth = oracle.truth_of("rate=60M delay=10ms aqm=pie,ecn ecn=on", "download")
     check([r.cause for r in truth.accept] == ["capacity"] and "ecn-marks" in truth.beside, "AQM")
     typical, lost = oracle.air_rate("200M/0/36%")
-    check(80e6 < typical < 130e6 and abs(lost - 0.0168) < 1e-4, (typical, lost))
+    check(60e6 < typical < 85e6 and abs(lost - 0.0168) < 1e-4, (typical, lost))
+
+
+def the_air_is_the_emulators(write_trace):
+    for air in ("200M/0/0%", "150M/2/30%", "120M/1/35%", "250M/0/41%"):
+        typical, lost = oracle.air_rate(air)
+        lines = subprocess.run([write_trace, f"wifi={air} seed=5", "60"], capture_output=True,
+                               text=True, check=True).stdout.splitlines()
+        carried = (len(lines) - 1) * oracle.MTU * 8 / 60 / (1 - lost)
+        check(abs(carried / typical - 1) < 0.1,
+              f"wifi={air}: the emulator turns to {carried / 1e6:.1f} Mb/s, the oracle says "
+              f"{typical / 1e6:.1f}")
 
 
 def shares_have_intervals():
@@ -156,6 +169,7 @@ sums_by_hand()
 every_generated_path_has_a_truth()
 paths_as_they_are_by_hand()
 changing_paths_have_a_truth()
+the_air_is_the_emulators(sys.argv[2])
 shares_have_intervals()
 verdicts_are_judged()
 print("the oracle agrees")

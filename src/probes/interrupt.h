@@ -6,21 +6,35 @@
 #include "tightlink/engine/client.h"
 #include "tightlink/probes/probes.h"
 
-/* From the receiver's readings of all streams: times in which none of them got a byte although
- * bytes came before and after. Neither a stream that waits for its own timer (shorter than
- * 1.5 s or ten round trips) nor a host that stood still (no readings either) counts. */
+#define TL_INTERRUPTIONS_MAX 32 /* of one test: with more the path hardly ever works */
+
+struct tl_interruption {
+    int64_t from_ns, to_ns; /* into the transfer; one that kept it from beginning is before 0 */
+};
+
 struct tl_interruptions {
     unsigned count;
-    int64_t total_ns;
-    int64_t first_ns; /* into the transfer; -1 without */
+    struct tl_interruption at[TL_INTERRUPTIONS_MAX]; /* none meets another */
 };
-/* before_ns: what went by from asking for the test to its start, without waiting for a turn. */
+
+/* From the receiver's readings of all streams: times in which none of them got a byte although
+ * bytes came before and after. Neither a stream that waits for its own timer (shorter than
+ * 1.5 s or ten round trips) nor a host that stood still (no readings either) counts.
+ * before_ns: what went by from asking for the test to its start, without waiting for a turn. */
 void tl_interruptions_find(const struct tl_tcp_result *result, int64_t before_ns,
                            struct tl_interruptions *ret_interruptions);
 
-/* Adds them to the facts of the direction. With any the stage's rates do not count: its
- * outcome is marked and says when. */
-void tl_interruptions_note(struct tl_facts *facts, const struct tl_tcp_result *result,
-                           int64_t before_ns, struct tl_probe_outcome *outcome);
+/* Adds shorter ones, from 300 ms on: no stream got a byte, and none of five or more UDP probes
+ * beside them was answered meanwhile, which wait for no timer. start_ns: begin of the test on the
+ * probes' clock. */
+void tl_interruptions_find_brief(const struct tl_tcp_result *result,
+                                 const struct tl_echo_result *echo, int64_t start_ns,
+                                 struct tl_interruptions *interruptions);
+
+/* Adds them to the facts of the direction. The result's steady part is then that of the longest
+ * part without any; where none is long enough for a rate, and one of them is longer than a stream's
+ * own timer, the stage's rates do not count: its outcome is marked and says when. */
+void tl_interruptions_note(struct tl_facts *facts, struct tl_tcp_result *result,
+                           const struct tl_interruptions *found, struct tl_probe_outcome *outcome);
 
 #endif

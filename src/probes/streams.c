@@ -75,8 +75,7 @@ static enum tl_status climb(const struct tl_probe *probe, enum tl_direction dire
     outcome->record.sent_bytes += rung.record.sent_bytes;
     outcome->record.received_bytes += rung.record.received_bytes;
     tl_outcome_quality(outcome, rung.quality, "%s", rung.quality_reason);
-    outcome->interrupted |= rung.interrupted;
-    if (status != TL_OK || rung.interrupted)
+    if (status != TL_OK)
         tl_outcome_state(outcome, rung.record.state, "%s", rung.record.reason);
     tl_transfer_free(result);
     return status;

@@ -255,11 +255,16 @@ static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *s
                      tl_format_ns((double)result->elapsed_ns, time));
 }
 
-enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
-                               struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
-                               struct tl_error *reterr)
+/* The test and its quality. ret_interruptions: those that the receiver's readings tell; none where
+ * nothing can be told. */
+static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                          struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
+                          struct tl_interruptions *ret_interruptions, bool *ret_whole,
+                          struct tl_error *reterr)
 {
     struct tl_error error = {0};
+    *ret_whole = false;
+    ret_interruptions->count = 0;
     struct tl_tcp_result *result = calloc(1, sizeof *result);
     *ret_result = result;
     if (!result) {
@@ -295,13 +300,26 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
         judge_quality(outcome, status, result);
         /* A disk may pause, and what waits for it at its end has arrived in the kernel: blocks
          * have checksums instead of counts. */
-        if (status == TL_OK && !spec->file)
-            tl_interruptions_note(probe->facts, result,
-                                  took_ns - result->elapsed_ns - result->queued_ns, outcome);
+        *ret_whole = status == TL_OK && !spec->file;
+        if (*ret_whole)
+            tl_interruptions_find(result, took_ns - result->elapsed_ns - result->queued_ns,
+                                  ret_interruptions);
     }
     tl_outcome_end(outcome);
     if (status != TL_OK && reterr)
         *reterr = error;
+    return status;
+}
+
+enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                               struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
+                               struct tl_error *reterr)
+{
+    struct tl_interruptions interruptions;
+    bool whole;
+    enum tl_status status = run(probe, spec, outcome, ret_result, &interruptions, &whole, reterr);
+    if (whole)
+        tl_interruptions_note(probe->facts, *ret_result, &interruptions, outcome);
     return status;
 }
 
@@ -312,17 +330,24 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
 {
     struct tl_loaded *loaded = tl_loaded_start(probe, spec->duration_ns);
     struct tl_hops_load *hops = tl_hops_load_start(probe, spec->duration_ns);
-    enum tl_status status = tl_transfer_run(probe, spec, outcome, ret_result, reterr);
-    const struct tl_tcp_result *result = *ret_result;
+    struct tl_interruptions interruptions;
+    bool whole;
+    enum tl_status status = run(probe, spec, outcome, ret_result, &interruptions, &whole, reterr);
+    struct tl_tcp_result *result = *ret_result;
     /* The two ends of a test start their clocks within a round trip of one another. */
     int64_t end_ns = tl_now_ns(), start_ns = end_ns - (result ? result->elapsed_ns : 0);
+    const struct tl_echo_result *echo = tl_loaded_stop(loaded);
+    if (whole && echo)
+        tl_interruptions_find_brief(result, echo, start_ns, &interruptions);
+    if (whole)
+        tl_interruptions_note(probe->facts, result, &interruptions, outcome);
     int64_t from_ns = start_ns, to_ns = end_ns;
     if (result && result->steady.rate.valid) {
         from_ns = start_ns + result->steady.rate.start_ns;
         to_ns = start_ns + result->steady.rate.end_ns;
     }
     struct tl_queue_spec queue = {
-        .echo = tl_loaded_stop(loaded),
+        .echo = echo,
         .start_ns = start_ns,
         .from_ns = from_ns - start_ns,
         .to_ns = to_ns - start_ns,

@@ -68,7 +68,9 @@ void tl_idle_delay(const struct tl_echo_result *echo, struct tl_idle_delay *ret_
     *ret_idle = (struct tl_idle_delay){{NAN, NAN}, {NAN, NAN}, {NAN, NAN}, NAN};
     if (count == 0)
         return;
-    ret_idle->memory_ratio = memory_of(round_trip, count);
+    /* Jitter of the one way must not hide a queue on the other. */
+    ret_idle->memory_ratio = fmax(memory_of(round_trip, count),
+                                  fmax(memory_of(forward, count), memory_of(backward, count)));
     ret_idle->round_trip = spread_of(round_trip, count);
     ret_idle->forward = spread_of(forward, count);
     ret_idle->backward = spread_of(backward, count);

@@ -1,5 +1,6 @@
 /* Streams added up, and the whole analysis of one test. */
 #include <math.h>
+#include <string.h>
 
 #include "tightlink/engine/steady.h"
 
@@ -205,17 +206,50 @@ static int64_t rtt_of(const struct tl_flow_stats *stats)
     return isnan(stats->rtt_mean_ns) ? 0 : (int64_t)fmin(stats->rtt_mean_ns, 60e9);
 }
 
+/* The points of a part, as a curve of its own that begins at 0. Returns their number. */
+static size_t cut_curve(struct tl_rate_point *points, size_t count, int64_t from_ns, int64_t to_ns,
+                        int64_t *ret_begin_ns)
+{
+    size_t first = 0, kept = 0;
+    while (first < count && points[first].time_ns < from_ns)
+        first++;
+    for (size_t i = first; i < count && points[i].time_ns <= to_ns; i++)
+        kept++;
+    *ret_begin_ns = kept > 0 ? points[first].time_ns : 0;
+    for (size_t i = kept; i-- > 0;) {
+        points[first + i].time_ns -= points[first].time_ns;
+        points[first + i].bytes -= points[first].bytes;
+    }
+    memmove(points, points + first, kept * sizeof *points);
+    return kept;
+}
+
 void tl_steady_analyse(const struct tl_sample_log *senders, const struct tl_sample_log *receivers,
                        size_t streams, const char *congestion,
                        struct tl_rate_point workspace[TL_STEADY_POINTS_MAX],
                        struct tl_steady *ret_steady)
 {
+    tl_steady_analyse_part(senders, receivers, streams, congestion, 0, INT64_MAX, workspace,
+                           ret_steady);
+}
+
+void tl_steady_analyse_part(const struct tl_sample_log *senders,
+                            const struct tl_sample_log *receivers, size_t streams,
+                            const char *congestion, int64_t part_from_ns, int64_t part_to_ns,
+                            struct tl_rate_point workspace[TL_STEADY_POINTS_MAX],
+                            struct tl_steady *ret_steady)
+{
     struct tl_steady steady = {.known = false};
     if (streams > STREAMS_MAX)
         streams = STREAMS_MAX;
     size_t count = tl_steady_curve(receivers, streams, workspace, TL_STEADY_POINTS_MAX);
+    int64_t begin_ns;
+    count = cut_curve(workspace, count, part_from_ns, part_to_ns, &begin_ns);
     sum_senders(senders, streams, 0, INT64_MAX, &steady.sender_whole);
     tl_steady_rate(workspace, count, rtt_of(&steady.sender_whole), &steady.rate);
+    steady.rate.start_ns += begin_ns;
+    steady.rate.end_ns += begin_ns;
+    steady.rate.silence_at_ns += begin_ns;
     int64_t from_ns = steady.rate.start_ns;
     int64_t to_ns = steady.rate.valid ? steady.rate.end_ns : INT64_MAX;
     sum_senders(senders, streams, from_ns, to_ns, &steady.sender);

@@ -11,7 +11,10 @@ static struct tl_tcp_result result;
 
 static void setup(void)
 {
-    result = (struct tl_tcp_result){.streams = 1, .data_rtt_ns = 20 * MS, .end_signed = true};
+    result = (struct tl_tcp_result){.spec = {.direction = TL_WIRE_DOWNLOAD},
+                                    .streams = 1,
+                                    .data_rtt_ns = 20 * MS,
+                                    .end_signed = true};
 }
 
 static void teardown(void)
@@ -41,13 +44,26 @@ static struct tl_interruptions find(int64_t before_ns)
     return found;
 }
 
+static int64_t first_ns(const struct tl_interruptions *found)
+{
+    return found->at[0].from_ns;
+}
+
+static int64_t total_ns(const struct tl_interruptions *found)
+{
+    int64_t ns = 0;
+    for (unsigned i = 0; i < found->count; i++)
+        ns += found->at[i].to_ns - found->at[i].from_ns;
+    return ns;
+}
+
 Test(interrupt, three_seconds_of_silence_are_one)
 {
     stream(0, 8 * S, 2 * S, 5 * S);
     struct tl_interruptions found = find(0);
     cr_expect_eq(found.count, 1);
-    cr_expect(found.first_ns == 2 * S);
-    cr_expect(found.total_ns >= 2900 * MS && found.total_ns <= 3100 * MS);
+    cr_expect(first_ns(&found) == 2 * S);
+    cr_expect(total_ns(&found) >= 2900 * MS && total_ns(&found) <= 3100 * MS);
 }
 
 Test(interrupt, a_timer_of_one_stream_is_none)
@@ -78,7 +94,7 @@ Test(interrupt, two_streams_that_stand_together_are_one)
     stream(1, 8 * S, 2200 * MS, 5 * S);
     struct tl_interruptions found = find(0);
     cr_expect_eq(found.count, 1);
-    cr_expect(found.first_ns == 2200 * MS);
+    cr_expect(first_ns(&found) == 2200 * MS);
 }
 
 Test(interrupt, a_host_that_stood_still_is_none)
@@ -99,7 +115,7 @@ Test(interrupt, silence_before_a_late_end_is_one)
     result.elapsed_ns = 4500 * MS;
     struct tl_interruptions found = find(0);
     cr_expect_eq(found.count, 1);
-    cr_expect(found.total_ns == 3600 * MS);
+    cr_expect(total_ns(&found) == 3600 * MS);
 }
 
 Test(interrupt, a_transfer_that_never_began_to_flow_is_none)
@@ -113,4 +129,106 @@ Test(interrupt, connections_that_took_long_to_open_are_one)
     stream(0, 5 * S, 6 * S, 6 * S);
     cr_expect_eq(find(S).count, 0, "a lost SYN takes a second");
     cr_expect_eq(find(3 * S).count, 1);
+}
+
+/* --- Brief ones ------------------------------------------------------------------------------ */
+
+/* Probes every 40 ms to the end, answered after 20 ms, but for those sent from one time to
+ * another. */
+static const struct tl_echo_result *probes(int64_t end_ns, int64_t from_ns, int64_t to_ns)
+{
+    static struct tl_echo_result echo;
+    echo = (struct tl_echo_result){.start_ns = 100 * S};
+    for (int64_t at_ns = 0; at_ns < end_ns; at_ns += 40 * MS) {
+        bool lost = at_ns >= from_ns && at_ns < to_ns;
+        echo.probes[echo.sent_count++] =
+            (struct tl_echo_probe){.sent_ns = at_ns, .rtt_ns = lost ? -1 : 20 * MS};
+        echo.answered_count += !lost;
+    }
+    return &echo;
+}
+
+/* Readings every 20 ms. */
+static void fine_stream(unsigned index, int64_t end_ns, int64_t from_ns, int64_t to_ns)
+{
+    struct tl_tcp_sample sample = {.stream = index};
+    for (int64_t now_ns = 0; now_ns <= end_ns; now_ns += 20 * MS) {
+        sample.time_ns = now_ns;
+        if (now_ns <= from_ns || now_ns > to_ns)
+            tl_sample_set(&sample, TL_SF_app_bytes, sample.app_bytes + 100000);
+        cr_assert(tl_sample_log_add(&result.receiver.logs[index], &sample, 10000) == TL_OK);
+    }
+    result.elapsed_ns = end_ns;
+}
+
+static struct tl_interruptions find_brief(const struct tl_echo_result *echo)
+{
+    struct tl_interruptions found = find(0);
+    tl_interruptions_find_brief(&result, echo, 100 * S, &found);
+    return found;
+}
+
+Test(interrupt, half_a_second_without_bytes_and_answers_is_a_brief_one)
+{
+    fine_stream(0, 6 * S, 2 * S, 2700 * MS); /* TCP's own timer takes longer than the outage */
+    struct tl_interruptions found = find_brief(probes(6 * S, 2 * S, 2500 * MS));
+    cr_assert_eq(found.count, 1);
+    cr_expect(llabs(first_ns(&found) - 2 * S) < 50 * MS);
+    cr_expect(llabs(total_ns(&found) - 500 * MS) < 90 * MS, "as long as the path was dead");
+}
+
+Test(interrupt, a_timer_of_tcp_beside_answered_probes_is_no_brief_one)
+{
+    fine_stream(0, 6 * S, 2 * S, 2700 * MS);
+    cr_expect_eq(find_brief(probes(6 * S, 7 * S, 7 * S)).count, 0);
+}
+
+Test(interrupt, lost_probes_beside_bytes_that_arrive_are_no_brief_one)
+{
+    fine_stream(0, 6 * S, 7 * S, 7 * S);
+    cr_expect_eq(find_brief(probes(6 * S, 2 * S, 2500 * MS)).count, 0);
+}
+
+Test(interrupt, a_program_that_sent_no_probes_was_held_up_itself)
+{
+    fine_stream(0, 6 * S, 2 * S, 2500 * MS);
+    struct tl_echo_result echo = *probes(6 * S, 7 * S, 7 * S);
+    unsigned kept = 0;
+    for (unsigned i = 0; i < echo.sent_count; i++)
+        if (echo.probes[i].sent_ns < 2 * S || echo.probes[i].sent_ns >= 2500 * MS)
+            echo.probes[kept++] = echo.probes[i];
+    echo.sent_count = kept;
+    cr_expect_eq(find_brief(&echo).count, 0);
+}
+
+Test(interrupt, a_long_one_is_not_counted_twice)
+{
+    fine_stream(0, 8 * S, 2 * S, 4200 * MS);
+    cr_expect_eq(find_brief(probes(8 * S, 2 * S, 4 * S)).count, 1);
+}
+
+Test(interrupt, the_longest_part_without_any_gives_the_rate)
+{
+    fine_stream(0, 10 * S, 2 * S, 4 * S); /* 5 MB a second, then nothing, then as before */
+    struct tl_interruptions found = find(0);
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_probe_outcome outcome = {0};
+    tl_interruptions_note(facts, &result, &found, &outcome);
+    cr_expect(!outcome.interrupted, "six seconds are left");
+    cr_expect_float_eq(result.steady.rate.goodput_bps / 40e6, 1, 0.02);
+    cr_expect(result.steady.rate.start_ns >= 4 * S && result.steady.rate.end_ns > 9 * S);
+    cr_expect_float_eq(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, interrupted_longest_ns), 0), 2e9,
+                       5e7);
+    tl_facts_destroy(facts);
+}
+
+Test(interrupt, where_no_part_is_long_enough_the_rates_do_not_count)
+{
+    fine_stream(0, 6 * S, 2 * S, 4 * S);
+    struct tl_interruptions found = find(0);
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_probe_outcome outcome = {0};
+    tl_interruptions_note(facts, &result, &found, &outcome);
+    cr_expect(outcome.interrupted);
+    tl_facts_destroy(facts);
 }

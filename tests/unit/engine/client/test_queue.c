@@ -157,6 +157,22 @@ Test(queue, memory_tells_a_queue_from_jitter)
     cr_assert_gt(idle.memory_ratio, 0.8);
 }
 
+Test(queue, jitter_of_one_way_hides_no_queue_on_the_other)
+{
+    struct tl_idle_delay idle;
+    struct path path = {.jitter_ns = 0};
+    tl_random_seed(&rng, 11);
+    make_probes(&path);
+    for (int i = 0; i < PROBES; i++) {
+        int64_t queue_ns = (int64_t)(5e6 * (1 + sin(i * 0.25)));
+        int64_t jitter_ns = (int64_t)(30e6 * tl_random_unit(&rng));
+        echo.probes[i].far_ns += queue_ns;
+        echo.probes[i].rtt_ns += queue_ns + jitter_ns;
+    }
+    tl_idle_delay(&echo, &idle);
+    cr_assert_gt(idle.memory_ratio, 0.8, "%.2f", idle.memory_ratio);
+}
+
 Test(queue, nothing_makes_no_statement)
 {
     struct tl_idle_delay idle;

@@ -34,8 +34,9 @@ struct tl_delay_spread {
 /* The delays of a path without load. */
 struct tl_idle_delay {
     struct tl_delay_spread round_trip, forward, backward; /* near to far, far to near */
-    double memory_ratio; /* correlation of the ranks of neighbouring round trips: near 0 for jitter,
-                          * which comes anew with each packet, high for a queue, which stays */
+    double memory_ratio; /* correlation of the ranks of neighbouring delays, of the round trips or
+                          * of one way, whichever is larger: near 0 for jitter, which comes anew
+                          * with each packet, high for a queue, which stays */
 };
 
 /* Over the answered probes of one train. Memory needs ten answers and some scatter. */

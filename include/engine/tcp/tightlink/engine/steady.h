@@ -208,4 +208,12 @@ void tl_steady_analyse(const struct tl_sample_log *senders, const struct tl_samp
                        struct tl_rate_point workspace[TL_STEADY_POINTS_MAX],
                        struct tl_steady *ret_steady);
 
+/* The same of a part of the test, as if it had begun and ended there; times stay those of the whole
+ * test, and so does sender_whole. For a test in which the path carried nothing for a while. */
+void tl_steady_analyse_part(const struct tl_sample_log *senders,
+                            const struct tl_sample_log *receivers, size_t streams,
+                            const char *congestion, int64_t part_from_ns, int64_t part_to_ns,
+                            struct tl_rate_point workspace[TL_STEADY_POINTS_MAX],
+                            struct tl_steady *ret_steady);
+
 #endif

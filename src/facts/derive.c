@@ -142,16 +142,25 @@ static void derive_queue_delays(const struct target *t)
 
 /* Jitter does not go away under load, and of an even scatter three quarters lie within one and a
  * half medians: idle probes that scatter by more than twice the median beside a load were disturbed
- * by something else. Half of that median is then as much as scatter may be, by judgement. */
+ * by something else. Half of that median is then as much as scatter may be, by judgement. Where the
+ * idle median is about that of the load, both are the same jitter, and nothing was disturbed. */
 #define DISTURBED_RATIO 2
 #define UNDISTURBED     0.5
+#define SAME_RATIO      1.5
 
-static double scatter_of(const struct target *t, const enum tl_fact_name names[3])
+static bool is_disturbed(double median_ns, double p75_ns, double loaded_ns)
 {
-    double p75_ns = flow(t, names[0]), scatter_ns = SCATTER_OF_P75 * p75_ns;
-    for (int i = 1; i < 3; i++) {
+    bool same = median_ns <= SAME_RATIO * loaded_ns && loaded_ns <= SAME_RATIO * median_ns;
+    return p75_ns > DISTURBED_RATIO * loaded_ns && !same; /* not so for NAN */
+}
+
+static double scatter_of(const struct target *t, const enum tl_fact_name names[4])
+{
+    double median_ns = flow(t, names[0]), p75_ns = flow(t, names[1]);
+    double scatter_ns = SCATTER_OF_P75 * p75_ns;
+    for (int i = 2; i < 4; i++) {
         double loaded_ns = flow(t, names[i]);
-        if (p75_ns > DISTURBED_RATIO * loaded_ns) /* not so for NAN */
+        if (is_disturbed(median_ns, p75_ns, loaded_ns))
             scatter_ns = fmin(scatter_ns, UNDISTURBED * loaded_ns);
     }
     return scatter_ns;
@@ -160,20 +169,20 @@ static double scatter_of(const struct target *t, const enum tl_fact_name names[3
 static void derive_scatter(struct tl_facts *facts)
 {
     static const struct {
-        enum tl_fact_name to, from[3];
+        enum tl_fact_name to, from[4];
     } rows[] = {{TL_FACT_FLOW_data_scatter_ns,
-                 {TL_FACT_FLOW_idle_data_delay_p75_ns, TL_FACT_FLOW_loaded_data_delay_ns,
-                  TL_FACT_FLOW_streams_loaded_data_delay_ns}},
+                 {TL_FACT_FLOW_idle_data_delay_ns, TL_FACT_FLOW_idle_data_delay_p75_ns,
+                  TL_FACT_FLOW_loaded_data_delay_ns, TL_FACT_FLOW_streams_loaded_data_delay_ns}},
                 {TL_FACT_FLOW_ack_scatter_ns,
-                 {TL_FACT_FLOW_idle_ack_delay_p75_ns, TL_FACT_FLOW_loaded_ack_delay_ns,
-                  TL_FACT_FLOW_streams_loaded_ack_delay_ns}}};
+                 {TL_FACT_FLOW_idle_ack_delay_ns, TL_FACT_FLOW_idle_ack_delay_p75_ns,
+                  TL_FACT_FLOW_loaded_ack_delay_ns, TL_FACT_FLOW_streams_loaded_ack_delay_ns}}};
     struct target path = {facts, TL_SCOPE_PATH};
     for (int s = TL_SCOPE_DOWNLOAD; s <= TL_SCOPE_UPLOAD; s++) {
         struct target t = {facts, (enum tl_scope)s};
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             double scatter_ns = scatter_of(&t, rows[i].from);
             if (isnan(scatter_ns))
-                set_needs(&t, rows[i].to, here(&t, rows[i].from[0]));
+                set_needs(&t, rows[i].to, here(&t, rows[i].from[1]));
             else
                 set(&t, rows[i].to, scatter_ns, "");
         }

@@ -180,3 +180,19 @@ Test(derive, the_usable_window_holds_whole_segments)
     put("download.snd_wnd_max_bytes", 1448000);
     expect("download.usable_window_bytes", 1448000);
 }
+
+Test(derive, idle_probes_like_those_under_load_were_not_disturbed)
+{
+    put("download.idle_data_delay_ns", 1.7e6); /* jitter of 3 to 5 ms, before and beside a load */
+    put("download.idle_data_delay_p75_ns", 3.5e6);
+    put("download.loaded_data_delay_ns", 1.4e6);
+    expect("download.data_scatter_ns", 1.5 * 3.5e6);
+}
+
+Test(derive, a_hiccup_in_a_quarter_of_the_idle_probes_hides_no_queue)
+{
+    put("download.idle_data_delay_ns", 0.1e6);
+    put("download.idle_data_delay_p75_ns", 60e6);
+    put("download.loaded_data_delay_ns", 20e6);
+    expect("download.data_scatter_ns", 10e6);
+}

@@ -141,6 +141,9 @@ static void print_deciding(struct text *t, const struct tl_facts *facts, struct 
     text_entry(t, text_stage_of(facts, key), 8, text);
 }
 
+/* As many are told; tightlink why has all of them. */
+#define DECIDING_TOLD 8
+
 void text_deciding(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
@@ -154,8 +157,14 @@ void text_deciding(struct text *t, const struct text_source *source)
         text_item(t, 2, 2, tl_buf_text(&why));
     text_keep_status(t, why.status);
     tl_buf_finish(&why);
-    for (size_t i = 0; i < verdict->deciding_count; i++)
+    for (size_t i = 0; i < verdict->deciding_count && i < DECIDING_TOLD; i++)
         print_deciding(t, source->facts, verdict->deciding[i]);
+    if (verdict->deciding_count > DECIDING_TOLD) {
+        char rest[80];
+        snprintf(rest, sizeof rest, "and %zu more: tightlink why RUN names them",
+                 verdict->deciding_count - DECIDING_TOLD);
+        text_item(t, 2, 2, rest);
+    }
 }
 
 /* --- how the run went --- */

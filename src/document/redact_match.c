@@ -157,7 +157,7 @@ static bool is_of_a_section(const char *text, size_t at)
 static bool match_ip4(const char *text, size_t at, struct redact_match *ret_match)
 {
     char last = before(text, at);
-    if (isdigit((unsigned char)last) || is_of_a_section(text, at) ||
+    if (isdigit((unsigned char)last) ||
         (last == '.' && at >= 2 && isdigit((unsigned char)text[at - 2])))
         return false;
     size_t len = 0;
@@ -176,7 +176,7 @@ static bool match_ip4(const char *text, size_t at, struct redact_match *ret_matc
             break;
         len++;
     }
-    if (count < 4)
+    if (count < 4 || is_of_a_section(text, at))
         return false;
     struct in_addr address;
     snprintf(ret_match->value, sizeof ret_match->value, "%u.%u.%u.%u", parts[0], parts[1], parts[2],

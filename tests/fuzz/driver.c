@@ -1,7 +1,9 @@
 /* Runs a fuzz target without libFuzzer: N mutations of its seeds, repeatable by seed, and
  * looks whether memory grows. Arguments: N, seed of the generator (default 1).
  *
- * P1: no fault, and the resident set grows by at most 1 MB. */
+ * P1: no fault, and the resident set grows by at most 1 MB. Under the address sanitizer, whose own
+ * memory grows for long, its search for leaks says so instead. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +13,26 @@
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
-#define WARM_UP    50000 /* mutations before the first look at memory; a sanitizer's own fills up */
 #define GROWTH_MAX (1 << 20)
+#define SEEDS_MAX  64
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__has_feature)
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED true
 /* Freed memory would be kept for long, which is not growth of ours. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "quarantine_size_mb=1:detect_leaks=1";
 }
+#else
+#define SANITIZED false
 #endif
+
+/* Every seed, made once: to make one can take longer than to read it. */
+static struct seed {
+    uint8_t bytes[FUZZ_INPUT_MAX];
+    size_t len;
+} seeds[SEEDS_MAX];
 
 static long resident_bytes(void)
 {
@@ -79,12 +90,11 @@ static size_t mutate_once(struct tl_random *rng, uint8_t *bytes, size_t len)
         tl_random_fill(rng, bytes + at, count);
         return len + count;
     case 5: { /* another seed behind it: frames that follow each other */
-        uint8_t other[FUZZ_INPUT_MAX];
-        size_t other_len = fuzz_seed((unsigned)below(rng, fuzz_seed_count), other);
-        if (len + other_len > FUZZ_INPUT_MAX)
+        const struct seed *other = &seeds[below(rng, fuzz_seed_count)];
+        if (len + other->len > FUZZ_INPUT_MAX)
             return len;
-        memcpy(bytes + len, other + 1, other_len - 1);
-        return len + other_len - 1;
+        memcpy(bytes + len, other->bytes + 1, other->len - 1);
+        return len + other->len - 1;
     }
     default:
         put_edge(rng, bytes, len);
@@ -94,44 +104,47 @@ static size_t mutate_once(struct tl_random *rng, uint8_t *bytes, size_t len)
 
 static void run_mutation(struct tl_random *rng)
 {
-    uint8_t bytes[FUZZ_INPUT_MAX];
-    size_t len = fuzz_seed((unsigned)below(rng, fuzz_seed_count), bytes);
+    static uint8_t bytes[FUZZ_INPUT_MAX];
+    const struct seed *seed = &seeds[below(rng, fuzz_seed_count)];
+    size_t len = seed->len;
+    memcpy(bytes, seed->bytes, len);
     for (size_t steps = below(rng, 6); steps > 0; steps--)
         len = mutate_once(rng, bytes, len);
     LLVMFuzzerTestOneInput(bytes, len);
 }
 
 /* A seed that is refused as it is would test one refusal, over and over. */
-static int seeds_are_good(void)
+static bool make_seeds(void)
 {
-    uint8_t bytes[FUZZ_INPUT_MAX];
+    MUST(fuzz_seed_count <= SEEDS_MAX);
     for (unsigned i = 0; i < fuzz_seed_count; i++) {
         unsigned long before = fuzz_accepted;
-        LLVMFuzzerTestOneInput(bytes, fuzz_seed(i, bytes));
+        seeds[i].len = fuzz_seed(i, seeds[i].bytes);
+        LLVMFuzzerTestOneInput(seeds[i].bytes, seeds[i].len);
         if (fuzz_accepted == before) {
             fprintf(stderr, "seed %u is refused\n", i);
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     long count = argc > 1 ? strtol(argv[1], NULL, 10) : 100000;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    if (count <= WARM_UP) {
-        fprintf(stderr, "usage: %s MUTATIONS(> %d) [SEED]\n", argv[0], WARM_UP);
+    if (count < 2) {
+        fprintf(stderr, "usage: %s MUTATIONS(> 1) [SEED]\n", argv[0]);
         return 2;
     }
-    if (!seeds_are_good())
+    if (!make_seeds())
         return 1;
     struct tl_random rng;
     tl_random_seed(&rng, seed);
     int64_t begin_ns = tl_now_ns();
     long before = 0;
     for (long i = 0; i < count; i++) {
-        if (i == WARM_UP)
+        if (i == count / 2)
             before = resident_bytes();
         run_mutation(&rng);
     }
@@ -140,7 +153,7 @@ int main(int argc, char **argv)
            "grew by %ld bytes\n",
            count, fuzz_seed_count, (unsigned long long)seed, (double)(tl_now_ns() - begin_ns) / 1e9,
            fuzz_accepted, grown);
-    if (before < 0 || grown > GROWTH_MAX) {
+    if (!SANITIZED && (before < 0 || grown > GROWTH_MAX)) {
         fprintf(stderr, "the resident set grew by more than %d bytes\n", GROWTH_MAX);
         return 1;
     }

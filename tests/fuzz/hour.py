@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-MUTATIONS = 200000  # some seconds to a minute for each target
+MUTATIONS = 50000  # some seconds to two minutes for each target
 
 
 def run(target, seed):

@@ -3,7 +3,9 @@
  * what leaves in any format is harmless: no control character, no bidirectional one, no live
  * markup. TAP, one line a file of cases.
  *
- *     hostile-names CASES-FOLDER */
+ *     hostile-names CASES-FOLDER [together]
+ *
+ * With "together" the names stand in all facts of a case at once, and not in each alone as well. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,7 +155,7 @@ static void judge(const struct tl_rules *rules, const struct tl_case *test, cons
 
 /* Only where something is found there are remedies; one case a file is written out. */
 static void check_case(const struct tl_rules *rules, const struct tl_json_at *file,
-                       const struct tl_json *bases, size_t index, struct counts *counts)
+                       const struct tl_json *bases, size_t index, bool each, struct counts *counts)
 {
     for (size_t n = 0; n < NAME_COUNT; n++) {
         struct text_facts texts = {.count = 0};
@@ -162,7 +164,7 @@ static void check_case(const struct tl_rules *rules, const struct tl_json_at *fi
         if (tl_case_read(file, bases, index, &test, &error) != TL_OK)
             return; /* rule-cases complains */
         tl_facts_each(test.facts, collect, &texts);
-        for (size_t i = 0; n == 0 && i < texts.count; i++) {
+        for (size_t i = 0; each && n == 0 && i < texts.count; i++) {
             struct tl_fact before;
             tl_facts_get(test.facts, texts.keys[i], &before);
             char *kept = strdup(before.text);
@@ -179,7 +181,7 @@ static void check_case(const struct tl_rules *rules, const struct tl_json_at *fi
 }
 
 static bool check_file(const struct tl_rules *rules, const char *folder, const char *name,
-                       const struct tl_json *bases, struct counts *counts)
+                       const struct tl_json *bases, bool each, struct counts *counts)
 {
     struct tl_error error;
     struct tl_json *doc = NULL;
@@ -189,7 +191,7 @@ static bool check_file(const struct tl_rules *rules, const char *folder, const c
     size_t count =
         tl_json_get_array(&root, "cases", &cases, &error) == TL_OK ? tl_json_count(&cases) : 0;
     for (size_t i = 0; i < count; i++)
-        check_case(rules, &root, bases, i, counts);
+        check_case(rules, &root, bases, i, each, counts);
     tl_json_destroy(doc);
     return count > 0;
 }
@@ -212,7 +214,7 @@ int main(int argc, char **argv)
         const char *name = entries[i]->d_name;
         struct counts counts = {0};
         if (strstr(name, ".json") && strcmp(name, TL_CASE_BASES) != 0) {
-            bool read = check_file(rules, argv[1], name, bases, &counts);
+            bool read = check_file(rules, argv[1], name, bases, argc < 3, &counts);
             bool ok = read && counts.failed == 0;
             printf("%sok %u - %s: %zu judgements, %zu commands\n", ok ? "" : "not ", ++number, name,
                    counts.judged, counts.remedies);

@@ -2,9 +2,11 @@
 """What must not leave does not leave: saved runs with a canary in every text field are exported in
 every format, and no canary may be in any of them (promise P14).
 
-Arguments: tightlink, the program that prints fixtures. The test is tested too: with --unmask the
-same canaries must be there.
+Arguments: tightlink, the program that prints fixtures, and "each-fixture" where one canary in each
+fixture suffices: under the sanitizers, which look at what runs and not at what is masked. The test is
+tested too: with --unmask the same canaries must be there.
 """
+import itertools
 import json
 import os
 import subprocess
@@ -119,10 +121,12 @@ def export(path, form, *options):
 
 def main():
     problems, there, looked = [], 0, 0
+    few = len(FIXTURES) if sys.argv[3:] == ["each-fixture"] else None
+    canaries = dict(itertools.islice(CANARIES.items(), few))
     with tempfile.TemporaryDirectory() as directory:
         os.environ["XDG_STATE_HOME"] = directory
         os.environ["HOME"] = directory
-        for number, (kind, (canary, needles)) in enumerate(CANARIES.items()):
+        for number, (kind, (canary, needles)) in enumerate(canaries.items()):
             path = os.path.join(directory, f"run-{number}.json")
             with open(path, "w") as file:
                 json.dump(document(FIXTURES[number % len(FIXTURES)], canary), file)
@@ -135,9 +139,9 @@ def main():
             there += sum(needle in open_text for needle in needles[:1])
             if MARK not in open_text:
                 problems.append("the host's mark is not there without masks")
-    if there != len(CANARIES):
-        problems.append(f"only {there} of {len(CANARIES)} canaries are there without masks")
-    print("\n".join(problems) or f"{looked} exports of {len(CANARIES)} runs, no canary in any")
+    if there != len(canaries):
+        problems.append(f"only {there} of {len(canaries)} canaries are there without masks")
+    print("\n".join(problems) or f"{looked} exports of {len(canaries)} runs, no canary in any")
     sys.exit(1 if problems else 0)
 
 

@@ -7,8 +7,8 @@
 static enum tl_status by_hand(struct tl_error *reterr)
 {
     return tl_error_set(reterr, TL_UNSUPPORTED,
-                        "this is done by hand: only plain \"sysctl -w\" of known settings is "
-                        "applied by tightlink");
+                        "this is done by hand: only plain \"sysctl -w\" of known settings, and a "
+                        "route's congestion control, is applied by tightlink");
 }
 
 /* KEY=VALUE or KEY="VALUE" at *text; goes on to what follows it. */
@@ -48,9 +48,26 @@ static enum tl_status take_assignment(const char **text, struct tl_fix *fix,
     return status;
 }
 
+/* "ip route replace ADDRESS ...": the rest is the setting's value. */
+static enum tl_status take_route(const char *value, struct tl_fix *fix, struct tl_error *reterr)
+{
+    struct tl_fix_setting *setting = &fix->settings[fix->count];
+    const struct tl_setting_def *def =
+        tl_setting_find(TL_SETTING_ROUTE, sizeof TL_SETTING_ROUTE - 1);
+    if (fix->count == TL_FIX_SETTINGS_MAX)
+        return tl_error_set(reterr, TL_LIMIT, "more than %d settings at once", TL_FIX_SETTINGS_MAX);
+    if (tl_setting_normalise(def, value, strlen(value), true, setting->after, NULL) != TL_OK)
+        return by_hand(reterr); /* a lock of the MTU, a name in the address's place ... */
+    setting->key = def->key;
+    fix->count++;
+    return TL_OK;
+}
+
 enum tl_status tl_fix_parse(const char *command, struct tl_fix *fix, struct tl_error *reterr)
 {
-    static const char start[] = "sysctl -w ";
+    static const char start[] = "sysctl -w ", route[] = "ip route replace ";
+    if (strncmp(command, route, sizeof route - 1) == 0)
+        return take_route(command + sizeof route - 1, fix, reterr);
     struct tl_fix changed = *fix;
     const char *text = command + sizeof start - 1;
     if (strncmp(command, start, sizeof start - 1) != 0 || !*text)
@@ -96,7 +113,8 @@ enum tl_status tl_fix_read(struct tl_fix *fix, struct tl_error *reterr)
     for (size_t i = 0; i < fix->count; i++) {
         struct tl_fix_setting *setting = &fix->settings[i];
         const struct tl_setting_def *def = tl_setting_find(setting->key, strlen(setting->key));
-        enum tl_status status = tl_setting_get(fix->root, setting->key, setting->before, reterr);
+        enum tl_status status =
+            tl_setting_get(fix->root, setting->key, setting->after, setting->before, reterr);
         if (status != TL_OK)
             return status;
         status = check_change(def, setting, memory_bytes, reterr);
@@ -116,7 +134,7 @@ static enum tl_status put(const char *root, const char *key, const char *value,
     char now[TL_FIX_VALUE_SIZE];
     enum tl_status status = tl_setting_set(root, key, value, reterr);
     if (status == TL_OK)
-        status = tl_setting_get(root, key, now, reterr);
+        status = tl_setting_get(root, key, value, now, reterr);
     if (status == TL_OK && strcmp(now, value) != 0)
         status = tl_error_set(reterr, TL_RANGE, "the kernel made \"%s\" of %s = \"%s\"", now, key,
                               value);
@@ -155,7 +173,8 @@ enum tl_status tl_fix_restore(const struct tl_fix *fix, tl_fix_step *step, void 
         const struct tl_fix_setting *setting = &fix->settings[i];
         char now[TL_FIX_VALUE_SIZE];
         struct tl_error error;
-        enum tl_status status = tl_setting_get(fix->root, setting->key, now, &error);
+        enum tl_status status =
+            tl_setting_get(fix->root, setting->key, setting->after, now, &error);
         if (status == TL_OK && strcmp(now, setting->before) == 0)
             continue;
         if (status == TL_OK && strcmp(now, setting->after) != 0)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "route.h"
+
 /* A socket's buffer, in bytes: a 32nd of the memory, so that a few connections that fill theirs do
  * not fill it. */
 #define BUFFER(name, numbers, high)                                                                \
@@ -52,6 +54,7 @@ static const struct tl_setting_def settings[] = {
     CHOICE("net.ipv4.tcp_mtu_probing", 1, 1, 2),
     CHOICE("net.ipv4.tcp_slow_start_after_idle", 1, 0, 0),
     CHOICE("net.ipv4.tcp_congestion_control", 0, 0, 0),
+    CHOICE(TL_SETTING_ROUTE, 0, 0, 0),
 };
 
 /* Writing an unknown name would make the kernel load a module of that name. */
@@ -64,6 +67,19 @@ const struct tl_setting_def *tl_setting_find(const char *key, size_t len)
         if (strlen(settings[i].key) == len && strncmp(settings[i].key, key, len) == 0)
             return &settings[i];
     return NULL;
+}
+
+bool tl_setting_is_congestion(const char *word)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
+static bool is_route(const char *key)
+{
+    return strcmp(key, TL_SETTING_ROUTE) == 0;
 }
 
 static bool is_blank(char c)
@@ -113,6 +129,8 @@ enum tl_status tl_setting_normalise(const struct tl_setting_def *def, const char
     const char *end = text + len;
     long long last = 0;
     size_t used = 0;
+    if (is_route(def->key))
+        return tl_route_normalise(text, len, bounds, ret_value, reterr);
     if (def->numbers == 0)
         return normalise_word(text, len, bounds, ret_value, reterr);
     for (unsigned i = 0; i < def->numbers; i++) {
@@ -192,9 +210,11 @@ static void path_of(const char *root, const char *key, char ret_path[TL_FIX_PATH
             ret_path[i] = '/';
 }
 
-enum tl_status tl_setting_get(const char *root, const char *key, char ret_value[TL_FIX_VALUE_SIZE],
-                              struct tl_error *reterr)
+enum tl_status tl_setting_get(const char *root, const char *key, const char *like,
+                              char ret_value[TL_FIX_VALUE_SIZE], struct tl_error *reterr)
 {
+    if (is_route(key))
+        return tl_route_get(like, ret_value, reterr);
     char path[TL_FIX_PATH_SIZE], text[256];
     path_of(root, key, path);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -212,6 +232,8 @@ enum tl_status tl_setting_get(const char *root, const char *key, char ret_value[
 enum tl_status tl_setting_set(const char *root, const char *key, const char *value,
                               struct tl_error *reterr)
 {
+    if (is_route(key))
+        return tl_route_set(value, reterr);
     char path[TL_FIX_PATH_SIZE];
     path_of(root, key, path);
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);

@@ -46,8 +46,17 @@ bool tl_setting_leaps(const struct tl_setting_def *def, const char *before, cons
 /* Whether any number of `after` lies below that of `before`; both are normalised. */
 bool tl_setting_lowers(const struct tl_setting_def *def, const char *before, const char *after);
 
-/* The kernel's value in its one form. */
-enum tl_status tl_setting_get(const char *root, const char *key, char ret_value[TL_FIX_VALUE_SIZE],
+/* Whether it is the name of a congestion control of the list: another word would make the kernel
+ * load a module of that name. */
+bool tl_setting_is_congestion(const char *word);
+
+/* The key of a route's congestion control (route.h), which is no file below /proc/sys. */
+#define TL_SETTING_ROUTE "ip route"
+
+/* The kernel's value in its one form. like: the value that is to be set, or was: it names the
+ * route. */
+enum tl_status tl_setting_get(const char *root, const char *key, const char *like,
+                              char ret_value[TL_FIX_VALUE_SIZE],
                               struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status tl_setting_set(const char *root, const char *key, const char *value,
                               struct tl_error *reterr) TL_WARN_UNUSED;

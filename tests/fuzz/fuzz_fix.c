@@ -1,5 +1,5 @@
 /* Fuzz target: remedies and undo files. Whatever they hold, only settings below net. come out,
- * with values of digits, blanks and small letters. */
+ * with values of digits, blanks and small letters, and routes, whose devices are plain names. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -13,11 +13,23 @@ static void check_value(const char *value)
     MUST(strspn(value, "0123456789 abcdefghijklmnopqrstuvwxyz_-") == strlen(value));
 }
 
+static void check_route(const char *value)
+{
+    MUST(*value && strlen(value) < TL_FIX_VALUE_SIZE);
+    for (const char *at = value; *at; at++)
+        MUST((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+             (*at >= 'A' && *at <= 'Z') || strchr(" .:_@-", *at));
+}
+
 static void check(const struct tl_fix *fix, bool undo)
 {
     MUST(fix->count <= TL_FIX_SETTINGS_MAX);
     for (size_t i = 0; i < fix->count; i++) {
         const char *key = fix->settings[i].key;
+        if (strcmp(key, "ip route") == 0) {
+            check_route(fix->settings[i].after);
+            continue;
+        }
         MUST(strncmp(key, "net.", 4) == 0 && !strchr(key, '/') && !strstr(key, ".."));
         check_value(fix->settings[i].after);
         if (undo)

@@ -26,7 +26,7 @@ LIBRARIES = {
                  "src/ticket/webhook"),
     "archive": ("src/document/bundle", "src/store/pack"),
     "sqlite3.h": ("src/store/",),
-    "libmnl/": ("src/host/", "src/lab/"),
+    "libmnl/": ("src/host/", "src/lab/", "src/fix/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

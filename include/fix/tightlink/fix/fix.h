@@ -3,7 +3,9 @@
  * A remedy is a text that a rule made, and a rule may be hostile. So nothing here runs a command
  * or a shell: the text must be exactly "sysctl -w KEY=VALUE ..." with keys of a closed list, whole
  * numbers in the list's bounds (or a known word), and what it would write goes to /proc/sys by
- * itself. Limits and buffers are only ever raised. Everything else is refused as "by hand".
+ * itself; or "ip route replace ADDRESS [via ADDRESS] dev NAME congctl WORD", a route to one address
+ * that goes to the kernel by rtnetlink and only where none of its own leads there yet. Limits and
+ * buffers are only ever raised. Everything else is refused as "by hand".
  *
  * The way of a change: tl_fix_parse, tl_fix_read (what is set now), tl_fix_undo_write (a file of
  * mode 0600, on the disk before anything changes), tl_fix_apply (each value read back), and later
@@ -20,14 +22,14 @@
 #include "tightlink/base/status.h"
 
 #define TL_FIX_SETTINGS_MAX 8
-#define TL_FIX_VALUE_SIZE   96
+#define TL_FIX_VALUE_SIZE   160 /* a route of IPv6 has some 130 */
 #define TL_FIX_PATH_SIZE    512
 
 /* Where the kernel shows its settings; tests put a folder of their own in its place. */
 #define TL_FIX_ROOT "/proc/sys"
 
 struct tl_fix_setting {
-    const char *key; /* "net.ipv4.tcp_rmem", static storage */
+    const char *key; /* "net.ipv4.tcp_rmem" or "ip route", static storage */
     char before[TL_FIX_VALUE_SIZE], after[TL_FIX_VALUE_SIZE]; /* one blank between numbers */
 };
 

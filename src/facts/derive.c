@@ -368,6 +368,30 @@ static void derive_link_payload(struct tl_facts *facts, enum tl_scope host)
         set(&t, TL_FACT_HOST_link_payload_bps, speed * share, "");
 }
 
+/* Programs before the card below was looked for tell the interface alone: where that is a card it
+ * is the one. */
+static void derive_card(struct tl_facts *facts, enum tl_scope host)
+{
+    static const char *const cards[] = {"ethernet", "wireless", "paravirtual"};
+    static const char source[] = "the interface itself";
+    struct tl_fact kind, card, name;
+
+    tl_facts_get(facts, TL_HOST(host, link_card_kind), &card);
+    tl_facts_get(facts, TL_HOST(host, link_kind), &kind);
+    tl_facts_get(facts, TL_HOST(host, link_name), &name);
+    if (card.state == TL_FACT_KNOWN || kind.state != TL_FACT_KNOWN)
+        return;
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        if (strcmp(kind.text, cards[i]) != 0)
+            continue;
+        tl_facts_set_text(facts, TL_HOST(host, link_card_kind), cards[i], source);
+        if (name.state == TL_FACT_KNOWN)
+            tl_facts_set_text(facts, TL_HOST(host, link_card_name), name.text, source);
+    }
+    if (strcmp(kind.text, "veth") == 0 || strcmp(kind.text, "loopback") == 0)
+        tl_facts_set_text(facts, TL_HOST(host, link_card_kind), "none", source);
+}
+
 void tl_facts_derive(struct tl_facts *facts)
 {
     derive_rtt_min(facts);
@@ -391,4 +415,6 @@ void tl_facts_derive(struct tl_facts *facts)
     }
     derive_link_payload(facts, TL_SCOPE_NEAR);
     derive_link_payload(facts, TL_SCOPE_FAR);
+    derive_card(facts, TL_SCOPE_NEAR);
+    derive_card(facts, TL_SCOPE_FAR);
 }

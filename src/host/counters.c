@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cards.h"
 #include "link.h"
 #include "proc.h"
 #include "tightlink/base/time.h"
@@ -201,7 +202,8 @@ bool tl_counters_parse_link(const struct nlmsghdr *msg, void *context)
     return true;
 }
 
-static enum tl_host_why ask_link(struct tl_netlink *route, struct tl_host_counters *counters)
+static enum tl_host_why ask_link(struct tl_netlink *route, int ifindex,
+                                 struct tl_host_counters *counters)
 {
     _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
     struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
@@ -210,7 +212,7 @@ static enum tl_host_why ask_link(struct tl_netlink *route, struct tl_host_counte
     msg->nlmsg_type = RTM_GETLINK;
     head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
     head->ifi_family = AF_UNSPEC;
-    head->ifi_index = counters->ifindex;
+    head->ifi_index = ifindex;
     return tl_netlink_ask(route, msg, tl_counters_parse_link, counters);
 }
 
@@ -221,16 +223,69 @@ static void settle(struct tl_host_counters *counters, enum source source, enum t
         set_source(counters, source, why);
 }
 
+/* What a card loses or damages: where it lies below the interface, that one does not know of it. */
+static bool is_cards(enum tl_host_counter_id id)
+{
+    switch (id) {
+    case TL_HOST_COUNTER_LINK_RX_BYTES:
+    case TL_HOST_COUNTER_LINK_TX_BYTES:
+    case TL_HOST_COUNTER_LINK_RX_PACKETS:
+    case TL_HOST_COUNTER_LINK_TX_PACKETS:
+    case TL_HOST_COUNTER_LINK_RX_DROPPED:
+    case TL_HOST_COUNTER_LINK_TX_DROPPED:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* A bond counts what its members do, a tunnel nothing of it: the larger is the whole. */
+static void read_cards_errors(struct tl_netlink *route, const struct tl_link_cards *cards,
+                              struct tl_host_counters *counters)
+{
+    uint64_t sums[sizeof(link_rows) / sizeof(link_rows[0])] = {0};
+
+    for (size_t card = 0; card < cards->count; card++) {
+        struct tl_host_counters of_card;
+
+        tl_counters_begin(&of_card, cards->cards[card].ifindex);
+        if (ask_link(route, of_card.ifindex, &of_card) != TL_HOST_WHY_KNOWN)
+            continue;
+        for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+            sums[i] += of_card.counts[link_rows[i].id];
+    }
+    for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+        if (is_cards(link_rows[i].id) && sums[i] > counters->counts[link_rows[i].id])
+            tl_counters_set(counters, link_rows[i].id, sums[i]);
+}
+
+/* The driver's counters of all cards add up; of several the last reason stands. */
+static void read_cards_nic(const struct tl_link_cards *cards, struct tl_host_counters *counters)
+{
+    enum tl_host_why why = tl_counters_read_nic(counters, cards->cards[0].ifindex);
+
+    for (size_t card = 1; card < cards->count; card++)
+        if (tl_counters_read_nic(counters, cards->cards[card].ifindex) == TL_HOST_WHY_KNOWN)
+            why = TL_HOST_WHY_KNOWN;
+    settle(counters, NIC, why);
+    settle(counters, STATION, tl_counters_read_station(counters, cards->cards[0].ifindex));
+}
+
 static void read_link(struct tl_host_counters *counters)
 {
+    struct tl_link_cards cards;
     struct tl_netlink route;
 
     tl_netlink_init(&route, NETLINK_ROUTE);
-    settle(counters, LINK, ask_link(&route, counters));
+    tl_link_cards_find(&route, counters->ifindex, &cards);
+    if (cards.count == 0)
+        cards = (struct tl_link_cards){.count = 1, .cards = {{.ifindex = counters->ifindex}}};
+    settle(counters, LINK, ask_link(&route, counters->ifindex, counters));
+    if (cards.cards[0].ifindex != counters->ifindex)
+        read_cards_errors(&route, &cards, counters);
     settle(counters, QDISC, tl_counters_read_qdisc(&route, counters));
     tl_netlink_finish(&route);
-    settle(counters, NIC, tl_counters_read_nic(counters));
-    settle(counters, STATION, tl_counters_read_station(counters));
+    read_cards_nic(&cards, counters);
 }
 
 /* The thread's own directory: /proc/net would show the namespace of the main thread. */

@@ -42,10 +42,10 @@ bool tl_counters_parse_qdisc(const struct nlmsghdr *msg, void *counters);
 bool tl_counters_parse_station(const struct nlmsghdr *msg, void *counters);
 
 /* The readers behind them: KNOWN, or why nothing was read. */
-enum tl_host_why tl_counters_read_nic(struct tl_host_counters *counters);
+enum tl_host_why tl_counters_read_nic(struct tl_host_counters *counters, int ifindex);
 enum tl_host_why tl_counters_read_qdisc(struct tl_netlink *route,
                                         struct tl_host_counters *counters);
-enum tl_host_why tl_counters_read_station(struct tl_host_counters *counters);
+enum tl_host_why tl_counters_read_station(struct tl_host_counters *counters, int ifindex);
 enum tl_host_why tl_counters_read_tracking(struct tl_host_counters *counters, const char *root);
 
 /* Everything ABSENT, ready for the parsers. */

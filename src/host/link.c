@@ -7,6 +7,8 @@
 #include <net/if_arp.h>
 #include <string.h>
 
+#include "cards.h"
+
 /* RFC 2863 section 3.1.14; the kernel's IF_OPER_* in this order. */
 static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
                                      "testing", "dormant",    "up"};
@@ -34,6 +36,11 @@ static bool is_one_of(const char *text, const char *const *list, size_t count)
     return false;
 }
 #define IS_ONE_OF(text, list) is_one_of(text, list, sizeof(list) / sizeof((list)[0]))
+
+bool tl_link_is_tunnel_kind(const char *kind)
+{
+    return IS_ONE_OF(kind, tunnel_kinds);
+}
 
 static void take_number(struct tl_host_settings *settings, enum tl_host_number_id id,
                         const struct nlattr *attr)
@@ -145,17 +152,72 @@ static bool is_tunnel_type(unsigned type)
 void tl_link_settle(struct tl_host_settings *settings, const struct tl_link_context *link)
 {
     const struct tl_host_text *kind = &settings->texts[TL_HOST_TEXT_LINK_KIND];
+    struct tl_host_text *card = &settings->texts[TL_HOST_TEXT_LINK_CARD_KIND];
     struct tl_host_value *nominal = &settings->numbers[TL_HOST_LINK_SPEED_NOMINAL];
     struct tl_host_value *tunnel = &settings->numbers[TL_HOST_LINK_TUNNEL];
 
+    bool is_card = kind->why != TL_HOST_WHY_KNOWN; /* hardware has no kind of the kernel's */
+
     settle_kind(settings, link);
+    if (is_card && kind->why == TL_HOST_WHY_KNOWN && !(link->flags & IFF_LOOPBACK)) {
+        settings->texts[TL_HOST_TEXT_LINK_CARD_NAME] = settings->texts[TL_HOST_TEXT_LINK_NAME];
+        *card = *kind;
+        settings->numbers[TL_HOST_LINK_CARDS] = tl_host_known(1);
+    }
     if (kind->why != TL_HOST_WHY_KNOWN) {
         *nominal = tl_host_unknown(kind->why);
         *tunnel = is_tunnel_type(link->type) ? tl_host_known(1) : tl_host_unknown(kind->why);
         return;
     }
-    *nominal = tl_host_known(!IS_ONE_OF(kind->text, wired_kinds));
+    *nominal = tl_host_known(
+        !IS_ONE_OF(card->why == TL_HOST_WHY_KNOWN ? card->text : kind->text, wired_kinds));
     *tunnel = tl_host_known(IS_ONE_OF(kind->text, tunnel_kinds) || is_tunnel_type(link->type));
+}
+
+/* What is the card's to say, where another one lies below the interface. */
+static void take_of_card(struct tl_host_settings *settings, const struct tl_host_settings *card)
+{
+    static const struct {
+        enum tl_host_number_id first, last;
+    } ranges[] = {
+        {TL_HOST_LINK_SPEED, TL_HOST_LINK_SPEED_MAX},
+        {TL_HOST_LINK_FULL_DUPLEX, TL_HOST_LINK_AUTONEG},
+        {TL_HOST_LINK_RX_RING, TL_HOST_LINK_RX_COALESCE_ADAPTIVE},
+        {TL_HOST_LINK_PARTNER_SPEED_MAX, TL_HOST_LINK_RX_QUEUES},
+        {TL_HOST_LINK_RPS, TL_HOST_WIFI_RX_BITRATE},
+        {TL_HOST_LINK_CHANNELS, TL_HOST_LINK_CHANNELS_MAX},
+    };
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        for (unsigned id = ranges[i].first; id <= ranges[i].last; id++)
+            settings->numbers[id] = card->numbers[id];
+    settings->texts[TL_HOST_TEXT_LINK_DRIVER] = card->texts[TL_HOST_TEXT_LINK_DRIVER];
+    settings->texts[TL_HOST_TEXT_LINK_CARD_NAME] = card->texts[TL_HOST_TEXT_LINK_NAME];
+    settings->texts[TL_HOST_TEXT_LINK_CARD_KIND] = card->texts[TL_HOST_TEXT_LINK_KIND];
+}
+
+/* The first card below; the members of a bond are alike, and one connection uses one of them. */
+static void read_card(struct tl_host_settings *settings, const struct tl_link_cards *cards)
+{
+    const struct tl_link_row *row = &cards->cards[0];
+    struct tl_host_settings below;
+    struct tl_link_context link = {.settings = &below,
+                                   .ifindex = row->ifindex,
+                                   .address_len = row->address_len,
+                                   .flags = row->flags,
+                                   .type = row->type,
+                                   .has_parent = true};
+
+    tl_host_settings_init(&below);
+    memcpy(link.address, row->address, row->address_len);
+    tl_host_text_set(&below.texts[TL_HOST_TEXT_LINK_NAME], row->name);
+    tl_host_text_unknown(&below.texts[TL_HOST_TEXT_LINK_KIND], TL_HOST_WHY_ABSENT);
+    tl_ethtool_read(&below, row->ifindex, row->name);
+    link.wireless = tl_wireless_read(&below, row->ifindex);
+    tl_link_read_queues(&link, "");
+    settle_kind(&below, &link);
+    take_of_card(settings, &below);
+    settings->numbers[TL_HOST_LINK_CARDS] = tl_host_known((double)cards->count);
 }
 
 /* Everything about the link has the same reason. */
@@ -174,6 +236,7 @@ int tl_host_settings_read_link(struct tl_host_settings *settings, const struct s
 {
     struct tl_link_context link = {.settings = settings};
     struct tl_route_way way = {0};
+    struct tl_link_cards cards = {0};
     struct tl_netlink route;
     enum tl_host_why why;
 
@@ -181,6 +244,8 @@ int tl_host_settings_read_link(struct tl_host_settings *settings, const struct s
     why = tl_route_ask(&route, peer, settings, &way);
     if (why == TL_HOST_WHY_KNOWN)
         why = ask_link(&route, way.ifindex, &link);
+    if (why == TL_HOST_WHY_KNOWN)
+        tl_link_cards_find(&route, way.ifindex, &cards);
     tl_netlink_finish(&route);
     if (why != TL_HOST_WHY_KNOWN) {
         set_link_unknown(settings, why);
@@ -189,6 +254,14 @@ int tl_host_settings_read_link(struct tl_host_settings *settings, const struct s
     tl_ethtool_read(settings, way.ifindex, settings->texts[TL_HOST_TEXT_LINK_NAME].text);
     link.wireless = tl_wireless_read(settings, way.ifindex);
     tl_link_read_queues(&link, "");
+    settings->numbers[TL_HOST_LINK_CARDS] = tl_host_known(0);
+    tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_LINK_CARD_NAME], TL_HOST_WHY_NOT_SET);
+    if (tl_link_stands_on_another(settings->texts[TL_HOST_TEXT_LINK_KIND].text))
+        tl_host_text_unknown(&settings->texts[TL_HOST_TEXT_LINK_CARD_KIND], TL_HOST_WHY_NOT_SET);
+    else
+        tl_host_text_set(&settings->texts[TL_HOST_TEXT_LINK_CARD_KIND], TL_HOST_KIND_NONE);
+    if (cards.count > 0 && cards.cards[0].ifindex != way.ifindex)
+        read_card(settings, &cards);
     tl_link_settle(settings, &link);
     return way.ifindex;
 }

@@ -146,14 +146,14 @@ static enum tl_host_why ask_stats(int fd, const char *name, uint32_t count,
     return why;
 }
 
-enum tl_host_why tl_counters_read_nic(struct tl_host_counters *counters)
+enum tl_host_why tl_counters_read_nic(struct tl_host_counters *counters, int ifindex)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     char name[IF_NAMESIZE] = "";
     enum tl_host_why why = TL_HOST_WHY_IO;
     uint32_t count;
 
-    if (fd >= 0 && if_indextoname((unsigned)counters->ifindex, name)) {
+    if (fd >= 0 && if_indextoname((unsigned)ifindex, name)) {
         why = ask_count(fd, name, &count);
         if (why == TL_HOST_WHY_KNOWN)
             why = ask_stats(fd, name, count, counters);

@@ -168,7 +168,7 @@ bool tl_wireless_read(struct tl_host_settings *settings, int ifindex)
     return wireless;
 }
 
-enum tl_host_why tl_counters_read_station(struct tl_host_counters *counters)
+enum tl_host_why tl_counters_read_station(struct tl_host_counters *counters, int ifindex)
 {
     struct tl_netlink generic;
     enum tl_host_why why;
@@ -177,7 +177,7 @@ enum tl_host_why tl_counters_read_station(struct tl_host_counters *counters)
     tl_netlink_init(&generic, NETLINK_GENERIC);
     family = tl_netlink_family(&generic, NL80211_GENL_NAME, &why);
     if (family != 0)
-        why = ask_station(&generic, family, counters->ifindex, tl_counters_parse_station, counters);
+        why = ask_station(&generic, family, ifindex, tl_counters_parse_station, counters);
     tl_netlink_finish(&generic);
     return why;
 }

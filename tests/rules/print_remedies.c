@@ -21,6 +21,7 @@ static const struct {
     double number;
 } always[] = {
     {TL_FACT_HOST_link_name, "eno1", NAN},
+    {TL_FACT_HOST_link_card_name, "eno1", NAN},
     {TL_FACT_HOST_route_peer, "10.77.2.2", NAN},
     {TL_FACT_HOST_route_via, "10.77.1.1", NAN},
     {TL_FACT_HOST_cc_current, "cubic", NAN},

@@ -415,6 +415,18 @@ static void settle(const char *kernel_kind, const char *driver, struct tl_link_c
     tl_link_settle(&settings, &link);
 }
 
+/* An interface with another card below it. */
+static void settle_on(const char *kernel_kind, const char *card_kind)
+{
+    struct tl_link_context link = {.settings = &settings, .type = ARPHRD_NONE};
+
+    tl_host_settings_init(&settings);
+    tl_host_text_set(&settings.texts[TL_HOST_TEXT_LINK_KIND], kernel_kind);
+    tl_host_text_set(&settings.texts[TL_HOST_TEXT_LINK_CARD_KIND], card_kind);
+    tl_link_settle(&settings, &link);
+    cr_expect_str_eq(settings.texts[TL_HOST_TEXT_LINK_CARD_KIND].text, card_kind);
+}
+
 Test(host_link, only_wires_have_speeds_of_their_own)
 {
     struct tl_link_context nic = {.type = ARPHRD_ETHER, .has_parent = true};
@@ -432,6 +444,10 @@ Test(host_link, only_wires_have_speeds_of_their_own)
     expect_kind(TL_HOST_KIND_VETH, true);
     settle("wireguard", NULL, (struct tl_link_context){.type = ARPHRD_NONE});
     expect_kind("wireguard", true);
+    settle_on("wireguard", TL_HOST_KIND_WIRELESS);
+    expect_kind("wireguard", false);
+    settle_on("bond", TL_HOST_KIND_PARAVIRTUAL);
+    expect_kind("bond", true);
     settle(NULL, NULL, (struct tl_link_context){.type = ARPHRD_PPP});
     expect_unknown(TL_HOST_LINK_SPEED_NOMINAL, TL_HOST_WHY_NOT_READ);
 }

@@ -164,7 +164,10 @@
       "/proc/sys/net/core/netdev_budget_usecs", 0)                                                 \
     /* pairs of a receive and a transmit queue, as `ethtool -l` names them */                      \
     X(LINK_CHANNELS, link_channels_count, "count", true, "ethtool CHANNELS_COMBINED_COUNT", 0)     \
-    X(LINK_CHANNELS_MAX, link_channels_max_count, "count", true, "ethtool CHANNELS_COMBINED_MAX", 0)
+    X(LINK_CHANNELS_MAX, link_channels_max_count, "count", true, "ethtool CHANNELS_COMBINED_MAX",  \
+      0)                                                                                           \
+    /* real cards below the interface: 1 where it is one, the members of a bond; 0: none seen */   \
+    X(LINK_CARDS, link_cards_count, "count", true, "rtnetlink IFLA_LINK, IFLA_MASTER", 0)
 
 /* id, name, open, source */
 #define TL_HOST_TEXT_MAP(X)                                                                        \
@@ -182,7 +185,12 @@
     X(CPU_GOVERNOR, cpu_governor, true, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")   \
     /* the far end's address as this host reaches it, and the router that leads there */           \
     X(ROUTE_PEER, route_peer, true, "address of the peer")                                         \
-    X(ROUTE_VIA, route_via, false, "rtnetlink RTA_GATEWAY")
+    X(ROUTE_VIA, route_via, false, "rtnetlink RTA_GATEWAY")                                        \
+    /* The card by which packets leave the machine in the end, and of which kind it is: the        \
+     * interface itself, or what a bond, bridge, VLAN or tunnel stands on. Speed, duplex, rings,   \
+     * channels, interrupts, pause and wifi_* are that card's. */                                  \
+    X(LINK_CARD_NAME, link_card_name, false, "rtnetlink IFLA_LINK, IFLA_MASTER")                   \
+    X(LINK_CARD_KIND, link_card_kind, true, "rtnetlink IFLA_LINK, IFLA_MASTER, nl80211")
 
 enum tl_host_number_id {
 #define TL_HOST_NUMBER_ENUM(id, name, unit, open, source, index) TL_HOST_##id,
@@ -229,6 +237,8 @@ struct tl_host_settings {
 #define TL_HOST_KIND_TUN         "tun"
 #define TL_HOST_KIND_BRIDGE      "bridge"
 #define TL_HOST_KIND_VLAN        "vlan"
+/* Of link_card_kind alone: nothing lies below, as of a veth. */
+#define TL_HOST_KIND_NONE "none"
 
 /* Every row unknown, NOT_READ. */
 void tl_host_settings_init(struct tl_host_settings *ret_settings);

@@ -63,7 +63,7 @@ Test(secure, a_test_runs_and_its_end_is_signed, .timeout = 120)
                  error.text);
     cr_expect(result.end_signed);
     cr_expect_gt(result.receiver.bytes, 0);
-    cr_expect_gt(result.sender.logs[7].count, 10);
+    cr_expect_gt(result.sender.logs[7].count, 1, "one would be the last alone");
     tl_tcp_result_finish(&result);
     tl_client_close(client);
     far_end_stop(&far);

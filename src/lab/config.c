@@ -16,16 +16,6 @@
 #define DEFAULT_PERIOD_NS (100 * TL_NS_PER_MS) /* the kernel's default for CPU quotas */
 #define SPLIT_PORT        5411
 
-const char *tl_lab_drop_text(enum tl_lab_drop drop)
-{
-    static const char *const texts[] = {
-#define TL_LAB_DROP_TEXT(name, text) [TL_LAB_DROP_##name] = text,
-        TL_LAB_DROP_MAP(TL_LAB_DROP_TEXT)
-#undef TL_LAB_DROP_TEXT
-    };
-    return (unsigned)drop < TL_LAB_DROP_COUNT ? texts[drop] : "unknown";
-}
-
 static void link_init(struct tl_lab_link_config *ret_link, uint64_t seed)
 {
     memset(ret_link, 0, sizeof *ret_link);

@@ -10,31 +10,20 @@
 #define TEXT_COLUMNS 80
 #define TITLE_MAX    200
 
-static const struct {
-    const char *name, *type;
-} formats[TL_EXPORT_BUNDLE + 1] = {
-    [TL_EXPORT_TEXT] = {"text", "text/plain; charset=utf-8"},
-    [TL_EXPORT_MARKDOWN] = {"markdown", "text/markdown; charset=utf-8"},
-    [TL_EXPORT_HTML] = {"html", "text/html; charset=utf-8"},
-    [TL_EXPORT_JSON] = {"json", "application/json"},
-    [TL_EXPORT_JSON_LINES] = {"json-lines", "application/x-ndjson"},
-    [TL_EXPORT_BUNDLE] = {"bundle", "application/zstd"},
+static const char *const names[TL_EXPORT_BUNDLE + 1] = {
+    [TL_EXPORT_TEXT] = "text", [TL_EXPORT_MARKDOWN] = "markdown",     [TL_EXPORT_HTML] = "html",
+    [TL_EXPORT_JSON] = "json", [TL_EXPORT_JSON_LINES] = "json-lines", [TL_EXPORT_BUNDLE] = "bundle",
 };
 
 const char *tl_export_format_name(enum tl_export_format format)
 {
-    return formats[format].name;
-}
-
-const char *tl_export_format_type(enum tl_export_format format)
-{
-    return formats[format].type;
+    return names[format];
 }
 
 bool tl_export_format_find(const char *name, enum tl_export_format *ret_format)
 {
     for (int i = 0; i <= TL_EXPORT_BUNDLE; i++) {
-        if (strcmp(formats[i].name, name) != 0)
+        if (strcmp(names[i], name) != 0)
             continue;
         *ret_format = (enum tl_export_format)i;
         return true;

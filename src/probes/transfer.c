@@ -37,16 +37,6 @@
 /* A transfer that lasted so much of its time was not cut short by its bytes. */
 #define WHOLE_TIME_RATIO 0.9
 
-enum tl_scope tl_transfer_sender(enum tl_direction direction)
-{
-    return direction == TL_DOWNLOAD ? TL_SCOPE_FAR : TL_SCOPE_NEAR;
-}
-
-enum tl_scope tl_transfer_receiver(enum tl_direction direction)
-{
-    return direction == TL_DOWNLOAD ? TL_SCOPE_NEAR : TL_SCOPE_FAR;
-}
-
 struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
                                     const struct tl_probe_limits *limits)
 {

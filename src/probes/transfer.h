@@ -7,10 +7,6 @@
 #include "tightlink/engine/queue.h"
 #include "tightlink/probes/probes.h"
 
-/* "sender" and "receiver" are far and near in a download, near and far in an upload. */
-enum tl_scope tl_transfer_sender(enum tl_direction direction);
-enum tl_scope tl_transfer_receiver(enum tl_direction direction);
-
 /* A specification with direction and limits filled in; the rest is for the stage. */
 struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
                                     const struct tl_probe_limits *limits);

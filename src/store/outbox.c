@@ -263,13 +263,3 @@ enum tl_status tl_outbox_mark(struct tl_outbox *outbox, int64_t id, enum tl_outb
     return tl_db_finish(&outbox->db, statement, reterr);
 }
 
-enum tl_status tl_outbox_delete(struct tl_outbox *outbox, int64_t id, struct tl_error *reterr)
-{
-    sqlite3_stmt *statement;
-    enum tl_status status =
-        tl_db_prepare(&outbox->db, "DELETE FROM outbox WHERE id = ?", &statement, reterr);
-    if (status != TL_OK)
-        return status;
-    (void)sqlite3_bind_int64(statement, 1, id);
-    return tl_db_finish(&outbox->db, statement, reterr);
-}

@@ -32,11 +32,6 @@ static const struct ticket_system *const systems[] = {
     &ticket_jira_cloud, &ticket_jira_dc, &ticket_zammad,  &ticket_servicenow, &ticket_glpi,
 };
 
-const char *tl_ticket_system_at(size_t index)
-{
-    return index < sizeof systems / sizeof *systems ? systems[index]->name : NULL;
-}
-
 const struct ticket_system *ticket_system_find(const char *name)
 {
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)

@@ -56,16 +56,6 @@ void telemetry_texts(const struct tl_telemetry_record *record,
     memcpy(ret_texts, texts, sizeof texts);
 }
 
-size_t tl_telemetry_sink_count(const struct tl_ticket_config *config)
-{
-    return config->sink_count;
-}
-
-const char *tl_telemetry_sink_at(const struct tl_ticket_config *config, size_t index)
-{
-    return config->sinks[index].name;
-}
-
 static const struct ticket_target *find(const struct tl_ticket_config *config, const char *name,
                                         struct tl_error *reterr)
 {

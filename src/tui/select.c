@@ -78,15 +78,6 @@ static bool is_next(const struct tui_state *state, const struct tl_finding *find
            finding != tui_state_finding(state);
 }
 
-size_t tui_next_cause_count(const struct tui_state *state)
-{
-    const struct tl_findings *findings = findings_of(state);
-    size_t count = 0;
-    for (size_t i = 0; findings && i < findings->finding_count; i++)
-        count += is_next(state, &findings->findings[i]);
-    return count;
-}
-
 /* Lower ceilings first, those without one last; equal ones in the rules' order. */
 static bool comes_before(const struct tl_finding *a, const struct tl_finding *b)
 {

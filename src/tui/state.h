@@ -295,7 +295,6 @@ size_t tui_list_hops(const struct tui_state *state, size_t ret_index[TUI_LIST_MA
 /* The finding that n shows after `pressed` times: found ones beside the verdict's, those with a
  * ceiling first. NULL where there are no more. */
 const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pressed);
-size_t tui_next_cause_count(const struct tui_state *state);
 
 /* The selected run of the history; NULL without. */
 const struct tl_history_run *tui_state_stored(const struct tui_state *state);

@@ -15,6 +15,11 @@
 
 static struct tl_tcp_result result;
 
+#define TEXT(name, text) text,
+static const char *const send_path_names[] = {TL_SEND_PATH_MAP(TEXT)};
+static const char *const end_texts[] = {TL_TCP_END_MAP(TEXT)};
+#undef TEXT
+
 static bool take_number(struct tl_tcp_spec *spec, const char *name, double number)
 {
     if (strcmp(name, "streams") == 0)
@@ -56,7 +61,7 @@ static bool take_option(struct tl_tcp_spec *spec, const char *text)
     }
     if (strcmp(name, "path") == 0) {
         while (spec->send_path < TL_SEND_PATH_COUNT &&
-               strcmp(value, tl_send_path_name(spec->send_path)) != 0)
+               strcmp(value, send_path_names[spec->send_path]) != 0)
             spec->send_path++;
         return spec->send_path < TL_SEND_PATH_COUNT;
     }
@@ -96,8 +101,8 @@ static void print_direction(const struct tl_tcp_result *one)
     print_number("steady_mbps", one->steady.rate.goodput_bps / 1e6);
     print_number("ends_disagree_ratio", one->ends_agree_ratio);
     printf(", \"congestion\": \"%s\", \"end\": \"%s\", \"path\": \"%s\", \"discarded\": %s",
-           one->sender.congestion, tl_tcp_end_text(one->end),
-           tl_send_path_name(one->sender.send_path), one->receiver.discarded ? "true" : "false");
+           one->sender.congestion, end_texts[one->end], send_path_names[one->sender.send_path],
+           one->receiver.discarded ? "true" : "false");
 }
 
 static void print_result(void)

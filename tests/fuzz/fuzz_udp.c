@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data_datagram.h"
 #include "tightlink/engine/udp_wire.h"
 #include "udp_account.h"
 #include "udp_report.h"
@@ -81,13 +82,12 @@ static void message(unsigned type, const uint8_t *payload, size_t len)
 
 static void datagram(const uint8_t *bytes, size_t len)
 {
-    struct tl_wire_udp_data data;
     struct tl_wire_udp_feedback feedback;
-    bool intact;
-    if (tl_wire_decode_udp_data(bytes, len, &data, &intact, NULL) == TL_OK && intact) {
-        MUST(data.bytes == len);
-        fuzz_accepted++;
-    }
+    uint64_t sequence, sent_ns;
+    /* As a receiver does: its length and its type first. */
+    if (len >= TL_WIRE_UDP_DATA_HEAD && len <= TL_UDP_DATAGRAM_MAX &&
+        tl_wire_udp_type(bytes, len) == TL_WIRE_UDP_DATA)
+        fuzz_accepted += udp_head_read(bytes, (unsigned)len, &sequence, &sent_ns);
     if (tl_wire_decode_udp_feedback(bytes, len, &feedback, NULL) == TL_OK) {
         uint8_t again[TL_WIRE_UDP_FEEDBACK_SIZE];
         MUST(tl_wire_encode_udp_feedback(&feedback, again) == len);
@@ -190,8 +190,7 @@ size_t fuzz_seed(unsigned number, uint8_t *bytes)
     }
     if (number == 4) {
         memset(bytes + 1, 0x55, 100);
-        tl_wire_seal_udp_data(&(struct tl_wire_udp_data){.bytes = 100, .sequence = 3}, bytes + 1,
-                              100);
+        seal_data(&(struct tl_wire_udp_data){.bytes = 100, .sequence = 3}, bytes + 1);
         return 101;
     }
     if (number == 5)

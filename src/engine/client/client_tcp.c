@@ -17,18 +17,6 @@
 #define TALKING_NS   (2 * TL_NS_PER_S)     /* told of the test that recently */
 #define NEAR_DONE_NS (500 * TL_NS_PER_MS)  /* for TEST_END after our streams, then STOP */
 
-const char *tl_tcp_end_text(enum tl_tcp_end end)
-{
-    switch (end) {
-#define TL_TCP_END_CASE(name, text)                                                                \
-    case TL_TCP_END_##name:                                                                        \
-        return text;
-        TL_TCP_END_MAP(TL_TCP_END_CASE)
-#undef TL_TCP_END_CASE
-    }
-    return "for an unknown reason";
-}
-
 /* --- Starting ---------------------------------------------------------------------------- */
 
 static enum tl_status create_lane(struct tcp_run *run, struct tcp_lane *lane,

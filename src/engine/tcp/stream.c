@@ -314,24 +314,3 @@ void tl_streams_result(const struct tl_streams *set, uint32_t index,
     memcpy(result.congestion, stream->congestion, sizeof(result.congestion));
     *ret_result = result;
 }
-
-const char *tl_stream_end_name(enum tl_stream_end end)
-{
-    switch (end) {
-    case TL_STREAM_RUNNING:
-        return "running";
-    case TL_STREAM_END_DEADLINE:
-        return "deadline";
-    case TL_STREAM_END_CAP:
-        return "byte cap";
-    case TL_STREAM_END_STOPPED:
-        return "stopped";
-    case TL_STREAM_END_PEER:
-        return "closed by the peer";
-    case TL_STREAM_END_TIMEOUT:
-        return "nothing came back";
-    case TL_STREAM_END_ERROR:
-        return "socket error";
-    }
-    return "unknown";
-}

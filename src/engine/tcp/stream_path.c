@@ -7,16 +7,6 @@
 #define RECV_TOTAL_BYTES (8 * 1024 * 1024)
 #define CACHE_BYTES      (1024 * 1024) /* where the machine does not say */
 
-const char *tl_send_path_name(unsigned path)
-{
-    static const char *const names[] = {
-#define TL_SEND_PATH_NAME(name, text) text,
-        TL_SEND_PATH_MAP(TL_SEND_PATH_NAME)
-#undef TL_SEND_PATH_NAME
-    };
-    return path < TL_SEND_PATH_COUNT ? names[path] : "unknown";
-}
-
 uint32_t tl_stream_recv_bytes(long cache_bytes, uint32_t streams)
 {
     uint32_t bytes = RECV_MIN_BYTES;

@@ -93,10 +93,8 @@ static void take_datagram(struct receiver *receiver, const uint8_t *datagram, un
         take_stranger(receiver, len, true);
         return;
     }
-    uint32_t crc = udp_head_crc(datagram);
-    crc = udp_crc32c(crc, datagram + TL_WIRE_UDP_DATA_HEAD, covered - TL_WIRE_UDP_DATA_HEAD);
-    bool intact = ~crc == udp_get32(datagram + UDP_CRC_AT);
-    uint64_t sequence = udp_get64(datagram + 24), sent_ns = udp_get64(datagram + 32);
+    uint64_t sequence, sent_ns;
+    bool intact = udp_head_read(datagram, covered, &sequence, &sent_ns);
     if (!intact || len != spec->datagram_bytes || sequence >= SEQUENCE_MAX ||
         sent_ns > (uint64_t)(spec->duration_ns + SENT_SLACK_NS) ||
         memcmp(datagram, receiver->prefix, sizeof receiver->prefix) != 0)

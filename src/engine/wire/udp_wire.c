@@ -194,43 +194,6 @@ static const struct wire_field udp_data_fields[] = {
 WIRE_LAYOUT(udp_data, TL_WIRE_UDP_DATA, "DATA", NULL)
 #undef MSG
 
-static uint32_t data_crc(const uint8_t *datagram, size_t len, bool head_alone)
-{
-    uint32_t crc = udp_head_crc(datagram);
-    if (!head_alone)
-        crc = udp_crc32c(crc, datagram + TL_WIRE_UDP_DATA_HEAD, len - TL_WIRE_UDP_DATA_HEAD);
-    return ~crc;
-}
-
-void tl_wire_seal_udp_data(const struct tl_wire_udp_data *msg, uint8_t *datagram, size_t len)
-{
-    udp_head_begin(datagram, msg);
-    udp_put64(datagram + 24, msg->sequence);
-    udp_put64(datagram + 32, msg->sent_ns);
-    udp_put32(datagram + UDP_CRC_AT, data_crc(datagram, len, msg->head_crc));
-}
-
-enum tl_status tl_wire_decode_udp_data(const uint8_t *datagram, size_t len,
-                                       struct tl_wire_udp_data *ret_msg, bool *ret_intact,
-                                       struct tl_error *reterr)
-{
-    if (len < TL_UDP_DATAGRAM_MIN || len > TL_UDP_DATAGRAM_MAX ||
-        tl_wire_udp_type(datagram, len) != TL_WIRE_UDP_DATA)
-        return tl_error_set(reterr, TL_PROTOCOL, "a datagram of %zu bytes is no data", len);
-    struct tl_wire_udp_data msg = {
-        .head_crc = datagram[5] & UDP_FLAG_HEAD_CRC,
-        .bytes = (uint16_t)((unsigned)datagram[6] << 8 | datagram[7]),
-        .cookie = udp_get64(datagram + 8),
-        .test_id = udp_get32(datagram + 16),
-        .sequence = udp_get64(datagram + 24),
-        .sent_ns = udp_get64(datagram + 32),
-    };
-    *ret_intact = msg.bytes == len && !(datagram[5] & ~UDP_FLAG_HEAD_CRC) &&
-                  udp_get32(datagram + UDP_CRC_AT) == data_crc(datagram, len, msg.head_crc);
-    *ret_msg = msg;
-    return TL_OK;
-}
-
 #define MSG tl_wire_udp_feedback
 /* The same places as in DATA up to the CRC. */
 static const struct wire_field udp_feedback_fields[] = {

@@ -51,9 +51,6 @@ enum tl_lab_drop {
         TL_LAB_DROP_COUNT
 };
 
-/* The sentence part of TL_LAB_DROP_MAP, never NULL. */
-const char *tl_lab_drop_text(enum tl_lab_drop drop);
-
 /* An interval of tl_lab_mark() time (see lab.h), in ns; nothing passes in [from, to). */
 struct tl_lab_window {
     int64_t from_ns;

@@ -16,8 +16,6 @@ enum tl_export_format {
 };
 /* "text", "json" ... as options name them. */
 const char *tl_export_format_name(enum tl_export_format format);
-/* The media type, "application/json" ... */
-const char *tl_export_format_type(enum tl_export_format format);
 /* False where no format has that name. */
 bool tl_export_format_find(const char *name, enum tl_export_format *ret_format);
 

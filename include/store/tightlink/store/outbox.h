@@ -71,7 +71,5 @@ void tl_outbox_row_finish(struct tl_outbox_row *row);
 enum tl_status tl_outbox_mark(struct tl_outbox *outbox, int64_t id, enum tl_outbox_state state,
                               const char *ticket, const char *error, int64_t next_ns,
                               struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status tl_outbox_delete(struct tl_outbox *outbox, int64_t id,
-                                struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

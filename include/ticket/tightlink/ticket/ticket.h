@@ -41,8 +41,6 @@ struct tl_ticket_target_info {
 };
 struct tl_ticket_target_info tl_ticket_target_at(const struct tl_ticket_config *config,
                                                  size_t index);
-/* "rt", "redmine" ...; NULL from the count on. */
-const char *tl_ticket_system_at(size_t index);
 
 /* What is sent. Texts are masked already; html "" sends none. */
 struct tl_ticket_message {

@@ -63,4 +63,16 @@ static inline uint32_t udp_head_crc(const uint8_t *head)
     return udp_crc32c(UDP_CRC_BEGIN, copy, sizeof copy);
 }
 
+/* Of a datagram's first covered bytes (>= TL_WIRE_UDP_DATA_HEAD), which the CRC stands for: whether
+ * it fits, and what changes from one to the next. */
+static inline bool udp_head_read(const uint8_t *datagram, unsigned covered, uint64_t *ret_sequence,
+                                 uint64_t *ret_sent_ns)
+{
+    uint32_t crc = udp_head_crc(datagram);
+    crc = udp_crc32c(crc, datagram + TL_WIRE_UDP_DATA_HEAD, covered - TL_WIRE_UDP_DATA_HEAD);
+    *ret_sequence = udp_get64(datagram + 24);
+    *ret_sent_ns = udp_get64(datagram + 32);
+    return ~crc == udp_get32(datagram + UDP_CRC_AT);
+}
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../udp/data_datagram.h"
 #include "tightlink/engine/limits.h"
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/stream.h"
@@ -217,7 +218,7 @@ Test(wire_doc, data_is_laid_out_as_its_table_says)
                                          .sent_ns = 0x3132333435363738};
     uint8_t sealed[64] = {0}, made[64] = {0};
     struct wire_out out = {made};
-    tl_wire_seal_udp_data(&msg, sealed, sizeof sealed);
+    seal_data(&msg, sealed);
     memset(sealed + WIRE_UDP_CRC_AT, 0, 4);
     wire_put(&wire_layout_udp_data, &msg, &out);
     cr_expect_eq(out.at - made, TL_WIRE_UDP_DATA_HEAD);

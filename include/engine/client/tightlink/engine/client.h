@@ -199,8 +199,6 @@ enum tl_tcp_end {
 #undef TL_TCP_END_ENUM
 };
 
-const char *tl_tcp_end_text(enum tl_tcp_end end);
-
 /* One end of a test. NAN, -1 and "" = not known. */
 struct tl_tcp_side {
     struct tl_sample_log logs[TL_STREAMS_MAX];       /* owned by the result */

@@ -76,9 +76,6 @@ enum tl_status tl_stream_options_apply(int fd, const struct tl_stream_options *o
 enum tl_status tl_stream_congestion(int fd,
                                     char ret_name[TL_STREAM_CONGESTION_SIZE]) TL_WARN_UNUSED;
 
-/* "send"; "unknown" beyond the list. */
-const char *tl_send_path_name(unsigned path);
-
 struct tl_streams_spec {
     bool send;                   /* else receive */
     enum tl_send_path send_path; /* a path that this kernel lacks becomes COPY */
@@ -117,9 +114,6 @@ struct tl_stream_result {
     unsigned dscp;                              /* of what this end sends, at start */
     char congestion[TL_STREAM_CONGESTION_SIZE]; /* in force */
 };
-
-/* A word for an end: "running", "deadline", "byte cap", ... never NULL. */
-const char *tl_stream_end_name(enum tl_stream_end end);
 
 struct tl_streams;
 

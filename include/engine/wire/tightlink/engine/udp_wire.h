@@ -245,13 +245,6 @@ struct tl_wire_udp_feedback {
     uint64_t elapsed_ns;    /* receiver's time since its start */
 };
 
-/* Writes the head in front of len bytes (>= TL_UDP_DATAGRAM_MIN) whose payload is there. */
-void tl_wire_seal_udp_data(const struct tl_wire_udp_data *msg, uint8_t *datagram, size_t len);
-/* *ret_intact is false when the CRC or the length does not fit. TL_PROTOCOL: not DATA at all. */
-enum tl_status tl_wire_decode_udp_data(const uint8_t *datagram, size_t len,
-                                       struct tl_wire_udp_data *ret_msg, bool *ret_intact,
-                                       struct tl_error *reterr) TL_WARN_UNUSED;
-
 size_t tl_wire_encode_udp_feedback(const struct tl_wire_udp_feedback *msg,
                                    uint8_t ret_datagram[TL_WIRE_UDP_FEEDBACK_SIZE]);
 /* A wrong CRC is TL_PROTOCOL too: damaged feedback is none. */

@@ -9,8 +9,6 @@
 #include "tightlink/base/random.h"
 #include "tightlink/base/secret.h"
 
-#define FILE_MAX (TL_KEYS_MAX * (TL_KEY_LINE_SIZE + 64)) /* with room for comments */
-
 struct tl_keys {
     size_t count, room;
     struct tl_key *keys;
@@ -123,27 +121,32 @@ static enum tl_status take_text(struct tl_keys *keys, const char *path, char *te
     return TL_OK;
 }
 
-enum tl_status tl_keys_load(const char *path, struct tl_keys **ret_keys, struct tl_error *reterr)
+enum tl_status tl_keys_parse(const char *path, char *text, struct tl_keys **ret_keys,
+                             struct tl_error *reterr)
 {
     struct tl_keys *keys = calloc(1, sizeof *keys);
-    char *text = malloc(FILE_MAX + 1);
-    size_t len;
-    enum tl_status status = TL_NOMEM;
-    if (!keys || !text) {
-        (void)tl_error_set(reterr, TL_NOMEM, "no memory for the keys of %s", path);
-        goto out;
-    }
-    status = tl_secret_file_read(path, "key file", text, FILE_MAX + 1, &len, reterr);
-    if (status == TL_OK)
-        status = take_text(keys, path, text, reterr);
-out:
-    if (text)
-        explicit_bzero(text, FILE_MAX + 1);
-    free(text);
+    if (!keys)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for the keys of %s", path);
+    enum tl_status status = take_text(keys, path, text, reterr);
     if (status == TL_OK)
         *ret_keys = keys;
     else
         tl_keys_destroy(keys);
+    return status;
+}
+
+enum tl_status tl_keys_load(const char *path, struct tl_keys **ret_keys, struct tl_error *reterr)
+{
+    char *text = malloc(TL_KEYS_FILE_MAX + 1);
+    size_t len;
+    if (!text)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for the keys of %s", path);
+    enum tl_status status =
+        tl_secret_file_read(path, "key file", text, TL_KEYS_FILE_MAX + 1, &len, reterr);
+    if (status == TL_OK)
+        status = tl_keys_parse(path, text, ret_keys, reterr);
+    explicit_bzero(text, TL_KEYS_FILE_MAX + 1);
+    free(text);
     return status;
 }
 

@@ -3,10 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* systemd's own directory of credentials, which it alone writes; its ACL for the service's user
+ * shows as the group's right to read (systemd.exec(5), CREDENTIALS). */
+static bool is_credential(const char *path)
+{
+    const char *directory = getenv("CREDENTIALS_DIRECTORY");
+    size_t len = directory ? strlen(directory) : 0;
+    return len > 0 && directory[0] == '/' && strncmp(path, directory, len) == 0 &&
+           path[len] == '/' && !strchr(path + len + 1, '/');
+}
 
 /* Looked at after opening, so that it is the file which is read. */
 static enum tl_status check_file(int fd, const char *path, const char *what, size_t size,
@@ -23,11 +35,13 @@ static enum tl_status check_file(int fd, const char *path, const char *what, siz
                             "%s belongs to another user, who could change its secrets: make a copy "
                             "of your own",
                             path);
-    if (info.st_mode & (S_IRWXG | S_IRWXO))
-        return tl_error_set(reterr, TL_DENIED,
-                            "others may read %s or change it: chmod 600, and replace its secrets if "
-                            "others could read them",
-                            path);
+    mode_t group = info.st_uid == 0 && is_credential(path) ? S_IWGRP | S_IXGRP : S_IRWXG;
+    if (info.st_mode & (group | S_IRWXO))
+        return tl_error_set(
+            reterr, TL_DENIED,
+            "others may read %s or change it: chmod 600, and replace its secrets if "
+            "others could read them",
+            path);
     if (info.st_size >= (off_t)size)
         return tl_error_set(reterr, TL_LIMIT, "%s is too long for a %s", path, what);
     return TL_OK;

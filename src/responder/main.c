@@ -6,20 +6,26 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "check.h"
+#include "key_reader.h"
 #include "sandbox.h"
+#include "status_socket.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/disk.h"
 #include "tightlink/engine/limits.h"
 #include "tightlink/engine/responder.h"
 #include "tightlink/engine/wire.h"
+#include "user.h"
 
 #ifndef TL_VERSION_TEXT
 #error "the build defines TL_VERSION_TEXT"
@@ -52,15 +58,25 @@ static const char help[] =
     "      --third-party ADDRESS[,ADDRESS]...\n"
     "                           other responders: a client with a key may have tests made\n"
     "                           between them and this one\n"
-    "      --no-sandbox         keep what seccomp, Landlock and the dropping of capabilities\n"
-    "                           take away (for debuggers)\n"
+    "      --user NAME          started as root: become this user (default: tightlinkd where "
+    "there\n"
+    "                           is one, else nobody)\n"
+    "      --partial-sandbox    start, too, where this kernel lacks Landlock or seccomp\n"
+    "      --no-sandbox         keep root, and what seccomp, Landlock and the dropping of\n"
+    "                           capabilities take away (for debuggers)\n"
+    "      --check              try each protection and say which are on; serve nobody\n"
+    "      --status             say what the tightlinkd on --port serves now (root, or its user)\n"
     "      --disk DIR           let clients test the disk under DIR: with files without a name, "
     "up\n"
     "                           to 1 GiB and 5 % of the free space; they see its speed and kind\n"
     "      --ready-fd N         write one line to this descriptor when listening\n"
     "      --help, --version\n"
     "\n"
-    "Exit: 0 ended by SIGTERM or SIGINT, 2 usage, 3 the port cannot be had.\n";
+    "SIGHUP reads the keys again: sessions live on, one whose key is gone begins no other test.\n"
+    "\n"
+    "Exit: 0 ended by SIGTERM or SIGINT, 1 a protection is off (--check) or cannot be had, 2 "
+    "usage,\n"
+    "3 the port cannot be had, or nobody serves there (--status).\n";
 
 enum option_id {
     OPTION_OPEN = 256,
@@ -72,7 +88,11 @@ enum option_id {
     OPTION_RATE_CAP,
     OPTION_DAILY_QUOTA,
     OPTION_THIRD_PARTY,
+    OPTION_USER,
+    OPTION_PARTIAL_SANDBOX,
     OPTION_NO_SANDBOX,
+    OPTION_CHECK,
+    OPTION_STATUS,
     OPTION_DISK,
     OPTION_READY_FD,
     OPTION_HELP,
@@ -89,7 +109,11 @@ static const struct option long_options[] = {
     {"rate-cap", required_argument, NULL, OPTION_RATE_CAP},
     {"daily-quota", required_argument, NULL, OPTION_DAILY_QUOTA},
     {"third-party", required_argument, NULL, OPTION_THIRD_PARTY},
+    {"user", required_argument, NULL, OPTION_USER},
+    {"partial-sandbox", no_argument, NULL, OPTION_PARTIAL_SANDBOX},
     {"no-sandbox", no_argument, NULL, OPTION_NO_SANDBOX},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"status", no_argument, NULL, OPTION_STATUS},
     {"disk", required_argument, NULL, OPTION_DISK},
     {"ready-fd", required_argument, NULL, OPTION_READY_FD},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -101,8 +125,12 @@ struct settings {
     struct tl_responder_options options;
     const char *key_file; /* NULL: none */
     struct in6_addr peers[PEERS_MAX];
-    int ready_fd; /* -1: none */
-    bool no_sandbox;
+    int ready_fd;     /* -1: none */
+    const char *user; /* NULL: the standard one */
+    bool no_sandbox, partial_sandbox, check, status;
+    struct sandbox_policy policy;
+    struct key_reader key_reader;
+    char key_folder[PATH_MAX];
 };
 
 static void log_line(void *context, const char *line)
@@ -187,6 +215,20 @@ static enum tl_status parse_peers(const char *text, struct settings *settings,
     return TL_OK;
 }
 
+/* What has no value. */
+static bool take_flag(int id, struct settings *settings)
+{
+    bool *flag = id == OPTION_OPEN              ? &settings->options.open
+                 : id == OPTION_PARTIAL_SANDBOX ? &settings->partial_sandbox
+                 : id == OPTION_NO_SANDBOX      ? &settings->no_sandbox
+                 : id == OPTION_CHECK           ? &settings->check
+                 : id == OPTION_STATUS          ? &settings->status
+                                                : NULL;
+    if (flag)
+        *flag = true;
+    return flag != NULL;
+}
+
 static enum tl_status take_option(int id, const char *text, struct settings *settings,
                                   struct tl_error *reterr)
 {
@@ -194,9 +236,6 @@ static enum tl_status take_option(int id, const char *text, struct settings *set
     long number = 0;
     enum tl_status status = TL_OK;
     switch (id) {
-    case OPTION_OPEN:
-        options->open = true;
-        break;
     case OPTION_KEY:
         settings->key_file = text;
         break;
@@ -222,8 +261,8 @@ static enum tl_status take_option(int id, const char *text, struct settings *set
         return parse_quota(text, settings, reterr);
     case OPTION_THIRD_PARTY:
         return parse_peers(text, settings, reterr);
-    case OPTION_NO_SANDBOX:
-        settings->no_sandbox = true;
+    case OPTION_USER:
+        settings->user = text;
         break;
     case OPTION_DISK:
         options->disk_directory = text;
@@ -243,9 +282,15 @@ static void on_signal(int number)
     tl_responder_stop(responder);
 }
 
+static void on_hangup(int number)
+{
+    tl_responder_reload(responder);
+}
+
 static void catch_signals(void)
 {
-    struct sigaction end = {.sa_handler = on_signal};
+    struct sigaction end = {.sa_handler = on_signal}, hangup = {.sa_handler = on_hangup};
+    sigaction(SIGHUP, &hangup, NULL);
     sigaction(SIGTERM, &end, NULL);
     sigaction(SIGINT, &end, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -287,46 +332,106 @@ static enum tl_status try_disk(const char *directory, struct tl_error *reterr)
 
 typedef enum tl_status hold_fn(const struct sandbox_policy *policy, struct tl_error *reterr);
 
-/* What this kernel does not have is told, and no reason not to serve. */
-static void hold(hold_fn *what, const struct settings *settings)
+/* A cage with a hole is none, unless the administrator knows of it. */
+static enum tl_status hold(hold_fn *what, const struct settings *settings, struct tl_error *reterr)
 {
-    struct sandbox_policy policy = {.write_directory = settings->options.disk_directory,
-                                    .dials = settings->options.peer_count > 0};
+    enum tl_status status = settings->no_sandbox ? TL_OK : what(&settings->policy, reterr);
+    if (status == TL_OK)
+        return TL_OK;
+    if (status == TL_UNSUPPORTED && settings->partial_sandbox) {
+        fprintf(stderr, "tightlinkd: the sandbox is not whole: %s\n", reterr->text);
+        return TL_OK;
+    }
+    tl_error_prefix(reterr, "the sandbox cannot be had");
+    size_t len = strlen(reterr->text);
+    snprintf(reterr->text + len, sizeof reterr->text - len, "; to serve all the same: %s",
+             status == TL_UNSUPPORTED ? "--partial-sandbox" : "--no-sandbox, or --user root");
+    return status;
+}
+
+/* Keys, and who reads them again; before the user is changed and any thread exists. */
+static enum tl_status prepare_keys(struct settings *settings, struct tl_keys **ret_keys,
+                                   struct tl_error *reterr)
+{
+    const char *file = settings->key_file, *slash = file ? strrchr(file, '/') : NULL;
+    int len = slash > file ? (int)(slash - file) : 1;
+    if (!file)
+        return TL_OK;
+    snprintf(settings->key_folder, sizeof settings->key_folder, "%.*s", len, slash ? file : ".");
+    bool reader = settings->policy.change_user && sandbox_is_built();
+    enum tl_status status = tl_keys_load(file, ret_keys, reterr);
+    if (status == TL_OK && !settings->no_sandbox)
+        status =
+            key_reader_start(&settings->key_reader, file, settings->key_folder, reader, reterr);
+    else
+        settings->key_reader = (struct key_reader){.fd = -1, .path = file};
+    if (settings->key_reader.fd < 0)
+        settings->policy.key_directory = settings->key_folder;
+    settings->options.keys = *ret_keys;
+    settings->options.load_keys = key_reader_load;
+    settings->options.load_context = &settings->key_reader;
+    return status;
+}
+
+static int fail(const struct tl_error *error, int exit_code)
+{
+    fprintf(stderr, "tightlinkd: %s\n", error->text);
+    return exit_code;
+}
+
+/* Everything up to the loop, in the order in which rights are given up. */
+static int open_all(struct settings *settings, struct tl_error *reterr)
+{
+    struct tl_responder_options *options = &settings->options;
+    options->status_uid = getuid();
+    options->status_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (settings->check)
+        options->port = 0;
+    if (hold(sandbox_hold_files, settings, reterr) != TL_OK)
+        return EXIT_FAILURE;
+    if (options->disk_directory && try_disk(options->disk_directory, reterr) != TL_OK) {
+        tl_error_prefix(reterr, "--disk");
+        return EXIT_USAGE;
+    }
+    if (tl_responder_create(options, &responder, reterr) != TL_OK)
+        return reterr->status == TL_SYNTAX ? EXIT_USAGE : EXIT_BIND;
+    if (!status_socket_listen(options->status_fd, tl_responder_port(responder)))
+        fputs("tightlinkd: --status will not work: its local name is taken\n", stderr);
+    catch_signals();
+    return hold(sandbox_hold_calls, settings, reterr) == TL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int run(struct settings *settings)
+{
     struct tl_error error = {0};
-    if (!settings->no_sandbox && what(&policy, &error) != TL_OK)
-        fprintf(stderr, "tightlinkd: the sandbox is not whole: %s\n", error.text);
+    int exit_code = open_all(settings, &error);
+    if (exit_code != EXIT_SUCCESS)
+        return fail(&error, exit_code);
+    if (settings->check)
+        return check_protections(settings->policy.dials, settings->options.keys, stdout)
+                   ? EXIT_SUCCESS
+                   : EXIT_FAILURE;
+    tell_ready(settings);
+    return tl_responder_run(responder, &error) == TL_OK ? EXIT_SUCCESS : fail(&error, EXIT_FAILURE);
 }
 
 static int serve(struct settings *settings)
 {
     struct tl_error error = {0};
     struct tl_keys *keys = NULL;
-    if (settings->key_file && tl_keys_load(settings->key_file, &keys, &error) != TL_OK)
-        return usage_error(error.text);
-    settings->options.keys = keys;
     settings->options.peers = settings->peers;
-    hold(sandbox_hold_files, settings);
-    if (settings->options.disk_directory &&
-        try_disk(settings->options.disk_directory, &error) != TL_OK) {
-        fprintf(stderr, "tightlinkd: --disk: %s\n", error.text);
-        tl_keys_destroy(keys);
-        return EXIT_USAGE;
-    }
-    if (tl_responder_create(&settings->options, &responder, &error) != TL_OK) {
-        fprintf(stderr, "tightlinkd: %s\n", error.text);
-        tl_keys_destroy(keys);
-        return error.status == TL_SYNTAX ? EXIT_USAGE : EXIT_BIND;
-    }
-    catch_signals();
-    hold(sandbox_hold_calls, settings);
-    tell_ready(settings);
-    enum tl_status status = tl_responder_run(responder, &error);
+    settings->policy.write_directory = settings->options.disk_directory;
+    settings->policy.dials = settings->options.peer_count > 0;
+    if (!settings->no_sandbox && user_choose(settings->user, &settings->policy, &error) != TL_OK)
+        return usage_error(error.text);
+    int exit_code = EXIT_USAGE;
+    if (prepare_keys(settings, &keys, &error) == TL_OK)
+        exit_code = run(settings);
+    else
+        (void)usage_error(error.text);
     tl_responder_destroy(responder);
     tl_keys_destroy(keys);
-    if (status == TL_OK)
-        return EXIT_SUCCESS;
-    fprintf(stderr, "tightlinkd: %s\n", error.text);
-    return EXIT_FAILURE;
+    return exit_code;
 }
 
 int main(int argc, char **argv)
@@ -340,11 +445,15 @@ int main(int argc, char **argv)
             fputs(id == OPTION_HELP ? help : PROGRAM "\n", stdout);
             return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
         }
-        if (take_option(id, optarg, &settings, &error) != TL_OK)
+        if (!take_flag(id, &settings) && take_option(id, optarg, &settings, &error) != TL_OK)
             return usage_error(error.text);
     }
     if (optind < argc)
         return usage_error("it takes options only");
+    if (settings.status)
+        return status_socket_print(settings.options.port, &error) == TL_OK
+                   ? EXIT_SUCCESS
+                   : fail(&error, EXIT_BIND);
     if (!settings.options.open && !settings.key_file)
         return usage_error("give --key FILE (`tightlink key NAME` makes one), or say --open to "
                            "serve without: anyone who reaches the port may then load this "

@@ -2,8 +2,10 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
+import time
 
 from harness import Daemon, case, is_plain, tightlink, validate
 
@@ -124,3 +126,45 @@ def two_responders_are_tested_against_each_other(machine):
     assert numbers["streams"] == 1 and numbers["rtt_min_ns"] > 0, numbers
     tightlink(machine, "between", "127.0.0.1").check(2, "two hosts")
     tightlink(machine, "between", "127.0.0.1", "127.0.0.2").check(2, "--key FILE")
+
+
+@case("key")
+def a_hangup_reads_the_keys_again(machine):
+    """By a process that may still read them, where root has become somebody else."""
+    old, new = make_key(machine, "old", "old.key"), make_key(machine, "new", "new.key")
+    served = os.path.join(machine.folder, "served.key")
+    shutil.copy(old, served)
+    os.chmod(served, 0o600)
+    with Daemon(machine, "--key", served, mode=None) as daemon:
+        def ping(key):
+            return tightlink(machine, "run", "127.0.0.1", "--port", daemon.port, "--key", key,
+                             *QUICK).code
+        assert ping(old) in (0, 4) and ping(new) == 5
+        os.replace(new, served)
+        shutil.copy(served, new)
+        os.chmod(new, 0o600)
+        daemon.popen.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert ping(old) == 5 and ping(new) in (0, 4)
+
+
+@case("key")
+def what_is_protected_and_served_can_be_asked(machine):
+    path = make_key(machine, "lab-1", "asked.key")
+    def responder(*options):
+        return subprocess.run([machine.tightlinkd, *options], timeout=20, capture_output=True,
+                              text=True)
+    checked = responder("--key", path, "--check")
+    lines = checked.stdout.splitlines()
+    assert len(lines) == 9 and (checked.returncode == 0) == ("OFF" not in checked.stdout), checked
+    bare = responder("--key", path, "--no-sandbox", "--check")
+    assert bare.returncode == 1 and bare.stdout.count("OFF") >= 5, bare
+    with Daemon(machine, "--key", path, mode=None) as daemon:
+        told = responder("--status", "--port", str(daemon.port))
+        assert told.returncode == 0 and "keys in force: 1" in told.stdout, told
+        if os.geteuid() == 0 and shutil.which("setpriv"):
+            stranger = subprocess.run(["setpriv", "--reuid", "65533", "--clear-groups",
+                                       machine.tightlinkd, "--status", "--port", str(daemon.port)],
+                                      timeout=20, capture_output=True, text=True)
+            assert stranger.returncode == 3 and stranger.stdout == "", stranger
+    assert responder("--status", "--port", str(daemon.port)).returncode == 3

@@ -35,6 +35,15 @@ void address_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN
         ret_text[0] = '\0';
 }
 
+void address_network_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN + 4])
+{
+    struct in6_addr network = *address;
+    bool v4 = IN6_IS_ADDR_V4MAPPED(&network);
+    memset(network.s6_addr + (v4 ? 15 : 7), 0, v4 ? 1 : 9);
+    address_text(&network, ret_text);
+    strcat(ret_text, v4 ? "/24" : "/56");
+}
+
 bool address_is_loopback(const struct in6_addr *address)
 {
     return IN6_IS_ADDR_LOOPBACK(address) ||

@@ -96,16 +96,13 @@ static void log_failure(struct half *half, const char *why)
 {
     struct admission *admission = half->admission;
     int64_t now_ns = tl_now_ns();
-    char text[INET6_ADDRSTRLEN];
-    struct in6_addr network = half->address;
-    bool v4 = IN6_IS_ADDR_V4MAPPED(&network);
+    char network[INET6_ADDRSTRLEN + 4];
     admission->unlogged++;
     if (admission->logged_ns != 0 && now_ns - admission->logged_ns < TL_NS_PER_S)
         return;
-    memset(network.s6_addr + (v4 ? 15 : 7), 0, v4 ? 1 : 9);
-    address_text(&network, text);
-    responder_log(admission->responder, "%s/%d: %s (%u such since the last line)", text,
-                  v4 ? 24 : 56, why, admission->unlogged);
+    address_network_text(&half->address, network);
+    responder_log(admission->responder, "%s: %s (%u such since the last line)", network, why,
+                  admission->unlogged);
     admission->logged_ns = now_ns;
     admission->unlogged = 0;
 }
@@ -474,6 +471,16 @@ enum tl_status admission_create(struct tl_responder *responder, uint32_t half_ma
     }
     *ret_admission = admission;
     return TL_OK;
+}
+
+uint32_t admission_count(const struct admission *admission)
+{
+    return share_pool_count(admission->halves);
+}
+
+uint32_t admission_handshakes(const struct admission *admission)
+{
+    return share_pool_count(admission->handshakes);
 }
 
 void admission_clear(struct admission *admission)

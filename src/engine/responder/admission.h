@@ -17,6 +17,10 @@ void admission_destroy(struct admission *admission); /* NULL is fine */
 /* Sends all strangers away. */
 void admission_clear(struct admission *admission);
 
+/* How many there are, and how many of them are in a handshake. */
+uint32_t admission_count(const struct admission *admission);
+uint32_t admission_handshakes(const struct admission *admission);
+
 /* The listener has connections. */
 void admission_accept(struct admission *admission);
 /* Who did not speak in time goes. True while there are any. */

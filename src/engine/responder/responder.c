@@ -17,8 +17,10 @@
 #include "admission.h"
 #include "frames.h"
 #include "host_reader.h"
+#include "keys.h"
 #include "responder_private.h"
 #include "session.h"
+#include "status.h"
 #include "tightlink/base/time.h"
 #include "turn.h"
 #include "udp_echo.h"
@@ -52,14 +54,30 @@ static void stop_ready(struct watch *watch, uint32_t events)
 {
     struct tl_responder *responder =
         (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, stop));
-    atomic_store(&responder->stop_asked, true);
+    uint64_t count;
+    (void)!read(watch->fd, &count, sizeof count);
+    if (atomic_exchange(&responder->reload_asked, false))
+        keys_reload(responder);
+}
+
+static void wake(struct tl_responder *responder)
+{
+    int errnum = errno; /* a signal handler must not change it */
+    uint64_t one = 1;
+    (void)!write(responder->stop.fd, &one, sizeof one);
+    errno = errnum;
 }
 
 void tl_responder_stop(struct tl_responder *responder)
 {
     atomic_store(&responder->stop_asked, true);
-    uint64_t one = 1;
-    (void)!write(responder->stop.fd, &one, sizeof one);
+    wake(responder);
+}
+
+void tl_responder_reload(struct tl_responder *responder)
+{
+    atomic_store(&responder->reload_asked, true);
+    wake(responder);
 }
 
 int tl_responder_port(const struct tl_responder *responder)
@@ -239,6 +257,8 @@ static enum tl_status open_watches(struct tl_responder *responder, struct tl_err
     if (status == TL_OK)
         status = loop_add(loop, &responder->stop, EPOLLIN, stop_ready);
     if (status == TL_OK)
+        status = status_open(responder);
+    if (status == TL_OK)
         status = udp_port_create(responder->udp.fd, &responder->udp_port);
     if (status == TL_OK)
         status = host_reader_create(loop, frames_host_done, &responder->host);
@@ -318,6 +338,7 @@ enum tl_status tl_responder_create(const struct tl_responder_options *options,
         (void)tl_error_set(reterr, status, "the responder's tables: %s", tl_status_text(status));
         goto out;
     }
+    responder->keys = options->keys;
     if (options->keys)
         status = secure_context_create_server(options->keys, &responder->secured, reterr);
     if (status == TL_OK)

@@ -10,6 +10,7 @@
  *   share.c         fair shares of a pool by network
  *   sessions.c      the list of sessions
  *   session.c       a control connection: frames in and out, deadlines, its end
+ *   keys.c          reading the keys again, keys that are gone
  *   turn.c          a test before it is granted: queue, quota, interfaces
  *   readings.c      what the host did during a test
  *   disk_part.c     a session's area of the disk, its errands
@@ -23,6 +24,7 @@
  *
  *   frames.c        what a client's frame means
  *   admission.c     strangers: accept, first frame, deadline, who gets a place
+ *   status.c        what is served now
  *   responder.c     create, run, stop
  *
  * All of it runs on the thread of tl_responder_run, but for the two threads named above. */
@@ -52,13 +54,16 @@ struct tl_responder {
     int port;
     struct loop *loop;
     struct watch listener, udp, stop;
-    atomic_bool stop_asked;
+    struct watch status; /* its descriptor is the caller's; 0: none */
+    int64_t since_ns;
+    atomic_bool stop_asked, reload_asked;
     struct udp_port *udp_port;
     struct host_reader *host;
 
     struct accept_guard guard;
     struct admission *admission;
     struct secure_context *secured; /* NULL: no keys, open mode only */
+    const struct tl_keys *keys;     /* in force: of the options, or those read last */
 
     struct sessions sessions; /* room for 2 session_max */
     uint32_t session_max;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "address.h"
+#include "keys.h"
 #include "responder_private.h"
 #include "share.h"
 #include "tightlink/base/time.h"
@@ -48,6 +49,10 @@ bool turn_may_answer(struct tl_responder *responder, size_t bytes)
 bool turn_is_idle(struct session *session)
 {
     session->active_ns = session->heard_ns;
+    if (!keys_hold(session)) {
+        session_error(session, TL_WIRE_E_KEY, "your key is no longer in force here");
+        return false;
+    }
     if (session->state == SESSION_IDLE)
         return true;
     session_error(session, TL_WIRE_E_STATE, "a test was asked for before the last one ended");

@@ -11,14 +11,17 @@
 #define SUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 
 struct secure_context {
+    unsigned
+        holds; /* of its owner and of its channels, all of one thread where there are several */
     SSL_CTX *ctx;
     BIO_METHOD *method;
     const struct tl_key *key;   /* client */
     const struct tl_keys *keys; /* server */
+    struct tl_keys *owned;      /* the same, where the context frees them; or NULL */
 };
 
 struct secure {
-    const struct secure_context *context;
+    struct secure_context *context; /* held */
     SSL *ssl;
     int fd;
     const struct tl_key *key; /* the one in use */
@@ -130,6 +133,8 @@ static enum tl_status create_context(const SSL_METHOD *method, struct secure_con
         context->ctx = SSL_CTX_new(method);
         context->method = create_method();
     }
+    if (context)
+        context->holds = 1;
     if (context && context->ctx && context->method && configure(context->ctx)) {
         *ret_context = context;
         return TL_OK;
@@ -167,20 +172,27 @@ enum tl_status secure_context_create_server(const struct tl_keys *keys,
 
 void secure_context_destroy(struct secure_context *context)
 {
-    if (!context)
+    if (!context || --context->holds > 0)
         return;
     SSL_CTX_free(context->ctx);
     BIO_meth_free(context->method);
+    tl_keys_destroy(context->owned);
     free(context);
 }
 
 /* --- Channels ------------------------------------------------------------------------------ */
 
-struct secure *secure_create(const struct secure_context *context, int fd)
+void secure_context_own(struct secure_context *context, struct tl_keys *keys)
+{
+    context->owned = keys;
+}
+
+struct secure *secure_create(struct secure_context *context, int fd)
 {
     struct secure *secure = calloc(1, sizeof *secure);
     if (!secure)
         return NULL;
+    context->holds++;
     *secure = (struct secure){.context = context, .fd = fd, .ssl = SSL_new(context->ctx)};
     BIO *bio = secure->ssl ? BIO_new(context->method) : NULL;
     if (!bio) {
@@ -203,6 +215,7 @@ void secure_destroy(struct secure *secure)
     if (!secure)
         return;
     SSL_free(secure->ssl);
+    secure_context_destroy(secure->context);
     free(secure);
 }
 
@@ -308,6 +321,11 @@ bool secure_pending(const struct secure *secure)
 bool secure_established(const struct secure *secure)
 {
     return !secure->failed && SSL_is_init_finished(secure->ssl) && !is_impostor(secure);
+}
+
+const struct tl_key *secure_key(const struct secure *secure)
+{
+    return secure->key;
 }
 
 const char *secure_key_name(const struct secure *secure)

@@ -30,6 +30,7 @@ static inline struct tl_keys *keys_of(const char *text)
 struct far_end {
     struct tl_responder *responder;
     struct tl_keys *keys;
+    const char *later; /* keys after a reload; NULL: they cannot be read */
     pthread_t thread;
     char log[4096];
 };
@@ -38,6 +39,16 @@ static inline void far_end_log(void *context, const char *line)
 {
     struct far_end *far = context;
     strncat(far->log, line, sizeof far->log - strlen(far->log) - 1);
+}
+
+static inline enum tl_status far_end_load_keys(void *context, struct tl_keys **ret_keys,
+                                               struct tl_error *reterr)
+{
+    const struct far_end *far = context;
+    if (!far->later)
+        return tl_error_set(reterr, TL_DENIED, "no keys today");
+    *ret_keys = keys_of(far->later);
+    return TL_OK;
 }
 
 static inline void *far_end_serve(void *arg)
@@ -57,6 +68,8 @@ static inline void far_end_start(struct far_end *far, const char *keys, bool ope
     *far = (struct far_end){.keys = keys ? keys_of(keys) : NULL};
     struct tl_responder_options options = {.bind_address = "127.0.0.1",
                                            .keys = far->keys,
+                                           .load_keys = far_end_load_keys,
+                                           .load_context = far,
                                            .open = open,
                                            .peers = with_peers ? &loopback : NULL,
                                            .peer_count = with_peers ? 1 : 0,

@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,6 +168,47 @@ static int has_capabilities(const char *argument)
 Test(sandbox, capabilities_are_gone)
 {
     expect_held(&strict, has_capabilities, NULL);
+}
+
+/* By clone(), by unshare(), and by clone3(), which a filter cannot look into. */
+static int makes_a_namespace(const char *argument)
+{
+    static const unsigned long flags[] = {CLONE_NEWUSER, CLONE_NEWUSER | CLONE_NEWNET, CLONE_NEWNS};
+    struct {
+        unsigned long long flags, unused[10];
+    } asked = {.flags = CLONE_NEWUSER};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        long child = syscall(SYS_clone, flags[i] | SIGCHLD, NULL, NULL, NULL, NULL);
+        if (child == 0)
+            _exit(0);
+        if (child > 0 || unshare((int)flags[i]) == 0)
+            return ESCAPED;
+    }
+    long child = syscall(SYS_clone3, &asked, sizeof asked);
+    if (child == 0)
+        _exit(0);
+    return child < 0 && errno == ENOSYS ? HELD : ESCAPED;
+}
+
+Test(sandbox, no_namespace_is_made)
+{
+    expect_held(&strict, makes_a_namespace, NULL);
+}
+
+static int is_another_user(const char *argument)
+{
+    return getuid() == 65534 && geteuid() == 65534 && getegid() == 65534 && getgroups(0, NULL) == 0 &&
+                   setuid(0) < 0
+               ? HELD
+               : ESCAPED;
+}
+
+Test(sandbox, root_becomes_somebody_else_for_good)
+{
+    static const struct sandbox_policy nobody = {.change_user = true, .uid = 65534, .gid = 65534};
+    if (geteuid() != 0)
+        cr_skip("skipped: only root can change");
+    expect_held(&nobody, is_another_user, NULL);
 }
 
 /* A thread that was there before the filter is held by it, too. */

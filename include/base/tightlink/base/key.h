@@ -22,6 +22,8 @@
 #define TL_KEY_LINE_SIZE   (TL_KEY_NAME_SIZE + 1 + 2 * TL_KEY_SECRET_SIZE + 1) /* "NAME HEX\n", NUL \
                                                                                 */
 
+#define TL_KEYS_FILE_MAX (TL_KEYS_MAX * (TL_KEY_LINE_SIZE + 64)) /* with room for comments */
+
 struct tl_key {
     char name[TL_KEY_NAME_SIZE];
     uint8_t secret[TL_KEY_SECRET_SIZE];
@@ -34,6 +36,10 @@ struct tl_keys;
  * sentence has the chmod), TL_SYNTAX (which line), TL_LIMIT, TL_NOMEM. At least one key. */
 enum tl_status tl_keys_load(const char *path, struct tl_keys **ret_keys,
                             struct tl_error *reterr) TL_WARN_UNUSED;
+/* The same of a text that was read already, up to its NUL; path is for sentences. The text is cut
+ * into lines; the caller clears it. */
+enum tl_status tl_keys_parse(const char *path, char *text, struct tl_keys **ret_keys,
+                             struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_keys_destroy(struct tl_keys *keys); /* takes NULL */
 
 size_t tl_keys_count(const struct tl_keys *keys);

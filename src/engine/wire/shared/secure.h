@@ -31,12 +31,15 @@ enum tl_status secure_context_create_client(const struct tl_key *key,
 enum tl_status secure_context_create_server(const struct tl_keys *keys,
                                             struct secure_context **ret_context,
                                             struct tl_error *reterr) TL_WARN_UNUSED;
-void secure_context_destroy(struct secure_context *context); /* takes NULL; after its channels */
+/* The context frees these keys, which are its own, when it goes. */
+void secure_context_own(struct secure_context *context, struct tl_keys *keys);
+/* Takes NULL. Its channels may outlive it: what they need goes with the last of them. */
+void secure_context_destroy(struct secure_context *context);
 
 struct secure;
 
 /* NULL when there is no memory. */
-struct secure *secure_create(const struct secure_context *context, int fd);
+struct secure *secure_create(struct secure_context *context, int fd);
 /* Clears what is secret. Takes NULL; before the descriptor is closed. */
 void secure_destroy(struct secure *secure);
 
@@ -54,6 +57,9 @@ bool secure_pending(const struct secure *secure);
 
 /* The handshake is over and both ends have proved the key. */
 bool secure_established(const struct secure *secure);
+/* The key by which the peer came, as long as the channel; NULL before the handshake has got so far.
+ */
+const struct tl_key *secure_key(const struct secure *secure);
 /* The key's name by which the peer came; "" before the handshake has got so far. */
 const char *secure_key_name(const struct secure *secure);
 

@@ -48,6 +48,65 @@ Test(secure, the_right_key_opens_the_whole_audit, .timeout = 120)
     tl_keys_destroy(mine);
 }
 
+static enum tl_status short_test(struct tl_client *client, struct tl_error *error)
+{
+    static struct tl_tcp_result result;
+    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 200 * MS, .interval_ns = 10 * MS};
+    enum tl_status status = tl_client_tcp_test(client, &spec, NULL, NULL, &result, error);
+    tl_tcp_result_finish(&result);
+    return status;
+}
+
+/* Who comes with that key after a reload, which takes a moment. */
+static enum tl_status dial_until(struct far_end *far, const struct tl_keys *keys,
+                                 enum tl_status wanted, struct tl_client **ret_client)
+{
+    enum tl_status status = TL_OK;
+    struct tl_error error;
+    for (int i = 0; i < 100; i++) {
+        status = far_end_dial(far, keys, ret_client, &error);
+        if (status == wanted)
+            break;
+        if (status == TL_OK)
+            tl_client_close(*ret_client);
+        poll(NULL, 0, 20);
+    }
+    return status;
+}
+
+Test(secure, keys_are_read_again_and_sessions_live_on, .timeout = 120)
+{
+    struct far_end far;
+    struct tl_error error = {0};
+    struct tl_client *kept = NULL, *gone = NULL, *late = NULL;
+    far_end_start(&far, "kept " SECRET_1 "\ngone " SECRET_1 "\n", false, false);
+    struct tl_keys *key_kept = keys_of("kept " SECRET_1 "\n");
+    struct tl_keys *key_gone = keys_of("gone " SECRET_1 "\n");
+    struct tl_keys *key_new = keys_of("new " SECRET_2 "\n");
+    cr_assert_eq(far_end_dial(&far, key_kept, &kept, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(far_end_dial(&far, key_gone, &gone, &error), TL_OK, "%s", error.text);
+    tl_responder_reload(far.responder); /* cannot be read: nothing changes */
+    cr_expect_eq(tl_client_ping(gone, NULL, &error), TL_OK, "%s", error.text);
+    cr_expect_eq(short_test(gone, &error), TL_OK, "%s", error.text);
+    far.later = "kept " SECRET_1 "\nnew " SECRET_2 "\n";
+    tl_responder_reload(far.responder);
+    tl_client_close(kept); /* two sessions an address */
+    cr_expect_eq(dial_until(&far, key_new, TL_OK, &late), TL_OK, "the new key is not known");
+    cr_expect_eq(tl_client_ping(gone, NULL, &error), TL_OK, "%s", error.text);
+    cr_expect_eq(short_test(gone, &error), TL_AUTH, "%s", error.text);
+    cr_expect_eq(short_test(late, &error), TL_OK, "%s", error.text);
+    tl_client_close(gone);
+    cr_expect_eq(far_end_dial(&far, key_gone, &gone, &error), TL_AUTH, "%s", error.text);
+    cr_assert_eq(far_end_dial(&far, key_kept, &kept, &error), TL_OK, "%s", error.text);
+    tl_client_close(kept);
+    tl_client_close(late);
+    far_end_stop(&far);
+    cr_expect(strstr(far.log, "the keys stay as they are"), "%s", far.log);
+    tl_keys_destroy(key_kept);
+    tl_keys_destroy(key_gone);
+    tl_keys_destroy(key_new);
+}
+
 /* Samples and readings come back through TLS while data flows beside it. */
 Test(secure, a_test_runs_and_its_end_is_signed, .timeout = 120)
 {

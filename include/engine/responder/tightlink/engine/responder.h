@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
@@ -35,12 +36,20 @@ struct tl_responder_options {
     /* Key mode: control connections are TLS 1.3 with one of these keys. NULL: no keys, and
      * everybody is served. Borrowed; outlives the responder. */
     const struct tl_keys *keys;
+    /* For tl_responder_reload(): reads the keys again; they are the responder's then. Called on the
+     * thread of tl_responder_run. NULL: they stay. */
+    enum tl_status (*load_keys)(void *context, struct tl_keys **ret_keys, struct tl_error *reterr);
+    void *load_context;
     bool open;           /* with keys: serve who has none, too (open mode's caps and reticence) */
     /* Responders with which tests are permitted when a keyed client asks for one between two of
      * them: this one may dial them, and be dialled by them. IPv4 as ::ffff:a.b.c.d. NULL: none.
      * Borrowed. */
     const struct in6_addr *peers;
     size_t peer_count;
+    /* A listening local socket: what is served now is told to root, and to status_uid. 0: none.
+     * Borrowed. */
+    int status_fd;
+    uid_t status_uid;
     const char *program; /* "tightlinkd 0.1.0", told in WELCOME; NULL: "tightlinkd" */
     /* One line for each session's end and for what the administrator must know; UTF-8,
      * cleaned, no newline. Called on the thread of tl_responder_run. May be NULL. */
@@ -65,6 +74,11 @@ enum tl_status tl_responder_run(struct tl_responder *responder,
 /* Ends tl_responder_run within 1 s; sessions get ERROR GOING. Async-signal-safe, callable from
  * any thread, more than once. */
 void tl_responder_stop(struct tl_responder *responder);
+
+/* Reads the keys again, soon. New handshakes know the new ones alone. Sessions live on; one whose key
+ * is gone, or has another secret, may end its test and begins no other. What cannot be read is
+ * logged, and the keys stay. Async-signal-safe. */
+void tl_responder_reload(struct tl_responder *responder);
 
 /* Takes NULL. Not while run is inside. Joins what is left. */
 void tl_responder_destroy(struct tl_responder *responder);

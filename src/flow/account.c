@@ -98,7 +98,9 @@ static void leave_recovery(struct half *half)
     half->peak = flight;
     if (half->peak_before == 0)
         return;
-    double share = (double)flight / (double)half->peak_before;
+    /* The acknowledgement that ends it has taken some segments, which the sender is about to
+     * replace: two on average. */
+    double share = (double)(flight + 2 * half_mss(half)) / (double)half->peak_before;
     unsigned step = (unsigned)(share * (TL_PACKETS_SHARES - 1) + 0.5);
     half->out->backoff_shares[step < TL_PACKETS_SHARES ? step : TL_PACKETS_SHARES - 1]++;
 }

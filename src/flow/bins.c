@@ -20,6 +20,7 @@ static void join_bins(struct tl_packet_bin *into, const struct tl_packet_bin *ot
     into->retrans_count += other->retrans_count;
     into->dsack_count += other->dsack_count;
     into->late_count += other->late_count;
+    into->vain_bytes += other->vain_bytes;
     into->rtt_min_ns = fminf(into->rtt_min_ns, other->rtt_min_ns);
     into->rtt_sum_ns += other->rtt_sum_ns;
     into->rtt_count += other->rtt_count;

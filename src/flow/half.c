@@ -100,16 +100,26 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
     }
 }
 
-static void add_loss(struct half *half, const struct piece *piece, bool needless)
+static void add_loss(struct half *half, const struct piece *piece, bool upstream, bool needless)
 {
     struct tl_packet_loss loss = {.time_ns = piece->first_ns,
                                   .offset_bytes = piece->begin - half->first,
                                   .rtt_ns = piece->rtt_ns,
                                   .flight_bytes = piece->flight_bytes,
+                                  .len_bytes = piece->len,
+                                  .upstream = upstream,
                                   .needless = needless};
     bins_add_loss(half->out, &loss);
     if (!needless)
         account_loss(half);
+}
+
+/* What was sent again had been lost once more. */
+static void add_vain(struct half *half, const struct piece *piece)
+{
+    struct tl_packet_bin *bin = bins_at(half->out, piece->last_ns);
+    if (bin)
+        bin->vain_bytes += piece->len;
 }
 
 /* A copy of a packet that was seen already, as mirror ports and several interfaces make them. */
@@ -154,7 +164,7 @@ static void fill_hole(struct half *half, struct piece *piece, const struct tl_se
         half_count_late(half, segment->time_ns);
     } else {
         count_again(half, segment, piece->len);
-        add_loss(half, piece, false);
+        add_loss(half, piece, true, false);
     }
 }
 
@@ -164,7 +174,9 @@ static void resend(struct half *half, struct piece *piece, const struct tl_segme
     struct tl_packet_half *out = half->out;
     count_again(half, segment, piece->len);
     if (piece->sent_count == 1)
-        add_loss(half, piece, (piece->state & PIECE_SACKED) != 0);
+        add_loss(half, piece, false, (piece->state & PIECE_SACKED) != 0);
+    else if (!(piece->state & PIECE_SACKED))
+        add_vain(half, piece);
     if (piece->state & PIECE_SACKED)
         out->needless_count++;
     int64_t since = half->last_move_ns > piece->last_ns ? half->last_move_ns : piece->last_ns;

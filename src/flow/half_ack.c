@@ -43,32 +43,46 @@ static void take_back(struct half *half, uint64_t byte)
     }
 }
 
+/* One piece that is acknowledged now. */
+static void count_piece(struct half *half, const struct tl_segment *segment,
+                        const struct piece *piece, uint64_t sacked_before)
+{
+    struct tl_packet_half *out = half->out;
+    if (piece->state & PIECE_HOLE)
+        out->unseen_bytes += piece->len;
+    else if (piece->sent_count == 1 && !(piece->state & PIECE_SACKED) &&
+             piece->begin + piece->len <= sacked_before)
+        half_count_late(half, segment->time_ns);
+    if (!(piece->state & PIECE_HOLE) && piece->packet_bytes > out->largest_acked_packet &&
+        piece->len <= half_mss(half))
+        out->largest_acked_packet = piece->packet_bytes;
+}
+
 /* What is acknowledged is no longer in flight. Behind a hole that was filled the newest piece has
  * waited for the hole: that is no sample of the way. */
 static void forget_below(struct half *half, const struct tl_segment *segment, uint64_t ack,
-                         bool fills_hole)
+                         uint64_t sacked_before)
 {
     struct tl_packet_half *out = half->out;
     int64_t newest_ns = 0;
-    bool first = true, small = false;
+    bool first = true, small = false, fills_hole = half->una < sacked_before;
     while (half->piece_ring.count > 0) {
-        struct piece *piece = half_piece(half, 0);
+        const struct piece *piece = half_piece(half, 0);
+        bool once = piece->sent_count == 1 && !(piece->state & (PIECE_SACKED | PIECE_HOLE));
         if (piece->begin + piece->len > ack)
             break;
-        if (piece->state & PIECE_HOLE) {
-            out->unseen_bytes += piece->len;
-        } else if (piece->sent_count == 1 && !(piece->state & PIECE_SACKED)) {
+        if (piece->begin + piece->len <= half->una) {
+            pieces_drop_first(half); /* split off one that was acknowledged in part: told already */
+            continue;
+        }
+        if (once) {
             newest_ns = piece->first_ns;
             small = piece->len < half_mss(half);
-            if (piece->begin + piece->len <= half->sacked_to)
-                half_count_late(half, segment->time_ns);
-        } else if (first && piece->sent_count > 1 && segment->has_timestamps &&
-                   (int32_t)(segment->tsecr - piece->tsval) < 0) {
+        } else if (first && piece->sent_count > 1 && !(piece->state & PIECE_HOLE) &&
+                   segment->has_timestamps && (int32_t)(segment->tsecr - piece->tsval) < 0) {
             take_back(half, piece->begin); /* Eifel detection, RFC 3522 */
         }
-        if (!(piece->state & PIECE_HOLE) && piece->packet_bytes > out->largest_acked_packet &&
-            piece->len <= half_mss(half))
-            out->largest_acked_packet = piece->packet_bytes;
+        count_piece(half, segment, piece, sacked_before);
         first = false;
         pieces_drop_first(half);
     }
@@ -193,12 +207,14 @@ void half_ack(struct half *half, const struct tl_segment *segment, double near_r
     half->ack_delay_ns = isfinite(half->near_rtt_ns) ? half->near_rtt_ns
                          : isfinite(near_rtt_ns)     ? near_rtt_ns
                                                      : 0;
+    /* What this acknowledgement reports behind a new gap says nothing of what it takes itself. */
+    uint64_t sacked_before = half->sacked_to;
     if (segment->sack_count)
         take_sacks(half, segment, ack);
     if (ack > half->una) {
-        bool fills = half->una < half->sacked_to;
+        bool fills = half->una < sacked_before;
         count_stall(half, segment->time_ns);
-        forget_below(half, segment, ack, fills);
+        forget_below(half, segment, ack, sacked_before);
         out->acked_bytes += ack - half->una;
         struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
         if (bin)

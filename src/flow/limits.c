@@ -15,6 +15,7 @@
 #define PIECE_NS     INT64_C(500000000)
 #define PIECES_MIN   4
 #define STANDING     0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
+#define CALM         0.2 /* of the time, at most, a queue stands */
 #define LOSSY_EVENTS 3
 /* Parts that cannot be told from one another may make up this much before nothing is said. */
 #define BLUR_MAX 0.15
@@ -93,14 +94,21 @@ static bool window_grows(const struct tl_packet_half *half)
            second > 1.1 * first && third > 1.1 * second;
 }
 
-static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio)
+/* Nothing on the way disturbs the acknowledgements: without that trains that none of them set off
+ * are no sign of a program's own clock. */
+static bool is_calm(const struct tl_packet_half *half, double standing_ratio)
+{
+    return half->loss_events_count == 0 && half->late_count == 0 && !(standing_ratio >= CALM);
+}
+
+static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio, bool calm)
 {
     /* Only at the sender itself is it seen what makes it send. */
     if (place != TL_PLACE_SENDER || !isfinite(clocked_ratio))
         return TL_WAIT_UNKNOWN;
-    return clocked_ratio >= CLOCKED     ? TL_WAIT_SNDBUF
-           : clocked_ratio <= UNCLOCKED ? TL_WAIT_APP
-                                        : TL_WAIT_UNKNOWN;
+    return clocked_ratio >= CLOCKED             ? TL_WAIT_SNDBUF
+           : clocked_ratio <= UNCLOCKED && calm ? TL_WAIT_APP
+                                                : TL_WAIT_UNKNOWN;
 }
 
 static void add_part(struct tl_packet_ledger *ledger, enum tl_packet_wait wait, double share,
@@ -133,7 +141,7 @@ static void fail(struct tl_packet_ledger *ledger, const char *why)
 static double split(const struct tl_packet_half *half, double total, enum tl_packet_wait host,
                     struct tl_packet_ledger *ledger)
 {
-    bool lossy = half->loss_events_count >= LOSSY_EVENTS;
+    bool lossy = half->loss_events_count >= LOSSY_EVENTS || half->ece_count >= LOSSY_EVENTS;
     bool network = lossy || ledger->standing_ratio >= STANDING || window_grows(half);
     double unknown = 0;
     ledger->wait = network ? TL_WAIT_NETWORK : host;
@@ -165,7 +173,8 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
         fail(ledger, "the capture has no acknowledgements of this data");
         return;
     }
-    enum tl_packet_wait host = host_wait(place, ledger->clocked_ratio);
+    enum tl_packet_wait host =
+        host_wait(place, ledger->clocked_ratio, is_calm(half, ledger->standing_ratio));
     double unknown = split(half, total, host, ledger);
     bool small = 2 * half->small_count > half->data_packets_count;
     if (small && host != TL_WAIT_APP && ledger->idle_ratio < 0.5)
@@ -173,7 +182,9 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
     else if (!half->window_scale_known)
         fail(ledger,
              "the handshake was not captured: the scale of the receive window is not known");
-    else if (unknown > BLUR_MAX)
+    else if (unknown > BLUR_MAX &&
+             2 * unknown >
+                 fmax(ledger->idle_ratio, ledger->closed_ratio)) /* else that outweighs it */
         fail(ledger,
              place == TL_PLACE_SENDER
                  ? "its packets do not tell whether the send buffer or the program held the "

@@ -12,11 +12,13 @@
 #include "tightlink/base/units.h"
 
 /* A stall that only its own end would end: longer than this, with data in flight. */
-#define STALLED_NS    2e9
-#define STUCK_TIMES   3     /* a full segment was sent so often in vain */
-#define BACKOFF_CUBIC 0.7   /* RFC 9438, section 4.6 */
-#define BACKOFF_RENO  0.5   /* RFC 5681, equation 4 */
-#define BACKOFF_NEAR  0.085 /* between the two, nearer to one */
+#define STALLED_NS  2e9
+#define STUCK_TIMES 3 /* a full segment was sent so often in vain */
+/* To what share the window falls at losses: CUBIC to 0.7 (RFC 9438, section 4.6), Reno to 0.5 (RFC
+ * 5681, equation 4). Above or below all of these it was no single halving: no algorithm is told. */
+#define BACKOFF_MOST    0.85
+#define BACKOFF_BETWEEN 0.6
+#define BACKOFF_LEAST   0.35
 
 static const char capture_only[] =
     "a capture shows what was sent; tightlink run with a responder at the other end would test it";
@@ -54,9 +56,9 @@ static void put_bool(const struct told *told, enum tl_fact_name fact, bool value
 static const char *congestion_of(const struct tl_packet_half *half)
 {
     double backoff = tl_packet_backoff(half);
-    return fabs(backoff - BACKOFF_CUBIC) <= BACKOFF_NEAR  ? "cubic"
-           : fabs(backoff - BACKOFF_RENO) <= BACKOFF_NEAR ? "reno"
-                                                          : "";
+    if (!(backoff >= BACKOFF_LEAST && backoff <= BACKOFF_MOST))
+        return "";
+    return backoff > BACKOFF_BETWEEN ? "cubic" : "reno";
 }
 
 static enum tl_status tell_stream(const struct told *told)
@@ -116,14 +118,18 @@ static void tell_losses(const struct told *told)
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_load_rank_ratio), rank.rank_ratio,
                       rank.low_ratio, rank.high_ratio, few);
     put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
+    put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");
     if (isfinite(policer.rate_bps)) {
         put(told, TL_FACT_FLOW_policer_bps, policer.rate_bps, few);
         put(told, TL_FACT_FLOW_policer_burst_bytes, policer.burst_bytes, few);
     }
     if (isfinite(rank.flat_ratio))
         put(told, TL_FACT_FLOW_loss_flat_ratio, rank.flat_ratio, few);
+    /* Marked behind the capturing machine: the receiver's echo tells. */
     put(told, TL_FACT_FLOW_ce_ratio,
-        (double)told->half->ce_count / (double)told->half->packets_count, "");
+        fmax((double)told->half->ce_count / fmax((double)told->half->packets_count, 1),
+             (double)told->half->ece_count / fmax((double)told->half->window_count, 1)),
+        "");
 }
 
 /* The receiver's buffer shows in its window: what the window lacks of its largest lies unread. */

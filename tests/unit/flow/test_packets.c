@@ -268,3 +268,26 @@ Test(packets, an_hour_of_idle_time_fits_into_the_bins)
     cr_expect_eq(sent, 2 * MSS);
     tl_packets_destroy(script.packets);
 }
+
+/* An acknowledgement was delayed, and now tells of a gap as well: what it takes was not overtaken.
+ * What is left of a joined packet that was acknowledged in part was not either. */
+Test(packets, what_an_acknowledgement_takes_before_a_new_gap_was_not_late)
+{
+    struct script script = script_begin();
+    script_shake(&script, 20 * MS, 0);
+    script_send(&script, SERVER, 1000, 1000, 6 * MSS); /* one packet, by offload */
+    script.time_ns += 20 * MS;
+    /* The fourth segment is lost; the three before it are acknowledged only now. */
+    struct tl_segment ack = script_segment(&script, CLIENT, TL_TCP_ACK, 1000, 1000 + 3 * MSS, 0);
+    ack.sack_count = 1;
+    ack.sacks[0].begin = 1000 + 4 * MSS;
+    ack.sacks[0].end = 1000 + 6 * MSS;
+    script_add(&script, &ack);
+    script_send(&script, SERVER, 1000 + 3 * MSS, 1000, MSS);
+    script.time_ns += 20 * MS;
+    script_send(&script, CLIENT, 1000, 1000 + 6 * MSS, 0);
+    const struct tl_packet_half *half = &script_end(&script)->halves[TL_SERVER];
+    cr_expect_eq(half->retrans_count, 1);
+    cr_expect_eq(half->late_count, 0);
+    tl_packets_destroy(script.packets);
+}

@@ -43,16 +43,20 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
                       struct tl_packet_ledger *ret_ledger);
 
 /* Token bucket, after T. Flach et al., An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016,
- * section 3.1. rate: what passed between the first and the last loss. Filled at that rate, the
- * bucket must be empty, within two round trips' worth, at each loss, and must not be overdrawn
- * while nothing is lost; and the round-trip time must not tell of a loss beforehand: before half of
- * the losses it is at most 1.3 times its 10th percentile. */
+ * section 3.1, with the bucket's depth: filled at the token rate up to its depth, the bucket must
+ * be empty at each loss, within two round trips' worth and a quarter of its depth, must not be
+ * overdrawn while nothing is lost, and must seldom be empty then; and the round-trip time must not
+ * tell of a loss beforehand: before half of the losses it is at most 1.3 times its 10th percentile.
+ */
 #define TL_POLICER_LOSSES_MIN 15
 struct tl_packet_policer {
-    double rate_bps;    /* NAN below that many losses */
-    double fit_ratio;   /* share of losses with an empty bucket times that of other times without
-                         * overdraft; 0 where the round-trip time tells */
-    double burst_bytes; /* passed above the rate before the first loss */
+    double rate_bps;    /* for which that holds best; NAN below that many losses */
+    double fit_ratio;   /* share of losses with an empty bucket, times that of other times without
+                         * overdraft, times that of other times when it was not empty; 0 where the
+                         * round-trip time tells */
+    double burst_bytes; /* its depth */
+    double peak_bps; /* most that passed within about a round trip: above the token rate while the
+                      * bucket is not empty, never above a link's */
 };
 
 void tl_packet_policer(const struct tl_packet_half *half, struct tl_packet_policer *ret_policer);

@@ -26,6 +26,7 @@ struct tl_packet_bin {
     uint64_t sent_bytes, acked_bytes;       /* new payload that passed; acknowledged */
     uint32_t segments_count, retrans_count; /* of one MSS each; sent again */
     uint32_t dsack_count, late_count;
+    uint32_t vain_bytes;          /* sent again, and lost once more */
     float rtt_min_ns, rtt_sum_ns; /* both halves of the way together */
     uint32_t rtt_count;
     uint32_t flight_max_bytes, window_max_bytes, window_min_bytes; /* window_min UINT32_MAX: none */
@@ -43,7 +44,9 @@ struct tl_packet_loss {
     uint64_t offset_bytes; /* in the stream */
     uint32_t rtt_ns;       /* when it was sent; 0: unknown */
     uint32_t flight_bytes; /* then */
-    bool needless;         /* the first one had arrived (DSACK, timestamps, acknowledgement) */
+    uint32_t len_bytes;
+    bool upstream; /* before it came here: what was sent first is in no count */
+    bool needless; /* the first one had arrived (DSACK, timestamps, acknowledgement) */
 };
 
 /* Round-trip times by size: eight classes an octave from 1 us on. */

@@ -151,7 +151,11 @@ static void tell_running(const struct told *told)
 {
     const struct tl_packet_half *half = told->half;
     double time_ns = (double)(half->last_data_ns - half->first_data_ns);
+    const struct tl_packet_half *other = &told->flow->halves[1 - told->sender];
     double pauses = (double)half->pauses_count;
+    /* A protocol's pauses end with what the other end answers or, by Nagle's algorithm, with its
+     * acknowledgement; others are those of windows and of the program's own clock. */
+    double asked = fmax(fmin(pauses, (double)other->data_packets_count), (double)half->nagle_count);
     put(told, TL_FACT_FLOW_running_count, 1, "");
     tl_facts_set_bool(told->facts, TL_FLOW(told->direction, running_judged), true, "a capture");
     put(told, TL_FACT_FLOW_running_bps, tl_bps_from_bytes_ns((double)half->payload_bytes, time_ns),
@@ -159,7 +163,7 @@ static void tell_running(const struct told *told)
     put(told, TL_FACT_FLOW_running_window_bytes, (double)half->window_max_bytes, "");
     put(told, TL_FACT_FLOW_running_mss_bytes, half->mss_bytes, "");
     put(told, TL_FACT_FLOW_running_rwnd_ratio, told->ledger.closed_ratio, "");
-    put(told, TL_FACT_FLOW_running_pause_count, pauses, "");
+    put(told, TL_FACT_FLOW_running_pause_count, asked, "");
     put(told, TL_FACT_FLOW_running_pause_ns, tl_packet_classes_quantile(half->pause_classes, 0.5),
         "it did not pause");
     put(told, TL_FACT_FLOW_running_idle_ratio, half->pauses_ns / time_ns, "");

@@ -83,10 +83,29 @@ static const char *other_end(const struct text_source *source)
     return source->run->target_name[0] ? source->run->target_name : "the other computer";
 }
 
+/* An end of a captured connection: "the server 192.0.2.7:443". False where it is none. */
+static bool add_overheard(const struct tl_run *run, const char *segment, bool begins,
+                          struct tl_buf *out)
+{
+    bool lan = strcmp(segment, "lan") == 0 || strcmp(segment, "far-lan") == 0;
+    bool near = strcmp(segment, "near-host") == 0 || strcmp(segment, "lan") == 0;
+    if (!lan && !near && strcmp(segment, "far-host") != 0)
+        return false;
+    const char *name = text_end_name(run, near ? "near-host" : "far-host");
+    tl_buf_addf(out, "%s %s%s%s", begins ? "The" : "the",
+                lan    ? near ? "network at the client" : "network at the server"
+                : near ? "client"
+                       : "server",
+                name[0] ? " " : "", name);
+    return true;
+}
+
 void plain_add_place(const struct text_source *source, const char *segment, bool begins,
                      struct tl_buf *out)
 {
     const char *other = other_end(source);
+    if (text_is_overheard(source->run) && add_overheard(source->run, segment, begins, out))
+        return;
     if (strcmp(segment, "near-host") == 0)
         tl_buf_adds(out, begins ? "This PC" : "this PC");
     else if (strcmp(segment, "far-host") == 0)

@@ -192,7 +192,7 @@ static void print_next(struct text *t, const struct text_source *source)
     tl_buf_finish(&again);
     if (!rung)
         return;
-    snprintf(text, sizeof text, "%s, %s: %s", text_place(rung->segment), rung->label,
+    snprintf(text, sizeof text, "%s, %s: %s", text_place(source->run, rung->segment), rung->label,
              tl_format_bps(rung->bps, rate));
     text_entry(t, "next limit", LABEL_COLUMNS, text);
 }

@@ -152,8 +152,12 @@ void text_add_why(const struct text_source *source, struct tl_buf *out)
 void text_add_route(const struct text_source *source, const char *arrow, struct tl_buf *out)
 {
     bool download = source->findings->verdict.direction == TL_DOWNLOAD;
-    const char *name = source->run->target_name;
-    tl_buf_addf(out, "%s %s %s", download ? name : "this PC", arrow, download ? "this PC" : name);
+    const char *far = source->run->target_name;
+    const char *near =
+        text_is_overheard(source->run) ? text_end_name(source->run, "near-host") : "";
+    if (!near[0])
+        near = text_place(source->run, "near-host");
+    tl_buf_addf(out, "%s %s %s", download ? far : near, arrow, download ? near : far);
 }
 
 void text_add_confidence(const struct text_source *source, struct tl_buf *out)

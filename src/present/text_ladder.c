@@ -142,8 +142,12 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
         if (rung->direction != direction || !rung->tested || count == LADDER_ROWS_MAX)
             continue;
         struct ladder_row *row = &ret_rows[count++];
-        *row = (struct ladder_row){
-            text_place(rung->segment), "", rung->bps, rung->high_bps, rung->limits, false};
+        *row = (struct ladder_row){text_place(source->run, rung->segment),
+                                   "",
+                                   rung->bps,
+                                   rung->high_bps,
+                                   rung->limits,
+                                   false};
         snprintf(row->label, sizeof row->label, "%s", rung->label);
     }
     for (size_t i = 0; i < MEASURED_COUNT; i++) {
@@ -179,13 +183,13 @@ void text_add_untested(const struct tl_rung *rung, struct tl_buf *out)
 
 /* "--  path     random-loss: no loss that stays at low rates": no bar, but the reason. It is
  * named by its cause: a label speaks of the number that is missing here. */
-static void print_untested(struct text *t, const struct tl_rung *rung)
+static void print_untested(struct text *t, const struct tl_run *run, const struct tl_rung *rung)
 {
     struct tl_buf text = TL_BUF_INIT;
     size_t column = MARK_COLUMNS + PLACE_COLUMNS;
     text_add_untested(rung, &text);
     text_add(t, TL_SAID_PLAIN, "--  ");
-    tl_page_cell(t->page, text_place(rung->segment), PLACE_COLUMNS);
+    tl_page_cell(t->page, text_place(run, rung->segment), PLACE_COLUMNS);
     tl_page_paragraph(t->page, TL_SAID_PLAIN, column, TL_LINE_UNTESTED, TL_LINE_UNTESTED_MORE,
                       tl_buf_text(&text));
     text_keep_status(t, text.status);
@@ -207,7 +211,8 @@ static void untested_rows(struct text *t, const struct text_source *source,
         if (rung->direction != direction || !is_untested(source, rung))
             continue;
         text_add_untested(rung, &why);
-        const char *cells[] = {"--", text_place(rung->segment), tl_buf_text(&why), "not tested"};
+        const char *cells[] = {"--", text_place(source->run, rung->segment), tl_buf_text(&why),
+                               "not tested"};
         text_table_row(t, cells, 4);
         text_keep_status(t, why.status);
         tl_buf_finish(&why);
@@ -282,7 +287,7 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
                   rows[i].limits ? TL_SAID_BAD : TL_SAID_PLAIN);
     for (size_t i = 0; i < findings->rung_count; i++)
         if (findings->ladder[i].direction == direction && is_untested(source, &findings->ladder[i]))
-            print_untested(t, &findings->ladder[i]);
+            print_untested(t, source->run, &findings->ladder[i]);
 }
 
 static void print_share(struct text *t, const char *label, double share)

@@ -28,12 +28,13 @@ static const char *hops_text(const struct tl_segment_record *segment, char ret_t
     return ret_text;
 }
 
-static void print_segment(struct text *t, const struct tl_segment_record *segment)
+static void print_segment(struct text *t, const struct tl_run *run,
+                          const struct tl_segment_record *segment)
 {
     char hops[24];
     hops_text(segment, hops);
     tl_page_cell(t->page, segment->tight ? "(!) " : "", MARK_COLUMNS);
-    tl_page_cell(t->page, text_place(segment->id), PLACE_COLUMNS);
+    tl_page_cell(t->page, text_place(run, segment->id), PLACE_COLUMNS);
     tl_page_cell_right(t->page, hops, 6);
     print_value(t, segment->rtt_add_ns);
     print_value(t, segment->loaded_rtt_add_ns);
@@ -70,7 +71,7 @@ static void print_tables(struct text *t, const struct tl_run *run)
         const struct tl_segment_record *segment = &run->segments[i];
         if (segment->last_hop <= 0)
             continue;
-        const char *cells[] = {text_place(segment->id), hops_text(segment, number),
+        const char *cells[] = {text_place(run, segment->id), hops_text(segment, number),
                                value_text(segment->rtt_add_ns, a),
                                value_text(segment->loaded_rtt_add_ns, b)};
         text_table_row(t, cells, 4);
@@ -101,7 +102,7 @@ void text_path(struct text *t, const struct text_source *source)
     }
     for (int i = 0; i < run->segment_count; i++)
         if (run->segments[i].last_hop > 0)
-            print_segment(t, &run->segments[i]);
+            print_segment(t, run, &run->segments[i]);
     for (int i = 0; i < run->hop_count; i++)
         print_hop(t, &run->hops[i]);
 }

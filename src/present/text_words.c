@@ -19,13 +19,32 @@ static const char *translate(const struct word *words, size_t count, const char 
     return from;
 }
 
-const char *text_place(const char *segment)
+bool text_is_overheard(const struct tl_run *run)
+{
+    return strcmp(run->target_kind, "pcap") == 0;
+}
+
+const char *text_end_name(const struct tl_run *run, const char *segment)
+{
+    for (int i = 0; i < run->segment_count; i++)
+        if (strcmp(run->segments[i].id, segment) == 0)
+            return run->segments[i].name;
+    return "";
+}
+
+const char *text_place(const struct tl_run *run, const char *segment)
 {
     static const struct word words[] = {
         {"near-host", "this PC"}, {"far-host", "far end"}, {"lan", "LAN"},
         {"far-lan", "far LAN"},   {"path", "path"},        {"flow", "transfer"},
     };
-    return translate(words, sizeof words / sizeof *words, segment);
+    static const struct word overheard[] = {
+        {"near-host", "client"},   {"far-host", "server"}, {"lan", "client LAN"},
+        {"far-lan", "server LAN"}, {"path", "path"},       {"flow", "transfer"},
+    };
+    return text_is_overheard(run)
+               ? translate(overheard, sizeof overheard / sizeof *overheard, segment)
+               : translate(words, sizeof words / sizeof *words, segment);
 }
 
 const char *text_needs(const char *needs)

@@ -78,6 +78,19 @@ def window(machine):
 
 
 @case("pcap")
+def named(machine):
+    """a report on a capture's document names the ends of the capture, not this machine"""
+    document = run(machine, window_limited(), "--json").stdout
+    report = subprocess.run([machine.tightlink, "explain", "-"], input=document,
+                            capture_output=True, timeout=60)
+    text = report.stdout.decode()
+    assert report.returncode == 0 and "client 10.0.0.1:40000" in text, report
+    assert "10.0.0.2:443" in text, text
+    for word in ("this PC", "This PC", "far end limits"):
+        assert word not in text, text
+
+
+@case("pcap")
 def packed(machine):
     """the same packed with gzip, and as text"""
     result = run(machine, gzip.compress(window_limited()))

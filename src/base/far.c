@@ -18,7 +18,10 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
         .id = "tightlink", .scheme = "tightlink", .what = "a tightlink responder", .port = 5411,
         .built = true, .can = ALL_OF_IT},
     [TL_FAR_IPERF3] = {
-        .id = "iperf3", .scheme = "iperf3", .what = "an iperf3 server", .port = 5201},
+        .id = "iperf3", .scheme = "iperf3", .what = "an iperf3 server", .port = 5201,
+        .built = true,
+        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_CONGESTION |
+               TL_FAR_PACING | TL_FAR_TOTALS | TL_FAR_ECHO},
     [TL_FAR_NUTTCP] = {
         .id = "nuttcp", .scheme = "nuttcp", .what = "a nuttcp server", .port = 5000},
     [TL_FAR_NDT7] = {

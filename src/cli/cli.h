@@ -97,6 +97,7 @@ struct cli_run_options {
     const char *operand;   /* HOST or scenario name, NULL when absent */
     const char *save;      /* --save; NULL without */
     const char *link_spec; /* demo --link */
+    const char *far;       /* demo --far: the kind of its far end */
     enum cli_color color;
     const struct tl_keys *keys;        /* of that file, for the screen; NULL without */
     const char *key_file, *key_name;   /* run --key, --key-name; NULL without */

@@ -1,6 +1,7 @@
 /* tightlink demo: an emulated path on this machine, a responder at its far end, a real
  * diagnosis from its near end, and at last what was emulated, to compare. */
 #include "cli.h"
+#include "demo_far.h"
 #include "nearest.h"
 #include "show.h"
 
@@ -97,6 +98,30 @@ static void print_truth(const struct tl_lab_scenario *scenario,
            scenario->segment, goal || cause ? "says the same" : "differs");
 }
 
+/* Its scheme before the address: "iperf3://10.0.0.2". */
+static void name_kind(struct cli_run_options *options, enum tl_far_kind kind)
+{
+    static char target[80];
+    const char *host = options->config.host;
+    bool v6 = strchr(host, ':') != NULL;
+    snprintf(target, sizeof target, "%s://%s%s%s", tl_far_row(kind)->scheme, v6 ? "[" : "", host,
+             v6 ? "]" : "");
+    options->config.host = target;
+}
+
+static enum tl_status start_far_end(struct tl_lab *lab, struct cli_run_options *options,
+                                    struct tl_error *reterr)
+{
+    enum tl_far_kind kind = TL_FAR_TIGHTLINK;
+    enum tl_status status = options->far ? cli_demo_far_parse(options->far, &kind, reterr) : TL_OK;
+    if (status != TL_OK)
+        return status;
+    if (kind == TL_FAR_TIGHTLINK)
+        return start_responder(lab, 0, reterr);
+    name_kind(options, kind);
+    return cli_demo_far_start(lab, kind, reterr);
+}
+
 /* The far end's address in the family asked for. */
 static enum tl_status choose_address(struct tl_lab *lab, struct cli_run_options *options,
                                      struct tl_error *reterr)
@@ -170,7 +195,7 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
     if (status == TL_OK)
         status = choose_address(lab, options, reterr);
     if (status == TL_OK)
-        status = start_responder(lab, 0, reterr);
+        status = start_far_end(lab, options, reterr);
     if (status == TL_OK)
         status = start_via(lab, options, reterr);
     if (status == TL_OK)

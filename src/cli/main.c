@@ -73,6 +73,8 @@ static const char demo_help[] =
     "  NAME                diagnose that one (satellite-64k when none is named)\n"
     "  --link SPEC         a path of your own, for instance\n"
     "                      \"rate=100M delay=15ms loss=0.0001 near.rmem=256KiB\"\n"
+    "  --far KIND          its far end: tightlink, or another server that is installed\n"
+    "                      here, iperf3 or nuttcp\n"
     "  --direction, --goal, --json, --json-lines, --time-budget, --data-budget,\n"
     "  --explain-plan, --skip, --force, --stages, --verify, --save: as for run\n"
     "  --no-screen         on a terminal print the text at once, without the screen\n"

@@ -24,6 +24,7 @@ enum {
     OPT_SKIP,
     OPT_FORCE,
     OPT_STAGES,
+    OPT_FAR,
     OPT_FAR_DISK,
     OPT_DISK,
     OPT_VERIFY,
@@ -64,6 +65,7 @@ static const struct option long_options[] = {
     {"for", required_argument, NULL, OPT_FOR},
     {"out", required_argument, NULL, OPT_OUT},
     {"save", required_argument, NULL, OPT_SAVE},
+    {"far", required_argument, NULL, OPT_FAR},
     {"far-disk", no_argument, NULL, OPT_FAR_DISK},
     {"color", required_argument, NULL, OPT_COLOR},
     {"no-history", no_argument, NULL, OPT_NO_HISTORY},
@@ -236,6 +238,9 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
     case OPT_DISK:
         config->directory = text;
         cli_ask_for_disks(config);
+        return TL_OK;
+    case OPT_FAR:
+        options->far = text;
         return TL_OK;
     case OPT_FAR_DISK:
         config->far_disk = true;

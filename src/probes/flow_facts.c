@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "received.h"
 #include "tightlink/base/stats.h"
 
 void tl_flow_set(struct tl_facts *facts, struct tl_fact_key key, double value, const char *reason)
@@ -62,9 +63,12 @@ static void set_rate(struct tl_facts *facts, enum tl_direction direction,
 }
 
 static void set_ledger(struct tl_facts *facts, enum tl_direction direction,
-                       const struct tl_ledger *ledger)
+                       const struct tl_flow_stats *sender)
 {
-    const char *reason = "the sender's kernel does not tell where the time went";
+    const struct tl_ledger *ledger = &sender->ledger;
+    const char *reason = sender->readings > 0
+                             ? "the sender's kernel does not tell where the time went"
+                             : TL_RECEIVED_WHY;
     double nan = (double)NAN;
     bool valid = ledger->valid;
     tl_flow_set(facts, TL_FLOW(direction, ledger_app_ratio),
@@ -88,7 +92,8 @@ static void set_option(struct tl_facts *facts, struct tl_fact_key key, double op
 static void set_tcp(struct tl_facts *facts, enum tl_direction direction,
                     const struct tl_flow_stats *sender)
 {
-    const char *reason = "the sender's kernel does not tell it";
+    const char *reason =
+        sender->readings > 0 ? "the sender's kernel does not tell it" : TL_RECEIVED_WHY;
     tl_flow_set(facts, TL_FLOW(direction, rtt_mean_ns), sender->rtt_mean_ns, reason);
     tl_flow_set(facts, TL_FLOW(direction, rtt_max_ns), sender->rtt_max_ns, reason);
     tl_flow_set(facts, TL_FLOW(direction, rtt_min_ns), sender->rtt_min_ns, reason);
@@ -120,7 +125,7 @@ void tl_flow_set_stream(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_steady *steady, const char *congestion)
 {
     set_rate(facts, direction, steady);
-    set_ledger(facts, direction, &steady->sender.ledger);
+    set_ledger(facts, direction, &steady->sender);
     set_tcp(facts, direction, &steady->sender);
     tl_flow_set_text(facts, TL_FLOW(direction, cc), congestion);
 }

@@ -72,8 +72,10 @@ enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outc
         tl_outcome_state(ret_outcome, TL_STAGE_LIMITED,
                          "the far end does not tell its settings: %s", error.text);
     tl_outcome_end(ret_outcome);
-    if (status == TL_UNSUPPORTED) /* this kind of far end never does */
+    if (status == TL_UNSUPPORTED) { /* this kind of far end never does */
+        tl_facts_explain_stage(probe->facts, "hosts", NULL, error.text);
         return TL_OK;
+    }
     if (status != TL_OK && reterr)
         *reterr = error;
     return status;

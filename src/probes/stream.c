@@ -6,6 +6,7 @@
 #include "flow_facts.h"
 #include "outcome.h"
 #include "path_facts.h"
+#include "received.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
 
@@ -41,6 +42,8 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, TL_FLOW(direction, receiver_other_traffic_ratio),
                 tl_other_traffic(result, false),
                 "the receiver does not tell its interface's traffic");
+    if (tl_received_alone(result))
+        tl_received_set(facts, direction, result);
 }
 
 enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction direction,

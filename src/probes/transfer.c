@@ -292,8 +292,9 @@ static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec
          * have checksums instead of counts. */
         *ret_whole = status == TL_OK && !spec->file;
         if (*ret_whole)
-            tl_interruptions_find(result, took_ns - result->elapsed_ns - result->queued_ns,
-                                  ret_interruptions);
+            tl_interruptions_find(
+                result, took_ns - result->elapsed_ns - result->queued_ns - result->exchange_ns,
+                ret_interruptions);
     }
     tl_outcome_end(outcome);
     if (status != TL_OK && reterr)

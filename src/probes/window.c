@@ -7,6 +7,7 @@
 
 #include "flow_facts.h"
 #include "outcome.h"
+#include "received.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
@@ -36,11 +37,19 @@ static int larger_buffer(const struct tl_facts *facts, struct tl_fact_key core_m
     return core_bytes < WANTED_BYTES ? (int)core_bytes : WANTED_BYTES;
 }
 
+/* The largest window, as the sender saw it, or as the receiver offered it to one that says nothing.
+ */
+static double offered_bytes(const struct tl_tcp_result *result)
+{
+    const struct tl_steady *steady = &result->steady;
+    return tl_received_alone(result) ? steady->receiver.rcv_wnd_max_bytes
+                                     : steady->sender.snd_wnd_max_bytes;
+}
+
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_tcp_result *result)
 {
     const char *far_end = "the far end does not tell it";
-    const struct tl_flow_stats *sender = &result->steady.sender;
     int rcvbuf = result->receiver.streams[0].rcvbuf_bytes;
     int sndbuf = result->sender.streams[0].sndbuf_bytes;
     tl_flow_set_compared(facts, direction, TL_FLOW_COMPARED(window), &result->steady);
@@ -48,7 +57,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                 far_end);
     tl_flow_set(facts, TL_FLOW(direction, window_sndbuf_bytes), sndbuf > 0 ? sndbuf : (double)NAN,
                 far_end);
-    tl_flow_set(facts, TL_FLOW(direction, window_snd_wnd_max_bytes), sender->snd_wnd_max_bytes,
+    tl_flow_set(facts, TL_FLOW(direction, window_snd_wnd_max_bytes), offered_bytes(result),
                 "the sender's kernel does not tell it");
 }
 
@@ -94,8 +103,8 @@ static enum tl_status run_small(const struct tl_probe *probe, enum tl_direction 
     enum tl_status status = tl_transfer_run(probe, &spec, &small, &result, reterr);
     if (tl_transfer_counts(&small)) {
         const struct tl_steady *steady = &result->steady;
-        tl_flow_set(probe->facts, TL_FLOW(direction, window_small_bytes),
-                    steady->sender.snd_wnd_max_bytes, "the sender's kernel does not tell it");
+        tl_flow_set(probe->facts, TL_FLOW(direction, window_small_bytes), offered_bytes(result),
+                    "the sender's kernel does not tell it");
         tl_flow_set(probe->facts, TL_FLOW(direction, window_small_goodput_bps),
                     steady->rate.valid ? steady->rate.goodput_bps : (double)NAN,
                     "the transfer had no steady part");

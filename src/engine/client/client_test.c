@@ -6,7 +6,7 @@
 #include "tightlink/base/time.h"
 
 #define QUEUE_PING_NS (250 * TL_NS_PER_MS) /* who waits in silence may lose the place */
-#define TAKE_MAX      64 /* frames, before the caller looks at its clock again */
+#define TAKE_MAX      64                   /* frames, before the caller looks at its clock again */
 
 /* --- Asking ---------------------------------------------------------------------------------- */
 

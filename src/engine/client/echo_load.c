@@ -97,6 +97,8 @@ void tl_echo_load(const struct tl_echo_result *echo, int64_t from_ns, int64_t to
         return;
     ret_load->rtt_median_ns = median(&values);
     ret_load->rtt_mean_ns = trimmed_mean(&values);
+    if (echo->one_way_unknown)
+        return;
     ret_load->forward_growth_ns = growth(echo, FORWARD, from_ns, to_ns);
     ret_load->backward_growth_ns = growth(echo, BACKWARD, from_ns, to_ns);
 }

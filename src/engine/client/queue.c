@@ -72,6 +72,8 @@ void tl_idle_delay(const struct tl_echo_result *echo, struct tl_idle_delay *ret_
     ret_idle->memory_ratio = fmax(memory_of(round_trip, count),
                                   fmax(memory_of(forward, count), memory_of(backward, count)));
     ret_idle->round_trip = spread_of(round_trip, count);
+    if (echo->one_way_unknown)
+        return;
     ret_idle->forward = spread_of(forward, count);
     ret_idle->backward = spread_of(backward, count);
 }
@@ -171,7 +173,7 @@ static bool stands(const struct view *view, int64_t from_ns, int64_t to_ns)
     double tcp_ns = tcp_growth(view, from_ns, to_ns);
     bool known = probes.probes >= PROBES_MIN;
     if (known && probes.rtt_ns > view->clear_ns)
-        return probes.data_ns >= probes.ack_ns;
+        return view->spec->echo->one_way_unknown || probes.data_ns >= probes.ack_ns;
     bool explained = known && probes.rtt_ns > UNEXPLAINED_RATIO * tcp_ns;
     return tcp_ns > view->clear_ns && !explained;
 }

@@ -11,10 +11,11 @@
 #include "udp_flow.h"
 #include "udp_result.h"
 
-#define UDP_CLIENT_PING_NS (100 * INT64_C(1000000))  /* feedback over TCP, beside that over UDP */
-#define UDP_CLIENT_END_NS  (9 * INT64_C(1000000000)) /* for all that comes after the granted time  \
-                                                      */
-#define UDP_TRAIN_GAP_NS (10 * INT64_C(1000000))     /* between trains, where none is asked for */
+#define UDP_CLIENT_PING_NS (100 * INT64_C(1000000)) /* feedback over TCP, beside that over UDP */
+#define UDP_CLIENT_END_NS                                                                          \
+    (9 * INT64_C(1000000000))                    /* for all that comes after the granted time      \
+                                                  */
+#define UDP_TRAIN_GAP_NS (10 * INT64_C(1000000)) /* between trains, where none is asked for */
 
 struct udp_run {
     struct tl_client *client;

@@ -2,7 +2,11 @@
  *
  *   far.c          the table of kinds, and handing calls on
  *   discover.c     which kinds answer at a host
- *   tightlink.c    tightlink's own responder */
+ *   far_socket.c   connections to strangers
+ *   far_ping.c     round trips to a host that only answers as every host does
+ *   near_half.c    our half of a TCP test
+ *   tightlink.c    tightlink's own responder
+ *   iperf3*.c      iperf3 servers: the test, its control connection, its texts */
 #ifndef TL_ENGINE_FAR_PRIVATE_H
 #define TL_ENGINE_FAR_PRIVATE_H
 
@@ -42,6 +46,6 @@ struct far_ops {
 /* NULL: not built. */
 const struct far_ops *far_ops_of(enum tl_far_kind kind);
 
-extern const struct far_ops far_tightlink_ops;
+extern const struct far_ops far_tightlink_ops, far_iperf3_ops;
 
 #endif

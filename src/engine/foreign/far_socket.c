@@ -19,7 +19,11 @@ enum tl_status far_await(const struct far_peer *peer, int fd, short events, int6
         struct pollfd fds[2] = {{.fd = fd, .events = events},
                                 {.fd = peer->cancel_fd, .events = POLLIN}};
         int64_t left_ns = until_ns - tl_now_ns();
+        if (peer->tick && left_ns > TL_CLIENT_LIVE_NS)
+            left_ns = TL_CLIENT_LIVE_NS;
         int ready = poll(fds, 2, left_ns > 0 ? (int)(left_ns / TL_NS_PER_MS) + 1 : 0);
+        if (peer->tick)
+            peer->tick(peer->tick_context);
         if (ready > 0 && fds[1].revents)
             return tl_error_set(reterr, TL_CANCELLED, "cancelled");
         if (ready > 0 && fds[0].revents)
@@ -204,4 +208,15 @@ enum tl_status far_peer_reach(const struct tl_far_options *options, struct far_p
     describe(&peer, *ret_fd);
     *ret_peer = peer;
     return TL_OK;
+}
+
+uint16_t far_local_port(int fd)
+{
+    struct sockaddr_storage local = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof local;
+    if (getsockname(fd, (struct sockaddr *)&local, &len) < 0)
+        return 0;
+    return local.ss_family == AF_INET6  ? ntohs(((struct sockaddr_in6 *)&local)->sin6_port)
+           : local.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&local)->sin_port)
+                                        : 0;
 }

@@ -14,6 +14,10 @@ struct far_peer {
     uint16_t port;
     int cancel_fd;
     int64_t timeout_ns; /* of a connect and of an answer */
+    /* Called about every TL_CLIENT_LIVE_NS of waiting, so that whoever watches sees a program that
+     * is alive; NULL: nobody does. */
+    void (*tick)(void *context);
+    void *tick_context;
 };
 
 /* Resolves and connects, each address in turn; *ret_fd does not block and is the caller's. Errors
@@ -41,5 +45,8 @@ enum tl_status far_receive_all(const struct far_peer *peer, int fd, void *ret_da
  * one. Reads byte by byte, so that nothing behind it is taken. */
 enum tl_status far_receive_line(const struct far_peer *peer, int fd, char *ret_line, size_t size,
                                 int64_t until_ns, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* 0 when the kernel does not tell. */
+uint16_t far_local_port(int fd);
 
 #endif

@@ -10,6 +10,11 @@
 #include "far_socket.h"
 #include "tightlink/base/time.h"
 
+/* Bytes that may still come once the end was asked for: those of this time, and of two round trips,
+ * at more than the mean rate. */
+#define AHEAD_NS    (30 * TL_NS_PER_MS)
+#define AHEAD_RATIO 1.5
+#define CLOSE_NS    (5 * TL_NS_PER_MS)   /* between looks where the bytes may run out */
 #define ANALYSIS_NS (500 * TL_NS_PER_MS) /* between looks whether the rate is known */
 
 struct tl_stream_options near_half_options(const struct tl_tcp_spec *spec)
@@ -171,6 +176,28 @@ static void tell_live(struct near_half *half, int64_t now_ns)
         half->live(half->context, &live);
 }
 
+void near_half_tick(void *context)
+{
+    struct near_half *half = context;
+    int64_t now_ns = tl_now_ns();
+    if (half->start_ns == 0 || now_ns < half->live_ns)
+        return;
+    half->live_ns = now_ns + TL_CLIENT_LIVE_NS;
+    if (!half->stopped)
+        drain(half);
+    tell_live(half, now_ns);
+}
+
+/* Whether the bytes will be there before the far end hears of it. The streams stop at the cap by
+ * themselves, but a connection that is cut off is an error to a stranger. */
+static bool is_spent(const struct near_half *half, int64_t now_ns)
+{
+    double bytes = (double)tl_streams_bytes(half->streams), max = (double)half->spec->max_bytes;
+    double ahead_ns = (double)(AHEAD_NS + 2 * half->peer->info.connect_rtt_ns);
+    double elapsed_ns = (double)(now_ns - half->start_ns);
+    return max > 0 && bytes + AHEAD_RATIO * bytes * ahead_ns / fmax(elapsed_ns, ahead_ns) >= max;
+}
+
 bool near_half_step(struct near_half *half)
 {
     struct tl_tcp_result *result = half->result;
@@ -184,8 +211,7 @@ bool near_half_step(struct near_half *half)
         half->analysis_ns = now_ns;
         analyse(half);
     }
-    bool spent =
-        half->spec->max_bytes > 0 && tl_streams_bytes(half->streams) >= half->spec->max_bytes;
+    bool spent = is_spent(half, now_ns);
     bool known = half->spec->stop_when_known && result->steady.known;
     if (spent)
         result->end = TL_TCP_END_BYTES;
@@ -198,8 +224,11 @@ bool near_half_step(struct near_half *half)
 
 int64_t near_half_due_ns(const struct near_half *half)
 {
-    int64_t end_ns = half->start_ns + half->spec->duration_ns;
-    return half->live_ns < end_ns ? half->live_ns : end_ns;
+    int64_t end_ns = half->start_ns + half->spec->duration_ns, now_ns = tl_now_ns();
+    int64_t due_ns = half->live_ns < end_ns ? half->live_ns : end_ns;
+    bool near_cap = 4 * tl_streams_bytes(half->streams) > half->spec->max_bytes;
+    return half->spec->max_bytes > 0 && near_cap && now_ns + CLOSE_NS < due_ns ? now_ns + CLOSE_NS
+                                                                               : due_ns;
 }
 
 int near_half_event_fd(const struct near_half *half)
@@ -212,12 +241,35 @@ int near_half_event_fd(const struct near_half *half)
 void near_half_stop(struct near_half *half)
 {
     struct pollfd done = {.fd = tl_streams_event_fd(half->streams), .events = POLLIN};
-    if (half->start_ns == 0)
+    if (half->start_ns == 0 || half->stopped)
         return;
+    half->stopped = true;
     half->result->elapsed_ns = tl_now_ns() - half->start_ns;
     tl_streams_stop(half->streams);
     if (!tl_streams_done(half->streams))
         (void)poll(&done, 1, (int)(2 * TL_STREAM_STOP_NS / TL_NS_PER_MS));
+    drain(half);
+    result_complete_near(half->result, half->streams);
+}
+
+enum tl_tcp_end near_half_end(const struct near_half *half, enum tl_status status)
+{
+    const struct tl_tcp_result *result = half->result;
+    const struct tl_tcp_side *near = result->near_sends ? &result->sender : &result->receiver;
+    bool silent = status == TL_TIMEOUT;
+    for (unsigned i = 0; half->stopped && i < result->streams; i++)
+        silent = silent || near->streams[i].end == TL_STREAM_END_TIMEOUT;
+    if (status == TL_CANCELLED)
+        return TL_TCP_END_CANCELLED;
+    if (half->start_ns == 0)
+        return TL_TCP_END_NOT_RUN;
+    if (status == TL_PROTOCOL)
+        return TL_TCP_END_UNRULY;
+    if (silent)
+        return TL_TCP_END_SILENT;
+    if (status != TL_OK)
+        return TL_TCP_END_LOST;
+    return result->end == TL_TCP_END_NOT_RUN ? TL_TCP_END_FAILED : result->end;
 }
 
 void near_half_take_total(struct near_half *half, unsigned index, uint64_t bytes)
@@ -264,8 +316,6 @@ void near_half_finish(struct near_half *half)
     if (half->start_ns == 0)
         return;
     read_after(half);
-    drain(half);
-    result_complete_near(half->result, half->streams);
     analyse(half);
     result_sum(half->result);
     half->result->ends_agree_ratio = ends_agree(half->result);

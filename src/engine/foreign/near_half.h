@@ -24,6 +24,7 @@ struct near_half {
     struct tl_cpu_reading cpu;
     struct tl_host_counters counters;
     int64_t start_ns, live_ns, analysis_ns;
+    bool stopped;
     size_t log_max; /* samples a stream */
     struct live_rate rate;
     struct tl_rate_point points[TL_STEADY_POINTS_MAX];
@@ -47,15 +48,19 @@ enum tl_status near_half_start(struct near_half *half, struct tl_error *reterr) 
 /* What is due now: samples, live numbers, the look whether the rate is known. True when the test
  * may end: its time, its bytes or the rate are there, or the streams are done. */
 bool near_half_step(struct near_half *half);
+/* Live numbers alone, while a protocol waits for an answer: for struct far_peer's tick. */
+void near_half_tick(void *half);
 /* When the next step is due. */
 int64_t near_half_due_ns(const struct near_half *half);
 /* Readable when every stream is done. */
 int near_half_event_fd(const struct near_half *half);
-/* Stops the streams and waits for them. */
+/* Stops the streams, waits for them and takes their totals; more than once is fine. */
 void near_half_stop(struct near_half *half);
 /* Of the far end's side, stream index: what it says it moved. */
 void near_half_take_total(struct near_half *half, unsigned index, uint64_t bytes);
-/* After the stop: totals, readings and the analysis. */
+/* What the end of the test was, by what a protocol made of it. */
+enum tl_tcp_end near_half_end(const struct near_half *half, enum tl_status status);
+/* After the stop: readings, sums and the analysis. */
 void near_half_finish(struct near_half *half);
 
 #endif

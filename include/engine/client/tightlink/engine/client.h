@@ -115,7 +115,8 @@ struct tl_echo_probe {
 };
 
 struct tl_echo_result {
-    int64_t start_ns; /* tl_now_ns() of the first probe */
+    int64_t start_ns;     /* tl_now_ns() of the first probe */
+    bool one_way_unknown; /* nobody there told its clock: far_ns means nothing */
     unsigned sent_count, answered_count, lost_count;
     unsigned duplicate_count, damaged_count, late_count; /* late: reordered behind a later one */
     int64_t min_rtt_ns, median_rtt_ns, max_rtt_ns;       /* -1 without an answer */
@@ -227,6 +228,8 @@ struct tl_tcp_result {
     int64_t data_rtt_ns;   /* smallest handshake RTT of the data connections, -1 */
     int64_t elapsed_ns;    /* near clock, start to end */
     int64_t queued_ns;     /* waited for our turn */
+    int64_t exchange_ns;   /* a stranger's protocol before the start and after the end, in turns
+                            * of both ends; 0 of a responder, whose start is one answer */
     enum tl_tcp_end end;
     bool end_signed;         /* the responder's TEST_END came with our token; without it the
                               * result is not valid (doc/architecture.md, "Faults") */

@@ -1,0 +1,341 @@
+/* iperf3 servers of 3.1 to 3.21 as far ends.
+ *
+ *   cookie -> PARAM_EXCHANGE -> parameters -> CREATE_STREAMS -> our streams, each with the cookie
+ *          -> TEST_START, TEST_RUNNING -> payload -> we: TEST_END -> EXCHANGE_RESULTS
+ *          -> our results, theirs -> DISPLAY_RESULTS -> we: DONE
+ *
+ * The server ends nothing by itself within our time. Our streams stop when it has closed its data
+ * sockets: a connection that is reset before that is an error to it. Every test has a control
+ * connection of its own; between tests nothing is open, because an idle one wedges old servers. */
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "far_ping.h"
+#include "far_private.h"
+#include "far_socket.h"
+#include "iperf3_control.h"
+#include "iperf3_json.h"
+#include "near_half.h"
+#include "tightlink/base/time.h"
+
+#define STREAMS_MAX   128
+#define DURATION_MAX  (60 * TL_NS_PER_S)
+#define GRACE_NS      (12 * TL_NS_PER_S)
+#define SILENCE_NS    (2 * TL_NS_PER_S) /* for the server to close what it sends or takes */
+#define FIRST_WAIT_NS (2 * TL_NS_PER_S) /* for a busy server; doubled each time */
+#define TRIES_MAX     5                 /* nine in a row wedge a server of 3.12 */
+
+struct iperf3_end {
+    struct far_peer peer;
+    const struct tl_far_login *login;
+};
+
+/* --- Reaching it ---------------------------------------------------------------------------- */
+
+/* One connection to greet, and close. */
+static enum tl_status look(const struct tl_far_options *options, struct far_peer *ret_peer,
+                           struct tl_error *reterr)
+{
+    struct iperf3_control control = {.peer = ret_peer, .fd = -1};
+    enum tl_status status = far_peer_reach(options, ret_peer, &control.fd, reterr);
+    if (status == TL_OK)
+        status = iperf3_greet(&control, ret_peer->timeout_ns, reterr);
+    iperf3_hang_up(&control, false);
+    return status;
+}
+
+static enum tl_status connect_end(const struct tl_far_options *options, void **ret_end,
+                                  struct tl_error *reterr)
+{
+    struct iperf3_end *end = calloc(1, sizeof *end);
+    if (!end)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a connection");
+    enum tl_status status = look(options, &end->peer, reterr);
+    if (status != TL_OK && status != TL_BUSY) { /* a test waits for its turn */
+        free(end);
+        return status;
+    }
+    end->login = options->login;
+    end->peer.info.max_streams = STREAMS_MAX;
+    end->peer.info.max_duration_ns = DURATION_MAX;
+    memcpy(end->peer.info.program, "iperf3", sizeof "iperf3");
+    *ret_end = end;
+    return TL_OK;
+}
+
+static void close_end(void *end)
+{
+    free(end);
+}
+
+static enum tl_status answers(const struct tl_far_options *options, struct tl_error *reterr)
+{
+    struct far_peer peer;
+    return look(options, &peer, reterr);
+}
+
+static const struct tl_client_info *info(const void *end)
+{
+    return &((const struct iperf3_end *)end)->peer.info;
+}
+
+static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
+                           struct tl_echo_result *ret_result, struct tl_error *reterr)
+{
+    return far_ping_train(&((struct iperf3_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
+{
+    return far_ping_once(&((struct iperf3_end *)end)->peer, ret_rtt_ns, reterr);
+}
+
+/* --- One test -------------------------------------------------------------------------------- */
+
+struct iperf3_test {
+    struct far_peer peer; /* the end's, with this test's tick */
+    const struct tl_tcp_spec *spec;
+    struct tl_tcp_result *result;
+    struct iperf3_control control;
+    struct near_half *half;
+};
+
+static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
+{
+    bool upload = spec->direction == TL_WIRE_UPLOAD;
+    const char *what = spec->file                          ? "move files"
+                       : spec->direction == TL_WIRE_BOTH   ? "run both directions in one test"
+                       : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
+                       : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
+                       : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
+                                                              : NULL;
+    if (what)
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "an iperf3 server cannot %s: a tightlink responder there would", what);
+    if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
+        return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
+    return TL_OK;
+}
+
+static void tell_queued(const struct near_half *half, int64_t wait_ns)
+{
+    struct tl_tcp_live live = {.queued = true, .place = 1, .wait_ns = wait_ns};
+    if (half->live)
+        half->live(half->context, &live);
+}
+
+static enum tl_status dial_control(struct iperf3_test *test, struct tl_error *reterr)
+{
+    struct iperf3_control *control = &test->control;
+    enum tl_status status =
+        far_peer_dial(&test->peer, test->peer.port, NULL, &control->fd, NULL, reterr);
+    if (status == TL_OK)
+        status = iperf3_greet(control, IPERF3_ANSWER_NS, reterr);
+    if (status != TL_OK)
+        iperf3_hang_up(control, false);
+    return status;
+}
+
+/* A server serves one client: some tries with growing pauses, then it is left alone. */
+static enum tl_status await_turn(struct iperf3_test *test, struct tl_error *reterr)
+{
+    int64_t patience_ns =
+        test->spec->queue_wait_ns > 0 ? test->spec->queue_wait_ns : TL_CLIENT_QUEUE_NS;
+    int64_t begun_ns = tl_now_ns(), wait_ns = FIRST_WAIT_NS;
+    enum tl_status status = dial_control(test, reterr);
+    for (int i = 1; status == TL_BUSY && i < TRIES_MAX; i++) {
+        if (tl_now_ns() + wait_ns - begun_ns > patience_ns)
+            break;
+        tell_queued(test->half, wait_ns);
+        struct pollfd cancel = {.fd = test->peer.cancel_fd, .events = POLLIN};
+        if (poll(&cancel, 1, (int)(wait_ns / TL_NS_PER_MS)) > 0)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        status = dial_control(test, reterr);
+        wait_ns *= 2;
+        test->result->queued_ns = tl_now_ns() - begun_ns;
+    }
+    return status;
+}
+
+static enum tl_status agree(struct iperf3_test *test, struct tl_error *reterr)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    iperf3_write_parameters(test->spec, "", &text);
+    enum tl_status status = iperf3_send_json(&test->control, &text, reterr);
+    tl_buf_finish(&text);
+    if (status == TL_OK)
+        status = iperf3_expect(&test->control, IPERF3_CREATE_STREAMS,
+                               tl_now_ns() + IPERF3_ANSWER_NS, reterr);
+    return status;
+}
+
+/* One after the other: the server numbers them as they come. */
+static enum tl_status open_stream(struct iperf3_test *test, unsigned index, struct tl_error *reterr)
+{
+    const struct far_peer *peer = &test->peer;
+    struct tl_stream_options options = near_half_options(test->spec);
+    struct tl_tcp_result *result = test->result;
+    int64_t rtt_ns;
+    int fd;
+    enum tl_status status = far_peer_dial(peer, peer->port, &options, &fd, &rtt_ns, reterr);
+    if (status != TL_OK)
+        return status;
+    if (result->data_rtt_ns < 0 || rtt_ns < result->data_rtt_ns)
+        result->data_rtt_ns = rtt_ns;
+    result->near_ports[index] = far_local_port(fd);
+    status = far_send_all(peer, fd, test->control.cookie, IPERF3_COOKIE_SIZE,
+                          tl_now_ns() + IPERF3_ANSWER_NS, reterr);
+    if (status == TL_OK)
+        return near_half_add(test->half, fd, reterr);
+    close(fd);
+    return status;
+}
+
+static enum tl_status begin(struct iperf3_test *test, struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + IPERF3_ANSWER_NS;
+    enum tl_status status = TL_OK;
+    for (unsigned i = 0; i < test->spec->streams && status == TL_OK; i++)
+        status = open_stream(test, i, reterr);
+    if (status == TL_OK)
+        status = iperf3_expect(&test->control, IPERF3_TEST_START, until_ns, reterr);
+    if (status == TL_OK)
+        status = iperf3_expect(&test->control, IPERF3_TEST_RUNNING, until_ns, reterr);
+    return status == TL_OK ? near_half_start(test->half, reterr) : status;
+}
+
+/* Until the test may end. A word of the server's in between is the end of it. */
+static enum tl_status move_payload(struct iperf3_test *test, struct tl_error *reterr)
+{
+    while (!near_half_step(test->half)) {
+        struct pollfd fds[3] = {{.fd = test->control.fd, .events = POLLIN},
+                                {.fd = near_half_event_fd(test->half), .events = POLLIN},
+                                {.fd = test->peer.cancel_fd, .events = POLLIN}};
+        int64_t left_ns = near_half_due_ns(test->half) - tl_now_ns();
+        (void)poll(fds, 3, left_ns > 0 ? (int)(left_ns / TL_NS_PER_MS) + 1 : 0);
+        if (fds[2].revents)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        if (fds[0].revents) /* it has nothing to say now but that it ends or fails */
+            return iperf3_expect(&test->control, IPERF3_EXCHANGE_RESULTS,
+                                 tl_now_ns() + IPERF3_ANSWER_NS, reterr) == TL_OK
+                       ? tl_error_set(reterr, TL_PROTOCOL,
+                                      "the iperf3 server at %s ended a test that was not over",
+                                      test->peer.host)
+                   : reterr ? reterr->status
+                            : TL_CLOSED;
+    }
+    return TL_OK;
+}
+
+/* The wire is silent soon, whether or not the server takes notice. */
+static enum tl_status end_payload(struct iperf3_test *test, struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + IPERF3_ANSWER_NS;
+    int64_t quiet_ns = tl_now_ns() + SILENCE_NS + 4 * test->peer.info.connect_rtt_ns;
+    enum tl_status status = iperf3_say(&test->control, IPERF3_TEST_END, reterr);
+    if (status == TL_OK)
+        status = far_await(&test->peer, test->control.fd, POLLIN, quiet_ns, reterr);
+    near_half_stop(test->half);
+    return status == TL_OK || status == TL_TIMEOUT
+               ? iperf3_expect(&test->control, IPERF3_EXCHANGE_RESULTS, until_ns, reterr)
+               : status;
+}
+
+static enum tl_status exchange_results(struct iperf3_test *test, struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + IPERF3_ANSWER_NS;
+    struct tl_buf ours = TL_BUF_INIT;
+    struct iperf3_results *theirs = malloc(sizeof *theirs);
+    char *text = NULL;
+    size_t len;
+    if (!theirs)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for results");
+    iperf3_write_results(test->result, &ours);
+    enum tl_status status = iperf3_send_json(&test->control, &ours, reterr);
+    tl_buf_finish(&ours);
+    if (status == TL_OK)
+        status =
+            iperf3_receive_json(&test->control, IPERF3_RESULTS_MAX, until_ns, &text, &len, reterr);
+    if (status == TL_OK)
+        status = iperf3_read_results(text, len, test->result->streams, theirs, reterr);
+    for (unsigned i = 0; status == TL_OK && i < theirs->count; i++)
+        near_half_take_total(test->half, i, (uint64_t)theirs->totals[i].bytes);
+    if (status == TL_OK && !test->result->near_sends)
+        memcpy(test->result->sender.congestion, theirs->congestion, sizeof theirs->congestion);
+    if (status == TL_OK)
+        test->result->end_signed = true;
+    free(theirs);
+    free(text);
+    return status;
+}
+
+static enum tl_status run(struct iperf3_test *test, struct tl_error *reterr)
+{
+    enum tl_status status = await_turn(test, reterr);
+    if (status == TL_OK)
+        status = agree(test, reterr);
+    if (status == TL_OK)
+        status = begin(test, reterr);
+    if (status == TL_OK)
+        status = move_payload(test, reterr);
+    if (status == TL_OK)
+        status = end_payload(test, reterr);
+    if (status == TL_OK)
+        status = exchange_results(test, reterr);
+    if (status == TL_OK) /* what it does afterwards is no longer ours */
+        (void)!iperf3_expect(&test->control, IPERF3_DISPLAY_RESULTS, tl_now_ns() + SILENCE_NS,
+                             NULL);
+    if (status == TL_OK)
+        (void)!iperf3_say(&test->control, IPERF3_DONE, NULL);
+    return status;
+}
+
+static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
+                               void *live_context, struct tl_tcp_result *ret_result,
+                               struct tl_error *reterr)
+{
+    struct iperf3_end *end = context;
+    struct iperf3_test test = {
+        .peer = end->peer, .spec = spec, .result = ret_result, .control = {.fd = -1}};
+    int64_t asked_ns = tl_now_ns();
+    test.control.peer = &test.peer;
+    result_init(ret_result, spec);
+    enum tl_status status = check_spec(spec, reterr);
+    if (status == TL_OK)
+        status = near_half_begin(&end->peer, spec, GRACE_NS, ret_result, live, live_context,
+                                 &test.half, reterr);
+    if (status != TL_OK)
+        return status;
+    test.peer.tick = near_half_tick;
+    test.peer.tick_context = test.half;
+    status = run(&test, reterr);
+    near_half_stop(test.half);
+    ret_result->exchange_ns =
+        tl_now_ns() - asked_ns - ret_result->elapsed_ns - ret_result->queued_ns;
+    if (status == TL_CLOSED && !ret_result->near_sends && ret_result->end == TL_TCP_END_BYTES) {
+        status = TL_OK; /* the streams stopped at the cap before the server heard of it: an error to
+                         * it, and no loss to us, who counted */
+        ret_result->end_signed = true;
+    }
+    iperf3_hang_up(&test.control, status != TL_OK);
+    near_half_finish(test.half);
+    ret_result->end = near_half_end(test.half, status);
+    near_half_destroy(test.half);
+    if (status == TL_OK && ret_result->end == TL_TCP_END_FAILED)
+        return tl_error_set(reterr, TL_CLOSED, "%s ended the test early: a data connection broke",
+                            end->peer.host);
+    return status;
+}
+
+const struct far_ops far_iperf3_ops = {
+    .connect = connect_end,
+    .close = close_end,
+    .answers = answers,
+    .info = info,
+    .ping = ping,
+    .echo = echo,
+    .tcp_test = tcp_test,
+};

@@ -1,0 +1,158 @@
+/* The control connection of one iperf3 test: iperf3_control.h. */
+#include "iperf3_control.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+
+/* Of i_errno, those that a user can do something about (iperf_api.h). */
+#define ERROR_TOTAL_RATE 27
+#define ERROR_CONGESTION 134
+#define ERROR_AUTH       142
+
+static enum tl_status make_cookie(char ret_cookie[IPERF3_COOKIE_SIZE], struct tl_error *reterr)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    uint8_t bytes[IPERF3_COOKIE_SIZE - 1];
+    if (tl_random_secure(bytes, sizeof bytes) != TL_OK)
+        return tl_error_set(reterr, TL_IO, "no random numbers for a cookie");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        ret_cookie[i] = letters[bytes[i] % 32];
+    ret_cookie[sizeof bytes] = '\0';
+    return TL_OK;
+}
+
+enum tl_status iperf3_greet(struct iperf3_control *control, int64_t patience_ns,
+                            struct tl_error *reterr)
+{
+    int on = 1;
+    int64_t until_ns = tl_now_ns() + patience_ns;
+    (void)setsockopt(control->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    enum tl_status status = make_cookie(control->cookie, reterr);
+    if (status == TL_OK)
+        status = far_send_all(control->peer, control->fd, control->cookie, IPERF3_COOKIE_SIZE,
+                              until_ns, reterr);
+    return status == TL_OK ? iperf3_expect(control, IPERF3_PARAM_EXCHANGE, until_ns, reterr)
+                           : status;
+}
+
+enum tl_status iperf3_say(struct iperf3_control *control, enum iperf3_state state,
+                          struct tl_error *reterr)
+{
+    int8_t byte = (int8_t)state;
+    return far_send_all(control->peer, control->fd, &byte, 1, tl_now_ns() + IPERF3_ANSWER_NS,
+                        reterr);
+}
+
+/* What follows SERVER_ERROR: the program's own number, then errno, which is about its host. */
+static enum tl_status explain_error(struct iperf3_control *control, int64_t until_ns,
+                                    struct tl_error *reterr)
+{
+    uint32_t numbers[2];
+    const char *host = control->peer->host;
+    enum tl_status status =
+        far_receive_all(control->peer, control->fd, numbers, sizeof numbers, until_ns, NULL);
+    uint32_t number = status == TL_OK ? ntohl(numbers[0]) : 0;
+    if (status == TL_CANCELLED)
+        return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    if (number == ERROR_AUTH)
+        return tl_error_set(reterr, TL_AUTH,
+                            "the iperf3 server at %s wants a user, or does not know this one: give "
+                            "--iperf3-user, --iperf3-password-file and --iperf3-key",
+                            host);
+    if (number == ERROR_TOTAL_RATE)
+        return tl_error_set(reterr, TL_DENIED,
+                            "the iperf3 server at %s ended the test: more than its administrator "
+                            "lets through",
+                            host);
+    if (number == ERROR_CONGESTION)
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "the iperf3 server at %s has no such congestion control", host);
+    return tl_error_set(reterr, TL_DENIED,
+                        "the iperf3 server at %s refuses the test (its error %u)", host, number);
+}
+
+enum tl_status iperf3_expect(struct iperf3_control *control, enum iperf3_state wanted,
+                             int64_t until_ns, struct tl_error *reterr)
+{
+    int8_t state;
+    const char *host = control->peer->host;
+    unsigned port = control->peer->port;
+    enum tl_status status =
+        far_receive_all(control->peer, control->fd, &state, 1, until_ns, reterr);
+    if (status == TL_TIMEOUT)
+        return tl_error_set(reterr, TL_TIMEOUT,
+                            "%s port %u takes connections and does not answer: an iperf3 server "
+                            "whose client went away is deaf for up to a minute",
+                            host, port);
+    if (status != TL_OK || state == wanted)
+        return status;
+    if (state == IPERF3_ACCESS_DENIED)
+        return tl_error_set(reterr, TL_BUSY, "the iperf3 server at %s is busy with another client",
+                            host);
+    if (state == IPERF3_SERVER_ERROR)
+        return explain_error(control, until_ns, reterr);
+    if (state == IPERF3_SERVER_TERMINATE)
+        return tl_error_set(reterr, TL_CLOSED, "the iperf3 server at %s was ended", host);
+    return tl_error_set(reterr, TL_PROTOCOL,
+                        "%s port %u does not speak iperf3 (it said %d where %d was due)", host,
+                        port, state, (int)wanted);
+}
+
+enum tl_status iperf3_send_json(struct iperf3_control *control, const struct tl_buf *text,
+                                struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + IPERF3_ANSWER_NS;
+    uint32_t len = htonl((uint32_t)text->len);
+    if (text->status != TL_OK)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a message");
+    enum tl_status status =
+        far_send_all(control->peer, control->fd, &len, sizeof len, until_ns, reterr);
+    return status == TL_OK
+               ? far_send_all(control->peer, control->fd, text->data, text->len, until_ns, reterr)
+               : status;
+}
+
+enum tl_status iperf3_receive_json(struct iperf3_control *control, size_t max, int64_t until_ns,
+                                   char **ret_text, size_t *ret_len, struct tl_error *reterr)
+{
+    uint32_t len;
+    enum tl_status status =
+        far_receive_all(control->peer, control->fd, &len, sizeof len, until_ns, reterr);
+    if (status != TL_OK)
+        return status;
+    len = ntohl(len);
+    if (len > max)
+        return tl_error_set(reterr, TL_PROTOCOL,
+                            "the iperf3 server at %s announces %u bytes of results, where %zu are "
+                            "plenty",
+                            control->peer->host, len, max);
+    char *text = malloc((size_t)len + 1);
+    if (!text)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a message");
+    status = far_receive_all(control->peer, control->fd, text, len, until_ns, reterr);
+    if (status != TL_OK) {
+        free(text);
+        return status;
+    }
+    text[len] = '\0';
+    *ret_text = text;
+    *ret_len = len;
+    return TL_OK;
+}
+
+void iperf3_hang_up(struct iperf3_control *control, bool test_open)
+{
+    int8_t leave = IPERF3_CLIENT_TERMINATE;
+    if (control->fd < 0)
+        return;
+    if (test_open)
+        (void)!send(control->fd, &leave, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    close(control->fd);
+    control->fd = -1;
+}

@@ -1,0 +1,40 @@
+/* What iperf3's two ends tell each other, as text. Pure: nothing here touches a socket. Private. */
+#ifndef TL_ENGINE_IPERF3_JSON_H
+#define TL_ENGINE_IPERF3_JSON_H
+
+#include "tightlink/base/buf.h"
+#include "tightlink/engine/far.h"
+
+/* Servers from 3.18 on refuse longer parameters; results of 128 streams are some 40 kB. */
+#define IPERF3_PARAMETERS_MAX 8192
+#define IPERF3_RESULTS_MAX    (1024 * 1024)
+#define IPERF3_BLOCK_BYTES    (128 * 1024)
+
+/* Parameters of a TCP test. token: of authentication, "" without. */
+void iperf3_write_parameters(const struct tl_tcp_spec *spec, const char *token,
+                             struct tl_buf *ret_text);
+
+/* The id of a stream by its index: 1, 3, 4, 5 … */
+int iperf3_stream_id(unsigned index);
+
+/* Our results, which the server wants before it tells its own. */
+void iperf3_write_results(const struct tl_tcp_result *result, struct tl_buf *ret_text);
+
+/* What a server says it moved in one stream. -1: not told. */
+struct iperf3_total {
+    int64_t bytes, retransmits;
+};
+
+struct iperf3_results {
+    unsigned count;
+    struct iperf3_total totals[TL_STREAMS_MAX]; /* by index */
+    char congestion[TL_STREAM_CONGESTION_SIZE]; /* of the sender, cleaned; "" */
+};
+
+/* TL_PROTOCOL with a sentence: not JSON, numbers below zero or beyond reason, streams that were
+ * never opened, or fewer than streams. Nothing is trusted, least of all the sizes. */
+enum tl_status iperf3_read_results(const char *text, size_t len, unsigned streams,
+                                   struct iperf3_results *ret_results,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

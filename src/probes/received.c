@@ -1,0 +1,69 @@
+/* A stream seen from its receiver alone: received.h. */
+#include "received.h"
+
+#include <math.h>
+
+#include "flow_facts.h"
+#include "tightlink/base/units.h"
+
+static const char not_told[] = "this kernel does not tell it";
+
+bool tl_received_alone(const struct tl_tcp_result *result)
+{
+    return result->streams > 0 && result->sender.logs[0].count == 0;
+}
+
+/* Mean of the receiver's own estimate in the steady part. With timestamps alone is it a round trip:
+ * without them the kernel takes the time in which a whole window arrives
+ * (net/ipv4/tcp_input.c, tcp_rcv_rtt_measure). */
+static double mean_rtt(const struct tl_tcp_result *result, bool timestamps)
+{
+    const struct tl_sample_log *log = &result->receiver.logs[0];
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    double sum = 0, count = 0;
+    for (size_t i = 0; timestamps && i < log->count; i++) {
+        const struct tl_tcp_sample *sample = &log->samples[i];
+        bool inside =
+            !rate->valid || (sample->time_ns >= rate->start_ns && sample->time_ns <= rate->end_ns);
+        if (inside && tl_sample_get(sample, TL_SF_rcv_rtt_ns) > 0) {
+            sum += (double)sample->rcv_rtt_ns;
+            count++;
+        }
+    }
+    return count > 0 ? sum / count : (double)NAN;
+}
+
+static void set_option(struct tl_facts *facts, struct tl_fact_key key, double options, unsigned bit)
+{
+    if (isfinite(options))
+        tl_facts_set_bool(facts, key, ((unsigned)options & bit) != 0, "TCP_INFO");
+}
+
+void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
+                     const struct tl_tcp_result *result)
+{
+    const struct tl_receiver_stats *receiver = &result->steady.receiver;
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    double handshake_ns = result->data_rtt_ns > 0 ? (double)result->data_rtt_ns : (double)NAN;
+    double rtt_min_ns =
+        fmin(tl_facts_number(facts, TL_PATH(rtt_idle_min_ns), handshake_ns), handshake_ns);
+    bool timestamps =
+        isfinite(receiver->options) && ((unsigned)receiver->options & TL_TCP_OPT_TIMESTAMPS) != 0;
+    double rtt_ns = mean_rtt(result, timestamps);
+    double span_ns = rate->valid ? (double)(rate->end_ns - rate->start_ns) : (double)NAN;
+    double in_flight_bytes =
+        tl_bytes_from_bps_ns(rate->valid ? rate->goodput_bps : NAN, rtt_min_ns);
+
+    tl_flow_set(facts, TL_FLOW(direction, rtt_mean_ns), rtt_ns, TL_RECEIVED_WHY);
+    tl_flow_set(facts, TL_FLOW(direction, rtt_min_ns), rtt_min_ns, TL_RECEIVED_WHY);
+    tl_flow_set(facts, TL_FLOW(direction, steady_rtts_count),
+                span_ns / (isfinite(rtt_ns) ? rtt_ns : rtt_min_ns), TL_RECEIVED_WHY);
+    tl_flow_set(facts, TL_FLOW(direction, snd_wnd_max_bytes), receiver->rcv_wnd_max_bytes,
+                "this kernel does not tell the window that it offers (Linux 6.2 does)");
+    tl_flow_set(facts, TL_FLOW(direction, receiver_window_use_ratio),
+                in_flight_bytes / receiver->rcv_wnd_max_bytes, not_told);
+    tl_flow_set(facts, TL_FLOW(direction, mss_bytes), receiver->mss_bytes, not_told);
+    set_option(facts, TL_FLOW(direction, wscale_ok), receiver->options, TL_TCP_OPT_WSCALE);
+    set_option(facts, TL_FLOW(direction, sack_ok), receiver->options, TL_TCP_OPT_SACK);
+    set_option(facts, TL_FLOW(direction, timestamps_ok), receiver->options, TL_TCP_OPT_TIMESTAMPS);
+}

@@ -1,0 +1,23 @@
+/* What a receiver alone sees of a stream whose sender tells nothing. Pure. Private to the probes.
+ */
+#ifndef TL_PROBES_RECEIVED_H
+#define TL_PROBES_RECEIVED_H
+
+#include "tightlink/engine/far.h"
+#include "tightlink/facts/facts.h"
+
+/* Whether the sender told its TCP's account. */
+bool tl_received_alone(const struct tl_tcp_result *result);
+
+/* Why the sender's numbers are unknown, for a reader. */
+#define TL_RECEIVED_WHY                                                                            \
+    "this kind of far end does not tell what its TCP sees as sender: a tightlink responder there " \
+    "(tightlink serve) would"
+
+/* Facts of stage "stream" that follow from the receiver: the window that it offered and how much of
+ * it was on the way, segments, options, round trips as it estimates them. Leaves alone what the
+ * sender alone knows: losses, its ledger, its buffers. */
+void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
+                     const struct tl_tcp_result *result);
+
+#endif

@@ -23,7 +23,10 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
         .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_CONGESTION |
                TL_FAR_PACING | TL_FAR_TOTALS | TL_FAR_ECHO},
     [TL_FAR_NUTTCP] = {
-        .id = "nuttcp", .scheme = "nuttcp", .what = "a nuttcp server", .port = 5000},
+        .id = "nuttcp", .scheme = "nuttcp", .what = "a nuttcp server", .port = 5000,
+        .built = true,
+        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_PACING |
+               TL_FAR_TOTALS | TL_FAR_ECHO},
     [TL_FAR_NDT7] = {
         .id = "ndt7", .scheme = "ndt7", .what = "an NDT server", .port = 443, .resource = true},
     [TL_FAR_HTTPS] = {

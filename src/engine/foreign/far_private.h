@@ -6,7 +6,8 @@
  *   far_ping.c     round trips to a host that only answers as every host does
  *   near_half.c    our half of a TCP test
  *   tightlink.c    tightlink's own responder
- *   iperf3*.c      iperf3 servers: the test, its control connection, its texts */
+ *   iperf3*.c      iperf3 servers: the test, its control connection, its texts
+ *   nuttcp*.c      nuttcp servers: the test, its lines */
 #ifndef TL_ENGINE_FAR_PRIVATE_H
 #define TL_ENGINE_FAR_PRIVATE_H
 
@@ -46,6 +47,6 @@ struct far_ops {
 /* NULL: not built. */
 const struct far_ops *far_ops_of(enum tl_far_kind kind);
 
-extern const struct far_ops far_tightlink_ops, far_iperf3_ops;
+extern const struct far_ops far_tightlink_ops, far_iperf3_ops, far_nuttcp_ops;
 
 #endif

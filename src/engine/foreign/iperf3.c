@@ -120,13 +120,6 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
     return TL_OK;
 }
 
-static void tell_queued(const struct near_half *half, int64_t wait_ns)
-{
-    struct tl_tcp_live live = {.queued = true, .place = 1, .wait_ns = wait_ns};
-    if (half->live)
-        half->live(half->context, &live);
-}
-
 static enum tl_status dial_control(struct iperf3_test *test, struct tl_error *reterr)
 {
     struct iperf3_control *control = &test->control;
@@ -149,11 +142,9 @@ static enum tl_status await_turn(struct iperf3_test *test, struct tl_error *rete
     for (int i = 1; status == TL_BUSY && i < TRIES_MAX; i++) {
         if (tl_now_ns() + wait_ns - begun_ns > patience_ns)
             break;
-        tell_queued(test->half, wait_ns);
-        struct pollfd cancel = {.fd = test->peer.cancel_fd, .events = POLLIN};
-        if (poll(&cancel, 1, (int)(wait_ns / TL_NS_PER_MS)) > 0)
-            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
-        status = dial_control(test, reterr);
+        status = near_half_wait_turn(test->half, wait_ns, reterr);
+        if (status == TL_OK)
+            status = dial_control(test, reterr);
         wait_ns *= 2;
         test->result->queued_ns = tl_now_ns() - begun_ns;
     }
@@ -312,21 +303,9 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     test.peer.tick = near_half_tick;
     test.peer.tick_context = test.half;
     status = run(&test, reterr);
-    near_half_stop(test.half);
-    ret_result->exchange_ns =
-        tl_now_ns() - asked_ns - ret_result->elapsed_ns - ret_result->queued_ns;
-    if (status == TL_CLOSED && !ret_result->near_sends && ret_result->end == TL_TCP_END_BYTES) {
-        status = TL_OK; /* the streams stopped at the cap before the server heard of it: an error to
-                         * it, and no loss to us, who counted */
-        ret_result->end_signed = true;
-    }
     iperf3_hang_up(&test.control, status != TL_OK);
-    near_half_finish(test.half);
-    ret_result->end = near_half_end(test.half, status);
+    status = near_half_finish(test.half, asked_ns, status, reterr);
     near_half_destroy(test.half);
-    if (status == TL_OK && ret_result->end == TL_TCP_END_FAILED)
-        return tl_error_set(reterr, TL_CLOSED, "%s ended the test early: a data connection broke",
-                            end->peer.host);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* Our half of a TCP test with a stranger: near_half.h. */
 #include "near_half.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -80,14 +81,19 @@ void near_half_destroy(struct near_half *half)
     if (!half)
         return;
     tl_streams_destroy(half->streams);
+    for (unsigned i = 0; i < half->kept_count; i++)
+        close(half->kept_fds[i]);
     free(half);
 }
 
 enum tl_status near_half_add(struct near_half *half, int fd, struct tl_error *reterr)
 {
+    int kept_fd = half->result->near_sends ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     enum tl_status status = tl_streams_add(half->streams, fd, reterr);
     if (status != TL_OK)
         close(fd);
+    if (kept_fd >= 0)
+        half->kept_fds[half->kept_count++] = kept_fd;
     return status;
 }
 
@@ -238,6 +244,12 @@ int near_half_event_fd(const struct near_half *half)
 
 /* --- Ending -------------------------------------------------------------------------------- */
 
+void near_half_shut(struct near_half *half)
+{
+    for (unsigned i = 0; i < half->kept_count; i++)
+        (void)shutdown(half->kept_fds[i], SHUT_WR);
+}
+
 void near_half_stop(struct near_half *half)
 {
     struct pollfd done = {.fd = tl_streams_event_fd(half->streams), .events = POLLIN};
@@ -252,7 +264,7 @@ void near_half_stop(struct near_half *half)
     result_complete_near(half->result, half->streams);
 }
 
-enum tl_tcp_end near_half_end(const struct near_half *half, enum tl_status status)
+static enum tl_tcp_end end_of(const struct near_half *half, enum tl_status status)
 {
     const struct tl_tcp_result *result = half->result;
     const struct tl_tcp_side *near = result->near_sends ? &result->sender : &result->receiver;
@@ -311,7 +323,7 @@ static double ends_agree(const struct tl_tcp_result *result)
     return !result->near_sends ? NAN : received < acked && acked - received <= room ? 0 : off;
 }
 
-void near_half_finish(struct near_half *half)
+static void analyse_whole(struct near_half *half)
 {
     if (half->start_ns == 0)
         return;
@@ -319,4 +331,34 @@ void near_half_finish(struct near_half *half)
     analyse(half);
     result_sum(half->result);
     half->result->ends_agree_ratio = ends_agree(half->result);
+}
+
+enum tl_status near_half_finish(struct near_half *half, int64_t asked_ns, enum tl_status status,
+                                struct tl_error *reterr)
+{
+    struct tl_tcp_result *result = half->result;
+    near_half_stop(half);
+    result->exchange_ns = tl_now_ns() - asked_ns - result->elapsed_ns - result->queued_ns;
+    if (status == TL_CLOSED && !result->near_sends && result->end == TL_TCP_END_BYTES) {
+        status = TL_OK; /* our streams stopped at the cap before the far end heard of it: an error
+                         * to it, and no loss to us, who counted */
+        result->end_signed = true;
+    }
+    analyse_whole(half);
+    result->end = end_of(half, status);
+    if (status == TL_OK && result->end == TL_TCP_END_FAILED)
+        return tl_error_set(reterr, TL_CLOSED, "%s ended the test early: a data connection broke",
+                            half->peer->host);
+    return status;
+}
+
+enum tl_status near_half_wait_turn(struct near_half *half, int64_t wait_ns, struct tl_error *reterr)
+{
+    struct tl_tcp_live live = {.queued = true, .place = 1, .wait_ns = wait_ns};
+    struct pollfd cancel = {.fd = half->peer->cancel_fd, .events = POLLIN};
+    if (half->live)
+        half->live(half->context, &live);
+    if (poll(&cancel, 1, (int)(wait_ns / TL_NS_PER_MS)) > 0)
+        return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    return TL_OK;
 }

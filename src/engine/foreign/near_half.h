@@ -25,7 +25,9 @@ struct near_half {
     struct tl_host_counters counters;
     int64_t start_ns, live_ns, analysis_ns;
     bool stopped;
-    size_t log_max; /* samples a stream */
+    size_t log_max;               /* samples a stream */
+    int kept_fds[TL_STREAMS_MAX]; /* of what sends: the streams close theirs when they end */
+    unsigned kept_count;
     struct live_rate rate;
     struct tl_rate_point points[TL_STEADY_POINTS_MAX];
 };
@@ -54,13 +56,20 @@ void near_half_tick(void *half);
 int64_t near_half_due_ns(const struct near_half *half);
 /* Readable when every stream is done. */
 int near_half_event_fd(const struct near_half *half);
+/* An upload of which the far end shall read all that was sent: no more is written, the connections
+ * stay until near_half_destroy(). */
+void near_half_shut(struct near_half *half);
 /* Stops the streams, waits for them and takes their totals; more than once is fine. */
 void near_half_stop(struct near_half *half);
 /* Of the far end's side, stream index: what it says it moved. */
 void near_half_take_total(struct near_half *half, unsigned index, uint64_t bytes);
-/* What the end of the test was, by what a protocol made of it. */
-enum tl_tcp_end near_half_end(const struct near_half *half, enum tl_status status);
-/* After the stop: readings, sums and the analysis. */
-void near_half_finish(struct near_half *half);
+/* Says that a busy far end is asked again, and waits so long: TL_OK, TL_CANCELLED. */
+enum tl_status near_half_wait_turn(struct near_half *half, int64_t wait_ns,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
+/* Stops what still runs, and makes the result of it: readings, sums, analysis, the end. status is
+ * what the protocol came to, asked_ns when the test was asked for. Returns the test's own status.
+ */
+enum tl_status near_half_finish(struct near_half *half, int64_t asked_ns, enum tl_status status,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 static const char run_help[] =
+    "  HOST                name or address of a responder; iperf3://HOST[:PORT] or\n"
+    "                      nuttcp://HOST[:PORT] where another server runs there\n"
     "  --direction WHICH   download (default), upload or both\n"
     "  --goal GOAL         what you need; exit code 1 when it is missed: a rate (900M), a\n"
     "                      rate over a longer path (900M@80ms), an amount in a time\n"
@@ -31,7 +33,7 @@ static const char run_help[] =
     "  --disk DIRECTORY    a file's way: the disk behind this directory too (up to 1 GiB\n"
     "                      and 5 % of the free space, in a file without a name)\n"
     "  --far-disk          and the disk that the far end serves with --disk\n"
-    "  --port PORT         the responder's port (5411)\n"
+    "  --port PORT         the far end's port (5411 of a responder)\n"
     "  -4, -6              this address family only\n"
     "  --yes               do not ask before loading the path\n"
     "  --key FILE          the far end runs with keys: use the first one in FILE\n"

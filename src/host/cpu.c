@@ -343,6 +343,7 @@ void tl_cpu_usage_between(const struct tl_cpu_reader *reader, const struct tl_cp
     ret_usage->values[TL_CPU_PRESSURE_IO] =
         growth_share(before->io_why, before->io_ns, after->io_why, after->io_ns, elapsed_ns);
     ret_usage->values[TL_CPU_FREQUENCY] = tl_host_unknown(TL_HOST_WHY_NOT_READ);
+    ret_usage->values[TL_CPU_FREQUENCY_BASE] = tl_host_unknown(TL_HOST_WHY_NOT_READ);
     receive_usage(before, after, ret_usage);
     cores_usage(before, after, ret_usage);
     group_usage(reader, before, after, ret_usage);
@@ -355,27 +356,46 @@ static enum tl_host_why read_clock(const char *root, unsigned core, const char *
     const char *at = text;
     enum tl_host_why why;
 
-    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/%s", core, name);
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/%s", core, name);
     why = tl_proc_read(root, path, text, sizeof(text));
     if (why == TL_HOST_WHY_KNOWN && (!tl_proc_take_decimal(&at, ret_khz) || !(*ret_khz > 0)))
         why = TL_HOST_WHY_MALFORMED;
     return why;
 }
 
+/* The highest clock is the turbo of one core; the base clock is what all of them can hold. Told by
+ * intel_pstate in kHz, by ACPI's CPPC in MHz (Documentation/admin-guide/acpi/cppc_sysfs.rst). */
+static enum tl_host_why read_base(const char *root, unsigned core, double *ret_khz)
+{
+    enum tl_host_why why = read_clock(root, core, "cpufreq/base_frequency", ret_khz);
+
+    if (why == TL_HOST_WHY_KNOWN)
+        return why;
+    why = read_clock(root, core, "acpi_cppc/nominal_freq", ret_khz);
+    *ret_khz *= 1e3;
+    return why;
+}
+
 void tl_cpu_usage_clock(const struct tl_cpu_reader *reader, struct tl_cpu_usage *usage)
 {
     const struct tl_host_value *core = &usage->values[TL_CPU_CORE_NUMBER];
-    double now_khz = 0, most_khz = 1;
+    double now_khz = 0, most_khz = 1, base_khz = 1;
     enum tl_host_why why = core->why;
 
     if (why == TL_HOST_WHY_KNOWN)
-        why = read_clock(reader->root, (unsigned)core->number, "scaling_cur_freq", &now_khz);
+        why =
+            read_clock(reader->root, (unsigned)core->number, "cpufreq/scaling_cur_freq", &now_khz);
     if (why == TL_HOST_WHY_KNOWN)
-        why = read_clock(reader->root, (unsigned)core->number, "cpuinfo_max_freq", &most_khz);
+        why =
+            read_clock(reader->root, (unsigned)core->number, "cpufreq/cpuinfo_max_freq", &most_khz);
     /* Above 1 where the highest one does not count the turbo. */
     usage->values[TL_CPU_FREQUENCY] = why == TL_HOST_WHY_KNOWN
                                           ? tl_host_known(fmin(now_khz / most_khz, 1))
                                           : tl_host_unknown(why);
+    if (why == TL_HOST_WHY_KNOWN)
+        why = read_base(reader->root, (unsigned)core->number, &base_khz);
+    usage->values[TL_CPU_FREQUENCY_BASE] =
+        why == TL_HOST_WHY_KNOWN ? tl_host_known(now_khz / base_khz) : tl_host_unknown(why);
 }
 
 void tl_cpu_thread_reading_take(const char *root, pid_t tid,

@@ -176,6 +176,7 @@ void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, enum t
         {TL_CPU_RECEIVE_BUSY, TL_END(direction, end, rx_core_busy_ratio)},
         {TL_CPU_RECEIVE_SOFTIRQ, TL_END(direction, end, rx_core_softirq_ratio)},
         {TL_CPU_FREQUENCY, TL_END(direction, end, frequency_ratio)},
+        {TL_CPU_FREQUENCY_BASE, TL_END(direction, end, frequency_base_ratio)},
         {TL_CPU_PRESSURE_MEMORY, TL_END(direction, end, pressure_memory_ratio)},
         {TL_CPU_PRESSURE_IO, TL_END(direction, end, pressure_io_ratio)},
     };

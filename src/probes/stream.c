@@ -1,12 +1,14 @@
 /* Stage stream: one TCP stream as the hosts are configured. The rate, the ledger, and
  * nearly everything the first judgement rests on. */
 #include <math.h>
+#include <unistd.h>
 
 #include "counter_facts.h"
 #include "flow_facts.h"
 #include "outcome.h"
 #include "path_facts.h"
 #include "received.h"
+#include "tightlink/host/process.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
 
@@ -46,6 +48,23 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
         tl_received_set(facts, direction, result);
 }
 
+/* Of this PC alone: a responder tells nobody what else runs on its host. */
+static void set_busiest(struct tl_facts *facts, enum tl_direction direction,
+                        const struct tl_host_busy_reading *before,
+                        const struct tl_host_busy_reading *after)
+{
+    enum tl_end near = direction == TL_DOWNLOAD ? TL_RECEIVER : TL_SENDER;
+    enum tl_end far = near == TL_RECEIVER ? TL_SENDER : TL_RECEIVER;
+    struct tl_host_busy busy;
+    bool known = tl_host_busy_between(before, after, getpid(), &busy);
+    tl_flow_set(facts, TL_END(direction, near, other_program_ratio),
+                known ? busy.cores_ratio : (double)NAN, "/proc cannot be read");
+    if (known && busy.pid)
+        tl_facts_set_text(facts, TL_END(direction, near, other_program_name), busy.name, "");
+    tl_facts_set_unknown(facts, TL_END(direction, far, other_program_ratio),
+                         "no responder tells what else runs on its host");
+}
+
 enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction direction,
                                const struct tl_probe_limits *limits,
                                struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
@@ -54,10 +73,13 @@ enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction d
     struct tl_tcp_result *result;
     tl_outcome_begin(ret_outcome, "stream");
     struct tl_beside beside;
+    struct tl_host_busy_reading *before = tl_host_busy_take("");
     enum tl_status status =
         tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &beside, reterr);
+    struct tl_host_busy_reading *after = tl_host_busy_take("");
     if (tl_transfer_counts(ret_outcome)) {
         set_facts(probe->facts, direction, result, &beside);
+        set_busiest(probe->facts, direction, before, after);
         if (!result->steady.rate.valid && ret_outcome->record.reason[0])
             tl_flow_set(probe->facts, TL_FLOW(direction, goodput_bps), (double)NAN,
                         ret_outcome->record.reason);
@@ -65,6 +87,8 @@ enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction d
         tl_flow_explain_unknown(probe->facts, TL_FLOW(direction, goodput_bps),
                                 ret_outcome->record.reason);
     }
+    tl_host_busy_destroy(before);
+    tl_host_busy_destroy(after);
     tl_transfer_free(result);
     return status;
 }

@@ -125,6 +125,9 @@ static void begin_run(struct tl_session *session)
     run->goal_mtu_bytes = config->goal_mtu_bytes;
     run->goal_bytes = config->goal_bytes;
     run->goal_time_ns = config->goal_time_ns;
+    if (config->goal_bytes > 0)
+        tl_facts_set_number(session->result.facts, TL_PATH(asked_bytes), config->goal_bytes,
+                            "the goal");
 }
 
 static void begin_plan(struct tl_session *session)

@@ -271,6 +271,8 @@ Test(host_cpu, the_clock_of_a_core_against_its_highest)
 
     tl_cpu_usage_clock(&reader, &usage);
     cr_expect_eq(usage.values[TL_CPU_FREQUENCY].number, 0.25);
+    cr_expect_eq(usage.values[TL_CPU_FREQUENCY_BASE].why, TL_HOST_WHY_ABSENT,
+                 "this driver tells no base clock");
     usage.values[TL_CPU_CORE_NUMBER] = tl_host_known(7);
     tl_cpu_usage_clock(&reader, &usage);
     cr_expect_eq(usage.values[TL_CPU_FREQUENCY].why, TL_HOST_WHY_ABSENT);

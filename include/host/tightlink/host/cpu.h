@@ -81,7 +81,9 @@ void tl_cpu_reading_take(const struct tl_cpu_reader *reader, struct tl_cpu_readi
     X(RECEIVE_BUSY, "rx_core_busy_ratio", "ratio")                                                 \
     X(RECEIVE_SOFTIRQ, "rx_core_softirq_ratio", "ratio")                                           \
     /* clock of the busiest core at the end over its highest one (tl_cpu_usage_clock) */           \
-    X(FREQUENCY, "frequency_ratio", "ratio")
+    X(FREQUENCY, "frequency_ratio", "ratio")                                                       \
+    /* the same over its base clock: above 1 with turbo */                                         \
+    X(FREQUENCY_BASE, "frequency_base_ratio", "ratio")
 
 enum tl_cpu_usage_id {
 #define TL_CPU_USAGE_ENUM(id, name, unit) TL_CPU_##id,

@@ -52,6 +52,27 @@ struct tl_host_process {
 
 void tl_host_process_read(const char *root, pid_t pid, struct tl_host_process *ret_process);
 
+/* --- Which program works beside us --------------------------------------------------------- */
+
+/* Every process's processor time at one moment; some 10 us a process. */
+struct tl_host_busy_reading;
+
+struct tl_host_busy_reading *
+tl_host_busy_take(const char *root);                             /* NULL: out of memory, no /proc */
+void tl_host_busy_destroy(struct tl_host_busy_reading *reading); /* takes NULL */
+
+struct tl_host_busy {
+    pid_t pid;          /* 0: no other one did anything */
+    char name[32];      /* the kernel's short name, printable ASCII */
+    double cores_ratio; /* processor time that all its threads took, in cores */
+};
+
+/* The process other than `self` that used most between two readings; kernel threads are processes
+ * here. Those that began in between are left out. False where a reading is NULL. Pure. */
+bool tl_host_busy_between(const struct tl_host_busy_reading *before,
+                          const struct tl_host_busy_reading *after, pid_t self,
+                          struct tl_host_busy *ret_busy);
+
 /* --- Its files ---------------------------------------------------------------------------- */
 
 /* An open regular file: where the program has got to in it. */

@@ -47,6 +47,8 @@ static const struct {
     {"nic-speed", "The network link of {p} runs slower than it could."},
     {"offloads-off", "The processor of {p} does work that its network card could do."},
     {"option-stripping", "A device on the way removes what fast connections need."},
+    {"packet-software",
+     "VPN or security software on {p} cannot work faster; it holds the transfer."},
     {"pause-frames", "A switch in {p} stops the sender again and again."},
     {"per-flow-limit",
      "The line holds each single connection to this rate; several at once get more."},

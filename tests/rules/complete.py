@@ -120,6 +120,23 @@ def rule_faults(rule):
             yield f"test {test['id']} of when says nothing, whatever it finds"
 
 
+def refutation_faults(rule, cases):
+    """Each rule names what refutes it: tests that say so against it, or a not_when, and where it may
+    be the verdict both a not_when and a change; and a case shows it ruled out by measured facts, not
+    by the lack of them."""
+    refuters = [test for key in ("when", "applies") for test in tests_of(rule.get(key))
+                if "against" in test]
+    if not refuters and "not_when" not in rule:
+        yield "nothing is named that refutes it"
+    if not rule.get("change"):
+        yield "what would change it is not said"
+    if rule["severity"] == "limits" and "not_when" not in rule:
+        yield "it may be the verdict, and nothing is named that refutes it"
+    if not any(case["expect"].get("result") in ("ruled-out", "not-applicable") and
+               (case.get("facts") or case.get("like")) for case in cases):
+        yield "no case shows it refuted"
+
+
 def sources(root):
     """What sets facts: probes, the host's records, derived ones, the session's comparison of the
     parts of a way. The table only names them."""
@@ -150,8 +167,7 @@ def all_faults(causes, rules, cases, code):
         for fact in sorted(facts_of(rule)):
             if not is_measured(fact.split(".", 1)[1], code):
                 yield f"{rule_id}: no stage sets {fact}"
-        if rule["severity"] == "limits" and not {"not_when", "change"} <= rule.keys():
-            yield f"{rule_id}: it may be the verdict, and nothing is named that refutes it"
+        yield from (f"{rule_id}: {fault}" for fault in refutation_faults(rule, cases.get(rule_id, [])))
     for confusion, (rule_id, words) in CONFUSIONS.items():
         names = [case["name"].lower() for case in cases.get(rule_id, [])]
         if not any(words.lower() in name for name in names):
@@ -165,6 +181,8 @@ def self_test():
         {"do": "Fix it.", "needs": "provider", "why": "w"}],
         "when": {"id": "t", "test": ["flow.never_measured_bps", ">", "1.3 * max(0bps, 1bps)"]}}
     found = list(all_faults(["x", "y"], {"bad": bad}, {}, "goodput_bps"))
+    assert "bad: it may be the verdict, and nothing is named that refutes it" in found, found
+    assert "bad: no case shows it refuted" in found, found
     assert len(found) >= 12 and "bad: t: a constant without because" in found, found
     assert not list(unreasoned({"test": ["max(flow.a_bps, 1bps) / 1s", ">", 0]}))
 

@@ -13,9 +13,6 @@ struct tl_app_pcap {
     char name[256];
 };
 
-/* "192.0.2.1:443", "[2001:db8::1]:443". */
-void pcap_format_end(const struct tl_packet_brief *brief, int end, char *ret_text, size_t size);
-
 /* Facts and findings of one connection; the caller finishes the result. */
 enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
                           struct tl_session_result *ret_result, struct tl_error *reterr);

@@ -1,18 +1,15 @@
 /* A connection that another program runs, judged by the rules of a diagnosis: this machine's facts
  * and the connection's own. What one end cannot see stays unknown, and the rules then say so. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "live_private.h"
+#include "overheard.h"
 #include "tightlink/app/open.h"
-#include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
-#include "tightlink/flow/segment.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/probes/mark.h"
-#include "tightlink/session/question.h"
 
 /* Connections that are judged in one second: some 1 ms each. The others keep their opinion. */
 #define OPINIONS_A_SECOND 8
@@ -22,25 +19,17 @@
 static void begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
                       enum tl_direction direction, struct tl_run *run)
 {
-    struct tl_flow_address remote;
+    struct tl_flow_address peer;
 
-    if (tl_ulid_make(run->id) != TL_OK)
-        memset(run->id, '0', sizeof run->id - 1);
-    tl_host_mark_set(run);
-    tl_time_format_utc(tl_realtime_ns() - joined->span_ns, run->started);
-    run->duration_ns = joined->span_ns;
-    snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
-    snprintf(run->target_kind, sizeof run->target_kind, "live");
-    live_format_end(flow->socket.remote, flow->socket.remote_port, run->target_name,
-                    sizeof run->target_name);
-    memcpy(remote.bytes, flow->socket.remote, sizeof remote.bytes);
-    tl_flow_address_format(&remote, run->target_address);
-    run->target_family = tl_flow_address_is_v4(&remote) ? 4 : 6;
-    run->download = direction == TL_DOWNLOAD;
-    run->upload = direction == TL_UPLOAD;
-    run->goal_bps = run->goal_rtt_ns = NAN;
-    run->goal_loss_ratio = run->goal_rtt_max_ns = run->goal_mtu_bytes = NAN;
-    run->goal_bytes = run->goal_time_ns = NAN;
+    memcpy(peer.bytes, flow->socket.remote, sizeof peer.bytes);
+    overheard_begin(&(struct overheard){.kind = "live",
+                                        .begin_ns = tl_realtime_ns() - joined->span_ns,
+                                        .span_ns = joined->span_ns,
+                                        .direction = direction,
+                                        .peer = &peer},
+                    run);
+    overheard_format_end(&peer, flow->socket.remote_port, run->target_name,
+                         sizeof run->target_name);
     run->sent_bytes = (long long)joined->sent_bytes;
     run->received_bytes = (long long)joined->received_bytes;
 }
@@ -49,7 +38,6 @@ enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *f
                           struct tl_session_result *ret_result, struct tl_error *reterr)
 {
     struct tl_live_interval joined;
-    struct tl_question question;
 
     tl_live_join(flow, count, &joined);
     begin_run(flow, &joined, tl_live_flow_direction(flow, count), &ret_result->run);
@@ -58,13 +46,7 @@ enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *f
     if (!ret_result->facts)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     tl_live_flow_facts(flow, count, tl_flow_watch_program(live->watch, flow), ret_result->facts);
-    tl_facts_derive(ret_result->facts);
-    enum tl_status status = tl_facts_status(ret_result->facts);
-    if (status != TL_OK)
-        return tl_error_set(reterr, status, "out of memory");
-    tl_question_of_run(&ret_result->run, &question);
-    tl_rules_version(live->rules, ret_result->rules_version);
-    return tl_rules_judge(live->rules, ret_result->facts, &question, &ret_result->findings, reterr);
+    return overheard_judge(live->rules, ret_result, reterr);
 }
 
 enum tl_status tl_app_live_result(struct tl_app_live *live, uint64_t cookie,

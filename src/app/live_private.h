@@ -32,9 +32,6 @@ struct tl_app_live {
     struct tl_app_live_sum sum;
 };
 
-/* "192.0.2.1:443", "[2001:db8::1]:443". */
-void live_format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size);
-
 /* Facts and findings of one connection over its last `count` intervals; the caller finishes the
  * result. */
 enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,

@@ -5,19 +5,18 @@
 #include <string.h>
 
 #include "live_private.h"
+#include "overheard.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
-#include "tightlink/flow/segment.h"
 #include "tightlink/probes/live_flow.h"
 
-void live_format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size)
+/* As the kernel's socket has it, IPv4 inside IPv6. */
+static void format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size)
 {
     struct tl_flow_address end;
-    char text[TL_FLOW_ADDRESS_SIZE];
 
     memcpy(end.bytes, address, sizeof end.bytes);
-    tl_flow_address_format(&end, text);
-    snprintf(ret_text, size, tl_flow_address_is_v4(&end) ? "%s:%u" : "[%s]:%u", text, port);
+    overheard_format_end(&end, port, ret_text, size);
 }
 
 static double rate_bps(const struct tl_live_interval *interval, enum tl_direction direction)
@@ -93,8 +92,8 @@ static bool fill_row(const struct tl_app_live *live, const struct tl_live_flow *
         .age_ns = (double)(now_ns - flow->first_ns),
         .ended = flow->ended,
     };
-    live_format_end(flow->socket.local, flow->socket.local_port, row->local, sizeof row->local);
-    live_format_end(flow->socket.remote, flow->socket.remote_port, row->peer, sizeof row->peer);
+    format_end(flow->socket.local, flow->socket.local_port, row->local, sizeof row->local);
+    format_end(flow->socket.remote, flow->socket.remote_port, row->peer, sizeof row->peer);
     fill_numbers(flow, &joined, row);
     fill_program(tl_flow_watch_program(live->watch, flow), row);
     fill_opinion(live, row);

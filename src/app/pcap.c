@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capture_run.h"
+#include "overheard.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
 #include "tightlink/flow/limits.h"
@@ -122,14 +123,6 @@ size_t tl_app_pcap_count(const struct tl_app_pcap *pcap)
 
 /* --- Rows ----------------------------------------------------------------------------------- */
 
-void pcap_format_end(const struct tl_packet_brief *brief, int end, char *ret_text, size_t size)
-{
-    char address[TL_FLOW_ADDRESS_SIZE];
-    bool v4 = tl_flow_address_is_v4(&brief->addresses[end]);
-    tl_flow_address_format(&brief->addresses[end], address);
-    snprintf(ret_text, size, v4 ? "%s:%u" : "[%s]:%u", address, brief->ports[end]);
-}
-
 static enum tl_status find(const struct tl_app_pcap *pcap, size_t number,
                            struct tl_packet_brief *ret_brief, struct tl_error *reterr)
 {
@@ -162,8 +155,10 @@ static void fill(const struct tl_app_pcap *pcap, size_t number, const struct tl_
         sender = tl_packet_sender(brief->flow);
     row->direction = sender == TL_SERVER ? TL_DOWNLOAD : TL_UPLOAD;
     row->rate_bps = tl_bps_from_bytes_ns((double)row->payload_bytes, row->span_ns);
-    pcap_format_end(brief, TL_CLIENT, row->client, sizeof row->client);
-    pcap_format_end(brief, TL_SERVER, row->server, sizeof row->server);
+    overheard_format_end(&brief->addresses[TL_CLIENT], brief->ports[TL_CLIENT], row->client,
+                         sizeof row->client);
+    overheard_format_end(&brief->addresses[TL_SERVER], brief->ports[TL_SERVER], row->server,
+                         sizeof row->server);
     if (!brief->flow)
         return;
     const struct tl_packet_half *half = &brief->flow->halves[sender];

@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "capture_run.h"
+#include "overheard.h"
 #include "tightlink/app/open.h"
-#include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/document/document.h"
 #include "tightlink/flow/limits.h"
 #include "tightlink/probes/packet_flow.h"
-#include "tightlink/session/question.h"
 
 /* Shares of what was acknowledged and is not in the capture. */
 #define UNSEEN_DEGRADED 0.01
@@ -80,25 +79,20 @@ static void name_end(struct tl_run *run, const char *id, const char *name)
 static void begin_run(const struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
                       struct tl_run *run)
 {
-    enum tl_direction direction = tl_packet_flow_direction(brief->flow);
     char client[64], server[64];
-    if (tl_ulid_make(run->id) != TL_OK)
-        memset(run->id, '0', sizeof run->id - 1);
-    tl_time_format_utc(brief->first_ns, run->started);
-    run->duration_ns = brief->last_ns - brief->first_ns;
-    snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
-    snprintf(run->target_kind, sizeof run->target_kind, "pcap");
-    pcap_format_end(brief, TL_CLIENT, client, sizeof client);
-    pcap_format_end(brief, TL_SERVER, server, sizeof server);
+    overheard_begin(&(struct overheard){.kind = "pcap",
+                                        .begin_ns = brief->first_ns,
+                                        .span_ns = brief->last_ns - brief->first_ns,
+                                        .direction = tl_packet_flow_direction(brief->flow),
+                                        .peer = &brief->addresses[TL_SERVER]},
+                    run);
+    overheard_format_end(&brief->addresses[TL_CLIENT], brief->ports[TL_CLIENT], client,
+                         sizeof client);
+    overheard_format_end(&brief->addresses[TL_SERVER], brief->ports[TL_SERVER], server,
+                         sizeof server);
     snprintf(run->target_name, sizeof run->target_name, "%s", server);
     name_end(run, "near-host", client);
     name_end(run, "far-host", server);
-    tl_flow_address_format(&brief->addresses[TL_SERVER], run->target_address);
-    run->target_family = tl_flow_address_is_v4(&brief->addresses[TL_SERVER]) ? 4 : 6;
-    run->download = direction == TL_DOWNLOAD;
-    run->upload = direction == TL_UPLOAD;
-    run->goal_bps = run->goal_rtt_ns = run->goal_loss_ratio = run->goal_rtt_max_ns = (double)NAN;
-    run->goal_mtu_bytes = run->goal_bytes = run->goal_time_ns = (double)NAN;
     run->sent_bytes = (long long)brief->payload_bytes[TL_CLIENT];
     run->received_bytes = (long long)brief->payload_bytes[TL_SERVER];
     find_quality(pcap, brief, run);
@@ -112,7 +106,6 @@ static void begin_run(const struct tl_app_pcap *pcap, const struct tl_packet_bri
 enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
                           struct tl_session_result *ret_result, struct tl_error *reterr)
 {
-    struct tl_question question;
     if (!brief->flow)
         return tl_error_set(
             reterr, TL_LIMIT,
@@ -123,13 +116,7 @@ enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief
     ret_result->facts = tl_facts_create();
     if (!ret_result->facts || tl_packet_flow_facts(brief->flow, ret_result->facts) != TL_OK)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
-    tl_facts_derive(ret_result->facts);
-    enum tl_status status = tl_facts_status(ret_result->facts);
-    if (status != TL_OK)
-        return tl_error_set(reterr, status, "out of memory");
-    tl_question_of_run(&ret_result->run, &question);
-    tl_rules_version(pcap->rules, ret_result->rules_version);
-    return tl_rules_judge(pcap->rules, ret_result->facts, &question, &ret_result->findings, reterr);
+    return overheard_judge(pcap->rules, ret_result, reterr);
 }
 
 /* --- The document --------------------------------------------------------------------------- */

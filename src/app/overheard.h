@@ -1,0 +1,27 @@
+/* What app/live and app/pcap do alike: a connection of other programs as a run, judged by its
+ * facts. */
+#ifndef TL_APP_OVERHEARD_H
+#define TL_APP_OVERHEARD_H
+
+#include "tightlink/flow/segment.h"
+#include "tightlink/session/session.h"
+
+struct overheard {
+    const char *kind;          /* of the target: "live", "pcap" */
+    int64_t begin_ns, span_ns; /* wall clock; time that was seen */
+    enum tl_direction direction;
+    const struct tl_flow_address *peer;
+};
+
+/* Into a run that is zero; its target's name and its bytes are the caller's. */
+void overheard_begin(const struct overheard *seen, struct tl_run *run);
+
+/* The facts of the result, which are there and not derived yet, into findings. */
+enum tl_status overheard_judge(const struct tl_rules *rules, struct tl_session_result *result,
+                               struct tl_error *reterr);
+
+/* "192.0.2.1:443", "[2001:db8::1]:443". */
+void overheard_format_end(const struct tl_flow_address *address, uint16_t port, char *ret_text,
+                          size_t size);
+
+#endif

@@ -344,7 +344,7 @@ static void add_segment(struct tl_json_writer *w, const struct tl_segment_record
     tl_json_end(w);
 }
 
-/* Beyond the schema: the routers on the way. */
+/* The routers on the way. */
 static void add_hop(struct tl_json_writer *w, const struct tl_hop_record *hop)
 {
     tl_json_begin_object(w, NULL);
@@ -383,7 +383,7 @@ static void add_stage(struct tl_json_writer *w, const struct tl_stage_record *st
     tl_json_end(w);
 }
 
-/* Beyond the schema: what the plan decided, in its order. */
+/* What the plan decided, in its order. */
 static void add_decision(struct tl_json_writer *w, const struct tl_plan_record *record)
 {
     tl_json_begin_object(w, NULL);
@@ -398,7 +398,7 @@ static void add_decision(struct tl_json_writer *w, const struct tl_plan_record *
     tl_json_end(w);
 }
 
-/* Beyond the schema: what was seen after the verdict. */
+/* What was seen after the verdict. */
 static void add_watch(struct tl_json_writer *w, const struct tl_watch_record *watch)
 {
     long long listed =

@@ -1,6 +1,7 @@
 /* tightlink compare A B: what changed between two runs, and whether that is more than noise. */
 #include "cli.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,11 @@ static int print(const struct tl_comparison *comparison, bool json)
     } else {
         tl_compare_text(comparison, &out);
     }
-    if (out.status != TL_OK || !cli_write_stdout(out.data, out.len))
+    if (out.status != TL_OK || !cli_write_stdout(out.data, out.len)) {
+        cli_complain("writing the comparison failed: %s",
+                     out.status != TL_OK ? tl_status_text(out.status) : strerror(errno));
         exit_code = CLI_EXIT_EXPORT;
+    }
     tl_buf_finish(&out);
     return exit_code;
 }

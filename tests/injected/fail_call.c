@@ -1,0 +1,159 @@
+/* Preloaded into a program: the Nth call of a kind fails, once, as its manual page says that it
+ * may.
+ *
+ *   TL_FAIL_CALL   which: alloc, open, read, write, recv, send, accept, poll, thread, clock
+ *   TL_FAIL_AT     the number of the call, from 1; 0 or none: count only
+ *   TL_FAIL_ERRNO  as a number
+ *   TL_FAIL_COUNT  a file to which the number of calls is written at the end
+ *
+ * Counts are of the whole process, all threads together. What libc calls inside itself does not
+ * pass through here. */
+#undef _FORTIFY_SOURCE
+#undef _FILE_OFFSET_BITS
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum kind { NONE, ALLOC, OPEN, READ, WRITE, RECV, SEND, ACCEPT, POLL, THREAD, CLOCK, KINDS };
+static const char *const names[KINDS] = {"",     "alloc",  "open", "read",   "write", "recv",
+                                         "send", "accept", "poll", "thread", "clock"};
+
+static enum kind chosen;
+static unsigned long fail_at;
+static int fail_errno;
+static atomic_ulong calls;
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *call = getenv("TL_FAIL_CALL"), *at = getenv("TL_FAIL_AT");
+    const char *number = getenv("TL_FAIL_ERRNO");
+    fail_at = at ? strtoul(at, NULL, 10) : 0;
+    fail_errno = number ? atoi(number) : EIO;
+    for (int i = 1; call && i < KINDS; i++)
+        if (strcmp(names[i], call) == 0)
+            chosen = (enum kind)i;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *path = getenv("TL_FAIL_COUNT");
+    unsigned long count = atomic_load(&calls);
+    chosen = NONE;
+    FILE *file = path ? fopen(path, "we") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "%lu\n", count);
+    fclose(file);
+}
+
+/* Whether this call is the one. */
+static bool fails(enum kind kind)
+{
+    if (kind != chosen || atomic_fetch_add(&calls, 1) + 1 != fail_at)
+        return false;
+    errno = fail_errno;
+    return true;
+}
+
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+
+void *malloc(size_t size)
+{
+    return fails(ALLOC) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails(ALLOC) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return fails(ALLOC) ? NULL : __libc_realloc(old, size);
+}
+
+#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+
+/* A call whose failure is -1 with errno. */
+#define WRAP(kind, type, name, parameters, arguments)                                              \
+    type name parameters                                                                           \
+    {                                                                                              \
+        static __typeof__(&(name)) next;                                                           \
+        if (fails(kind))                                                                           \
+            return (type)-1;                                                                       \
+        if (!next)                                                                                 \
+            next = NEXT(name);                                                                     \
+        return next arguments;                                                                     \
+    }
+
+WRAP(READ, ssize_t, read, (int fd, void *bytes, size_t len), (fd, bytes, len))
+WRAP(WRITE, ssize_t, write, (int fd, const void *bytes, size_t len), (fd, bytes, len))
+WRAP(RECV, ssize_t, recv, (int fd, void *bytes, size_t len, int flags), (fd, bytes, len, flags))
+WRAP(RECV, ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+WRAP(SEND, ssize_t, send, (int fd, const void *bytes, size_t len, int flags),
+     (fd, bytes, len, flags))
+WRAP(SEND, ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags),
+     (fd, message, flags))
+WRAP(ACCEPT, int, accept4, (int fd, struct sockaddr *address, socklen_t *len, int flags),
+     (fd, address, len, flags))
+WRAP(POLL, int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
+WRAP(CLOCK, int, clock_gettime, (clockid_t clock, struct timespec *ret_time), (clock, ret_time))
+
+int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attr, void *(*run)(void *),
+                   void *arg)
+{
+    return fails(THREAD) ? fail_errno : NEXT(pthread_create)(ret_thread, attr, run, arg);
+}
+
+/* What a build with _FORTIFY_SOURCE calls in their place. */
+ssize_t __read_chk(int fd, void *bytes, size_t len, size_t room);
+ssize_t __recv_chk(int fd, void *bytes, size_t len, size_t room, int flags);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+
+WRAP(READ, ssize_t, __read_chk, (int fd, void *bytes, size_t len, size_t room),
+     (fd, bytes, len, room))
+WRAP(RECV, ssize_t, __recv_chk, (int fd, void *bytes, size_t len, size_t room, int flags),
+     (fd, bytes, len, room, flags))
+WRAP(POLL, int, __poll_chk, (struct pollfd * fds, nfds_t count, int timeout, size_t room),
+     (fds, count, timeout, room))
+
+#define WRAP_OPEN(name)                                                                            \
+    int name(const char *path, int flags, ...)                                                     \
+    {                                                                                              \
+        va_list args;                                                                              \
+        va_start(args, flags);                                                                     \
+        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;                    \
+        va_end(args);                                                                              \
+        return fails(OPEN) ? -1 : openat(AT_FDCWD, path, flags, mode);                             \
+    }
+WRAP_OPEN(open)
+WRAP_OPEN(open64)
+
+FILE *fopen(const char *path, const char *mode)
+{
+    return fails(OPEN) ? NULL : NEXT(fopen)(path, mode);
+}
+
+FILE *fopen64(const char *path, const char *mode)
+{
+    return fails(OPEN) ? NULL : NEXT(fopen64)(path, mode);
+}
+
+/* Streams write inside libc, where no call passes through here; that they could not, this says. */
+int fflush(FILE *file)
+{
+    return fails(WRITE) ? EOF : NEXT(fflush)(file);
+}

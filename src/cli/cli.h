@@ -90,14 +90,16 @@ enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 struct cli_run_options {
     struct tl_session_config config;
     bool json, json_lines, yes, direction_given, port_given, dry_run, explain_plan;
-    bool no_history;       /* run --no-history: keep nothing */
-    bool alarm;            /* run --alarm: exit code 1 when the verdict moved */
-    int64_t repeat_ns;     /* run --repeat; 0 without */
-    const char *telemetry; /* run --telemetry NAME, NULL without */
-    const char *operand;   /* HOST or scenario name, NULL when absent */
-    const char *save;      /* --save; NULL without */
-    const char *link_spec; /* demo --link */
-    const char *far;       /* demo --far: the kind of its far end */
+    bool no_history;           /* run --no-history: keep nothing */
+    bool alarm;                /* run --alarm: exit code 1 when the verdict moved */
+    int64_t repeat_ns;         /* run --repeat; 0 without */
+    const char *telemetry;     /* run --telemetry NAME, NULL without */
+    const char *operand;       /* HOST or scenario name, NULL when absent */
+    const char *save;          /* --save; NULL without */
+    const char *link_spec;     /* demo --link */
+    const char *far;           /* demo --far: the kind of its far end */
+    struct tl_far_login login; /* for an iperf3 server that asks: texts of the files below */
+    const char *password_file, *public_key_file;
     enum cli_color color;
     const struct tl_keys *keys;        /* of that file, for the screen; NULL without */
     const char *key_file, *key_name;   /* run --key, --key-name; NULL without */

@@ -2,6 +2,7 @@
  * screen between: tightlink, tightlink HOST. */
 #include "cli.h"
 #include "keep.h"
+#include "login.h"
 #include "show.h"
 #include "telemetry.h"
 
@@ -171,9 +172,11 @@ static int load_and_diagnose(const struct cli_command *command, struct cli_run_o
     struct tl_error error = {0};
     struct tl_rules *rules;
     struct tl_keys *keys = NULL;
+    struct cli_login login;
     if (screen && !options->key_file)
         offer_keys(&keys);
-    if (load_key(options, &keys, &error) != TL_OK) {
+    if (load_key(options, &keys, &error) != TL_OK ||
+        cli_login_load(options, &login, &error) != TL_OK) {
         tl_keys_destroy(keys);
         if (error.status == TL_USAGE)
             return cli_usage(command, "%s", error.text);
@@ -189,6 +192,7 @@ static int load_and_diagnose(const struct cli_command *command, struct cli_run_o
     int exit_code = options->repeat_ns ? repeat(options) : diagnose(options, screen);
     tl_rules_destroy(rules);
     tl_keys_destroy(keys);
+    cli_login_finish(&login);
     return exit_code;
 }
 

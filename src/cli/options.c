@@ -25,6 +25,9 @@ enum {
     OPT_FORCE,
     OPT_STAGES,
     OPT_FAR,
+    OPT_USER,
+    OPT_PASSWORD_FILE,
+    OPT_PUBLIC_KEY,
     OPT_FAR_DISK,
     OPT_DISK,
     OPT_VERIFY,
@@ -66,6 +69,9 @@ static const struct option long_options[] = {
     {"out", required_argument, NULL, OPT_OUT},
     {"save", required_argument, NULL, OPT_SAVE},
     {"far", required_argument, NULL, OPT_FAR},
+    {"user", required_argument, NULL, OPT_USER},
+    {"password-file", required_argument, NULL, OPT_PASSWORD_FILE},
+    {"public-key", required_argument, NULL, OPT_PUBLIC_KEY},
     {"far-disk", no_argument, NULL, OPT_FAR_DISK},
     {"color", required_argument, NULL, OPT_COLOR},
     {"no-history", no_argument, NULL, OPT_NO_HISTORY},
@@ -238,6 +244,15 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
     case OPT_DISK:
         config->directory = text;
         cli_ask_for_disks(config);
+        return TL_OK;
+    case OPT_USER:
+        options->login.user = text;
+        return TL_OK;
+    case OPT_PASSWORD_FILE:
+        options->password_file = text;
+        return TL_OK;
+    case OPT_PUBLIC_KEY:
+        options->public_key_file = text;
         return TL_OK;
     case OPT_FAR:
         options->far = text;

@@ -23,7 +23,8 @@ static void aim(struct tl_session *session, enum tl_far_kind kind, uint16_t port
                                                .family = session->config.family,
                                                .key = session->config.key,
                                                .kind = kind,
-                                               .resource = session->named.resource};
+                                               .resource = session->named.resource,
+                                               .login = session->config.login};
     session->plan.far = kind;
 }
 

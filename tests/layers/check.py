@@ -23,7 +23,7 @@ LIBRARIES = {
     "zstd.h": ("src/flow/input",),
     "seccomp.h": ("src/responder/sandbox",),
     "openssl/": ("src/engine/wire/secure", "src/document/redact", "src/probes/mark",
-                 "src/ticket/webhook"),
+                 "src/engine/foreign/iperf3_auth", "src/ticket/webhook"),
     "archive": ("src/document/bundle", "src/store/pack"),
     "sqlite3.h": ("src/store/",),
     "libmnl/": ("src/host/", "src/lab/", "src/fix/"),

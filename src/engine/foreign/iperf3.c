@@ -16,6 +16,7 @@
 #include "far_ping.h"
 #include "far_private.h"
 #include "far_socket.h"
+#include "iperf3_auth.h"
 #include "iperf3_control.h"
 #include "iperf3_json.h"
 #include "near_half.h"
@@ -31,6 +32,7 @@
 struct iperf3_end {
     struct far_peer peer;
     const struct tl_far_login *login;
+    bool pkcs1; /* the server is older than 3.17: seen by its refusal */
 };
 
 /* --- Reaching it ---------------------------------------------------------------------------- */
@@ -96,6 +98,7 @@ static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *rete
 /* --- One test -------------------------------------------------------------------------------- */
 
 struct iperf3_test {
+    struct iperf3_end *end;
     struct far_peer peer; /* the end's, with this test's tick */
     const struct tl_tcp_spec *spec;
     struct tl_tcp_result *result;
@@ -154,8 +157,15 @@ static enum tl_status await_turn(struct iperf3_test *test, struct tl_error *rete
 static enum tl_status agree(struct iperf3_test *test, struct tl_error *reterr)
 {
     struct tl_buf text = TL_BUF_INIT;
-    iperf3_write_parameters(test->spec, "", &text);
-    enum tl_status status = iperf3_send_json(&test->control, &text, reterr);
+    char token[IPERF3_TOKEN_SIZE] = "";
+    enum tl_status status = TL_OK;
+    if (test->end->login)
+        status = iperf3_auth_token(test->end->login, !test->end->pkcs1,
+                                   tl_realtime_ns() / TL_NS_PER_S, token, reterr);
+    if (status != TL_OK)
+        return status;
+    iperf3_write_parameters(test->spec, token, &text);
+    status = iperf3_send_json(&test->control, &text, reterr);
     tl_buf_finish(&text);
     if (status == TL_OK)
         status = iperf3_expect(&test->control, IPERF3_CREATE_STREAMS,
@@ -263,11 +273,23 @@ static enum tl_status exchange_results(struct iperf3_test *test, struct tl_error
     return status;
 }
 
-static enum tl_status run(struct iperf3_test *test, struct tl_error *reterr)
+/* A server tells nobody its age: who refuses a login in the newer padding is asked in the older. */
+static enum tl_status ask(struct iperf3_test *test, struct tl_error *reterr)
 {
     enum tl_status status = await_turn(test, reterr);
     if (status == TL_OK)
         status = agree(test, reterr);
+    if (status != TL_AUTH || !test->end->login || test->end->pkcs1)
+        return status;
+    iperf3_hang_up(&test->control, false);
+    test->end->pkcs1 = true;
+    status = await_turn(test, reterr);
+    return status == TL_OK ? agree(test, reterr) : status;
+}
+
+static enum tl_status run(struct iperf3_test *test, struct tl_error *reterr)
+{
+    enum tl_status status = ask(test, reterr);
     if (status == TL_OK)
         status = begin(test, reterr);
     if (status == TL_OK)
@@ -290,7 +312,7 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
 {
     struct iperf3_end *end = context;
     struct iperf3_test test = {
-        .peer = end->peer, .spec = spec, .result = ret_result, .control = {.fd = -1}};
+        .end = end, .peer = end->peer, .spec = spec, .result = ret_result, .control = {.fd = -1}};
     int64_t asked_ns = tl_now_ns();
     test.control.peer = &test.peer;
     result_init(ret_result, spec);

@@ -49,21 +49,22 @@ enum tl_status iperf3_say(struct iperf3_control *control, enum iperf3_state stat
                         reterr);
 }
 
-/* What follows SERVER_ERROR: the program's own number, then errno, which is about its host. */
+/* What follows SERVER_ERROR: the program's own number. Most servers tell errno behind it, which is
+ * about their host. */
 static enum tl_status explain_error(struct iperf3_control *control, int64_t until_ns,
                                     struct tl_error *reterr)
 {
-    uint32_t numbers[2];
+    uint32_t number;
     const char *host = control->peer->host;
     enum tl_status status =
-        far_receive_all(control->peer, control->fd, numbers, sizeof numbers, until_ns, NULL);
-    uint32_t number = status == TL_OK ? ntohl(numbers[0]) : 0;
+        far_receive_all(control->peer, control->fd, &number, sizeof number, until_ns, NULL);
+    number = status == TL_OK ? ntohl(number) : 0;
     if (status == TL_CANCELLED)
         return tl_error_set(reterr, TL_CANCELLED, "cancelled");
     if (number == ERROR_AUTH)
         return tl_error_set(reterr, TL_AUTH,
                             "the iperf3 server at %s wants a user, or does not know this one: give "
-                            "--iperf3-user, --iperf3-password-file and --iperf3-key",
+                            "--user, --password-file and --public-key",
                             host);
     if (number == ERROR_TOTAL_RATE)
         return tl_error_set(reterr, TL_DENIED,

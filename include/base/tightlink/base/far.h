@@ -65,6 +65,13 @@ enum tl_far_kind tl_far_kind_of_scheme(const char *scheme, size_t len);
  * settings"; NULL for none. */
 const char *tl_far_lack_text(unsigned abilities);
 
+/* Who we are to a far end that asks; texts borrowed as long as a far end has them. */
+struct tl_far_login {
+    const char *user;       /* NULL: none */
+    const char *password;   /* from a file of mode 0600 (base/secret.h) */
+    const char *public_pem; /* iperf3: the server's public key, PEM text */
+};
+
 /* --- What a user writes --------------------------------------------------------------------- */
 
 /* "host", "iperf3://host", "nuttcp://host:5000", "https://host/file",

@@ -16,9 +16,8 @@
 #include "tightlink/facts/facts.h"
 #include "tightlink/facts/run.h"
 
-struct tl_far;       /* engine/far.h */
-struct tl_far_login; /* engine/far.h */
-struct tl_key;       /* base/key.h */
+struct tl_far; /* engine/far.h */
+struct tl_key; /* base/key.h */
 
 /* Numbers of a running stage, for whoever watches. NAN where unknown. */
 struct tl_probe_live {

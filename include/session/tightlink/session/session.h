@@ -56,8 +56,9 @@ struct tl_session_config {
     const char *target_name;   /* as findings shall call it; NULL: host */
     const char *directory;     /* where disk stages may test; copied; NULL: nowhere */
     bool far_disk;             /* and in the directory that the far end's administrator opened */
-    const struct tl_rules *rules; /* borrowed, outlives the session */
-    const struct tl_key *key;     /* of the responder; borrowed likewise; NULL: open mode */
+    const struct tl_rules *rules;     /* borrowed, outlives the session */
+    const struct tl_far_login *login; /* of an iperf3 server that asks; borrowed; NULL: none */
+    const struct tl_key *key;         /* of the responder; borrowed likewise; NULL: open mode */
     /* Sets of stages, bit i for the i-th of tl_session_stage_at(). */
     uint32_t skip;   /* never run */
     uint32_t force;  /* run whatever they are worth, before those that the plan chooses */

@@ -21,13 +21,6 @@
 
 /* --- Reaching it --------------------------------------------------------------------------- */
 
-/* Who we are to a far end that asks; texts borrowed until the far end is closed. */
-struct tl_far_login {
-    const char *user;       /* NULL: none */
-    const char *password;   /* from a file of mode 0600 (base/secret.h) */
-    const char *public_pem; /* iperf3: the server's public key, PEM text */
-};
-
 struct tl_far_options {
     struct tl_client_options reach;   /* port 0: the kind's own */
     const char *resource;             /* path and query of a URL, "" without; borrowed */

@@ -2,6 +2,7 @@
 far end said, in every form that it has, shows none of it as it is."""
 import json
 import os
+import subprocess
 
 from harness import case, is_plain, tightlink
 
@@ -95,3 +96,28 @@ def no_command_lets_a_file_steer_the_terminal(machine):
         reached += "evil" in result.out + result.err
     print(f"         {len(commands)} commands, {reached} of them show what was made hostile")
     assert reached >= 28, f"only {reached} commands show anything of the file: it is not read"
+
+
+@case("output")
+def a_file_that_is_far_too_long_is_refused_before_it_is_in_memory(machine):
+    """200 MB that begin like a bundle, in every command that opens one."""
+    path = os.path.join(machine.folder, "long.tightlink")
+    with open(path, "wb") as file:
+        file.write(b"\x28\xb5\x2f\xfd")
+        file.truncate(200 << 20)
+    with open(machine.tightlink, "rb") as program:
+        sanitized = b"__asan_init" in program.read()
+    env = {**os.environ, "XDG_STATE_HOME": machine.folder, "XDG_DATA_HOME": machine.folder}
+    for arguments in (("explain", path), ("why", path), ("compare", path, path), ("show", path),
+                      ("export", path), ("fix", path, "--dry-run"), ("history", "import", path),
+                      ("rules", "check", path), ("pcap", path)):
+        child = subprocess.Popen([machine.tightlink, *arguments], env=env,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        with child.stdout, child.stderr:
+            said = child.stdout.read() + child.stderr.read()
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode > 0 and said, (arguments, child.returncode, said)
+        if not sanitized:  # whose allocator keeps what is freed
+            assert used.ru_maxrss < 64 << 10, f"{arguments[0]}: {used.ru_maxrss >> 10} MB"

@@ -17,7 +17,8 @@
 
 /* Names as drivers/net/ethernet spells them. One driver has several names of a meaning where
  * several kinds of the same event add up (frames of bad length beside those of a bad check
- * sum); total and share of one count never stand here together. */
+ * sum); total and share of one count never stand here together. # stands for the number of a queue:
+ * what its queues lost adds up. */
 static const struct {
     const char *name;
     enum tl_host_counter_id id;
@@ -40,6 +41,9 @@ static const struct {
     {"pkts rx OOB", TL_HOST_COUNTER_NIC_RX_NO_BUFFER},           /* vmxnet3 */
     {"rx_resource_errors", TL_HOST_COUNTER_NIC_RX_NO_BUFFER},    /* macb */
     {"rx_drops_no_frags", TL_HOST_COUNTER_NIC_RX_NO_BUFFER},     /* be2net */
+    {"rx_queue_#_drops", TL_HOST_COUNTER_NIC_RX_NO_BUFFER},      /* igb, virtio_net */
+    {"rx#_drops", TL_HOST_COUNTER_NIC_RX_NO_BUFFER},             /* virtio_net from Linux 6.6 on */
+    {"rx_queue_drop_cnt[#]", TL_HOST_COUNTER_NIC_RX_NO_BUFFER},  /* gve */
     /* What a bad cable, connector, optic or port makes of a frame. */
     {"rx_crc_errors", TL_HOST_COUNTER_NIC_RX_CRC},                  /* Intel, ixgbe, qede, be2net */
     {"rx_crc_errors_phy", TL_HOST_COUNTER_NIC_RX_CRC},              /* mlx5 */
@@ -82,6 +86,26 @@ static const struct {
     {"conntrack_allowance_exceeded", TL_HOST_COUNTER_NIC_ALLOWANCE_CONNECTIONS}, /* ena */
 };
 
+/* Whether a driver's name is that of a row. A name of full length has no end of its own. */
+static bool is_name(const char *name, const char *row)
+{
+    size_t at = 0;
+
+    for (; *row; row++) {
+        if (*row != '#') {
+            if (at == ETH_GSTRING_LEN || name[at++] != *row)
+                return false;
+            continue;
+        }
+        size_t first = at;
+        while (at < ETH_GSTRING_LEN && name[at] >= '0' && name[at] <= '9')
+            at++;
+        if (at == first)
+            return false;
+    }
+    return at == ETH_GSTRING_LEN || name[at] == '\0';
+}
+
 void tl_counters_take_nic(struct tl_host_counters *counters, const char *names,
                           const uint64_t *values, size_t count)
 {
@@ -91,7 +115,7 @@ void tl_counters_take_nic(struct tl_host_counters *counters, const char *names,
         for (size_t row = 0; row < sizeof(name_rows) / sizeof(name_rows[0]); row++) {
             enum tl_host_counter_id id = name_rows[row].id;
 
-            if (strncmp(name, name_rows[row].name, ETH_GSTRING_LEN) != 0)
+            if (!is_name(name, name_rows[row].name))
                 continue;
             counters->counts[id] += values[i];
             counters->why[id] = TL_HOST_WHY_KNOWN;

@@ -137,6 +137,19 @@ Test(host_counters, a_drivers_statistics_are_told_apart_by_name)
     expect_why(TL_HOST_COUNTER_NIC_TX_PAUSE, TL_HOST_WHY_ABSENT);
 }
 
+/* A card that a hypervisor makes counts what each of its queues lost. */
+Test(host_counters, what_the_queues_lost_adds_up)
+{
+    static const char names[][ETH_GSTRING_LEN] = {
+        "rx0_drops",        "rx11_drops",           "rx_drops",  "rx0_xdp_drops",
+        "rx_queue_3_drops", "rx_queue_drop_cnt[2]", "tx0_drops", "rx_queue__drops"};
+    const uint64_t values[] = {1, 20, 300, 4000, 50000, 600000, 7000000, 80000000};
+
+    tl_counters_begin(&counters, 2);
+    tl_counters_take_nic(&counters, names[0], values, sizeof(values) / sizeof(values[0]));
+    expect_count(TL_HOST_COUNTER_NIC_RX_NO_BUFFER, 650021);
+}
+
 Test(host_counters, every_source_answers_or_says_why_on_this_machine)
 {
     int ifindex = (int)if_nametoindex("eth0");

@@ -11,7 +11,9 @@ import rule_files
 
 def worded(text):
     """A sentence with its holes named: {flow.rtt_min_ns|ns} becomes <flow.rtt_min_ns>, and the
-    brackets of a part that may be left out go."""
+    brackets of a part that may be left out go; of one that asks a test the question stays."""
+    text = re.sub(r"\[\[\?([\w-]+)\|\s*(.*?)\]\]", r" (where \1: \2)", text)
+    text = re.sub(r"\[\[!([\w-]+)\|\s*(.*?)\]\]", r" (without \1: \2)", text)
     text = text.replace("{{", "\0").replace("}}", "\1").replace("[[", "").replace("]]", "")
     text = re.sub(r"\{([^{}|]*)(\|[^{}]*)?\}", r"‹\1›", text)
     text = text.replace("\0", "{").replace("\1", "}")
@@ -84,19 +86,23 @@ def remedy(entry):
 
 
 def section(rule):
-    out = f"\n### {rule['title']}\n\nRule `{rule['id']}`, at the {rule['segment']}, {rule['severity']}.\n"
-    out += f"\n> {worded(rule['sentence']['found'])}\n"
-    for key, title in (("applies", "Applies when"), ("when", "Recognised by"), ("not_when", "Not when"),
-                       ("agrees", "The verdict only when")):
+    """What it is, what to do, how to check it; then, for who wants to know, how it was told."""
+    out = f"\n### {rule['title']}\n\n> {worded(rule['sentence']['found'])}\n"
+    if rule.get("remedies"):
+        out += "\n**What to do**\n\n" + "".join(map(remedy, rule["remedies"]))
+    out += f"\n**How to check**\n\n{worded(rule['change'])}\n"
+    out += f"\n**How it is told** (rule `{rule['id']}`, at the {rule['segment']}, {rule['severity']})\n"
+    for key, title in (("applies", "It is asked only when"), ("when", "Recognised by"),
+                       ("not_when", "Not when"), ("agrees", "The verdict only when")):
         if key in rule:
             out += f"\n{title}:\n\n{tests(rule[key], 0)}"
+    if rule.get("supports"):
+        out += "\nSurer with, less sure without:\n\n" + "".join(tests(t, 0) for t in rule["supports"])
     if "names" in rule:
         out += "\nNames:\n\n" + "".join(map(name_line, rule["names"], rule["names"].values()))
     listed = "".join(ceilings(rule))
     if listed:
         out += f"\nThe rate that it alone would allow:\n\n{listed}"
-    if rule.get("remedies"):
-        out += "\nWhat helps:\n\n" + "".join(map(remedy, rule["remedies"]))
     if rule.get("references"):
         out += "\nReferences:\n\n" + "".join(f"- {worded(r)}\n" for r in rule["references"])
     return out
@@ -104,13 +110,18 @@ def section(rule):
 
 def page(causes, rules, cases, shared):
     out = ("# Causes\n\nPrinted from `src/rules/causes.json`, `rules/` and `tests/lab/cases.json`; do not "
-           "edit:\n`ninja -C BUILD causes-doc` writes it. A name in ‹› is a fact (`facts.md`) or a named "
-           "formula of\nthe rule; `rule-format.md` tells how formulas and conditions are read.\n")
+           "edit:\n`ninja -C BUILD causes-doc` writes it.\n\nFor each cause: the sentence in which it is told, what "
+           "to do, how to check that it was right, and\nhow it is told from others. A name in ‹› stands for a "
+           "number that was measured in your case: a fact\n(`facts.md`) or a named formula of the rule; "
+           "`rule-format.md` tells how formulas and conditions are\nread.\n")
     missing = [c["id"] for c in causes if not any(r["cause"] == c["id"] for r in rules)]
     if missing:
         out += "\nNo rule looks for: " + ", ".join(map(code, missing)) + ".\n"
     for cause in causes:
-        out += f"\n## {cause['id']}: {cause['title']}\n\nWhere: {cause['where']}. Signature: {worded(cause['signature'])}.\n"
+        out += f"\n## {cause['id']}: {cause['title']}\n"
+        own = sorted((r for r in rules if r["cause"] == cause["id"]), key=lambda r: r["id"])
+        out += "".join(map(section, own)) or "\nNo rule looks for it: it is never named.\n"
+        out += f"\n**In short, for experts**: {worded(cause['signature'])}. "
         shown = sorted(name for name, case in cases.items() if cause["id"] in case.get("causes", []))
         beside = sorted(name for name, case in cases.items() if cause["id"] in case.get("beside", []))
         if shown:
@@ -119,8 +130,6 @@ def page(causes, rules, cases, shared):
             out += "Lab cases in which it is found beside another: " + ", ".join(map(code, beside)) + ".\n"
         if not shown and not beside:
             out += f"No case of the lab's matrix shows it; it would take: {worded(cause.get('lab', 'unknown'))}.\n"
-        own = sorted((r for r in rules if r["cause"] == cause["id"]), key=lambda r: r["id"])
-        out += "".join(map(section, own)) or "\nNo rule looks for it: it is never named.\n"
     return out + shared_part(shared)
 
 

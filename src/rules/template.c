@@ -366,9 +366,14 @@ void tl_template_outline(const struct tl_template *template, const char *role, s
                                              .sender = "the sender",
                                              .receiver = "the receiver",
                                              .direction = "transfer"};
+    bool asks = false;
     for (size_t i = 0; i < template->piece_count; i++) {
         const struct tl_template_piece *piece = &template->pieces[i];
-        if (piece->kind == PIECE_TEXT)
+        if (piece->kind == PIECE_OPEN && (asks = piece->when != NULL))
+            tl_buf_adds(out, piece->unless ? " (otherwise: " : " (where it holds: ");
+        else if (piece->kind == PIECE_CLOSE && asks)
+            tl_buf_adds(out, ")");
+        else if (piece->kind == PIECE_TEXT)
             tl_buf_adds(out, piece->text);
         else if (piece->kind == PIECE_WORD)
             render_word(piece, &values, out);

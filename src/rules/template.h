@@ -65,7 +65,8 @@ bool tl_template_render_command(const struct tl_template *template,
                                 struct tl_buf *out);
 
 /* Adds the text for a page about the rule: facts and names as <name>, other formulas as
- * <computed>, places as roles, all groups kept. role stands for {place}. */
+ * <computed>, places as roles, all groups kept, those that ask a test in brackets. role stands for
+ * {place}. */
 void tl_template_outline(const struct tl_template *template, const char *role, struct tl_buf *out);
 
 #endif

@@ -253,8 +253,7 @@ void tl_stats_bootstrap_ratio95(const double *a, size_t a_count, const double *b
         return;
     tl_random_seed(&random, 1);
     for (int i = 0; i < RESAMPLES; i++)
-        changes[i] =
-            resampled_mean(&random, b, b_count) / resampled_mean(&random, a, a_count) - 1;
+        changes[i] = resampled_mean(&random, b, b_count) / resampled_mean(&random, a, a_count) - 1;
     *ret_low = tl_stats_quantile(changes, RESAMPLES, 0.025);
     *ret_high = tl_stats_quantile(changes, RESAMPLES, 0.975);
 }

@@ -11,8 +11,8 @@ static void print_stage(const struct tl_session_stage *stage)
     char time[TL_UNIT_TEXT_SIZE], bytes[TL_UNIT_TEXT_SIZE];
     tl_format_ns((double)stage->time_ns, time);
     tl_format_traffic((double)stage->bytes, bytes);
-    printf("%-13s %-14s %7s  %-9s %s\n", stage->id, stage->when, time,
-           stage->bytes ? bytes : "-", stage->needs[0] ? stage->needs : "-");
+    printf("%-13s %-14s %7s  %-9s %s\n", stage->id, stage->when, time, stage->bytes ? bytes : "-",
+           stage->needs[0] ? stage->needs : "-");
 }
 
 int cli_dry_run(const struct cli_run_options *options)

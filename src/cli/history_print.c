@@ -107,9 +107,8 @@ static bool add_row(const struct tl_history_run *run, void *context)
 static int write_json(struct tl_buf *out)
 {
     tl_buf_adds(out, "\n");
-    int exit_code = out->status == TL_OK && cli_write_stdout(out->data, out->len)
-                        ? CLI_EXIT_OK
-                        : CLI_EXIT_EXPORT;
+    int exit_code = out->status == TL_OK && cli_write_stdout(out->data, out->len) ? CLI_EXIT_OK
+                                                                                  : CLI_EXIT_EXPORT;
     if (exit_code != CLI_EXIT_OK)
         cli_complain("the list could not be written");
     tl_buf_finish(out);
@@ -158,7 +157,8 @@ int cli_history_list(const struct cli_command *command, struct history_request *
     return CLI_EXIT_OK;
 }
 
-/* --- Trend -------------------------------------------------------------------------------------- */
+/* --- Trend --------------------------------------------------------------------------------------
+ */
 
 static void print_trend(const struct tl_history_trend *trend)
 {
@@ -209,7 +209,8 @@ int cli_history_trend(const struct cli_command *command, struct history_request 
     return write_json(&out);
 }
 
-/* --- Score -------------------------------------------------------------------------------------- */
+/* --- Score --------------------------------------------------------------------------------------
+ */
 
 static int score_json(const struct tl_history_score *scores, size_t count)
 {
@@ -237,8 +238,8 @@ int cli_history_score(const struct cli_command *command, struct history_request 
     struct tl_error error = {0};
     size_t count = 0, tried = 0, hits = 0;
     (void)command;
-    if (tl_history_score(request->history, &request->filter, scores,
-                         sizeof scores / sizeof *scores, &count, &error) != TL_OK)
+    if (tl_history_score(request->history, &request->filter, scores, sizeof scores / sizeof *scores,
+                         &count, &error) != TL_OK)
         return cli_fail(&error);
     if (request->json)
         return score_json(scores, count);
@@ -249,8 +250,7 @@ int cli_history_score(const struct cli_command *command, struct history_request 
         hits += scores[i].hit_count;
     }
     if (tried)
-        printf("together %zu of %zu, %.0f %%\n", hits, tried,
-               100 * (double)hits / (double)tried);
+        printf("together %zu of %zu, %.0f %%\n", hits, tried, 100 * (double)hits / (double)tried);
     else
         puts("No prediction was tried yet: tightlink run HOST --verify tries one.");
     return CLI_EXIT_OK;

@@ -90,7 +90,8 @@ static enum tl_status parse_line(const char *line, struct cli_goal *goal, struct
         char direction;
     } kinds[] = {{"loss", '<'}, {"rtt", '<'}, {"mtu", '>'}, {"rate", '>'}};
     size_t len = strcspn(line, "<>"), kind = 0;
-    while (kind < 4 && (strlen(kinds[kind].name) != len || strncmp(line, kinds[kind].name, len) != 0))
+    while (kind < 4 &&
+           (strlen(kinds[kind].name) != len || strncmp(line, kinds[kind].name, len) != 0))
         kind++;
     if (kind == 4 || line[len] != kinds[kind].direction)
         return tl_error_set(reterr, TL_SYNTAX,
@@ -111,8 +112,8 @@ static enum tl_status parse_line(const char *line, struct cli_goal *goal, struct
     case 2:
         status = tl_parse_bytes(value, &whole, reterr);
         if (status == TL_OK && (whole < 68 || whole > 65535))
-            status = tl_error_set(reterr, TL_RANGE, "\"%.40s\": an MTU has 68 to 65535 bytes",
-                                  value);
+            status =
+                tl_error_set(reterr, TL_RANGE, "\"%.40s\": an MTU has 68 to 65535 bytes", value);
         goal->mtu_bytes = (double)whole;
         return status;
     default:
@@ -138,8 +139,7 @@ static enum tl_status parse_table(const char *text, struct cli_goal *goal, struc
     }
 }
 
-enum tl_status cli_parse_goals(const char *text, struct cli_goal *ret_goal,
-                               struct tl_error *reterr)
+enum tl_status cli_parse_goals(const char *text, struct cli_goal *ret_goal, struct tl_error *reterr)
 {
     struct cli_goal goal = {0};
     const char *in = strstr(text, " in ");

@@ -20,8 +20,8 @@
 
 /* What --goal asks for; 0 where it asks for nothing. */
 struct cli_goal {
-    double rate_bps, rtt_ns; /* "900M", "900M@80ms" */
-    double bytes, time_ns;   /* "1TB in 3h": rate_bps follows from them */
+    double rate_bps, rtt_ns;                  /* "900M", "900M@80ms" */
+    double bytes, time_ns;                    /* "1TB in 3h": rate_bps follows from them */
     double loss_ratio, rtt_max_ns, mtu_bytes; /* "loss<1e-7,rtt<100ms,mtu>=9000" */
 };
 

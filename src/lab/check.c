@@ -5,7 +5,7 @@
 
 #include "tightlink/base/time.h"
 
-#define MTU_MIN           576                  /* RFC 1122 3.3.2; IPv6 needs 1280 */
+#define MTU_MIN           576 /* RFC 1122 3.3.2; IPv6 needs 1280 */
 #define MTU_MIN_IPV6      1280
 #define MTU_MAX           9216
 #define DELAY_MAX_NS      (10 * TL_NS_PER_S)
@@ -70,12 +70,12 @@ static enum tl_status check_service(const struct tl_lab_link_config *link, struc
     bool even = link->service == TL_LAB_SERVICE_RATE;
     bool two_rates = link->service == TL_LAB_SERVICE_RADIO || link->service == TL_LAB_SERVICE_LEO;
     if (!even && link->rate_bps > 0)
-        return tl_error_set(reterr, TL_RANGE,
-                            "a link has one of rate, trace, radio, leo and wifi");
+        return tl_error_set(reterr, TL_RANGE, "a link has one of rate, trace, radio, leo and wifi");
     if (two_rates && !(rate_ok(link->low_bps) && rate_ok(link->high_bps) && link->low_bps > 0 &&
                        link->low_bps <= link->high_bps))
-        return tl_error_set(reterr, TL_RANGE,
-                            "a changing rate goes from a lower to a higher one, 1 kb/s to 100 Gb/s");
+        return tl_error_set(
+            reterr, TL_RANGE,
+            "a changing rate goes from a lower to a higher one, 1 kb/s to 100 Gb/s");
     if (!events_ok(link->fade_every_ns, link->fade_length_ns) ||
         !events_ok(link->handover_every_ns, link->handover_length_ns))
         return tl_error_set(reterr, TL_RANGE,
@@ -139,8 +139,7 @@ static enum tl_status check_flows(const struct tl_lab_link_config *link, struct 
          (link->member_count < 2 || link->member_count > MEMBERS_MAX)))
         return tl_error_set(reterr, TL_RANGE, "a link bundle has 2 to %d members", MEMBERS_MAX);
     if (link->others < 0 || link->others > TL_LAB_OTHERS_MAX || !span_ok(link->others_on_ns) ||
-        !span_ok(link->others_off_ns) ||
-        (link->others_on_ns > 0) != (link->others_off_ns > 0))
+        !span_ok(link->others_off_ns) || (link->others_on_ns > 0) != (link->others_off_ns > 0))
         return tl_error_set(reterr, TL_RANGE,
                             "others are up to %d connections, in bursts of up to 10 s",
                             TL_LAB_OTHERS_MAX);
@@ -246,7 +245,8 @@ static enum tl_status check_plain(const struct tl_lab_config *config, struct tl_
     for (int d = 0; d < TL_LAB_DIRECTION_COUNT; d++) {
         struct tl_lab_link_config link = config->link[d];
         link.seed = clean.link[d].seed;
-        /* As tl_lab_is_wire(). NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
+        /* As tl_lab_is_wire().
+         * NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
         if (memcmp(&link, &clean.link[d], sizeof link) != 0)
             return tl_error_set(reterr, TL_RANGE,
                                 "a plain path has no emulator: it takes host settings only");
@@ -279,8 +279,7 @@ static enum tl_status check_links(const struct tl_lab_config *config, struct tl_
     for (int d = 0; d < TL_LAB_DIRECTION_COUNT && status == TL_OK; d++) {
         status = check_link(&config->link[d], reterr);
         if (status == TL_OK && config->link[d].others > 0 && !inner)
-            status = tl_error_set(reterr, TL_RANGE,
-                                  "others need a main link between two routers");
+            status = tl_error_set(reterr, TL_RANGE, "others need a main link between two routers");
         if (status == TL_OK && config->v6_apart)
             status = check_link(&config->v6[d], reterr);
         for (int at = 0; at < TL_LAB_LINKS_MAX && status == TL_OK; at++) {

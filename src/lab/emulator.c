@@ -96,8 +96,7 @@ static void mark(struct direction *d, unsigned char *packet, size_t len)
 }
 
 /* On its way, at a time that is known. */
-static void send_off(struct direction *d, uint32_t slot, size_t len,
-                     const struct tl_lab_fate *fate)
+static void send_off(struct direction *d, uint32_t slot, size_t len, const struct tl_lab_fate *fate)
 {
     tl_lab_count(&d->live->reordered, fate->reordered);
     tl_lab_schedule_push(&d->schedule, slot, (uint32_t)len, fate->depart_ns);

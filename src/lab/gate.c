@@ -68,6 +68,5 @@ int64_t tl_lab_wander_at(struct tl_lab_wander *wander, int64_t at_ns)
     }
     double share = (double)(at_ns - wander->from_ns) / (double)wander->time_ns;
     share = share < 0 ? 0 : share;
-    return (int64_t)(wander->from_value_ns +
-                     (wander->to_value_ns - wander->from_value_ns) * share);
+    return (int64_t)(wander->from_value_ns + (wander->to_value_ns - wander->from_value_ns) * share);
 }

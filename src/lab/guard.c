@@ -267,8 +267,7 @@ static enum tl_status start_others(struct guard *guard, struct tl_error *reterr)
     int ready[2];
     if (!tl_lab_others_wanted(guard->config))
         return TL_OK;
-    enum tl_status status =
-        tl_lab_others_init(&others, &guard->topology, guard->config, reterr);
+    enum tl_status status = tl_lab_others_init(&others, &guard->topology, guard->config, reterr);
     if (status != TL_OK)
         return status;
     if (pipe2(ready, O_CLOEXEC) != 0) {

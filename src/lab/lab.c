@@ -337,8 +337,7 @@ enum tl_status tl_lab_spawn_router(struct tl_lab *lab, int router, const char *c
                                    const struct tl_lab_stdio *stdio, pid_t *ret_pid,
                                    struct tl_error *reterr)
 {
-    struct tl_lab_request request = {
-        .type = TL_LAB_SPAWN, .host = TL_LAB_FAR, .router = router};
+    struct tl_lab_request request = {.type = TL_LAB_SPAWN, .host = TL_LAB_FAR, .router = router};
     if (!has_router(lab, router))
         return tl_error_set(reterr, TL_RANGE, "this path has no router r%d", router);
     return spawn(lab, request, argv, stdio, ret_pid, reterr);

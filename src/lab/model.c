@@ -288,9 +288,9 @@ static void come_to_station(struct tl_lab_model *model, int64_t now_ns, uint32_t
     else if (state && policed(&state->policer, now_ns, len_bytes))
         fate->drop = TL_LAB_DROP_FLOW_POLICER;
     else
-        fate->drop = tl_lab_station_come(model->station, now_ns, ticket, len_bytes,
-                                         flow ? flow->hash : 0, flow && flow->can_mark,
-                                         &fate->marked);
+        fate->drop =
+            tl_lab_station_come(model->station, now_ns, ticket, len_bytes, flow ? flow->hash : 0,
+                                flow && flow->can_mark, &fate->marked);
     fate->waits = fate->drop == TL_LAB_DROP_NONE;
     fate->backlog_bytes = model->station->backlog_bytes;
 }

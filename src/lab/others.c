@@ -280,8 +280,8 @@ _Noreturn void tl_lab_others_main(const struct tl_lab_others *others, int ready_
         int64_t now_ns = tl_now_ns();
         int64_t next_ns = turn(&crowd, now_ns);
         tell_when_settled(&crowd, now_ns);
-        int count = epoll_wait(crowd.epoll_fd, events, EVENT_BATCH,
-                               timeout_ms(&crowd, now_ns, next_ns));
+        int count =
+            epoll_wait(crowd.epoll_fd, events, EVENT_BATCH, timeout_ms(&crowd, now_ns, next_ns));
         for (int i = 0; i < count; i++) {
             struct end *end = events[i].data.ptr;
             if (end->sends)

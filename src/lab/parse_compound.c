@@ -161,8 +161,8 @@ enum tl_status tl_lab_read_radio(const char *text, void *ret_value, struct tl_er
 enum tl_status tl_lab_read_fades(const char *text, void *ret_value, struct tl_error *reterr)
 {
     struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "EVERY/LENGTH, such as 12s/300ms", tl_lab_read_span,
-                    &link->fade_every_ns, tl_lab_read_span, &link->fade_length_ns, reterr);
+    return read_two(text, "EVERY/LENGTH, such as 12s/300ms", tl_lab_read_span, &link->fade_every_ns,
+                    tl_lab_read_span, &link->fade_length_ns, reterr);
 }
 
 enum tl_status tl_lab_read_handovers(const char *text, void *ret_value, struct tl_error *reterr)

@@ -74,8 +74,7 @@ static void unlist_first(struct tl_lab_station *station, struct tl_lab_station_l
     station->queues[number].listed = false;
 }
 
-static void append(struct tl_lab_station *station, uint32_t *first, uint32_t *last,
-                   uint32_t ticket)
+static void append(struct tl_lab_station *station, uint32_t *first, uint32_t *last, uint32_t ticket)
 {
     station->waiting[ticket].next = NONE;
     if (*first == NONE)
@@ -139,8 +138,8 @@ enum tl_lab_drop tl_lab_station_come(struct tl_lab_station *station, int64_t now
                                      bool can_mark, bool *ret_mark)
 {
     bool fair = station->aqm == TL_LAB_AQM_FQ_CODEL;
-    bool full = station->backlog_bytes > 0 &&
-                station->backlog_bytes + len_bytes > station->queue_bytes;
+    bool full =
+        station->backlog_bytes > 0 && station->backlog_bytes + len_bytes > station->queue_bytes;
     *ret_mark = false;
     if (full && !fair)
         return TL_LAB_DROP_QUEUE;
@@ -151,8 +150,8 @@ enum tl_lab_drop tl_lab_station_come(struct tl_lab_station *station, int64_t now
     }
     uint32_t number = fair ? (uint32_t)(hash % station->queue_count) : 0;
     struct tl_lab_station_queue *queue = &station->queues[number];
-    station->waiting[ticket] = (struct tl_lab_waiting){
-        .came_ns = now_ns, .len_bytes = len_bytes, .can_mark = can_mark};
+    station->waiting[ticket] =
+        (struct tl_lab_waiting){.came_ns = now_ns, .len_bytes = len_bytes, .can_mark = can_mark};
     append(station, &queue->first, &queue->last, ticket);
     if (station->backlog_bytes <= 0 && station->free_ns < now_ns)
         station->free_ns = now_ns; /* the link was idle */
@@ -222,9 +221,8 @@ static bool next_dropped(struct tl_lab_station *station, struct tl_lab_leaving *
     if (ticket == NONE)
         return false;
     station->dropped.first = station->waiting[ticket].next;
-    *ret_leaving = (struct tl_lab_leaving){.ticket = ticket,
-                                           .drop = TL_LAB_DROP_AQM,
-                                           .len_bytes = station->waiting[ticket].len_bytes};
+    *ret_leaving = (struct tl_lab_leaving){
+        .ticket = ticket, .drop = TL_LAB_DROP_AQM, .len_bytes = station->waiting[ticket].len_bytes};
     return true;
 }
 

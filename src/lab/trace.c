@@ -95,8 +95,7 @@ static int64_t length_ns(const struct tl_lab_trace *trace)
 int64_t tl_lab_trace_at_ns(const struct tl_lab_trace *trace, uint64_t number)
 {
     int64_t round = (int64_t)(number / trace->count);
-    return round * length_ns(trace) +
-           (int64_t)trace->at_ms[number % trace->count] * TL_NS_PER_MS;
+    return round * length_ns(trace) + (int64_t)trace->at_ms[number % trace->count] * TL_NS_PER_MS;
 }
 
 uint64_t tl_lab_trace_find(const struct tl_lab_trace *trace, int64_t ns)

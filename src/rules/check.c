@@ -92,8 +92,10 @@ enum tl_status tl_rules_check_directory(const char *path, const char *cases_path
                                         struct tl_buf *report, size_t *ret_errors,
                                         struct tl_error *reterr)
 {
-    struct tl_source source = {.rules = calloc(1, sizeof(struct tl_rules)), .report = report,
-                               .may_disable = true, .check_used = true};
+    struct tl_source source = {.rules = calloc(1, sizeof(struct tl_rules)),
+                               .report = report,
+                               .may_disable = true,
+                               .check_used = true};
     if (!source.rules)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     enum tl_status status = tl_source_directory(&source, path, reterr);

@@ -85,6 +85,5 @@ char *tl_starved_sentence(struct tl_arena *arena, const struct tl_side *side)
         "may hold the %s, so nothing is said about the network. Run again when that host has "
         "less to do.",
         tl_role_place((enum tl_role)role, side->direction, side->question->overheard),
-        tl_format_ratio(wait, share),
-        tl_direction_name(side->direction));
+        tl_format_ratio(wait, share), tl_direction_name(side->direction));
 }

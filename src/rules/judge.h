@@ -37,7 +37,7 @@
 struct tl_judged {
     const struct tl_rule *rule;
     enum tl_direction direction;
-    bool overheard; /* of the question */
+    bool overheard;      /* of the question */
     const char *segment; /* of the schema: the role's, or where a fact places it */
     struct tl_formula_env *env;
     struct tl_trace *traces; /* one a test */

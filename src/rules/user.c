@@ -72,8 +72,8 @@ static enum tl_status merge(struct tl_rules *rules, struct tl_rules *user, struc
 }
 
 enum tl_status tl_rules_load_over_builtin(const char *directory, struct tl_buf *report,
-                                          struct tl_rules **ret_rules,
-                                          struct tl_own_rules *ret_own, struct tl_error *reterr)
+                                          struct tl_rules **ret_rules, struct tl_own_rules *ret_own,
+                                          struct tl_error *reterr)
 {
     struct tl_own_rules own = {0};
     struct tl_rules *rules;
@@ -93,8 +93,8 @@ enum tl_status tl_rules_load_over_builtin(const char *directory, struct tl_buf *
             own.refused++;
         } else if (status == TL_OK) {
             own.refused = source.errors;
-            status = source.rules->arena.failed ? TL_NOMEM
-                                                : merge(rules, source.rules, report, &own);
+            status =
+                source.rules->arena.failed ? TL_NOMEM : merge(rules, source.rules, report, &own);
         }
     }
     if (status != TL_OK) {

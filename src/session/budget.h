@@ -5,9 +5,9 @@
 #include "tightlink/session/session.h"
 
 struct tl_budget {
-    int64_t time_ns; /* of the loading stages */
+    int64_t time_ns;     /* of the loading stages */
     int64_t trial_ns;    /* of it the trial's own, which the plan may not use */
-    int64_t bytes;   /* both directions together */
+    int64_t bytes;       /* both directions together */
     int64_t worst_bytes; /* with what follows the verdict (--for) */
     char sentence[256];
 };

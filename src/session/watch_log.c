@@ -167,8 +167,7 @@ static void add_to_graph(struct tl_watch_log *log, double rate_bps)
         return;
     if (record->graph_count == TL_WATCH_GRAPH_MAX) {
         for (int i = 0; i < TL_WATCH_GRAPH_MAX / 2; i++)
-            record->graph_bps[i] =
-                (record->graph_bps[2 * i] + record->graph_bps[2 * i + 1]) / 2;
+            record->graph_bps[i] = (record->graph_bps[2 * i] + record->graph_bps[2 * i + 1]) / 2;
         record->graph_count = TL_WATCH_GRAPH_MAX / 2;
         record->graph_step_ns *= 2;
         log->graph_per *= 2;

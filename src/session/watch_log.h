@@ -41,7 +41,7 @@ struct tl_watch_sample {
 struct tl_watch_log {
     int fd; /* -1: no file */
     struct tl_watch_header header;
-    uint32_t records_max; /* smaller in tests */
+    uint32_t records_max;        /* smaller in tests */
     struct tl_watch_sample half; /* of a record that is not full yet */
     uint32_t half_count, per_record;
     uint64_t bins[TL_WATCH_BINS];

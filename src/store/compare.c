@@ -158,8 +158,8 @@ static void add_rows(struct tl_comparison *comparison, const struct tl_json *a,
 /* The audit also reads what changes by itself. */
 static bool is_volatile(const char *id)
 {
-    static const char *const parts[] = {".load_",           ".steal_",       ".pressure_",
-                                        ".other_",          ".wifi_signal",  ".wifi_tx_bitrate",
+    static const char *const parts[] = {".load_",           ".steal_",          ".pressure_",
+                                        ".other_",          ".wifi_signal",     ".wifi_tx_bitrate",
                                         ".wifi_rx_bitrate", ".conntrack_count", "_used_",
                                         ".cpu_frequency_",  "_changes_count"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -193,8 +193,8 @@ static bool read_setting(const struct tl_json_at *fact, double *ret_number, char
         snprintf(ret_text, 64, "%.63s", text);
         return true;
     }
-    *ret_unit = tl_json_get_string(fact, "unit", &text, NULL) == TL_OK ? unit_named(text)
-                                                                       : TL_UNIT_NUMBER;
+    *ret_unit =
+        tl_json_get_string(fact, "unit", &text, NULL) == TL_OK ? unit_named(text) : TL_UNIT_NUMBER;
     if (tl_json_bool(&value, &yes, NULL) == TL_OK) {
         *ret_number = yes;
         *ret_unit = TL_UNIT_BOOL;

@@ -39,8 +39,9 @@ static void add_beyond(const struct tl_compare_row *row, struct tl_buf *out)
 {
     tl_buf_adds(out, tl_beyond_noise_name(row->beyond));
     if (isfinite(row->low_ratio) && isfinite(row->high_ratio))
-        tl_buf_addf(out, row->high_ratio - row->low_ratio < 0.1 ? " (%+.1f to %+.1f %%)"
-                                                                : " (%+.0f to %+.0f %%)",
+        tl_buf_addf(out,
+                    row->high_ratio - row->low_ratio < 0.1 ? " (%+.1f to %+.1f %%)"
+                                                           : " (%+.0f to %+.0f %%)",
                     100 * row->low_ratio, 100 * row->high_ratio);
 }
 
@@ -88,8 +89,7 @@ void tl_compare_text(const struct tl_comparison *comparison, struct tl_buf *out)
     tl_buf_adds(out, "\n");
     add_side("A", &comparison->a, out);
     add_side("B", &comparison->b, out);
-    tl_buf_addf(out, "\n%-19s %12s %12s %8s  %s\n", "", "A", "B", "change",
-                "beyond noise? (95 %)");
+    tl_buf_addf(out, "\n%-19s %12s %12s %8s  %s\n", "", "A", "B", "change", "beyond noise? (95 %)");
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct tl_compare_row *row = &comparison->rows[i];
         snprintf(change, sizeof change, "%+.0f %%", 100 * row->change_ratio);

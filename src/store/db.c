@@ -107,9 +107,8 @@ enum tl_status tl_db_error(struct tl_db *db, int result, struct tl_error *reterr
                             "another program has been writing the %s in %.200s for %d s: try again",
                             what, db->path, BUSY_MS / 1000);
     case TL_DENIED:
-        return tl_error_set(reterr, status,
-                            "the %s in %.200s cannot be written here: %s", what, db->path,
-                            system_errno ? strerror(system_errno) : "it is read-only");
+        return tl_error_set(reterr, status, "the %s in %.200s cannot be written here: %s", what,
+                            db->path, system_errno ? strerror(system_errno) : "it is read-only");
     default:
         if (is_damage(result))
             return tl_error_set(reterr, status,
@@ -298,8 +297,8 @@ static int open_to_read(struct tl_db *db)
     char uri[PATH_MAX * 3 + 32];
     size_t at = (size_t)snprintf(uri, sizeof uri, "file:");
     for (const char *c = db->path; *c && at + 24 < sizeof uri; c++)
-        at += (size_t)snprintf(uri + at, sizeof uri - at,
-                               strchr("?#%", *c) ? "%%%02x" : "%c", (unsigned char)*c);
+        at += (size_t)snprintf(uri + at, sizeof uri - at, strchr("?#%", *c) ? "%%%02x" : "%c",
+                               (unsigned char)*c);
     snprintf(uri + at, sizeof uri - at, "?immutable=1");
     db->read_only = true;
     return open_handle(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
@@ -313,8 +312,8 @@ static enum tl_status open_once(struct tl_db *db, struct tl_error *reterr)
     enum tl_status status = tl_db_error(db, result, &why);
     if (status == TL_OK)
         status = check_schema(db, &why);
-    if ((status == TL_DENIED || (result & 0xff) == SQLITE_CANTOPEN) && access(db->path, R_OK) == 0 &&
-        access(db->path, W_OK) < 0) {
+    if ((status == TL_DENIED || (result & 0xff) == SQLITE_CANTOPEN) &&
+        access(db->path, R_OK) == 0 && access(db->path, W_OK) < 0) {
         close_handle(db);
         status = tl_db_error(db, open_to_read(db), &why);
         if (status == TL_OK)

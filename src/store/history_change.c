@@ -29,7 +29,8 @@ enum tl_status tl_history_set_note(struct tl_history *history, const char *id, c
     if (strlen(note) > TL_HISTORY_NOTE_MAX)
         return tl_error_set(reterr, TL_LIMIT, "a note has at most %d bytes", TL_HISTORY_NOTE_MAX);
     if (!is_text(note, true))
-        return tl_error_set(reterr, TL_SYNTAX, "a note is text in UTF-8 without control characters");
+        return tl_error_set(reterr, TL_SYNTAX,
+                            "a note is text in UTF-8 without control characters");
     enum tl_status status = tl_history_find(history, id, &at, reterr);
     if (status == TL_OK)
         status = tl_db_prepare(&history->db, "UPDATE runs SET note = ? WHERE at = ?", &statement,
@@ -59,11 +60,10 @@ static enum tl_status change_tag(struct tl_history *history, int64_t at, const c
                                  struct tl_error *reterr)
 {
     sqlite3_stmt *statement;
-    enum tl_status status =
-        tl_db_prepare(&history->db,
-                      on ? "INSERT OR IGNORE INTO tags(tag, at) VALUES(?, ?)"
-                         : "DELETE FROM tags WHERE tag = ? AND at = ?",
-                      &statement, reterr);
+    enum tl_status status = tl_db_prepare(&history->db,
+                                          on ? "INSERT OR IGNORE INTO tags(tag, at) VALUES(?, ?)"
+                                             : "DELETE FROM tags WHERE tag = ? AND at = ?",
+                                          &statement, reterr);
     if (status != TL_OK)
         return status;
     tl_db_bind_text(statement, 1, tag);
@@ -134,8 +134,7 @@ enum tl_status tl_history_delete(struct tl_history *history, const char *id,
     int64_t at;
     enum tl_status status = tl_history_find(history, id, &at, reterr);
     if (status == TL_OK)
-        status =
-            tl_db_prepare(&history->db, "DELETE FROM runs WHERE at = ?", &statement, reterr);
+        status = tl_db_prepare(&history->db, "DELETE FROM runs WHERE at = ?", &statement, reterr);
     if (status != TL_OK)
         return status;
     (void)sqlite3_bind_int64(statement, 1, at);

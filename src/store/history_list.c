@@ -66,8 +66,7 @@ static enum tl_status bind(sqlite3_stmt *statement, const struct tl_history_filt
     if (filter->until_ns)
         (void)sqlite3_bind_int64(statement, 6, filter->until_ns);
     if (paged && (filter->limit || filter->offset)) {
-        (void)sqlite3_bind_int64(statement, 7,
-                                 filter->limit ? (sqlite3_int64)filter->limit : -1);
+        (void)sqlite3_bind_int64(statement, 7, filter->limit ? (sqlite3_int64)filter->limit : -1);
         (void)sqlite3_bind_int64(statement, 8, (sqlite3_int64)filter->offset);
     }
     return TL_OK;
@@ -75,8 +74,7 @@ static enum tl_status bind(sqlite3_stmt *statement, const struct tl_history_filt
 
 enum tl_status tl_history_select(struct tl_history *history, const char *columns,
                                  const struct tl_history_filter *filter, const char *tail,
-                                 bool paged, sqlite3_stmt **ret_statement,
-                                 struct tl_error *reterr)
+                                 bool paged, sqlite3_stmt **ret_statement, struct tl_error *reterr)
 {
     static const struct tl_history_filter all;
     struct tl_buf sql = TL_BUF_INIT;
@@ -141,8 +139,8 @@ enum tl_status tl_history_each(struct tl_history *history, const struct tl_histo
     sqlite3_stmt *statement;
     struct tl_history_run row;
     int result;
-    enum tl_status status = tl_history_select(history, COLUMNS, filter, " ORDER BY at DESC", true,
-                                              &statement, reterr);
+    enum tl_status status =
+        tl_history_select(history, COLUMNS, filter, " ORDER BY at DESC", true, &statement, reterr);
     if (status != TL_OK)
         return status;
     while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -228,7 +226,8 @@ enum tl_status tl_history_list(struct tl_history *history, const struct tl_histo
     if (status == TL_OK) {
         size_t count = collector.rows.len / sizeof(struct tl_history_run);
         char *pool = tl_buf_steal(&collector.pool);
-        struct tl_history_run *runs = (struct tl_history_run *)(void *)tl_buf_steal(&collector.rows);
+        struct tl_history_run *runs =
+            (struct tl_history_run *)(void *)tl_buf_steal(&collector.rows);
         if (!pool || !runs) {
             free(pool);
             free(runs);
@@ -238,8 +237,8 @@ enum tl_status tl_history_list(struct tl_history *history, const struct tl_histo
         for (size_t i = 0; i < count; i++)
             FOR_EACH_TEXT(&runs[i], PLACE);
 #undef PLACE
-        *ret_list = (struct tl_history_list){
-            .runs = runs, .count = count, .total = total, .memory = pool};
+        *ret_list =
+            (struct tl_history_list){.runs = runs, .count = count, .total = total, .memory = pool};
     }
     tl_buf_finish(&collector.rows);
     tl_buf_finish(&collector.pool);
@@ -259,9 +258,8 @@ static enum tl_status newest(struct tl_history *history, const char *name, size_
                              char ret_id[TL_HISTORY_ID_SIZE], struct tl_error *reterr)
 {
     sqlite3_stmt *statement;
-    enum tl_status status =
-        tl_db_prepare(&history->db, "SELECT id FROM runs ORDER BY at DESC LIMIT 1 OFFSET ?",
-                      &statement, reterr);
+    enum tl_status status = tl_db_prepare(
+        &history->db, "SELECT id FROM runs ORDER BY at DESC LIMIT 1 OFFSET ?", &statement, reterr);
     if (status != TL_OK)
         return status;
     (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)steps);

@@ -23,7 +23,8 @@ enum tl_status tl_history_score(struct tl_history *history, const struct tl_hist
     size_t count = 0;
     int result = SQLITE_DONE;
     enum tl_status status = tl_history_select(
-        history, "strftime('%Y-%m', started_ns / 1000000000, 'unixepoch') AS month, count(*), sum(hit)",
+        history,
+        "strftime('%Y-%m', started_ns / 1000000000, 'unixepoch') AS month, count(*), sum(hit)",
         filter, " AND hit >= 0 GROUP BY month ORDER BY month DESC", false, &statement, reterr);
     if (status != TL_OK)
         return status;
@@ -47,7 +48,8 @@ enum tl_status tl_history_score(struct tl_history *history, const struct tl_hist
     return TL_OK;
 }
 
-/* --- Trend -------------------------------------------------------------------------------------- */
+/* --- Trend --------------------------------------------------------------------------------------
+ */
 
 struct points {
     size_t count;
@@ -167,12 +169,12 @@ enum tl_status tl_history_move(struct tl_history *history, const char *id,
     enum tl_status status = read_verdict(
         history, "SELECT state, cause FROM runs WHERE id = ?" TRUSTED, id, &now, reterr);
     if (status == TL_OK && now.found)
-        status = read_verdict(history,
-                              "SELECT state, cause FROM runs, (SELECT at AS here, target AS its,"
-                              " direction AS way FROM runs WHERE id = ?) WHERE at < here AND"
-                              " target = its AND direction = way" TRUSTED
-                              " ORDER BY at DESC LIMIT 1",
-                              id, &then, reterr);
+        status =
+            read_verdict(history,
+                         "SELECT state, cause FROM runs, (SELECT at AS here, target AS its,"
+                         " direction AS way FROM runs WHERE id = ?) WHERE at < here AND"
+                         " target = its AND direction = way" TRUSTED " ORDER BY at DESC LIMIT 1",
+                         id, &then, reterr);
     if (status != TL_OK)
         return status;
     if (now.found && then.found) {

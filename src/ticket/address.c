@@ -24,7 +24,8 @@ static void page_of(const struct ticket_target *target, struct tl_buf *out)
     } else if (strcmp(system, "glpi") == 0) {
         tl_buf_addf(out, "%s/front/ticket.form.php?id=", url);
     } else if (strcmp(system, "github") == 0) {
-        /* The interface of github.com has a host of its own, that of a company's server a folder. */
+        /* The interface of github.com has a host of its own, that of a company's server a folder.
+         */
         const char *api = strstr(url, "/api/v3");
         bool common = strcmp(url, "https://api.github.com") == 0;
         int len = (int)(api ? (size_t)(api - url) : strlen(url));

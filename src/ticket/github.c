@@ -83,9 +83,8 @@ static enum tl_status post(struct ticket_job *job, struct ticket_request *reques
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                              struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "POST",
-                                     .content_type = "application/json",
-                                     .example = "{\"number\":\"NUMBER\"}"};
+    struct ticket_request request = {
+        .method = "POST", .content_type = "application/json", .example = "{\"number\":\"NUMBER\"}"};
     struct tl_json *reply = NULL;
     struct tl_json_at root;
     tl_buf_addf(&request.path, "/repos/%s/issues", job->target->values[KEY_REPOSITORY]);

@@ -64,9 +64,8 @@ static enum tl_status make_text(struct ticket_job *job, struct tl_buf *text,
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                              struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "POST",
-                                     .content_type = "application/json",
-                                     .example = "{\"iid\":\"NUMBER\"}"};
+    struct ticket_request request = {
+        .method = "POST", .content_type = "application/json", .example = "{\"iid\":\"NUMBER\"}"};
     struct tl_buf text = TL_BUF_INIT;
     struct tl_json *reply = NULL;
     struct tl_json_at root;

@@ -114,9 +114,8 @@ static void write_issue(struct ticket_job *job, struct tl_json_writer *w)
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                              struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "POST",
-                                     .content_type = "application/json",
-                                     .example = "{\"key\":\"KEY-1\"}"};
+    struct ticket_request request = {
+        .method = "POST", .content_type = "application/json", .example = "{\"key\":\"KEY-1\"}"};
     struct tl_json_writer w;
     tl_buf_addf(&request.path, "/rest/api/%d/issue", is_cloud(job) ? 3 : 2);
     tl_json_writer_init(&w, &request.body, true);

@@ -1,6 +1,7 @@
-/* A file for node_exporter's textfile collector (prometheus.io/docs/instrumenting/exposition_formats):
- * written beside its place and renamed, so that nobody reads half of it. The collector takes
- * no timestamps: the run's own time is a gauge. */
+/* A file for node_exporter's textfile collector
+ * (prometheus.io/docs/instrumenting/exposition_formats): written beside its place and renamed, so
+ * that nobody reads half of it. The collector takes no timestamps: the run's own time is a gauge.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -47,9 +47,8 @@ static void add_content(struct tl_json_writer *w, const struct tl_ticket_message
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                              struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "POST",
-                                     .content_type = "application/json",
-                                     .example = "{\"id\":\"NUMBER\"}"};
+    struct ticket_request request = {
+        .method = "POST", .content_type = "application/json", .example = "{\"id\":\"NUMBER\"}"};
     struct tl_json_writer w;
     tl_buf_adds(&request.path, "/REST/2.0/ticket");
     tl_json_writer_init(&w, &request.body, true);

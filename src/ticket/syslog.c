@@ -1,6 +1,6 @@
 /* syslog: RFC 5424 messages, one datagram each (RFC 5426) or with their length before them over TCP
- * (RFC 6587, 3.4.1: octet counting). And journald's own socket (systemd.io/JOURNAL_NATIVE_PROTOCOL),
- * which takes the same texts as fields. */
+ * (RFC 6587, 3.4.1: octet counting). And journald's own socket
+ * (systemd.io/JOURNAL_NATIVE_PROTOCOL), which takes the same texts as fields. */
 #include <errno.h>
 #include <math.h>
 #include <netdb.h>
@@ -68,7 +68,8 @@ static void write_message(const struct tl_telemetry_record *record, struct tl_bu
     }
 }
 
-/* --- Sending ------------------------------------------------------------------------------------ */
+/* --- Sending ------------------------------------------------------------------------------------
+ */
 
 static enum tl_status failed(const char *where, int errnum, struct tl_error *reterr)
 {
@@ -120,8 +121,9 @@ static bool split_address(const char *address, char host[256], char port[8])
 {
     const char *end = address[0] == '[' ? strchr(address, ']') : NULL;
     const char *colon = strrchr(end ? end : address, ':');
-    size_t len = end ? (size_t)(end - address - 1)
-                     : colon ? (size_t)(colon - address) : strlen(address);
+    size_t len = end     ? (size_t)(end - address - 1)
+                 : colon ? (size_t)(colon - address)
+                         : strlen(address);
     const char *from = end ? address + 1 : address;
     if (len == 0 || len >= 256 || (colon && (strlen(colon + 1) == 0 || strlen(colon + 1) > 5)))
         return false;
@@ -132,8 +134,7 @@ static bool split_address(const char *address, char host[256], char port[8])
 }
 
 static enum tl_status send_syslog(const struct ticket_target *target,
-                                  const struct tl_telemetry_record *record,
-                                  struct tl_error *reterr)
+                                  const struct tl_telemetry_record *record, struct tl_error *reterr)
 {
     const char *where = target->values[KEY_ADDRESS];
     bool tcp = strcmp(target->values[KEY_TRANSPORT], "tcp") == 0;
@@ -166,7 +167,8 @@ static enum tl_status send_syslog(const struct ticket_target *target,
 const struct telemetry_sink telemetry_syslog = {
     .name = "syslog", .needs = KEY(ADDRESS), .takes = KEY(TRANSPORT), .send = send_syslog};
 
-/* --- journald ----------------------------------------------------------------------------------- */
+/* --- journald -----------------------------------------------------------------------------------
+ */
 
 /* "KEY=value\n"; a value with newlines has its length before it instead. */
 static void add_field(struct tl_buf *out, const char *key, const char *value)

@@ -45,9 +45,8 @@ static void add_article(struct tl_json_writer *w, const struct ticket_job *job)
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                              struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "POST",
-                                     .content_type = "application/json",
-                                     .example = "{\"id\":\"NUMBER\"}"};
+    struct ticket_request request = {
+        .method = "POST", .content_type = "application/json", .example = "{\"id\":\"NUMBER\"}"};
     struct tl_json_writer w;
     struct tl_buf customer = TL_BUF_INIT;
     tl_buf_addf(&customer, "guess:%s", job->target->values[KEY_CUSTOMER]);

@@ -54,13 +54,14 @@ static void draw_targets(const struct tui_export *leaving, struct tui_grid *grid
     }
     if (!leaving->target_count)
         (void)tui_put(grid, row, col, grid->cols - col - 1, TUI_DIM,
-                      leaving->no_targets[0] ? leaving->no_targets
-                                             : "tickets: doc/tickets.md tells how to name a system");
+                      leaving->no_targets[0]
+                          ? leaving->no_targets
+                          : "tickets: doc/tickets.md tells how to name a system");
 }
 
 /* What becomes of it there. Returns the rows used. */
 static int draw_action(const struct tui_export *leaving, bool webhook, struct tui_grid *grid,
-                        int row)
+                       int row)
 {
     const char *text = webhook ? "one request; this run was not sent there before"
                                : "a new ticket; this run was not sent there before";
@@ -136,7 +137,6 @@ void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, 
     leaving->scroll = leaving->scroll > lowest ? lowest : leaving->scroll;
     (void)tui_lines(grid, row, 0, rows, grid->cols, leaving->scroll, text);
     if (leaving->scroll < lowest)
-        tui_put_right(grid, head, 0, grid->cols, TUI_DIM,
-                      grid->utf8 ? " ↓ more " : " v more ");
+        tui_put_right(grid, head, 0, grid->cols, TUI_DIM, grid->utf8 ? " ↓ more " : " v more ");
     free(cut);
 }

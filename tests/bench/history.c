@@ -14,8 +14,8 @@
 
 enum { RUNS = 100000, TRIES = 9 };
 
-static const char *const causes[] = {"receive-window", "capacity", "random-loss", "policer",
-                                     "cpu",            "wifi",     "send-buffer"};
+static const char *const causes[] = {
+    "receive-window", "capacity", "random-loss", "policer", "cpu", "wifi", "send-buffer"};
 
 static void make_document(int number, struct tl_buf *out)
 {

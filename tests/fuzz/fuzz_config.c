@@ -1,5 +1,6 @@
 /* Fuzz target: tightlink.conf. Whatever it holds, what is taken has a system, an address without
- * a control character, and nothing in it is a secret; what is refused is refused with a sentence. */
+ * a control character, and nothing in it is a secret; what is refused is refused with a sentence.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -45,8 +45,8 @@ int main(int argc, char **argv)
     int64_t end_ns = seconds * TL_NS_PER_S;
     bool lost;
     for (int64_t now_ns = 0; now_ns < end_ns;) {
-        now_ns = tl_lab_server_done_ns(&server, now_ns, TL_LAB_TRACE_BYTES - TL_LAB_TRACE_HEADER,
-                                       &lost);
+        now_ns =
+            tl_lab_server_done_ns(&server, now_ns, TL_LAB_TRACE_BYTES - TL_LAB_TRACE_HEADER, &lost);
         if (!lost && now_ns < end_ns)
             printf("%lld\n", (long long)(now_ns / TL_NS_PER_MS));
     }

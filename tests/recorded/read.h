@@ -43,8 +43,7 @@ static inline bool recorded_read(const char *path, struct recorded *ret_recorded
     while (fgets(line, sizeof line, file)) {
         if (!recorded_line(line, &end, &sample) || sample.stream >= RECORDED_STREAMS)
             continue;
-        struct tl_sample_log *logs =
-            end == 's' ? ret_recorded->senders : ret_recorded->receivers;
+        struct tl_sample_log *logs = end == 's' ? ret_recorded->senders : ret_recorded->receivers;
         if (tl_sample_log_add(&logs[sample.stream], &sample, 10000) != TL_OK)
             break;
         if (sample.stream >= ret_recorded->streams)

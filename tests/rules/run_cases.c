@@ -99,7 +99,8 @@ static void check_strays(const struct tl_rules *rules, const char *folder)
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         size_t len = strlen(entry->d_name);
-        bool known = len < 6 || strcmp(entry->d_name, TL_CASE_BASES) == 0 || strcmp(entry->d_name + len - 5, ".json") != 0;
+        bool known = len < 6 || strcmp(entry->d_name, TL_CASE_BASES) == 0 ||
+                     strcmp(entry->d_name + len - 5, ".json") != 0;
         for (size_t i = 0; i < tl_rules_count(rules) && !known; i++) {
             const char *id = tl_rules_id_at(rules, i);
             known = strlen(id) == len - 5 && strncmp(id, entry->d_name, len - 5) == 0;

@@ -206,9 +206,10 @@ static void disturbed(struct scene *scene)
     struct tl_run *run = &scene->result.run;
     run->quality = TL_QUALITY_DEGRADED;
     run->reason_count = 1;
-    snprintf(run->reasons[0], sizeof run->reasons[0],
-             "this machine was too busy to emulate that path: one packet in a hundred left it 8.2 ms "
-             "late or later");
+    snprintf(
+        run->reasons[0], sizeof run->reasons[0],
+        "this machine was too busy to emulate that path: one packet in a hundred left it 8.2 ms "
+        "late or later");
 }
 
 /* The rate of the run that has ended stays in the plots. */
@@ -396,7 +397,8 @@ static void add_failure(struct scene *scene)
 
 const struct script scripts[] = {
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
-    {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016\013", NULL},
+    {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016\013",
+     NULL},
     {"start", "Start, with the plan", NULL, with_plan, "\t\t\t\t", NULL},
     {"consent", "The question before the path is loaded", NULL, connected, "", NULL},
     {"run", "Run", NULL, streaming, "", NULL},

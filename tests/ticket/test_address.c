@@ -1,4 +1,5 @@
-/* Each system's pages have addresses of their own; a number from the wire that is none makes none. */
+/* Each system's pages have addresses of their own; a number from the wire that is none makes none.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +54,8 @@ Test(address, of_each_system)
     struct tl_ticket_config *config = load();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char address[200] = "";
-        cr_expect(tl_ticket_address(config, cases[i].target, cases[i].ticket, address,
-                                    sizeof address));
+        cr_expect(
+            tl_ticket_address(config, cases[i].target, cases[i].ticket, address, sizeof address));
         cr_expect_str_eq(address, cases[i].address);
     }
     tl_ticket_config_destroy(config);

@@ -14,7 +14,7 @@
 #define SAME_RATIO        0.01 /* differences that are no warm-up */
 #define DRIFT_RATIO       0.10
 #define HELD_RATIO        0.2  /* with less of the time left to the network, it is not the limit */
-#define WINDOW_HELD_RATIO 0.9 /* with more of the time held by the window, nothing else is */
+#define WINDOW_HELD_RATIO 0.9  /* with more of the time held by the window, nothing else is */
 #define CPU_BOUND_RATIO   0.9  /* of a core: the thread itself is the limit */
 #define KNOWN_DRIFT_RATIO 0.03 /* halves of a test that ends early */
 #define RTT_MAX_NS        60000000000LL /* beyond any path; a far end may report anything */

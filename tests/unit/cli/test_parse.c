@@ -138,7 +138,8 @@ Test(parse, a_moment_is_an_age_or_a_date)
     cr_expect(cli_parse_when("12h", now, &ns, &error) == TL_OK && ns == now - 12 * hour);
     cr_expect(cli_parse_when("30d", now, &ns, &error) == TL_OK && ns == now - 720 * hour);
     cr_expect(cli_parse_when("2023-11-14", now, &ns, &error) == TL_OK &&
-              ns == INT64_C(1699920000000000000), "%lld", (long long)ns);
+                  ns == INT64_C(1699920000000000000),
+              "%lld", (long long)ns);
     cr_expect(cli_parse_when("2023-11-14T22:13:20Z", now, &ns, &error) == TL_OK && ns == now);
     ns = 7;
     REFUSED(cli_parse_when("yesterday", now, &ns, &error), TL_SYNTAX, "30d");

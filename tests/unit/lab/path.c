@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "transfer.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "transfer.h"
 
 #ifndef IP_MTU
 #define IP_MTU 14

@@ -124,8 +124,8 @@ Test(lab_model, policer_passes_its_burst_then_its_rate)
     cr_assert_eq(counts[TL_LAB_DROP_POLICER], 10);
     int passed = 0;
     for (int i = 1; i <= 4000; i++) /* 48 Mb/s offered for one second */
-        passed +=
-            tl_lab_model_pass(&model, i * TL_NS_PER_MS / 4, PACKET, NULL, 0).drop == TL_LAB_DROP_NONE;
+        passed += tl_lab_model_pass(&model, i * TL_NS_PER_MS / 4, PACKET, NULL, 0).drop ==
+                  TL_LAB_DROP_NONE;
     cr_assert(passed >= 999 && passed <= 1001, "%d", passed);
 }
 
@@ -213,10 +213,10 @@ Test(lab_model, outage_is_counted_from_the_mark)
                  {1999, TL_LAB_DROP_OUTAGE}, {2000, TL_LAB_DROP_NONE}, {3500, TL_LAB_DROP_OUTAGE},
                  {4000, TL_LAB_DROP_NONE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_assert_eq(
-            tl_lab_model_pass(&model, model.mark_ns + cases[i].at_ms * TL_NS_PER_MS, PACKET, NULL, 0)
-                .drop,
-            cases[i].drop, "%d ms", (int)cases[i].at_ms);
+        cr_assert_eq(tl_lab_model_pass(&model, model.mark_ns + cases[i].at_ms * TL_NS_PER_MS,
+                                       PACKET, NULL, 0)
+                         .drop,
+                     cases[i].drop, "%d ms", (int)cases[i].at_ms);
 }
 
 Test(lab_model, chance_does_not_depend_on_the_queue)
@@ -242,7 +242,8 @@ static int passed_of_first(struct tl_lab_model *model, int flows)
     for (int i = 0; i < 4000; i++)
         for (int f = 0; f < flows; f++) {
             struct tl_lab_flow flow = flow_of(f);
-            struct tl_lab_fate fate = tl_lab_model_pass(model, i * TL_NS_PER_MS / 4, PACKET, &flow, 0);
+            struct tl_lab_fate fate =
+                tl_lab_model_pass(model, i * TL_NS_PER_MS / 4, PACKET, &flow, 0);
             passed += f == 0 && fate.drop == TL_LAB_DROP_NONE;
         }
     return passed;
@@ -283,7 +284,8 @@ Test(lab_model, bad_member_takes_its_connections_only)
         int lost = 0, lost_by_hash = 0;
         for (int i = 0; i < 50; i++) {
             lost += tl_lab_model_pass(&odd, i, PACKET, &flow, 0).drop == TL_LAB_DROP_MEMBER;
-            lost_by_hash += tl_lab_model_pass(&hash, i, PACKET, &flow, 0).drop == TL_LAB_DROP_MEMBER;
+            lost_by_hash +=
+                tl_lab_model_pass(&hash, i, PACKET, &flow, 0).drop == TL_LAB_DROP_MEMBER;
         }
         cr_assert(f % 2 ? lost > 5 : lost == 0, "port %d lost %d", flow.near_port, lost);
         cr_assert(lost_by_hash == 0 || lost_by_hash == 50, "%d", lost_by_hash);
@@ -407,7 +409,7 @@ Test(lab_model, dropouts_come_again_and_again)
     const struct {
         int64_t at_ms;
         bool down;
-    } cases[] = {{0, false},    {1000, false},  {4999, false},  {5000, true},  {6499, true},
+    } cases[] = {{0, false},    {1000, false}, {4999, false},  {5000, true},  {6499, true},
                  {6500, false}, {10001, true}, {11600, false}, {21499, true}, {21501, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_assert_eq(tl_lab_model_pass(&model, model.mark_ns + cases[i].at_ms * TL_NS_PER_MS,

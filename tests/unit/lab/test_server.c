@@ -101,9 +101,8 @@ Test(lab_server, unused_opportunities_are_lost)
 {
     struct tl_lab_server server = trace_server("1\n1\n1\n1\n5\n9\n");
     cr_expect_eq(done_ms(&server, 2, PACKET), 5);
-    cr_expect_eq(done_ms(&server, 1000003, PACKET), 1000003 / 9 * 9 + 5 <= 1000003
-                                                        ? 1000003 / 9 * 9 + 9
-                                                        : 1000003 / 9 * 9 + 5);
+    cr_expect_eq(done_ms(&server, 1000003, PACKET),
+                 1000003 / 9 * 9 + 5 <= 1000003 ? 1000003 / 9 * 9 + 9 : 1000003 / 9 * 9 + 5);
     tl_lab_server_finish(&server);
 }
 
@@ -111,8 +110,8 @@ Test(lab_server, bad_traces_are_refused_with_their_line)
 {
     static const struct {
         const char *lines, *needle;
-    } cases[] = {{"1\n2\nx\n", "line 3"}, {"5\n4\n", "line 2"},      {"", "above 0"},
-                 {"0\n0\n", "above 0"},   {"-3\n", "line 1"},        {"1.5\n", "line 1"},
+    } cases[] = {{"1\n2\nx\n", "line 3"},    {"5\n4\n", "line 2"}, {"", "above 0"},
+                 {"0\n0\n", "above 0"},      {"-3\n", "line 1"},   {"1.5\n", "line 1"},
                  {"99999999999\n", "line 1"}};
     struct tl_lab_trace trace;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -24,9 +24,8 @@ static struct tl_lab_station station_of(const char *spec)
     struct tl_error err = {0};
     struct tl_lab_link_config link = link_of(spec);
     cr_assert(tl_lab_station_needed(&link));
-    cr_assert_eq(
-        tl_lab_station_init(&station, &link, link.queue_bytes, CAPACITY, link.seed, &err), TL_OK,
-        "%s", err.text);
+    cr_assert_eq(tl_lab_station_init(&station, &link, link.queue_bytes, CAPACITY, link.seed, &err),
+                 TL_OK, "%s", err.text);
     tl_lab_station_start(&station, 0);
     return station;
 }

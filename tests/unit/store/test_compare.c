@@ -75,7 +75,8 @@ Test(compare, readings_are_resampled_where_a_document_has_them)
     const struct tl_compare_row *rate = row(&comparison, "download.goodput_bps");
     cr_expect_str_eq(rate->method, "readings");
     cr_expect(rate->low_ratio > 0.45 && rate->low_ratio < 0.5 && rate->high_ratio > 0.5 &&
-              rate->high_ratio < 0.55, "%g %g", rate->low_ratio, rate->high_ratio);
+                  rate->high_ratio < 0.55,
+              "%g %g", rate->low_ratio, rate->high_ratio);
     cr_expect(rate->beyond == TL_BEYOND_YES);
     tl_buf_finish(&documents[0]);
     tl_buf_finish(&documents[1]);
@@ -105,7 +106,8 @@ Test(compare, settings_that_differ_are_listed_and_readings_of_the_moment_are_not
     const char *start = strstr(a.data, "\"facts\":{");
     cr_assert(start);
     static const char facts[] =
-        "\"near.tcp_rmem_max_bytes\":{\"state\":\"known\",\"value\":%d,\"unit\":\"bytes\",\"stage\":"
+        "\"near.tcp_rmem_max_bytes\":{\"state\":\"known\",\"value\":%d,\"unit\":\"bytes\","
+        "\"stage\":"
         "\"hosts\"},\"far.cc_current\":{\"state\":\"known\",\"value\":\"%s\",\"unit\":\"text\","
         "\"stage\":\"hosts\"},\"near.load_1min_ratio\":{\"state\":\"known\",\"value\":0.%d,"
         "\"unit\":\"ratio\",\"stage\":\"hosts\"}}}";
@@ -117,7 +119,8 @@ Test(compare, settings_that_differ_are_listed_and_readings_of_the_moment_are_not
     struct tl_comparison comparison;
     struct tl_error error = {0};
     cr_assert(tl_compare_documents(first.data, first.len, b.data, b.len, &comparison, &error) ==
-              TL_OK, "%s", error.text);
+                  TL_OK,
+              "%s", error.text);
     cr_assert(comparison.setting_count == 2 && comparison.setting_total == 2);
     cr_expect_str_eq(comparison.settings[0].id, "near.tcp_rmem_max_bytes");
     cr_expect(comparison.settings[0].a == 524288 && comparison.settings[0].b == 16777216);
@@ -160,7 +163,8 @@ Test(compare, lines_fit_80_columns_and_json_parses)
     static const struct tl_json_limits limits = {1 << 20, 10000, 16};
     tl_json_writer_init(&writer, &out, true);
     tl_compare_json(&comparison, &writer);
-    cr_assert(out.status == TL_OK && tl_json_parse(out.data, out.len, &limits, &doc, NULL) == TL_OK);
+    cr_assert(out.status == TL_OK &&
+              tl_json_parse(out.data, out.len, &limits, &doc, NULL) == TL_OK);
     tl_json_destroy(doc);
     tl_buf_finish(&out);
 }

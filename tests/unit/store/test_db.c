@@ -19,8 +19,8 @@
 
 static enum tl_status keep(struct tl_history *history, int number, struct tl_error *reterr)
 {
-    struct tl_buf document = make_document(
-        &(struct made_run){.number = number, .started_ns = NOON + number, .hit = -1});
+    struct tl_buf document =
+        make_document(&(struct made_run){.number = number, .started_ns = NOON + number, .hit = -1});
     enum tl_status status = tl_history_add(history, document.data, document.len, reterr);
     tl_buf_finish(&document);
     return status;
@@ -87,7 +87,8 @@ Test(db, a_file_that_is_no_database_is_moved_aside_with_a_sentence)
     cr_expect(strstr(tl_history_notice(history), "damaged") != NULL);
     cr_expect(keep(history, 1, NULL) == TL_OK && count(history) == 1);
     char kept[512];
-    cr_assert(sscanf(strstr(tl_history_notice(history), "kept as "), "kept as %500[^,]", kept) == 1);
+    cr_assert(sscanf(strstr(tl_history_notice(history), "kept as "), "kept as %500[^,]", kept) ==
+              1);
     struct stat info;
     cr_expect(stat(kept, &info) == 0 && info.st_size == sizeof junk, "%s", kept);
     tl_history_close(history);

@@ -130,7 +130,8 @@ Test(history, filters_narrow_alone_and_together)
                                                         .until_ns = NOON + 8 * DAY}) == 2);
     cr_expect(count(history, (struct tl_history_filter){.text = "OFFICE"}) == 1);
     cr_expect(count(history, (struct tl_history_filter){.text = "100%"}) == 1);
-    cr_expect(count(history, (struct tl_history_filter){.text = "%"}) == 1, "no pattern of its own");
+    cr_expect(count(history, (struct tl_history_filter){.text = "%"}) == 1,
+              "no pattern of its own");
     cr_expect(count(history, (struct tl_history_filter){.text = "before"}) == 2);
     cr_expect(count(history, (struct tl_history_filter){.text = "' OR 1=1 --"}) == 0);
     tl_history_close(history);
@@ -142,7 +143,8 @@ Test(history, the_same_run_again_keeps_note_and_tags)
     keep(history, &(struct made_run){.number = 1, .started_ns = NOON, .hit = -1});
     cr_assert(tl_history_set_note(history, made_id(1), "mine", NULL) == TL_OK);
     cr_assert(tl_history_tag(history, made_id(1), "lab", true, NULL) == TL_OK);
-    keep(history, &(struct made_run){.number = 1, .started_ns = NOON, .stream_bps = 5e8, .hit = -1});
+    keep(history,
+         &(struct made_run){.number = 1, .started_ns = NOON, .stream_bps = 5e8, .hit = -1});
     struct tl_history_list list = {0};
     cr_assert(tl_history_list(history, NULL, &list, NULL) == TL_OK && list.count == 1);
     cr_expect_str_eq(list.runs[0].note, "mine");
@@ -175,7 +177,12 @@ Test(history, tags_go_on_and_off_and_are_checked)
     tl_history_list_finish(&list);
     cr_expect(tl_history_tag(history, made_id(0), "after fix", false, NULL) == TL_OK);
     cr_expect(count(history, filter) == 0);
-    static const char *const bad[] = {"", "a,b", " a", "a ", "\x1b[31m", "\xff",
+    static const char *const bad[] = {"",
+                                      "a,b",
+                                      " a",
+                                      "a ",
+                                      "\x1b[31m",
+                                      "\xff",
                                       "12345678901234567890123456789012345678901234567890"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         cr_expect(tl_history_tag(history, made_id(0), bad[i], true, &error) == TL_SYNTAX &&
@@ -249,7 +256,8 @@ Test(history, what_is_no_document_is_refused_and_changes_nothing)
     struct tl_history *history = open_history();
     struct tl_error error = {0};
     struct tl_buf document = make_document(&(struct made_run){.started_ns = NOON, .hit = -1});
-    static const char *const bad[] = {"", "{}", "[1]", "{\"format\":\"tightlink.findings/2\"}",
+    static const char *const bad[] = {"",       "{}",
+                                      "[1]",    "{\"format\":\"tightlink.findings/2\"}",
                                       "<html>", "{\"format\":\"tightlink.findings/1\",\"run\":1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         error.text[0] = '\0';

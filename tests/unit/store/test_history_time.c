@@ -51,8 +51,8 @@ Test(history_time, scores_are_counted_by_month)
     size_t count = 99;
     static const int hits[] = {1, 1, 0, -1, 1};
     for (int i = 0; i < 5; i++)
-        keep(history, (struct made_run){
-                          .number = i, .started_ns = START + i * 20 * DAY, .hit = hits[i]});
+        keep(history,
+             (struct made_run){.number = i, .started_ns = START + i * 20 * DAY, .hit = hits[i]});
     cr_assert(tl_history_score(history, NULL, scores, 12, &count, NULL) == TL_OK);
     cr_assert(count == 3, "%zu", count);
     cr_expect_str_eq(scores[0].month, "2024-01");
@@ -69,7 +69,8 @@ Test(history_time, a_verdict_moves_only_against_the_run_before_of_the_same_way)
 {
     struct tl_history *history = open_history();
     struct tl_verdict_move move;
-    keep(history, (struct made_run){.number = 1, .started_ns = START, .cause = "capacity", .hit = -1});
+    keep(history,
+         (struct made_run){.number = 1, .started_ns = START, .cause = "capacity", .hit = -1});
     keep(history, (struct made_run){.number = 2,
                                     .started_ns = START + DAY,
                                     .target = "elsewhere",

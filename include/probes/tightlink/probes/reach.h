@@ -6,11 +6,11 @@
 
 /* Some answer at all, of which kind. Times are -1 where there was none. */
 struct tl_reach {
-    char address[64]; /* the first the name stands for, "" where it stands for none */
-    int family;       /* 4 or 6 */
-    bool refused;     /* the host refused the port: it is up, and nothing listens there */
-    bool open;        /* something took the connection */
-    int error;        /* errno of a refusal on the way (EHOSTUNREACH ...), 0 without */
+    char address[64];    /* the first the name stands for, "" where it stands for none */
+    int family;          /* 4 or 6 */
+    bool refused;        /* the host refused the port: it is up, and nothing listens there */
+    bool open;           /* something took the connection */
+    int error;           /* errno of a refusal on the way (EHOSTUNREACH ...), 0 without */
     int64_t port_rtt_ns; /* until the port answered, yes or no */
     int64_t echo_rtt_ns; /* ICMP echo, where this user may send it */
     bool may_echo;

@@ -3,8 +3,8 @@
 #ifndef TL_RULES_GOAL_H
 #define TL_RULES_GOAL_H
 
-#include "tightlink/facts/run.h"
 #include "tightlink/facts/facts.h"
+#include "tightlink/facts/run.h"
 
 enum tl_goal_answer { TL_GOAL_PASS, TL_GOAL_FAIL, TL_GOAL_CANNOT_TELL };
 const char *tl_goal_answer_name(enum tl_goal_answer answer); /* "pass", "fail", "cannot-tell" */
@@ -18,7 +18,7 @@ struct tl_goal_line {
     enum tl_goal_answer answer;
     enum tl_unit unit;
     double wanted, measured, low, high; /* NAN where unknown */
-    char text[384]; /* one sentence with the numbers */
+    char text[384];                     /* one sentence with the numbers */
 };
 
 /* Judges what the run's goal asks of one direction; the number of lines, 0 without a goal that

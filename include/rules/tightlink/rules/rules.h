@@ -37,8 +37,7 @@ struct tl_own_rules {
  * with a file goes to the report and that file is left out: a foreign rule never stops a
  * diagnosis. A directory that does not exist holds none. */
 enum tl_status tl_rules_load_over_builtin(const char *directory, struct tl_buf *report,
-                                          struct tl_rules **ret_rules,
-                                          struct tl_own_rules *ret_own,
+                                          struct tl_rules **ret_rules, struct tl_own_rules *ret_own,
                                           struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Which rules these are, "70 rules, 1f0c9a3b5d7e2468": the same text for the same files, whatever
@@ -65,12 +64,12 @@ enum tl_status tl_rules_check_directory(const char *path, const char *cases_path
 
 /* What was asked, besides the facts. */
 struct tl_question {
-    bool download, upload;      /* directions to judge */
-    bool overheard;             /* a capture: neither end is this machine; sentences say "the client"
-                                 * for the near one, which opened the connection, and "the server" */
-    double goal_bps;            /* NAN without a goal */
-    double goal_rtt_ns;         /* NAN without one */
-    enum tl_quality quality;    /* invalid and aborted forbid a verdict */
+    bool download, upload;   /* directions to judge */
+    bool overheard;          /* a capture: neither end is this machine; sentences say "the client"
+                              * for the near one, which opened the connection, and "the server" */
+    double goal_bps;         /* NAN without a goal */
+    double goal_rtt_ns;      /* NAN without one */
+    enum tl_quality quality; /* invalid and aborted forbid a verdict */
     const char *quality_reason; /* half sentence, "" when valid */
 };
 

@@ -43,7 +43,7 @@ struct tl_compare_row {
 struct tl_compare_setting {
     char id[64]; /* "near.tcp_rmem_max_bytes" */
     enum tl_unit unit;
-    double a, b;                /* NAN where it is a text */
+    double a, b;                 /* NAN where it is a text */
     char a_text[64], b_text[64]; /* "" where it is a number; may be cut */
 };
 

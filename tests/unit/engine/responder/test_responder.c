@@ -75,7 +75,8 @@ Test(guard, a_peer_is_an_ipv4_address_or_an_ipv6_64)
                     c = address("2001:db8:0:1::1"), d = address("::ffff:192.0.2.1"),
                     e = address("::ffff:192.0.2.2");
     cr_expect(address_same_peer(&a, &b) && !address_same_peer(&a, &c));
-    cr_expect(address_same_peer(&d, &d) && !address_same_peer(&d, &e) && !address_same_peer(&d, &a));
+    cr_expect(address_same_peer(&d, &d) && !address_same_peer(&d, &e) &&
+              !address_same_peer(&d, &a));
 }
 
 static void *run(void *responder)

@@ -38,7 +38,8 @@ Test(members, one_bad_stream_counts_only_with_losses_of_its_own)
 
 Test(members, a_slow_member_without_losses_needs_a_wide_step)
 {
-    const double wide[] = {40, 41, 10, 39, 11, 40, 10.5, 41}, narrow[] = {20, 21, 10, 19, 11, 22, 9, 20};
+    const double wide[] = {40, 41, 10, 39, 11, 40, 10.5, 41},
+                 narrow[] = {20, 21, 10, 19, 11, 22, 9, 20};
     cr_assert_eq(split_of(wide, NULL, 8).slow_count, 3);
     cr_assert(!split_of(narrow, NULL, 8).bimodal);
 }

@@ -15,7 +15,7 @@ struct tl_syn_result {
     uint32_t advmss_bytes;  /* MSS in our SYN */
     uint32_t snd_mss_bytes; /* payload of the segments that we would send, options taken off */
     uint32_t pmtu_bytes;
-    uint32_t snd_wnd_bytes; /* window that the SYN-ACK offered */
+    uint32_t snd_wnd_bytes;    /* window that the SYN-ACK offered */
     unsigned negotiated;       /* TL_TCP_OPT_* of sample.h */
     int64_t handshake_rtt_ns;  /* SYN to SYN-ACK */
     int64_t answer_rtt_ns;     /* question to answer over the same connection: the far program's */

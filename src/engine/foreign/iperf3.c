@@ -27,7 +27,11 @@
 #define GRACE_NS      (12 * TL_NS_PER_S)
 #define SILENCE_NS    (2 * TL_NS_PER_S) /* for the server to close what it sends or takes */
 #define FIRST_WAIT_NS (2 * TL_NS_PER_S) /* for a busy server; doubled each time */
-#define TRIES_MAX     5                 /* nine in a row wedge a server of 3.12 */
+/* A server closes its listener after each client, also after one that only greeted, and opens it
+ * anew. */
+#define REOPEN_TRIES 5
+#define REOPEN_MS    200
+#define TRIES_MAX    5 /* nine in a row wedge a server of 3.12 */
 
 struct iperf3_end {
     struct far_peer peer;
@@ -49,6 +53,14 @@ static enum tl_status look(const struct tl_far_options *options, struct far_peer
     return status;
 }
 
+/* Whether to try once more, after a moment: the listener may be on its way back. */
+static bool may_reopen(enum tl_status status, int tries, int cancel_fd)
+{
+    struct pollfd cancel = {.fd = cancel_fd, .events = POLLIN};
+    return (status == TL_REFUSED || status == TL_CLOSED) && tries < REOPEN_TRIES &&
+           poll(&cancel, 1, REOPEN_MS) == 0;
+}
+
 static enum tl_status connect_end(const struct tl_far_options *options, void **ret_end,
                                   struct tl_error *reterr)
 {
@@ -56,6 +68,8 @@ static enum tl_status connect_end(const struct tl_far_options *options, void **r
     if (!end)
         return tl_error_set(reterr, TL_NOMEM, "no memory for a connection");
     enum tl_status status = look(options, &end->peer, reterr);
+    for (int i = 1; may_reopen(status, i, options->reach.cancel_fd); i++)
+        status = look(options, &end->peer, reterr);
     if (status != TL_OK && status != TL_BUSY) { /* a test waits for its turn */
         free(end);
         return status;
@@ -123,7 +137,7 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
     return TL_OK;
 }
 
-static enum tl_status dial_control(struct iperf3_test *test, struct tl_error *reterr)
+static enum tl_status dial_once(struct iperf3_test *test, struct tl_error *reterr)
 {
     struct iperf3_control *control = &test->control;
     enum tl_status status =
@@ -132,6 +146,14 @@ static enum tl_status dial_control(struct iperf3_test *test, struct tl_error *re
         status = iperf3_greet(control, IPERF3_ANSWER_NS, reterr);
     if (status != TL_OK)
         iperf3_hang_up(control, false);
+    return status;
+}
+
+static enum tl_status dial_control(struct iperf3_test *test, struct tl_error *reterr)
+{
+    enum tl_status status = dial_once(test, reterr);
+    for (int i = 1; may_reopen(status, i, test->peer.cancel_fd); i++)
+        status = dial_once(test, reterr);
     return status;
 }
 

@@ -182,7 +182,7 @@ static enum tl_host_why ask(struct tl_netlink *route, int ifindex, struct rows *
 
 void tl_link_cards_find(struct tl_netlink *route, int ifindex, struct tl_link_cards *ret_cards)
 {
-    struct tl_link_row self;
+    struct tl_link_row self = {0};
     struct rows one = {.rows = &self, .room = 1}, all = {.room = TL_LINK_ROWS_MAX};
 
     ret_cards->count = 0;

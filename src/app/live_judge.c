@@ -16,13 +16,13 @@
 /* Rows that are judged at all: those that stand first. */
 #define OPINIONS_MAX 64
 
-static void begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
-                      enum tl_direction direction, struct tl_run *run)
+void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
+                    enum tl_direction direction, const char *kind, struct tl_run *run)
 {
     struct tl_flow_address peer;
 
     memcpy(peer.bytes, flow->socket.remote, sizeof peer.bytes);
-    overheard_begin(&(struct overheard){.kind = "live",
+    overheard_begin(&(struct overheard){.kind = kind,
                                         .begin_ns = tl_realtime_ns() - joined->span_ns,
                                         .span_ns = joined->span_ns,
                                         .direction = direction,
@@ -40,7 +40,7 @@ enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *f
     struct tl_live_interval joined;
 
     tl_live_join(flow, count, &joined);
-    begin_run(flow, &joined, tl_live_flow_direction(flow, count), &ret_result->run);
+    live_begin_run(flow, &joined, tl_live_flow_direction(flow, count), "live", &ret_result->run);
     ret_result->answered = true;
     ret_result->facts = tl_facts_clone(live->host_facts);
     if (!ret_result->facts)

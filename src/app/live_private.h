@@ -32,6 +32,10 @@ struct tl_app_live {
     struct tl_app_live_sum sum;
 };
 
+/* The record of a run that is what one connection did in that time: kind as in the schema. */
+void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
+                    enum tl_direction direction, const char *kind, struct tl_run *run);
+
 /* Facts and findings of one connection over its last `count` intervals; the caller finishes the
  * result. */
 enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,

@@ -125,6 +125,21 @@ static const struct cli_command commands[] = {
      "Reads the kernel's own records; sends nothing. Other users' programs have no names\n"
      "unless you are root.\n",
      cli_live},
+    {"mover", "[OPTIONS] -- COMMAND...", "run a transfer of your own and say why it is not faster",
+     "  COMMAND...          scp, rsync, curl, rclone, aws: any command, with its options\n"
+     "  --measure           afterwards measure what the same path carries from memory to\n"
+     "                      memory, where a responder answers at the far end\n"
+     "  --disk DIRECTORY    and what the disk behind this directory gives\n"
+     "  --port PORT         the responder's port (5411)\n"
+     "  --save FILE         also keep all of it in FILE.tightlink\n"
+     "  --no-history        do not keep this run\n"
+     "  --full              print all of the report, not its first lines\n"
+     "  --json              the document on stdout; what the command prints goes to stderr\n"
+     "  --json-lines        the same in one line\n"
+     "  --color WHEN        auto, always, never\n"
+     "The command has the terminal, its prompts and its signals; the exit code is its own\n"
+     "(127: there is none of that name, 126: it cannot be run). Our words go to stderr.\n",
+     cli_mover},
     {"explain", "FILE [--json]", "judge a saved run again, without a network",
      "  FILE                written by run --save or run --json (- for standard input)\n"
      "  --json              the new document on stdout\n",

@@ -6,7 +6,7 @@
 static const struct {
     const char *title, *names; /* separated by blanks */
 } groups[] = {
-    {"Find out", "run demo audit live pcap between"},
+    {"Find out", "run demo audit live mover pcap between"},
     {"Look at what was found", "show explain why why-not history compare"},
     {"Do something about it", "fix verify"},
     {"Hand it on", "export ticket telemetry"},
@@ -20,6 +20,9 @@ static const struct {
     {"demo", {"demo", "demo policer --no-screen"}},
     {"audit", {"audit", "audit --goal 900M@80ms"}},
     {"live", {"live", "live --for 10s"}},
+    {"mover",
+     {"mover -- scp big.iso srv-b.example.net:",
+      "mover --measure -- rsync -a data/ srv-b.example.net:data/"}},
     {"pcap", {"pcap slow.pcap", "pcap slow.pcap --json"}},
     {"between", {"between srv-a srv-b --key lab.key", "between srv-a srv-b --key lab.key --json"}},
     {"show", {"show last", "show run.tightlink"}},

@@ -141,7 +141,7 @@ static enum tl_status read_target(const struct tl_json_at *run_at, struct tl_run
 {
     static const char *const kinds[] = {"tightlink", "iperf3",     "nuttcp", "ndt7",
                                         "http",      "pscheduler", "icmp",   "pcap",
-                                        "live",      "self",       "demo"};
+                                        "live",      "self",       "mover",  "demo"};
     struct tl_json_at target, at;
     size_t kind = 0;
     int64_t family = 0;

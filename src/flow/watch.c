@@ -42,9 +42,11 @@ static bool is_wanted(struct tl_flow_watch *watch, const struct tl_host_socket *
         return false;
     if (filter->pid && watch_programs_owner(watch->programs, socket->inode) != filter->pid)
         return false;
+    if (filter->holds && !filter->holds(socket->inode, filter->context))
+        return false;
     /* Both ends of one that stays here would count each byte twice; who names it, wants it. */
-    return filter->loopback || filter->pid || filter->port || filter->remote_count ||
-           !is_loopback(socket->remote);
+    return filter->loopback || filter->holds || filter->pid || filter->port ||
+           filter->remote_count || !is_loopback(socket->remote);
 }
 
 static bool take(const struct tl_host_socket *socket, void *context)
@@ -56,14 +58,14 @@ static bool take(const struct tl_host_socket *socket, void *context)
     return true;
 }
 
-/* Of one that ended nobody can tell any more which program held it: those of a PID count only
- * where a reading has met them. */
+/* Of one that ended nobody can tell any more which program held it: those of a PID or of a set of
+ * programs count only where a reading has met them. */
 static bool take_end(const struct tl_host_socket *socket, void *context)
 {
     struct tl_flow_watch *watch = context;
     bool known = tl_live_find(watch->live, socket->cookie) != NULL;
 
-    if (known || (!watch->filter.pid && is_wanted(watch, socket)))
+    if (known || (!watch->filter.pid && !watch->filter.holds && is_wanted(watch, socket)))
         tl_live_take_end(watch->live, socket);
     return true;
 }

@@ -20,6 +20,7 @@
 #define STAT_START 22
 
 struct stat_line {
+    char state;
     uint64_t utime_ticks, stime_ticks, start_ticks;
 };
 
@@ -31,6 +32,7 @@ static bool parse_stat(const char *text, struct stat_line *ret_stat)
 
     if (!at)
         return false;
+    ret_stat->state = at[1] == ' ' ? at[2] : '\0';
     for (at++; *at; at++) {
         if (*at != ' ')
             continue;
@@ -77,6 +79,7 @@ static void take_threads(const char *root, struct tl_host_process *process)
         if (thread->tid <= 0 || !read_stat(root, path, &stat))
             continue;
         thread->cpu_ns = cpu_ns(&stat);
+        thread->state = stat.state;
         process->thread_count++;
     }
     if (tasks)

@@ -174,9 +174,11 @@ static bool is_open(const struct text_source *source)
  */
 static const char *name_to_run(const struct tl_run *run)
 {
-    const char *name = strcmp(run->target_kind, "live") == 0   ? run->target_address
-                       : strcmp(run->target_kind, "pcap") == 0 ? ""
-                                                               : run->target_name;
+    const char *kind = run->target_kind;
+    bool watched = strcmp(kind, "live") == 0 || strcmp(kind, "mover") == 0;
+    const char *name = watched                     ? run->target_address
+                       : strcmp(kind, "pcap") == 0 ? ""
+                                                   : run->target_name;
     return tl_is_command_name(name, "", TL_COMMAND_HOST_MAX) ? name : NULL;
 }
 

@@ -15,6 +15,7 @@ import cases_history
 import cases_hostile
 import cases_key
 import cases_live
+import cases_mover
 import cases_output
 import cases_pcap
 import cases_plan
@@ -23,7 +24,7 @@ import cases_usage
 from harness import Machine, suite
 
 assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile, cases_key,
-            cases_live, cases_output, cases_pcap, cases_plan, cases_stop, cases_usage))
+            cases_live, cases_mover, cases_output, cases_pcap, cases_plan, cases_stop, cases_usage))
 
 
 def main():

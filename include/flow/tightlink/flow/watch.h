@@ -29,6 +29,9 @@ struct tl_flow_watch_filter {
     unsigned char remotes[TL_FLOW_WATCH_REMOTES_MAX][16]; /* one of them; IPv4 mapped into IPv6 */
     size_t remote_count;                                  /* 0: any */
     bool loopback; /* also those that do not leave this machine */
+    /* Whether a socket is wanted, by its inode; NULL: all. With it also those that stay here. */
+    bool (*holds)(uint64_t inode, void *context);
+    void *context; /* of holds, borrowed */
 };
 
 /* The program behind a connection, in the last interval. */

@@ -35,6 +35,7 @@ pid_t tl_host_owners_find(const struct tl_host_owners *owners, uint64_t inode);
 struct tl_host_thread {
     pid_t tid;
     uint64_t cpu_ns; /* since it began */
+    char state;      /* 'R' runs or wants to, 'D' waits for a disk or the like, proc(5) */
 };
 
 struct tl_host_process {

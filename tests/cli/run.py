@@ -13,6 +13,7 @@ import cases_far_end
 import cases_fix
 import cases_history
 import cases_hostile
+import cases_http
 import cases_key
 import cases_live
 import cases_mover
@@ -23,8 +24,9 @@ import cases_stop
 import cases_usage
 from harness import Machine, suite
 
-assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile, cases_key,
-            cases_live, cases_mover, cases_output, cases_pcap, cases_plan, cases_stop, cases_usage))
+assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
+            cases_http, cases_key, cases_live, cases_mover, cases_output, cases_pcap, cases_plan,
+            cases_stop, cases_usage))
 
 
 def main():

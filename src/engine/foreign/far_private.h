@@ -7,6 +7,8 @@
  *   near_half.c    our half of a TCP test
  *   tightlink.c    tightlink's own responder
  *   iperf3*.c      iperf3 servers: the test, its control connection, its texts
+ *   http.c         web servers: a big file, read by connections of our own
+ *   http_request.c one request to them: TLS, question, headers
  *   nuttcp*.c      nuttcp servers: the test, its lines */
 #ifndef TL_ENGINE_FAR_PRIVATE_H
 #define TL_ENGINE_FAR_PRIVATE_H
@@ -47,6 +49,7 @@ struct far_ops {
 /* NULL: not built. */
 const struct far_ops *far_ops_of(enum tl_far_kind kind);
 
-extern const struct far_ops far_tightlink_ops, far_iperf3_ops, far_nuttcp_ops;
+extern const struct far_ops far_tightlink_ops, far_iperf3_ops, far_nuttcp_ops, far_http_ops,
+    far_https_ops;
 
 #endif

@@ -38,8 +38,7 @@ Test(stages, every_measured_fact_names_a_stage_of_the_table)
         /* No stages of the plan: "via" follows where responders on the way were named, "mover"
          * is a program of the user's that was watched. */
         bool known = strcmp(def->stage, "derived") == 0 || strcmp(def->stage, "via") == 0 ||
-                     strcmp(def->stage, "mover") == 0 ||
-                     tl_stage_find(def->stage) != TL_PLAN_COUNT;
+                     strcmp(def->stage, "mover") == 0 || tl_stage_find(def->stage) != TL_PLAN_COUNT;
         cr_expect(known, "%s names the stage %s", def->name, def->stage);
     }
 }

@@ -1,0 +1,271 @@
+/* Web servers as far ends: any URL of a big file, read by connections of our own.
+ *
+ *   connect -> TLS where the scheme has it -> GET, one byte asked for -> status, length, redirects
+ *   test:      each stream: connect, TLS, GET of the whole file -> headers -> payload
+ *
+ * The sockets are this end's own, so that TCP_INFO, windows and buffers are read and set as with
+ * any other far end. Of a TLS connection the payload is counted as it arrives, in records (22 bytes
+ * of 16 KiB are theirs), and is not decrypted: it is somebody's file and nobody looks at it. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "far_ping.h"
+#include "far_private.h"
+#include "http_request.h"
+#include "near_half.h"
+#include "tightlink/base/time.h"
+
+#define STREAMS_MAX   8 /* a public server is a guest's place */
+#define DURATION_MAX  (60 * TL_NS_PER_S)
+#define GRACE_NS      (2 * TL_NS_PER_S)
+#define REDIRECTS_MAX 5
+/* A file that is over in a moment tells nothing of a rate: three seconds at 10 Mb/s. */
+#define LENGTH_LEAST 3000000
+
+struct http_end {
+    struct far_peer peer;
+    struct http_server server;
+};
+
+struct http_test {
+    struct far_peer peer; /* the end's, with this test's tick */
+    const struct http_end *end;
+    const struct tl_tcp_spec *spec;
+    struct tl_tcp_result *result;
+    struct near_half *half;
+};
+
+/* --- Reaching it ---------------------------------------------------------------------------- */
+
+static enum tl_status check_file(const struct http_end *end, const struct http_reply *reply,
+                                 struct tl_error *reterr)
+{
+    const char *host = end->peer.host;
+    if (reply->status != 200 && reply->status != 206)
+        return tl_error_set(reterr, TL_DENIED, "%s answers %d%s%s: name a file that it serves",
+                            host, reply->status, reply->reason[0] ? " " : "", reply->reason);
+    if (reply->is_page)
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "%s answers with a page (HTML), no file: name the URL of a big file",
+                            host);
+    if (reply->length >= 0 && reply->length < LENGTH_LEAST)
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "the file at %s has only %lld bytes: name one that takes some seconds, "
+                            "100 MB or more",
+                            host, (long long)reply->length);
+    return TL_OK;
+}
+
+/* One look: where it leads is in *ret_reply. */
+static enum tl_status look(struct http_end *end, const struct tl_far_options *options,
+                           struct http_reply *ret_reply, struct tl_error *reterr)
+{
+    struct http_connection connection = {.fd = -1};
+    enum tl_status status = far_peer_reach(options, &end->peer, &connection.fd, reterr);
+    if (status == TL_OK)
+        status = http_open(&end->peer, &end->server, &connection, reterr);
+    if (status == TL_OK)
+        status = http_ask(&end->peer, &end->server, &connection, true, ret_reply, reterr);
+    http_close(&connection);
+    return status;
+}
+
+/* Follows redirects: to the same scheme, and not from a public place into a private one. */
+static enum tl_status find_file(struct http_end *end, const struct tl_far_options *options,
+                                struct http_reply *ret_reply, struct tl_error *reterr)
+{
+    struct tl_far_options at = *options;
+    bool was_public = false;
+    for (int i = 0; i <= REDIRECTS_MAX; i++) {
+        at.reach.host = end->server.host;
+        at.reach.port = end->server.port;
+        enum tl_status status = look(end, &at, ret_reply, reterr);
+        if (status != TL_OK)
+            return status;
+        bool is_private = http_is_private((const struct sockaddr *)&end->peer.info.peer);
+        if (was_public && is_private)
+            return tl_error_set(reterr, TL_DENIED,
+                                "%s redirects into a private network: not followed",
+                                options->reach.host);
+        was_public = was_public || !is_private;
+        if (ret_reply->status < 300 || ret_reply->status > 399 || !ret_reply->location[0])
+            return check_file(end, ret_reply, reterr);
+        status = http_redirect(&end->server, ret_reply->location, reterr);
+        if (status != TL_OK)
+            return status;
+    }
+    return tl_error_set(reterr, TL_PROTOCOL, "%s redirects more than %d times", options->reach.host,
+                        REDIRECTS_MAX);
+}
+
+static void close_end(void *context)
+{
+    struct http_end *end = context;
+    http_server_finish(&end->server);
+    free(end);
+}
+
+static enum tl_status connect_end(const struct tl_far_options *options, bool tls, void **ret_end,
+                                  struct tl_error *reterr)
+{
+    struct http_reply reply = {0};
+    struct http_end *end = calloc(1, sizeof *end);
+    if (!end)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a connection");
+    enum tl_status status = http_server_init(&end->server, options, tls, reterr);
+    if (status == TL_OK)
+        status = find_file(end, options, &reply, reterr);
+    if (status != TL_OK) {
+        close_end(end);
+        return status;
+    }
+    end->server.length = reply.length;
+    end->peer.info.max_streams = STREAMS_MAX;
+    end->peer.info.max_duration_ns = DURATION_MAX;
+    snprintf(end->peer.info.program, sizeof end->peer.info.program, "%.*s",
+             (int)sizeof end->peer.info.program - 1, reply.program);
+    *ret_end = end;
+    return TL_OK;
+}
+
+static enum tl_status connect_plain(const struct tl_far_options *options, void **ret_end,
+                                    struct tl_error *reterr)
+{
+    return connect_end(options, false, ret_end, reterr);
+}
+
+static enum tl_status connect_tls(const struct tl_far_options *options, void **ret_end,
+                                  struct tl_error *reterr)
+{
+    return connect_end(options, true, ret_end, reterr);
+}
+
+static const struct tl_client_info *info(const void *end)
+{
+    return &((const struct http_end *)end)->peer.info;
+}
+
+static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
+                           struct tl_echo_result *ret_result, struct tl_error *reterr)
+{
+    return far_ping_train(&((struct http_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
+{
+    return far_ping_once(&((struct http_end *)end)->peer, ret_rtt_ns, reterr);
+}
+
+/* --- One test -------------------------------------------------------------------------------- */
+
+static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
+{
+    const char *what = spec->direction != TL_WIRE_DOWNLOAD ? "receive from this PC"
+                       : spec->file                        ? "move files"
+                       : spec->sndbuf_bytes > 0            ? "enlarge its send buffer as asked"
+                       : spec->notsent_lowat_bytes         ? "hold back what it sends"
+                       : spec->pacing_bps                  ? "pace what it sends"
+                       : spec->congestion[0]               ? "choose its congestion control"
+                                                           : NULL;
+    if (what)
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "a web server cannot %s: a tightlink responder there would", what);
+    if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
+        return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
+    return TL_OK;
+}
+
+/* The whole file on each: one that the server cuts short would look like a broken connection. */
+static enum tl_status open_stream(struct http_test *test, unsigned index, struct tl_error *reterr)
+{
+    struct tl_stream_options options = near_half_options(test->spec);
+    struct http_connection connection = {.fd = -1};
+    struct http_reply reply;
+    int64_t rtt_ns;
+    enum tl_status status =
+        far_peer_dial(&test->peer, test->peer.port, &options, &connection.fd, &rtt_ns, reterr);
+    if (status != TL_OK)
+        return status;
+    if (test->result->data_rtt_ns < 0 || rtt_ns < test->result->data_rtt_ns)
+        test->result->data_rtt_ns = rtt_ns;
+    test->result->near_ports[index] = far_local_port(connection.fd);
+    status = http_open(&test->peer, &test->end->server, &connection, reterr);
+    if (status == TL_OK)
+        status = http_ask(&test->peer, &test->end->server, &connection, false, &reply, reterr);
+    if (status == TL_OK && reply.status != 200)
+        status = tl_error_set(reterr, TL_DENIED, "%s answers %d to connection %u of the test",
+                              test->peer.host, reply.status, index + 1);
+    int fd = http_release(&connection);
+    if (status == TL_OK)
+        return near_half_add(test->half, fd, reterr);
+    http_close_fd(fd);
+    return status;
+}
+
+static enum tl_status run(struct http_test *test, struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    for (unsigned i = 0; i < test->spec->streams && status == TL_OK; i++)
+        status = open_stream(test, i, reterr);
+    if (status == TL_OK)
+        status = near_half_start(test->half, reterr);
+    while (status == TL_OK && !near_half_step(test->half)) {
+        int64_t due_ns = near_half_due_ns(test->half);
+        status = far_await(&test->peer, near_half_event_fd(test->half), POLLIN, due_ns, NULL);
+        if (status == TL_CANCELLED)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        status = TL_OK;
+    }
+    if (status != TL_OK)
+        return status;
+    near_half_stop(test->half);
+    test->result->end_signed = true; /* nobody ends it but we */
+    return TL_OK;
+}
+
+static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
+                               void *live_context, struct tl_tcp_result *ret_result,
+                               struct tl_error *reterr)
+{
+    const struct http_end *end = context;
+    struct tl_tcp_spec bounded = *spec;
+    struct http_test test = {.peer = end->peer, .end = end, .spec = &bounded, .result = ret_result};
+    int64_t asked_ns = tl_now_ns();
+    /* No stream gets to the end of the file: together they read no more than one would. */
+    if (end->server.length > 0 &&
+        (bounded.max_bytes == 0 || bounded.max_bytes > (uint64_t)end->server.length))
+        bounded.max_bytes = (uint64_t)end->server.length;
+    result_init(ret_result, spec);
+    enum tl_status status = check_spec(spec, reterr);
+    if (status == TL_OK)
+        status = near_half_begin(&end->peer, &bounded, GRACE_NS, ret_result, live, live_context,
+                                 &test.half, reterr);
+    if (status != TL_OK)
+        return status;
+    test.peer.tick = near_half_tick;
+    test.peer.tick_context = test.half;
+    status = run(&test, reterr);
+    status = near_half_finish(test.half, asked_ns, status, reterr);
+    near_half_destroy(test.half);
+    return status;
+}
+
+const struct far_ops far_http_ops = {
+    .connect = connect_plain,
+    .close = close_end,
+    .info = info,
+    .ping = ping,
+    .echo = echo,
+    .tcp_test = tcp_test,
+};
+
+const struct far_ops far_https_ops = {
+    .connect = connect_tls,
+    .close = close_end,
+    .info = info,
+    .ping = ping,
+    .echo = echo,
+    .tcp_test = tcp_test,
+};

@@ -1,0 +1,294 @@
+/* One request to a web server: http_request.h. */
+#include "http_request.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "tightlink/base/far.h"
+#include "tightlink/base/time.h"
+
+#define ANSWER_NS   (10 * TL_NS_PER_S)
+#define LINE_SIZE   4096
+#define HEADERS_MAX 100 /* who says more says nothing */
+
+/* --- Where ------------------------------------------------------------------------------------ */
+
+static enum tl_status make_context(struct http_server *server, struct tl_error *reterr)
+{
+    server->context = SSL_CTX_new(TLS_client_method());
+    if (!server->context || SSL_CTX_set_default_verify_paths(server->context) != 1)
+        return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
+    SSL_CTX_set_verify(server->context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_min_proto_version(server->context, TLS1_2_VERSION);
+    return TL_OK;
+}
+
+enum tl_status http_server_init(struct http_server *server, const struct tl_far_options *options,
+                                bool tls, struct tl_error *reterr)
+{
+    const char *resource = options->resource ? options->resource : "";
+    *server = (struct http_server){.tls = tls, .length = -1};
+    server->port = options->reach.port ? options->reach.port : tls ? 443 : 80;
+    snprintf(server->host, sizeof server->host, "%s", options->reach.host);
+    snprintf(server->resource, sizeof server->resource, "%s%s", resource[0] == '/' ? "" : "/",
+             resource);
+    return tls ? make_context(server, reterr) : TL_OK;
+}
+
+void http_server_finish(struct http_server *server)
+{
+    SSL_CTX_free(server->context);
+    server->context = NULL;
+}
+
+enum tl_status http_redirect(struct http_server *server, const char *location,
+                             struct tl_error *reterr)
+{
+    struct tl_target target;
+    if (location[0] == '/' && location[1] != '/') {
+        snprintf(server->resource, sizeof server->resource, "%s", location);
+        return TL_OK;
+    }
+    if (tl_target_parse(location, &target, reterr) != TL_OK || target.kind == TL_FAR_KIND_COUNT)
+        return tl_error_set(reterr, TL_PROTOCOL, "%s redirects to what is no URL", server->host);
+    if (target.kind != (server->tls ? TL_FAR_HTTPS : TL_FAR_HTTP))
+        return tl_error_set(reterr, TL_DENIED,
+                            "%s redirects to %s://%s: not followed to another scheme; name that "
+                            "URL if you mean it",
+                            server->host, tl_far_row(target.kind)->scheme, target.host);
+    memcpy(server->host, target.host, sizeof server->host);
+    server->port = target.port ? target.port : server->tls ? 443 : 80;
+    snprintf(server->resource, sizeof server->resource, "%s",
+             target.resource[0] ? target.resource : "/");
+    return TL_OK;
+}
+
+static bool is_private_v4(const unsigned char *at)
+{
+    return at[0] == 10 || at[0] == 127 || (at[0] == 172 && (at[1] & 0xf0) == 16) ||
+           (at[0] == 192 && at[1] == 168) || (at[0] == 169 && at[1] == 254) ||
+           (at[0] == 100 && (at[1] & 0xc0) == 64) || at[0] == 0;
+}
+
+bool http_is_private(const struct sockaddr *address)
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff}, own[16] = {[15] = 1};
+    const unsigned char *at;
+    if (address->sa_family == AF_INET)
+        return is_private_v4(
+            (const unsigned char *)&((const struct sockaddr_in *)(const void *)address)->sin_addr);
+    at = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr.s6_addr;
+    if (memcmp(at, mapped, sizeof mapped) == 0)
+        return is_private_v4(at + sizeof mapped);
+    return memcmp(at, own, sizeof own) == 0 || (at[0] & 0xfe) == 0xfc ||
+           (at[0] == 0xfe && (at[1] & 0xc0) == 0x80);
+}
+
+/* --- TLS -------------------------------------------------------------------------------------- */
+
+static enum tl_status no_trust(const struct far_peer *peer, const SSL *ssl, struct tl_error *reterr)
+{
+    long result = SSL_get_verify_result(ssl);
+    if (result != X509_V_OK)
+        return tl_error_set(reterr, TL_AUTH, "the certificate of %s is not to be trusted: %s",
+                            peer->host, X509_verify_cert_error_string(result));
+    return tl_error_set(reterr, TL_PROTOCOL, "%s port %u does not speak TLS as https does",
+                        peer->host, peer->port);
+}
+
+/* After a call that came to `code`: waits where it has to. TL_OK: again. */
+static enum tl_status await_tls(const struct far_peer *peer, struct http_connection *connection,
+                                int code, int64_t until_ns, struct tl_error *reterr)
+{
+    int error = SSL_get_error(connection->ssl, code);
+    ERR_clear_error();
+    if (error == SSL_ERROR_WANT_READ)
+        return far_await(peer, connection->fd, POLLIN, until_ns, reterr);
+    if (error == SSL_ERROR_WANT_WRITE)
+        return far_await(peer, connection->fd, POLLOUT, until_ns, reterr);
+    if (error == SSL_ERROR_ZERO_RETURN)
+        return tl_error_set(reterr, TL_CLOSED, "%s port %u closed the connection", peer->host,
+                            peer->port);
+    return no_trust(peer, connection->ssl, reterr);
+}
+
+static bool is_address(const char *host)
+{
+    unsigned char bytes[16];
+    return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
+}
+
+static bool set_name(SSL *ssl, const char *host)
+{
+    if (is_address(host))
+        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
+                         struct http_connection *connection, struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + ANSWER_NS;
+    enum tl_status status = TL_OK;
+    int code = 0;
+    if (!server->tls)
+        return TL_OK;
+    connection->ssl = SSL_new(server->context);
+    if (!connection->ssl || SSL_set_fd(connection->ssl, connection->fd) != 1 ||
+        !set_name(connection->ssl, server->host))
+        return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
+    while (status == TL_OK && (code = SSL_connect(connection->ssl)) != 1)
+        status = await_tls(peer, connection, code, until_ns, reterr);
+    return status;
+}
+
+int http_release(struct http_connection *connection)
+{
+    int fd = connection->fd;
+    SSL_free(connection->ssl); /* says nothing to the other end */
+    *connection = (struct http_connection){.fd = -1};
+    return fd;
+}
+
+void http_close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void http_close(struct http_connection *connection)
+{
+    http_close_fd(http_release(connection));
+}
+
+/* --- Question and answer ---------------------------------------------------------------------- */
+
+static enum tl_status send_text(const struct far_peer *peer, struct http_connection *connection,
+                                const char *text, size_t len, int64_t until_ns,
+                                struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    int code = 0;
+    if (!connection->ssl)
+        return far_send_all(peer, connection->fd, text, len, until_ns, reterr);
+    while (status == TL_OK && (code = SSL_write(connection->ssl, text, (int)len)) <= 0)
+        status = await_tls(peer, connection, code, until_ns, reterr);
+    return status;
+}
+
+static enum tl_status receive_line(const struct far_peer *peer, struct http_connection *connection,
+                                   char *ret_line, int64_t until_ns, struct tl_error *reterr)
+{
+    size_t len = 0;
+    if (!connection->ssl)
+        return far_receive_line(peer, connection->fd, ret_line, LINE_SIZE, until_ns, reterr);
+    for (;;) {
+        int code = SSL_read(connection->ssl, ret_line + len, 1);
+        if (code <= 0) {
+            enum tl_status status = await_tls(peer, connection, code, until_ns, reterr);
+            if (status != TL_OK)
+                return status;
+            continue;
+        }
+        if (ret_line[len] == '\n')
+            break;
+        if (++len == LINE_SIZE - 1)
+            return tl_error_set(reterr, TL_PROTOCOL, "a header of %s is longer than %d bytes",
+                                peer->host, LINE_SIZE);
+    }
+    ret_line[len] = '\0';
+    return TL_OK;
+}
+
+bool http_take_status(const char *line, struct http_reply *reply)
+{
+    int status = 0, end = 0;
+    if (sscanf(line, "HTTP/1.%*1[01] %3d%n", &status, &end) != 1 || end == 0 || status < 100)
+        return false;
+    *reply = (struct http_reply){.status = status, .length = -1};
+    const char *reason = line + end + strspn(line + end, " ");
+    tl_utf8_clean(reason, strnlen(reason, 40), reply->reason, sizeof reply->reason);
+    return true;
+}
+
+/* A whole number without a sign; -1 for anything else: who lies about lengths tells none. */
+static int64_t take_length(const char *text)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return -1;
+    long long number = strtoll(text, &end, 10);
+    return *end == '\0' && number >= 0 && number < INT64_MAX / 16 ? number : -1;
+}
+
+void http_take_header(const char *line, struct http_reply *reply)
+{
+    const char *colon = strchr(line, ':');
+    if (!colon)
+        return;
+    size_t len = (size_t)(colon - line);
+    const char *value = colon + 1 + strspn(colon + 1, " \t"), *slash;
+    if (len == 8 && strncasecmp(line, "location", len) == 0)
+        snprintf(reply->location, sizeof reply->location, "%s", value);
+    else if (len == 14 && strncasecmp(line, "content-length", len) == 0 && reply->status == 200)
+        reply->length = take_length(value);
+    else if (len == 13 && strncasecmp(line, "content-range", len) == 0 &&
+             (slash = strchr(value, '/')))
+        reply->length = take_length(slash + 1);
+    else if (len == 12 && strncasecmp(line, "content-type", len) == 0)
+        reply->is_page = strncasecmp(value, "text/html", 9) == 0;
+    else if (len == 6 && strncasecmp(line, "server", len) == 0)
+        tl_utf8_clean(value, strnlen(value, 48), reply->program, sizeof reply->program);
+}
+
+static enum tl_status read_headers(const struct far_peer *peer, struct http_connection *connection,
+                                   struct http_reply *ret_reply, struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + ANSWER_NS;
+    char line[LINE_SIZE];
+    enum tl_status status = receive_line(peer, connection, line, until_ns, reterr);
+    if (status == TL_OK && !http_take_status(line, ret_reply))
+        return tl_error_set(reterr, TL_PROTOCOL, "%s port %u does not speak HTTP/1", peer->host,
+                            peer->port);
+    for (int i = 0; i < HEADERS_MAX && status == TL_OK; i++) {
+        status = receive_line(peer, connection, line, until_ns, reterr);
+        if (status != TL_OK)
+            return status;
+        line[strcspn(line, "\r")] = '\0';
+        if (!line[0])
+            return TL_OK;
+        http_take_header(line, ret_reply);
+    }
+    return status != TL_OK
+               ? status
+               : tl_error_set(reterr, TL_PROTOCOL, "%s sends headers without end", peer->host);
+}
+
+enum tl_status http_ask(const struct far_peer *peer, const struct http_server *server,
+                        struct http_connection *connection, bool first_byte,
+                        struct http_reply *ret_reply, struct tl_error *reterr)
+{
+    char text[2048];
+    bool plain = server->port == (server->tls ? 443 : 80), v6 = strchr(server->host, ':') != NULL;
+    char port[8] = "";
+    if (!plain)
+        snprintf(port, sizeof port, ":%u", server->port);
+    int len = snprintf(text, sizeof text,
+                       "GET %s HTTP/1.1\r\nHost: %s%s%s%s\r\nUser-Agent: tightlink\r\n"
+                       "Accept: */*\r\nAccept-Encoding: identity\r\n%sConnection: close\r\n\r\n",
+                       server->resource, v6 ? "[" : "", server->host, v6 ? "]" : "", port,
+                       first_byte ? "Range: bytes=0-0\r\n" : "");
+    if (len < 0 || (size_t)len >= sizeof text)
+        return tl_error_set(reterr, TL_USAGE, "that URL is too long");
+    enum tl_status status =
+        send_text(peer, connection, text, (size_t)len, tl_now_ns() + ANSWER_NS, reterr);
+    return status == TL_OK ? read_headers(peer, connection, ret_reply, reterr) : status;
+}

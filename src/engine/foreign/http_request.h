@@ -1,0 +1,65 @@
+/* One request to a web server: connection, TLS, the question, the headers of the answer. Private to
+ * this room. Whatever the server says is bounded and cleaned. */
+#ifndef TL_ENGINE_HTTP_REQUEST_H
+#define TL_ENGINE_HTTP_REQUEST_H
+
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include "far_socket.h"
+
+struct http_server {
+    bool tls;
+    char host[256];
+    uint16_t port;
+    char resource[1024]; /* begins with a slash */
+    int64_t length;      /* of the file; -1: not told */
+    SSL_CTX *context;    /* NULL without TLS */
+};
+
+struct http_connection {
+    int fd;
+    SSL *ssl; /* NULL without TLS */
+};
+
+/* What an answer's headers say. */
+struct http_reply {
+    int status;
+    char reason[64], program[64]; /* cleaned; "" without */
+    char location[1024];          /* as it came; "" without */
+    int64_t length;               /* of the whole file; -1: not told */
+    bool is_page;                 /* text/html */
+};
+
+/* From a target: port and path as given, else those of the scheme. TL_NOMEM. */
+enum tl_status http_server_init(struct http_server *server, const struct tl_far_options *options,
+                                bool tls, struct tl_error *reterr) TL_WARN_UNUSED;
+void http_server_finish(struct http_server *server);
+/* The place that a redirect names. TL_DENIED: another scheme; TL_PROTOCOL. */
+enum tl_status http_redirect(struct http_server *server, const char *location,
+                             struct tl_error *reterr) TL_WARN_UNUSED;
+/* An address that the public network does not carry (RFC 1918, 4193, loopback, link-local). */
+bool http_is_private(const struct sockaddr *address);
+
+/* TLS on a socket that is connected, the certificate checked against the host's name. TL_AUTH with
+ * a sentence where it is not to be trusted; errors of far_await(). */
+enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
+                         struct http_connection *connection,
+                         struct tl_error *reterr) TL_WARN_UNUSED;
+/* Asks for the file, or for its first byte alone, and reads the headers, nothing behind them but
+ * what one TLS record holds. TL_PROTOCOL: no HTTP. */
+enum tl_status http_ask(const struct far_peer *peer, const struct http_server *server,
+                        struct http_connection *connection, bool first_byte,
+                        struct http_reply *ret_reply, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The socket without its TLS: the caller's. */
+int http_release(struct http_connection *connection);
+void http_close(struct http_connection *connection);
+void http_close_fd(int fd); /* -1 is fine */
+
+/* The headers as text, a line each, already without their line ends. Pure; false for a status line
+ * that is none. */
+bool http_take_status(const char *line, struct http_reply *reply);
+void http_take_header(const char *line, struct http_reply *reply);
+
+#endif

@@ -1,0 +1,191 @@
+"""Web servers as far ends: a big file is read and judged; what is none is said in one sentence."""
+import http.server
+import os
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+
+from harness import case, tightlink, validate
+
+BIG = 400_000_000
+BLOCK = os.urandom(1 << 20)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """A file without end but in name; and what servers do wrong."""
+    protocol_version = "HTTP/1.1"
+    length, headers_sent = BIG, {}
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        name = self.path.split("?")[0].strip("/")
+        getattr(self, f"answer_{name}", self.answer_missing)()
+
+    def begin(self, status, length=None, kind="application/octet-stream", **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        for key, value in headers.items():
+            self.send_header(key.replace("_", "-"), value)
+        self.end_headers()
+
+    def body(self, length):
+        try:
+            while length > 0:
+                self.wfile.write(BLOCK[:min(length, len(BLOCK))])
+                length -= len(BLOCK)
+        except OSError:
+            pass
+
+    def answer_big(self):
+        if self.headers.get("Range") == "bytes=0-0":
+            self.begin(206, 1, Content_Range=f"bytes 0-0/{BIG}")
+            self.body(1)
+            return
+        self.begin(200, BIG)
+        self.body(BIG)
+
+    def answer_endless(self):
+        self.begin(200)
+        self.body(1 << 40)
+
+    def answer_small(self):
+        self.begin(200, 1000)
+        self.body(1000)
+
+    def answer_page(self):
+        self.begin(200, 50_000_000, kind="text/html; charset=utf-8")
+
+    def answer_missing(self):
+        self.begin(404, 0)
+
+    def answer_moved(self):
+        self.begin(302, 0, Location="/big")
+
+    def answer_loop(self):
+        self.begin(302, 0, Location="/loop")
+
+    def answer_scheme(self):
+        self.begin(302, 0, Location="https://127.0.0.1/big")
+
+    def answer_lies(self):
+        """Says more than it sends."""
+        self.begin(200, BIG)
+        self.body(2_000_000)
+        self.close_connection = True
+
+    def answer_headers(self):
+        self.send_response(200)
+        self.flush_headers()
+        try:
+            while True:
+                self.wfile.write(b"X-More: " + b"x" * 100 + b"\r\n")
+        except OSError:
+            pass
+
+
+class Server:
+    def __init__(self, context=None):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_address[1]
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def run(machine, port, name, *options, scheme="http"):
+    return tightlink(machine, "run", f"{scheme}://127.0.0.1:{port}/{name}", "--yes",
+                     "--no-history", *options)
+
+
+@case("http")
+def a_big_file_is_measured_with_our_own_counters(machine):
+    with Server() as server:
+        result = run(machine, server.port, "big", "--json", "--stages", "stream",
+                     "--data-budget", "200MB")
+    document = result.document()
+    validate(machine, document)
+    assert document["run"]["target"]["kind"] == "http", document["run"]
+    stream = [stage for stage in document["stages"] if stage["id"] == "stream"]
+    assert stream and stream[0]["state"] in ("done", "limited"), document["stages"]
+    assert result.code in (0, 4), result
+
+
+@case("http")
+def an_endless_body_stays_within_the_budget(machine):
+    with Server() as server:
+        result = run(machine, server.port, "endless", "--json", "--stages", "stream",
+                     "--data-budget", "30MB")
+    document = result.document()
+    moved = document["run"].get("bytes_received", document["run"].get("received_bytes", 0))
+    assert moved < 60e6, document["run"]
+
+
+@case("http")
+def what_is_no_big_file_is_said_in_one_sentence(machine):
+    with Server() as server:
+        for name, says in (("small", "has only 1000 bytes"), ("page", "answers with a page"),
+                           ("missing", "answers 404"), ("loop", "redirects more than 5 times"),
+                           ("scheme", "not followed to another scheme"),
+                           ("headers", "headers without end")):
+            result = run(machine, server.port, name)
+            assert result.code in (3, 5), (name, str(result))
+            result.check(result.code, says)
+
+
+@case("http")
+def a_redirect_on_the_same_server_is_followed(machine):
+    with Server() as server:
+        result = run(machine, server.port, "moved", "--json", "--stages", "stream",
+                     "--data-budget", "50MB")
+    assert result.document()["run"]["target"]["kind"] == "http"
+
+
+@case("http")
+def a_length_that_is_a_lie_gives_no_rate(machine):
+    with Server() as server:
+        result = run(machine, server.port, "lies", "--json", "--stages", "stream",
+                     "--data-budget", "50MB")
+    assert result.code in (3, 4), result
+    assert result.document()["verdict"]["state"] != "limited", result
+
+
+@case("http")
+def a_certificate_that_nobody_signed_is_not_trusted(machine):
+    with tempfile.TemporaryDirectory() as folder:
+        made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+                               f"{folder}/key", "-out", f"{folder}/crt", "-days", "1", "-subj",
+                               "/CN=127.0.0.1"], capture_output=True, check=False)
+        assert made.returncode == 0, made.stderr
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
+        with Server(context) as server:
+            result = run(machine, server.port, "big", scheme="https")
+    result.check(result.code, "certificate of 127.0.0.1 is not to be trusted")
+    assert result.code in (3, 5), result
+
+
+@case("http")
+def what_speaks_something_else_is_no_web_server(machine):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def greet():
+            connection, _ = listener.accept()
+            connection.recv(4096)
+            connection.sendall(b"220 mail.example ESMTP\r\n")
+            connection.close()
+        threading.Thread(target=greet, daemon=True).start()
+        result = run(machine, listener.getsockname()[1], "big")
+    result.check(result.code, "does not speak HTTP/1")

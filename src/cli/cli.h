@@ -95,6 +95,7 @@ struct cli_run_options {
     bool alarm;                /* run --alarm: exit code 1 when the verdict moved */
     int64_t repeat_ns;         /* run --repeat; 0 without */
     const char *telemetry;     /* run --telemetry NAME, NULL without */
+    const char *compare;       /* run --compare; NULL without */
     const char *operand;       /* HOST or scenario name, NULL when absent */
     const char *save;          /* --save; NULL without */
     const char *link_spec;     /* demo --link */

@@ -1,5 +1,6 @@
 /* tightlink run HOST: diagnose, print, exit with what the verdict stands for. The same with the
  * screen between: tightlink, tightlink HOST. */
+#include "beside.h"
 #include "cli.h"
 #include "keep.h"
 #include "login.h"
@@ -129,6 +130,8 @@ static int diagnose(struct cli_run_options *options, bool screen)
     options->brief = screen;
     if (status == TL_OK && has_result)
         exit_code = keep_and_tell(options, &result);
+    if (status == TL_OK && has_result && options->compare)
+        cli_compare_others(options, &result);
     if (status == TL_OK && has_result)
         tl_app_result_finish(&result);
     return exit_code;

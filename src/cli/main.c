@@ -27,6 +27,8 @@ static const char run_help[] =
     "  --stages STAGE,...  run no other loading stages than these\n"
     "  --verify            try the remedy in our own sockets and measure again\n"
     "  --via HOST,HOST     responders on the way, nearest first: which part limits\n"
+    "  --compare OTHER,... measure these far ends too, of any kind: slow to all is yours,\n"
+    "                      slow to one is theirs or the way to it\n"
     "  --for TIME          go on after the verdict for so long, for instance 16h: rates,\n"
     "                      outages, a graph; Ctrl-C ends it with what it has\n"
     "  --out FILE          where to keep its samples (in ~/.local/state/tightlink)\n"

@@ -33,6 +33,7 @@ enum {
     OPT_VERIFY,
     OPT_FOR,
     OPT_VIA,
+    OPT_COMPARE,
     OPT_OUT,
     OPT_SAVE,
     OPT_COLOR,
@@ -65,6 +66,7 @@ static const struct option long_options[] = {
     {"disk", required_argument, NULL, OPT_DISK},
     {"verify", no_argument, NULL, OPT_VERIFY},
     {"via", required_argument, NULL, OPT_VIA},
+    {"compare", required_argument, NULL, OPT_COMPARE},
     {"for", required_argument, NULL, OPT_FOR},
     {"out", required_argument, NULL, OPT_OUT},
     {"save", required_argument, NULL, OPT_SAVE},
@@ -205,6 +207,9 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         return apply_stages(option, text, config, reterr);
     case OPT_VIA:
         return apply_via(text, options, reterr);
+    case OPT_COMPARE:
+        options->compare = text;
+        return TL_OK;
     case OPT_FOR:
         return cli_parse_time_budget(text, &config->watch_ns, reterr);
     case OPT_SAVE:

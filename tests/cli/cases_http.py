@@ -6,6 +6,7 @@ import ssl
 import subprocess
 import tempfile
 import threading
+import time
 
 from harness import case, tightlink, validate
 
@@ -49,6 +50,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         self.begin(200, BIG)
         self.body(BIG)
+
+    def answer_held(self, each_bytes=20000):
+        """A server that gives 16 Mb/s at most."""
+        self.begin(200, BIG)
+        try:
+            for _ in range(2000):
+                self.wfile.write(BLOCK[:each_bytes])
+                time.sleep(0.01)
+        except OSError:
+            pass
+
+    def answer_quicker(self):
+        self.answer_held(100000)
 
     def answer_endless(self):
         self.begin(200)
@@ -189,3 +203,13 @@ def what_speaks_something_else_is_no_web_server(machine):
         threading.Thread(target=greet, daemon=True).start()
         result = run(machine, listener.getsockname()[1], "big")
     result.check(result.code, "does not speak HTTP/1")
+
+
+@case("http")
+def what_is_slow_to_one_of_several_is_that_ones(machine):
+    with Server() as server:
+        url = f"http://127.0.0.1:{server.port}/quicker"
+        result = run(machine, server.port, "held", "--compare", url, "--stages", "stream")
+    assert "Beside one another" in result.out, result
+    words = " ".join(result.out.split())
+    assert "what limits it lies there or on the way to it" in words, result.out[-1500:]

@@ -1,0 +1,132 @@
+/* Far ends beside one another: the row of each, and what their rates say together. */
+#include "tightlink/app/beside.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tightlink/base/units.h"
+
+/* Rates of two tests agree from three quarters on, as everywhere in the judge. */
+#define AGREE 0.75
+/* One window over two ways: rate and round trip multiply to the same, within the scatter of both.
+ */
+#define LONGER     1.5
+#define SAME_ABOUT 0.6
+
+void tl_app_beside_take(const struct tl_session_result *result, enum tl_direction direction,
+                        const char *name, struct tl_app_beside_row *ret_row)
+{
+    const struct tl_verdict *verdict = result->findings ? &result->findings->verdict : NULL;
+    struct tl_app_beside_row row = {
+        .one_bps = NAN, .best_bps = NAN, .rtt_ns = NAN, .state = TL_INCONCLUSIVE};
+
+    snprintf(row.name, sizeof row.name, "%s", name);
+    snprintf(row.kind, sizeof row.kind, "%s", result->run.target_kind);
+    if (result->status != TL_OK)
+        snprintf(row.failed, sizeof row.failed, "%.159s", result->error.text);
+    if (result->facts) {
+        row.one_bps = tl_facts_number(result->facts, TL_FLOW(direction, goodput_bps), NAN);
+        row.best_bps = tl_facts_number(result->facts, TL_FLOW(direction, best_goodput_bps), NAN);
+        row.rtt_ns = tl_facts_number(result->facts, TL_PATH(rtt_min_ns), NAN);
+    }
+    if (verdict && result->status == TL_OK) {
+        row.state = verdict->state;
+        if (verdict->state == TL_LIMITED) {
+            snprintf(row.cause, sizeof row.cause, "%s", verdict->cause ? verdict->cause : "");
+            snprintf(row.segment, sizeof row.segment, "%s",
+                     verdict->segment ? verdict->segment : "");
+        }
+    }
+    *ret_row = row;
+}
+
+/* --- Together --------------------------------------------------------------------------------- */
+
+static const struct tl_app_beside_row *fastest(const struct tl_app_beside_row *rows, size_t count)
+{
+    const struct tl_app_beside_row *best = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].best_bps > 0 && (!best || rows[i].best_bps > best->best_bps))
+            best = &rows[i];
+    return best;
+}
+
+static size_t measured(const struct tl_app_beside_row *rows, size_t count)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        known += rows[i].best_bps > 0;
+    return known;
+}
+
+static bool is_slow(const struct tl_app_beside_row *row, const struct tl_app_beside_row *best)
+{
+    return row->best_bps < AGREE * best->best_bps;
+}
+
+static bool is_here(const struct tl_app_beside_row *row)
+{
+    return strcmp(row->segment, "near-host") == 0 || strcmp(row->segment, "lan") == 0;
+}
+
+/* A window of this PC that is the same for all would make the longer way the slower one. */
+static bool may_be_one_window(const struct tl_app_beside_row *row,
+                              const struct tl_app_beside_row *best)
+{
+    double ratio = row->one_bps * row->rtt_ns / (best->one_bps * best->rtt_ns);
+    return !row->segment[0] && row->rtt_ns > LONGER * best->rtt_ns && ratio > SAME_ABOUT &&
+           ratio < 1 / SAME_ABOUT;
+}
+
+static void say_same(const struct tl_app_beside_row *rows, size_t count, char *ret_text,
+                     size_t size)
+{
+    const struct tl_app_beside_row *best = fastest(rows, count);
+    char rate[TL_UNIT_TEXT_SIZE];
+    snprintf(ret_text, size,
+             "All %zu get about the same, %s at most: what they share limits them, this PC or its "
+             "access to the network, not %.120s alone.",
+             measured(rows, count), tl_format_bps(best->best_bps, rate), rows[0].name);
+}
+
+static void say_slow(const struct tl_app_beside_row *row, const struct tl_app_beside_row *best,
+                     char *ret_text, size_t size)
+{
+    char most[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE];
+    tl_format_bps(best->best_bps, most);
+    tl_format_bps(row->best_bps, rate);
+    if (is_here(row))
+        snprintf(ret_text, size,
+                 "%.120s gets %s where %.120s gets %s, and still the cause is here (%s): over "
+                 "the other way it does not show.",
+                 row->name, rate, best->name, most, row->cause);
+    else if (may_be_one_window(row, best))
+        snprintf(ret_text, size,
+                 "Cannot tell: %.120s gets %s where %.120s gets %s, but its way is longer by as "
+                 "much, and one window of this PC would do that to both.",
+                 row->name, rate, best->name, most);
+    else
+        snprintf(ret_text, size,
+                 "%.120s gets %s where this PC and its access carry %s (with %.120s): what limits "
+                 "it lies there or on the way to it.",
+                 row->name, rate, most, best->name);
+}
+
+void tl_app_beside_say(const struct tl_app_beside_row *rows, size_t count, char *ret_text,
+                       size_t size)
+{
+    const struct tl_app_beside_row *best = fastest(rows, count), *slow = NULL;
+    if (measured(rows, count) < 2 || !(rows[0].best_bps > 0)) {
+        snprintf(ret_text, size, "Nothing to compare: %s was measured.",
+                 best ? "only one of them" : "none of them");
+        return;
+    }
+    for (size_t i = 0; i < count && !slow; i++)
+        if (rows[i].best_bps > 0 && is_slow(&rows[i], best))
+            slow = &rows[i]; /* the first: the one that was asked about, where it is slow */
+    if (slow)
+        say_slow(slow, best, ret_text, size);
+    else
+        say_same(rows, count, ret_text, size);
+}

@@ -1,0 +1,62 @@
+/* What the rates of several far ends say together. */
+#include "tightlink/app/beside.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct tl_app_beside_row row(const char *name, double one_bps, double best_bps,
+                                    double rtt_ns, const char *segment, const char *cause)
+{
+    struct tl_app_beside_row made = {.one_bps = one_bps, .best_bps = best_bps, .rtt_ns = rtt_ns};
+    snprintf(made.name, sizeof made.name, "%s", name);
+    snprintf(made.segment, sizeof made.segment, "%s", segment);
+    snprintf(made.cause, sizeof made.cause, "%s", cause);
+    return made;
+}
+
+static void expect(const struct tl_app_beside_row *rows, size_t count, const char *part)
+{
+    char text[512];
+    tl_app_beside_say(rows, count, text, sizeof text);
+    cr_expect(strstr(text, part) != NULL, "\"%s\" lacks \"%s\"", text, part);
+}
+
+Test(beside, what_is_slow_to_all_is_shared)
+{
+    struct tl_app_beside_row rows[] = {row("a", 90e6, 94e6, 2e7, "path", "capacity"),
+                                       row("b", 80e6, 93e6, 4e7, "path", "capacity"),
+                                       row("c", 91e6, 91e6, 1e7, "", "")};
+    expect(rows, 3, "All 3 get about the same, 94 Mb/s at most: what they share");
+}
+
+Test(beside, what_is_slow_to_one_is_that_ones)
+{
+    struct tl_app_beside_row rows[] = {row("slow", 10e6, 11e6, 2e7, "", ""),
+                                       row("quick", 90e6, 94e6, 2e7, "", "")};
+    expect(rows, 2, "slow gets 11 Mb/s where this PC and its access carry 94 Mb/s (with quick)");
+}
+
+Test(beside, a_cause_that_lies_here_stays_here)
+{
+    struct tl_app_beside_row rows[] = {
+        row("far away", 10e6, 11e6, 2e8, "near-host", "receive-window"),
+        row("near by", 90e6, 94e6, 2e7, "", "")};
+    expect(rows, 2, "still the cause is here (receive-window)");
+}
+
+Test(beside, one_window_over_two_ways_proves_nothing)
+{
+    struct tl_app_beside_row rows[] = {row("far away", 10e6, 11e6, 2e8, "", ""),
+                                       row("near by", 94e6, 94e6, 2e7, "", "")};
+    expect(rows, 2, "Cannot tell");
+}
+
+Test(beside, one_that_answers_alone_is_compared_with_nothing)
+{
+    struct tl_app_beside_row rows[] = {row("a", 10e6, 11e6, 2e8, "", ""),
+                                       row("gone", NAN, NAN, NAN, "", "")};
+    expect(rows, 2, "only one of them");
+    expect(rows + 1, 1, "none of them");
+}

@@ -61,8 +61,10 @@ TIMEOUT_S = 240
 HELD_UP = "too busy to emulate"
 TOLERANCE = 0.10
 PLACED_BY_VIA = ("random-loss", "burst-loss", "corruption")
-# What people are shown (findings.schema.json has the number).
-LEVELS = (("low", 0.0, 0.6), ("medium", 0.6, 0.8), ("high", 0.8, 1.01))
+# What people are shown (src/present/text_words.c; findings.schema.json has the number).
+LEVELS = (("low", 0.0, 0.5), ("medium", 0.5, 0.8), ("high", 0.8, 1.01))
+# A wrong party named as surely as that is what must not be.
+ACCUSED = 0.6
 OUTCOMES = ("right", "not-placed", "cannot-tell", "wrong", "wrong-party", "invalid", "failed")
 FILLED = 0.97  # of the link's rate: one connection took all of it
 FILLING = ("reordering", "duplex-mismatch")  # faults that a connection may outgrow
@@ -370,6 +372,17 @@ def calibration(results):
     return rows
 
 
+def accusations(results):
+    """(wrong parties named at ACCUSED or more, verdicts with a cause that are as sure)."""
+    sure = [r for r in results if r.get("state") == "limited" and (r.get("confidence") or 0) >= ACCUSED]
+    return sum(r["outcome"] == "wrong-party" for r in sure), len(sure)
+
+
+def accusations_text(results):
+    wrong, count = accusations(results)
+    return f"wrong party at a confidence of {ACCUSED} or more: {wrong} of {count} verdicts"
+
+
 def families(results):
     """Rows (family, privileged or as installed, results), in the order of first appearance."""
     table = {}
@@ -399,6 +412,7 @@ def print_tables(results):
               f" {count['cannot-tell']:12d} {count['wrong']:6d} {count['wrong-party']:12d}"
               f" {median([r['seconds'] for r in rows]):9.1f}"
               f" {median([r.get('megabytes', 0) for r in rows]):10.0f}")
+    print("\n" + accusations_text(results))
     print("\nconfidence        verdicts  right  wrong party")
     for level, low, high, count, right, accused in calibration(results):
         print(f"  {level:6} {low:.1f} to {high:.1f} {count:8d}  {right:5d}  {accused:11d}"
@@ -436,7 +450,7 @@ def level_table(results):
     for level, low, high, count, right, accused in calibration(results):
         lines.append(f"| {level} | {low:.1f} to {high:.1f} | {count} | {right} | {accused} "
                      f"| {share_text(right, count)} |")
-    return lines + [""]
+    return lines + ["", accusations_text(results).capitalize() + ".", ""]
 
 
 def markdown(results):

@@ -30,6 +30,7 @@ MTU = 1500
 QUEUE_MIN = 32 * MTU  # bytes: what the lab gives a link at least
 STOCK_RMEM, STOCK_WMEM = 6 << 20, 4 << 20
 OUTAGE_S = 0.3  # what lasts as long is a finding
+DEAD_S = 2.5  # and that the verdict, where no rate beside it tells more
 PREFIXES = ("v6.", "lan.", "wan.", "far-lan.") + tuple(f"link{i}." for i in range(1, 8))
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 SIZES = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20}
@@ -259,6 +260,14 @@ def loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off, host_at
 
 
 @functools.lru_cache
+def trace_gap(name):
+    """The longest time of a recording in which nothing may leave, in seconds."""
+    times = [int(line) for line in pathlib.Path(name).read_text().splitlines()
+             if line.strip() and not line.startswith("#")]
+    return max((b - a for a, b in zip([0, *times], times)), default=0) / 1e3
+
+
+@functools.lru_cache
 def trace_rates(name):
     """(10th percentile, mean, 90th percentile) of a recording's whole seconds, bit/s."""
     times = [int(line) for line in pathlib.Path(name).read_text().splitlines()
@@ -358,6 +367,8 @@ def changing_rungs(path, truth, prefix, s, share, rtt):
         truth.beside.add("capacity")
     if "rate" not in s:
         truth.beside |= {"variable-rate", "unstable-path"}
+    if "trace" in s and trace_gap(s["trace"]) >= DEAD_S:
+        truth.also_right.append(Rung("unstable-path", where, number=False))
     if ",ecn" in s.get("aqm", ""):
         truth.beside.add("ecn-marks")
 

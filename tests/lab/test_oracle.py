@@ -136,6 +136,9 @@ def the_air_is_the_emulators(write_trace):
 def shares_have_intervals():
     low, high = matrix.wilson(8, 10)
     check(abs(low - 0.490) < 0.002 and abs(high - 0.943) < 0.002, (low, high))
+    rows = [{"state": "limited", "confidence": c, "outcome": o}
+            for c, o in ((0.61, "wrong-party"), (0.59, "wrong-party"), (0.9, "right"))]
+    check(matrix.accusations(rows) == (1, 2), matrix.accusations(rows))
     check(matrix.wilson(0, 0) == (0.0, 1.0) and matrix.wilson(10, 10)[1] == 1.0, "the ends")
 
 

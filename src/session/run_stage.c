@@ -236,6 +236,19 @@ static void repeat_if_interrupted(struct tl_session *session, const struct tl_pl
     session_note(session, "%s", outcome->record.reason);
 }
 
+/* A stage that was interrupted is measured again for longer, so that a path that fails every few
+ * seconds leaves a part of it whole. One whose rate is known ends by itself. */
+#define REPEATED_RATIO 1.5
+
+static int64_t length_of(const struct tl_session *session, const struct tl_plan_step *step)
+{
+    bool repeated = session->repeated[step->stage][step->direction];
+    double longer_ns = REPEATED_RATIO * (double)step->duration_ns;
+    if (!repeated || longer_ns > (double)session->plan.time_left_ns)
+        return step->duration_ns;
+    return (int64_t)longer_ns;
+}
+
 /* What the user asked for is asked for in every direction of the run. */
 static void mark_done(struct tl_session *session, const struct tl_plan_step *step)
 {
@@ -253,7 +266,7 @@ enum tl_status session_run_step(struct tl_session *session, const struct tl_plan
 {
     const struct tl_stage *stage = tl_stage_at(step->stage);
     struct tl_probe probe = session_probe(session);
-    struct tl_probe_limits limits = {.duration_ns = step->duration_ns, .bytes = step->bytes};
+    struct tl_probe_limits limits = {.duration_ns = length_of(session, step), .bytes = step->bytes};
     struct tl_probe_outcome outcome = {0};
     session_stage_changed(session, step->stage, TL_STAGE_RUNS, step->why);
     session_begin_stage(session, stage->id, stage->per_direction ? &step->direction : NULL,

@@ -105,6 +105,8 @@ void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, TL_FLOW(direction, loaded_rtt_ns), load->rtt_median_ns, few);
     tl_flow_set(facts, TL_FLOW(direction, loaded_data_delay_ns),
                 download ? load->backward_growth_ns : load->forward_growth_ns, few);
+    tl_flow_set(facts, TL_FLOW(direction, loaded_data_delay_p75_ns),
+                download ? load->backward_p75_ns : load->forward_p75_ns, few);
     tl_flow_set(facts, TL_FLOW(direction, loaded_ack_delay_ns),
                 download ? load->forward_growth_ns : load->backward_growth_ns, few);
 }

@@ -11,10 +11,10 @@
 #include "tightlink/engine/queue.h"
 #include "tightlink/probes/probes.h"
 
-/* Thirty probes in 0.6 s: enough for a median, a minimum and a spread, not enough to say much of
- * loss, which the other stages count. */
-#define ECHO_COUNT       30
-#define ECHO_INTERVAL_NS (20 * TL_NS_PER_MS)
+/* Sixty probes in 0.6 s: enough for a median, a minimum and the shape of their scatter, not enough
+ * to say much of loss, which the other stages count. */
+#define ECHO_COUNT       60
+#define ECHO_INTERVAL_NS (10 * TL_NS_PER_MS)
 
 static void set_spread(struct tl_facts *facts, enum tl_direction direction,
                        const struct tl_delay_spread *data, const struct tl_delay_spread *ack)

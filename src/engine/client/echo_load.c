@@ -69,16 +69,20 @@ static double trimmed_mean(const struct values *values)
     return sum / (double)kept;
 }
 
-static double growth(const struct tl_echo_result *echo, enum which which, int64_t from_ns,
-                     int64_t to_ns)
+struct growth {
+    double median_ns, p75_ns;
+};
+
+static struct growth growth(const struct tl_echo_result *echo, enum which which, int64_t from_ns,
+                            int64_t to_ns)
 {
     struct values values;
     collect(echo, which, INT64_MIN, INT64_MAX, &values);
     double least = values.ns[0];
     if (values.ns[values.count - 1] - least > STEPPED_NS)
-        return NAN;
+        return (struct growth){NAN, NAN};
     collect(echo, which, from_ns, to_ns, &values);
-    return median(&values) - least;
+    return (struct growth){median(&values) - least, values.ns[3 * values.count / 4] - least};
 }
 
 void tl_echo_load(const struct tl_echo_result *echo, int64_t from_ns, int64_t to_ns,
@@ -86,7 +90,7 @@ void tl_echo_load(const struct tl_echo_result *echo, int64_t from_ns, int64_t to
 {
     struct values values;
     double sent = 0;
-    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     for (unsigned i = 0; i < echo->sent_count && i < TL_ECHO_MAX; i++)
         sent += is_inside(echo, &echo->probes[i], from_ns, to_ns);
     collect(echo, ROUND_TRIP, from_ns, to_ns, &values);
@@ -99,8 +103,12 @@ void tl_echo_load(const struct tl_echo_result *echo, int64_t from_ns, int64_t to
     ret_load->rtt_mean_ns = trimmed_mean(&values);
     if (echo->one_way_unknown)
         return;
-    ret_load->forward_growth_ns = growth(echo, FORWARD, from_ns, to_ns);
-    ret_load->backward_growth_ns = growth(echo, BACKWARD, from_ns, to_ns);
+    struct growth forward = growth(echo, FORWARD, from_ns, to_ns);
+    struct growth backward = growth(echo, BACKWARD, from_ns, to_ns);
+    ret_load->forward_growth_ns = forward.median_ns;
+    ret_load->forward_p75_ns = forward.p75_ns;
+    ret_load->backward_growth_ns = backward.median_ns;
+    ret_load->backward_p75_ns = backward.p75_ns;
 }
 
 double tl_rpm(double rtt_ns)

@@ -86,3 +86,16 @@ Test(echo_load, the_longest_twentieth_does_not_spoil_the_mean)
     cr_assert_float_eq(tl_rpm(20e6), 3000, 1e-6);
     cr_assert(isnan(tl_rpm(0)));
 }
+
+Test(echo_load, the_upper_quarter_grows_apart_from_the_median)
+{
+    struct tl_echo_load load;
+    echo = (struct tl_echo_result){.start_ns = 0};
+    for (int i = 0; i < 101; i++) /* one way grows evenly from 0 to 100 ms, the other not at all */
+        echo.probes[echo.sent_count++] = (struct tl_echo_probe){
+            .sent_ns = i * 10 * MS, .rtt_ns = (20 + i) * MS, .far_ns = (10 + i) * MS};
+    tl_echo_load(&echo, 0, 2000 * MS, &load);
+    cr_assert_float_eq(load.forward_growth_ns, 50e6, 1);
+    cr_assert_float_eq(load.forward_p75_ns, 75e6, 1e6);
+    cr_assert_float_eq(load.backward_p75_ns, 0, 1);
+}

@@ -19,9 +19,11 @@ struct tl_echo_load {
     double answered_count; /* of the probes sent within the window */
     double loss_ratio;     /* share of them without an answer */
     double rtt_median_ns;
-    double rtt_mean_ns;         /* without the longest twentieth: the draft's trimmed mean */
-    double forward_growth_ns;   /* near to far */
-    double backward_growth_ns;  /* far to near */
+    double rtt_mean_ns;        /* without the longest twentieth: the draft's trimmed mean */
+    double forward_growth_ns;  /* near to far */
+    double backward_growth_ns; /* far to near */
+    double forward_p75_ns,
+        backward_p75_ns; /* the 75th percentile's growth instead of the median's */
 };
 
 /* from_ns and to_ns on the clock of tl_now_ns(). */

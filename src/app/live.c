@@ -96,17 +96,24 @@ static enum tl_status resolve(const char *host, struct tl_flow_watch_filter *fil
     return TL_OK;
 }
 
+enum tl_status live_filter(const struct tl_app_live_what *what,
+                           struct tl_flow_watch_filter *ret_filter, struct tl_error *reterr)
+{
+    *ret_filter = (struct tl_flow_watch_filter){
+        .pid = what->pid, .port = what->port, .loopback = what->loopback};
+    return what->host ? resolve(what->host, ret_filter, reterr) : TL_OK;
+}
+
 enum tl_status tl_app_live_create(const struct tl_app_live_what *what, const struct tl_rules *rules,
                                   struct tl_app_live **ret_live, struct tl_error *reterr)
 {
-    struct tl_flow_watch_filter filter = {
-        .pid = what->pid, .port = what->port, .loopback = what->loopback};
+    struct tl_flow_watch_filter filter;
     struct tl_app_live *live = calloc(1, sizeof *live);
 
     if (!live)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     live->rules = rules;
-    enum tl_status status = what->host ? resolve(what->host, &filter, reterr) : TL_OK;
+    enum tl_status status = live_filter(what, &filter, reterr);
     if (status == TL_OK)
         status = tl_session_audit(what->host, &live->host_facts, reterr);
     live->start_ns = live->step_ns = tl_now_ns();

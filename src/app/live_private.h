@@ -9,6 +9,11 @@
  * (doc/architecture.md, "Faults"), short enough to follow a change. */
 #define LIVE_JUDGED_INTERVALS 10
 
+/* What the kernel's records are sifted by: names are looked up. TL_NOHOST. */
+enum tl_status live_filter(const struct tl_app_live_what *what,
+                           struct tl_flow_watch_filter *ret_filter,
+                           struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* What the rules said of a connection when they were asked last. */
 struct live_opinion {
     uint64_t cookie;

@@ -115,6 +115,15 @@ static const struct cli_command commands[] = {
      "96 bytes a packet suffice (tcpdump -s 96). Taken at the sender a capture tells most;\n"
      "with the handshake in it, more. The client is the end that opened the connection.\n",
      cli_pcap},
+    {"capture", "PID | PORT | HOST [OPTIONS]", "write the headers of a transfer to a file",
+     "  PID, PORT, HOST     of that process's connections, port (also :443) or host\n"
+     "  -o, --out FILE      into this new file; without it capture-TIME.pcap here\n"
+     "  --for TIME          so long, for instance 30s (60s; Ctrl-C ends it earlier)\n"
+     "  --max SIZE          stop at so many bytes, for instance 50MB (64MB)\n"
+     "Headers only: at most 96 bytes a packet, no payload. Needs no root where the helper\n"
+     "tightlink-capture has the capability cap_net_raw; else the command that gives it is\n"
+     "printed. Then: tightlink pcap FILE\n",
+     cli_capture},
     {"live", "[PID | PORT | HOST] [OPTIONS]", "transfers that run now, and why not faster",
      "  PID, PORT, HOST     only those of that process, port (also :443) or host; without\n"
      "                      one all that leave this machine\n"

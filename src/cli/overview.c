@@ -6,7 +6,7 @@
 static const struct {
     const char *title, *names; /* separated by blanks */
 } groups[] = {
-    {"Find out", "run demo audit live mover pcap between"},
+    {"Find out", "run demo audit live mover pcap capture between"},
     {"Look at what was found", "show explain why why-not history compare"},
     {"Do something about it", "fix verify"},
     {"Hand it on", "export ticket telemetry"},
@@ -24,6 +24,7 @@ static const struct {
      {"mover -- scp big.iso srv-b.example.net:",
       "mover --measure -- rsync -a data/ srv-b.example.net:data/"}},
     {"pcap", {"pcap slow.pcap", "pcap slow.pcap --json"}},
+    {"capture", {"capture srv-b.example.net --for 30s -o slow.pcap", "capture :443 -o slow.pcap"}},
     {"between", {"between srv-a srv-b --key lab.key", "between srv-a srv-b --key lab.key --json"}},
     {"show", {"show last", "show run.tightlink"}},
     {"explain", {"explain last", "explain run.tightlink --json"}},

@@ -1,10 +1,14 @@
 """Captures that others made: judged, refused, cut in the middle. Made here, with exact truth."""
 import gzip
 import json
+import os
+import socket
 import struct
 import subprocess
+import tempfile
+import time
 
-from harness import case, is_plain, validate
+from harness import Skip, case, is_plain, validate
 
 MSS = 1448
 CLIENT, SERVER = 1, 2
@@ -121,3 +125,40 @@ def refused(machine):
     assert missing.returncode == 2 and b"/nonexistent/file.pcap" in missing.stderr, missing
     flow = run(machine, window_limited(), "--flow", "7")
     assert flow.returncode == 2 and b"there is no flow 7" in flow.stderr, flow
+
+
+@case("pcap")
+def captured(machine):
+    """a capture of one port has its headers, ends in time and leaves the payload out"""
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
+        path = os.path.join(folder, "c.pcap")
+        port = server.getsockname()[1]
+        begin = time.monotonic()
+        process = subprocess.Popen([machine.tightlink, "capture", f":{port}", "--for", "3s", "-o",
+                                    path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while process.poll() is None and time.monotonic() < begin + 2.5:  # until it has ended
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"PAYLOAD" * 100)
+                server.accept()[0].close()
+            time.sleep(0.1)
+        out, err = process.communicate(timeout=20)
+        if process.returncode in (3, 5):  # no helper, or not permitted: it says which
+            assert b"libpcap" in err or b"setcap cap_net_raw=ep" in err, err
+            assert not os.path.exists(path), path
+            raise Skip(err.decode().strip())
+        assert process.returncode == 0 and path.encode() in out, (out, err)
+        assert json.loads(err.splitlines()[-1])["packets"] > 4, err
+        with open(path, "rb") as file:
+            data = file.read()
+        assert b"PAYLOAD" not in data
+        flows = json.loads(run(machine, data, "--json").stdout)["flows"]
+        assert any(str(port) in flow["server"] for flow in flows), flows
+
+
+@case("pcap")
+def capture_refused(machine):
+    """without a name, or with one that is nothing, no capture begins"""
+    for argv in ([], [":0"], ["pid:999999999"], [":443", "--for", "0s"]):
+        result = subprocess.run([machine.tightlink, "capture", *argv], capture_output=True,
+                                timeout=20)
+        assert result.returncode == 2 and is_plain(result.stderr.decode()), (argv, result)

@@ -37,6 +37,7 @@ ALLOWED = {
     "cli": {"tui", "app", "session", "present", "document", "fix", "store", "ticket", "lab", "rules",
             "facts", "base"},
     "responder": {RESPONDER, *ENDS},
+    "capture": set(),
 }
 
 

@@ -155,7 +155,9 @@ static void tell_running(const struct told *told)
     double pauses = (double)half->pauses_count;
     /* A protocol's pauses end with what the other end answers or, by Nagle's algorithm, with its
      * acknowledgement; others are those of windows and of the program's own clock. */
-    double asked = fmax(fmin(pauses, (double)other->data_packets_count), (double)half->nagle_count);
+    bool small = 2 * half->small_count > half->data_packets_count; /* else a tail of each write */
+    double asked = fmax(fmin(pauses, (double)other->data_packets_count),
+                        small ? (double)half->nagle_count : 0);
     put(told, TL_FACT_FLOW_running_count, 1, "");
     tl_facts_set_bool(told->facts, TL_FLOW(told->direction, running_judged), true, "a capture");
     put(told, TL_FACT_FLOW_running_bps, tl_bps_from_bytes_ns((double)half->payload_bytes, time_ns),

@@ -61,6 +61,8 @@ CASES = [
     ("cross-traffic", ["cross-traffic", "capacity"], dict(link_mbps=100, queue_kb=300, others_ratio=0.7)),
     ("black-hole", ["mtu-black-hole"], dict(hole_bytes=1400, seconds=12)),
     ("black-hole", ["mtu-black-hole"], dict(hole_bytes=1300, delay_ms=40, seconds=15)),
+    ("sender-app", ["sender-app"],  # each write has a short tail
+     dict(seed=1008, write_kb=64, write_gap_ms=100, link_mbps=200)),
 ]
 
 # What a capture may lack, laid over every third case in turn.

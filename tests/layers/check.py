@@ -18,7 +18,7 @@ LIBRARIES = {
     "curses.h": ("src/tui/",),
     "ncurses": ("src/tui/",),
     "curl/": ("src/ticket/",),
-    "pcap": ("src/flow/",),
+    "pcap": ("src/flow/", "src/capture/"),
     "zlib.h": ("src/flow/input",),
     "zstd.h": ("src/flow/input",),
     "seccomp.h": ("src/responder/sandbox",),

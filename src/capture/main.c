@@ -186,7 +186,7 @@ static void put(u_char *user, const struct pcap_pkthdr *packet, const u_char *by
             (unsigned)(bytes[writing->protocol_at] << 8 | bytes[writing->protocol_at + 1]));
     uint32_t record[4] = {(uint32_t)packet->ts.tv_sec, (uint32_t)packet->ts.tv_usec, (uint32_t)kept,
                           packet->len};
-    writing->full = writing->left_bytes < (long long)(sizeof record + kept);
+    writing->full = writing->left_bytes < (long long)sizeof record + (long long)kept;
     if (!writing->full)
         writing->failed =
             fwrite(record, sizeof record, 1, stdout) != 1 || fwrite(bytes, 1, kept, stdout) != kept;

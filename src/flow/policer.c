@@ -106,7 +106,7 @@ static int compare_levels(const void *left, const void *right)
 /* The level at which half of the losses were. */
 static double depth_of(struct passing *passing)
 {
-    const struct step *at_loss[TL_PACKETS_BINS_MAX];
+    const struct step *at_loss[TL_PACKETS_BINS_MAX] = {NULL};
     uint32_t count = 0;
     double before = 0;
     for (uint32_t i = passing->first; i < passing->first + passing->count; i++)
@@ -174,7 +174,9 @@ static void search(struct passing *passing, struct tl_packet_policer *policer)
     for (uint32_t i = passing->first; i < passing->first + passing->count; i++)
         bytes += (double)passing->steps[i].bytes;
     double mean = bytes / (passing->count * passing->bin_ns);
-    for (double rate = RATE_LEAST * mean; rate <= RATE_MOST * mean && mean > 0; rate *= RATE_STEP) {
+    int steps = (int)(log(RATE_MOST / RATE_LEAST) / log(RATE_STEP));
+    for (int step = 0; step <= steps && mean > 0; step++) {
+        double rate = RATE_LEAST * mean * pow(RATE_STEP, step);
         double depth, score = fit(passing, rate, &depth);
         if (score <= best)
             continue;

@@ -213,7 +213,7 @@ void tl_interruptions_find_brief(const struct tl_tcp_result *result,
                                  const struct tl_echo_result *echo, int64_t start_ns,
                                  struct tl_interruptions *interruptions)
 {
-    int64_t at_ns[TL_ECHO_MAX];
+    int64_t at_ns[TL_ECHO_MAX] = {0};
     size_t count = list_answers(echo, start_ns, at_ns);
     for (size_t i = 1; i < count; i++) {
         int64_t from_ns = at_ns[i - 1], to_ns = at_ns[i];

@@ -2,11 +2,24 @@
 #include "user.h"
 
 #include <pwd.h>
+#include <stdio.h>
 #include <unistd.h>
+
+/* Root of a namespace of an ordinary user's own: outside of it he is that user, and inside there
+ * is often nobody else to become (user_namespaces(7)). */
+static bool is_root_in_name_only(void)
+{
+    unsigned inside, outside = 0;
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    bool read = map && fscanf(map, "%u %u", &inside, &outside) == 2;
+    if (map)
+        fclose(map);
+    return read && inside == 0 && outside != 0;
+}
 
 enum tl_status user_choose(const char *name, struct sandbox_policy *policy, struct tl_error *reterr)
 {
-    if (geteuid() != 0)
+    if (geteuid() != 0 || (!name && is_root_in_name_only()))
         return name ? tl_error_set(reterr, TL_USAGE, "--user needs root to begin with") : TL_OK;
     const struct passwd *user = getpwnam(name ? name : "tightlinkd");
     if (!user && !name)

@@ -120,9 +120,9 @@ class Server:
         self.server.server_close()
 
 
-def run(machine, port, name, *options, scheme="http"):
+def run(machine, port, name, *options, scheme="http", **settings):
     return tightlink(machine, "run", f"{scheme}://127.0.0.1:{port}/{name}", "--yes",
-                     "--no-history", *options)
+                     "--no-history", *options, **settings)
 
 
 @case("http")
@@ -177,19 +177,35 @@ def a_length_that_is_a_lie_gives_no_rate(machine):
     assert result.document()["verdict"]["state"] != "limited", result
 
 
+def secure_server(folder):
+    """A server with a certificate that it signed itself, kept in folder as crt."""
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+                           f"{folder}/key", "-out", f"{folder}/crt", "-days", "1", "-subj",
+                           "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
+                          capture_output=True, check=False)
+    assert made.returncode == 0, made.stderr
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
+    return Server(context)
+
+
 @case("http")
 def a_certificate_that_nobody_signed_is_not_trusted(machine):
-    with tempfile.TemporaryDirectory() as folder:
-        made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
-                               f"{folder}/key", "-out", f"{folder}/crt", "-days", "1", "-subj",
-                               "/CN=127.0.0.1"], capture_output=True, check=False)
-        assert made.returncode == 0, made.stderr
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
-        with Server(context) as server:
-            result = run(machine, server.port, "big", scheme="https")
+    with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server:
+        result = run(machine, server.port, "big", scheme="https")
     result.check(result.code, "certificate of 127.0.0.1 is not to be trusted")
     assert result.code in (3, 5), result
+
+
+@case("http")
+def a_file_over_tls_is_measured_where_its_server_is_trusted(machine):
+    with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server:
+        result = run(machine, server.port, "quicker", "--json", "--stages", "stream",
+                     scheme="https", env={**os.environ, "SSL_CERT_FILE": f"{folder}/crt"})
+    document = result.document()
+    assert document["run"]["target"]["kind"] == "http", document["run"]
+    rate = document["facts"]["download.goodput_bps"]
+    assert 30e6 < rate["value"] < 90e6, rate
 
 
 @case("http")

@@ -43,6 +43,9 @@ class Machine:
         os.chmod(os.environ["XDG_DATA_HOME"], 0o777)
         self.tightlink = shutil.copy(tightlink, self.folder)
         self.tightlinkd = shutil.copy(tightlinkd, self.folder)
+        helper = os.path.join(os.path.dirname(tightlink), "../capture/tightlink-capture")
+        if os.path.exists(helper):  # not without libpcap
+            shutil.copy(helper, self.folder)
         self.isolated = isolate()
         self.schema = json.loads(subprocess.run([self.tightlink, "schema"], check=True,
                                                 capture_output=True).stdout)

@@ -252,7 +252,7 @@ def sending_stops_a_second_after_the_last_word():
                 pass
             took = newest - begin
             print(f"  {interval_us // 1000} ms: silent {took:.2f} s after the last word")
-            assert took < 1.3, f"{took:.2f} s at {interval_us} us"
+            assert took < 1.6, f"{took:.2f} s at {interval_us} us"  # and a busy machine
 
 
 @case

@@ -74,8 +74,9 @@ def problems(commands, layer, headers, may_see):
         forbidden = next((name for name, target in headers.items() if target not in may_see), None)
         if forbidden and compiles(command, f'#include "{forbidden}"\n')[0]:
             yield f'{layer}: #include "{forbidden}" compiles'
-        if not compiles(command, f'#include "{min(seen[command])}"\n')[0]:
-            yield f'{layer}: #include "{min(seen[command])}" does not compile'
+        allowed = min(seen[command], default=None)
+        if allowed and not compiles(command, f'#include "{allowed}"\n')[0]:
+            yield f'{layer}: #include "{allowed}" does not compile'
 
 
 def main():

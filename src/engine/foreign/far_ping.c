@@ -222,7 +222,7 @@ static int compare_ns(const void *a, const void *b)
 
 static void summarise(struct tl_echo_result *result)
 {
-    int64_t rtts[TL_ECHO_MAX];
+    int64_t rtts[TL_ECHO_MAX] = {0};
     size_t count = 0;
     for (unsigned i = 0; i < result->sent_count; i++)
         if (result->probes[i].rtt_ns >= 0)

@@ -41,8 +41,8 @@ static void refuse(struct session *session, const struct disk_answer *answer)
     static const char *const text[TL_STATUS_COUNT] = {
         [TL_NOSPACE] = "the directory for disk tests is full, or over its quota",
         [TL_LIMIT] = "there is too little space in the directory for disk tests",
-        [TL_BUSY] = "other clients hold what may be used of the directory for disk tests; try "
-                    "again when they have ended",
+        [TL_BUSY] =
+            "other clients hold what may be used of the disk: try again when they have ended",
         [TL_TIMEOUT] = "the disk of the directory for disk tests does not answer",
         [TL_DENIED] = "the responder may not write in its directory for disk tests",
         [TL_NOMEM] = "the responder is out of memory for a disk test",

@@ -23,6 +23,8 @@ enum { HELD = 0, ESCAPED = 1, NO_SANDBOX = 2, BROKEN = 3 };
 static int lock_in(const struct sandbox_policy *policy)
 {
     struct tl_error error;
+    if (!sandbox_is_built()) /* under sanitizers */
+        return NO_SANDBOX;
     if (sandbox_hold_files(policy, &error) != TL_OK || sandbox_hold_calls(policy, &error) != TL_OK)
         return NO_SANDBOX;
     return HELD;
@@ -232,7 +234,7 @@ Test(sandbox, every_thread_is_held)
         pthread_mutex_lock(&gate);
         if (pthread_create(&thread, NULL, wait_and_connect, &result) != 0)
             _exit(BROKEN);
-        if (sandbox_hold_calls(&strict, &error) != TL_OK)
+        if (!sandbox_is_built() || sandbox_hold_calls(&strict, &error) != TL_OK)
             _exit(NO_SANDBOX);
         pthread_mutex_unlock(&gate);
         pthread_join(thread, NULL);

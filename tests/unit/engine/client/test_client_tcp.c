@@ -2,8 +2,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "far_end.h"
 #include "loopback.h"
@@ -254,16 +256,25 @@ Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
 /* A responder in a process of its own, which can be killed or stopped. */
 struct other {
     int port;
+    atomic_bool has_its_turn;
     struct tl_tcp_result result;
 };
+
+static void note_turn(void *context, const struct tl_tcp_live *live)
+{
+    struct other *other = context;
+    if (!live->queued)
+        atomic_store(&other->has_its_turn, true);
+}
 
 static void *occupy(void *arg)
 {
     struct other *other = arg;
     struct tl_client *client = dial(other->port, -1);
-    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 1500 * MS};
+    struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 3000 * MS};
     struct tl_error error;
-    cr_assert_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &other->result, &error), TL_OK);
+    cr_assert_eq(tl_client_tcp_test(client, &spec, note_turn, other, &other->result, &error),
+                 TL_OK);
     tl_client_close(client);
     return NULL;
 }
@@ -278,8 +289,8 @@ Test(client_tcp, waits_its_turn_and_says_so, .timeout = 240)
     start_far(&far, NULL);
     other.port = far.port;
     pthread_create(&thread, NULL, occupy, &other);
-    struct timespec wait = {.tv_nsec = 400 * MS};
-    nanosleep(&wait, NULL);
+    while (!atomic_load(&other.has_its_turn))
+        usleep(1000);
     struct tl_client *client = dial(far.port, -1);
     struct tl_tcp_spec spec = {.streams = 1, .duration_ns = 300 * MS, .queue_wait_ns = 200 * MS};
     cr_assert_eq(tl_client_tcp_test(client, &spec, note_live, &lives, &result, &error), TL_BUSY,

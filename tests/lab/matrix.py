@@ -248,6 +248,7 @@ def run_once(program, row, keep):
         return None, took, others, f"exit {run.returncode}: {run.stderr.strip()[:200]}"
     document = json.loads(run.stdout)
     if keep:
+        pathlib.Path(keep).mkdir(parents=True, exist_ok=True)
         (pathlib.Path(keep) / f"{row['name']}.json").write_text(run.stdout)
     return document, took, others, None
 

@@ -21,6 +21,9 @@
 #define BREAK_NS    INT64_C(300000)
 /* After this long without data the congestion window starts anew (RFC 2861; Linux: one RTO). */
 #define RESTART_NS INT64_C(200000000)
+/* A peak counts for one to two of these: what a sender had in flight at its start says nothing of
+ * what holds it later. */
+#define PEAK_NS INT64_C(1000000000)
 
 /* Whether the window holds the sender: no full segment fits; or it was filled by what was sent
  * last, and the sender waits until a third of it is open (tcp_tso_should_defer). */
@@ -95,7 +98,7 @@ static void leave_recovery(struct half *half)
 {
     uint64_t flight = half->next - half->sender_una;
     half->in_recovery = false;
-    half->peak = flight;
+    half->peak = half->peak_next = flight;
     if (half->peak_before == 0)
         return;
     /* The acknowledgement that ends it has taken some segments, which the sender is about to
@@ -167,12 +170,28 @@ void account_ack(struct half *half, int64_t time_ns, uint64_t ack, uint64_t righ
     half->acks[(ring->head + ring->count++) & (ring->room - 1)] = pending;
 }
 
+/* That much is in flight now. */
+static void note_peak(struct half *half, int64_t time_ns, uint64_t flight)
+{
+    if (half->in_recovery)
+        return;
+    if (time_ns - half->peak_ns > PEAK_NS) {
+        half->peak = half->peak_next;
+        half->peak_next = 0;
+        half->peak_ns = time_ns;
+    }
+    if (flight > half->peak_next)
+        half->peak_next = flight;
+    if (flight > half->peak)
+        half->peak = flight;
+}
+
 void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
 {
     struct tl_packet_half *out = half->out;
     if (begin == half->sender_una && half->last_data_ns &&
         time_ns - half->last_data_ns > RESTART_NS) { /* nothing was in flight */
-        half->peak = 0;
+        half->peak = half->peak_next = 0;
         out->idle_restarts_count++;
     }
     if (half->last_ack_ns && half->last_data_ns && half->clock_ns > 0 &&
@@ -188,8 +207,7 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
     bins_add_flight(out, flight, half_segments(half, (uint32_t)(end - begin)));
     if (flight > out->flight_max_bytes)
         out->flight_max_bytes = flight;
-    if (flight > half->peak && !half->in_recovery)
-        half->peak = flight;
+    note_peak(half, time_ns, flight);
     struct tl_packet_bin *bin = bins_at(out, time_ns);
     if (bin && flight > bin->flight_max_bytes)
         bin->flight_max_bytes = (uint32_t)(flight < UINT32_MAX ? flight : UINT32_MAX);

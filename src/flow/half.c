@@ -11,6 +11,8 @@
 /* A segment that comes again sooner than this share of a round trip was overtaken, not lost: the
  * sender cannot have known yet. */
 #define OVERTAKEN_SHARE 0.8
+/* Faster than the flow by this, so that only what is sent together waits. */
+#define LINK_OVER_FLOW 1.5
 
 void half_init(struct half *half, struct tl_packet_half *out)
 {
@@ -41,6 +43,17 @@ void half_begin_in_middle(struct half *half, uint32_t seq)
         half_begin(half, seq);
 }
 
+uint32_t half_queue(struct half *half, int64_t time_ns, uint32_t bytes)
+{
+    if (half->last_rtt_ns == 0 || half->peak == 0)
+        return 0;
+    double rate = LINK_OVER_FLOW * (double)half->peak / half->last_rtt_ns;
+    double left = half->backlog_bytes - rate * (double)(time_ns - half->backlog_ns);
+    half->backlog_bytes = (left > 0 ? left : 0) + bytes;
+    half->backlog_ns = time_ns;
+    return half->backlog_bytes < UINT32_MAX ? (uint32_t)half->backlog_bytes : UINT32_MAX;
+}
+
 /* --- What is sent ----------------------------------------------------------------------------- */
 
 /* The segment size in use where no SYN tells it: the largest packet that no offload has joined. */
@@ -62,6 +75,22 @@ static void count_pause(struct half *half, int64_t gap_ns)
     bins_add_class(out->pause_classes, (double)gap_ns);
 }
 
+static void count_new(struct half *half, int64_t time_ns, uint32_t len)
+{
+    struct tl_packet_half *out = half->out;
+    uint32_t segments = half_segments(half, len);
+    half->last_data_ns = out->last_data_ns = time_ns;
+    if (!out->first_data_ns)
+        out->first_data_ns = time_ns;
+    out->payload_bytes += len;
+    out->segments_count += segments;
+    struct tl_packet_bin *bin = bins_at(out, time_ns);
+    if (bin) {
+        bin->sent_bytes += len;
+        bin->segments_count += segments;
+    }
+}
+
 static void send_new(struct half *half, const struct tl_segment *segment, uint64_t begin,
                      uint64_t end)
 {
@@ -74,6 +103,9 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
     half->last_was_small = len < half_mss(half);
     out->joined_count += segments > 1;
     account_sent(half, segment->time_ns, begin, end);
+    uint32_t backlog = half_queue(half, segment->time_ns, len);
+    if (backlog)
+        out->backlog_classes[tl_packet_flight_class(backlog)] += segments;
     struct piece *piece = pieces_append(half);
     if (piece)
         *piece = (struct piece){.begin = begin,
@@ -83,21 +115,13 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
                                 .tsval = segment->tsval,
                                 .rtt_ns = half->last_rtt_ns,
                                 .flight_bytes = (uint32_t)(end - half->sender_una),
+                                .backlog_bytes = backlog,
                                 .ip_id = segment->ip_id,
                                 .checksum = segment->checksum,
                                 .sent_count = 1,
                                 .packet_bytes = segment->packet_bytes};
     half->next = end;
-    half->last_data_ns = out->last_data_ns = segment->time_ns;
-    if (!out->first_data_ns)
-        out->first_data_ns = segment->time_ns;
-    out->payload_bytes += len;
-    out->segments_count += segments;
-    struct tl_packet_bin *bin = bins_at(out, segment->time_ns);
-    if (bin) {
-        bin->sent_bytes += len;
-        bin->segments_count += segments;
-    }
+    count_new(half, segment->time_ns, len);
 }
 
 static void add_loss(struct half *half, const struct piece *piece, bool upstream, bool needless)
@@ -106,6 +130,7 @@ static void add_loss(struct half *half, const struct piece *piece, bool upstream
                                   .offset_bytes = piece->begin - half->first,
                                   .rtt_ns = piece->rtt_ns,
                                   .flight_bytes = piece->flight_bytes,
+                                  .backlog_bytes = piece->backlog_bytes,
                                   .len_bytes = piece->len,
                                   .upstream = upstream,
                                   .needless = needless};
@@ -172,6 +197,7 @@ static void resend(struct half *half, struct piece *piece, const struct tl_segme
                    bool is_first)
 {
     struct tl_packet_half *out = half->out;
+    (void)half_queue(half, segment->time_ns, piece->len);
     count_again(half, segment, piece->len);
     if (piece->sent_count == 1)
         add_loss(half, piece, false, (piece->state & PIECE_SACKED) != 0);

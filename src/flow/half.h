@@ -24,7 +24,7 @@ enum piece_state {
 struct piece {
     uint64_t begin;
     int64_t first_ns, last_ns;
-    uint32_t len, tsval, rtt_ns, flight_bytes;
+    uint32_t len, tsval, rtt_ns, flight_bytes, backlog_bytes;
     uint16_t ip_id, checksum;
     uint8_t sent_count, state;
     uint16_t packet_bytes;
@@ -59,12 +59,17 @@ struct half {
     bool right_known, filled; /* filled: what was sent last went up to the window's edge */
     int64_t last_ack_ns;      /* that made progress reached the sender */
     double ack_delay_ns;      /* from here to the sender and back */
-    uint64_t peak;            /* most in flight since the last loss or restart */
-    uint64_t peak_before;     /* that loss */
-    uint64_t recovery_to;     /* in recovery below */
+    uint64_t peak;            /* most in flight of late, since the last loss or restart */
+    uint64_t peak_next;       /* the same since peak_ns */
+    int64_t peak_ns;
+    uint64_t peak_before; /* that loss */
+    uint64_t recovery_to; /* in recovery below */
     bool in_recovery;
     int64_t reach_ns;
     double reached_ns, clock_ns; /* time within reach of an acknowledgement; all of it */
+
+    double backlog_bytes; /* before a link of somewhat more than the flow's own rate */
+    int64_t backlog_ns;   /* as of then */
 
     double far_rtt_ns;  /* from here to the receiver and back, last sample */
     double near_rtt_ns; /* from here to the sender and back, by timestamps, of late */
@@ -95,6 +100,9 @@ void half_end(struct half *half);
 
 /* Without a SYN numbers begin where the first packet stands. */
 void half_begin_in_middle(struct half *half, uint32_t seq);
+/* That much passes here now: what it would leave waiting before a link that is somewhat faster than
+ * the flow, packets that come together the more. 0 until a round trip is known. */
+uint32_t half_queue(struct half *half, int64_t time_ns, uint32_t bytes);
 /* A segment was overtaken by later ones. */
 void half_count_late(struct half *half, int64_t time_ns);
 

@@ -17,6 +17,7 @@
 #define STANDING     0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
 #define CALM         0.2 /* of the time, at most, a queue stands */
 #define LOSSY_EVENTS 3
+#define DISTURBED    0.05 /* of the trains, at most, may come behind a loss or something late */
 /* Parts that cannot be told from one another may make up this much before nothing is said. */
 #define BLUR_MAX 0.15
 
@@ -98,14 +99,19 @@ static bool window_grows(const struct tl_packet_half *half)
  * are no sign of a program's own clock. */
 static bool is_calm(const struct tl_packet_half *half, double standing_ratio)
 {
-    return half->loss_events_count == 0 && half->late_count == 0 && !(standing_ratio >= CALM);
+    return (double)(half->loss_events_count + half->late_count) <=
+               DISTURBED * (double)half->trains_count &&
+           !(standing_ratio >= CALM);
 }
 
 static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio, bool calm)
 {
-    /* Only at the sender itself is it seen what makes it send. */
-    if (place != TL_PLACE_SENDER || !isfinite(clocked_ratio))
+    if (place == TL_PLACE_UNKNOWN || !isfinite(clocked_ratio))
         return TL_WAIT_UNKNOWN;
+    /* From afar what follows an acknowledgement by its round trip was set off by it; but what does
+     * not may have waited on the way: only at the sender itself is a clock of its own seen. */
+    if (place != TL_PLACE_SENDER)
+        return clocked_ratio >= CLOCKED ? TL_WAIT_SNDBUF : TL_WAIT_UNKNOWN;
     return clocked_ratio >= CLOCKED             ? TL_WAIT_SNDBUF
            : clocked_ratio <= UNCLOCKED && calm ? TL_WAIT_APP
                                                 : TL_WAIT_UNKNOWN;
@@ -182,9 +188,8 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
     else if (!half->window_scale_known)
         fail(ledger,
              "the handshake was not captured: the scale of the receive window is not known");
-    else if (unknown > BLUR_MAX &&
-             2 * unknown >
-                 fmax(ledger->idle_ratio, ledger->closed_ratio)) /* else that outweighs it */
+    else if (unknown > BLUR_MAX && /* else a known part outweighs it, whatever it is */
+             unknown > fmax(ledger->idle_ratio, ledger->closed_ratio))
         fail(ledger,
              place == TL_PLACE_SENDER
                  ? "its packets do not tell whether the send buffer or the program held the "

@@ -12,42 +12,73 @@ static double mean_rtt(const struct tl_packet_half *half)
     return half->rtt_count ? half->rtt_sum_ns / (double)half->rtt_count : (double)NAN;
 }
 
-/* The share of segments that were sent with less in flight. */
-static double rank_of(const struct tl_packet_half *half, double total, uint32_t flight_bytes)
+/* The share of segments that were sent with less. */
+static double rank_of(const uint32_t classes[TL_PACKETS_RTT_CLASSES], uint32_t bytes)
 {
-    unsigned class = tl_packet_flight_class(flight_bytes);
-    double below = 0;
-    for (unsigned i = 0; i < class; i++)
-        below += half->flight_classes[i];
-    return (below + half->flight_classes[class] / 2.0) / total;
+    unsigned class = tl_packet_flight_class(bytes);
+    double below = 0, total = 0;
+    for (unsigned i = 0; i < TL_PACKETS_RTT_CLASSES; i++) {
+        total += classes[i];
+        below += i < class ? classes[i] : 0;
+    }
+    return total > 0 ? (below + classes[class] / 2.0) / total : (double)NAN;
+}
+
+/* Ranks of the losses' events: by what was in flight, and by what was sent together. */
+struct ranks {
+    double events, flight, together, together_count, flat, known;
+};
+
+static void add_event(struct ranks *ranks, const struct tl_packet_half *half,
+                      const struct tl_packet_loss *loss, double flat_ns)
+{
+    double together =
+        loss->backlog_bytes ? rank_of(half->backlog_classes, loss->backlog_bytes) : (double)NAN;
+    ranks->events++;
+    ranks->flight += rank_of(half->flight_classes, loss->flight_bytes);
+    if (isfinite(together)) {
+        ranks->together += together;
+        ranks->together_count++;
+    }
+    ranks->known += loss->rtt_ns > 0;
+    ranks->flat += loss->rtt_ns > 0 && loss->rtt_ns <= flat_ns;
+}
+
+static double mean_of(double sum, double count)
+{
+    return count >= EVENTS_MIN ? sum / count : (double)NAN;
 }
 
 void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_loss_rank *ret_rank)
 {
-    double total = 0, sum = 0, events = 0, flat = 0, known = 0;
+    struct ranks ranks = {0};
     double rtt_ns = mean_rtt(half),
            flat_ns = RTT_FLAT * tl_packet_classes_quantile(half->rtt_classes, 0.1);
     int64_t event_ns = 0; /* of the last event that counts, where there is one */
-    for (unsigned i = 0; i < TL_PACKETS_RTT_CLASSES; i++)
-        total += half->flight_classes[i];
+    double losses = 0, upstream = 0;
     for (uint32_t i = 0; i < half->losses_count; i++) {
         const struct tl_packet_loss *loss = &half->losses[i];
+        losses += !loss->needless;
+        upstream += !loss->needless && loss->upstream;
         if (loss->needless || loss->flight_bytes == 0 ||
-            (events > 0 && (double)(loss->time_ns - event_ns) < 1.5 * rtt_ns))
+            (ranks.events > 0 && (double)(loss->time_ns - event_ns) < 1.5 * rtt_ns))
             continue;
         event_ns = loss->time_ns;
-        sum += rank_of(half, total, loss->flight_bytes);
-        events++;
-        known += loss->rtt_ns > 0;
-        flat += loss->rtt_ns > 0 && loss->rtt_ns <= flat_ns;
+        add_event(&ranks, half, loss, flat_ns);
     }
-    double mean = events >= EVENTS_MIN ? sum / events : (double)NAN;
-    double bound = RANK_BOUND / sqrt(events);
-    *ret_rank = (struct tl_packet_loss_rank){.rank_ratio = mean,
-                                             .low_ratio = fmax(mean - bound, 0),
-                                             .high_ratio = fmin(mean + bound, 1),
-                                             .events_count = events,
-                                             .flat_ratio = known > 0 ? flat / known : (double)NAN};
+    /* A queue that is short drops what comes together, a deep one or a bucket what exceeds it in
+     * all: the load that the losses follow more is the one that makes them. */
+    double flight = mean_of(ranks.flight, ranks.events),
+           together = mean_of(ranks.together, ranks.together_count);
+    double bound = RANK_BOUND / sqrt(together > flight ? ranks.together_count : ranks.events);
+    double mean = fmax(flight, together);
+    *ret_rank = (struct tl_packet_loss_rank){
+        .rank_ratio = mean,
+        .low_ratio = fmax(mean - bound, 0),
+        .high_ratio = fmin(mean + bound, 1),
+        .events_count = ranks.events,
+        .upstream_ratio = losses > 0 ? upstream / losses : (double)NAN,
+        .flat_ratio = ranks.known > 0 ? ranks.flat / ranks.known : (double)NAN};
 }
 
 double tl_packet_backoff(const struct tl_packet_half *half)

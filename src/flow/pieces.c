@@ -86,6 +86,7 @@ void pieces_append_holes(struct half *half, int64_t time_ns, uint64_t end)
                                     .last_ns = time_ns,
                                     .rtt_ns = half->last_rtt_ns,
                                     .flight_bytes = (uint32_t)(half->next + len - half->sender_una),
+                                    .backlog_bytes = half_queue(half, time_ns, (uint32_t)len),
                                     .state = PIECE_HOLE};
         half->next += len;
     }

@@ -104,6 +104,11 @@ static void tell_ledger(const struct told *told)
     put(told, TL_FACT_FLOW_packets_count, (double)told->flow->packets_count, "");
     put(told, TL_FACT_FLOW_clocked_ratio, told->ledger.clocked_ratio,
         "too few trains of packets, or acknowledgements all the time");
+    put(told, TL_FACT_FLOW_queue_emptied_ratio, 1 - told->ledger.standing_ratio,
+        "shorter than two seconds");
+    /* Exact, where the readings of a log have the most of each step. */
+    put(told, TL_FACT_FLOW_inflight_mean_bytes, told->half->flight_bytes_ns / told->half->flight_ns,
+        "nothing was in flight");
     tl_flow_set_text(told->facts, TL_FLOW(told->direction, capture_place),
                      tl_packet_place_name(tl_packet_place(told->flow, told->sender)));
 }
@@ -117,6 +122,7 @@ static void tell_losses(const struct told *told)
     tl_packet_loss_rank(told->half, &rank);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_load_rank_ratio), rank.rank_ratio,
                       rank.low_ratio, rank.high_ratio, few);
+    put(told, TL_FACT_FLOW_loss_upstream_ratio, rank.upstream_ratio, "nothing was lost");
     put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
     put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");
     if (isfinite(policer.rate_bps)) {
@@ -202,6 +208,21 @@ static void tell_sizes(const struct told *told)
         put(told, TL_FACT_FLOW_mtu_reported_bytes, told->flow->router_mtu_bytes, "");
 }
 
+/* Whether an end offers window scaling, by its SYN: a server answers only what was offered. On the
+ * way options are seldom taken out, and then all of them. */
+static void tell_scaling(const struct told *told)
+{
+    static const enum tl_scope scopes[2] = {TL_SCOPE_NEAR, TL_SCOPE_FAR};
+    for (int end = TL_CLIENT; end <= TL_SERVER; end++) {
+        const struct tl_packet_half *half = &told->flow->halves[end];
+        bool asked = end == TL_CLIENT || told->flow->halves[TL_CLIENT].has_wscale;
+        bool whole = half->has_timestamps || half->sack_permitted;
+        if (half->syn_seen && asked && (half->has_wscale || whole))
+            tl_facts_set_bool(told->facts, TL_KEY(scopes[end], TL_FACT_HOST_tcp_window_scaling),
+                              half->has_wscale, "its SYN in the capture");
+    }
+}
+
 static void tell_path(const struct told *told)
 {
     const struct tl_packet_flow *flow = told->flow;
@@ -242,6 +263,7 @@ enum tl_status tl_packet_flow_facts(const struct tl_packet_flow *flow, struct tl
     tell_receiver(&told);
     tell_running(&told);
     tell_sizes(&told);
+    tell_scaling(&told);
     tell_path(&told);
     explain(&told);
     return tl_facts_status(facts);

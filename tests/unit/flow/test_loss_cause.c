@@ -93,6 +93,36 @@ Test(loss_cause, chance_has_no_rank)
     free(made);
 }
 
+/* The same amount is in flight at each loss as elsewhere; but what is lost is the end of what was
+ * sent together: a short queue. */
+Test(loss_cause, losses_at_the_end_of_trains_follow_the_load)
+{
+    struct made *made = begin();
+    struct tl_packet_loss_rank rank;
+    for (int train = 0; train < 200; train++) {
+        unsigned len = train % 10 == 0 ? 20 : 4; /* segments */
+        for (unsigned i = 0; i < len; i++) {
+            bool lost = i == 15;
+            send(made, train * 45 * MS + i, 100000, lost);
+            made->half.backlog_classes[tl_packet_flight_class((i + 1) * MSS)]++;
+            if (lost)
+                made->losses[made->half.losses_count - 1].backlog_bytes = (i + 1) * MSS;
+        }
+    }
+    tl_packet_loss_rank(&made->half, &rank);
+    cr_expect_eq(rank.events_count, 20);
+    cr_expect_eq(rank.upstream_ratio, 0);
+    cr_expect_gt(rank.low_ratio, 0.7);
+    for (uint32_t i = 0; i < made->half.losses_count; i++) { /* the first of each train */
+        made->losses[i].backlog_bytes = MSS;
+        made->losses[i].upstream = true;
+    }
+    tl_packet_loss_rank(&made->half, &rank);
+    cr_expect_lt(rank.low_ratio, 0.5);
+    cr_expect_eq(rank.upstream_ratio, 1);
+    free(made);
+}
+
 /* Round-trip times above the low decile before most losses: a queue, no policer. */
 Test(loss_cause, a_queue_before_losses_is_no_policer)
 {

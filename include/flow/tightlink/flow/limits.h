@@ -61,14 +61,16 @@ struct tl_packet_policer {
 
 void tl_packet_policer(const struct tl_packet_half *half, struct tl_packet_policer *ret_policer);
 
-/* Where the data in flight at a loss stands among that of all segments sent, mean over loss events:
- * 0.5 for losses that do not care for load, near 1 for those that load makes. NAN bounds below 3
- * events. */
+/* Where the load at a loss stands among that at all segments sent, mean over loss events: 0.5 for
+ * losses that do not care for load, near 1 for those that load makes. Load is what was in flight,
+ * or what was sent together (the backlog before a link half as fast again as the flow), whichever
+ * the losses follow more. NAN bounds below 3 events. */
 struct tl_packet_loss_rank {
     double rank_ratio, low_ratio, high_ratio;
     double events_count;
-    double flat_ratio; /* share of events before which the round-trip time was within 1.2 of its
-                        * 10th percentile */
+    double upstream_ratio; /* share of losses that came before the capturing machine; NAN: none */
+    double flat_ratio;     /* share of events before which the round-trip time was within 1.2 of its
+                            * 10th percentile */
 };
 
 void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_loss_rank *ret_rank);

@@ -40,10 +40,11 @@ struct tl_packet_bin {
 
 /* A segment that was sent twice, or found missing. */
 struct tl_packet_loss {
-    int64_t time_ns;       /* when it was sent the first time, or its gap was seen */
-    uint64_t offset_bytes; /* in the stream */
-    uint32_t rtt_ns;       /* when it was sent; 0: unknown */
-    uint32_t flight_bytes; /* then */
+    int64_t time_ns;        /* when it was sent the first time, or its gap was seen */
+    uint64_t offset_bytes;  /* in the stream */
+    uint32_t rtt_ns;        /* when it was sent; 0: unknown */
+    uint32_t flight_bytes;  /* then */
+    uint32_t backlog_bytes; /* that packets sent together would make before a link; 0: unknown */
     uint32_t len_bytes;
     bool upstream; /* before it came here: what was sent first is in no count */
     bool needless; /* the first one had arrived (DSACK, timestamps, acknowledgement) */
@@ -96,6 +97,9 @@ struct tl_packet_half {
     double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns;
     uint64_t flight_max_bytes;
     uint32_t flight_classes[TL_PACKETS_RTT_CLASSES]; /* segments, by what was then in flight */
+    /* The same by what would wait before a link half as fast again as the flow: how much was sent
+     * together. */
+    uint32_t backlog_classes[TL_PACKETS_RTT_CLASSES];
     double flight_bytes_ns; /* integral over the time with data in flight */
     double flight_ns;
     double stall_longest_ns; /* longest time with data in flight and no progress */

@@ -1,6 +1,7 @@
 /* Key files: their lines, and making new ones. What a key is used for is the engine's affair. */
 #include "tightlink/base/key.h"
 
+#include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,15 +40,66 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* "NAME HEX"; false when the line is none. */
-static bool parse_line(const char *line, struct tl_key *ret_key)
+/* "192.0.2.0/24", "2001:db8::/32", or one address; false when it is none. */
+static bool parse_network(char *text, struct tl_key_network *ret_network)
+{
+    struct in_addr v4;
+    char *slash = strchr(text, '/'), *end = NULL;
+    unsigned long bits =
+        slash && slash[1] >= '0' && slash[1] <= '9' ? strtoul(slash + 1, &end, 10) : 0;
+    if (slash && (!end || *end != '\0'))
+        return false;
+    if (slash)
+        *slash = '\0';
+    *ret_network =
+        (struct tl_key_network){.address = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}}};
+    bool is_v4 = inet_pton(AF_INET, text, &v4) == 1;
+    unsigned long first = is_v4 ? 96 : 0, most = is_v4 ? 32 : 128;
+    if (is_v4)
+        memcpy(&ret_network->address.s6_addr[12], &v4, sizeof v4);
+    else if (inet_pton(AF_INET6, text, &ret_network->address) != 1)
+        return false;
+    if (bits > most)
+        return false;
+    ret_network->bits = (uint8_t)(first + (slash ? bits : most));
+    return true;
+}
+
+static bool parse_networks(char *text, struct tl_key *key)
+{
+    for (char *next; text; text = next) {
+        next = strchr(text, ',');
+        if (next)
+            *next++ = '\0';
+        if (key->network_count == TL_KEY_NETWORKS_MAX ||
+            !parse_network(text, &key->networks[key->network_count++]))
+            return false;
+    }
+    return true;
+}
+
+/* What stands behind the secret; the words are cut in place. */
+static bool parse_words(char *text, struct tl_key *key)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(text, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest)) {
+        if (strcmp(word, "class=admin") == 0)
+            key->admin = true;
+        else if (strncmp(word, "from=", 5) != 0 || !parse_networks(word + 5, key))
+            return false;
+    }
+    return true;
+}
+
+/* "NAME HEX [WORD]..."; false when the line is none. */
+static bool parse_line(char *line, struct tl_key *ret_key)
 {
     size_t len = name_length(line);
     if (len == 0 || len >= sizeof ret_key->name)
         return false;
     memcpy(ret_key->name, line, len);
     ret_key->name[len] = '\0';
-    const char *hex = line + len + strspn(line + len, " \t");
+    char *hex = line + len + strspn(line + len, " \t");
     if (hex == line + len)
         return false;
     for (size_t i = 0; i < TL_KEY_SECRET_SIZE; i++) {
@@ -58,7 +110,7 @@ static bool parse_line(const char *line, struct tl_key *ret_key)
         ret_key->secret[i] = (uint8_t)(high << 4 | low);
     }
     hex += (size_t)2 * TL_KEY_SECRET_SIZE;
-    return hex[strspn(hex, " \t\r")] == '\0';
+    return (*hex == '\0' || strspn(hex, " \t\r") > 0) && parse_words(hex, ret_key);
 }
 
 /* realloc() would leave a copy behind. */
@@ -80,8 +132,8 @@ static struct tl_key *next_place(struct tl_keys *keys)
     return &keys->keys[keys->count];
 }
 
-static enum tl_status take_line(struct tl_keys *keys, const char *path, int number,
-                                const char *line, struct tl_error *reterr)
+static enum tl_status take_line(struct tl_keys *keys, const char *path, int number, char *line,
+                                struct tl_error *reterr)
 {
     if (line[strspn(line, " \t\r")] == '\0' || line[0] == '#')
         return TL_OK;
@@ -93,8 +145,9 @@ static enum tl_status take_line(struct tl_keys *keys, const char *path, int numb
     if (!parse_line(line, key))
         return tl_error_set(reterr, TL_SYNTAX,
                             "%s line %d is no key: a name and %d hexadecimal digits, as "
-                            "`tightlink key NAME` makes it",
-                            path, number, 2 * TL_KEY_SECRET_SIZE);
+                            "`tightlink key NAME` makes it, then from=NETWORK[,NETWORK]... (up to "
+                            "%d, as 192.0.2.0/24) or class=admin, if at all",
+                            path, number, 2 * TL_KEY_SECRET_SIZE, TL_KEY_NETWORKS_MAX);
     if (tl_keys_find(keys, key->name, strlen(key->name)))
         return tl_error_set(reterr, TL_SYNTAX, "%s line %d: the name %s is there twice", path,
                             number, key->name);
@@ -176,6 +229,22 @@ const struct tl_key *tl_keys_find(const struct tl_keys *keys, const void *name, 
         if (strlen(keys->keys[i].name) == len && memcmp(keys->keys[i].name, name, len) == 0)
             return &keys->keys[i];
     return NULL;
+}
+
+static bool begins_with(const struct in6_addr *address, const struct tl_key_network *network)
+{
+    unsigned bytes = network->bits / 8, rest = network->bits % 8;
+    return memcmp(address, &network->address, bytes) == 0 &&
+           (rest == 0 ||
+            (address->s6_addr[bytes] ^ network->address.s6_addr[bytes]) >> (8 - rest) == 0);
+}
+
+bool tl_key_opens_from(const struct tl_key *key, const struct in6_addr *address)
+{
+    for (unsigned i = 0; i < key->network_count; i++)
+        if (begins_with(address, &key->networks[i]))
+            return true;
+    return key->network_count == 0;
 }
 
 enum tl_status tl_key_line_make(const char *name, char ret_line[TL_KEY_LINE_SIZE],

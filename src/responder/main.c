@@ -55,6 +55,10 @@ static const char help[] =
     "      --max-streams N      most streams a test, 1 to 128 (default 32)\n"
     "      --rate-cap RATE      highest rate of a test, for instance 500M\n"
     "      --daily-quota BYTES  bytes that all tests of 24 hours may move, for instance 50GB\n"
+    "      --places CLASS=N[,CLASS=N]...\n"
+    "                           most sessions at once of clients without a key (open), with one\n"
+    "                           (keyed), with an administrator's (admin); default: of 64 open 48\n"
+    "                           beside keys, keyed 60 beside an administrator's\n"
     "      --third-party ADDRESS[,ADDRESS]...\n"
     "                           other responders: a client with a key may have tests made\n"
     "                           between them and this one\n"
@@ -87,6 +91,7 @@ enum option_id {
     OPTION_MAX_STREAMS,
     OPTION_RATE_CAP,
     OPTION_DAILY_QUOTA,
+    OPTION_PLACES,
     OPTION_THIRD_PARTY,
     OPTION_USER,
     OPTION_PARTIAL_SANDBOX,
@@ -108,6 +113,7 @@ static const struct option long_options[] = {
     {"max-streams", required_argument, NULL, OPTION_MAX_STREAMS},
     {"rate-cap", required_argument, NULL, OPTION_RATE_CAP},
     {"daily-quota", required_argument, NULL, OPTION_DAILY_QUOTA},
+    {"places", required_argument, NULL, OPTION_PLACES},
     {"third-party", required_argument, NULL, OPTION_THIRD_PARTY},
     {"user", required_argument, NULL, OPTION_USER},
     {"partial-sandbox", no_argument, NULL, OPTION_PARTIAL_SANDBOX},
@@ -215,6 +221,31 @@ static enum tl_status parse_peers(const char *text, struct settings *settings,
     return TL_OK;
 }
 
+/* "open=16,admin=4" */
+static enum tl_status parse_places(const char *text, uint32_t places[TL_SESSION_CLASSES],
+                                   struct tl_error *reterr)
+{
+    static const char *const classes[TL_SESSION_CLASSES] = {"open=", "keyed=", "admin="};
+    long most = tl_limit_row(TL_LIMIT_SESSIONS)->standard;
+    for (const char *at = text; *at;) {
+        unsigned class = 0;
+        while (class < TL_SESSION_CLASSES &&
+               strncmp(at, classes[class], strlen(classes[class])) != 0)
+            class ++;
+        const char *digits = class < TL_SESSION_CLASSES ? at + strlen(classes[class]) : at;
+        char *end = NULL;
+        long number = *digits >= '0' && *digits <= '9' ? strtol(digits, &end, 10) : 0;
+        if (!end || number < 1 || number > most || (*end != ',' && *end != '\0'))
+            return tl_error_set(reterr, TL_USAGE,
+                                "--places takes open=, keyed= and admin= with numbers from 1 to "
+                                "%ld, as in open=16,admin=4, not \"%.40s\"",
+                                most, text);
+        places[class] = (uint32_t)number;
+        at = end + (*end == ',');
+    }
+    return TL_OK;
+}
+
 /* What has no value. */
 static bool take_flag(int id, struct settings *settings)
 {
@@ -259,6 +290,8 @@ static enum tl_status take_option(int id, const char *text, struct settings *set
         return parse_rate_cap(text, settings, reterr);
     case OPTION_DAILY_QUOTA:
         return parse_quota(text, settings, reterr);
+    case OPTION_PLACES:
+        return parse_places(text, options->class_places, reterr);
     case OPTION_THIRD_PARTY:
         return parse_peers(text, settings, reterr);
     case OPTION_USER:

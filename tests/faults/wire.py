@@ -14,6 +14,7 @@ VERSION = 1
 (HELLO, WELCOME, ERROR, HOST_QUERY, HOST, HOST_END, TEST_TCP, READY, BUSY, DATA_HELLO, DATA_OK,
  START, STARTED, SAMPLES, READINGS, STOP, TEST_END, PING, PONG, BYE) = range(1, 21)
 TEST_UDP, UDP_START = 21, 22
+SYN_QUERY, SYN_REPORT = 30, 31
 DOWNLOAD, UPLOAD, BOTH = 0, 1, 2
 END_TIME, END_BYTES, END_STOPPED, END_CLOSED, END_UNHEARD, END_FAILED = range(6)
 (E_PROTOCOL, E_VERSION, E_TYPE, E_STATE, E_SESSIONS, E_TOKEN, E_TIMEOUT, E_CONGESTION, E_QUOTA,
@@ -154,6 +155,9 @@ class Session(Connection):
         super().__init__(port, source, **more)
         self.source = source
         self.port = port
+        self.greet()
+
+    def greet(self):
         self.send(hello())
         welcome = self.expect(WELCOME)
         assert len(welcome) == 88

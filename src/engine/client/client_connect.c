@@ -262,6 +262,19 @@ static int64_t handshake_rtt_ns(int fd, int64_t took_ns)
     return rtt_ns > 0 && rtt_ns < (uint64_t)took_ns ? (int64_t)rtt_ns : took_ns;
 }
 
+static enum tl_status take_token(struct tl_client *client, const struct tl_wire_token *token,
+                                 struct tl_error *reterr)
+{
+    struct tl_wire_token udp_token;
+    client->token = *token;
+    if (!client_token(client, SECURE_UDP, 0, 0, &udp_token))
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a token");
+    pthread_mutex_lock(&client->token_lock);
+    client->udp_token = udp_token;
+    pthread_mutex_unlock(&client->token_lock);
+    return TL_OK;
+}
+
 static void fill_info(struct tl_client *client, const struct tl_wire_welcome *welcome)
 {
     struct tl_client_info *info = &client->info;
@@ -275,9 +288,6 @@ static void fill_info(struct tl_client *client, const struct tl_wire_welcome *we
     info->max_streams = welcome->max_streams;
     info->rate_cap_bps = (double)welcome->rate_cap_bps;
     info->quota_left_bytes = welcome->quota_left_bytes;
-    pthread_mutex_lock(&client->token_lock);
-    client->token = welcome->token;
-    pthread_mutex_unlock(&client->token_lock);
 }
 
 enum tl_status client_dial(struct tl_client *client, const struct sockaddr *address, socklen_t len,
@@ -298,6 +308,8 @@ enum tl_status client_dial(struct tl_client *client, const struct sockaddr *addr
         status = prove_key(client, reterr);
     if (status == TL_OK)
         status = say_hello(client, &welcome, reterr);
+    if (status == TL_OK)
+        status = take_token(client, &welcome.token, reterr);
     if (status != TL_OK) {
         client_hang_up(client);
         return status;

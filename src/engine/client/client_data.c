@@ -111,10 +111,10 @@ static enum tl_status say_data_hello(struct tcp_run *run, struct dial *dial, uns
         return tl_error_set(reterr, tl_status_from_errno(errnum), "a data connection to %s: %s",
                             run->client->host, strerror(errnum));
     note_rtt(run, dial);
-    struct tl_wire_data_hello hello = {.version = TL_WIRE_VERSION,
-                                       .stream = (uint16_t)stream,
-                                       .test_id = run->ready.test_id,
-                                       .token = run->client->token};
+    struct tl_wire_data_hello hello = {
+        .version = TL_WIRE_VERSION, .stream = (uint16_t)stream, .test_id = run->ready.test_id};
+    if (!client_token(run->client, SECURE_DATA, hello.test_id, hello.stream, &hello.token))
+        return tl_error_set(reterr, TL_NOMEM, "no memory for the token of a data connection");
     size_t len = tl_wire_encode_data_hello(&hello, frame);
     if (send(dial->fd, frame, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
         return tl_error_set(reterr, TL_CLOSED, "%s closed a data connection", run->client->host);

@@ -80,9 +80,10 @@ static enum tl_status dial(struct pair *pair, struct tl_error *reterr)
     const struct tl_client *to = pair->receiver->client;
     struct tl_wire_dial dial = {.test_id = pair->sender->ready.test_id,
                                 .peer_test_id = pair->receiver->ready.test_id,
-                                .peer_token = to->token,
                                 .peer_port = (uint16_t)to->port};
     uint8_t frame[TL_WIRE_FRAME_MAX];
+    if (!client_token(to, SECURE_PEER, dial.peer_test_id, 0, &dial.peer_token))
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a token");
     if (to->info.family == 6) {
         memcpy(dial.peer_address, &((const struct sockaddr_in6 *)&to->info.peer)->sin6_addr, 16);
     } else {

@@ -41,12 +41,13 @@ struct tl_client {
     uint64_t frames_left, frame_bytes_left;
     int64_t heard_ns;           /* when the far end said anything */
     bool stale;                 /* in the middle of something that nobody waits for: dial again */
-    pthread_mutex_t token_lock; /* tl_client_echo reads it from another thread */
-    struct tl_wire_token token;
-    int udp_fd;          /* of UDP tests, kept from one to the next; -1: none */
-    uint64_t udp_cookie; /* its tuple's, proved at udp_proved_ns (0: not) in the session
-                          * of udp_token */
-    struct tl_wire_token udp_token;
+    struct tl_wire_token token; /* of the session */
+    pthread_mutex_t token_lock; /* tl_client_echo reads udp_token from another thread */
+    struct tl_wire_token udp_token; /* what its datagrams say */
+    int udp_fd;                     /* of UDP tests, kept from one to the next; -1: none */
+    uint64_t udp_cookie;            /* its tuple's, proved at udp_proved_ns (0: not) in the session
+                                     * whose datagrams say proved_token */
+    struct tl_wire_token proved_token;
     int64_t udp_proved_ns;
     struct tl_cpu_reader cpu_reader;
     struct tl_rate_point points[TL_STEADY_POINTS_MAX]; /* workspace of the analysis */
@@ -57,6 +58,14 @@ enum tl_status client_dial(struct tl_client *client, const struct sockaddr *addr
                            struct tl_error *reterr) TL_WARN_UNUSED;
 /* Before a new request: the connection is alive and in order, or dialled again. */
 enum tl_status client_wake(struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* What this session says outside of its channel for one purpose: secure_token(). */
+static inline bool client_token(const struct tl_client *client, enum secure_purpose purpose,
+                                uint32_t test_id, uint16_t connection,
+                                struct tl_wire_token *ret_token)
+{
+    return secure_token(client->secure, &client->token, purpose, test_id, connection, ret_token);
+}
 
 /* The most that a segment or datagram adds on a link: Ethernet 14, IPv6 40, TCP 32. */
 #define CLIENT_HEADERS_BYTES 86

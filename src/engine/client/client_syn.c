@@ -79,7 +79,9 @@ static enum tl_status ask(struct tl_client *client, int fd, int64_t until_ns,
                           struct tl_wire_syn_report *ret_report, struct tl_error *reterr)
 {
     uint8_t frame[TL_WIRE_FRAME_MAX], in[REPORT_MAX];
-    struct tl_wire_syn_query query = {.version = TL_WIRE_VERSION, .token = client->token};
+    struct tl_wire_syn_query query = {.version = TL_WIRE_VERSION};
+    if (!client_token(client, SECURE_SYN, 0, 0, &query.token))
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a token");
     size_t len = tl_wire_encode_syn_query(&query, frame), in_len = 0;
     if (send(fd, frame, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
         return failed(client, errno, reterr);

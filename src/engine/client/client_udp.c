@@ -116,7 +116,7 @@ static enum tl_status prove_once(struct exchange *exchange, uint64_t *ret_cookie
     struct tl_client *client = exchange->client;
     exchange->step = (struct tl_wire_udp_prove){.type = TL_WIRE_UDP_HELLO};
     pthread_mutex_lock(&client->token_lock);
-    exchange->step.token = client->token;
+    exchange->step.token = client->udp_token;
     pthread_mutex_unlock(&client->token_lock);
     enum tl_status status = run_step(exchange, TL_WIRE_UDP_CHALLENGE, reterr);
     if (status != TL_OK)

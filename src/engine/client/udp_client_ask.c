@@ -39,7 +39,7 @@ enum tl_status udp_client_open_tuple(struct tl_client *client, struct tl_error *
 bool udp_client_is_proved(const struct tl_client *client)
 {
     return client->udp_proved_ns > 0 && tl_now_ns() - client->udp_proved_ns < PROOF_NS &&
-           tl_wire_token_equal(&client->udp_token, &client->token);
+           tl_wire_token_equal(&client->proved_token, &client->udp_token);
 }
 
 enum tl_status udp_client_prove(struct tl_client *client, struct tl_error *reterr)
@@ -47,7 +47,7 @@ enum tl_status udp_client_prove(struct tl_client *client, struct tl_error *reter
     enum tl_status status =
         client_udp_prove(client, client->udp_fd, -1, &client->udp_cookie, reterr);
     client->udp_proved_ns = status == TL_OK ? tl_now_ns() : 0;
-    client->udp_token = client->token;
+    client->proved_token = client->udp_token;
     return status;
 }
 

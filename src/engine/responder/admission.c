@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +16,7 @@
 
 #include "address.h"
 #include "path_syn.h"
+#include "places.h"
 #include "responder_private.h"
 #include "session.h"
 #include "share.h"
@@ -24,7 +26,6 @@
 #include "turn.h"
 
 #define ACCEPTS_PER_WAKEUP 64 /* the others have their turn in between */
-#define KEPT_TEXT          "the places that are left are kept for clients with a key: try again later"
 
 /* A connection that has not said who it is: P6 allows it 256 bytes. */
 struct half {
@@ -125,62 +126,7 @@ static void refuse(struct half *half, enum tl_wire_error_code code, const char *
     drop_half(half);
 }
 
-/* --- A place ------------------------------------------------------------------------------- */
-
-/* The session that can best be done without, among those that belong to the newcomer: without a
- * test that was granted, and silent for the longest. Who waits for a turn has to be heard as well:
- * its client pings. */
-static struct session *weakest(const struct sessions *sessions, const struct in6_addr *peer,
-                               sessions_same_fn *same, int64_t now_ns)
-{
-    struct session *best = NULL;
-    for (uint32_t i = 0; i < sessions->count; i++) {
-        struct session *session = sessions->list[i];
-        if (session->state > SESSION_QUEUED ||
-            now_ns - session->heard_ns < session_limit_ns(TL_LIMIT_EVICT_MS) ||
-            (same && !same(peer, &session->peer.sin6_addr)))
-            continue;
-        if (!best || session->heard_ns < best->heard_ns)
-            best = session;
-    }
-    return best;
-}
-
-/* Makes room for one more, at the cost of a session that seems to be dead: of the same peer, else
- * of the same network where that has its share, else of any. */
-static enum tl_status find_place(struct tl_responder *responder, const struct in6_addr *peer,
-                                 bool keyed, struct tl_error *reterr)
-{
-    const struct sessions *sessions = &responder->sessions;
-    uint32_t all = responder->session_max;
-    const struct {
-        sessions_same_fn *same;
-        uint32_t most;
-        const char *whose, *why;
-    } shares[] = {
-        {address_same_peer, (uint32_t)tl_limit_row(TL_LIMIT_SESSIONS_PER_PEER)->standard,
-         "your address has", "its peer came again"},
-        {share_same_neighbours, all / 4, "your network has", "silent, and its network is full"},
-        {share_same_site, all / 2, "your site has", "silent, and its site is full"},
-        {NULL, all, "this responder has", "silent, and its place was needed"},
-    };
-    int64_t now_ns = tl_now_ns();
-    if (responder->secured && !keyed && sessions_count_plain(sessions) >= all - all / 4)
-        return tl_error_set(reterr, TL_LIMIT, KEPT_TEXT);
-    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        if (sessions_count(sessions, peer, shares[i].same) < shares[i].most)
-            continue;
-        struct session *old = weakest(sessions, peer, shares[i].same, now_ns);
-        if (!old)
-            return tl_error_set(reterr, TL_LIMIT,
-                                "%s %u sessions here already: wait until one ends", shares[i].whose,
-                                shares[i].most);
-        session_end(old, shares[i].why);
-    }
-    if (sessions->count >= sessions->size)
-        return tl_error_set(reterr, TL_LIMIT, "this responder is still tidying up: try again");
-    return TL_OK;
-}
+/* --- First frames --------------------------------------------------------------------------- */
 
 static void send_welcome(struct session *session, const struct tl_wire_hello *hello)
 {
@@ -210,8 +156,6 @@ static bool is_kept_place(const struct admission *admission)
 
 #define KEPT_NS TL_NS_PER_S
 
-/* --- First frames --------------------------------------------------------------------------- */
-
 static void greet(struct half *half, const struct tl_wire_frame *frame)
 {
     struct tl_responder *responder = half->admission->responder;
@@ -229,10 +173,10 @@ static void greet(struct half *half, const struct tl_wire_frame *frame)
         return;
     }
     if (half->kept && !half->secure) {
-        refuse(half, TL_WIRE_E_SESSIONS, KEPT_TEXT);
+        refuse(half, TL_WIRE_E_SESSIONS, PLACES_KEPT_TEXT);
         return;
     }
-    if (find_place(responder, &half->address, half->secure != NULL, &error) != TL_OK) {
+    if (places_find(responder, &half->address, places_class(half->secure), &error) != TL_OK) {
         refuse(half, TL_WIRE_E_SESSIONS, error.text);
         return;
     }
@@ -272,16 +216,17 @@ static void join_test(struct half *half, const struct tl_wire_frame *frame)
         return;
     }
     enum tl_wire_error_code code = TL_WIRE_E_TOKEN;
-    struct session *session =
-        sessions_by_token(&half->admission->responder->sessions, &hello.token);
+    bool dialled = frame->type == TL_WIRE_PEER_HELLO;
+    struct session *session = sessions_by_token(&half->admission->responder->sessions,
+                                                dialled ? SECURE_PEER : SECURE_DATA, hello.test_id,
+                                                dialled ? 0 : hello.stream, &hello.token);
     if (half->secure)
         refuse(half, TL_WIRE_E_PROTOCOL, "data connections are plain");
     else if (!session || half->len != frame->frame_len)
         refuse(half, code, "no session has this token");
-    else if (frame->type == TL_WIRE_PEER_HELLO && !tcp_dial_may_join(session, &half->address))
+    else if (dialled && !tcp_dial_may_join(session, &half->address))
         refuse(half, TL_WIRE_E_REFUSED, "this responder permits no test with yours");
-    else if (tcp_run_join(session, half->watch.fd, frame->type == TL_WIRE_PEER_HELLO, &hello, &code,
-                          &error))
+    else if (tcp_run_join(session, half->watch.fd, dialled, &hello, &code, &error))
         release_half(half);
     else
         refuse(half, code, error.text);
@@ -299,7 +244,7 @@ static void report_syn(struct half *half, const struct tl_wire_frame *frame)
         refuse(half, status == TL_VERSION ? TL_WIRE_E_VERSION : TL_WIRE_E_PROTOCOL, error.text);
         return;
     }
-    if (!sessions_by_token(&half->admission->responder->sessions, &query.token)) {
+    if (!sessions_by_token(&half->admission->responder->sessions, SECURE_SYN, 0, 0, &query.token)) {
         refuse(half, TL_WIRE_E_TOKEN, "no session has this token");
         return;
     }
@@ -338,6 +283,15 @@ static bool open_channel(struct half *half)
     return true;
 }
 
+static void log_handshake(struct half *half)
+{
+    const struct tl_key *key = secure_kept_out(half->secure);
+    char why[TL_KEY_NAME_SIZE + 40] = "a handshake failed: another key, or none";
+    if (key)
+        snprintf(why, sizeof why, "the key %s is not for this network", key->name);
+    log_failure(half, why);
+}
+
 static void half_ready(struct watch *watch, uint32_t events)
 {
     struct half *half = (struct half *)watch;
@@ -349,7 +303,7 @@ static void half_ready(struct watch *watch, uint32_t events)
         return;
     if (got <= 0) {
         if (half->secure && !secure_established(half->secure))
-            log_failure(half, "a handshake failed: another key, or none");
+            log_handshake(half);
         drop_half(half);
         return;
     }

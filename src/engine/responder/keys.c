@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "places.h"
 #include "responder_private.h"
 #include "session.h"
 
@@ -15,7 +16,8 @@ bool keys_hold(const struct session *session)
         return true;
     const struct tl_key *now =
         tl_keys_find(session->responder->keys, used->name, strlen(used->name));
-    return now && memcmp(now->secret, used->secret, sizeof now->secret) == 0;
+    return now && memcmp(now->secret, used->secret, sizeof now->secret) == 0 &&
+           tl_key_opens_from(now, &session->peer.sin6_addr);
 }
 
 void keys_reload(struct tl_responder *responder)
@@ -40,6 +42,7 @@ void keys_reload(struct tl_responder *responder)
     secure_context_destroy(responder->secured);
     responder->secured = secured;
     responder->keys = keys;
+    places_set(responder);
     unsigned gone = 0;
     for (uint32_t i = 0; i < responder->sessions.count; i++)
         gone += !keys_hold(responder->sessions.list[i]);

@@ -18,6 +18,7 @@
 #include "frames.h"
 #include "host_reader.h"
 #include "keys.h"
+#include "places.h"
 #include "responder_private.h"
 #include "session.h"
 #include "status.h"
@@ -339,6 +340,7 @@ enum tl_status tl_responder_create(const struct tl_responder_options *options,
         goto out;
     }
     responder->keys = options->keys;
+    places_set(responder);
     if (options->keys)
         status = secure_context_create_server(options->keys, &responder->secured, reterr);
     if (status == TL_OK)

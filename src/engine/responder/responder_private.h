@@ -23,7 +23,8 @@
  *   udp_path.c, udp_echo.c  probes
  *
  *   frames.c        what a client's frame means
- *   admission.c     strangers: accept, first frame, deadline, who gets a place
+ *   places.c        who gets a place among the sessions
+ *   admission.c     strangers: accept, first frame, deadline
  *   status.c        what is served now
  *   responder.c     create, run, stop
  *
@@ -67,6 +68,7 @@ struct tl_responder {
 
     struct sessions sessions; /* room for 2 session_max */
     uint32_t session_max;
+    uint32_t class_places[TL_SESSION_CLASSES]; /* of them: places_set() */
     /* What a session's frames mean: frames.c, above the sessions. */
     void (*take_frame)(struct session *session, const struct tl_wire_frame *frame);
     uint64_t tickets;

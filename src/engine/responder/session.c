@@ -261,7 +261,7 @@ static void set_control_options(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-static struct session *allocate(struct tl_responder *responder, int fd)
+static struct session *allocate(struct tl_responder *responder, int fd, struct secure *secure)
 {
     struct session *session = calloc(1, sizeof *session);
     if (!session)
@@ -271,6 +271,7 @@ static struct session *allocate(struct tl_responder *responder, int fd)
     session->out = malloc(session->out_size);
     socklen_t len = sizeof session->peer;
     if (!session->out || tl_random_secure(&session->token, sizeof session->token) != TL_OK ||
+        !secure_token(secure, &session->token, SECURE_UDP, 0, 0, &session->udp_token) ||
         getpeername(fd, (struct sockaddr *)&session->peer, &len) < 0) {
         free(session->out);
         free(session);
@@ -286,7 +287,7 @@ static struct session *allocate(struct tl_responder *responder, int fd)
 enum tl_status session_create(struct tl_responder *responder, int fd, struct secure *secure,
                               struct session **ret_session)
 {
-    struct session *session = allocate(responder, fd);
+    struct session *session = allocate(responder, fd, secure);
     if (!session)
         return TL_NOMEM;
     session->watch.fd = fd;

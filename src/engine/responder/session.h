@@ -134,7 +134,8 @@ struct session {
     struct secure *secure; /* owned; NULL: a plain connection */
     enum session_state state;
     struct sockaddr_in6 peer;
-    struct tl_wire_token token;
+    struct tl_wire_token token;            /* told in WELCOME alone where there is a channel */
+    struct tl_wire_token udp_token;        /* said in datagrams: secure_token() */
     int64_t since_ns, heard_ns, active_ns; /* active: last in a test or a query */
     int64_t deadline_ns;                   /* of the state, INT64_MAX = none */
     uint8_t in[TL_WIRE_FRAME_MAX];

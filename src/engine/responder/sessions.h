@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "secure.h"
 #include "tightlink/base/status.h"
 #include "tightlink/engine/wire.h"
 
@@ -22,8 +23,10 @@ void sessions_free(struct sessions *sessions);
 
 void sessions_add(struct sessions *sessions, struct session *session); /* count < size */
 void sessions_remove(struct sessions *sessions, const struct session *session);
-/* NULL: no session that still listens has it. */
-struct session *sessions_by_token(const struct sessions *sessions,
+/* The session that says this token for this purpose; NULL: none that still listens. Test and
+ * connection as in secure_token(). */
+struct session *sessions_by_token(const struct sessions *sessions, enum secure_purpose purpose,
+                                  uint32_t test_id, uint16_t connection,
                                   const struct tl_wire_token *token);
 /* Whether two addresses belong together: address_same_peer, share_same_neighbours, share_same_site.
  */

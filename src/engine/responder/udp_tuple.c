@@ -64,7 +64,8 @@ void udp_tuple_answer(struct tl_responder *responder, const struct arrival *arri
     address_normalise(&from);
     if (tl_wire_decode_udp_prove(arrival->bytes, arrival->len, &prove, NULL) != TL_OK)
         return;
-    struct session *session = sessions_by_token(&responder->sessions, &prove.token);
+    struct session *session =
+        sessions_by_token(&responder->sessions, SECURE_UDP, 0, 0, &prove.token);
     if (!session || !IN6_ARE_ADDR_EQUAL(&session->peer.sin6_addr, &from.sin6_addr) ||
         !udp_tuple_take_token(session))
         return;

@@ -3,12 +3,22 @@
 #include "secure.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <openssl/err.h>
+#include <openssl/hmac.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
+
+/* The client offers, by ALPN, tokens that are made of the channel (secure_token()); a responder
+ * that does not know them leaves the offer without an answer. */
+static const unsigned char bound_protocol[] = "\x0ftightlink-bound";
+#define BOUND_SIZE  (sizeof bound_protocol - 1)
+#define BOUND_LABEL "EXPERIMENTAL tightlink tokens"
+
+enum { BINDING_SIZE = 32, PURPOSE_SIZE = 7 };
 
 struct secure_context {
     unsigned
@@ -24,8 +34,12 @@ struct secure {
     struct secure_context *context; /* held */
     SSL *ssl;
     int fd;
-    const struct tl_key *key; /* the one in use */
-    bool failed;              /* an SSL object that has failed must not be used again */
+    const struct tl_key *key;      /* the one in use */
+    const struct tl_key *kept_out; /* the one that does not open from the peer's address; or NULL */
+    bool failed;                   /* an SSL object that has failed must not be used again */
+    bool settled;                  /* the handshake is over, and was looked at: settle() */
+    bool bound;                    /* both ends make tokens of the channel */
+    uint8_t binding[BINDING_SIZE]; /* of which, then */
 };
 
 /* --- The socket, without signals and without waiting ------------------------------------- */
@@ -101,17 +115,54 @@ static int use_key(SSL *ssl, const EVP_MD *md, const unsigned char **ret_id, siz
     return 1;
 }
 
-/* Server. A name that is not known goes on without a key, and ends for want of one. */
+static bool opens_here(const struct tl_key *key, int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } peer = {.v6 = {.sin6_family = AF_UNSPEC}};
+    socklen_t len = sizeof peer;
+    if (key->network_count == 0)
+        return true;
+    if (getpeername(fd, &peer.any, &len) < 0)
+        return false;
+    struct in6_addr address = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}};
+    if (peer.any.sa_family == AF_INET)
+        memcpy(&address.s6_addr[12], &peer.v4.sin_addr, sizeof peer.v4.sin_addr);
+    else
+        address = peer.v6.sin6_addr;
+    return tl_key_opens_from(key, &address);
+}
+
+/* Server. A name that is not known goes on without a key, and ends for want of one; as does one
+ * whose key is not for this network. */
 static int find_key(SSL *ssl, const unsigned char *id, size_t len, SSL_SESSION **ret_session)
 {
     struct secure *secure = SSL_get_app_data(ssl);
     const struct tl_key *key = tl_keys_find(secure->context->keys, id, len);
     *ret_session = NULL;
+    if (key && !opens_here(key, secure->fd)) {
+        secure->kept_out = key;
+        return 1;
+    }
     if (!key)
         return 1;
     *ret_session = session_of_key(ssl, key);
     secure->key = key;
     return *ret_session != NULL;
+}
+
+/* Server: what the client offers by ALPN. */
+static int choose_protocol(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len,
+                           const unsigned char *offered, unsigned offered_len, void *context)
+{
+    unsigned char *chosen;
+    if (SSL_select_next_proto(&chosen, ret_len, bound_protocol, BOUND_SIZE, offered, offered_len) !=
+        OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    *ret_chosen = chosen;
+    return SSL_TLSEXT_ERR_OK;
 }
 
 /* --- Contexts ------------------------------------------------------------------------------ */
@@ -155,6 +206,10 @@ enum tl_status secure_context_create_client(const struct tl_key *key,
     /* A server that answers with a certificate instead of the key is never trusted. */
     SSL_CTX_set_verify((*ret_context)->ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_psk_use_session_callback((*ret_context)->ctx, use_key);
+    if (SSL_CTX_set_alpn_protos((*ret_context)->ctx, bound_protocol, BOUND_SIZE) != 0) {
+        secure_context_destroy(*ret_context);
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a secured connection");
+    }
     return TL_OK;
 }
 
@@ -167,6 +222,7 @@ enum tl_status secure_context_create_server(const struct tl_keys *keys,
         return status;
     (*ret_context)->keys = keys;
     SSL_CTX_set_psk_find_session_callback((*ret_context)->ctx, find_key);
+    SSL_CTX_set_alpn_select_cb((*ret_context)->ctx, choose_protocol, NULL);
     return TL_OK;
 }
 
@@ -216,6 +272,7 @@ void secure_destroy(struct secure *secure)
         return;
     SSL_free(secure->ssl);
     secure_context_destroy(secure->context);
+    explicit_bzero(secure->binding, sizeof secure->binding);
     free(secure);
 }
 
@@ -225,13 +282,28 @@ static bool is_impostor(const struct secure *secure)
     return SSL_is_init_finished(secure->ssl) && (!secure->key || !SSL_session_reused(secure->ssl));
 }
 
-static bool reject_impostor(struct secure *secure)
+/* Whether both ends agreed on tokens of the channel, and its secret for them. */
+static bool bind_tokens(struct secure *secure)
 {
-    if (!is_impostor(secure))
-        return false;
-    secure->failed = true;
-    errno = EKEYREJECTED;
-    return true;
+    const unsigned char *chosen;
+    unsigned len;
+    SSL_get0_alpn_selected(secure->ssl, &chosen, &len);
+    secure->bound = len == BOUND_SIZE - 1 && memcmp(chosen, bound_protocol + 1, len) == 0;
+    return !secure->bound ||
+           SSL_export_keying_material(secure->ssl, secure->binding, sizeof secure->binding,
+                                      BOUND_LABEL, strlen(BOUND_LABEL), NULL, 0, 0) == 1;
+}
+
+/* Once the handshake is over: false when the channel must not be used. */
+static bool settle(struct secure *secure)
+{
+    if (secure->settled || !SSL_is_init_finished(secure->ssl))
+        return true;
+    secure->failed = is_impostor(secure) || !bind_tokens(secure);
+    secure->settled = !secure->failed;
+    if (secure->failed)
+        errno = EKEYREJECTED;
+    return secure->settled;
 }
 
 /* What became of a call that gave result <= 0; saved is errno right behind it. */
@@ -280,7 +352,7 @@ int secure_handshake(struct secure *secure)
             errno = EPROTO; /* the peer ended in the middle of it */
         return -1;
     }
-    return reject_impostor(secure) ? -1 : 1;
+    return settle(secure) ? 1 : -1;
 }
 
 ssize_t secure_recv(struct secure *secure, void *ret_bytes, size_t len)
@@ -295,7 +367,7 @@ ssize_t secure_recv(struct secure *secure, void *ret_bytes, size_t len)
     int saved = errno;
     if (got <= 0)
         return explain(secure, got, saved);
-    return reject_impostor(secure) ? -1 : got;
+    return settle(secure) ? got : -1;
 }
 
 ssize_t secure_send(struct secure *secure, const void *bytes, size_t len)
@@ -304,7 +376,7 @@ ssize_t secure_send(struct secure *secure, const void *bytes, size_t len)
         errno = EPROTO;
         return -1;
     }
-    if (reject_impostor(secure))
+    if (!settle(secure))
         return -1;
     ERR_clear_error();
     errno = 0;
@@ -323,9 +395,33 @@ bool secure_established(const struct secure *secure)
     return !secure->failed && SSL_is_init_finished(secure->ssl) && !is_impostor(secure);
 }
 
+bool secure_token(const struct secure *secure, const struct tl_wire_token *session,
+                  enum secure_purpose purpose, uint32_t test_id, uint16_t connection,
+                  struct tl_wire_token *ret_token)
+{
+    uint8_t made[EVP_MAX_MD_SIZE];
+    const uint8_t what[PURPOSE_SIZE] = {(uint8_t)purpose,         (uint8_t)(test_id >> 24),
+                                        (uint8_t)(test_id >> 16), (uint8_t)(test_id >> 8),
+                                        (uint8_t)test_id,         (uint8_t)(connection >> 8),
+                                        (uint8_t)connection};
+    if (!secure || !secure->bound) {
+        *ret_token = *session;
+        return true;
+    }
+    if (!HMAC(EVP_sha256(), secure->binding, sizeof secure->binding, what, sizeof what, made, NULL))
+        return false;
+    memcpy(ret_token, made, sizeof *ret_token);
+    return true;
+}
+
 const struct tl_key *secure_key(const struct secure *secure)
 {
     return secure->key;
+}
+
+const struct tl_key *secure_kept_out(const struct secure *secure)
+{
+    return secure->kept_out;
 }
 
 const char *secure_key_name(const struct secure *secure)

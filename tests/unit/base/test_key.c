@@ -1,4 +1,5 @@
 /* Key files: what is taken, what is refused and in which words. */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,6 +51,35 @@ Test(key, lines_become_keys)
     tl_keys_destroy(keys);
 }
 
+static bool opens_from(const struct tl_key *key, const char *text)
+{
+    struct in6_addr address;
+    cr_assert_eq(inet_pton(AF_INET6, text, &address), 1);
+    return tl_key_opens_from(key, &address);
+}
+
+Test(key, a_line_says_from_where_and_for_whom)
+{
+    struct tl_keys *keys = NULL;
+    struct tl_error error = {0};
+    cr_assert_eq(load("a " HEX " class=admin from=192.0.2.128/25,2001:db8::/33\t\nb " HEX2 "\n"
+                      "c " HEX " from=198.51.100.7\nd " HEX " from=0.0.0.0/0\n",
+                      0600, &keys, &error),
+                 TL_OK, "%s", error.text);
+    const struct tl_key *key = tl_keys_at(keys, 0);
+    cr_expect(key->admin && opens_from(key, "::ffff:192.0.2.128"));
+    cr_expect(opens_from(key, "2001:db8:7fff::1") && !opens_from(key, "2001:db8:8000::1"));
+    cr_expect_not(opens_from(key, "::ffff:192.0.2.127"));
+    cr_expect_not(opens_from(key, "::c000:280"), "no IPv4 address");
+    key = tl_keys_at(keys, 1);
+    cr_expect(!key->admin && opens_from(key, "::1") && opens_from(key, "::ffff:192.0.2.127"));
+    key = tl_keys_at(keys, 2);
+    cr_expect(opens_from(key, "::ffff:198.51.100.7") && !opens_from(key, "::ffff:198.51.100.6"));
+    key = tl_keys_at(keys, 3);
+    cr_expect(opens_from(key, "::ffff:1.2.3.4") && !opens_from(key, "2001:db8::1"));
+    tl_keys_destroy(keys);
+}
+
 Test(key, many_keys_survive_growth)
 {
     char *text = malloc((TL_KEYS_MAX + 1) * 80 + 1);
@@ -91,6 +121,15 @@ Test(key, what_is_no_key_is_told_by_line_and_without_its_content)
         " " HEX "\n",
         "a/b " HEX "\n",
         "a " HEX " more\n",
+        "a " HEX "from=10.0.0.1\n",
+        "a " HEX " from=\n",
+        "a " HEX " from=10.0.0.0/33\n",
+        "a " HEX " from=10.0.0.0/\n",
+        "a " HEX " from=10.0.0.0/8x\n",
+        "a " HEX " from=::/129\n",
+        "a " HEX " from=1.1.1.1,,2.2.2.2\n",
+        "a " HEX " from=::1,::2,::3,::4,::5,::6,::7,::8,::9\n",
+        "a " HEX " class=king\n",
         "a" HEX "\n",
         "a " HEX "\na " HEX2 "\n",
     };

@@ -17,6 +17,7 @@
 
 #include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
+#include "tightlink/engine/wire_frame.h"
 
 /* First byte of a TLS connection (a handshake record). A frame of ours that began with it
  * would be longer than frames are. */
@@ -60,8 +61,21 @@ bool secure_established(const struct secure *secure);
 /* The key by which the peer came, as long as the channel; NULL before the handshake has got so far.
  */
 const struct tl_key *secure_key(const struct secure *secure);
+/* A key that the peer named and that does not open from its address (tl_key_opens_from()); NULL. */
+const struct tl_key *secure_kept_out(const struct secure *secure);
 /* The key's name by which the peer came; "" before the handshake has got so far. */
 const char *secure_key_name(const struct secure *secure);
+
+/* What a token is said for outside of the channel, where the path reads it. */
+enum secure_purpose { SECURE_DATA = 1, SECURE_PEER, SECURE_SYN, SECURE_UDP };
+
+/* The token for one purpose, test and connection (0 where there is none), as both ends make it of
+ * the channel's own secret (RFC 5705; RFC 8446, 7.5): who reads one knows no other, nor the
+ * session's. Over a plain channel (NULL), and with a peer that does not know such tokens, it is the
+ * session's. False: OpenSSL failed. */
+bool secure_token(const struct secure *secure, const struct tl_wire_token *session,
+                  enum secure_purpose purpose, uint32_t test_id, uint16_t connection,
+                  struct tl_wire_token *ret_token);
 
 /* A connection that may be secured or plain. */
 static inline ssize_t channel_recv(struct secure *secure, int fd, void *ret_bytes, size_t len);

@@ -23,6 +23,14 @@
 
 struct tl_responder;
 
+/* Clients by how they came: each class has a total of its own. */
+enum tl_session_class {
+    TL_SESSION_OPEN,  /* without a key */
+    TL_SESSION_KEYED, /* with one */
+    TL_SESSION_ADMIN, /* with one of an administrator */
+    TL_SESSION_CLASSES
+};
+
 /* 0 or NULL in a field means the standard of limits.h; numbers outside its table are
  * moved into it. */
 struct tl_responder_options {
@@ -40,7 +48,9 @@ struct tl_responder_options {
      * thread of tl_responder_run. NULL: they stay. */
     enum tl_status (*load_keys)(void *context, struct tl_keys **ret_keys, struct tl_error *reterr);
     void *load_context;
-    bool open;           /* with keys: serve who has none, too (open mode's caps and reticence) */
+    uint32_t class_places[TL_SESSION_CLASSES]; /* most sessions of a class; 0: the rest that the
+                                                * others leave (doc/wire.md) */
+    bool open; /* with keys: serve who has none, too (open mode's caps and reticence) */
     /* Responders with which tests are permitted when a keyed client asks for one between two of
      * them: this one may dial them, and be dialled by them. IPv4 as ::ffff:a.b.c.d. NULL: none.
      * Borrowed. */
@@ -75,8 +85,8 @@ enum tl_status tl_responder_run(struct tl_responder *responder,
  * any thread, more than once. */
 void tl_responder_stop(struct tl_responder *responder);
 
-/* Reads the keys again, soon. New handshakes know the new ones alone. Sessions live on; one whose key
- * is gone, or has another secret, may end its test and begins no other. What cannot be read is
+/* Reads the keys again, soon. New handshakes know the new ones alone. Sessions live on; one whose
+ * key is gone, or has another secret, may end its test and begins no other. What cannot be read is
  * logged, and the keys stay. Async-signal-safe. */
 void tl_responder_reload(struct tl_responder *responder);
 

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Key mode against who reads the path, holds a key of somebody else's network, or takes every place.
+
+Arguments: paths of tightlinkd and tightlink, then names of cases (none: all)."""
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+import wire
+from keyed import DATA, SECRET, SYN, UDP, KeyedSession, KeyFile, NoChannel
+from wire import Connection, Daemon
+
+DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def keyed_daemon(key, *options):
+    return Daemon(DAEMON, "--key", key, *options)
+
+
+def refused(data):
+    """The code with which a data connection was refused, None when it joined."""
+    kind, payload = data.read()
+    data.close()
+    return struct.unpack(">H", payload[:2])[0] if kind == wire.ERROR else None
+
+
+class Path(threading.Thread):
+    """A relay on loopback: what whoever stands on the path reads at the head of each connection."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port, self.heads, self.pairs = port, [], {}
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.own_port = self.listener.getsockname()[1]
+        self.ended = False
+
+    def run(self):
+        while not self.ended:
+            sockets = [self.listener, *self.pairs]
+            for ready in select.select(sockets, [], [], 0.1)[0]:
+                if ready is self.listener:
+                    near = self.listener.accept()[0]
+                    far = socket.create_connection(("127.0.0.1", self.port))
+                    self.pairs.update({near: far, far: near})
+                    self.heads.append((near, bytearray()))
+                elif ready in self.pairs:
+                    self.carry(ready)
+
+    def carry(self, one):
+        other = self.pairs[one]
+        try:
+            data = one.recv(65536)
+            for near, head in self.heads:
+                if near is one and len(head) < 64:
+                    head += data
+            other.sendall(data)
+        except OSError:
+            data = b""
+        if not data:
+            for end in (one, other):
+                del self.pairs[end]
+                end.close()
+
+    def hellos(self):
+        return [bytes(head[:36]) for _, head in self.heads if head[2:3] == bytes([wire.DATA_HELLO])]
+
+
+@case
+def what_the_path_reads_opens_nothing_else():
+    """Each data connection of each test says a token of its own."""
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon:
+        path = Path(daemon.port)
+        path.start()
+        done = subprocess.run(
+            [TIGHTLINK, "run", "127.0.0.1", "--port", str(path.own_port), "--key", key, "--yes",
+             "--json", "--stages", "stream", "--direction", "both", "--time-budget",
+             "12s"],
+            capture_output=True, text=True, timeout=60)
+        path.ended = True
+        path.join()
+        hellos = path.hellos()
+        tokens = {hello[20:36] for hello in hellos}
+        assert len(hellos) >= 2, (done.returncode, done.stderr[-500:])
+        assert len(tokens) == len(hellos), f"{len(hellos)} connections said {len(tokens)} tokens"
+
+
+@case
+def a_token_is_good_for_one_connection_of_one_test():
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon, \
+            KeyedSession(daemon.port) as session:
+        assert session.bound
+        first = session.ask(streams=2, ms=200)
+        test = first["test_id"]
+        assert refused(session.join(test, 0, session.token)) == wire.E_TOKEN, "the session's token"
+        seen = session.said(DATA, test, 0)
+        assert refused(session.join(test, 1, seen)) == wire.E_TOKEN, "another connection's"
+        for purpose in (SYN, UDP):
+            assert refused(session.join(test, 0, session.said(purpose))) == wire.E_TOKEN, purpose
+        streams = session.open_streams(first)
+        session.start(first)
+        for stream in streams:
+            stream.close()
+        session.end()
+        second = session.ask(streams=1, ms=200)
+        assert refused(session.join(second["test_id"], 0, seen)) == wire.E_TOKEN, "the last test's"
+        session.open_streams(second)
+
+
+@case
+def datagrams_and_syn_queries_say_tokens_of_their_own():
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon, \
+            KeyedSession(daemon.port) as session:
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.connect(("127.0.0.1", daemon.port))
+        for token, answered in ((session.token, False), (session.said(DATA), False),
+                                (session.said(UDP), True)):
+            udp.send(b"TLU1" + bytes([1, 0, 0, 0]) + token + bytes(16) + bytes(24))
+            assert bool(select.select([udp], [], [], 0.5)[0]) == answered, token
+        for token, answered in ((session.token, False), (session.said(SYN), True)):
+            query = Connection(daemon.port)
+            query.send(wire.frame(wire.SYN_QUERY, wire.MAGIC + struct.pack(">HHI", 1, 0, 0) + token))
+            assert (query.read()[0] == wire.SYN_REPORT) == answered, token
+            query.close()
+
+
+@case
+def a_client_that_knows_no_such_tokens_is_served():
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon, \
+            KeyedSession(daemon.port, bound=False) as session:
+        assert not session.bound
+        session.open_streams(session.ask(ms=200))
+
+
+@case
+def a_key_opens_from_its_networks_alone():
+    line = f"alice {SECRET} from=127.0.0.2,127.0.4.0/22,2001:db8::/32"
+    with KeyFile(line, f"bob {SECRET}") as key, keyed_daemon(key) as daemon:
+        for source, name, good in (("127.0.0.2", "alice", True), ("127.0.0.1", "alice", False),
+                                   ("127.0.7.255", "alice", True), ("127.0.8.0", "alice", False),
+                                   ("127.0.0.1", "bob", True)):
+            try:
+                KeyedSession(daemon.port, name, source, timeout=4).close()
+                assert good, f"{name} from {source}"
+            except NoChannel:
+                assert not good, f"{name} from {source}"
+        time.sleep(0.2)
+        assert "key alice is not for this network" in daemon.text(), daemon.text()
+
+
+@case
+def what_a_key_line_says_wrong_is_told():
+    for words in ("from=", "from=10.0.0.0/33", "from=nowhere", "from=::/129", "class=king", "x=1",
+                  "from=" + ",".join(["10.0.0.1"] * 9), "from=10.0.0.0/08x"):
+        with KeyFile("# a comment", f"alice {SECRET} {words}") as key:
+            done = subprocess.run([DAEMON, "--key", key, "--port", "0"], capture_output=True,
+                                  text=True, timeout=10)
+        assert done.returncode != 0 and "line 2" in done.stderr, (words, done.stderr)
+        assert "from=NETWORK" in done.stderr and SECRET[:8] not in done.stderr, done.stderr
+
+
+@case
+def each_class_has_its_places():
+    """Without a key 2, with one 3, and whoever has an administrator's key comes in all the same."""
+    lines = (f"alice {SECRET}", f"root {SECRET} class=admin")
+    with KeyFile(*lines) as key, \
+            keyed_daemon(key, "--places", "open=2,keyed=3,admin=1") as daemon:
+        held = [wire.Session(daemon.port, f"127.0.{50 + i}.1") for i in range(2)]
+        try:
+            wire.Session(daemon.port, "127.0.90.1")
+            raise SystemExit("a third without a key")
+        except AssertionError as why:
+            assert "with a key" in str(why), why
+        held += [KeyedSession(daemon.port, source=f"127.0.{60 + i}.1") for i in range(3)]
+        try:
+            KeyedSession(daemon.port, source="127.0.91.1")
+            raise SystemExit("a fourth with a key")
+        except (AssertionError, wire.Closed) as why:
+            assert "administrator" in str(why), why
+        held.append(KeyedSession(daemon.port, "root", "127.0.92.1"))
+        for session in held:
+            session.close()
+
+
+@case
+def silent_sessions_of_a_class_give_way():
+    """Who took every open place and says nothing any more loses one to who comes."""
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key, "--places", "open=2") as daemon:
+        held = [wire.Session(daemon.port, f"127.0.{50 + i}.1") for i in range(2)]
+        time.sleep(1.3)
+        wire.Session(daemon.port, "127.0.90.1").close()
+        assert sum(session.is_open() for session in held) == 1
+
+
+def main():
+    failed = 0
+    if not shutil.which("openssl"):
+        print("skipped: there is no openssl program, which is the client here")
+        sys.exit(77)
+    for name, function in CASES.items():
+        if sys.argv[3:] and name not in sys.argv[3:]:
+            continue
+        begin = time.monotonic()
+        try:
+            function()
+            print(f"ok {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        except (Exception, SystemExit):
+            traceback.print_exc()
+            print(f"FAILED {name}", flush=True)
+            failed += 1
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -22,9 +22,8 @@ const char *tl_path_segment(int first_hop, int last_hop, int hops)
 /* --- Path MTU ----------------------------------------------------------------------------- */
 
 static void set_mtu(struct tl_facts *facts, enum tl_direction direction,
-                    const struct tl_pmtu_way *way)
+                    const struct tl_pmtu_way *way, const char *method)
 {
-    const char *method = "datagrams of given size (RFC 8899)";
     tl_facts_set_number(facts, TL_FLOW(direction, mtu_tried_bytes), way->tried_bytes, method);
     struct tl_fact_key key = TL_FLOW(direction, path_mtu_bytes);
     if (way->mtu_bytes == 0) {
@@ -78,7 +77,7 @@ static void set_hole(struct tl_facts *facts, enum tl_direction direction,
     if (way->black_hole)
         reason = way->hole_first_hop < 0 ? "the number of hops is not known"
                                          : "no router on the way answers (ICMP filtered)";
-    if (!way->black_hole || (anywhere && way->hops_count != 1)) {
+    if (!way->black_hole || way->hole_first_hop < 0 || (anywhere && way->hops_count != 1)) {
         tl_facts_set_unknown(facts, first, "%s", reason);
         tl_facts_set_unknown(facts, last, "%s", reason);
         tl_facts_set_unknown(facts, place, "%s", reason);
@@ -118,11 +117,19 @@ void tl_path_facts_pmtu(struct tl_facts *facts, const struct tl_pmtu_result *res
     for (int d = 0; d < 2; d++) {
         enum tl_direction direction = (enum tl_direction)d;
         const struct tl_pmtu_way *way = direction == TL_UPLOAD ? &result->up : &result->down;
-        set_mtu(facts, direction, way);
+        set_mtu(facts, direction, way, "datagrams of given size (RFC 8899)");
         set_report(facts, direction, way);
         set_hole(facts, direction, way);
         set_class(facts, direction, way);
     }
+}
+
+void tl_path_facts_segments(struct tl_facts *facts, enum tl_direction direction,
+                            const struct tl_pmtu_way *way)
+{
+    set_mtu(facts, direction, way, "TCP connections of given segment size");
+    set_report(facts, direction, way);
+    set_hole(facts, direction, way);
 }
 
 void tl_path_facts_no_pmtu(struct tl_facts *facts, const char *reason)

@@ -9,6 +9,9 @@
 
 /* Sizes, black holes and traffic class of both directions. */
 void tl_path_facts_pmtu(struct tl_facts *facts, const struct tl_pmtu_result *result);
+/* Sizes of one direction, as TCP's own segments told them. */
+void tl_path_facts_segments(struct tl_facts *facts, enum tl_direction direction,
+                            const struct tl_pmtu_way *way);
 /* All of them unknown, for that reason. */
 void tl_path_facts_no_pmtu(struct tl_facts *facts, const char *reason);
 

@@ -12,6 +12,7 @@
 #include "live.h"
 #include "loaded.h"
 #include "outcome.h"
+#include "segment_sizes.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
@@ -226,6 +227,18 @@ static bool stands_still(const struct tl_probe *probe, const struct tl_tcp_spec 
            result->end_signed && over && result->receiver.bytes < STANDS_STILL_BYTES;
 }
 
+/* The same at a far end that answers no datagrams of given size and whose own word may be held up
+ * by the hole: a transfer of segments as the hosts have them, of which next to nothing came. */
+static bool seems_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                        const struct tl_tcp_result *result)
+{
+    bool broke = result->end == TL_TCP_END_SILENT || result->end == TL_TCP_END_FAILED ||
+                 result->end == TL_TCP_END_LOST;
+    return !tl_far_can(probe->far, TL_FAR_SYN) && spec->maxseg_bytes == 0 &&
+           (broke || result->end == TL_TCP_END_DEADLINE) &&
+           result->elapsed_ns >= STANDS_STILL_NS && result->receiver.bytes < STANDS_STILL_BYTES;
+}
+
 static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                        const struct tl_tcp_result *result, struct tl_probe_outcome *outcome)
 {
@@ -273,6 +286,13 @@ static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec
         outcome->record.sent_bytes =
             (long long)(result->end_signed ? result->receiver.bytes : result->sender.bytes);
     bool still = status != TL_CANCELLED && stands_still(probe, spec, result);
+    if (!still && status != TL_CANCELLED && seems_still(probe, spec, result)) {
+        uint64_t moved_bytes;
+        still = tl_segments_vanish(probe, spec, &moved_bytes);
+        *(spec->direction == TL_WIRE_DOWNLOAD ? &outcome->record.received_bytes
+                                              : &outcome->record.sent_bytes) +=
+            (long long)moved_bytes;
+    }
     if (still) {
         note_stall(probe, spec, result, outcome);
         tl_outcome_end(outcome);

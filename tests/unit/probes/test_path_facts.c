@@ -220,3 +220,22 @@ Test(path_facts, what_a_proxy_acknowledges_ahead_is_counted)
     fill_logs(&result, sent, received, 40, 0);
     cr_expect_eq(tl_path_acked_ahead(&result), 0);
 }
+
+Test(path_facts, a_hole_that_segments_told_has_sizes_and_no_place)
+{
+    struct tl_pmtu_way way = {.mtu_bytes = 1300,
+                              .failed_bytes = 1340,
+                              .tried_bytes = 1500,
+                              .black_hole = true,
+                              .hole_first_hop = -1,
+                              .hole_last_hop = -1};
+    tl_path_facts_segments(facts, TL_DOWNLOAD, &way);
+    cr_expect_eq(number("download.path_mtu_bytes"), 1300);
+    cr_expect_eq(number("download.mtu_tried_bytes"), 1500);
+    cr_expect_eq(number("download.mtu_black_hole"), 1);
+    cr_expect_eq(number("download.mtu_hole_first_hop"), -1);
+    struct tl_fact fact;
+    tl_facts_get(facts, key_of("download.mtu_hole_first_hop"), &fact);
+    cr_expect_eq(fact.state, TL_FACT_UNKNOWN);
+    cr_expect_eq(number("upload.path_mtu_bytes"), -1, "the other way was not tried");
+}

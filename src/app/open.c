@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tightlink/app/files.h"
+#include "tightlink/base/far.h"
 #include "tightlink/document/bundle.h"
 #include "tightlink/document/document.h"
 #include "tightlink/document/kept.h"
@@ -230,9 +231,38 @@ void tl_app_result_finish(struct tl_session_result *result)
     *result = (struct tl_session_result){0};
 }
 
-void tl_app_config_of_run(const struct tl_run *run, struct tl_session_config *config)
+/* The scheme that a kind needs: NULL for a responder, and for what is no far end (a capture). */
+static const char *scheme_of(const char *kind_id)
 {
-    config->host = run->target_address[0] ? run->target_address : run->target_name;
+    for (int i = TL_FAR_TIGHTLINK + 1; i < TL_FAR_KIND_COUNT; i++) {
+        const struct tl_far_row *row = tl_far_row((enum tl_far_kind)i);
+        bool discovered = !row->resource || i == TL_FAR_HTTP;
+        if (discovered && strcmp(row->id, kind_id) == 0)
+            return row->scheme;
+    }
+    return NULL;
+}
+
+void tl_app_target_of_run(const struct tl_run *run, const char *written,
+                          struct tl_app_target *ret_target)
+{
+    const char *name = written ? written : run->target_name;
+    const char *scheme = scheme_of(run->target_kind);
+    const char *host = run->target_address[0] ? run->target_address : name;
+    const char *colon = strchr(host, ':');
+    if (strstr(name, "://"))
+        snprintf(ret_target->text, sizeof ret_target->text, "%s", name);
+    else if (scheme)
+        snprintf(ret_target->text, sizeof ret_target->text, "%s://%s%s%s", scheme,
+                 colon ? "[" : "", host, colon ? "]" : "");
+    else
+        snprintf(ret_target->text, sizeof ret_target->text, "%s", written ? written : host);
+}
+
+void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *target,
+                          struct tl_session_config *config)
+{
+    config->host = target->text;
     config->target_name = run->target_name;
     config->target_kind = "tightlink";
     config->download = run->download;

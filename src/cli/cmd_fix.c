@@ -140,7 +140,9 @@ static int measure_again(struct fix_options *options, const struct tl_run *run,
     int exit_code = CLI_EXIT_OK;
     *ret_bps = (double)NAN;
     enum tl_status status = cli_load_rules(&rules, &error);
-    tl_app_config_of_run(run, &options->run.config);
+    struct tl_app_target target;
+    tl_app_target_of_run(run, NULL, &target);
+    tl_app_config_of_run(run, &target, &options->run.config);
     options->run.config.download = direction == TL_DOWNLOAD;
     options->run.config.upload = direction == TL_UPLOAD;
     options->run.config.rules = rules;

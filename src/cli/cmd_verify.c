@@ -85,7 +85,9 @@ int cli_verify(const struct cli_command *command, int argc, char **argv)
     } else if (cli_load_rules(&rules, &error) != TL_OK) {
         exit_code = cli_fail(&error);
     } else {
-        tl_app_config_of_run(run, &options.config);
+        struct tl_app_target target;
+        tl_app_target_of_run(run, NULL, &target);
+        tl_app_config_of_run(run, &target, &options.config);
         options.config.rules = rules;
         options.config.prior = facts;
         if (cli_drive_session(&options, &result, &error) == TL_OK) {

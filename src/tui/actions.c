@@ -133,12 +133,12 @@ static void verify(struct screen *screen)
     const struct tl_run *run = &screen->shown.run;
     struct tl_session_config config = config_of(screen);
     struct tl_error error = {0};
-    const char *host = config.host;
-    tl_app_config_of_run(run, &config);
-    if (host && host[0])
-        config.host = host;
+    const char *host = config.host && config.host[0] ? config.host : NULL;
+    struct tl_app_target target;
     if (screen->has_result && screen->state.start.target[0])
-        config.host = screen->state.start.target;
+        host = screen->state.start.target;
+    tl_app_target_of_run(run, host, &target);
+    tl_app_config_of_run(run, &target, &config);
     config.target_kind = run->target_kind;
     config.verify = true;
     config.prior = screen->shown.facts;

@@ -112,9 +112,38 @@ Test(open, measuring_again_asks_for_the_same)
     struct fixture fixture;
     struct tl_session_config config = {0};
     cr_assert(fixture_make("both", &fixture));
-    tl_app_config_of_run(&fixture.run, &config);
+    struct tl_app_target target;
+    tl_app_target_of_run(&fixture.run, NULL, &target);
+    tl_app_config_of_run(&fixture.run, &target, &config);
     cr_expect(config.download && config.upload);
     cr_expect(config.goal_bps == fixture.run.goal_bps);
     cr_expect_str_eq(config.target_name, fixture.run.target_name);
     fixture_finish(&fixture);
+}
+
+Test(open, measuring_again_reaches_the_same_kind_of_far_end)
+{
+    static const struct {
+        const char *name, *address, *kind, *written, *target;
+    } runs[] = {
+        {"srv-b", "192.0.2.7", "tightlink", NULL, "192.0.2.7"},
+        {"srv-b", "192.0.2.7", "iperf3", NULL, "iperf3://192.0.2.7"},
+        {"srv-b", "2001:db8::7", "nuttcp", NULL, "nuttcp://[2001:db8::7]"},
+        {"iperf3://srv-b:5209", "192.0.2.7", "iperf3", NULL, "iperf3://srv-b:5209"},
+        {"https://srv-b/big?x=1", "192.0.2.7", "http", NULL, "https://srv-b/big?x=1"},
+        {"srv-b", "", "iperf3", NULL, "iperf3://srv-b"},
+        {"black-hole", "10.99.3.2", "demo", NULL, "10.99.3.2"},
+        {"srv-b", "192.0.2.7", "iperf3", "srv-c", "iperf3://192.0.2.7"},
+        {"srv-b", "192.0.2.7", "tightlink", "srv-c", "srv-c"},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct tl_run *run = calloc(1, sizeof *run);
+        struct tl_app_target target;
+        snprintf(run->target_name, sizeof run->target_name, "%s", runs[i].name);
+        snprintf(run->target_address, sizeof run->target_address, "%s", runs[i].address);
+        snprintf(run->target_kind, sizeof run->target_kind, "%s", runs[i].kind);
+        tl_app_target_of_run(run, runs[i].written, &target);
+        cr_expect_str_eq(target.text, runs[i].target);
+        free(run);
+    }
 }

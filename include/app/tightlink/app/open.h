@@ -50,8 +50,17 @@ enum tl_status tl_app_is_own_run(const struct tl_run *run, struct tl_error *rete
 /* Frees what a result owns; it is empty then. */
 void tl_app_result_finish(struct tl_session_result *result);
 
+/* What reaches the far end of a kept run again: what the user wrote where that names its kind, else
+ * its address with the kind that answered there. written NULL: as the run has it. */
+struct tl_app_target {
+    char text[1400];
+};
+void tl_app_target_of_run(const struct tl_run *run, const char *written,
+                          struct tl_app_target *ret_target);
+
 /* The same path, directions and goal as a kept run, for measuring or verifying again; texts are
- * borrowed from run. Asks nothing else. */
-void tl_app_config_of_run(const struct tl_run *run, struct tl_session_config *config);
+ * borrowed from run and target (tl_app_target_of_run). Asks nothing else. */
+void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *target,
+                          struct tl_session_config *config);
 
 #endif

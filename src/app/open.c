@@ -253,8 +253,8 @@ void tl_app_target_of_run(const struct tl_run *run, const char *written,
     if (strstr(name, "://"))
         snprintf(ret_target->text, sizeof ret_target->text, "%s", name);
     else if (scheme)
-        snprintf(ret_target->text, sizeof ret_target->text, "%s://%s%s%s", scheme,
-                 colon ? "[" : "", host, colon ? "]" : "");
+        snprintf(ret_target->text, sizeof ret_target->text, "%s://%s%s%s", scheme, colon ? "[" : "",
+                 host, colon ? "]" : "");
     else
         snprintf(ret_target->text, sizeof ret_target->text, "%s", written ? written : host);
 }

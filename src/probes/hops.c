@@ -21,8 +21,9 @@ static void address_text(const struct in6_addr *address, char ret_text[64])
         (void)inet_ntop(v4 ? AF_INET : AF_INET6, address->s6_addr + (v4 ? 12 : 0), ret_text, 64);
 }
 
+/* limited: answers of that one are few by its own choice. */
 static void keep_hop(struct tl_hop_record *record, int number, const struct tl_hop *hop,
-                     bool is_far, bool far_lost)
+                     bool limited, bool far_lost)
 {
     *record = (struct tl_hop_record){
         .hop = number,
@@ -35,9 +36,9 @@ static void keep_hop(struct tl_hop_record *record, int number, const struct tl_h
     };
     address_text(&hop->address, record->address);
     bool some_missing = hop->answered_count < hop->sent_count;
-    if (!is_far && hop->answered_count == 0)
+    if (limited && hop->answered_count == 0)
         snprintf(record->note, sizeof record->note, "does not answer (ICMP filtered)");
-    else if (!is_far && some_missing && !far_lost)
+    else if (limited && some_missing && !far_lost)
         snprintf(record->note, sizeof record->note, "answers limited: no loss behind it");
 }
 
@@ -46,12 +47,15 @@ static void keep(const struct tl_probe *probe, const struct tl_hops_result *resu
     struct tl_run *run = probe->run;
     int answered = 0;
     bool known = result->count_known;
+    /* A host refuses few datagrams a second; a responder answers all. */
+    bool stranger = tl_far_kind(probe->far) != TL_FAR_TIGHTLINK;
     const struct tl_hop *far = &result->hops[result->count];
-    bool far_lost = known && far->answered_count < far->sent_count;
+    bool far_lost = known && !stranger && far->answered_count < far->sent_count;
     for (int hop = 1; hop <= result->count; hop++)
         answered += hop != result->count && result->hops[hop].answered_count > 0;
     if (known)
-        tl_facts_set_number(probe->facts, TL_PATH(hops_count), result->count, "TTL as it arrived");
+        tl_facts_set_number(probe->facts, TL_PATH(hops_count), result->count,
+                            stranger ? "smallest TTL that reached it" : "TTL as it arrived");
     tl_facts_set_number(probe->facts, TL_PATH(hops_answered_count), answered, "");
     if (result->ways_count > 0)
         tl_facts_set_number(probe->facts, TL_PATH(hops_ways_count), result->ways_count, "");
@@ -63,8 +67,8 @@ static void keep(const struct tl_probe *probe, const struct tl_hops_result *resu
         return;
     run->hop_count = result->count;
     for (int hop = 1; hop <= result->count && hop <= TL_RUN_HOPS_MAX; hop++)
-        keep_hop(&run->hops[hop - 1], hop, &result->hops[hop], known && hop == result->count,
-                 far_lost);
+        keep_hop(&run->hops[hop - 1], hop, &result->hops[hop],
+                 stranger || !known || hop != result->count, far_lost);
     if (known)
         snprintf(run->hops[result->count - 1].address, sizeof run->hops[0].address, "%s",
                  tl_far_info(probe->far)->address);

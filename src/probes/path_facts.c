@@ -24,12 +24,15 @@ const char *tl_path_segment(int first_hop, int last_hop, int hops)
 static void set_mtu(struct tl_facts *facts, enum tl_direction direction,
                     const struct tl_pmtu_way *way, const char *method)
 {
-    tl_facts_set_number(facts, TL_FLOW(direction, mtu_tried_bytes), way->tried_bytes, method);
+    if (way->tried_bytes > 0)
+        tl_facts_set_number(facts, TL_FLOW(direction, mtu_tried_bytes), way->tried_bytes, method);
     struct tl_fact_key key = TL_FLOW(direction, path_mtu_bytes);
     if (way->mtu_bytes == 0) {
-        tl_facts_set_unknown(facts, key, "no datagram of any size arrived in this direction");
-        tl_facts_set_unknown(facts, TL_FLOW(direction, mtu_black_hole),
-                             "no datagram of any size arrived in this direction");
+        const char *reason = way->tried_bytes > 0
+                                 ? "no datagram of any size arrived in this direction"
+                                 : "this far end sends no datagrams of a size that is asked for";
+        tl_facts_set_unknown(facts, key, "%s", reason);
+        tl_facts_set_unknown(facts, TL_FLOW(direction, mtu_black_hole), "%s", reason);
         return;
     }
     double high = way->failed_bytes > 0 ? way->failed_bytes - 1 : way->mtu_bytes;

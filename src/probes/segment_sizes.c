@@ -15,10 +15,10 @@
 /* Two first windows and more: what small last segments alone never move. */
 #define PASS_BYTES (32 * 1024)
 /* A segment that is lost is sent again after 0.2, 0.6 and 1.4 s and some round trips. */
-#define TEST_NS       (1800 * TL_NS_PER_MS)
-#define TEST_RTTS     6
-#define TEST_BYTES    (64 * 1024)
-#define FULL_DEFAULT  1500
+#define TEST_NS      (1800 * TL_NS_PER_MS)
+#define TEST_RTTS    6
+#define TEST_BYTES   (64 * 1024)
+#define FULL_DEFAULT 1500
 
 /* MTUs that links and tunnels have; their borders are what is looked for. */
 static const int usual[] = {1280, 1300, 1340, 1360, 1380, 1400, 1420, 1430, 1440, 1450, 1460,

@@ -1,5 +1,5 @@
-/* Which sizes of TCP segments get through, where a transfer with the hosts' own stands still and the
- * far end answers no datagrams of given size. Private to the probes.
+/* Which sizes of TCP segments get through, where a transfer with the hosts' own stands still and
+ * the far end answers no datagrams of given size. Private to the probes.
  *
  * A path that drops what is large and says nothing looks dead to TCP. Connections that announce and
  * send smaller segments tell the two apart, at any far end and in both directions (RFC 2923, 2.1).
@@ -18,7 +18,8 @@ typedef bool tl_segments_pass_fn(void *context, int packet_bytes);
 
 /* Between what passes and full_bytes, which stood still: usual sizes are tried by halves. False
  * where the smallest that every path has to take (1200 bytes, RFC 8899; 1280, RFC 8200) does not
- * pass either, for then the path is dead; and where full_bytes do now: then it was. *ret_way: sizes and black_hole are set. */
+ * pass either, for then the path is dead; and where full_bytes do now: then it was. *ret_way: sizes
+ * and black_hole are set. */
 bool tl_segments_search(int full_bytes, bool ipv6, tl_segments_pass_fn *pass, void *context,
                         struct tl_pmtu_way *ret_way);
 

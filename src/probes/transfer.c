@@ -235,8 +235,8 @@ static bool seems_still(const struct tl_probe *probe, const struct tl_tcp_spec *
     bool broke = result->end == TL_TCP_END_SILENT || result->end == TL_TCP_END_FAILED ||
                  result->end == TL_TCP_END_LOST;
     return !tl_far_can(probe->far, TL_FAR_SYN) && spec->maxseg_bytes == 0 &&
-           (broke || result->end == TL_TCP_END_DEADLINE) &&
-           result->elapsed_ns >= STANDS_STILL_NS && result->receiver.bytes < STANDS_STILL_BYTES;
+           (broke || result->end == TL_TCP_END_DEADLINE) && result->elapsed_ns >= STANDS_STILL_NS &&
+           result->receiver.bytes < STANDS_STILL_BYTES;
 }
 
 static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *spec,

@@ -3,6 +3,7 @@
  *   far.c          the table of kinds, and handing calls on
  *   discover.c     which kinds answer at a host
  *   far_socket.c   connections to strangers
+ *   far_path.c     packet sizes and routers on the way to such a host
  *   far_ping.c     round trips to a host that only answers as every host does
  *   near_half.c    our half of a TCP test
  *   tightlink.c    tightlink's own responder

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "far_path.h"
 #include "far_ping.h"
 #include "far_private.h"
 #include "http_request.h"
@@ -153,6 +154,18 @@ static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
     return far_ping_train(&((struct http_end *)end)->peer, spec, ret_result, reterr);
 }
 
+static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
+                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
+{
+    return far_path_pmtu(&((struct http_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status hops(void *end, const struct tl_hops_spec *spec,
+                           struct tl_hops_result *ret_result, struct tl_error *reterr)
+{
+    return far_path_hops(&((struct http_end *)end)->peer, spec, ret_result, reterr);
+}
+
 static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
 {
     return far_ping_once(&((struct http_end *)end)->peer, ret_rtt_ns, reterr);
@@ -258,6 +271,8 @@ const struct far_ops far_http_ops = {
     .info = info,
     .ping = ping,
     .echo = echo,
+    .pmtu = pmtu,
+    .hops = hops,
     .tcp_test = tcp_test,
 };
 
@@ -267,5 +282,7 @@ const struct far_ops far_https_ops = {
     .info = info,
     .ping = ping,
     .echo = echo,
+    .pmtu = pmtu,
+    .hops = hops,
     .tcp_test = tcp_test,
 };

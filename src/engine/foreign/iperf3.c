@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "far_path.h"
 #include "far_ping.h"
 #include "far_private.h"
 #include "far_socket.h"
@@ -102,6 +103,18 @@ static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
                            struct tl_echo_result *ret_result, struct tl_error *reterr)
 {
     return far_ping_train(&((struct iperf3_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
+                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
+{
+    return far_path_pmtu(&((struct iperf3_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status hops(void *end, const struct tl_hops_spec *spec,
+                           struct tl_hops_result *ret_result, struct tl_error *reterr)
+{
+    return far_path_hops(&((struct iperf3_end *)end)->peer, spec, ret_result, reterr);
 }
 
 static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
@@ -360,5 +373,7 @@ const struct far_ops far_iperf3_ops = {
     .info = info,
     .ping = ping,
     .echo = echo,
+    .pmtu = pmtu,
+    .hops = hops,
     .tcp_test = tcp_test,
 };

@@ -17,6 +17,7 @@
 #define SETTLE_NS    (200 * TL_NS_PER_MS) /* for the last answers, beyond the round trip */
 #define IDLE_ROUNDS  3
 #define COUNT_TRIES  3
+#define BATCH        5 /* hops at a time where their number is looked for */
 
 struct probe {
     int hop;
@@ -45,6 +46,12 @@ static double round_trip_ns(const struct probe *probe, const struct path_event *
     return (double)(held_ns < rtt_ns ? rtt_ns - held_ns : rtt_ns);
 }
 
+/* Of a far end that is no responder: it says that nobody listens there. */
+static bool is_refusal(const struct run *run, const struct path_event *event)
+{
+    return run->socket.end->stranger && event->kind == PATH_ROUTER && event->error.port_closed;
+}
+
 static void add_sample(struct run *run, struct probe *probe, const struct path_event *event)
 {
     struct tl_hop *hop = &run->result->hops[probe->hop];
@@ -67,7 +74,13 @@ static void take_event(struct run *run, const struct path_event *event)
         return;
     struct probe *probe = &run->probes[event->sequence];
     struct tl_hops_result *result = run->result;
-    if (event->kind == PATH_ROUTER && event->error.time_exceeded && probe->hop > 0) {
+    if (is_refusal(run, event)) {
+        result->far_answered = true;
+        if (!result->count_known || probe->hop < result->count)
+            result->count = probe->hop;
+        result->count_known = true;
+        add_sample(run, probe, event);
+    } else if (event->kind == PATH_ROUTER && event->error.time_exceeded && probe->hop > 0) {
         add_sample(run, probe, event);
     } else if (event->kind == PATH_ANSWER && event->answer.ttl_known && probe->hop == 0 &&
                event->answer.probe_ttl <= TTL) {
@@ -141,6 +154,27 @@ static enum tl_status find_count(struct run *run, struct tl_error *reterr)
         }
     }
     return status == TL_CANCELLED && run->spec->duration_ns > 0 ? TL_OK : status;
+}
+
+/* At a stranger the number of hops is the smallest TTL that reaches it. A few at a time, as it
+ * answers few; and the one before once more, whose answer may have been lost. */
+static enum tl_status find_stranger(struct run *run, struct tl_error *reterr)
+{
+    struct tl_hops_result *result = run->result;
+    enum tl_status status = TL_OK;
+    for (int hop = 1; hop <= TL_HOPS_MAX && status == TL_OK && !result->count_known; hop++) {
+        status = send_probe(run, hop, reterr);
+        if (status == TL_OK && hop % BATCH == 0)
+            status = listen_until(run, tl_now_ns() + run->rtt_ns + SETTLE_NS, reterr);
+    }
+    for (int i = 0; i < 2 && status == TL_OK && result->count_known && result->count > 1 &&
+                    result->hops[result->count - 1].answered_count == 0;
+         i++) {
+        status = send_probe(run, result->count - 1, reterr);
+        if (status == TL_OK)
+            status = listen_until(run, tl_now_ns() + run->rtt_ns + SETTLE_NS, reterr);
+    }
+    return status;
 }
 
 static enum tl_status idle_rounds(struct run *run, struct tl_error *reterr)
@@ -237,7 +271,12 @@ static void settle(struct run *run)
 
 static enum tl_status run_all(struct run *run, struct tl_error *reterr)
 {
-    enum tl_status status = find_count(run, reterr);
+    enum tl_status status =
+        run->socket.end->stranger ? find_stranger(run, reterr) : find_count(run, reterr);
+    if (status == TL_OK && run->socket.end->stranger && !run->result->count_known)
+        return tl_error_set(reterr, TL_TIMEOUT,
+                            "the far end does not answer datagrams to a closed port: how many hops "
+                            "there are is not known");
     if (status == TL_OK && run->spec->duration_ns > 0)
         return timed_rounds(run, reterr);
     if (status == TL_OK)

@@ -49,7 +49,24 @@ static void take_icmp(const struct sock_extended_err *ee, struct path_error *err
     error->time_exceeded = ee->ee_type == (v6 ? ICMPV6_TIME_EXCEED : ICMP_TIME_EXCEEDED);
     error->too_big = v6 ? ee->ee_type == ICMPV6_PKT_TOOBIG
                         : ee->ee_type == ICMP_DEST_UNREACH && ee->ee_code == ICMP_FRAG_NEEDED;
+    error->port_closed =
+        v6 ? ee->ee_type == ICMPV6_DEST_UNREACH && ee->ee_code == ICMPV6_PORT_UNREACH
+           : ee->ee_type == ICMP_DEST_UNREACH && ee->ee_code == ICMP_PORT_UNREACH;
     error->mtu_bytes = error->too_big ? ee->ee_info : 0;
+}
+
+/* A firewall on the way refuses in its own name: then nothing has arrived. */
+static bool is_of_destination(const struct path_error *error)
+{
+    struct in6_addr to = error->to.sin6_addr;
+    if (error->to.sin6_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, &error->to, sizeof v4);
+        memset(&to, 0, sizeof to);
+        to.s6_addr[10] = to.s6_addr[11] = 0xff;
+        memcpy(to.s6_addr + 12, &v4.sin_addr, 4);
+    }
+    return IN6_ARE_ADDR_EQUAL(&to, &error->offender);
 }
 
 bool path_error_parse(struct msghdr *msg, size_t len, int64_t now_ns, struct path_error *ret_error)
@@ -84,6 +101,7 @@ bool path_error_parse(struct msghdr *msg, size_t len, int64_t now_ns, struct pat
     if (msg->msg_name && msg->msg_namelen >= sizeof(struct sockaddr_in))
         memcpy(&error.to, msg->msg_name,
                msg->msg_namelen < sizeof error.to ? msg->msg_namelen : sizeof error.to);
+    error.port_closed = error.port_closed && is_of_destination(&error);
     error.quote_len = len < sizeof error.quote ? len : sizeof error.quote;
     if (msg->msg_iovlen > 0)
         memcpy(error.quote, msg->msg_iov[0].iov_base, error.quote_len);

@@ -38,7 +38,7 @@ enum tl_far_kind {
 #define TL_FAR_ECHO       (1u << 11) /* answers small probes, with or without a test */
 #define TL_FAR_ONE_WAY    (1u << 12) /* … with its own clock: in which direction delay grows */
 #define TL_FAR_UDP        (1u << 13) /* datagrams at a rate, and their account at the receiver */
-#define TL_FAR_MTU        (1u << 14) /* packet sizes in both directions */
+#define TL_FAR_MTU        (1u << 14) /* packet sizes on the way to it; a responder: both ways */
 #define TL_FAR_SYN        (1u << 15) /* our handshake as it arrived there */
 #define TL_FAR_HOPS       (1u << 16) /* routers on the way: answers to probes behind the last */
 #define TL_FAR_HOST       (1u << 17) /* its host's settings */

@@ -14,9 +14,10 @@ struct path_error {
     bool is_icmp; /* else our own kernel said it */
     int errnum;   /* EMSGSIZE, EHOSTUNREACH, ECONNREFUSED ... */
     uint8_t icmp_type, icmp_code;
-    bool time_exceeded;       /* of either family: the TTL ran out on the way */
-    bool too_big;             /* of either family: larger than the next link */
-    uint32_t mtu_bytes;       /* with too_big; 0 = not told (RFC 1191, an old router) */
+    bool time_exceeded; /* of either family: the TTL ran out on the way */
+    bool too_big;       /* of either family: larger than the next link */
+    bool port_closed;   /* of either family: the far end itself says that nobody listens there */
+    uint32_t mtu_bytes; /* with too_big; 0 = not told (RFC 1191, an old router) */
     struct in6_addr offender; /* who said it, IPv4 as ::ffff:a.b.c.d; zero: not known */
     struct sockaddr_in6 to;   /* where the datagram was going; family AF_INET possible */
     int64_t realtime_ns;      /* when the message came: the kernel's time where it is given */

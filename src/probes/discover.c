@@ -1,10 +1,10 @@
-/* Which kinds of far ends answer, and which of them is preferred. */
+/* Which kinds of far ends answer. */
 #include "tightlink/probes/discover.h"
 
 #include "tightlink/engine/far.h"
 
 enum tl_status tl_probe_discover(const struct tl_probe_target *target, int cancel_fd,
-                                 enum tl_far_kind *ret_kind, struct tl_error *reterr)
+                                 unsigned *ret_kinds, struct tl_error *reterr)
 {
     struct tl_far_options options = {.reach = {.host = target->host,
                                                .family = target->family,
@@ -18,11 +18,9 @@ enum tl_status tl_probe_discover(const struct tl_probe_target *target, int cance
     enum tl_status status = tl_far_discover(kinds, &options, &found, reterr);
     if (status != TL_OK)
         return status;
-    for (int i = 0; i < TL_FAR_KIND_COUNT; i++)
-        if (found >> i & 1) {
-            *ret_kind = (enum tl_far_kind)i;
-            return TL_OK;
-        }
-    return tl_error_set(reterr, TL_REFUSED, "no kind of far end that is known answers at %.250s",
-                        target->host);
+    if (found == 0)
+        return tl_error_set(reterr, TL_REFUSED,
+                            "no kind of far end that is known answers at %.250s", target->host);
+    *ret_kinds = found;
+    return TL_OK;
 }

@@ -1,10 +1,22 @@
 /* Which kind of far end it is, and what that one cannot do. */
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "session_private.h"
 #include "tightlink/base/far.h"
+#include "tightlink/base/time.h"
 #include "tightlink/probes/discover.h"
+
+/* A responder that is there answers within this, nearly always: nobody else is greeted then (as
+ * RFC 8305, section 5, spaces connection attempts). */
+#define HEAD_START_NS (250 * TL_NS_PER_MS)
+/* More, once others have answered: a responder on a long path is still preferred. */
+#define PATIENCE_NS (1500 * TL_NS_PER_MS)
 
 static uint16_t port_of(const struct tl_session *session, enum tl_far_kind kind)
 {
@@ -28,18 +40,11 @@ static void aim(struct tl_session *session, enum tl_far_kind kind, uint16_t port
     session->plan.far = kind;
 }
 
-static enum tl_status dial(struct tl_session *session, struct tl_error *reterr)
+static enum tl_status dial(struct tl_session *session, int cancel_fd, struct tl_error *reterr)
 {
     struct tl_session_result *result = &session->result;
-    return tl_probe_connect(&session->target, session->cancel_fd, result->facts, &session->far,
-                            &result->run, reterr);
-}
-
-/* Other kinds are looked for where nobody said which one it is, at their own ports. */
-static bool may_look(const struct tl_session *session, enum tl_status refused)
-{
-    return session_can_go_apart(refused) && session->named.kind == TL_FAR_KIND_COUNT &&
-           session->target.port == tl_far_row(TL_FAR_TIGHTLINK)->port && !session->config.prior;
+    return tl_probe_connect(&session->target, cancel_fd, result->facts, &session->far, &result->run,
+                            reterr);
 }
 
 /* What this kind leaves untested, as one sentence before the user is asked. */
@@ -54,28 +59,134 @@ static void tell_kind(struct tl_session *session, const char *how)
                  row->can & TL_FAR_UDP ? "" : ", what becomes of datagrams");
 }
 
-/* Where a responder does not answer: what else does, the first of the table's order. */
-static enum tl_status look(struct tl_session *session, enum tl_status refused,
-                           struct tl_error *reterr)
+/* --- Who else answers ------------------------------------------------------------------------ */
+
+/* The kinds beside a responder, asked in a thread while a responder is: a port that a firewall
+ * drops is known to be silent after seconds only. */
+struct look {
+    pthread_t thread;
+    struct tl_probe_target target;
+    int ended_fd;  /* eventfd: the responder's dial has ended, one way or other */
+    int cancel_fd; /* eventfd: nobody else is looked for any more */
+    int found_fd;  /* eventfd: others answer, and a responder has had its time */
+    unsigned kinds;
+};
+
+/* Whether it was raised within that time. */
+static bool is_raised(int event_fd, int64_t ns)
 {
-    enum tl_far_kind kind;
-    struct tl_error error = {0};
-    session_note(session, "no tightlink responder answers: looking for another kind of far end");
-    enum tl_status status = tl_probe_discover(&session->target, session->cancel_fd, &kind, &error);
-    if (status == TL_OK) {
-        aim(session, kind, tl_far_row(kind)->port);
-        status = dial(session, &error);
+    struct pollfd event = {.fd = event_fd, .events = POLLIN};
+    return poll(&event, 1, (int)(ns / TL_NS_PER_MS)) > 0;
+}
+
+static void raise_it(int event_fd)
+{
+    static const uint64_t one = 1;
+    (void)!write(event_fd, &one, sizeof one);
+}
+
+static void *look_around(void *context)
+{
+    struct look *look = context;
+    (void)is_raised(look->ended_fd, HEAD_START_NS);
+    if (is_raised(look->cancel_fd, 0) ||
+        tl_probe_discover(&look->target, look->cancel_fd, &look->kinds, NULL) != TL_OK)
+        return NULL;
+    if (!is_raised(look->ended_fd, PATIENCE_NS))
+        raise_it(look->found_fd);
+    return NULL;
+}
+
+/* Ends a dial when the user does, and when others answer: readable then. -1: none to be had. */
+static int either(int cancel_fd, int found_fd)
+{
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    if (fd >= 0 && (epoll_ctl(fd, EPOLL_CTL_ADD, cancel_fd, &event) < 0 ||
+                    epoll_ctl(fd, EPOLL_CTL_ADD, found_fd, &event) < 0)) {
+        close(fd);
+        fd = -1;
     }
-    if (status == TL_OK) {
-        tell_kind(session, "found");
-        return TL_OK;
+    return fd;
+}
+
+static void close_all(const struct look *look, int dial_fd)
+{
+    const int fds[] = {look->ended_fd, look->cancel_fd, look->found_fd, dial_fd};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+/* Dials a responder and asks for the other kinds meanwhile: *ret_kinds, 0 where a responder
+ * answers, the user ended it, or nothing else does. */
+static enum tl_status dial_and_look(struct tl_session *session, unsigned *ret_kinds,
+                                    struct tl_error *reterr)
+{
+    struct look look = {.target = session->target,
+                        .ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                        .cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                        .found_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    int dial_fd = either(session->cancel_fd, look.found_fd);
+    bool asked = look.ended_fd >= 0 && look.cancel_fd >= 0 && look.found_fd >= 0 && dial_fd >= 0 &&
+                 pthread_create(&look.thread, NULL, look_around, &look) == 0;
+    enum tl_status status = dial(session, asked ? dial_fd : session->cancel_fd, reterr);
+    if (asked) {
+        bool cut_short = status == TL_CANCELLED && is_raised(look.found_fd, 0);
+        bool wanted = cut_short || session_can_go_apart(status);
+        if (!wanted)
+            raise_it(look.cancel_fd);
+        raise_it(look.ended_fd);
+        pthread_join(look.thread, NULL);
+        *ret_kinds = wanted ? look.kinds : 0;
     }
-    aim(session, TL_FAR_TIGHTLINK, session->target.port);
-    if (status != TL_CANCELLED)
-        return refused; /* and its sentence */
-    *reterr = error;
+    close_all(&look, dial_fd);
     return status;
 }
+
+/* Others are looked for where nobody said which kind it is, at their own ports. */
+static bool may_look(const struct tl_session *session)
+{
+    return session->named.kind == TL_FAR_KIND_COUNT &&
+           session->target.port == tl_far_row(TL_FAR_TIGHTLINK)->port && !session->config.prior;
+}
+
+/* What answered, before the user is asked: the first of the table's order is taken. */
+static void tell_found(struct tl_session *session, unsigned kinds)
+{
+    char others[160] = "";
+    for (int i = 0; i < TL_FAR_KIND_COUNT; i++)
+        if (kinds >> i & 1 && (enum tl_far_kind)i != session->target.kind)
+            snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s",
+                     others[0] ? ", " : "", tl_far_row((enum tl_far_kind)i)->what);
+    if (others[0])
+        session_note(session, "there also answers: %s", others);
+    tell_kind(session, "no tightlink responder answers; found");
+}
+
+/* Where no responder answers: what else does. */
+static enum tl_status take_other(struct tl_session *session, unsigned kinds, enum tl_status refused,
+                                 struct tl_error *reterr)
+{
+    struct tl_error error = {0};
+    enum tl_status status = refused;
+    for (int i = 0; i < TL_FAR_KIND_COUNT && status != TL_OK && status != TL_CANCELLED; i++) {
+        if (!(kinds >> i & 1))
+            continue;
+        aim(session, (enum tl_far_kind)i, tl_far_row((enum tl_far_kind)i)->port);
+        status = dial(session, session->cancel_fd, &error);
+    }
+    if (status == TL_OK) {
+        tell_found(session, kinds);
+        return TL_OK;
+    }
+    aim(session, TL_FAR_TIGHTLINK, port_of(session, TL_FAR_TIGHTLINK));
+    if (status == TL_CANCELLED)
+        *reterr = error;
+    return status == TL_CANCELLED ? status : refused; /* and its sentence */
+}
+
+/* --- The whole ------------------------------------------------------------------------------ */
 
 enum tl_status session_connect(struct tl_session *session, struct tl_error *reterr)
 {
@@ -84,11 +195,13 @@ enum tl_status session_connect(struct tl_session *session, struct tl_error *rete
     struct tl_run *run = &session->result.run;
     struct tl_error error = {0};
     aim(session, kind, port_of(session, kind));
-    enum tl_status status = dial(session, &error);
+    unsigned others = 0;
+    enum tl_status status = may_look(session) ? dial_and_look(session, &others, &error)
+                                              : dial(session, session->cancel_fd, &error);
     if (status == TL_OK && kind != TL_FAR_TIGHTLINK)
         tell_kind(session, "this is");
-    if (may_look(session, status))
-        status = look(session, status, &error);
+    if (others != 0)
+        status = take_other(session, others, status, &error);
     if (strcmp(session->target_kind, "tightlink") == 0)
         snprintf(run->target_kind, sizeof run->target_kind, "%s",
                  tl_far_row(session->target.kind)->id);

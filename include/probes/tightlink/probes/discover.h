@@ -4,11 +4,10 @@
 
 #include "tightlink/probes/probes.h"
 
-/* Greets the ports of every kind that is built, all at once, within some three seconds, and closes:
- * no test is begun. The first kind of the table's order that answers. TL_REFUSED: none does.
- * TL_NOHOST, TL_CANCELLED, TL_NOMEM. */
+/* Greets the ports of every kind that is built but a responder, all at once, within some three
+ * seconds, and closes: no test is begun. *ret_kinds: bit i for the i-th kind that answers.
+ * TL_REFUSED: none does. TL_NOHOST, TL_CANCELLED, TL_NOMEM. Any thread. */
 enum tl_status tl_probe_discover(const struct tl_probe_target *target, int cancel_fd,
-                                 enum tl_far_kind *ret_kind,
-                                 struct tl_error *reterr) TL_WARN_UNUSED;
+                                 unsigned *ret_kinds, struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

@@ -191,6 +191,9 @@ static void derive_scatter(struct tl_facts *facts)
     double both_ns =
         fmin(flow(&down, TL_FACT_FLOW_data_scatter_ns) + flow(&down, TL_FACT_FLOW_ack_scatter_ns),
              flow(&up, TL_FACT_FLOW_data_scatter_ns) + flow(&up, TL_FACT_FLOW_ack_scatter_ns));
+    if (isnan(both_ns)) /* probes that tell no directions: what others' hosts answer */
+        both_ns = SCATTER_OF_P75 * (flow(&path, TL_FACT_PATH_rtt_idle_p75_ns) -
+                                    flow(&path, TL_FACT_PATH_rtt_idle_min_ns));
     if (isnan(both_ns))
         set_needs(&path, TL_FACT_PATH_rtt_scatter_ns, TL_FLOW(TL_DOWNLOAD, data_scatter_ns));
     else

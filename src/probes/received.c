@@ -39,6 +39,16 @@ static void set_option(struct tl_facts *facts, struct tl_fact_key key, double op
         tl_facts_set_bool(facts, key, ((unsigned)options & bit) != 0, "TCP_INFO");
 }
 
+/* The receiver's estimate holds what the sender waited before it sent: a program that is starved or
+ * has nothing to say looks like a queue in it. Probes beside the load hold the way alone; the way's
+ * share is the smaller of both. Behind a link that serves flows in turn it says too little. */
+static double round_trip(const struct tl_facts *facts, enum tl_direction direction,
+                         double received_ns)
+{
+    double probes_ns = tl_facts_number(facts, TL_FLOW(direction, loaded_rtt_ns), (double)NAN);
+    return isfinite(received_ns) ? fmin(received_ns, probes_ns) : received_ns;
+}
+
 void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
                      const struct tl_tcp_result *result)
 {
@@ -49,7 +59,7 @@ void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
         fmin(tl_facts_number(facts, TL_PATH(rtt_idle_min_ns), handshake_ns), handshake_ns);
     bool timestamps =
         isfinite(receiver->options) && ((unsigned)receiver->options & TL_TCP_OPT_TIMESTAMPS) != 0;
-    double rtt_ns = mean_rtt(result, timestamps);
+    double rtt_ns = round_trip(facts, direction, mean_rtt(result, timestamps));
     double span_ns = rate->valid ? (double)(rate->end_ns - rate->start_ns) : (double)NAN;
     double in_flight_bytes =
         tl_bytes_from_bps_ns(rate->valid ? rate->goodput_bps : NAN, rtt_min_ns);

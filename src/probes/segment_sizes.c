@@ -30,7 +30,7 @@ static const int usual[] = {1280, 1300, 1340, 1360, 1380, 1400, 1420, 1430, 1440
 /* The usual size in the middle between both; 0: none lies there. */
 static int between(int passed_bytes, int failed_bytes)
 {
-    int inside[USUAL_COUNT];
+    int inside[USUAL_COUNT] = {0};
     size_t count = 0;
     for (size_t i = 0; i < USUAL_COUNT; i++)
         if (usual[i] > passed_bytes && usual[i] < failed_bytes)

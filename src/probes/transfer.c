@@ -258,6 +258,46 @@ static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *s
                      tl_format_ns((double)result->elapsed_ns, time));
 }
 
+/* The receiver counts; a far one that went away told nothing, but we sent all the same. */
+static void count_bytes(const struct tl_tcp_spec *spec, const struct tl_tcp_result *result,
+                        struct tl_probe_outcome *outcome)
+{
+    if (spec->direction == TL_WIRE_DOWNLOAD)
+        outcome->record.received_bytes = (long long)result->receiver.bytes;
+    else
+        outcome->record.sent_bytes =
+            (long long)(result->end_signed ? result->receiver.bytes : result->sender.bytes);
+}
+
+static bool is_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                     const struct tl_tcp_result *result, struct tl_probe_outcome *outcome)
+{
+    struct tl_stage_record *record = &outcome->record;
+    bool download = spec->direction == TL_WIRE_DOWNLOAD, vanish;
+    uint64_t moved_bytes;
+    if (stands_still(probe, spec, result))
+        return true;
+    if (!seems_still(probe, spec, result))
+        return false;
+    vanish = tl_segments_vanish(probe, spec, &moved_bytes);
+    *(download ? &record->received_bytes : &record->sent_bytes) += (long long)moved_bytes;
+    return vanish;
+}
+
+static void note_end(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
+                     enum tl_status status, const struct tl_tcp_result *result,
+                     const struct tl_error *error, struct tl_probe_outcome *outcome)
+{
+    if (status == TL_CANCELLED)
+        tl_outcome_state(outcome, TL_STAGE_SKIPPED, "stopped by you");
+    else if (status != TL_OK)
+        tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error->text);
+    else if (result->end == TL_TCP_END_BYTES)
+        note_spent(outcome, result);
+    if (status == TL_OK)
+        note_stall(probe, spec, result, NULL);
+}
+
 /* The test and its quality. ret_interruptions: those that the receiver's readings tell; none where
  * nothing can be told. */
 static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
@@ -279,33 +319,13 @@ static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec
     enum tl_status status = tl_far_tcp_test(probe->far, spec, on_live, &running, result, &error);
     int64_t took_ns = tl_now_ns() - asked_ns;
     watch_clock(&running);
-    /* The receiver counts; a far one that went away told nothing, but we sent all the same. */
-    if (spec->direction == TL_WIRE_DOWNLOAD)
-        outcome->record.received_bytes = (long long)result->receiver.bytes;
-    else
-        outcome->record.sent_bytes =
-            (long long)(result->end_signed ? result->receiver.bytes : result->sender.bytes);
-    bool still = status != TL_CANCELLED && stands_still(probe, spec, result);
-    if (!still && status != TL_CANCELLED && seems_still(probe, spec, result)) {
-        uint64_t moved_bytes;
-        still = tl_segments_vanish(probe, spec, &moved_bytes);
-        *(spec->direction == TL_WIRE_DOWNLOAD ? &outcome->record.received_bytes
-                                              : &outcome->record.sent_bytes) +=
-            (long long)moved_bytes;
-    }
-    if (still) {
+    count_bytes(spec, result, outcome);
+    if (status != TL_CANCELLED && is_still(probe, spec, result, outcome)) {
         note_stall(probe, spec, result, outcome);
         tl_outcome_end(outcome);
         return TL_OK;
     }
-    if (status == TL_CANCELLED)
-        tl_outcome_state(outcome, TL_STAGE_SKIPPED, "stopped by you");
-    else if (status != TL_OK)
-        tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error.text);
-    else if (result->end == TL_TCP_END_BYTES)
-        note_spent(outcome, result);
-    if (status == TL_OK)
-        note_stall(probe, spec, result, NULL);
+    note_end(probe, spec, status, result, &error, outcome);
     if (!judge_hold_up(outcome, running.held_up_ns)) {
         judge_quality(outcome, status, result);
         /* A disk may pause, and what waits for it at its end has arrived in the kernel: blocks

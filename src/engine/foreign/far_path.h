@@ -1,7 +1,7 @@
-/* The way to a stranger, by datagrams to a port that nobody has open: which size gets there, and the
- * routers in between. Needs no privilege and nothing of the far end but that it refuses them as
- * every host does; one behind a firewall is silent, which is said and means nothing. Private to this
- * room; hops may run in another thread beside a test. */
+/* The way to a stranger, by datagrams to a port that nobody has open: which size gets there, and
+ * the routers in between. Needs no privilege and nothing of the far end but that it refuses them as
+ * every host does; one behind a firewall is silent, which is said and means nothing. Private to
+ * this room; hops may run in another thread beside a test. */
 #ifndef TL_ENGINE_FAR_PATH_H
 #define TL_ENGINE_FAR_PATH_H
 

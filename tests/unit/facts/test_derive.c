@@ -196,3 +196,15 @@ Test(derive, a_hiccup_in_a_quarter_of_the_idle_probes_hides_no_queue)
     put("download.loaded_data_delay_ns", 20e6);
     expect("download.data_scatter_ns", 10e6);
 }
+
+Test(derive, probes_without_directions_scatter_by_their_round_trips)
+{
+    put("path.rtt_idle_min_ns", 20e6);
+    put("path.rtt_idle_p75_ns", 24e6);
+    expect("path.rtt_scatter_ns", 1.5 * 4e6);
+    put("download.idle_data_delay_ns", 0.5e6); /* what tells the directions goes before it */
+    put("download.idle_data_delay_p75_ns", 1e6);
+    put("download.idle_ack_delay_ns", 0.5e6);
+    put("download.idle_ack_delay_p75_ns", 2e6);
+    expect("path.rtt_scatter_ns", 1.5 * 3e6);
+}

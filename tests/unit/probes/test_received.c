@@ -1,0 +1,54 @@
+/* A stream of which only the receiver tells: what its round trips hold. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "../key_of.h"
+#include "received.h"
+#include "tightlink/base/time.h"
+
+/* A receiver whose kernel estimates rcv_rtt_ns, with timestamps. */
+static struct tl_tcp_result *make_result(double rcv_rtt_ns)
+{
+    struct tl_tcp_result *result = calloc(1, sizeof *result);
+    result->streams = 1;
+    result->data_rtt_ns = TL_NS_PER_MS;
+    result->steady.receiver.options = TL_TCP_OPT_TIMESTAMPS;
+    result->steady.rate = (struct tl_steady_rate){
+        .valid = true, .start_ns = 0, .end_ns = TL_NS_PER_S, .goodput_bps = 1e9};
+    for (int i = 0; i < 10; i++) {
+        struct tl_tcp_sample sample = {.time_ns = i * TL_NS_PER_MS};
+        tl_sample_set(&sample, TL_SF_rcv_rtt_ns, (uint64_t)rcv_rtt_ns);
+        cr_assert(tl_sample_log_add(&result->receiver.logs[0], &sample, 100) == TL_OK);
+    }
+    return result;
+}
+
+static double mean_rtt(double rcv_rtt_ns, double probes_ns)
+{
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_tcp_result *result = make_result(rcv_rtt_ns);
+    if (isfinite(probes_ns))
+        tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, loaded_rtt_ns), probes_ns, "");
+    tl_received_set(facts, TL_DOWNLOAD, result);
+    double rtt_ns = tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, rtt_mean_ns), -1);
+    tl_tcp_result_finish(result);
+    free(result);
+    tl_facts_destroy(facts);
+    return rtt_ns;
+}
+
+Test(received, a_sender_that_waits_is_no_queue)
+{
+    cr_expect_eq(mean_rtt(3.6e6, 0.1e6), 0.1e6, "probes beside it saw none");
+}
+
+Test(received, a_queue_that_probes_see_is_one)
+{
+    cr_expect_eq(mean_rtt(30e6, 31e6), 30e6);
+}
+
+Test(received, without_probes_the_receivers_estimate_is_what_there_is)
+{
+    cr_expect_eq(mean_rtt(30e6, (double)NAN), 30e6);
+}

@@ -15,6 +15,8 @@
 #define OPINIONS_A_SECOND 8
 /* Rows that are judged at all: those that stand first. */
 #define OPINIONS_MAX 64
+/* Judgements in a row, a second apart where few are watched, that make a cause stand. */
+#define STANDS_MIN 3
 
 void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
                     enum tl_direction direction, const char *kind, struct tl_run *run)
@@ -93,17 +95,24 @@ static void forget_gone(struct tl_app_live *live)
     live->opinion_count = kept;
 }
 
+void live_opinion_take(struct live_opinion *opinion, const char *cause)
+{
+    opinion->stands = strcmp(opinion->cause, cause) == 0 ? opinion->stands + 1 : 1;
+    snprintf(opinion->cause, sizeof opinion->cause, "%s", cause);
+    if (!cause[0] || opinion->stands < STANDS_MIN || strcmp(opinion->settled, cause) == 0)
+        return;
+    opinion->moved = opinion->settled[0] != '\0';
+    memcpy(opinion->was, opinion->settled, sizeof opinion->was);
+    memcpy(opinion->settled, opinion->cause, sizeof opinion->settled);
+}
+
 static void take_verdict(struct live_opinion *opinion, const struct tl_verdict *verdict)
 {
-    char before[sizeof opinion->cause];
-
-    memcpy(before, opinion->cause, sizeof before);
     opinion->state = verdict->state;
     opinion->confidence = verdict->confidence;
-    snprintf(opinion->cause, sizeof opinion->cause, "%s",
-             verdict->state == TL_LIMITED && verdict->cause ? verdict->cause : "");
     snprintf(opinion->says, sizeof opinion->says, "%s", verdict->sentence);
-    opinion->moved = before[0] && opinion->cause[0] && strcmp(before, opinion->cause) != 0;
+    live_opinion_take(opinion,
+                      verdict->state == TL_LIMITED && verdict->cause ? verdict->cause : "");
 }
 
 static enum tl_status form(struct tl_app_live *live, struct live_opinion *opinion, int64_t now_ns,
@@ -114,7 +123,6 @@ static enum tl_status form(struct tl_app_live *live, struct live_opinion *opinio
     struct tl_session_result result = {0};
 
     opinion->judged_ns = now_ns;
-    opinion->moved = false;
     enum tl_status status =
         flow ? live_judge(live, flow, LIVE_JUDGED_INTERVALS, &result, reterr) : TL_OK;
     if (status == TL_OK && result.findings)

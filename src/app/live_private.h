@@ -20,9 +20,16 @@ struct live_opinion {
     int64_t judged_ns;
     enum tl_verdict_state state;
     double confidence;
-    char cause[48], says[256];
-    bool moved;
+    char cause[48], says[512];
+    int stands;       /* times in a row that the cause was the same */
+    char settled[48]; /* the last cause that stood */
+    char was[48];     /* the one before it, where moved */
+    bool moved;       /* not told yet */
 };
+
+/* Takes a cause ("" for none). A cause has moved once another one stands: a verdict of ten seconds
+ * that changes back and forth is no news. */
+void live_opinion_take(struct live_opinion *opinion, const char *cause);
 
 struct tl_app_live {
     struct tl_flow_watch *watch;

@@ -30,7 +30,8 @@ static void fill_program(const struct tl_flow_watch_program *program, struct tl_
 {
     char name[80];
 
-    row->cpu_ratio = row->thread_ratio = NAN;
+    row->cpu_ratio = row->thread_ratio = row->file_bps = NAN;
+    row->disk_read_bps = row->disk_write_bps = NAN;
     if (!program || !program->process.known)
         return;
     tl_utf8_clean(program->process.name, strlen(program->process.name), name, sizeof name);
@@ -41,6 +42,9 @@ static void fill_program(const struct tl_flow_watch_program *program, struct tl_
     row->file_written = program->file_written;
     row->cpu_ratio = program->cpu_ratio;
     row->thread_ratio = program->busiest_thread_ratio;
+    row->file_bps = program->file_bps;
+    row->disk_read_bps = program->disk_read_bps;
+    row->disk_write_bps = program->disk_write_bps;
 }
 
 static void fill_numbers(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
@@ -62,24 +66,26 @@ static void fill_numbers(const struct tl_live_flow *flow, const struct tl_live_i
     row->held_ratio = tl_live_held_ratio(joined);
 }
 
-static void fill_opinion(const struct tl_app_live *live, struct tl_app_live_row *row)
+static void fill_opinion(struct tl_app_live *live, struct tl_app_live_row *row)
 {
     row->state = TL_INCONCLUSIVE;
     for (size_t i = 0; i < live->opinion_count; i++) {
-        const struct live_opinion *opinion = &live->opinions[i];
+        struct live_opinion *opinion = &live->opinions[i];
         if (opinion->cookie != row->cookie)
             continue;
         row->state = opinion->state;
         row->confidence = opinion->confidence;
-        row->moved = opinion->moved;
+        row->moved = opinion->moved; /* said once */
+        opinion->moved = false;
+        memcpy(row->was, opinion->was, sizeof row->was);
         memcpy(row->cause, opinion->cause, sizeof row->cause);
         memcpy(row->says, opinion->says, sizeof row->says);
     }
 }
 
 /* False for one that moved nothing lately. */
-static bool fill_row(const struct tl_app_live *live, const struct tl_live_flow *flow,
-                     int64_t now_ns, struct tl_app_live_row *row)
+static bool fill_row(struct tl_app_live *live, const struct tl_live_flow *flow, int64_t now_ns,
+                     struct tl_app_live_row *row)
 {
     struct tl_live_interval joined;
 

@@ -114,6 +114,7 @@ struct cli_run_options {
     bool keep_opened;       /* show --keep: the run that was opened goes into the history */
     const char *saved_name; /* of the run that show opened; NULL else */
     bool begin;             /* the screen begins with the diagnosis */
+    struct tl_app_live *live; /* the screen begins with these transfers; NULL without */
     bool help;
 };
 

@@ -9,8 +9,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "keep.h"
 #include "live_table.h"
-#include "tightlink/app/keep.h"
+#include "show.h"
+#include "telemetry.h"
 #include "tightlink/app/live.h"
 #include "tightlink/app/open.h"
 #include "tightlink/app/signals.h"
@@ -24,9 +26,11 @@
 struct watching {
     struct cli_run_options options; /* of the report at the end */
     struct tl_app_live_what what;
-    int64_t for_ns; /* 0: until it is interrupted */
-    bool keep;
-    bool redraws; /* stdout is a terminal that can */
+    int64_t for_ns;               /* 0: until it is interrupted */
+    bool redraws;                 /* stdout is a terminal that can */
+    bool screen;                  /* the full one */
+    bool moved;                   /* a cause did, while it was watched */
+    const struct tl_rules *rules; /* borrowed */
     struct tl_app_live *live;
     int64_t start_ns;
 };
@@ -44,14 +48,28 @@ static size_t lines(void)
                                                                              : ROWS_MAX;
 }
 
+/* A line on stderr for each cause that moved: what watches over nights waits for. */
+static void tell_moves(struct watching *watching, const struct tl_app_live_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].moved)
+            continue;
+        watching->moved = true;
+        cli_complain("%s with %s: now %s, before %s",
+                     rows[i].program[0] ? rows[i].program : "a connection", rows[i].peer,
+                     rows[i].cause, rows[i].was);
+    }
+}
+
 /* False when stdout took it not. */
-static bool print_second(const struct watching *watching)
+static bool print_second(struct watching *watching)
 {
     struct tl_buf out = TL_BUF_INIT;
     size_t count;
     const struct tl_app_live_row *rows = tl_app_live_rows(watching->live, &count);
     const struct tl_app_live_sum *sum = tl_app_live_sum(watching->live);
 
+    tell_moves(watching, rows, count);
     if (watching->options.json_lines) {
         cli_live_json(rows, count, sum, tl_now_ns() - watching->start_ns, &out);
     } else if (watching->redraws) {
@@ -105,21 +123,19 @@ static enum tl_status watch(struct watching *watching, bool *ret_interrupted,
     return status;
 }
 
-static void keep(const struct tl_session_result *result)
+/* The history, the report, whom else the options name. */
+static int deliver(struct watching *watching, const struct tl_session_result *result)
 {
-    struct tl_history *history = NULL;
-    struct tl_buf notices = TL_BUF_INIT;
-    struct tl_error error = {0};
-    enum tl_status status = tl_app_open_history(&history, &notices, &error);
-
-    if (status == TL_OK)
-        status = tl_app_keep(history, result, NULL, &notices, &error);
-    if (notices.len)
-        cli_complain("%s", tl_buf_text(&notices));
-    if (status != TL_OK)
-        cli_complain("the run is not kept: %s", error.text);
-    tl_history_close(history);
-    tl_buf_finish(&notices);
+    struct cli_run_options *options = &watching->options;
+    int sent = CLI_EXIT_OK;
+    if (!options->no_history)
+        (void)cli_keep_run(result, &options->kept);
+    int exit_code = cli_deliver(options, result);
+    if (options->telemetry && result->findings)
+        sent = cli_send_telemetry(result, options->telemetry, NULL, watching->moved);
+    if (exit_code == CLI_EXIT_OK && options->alarm && watching->moved)
+        return CLI_EXIT_MISSED;
+    return exit_code == CLI_EXIT_OK ? sent : exit_code;
 }
 
 /* The connection that is held up most, in full. */
@@ -130,6 +146,8 @@ static int report_first(struct watching *watching)
     struct tl_session_result result = {0};
     struct tl_error error = {0};
 
+    if (count == 0 && watching->screen)
+        return CLI_EXIT_OK; /* whoever looked has seen it */
     if (count == 0) {
         cli_complain("no connection moved anything while it was watched: start the transfer and "
                      "watch again, or name no process, port or host to see them all");
@@ -147,9 +165,7 @@ static int report_first(struct watching *watching)
     }
     int exit_code;
     if (tl_app_live_result(watching->live, rows[0].cookie, &result, &error) == TL_OK) {
-        if (watching->keep)
-            keep(&result);
-        exit_code = cli_deliver(&watching->options, &result);
+        exit_code = deliver(watching, &result);
     } else {
         exit_code = cli_fail(&error);
     }
@@ -157,35 +173,87 @@ static int report_first(struct watching *watching)
     return exit_code;
 }
 
-static int run(struct watching *watching)
+/* The screen, and what it leaves in the terminal: the verdict of a diagnosis that was begun from
+ * there, else of the transfer that is held up most. */
+static int show(const struct cli_command *command, struct watching *watching)
+{
+    static char word[] = "run";
+    char *words[] = {word, NULL};
+    struct cli_run_options options;
+    struct tl_session_result result;
+    struct tl_error error = {0};
+    bool has_result = false;
+    int exit_code;
+    if (!cli_parse_run_options(command, 1, words, &options, &exit_code))
+        return exit_code;
+    options.color = watching->options.color;
+    options.no_mouse = watching->options.no_mouse;
+    options.no_history = watching->options.no_history;
+    options.config.rules = watching->rules;
+    options.live = watching->live;
+    if (cli_drive_screen(&options, NULL, &result, &has_result, &error) != TL_OK)
+        return cli_fail(&error);
+    watching->options.brief = options.brief = true;
+    if (!has_result)
+        return report_first(watching);
+    exit_code = cli_deliver(&options, &result);
+    tl_app_result_finish(&result);
+    return exit_code;
+}
+
+static int run(const struct cli_command *command, struct watching *watching)
 {
     struct tl_rules *rules = NULL;
     struct tl_buf notices = TL_BUF_INIT;
     struct tl_error error = {0};
     bool interrupted = false;
+    int exit_code;
     enum tl_status status = tl_app_load_rules(&rules, &notices, &error);
 
     if (notices.len)
         cli_complain("%s", tl_buf_text(&notices));
     tl_buf_finish(&notices);
+    watching->rules = rules;
     if (status == TL_OK)
         status = tl_app_live_create(&watching->what, rules, &watching->live, &error);
-    if (status == TL_OK)
+    if (status == TL_OK && !watching->screen)
         status = watch(watching, &interrupted, &error);
     /* Whoever ends it has seen enough, unless nothing was seen. */
-    int exit_code = status == TL_OK ? report_first(watching) : cli_fail(&error);
+    if (status != TL_OK)
+        exit_code = cli_fail(&error);
+    else
+        exit_code = watching->screen ? show(command, watching) : report_first(watching);
     tl_app_live_destroy(watching->live);
     tl_rules_destroy(rules);
     return exit_code;
 }
 
-enum { OPTION_JSON = 256, OPTION_JSON_LINES, OPTION_FOR, OPTION_ALL, OPTION_KEEP, OPTION_COLOR };
+enum {
+    OPTION_JSON = 256,
+    OPTION_JSON_LINES,
+    OPTION_FOR,
+    OPTION_ALL,
+    OPTION_ALARM,
+    OPTION_TELEMETRY,
+    OPTION_NO_HISTORY,
+    OPTION_NO_SCREEN,
+    OPTION_NO_MOUSE,
+    OPTION_COLOR,
+};
 
 static const struct option long_options[] = {
-    {"all", no_argument, NULL, OPTION_ALL},   {"for", required_argument, NULL, OPTION_FOR},
-    {"json", no_argument, NULL, OPTION_JSON}, {"json-lines", no_argument, NULL, OPTION_JSON_LINES},
-    {"keep", no_argument, NULL, OPTION_KEEP}, {"color", required_argument, NULL, OPTION_COLOR},
-    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+    {"all", no_argument, NULL, OPTION_ALL},
+    {"for", required_argument, NULL, OPTION_FOR},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"json-lines", no_argument, NULL, OPTION_JSON_LINES},
+    {"alarm", no_argument, NULL, OPTION_ALARM},
+    {"telemetry", required_argument, NULL, OPTION_TELEMETRY},
+    {"no-history", no_argument, NULL, OPTION_NO_HISTORY},
+    {"no-screen", no_argument, NULL, OPTION_NO_SCREEN},
+    {"no-mouse", no_argument, NULL, OPTION_NO_MOUSE},
+    {"color", required_argument, NULL, OPTION_COLOR},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 /* TL_USAGE with a sentence, also for what getopt refuses. */
@@ -203,8 +271,20 @@ static enum tl_status take_option(int option, const char *word, struct watching 
     case OPTION_JSON_LINES:
         watching->options.json_lines = true;
         break;
-    case OPTION_KEEP:
-        watching->keep = true;
+    case OPTION_ALARM:
+        watching->options.alarm = true;
+        break;
+    case OPTION_TELEMETRY:
+        watching->options.telemetry = optarg;
+        break;
+    case OPTION_NO_HISTORY:
+        watching->options.no_history = true;
+        break;
+    case OPTION_NO_SCREEN:
+        watching->options.no_screen = true;
+        break;
+    case OPTION_NO_MOUSE:
+        watching->options.no_mouse = true;
         break;
     case OPTION_FOR:
         status = tl_parse_ns(optarg, &watching->for_ns, reterr);
@@ -246,7 +326,8 @@ int cli_live(const struct cli_command *command, int argc, char **argv)
         return cli_usage(command, "%s", error.text);
     watching.redraws =
         isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !watching.options.json;
+    watching.screen = !watching.for_ns && cli_wants_screen(&watching.options);
     if (!watching.for_ns && !isatty(STDOUT_FILENO))
         watching.for_ns = DEFAULT_NS;
-    return run(&watching);
+    return run(command, &watching);
 }

@@ -4,6 +4,7 @@
 #include "keep.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,9 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
                                                [CLI_COLOR_NEVER] = TL_TUI_COLOR_NEVER};
     /* As with NO_COLOR, any text turns it off. */
     const char *no_mouse = getenv("TIGHTLINK_NO_MOUSE");
+    char capture[PATH_MAX];
+    if (!cli_find_program("tightlink-capture", capture, sizeof capture))
+        capture[0] = '\0';
     struct tl_tui_request request = {.config = &options->config,
                                      .keys = options->keys,
                                      .consented = options->yes,
@@ -35,7 +39,9 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
                                      .mouse = !options->no_mouse && !(no_mouse && *no_mouse),
                                      .keep = !options->no_history,
                                      .start = options->begin,
-                                     .saved = saved};
+                                     .saved = saved,
+                                     .live = options->live,
+                                     .capture_program = capture};
     return tl_tui_run(&request, ret_result, ret_has_result, reterr);
 }
 

@@ -126,9 +126,13 @@ static void add_flow(const struct tl_app_live_row *row, struct tl_json_writer *j
     tl_json_add_number(json, "retrans_ratio", row->retrans_ratio);
     tl_json_add_number(json, "program_cpu_ratio", row->cpu_ratio);
     tl_json_add_number(json, "program_thread_cpu_ratio", row->thread_ratio);
+    tl_json_add_number(json, "file_bps", row->file_bps);
+    tl_json_add_number(json, "program_disk_read_bps", row->disk_read_bps);
+    tl_json_add_number(json, "program_disk_write_bps", row->disk_write_bps);
     tl_json_add_string(json, "cause", row->cause[0] ? row->cause : NULL);
     tl_json_add_number(json, "confidence", row->cause[0] ? row->confidence : NAN);
     tl_json_add_bool(json, "cause_moved", row->moved);
+    tl_json_add_string(json, "cause_was", row->was[0] ? row->was : NULL);
     tl_json_add_bool(json, "ended", row->ended);
     tl_json_end(json);
 }

@@ -225,6 +225,7 @@ void screen_act(struct screen *screen, unsigned actions)
         copy_remedy(screen);
     if (screen->state.overlay != TUI_COPIED)
         screen->state.copied[0] = '\0';
+    screen_act_on_watch(screen, actions);
     screen_act_on_store(screen, actions);
     if (actions & TUI_DO_SAVE)
         save_run(screen);
@@ -291,5 +292,5 @@ void screen_end_session(struct screen *screen)
     screen->shown = screen->result;
     screen->state.from_store = false;
     tui_state_result(&screen->state, &screen->shown);
-    screen_keep_run(screen);
+    screen_keep(screen, &screen->result);
 }

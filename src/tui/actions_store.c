@@ -326,9 +326,8 @@ void screen_act_on_store(struct screen *screen, unsigned actions)
         clip_preview(screen);
 }
 
-void screen_keep_run(struct screen *screen)
+void screen_keep(struct screen *screen, const struct tl_session_result *result)
 {
-    const struct tl_session_result *result = &screen->result;
     struct tl_buf notices = TL_BUF_INIT;
     struct tl_error error = {0};
     if (!screen->request->keep || !tl_app_is_worth_keeping(result) || !has_history(screen))

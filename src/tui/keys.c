@@ -144,6 +144,8 @@ static unsigned start_key(struct tui_state *state, int key)
     case 'K' - 64:
         next_key(start);
         return TUI_DO_NOTHING;
+    case 'W' - 64:
+        return tui_go_to(state, TUI_WATCH);
     case TUI_KEY_LEFT:
     case TUI_KEY_RIGHT:
         if (start->field == TUI_DIRECTION)
@@ -164,6 +166,8 @@ static unsigned start_key(struct tui_state *state, int key)
             start->has_preview = false;
         return TUI_DO_NOTHING;
     }
+    if (key == 'w')
+        return tui_go_to(state, TUI_WATCH);
     if (key == ' ' && start->field == TUI_DIRECTION)
         turn_direction(start, 1);
     if (key == ' ' && start->field == TUI_STAGES && start->stage < start->preview.count) {
@@ -174,6 +178,25 @@ static unsigned start_key(struct tui_state *state, int key)
 }
 
 /* --- all --- */
+
+/* It sends, or writes a file, and cannot be called back: Enter is no answer there either. */
+static bool is_irrevocable(enum tui_overlay overlay)
+{
+    return overlay == TUI_ASK_TRY || overlay == TUI_ASK_SEND || overlay == TUI_ASK_DIAGNOSE ||
+           overlay == TUI_ASK_CAPTURE;
+}
+
+static unsigned agreed(struct tui_state *state, enum tui_overlay overlay)
+{
+    if (overlay == TUI_ASK_TRY)
+        return TUI_DO_VERIFY;
+    if (overlay == TUI_ASK_SEND)
+        return TUI_DO_SEND;
+    if (overlay == TUI_ASK_CAPTURE)
+        return TUI_DO_CAPTURE;
+    tui_watch_aim(state);
+    return TUI_DO_START;
+}
 
 static unsigned overlay_key(struct tui_state *state, int key)
 {
@@ -193,25 +216,17 @@ static unsigned overlay_key(struct tui_state *state, int key)
         state->overlay = TUI_NO_OVERLAY;
         return yes && state->run.active ? TUI_DO_STOP : TUI_DO_NOTHING;
     }
-    if (overlay == TUI_ASK_TRY) {
-        /* It sends: Enter is no answer here either. */
+    if (is_irrevocable(overlay)) {
         if ((!yes && !no) || key == TUI_KEY_ENTER)
             return TUI_DO_NOTHING;
         state->overlay = TUI_NO_OVERLAY;
-        return yes ? TUI_DO_VERIFY : TUI_DO_NOTHING;
+        return yes ? agreed(state, overlay) : TUI_DO_NOTHING;
     }
     if (overlay == TUI_ASK_DELETE) {
         if (!yes && !no)
             return TUI_DO_NOTHING;
         state->overlay = TUI_NO_OVERLAY;
         return yes && key != TUI_KEY_ENTER ? TUI_DO_DELETE : TUI_DO_NOTHING;
-    }
-    if (overlay == TUI_ASK_SEND) {
-        /* What has left cannot be called back: Enter is no answer here either. */
-        if ((!yes && !no) || key == TUI_KEY_ENTER)
-            return TUI_DO_NOTHING;
-        state->overlay = TUI_NO_OVERLAY;
-        return yes ? TUI_DO_SEND : TUI_DO_NOTHING;
     }
     if (overlay == TUI_ASK_MORE) {
         if (!yes && !no)
@@ -232,7 +247,9 @@ unsigned tui_go_to(struct tui_state *state, enum tui_screen screen)
         why = "a diagnosis is running: ^C stops it and keeps what it has";
     else if (screen == TUI_RUN && !state->run.stage_count && !state->run.active)
         why = "nothing has run yet";
-    else if (screen > TUI_RUN && screen != TUI_HISTORY && !state->result)
+    else if (screen == TUI_WATCH && state->saved_only)
+        why = "this is a saved run; `tightlink live` shows transfers that run now";
+    else if (screen > TUI_RUN && screen < TUI_WATCH && screen != TUI_HISTORY && !state->result)
         why =
             state->run.active ? "the verdict comes when the run has ended" : "nothing has run yet";
     else if (screen == TUI_EXPORT && !state->result->findings)
@@ -245,11 +262,14 @@ unsigned tui_go_to(struct tui_state *state, enum tui_screen screen)
     state->page = (struct tui_page_state){0};
     return screen == TUI_HISTORY  ? TUI_DO_LIST
            : screen == TUI_EXPORT ? TUI_DO_PREVIEW
+           : screen == TUI_WATCH  ? TUI_DO_WATCH
                                   : TUI_DO_NOTHING;
 }
 
 unsigned tui_step_back(struct tui_state *state)
 {
+    if (state->screen == TUI_VERDICT && state->from_watch)
+        return tui_go_to(state, TUI_WATCH);
     if (state->screen == TUI_VERDICT || (state->screen == TUI_RUN && !state->result))
         return tui_go_to(state, TUI_START);
     return tui_go_to(state, state->result ? TUI_VERDICT : state->run.active ? TUI_RUN : TUI_START);
@@ -299,7 +319,7 @@ unsigned tui_state_key(struct tui_state *state, int key)
         state->overlay = TUI_HELP;
         return TUI_DO_NOTHING;
     }
-    if (!typing && key >= '0' + TUI_START && key <= '0' + TUI_EXPORT)
+    if (!typing && key >= '0' + TUI_START && key <= '0' + TUI_WATCH)
         return tui_go_to(state, (enum tui_screen)(key - '0'));
     if (!typing && (key == 'q' || key == 'Q'))
         return quit(state);

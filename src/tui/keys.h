@@ -7,6 +7,9 @@
 
 unsigned tui_screen_key(struct tui_state *state, int key); /* run, verdict and later screens */
 unsigned tui_store_key(struct tui_state *state, int key);  /* history and export */
+unsigned tui_watch_key(struct tui_state *state, int key);  /* transfers that run, and one of them */
+/* The start screen's target and direction become those of state.watch.open. */
+void tui_watch_aim(struct tui_state *state);
 unsigned tui_go_to(struct tui_state *state, enum tui_screen screen); /* or a message why not */
 /* Asks for a line of text that begins with text. */
 void tui_prompt_open(struct tui_state *state, enum tui_prompt prompt, const char *text);

@@ -131,6 +131,8 @@ static unsigned verify(struct tui_state *state)
         say(state, "no cause was found, so there is no fix to try");
     else if (!finding->remedy_count)
         say(state, "no fix is known here that could be tried");
+    else if (strcmp(run->target_kind, "live") == 0 || strcmp(run->target_kind, "pcap") == 0)
+        say(state, "this is another program's transfer: tightlink run HOST tries a fix on its way");
     else if (state->from_store && strcmp(run->target_kind, "demo") == 0)
         say(state, "this was a demo: its path is gone, so nothing can be tried on it");
     else if (state->from_store)
@@ -248,6 +250,8 @@ unsigned tui_screen_key(struct tui_state *state, int key)
     case TUI_HISTORY:
     case TUI_EXPORT:
         return tui_store_key(state, key);
+    case TUI_WATCH:
+        return tui_watch_key(state, key);
     default:
         return TUI_DO_NOTHING;
     }
@@ -308,6 +312,8 @@ unsigned tui_page_key(struct tui_state *state, int key)
         *page = (struct tui_page_state){.kind = page->back, .cursor = -1};
         return TUI_DO_NOTHING;
     }
+    if (page->kind == TUI_PAGE_WATCH)
+        return tui_watch_key(state, key);
     if (page->kind == TUI_PAGE_CAUSES)
         return causes_key(state, key);
     if (page->kind == TUI_PAGE_FINDING && key == 'n')
@@ -358,6 +364,11 @@ static unsigned take_budget(struct tui_state *state)
 
 static unsigned take_filter(struct tui_state *state)
 {
+    if (state->screen == TUI_WATCH && state->page.kind == TUI_NO_PAGE) {
+        snprintf(state->watch.list.filter, TUI_FILTER_SIZE, "%.63s", state->prompt_text);
+        state->watch.list.selected = 0;
+        return TUI_DO_NOTHING;
+    }
     if (state->screen == TUI_HISTORY && state->page.kind == TUI_NO_PAGE) {
         snprintf(state->history.filter, sizeof state->history.filter, "%.63s", state->prompt_text);
         state->history.selected = 0;

@@ -311,6 +311,7 @@ void tui_page_build(const struct tui_state *state, struct tl_page *page)
         add_curl(page, state);
         break;
     case TUI_PAGE_CAUSES:
+    case TUI_PAGE_WATCH:
     case TUI_NO_PAGE:
         break;
     }
@@ -349,6 +350,11 @@ const char *tui_page_title(const struct tui_state *state, char ret_title[160])
         return "What is masked";
     case TUI_PAGE_CURL:
         return "The sending as commands for curl";
+    case TUI_PAGE_WATCH:
+        snprintf(ret_title, 160, "%s %.80s",
+                 state->watch.open.direction == TL_UPLOAD ? "To" : "From",
+                 tui_name(state, state->watch.open.peer));
+        return ret_title;
     case TUI_NO_PAGE:
         break;
     }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tightlink/base/utf8.h"
 
@@ -16,6 +17,14 @@ double tui_plot_top(double value)
         if (value <= steps[i] * decade * (1 + 1e-9))
             return steps[i] * decade;
     return 10 * decade;
+}
+
+double tui_plot_largest(const double *values, int count)
+{
+    double most = (double)NAN;
+    for (int i = 0; i < count; i++)
+        most = fmax(most, values[i]); /* ignores NAN */
+    return most;
 }
 
 /* Columns of `count` that the samples fill. */
@@ -164,5 +173,16 @@ void tui_sparkline(struct tui_grid *grid, int row, int col, int columns,
         if (level >= 0)
             (void)tui_put(grid, row, col + c, 1, TUI_GOOD,
                           grid->utf8 ? blocks[level] : ascii[level]);
+    }
+}
+
+void tui_plot_cursor(struct tui_grid *grid, int row, int rows, int col)
+{
+    for (int r = 0; r < rows; r++) {
+        const struct tui_cell *cell = tui_grid_at(grid, row + r, col);
+        if (cell && strcmp(cell->text, " ") == 0)
+            (void)tui_put(grid, row + r, col, 1, TUI_DIM, grid->utf8 ? "┊" : ":");
+        else
+            tui_ink_cells(grid, row + r, col, 1, TUI_FOCUS);
     }
 }

@@ -20,6 +20,12 @@ void tui_plot(struct tui_grid *grid, int row, int col, int rows, int columns,
 /* The next number of 1, 2 or 5 times a power of ten that is at least value. 1 for none. */
 double tui_plot_top(double value);
 
+/* NAN where none is known. */
+double tui_plot_largest(const double *values, int count);
+
+/* Marks a column of a plot that was drawn. */
+void tui_plot_cursor(struct tui_grid *grid, int row, int rows, int col);
+
 /* The column, from 0, that shows sample `index` of a series in a plot of so many columns. */
 int tui_plot_column(int columns, const struct tui_series *series, int index);
 

@@ -136,6 +136,12 @@ static void take_signals(struct screen *screen)
     }
 }
 
+/* The sooner of two waits, of which -1 is never. */
+static int sooner(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
 /* Milliseconds until something is to be drawn; -1: nothing is. */
 static int time_to_frame(const struct screen *screen)
 {
@@ -155,8 +161,10 @@ static enum tl_status follow(struct screen *screen)
             {.fd = screen->signal_fd, .events = POLLIN},
             {.fd = screen->session ? tl_session_event_fd(screen->session) : -1, .events = POLLIN},
             {.fd = screen->lookup ? tui_lookup_fd(screen->lookup) : -1, .events = POLLIN},
-            {.fd = screen_sender_fd(screen), .events = POLLIN}};
-        if (poll(fds, 5, time_to_frame(screen)) < 0 && errno != EINTR)
+            {.fd = screen_sender_fd(screen), .events = POLLIN},
+            {.fd = screen_capture_fd(screen), .events = POLLIN}};
+        int wait_ms = sooner(time_to_frame(screen), screen_watch_wait(screen));
+        if (poll(fds, 6, wait_ms) < 0 && errno != EINTR)
             return TL_IO;
         if (fds[1].revents)
             take_signals(screen);
@@ -172,6 +180,10 @@ static enum tl_status follow(struct screen *screen)
             screen_take_answer(screen);
             screen->dirty = true;
         }
+        if (fds[5].revents)
+            screen_take_capture(screen);
+        if (screen_watch_wait(screen) == 0)
+            screen_step_watch(screen);
         screen->state.run.now_ns = screen->session ? tl_now_ns() : screen->state.run.now_ns;
         if (!screen->quit && time_to_frame(screen) == 0)
             status = paint(screen);
@@ -226,6 +238,8 @@ static enum tl_status show(struct screen *screen, struct tl_error *reterr)
     if (status == TL_OK) {
         if (screen->request->start)
             screen_start_session(screen);
+        else if (screen->request->live)
+            screen_act(screen, tui_state_key(&screen->state, 'W' - 64));
         else
             screen_list_recent(screen);
         if (!screen->request->start && screen->state.start.target[0] && !screen->state.saved_only)
@@ -272,6 +286,7 @@ enum tl_status tl_tui_run(const struct tl_tui_request *request,
     *ret_has_result = screen->has_result;
     if (screen->has_result)
         *ret_result = screen->result;
+    screen_finish_watch(screen);
     screen_finish_store(screen);
     free(screen);
     return status;

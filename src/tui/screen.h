@@ -29,6 +29,7 @@ struct screen {
     struct handover *handover; /* of handover.c; NULL until it is needed */
     struct tl_buf requests;    /* of a sending, as commands */
     bool look_again;           /* asked for while one was on its way */
+    struct watcher *watcher;   /* of actions_watch.c; NULL until transfers are watched */
     int signal_fd;
     int64_t painted_ns;
 };
@@ -45,13 +46,23 @@ void screen_take_lookup(struct screen *screen);
 /* The same for the history and export screens; what they hold; a run that has ended. */
 void screen_act_on_store(struct screen *screen, unsigned actions);
 void screen_finish_store(struct screen *screen);
-void screen_keep_run(struct screen *screen);
+/* Into the history, where runs are kept. */
+void screen_keep(struct screen *screen, const struct tl_session_result *result);
 /* The far ends of the newest runs, for the start screen. */
 void screen_list_recent(struct screen *screen);
 void screen_forget_opened(struct screen *screen);
 /* The masks of the preview with their values stay here, for the user's own eyes; *ret_text says
  * where: "; what the masks stand for: PATH", or nothing. */
 void screen_keep_masks(struct screen *screen, char *ret_text, size_t size);
+/* Transfers that run: what keys ask for, the steps, and the end. */
+void screen_act_on_watch(struct screen *screen, unsigned actions);
+/* Milliseconds until screen_step_watch() has something to do; -1: never. */
+int screen_watch_wait(const struct screen *screen);
+void screen_step_watch(struct screen *screen);
+/* Readable while a capture ends; -1 without one. */
+int screen_capture_fd(const struct screen *screen);
+void screen_take_capture(struct screen *screen);
+void screen_finish_watch(struct screen *screen);
 /* The session has said that it is done, or was stopped: takes its result over. */
 void screen_end_session(struct screen *screen);
 

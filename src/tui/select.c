@@ -1,6 +1,7 @@
 /* What lists show and which of it a filter leaves: pure functions of the state. */
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -101,4 +102,69 @@ const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pr
             return candidate;
     }
     return NULL;
+}
+
+size_t tui_list_watched(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX])
+{
+    const struct tui_watch *watch = &state->watch;
+    size_t count = 0;
+    for (size_t i = 0; i < watch->count && count < TUI_LIST_MAX; i++) {
+        const struct tl_app_live_row *row = &watch->rows[i];
+        if (contains(row->peer, watch->list.filter) || contains(row->program, watch->list.filter) ||
+            contains(row->cause, watch->list.filter) || contains(row->file, watch->list.filter))
+            ret_index[count++] = i;
+    }
+    return count;
+}
+
+const struct tl_app_live_row *tui_watch_row(const struct tui_state *state)
+{
+    size_t index[TUI_LIST_MAX], count = tui_list_watched(state, index);
+    int at = state->watch.list.selected;
+    if (state->page.kind == TUI_PAGE_WATCH)
+        return &state->watch.open;
+    return at >= 0 && (size_t)at < count ? &state->watch.rows[index[at]] : NULL;
+}
+
+/* The selection goes where its transfer went; the page has its newest row. */
+static void follow(struct tui_watch *watch, const struct tui_state *state, uint64_t cookie)
+{
+    size_t index[TUI_LIST_MAX], count = tui_list_watched(state, index);
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        if (watch->rows[index[i]].cookie == cookie)
+            watch->list.selected = (int)i;
+    if (watch->list.selected >= (int)count)
+        watch->list.selected = count ? (int)count - 1 : 0;
+    for (size_t i = 0; i < watch->count && !found; i++) {
+        found = watch->rows[i].cookie == watch->open.cookie;
+        if (found)
+            watch->open = watch->rows[i];
+    }
+    watch->open.ended |= !found;
+}
+
+static void note_moves(struct tui_watch *watch)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct tl_app_live_row *row = &watch->rows[i];
+        if (row->moved)
+            snprintf(watch->moved, sizeof watch->moved, "%.60s: now %.40s, before %.40s", row->peer,
+                     row->cause, row->was);
+    }
+}
+
+void tui_watch_take(struct tui_state *state, const struct tl_app_live_row *rows, size_t count,
+                    const struct tl_app_live_sum *sum)
+{
+    struct tui_watch *watch = &state->watch;
+    size_t index[TUI_LIST_MAX], shown = tui_list_watched(state, index);
+    int at = watch->list.selected;
+    /* The first row is the one that is held up most: it stays selected until somebody moves. */
+    uint64_t cookie = at > 0 && (size_t)at < shown ? watch->rows[index[at]].cookie : 0;
+    watch->rows = rows;
+    watch->count = count;
+    watch->sum = *sum;
+    follow(watch, state, cookie);
+    note_moves(watch);
 }

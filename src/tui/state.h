@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tightlink/app/live.h"
 #include "tightlink/present/formats.h"
 #include "tightlink/present/report.h"
 #include "tightlink/session/session.h"
@@ -71,18 +72,31 @@ enum tui_action {
     TUI_DO_TICKET = 1 << 26,  /* the first ticket system is chosen */
     TUI_DO_PAIR = 1 << 27,    /* the comparison of a and b, into a file */
     TUI_DO_CURL = 1 << 25,    /* the requests of that as commands */
+    TUI_DO_WATCH = 1 << 28,   /* transfers that run now, from now on */
+    TUI_DO_JUDGE = 1 << 29,   /* the whole verdict of tui_watch_row(), as the run that is shown */
+    TUI_DO_CAPTURE = 1 << 30, /* its headers, into a file */
 };
 
-enum tui_screen { TUI_START = 1, TUI_RUN, TUI_VERDICT, TUI_PATH, TUI_HISTORY, TUI_EXPORT };
+enum tui_screen {
+    TUI_START = 1,
+    TUI_RUN,
+    TUI_VERDICT,
+    TUI_PATH,
+    TUI_HISTORY,
+    TUI_EXPORT,
+    TUI_WATCH, /* transfers of other programs */
+};
 enum tui_overlay {
     TUI_NO_OVERLAY,
     TUI_HELP,
     TUI_CONSENT,
     TUI_ASK_STOP,
     TUI_ASK_MORE, /* a larger budget than was agreed to */
-    TUI_ASK_TRY, /* a kept run's remedy: connects and sends */
+    TUI_ASK_TRY,  /* a kept run's remedy: connects and sends */
     TUI_ASK_DELETE,
     TUI_ASK_SEND,
+    TUI_ASK_DIAGNOSE, /* a test of the way to the far end of a transfer that runs */
+    TUI_ASK_CAPTURE,
     TUI_COPIED
 };
 
@@ -109,6 +123,7 @@ enum tui_page {
     TUI_PAGE_VERIFY,   /* prediction against result */
     TUI_PAGE_MASKS,    /* what an export masks, and by what */
     TUI_PAGE_CURL,     /* a sending as commands */
+    TUI_PAGE_WATCH,    /* one transfer that runs, over time; index: none */
 };
 struct tui_page_state {
     enum tui_page kind, back; /* back: what Esc shows; TUI_NO_PAGE: the screen */
@@ -235,10 +250,33 @@ struct tui_export {
     int scroll, total, shown;
 };
 
+/* --- transfers that other programs run --- */
+
+/* A capture from the screen: long enough for a plot and a verdict. */
+#define TUI_CAPTURE_S  30
+#define TUI_CAPTURE_MB 32
+
+/* The loop owns the rows; they change only between keys (tui_watch_take()). */
+struct tui_watch {
+    bool on;           /* they are watched */
+    char problem[256]; /* why not */
+    const struct tl_app_live_row *rows;
+    size_t count;
+    struct tl_app_live_sum sum;
+    struct tui_list list;             /* selected: of the rows as the filter leaves them */
+    struct tl_app_live_row open;      /* of page or question; stays when the transfer has gone */
+    struct tl_app_live_series series; /* of tui_watch_row(); count 0: none */
+    bool frozen;
+    bool export;         /* with TUI_DO_JUDGE: to be handed on */
+    char moved[160];     /* the last cause that moved: whose, from what, to what */
+    char capturing[128]; /* the file that headers go to; "" for none */
+};
+
 struct tui_state {
     enum tui_screen screen;
     enum tui_overlay overlay;
     bool saved_only;           /* looking at a file: there is nothing to start */
+    bool from_watch;           /* what is shown is a transfer that other programs run */
     bool from_store;           /* what is shown was not measured by this program now */
     char title[TUI_TEXT_SIZE]; /* the far end */
     char message[300];         /* one sentence, until the next key */
@@ -257,6 +295,7 @@ struct tui_state {
     bool hop_chart, flows;        /* on the path screen */
     struct tui_history history;
     struct tui_export leaving;
+    struct tui_watch watch;
     enum tui_prompt prompt;
     char prompt_text[TUI_TEXT_SIZE];
 };
@@ -292,6 +331,13 @@ void tui_page_open(struct tui_state *state, enum tui_page kind, size_t index);
 #define TUI_LIST_MAX 512
 size_t tui_list_causes(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX]);
 size_t tui_list_hops(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX]);
+/* The same of transfers that run. */
+size_t tui_list_watched(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX]);
+/* The one that is looked at: of the open page, else the selected; NULL without. */
+const struct tl_app_live_row *tui_watch_row(const struct tui_state *state);
+/* New rows, in another order perhaps: the selected one stays selected. Borrowed. */
+void tui_watch_take(struct tui_state *state, const struct tl_app_live_row *rows, size_t count,
+                    const struct tl_app_live_sum *sum);
 /* The finding that n shows after `pressed` times: found ones beside the verdict's, those with a
  * ceiling first. NULL where there are no more. */
 const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pressed);

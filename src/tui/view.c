@@ -8,6 +8,7 @@
 
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "watch.h"
 #include "zones.h"
 
 const char *tui_verdict_mark(enum tl_verdict_state state, enum tui_ink *ret_ink)
@@ -35,12 +36,15 @@ const char *tui_verdict_sentence(const struct tl_session_result *result)
 
 static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
 {
-    static const char *const names[] = {"1 Start", "2 Run",     "3 Verdict",
-                                        "4 Path",  "5 History", "6 Export"};
+    static const char *const names[] = {"1 Start",   "2 Run",    "3 Verdict", "4 Path",
+                                        "5 History", "6 Export", "7 Live"};
     bool narrow = grid->cols < 78; /* then the others are numbers */
+    bool live = state->watch.on || state->screen == TUI_WATCH;
     tui_ink_cells(grid, 0, 0, grid->cols, TUI_BAR);
-    int col = tui_put(grid, 0, 0, grid->cols, TUI_BAR, " tightlink ");
-    for (int i = 0; i < 6; i++) {
+    int col = live && !narrow && grid->cols < 84
+                  ? 0
+                  : tui_put(grid, 0, 0, grid->cols, TUI_BAR, " tightlink ");
+    for (int i = 0; i < (live ? 7 : 6); i++) {
         bool here = (int)state->screen == i + 1;
         int most = narrow && !here ? 1 : 9;
         int used = tui_putf(grid, 0, col, grid->cols - col, here ? TUI_BOLD : TUI_BAR, "%c%.*s%c",
@@ -55,7 +59,8 @@ static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
 /* The keys of a place, those first that matter most: what does not fit is left out. */
 static const char *const *keys_here(const struct tui_state *state)
 {
-    static const char *const start[] = {"Enter start", "Tab next", "Space change", NULL};
+    static const char *const start[] = {"Enter start", "Tab next", "Space change",
+                                        "^W what runs now", NULL};
     static const char *const ended[] = {"Esc back", "up/dn stage", "Enter details", "1 new run",
                                         NULL};
     static const char *const saved[] = {"Esc back", "up/dn stage", "Enter details", NULL};
@@ -86,6 +91,12 @@ static const char *const *keys_here(const struct tui_state *state)
     static const char *const engineer[] = {"Esc back", "x in plain words", "up/dn scroll", NULL};
     static const char *const samples[] = {"Esc back", "left/right cursor", "< > faster",
                                           "up/dn scroll", NULL};
+    static const char *const watch[] = {"Enter over time", "r diagnose", "c capture",
+                                        "e export",        "/ filter",   "z freeze",
+                                        "m mask",          "Esc start",  NULL};
+    static const char *const transfer[] = {"Esc back",   "Enter verdict",     "r diagnose",
+                                           "c capture",  "left/right cursor", "e export",
+                                           "< > faster", "z freeze",          NULL};
     static const char *const typing[] = {"Enter take it", "Esc drop it", NULL};
     const struct tl_finding *finding = tui_state_finding(state);
     bool has_fix = finding && finding->remedy_count;
@@ -102,6 +113,8 @@ static const char *const *keys_here(const struct tui_state *state)
         return engineer;
     case TUI_PAGE_STAGE:
         return samples;
+    case TUI_PAGE_WATCH:
+        return transfer;
     case TUI_NO_PAGE:
         break;
     default:
@@ -120,6 +133,8 @@ static const char *const *keys_here(const struct tui_state *state)
         return history;
     case TUI_EXPORT:
         return state->leaving.to ? ticket : leaving;
+    case TUI_WATCH:
+        return watch;
     }
     return page;
 }
@@ -196,6 +211,9 @@ static void draw_screen(struct tui_state *state, struct tui_grid *grid)
     case TUI_EXPORT:
         tui_view_export(state, grid, 1, last);
         break;
+    case TUI_WATCH:
+        tui_view_watch(state, grid, 1, last);
+        break;
     }
     draw_message(state, grid, last);
     draw_keys(state, grid, last + 1);
@@ -217,6 +235,28 @@ static void draw_small_verdict(const struct tui_state *state, struct tui_grid *g
         (void)tui_put(grid, rows, 0, grid->cols, TUI_BAR, "y copy fix  F1 help  F10 quit");
 }
 
+/* The question that is open, in one sentence; leaves text where none is. */
+static void ask_small(const struct tui_state *state, char *text, size_t size)
+{
+    if (state->overlay == TUI_CONSENT)
+        snprintf(text, size, "%s y go on, n end here", state->run.consent_text);
+    if (state->overlay == TUI_ASK_STOP)
+        snprintf(text, size, "Stop and keep what was measured? y, n");
+    if (state->overlay == TUI_ASK_TRY)
+        snprintf(text, size, "Connect to %s and try the fix? y, n", state->title);
+    if (state->overlay == TUI_ASK_DIAGNOSE)
+        snprintf(text, size, "Connect to %s and diagnose the way? y, n",
+                 tui_watch_peer(state, &state->watch.open));
+    if (state->overlay == TUI_ASK_CAPTURE)
+        snprintf(text, size, "%s", "Capture the headers of this transfer? y, n");
+    if (state->overlay == TUI_ASK_DELETE)
+        snprintf(text, size, "Delete this run from the history? y, n");
+    if (state->overlay == TUI_ASK_SEND)
+        snprintf(text, size, "%s", "Send this run to the ticket system? y, n");
+    if (state->overlay == TUI_ASK_MORE)
+        snprintf(text, size, "%s", "More than was agreed to. y take it, n keep the old one");
+}
+
 /* One column. What matters most first; the rest is behind a larger window. */
 void tui_view_small(struct tui_state *state, struct tui_grid *grid)
 {
@@ -226,6 +266,10 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
     if (state->screen == TUI_START) {
         snprintf(text, sizeof text, "Other end: %s_ Enter starts, F10 quits. %s",
                  state->start.target, state->message);
+    } else if (state->screen == TUI_WATCH && state->overlay == TUI_NO_OVERLAY &&
+               state->prompt == TUI_NO_PROMPT) {
+        tui_watch_small(state, grid);
+        return;
     } else if (state->result && state->result->findings && state->overlay == TUI_NO_OVERLAY &&
                state->prompt == TUI_NO_PROMPT) {
         draw_small_verdict(state, grid);
@@ -241,18 +285,7 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid)
                                                                   : "",
                  run->reading[0] ? " so far: " : "", run->reading);
     }
-    if (state->overlay == TUI_CONSENT)
-        snprintf(text, sizeof text, "%s y go on, n end here", run->consent_text);
-    if (state->overlay == TUI_ASK_STOP)
-        snprintf(text, sizeof text, "Stop and keep what was measured? y, n");
-    if (state->overlay == TUI_ASK_TRY)
-        snprintf(text, sizeof text, "Connect to %s and try the fix? y, n", state->title);
-    if (state->overlay == TUI_ASK_DELETE)
-        snprintf(text, sizeof text, "Delete this run from the history? y, n");
-    if (state->overlay == TUI_ASK_SEND)
-        snprintf(text, sizeof text, "%s", "Send this run to the ticket system? y, n");
-    if (state->overlay == TUI_ASK_MORE)
-        snprintf(text, sizeof text, "%s", "More than was agreed to. y take it, n keep the old one");
+    ask_small(state, text, sizeof text);
     if (state->prompt != TUI_NO_PROMPT)
         snprintf(text, sizeof text, "%s: %s_",
                  state->prompt == TUI_ASK_BUDGET   ? "new budget"

@@ -27,6 +27,9 @@ int tui_view_wide(struct tui_state *state, struct tui_grid *tall);
 #define TUI_WIDE_COLS 110
 void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first, int last);
 void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_view_watch(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_watch_page(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_watch_small(struct tui_state *state, struct tui_grid *grid);
 void tui_view_small(struct tui_state *state, struct tui_grid *grid);
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
 

@@ -29,14 +29,6 @@ const char *tui_stage_title(const struct tui_stage *stage, char ret_text[40])
     return ret_text;
 }
 
-static double largest(const double *values, int count)
-{
-    double most = (double)NAN;
-    for (int i = 0; i < count; i++)
-        most = fmax(most, values[i]); /* ignores NAN */
-    return most;
-}
-
 /* What is shown: what stands still, the stage under the cursor once the run has ended, else the
  * newest. NULL where nothing was sampled. */
 static const struct tui_samples *shown(const struct tui_progress_state *run,
@@ -60,8 +52,15 @@ static const struct tl_event *newest(const struct tui_progress_state *run)
 void tui_live_plot(struct tui_grid *grid, int row, int rows, int col, int columns,
                    const struct tui_series *series, const char *(*format)(double, char *))
 {
+    tui_live_plot_to(grid, row, rows, col, columns, series,
+                     tui_plot_top(tui_plot_largest(series->values, series->count)), format);
+}
+
+void tui_live_plot_to(struct tui_grid *grid, int row, int rows, int col, int columns,
+                      const struct tui_series *series, double top,
+                      const char *(*format)(double, char *))
+{
     char text[TL_UNIT_TEXT_SIZE];
-    double top = tui_plot_top(largest(series->values, series->count));
     tui_put_right(grid, row, col, TUI_PLOT_LABEL - 1, TUI_DIM, format(top, text));
     if (rows > 1)
         tui_put_right(grid, row + rows - 1, col, TUI_PLOT_LABEL - 1, TUI_DIM, "0");
@@ -174,7 +173,7 @@ static void draw_title(const struct tui_progress_state *run, const struct tui_st
     (void)tui_putf(grid, row, col, columns, TUI_BOLD, " %s", tui_stage_title(stage, title));
     snprintf(line, sizeof line, "%s %s   most %s ", run->running ? "now" : "last",
              or_dash(last, tl_format_bps, now),
-             or_dash(largest(samples->rate_bps, samples->count), tl_format_bps, most));
+             or_dash(tui_plot_largest(samples->rate_bps, samples->count), tl_format_bps, most));
     tui_put_right(grid, row, col + 26, columns - 26, TUI_PLAIN, line);
 }
 

@@ -4,12 +4,13 @@
 
 #include "lines.h"
 #include "view.h"
+#include "watch.h"
 #include "zones.h"
 
 /* Lines of at most 54 columns, and few enough for 15 rows. */
 static const char everywhere[] = "F10, q      leave (q where no text is typed)\n"
                                  "Esc         back; a filter or marks go first\n"
-                                 "1 to 6      start, run, verdict, path, history, export\n"
+                                 "1 to 7      start run verdict path history export live\n"
                                  "^C          stop a run and keep what it has; else leave\n"
                                  "Marks       (!) limits  ok  -- not tested\n"
                                  "            (?) cannot tell  (x) failed\n\n";
@@ -18,6 +19,7 @@ static const char *const help_texts[] = {
                   "Tab, arrows next field, next stage\n"
                   "Space       change; leave out a stage, or ask for it\n"
                   "^N  ^K      a host of an earlier run; a key or none\n"
+                  "^W  w       transfers that run now (w: outside of text)\n"
                   "^Z, ^L      to the shell; draw everything anew",
     [TUI_RUN] = "p  z        pause after this stage; picture stands still\n"
                 "n  r        next stage (skip this one); redo the selected\n"
@@ -46,6 +48,12 @@ static const char *const help_texts[] = {
                    "P           what is sent, as commands for curl\n"
                    "s  y        save a file; copy to the clipboard\n"
                    "arrows      scroll what would leave, word for word",
+    [TUI_WATCH] = "up, down    select a transfer; Enter: over time\n"
+                  "            Enter again: its verdict, fixes, why not\n"
+                  "r  c        diagnose the way to it; capture headers\n"
+                  "e  m        export its verdict; mask names\n"
+                  "z  /        picture stands still; filter\n"
+                  "<  >        the cursor, ten seconds at once",
 };
 
 /* Frames a place in the middle; returns its first inner row and column. */
@@ -115,6 +123,28 @@ static void draw_try(const struct tui_state *state, struct tui_grid *grid)
     draw_question(grid, "Connect and try the fix?", text, "y connect      n do not");
 }
 
+static void draw_diagnose(const struct tui_state *state, struct tui_grid *grid)
+{
+    char text[600];
+    const char *peer = tui_watch_peer(state, &state->watch.open), *port = strrchr(peer, ':');
+    snprintf(text, sizeof text,
+             "This connects to %.*s, where tightlink serve has to run, and tests the %s. The "
+             "transfer that you watch goes on and shares the way. How much it loads is asked "
+             "before it does.",
+             port ? (int)(port - peer) : 80, peer, tl_direction_name(state->watch.open.direction));
+    draw_question(grid, "Diagnose the way to it?", text, "y connect      n do not");
+}
+
+static void draw_capture(const struct tui_state *state, struct tui_grid *grid)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "The headers of the connection with %.80s go into a file here for %d s, %d MB at "
+             "most. What is transferred is left out; addresses and ports are in it.",
+             tui_watch_peer(state, &state->watch.open), TUI_CAPTURE_S, TUI_CAPTURE_MB);
+    draw_question(grid, "Capture this transfer?", text, "y capture      n do not");
+}
+
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
 {
     const struct tl_finding *finding = tui_state_finding(state);
@@ -134,6 +164,12 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         break;
     case TUI_ASK_TRY:
         draw_try(state, grid);
+        break;
+    case TUI_ASK_DIAGNOSE:
+        draw_diagnose(state, grid);
+        break;
+    case TUI_ASK_CAPTURE:
+        draw_capture(state, grid);
         break;
     case TUI_ASK_DELETE:
         draw_question(grid, "Delete this run from the history?",

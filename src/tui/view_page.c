@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "lines.h"
+#include "live.h"
 #include "page_text.h"
 #include "plot.h"
 #include "tightlink/base/units.h"
 #include "view.h"
 #include "zones.h"
-
-#define LABEL 11
 
 static void draw_text(struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
@@ -131,61 +130,30 @@ static void put_value(struct tui_grid *grid, int row, int *col, const char *labe
                      isnan(value) ? "-" : format(value, text));
 }
 
-static double most_of(const double *values, int count)
-{
-    double most = (double)NAN;
-    for (int i = 0; i < count; i++)
-        most = fmax(most, values[i]); /* ignores NAN */
-    return most;
-}
-
-static void draw_axis(struct tui_grid *grid, int row, int rows, double top,
-                      const char *(*format)(double, char *))
-{
-    char text[TL_UNIT_TEXT_SIZE];
-    tui_put_right(grid, row, 0, LABEL - 1, TUI_DIM, format(top, text));
-    if (rows > 1)
-        tui_put_right(grid, row + rows - 1, 0, LABEL - 1, TUI_DIM, "0");
-    for (int r = 0; r < rows; r++)
-        (void)tui_put(grid, row + r, LABEL - 1, 1, TUI_DIM, grid->utf8 ? "│" : "|");
-}
-
-static void draw_cursor(struct tui_grid *grid, int row, int rows, int col)
-{
-    for (int r = 0; r < rows; r++) {
-        const struct tui_cell *cell = tui_grid_at(grid, row + r, col);
-        if (cell && strcmp(cell->text, " ") == 0)
-            (void)tui_put(grid, row + r, col, 1, TUI_DIM, grid->utf8 ? "┊" : ":");
-        else
-            tui_ink_cells(grid, row + r, col, 1, TUI_FOCUS);
-    }
-}
-
 /* Returns the rows used; 0 without samples or room. */
 static int draw_samples(struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
     const struct tui_samples *samples = &state->run.stages[state->page.index].samples;
-    int columns = grid->cols - LABEL - 1, count = samples->count;
+    int columns = grid->cols - TUI_PLOT_LABEL - 1, count = samples->count;
     if (count < 2 || rows < 10)
         return 0;
     int cursor =
         state->page.cursor < 0 || state->page.cursor >= count ? count - 1 : state->page.cursor;
     int rtt_rows = rows >= 20 ? rows / 5 : 0, rate_rows = rows >= 20 ? rows / 4 : rows / 3;
     struct tui_series rates = {samples->rate_bps, count, 1}, rtts = {samples->rtt_ns, count, 1};
-    double top = tui_plot_top(most_of(samples->rate_bps, count));
-    draw_axis(grid, row, rate_rows, top, tl_format_bps);
-    tui_plot(grid, row, LABEL, rate_rows, columns, &rates, top);
+    double top = tui_plot_top(tui_plot_largest(samples->rate_bps, count));
+    tui_live_plot_to(grid, row, rate_rows, 0, grid->cols, &rates, top, tl_format_bps);
     if (rtt_rows) {
-        double high = tui_plot_top(most_of(samples->rtt_ns, count));
-        draw_axis(grid, row + rate_rows + 1, rtt_rows, high, tl_format_ns);
-        tui_plot(grid, row + rate_rows + 1, LABEL, rtt_rows, columns, &rtts, high);
-        (void)tui_put(grid, row + rate_rows, LABEL, columns, TUI_DIM, "round-trip time");
+        double high = tui_plot_top(tui_plot_largest(samples->rtt_ns, count));
+        tui_live_plot_to(grid, row + rate_rows + 1, rtt_rows, 0, grid->cols, &rtts, high,
+                         tl_format_ns);
+        (void)tui_put(grid, row + rate_rows, TUI_PLOT_LABEL, columns, TUI_DIM, "round-trip time");
     }
     int used = rate_rows + (rtt_rows ? rtt_rows + 1 : 0), col = 1;
-    int at = LABEL + tui_plot_column(columns, &rates, cursor);
-    draw_cursor(grid, row, rate_rows, at);
+    int at = TUI_PLOT_LABEL + tui_plot_column(columns, &rates, cursor);
+    tui_plot_cursor(grid, row, rate_rows, at);
     if (rtt_rows)
-        draw_cursor(grid, row + rate_rows + 1, rtt_rows, at);
+        tui_plot_cursor(grid, row + rate_rows + 1, rtt_rows, at);
     put_value(grid, row + used, &col, "at", samples->at_ns[cursor], tl_format_ns);
     put_value(grid, row + used, &col, "rate", samples->rate_bps[cursor], tl_format_bps);
     put_value(grid, row + used, &col, "RTT", samples->rtt_ns[cursor], tl_format_ns);
@@ -211,7 +179,7 @@ static int draw_verify(const struct tui_state *state, struct tui_grid *grid, int
     const double values[] = {findings->verdict.measured_bps, verified->predicted.bps,
                              verified->measured_bps};
     static const char *const names[] = {"before", "predicted", "with the fix"};
-    double top = tui_plot_top(most_of(values, 3));
+    double top = tui_plot_top(tui_plot_largest(values, 3));
     for (int i = 0; i < 3; i++) {
         char text[TL_UNIT_TEXT_SIZE];
         int columns = grid->cols - 31;
@@ -243,6 +211,10 @@ void tui_view_page(struct tui_state *state, struct tui_grid *grid, int first, in
     int row = first + 2;
     if (state->page.kind == TUI_PAGE_CAUSES) {
         draw_causes(state, grid, row, last - row);
+        return;
+    }
+    if (state->page.kind == TUI_PAGE_WATCH) {
+        tui_watch_page(state, grid, row, last - row);
         return;
     }
     if (state->page.kind == TUI_PAGE_STAGE)

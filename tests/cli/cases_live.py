@@ -132,6 +132,19 @@ def an_ordinary_user_sees_rates_but_no_strangers_names(machine):
 
 
 @case("live")
+def the_run_is_kept_in_the_history_or_not(machine):
+    def kept():
+        return len(tightlink(machine, "history").out.splitlines())
+
+    with Transfer() as transfer:
+        before = kept()
+        tightlink(machine, "live", transfer.port, "--for", "2s", "--no-history")
+        assert kept() == before
+        tightlink(machine, "live", transfer.port, "--for", "2s")
+        assert kept() == before + 1
+
+
+@case("live")
 def wrong_arguments_are_told(machine):
     tightlink(machine, "live", "pid:999999999").check(2, "there is no process")
     tightlink(machine, "live", "port:99999").check(2, "99999 is no port")

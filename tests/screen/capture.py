@@ -30,6 +30,10 @@ HEAD = """# Screens
   `tightlink.conf` (doc/tickets.md), Enter and a `y` make a ticket of it, `c` adds it to one and `P`
   shows the requests. The screen goes on meanwhile; the answer has the ticket's address, and what
   could not be sent waits in the outbox.
+- `^W` on the start screen, `w` outside of its text, or `7` shows the transfers that other programs
+  run now (doc/live.md), the one that is held up most first; `Enter` shows one over time and, again,
+  its whole verdict; `r` diagnoses the way to its far end after a question, `c` captures its headers
+  after another, `e` exports its verdict.
 - `d` gives a running session another budget; more than was agreed to asks first.
 - F1 is help, F10 and `q` leave, `Esc` steps back: a filter or marks go first. A key means the same
   on every screen.
@@ -65,7 +69,9 @@ PICTURES = [
     ("history", "History", "80x24"), ("history", "History, wide", "120x40"),
     ("history-compare", "Two runs side by side", "80x24"), ("export", "Export", "80x24"),
     ("ticket", "Export to a ticket system", "80x24"), ("ticket-ask", "Before it is sent", "80x24"),
-    ("ticket-sent", "The ticket's address", "80x24"), ("masks", "What an export masks", "80x24"), ("help", "Help", "80x24"),
+    ("ticket-sent", "The ticket's address", "80x24"), ("watch", "Transfers that run now", "80x24"),
+    ("watch", "Transfers that run now, wide", "120x40"), ("watch-one", "One of them over time", "80x24"),
+    ("masks", "What an export masks", "80x24"), ("help", "Help", "80x24"),
 ]
 
 

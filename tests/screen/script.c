@@ -396,6 +396,12 @@ static void add_failure(struct scene *scene)
 }
 
 const struct script scripts[] = {
+    {"watch-empty", "Nothing that runs", NULL, nothing, "\027", NULL},
+    {"watch", "Transfers that run now", NULL, nothing, "\027", scene_add_seconds},
+    {"watch-filter", "Transfers that run, filtered", NULL, nothing, "\027/scp", scene_add_running},
+    {"watch-one", "One of them over time", NULL, nothing, "\027j\n<", scene_add_seconds},
+    {"watch-diagnose", "Before a way is diagnosed", NULL, nothing, "\027r", scene_add_running},
+    {"watch-capture", "Before headers are captured", NULL, nothing, "\027mjc", scene_add_running},
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
     {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016\013",
      NULL},

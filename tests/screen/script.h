@@ -32,6 +32,12 @@ struct scene {
 };
 
 void scene_make(const struct script *script, struct scene *ret_scene);
+/* Transfers that run now, and one of them over time (script_watch.c). */
+void scene_add_running(struct scene *scene);
+void scene_add_seconds(struct scene *scene);
+/* The script of that name; aborts where there is none. */
+const struct script *script_named(const char *name);
+
 /* The keys; screens are drawn between them because some go where a view has noted. */
 void scene_play(const struct script *script, struct scene *scene, int rows, int cols, bool utf8,
                 struct tl_buf *out);

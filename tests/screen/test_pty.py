@@ -4,6 +4,7 @@ terminal is as it was after every way out. Arguments: tightlink, tightlinkd, pri
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -144,6 +145,37 @@ def a_run_that_is_ended_by_a_signal(port):
     expect_equal("exit code", code, 130)
 
 
+def transfers_that_run_are_listed_and_judged():
+    """A connection of this test over loopback, some 10 kB a second for as long as it looks."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    client = socket.create_connection(("127.0.0.1", port))
+    server, _ = listener.accept()
+    terminal = Terminal("live", f":{port}")
+    terminal.expect(ENTER)
+    terminal.expect(b"Transfers that run now")
+    terminal.expect(b"moved anything")  # in the last ten seconds: nothing yet
+    end = time.monotonic() + 4
+    while time.monotonic() < end:
+        client.sendall(bytes(1000))
+        server.recv(65536)
+        terminal.read(0.1)
+    terminal.expect(f"127.0.0.1:{port}".encode())
+    terminal.keys(b"\r")
+    terminal.expect(b"Enter verdict")
+    terminal.keys(b"\r")
+    terminal.expect(b"x plain")
+    terminal.keys(b"7q")
+    code = terminal.wait()
+    terminal.restored("q from transfers that run")
+    if code not in (0, 4):
+        sys.exit(f"live ended with {code}")
+    if b"waits for: w" not in terminal.seen.split(LEAVE)[-1]:
+        sys.exit("after q the transfers are not in the scrollback")
+    for each in (client, server, listener):
+        each.close()
+
+
 def without_a_screen(path):
     terminal = Terminal("show", path, TERM="dumb")
     terminal.wait()
@@ -166,6 +198,7 @@ def main():
         a_crash_restores(path)
         stopping_and_coming_back(path)
         without_a_screen(path)
+        transfers_that_run_are_listed_and_judged()
         sizes_at_random(path, 10)
         daemon, port = start_responder()
         try:

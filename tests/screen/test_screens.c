@@ -418,15 +418,6 @@ Test(lines, what_a_span_means_reaches_the_grid_as_its_ink, .init = begin)
     tl_page_finish(&page);
 }
 
-static const struct script *script_named(const char *name)
-{
-    const struct script *script = scripts;
-    while (script->name && strcmp(script->name, name) != 0)
-        script++;
-    cr_assert(script->name, "%s", name);
-    return script;
-}
-
 /* A kept run was opened to be looked at: nothing is sent before somebody agrees. */
 Test(keys, trying_the_fix_of_a_kept_run_asks_first, .init = begin)
 {

@@ -3,8 +3,11 @@
 #ifndef TL_APP_CAPTURE_H
 #define TL_APP_CAPTURE_H
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "tightlink/app/live.h"
 
@@ -22,5 +25,39 @@ struct tl_app_capture_plan {
 enum tl_status tl_app_capture_plan(const struct tl_app_live_what *what,
                                    struct tl_app_capture_plan *ret_plan,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* What was agreed to. */
+struct tl_app_capture_order {
+    struct tl_app_capture_plan plan;
+    const char *program; /* tightlink-capture, with its path; borrowed while it is started */
+    int64_t for_ns, max_bytes;
+};
+
+/* A capture that runs. */
+struct tl_app_capture {
+    pid_t pid;
+    int report_fd; /* readable once it has ended; -1 without a capture */
+    char path[PATH_MAX], program[PATH_MAX];
+};
+
+struct tl_app_capture_count {
+    long long packets_count, dropped_count; /* dropped: by the kernel, for want of room or time */
+    bool full;                              /* the bytes that were agreed to are used up */
+};
+
+/* "capture-20261120-204107.pcap", in local time. */
+void tl_app_capture_name(char *ret_path, size_t size);
+
+/* Starts the helper with a new file of the user's alone at path. TL_IO where the file is there
+ * already or cannot be made, TL_USAGE. Whether capturing is permitted is known at its end. */
+enum tl_status tl_app_capture_start(const struct tl_app_capture_order *order, const char *path,
+                                    struct tl_app_capture *ret_capture,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Waits for its end; stop: ends it now, and keeps what it has. Always once after a start. Without
+ * success the file is gone: TL_DENIED with the command that permits it, TL_IO. */
+enum tl_status tl_app_capture_end(struct tl_app_capture *capture, bool stop,
+                                  struct tl_app_capture_count *ret_count,
+                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

@@ -36,14 +36,17 @@ struct tl_app_live_row {
     double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio; /* of a sender; sum 1 */
     double queue_ratio; /* of a receiver: share of its buffer that lies there unread */
     double rtt_ns, retrans_ratio, held_ratio;
-    double cpu_ratio, thread_ratio; /* of the program: all threads, the busiest one */
+    double cpu_ratio, thread_ratio;       /* of the program: all threads, the busiest one */
+    double file_bps;                      /* by which the position in that file moves */
+    double disk_read_bps, disk_write_bps; /* of the program, that reached storage */
     bool ended;
     /* What the rules say of the last ten seconds; state TL_INCONCLUSIVE until they can. */
     enum tl_verdict_state state;
     double confidence;
     char cause[48]; /* id, "" without */
-    char says[256]; /* one sentence */
-    bool moved;     /* its cause is another one than before */
+    char says[512]; /* one sentence */
+    bool moved;     /* another cause stands since this second, and not `was` any more */
+    char was[48];   /* the cause that stood before, "" without */
 };
 
 struct tl_app_live_sum {
@@ -73,6 +76,24 @@ enum tl_status tl_app_live_step(struct tl_app_live *live, bool *ret_second,
  * program holds up most. Good until the next step. */
 const struct tl_app_live_row *tl_app_live_rows(const struct tl_app_live *live, size_t *ret_count);
 const struct tl_app_live_sum *tl_app_live_sum(const struct tl_app_live *live);
+
+/* What one connection did second by second, oldest first; NAN where one end cannot tell. */
+#define TL_APP_LIVE_SECONDS 120
+struct tl_app_live_series {
+    size_t count;
+    double rate_bps[TL_APP_LIVE_SECONDS], rtt_ns[TL_APP_LIVE_SECONDS];
+    double retrans_ratio[TL_APP_LIVE_SECONDS];
+    double inflight_bytes[TL_APP_LIVE_SECONDS]; /* mean; of a sender */
+    double window_bytes[TL_APP_LIVE_SECONDS];   /* that the receiving end offered, largest */
+    /* As in a row: of a sender, sum 1; the last of a receiver. */
+    double rwnd_ratio[TL_APP_LIVE_SECONDS], sndbuf_ratio[TL_APP_LIVE_SECONDS];
+    double network_ratio[TL_APP_LIVE_SECONDS], app_ratio[TL_APP_LIVE_SECONDS];
+    double queue_ratio[TL_APP_LIVE_SECONDS];
+};
+
+/* False where the connection is gone; then nothing is written. */
+bool tl_app_live_seconds(const struct tl_app_live *live, uint64_t cookie,
+                         struct tl_app_live_series *ret_series);
 
 /* The run of one connection, judged over all that is kept of it (two minutes at most): to be
  * shown, kept and exported like any other. TL_UNKNOWN where it is gone. The caller finishes it

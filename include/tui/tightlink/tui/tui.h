@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "tightlink/app/live.h"
 #include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
 #include "tightlink/rules/findings.h"
@@ -30,6 +31,11 @@ struct tl_tui_request {
     /* A saved run to look at instead: no start screen, no session. The screen ends with this
      * result as it was given. NULL without. */
     const struct tl_session_result *saved;
+    /* Begins with the transfers that run now, as this watch sees them; borrowed, and the screen
+     * alone steps it. NULL: the start screen, which begins a watch of its own when asked to. */
+    struct tl_app_live *live;
+    /* The program that captures headers (tightlink-capture), "" or NULL without one. */
+    const char *capture_program;
 };
 
 /* Whether this program was built with the screen, and standard input and output are a

@@ -1,0 +1,51 @@
+/* Watched transfers: when a cause has moved, and what a person may name. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "live_private.h"
+
+static void take(struct live_opinion *opinion, const char *cause, int times)
+{
+    while (times-- > 0)
+        live_opinion_take(opinion, cause);
+}
+
+Test(live, a_cause_moves_once_another_stands)
+{
+    struct live_opinion opinion = {0};
+    take(&opinion, "receive-window", 5);
+    cr_expect(!opinion.moved, "the first one is no move");
+    take(&opinion, "sender-app", 2);
+    cr_expect(!opinion.moved && strcmp(opinion.cause, "sender-app") == 0);
+    take(&opinion, "sender-app", 1);
+    cr_expect(opinion.moved);
+    cr_expect_str_eq(opinion.was, "receive-window");
+    opinion.moved = false; /* told */
+    take(&opinion, "sender-app", 9);
+    cr_expect(!opinion.moved);
+}
+
+Test(live, a_verdict_that_changes_back_and_forth_is_no_news)
+{
+    struct live_opinion opinion = {0};
+    take(&opinion, "receive-window", 3);
+    for (int i = 0; i < 20; i++) {
+        take(&opinion, i % 2 ? "" : "sender-app", 2);
+        cr_expect(!opinion.moved);
+    }
+    take(&opinion, "receive-window", 3);
+    cr_expect(!opinion.moved, "the same one stands again");
+}
+
+Test(live, a_number_is_a_process_or_a_port_and_addresses_are_hosts)
+{
+    struct tl_app_live_what what = {0};
+    struct tl_error error = {0};
+    cr_expect(tl_app_live_parse("pid:1", &what, &error) == TL_OK && what.pid == 1);
+    what = (struct tl_app_live_what){0};
+    cr_expect(tl_app_live_parse(":443", &what, &error) == TL_OK && what.port == 443);
+    what = (struct tl_app_live_what){0};
+    cr_expect(tl_app_live_parse("::1", &what, &error) == TL_OK && !strcmp(what.host, "::1"));
+    cr_expect(tl_app_live_parse("port:0", &what, &error) == TL_USAGE && error.text[0]);
+    cr_expect(tl_app_live_parse("pid:4194305", &what, &error) == TL_USAGE);
+}

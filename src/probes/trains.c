@@ -14,6 +14,9 @@
 #define SPAN_NS       (800 * TL_NS_PER_MS)
 #define LENGTH_MAX    32
 #define LENGTH_MIN    4
+/* Many trains before long ones: others' packets and a nearly full queue take one or two out of
+ * many a long train, and half of the trains only empty the bucket. */
+#define LENGTH_GOOD   8
 #define COUNT_MAX     24
 #define COUNT_MIN     12
 #define DATAGRAM_BITS (8.0 * TL_UDP_DATAGRAM_BYTES)
@@ -26,12 +29,13 @@ bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec)
         return false;
     double rate_bps = EXCESS_RATIO * carried_bps;
     double datagrams = tl_bytes_from_bps_ns(rate_bps, (double)SPAN_NS) / TL_UDP_DATAGRAM_BYTES;
-    double length = fmin(floor(datagrams / COUNT_MIN), LENGTH_MAX);
+    double count = fmax(COUNT_MIN, fmin(floor(datagrams / LENGTH_GOOD), COUNT_MAX));
+    double length = fmin(floor(datagrams / count), LENGTH_MAX);
     if (!(length >= LENGTH_MIN))
         return false;
     ret_spec->train_length = (unsigned)length;
     ret_spec->train_gap_ns = (int64_t)(length * DATAGRAM_BITS * 1e9 / rate_bps);
-    ret_spec->train_count = (unsigned)fmin(floor(datagrams / length), COUNT_MAX);
+    ret_spec->train_count = (unsigned)count;
     int64_t ns = (int64_t)(ret_spec->train_count + 1) * ret_spec->train_gap_ns;
     ret_spec->duration_ns = ns > 100 * TL_NS_PER_MS ? ns : 100 * TL_NS_PER_MS;
     return true;
@@ -50,7 +54,7 @@ bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, doubl
     size_t good = 0;
     for (unsigned i = 0; i < count && good < TL_UDP_TRAINS_MAX; i++) {
         const struct tl_udp_train *train = &trains[i];
-        if (!train->in_order || train->received_count < LENGTH_MIN || train->dispersion_ns <= 0)
+        if (train->received_count < LENGTH_MIN || !tl_udp_train_tells(train))
             continue;
         lasts_ns[good] = (double)train->dispersion_ns;
         evenness[good] =
@@ -85,7 +89,7 @@ double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
         return (double)NAN;
     double bps = tl_udp_train_rate(result->trains + half, result->train_count - half,
                                    TL_UDP_DATAGRAM_BYTES, &sender_limited);
-    *ret_reason = "too few trains arrived whole and in order";
+    *ret_reason = "too few trains arrived whole or evenly spaced";
     if (sender_limited) {
         *ret_reason = "trains left no faster than they arrived";
         return (double)NAN;

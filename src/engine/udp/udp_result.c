@@ -206,6 +206,26 @@ static double half_sample_mode(const double *values, unsigned count)
     return low ? (values[0] + values[1]) / 2 : (values[1] + values[2]) / 2;
 }
 
+/* Whole and in order; or some missing and the rest evenly spaced: a full queue before the narrow
+ * link refuses datagrams without a hole in what it serves, and one lost behind that link changes
+ * the rate by less than the tenth of which the middle gap and the mean one may differ. */
+#define RECEIVED_RATIO 0.75
+#define EVEN_RATIO     0.1
+#define EVEN_COUNT     4
+
+bool tl_udp_train_tells(const struct tl_udp_train *train)
+{
+    if (train->received_count < 2 || train->dispersion_ns <= 0)
+        return false;
+    if (train->in_order)
+        return true;
+    double even_ns = (double)train->gap_median_ns * (train->received_count - 1);
+    return train->received_count >= EVEN_COUNT &&
+           train->received_count >= RECEIVED_RATIO * train->sent_count &&
+           fabs(even_ns - (double)train->dispersion_ns) <=
+               EVEN_RATIO * (double)train->dispersion_ns;
+}
+
 double tl_udp_train_rate(const struct tl_udp_train *trains, unsigned count, unsigned datagram_bytes,
                          bool *ret_sender_limited)
 {
@@ -215,7 +235,7 @@ double tl_udp_train_rate(const struct tl_udp_train *trains, unsigned count, unsi
         *ret_sender_limited = false;
     for (unsigned i = 0; i < count && good < TL_UDP_TRAINS_MAX; i++) {
         const struct tl_udp_train *train = &trains[i];
-        if (!train->in_order || train->received_count < 2 || train->dispersion_ns <= 0)
+        if (!tl_udp_train_tells(train))
             continue;
         double bits = 8e9 * datagram_bytes * (train->received_count - 1);
         rates[good] = log(bits / (double)train->dispersion_ns);

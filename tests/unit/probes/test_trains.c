@@ -23,6 +23,17 @@ Test(trains, offer_a_tenth_more_than_was_carried_within_their_time)
     }
 }
 
+Test(trains, are_many_before_they_are_long)
+{
+    struct tl_udp_spec spec = {0};
+    cr_assert(tl_trains_plan(4.5e6, &spec));
+    cr_expect_eq(spec.train_count, COUNT);
+    cr_expect_leq(spec.train_length, 16, "%u datagrams overrun a short queue", spec.train_length);
+    cr_assert(tl_trains_plan(100e6, &spec));
+    cr_expect_eq(spec.train_length, 32);
+    cr_expect_eq(spec.train_count, COUNT);
+}
+
 Test(trains, a_rate_too_small_for_them_gets_none)
 {
     struct tl_udp_spec spec = {.train_length = 7};
@@ -108,7 +119,26 @@ Test(trains, trains_with_holes_are_left_out)
     const char *reason = "";
     fill(trains, 20000, 40e6, 40e6);
     for (int i = COUNT / 2; i < COUNT - 3; i++)
-        trains[i].in_order = false;
+        trains[i].in_order = false, trains[i].received_count = 20;
     cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
     cr_assert(strstr(reason, "too few"), "%s", reason);
+    for (int i = COUNT / 2; i < COUNT - 3; i++)
+        trains[i].received_count = 32, trains[i].gap_median_ns /= 2; /* overtaken ones */
+    cr_assert(isnan(tl_trains_rate(&result, 0, &reason)));
+}
+
+/* Behind a link that others keep nearly full each train loses some to the queue's end. */
+Test(trains, what_a_full_queue_refused_leaves_the_rest_evenly_spaced)
+{
+    struct tl_udp_train trains[COUNT];
+    struct tl_udp_result result = {.trains = trains, .train_count = COUNT};
+    const char *reason = "";
+    fill(trains, 20000, 40e6, 40e6);
+    for (int i = COUNT / 2; i < COUNT; i++) {
+        trains[i].in_order = false;
+        trains[i].received_count = 26;
+        trains[i].dispersion_ns = trains[i].gap_median_ns * 25;
+    }
+    double bps = tl_trains_rate(&result, 0, &reason);
+    cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
 }

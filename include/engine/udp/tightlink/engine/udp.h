@@ -233,8 +233,12 @@ struct tl_udp_result {
 /* Frees intervals and trains. */
 void tl_udp_result_finish(struct tl_udp_result *result);
 
+/* Whether a train's dispersion tells a rate: it arrived whole and in order, or at least three
+ * quarters of it did, evenly spaced. Pure. */
+bool tl_udp_train_tells(const struct tl_udp_train *train);
+
 /* The rate that most trains (or pairs, length 2) agree on: (received - 1) datagrams over the
- * dispersion for each train that arrived whole and in order, then the half-sample mode
+ * dispersion for each train that tells one, then the half-sample mode
  * (Bickel and Fruehwirth 2006) of their logarithms. The mode of pairs is the capacity of the
  * narrowest link where no other traffic disturbs most of them; long trains tend to the
  * average dispersion rate, which is lower (Dovrolis, Ramanathan and Moore, 2001, 2004). NAN

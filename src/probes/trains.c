@@ -10,10 +10,10 @@
 #include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
 
-#define EXCESS_RATIO  1.1
-#define SPAN_NS       (800 * TL_NS_PER_MS)
-#define LENGTH_MAX    32
-#define LENGTH_MIN    4
+#define EXCESS_RATIO 1.1
+#define SPAN_NS      (800 * TL_NS_PER_MS)
+#define LENGTH_MAX   32
+#define LENGTH_MIN   4
 /* Many trains before long ones: others' packets and a nearly full queue take one or two out of
  * many a long train, and half of the trains only empty the bucket. */
 #define LENGTH_GOOD   8

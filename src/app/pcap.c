@@ -11,40 +11,23 @@
 #include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
 #include "tightlink/flow/limits.h"
+#include "tightlink/flow/read.h"
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-static enum tl_status take(struct tl_app_pcap *pcap, struct tl_decoder *decoder,
-                           const struct tl_packet *packet)
-{
-    struct tl_segment segment;
-    if (pcap->first_ns == 0 || packet->time_ns < pcap->first_ns)
-        pcap->first_ns = packet->time_ns;
-    if (packet->time_ns > pcap->last_ns)
-        pcap->last_ns = packet->time_ns;
-    switch (tl_decode(decoder, packet, &segment)) {
-    case TL_DECODED_TCP:
-        return tl_packets_add(pcap->packets, &segment);
-    case TL_DECODED_TOO_BIG:
-        tl_packets_add_too_big(pcap->packets, &segment, &decoder->too_big);
-        return TL_OK;
-    default:
-        return TL_OK;
-    }
-}
-
 static void note_counts(struct tl_app_pcap *pcap, const struct tl_capture *capture,
-                        const struct tl_decoder *decoder)
+                        const struct tl_read *read)
 {
     struct tl_app_pcap_file *file = &pcap->file;
     tl_capture_info(capture, &file->info);
-    file->tcp_count = decoder->counts[TL_DECODED_TCP];
-    file->fragment_count = decoder->counts[TL_DECODED_FRAGMENT];
-    file->other_ip_count =
-        decoder->counts[TL_DECODED_OTHER_IP] + decoder->counts[TL_DECODED_TOO_BIG];
-    file->other_count = decoder->counts[TL_DECODED_OTHER];
-    file->cut_count = decoder->counts[TL_DECODED_CUT];
-    file->strange_link_count = decoder->counts[TL_DECODED_LINK_TYPE];
+    pcap->first_ns = read->first_ns;
+    pcap->last_ns = read->last_ns;
+    file->tcp_count = read->counts[TL_DECODED_TCP];
+    file->fragment_count = read->counts[TL_DECODED_FRAGMENT];
+    file->other_ip_count = read->counts[TL_DECODED_OTHER_IP] + read->counts[TL_DECODED_TOO_BIG];
+    file->other_count = read->counts[TL_DECODED_OTHER];
+    file->cut_count = read->counts[TL_DECODED_CUT];
+    file->strange_link_count = read->counts[TL_DECODED_LINK_TYPE];
     file->left_out_count = tl_packets_left_out(pcap->packets);
 }
 
@@ -52,27 +35,17 @@ static void note_counts(struct tl_app_pcap *pcap, const struct tl_capture *captu
 static enum tl_status read_all(struct tl_app_pcap *pcap, struct tl_capture *capture,
                                struct tl_error *reterr)
 {
-    struct tl_decoder *decoder = malloc(sizeof *decoder);
-    struct tl_error broken = {0};
-    struct tl_packet packet;
-    enum tl_status status;
-    if (!decoder)
+    struct tl_error broken;
+    struct tl_read read;
+    if (tl_read_capture(capture, pcap->packets, &read, &broken) != TL_OK)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
-    tl_decoder_init(decoder);
-    while ((status = tl_capture_next(capture, &packet, &broken)) == TL_OK)
-        if (take(pcap, decoder, &packet) != TL_OK) {
-            free(decoder);
-            return tl_error_set(reterr, TL_NOMEM, "out of memory");
-        }
-    if (status != TL_CLOSED)
-        snprintf(pcap->file.broken, sizeof pcap->file.broken, "%s", broken.text);
-    note_counts(pcap, capture, decoder);
-    free(decoder);
+    snprintf(pcap->file.broken, sizeof pcap->file.broken, "%s", broken.text);
+    note_counts(pcap, capture, &read);
     tl_packets_finish(pcap->packets);
     if (tl_packets_count(pcap->packets) > 0)
         return TL_OK;
-    if (status != TL_CLOSED)
-        return tl_error_set(reterr, status, "%s", broken.text);
+    if (broken.text[0])
+        return tl_error_set(reterr, broken.status, "%s", broken.text);
     return tl_error_set(reterr, TL_SYNTAX, "of its %llu packets none is TCP",
                         (unsigned long long)pcap->file.info.packets_count);
 }

@@ -104,10 +104,20 @@ struct key {
     uint16_t ports[2];
 };
 
+/* Any order serves, as long as it is the same both ways. */
+static bool is_first(const struct tl_segment *segment)
+{
+    uint64_t from[2], to[2];
+    memcpy(from, &segment->from, sizeof from);
+    memcpy(to, &segment->to, sizeof to);
+    return from[1] != to[1]   ? from[1] < to[1]
+           : from[0] != to[0] ? from[0] < to[0]
+                              : segment->from_port <= segment->to_port;
+}
+
 static uint32_t make_key(const struct tl_segment *segment, struct key *ret_key, int *ret_from)
 {
-    int order = memcmp(&segment->from, &segment->to, sizeof segment->from);
-    int from = order < 0 || (order == 0 && segment->from_port <= segment->to_port) ? 0 : 1;
+    int from = is_first(segment) ? 0 : 1;
     ret_key->addresses[from] = segment->from;
     ret_key->addresses[1 - from] = segment->to;
     ret_key->ports[from] = segment->from_port;
@@ -121,8 +131,12 @@ static uint32_t make_key(const struct tl_segment *segment, struct key *ret_key, 
 
 static bool is_key(const struct entry *entry, const struct key *key)
 {
-    return memcmp(entry->addresses, key->addresses, sizeof key->addresses) == 0 &&
-           entry->ports[0] == key->ports[0] && entry->ports[1] == key->ports[1];
+    uint64_t own[4], other[4];
+    memcpy(own, entry->addresses, sizeof own);
+    memcpy(other, key->addresses, sizeof other);
+    uint64_t differ =
+        (own[0] ^ other[0]) | (own[1] ^ other[1]) | (own[2] ^ other[2]) | (own[3] ^ other[3]);
+    return differ == 0 && entry->ports[0] == key->ports[0] && entry->ports[1] == key->ports[1];
 }
 
 static struct slot *find_slot(const struct tl_packets *packets, uint32_t tag, const struct key *key)

@@ -153,6 +153,8 @@ static double split(const struct tl_packet_half *half, double total, enum tl_pac
     ledger->wait = network ? TL_WAIT_NETWORK : host;
     /* What a loss has taken from the window looks like slack. */
     ledger->slack = lossy && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
+    if (ledger->standing_ratio >= STANDING) /* a link that has a queue waits for nobody */
+        ledger->slack = TL_WAIT_NETWORK;
     ledger->app_ratio = ledger->idle_ratio;
     ledger->rwnd_ratio = ledger->closed_ratio;
     ledger->network_ratio = half->recovery_ns / total;

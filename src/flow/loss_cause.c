@@ -69,13 +69,17 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
     /* A queue that is short drops what comes together, a deep one or a bucket what exceeds it in
      * all: the load that the losses follow more is the one that makes them. */
     double flight = mean_of(ranks.flight, ranks.events),
-           together = mean_of(ranks.together, ranks.together_count);
-    double bound = RANK_BOUND / sqrt(together > flight ? ranks.together_count : ranks.events);
-    double mean = fmax(flight, together);
+           train = mean_of(ranks.together, ranks.together_count);
+    double flight_bound = RANK_BOUND / sqrt(ranks.events),
+           train_bound = RANK_BOUND / sqrt(ranks.together_count);
+    double mean = fmax(flight, train), bound = train > flight ? train_bound : flight_bound;
     *ret_rank = (struct tl_packet_loss_rank){
         .rank_ratio = mean,
         .low_ratio = fmax(mean - bound, 0),
         .high_ratio = fmin(mean + bound, 1),
+        .train_ratio = train,
+        .train_low_ratio = fmax(train - train_bound, 0),
+        .train_high_ratio = fmin(train + train_bound, 1),
         .events_count = ranks.events,
         .upstream_ratio = losses > 0 ? upstream / losses : (double)NAN,
         .flat_ratio = ranks.known > 0 ? ranks.flat / ranks.known : (double)NAN};

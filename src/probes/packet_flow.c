@@ -122,6 +122,8 @@ static void tell_losses(const struct told *told)
     tl_packet_loss_rank(told->half, &rank);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_load_rank_ratio), rank.rank_ratio,
                       rank.low_ratio, rank.high_ratio, few);
+    tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_train_rank_ratio),
+                      rank.train_ratio, rank.train_low_ratio, rank.train_high_ratio, few);
     put(told, TL_FACT_FLOW_loss_upstream_ratio, rank.upstream_ratio, "nothing was lost");
     put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
     put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");

@@ -113,6 +113,7 @@ Test(loss_cause, losses_at_the_end_of_trains_follow_the_load)
     cr_expect_eq(rank.events_count, 20);
     cr_expect_eq(rank.upstream_ratio, 0);
     cr_expect_gt(rank.low_ratio, 0.7);
+    cr_expect_eq(rank.train_low_ratio, rank.low_ratio);
     for (uint32_t i = 0; i < made->half.losses_count; i++) { /* the first of each train */
         made->losses[i].backlog_bytes = MSS;
         made->losses[i].upstream = true;

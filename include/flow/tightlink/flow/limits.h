@@ -67,6 +67,7 @@ void tl_packet_policer(const struct tl_packet_half *half, struct tl_packet_polic
  * the losses follow more. NAN bounds below 3 events. */
 struct tl_packet_loss_rank {
     double rank_ratio, low_ratio, high_ratio;
+    double train_ratio, train_low_ratio, train_high_ratio; /* by what was sent together alone */
     double events_count;
     double upstream_ratio; /* share of losses that came before the capturing machine; NAN: none */
     double flat_ratio;     /* share of events before which the round-trip time was within 1.2 of its

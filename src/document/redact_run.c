@@ -1,7 +1,8 @@
-/* A run as it may leave: every text of run, facts and findings, one by one, through the
- * redactor. A field that is added to one of these structures gets its line here; the test with
- * a canary in every field finds the one that was forgotten. */
+/* A run as it may leave: every text of run, facts and findings through the redactor, by the tables
+ * of layout.c. The test with a canary in every field finds the one that was forgotten there. */
 #include "redact_run.h"
+
+#include "layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +41,6 @@ static void mask_name(struct copier *c, enum tl_mask_kind kind, char *field, siz
     tl_redact_name(c->redactor, kind, field, &text);
     put_back(c, &text, field, size);
 }
-
-#define MASK_TEXT(c, field)       mask_text(c, field, sizeof(field))
-#define MASK_NAME(c, kind, field) mask_name(c, kind, field, sizeof(field))
 
 /* --- the run --- */
 
@@ -90,65 +88,6 @@ static bool is_segment_id(const char *id)
     return strncmp(id, "path-", 5) == 0 && strspn(id + 5, "0123456789") == strlen(id + 5);
 }
 
-static void copy_segments(struct copier *c, struct tl_run *run)
-{
-    for (int i = 0; i < run->segment_count; i++) {
-        struct tl_segment_record *segment = &run->segments[i];
-        if (!is_segment_id(segment->id))
-            MASK_TEXT(c, segment->id);
-        if (is_sentence(segment->name))
-            MASK_TEXT(c, segment->name);
-        else
-            MASK_NAME(c, TL_MASK_HOST, segment->name);
-    }
-}
-
-static void copy_hops(struct copier *c, struct tl_run *run)
-{
-    for (int i = 0; i < run->hop_count; i++) {
-        MASK_NAME(c, TL_MASK_HOST, run->hops[i].address);
-        MASK_NAME(c, TL_MASK_HOST, run->hops[i].name);
-        MASK_TEXT(c, run->hops[i].note);
-    }
-}
-
-void redact_copy_run(struct copier *c, const struct tl_run *from, struct tl_run *run)
-{
-    *run = *from;
-    if (c->redactor)
-        run->host_mark[0] = '\0'; /* nobody else has use for it */
-    MASK_TEXT(c, run->tool_version);
-    MASK_NAME(c, TL_MASK_HOST, run->target_name);
-    MASK_NAME(c, TL_MASK_HOST, run->target_address);
-    MASK_TEXT(c, run->complaint);
-    for (int i = 0; i < run->reason_count; i++)
-        MASK_TEXT(c, run->reasons[i]);
-    for (int i = 0; i < run->stage_count; i++) {
-        MASK_TEXT(c, run->stages[i].id);
-        MASK_TEXT(c, run->stages[i].reason);
-    }
-    copy_segments(c, run);
-    copy_hops(c, run);
-    for (int i = 0; i < run->plan_count; i++) {
-        MASK_TEXT(c, run->plan[i].stage);
-        MASK_TEXT(c, run->plan[i].why);
-    }
-    for (int i = 0; i < run->verified_count; i++) {
-        MASK_TEXT(c, run->verified[i].rule);
-        MASK_TEXT(c, run->verified[i].what);
-    }
-    MASK_NAME(c, TL_MASK_PATH, run->watch.path);
-    MASK_TEXT(c, run->watch.ended);
-    for (int i = 0; i < TL_WATCH_OUTAGES_MAX; i++)
-        MASK_TEXT(c, run->watch.outages[i].start);
-    MASK_TEXT(c, run->strange_fact);
-}
-
-void redact_copy_reading(struct copier *c, struct tl_reading *reading)
-{
-    MASK_TEXT(c, reading->stage);
-}
-
 /* --- facts --- */
 
 static char *map_fact(const char *text, void *context)
@@ -169,7 +108,7 @@ struct tl_facts *redact_copy_facts(struct copier *c, const struct tl_facts *from
     return facts;
 }
 
-/* --- findings --- */
+/* --- memory of what is pointed to --- */
 
 /* Memory that goes with the copier; NULL when there is none. */
 static void *keep(struct copier *c, void *memory)
@@ -205,103 +144,128 @@ static void *copy_array(struct copier *c, const void *from, size_t count, size_t
     return array;
 }
 
-/* Ids of a closed set: segments, systems, rights. */
-static char *copy_word(struct copier *c, const char *text)
+static char *copy_text(struct copier *c, enum layout_mask mask, const char *text)
 {
-    return text ? keep(c, strdup(text)) : NULL;
-}
-
-static char *copy_text(struct copier *c, const char *text)
-{
-    return text ? keep(c, map_fact(text, c)) : NULL;
+    if (!text)
+        return NULL;
+    return keep(c, mask == LAYOUT_MASK_NONE ? strdup(text) : map_fact(text, c));
 }
 
 static char **copy_texts(struct copier *c, char *const *from, size_t count)
 {
     char **texts = copy_array(c, from, count, sizeof *from);
     for (size_t i = 0; texts && i < count; i++)
-        texts[i] = copy_text(c, from[i]);
+        texts[i] = copy_text(c, LAYOUT_MASK_TEXT, from[i]);
     return texts;
 }
 
-static void copy_evidence(struct copier *c, struct tl_evidence *evidence)
+/* --- the tables --- */
+
+static void mask_field(struct copier *c, enum layout_mask mask, char *text, size_t size)
 {
-    evidence->id = copy_text(c, evidence->id);
-    evidence->say = copy_text(c, evidence->say);
-    evidence->test = copy_text(c, evidence->test);
-    evidence->values =
-        copy_array(c, evidence->values, evidence->value_count, sizeof *evidence->values);
-    for (size_t i = 0; evidence->values && i < evidence->value_count; i++)
-        evidence->values[i].text = copy_text(c, evidence->values[i].text);
+    switch (mask) {
+    case LAYOUT_MASK_NONE:
+        break;
+    case LAYOUT_MASK_TEXT:
+        mask_text(c, text, size);
+        break;
+    case LAYOUT_MASK_HOST:
+        mask_name(c, TL_MASK_HOST, text, size);
+        break;
+    case LAYOUT_MASK_PATH:
+        mask_name(c, TL_MASK_PATH, text, size);
+        break;
+    case LAYOUT_MASK_SEGMENT_ID:
+        if (!is_segment_id(text))
+            mask_text(c, text, size);
+        break;
+    case LAYOUT_MASK_SEGMENT_NAME:
+        if (is_sentence(text))
+            mask_text(c, text, size);
+        else
+            mask_name(c, TL_MASK_HOST, text, size);
+        break;
+    }
 }
 
-static void copy_remedy(struct copier *c, struct tl_remedy *remedy)
+static void copy_record(struct copier *c, const struct layout *layout, void *record);
+
+/* A copy of what a member points to. */
+static void *copy_pointed(struct copier *c, const struct layout_field *field, size_t count,
+                          void *from)
 {
-    remedy->where = copy_word(c, remedy->where);
-    remedy->os = copy_word(c, remedy->os);
-    remedy->needs = copy_word(c, remedy->needs);
-    remedy->does = copy_text(c, remedy->does);
-    remedy->undo = copy_text(c, remedy->undo);
-    remedy->persist = copy_text(c, remedy->persist);
-    remedy->why = copy_text(c, remedy->why);
-    remedy->risk = copy_text(c, remedy->risk);
+    switch (field->kind) {
+    case LAYOUT_STRING:
+        return copy_text(c, field->mask, from);
+    case LAYOUT_STRINGS:
+        return copy_texts(c, from, count);
+    case LAYOUT_FACTS:
+        return copy_array(c, from, count, sizeof(struct tl_fact_key));
+    default:
+        break;
+    }
+    char *records = copy_array(c, from, count, field->sub->size);
+    for (size_t i = 0; records && i < count; i++)
+        copy_record(c, field->sub, records + i * field->sub->size);
+    return records;
 }
 
-static void copy_finding(struct copier *c, struct tl_finding *finding)
+/* What a record points to becomes the copier's own, masked; what it holds is masked in place. */
+static void copy_record(struct copier *c, const struct layout *layout, void *record)
 {
-    finding->rule = copy_text(c, finding->rule);
-    finding->cause = copy_text(c, finding->cause);
-    finding->title = copy_text(c, finding->title);
-    finding->segment = copy_word(c, finding->segment);
-    finding->sentence = copy_text(c, finding->sentence);
-    finding->send_to = copy_text(c, finding->send_to);
-    finding->evidence =
-        copy_array(c, finding->evidence, finding->evidence_count, sizeof *finding->evidence);
-    for (size_t i = 0; finding->evidence && i < finding->evidence_count; i++)
-        copy_evidence(c, &finding->evidence[i]);
-    finding->missing =
-        copy_array(c, finding->missing, finding->missing_count, sizeof *finding->missing);
-    finding->remedies =
-        copy_array(c, finding->remedies, finding->remedy_count, sizeof *finding->remedies);
-    for (size_t i = 0; finding->remedies && i < finding->remedy_count; i++)
-        copy_remedy(c, &finding->remedies[i]);
-    finding->references = copy_texts(c, finding->references, finding->reference_count);
-    finding->standing = copy_text(c, finding->standing);
-    finding->would_change = copy_text(c, finding->would_change);
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct layout_field *field = &layout->fields[i];
+        char *at = (char *)record + field->offset;
+        size_t count = field->count_size ? layout_count(field, record) : 1;
+        void *pointed;
+        switch (field->kind) {
+        case LAYOUT_TEXT:
+        case LAYOUT_TEXTS:
+            for (size_t k = 0; k < count; k++)
+                mask_field(c, field->mask, at + k * field->size, field->size);
+            break;
+        case LAYOUT_GROUP:
+            copy_record(c, field->sub, record);
+            break;
+        case LAYOUT_LIST:
+            for (size_t k = 0; k < count; k++)
+                copy_record(c, field->sub, at + k * field->sub->size);
+            break;
+        case LAYOUT_STRING:
+        case LAYOUT_STRINGS:
+        case LAYOUT_FACTS:
+        case LAYOUT_ARRAY:
+            memcpy(&pointed, at, sizeof pointed);
+            pointed = copy_pointed(c, field, count, pointed);
+            memcpy(at, &pointed, sizeof pointed);
+            break;
+        default:
+            break; /* no text */
+        }
+    }
 }
 
-static void copy_rung(struct copier *c, struct tl_rung *rung)
+void redact_copy_run(struct copier *c, const struct tl_run *from, struct tl_run *run)
 {
-    rung->cause = copy_text(c, rung->cause);
-    rung->segment = copy_word(c, rung->segment);
-    rung->label = copy_text(c, rung->label);
-    rung->why_not = copy_text(c, rung->why_not);
-    rung->missing = copy_array(c, rung->missing, rung->missing_count, sizeof *rung->missing);
+    *run = *from;
+    if (c->redactor)
+        run->host_mark[0] = '\0'; /* nobody else has use for it */
+    copy_record(c, &layout_run, run);
+    copy_record(c, &layout_measured, run);
+    for (int i = 0; i < run->verified_count; i++)
+        copy_record(c, &layout_verified, &run->verified[i]);
+    mask_text(c, run->strange_fact, sizeof run->strange_fact);
 }
 
-static void copy_verdict(struct copier *c, struct tl_verdict *verdict)
+void redact_copy_reading(struct copier *c, struct tl_reading *reading)
 {
-    verdict->cause = copy_text(c, verdict->cause);
-    verdict->segment = copy_word(c, verdict->segment);
-    verdict->confidence_reasons = copy_text(c, verdict->confidence_reasons);
-    verdict->sentence = copy_text(c, verdict->sentence);
-    verdict->fixed_stage = copy_text(c, verdict->fixed_stage);
-    verdict->next_cause = copy_text(c, verdict->next_cause);
-    verdict->send_to = copy_text(c, verdict->send_to);
-    verdict->deciding =
-        copy_array(c, verdict->deciding, verdict->deciding_count, sizeof *verdict->deciding);
+    mask_text(c, reading->stage, sizeof reading->stage);
 }
 
 void redact_copy_findings(struct copier *c, const struct tl_findings *from,
                           struct tl_findings *findings)
 {
     *findings = *from;
-    copy_verdict(c, &findings->verdict);
-    findings->findings = copy_array(c, from->findings, from->finding_count, sizeof *from->findings);
-    for (size_t i = 0; findings->findings && i < from->finding_count; i++)
-        copy_finding(c, &findings->findings[i]);
-    findings->ladder = copy_array(c, from->ladder, from->rung_count, sizeof *from->ladder);
-    for (size_t i = 0; findings->ladder && i < from->rung_count; i++)
-        copy_rung(c, &findings->ladder[i]);
-    findings->ledger = copy_array(c, from->ledger, from->ledger_count, sizeof *from->ledger);
+    copy_record(c, &layout_verdict, &findings->verdict);
+    copy_record(c, &layout_judged, findings);
 }

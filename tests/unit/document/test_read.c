@@ -105,7 +105,7 @@ Test(read, lies_are_refused_with_their_place)
     expect_refused("[\"download\"]", "[\"sideways\"]", TL_UNKNOWN,
                    "/run/directions/0: neither download nor upload");
     expect_refused("\"rate_bps\":900000000", "\"rate_bps\":0", TL_RANGE,
-                   "/run/goal/rate_bps: 0 is below 1");
+                   "/run/goal/rate_bps: this is below 1");
     expect_refused("\"status\":\"valid\"", "\"status\":\"fine\"", TL_UNKNOWN,
                    "/run/quality/status: this word is not known here");
     expect_refused("\"reasons\":[]", "\"reasons\":[1]", TL_SYNTAX,

@@ -52,6 +52,12 @@ struct tl_verified_record {
     enum tl_score score;
 };
 
+struct tl_watch_outage {
+    char start[32]; /* RFC 3339 */
+    long long length_ns;
+    bool open; /* still lasting at the end */
+};
+
 #define TL_WATCH_OUTAGES_MAX 32
 #define TL_WATCH_GRAPH_MAX   60
 
@@ -62,12 +68,8 @@ struct tl_watch_record {
     long long duration_ns, bytes;
     long long seconds_count; /* that count */
     double p5_bps, p50_bps, p95_bps, least_bps, most_bps;
-    long long outage_count, outage_ns; /* all of them */
-    struct {
-        char start[32]; /* RFC 3339 */
-        long long length_ns;
-        bool open;                        /* still lasting at the end */
-    } outages[TL_WATCH_OUTAGES_MAX];      /* the first of them */
+    long long outage_count, outage_ns;                    /* all of them */
+    struct tl_watch_outage outages[TL_WATCH_OUTAGES_MAX]; /* the first of them */
     double graph_bps[TL_WATCH_GRAPH_MAX]; /* means of equal steps, NAN where nothing came */
     int graph_count;
     double graph_step_ns;

@@ -49,10 +49,20 @@ void http_server_finish(struct http_server *server)
     server->context = NULL;
 }
 
+/* A blank or control character would make another request of ours. */
+static bool is_one_word(const char *text)
+{
+    while ((unsigned char)*text > ' ' && *text != 0x7f)
+        text++;
+    return *text == '\0';
+}
+
 enum tl_status http_redirect(struct http_server *server, const char *location,
                              struct tl_error *reterr)
 {
     struct tl_target target;
+    if (!is_one_word(location))
+        return tl_error_set(reterr, TL_PROTOCOL, "%s redirects to what is no URL", server->host);
     if (location[0] == '/' && location[1] != '/') {
         snprintf(server->resource, sizeof server->resource, "%s", location);
         return TL_OK;
@@ -66,8 +76,8 @@ enum tl_status http_redirect(struct http_server *server, const char *location,
                             server->host, tl_far_row(target.kind)->scheme, target.host);
     memcpy(server->host, target.host, sizeof server->host);
     server->port = target.port ? target.port : server->tls ? 443 : 80;
-    snprintf(server->resource, sizeof server->resource, "%s",
-             target.resource[0] ? target.resource : "/");
+    snprintf(server->resource, sizeof server->resource, "%s%s",
+             target.resource[0] == '/' ? "" : "/", target.resource);
     return TL_OK;
 }
 

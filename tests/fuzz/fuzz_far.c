@@ -1,0 +1,157 @@
+/* What other programs' servers say: replies of a web server, the control connections of iperf3 and
+ * nuttcp, read from a socket as their clients do. The first byte chooses. */
+#include "fuzz.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http_request.h"
+#include "iperf3_control.h"
+#include "iperf3_json.h"
+#include "nuttcp_text.h"
+#include "tightlink/base/far.h"
+#include "tightlink/base/time.h"
+
+unsigned long fuzz_accepted;
+
+enum { HTTP, IPERF3, NUTTCP, KINDS };
+
+/* A far end that says these bytes, then no more. */
+static int speaker(const uint8_t *bytes, size_t len)
+{
+    int ends[2];
+    MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+    MUST(send(ends[1], bytes, len, MSG_NOSIGNAL) == (ssize_t)len);
+    MUST(shutdown(ends[1], SHUT_WR) == 0);
+    /* What is asked stays unread in a buffer of its own: to close now would be a reset. */
+    static int last = -1;
+    if (last >= 0)
+        close(last);
+    last = ends[1];
+    return ends[0];
+}
+
+static void printable(const char *text)
+{
+    for (; *text; text++)
+        MUST((unsigned char)*text >= ' ' && *text != 0x7f);
+}
+
+static void one_http(const struct far_peer *peer, int fd)
+{
+    struct http_connection connection = {.fd = fd};
+    struct http_server server = {.host = "192.0.2.1", .port = 80, .resource = "/", .length = -1};
+    struct http_reply reply;
+    struct tl_error error = {0};
+    if (http_ask(peer, &server, &connection, true, &reply, &error) != TL_OK) {
+        MUST(error.text[0]);
+    } else {
+        MUST(reply.status >= 100 && reply.status <= 999 && reply.length >= -1);
+        printable(reply.reason);
+        printable(reply.program);
+        fuzz_accepted++;
+        if (reply.location[0] && http_redirect(&server, reply.location, &error) == TL_OK) {
+            MUST(server.host[0] && server.resource[0] == '/' && server.port);
+            for (const char *at = server.resource; *at; at++)
+                MUST((unsigned char)*at > ' ' && *at != 0x7f);
+            for (const char *at = server.host; *at; at++)
+                MUST((unsigned char)*at > ' ' && *at != 0x7f && *at != '/' && *at != '@');
+        }
+    }
+    http_close(&connection);
+}
+
+static void one_iperf3(const struct far_peer *peer, int fd)
+{
+    static struct iperf3_results results;
+    struct iperf3_control control = {.peer = peer, .fd = fd};
+    struct tl_error error = {0};
+    int64_t until_ns = tl_now_ns() + TL_NS_PER_S;
+    char *text = NULL;
+    size_t len = 0;
+    memset(&results, 0x5a, sizeof results);
+    if (iperf3_expect(&control, IPERF3_EXCHANGE_RESULTS, until_ns, &error) == TL_OK &&
+        iperf3_receive_json(&control, IPERF3_RESULTS_MAX, until_ns, &text, &len, &error) == TL_OK &&
+        iperf3_read_results(text, len, 2, &results, &error) == TL_OK) {
+        MUST(results.count >= 2 && results.count <= TL_STREAMS_MAX);
+        for (unsigned i = 0; i < results.count; i++)
+            MUST(results.totals[i].bytes >= -1 && results.totals[i].retransmits >= -1);
+        MUST(memchr(results.congestion, 0, sizeof results.congestion));
+        printable(results.congestion);
+        fuzz_accepted++;
+    } else {
+        MUST(error.text[0]);
+    }
+    free(text);
+    close(fd);
+}
+
+static void one_nuttcp(const struct far_peer *peer, int fd)
+{
+    char line[NUTTCP_LINE_SIZE];
+    struct nuttcp_version version = {0};
+    uint64_t bytes;
+    int64_t until_ns = tl_now_ns() + TL_NS_PER_S;
+    while (far_receive_line(peer, fd, line, sizeof line, until_ns, NULL) == TL_OK) {
+        if (nuttcp_read_hello(line, &version)) {
+            MUST(version.major <= 9999 && version.minor <= 9999 && version.patch <= 9999);
+            MUST(nuttcp_data_port(&version) >= 5001);
+            fuzz_accepted++;
+        }
+        if (nuttcp_read_total(line, &bytes)) {
+            MUST(bytes <= UINT64_C(1000000000000000));
+            fuzz_accepted++;
+        }
+    }
+    close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct far_peer peer = {
+        .host = "192.0.2.1", .port = 80, .cancel_fd = -1, .timeout_ns = TL_NS_PER_S};
+    if (size == 0 || size > FUZZ_INPUT_MAX)
+        return 0;
+    int fd = speaker(data + 1, size - 1);
+    if (data[0] % KINDS == HTTP)
+        one_http(&peer, fd);
+    else if (data[0] % KINDS == IPERF3)
+        one_iperf3(&peer, fd);
+    else
+        one_nuttcp(&peer, fd);
+    return 0;
+}
+
+static const char results[] =
+    "{\"cpu_util_total\":1.5,\"cpu_util_user\":0.5,\"cpu_util_system\":1,"
+    "\"sender_has_retransmits\":1,\"congestion_used\":\"cubic\",\"streams\":[{\"id\":1,"
+    "\"bytes\":1048576,\"retransmits\":3,\"jitter\":0,\"errors\":0,\"packets\":0,"
+    "\"start_time\":0,\"end_time\":1.0},{\"id\":3,\"bytes\":5,\"retransmits\":-1,\"jitter\":0,"
+    "\"errors\":0,\"packets\":0,\"start_time\":0,\"end_time\":1.0}]}";
+
+static const char *const texts[] = {
+    "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-0/1048576\r\nServer: example/1\r\n\r\n",
+    "HTTP/1.0 200 OK\r\nContent-Length: 77\r\nContent-Type: text/html\r\n\r\nx",
+    "HTTP/1.1 302 Found\r\nLocation: http://mirror.example.net:8080/a/b?c=d#e\r\n\r\n",
+    "HTTP/1.1 301 Moved\nLocation: /other place\n\n",
+    "HELO nuttcp v8.2.2\nKO\nnuttcp-r: 0.4766 MB in 1.01 real seconds = 470.87 KB/sec\n",
+    "nuttcp-t: 1125.2500 MB in 10.02 real seconds = 114992.52 KB/sec = 942.0187 Mbps\n",
+};
+const unsigned fuzz_seed_count = sizeof texts / sizeof *texts + 1;
+
+size_t fuzz_seed(unsigned number, uint8_t *bytes)
+{
+    size_t at = 0, count = sizeof texts / sizeof *texts;
+    if (number < count) {
+        bytes[0] = number < 4 ? HTTP : NUTTCP;
+        memcpy(bytes + 1, texts[number], strlen(texts[number]));
+        return 1 + strlen(texts[number]);
+    }
+    bytes[at++] = IPERF3;
+    bytes[at++] = IPERF3_EXCHANGE_RESULTS;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        bytes[at++] = (uint8_t)(strlen(results) >> shift);
+    memcpy(bytes + at, results, strlen(results));
+    return at + strlen(results);
+}

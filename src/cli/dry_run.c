@@ -1,5 +1,5 @@
-/* --dry-run: the stages, what each needs and costs at most. Sends nothing but what resolving
- * the name takes. */
+/* --dry-run: the stages, what each needs and costs at most. Sends nothing, and resolves
+ * no name. */
 #include "cli.h"
 
 #include <string.h>

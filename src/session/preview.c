@@ -1,4 +1,5 @@
 /* What a session could do and cost, before anything is sent. */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,11 +62,26 @@ static void list_needs(unsigned needs, char ret_text[64])
                      ret_text[0] ? ", " : "", all[i].text);
 }
 
+/* Numbers; a name would have to be resolved. */
+static bool is_address(const char *host)
+{
+    char plain[INET6_ADDRSTRLEN];
+    unsigned char bytes[sizeof(struct in6_addr)];
+    snprintf(plain, sizeof plain, "%.*s", (int)strcspn(host, "%"), host); /* without a scope */
+    return inet_pton(AF_INET, plain, bytes) == 1 || inet_pton(AF_INET6, plain, bytes) == 1;
+}
+
 enum tl_status tl_session_preview(const struct tl_session_config *config,
                                   struct tl_session_preview *ret_preview, struct tl_error *reterr)
 {
     struct tl_facts *facts;
-    enum tl_status status = tl_session_audit(config->host, &facts, reterr);
+    struct tl_target target;
+    enum tl_status status = tl_target_parse(config->host, &target, reterr);
+    if (status != TL_OK)
+        return status;
+    /* Whoever resolves a name is heard by others: without its address the card of the default
+     * route stands for that of the way. */
+    status = tl_session_audit(is_address(target.host) ? config->host : NULL, &facts, reterr);
     if (status != TL_OK)
         return status;
     struct tl_budget budget;

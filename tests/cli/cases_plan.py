@@ -24,6 +24,8 @@ def a_dry_run_sends_nothing(machine):
     for said in ("nothing was sent", "stream", "window", "needs", "responder", "at most"):
         assert said in result.out, result
     assert is_plain(result.out) and result.seconds < 3, result
+    unknown = tightlink(machine, "run", "no-such-host.invalid", "--dry-run").check(0)
+    assert "nothing was sent" in unknown.out, "a name is resolved only once somebody agreed"
     tightlink(machine, "demo", "--dry-run").check(2, "--dry-run is an option of run")
 
 

@@ -100,8 +100,8 @@ size_t tl_session_stage_find(const char *id);
 bool tl_session_stage_loads(const char *id);
 
 /* What a session with this configuration could do and would cost at most, from this host's
- * settings: sends nothing but what resolving the name takes (up to 5 s). *ret_stages has
- * room for TL_SESSION_STAGES_MAX. TL_NOHOST, TL_NOMEM. */
+ * settings: sends nothing and resolves no name (which others would see before anybody agreed).
+ * TL_USAGE where the host is none, TL_NOMEM. */
 struct tl_session_preview {
     struct tl_session_stage stages[TL_SESSION_STAGES_MAX];
     size_t count;

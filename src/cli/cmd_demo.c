@@ -32,8 +32,14 @@ static enum tl_status no_demo(const char *name, struct tl_error *reterr)
     struct cli_nearest nearest = {0};
     size_t count;
     const struct tl_lab_scenario *all = tl_lab_scenario_list(&count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        /* Of "satellite-64k" the first word alone is remembered, too. */
+        char first[64];
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(all[i].name, "-"), all[i].name);
         cli_nearest_offer(&nearest, name, all[i].name);
+        if (cli_distance(name, first) <= 1 && !nearest.word)
+            nearest = (struct cli_nearest){all[i].name, 1};
+    }
     return tl_error_set(reterr, TL_USAGE, "no demo is called \"%.60s\"%s see: tightlink demo list",
                         name, nearest.word ? cli_nearest_text(&nearest) : ";");
 }

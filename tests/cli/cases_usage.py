@@ -160,6 +160,7 @@ def a_slip_is_answered_with_what_was_meant(machine):
             (("run", "--directoin", "up", "h"), "did you mean --direction\\?"),
             (("why-not", "polcer", "x"), "did you mean policer\\?"),
             (("demo", "satelite-64k"), "did you mean satellite-64k\\?"),
+            (("demo", "satelite"), "did you mean satellite-"),
             (("rules", "explain", "recieve-window"), "did you mean receive-window\\?")]:
         tightlink(machine, *arguments).check(2, says)
     tightlink(machine, "help", "export").check(0, out="Examples:\n  tightlink export last")

@@ -28,8 +28,10 @@ void text_part(struct text *t, const struct text_source *source, enum tl_report_
 {
     enum tl_verdict_state state = source->findings->verdict.state;
     bool told = state != TL_VERDICT_INVALID;
-    if (part == TL_PART_HEAD && t->sink->columns)
-        text_head(t, source);
+    if (part == TL_PART_HEAD && t->sink->columns) {
+        text_headline(t, source);
+        text_meaning(t, source);
+    }
     if (part == TL_PART_RATES && t->sink->columns)
         text_rates(t, source);
     if (part == TL_PART_MEASUREMENTS && told) {

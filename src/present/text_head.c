@@ -255,11 +255,15 @@ static void print_rule(struct text *t)
     text_newline(t);
 }
 
-void text_head(struct text *t, const struct text_source *source)
+void text_headline(struct text *t, const struct text_source *source)
 {
     print_mark(t, source->findings->verdict.state);
     print_sentence(t, source, 4, 4, text_add_headline);
     print_sentence(t, source, 0, 4, text_add_cause);
+}
+
+void text_meaning(struct text *t, const struct text_source *source)
+{
     print_sentence(t, source, 0, 4, text_add_consequence);
     print_sentence(t, source, 0, 4, text_add_disturbance);
 }

@@ -35,7 +35,9 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out);
 /* "Disturbed: ..." with what made the run degraded, the first two reasons; else nothing. */
 void text_add_disturbance(const struct text_source *source, struct tl_buf *out);
 /* The first of them as lines: what limits, what that means. */
-void text_head(struct text *t, const struct text_source *source);
+void text_headline(struct text *t,
+                   const struct text_source *source); /* who limits, and by how much */
+void text_meaning(struct text *t, const struct text_source *source); /* for a file; disturbances */
 /* The others: the route, how sure, the rates. */
 void text_rates(struct text *t, const struct text_source *source);
 

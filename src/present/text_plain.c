@@ -115,6 +115,16 @@ static void how_sure(struct text *t, const struct text_source *source)
     text_item(t, 2, 2, text);
 }
 
+/* "2026-11-20 20:41 UTC" of "2026-11-20T20:41:07.123Z", as one says it on the telephone. */
+static const char *minute_of(const char *started, char ret_text[32])
+{
+    if (strlen(started) < 17 || started[10] != 'T' || started[strlen(started) - 1] != 'Z')
+        snprintf(ret_text, 32, "%.31s", started);
+    else
+        snprintf(ret_text, 32, "%.10s %.5s UTC", started, started + 11);
+    return ret_text;
+}
+
 void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
                      const struct tl_findings *findings, struct tl_page *page)
 {
@@ -125,6 +135,7 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
                                             "The measurement was disturbed: no verdict"};
     const struct text_source source = {run, facts, findings};
     struct text t = {.sink = &text_columns, .page = page};
+    char when[32];
     heading(&t, heads[findings->verdict.state]);
     sentence(&t, &source, text_add_headline);
     sentence(&t, &source, text_add_cause);
@@ -138,7 +149,7 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
     how_sure(&t, &source);
     heading(&t, "If somebody helps you on the telephone, tell");
     text_entry(&t, "run", LABEL_COLUMNS, run->id);
-    text_entry(&t, "when", LABEL_COLUMNS, run->started);
+    text_entry(&t, "when", LABEL_COLUMNS, minute_of(run->started, when));
     text_entry(&t, "with", LABEL_COLUMNS, run->target_name);
     text_entry(&t, "version", LABEL_COLUMNS, run->tool_version);
 }
@@ -148,9 +159,10 @@ void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
 {
     const struct text_source source = {run, facts, findings};
     struct text t = {.sink = &text_columns, .page = page};
-    text_head(&t, &source);
+    text_headline(&t, &source);
     if (findings->verdict.state == TL_LIMITED)
         first_fix(&t, &source, false);
     if (findings->verdict.undecided)
         what_would_tell(&t, &source);
+    text_meaning(&t, &source);
 }

@@ -118,6 +118,37 @@ int tui_putf(struct tui_grid *grid, int row, int col, int columns, enum tui_ink 
     return tui_put(grid, row, col, columns, ink, text);
 }
 
+/* Where the last characters begin that fit into columns. */
+static const char *last_fit(const char *text, size_t columns)
+{
+    while (tl_utf8_width(text) > columns) {
+        size_t len = tl_utf8_decode(text, strlen(text), NULL);
+        text += len ? len : 1;
+    }
+    return text;
+}
+
+int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                  const char *text)
+{
+    const char *gap = grid->utf8 ? "…" : "...";
+    int gone = (int)tl_utf8_width(gap);
+    struct tl_buf clean = TL_BUF_INIT;
+    tl_utf8_add_clean(&clean, text, !grid->utf8);
+    const char *whole = tl_buf_text(&clean);
+    int used = 0, kept = columns - gone;
+    if ((int)tl_utf8_width(whole) <= columns || kept < 2) {
+        used = put_clean(grid, row, col, columns, ink, whole);
+    } else {
+        used = put_clean(grid, row, col, kept - kept / 2, ink, whole);
+        used += put_clean(grid, row, col + used, gone, ink, gap);
+        used += put_clean(grid, row, col + used, columns - used, ink,
+                          last_fit(whole, (size_t)(kept / 2)));
+    }
+    tl_buf_finish(&clean);
+    return used;
+}
+
 void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
                    const char *text)
 {

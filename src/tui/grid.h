@@ -67,6 +67,10 @@ int tui_put(struct tui_grid *grid, int row, int col, int columns, enum tui_ink i
             const char *text);
 int tui_putf(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
              const char *fmt, ...) TL_PRINTF(6, 7);
+/* The same; what is too long loses its middle: "srv-b.ex…ple.net" ("..." in ASCII style). For names
+ * and titles, whose ends tell them apart. */
+int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                  const char *text);
 /* The same at the right end of the columns. */
 void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
                    const char *text);

@@ -13,9 +13,9 @@
 struct cursor {
     struct tui_grid *grid;
     int row, col, rows, columns, first;
-    int line;      /* of the whole text */
-    int used;      /* columns of this line */
-    bool labelled; /* the line goes on under its label's text */
+    int line;   /* of the whole text */
+    int used;   /* columns of this line */
+    int indent; /* where the line goes on in the next row */
 };
 
 static struct cursor cursor_at(struct tui_grid *grid, int row, int col, int rows, int columns,
@@ -29,25 +29,62 @@ static struct cursor cursor_at(struct tui_grid *grid, int row, int col, int rows
                            .first = first};
 }
 
+/* Where a row is short, all of it is needed. */
+static void set_indent(struct cursor *cursor, int indent)
+{
+    cursor->indent = cursor->columns > 2 * indent ? indent : 0;
+}
+
+/* Of plain text: "  label    text" goes on under its text, "(!) text" and "    text" too. */
+static int indent_of(const char *text)
+{
+    int blanks = (int)strspn(text, " ");
+    bool mark = strncmp(text, "(", 1) == 0 || strncmp(text, "ok  ", 4) == 0;
+    return blanks == 2 ? LABEL_COLUMNS : mark ? 4 : blanks;
+}
+
 static void put(struct cursor *cursor, enum tui_ink ink, const char *text, size_t len)
 {
     char piece[8] = "";
     memcpy(piece, text, len);
-    int width = (int)tl_utf8_width(piece), at = cursor->line - cursor->first;
+    int width = (int)tl_utf8_width(piece);
     if (cursor->used + width > cursor->columns) {
+        if (*text == ' ') /* the next word begins a row */
+            return;
         cursor->line++;
-        cursor->used = cursor->labelled && cursor->columns > 2 * LABEL_COLUMNS ? LABEL_COLUMNS : 0;
-        at++;
+        cursor->used = cursor->indent;
     }
+    int at = cursor->line - cursor->first;
     if (at >= 0 && at < cursor->rows)
         (void)tui_put(cursor->grid, cursor->row + at, cursor->col + cursor->used, width, ink,
                       piece);
     cursor->used += width;
 }
 
+/* A word that fits into a line, but no longer into this one, begins the next. */
+static void break_before(struct cursor *cursor, const char *text, size_t len)
+{
+    char word[TUI_GRID_MAX];
+    size_t end = 0;
+    while (end < len && end < sizeof word - 1 && text[end] != ' ')
+        end++;
+    memcpy(word, text, end);
+    word[end] = '\0';
+    int width = (int)tl_utf8_width(word), begin = cursor->indent;
+    if (cursor->used <= begin || cursor->used + width <= cursor->columns ||
+        begin + width > cursor->columns)
+        return;
+    cursor->line++;
+    cursor->used = begin;
+}
+
 static void put_all(struct cursor *cursor, enum tui_ink ink, const char *text, size_t len)
 {
+    bool begins = false; /* behind a blank */
     while (len) {
+        if (begins && *text != ' ')
+            break_before(cursor, text, len);
+        begins = *text == ' ';
         size_t n = tl_utf8_decode(text, len, NULL);
         n = n ? n : 1;
         put(cursor, ink, text, n);
@@ -68,7 +105,7 @@ int tui_lines(struct tui_grid *grid, int row, int col, int rows, int columns, in
     struct cursor cursor = cursor_at(grid, row, col, rows, columns, first);
     while (*text) {
         size_t len = strcspn(text, "\n");
-        cursor.labelled = strncmp(text, "  ", 2) == 0;
+        set_indent(&cursor, indent_of(text));
         put_all(&cursor, TUI_PLAIN, text, len);
         text += len;
         if (*text == '\n') {
@@ -90,7 +127,7 @@ static const enum tui_ink inks[] = {[TL_SAID_PLAIN] = TUI_PLAIN,
 
 static void put_line(struct cursor *cursor, const struct tl_page *page, const struct tl_line *line)
 {
-    cursor->labelled = line->kind == TL_LINE_ENTRY;
+    set_indent(cursor, line->kind == TL_LINE_ENTRY ? LABEL_COLUMNS : 0);
     for (size_t i = 0; i < line->count; i++) {
         const struct tl_span *span = &page->spans[line->first + i];
         put_all(cursor, inks[span->meaning], tl_span_text(page, span), span->len);

@@ -6,8 +6,8 @@
 #include "tightlink/present/page.h"
 
 /* Draws the rows of plain text from number `first` on into a rectangle. Lines longer than columns
- * go on in the next row (a command must be readable to its end). Returns how many rows the
- * whole text takes; rows 0 only counts. The grid cleans it. */
+ * go on in the next row (a command must be readable to its end), before a word where one begins.
+ * Returns how many rows the whole text takes; rows 0 only counts. The grid cleans it. */
 int tui_lines(struct tui_grid *grid, int row, int col, int rows, int columns, int first,
               const char *text);
 

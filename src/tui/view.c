@@ -1,14 +1,10 @@
-/* The frame of every screen, and what is left of it on a very small terminal. */
+/* The frame of every screen: tabs, the line that says or asks, keys. */
 #include "view.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "lines.h"
-
-#include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
-#include "watch.h"
 #include "zones.h"
 
 const char *tui_verdict_mark(enum tl_verdict_state state, enum tui_ink *ret_ink)
@@ -140,7 +136,7 @@ static const char *const *keys_here(const struct tui_state *state)
 }
 
 /* Help and the way out stand at every size. */
-static void draw_keys(const struct tui_state *state, struct tui_grid *grid, int row)
+void tui_view_keys(const struct tui_state *state, struct tui_grid *grid, int row)
 {
     static const char always[] = "F1 help  F10 quit ";
     const int columns = (int)sizeof always - 1;
@@ -157,8 +153,7 @@ static void draw_keys(const struct tui_state *state, struct tui_grid *grid, int 
     tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
 }
 
-/* The line that asks, the message, or nothing but a rule. */
-static void draw_message(const struct tui_state *state, struct tui_grid *grid, int row)
+const char *tui_prompt_label(enum tui_prompt prompt)
 {
     static const char *const labels[] = {[TUI_ASK_FILTER] = "filter: ",
                                          [TUI_ASK_BUDGET] = "new budget (2GB, or 20s, or both): ",
@@ -166,8 +161,15 @@ static void draw_message(const struct tui_state *state, struct tui_grid *grid, i
                                          [TUI_ASK_TAG] = "tag (-tag takes one away): ",
                                          [TUI_ASK_COMMENT_ON] =
                                              "add to ticket (empty: a new one): "};
+    return labels[prompt];
+}
+
+/* The line that asks, the message, or nothing but a rule. */
+static void draw_message(const struct tui_state *state, struct tui_grid *grid, int row)
+{
     if (state->prompt != TUI_NO_PROMPT) {
-        int col = tui_putf(grid, row, 0, grid->cols, TUI_BOLD, " %s", labels[state->prompt]);
+        int col =
+            tui_putf(grid, row, 0, grid->cols, TUI_BOLD, " %s", tui_prompt_label(state->prompt));
         const char *text = state->prompt_text;
         while (*text && (int)tl_utf8_width(text) > grid->cols - col - 2) {
             size_t len = tl_utf8_decode(text, strlen(text), NULL);
@@ -189,7 +191,7 @@ static void draw_screen(struct tui_state *state, struct tui_grid *grid)
     if (state->page.kind != TUI_NO_PAGE) {
         tui_view_page(state, grid, 1, last);
         draw_message(state, grid, last);
-        draw_keys(state, grid, last + 1);
+        tui_view_keys(state, grid, last + 1);
         return;
     }
     switch (state->screen) {
@@ -216,85 +218,7 @@ static void draw_screen(struct tui_state *state, struct tui_grid *grid)
         break;
     }
     draw_message(state, grid, last);
-    draw_keys(state, grid, last + 1);
-}
-
-/* The verdict and its fix, and how to leave, in one column. */
-static void draw_small_verdict(const struct tui_state *state, struct tui_grid *grid)
-{
-    const struct tl_session_result *result = state->result;
-    struct tl_page page;
-    int rows = grid->rows > 2 ? grid->rows - 1 : grid->rows;
-    tl_page_init(&page, grid->cols, grid->utf8);
-    tl_report_brief(&result->run, result->facts, result->findings, &page);
-    (void)tui_page_lines(grid, 0, 0, rows, grid->cols, 0, &page);
-    tl_page_finish(&page);
-    if (rows < grid->rows && state->message[0])
-        (void)tui_put(grid, rows, 0, grid->cols, TUI_BOLD, state->message);
-    else if (rows < grid->rows)
-        (void)tui_put(grid, rows, 0, grid->cols, TUI_BAR, "y copy fix  F1 help  F10 quit");
-}
-
-/* The question that is open, in one sentence; leaves text where none is. */
-static void ask_small(const struct tui_state *state, char *text, size_t size)
-{
-    if (state->overlay == TUI_CONSENT)
-        snprintf(text, size, "%s y go on, n end here", state->run.consent_text);
-    if (state->overlay == TUI_ASK_STOP)
-        snprintf(text, size, "Stop and keep what was measured? y, n");
-    if (state->overlay == TUI_ASK_TRY)
-        snprintf(text, size, "Connect to %s and try the fix? y, n", state->title);
-    if (state->overlay == TUI_ASK_DIAGNOSE)
-        snprintf(text, size, "Connect to %s and diagnose the way? y, n",
-                 tui_watch_peer(state, &state->watch.open));
-    if (state->overlay == TUI_ASK_CAPTURE)
-        snprintf(text, size, "%s", "Capture the headers of this transfer? y, n");
-    if (state->overlay == TUI_ASK_DELETE)
-        snprintf(text, size, "Delete this run from the history? y, n");
-    if (state->overlay == TUI_ASK_SEND)
-        snprintf(text, size, "%s", "Send this run to the ticket system? y, n");
-    if (state->overlay == TUI_ASK_MORE)
-        snprintf(text, size, "%s", "More than was agreed to. y take it, n keep the old one");
-}
-
-/* One column. What matters most first; the rest is behind a larger window. */
-void tui_view_small(struct tui_state *state, struct tui_grid *grid)
-{
-    const struct tui_progress_state *run = &state->run;
-    char time[TL_UNIT_TEXT_SIZE], text[1024];
-    enum tui_ink ink = TUI_PLAIN;
-    if (state->screen == TUI_START) {
-        snprintf(text, sizeof text, "Other end: %s_ Enter starts, F10 quits. %s",
-                 state->start.target, state->message);
-    } else if (state->screen == TUI_WATCH && state->overlay == TUI_NO_OVERLAY &&
-               state->prompt == TUI_NO_PROMPT) {
-        tui_watch_small(state, grid);
-        return;
-    } else if (state->result && state->result->findings && state->overlay == TUI_NO_OVERLAY &&
-               state->prompt == TUI_NO_PROMPT) {
-        draw_small_verdict(state, grid);
-        return;
-    } else if (state->result) {
-        const struct tl_findings *findings = state->result->findings;
-        const char *mark = findings ? tui_verdict_mark(findings->verdict.state, &ink) : "(x) ";
-        snprintf(text, sizeof text, "%s%s", mark, tui_verdict_sentence(state->result));
-    } else {
-        snprintf(text, sizeof text, "%s %s%s%s ^C stops and keeps.",
-                 tl_format_ns((double)(run->now_ns - run->started_ns), time),
-                 run->running && run->selected < run->stage_count ? run->stages[run->selected].id
-                                                                  : "",
-                 run->reading[0] ? " so far: " : "", run->reading);
-    }
-    ask_small(state, text, sizeof text);
-    if (state->prompt != TUI_NO_PROMPT)
-        snprintf(text, sizeof text, "%s: %s_",
-                 state->prompt == TUI_ASK_BUDGET   ? "new budget"
-                 : state->prompt == TUI_ASK_FILTER ? "filter"
-                                                   : "text",
-                 state->prompt_text);
-    int used = tui_wrap(grid, 0, 0, grid->rows, grid->cols, ink, text);
-    if (used < grid->rows && state->message[0] && state->screen != TUI_START)
-        (void)tui_wrap(grid, used, 0, grid->rows - used, grid->cols, TUI_BOLD, state->message);
+    tui_view_keys(state, grid, last + 1);
 }
 
 void tui_view(struct tui_state *state, struct tui_grid *grid)

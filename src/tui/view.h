@@ -29,9 +29,25 @@ void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first,
 void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, int last);
 void tui_view_watch(struct tui_state *state, struct tui_grid *grid, int first, int last);
 void tui_watch_page(struct tui_state *state, struct tui_grid *grid, int first, int last);
-void tui_watch_small(struct tui_state *state, struct tui_grid *grid);
+/* In so many rows of a very small terminal. */
+void tui_watch_small(struct tui_state *state, struct tui_grid *grid, int rows);
+/* One column and the keys, where there is no room for a frame. */
 void tui_view_small(struct tui_state *state, struct tui_grid *grid);
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
+
+/* The keys of where one is, in a row. */
+void tui_view_keys(const struct tui_state *state, struct tui_grid *grid, int row);
+/* "filter: " and such, before the text that is typed. */
+const char *tui_prompt_label(enum tui_prompt prompt);
+/* "11-20 20:58", local time: people remember when they were at it. */
+const char *tui_history_when(int64_t started_ns, char ret_text[20]);
+/* Why no run is listed. */
+const char *tui_history_empty(const struct tui_history *history);
+/* "(!)", "ok ", ... of one cause, and its ink. */
+const char *tui_finding_mark(const struct tl_finding *finding, enum tui_ink *ret_ink);
+
+/* Longer previews are cut here; the file has all of it. */
+#define TUI_PREVIEW_MAX 200000
 
 /* The first row shown of a list so that the selected one stays in the middle where it can. */
 int tui_list_top(int selected, int rows, int count);

@@ -7,20 +7,21 @@
 #include "tightlink/base/units.h"
 #include "view.h"
 
-/* Longer previews are cut here; the file has all of it. */
-#define PREVIEW_MAX 200000
+/* Below so many columns the same is said in fewer words. */
+#define NARROW 78
 /* Of a sentence about a sending. */
 #define ANSWER_ROWS 3
 
 static void draw_formats(const struct tui_export *leaving, struct tui_grid *grid, int row)
 {
-    int col = tui_put(grid, row, 1, 10, TUI_PLAIN, "As");
-    col = 11;
+    bool narrow = grid->cols < NARROW;
+    int col = narrow ? 4 : 11;
+    (void)tui_put(grid, row, 1, 10, TUI_PLAIN, "As");
     for (int i = 0; i < TL_EXPORT_FORMAT_COUNT; i++) {
         bool here = i == (int)leaving->format;
         col += tui_putf(grid, row, col, grid->cols - col, here ? TUI_FOCUS : TUI_PLAIN, "(%c) %s",
                         here ? 'x' : ' ', tl_export_format_name((enum tl_export_format)i)) +
-               2;
+               (narrow ? 1 : 2);
     }
 }
 
@@ -30,10 +31,14 @@ static void draw_privacy(const struct tui_export *leaving, struct tui_grid *grid
     (void)tui_put(grid, row, 1, 10, TUI_PLAIN, "Privacy");
     if (leaving->unmasked)
         (void)tui_put(grid, row, 11, grid->cols - 12, TUI_BAD,
-                      "[ ] names and addresses leave as they are (m masks them)");
+                      grid->cols < NARROW
+                          ? "[ ] names leave as they are (m masks them)"
+                          : "[ ] names and addresses leave as they are (m masks them)");
     else
         (void)tui_putf(grid, row, 11, grid->cols - 12, TUI_GOOD,
-                       "[x] hosts, addresses, users, paths: %zu values masked (l lists them)",
+                       grid->cols < NARROW
+                           ? "[x] names: %zu values masked (M lists them)"
+                           : "[x] hosts, addresses, users, paths: %zu values masked (M lists them)",
                        masked);
 }
 
@@ -42,21 +47,21 @@ static void draw_targets(const struct tui_export *leaving, struct tui_grid *grid
 {
     (void)tui_put(grid, row, 1, 10, TUI_PLAIN, "To");
     int col = 11, first = leaving->to > 1 ? leaving->to - 1 : 0;
-    for (int i = first; i <= leaving->target_count; i++) {
+    for (int i = first; i <= leaving->target_count && col < grid->cols - 8; i++) {
         bool here = i == leaving->to;
         const struct tui_target *target = &leaving->targets[i ? i - 1 : 0];
         char text[120] = "file, clipboard";
         if (i)
             snprintf(text, sizeof text, "%s: %s", target->name, target->system);
-        col += tui_putf(grid, row, col, grid->cols - col - 1, here ? TUI_FOCUS : TUI_PLAIN,
-                        "(%c) %s", here ? 'x' : ' ', text) +
-               2;
+        col += tui_putf(grid, row, col, 4, here ? TUI_FOCUS : TUI_PLAIN, "(%c) ", here ? 'x' : ' ');
+        col += 2 + tui_put_short(grid, row, col, grid->cols - col - 1, here ? TUI_FOCUS : TUI_PLAIN,
+                                 text);
     }
     if (!leaving->target_count)
-        (void)tui_put(grid, row, col, grid->cols - col - 1, TUI_DIM,
-                      leaving->no_targets[0]
-                          ? leaving->no_targets
-                          : "tickets: doc/tickets.md tells how to name a system");
+        (void)tui_put_short(grid, row, col, grid->cols - col - 1, TUI_DIM,
+                            leaving->no_targets[0] ? leaving->no_targets
+                            : grid->cols < NARROW  ? "tickets: t tells how"
+                                                   : "tickets: tightlink config --example");
 }
 
 /* What becomes of it there. Returns the rows used. */
@@ -129,8 +134,8 @@ void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, 
     if (!leaving->text || rows < 1)
         return;
     char *cut = NULL;
-    if (leaving->len > PREVIEW_MAX)
-        cut = strndup(leaving->text, PREVIEW_MAX);
+    if (leaving->len > TUI_PREVIEW_MAX)
+        cut = strndup(leaving->text, TUI_PREVIEW_MAX);
     const char *text = cut ? cut : leaving->text;
     leaving->total = tui_lines(grid, row, 0, 0, grid->cols, 0, text);
     int lowest = leaving->total > rows ? leaving->total - rows : 0;

@@ -13,13 +13,20 @@
 #include "zones.h"
 
 /* Local time: people remember when they were at it. */
-static const char *when(int64_t started_ns, char ret_text[20])
+const char *tui_history_when(int64_t started_ns, char ret_text[20])
 {
     time_t seconds = (time_t)(started_ns / 1000000000);
     struct tm parts;
     if (!localtime_r(&seconds, &parts) || !strftime(ret_text, 20, "%m-%d %H:%M", &parts))
         snprintf(ret_text, 20, "-");
     return ret_text;
+}
+
+const char *tui_history_empty(const struct tui_history *history)
+{
+    return history->problem[0]  ? history->problem
+           : history->filter[0] ? "nothing matches; / changes the filter"
+                                : "no run has been kept yet; each diagnosis is from now on";
 }
 
 static void put_rate(struct tui_grid *grid, int row, int col, double bps)
@@ -81,8 +88,9 @@ static void draw_run(const struct tui_state *state, const struct tl_history_run 
                        : strcmp(history->b, run->id) == 0 ? "B"
                                                           : " ";
     (void)tui_put(grid, row, 1, 1, TUI_BOLD, mark);
-    (void)tui_put(grid, row, 3, 14, TUI_PLAIN, when(run->started_ns, text));
-    (void)tui_put(grid, row, at->target, narrow ? 11 : 15, TUI_PLAIN, tui_name(state, run->target));
+    (void)tui_put(grid, row, 3, 14, TUI_PLAIN, tui_history_when(run->started_ns, text));
+    (void)tui_put_short(grid, row, at->target, narrow ? 11 : 15, TUI_PLAIN,
+                        tui_name(state, run->target));
     put_rate(grid, row, narrow ? 30 : 33, run->stream_bps);
     if (!narrow) {
         put_rate(grid, row, 43, run->streams_bps);
@@ -95,7 +103,7 @@ static void draw_run(const struct tui_state *state, const struct tl_history_run 
                                                 : tl_format_ratio(run->retrans_ratio, number));
     describe(run, !at->loss, text, sizeof text);
     int end = at->tags ? at->tags - 1 : grid->cols - 1;
-    (void)tui_put(grid, row, at->verdict, end - at->verdict, TUI_PLAIN, text);
+    (void)tui_put_short(grid, row, at->verdict, end - at->verdict, TUI_PLAIN, text);
     if (at->tags)
         (void)tui_put(grid, row, at->tags, grid->cols - at->tags - 1, TUI_PLAIN, run->tags);
     if (selected)
@@ -125,21 +133,23 @@ static void draw_graph(const struct tui_state *state, struct tui_grid *grid, int
 static void draw_selected(const struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
     const struct tl_history_run *run = tui_state_stored(state);
-    char text[TL_UNIT_TEXT_SIZE], tried[TL_UNIT_TEXT_SIZE];
+    char text[TL_UNIT_TEXT_SIZE], tried[TL_UNIT_TEXT_SIZE], line[512];
     if (!run || rows < 1)
         return;
     int used = tui_wrap(grid, row, 1, rows > 3 ? 3 : rows, grid->cols - 2, TUI_BOLD, run->sentence);
     used = used > 3 ? 3 : used;
-    if (run->hit >= 0 && used < rows)
-        (void)tui_putf(grid, row + used++, 1, grid->cols - 2, TUI_PLAIN,
-                       "The fix was tried: %s predicted, %s measured: %s",
-                       tl_format_bps(run->tried_predicted_bps, text),
-                       tl_format_bps(run->tried_measured_bps, tried), run->hit ? "HIT" : "MISS");
+    if (run->hit >= 0) {
+        snprintf(line, sizeof line, "The fix was tried: %s predicted, %s measured: %s",
+                 tl_format_bps(run->tried_predicted_bps, text),
+                 tl_format_bps(run->tried_measured_bps, tried), run->hit ? "HIT" : "MISS");
+        used += tui_wrap(grid, row + used, 1, rows - used, grid->cols - 2, TUI_PLAIN, line);
+    }
     if (run->tags[0] && used < rows)
         (void)tui_putf(grid, row + used++, 1, grid->cols - 2, TUI_PLAIN, "tags: %s", run->tags);
+    snprintf(line, sizeof line, "note: %.400s", run->note[0] ? run->note : "none; N writes one");
     if (used < rows)
-        (void)tui_putf(grid, row + used++, 1, grid->cols - 2, run->note[0] ? TUI_PLAIN : TUI_DIM,
-                       "note: %.400s", run->note[0] ? run->note : "none; n writes one");
+        (void)tui_wrap(grid, row + used, 1, rows - used, grid->cols - 2,
+                       run->note[0] ? TUI_PLAIN : TUI_DIM, line);
 }
 
 static void draw_below(struct tui_state *state, struct tui_grid *grid, int row, int rows)
@@ -180,10 +190,7 @@ void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first,
     int row = first + 2;
     if (!count) {
         (void)tui_wrap(grid, row, 1, last - row, grid->cols - 2, TUI_PLAIN,
-                       history->problem[0] ? history->problem
-                       : history->filter[0]
-                           ? "nothing matches; / changes the filter"
-                           : "no run has been kept yet; each diagnosis is from now on");
+                       tui_history_empty(history));
         state->rows_shown = 0;
         return;
     }

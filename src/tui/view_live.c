@@ -139,18 +139,23 @@ static void draw_sentences(const struct tui_progress_state *run, struct tui_grid
     const struct tl_probe_live *live = &newest(run)->live;
     char rtt[TL_UNIT_TEXT_SIZE], cwnd[TL_UNIT_TEXT_SIZE], wnd[TL_UNIT_TEXT_SIZE],
         again[TL_UNIT_TEXT_SIZE];
-    static const char *const names[] = {"receive window", "network", "send buffer", "program"};
+    static const char *const whole[] = {"receive window", "network", "send buffer", "program"};
+    static const char *const brief[] = {"window", "network", "buffer", "program"};
     const double shares[] = {live->rwnd_ratio, live->network_ratio, live->sndbuf_ratio,
                              live->app_ratio};
     char text[256];
     rows /= 2; /* of each line */
-    snprintf(text, sizeof text, "RTT %s   sent again %s   cwnd %s   receive window %s",
+    bool narrow = columns < 76 && rows < 2;
+    const char *const *names = narrow ? brief : whole;
+    snprintf(text, sizeof text,
+             narrow ? "RTT %s  sent again %s  cwnd %s  window %s"
+                    : "RTT %s   sent again %s   cwnd %s   receive window %s",
              or_dash(live->rtt_ns, tl_format_ns, rtt),
              or_dash(live->retrans_count, format_count, again),
              or_dash(live->cwnd_bytes, tl_format_bytes, cwnd),
              or_dash(live->snd_wnd_bytes, tl_format_bytes, wnd));
     (void)tui_wrap(grid, row, col + 1, rows, columns - 1, TUI_PLAIN, text);
-    int n = snprintf(text, sizeof text, "waiting for:");
+    int n = snprintf(text, sizeof text, narrow ? "waits:" : "waiting for:");
     for (int i = 0; i < 4; i++) {
         if (isnan(shares[i]))
             n += snprintf(text + n, sizeof text - (size_t)n, "%s %s -", i ? "," : "", names[i]);

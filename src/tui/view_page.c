@@ -29,7 +29,7 @@ static void draw_text(struct tui_state *state, struct tui_grid *grid, int row, i
 
 /* --- the list of causes --- */
 
-static const char *result_mark(const struct tl_finding *finding, enum tui_ink *ret_ink)
+const char *tui_finding_mark(const struct tl_finding *finding, enum tui_ink *ret_ink)
 {
     *ret_ink = TUI_PLAIN;
     switch (finding->result) {
@@ -62,16 +62,19 @@ static void draw_cause(const struct tl_finding *finding, bool both, struct tui_g
                        bool selected)
 {
     enum tui_ink ink;
-    const char *mark = result_mark(finding, &ink);
+    const char *mark = tui_finding_mark(finding, &ink);
     char place[64];
     (void)tui_put(grid, row, 1, 3, ink, mark);
     (void)tui_put(grid, row, 5, 15, TUI_PLAIN, why_word(finding));
     snprintf(place, sizeof place, "%s%s%s", tui_place(finding->segment), both ? ", " : "",
              both ? tl_direction_name(finding->direction) : "");
-    int place_columns = both ? 22 : 12;
-    (void)tui_put(grid, row, 20, place_columns, TUI_PLAIN, place);
-    (void)tui_put(grid, row, 21 + place_columns, grid->cols - 22 - place_columns, TUI_PLAIN,
-                  finding->title);
+    int at = 20, columns = grid->cols < 76 ? 0
+                           : both          ? 22
+                                           : 12; /* the sentence below tells it too */
+    if (columns)
+        (void)tui_put(grid, row, at, columns, TUI_PLAIN, place);
+    at += columns ? columns + 1 : 0;
+    (void)tui_put_short(grid, row, at, grid->cols - at - 1, TUI_PLAIN, finding->title);
     if (selected)
         tui_select_row(grid, row, grid->cols);
 }

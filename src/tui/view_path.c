@@ -7,6 +7,7 @@
 #include "page_text.h"
 #include "plot.h"
 #include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
 #include "view.h"
 #include "zones.h"
 
@@ -70,16 +71,16 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
     (void)tui_put(grid, at, 5, 10, TUI_PLAIN, tui_place(segment->id));
     tui_put_right(grid, at, 14, 5, TUI_PLAIN, hops);
     put_number(grid, at, 18, segment->rtt_add_ns, tl_format_ns);
-    put_number(grid, at, 29, segment->loaded_rtt_add_ns, tl_format_ns);
     const char *what = row->rung ? row->rung->label : known ? segment->name : "not tested";
     bool narrow = grid->cols < NARROW;
     if (!narrow) {
+        put_number(grid, at, 29, segment->loaded_rtt_add_ns, tl_format_ns);
         tui_put_right(grid, at, 39, 6, TUI_PLAIN, mtu);
         put_number(grid, at, 44, segment->loss_ratio, tl_format_ratio);
     }
-    put_number(grid, at, narrow ? 39 : 54, ceiling, tl_format_bps);
-    int col = narrow ? 51 : 66;
-    (void)tui_put(grid, at, col, grid->cols - col - 1, TUI_PLAIN, what);
+    put_number(grid, at, narrow ? 28 : 54, ceiling, tl_format_bps);
+    int col = narrow ? 40 : 66;
+    (void)tui_put_short(grid, at, col, grid->cols - col - 1, TUI_PLAIN, what);
 }
 
 static double number(const struct tui_state *state, struct tl_fact_key key)
@@ -222,9 +223,11 @@ static void draw_hop(const struct tui_state *state, const struct tl_hop_record *
         snprintf(name, sizeof name, "no answer");
     else if (state->private_names)
         snprintf(name, sizeof name, "<hidden>");
+    else if (columns < NARROW && hop->name[0]) /* Enter tells the address */
+        snprintf(name, sizeof name, "%s", hop->name);
     else
         snprintf(name, sizeof name, "%s%s%s", hop->name, hop->name[0] ? " " : "", hop->address);
-    (void)tui_put(grid, row, NAME_COLUMN, names, hop->address[0] ? TUI_PLAIN : TUI_DIM, name);
+    (void)tui_put_short(grid, row, NAME_COLUMN, names, hop->address[0] ? TUI_PLAIN : TUI_DIM, name);
     if (columns >= WITH_COUNTS) {
         (void)tui_putf(grid, row, at, 8, TUI_PLAIN, "%3d/%d", hop->answered_count, hop->sent_count);
         at += 8;
@@ -295,7 +298,7 @@ static void draw_histogram(const struct tui_state *state, struct tui_grid *grid,
                    stage ? stage->id : "");
     if (count < 2) {
         (void)tui_wrap(grid, row + 1, col, rows - 1, columns, TUI_DIM,
-                       "No readings were kept of this run; c draws each hop from least to most.");
+                       "No readings were kept of this run; g draws each hop from least to most.");
         return;
     }
     if (!(high > low))
@@ -364,25 +367,36 @@ static void draw_foot(const struct tui_state *state, struct tui_grid *grid, int 
                                        : "* loss counts only if it goes on to the last hop");
 }
 
+/* "this PC -> srv-b        2 segments, 5 hops   192.0.2.7" */
+static void draw_title(const struct tui_state *state, struct tui_grid *grid, int row)
+{
+    const struct tl_run *run = &state->result->run;
+    char address[96], way[TUI_TEXT_SIZE + 16];
+    bool narrow = grid->cols < NARROW; /* the last hop tells the address */
+    snprintf(address, sizeof address, "%d segments, %d hops %s%s ", run->segment_count,
+             run->hop_count, narrow ? "" : "  ",
+             narrow ? "" : tui_name(state, run->target_address));
+    int right = (int)tl_utf8_width(address);
+    snprintf(way, sizeof way, "this PC %s %s", grid->utf8 ? "→" : "->",
+             tui_name(state, state->title));
+    (void)tui_put_short(grid, row, 1, grid->cols - right - 2, TUI_BOLD, way);
+    tui_put_right(grid, row, grid->cols - right, right, TUI_PLAIN, address);
+}
+
 void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, int last)
 {
     const struct tl_session_result *result = state->result;
     if (!result)
         return;
     int count = result->run.segment_count, row = first;
-    char address[96];
-    snprintf(address, sizeof address, "%d segments, %d hops   %s ", count, result->run.hop_count,
-             tui_name(state, result->run.target_address));
-    (void)tui_putf(grid, row, 1, grid->cols - 44, TUI_BOLD, "this PC %s %s",
-                   grid->utf8 ? "→" : "->", tui_name(state, state->title));
-    tui_put_right(grid, row, grid->cols - 44, 44, TUI_PLAIN, address);
+    draw_title(state, grid, row);
     tui_rule(grid, row + 1, 0, grid->cols);
     if (grid->cols >= NARROW)
         (void)tui_putf(grid, row + 2, 5, grid->cols - 5, TUI_BOLD, "%-9s%5s%9s%11s%6s%9s%10s  %s",
                        "segment", "hops", "RTT add", "under load", "MTU", "loss*", "ceiling", "by");
     else
-        (void)tui_putf(grid, row + 2, 5, grid->cols - 5, TUI_BOLD, "%-9s%5s%9s%11s%10s  %s",
-                       "segment", "hops", "RTT add", "under load", "ceiling", "by");
+        (void)tui_putf(grid, row + 2, 5, grid->cols - 5, TUI_BOLD, "%-9s%5s%9s%10s  %s", "segment",
+                       "hops", "RTT add", "ceiling", "by");
     row += 3;
     for (int i = 0; i < count && row < last - 4 && result->findings; i++) {
         struct row line = {.segment = &result->run.segments[i]};

@@ -59,13 +59,14 @@ static void draw_stage(const struct tui_progress_state *run, const struct tui_st
                                 : "-");
         const struct tl_stage_record *record = &stage->record;
         if (record->reason[0])
-            (void)tui_put(grid, row, at + used + 1, rest - used - 1, TUI_PLAIN, record->reason);
+            (void)tui_put_short(grid, row, at + used + 1, rest - used - 1, TUI_PLAIN,
+                                record->reason);
         else if (record->sent_bytes + record->received_bytes > 0)
             (void)tui_putf(
                 grid, row, at + used + 1, rest - used - 1, TUI_DIM, "%s moved",
                 tl_format_traffic((double)(record->sent_bytes + record->received_bytes), most));
     } else {
-        (void)tui_put(grid, row, at, rest, TUI_DIM, stage->why);
+        (void)tui_put_short(grid, row, at, rest, TUI_DIM, stage->why);
     }
     if (stage == &run->stages[run->selected])
         (void)tui_put(grid, row, col, 1, TUI_BOLD, ">");
@@ -113,11 +114,11 @@ static void draw_head(const struct tui_state *state, struct tui_grid *grid, int 
                       tl_format_traffic((double)run->worst_bytes, most));
     snprintf(text + n, sizeof text - (size_t)n, "  %s ", what);
     int room = grid->cols - (int)strlen(text) - 2;
-    (void)tui_put(grid, row, 1, room, TUI_BOLD, state->title);
+    (void)tui_put_short(grid, row, 1, room, TUI_BOLD, state->title);
     tui_put_right(grid, row, 1 + room, grid->cols - 1 - room, TUI_PLAIN, text);
 }
 
-/* Two rows: of the running stream, and of the rules so far. */
+/* Two rows: of the running stream, and, where that leaves room, of the rules so far. */
 static void draw_reading(const struct tui_state *state, struct tui_grid *grid, int row)
 {
     const struct tui_progress_state *run = &state->run;
@@ -127,13 +128,16 @@ static void draw_reading(const struct tui_state *state, struct tui_grid *grid, i
         (void)tui_wrap(grid, row, 1, 2, grid->cols - 2, TUI_BOLD, text);
         return;
     }
-    bool early = run->early[0] && run->running;
-    if (early)
-        (void)tui_putf(grid, row, 1, grid->cols - 1, TUI_BOLD, "Early read: %s", run->early);
-    if (!run->reading[0])
+    int used = 0;
+    if (run->early[0] && run->running) {
+        snprintf(text, sizeof text, "Early read: %s", run->early);
+        used = tui_wrap(grid, row, 1, 2, grid->cols - 2, TUI_BOLD, text);
+    }
+    if (!run->reading[0] || used >= 2)
         return;
     snprintf(text, sizeof text, "So far (not yet confirmed): %s", run->reading);
-    (void)tui_wrap(grid, row + early, 1, 2 - early, grid->cols - 2, TUI_BOLD, text);
+    if (used + tui_wrap(grid, 0, 0, 0, grid->cols - 2, TUI_BOLD, text) <= 2 || !used)
+        (void)tui_wrap(grid, row + used, 1, 2 - used, grid->cols - 2, TUI_BOLD, text);
 }
 
 /* Stages left, and below them what the running one waits for; its plots right. */

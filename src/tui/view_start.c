@@ -7,6 +7,9 @@
 #include "view.h"
 #include "zones.h"
 
+/* Below so many columns the same is said in fewer words. */
+#define NARROW 76
+
 /* A text field: "[ text_____ ]"; of a long text its end. */
 static void draw_field(struct tui_grid *grid, int row, int col, int columns, const char *text,
                        bool focus)
@@ -37,13 +40,14 @@ static void draw_label(const struct tui_start *start, struct tui_grid *grid, int
 static void draw_direction(const struct tui_start *start, struct tui_grid *grid, int row)
 {
     static const char *const names[] = {"Download is slow", "Upload is slow", "Both / not sure"};
+    static const char *const brief[] = {"Download", "Upload", "Both"};
     int at = start->download && start->upload ? 2 : start->upload ? 1 : 0, col = 17;
     for (int i = 0; i < 3; i++) {
         enum tui_ink ink = i != at                         ? TUI_PLAIN
                            : start->field == TUI_DIRECTION ? TUI_FOCUS
                                                            : TUI_BOLD;
         col += tui_putf(grid, row, col, grid->cols - col, ink, "(%c) %s", i == at ? 'x' : ' ',
-                        names[i]);
+                        grid->cols < NARROW ? brief[i] : names[i]);
         col += 2;
     }
 }
@@ -110,13 +114,15 @@ static void draw_plan(const struct tui_start *start, struct tui_grid *grid, int 
 /* "recent: srv-b, backup1 (^N)" and the key, on the row of the rule below the fields. */
 static void draw_recent(const struct tui_start *start, struct tui_grid *grid, int row)
 {
-    int col = 2;
+    bool has_key = start->key[0] || start->key_count;
+    int col = 2, room = grid->cols - (has_key ? KEY_COLUMNS : 1);
     if (start->recent_count)
         col += tui_put(grid, row, col, grid->cols - col, TUI_DIM, "recent (^N): ");
-    for (int i = 0; i < start->recent_count; i++)
-        col += tui_putf(grid, row, col, grid->cols - col - KEY_COLUMNS,
-                        i + 1 == start->recent_at ? TUI_BOLD : TUI_PLAIN, "%s  ", start->recent[i]);
-    if (start->key[0] || start->key_count) {
+    for (int i = 0; i < start->recent_count && room - col > 4; i++)
+        col +=
+            2 + tui_put_short(grid, row, col, room - col,
+                              i + 1 == start->recent_at ? TUI_BOLD : TUI_PLAIN, start->recent[i]);
+    if (has_key) {
         char text[80];
         snprintf(text, sizeof text, "key%s: %.50s ", start->key_count ? " (^K)" : "",
                  start->key[0] ? start->key : "none");
@@ -146,10 +152,12 @@ void tui_view_start(struct tui_state *state, struct tui_grid *grid, int first, i
     draw_direction(start, grid, first + 1);
     draw_label(start, grid, first + 2, TUI_GOAL, "Goal");
     draw_field(grid, first + 2, 17, 24, start->goal, start->field == TUI_GOAL);
-    (void)tui_put(grid, first + 2, 42, grid->cols - 42, TUI_DIM, "900M, 11 MB/s; may be empty");
+    (void)tui_put(grid, first + 2, 42, grid->cols - 42, TUI_DIM,
+                  grid->cols < NARROW ? "900M, or empty" : "900M, 11 MB/s; may be empty");
     draw_label(start, grid, first + 3, TUI_BUDGET, "Data budget");
     draw_field(grid, first + 3, 17, 24, start->budget, start->field == TUI_BUDGET);
-    (void)tui_put(grid, first + 3, 42, grid->cols - 42, TUI_DIM, "2GB; empty: as below");
+    (void)tui_put(grid, first + 3, 42, grid->cols - 42, TUI_DIM,
+                  grid->cols < NARROW ? "2GB, or empty" : "2GB; empty: as below");
     bool more = start->recent_count || start->key[0] || start->key_count;
     if (more)
         draw_recent(start, grid, first + 4);

@@ -85,6 +85,14 @@ static void draw_body(struct tui_state *state, struct tui_grid *grid, int row, i
         tui_put_right(grid, row - 1, 0, grid->cols, TUI_DIM, grid->utf8 ? " ↓ more " : " v more ");
 }
 
+/* The verdict of a run that did not come about repeats why. */
+static bool already_said(const struct tl_session_result *result)
+{
+    const struct tl_verdict *verdict = &result->findings->verdict;
+    return verdict->state == TL_VERDICT_INVALID && verdict->sentence && result->error.text[0] &&
+           strstr(verdict->sentence, result->error.text);
+}
+
 void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first, int last)
 {
     const struct tl_session_result *result = state->result;
@@ -94,6 +102,11 @@ void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first,
     if (!result->findings) {
         if (row == first)
             (void)tui_put(grid, row, 0, grid->cols, TUI_BOLD, "No verdict was formed.");
+        return;
+    }
+    if (row > first && already_said(result)) {
+        tui_rule(grid, row, 0, grid->cols);
+        draw_body(state, grid, row + 1, last - row - 1);
         return;
     }
     struct tl_page head;

@@ -202,11 +202,11 @@ void tui_watch_page(struct tui_state *state, struct tui_grid *grid, int first, i
 
 /* --- small terminals: two rows a transfer --- */
 
-void tui_watch_small(struct tui_state *state, struct tui_grid *grid)
+void tui_watch_small(struct tui_state *state, struct tui_grid *grid, int rows)
 {
     struct tui_watch *watch = &state->watch;
     size_t index[TUI_LIST_MAX];
-    int count = (int)tui_list_watched(state, index), rows = grid->rows - 1;
+    int count = (int)tui_list_watched(state, index);
     char rate[TL_UNIT_TEXT_SIZE];
     if (state->page.kind == TUI_PAGE_WATCH) {
         (void)tui_watch_words(state, &watch->open, grid, 0, rows);
@@ -229,10 +229,4 @@ void tui_watch_small(struct tui_state *state, struct tui_grid *grid)
             put_end(grid, 2 * i + 1, 22, grid->cols - 22, tui_watch_peer(state, row));
         }
     }
-    if (rows > 0 && state->message[0])
-        (void)tui_put(grid, rows, 0, grid->cols, TUI_BOLD, state->message);
-    else if (rows > 0)
-        (void)tui_put(grid, rows, 0, grid->cols, TUI_BAR,
-                      state->page.kind == TUI_PAGE_WATCH ? "Esc back  F1 help  F10 quit"
-                                                         : "Enter details  F1 help  F10 quit");
 }

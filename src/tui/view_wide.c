@@ -1,5 +1,5 @@
 /* The verdict on a wide terminal: the fix across, below it ladder and ledger left, throughput and
- * evidence for and against right, what was ruled out in a line. */
+ * evidence for and against right. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,31 +125,6 @@ static int draw_evidence(const struct tui_state *state, struct tui_grid *tall, i
     return used;
 }
 
-/* "Ruled out (12): no loss; ..." in at most three lines; w has them all with their reasons. */
-static int draw_ruled_out(const struct tui_state *state, struct tui_grid *tall, int row)
-{
-    const struct tl_findings *findings = state->result->findings;
-    struct tl_buf text = TL_BUF_INIT;
-    int count = 0;
-    for (size_t i = 0; i < findings->finding_count; i++) {
-        const struct tl_finding *finding = &findings->findings[i];
-        if (finding->result != TL_RULED_OUT || finding->direction != findings->verdict.direction)
-            continue;
-        tl_buf_addf(&text, "%s%s (%s)", count++ ? "; " : "", finding->cause,
-                    tui_place(finding->segment));
-    }
-    int used = 0;
-    if (count) {
-        (void)tui_putf(tall, row, 0, 40, TUI_BOLD, "Ruled out (%d, w tells why)", count);
-        int lines = tui_wrap(tall, row + 1, 2, 3, tall->cols - 4, TUI_PLAIN, tl_buf_text(&text));
-        if (lines > 3)
-            tui_put_right(tall, row + 3, 0, tall->cols, TUI_DIM, " ... ");
-        used = 2 + (lines > 3 ? 3 : lines);
-    }
-    tl_buf_finish(&text);
-    return used;
-}
-
 int tui_view_wide(struct tui_state *state, struct tui_grid *tall)
 {
     int left = (tall->cols - 3) / 2, at = left + 2, right = tall->cols - at - 1;
@@ -160,14 +135,14 @@ int tui_view_wide(struct tui_state *state, struct tui_grid *tall)
         state->jump[i] = -1;
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         row = draw_across(state, tall, row, first[i]);
-    int a = draw_part(state, tall, row, 0, left, TL_PART_MEASUREMENTS);
-    state->jump[TL_PART_MEASUREMENTS] = a > 0 ? row : -1;
     int b = draw_throughput(state, tall, row, at, right);
+    bool beside = b || tui_state_finding(state); /* else all of the width is free */
+    int a = draw_part(state, tall, row, 0, beside ? left : tall->cols - 1, TL_PART_MEASUREMENTS);
+    state->jump[TL_PART_MEASUREMENTS] = a > 0 ? row : -1;
     int evidence = draw_evidence(state, tall, row + b, at, right);
     state->jump[TL_PART_EVIDENCE] = evidence ? row + b : -1;
     b += evidence;
     row += (a > b ? a : b) + 1;
-    row += draw_ruled_out(state, tall, row);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         row = draw_across(state, tall, row, rest[i]);
     return row < tall->rows ? row : tall->rows;

@@ -15,7 +15,8 @@ HEAD = """# Screens
 - Marks carry the meaning, colour only repeats it: `(!)` limits, `ok`, `--` not tested,
   `(?)` cannot tell, `(x)` failed. `NO_COLOR` and `--color=auto|always|never` are honoured.
 - Plots are braille in a UTF-8 locale, blocks on the kernel's console, else ASCII.
-- Below 60 columns or 15 rows one column shows the verdict, or how far the run is, alone.
+- Below 60 columns or 15 rows each screen is one column with its keys below it: the verdict with
+  its fix, the list of runs or routers, how far the run is. Names that are too long lose their middle.
 - What is not known is shown as `-` with its reason where there is room, never as 0.
 - From the verdict: `x` explains it simply, again for an engineer; `w` lists every other cause
   and why it is not the one, `n` goes through those that were found too, `v` tries the fix in

@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
 #include "script.h"
 #include "tightlink/base/utf8.h"
 #include "view.h"
 
-static const int sizes[][2] = {{15, 60}, {24, 80}, {40, 120}, {10, 40}};
+static const int sizes[][2] = {{15, 60}, {24, 80}, {40, 120}, {10, 40}, {60, 200}};
 
 static void begin(void)
 {
@@ -366,58 +365,6 @@ Test(run, a_long_stage_keeps_its_beginning_in_the_plot, .init = begin)
         cr_assert(samples->rate_bps[i] > samples->rate_bps[i - 1]);
 }
 
-static void add_line(struct tl_page *page, enum tl_line_kind kind, const char *text)
-{
-    tl_page_add(page, TL_SAID_PLAIN, text);
-    tl_page_end_line(page, kind);
-}
-
-Test(lines, of_many_untested_rungs_the_first_are_shown_and_the_rest_counted, .init = begin)
-{
-    struct tl_page page;
-    struct tui_grid grid;
-    struct tl_buf out = TL_BUF_INIT;
-    tl_page_init(&page, 70, true);
-    add_line(&page, TL_LINE_HEADING, "Ladder");
-    add_line(&page, TL_LINE_UNTESTED, "--  path  a");
-    add_line(&page, TL_LINE_UNTESTED_MORE, "           more of a");
-    add_line(&page, TL_LINE_UNTESTED, "--  path  b");
-    add_line(&page, TL_LINE_UNTESTED, "--  path  c");
-    add_line(&page, TL_LINE_UNTESTED_MORE, "           more of c");
-    add_line(&page, TL_LINE_UNTESTED, "--  path  d");
-    add_line(&page, TL_LINE_TEXT, "-- no rung");
-    add_line(&page, TL_LINE_UNTESTED, "--  path  e");
-    cr_assert(tui_grid_init(&grid, 8, 70, true) == TL_OK);
-    cr_expect(tui_page_lines(&grid, 0, 0, 8, 70, 0, &page) == 7);
-    tui_grid_text(&grid, &out);
-    cr_expect_str_eq(tl_buf_text(&out),
-                     "Ladder\n--  path  a\n           more of a\n--  path  b\n"
-                     "--  and 2 more that were not tested (w tells why)\n-- no rung\n"
-                     "--  path  e\n\n");
-    tl_buf_finish(&out);
-    tui_grid_finish(&grid);
-    tl_page_finish(&page);
-}
-
-Test(lines, what_a_span_means_reaches_the_grid_as_its_ink, .init = begin)
-{
-    struct tl_page page;
-    struct tui_grid grid;
-    tl_page_init(&page, 10, true);
-    tl_page_add(&page, TL_SAID_BAD, "ab");
-    tl_page_add(&page, TL_SAID_PLAIN, "c\033[31md");
-    tl_page_end_line(&page, TL_LINE_TEXT);
-    cr_assert(tui_grid_init(&grid, 2, 20, true) == TL_OK);
-    (void)tui_page_lines(&grid, 0, 0, 2, 20, 0, &page);
-    cr_expect(tui_grid_at(&grid, 0, 0)->ink == TUI_BAD);
-    cr_expect(tui_grid_at(&grid, 0, 1)->ink == TUI_BAD);
-    cr_expect(tui_grid_at(&grid, 0, 2)->ink == TUI_PLAIN);
-    for (int c = 0; c < 20; c++) /* an escape sequence is text like any other */
-        cr_expect(tui_grid_at(&grid, 0, c)->text[0] != '\033');
-    tui_grid_finish(&grid);
-    tl_page_finish(&page);
-}
-
 /* A kept run was opened to be looked at: nothing is sent before somebody agrees. */
 Test(keys, trying_the_fix_of_a_kept_run_asks_first, .init = begin)
 {
@@ -460,17 +407,24 @@ Test(keys, f1_helps_f10_leaves_and_escape_steps_back, .init = begin)
     scene_finish(&scene);
 }
 
-Test(grid, half_a_wide_character_does_not_stay, .init = begin)
+/* Help and quit stand in the last row of every screen, or the answers to what is asked. */
+Test(screens, tell_the_way_out_at_every_size, .init = begin)
 {
-    struct tui_grid grid;
-    struct tl_buf out = TL_BUF_INIT;
-    cr_assert(tui_grid_init(&grid, 1, 5, true) == TL_OK);
-    cr_expect(tui_put(&grid, 0, 0, 5, TUI_PLAIN, "文字") == 4);
-    (void)tui_put(&grid, 0, 1, 1, TUI_PLAIN, "x");
-    (void)tui_put(&grid, 0, 2, 1, TUI_PLAIN, "y");
-    (void)tui_put(&grid, 0, 4, 1, TUI_PLAIN, "文"); /* does not fit */
-    tui_grid_text(&grid, &out);
-    cr_expect_str_eq(tl_buf_text(&out), " xy\n");
-    tl_buf_finish(&out);
-    tui_grid_finish(&grid);
+    for (const struct script *script = scripts; script->name; script++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            struct scene scene;
+            struct tl_buf out = TL_BUF_INIT;
+            scene_make(script, &scene);
+            scene_play(script, &scene, sizes[i][0], sizes[i][1], false, &out);
+            const char *text = tl_buf_text(&out);
+            bool asked = scene.state.overlay != TUI_NO_OVERLAY;
+            cr_expect(strstr(text, "F10 quit") || strstr(text, "F10, q") ||
+                          (asked && (strstr(text, "y ") || strstr(text, "n "))),
+                      "%s at %dx%d:\n%s", script->name, sizes[i][1], sizes[i][0], text);
+            cr_expect(asked || strstr(text, "F1 help"), "%s at %dx%d", script->name, sizes[i][1],
+                      sizes[i][0]);
+            scene_finish(&scene);
+            tl_buf_finish(&out);
+        }
+    }
 }

@@ -176,6 +176,7 @@ static const struct tl_rung *next_rung(const struct tl_findings *findings)
     return NULL;
 }
 
+/* Nothing where a run cannot be made again and no next limit was measured. */
 static void print_next(struct text *t, const struct text_source *source)
 {
     const struct tl_findings *findings = source->findings;
@@ -185,6 +186,8 @@ static void print_next(struct text *t, const struct text_source *source)
     struct tl_buf again = TL_BUF_INIT;
     if (!rung && verdict->fixed_stage && plain_add_again(source, &again)) {
         tl_buf_addf(&again, " --stages %s", verdict->fixed_stage);
+        text_heading(t, "After the fix");
+        text_newline(t);
         text_entry(t, "next limit", LABEL_COLUMNS, "not known; this would tell:");
         text_command(t, "", LABEL_COLUMNS, tl_buf_text(&again));
     }
@@ -192,6 +195,8 @@ static void print_next(struct text *t, const struct text_source *source)
     tl_buf_finish(&again);
     if (!rung)
         return;
+    text_heading(t, "After the fix");
+    text_newline(t);
     snprintf(text, sizeof text, "%s, %s: %s", text_place(source->run, rung->segment), rung->label,
              tl_format_bps(rung->bps, rate));
     text_entry(t, "next limit", LABEL_COLUMNS, text);
@@ -244,9 +249,9 @@ void text_fix(struct text *t, const struct text_source *source)
     for (size_t i = 0; i < count; i++)
         print_remedy(t, source, &finding->remedies[i], i + 1, count);
     print_verified(t, source->run);
-    text_heading(t, count ? "After the fix" : "Fix");
-    text_newline(t);
     if (!count) {
+        text_heading(t, "Fix");
+        text_newline(t);
         text_entry(t, "do", LABEL_COLUMNS, "No setting is known that helps here.");
         send_to_entry(t, source);
     }

@@ -72,6 +72,24 @@ Test(text, what_a_better_path_would_carry_is_not_promised)
     free(text);
 }
 
+/* Where no run can be made again (a path made by hand) and no next limit was measured. */
+Test(text, no_heading_stands_above_nothing)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {120, false, false};
+    struct tl_buf out = TL_BUF_INIT;
+    static char stage[] = "udp";
+    cr_assert(fixture_make("limited", &fixture));
+    fixture.findings.verdict.next_cause = NULL;
+    fixture.findings.verdict.fixed_stage = stage;
+    fixture.run.target_name[0] = '\0';
+    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+              TL_OK);
+    cr_expect(!strstr(tl_buf_text(&out), "After the fix"), "%s", tl_buf_text(&out));
+    tl_buf_finish(&out);
+    fixture_finish(&fixture);
+}
+
 static void expect_gain(double low_bps, double high_bps, const char *wanted)
 {
     struct fixture fixture;

@@ -128,25 +128,36 @@ static const char *last_fit(const char *text, size_t columns)
     return text;
 }
 
-int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
-                  const char *text)
+/* Text with a gap where it is too long: in its middle, or without a tail at its end. */
+static int put_gapped(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                      const char *text, bool tail)
 {
     const char *gap = grid->utf8 ? "…" : "...";
-    int gone = (int)tl_utf8_width(gap);
+    int gone = (int)tl_utf8_width(gap), kept = columns - gone, end = tail ? kept / 2 : 0, used;
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, !grid->utf8);
     const char *whole = tl_buf_text(&clean);
-    int used = 0, kept = columns - gone;
     if ((int)tl_utf8_width(whole) <= columns || kept < 2) {
         used = put_clean(grid, row, col, columns, ink, whole);
     } else {
-        used = put_clean(grid, row, col, kept - kept / 2, ink, whole);
+        used = put_clean(grid, row, col, kept - end, ink, whole);
         used += put_clean(grid, row, col + used, gone, ink, gap);
-        used += put_clean(grid, row, col + used, columns - used, ink,
-                          last_fit(whole, (size_t)(kept / 2)));
+        used += put_clean(grid, row, col + used, columns - used, ink, last_fit(whole, (size_t)end));
     }
     tl_buf_finish(&clean);
     return used;
+}
+
+int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                  const char *text)
+{
+    return put_gapped(grid, row, col, columns, ink, text, true);
+}
+
+int tui_put_cut(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                const char *text)
+{
+    return put_gapped(grid, row, col, columns, ink, text, false);
 }
 
 void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,

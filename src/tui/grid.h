@@ -71,6 +71,9 @@ int tui_putf(struct tui_grid *grid, int row, int col, int columns, enum tui_ink 
  * and titles, whose ends tell them apart. */
 int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
                   const char *text);
+/* The same; what is too long ends in "…" ("..."). For sentences. */
+int tui_put_cut(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                const char *text);
 /* The same at the right end of the columns. */
 void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
                    const char *text);

@@ -116,6 +116,13 @@ static void next_key(struct tui_start *start)
     snprintf(start->key, sizeof start->key, "%s", next < start->key_count ? start->keys[next] : "");
 }
 
+/* Nothing is behind the first screen: one Escape too many shall not end the program. */
+static unsigned stay(struct tui_state *state)
+{
+    snprintf(state->message, sizeof state->message, "this is the first screen; F10 leaves");
+    return TUI_DO_NOTHING;
+}
+
 static unsigned start_key(struct tui_state *state, int key)
 {
     struct tui_start *start = &state->start;
@@ -132,7 +139,7 @@ static unsigned start_key(struct tui_state *state, int key)
     case TUI_KEY_UP:
         return leave_field(start, -1);
     case TUI_KEY_ESCAPE:
-        return TUI_DO_QUIT;
+        return stay(state);
     case 'N' - 64: /* the next of the recent far ends */
         if (!start->recent_count)
             return TUI_DO_NOTHING;

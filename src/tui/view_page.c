@@ -74,7 +74,7 @@ static void draw_cause(const struct tl_finding *finding, bool both, struct tui_g
     if (columns)
         (void)tui_put(grid, row, at, columns, TUI_PLAIN, place);
     at += columns ? columns + 1 : 0;
-    (void)tui_put_short(grid, row, at, grid->cols - at - 1, TUI_PLAIN, finding->title);
+    (void)tui_put_cut(grid, row, at, grid->cols - at - 1, TUI_PLAIN, finding->title);
     if (selected)
         tui_select_row(grid, row, grid->cols);
 }

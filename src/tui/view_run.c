@@ -59,14 +59,13 @@ static void draw_stage(const struct tui_progress_state *run, const struct tui_st
                                 : "-");
         const struct tl_stage_record *record = &stage->record;
         if (record->reason[0])
-            (void)tui_put_short(grid, row, at + used + 1, rest - used - 1, TUI_PLAIN,
-                                record->reason);
+            (void)tui_put_cut(grid, row, at + used + 1, rest - used - 1, TUI_PLAIN, record->reason);
         else if (record->sent_bytes + record->received_bytes > 0)
             (void)tui_putf(
                 grid, row, at + used + 1, rest - used - 1, TUI_DIM, "%s moved",
                 tl_format_traffic((double)(record->sent_bytes + record->received_bytes), most));
     } else {
-        (void)tui_put_short(grid, row, at, rest, TUI_DIM, stage->why);
+        (void)tui_put_cut(grid, row, at, rest, TUI_DIM, stage->why);
     }
     if (stage == &run->stages[run->selected])
         (void)tui_put(grid, row, col, 1, TUI_BOLD, ">");

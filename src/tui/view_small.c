@@ -149,7 +149,7 @@ static void draw_cause(const struct tui_state *state, int index, struct tui_grid
     const struct tl_finding *finding = &state->result->findings->findings[listed[index]];
     enum tui_ink ink;
     (void)tui_put(grid, row, 1, 3, TUI_PLAIN, tui_finding_mark(finding, &ink));
-    (void)tui_put_short(grid, row, 5, grid->cols - 5, TUI_PLAIN, finding->title);
+    (void)tui_put_cut(grid, row, 5, grid->cols - 5, TUI_PLAIN, finding->title);
 }
 
 /* --- screens --- */

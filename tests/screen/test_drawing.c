@@ -72,6 +72,10 @@ Test(lines, a_word_goes_to_the_next_row_whole_where_one_holds_it, .init = begin)
     struct tui_grid grid;
     struct tl_buf out = TL_BUF_INIT;
     cr_assert(tui_grid_init(&grid, 8, 12, false) == TL_OK);
+    cr_expect(tui_put_cut(&grid, 7, 0, 12, TUI_PLAIN, "one two three") == 12);
+    cr_expect_str_eq(tui_grid_at(&grid, 7, 8)->text, "t");
+    cr_expect_str_eq(tui_grid_at(&grid, 7, 9)->text, ".");
+    tui_grid_clear(&grid);
     cr_expect(tui_lines(&grid, 0, 0, 8, 12, 0, "    one two three\nabcdefghijklmnop q") == 4);
     tui_grid_text(&grid, &out);
     cr_expect_str_eq(tl_buf_text(&out), "    one two\n    three\nabcdefghijkl\nmnop q\n\n\n\n\n");
@@ -94,6 +98,8 @@ Test(grid, what_is_too_long_loses_its_middle, .init = begin)
             struct tui_grid grid;
             struct tl_buf out = TL_BUF_INIT;
             cr_assert(tui_grid_init(&grid, 1, 20, utf8) == TL_OK);
+            cr_expect(tui_put_cut(&grid, 0, 0, columns, TUI_PLAIN, rows[i].text) <= columns);
+            tui_grid_clear(&grid);
             int used = tui_put_short(&grid, 0, 0, columns, TUI_PLAIN, rows[i].text);
             cr_expect(used <= columns);
             tui_grid_text(&grid, &out);

@@ -403,7 +403,11 @@ Test(keys, f1_helps_f10_leaves_and_escape_steps_back, .init = begin)
     cr_expect(tui_state_key(state, 'y') == TUI_DO_COPY, "the fix is copied where it is read");
     (void)tui_state_key(state, TUI_KEY_ESCAPE);
     cr_expect(state->page.kind == TUI_NO_PAGE && state->screen == TUI_VERDICT);
-    cr_expect(tui_state_key(state, 'q') == TUI_DO_QUIT);
+    (void)tui_state_key(state, TUI_KEY_ESCAPE);
+    cr_expect(state->screen == TUI_START);
+    cr_expect(tui_state_key(state, TUI_KEY_ESCAPE) == TUI_DO_NOTHING, "one too many");
+    cr_expect(strstr(state->message, "F10 leaves"));
+    cr_expect(tui_state_key(state, TUI_KEY_QUIT) == TUI_DO_QUIT);
     scene_finish(&scene);
 }
 

@@ -44,6 +44,16 @@ def every_terminal_type(path):
         settings_are_back(terminal, f"TERM={term}")
 
 
+def terminals_that_this_system_does_not_know(path):
+    """As over ssh from a terminal whose description is not installed here."""
+    for term in ("xterm-kitty", "xterm-ghostty", "tmux-new", "screen.future"):
+        terminal = Terminal("show", path, TERM=term)
+        terminal.expect(b"3 Verdict")
+        terminal.keys(b"q")
+        terminal.wait()
+        settings_are_back(terminal, f"TERM={term}")
+
+
 def settings_are_back(terminal, what):
     import termios
     expect_equal(what + ": settings", termios.tcgetattr(terminal.slave), terminal.before)
@@ -60,8 +70,9 @@ def without_colour_and_in_ascii(path):
     terminal.keys(b"q")
     terminal.wait()
     settings_are_back(terminal, "NO_COLOR")
-    terminal = Terminal("show", path, LANG="C", LC_CTYPE="C", LC_ALL="C")
-    terminal.expect(b"3 Verdict")
+    terminal = Terminal("show", path, rows=40, cols=120, LANG="C", LC_CTYPE="C", LC_ALL="C")
+    terminal.expect(b"|##")
+    terminal.expect(b"F10 quit")
     for key in b"x\x1bw\r\x1b\x1b4c2\r\x1b56":
         terminal.keys(bytes([key]))
         terminal.read(0.1)
@@ -70,6 +81,8 @@ def without_colour_and_in_ascii(path):
     terminal.wait()
     if any(byte > 126 for byte in screen):
         sys.exit("in an ASCII locale other bytes were sent")
+    if b"\\" in screen:
+        sys.exit("in an ASCII locale something was drawn by its number")
     settings_are_back(terminal, "ASCII")
 
 
@@ -218,6 +231,7 @@ def main():
         sizes_at_random(path, float(sys.argv[4]))
         return
     every_terminal_type(path)
+    terminals_that_this_system_does_not_know(path)
     without_colour_and_in_ascii(path)
     only_printable_text(path)
     a_child_that_is_killed(path)

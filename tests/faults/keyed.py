@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import os
 import re
-import select
 import socket
 import struct
 import subprocess
@@ -60,8 +59,7 @@ class KeyedSession(wire.Session):
         """What s_client says of the channel, up to where the far end's bytes begin."""
         told = b""
         while not re.search(rb"Keying material: [0-9A-F]{64}\n---\n", told):
-            ready = select.select([self.socket], [], [], max(0, until - time.monotonic()))[0]
-            more = self.socket.recv(1) if ready else b""
+            more = self.socket.recv(1) if time.monotonic() < until else b""
             if not more:
                 self.close()
                 raise NoChannel(told.decode(errors="replace"))

@@ -9,6 +9,7 @@ sanitizer, so that the unit tests do not serve here.
 run.py TIGHTLINKD ENGINE-LOAD ENGINE-LOAD-UDP TIGHTLINK"""
 import glob
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,9 +26,16 @@ def run(*argv, seconds=60):
         sys.exit(f"{' '.join(map(str, argv))}: exit {done.returncode}\n{done.stderr[-2000:]}")
 
 
+def make_key(folder):
+    path = os.path.join(folder, "lab.key")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as key:
+        key.write("lab " + "0123456789abcdef" * 4 + "\n")
+    return path
+
+
 def start_responder(program, disk):
     ready, write = os.pipe()
-    daemon = subprocess.Popen([program, "--open", "--no-sandbox", "--bind", "127.0.0.1", "--port",
+    daemon = subprocess.Popen([program, "--open", "--key", make_key(disk), "--no-sandbox", "--bind", "127.0.0.1", "--port",
                                "0", "--rate-cap", "2G", "--disk", disk, "--ready-fd", str(write)],
                               pass_fds=[write], stderr=subprocess.DEVNULL)
     os.close(write)
@@ -48,6 +56,10 @@ def work(tightlinkd, load, load_udp, tightlink, folder):
         run(tightlink, "run", "127.0.0.1", "--port", port, "--yes", "--json", "--stages",
             "stream,streams,udp,disk,disk-to-disk", "--disk", folder, "--far-disk",
             "--time-budget", "40s", seconds=120)
+        # Echoes in a thread of their own say tokens of the channel, and the keys are read again.
+        daemon.send_signal(signal.SIGHUP)
+        run(tightlink, "run", "127.0.0.1", "--port", port, "--key", os.path.join(folder, "lab.key"),
+            "--yes", "--json", "--stages", "stream,udp", "--time-budget", "15s", seconds=120)
     finally:
         daemon.terminate()
         daemon.wait(20)

@@ -76,8 +76,11 @@ enum tl_status http_redirect(struct http_server *server, const char *location,
                             server->host, tl_far_row(target.kind)->scheme, target.host);
     memcpy(server->host, target.host, sizeof server->host);
     server->port = target.port ? target.port : server->tls ? 443 : 80;
-    snprintf(server->resource, sizeof server->resource, "%s%s",
-             target.resource[0] == '/' ? "" : "/", target.resource);
+    size_t slash = target.resource[0] != '/';
+    size_t len = strnlen(target.resource, sizeof server->resource - 1 - slash);
+    server->resource[0] = '/';
+    memcpy(server->resource + slash, target.resource, len);
+    server->resource[slash + len] = '\0';
     return TL_OK;
 }
 

@@ -10,11 +10,41 @@
 #define START_NS (5 * TL_NS_PER_S)
 #define LOOK_MS  20
 
+/* A web server that answers every request with a file of 1 TB: random bytes, which nothing on the
+ * way can pack. */
+static const char web_server[] =
+    "import http.server, os, socket\n"
+    "block, length = os.urandom(1 << 20), 1 << 40\n"
+    "class Handler(http.server.BaseHTTPRequestHandler):\n"
+    "    protocol_version = 'HTTP/1.1'\n"
+    "    def log_message(self, *_): pass\n"
+    "    def do_GET(self):\n"
+    "        first = self.headers.get('Range') == 'bytes=0-0'\n"
+    "        self.send_response(206 if first else 200)\n"
+    "        self.send_header('Content-Type', 'application/octet-stream')\n"
+    "        self.send_header('Content-Length', str(1 if first else length))\n"
+    "        if first: self.send_header('Content-Range', f'bytes 0-0/{length}')\n"
+    "        self.end_headers()\n"
+    "        try:\n"
+    "            self.wfile.write(block[:1])\n"
+    "            while not first: self.wfile.write(block)\n"
+    "        except OSError: self.close_connection = True\n"
+    "server = http.server.ThreadingHTTPServer(('', 80), Handler, bind_and_activate=False)\n"
+    "server.socket.close()\n"
+    "both = socket.has_dualstack_ipv6()\n"
+    "family = socket.AF_INET6 if both else socket.AF_INET\n"
+    "server.socket = socket.create_server(('', 80), family=family, dualstack_ipv6=both)\n"
+    "server.serve_forever()\n";
+
 static const char *const *command_of(enum tl_far_kind kind)
 {
+    static const char *const http[] = {"python3", "-c", web_server, NULL};
     static const char *const iperf3[] = {"iperf3", "-s", NULL};
     static const char *const nuttcp[] = {"nuttcp", "-S", "--nofork", NULL};
-    return kind == TL_FAR_IPERF3 ? iperf3 : kind == TL_FAR_NUTTCP ? nuttcp : NULL;
+    return kind == TL_FAR_IPERF3   ? iperf3
+           : kind == TL_FAR_NUTTCP ? nuttcp
+           : kind == TL_FAR_HTTP   ? http
+                                   : NULL;
 }
 
 enum tl_status cli_demo_far_parse(const char *text, enum tl_far_kind *ret_kind,
@@ -25,7 +55,7 @@ enum tl_status cli_demo_far_parse(const char *text, enum tl_far_kind *ret_kind,
     if (!known || (kind != TL_FAR_TIGHTLINK && !command_of(kind)))
         return tl_error_set(reterr, TL_USAGE,
                             "\"%.40s\" is no far end that a demo can start; there are tightlink, "
-                            "iperf3 and nuttcp",
+                            "iperf3, nuttcp and http",
                             text);
     *ret_kind = kind;
     return TL_OK;

@@ -1,4 +1,4 @@
-/* A demo's far end that others' programs make: iperf3, nuttcp. Private to src/cli. */
+/* A demo's far end that others' programs make: iperf3, nuttcp, a web server. Private to src/cli. */
 #ifndef TL_CLI_DEMO_FAR_H
 #define TL_CLI_DEMO_FAR_H
 

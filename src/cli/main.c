@@ -82,7 +82,7 @@ static const char demo_help[] =
     "  --link SPEC         a path of your own, for instance\n"
     "                      \"rate=100M delay=15ms loss=0.0001 near.rmem=256KiB\"\n"
     "  --far KIND          its far end: tightlink, or another server that is installed\n"
-    "                      here, iperf3 or nuttcp\n"
+    "                      here: iperf3, nuttcp, http (in python3)\n"
     "  --direction, --goal, --json, --json-lines, --time-budget, --data-budget,\n"
     "  --explain-plan, --skip, --force, --stages, --verify, --save: as for run\n"
     "  --no-screen         on a terminal print the text at once, without the screen\n"

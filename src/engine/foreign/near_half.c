@@ -17,6 +17,8 @@
 #define AHEAD_RATIO 1.5
 #define CLOSE_NS    (5 * TL_NS_PER_MS)   /* between looks where the bytes may run out */
 #define ANALYSIS_NS (500 * TL_NS_PER_MS) /* between looks whether the rate is known */
+/* nuttcp tells four digits of a MiB. */
+#define COUNT_ROUNDING_BYTES 128
 
 struct tl_stream_options near_half_options(const struct tl_tcp_spec *spec)
 {
@@ -310,17 +312,20 @@ static void read_after(struct near_half *half)
 }
 
 /* How far the far end's count lies outside of what this end knows. A receiver that closes leaves
- * unread what its kernel had taken already: up to the window that it offered. A sender's word about
- * itself decides nothing: this end counted what came. */
+ * unread what its kernel had taken already: up to the window that it offered. One that reads to the
+ * end counts what stood in this end's send buffer, too: up to what was written. A sender's word
+ * about itself decides nothing: this end counted what came. */
 static double ends_agree(const struct tl_tcp_result *result)
 {
-    double room = result->steady.sender_whole.snd_wnd_max_bytes, off = result->ends_agree_ratio;
-    double received = (double)result->receiver.bytes, acked = 0;
+    double room = result->steady.sender_whole.snd_wnd_max_bytes, acked = 0;
+    double received = (double)result->receiver.bytes, written = (double)result->sender.bytes;
     for (unsigned i = 0; i < result->streams; i++) {
         const struct tl_sample_log *log = &result->receiver.logs[i];
         acked += log->count > 0 ? (double)log->samples[log->count - 1].app_bytes : 0;
     }
-    return !result->near_sends ? NAN : received < acked && acked - received <= room ? 0 : off;
+    bool unread = received < acked && acked - received <= room;
+    bool sent_later = received >= acked && received <= written + COUNT_ROUNDING_BYTES;
+    return !result->near_sends ? NAN : unread || sent_later ? 0 : result->ends_agree_ratio;
 }
 
 static void analyse_whole(struct near_half *half)

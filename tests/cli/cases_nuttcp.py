@@ -1,0 +1,79 @@
+"""nuttcp servers that are none, are busy, refuse or mean harm: one sentence each, and soon."""
+import contextlib
+
+from cases_far_end import QUICK, server
+from harness import case, is_plain, tightlink
+
+
+def meets(machine, talk, *says, at_most=16):
+    """tightlink run against such a server: says what is wrong, and nothing else."""
+    with server(talk) as port:
+        result = tightlink(machine, "run", f"nuttcp://127.0.0.1:{port}", "--no-history", *QUICK)
+    assert result.code in (3, 4), result
+    words = " ".join(f"{result.err} {result.out}".split())
+    for said in ("127.0.0.1", *says):
+        assert said in words, f"{said} is not said\n{result}"
+    assert is_plain(result.err) and is_plain(result.out), result
+    assert result.seconds < at_most, result
+    return result
+
+
+def greeted(then):
+    """A server that greets, then does that with the line of the test."""
+    def talk(client):
+        client.recv(4096)
+        client.sendall(b"HELO nuttcp v6.1.2\n")
+        if client.recv(4096):
+            then(client)
+    return talk
+
+
+@case("nuttcp")
+def a_web_server(machine):
+    def talk(client):
+        client.recv(4096)
+        client.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    meets(machine, talk, "does not speak nuttcp")
+
+
+@case("nuttcp")
+def a_greeting_without_end(machine):
+    def talk(client):
+        client.recv(4096)
+        with contextlib.suppress(OSError):
+            while True:
+                client.sendall(b"HELO " * 4096)
+    meets(machine, talk, "sent a line without an end")
+
+
+@case("nuttcp")
+def one_that_stays_silent_is_taken_for_busy(machine):
+    meets(machine, lambda client: None, "takes connections and does not answer",
+          "with another client")
+
+
+@case("nuttcp")
+def a_refusal_is_told_without_its_escape_sequences(machine):
+    meets(machine, greeted(lambda client: client.sendall(
+        b"KO\n\x1b]0;owned\x07 not from there \xe2\x80\xae\nKO\n")), "not from there")
+
+
+@case("nuttcp")
+def refusals_without_end(machine):
+    def talk(client):
+        client.sendall(b"KO\n")
+        with contextlib.suppress(OSError):
+            while True:
+                client.sendall(b"no and no\n" * 4096)
+    meets(machine, greeted(talk), "refuses the test: no and no")
+
+
+@case("nuttcp")
+def an_answer_that_is_none(machine):
+    meets(machine, greeted(lambda client: client.sendall(b"<html>hello</html>\n")),
+          "does not speak nuttcp")
+
+
+@case("nuttcp")
+def one_that_hangs_up_behind_its_greeting(machine):
+    meets(machine, greeted(lambda client: client.close()), "closed the connection")

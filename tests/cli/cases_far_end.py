@@ -1,11 +1,15 @@
 """Far ends that are not there, are something else, or mean harm."""
 import contextlib
 import os
+import shutil
 import socket
 import struct
+import subprocess
+import tempfile
 import threading
+import time
 
-from harness import Daemon, Process, case, is_plain, tightlink, validate
+from harness import Daemon, Process, Skip, case, is_plain, tightlink, validate
 
 QUICK = ("--yes", "--data-budget", "20MB", "--time-budget", "3s")
 
@@ -202,3 +206,38 @@ def serve_is_the_responder(machine):
     serving.send(15)
     served = serving.result()
     assert result.code in (0, 4) and served.code == 0, f"{result}\n{served}"
+
+
+@contextlib.contextmanager
+def iperf3_server():
+    """The installed iperf3 at its usual port, where it is looked for."""
+    if not shutil.which("iperf3"):
+        raise Skip("iperf3 is not installed")
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", 5201))
+        except OSError as error:
+            raise Skip("port 5201 is in use") from error
+    with subprocess.Popen(["iperf3", "-s", "-B", "127.0.0.1"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as serving:
+        time.sleep(0.5)
+        try:
+            yield
+        finally:
+            serving.kill()
+
+
+@case("far-end")
+def what_else_answers_is_found_and_verified_as_what_it_is(machine):
+    with iperf3_server(), tempfile.NamedTemporaryFile(suffix=".json") as saved:
+        result = tightlink(machine, "run", "127.0.0.1", "--yes", "--no-history", "--json",
+                           "--stages", "stream", "--data-budget", "2GB")
+        document = result.document()
+        validate(machine, document)
+        assert document["run"]["target"]["kind"] == "iperf3", document["run"]
+        saved.write(result.out.encode())
+        saved.flush()
+        again = tightlink(machine, "verify", saved.name, "--yes", "--json").document()
+    assert again["run"]["target"]["kind"] == "iperf3", again["run"]
+    assert not again["run"]["quality"]["reasons"], again["run"]

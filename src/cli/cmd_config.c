@@ -1,7 +1,10 @@
 /* tightlink config: a sample of tightlink.conf, and whether the user's own is right. */
 #include "cli.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <string.h>
+#include <unistd.h>
 
 #if TL_WITH_TICKETS
 #include "tightlink/ticket/ticket.h"
@@ -35,13 +38,21 @@ static int check(const char *path)
 {
     struct tl_ticket_config *config = NULL;
     struct tl_error error = {0};
+    if (path && access(path, R_OK) != 0) { /* one's own need not be there, one that is named must */
+        cli_complain("%s: %s", path, strerror(errno));
+        return CLI_EXIT_USAGE;
+    }
     if (tl_ticket_config_load(path, &config, &error) != TL_OK) {
         cli_complain("%s", error.text);
         return CLI_EXIT_USAGE;
     }
     size_t count = tl_ticket_target_count(config);
+    bool there = access(tl_ticket_config_path(config), F_OK) == 0;
     cli_put_clean(tl_ticket_config_path(config), stdout);
-    printf(": no fault found; %zu ticket system%s\n", count, count == 1 ? "" : "s");
+    if (there)
+        printf(": no fault found; %zu ticket system%s\n", count, count == 1 ? "" : "s");
+    else
+        puts(" is not there; tightlink config --example prints one to begin with");
     for (size_t i = 0; i < count; i++) {
         struct tl_ticket_target_info target = tl_ticket_target_at(config, i);
         printf("  %-20s %-12s %s\n", target.name, target.system, target.url);

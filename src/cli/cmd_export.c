@@ -162,7 +162,8 @@ static void print_preview(const struct export_options *options, const struct tl_
         printf("Masked: %zu values.\n", count);
     for (size_t i = 0; i < count; i++) {
         struct tl_mask mask = tl_redactor_at(redactor, i);
-        printf("  %-14s %4zu times, %-18s ", mask.mask, mask.count, tl_mask_kind_text(mask.kind));
+        printf("  %-14s %4zu %-6s %-18s ", mask.mask, mask.count,
+               mask.count == 1 ? "time," : "times,", tl_mask_kind_text(mask.kind));
         cli_put_clean(mask.value, stdout);
         putchar('\n');
     }

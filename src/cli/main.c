@@ -362,6 +362,8 @@ static int dispatch(int argc, char **argv)
         return help(argc > 2 ? argv[2] : NULL);
     if (strcmp(word, "--version") == 0) {
         printf("tightlink %s\n", TL_VERSION_TEXT);
+        if (argc > 2 && strcmp(argv[2], "--verbose") == 0)
+            puts(TL_BUILT_WITH);
         return CLI_EXIT_OK;
     }
     const struct cli_command *command = find_command(word);

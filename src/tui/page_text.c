@@ -246,8 +246,8 @@ static void add_masks(struct tl_page *page, const struct tui_state *state)
     for (size_t i = 0; i < count; i++) {
         struct tl_mask mask = tl_redactor_at(redactor, i);
         char text[700];
-        snprintf(text, sizeof text, "%.511s (%s, %zu times)", mask.value,
-                 tl_mask_kind_text(mask.kind), mask.count);
+        snprintf(text, sizeof text, "%.511s (%s, %zu time%s)", mask.value,
+                 tl_mask_kind_text(mask.kind), mask.count, mask.count == 1 ? "" : "s");
         tl_page_addf(page, TL_SAID_PLAIN, "  %-16s ", mask.mask);
         page_add_words(page, TL_SAID_PLAIN, 19, text);
     }

@@ -140,6 +140,8 @@ def every_command_has_help(machine):
 @case("usage")
 def words_without_a_network(machine):
     tightlink(machine, "--version").check(0, out=r"^tightlink \d+\.\d+\.\d+\n$")
+    tightlink(machine, "--version", "--verbose").check(
+        0, out=r"^tightlink \d+\.\d+\.\d+\nbuilt with (gcc|clang) [\d.]+, .*; json-c \d.*SQLite \d")
     tightlink(machine, "doctor").check(0, out=r"ok +TCP_INFO")
     tightlink(machine, "audit").check(0, out=r"tcp_rmem_max_bytes +\d")
     # A goal that no host misses, one that none meets, and one without a round trip.
@@ -178,4 +180,8 @@ def a_configuration_is_shown_and_checked(machine):
         file.write("\ncolour = red\n")
         file.flush()
         tightlink(machine, "config", "--check", file.name).check(2, "there are .*token_file")
+    tightlink(machine, "config", "--check", "/nowhere/t.conf").check(2, "No such file")
+    with tempfile.TemporaryDirectory() as folder:
+        empty = {"HOME": folder, "XDG_CONFIG_HOME": folder}
+        tightlink(machine, "config", "--check", env=empty).check(0, out="is not there; .*--example")
     refuses(machine, "config", says="--example")

@@ -97,22 +97,24 @@ static void *look_around(void *context)
     return NULL;
 }
 
-/* Ends a dial when the user does, and when others answer: readable then. -1: none to be had. */
-static int either(int cancel_fd, int found_fd)
+/* Ends a dial when the user does, and when others answer: readable then. The far end that was
+ * dialled keeps it, so it lives as long as the session; of others it hears until they are closed.
+ */
+static bool open_dial(struct tl_session *session, int found_fd)
 {
-    int fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN};
-    if (fd >= 0 && (epoll_ctl(fd, EPOLL_CTL_ADD, cancel_fd, &event) < 0 ||
-                    epoll_ctl(fd, EPOLL_CTL_ADD, found_fd, &event) < 0)) {
-        close(fd);
-        fd = -1;
+    if (session->dial_fd < 0) {
+        session->dial_fd = epoll_create1(EPOLL_CLOEXEC);
+        if (session->dial_fd < 0 ||
+            epoll_ctl(session->dial_fd, EPOLL_CTL_ADD, session->cancel_fd, &event) < 0)
+            return false;
     }
-    return fd;
+    return epoll_ctl(session->dial_fd, EPOLL_CTL_ADD, found_fd, &event) == 0;
 }
 
-static void close_all(const struct look *look, int dial_fd)
+static void close_all(const struct look *look)
 {
-    const int fds[] = {look->ended_fd, look->cancel_fd, look->found_fd, dial_fd};
+    const int fds[] = {look->ended_fd, look->cancel_fd, look->found_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -127,10 +129,10 @@ static enum tl_status dial_and_look(struct tl_session *session, unsigned *ret_ki
                         .ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                         .cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                         .found_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    int dial_fd = either(session->cancel_fd, look.found_fd);
-    bool asked = look.ended_fd >= 0 && look.cancel_fd >= 0 && look.found_fd >= 0 && dial_fd >= 0 &&
+    bool asked = look.ended_fd >= 0 && look.cancel_fd >= 0 && look.found_fd >= 0 &&
+                 open_dial(session, look.found_fd) &&
                  pthread_create(&look.thread, NULL, look_around, &look) == 0;
-    enum tl_status status = dial(session, asked ? dial_fd : session->cancel_fd, reterr);
+    enum tl_status status = dial(session, asked ? session->dial_fd : session->cancel_fd, reterr);
     if (asked) {
         bool cut_short = status == TL_CANCELLED && is_raised(look.found_fd, 0);
         bool wanted = cut_short || session_can_go_apart(status);
@@ -140,7 +142,7 @@ static enum tl_status dial_and_look(struct tl_session *session, unsigned *ret_ki
         pthread_join(look.thread, NULL);
         *ret_kinds = wanted ? look.kinds : 0;
     }
-    close_all(&look, dial_fd);
+    close_all(&look);
     return status;
 }
 

@@ -61,6 +61,7 @@ enum tl_status tl_session_create(const struct tl_session_config *config,
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     session->named = named;
     session->events.fd = -1;
+    session->dial_fd = -1;
     pthread_mutex_init(&session->commands.lock, NULL);
     copy_config(session, config);
     session->result.facts = tl_facts_create();
@@ -213,6 +214,8 @@ void tl_session_destroy(struct tl_session *session)
     tl_events_finish(&session->events);
     if (session->cancel_fd >= 0)
         close(session->cancel_fd);
+    if (session->dial_fd >= 0)
+        close(session->dial_fd);
     if (session->consent_fd >= 0)
         close(session->consent_fd);
     if (session->wake_fd >= 0)

@@ -41,6 +41,7 @@ struct tl_session {
     pthread_t thread;
     bool started, joined;
     int cancel_fd;  /* eventfd: the running stage shall end */
+    int dial_fd;    /* epoll: cancel_fd, and while one dials who else answers; -1 before */
     int consent_fd; /* eventfd: 1 no, 2 yes */
     int wake_fd;    /* eventfd: a command came */
     atomic_bool stopped;

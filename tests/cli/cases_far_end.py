@@ -58,6 +58,16 @@ def unknown_host(machine):
 
 
 @case("far-end")
+def a_responder_at_its_own_port_is_asked_every_stage(machine):
+    """There others are looked for while it is dialled; nothing of that outlives the dial."""
+    with Daemon(machine, "--bind", "127.54.11.1", "--port", "5411", "--rate-cap", "50M"):
+        result = tightlink(machine, "run", "127.54.11.1", "--stages", "stream", "--json", *QUICK)
+    stages = {stage["id"]: stage for stage in result.document()["stages"]}
+    for name in ("hosts", "path", "mtu"):
+        assert stages[name]["state"] in ("done", "limited"), stages[name]
+
+
+@case("far-end")
 def unknown_host_in_an_audit(machine):
     tightlink(machine, "audit", "no-such-host.invalid").check(
         3, "no-such-host.invalid cannot be resolved", "give its address")

@@ -12,7 +12,11 @@
  * sender cannot have known yet. */
 #define OVERTAKEN_SHARE 0.8
 /* Faster than the flow by this, so that only what is sent together waits. */
-#define LINK_OVER_FLOW 1.5
+#define LINK_OVER_FLOW  1.5
+#define ETHER_MSS       1460u
+#define ETHER_MSS_LEAST 1340u
+#define JUMBO_MSS       8960u
+#define JOINED_MAX      48u /* segments of 1340 bytes in 64 KiB */
 
 void half_init(struct half *half, struct tl_packet_half *out)
 {
@@ -56,13 +60,27 @@ uint32_t half_queue(struct half *half, int64_t time_ns, uint32_t bytes)
 
 /* --- What is sent ----------------------------------------------------------------------------- */
 
-/* The segment size in use where no SYN tells it: the largest packet that no offload has joined. */
+/* One segment of a packet, which offload may have joined of several: then it divides by one of the
+ * sizes that Ethernet leaves for segments. */
+static uint32_t one_segment(uint32_t payload_bytes)
+{
+    for (uint32_t count = 2; payload_bytes > ETHER_MSS && count <= JOINED_MAX; count++)
+        if (payload_bytes % count == 0 && payload_bytes / count >= ETHER_MSS_LEAST &&
+            payload_bytes / count <= ETHER_MSS)
+            return payload_bytes / count;
+    return payload_bytes;
+}
+
+/* The segment size in use where no SYN tells it: the largest that is seen; a jumbo frame's counts
+ * where two follow each other, as the end of what offload joined has any size. */
 static void learn_mss(struct half *half, const struct tl_segment *segment)
 {
     struct tl_packet_half *out = half->out;
-    uint32_t most = segment->packet_bytes > 1500 ? 8960 : 1460;
-    if (!out->syn_seen && segment->payload_bytes > out->mss_bytes && segment->payload_bytes <= most)
-        out->mss_bytes = segment->payload_bytes;
+    uint32_t bytes = one_segment(segment->payload_bytes);
+    bool again = bytes == half->last_segment_bytes;
+    half->last_segment_bytes = bytes;
+    if (bytes > out->mss_bytes && (bytes <= ETHER_MSS || (again && bytes <= JUMBO_MSS)))
+        out->mss_bytes = bytes;
 }
 
 static void count_pause(struct half *half, int64_t gap_ns)
@@ -274,7 +292,8 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
         half->fin = end + 1;
     if (segment->payload_bytes == 0)
         return;
-    learn_mss(half, segment);
+    if (!out->syn_seen)
+        learn_mss(half, segment);
     out->data_packets_count++;
     account_until(half, segment->time_ns);
     if (begin > half->next) {

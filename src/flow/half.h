@@ -43,10 +43,11 @@ struct ring {
 struct half {
     struct tl_packet_half *out;
     bool started, sacks_work;
-    uint64_t first, next, una; /* as the capturing machine sees them */
-    uint64_t sacked_to;        /* highest byte that was acknowledged selectively */
-    uint64_t fin;              /* behind the last byte; 0: not seen */
-    uint8_t scale;             /* of the receiver's window */
+    uint64_t first, next, una;   /* as the capturing machine sees them */
+    uint64_t sacked_to;          /* highest byte that was acknowledged selectively */
+    uint64_t fin;                /* behind the last byte; 0: not seen */
+    uint8_t scale;               /* of the receiver's window */
+    uint32_t last_segment_bytes; /* without a SYN: of the data packet before */
 
     struct piece *pieces;
     struct ring piece_ring;

@@ -15,6 +15,7 @@
 #define PIECE_NS     INT64_C(500000000)
 #define PIECES_MIN   4
 #define STANDING     0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
+#define IDLE_MOST    0.1 /* of the time, at a link that is full */
 #define CALM         0.2 /* of the time, at most, a queue stands */
 #define LOSSY_EVENTS 3
 #define DISTURBED    0.05 /* of the trains, at most, may come behind a loss or something late */
@@ -148,12 +149,14 @@ static double split(const struct tl_packet_half *half, double total, enum tl_pac
                     struct tl_packet_ledger *ledger)
 {
     bool lossy = half->loss_events_count >= LOSSY_EVENTS || half->ece_count >= LOSSY_EVENTS;
-    bool network = lossy || ledger->standing_ratio >= STANDING || window_grows(half);
+    /* With nothing in flight no queue stands, whatever the round trips look like. */
+    bool stands = ledger->standing_ratio >= STANDING && ledger->idle_ratio < IDLE_MOST;
+    bool network = lossy || stands || window_grows(half);
     double unknown = 0;
     ledger->wait = network ? TL_WAIT_NETWORK : host;
     /* What a loss has taken from the window looks like slack. */
     ledger->slack = lossy && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
-    if (ledger->standing_ratio >= STANDING) /* a link that has a queue waits for nobody */
+    if (stands) /* a link that has a queue waits for nobody */
         ledger->slack = TL_WAIT_NETWORK;
     ledger->app_ratio = ledger->idle_ratio;
     ledger->rwnd_ratio = ledger->closed_ratio;

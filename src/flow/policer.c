@@ -18,6 +18,10 @@
 #define RATE_STEP  1.02
 #define PEAK_NS    50e6
 #define RTTS_LEAST 20 /* between first and last loss */
+/* A bucket must have been filled and emptied again and again, or it is a sum that nothing bounds.
+ */
+#define FILLS_LEAST  8
+#define EVENTS_LEAST 5
 
 /* What passed in a bin, and what was dropped there. */
 struct step {
@@ -93,7 +97,7 @@ static bool find_span(const struct tl_packet_half *half, struct passing *passing
         passing->losses += (double)passing->steps[i].losses;
     }
     passing->count = last - passing->first + 1;
-    return passing->losses >= TL_POLICER_LOSSES_MIN &&
+    return passing->losses >= TL_POLICER_LOSSES_MIN && half->loss_events_count >= EVENTS_LEAST &&
            passing->count * passing->bin_ns >= RTTS_LEAST * passing->rtt_ns;
 }
 
@@ -170,7 +174,8 @@ static double peak_of(const struct tl_packet_half *half, const struct passing *p
 /* The rate for which a bucket fits best. */
 static void search(struct passing *passing, struct tl_packet_policer *policer)
 {
-    double bytes = 0, best = -1;
+    double bytes = 0, best = 0;
+    policer->fit_ratio = 0;
     for (uint32_t i = passing->first; i < passing->first + passing->count; i++)
         bytes += (double)passing->steps[i].bytes;
     double mean = bytes / (passing->count * passing->bin_ns);
@@ -178,7 +183,7 @@ static void search(struct passing *passing, struct tl_packet_policer *policer)
     for (int step = 0; step <= steps && mean > 0; step++) {
         double rate = RATE_LEAST * mean * pow(RATE_STEP, step);
         double depth, score = fit(passing, rate, &depth);
-        if (score <= best)
+        if (score <= best || FILLS_LEAST * depth > bytes)
             continue;
         best = policer->fit_ratio = score;
         policer->rate_bps = rate * 8e9;

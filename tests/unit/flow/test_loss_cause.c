@@ -26,6 +26,7 @@ static struct made *begin(void)
                                          .losses = made->losses,
                                          .mss_bytes = MSS,
                                          .first_data_ns = 1,
+                                         .loss_events_count = 20,
                                          .rtt_count = 100,
                                          .rtt_sum_ns = 100 * 30e6,
                                          .rtt_min_ns = 30e6};
@@ -174,4 +175,21 @@ Test(loss_cause, what_passes_at_most_tells_a_bucket_from_a_short_queue)
     }
     cr_expect_gt(policer[0].peak_bps, 1.3 * policer[0].rate_bps);
     cr_expect_lt(policer[1].peak_bps, 1.2 * policer[1].rate_bps);
+}
+
+/* What is sent has bursts, and losses come in a few of them: a bucket that never fills again within
+ * the capture explains nothing. */
+Test(loss_cause, a_bucket_as_large_as_the_transfer_is_none)
+{
+    struct made *made = begin();
+    struct tl_packet_policer policer;
+    for (int64_t time_ns = 0; time_ns < 9900 * MS; time_ns += 3 * MS)
+        send(made, time_ns, 30000, false);
+    for (int event = 0; event < 2; event++) /* a second of much, lost at its end */
+        for (int64_t i = 0; i < 1000; i++)
+            send(made, (2000 + 5000 * event + i) * MS, 60000, i > 985);
+    made->half.loss_events_count = 2;
+    tl_packet_policer(&made->half, &policer);
+    cr_expect(!(policer.fit_ratio > 0));
+    free(made);
 }

@@ -291,3 +291,34 @@ Test(packets, what_an_acknowledgement_takes_before_a_new_gap_was_not_late)
     cr_expect_eq(half->late_count, 0);
     tl_packets_destroy(script.packets);
 }
+
+/* A connection that is met in the middle, by data packets of that size. */
+static uint32_t mss_from(const uint32_t *sizes, size_t count)
+{
+    struct tl_packets *packets = tl_packets_create();
+    struct tl_packet_brief brief;
+    uint32_t seq = 1;
+    for (size_t i = 0; i < count; i++) {
+        struct tl_segment segment = {.time_ns = 1000000 * (int64_t)(i + 1),
+                                     .from_port = 80,
+                                     .to_port = 5000,
+                                     .seq = seq,
+                                     .payload_bytes = sizes[i],
+                                     .packet_bytes = (uint16_t)(sizes[i] + 52),
+                                     .flags = TL_TCP_ACK};
+        cr_assert_eq(tl_packets_add(packets, &segment), TL_OK);
+        seq += sizes[i];
+    }
+    tl_packets_finish(packets);
+    cr_assert(tl_packets_at(packets, 0, &brief));
+    uint32_t mss = brief.flow->halves[TL_SERVER].mss_bytes;
+    tl_packets_destroy(packets);
+    return mss;
+}
+
+Test(packets, segment_size_is_learnt_from_what_offload_joined)
+{
+    cr_expect_eq(mss_from((const uint32_t[]){6 * 1448, 45 * 1448, 2 * 1448}, 3), 1448);
+    cr_expect_eq(mss_from((const uint32_t[]){5000, 6 * 1448}, 2), 1448);
+    cr_expect_eq(mss_from((const uint32_t[]){8948, 8948, 700}, 3), 8948);
+}

@@ -22,15 +22,12 @@ import traceback
 
 import wire
 from keyed import SECRET, KeyedSession, KeyFile
+from three import Skipped, Three, udp_packet
 from wire import Connection, Daemon, Session, frame
 
 DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
 LONG = "--long" in sys.argv
 CASES = {}
-
-
-class Skipped(Exception):
-    pass
 
 
 def case(function):
@@ -58,68 +55,6 @@ def prove(port, host, session, token, source=None):
 
 
 # --- P4: a third party -----------------------------------------------------------------------------
-
-def ip(*args, check=True):
-    return subprocess.run(["ip", *args], capture_output=True, text=True, check=check, timeout=10)
-
-
-class Three:
-    """Attacker .1, responder .2, third party .3, all beside each other on one bridge."""
-
-    def __init__(self):
-        self.names = [f"tls{number}-{os.getpid()}" for number in range(4)]
-
-    def __enter__(self):
-        if os.geteuid() != 0 or not shutil.which("ip"):
-            raise Skipped("namespaces need root and ip")
-        hub = self.names[0]
-        for name in self.names:
-            if ip("netns", "add", name, check=False).returncode:
-                raise Skipped("this machine permits no namespaces")
-            ip("-n", name, "link", "set", "lo", "up")
-        ip("-n", hub, "link", "add", "br0", "type", "bridge")
-        ip("-n", hub, "link", "set", "br0", "up")
-        for host in (1, 2, 3):
-            name = self.names[host]
-            ip("-n", hub, "link", "add", f"p{host}", "type", "veth", "peer", "name", "e0", "netns",
-               name)
-            ip("-n", hub, "link", "set", f"p{host}", "master", "br0", "up")
-            ip("-n", name, "addr", "add", f"10.97.0.{host}/24", "dev", "e0")
-            ip("-n", name, "link", "set", "e0", "up")
-        for host in (1, 2, 3):  # addresses are known: what comes later was sent on purpose
-            for other in {1, 2, 3} - {host}:
-                mac = self.read(other, "cat /sys/class/net/e0/address").strip()
-                ip("-n", self.names[host], "neigh", "replace", f"10.97.0.{other}", "lladdr", mac,
-                   "dev", "e0", "nud", "permanent")
-        return self
-
-    def __exit__(self, *_):
-        for name in self.names:
-            ip("netns", "delete", name, check=False)
-
-    def inside(self, host, *command):
-        return ["ip", "netns", "exec", self.names[host], *command]
-
-    def read(self, host, command):
-        return subprocess.run(self.inside(host, "sh", "-c", command), capture_output=True, text=True,
-                              check=True, timeout=10).stdout
-
-    def heard(self):
-        """Datagrams, segments and ICMP messages that came to the third party; not what kernels say to
-        each other about groups when a link comes up."""
-        wanted = {"Udp": ("InDatagrams", "NoPorts", "InErrors"), "Tcp": ("InSegs",), "Icmp": ("InMsgs",)}
-        lines = [line.split() for line in self.read(3, "cat /proc/net/snmp").splitlines()]
-        return sum(int(values[names.index(field)])
-                   for names, values in zip(lines[::2], lines[1::2])
-                   for field in wanted.get(names[0].rstrip(":"), ()))
-
-
-def udp_packet(source, target, source_port, target_port, payload):
-    """An IPv4 packet with whatever source; no UDP checksum, which IPv4 permits."""
-    head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0,
-                       socket.inet_aton(source), socket.inet_aton(target))
-    return head + struct.pack(">HHHH", source_port, target_port, 8 + len(payload), 0) + payload
-
 
 def attack_third_party(port):
     """Runs inside the attacker's namespace: everything that might make the responder send there."""
@@ -372,6 +307,54 @@ def a_key_is_seen_nowhere():
                 assert spelled not in text, f"the key stands in {place}"
         assert len(places) >= 7 and "alice" in daemon.text(), sorted(places)
         print(f"  looked for in {len(places)} places")
+
+
+# --- What floods fill ----------------------------------------------------------------------------------
+
+@case
+def a_flood_of_sessions_does_not_fill_the_log():
+    """A line for some of those who come and go without a test, and how many are not listed."""
+    with Daemon(DAEMON) as daemon:
+        for i in range(1000):
+            Session(daemon.port, f"127.{i % 250}.7.1").close()
+        time.sleep(2)
+        Session(daemon.port, "127.0.8.1").run(ms=100)
+        time.sleep(0.3)
+        lines = daemon.text().splitlines()
+        print(f"  1,000 sessions without a test: {len(lines)} lines")
+        assert len(lines) < 150, f"{len(lines)} lines, {len(daemon.text())} bytes"
+        assert any("are not listed" in line for line in lines)
+        assert any(", 1 tests," in line for line in lines), "a session with a test is listed"
+
+
+@case
+def a_name_of_many_addresses_is_tried_a_few_times():
+    """A name server that lists 200 addresses sends nobody to all of them."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        raise Skipped("a hosts file of one's own needs root and unshare")
+    listener = socket.create_server(("0.0.0.0", 0), backlog=300)
+    port = listener.getsockname()[1]
+    with tempfile.NamedTemporaryFile("w") as hosts:
+        hosts.write("".join(f"127.3.{i}.1 many.example.net\n" for i in range(200)))
+        hosts.flush()
+        with subprocess.Popen(
+                ["unshare", "-m", "sh", "-c", f"mount --bind {hosts.name} /etc/hosts && exec "
+                 f"{TIGHTLINK} run many.example.net --port {port} --yes --json"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+            tried, until = set(), time.monotonic() + 20
+            while run.poll() is None and time.monotonic() < until:
+                listener.settimeout(0.2)
+                with contextlib.suppress(OSError):
+                    connection = listener.accept()[0]
+                    tried.add(connection.getsockname()[0])
+                    connection.close()
+            run.kill()
+            said = run.stderr.read()
+    listener.close()
+    if "mount" in said and not tried:
+        raise Skipped("no mount namespace here")
+    print(f"  {len(tried)} of 200 addresses were tried")
+    assert 1 < len(tried) <= 8, said
 
 
 # --- P1, P16: many ------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
 
+enum { ADDRESSES_MAX = 4 }; /* of each family */
+
 struct resolve_job {
     atomic_int owners; /* caller and thread: the last one frees */
     int done_fd;
@@ -132,6 +134,25 @@ static enum tl_status await_job(const struct tl_client_options *options, struct 
     return job->code == 0 ? TL_OK : explain(options, job->code, reterr);
 }
 
+/* The first few of each family, in their order: a name of thousands of addresses would hold the
+ * client for hours, and send it to thousands of third parties. */
+static void keep_a_few(struct addrinfo *list)
+{
+    unsigned v4 = 0, v6 = 0;
+    for (struct addrinfo **at = &list; *at;) {
+        struct addrinfo *entry = *at;
+        unsigned *count = entry->ai_family == AF_INET ? &v4 : &v6;
+        if (entry == list || *count < ADDRESSES_MAX) {
+            (*count)++;
+            at = &entry->ai_next;
+            continue;
+        }
+        *at = entry->ai_next;
+        entry->ai_next = NULL;
+        freeaddrinfo(entry);
+    }
+}
+
 enum tl_status client_resolve(const struct tl_client_options *options, struct addrinfo **ret_list,
                               int64_t *ret_ns, struct tl_error *reterr)
 {
@@ -154,6 +175,7 @@ enum tl_status client_resolve(const struct tl_client_options *options, struct ad
         *ret_ns = tl_now_ns() - start_ns;
     }
     if (status == TL_OK) {
+        keep_a_few(job->list);
         *ret_list = job->list;
         job->list = NULL;
     }

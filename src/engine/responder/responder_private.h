@@ -74,6 +74,8 @@ struct tl_responder {
     uint64_t tickets;
     bool queue_dirty; /* something changed that may let a test start: turns_serve() is due */
     struct quota quota;
+    int64_t log_full_ns; /* GCRA of lines about sessions without a test: session.c */
+    unsigned unlogged_sessions;
     int64_t light_ns;  /* GCRA of what goes out beside the tests: turn_may_answer() */
     int64_t bursts_ns; /* when the trains that were begun are within the rate cap again */
 

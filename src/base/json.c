@@ -72,7 +72,8 @@ enum tl_json_type tl_json_type(const struct tl_json_at *at)
     return TL_JSON_NULL;
 }
 
-const char *tl_json_type_text(enum tl_json_type type)
+/* "a string", "an object" …: fits into a sentence. */
+static const char *type_text(enum tl_json_type type)
 {
     static const char *const names[] = {
         "null", "true or false", "an integer", "a number", "a string", "an array", "an object",
@@ -94,8 +95,8 @@ enum tl_status tl_json_error(const struct tl_json_at *at, struct tl_error *reter
 static enum tl_status wrong_type(const struct tl_json_at *at, enum tl_json_type wanted,
                                  struct tl_error *reterr)
 {
-    return tl_json_error(at, reterr, TL_SYNTAX, "expected %s, found %s", tl_json_type_text(wanted),
-                         tl_json_type_text(tl_json_type(at)));
+    return tl_json_error(at, reterr, TL_SYNTAX, "expected %s, found %s", type_text(wanted),
+                         type_text(tl_json_type(at)));
 }
 
 enum tl_status tl_json_expect(const struct tl_json_at *at, enum tl_json_type type,

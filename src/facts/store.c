@@ -19,13 +19,14 @@ const char *tl_direction_name(enum tl_direction direction)
     return direction == TL_DOWNLOAD ? "download" : "upload";
 }
 
-const char *tl_scope_name(enum tl_scope scope)
+static const char *scope_name(enum tl_scope scope)
 {
     static const char *const names[] = {"near", "far", "path", "download", "upload"};
     return names[scope];
 }
 
-bool tl_scope_holds(enum tl_scope scope, enum tl_subject subject)
+/* True if facts of this subject live in this scope. */
+static bool scope_holds(enum tl_scope scope, enum tl_subject subject)
 {
     switch (scope) {
     case TL_SCOPE_NEAR:
@@ -40,8 +41,7 @@ bool tl_scope_holds(enum tl_scope scope, enum tl_subject subject)
 
 const char *tl_fact_id(struct tl_fact_key key, char ret_id[TL_FACT_ID_SIZE])
 {
-    snprintf(ret_id, TL_FACT_ID_SIZE, "%s.%s", tl_scope_name(key.scope),
-             tl_fact_def(key.fact)->name);
+    snprintf(ret_id, TL_FACT_ID_SIZE, "%s.%s", scope_name(key.scope), tl_fact_def(key.fact)->name);
     return ret_id;
 }
 
@@ -50,7 +50,7 @@ bool tl_fact_id_parse(const char *id, struct tl_fact_key *ret_key)
     static const enum tl_subject subjects[] = {TL_SUBJECT_HOST, TL_SUBJECT_HOST, TL_SUBJECT_PATH,
                                                TL_SUBJECT_FLOW, TL_SUBJECT_FLOW};
     for (int s = 0; s < TL_SCOPE_COUNT; s++) {
-        const char *name = tl_scope_name((enum tl_scope)s);
+        const char *name = scope_name((enum tl_scope)s);
         size_t len = strlen(name);
         if (strncmp(id, name, len) != 0 || id[len] != '.')
             continue;
@@ -160,7 +160,7 @@ enum tl_status tl_facts_status(const struct tl_facts *facts)
 
 static struct tl_fact_slot *slot_of(const struct tl_facts *facts, struct tl_fact_key key)
 {
-    assert(tl_scope_holds(key.scope, tl_fact_def(key.fact)->subject));
+    assert(scope_holds(key.scope, tl_fact_def(key.fact)->subject));
     return &facts->slots[(size_t)key.fact * TL_SCOPE_COUNT + key.scope];
 }
 
@@ -271,7 +271,7 @@ void tl_facts_explain_stage(struct tl_facts *facts, const char *stage,
         enum tl_scope scope = (enum tl_scope)(i % TL_SCOPE_COUNT);
         struct tl_fact_slot *slot = &facts->slots[i];
         if (slot->state == TL_FACT_KNOWN || slot->reason || strcmp(def->stage, stage) != 0 ||
-            !tl_scope_holds(scope, def->subject) || !is_of(scope, direction))
+            !scope_holds(scope, def->subject) || !is_of(scope, direction))
             continue;
         slot->is_set = true;
         slot->reason = keep_text(facts, reason);

@@ -23,9 +23,6 @@ struct tl_facts {
     struct tl_fact_slot *slots; /* [TL_FACT_COUNT][TL_SCOPE_COUNT] */
 };
 
-/* True if facts of this subject live in this scope. */
-bool tl_scope_holds(enum tl_scope scope, enum tl_subject subject);
-
 /* A derived fact is unknown because another one is (or is zero). */
 void tl_facts_set_lacking(struct tl_facts *facts, struct tl_fact_key key, struct tl_fact_key lacks);
 

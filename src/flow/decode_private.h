@@ -27,8 +27,6 @@ enum tl_decoded decode_ether(struct decode *decode);
 enum tl_decoded decode_ether_type(struct decode *decode, uint16_t ether_type);
 /* IPv4 or IPv6, by its first four bits. */
 enum tl_decoded decode_ip(struct decode *decode);
-/* What IP carries. payload_bytes is its length by the IP header. */
-enum tl_decoded decode_transport(struct decode *decode, uint8_t protocol, size_t payload_bytes);
 enum tl_decoded decode_tcp(struct decode *decode, size_t payload_bytes, uint32_t *ret_head_bytes);
 enum tl_decoded decode_icmp(struct decode *decode, bool v6);
 

@@ -111,7 +111,9 @@ static enum tl_decoded decode_udp(struct decode *decode)
     return decode_ether_type(decode, load16(geneve + 2));
 }
 
-enum tl_decoded decode_transport(struct decode *decode, uint8_t protocol, size_t payload_bytes)
+/* What IP carries. payload_bytes is its length by the IP header. */
+static enum tl_decoded decode_transport(struct decode *decode, uint8_t protocol,
+                                        size_t payload_bytes)
 {
     uint32_t head_bytes;
     switch (protocol) {

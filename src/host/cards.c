@@ -120,7 +120,8 @@ static int number_of(const struct nlattr *attr)
     return tl_netlink_number(attr, &number) && number <= INT32_MAX ? (int)number : 0;
 }
 
-bool tl_link_row_parse(const struct nlmsghdr *msg, struct tl_link_row *ret_row)
+/* One RTM_NEWLINK; false where it is cut or of another type. */
+static bool parse_row(const struct nlmsghdr *msg, struct tl_link_row *ret_row)
 {
     const struct nlattr *table[IFLA_MAX + 1], *info[IFLA_INFO_MAX + 1];
     const struct ifinfomsg *head = mnl_nlmsg_get_payload(msg);
@@ -158,7 +159,7 @@ static bool take_row(const struct nlmsghdr *msg, void *context)
 
     if (rows->count == rows->room)
         return true; /* what lies behind is not looked through */
-    if (!tl_link_row_parse(msg, &rows->rows[rows->count]))
+    if (!parse_row(msg, &rows->rows[rows->count]))
         return false;
     rows->count++;
     return true;

@@ -38,7 +38,4 @@ void tl_link_cards_find(struct tl_netlink *route, int ifindex, struct tl_link_ca
 /* Whether a card may lie below an interface of this kind (as the kernel spells it). */
 bool tl_link_stands_on_another(const char *kind);
 
-/* One RTM_NEWLINK; false where it is cut or of another type. */
-bool tl_link_row_parse(const struct nlmsghdr *msg, struct tl_link_row *ret_row);
-
 #endif

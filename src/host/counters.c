@@ -11,6 +11,12 @@
 #include "proc.h"
 #include "tightlink/base/time.h"
 
+/* snmp and netstat come as pairs of lines: names, then numbers. */
+struct snmp_pairs {
+    struct tl_host_counters *counters;
+    char names[8192]; /* the first line of a pair, "" between pairs */
+};
+
 enum source { LINK, SOFTNET, SNMP, SNMP6, NIC, QDISC, TRACK, STATION, GAUGE };
 
 static const struct {
@@ -95,7 +101,8 @@ void tl_counters_set(struct tl_host_counters *counters, unsigned id, uint64_t co
     counters->why[id] = TL_HOST_WHY_KNOWN;
 }
 
-bool tl_counters_take_softnet(char *line, void *context)
+/* One line of softnet_stat: adds its columns to the counters. */
+static bool take_softnet(char *line, void *context)
 {
     struct tl_host_counters *counters = context;
     const char *at = line;
@@ -121,7 +128,7 @@ static int find_snmp(const char *line, size_t prefix, const char *name, size_t l
 }
 
 /* Both lines side by side. Numbers may be negative (MaxConn is -1). */
-static void take_pair(struct tl_snmp_pairs *pairs, const char *numbers, size_t prefix)
+static void take_pair(struct snmp_pairs *pairs, const char *numbers, size_t prefix)
 {
     const char *name = pairs->names + prefix, *at = numbers + prefix;
 
@@ -146,9 +153,9 @@ static void take_pair(struct tl_snmp_pairs *pairs, const char *numbers, size_t p
     }
 }
 
-bool tl_counters_take_snmp(char *line, void *context)
+static bool take_snmp(char *line, void *context)
 {
-    struct tl_snmp_pairs *pairs = context;
+    struct snmp_pairs *pairs = context;
     const char *colon = strchr(line, ':');
     size_t prefix = colon ? (size_t)(colon - line) + 1 : 0;
 
@@ -164,7 +171,8 @@ bool tl_counters_take_snmp(char *line, void *context)
     return true;
 }
 
-bool tl_counters_take_snmp6(char *line, void *context)
+/* "Udp6RcvbufErrors      0" */
+static bool take_snmp6(char *line, void *context)
 {
     struct tl_host_counters *counters = context;
     size_t len = strcspn(line, " \t");
@@ -293,17 +301,18 @@ static void read_link(struct tl_host_counters *counters)
 
 static void read_snmp(struct tl_host_counters *counters, const char *root)
 {
-    struct tl_snmp_pairs pairs = {.counters = counters};
-    enum tl_host_why why = tl_proc_each_line(root, NET_DIR "snmp", tl_counters_take_snmp, &pairs);
+    struct snmp_pairs pairs = {.counters = counters};
+    enum tl_host_why why = tl_proc_each_line(root, NET_DIR "snmp", take_snmp, &pairs);
 
     pairs.names[0] = '\0';
     if (why == TL_HOST_WHY_KNOWN)
-        why = tl_proc_each_line(root, NET_DIR "netstat", tl_counters_take_snmp, &pairs);
+        why = tl_proc_each_line(root, NET_DIR "netstat", take_snmp, &pairs);
     if (why != TL_HOST_WHY_KNOWN)
         set_source(counters, SNMP, why);
 }
 
-bool tl_counters_take_sockstat(char *line, void *context)
+/* "TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 55" */
+static bool take_sockstat(char *line, void *context)
 {
     const char *at = strstr(line, " mem ");
     uint64_t pages;
@@ -323,8 +332,7 @@ static void read_gauges(struct tl_host_counters *counters, const char *root)
     char text[32];
     const char *at = text;
     uint64_t entries;
-    enum tl_host_why why =
-        tl_proc_each_line(root, NET_DIR "sockstat", tl_counters_take_sockstat, counters);
+    enum tl_host_why why = tl_proc_each_line(root, NET_DIR "sockstat", take_sockstat, counters);
 
     if (why != TL_HOST_WHY_KNOWN)
         counters->why[TL_HOST_COUNTER_TCP_MEMORY_PAGES] = why;
@@ -350,10 +358,9 @@ void tl_counters_begin(struct tl_host_counters *ret_counters, int ifindex)
 void tl_counters_read_files(struct tl_host_counters *counters, const char *root)
 {
     settle(counters, SOFTNET,
-           tl_proc_each_line(root, NET_DIR "softnet_stat", tl_counters_take_softnet, counters));
+           tl_proc_each_line(root, NET_DIR "softnet_stat", take_softnet, counters));
     read_snmp(counters, root);
-    settle(counters, SNMP6,
-           tl_proc_each_line(root, NET_DIR "snmp6", tl_counters_take_snmp6, counters));
+    settle(counters, SNMP6, tl_proc_each_line(root, NET_DIR "snmp6", take_snmp6, counters));
     settle(counters, TRACK, tl_counters_read_tracking(counters, root));
     read_gauges(counters, root);
 }

@@ -8,31 +8,6 @@
 #include "netlink.h"
 #include "tightlink/host/counters.h"
 
-/* One line of softnet_stat: adds its columns to the counters. */
-bool tl_counters_take_softnet(char *line, void *counters);
-
-/* snmp and netstat come as pairs of lines: names, then numbers. */
-struct tl_snmp_pairs {
-    struct tl_host_counters *counters;
-    char names[8192]; /* the first line of a pair, "" between pairs */
-};
-bool tl_counters_take_snmp(char *line, void *snmp_pairs);
-
-/* "Udp6RcvbufErrors      0" */
-bool tl_counters_take_snmp6(char *line, void *counters);
-
-/* "TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 55" */
-bool tl_counters_take_sockstat(char *line, void *counters);
-
-/* /proc/net/stat/nf_conntrack: names, then hexadecimal numbers, a line a core. */
-#define TL_TRACK_COLUMNS 3
-struct tl_track_columns {
-    struct tl_host_counters *counters;
-    bool named;
-    int place[TL_TRACK_COLUMNS]; /* of the rows from CONNTRACK_DROP on */
-};
-bool tl_counters_take_tracking(char *line, void *track_columns);
-
 /* names: count times ETH_GSTRING_LEN bytes, as ETHTOOL_GSTRINGS gives them. */
 void tl_counters_take_nic(struct tl_host_counters *counters, const char *names,
                           const uint64_t *values, size_t count);

@@ -198,7 +198,7 @@ bool tl_ethtool_parse_coalesce(const struct nlmsghdr *msg, void *settings_contex
     return true;
 }
 
-bool tl_ethtool_parse_channels(const struct nlmsghdr *msg, void *settings_context)
+static bool parse_channels(const struct nlmsghdr *msg, void *settings_context)
 {
     const struct nlattr *table[ETHTOOL_A_CHANNELS_MAX + 1];
     struct tl_host_settings *settings = settings_context;
@@ -237,8 +237,8 @@ static const struct {
      TL_HOST_LINK_TX_RING_MAX},
     {ETHTOOL_MSG_COALESCE_GET, ETHTOOL_A_COALESCE_HEADER, tl_ethtool_parse_coalesce,
      TL_HOST_LINK_RX_COALESCE, TL_HOST_LINK_RX_COALESCE_ADAPTIVE},
-    {ETHTOOL_MSG_CHANNELS_GET, ETHTOOL_A_CHANNELS_HEADER, tl_ethtool_parse_channels,
-     TL_HOST_LINK_CHANNELS, TL_HOST_LINK_CHANNELS_MAX},
+    {ETHTOOL_MSG_CHANNELS_GET, ETHTOOL_A_CHANNELS_HEADER, parse_channels, TL_HOST_LINK_CHANNELS,
+     TL_HOST_LINK_CHANNELS_MAX},
     {ETHTOOL_MSG_PAUSE_GET, ETHTOOL_A_PAUSE_HEADER, tl_ethtool_parse_pause, TL_HOST_LINK_PAUSE_RX,
      TL_HOST_LINK_PAUSE_TX},
 };

@@ -58,7 +58,6 @@ bool tl_ethtool_parse_linkmodes(const struct nlmsghdr *msg, void *settings);
 bool tl_ethtool_parse_features(const struct nlmsghdr *msg, void *settings);
 bool tl_ethtool_parse_rings(const struct nlmsghdr *msg, void *settings);
 bool tl_ethtool_parse_coalesce(const struct nlmsghdr *msg, void *settings);
-bool tl_ethtool_parse_channels(const struct nlmsghdr *msg, void *settings);
 bool tl_ethtool_parse_pause(const struct nlmsghdr *msg, void *settings);
 /* "1000baseT/Full" -> 1e9; 0 for a mode without a speed ("Autoneg"). */
 double tl_ethtool_mode_bps(const char *name);

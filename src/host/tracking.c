@@ -5,6 +5,14 @@
 #include "counters.h"
 #include "proc.h"
 
+/* /proc/net/stat/nf_conntrack: names, then hexadecimal numbers, a line a core. */
+#define COLUMNS 3
+struct track_columns {
+    struct tl_host_counters *counters;
+    bool named;
+    int place[COLUMNS]; /* of the rows from CONNTRACK_DROP on */
+};
+
 #define TRACK_PATH "/proc/thread-self/net/stat/nf_conntrack"
 
 /* The column of a name in the first line, -1 where it has none. */
@@ -25,21 +33,21 @@ static int column_of(const char *line, const char *name)
     }
 }
 
-bool tl_counters_take_tracking(char *line, void *context)
+static bool take_tracking(char *line, void *context)
 {
-    struct tl_track_columns *columns = context;
+    struct track_columns *columns = context;
     const char *at = line;
     uint64_t number;
 
     if (!columns->named) {
         columns->named = true;
-        for (unsigned i = 0; i < TL_TRACK_COLUMNS; i++)
+        for (unsigned i = 0; i < COLUMNS; i++)
             columns->place[i] =
                 column_of(line, tl_counters_key(TL_HOST_COUNTER_CONNTRACK_DROP + i));
         return true;
     }
     for (int column = 0; tl_proc_take_hex(&at, &number); column++)
-        for (unsigned i = 0; i < TL_TRACK_COLUMNS; i++) {
+        for (unsigned i = 0; i < COLUMNS; i++) {
             unsigned id = TL_HOST_COUNTER_CONNTRACK_DROP + i;
 
             if (columns->place[i] == column)
@@ -50,7 +58,7 @@ bool tl_counters_take_tracking(char *line, void *context)
 
 enum tl_host_why tl_counters_read_tracking(struct tl_host_counters *counters, const char *root)
 {
-    struct tl_track_columns columns = {.counters = counters};
+    struct track_columns columns = {.counters = counters};
 
-    return tl_proc_each_line(root, TRACK_PATH, tl_counters_take_tracking, &columns);
+    return tl_proc_each_line(root, TRACK_PATH, take_tracking, &columns);
 }

@@ -68,7 +68,8 @@ static int64_t ahead_ns(int64_t (*clock_ns)(void), int64_t (*other_ns)(void))
     return least;
 }
 
-void tl_watch_check_sleep(struct tl_host_watch *watch)
+/* Compare the clocks with what is remembered, and add an event when they parted. */
+static void check_sleep(struct tl_host_watch *watch)
 {
     int64_t slept_ns = ahead_ns(tl_boottime_ns, tl_now_ns) - watch->sleep_ns;
 
@@ -91,7 +92,7 @@ static void check_clocks(struct tl_host_watch *watch)
 {
     uint64_t expirations;
 
-    tl_watch_check_sleep(watch);
+    check_sleep(watch);
     if (read(watch->timer_fd, &expirations, sizeof(expirations)) >= 0 || errno != ECANCELED)
         return;
     arm_timer(watch->timer_fd);

@@ -25,8 +25,6 @@ struct tl_host_watch {
     size_t first, count; /* a ring */
 };
 
-/* Compare the clocks with what is remembered, and add an event when they parted. */
-void tl_watch_check_sleep(struct tl_host_watch *watch);
 void tl_watch_check_step(struct tl_host_watch *watch);
 
 #endif

@@ -201,7 +201,8 @@ void plain_add_command(const struct text_source *source, struct tl_buf *out)
         tl_buf_adds(out, " --time-budget 60s --data-budget 3GB");
 }
 
-const char *plain_time(double ns, char ret_text[32])
+/* "13 s", "4 min", "1 h 9 min", "22 days": as people say it, no more exact than it is known. */
+static const char *plain_time(double ns, char ret_text[32])
 {
     double s = ns / 1e9, minutes = round(s / 60), hours = round(s / 3600);
     if (!(ns > 0))

@@ -23,8 +23,6 @@ bool plain_add_again(const struct text_source *source, struct tl_buf *out);
 /* The command that would tell the cause; nothing where none would, or where it is known. */
 void plain_add_command(const struct text_source *source, struct tl_buf *out);
 
-/* "13 s", "4 min", "1 h 9 min", "22 days": as people say it, no more exact than it is known. */
-const char *plain_time(double ns, char ret_text[32]);
 /* That of a file of 10 GB at this rate. */
 const char *plain_file_time(double bps, char ret_text[32]);
 

@@ -175,7 +175,7 @@ static bool is_untested(const struct text_source *source, const struct tl_rung *
     return true;
 }
 
-void text_add_untested(const struct tl_rung *rung, struct tl_buf *out)
+static void add_untested(const struct tl_rung *rung, struct tl_buf *out)
 {
     tl_buf_addf(out, "%s: %s", rung->cause,
                 rung->why_not && *rung->why_not ? rung->why_not : "not tested");
@@ -187,7 +187,7 @@ static void print_untested(struct text *t, const struct tl_run *run, const struc
 {
     struct tl_buf text = TL_BUF_INIT;
     size_t column = MARK_COLUMNS + PLACE_COLUMNS;
-    text_add_untested(rung, &text);
+    add_untested(rung, &text);
     text_add(t, TL_SAID_PLAIN, "--  ");
     tl_page_cell(t->page, text_place(run, rung->segment), PLACE_COLUMNS);
     tl_page_paragraph(t->page, TL_SAID_PLAIN, column, TL_LINE_UNTESTED, TL_LINE_UNTESTED_MORE,
@@ -210,7 +210,7 @@ static void untested_rows(struct text *t, const struct text_source *source,
         struct tl_buf why = TL_BUF_INIT;
         if (rung->direction != direction || !is_untested(source, rung))
             continue;
-        text_add_untested(rung, &why);
+        add_untested(rung, &why);
         const char *cells[] = {"--", text_place(source->run, rung->segment), tl_buf_text(&why),
                                "not tested"};
         text_table_row(t, cells, 4);

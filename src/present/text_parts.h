@@ -64,7 +64,6 @@ double text_ladder_position(double low, double high, double bps);
 /* For a page, whose ladder is a picture of those that were tested. */
 void text_untested(struct text *t, const struct text_source *source);
 const char *text_ladder_heading(enum tl_direction direction);
-void text_add_untested(const struct tl_rung *rung, struct tl_buf *out);
 
 #define LEDGER_PARTS 4
 struct ledger_part {

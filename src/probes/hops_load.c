@@ -84,8 +84,9 @@ static void set_rise(struct tl_facts *facts, enum tl_direction direction,
         tl_facts_set_unknown(facts, place, "the routers around it did not answer often enough");
 }
 
-void tl_hops_load_settle(const struct tl_probe *probe, enum tl_direction direction,
-                         const struct tl_hops_result *loaded, int64_t from_ns, int64_t to_ns)
+/* The facts and the record of hops that were measured idle and loaded; pure. */
+static void settle(const struct tl_probe *probe, enum tl_direction direction,
+                   const struct tl_hops_result *loaded, int64_t from_ns, int64_t to_ns)
 {
     struct tl_hop_load hops[TL_HOPS_MAX + 1];
     struct tl_run *run = probe->run;
@@ -121,7 +122,7 @@ void tl_hops_load_finish(struct tl_hops_load *load, const struct tl_probe *probe
     (void)!write(load->spec.cancel_fd, &one, sizeof one);
     pthread_join(load->thread, NULL);
     if (load->status == TL_OK)
-        tl_hops_load_settle(probe, direction, &load->result, from_ns, to_ns);
+        settle(probe, direction, &load->result, from_ns, to_ns);
     else
         set_unknown(probe->facts, direction, "probes beside the load did not get through");
     close(load->spec.cancel_fd);

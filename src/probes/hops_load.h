@@ -15,8 +15,4 @@ struct tl_hops_load *tl_hops_load_start(const struct tl_probe *probe, int64_t du
 void tl_hops_load_finish(struct tl_hops_load *load, const struct tl_probe *probe,
                          enum tl_direction direction, int64_t from_ns, int64_t to_ns);
 
-/* The facts and the record of hops that were measured idle and loaded; pure. */
-void tl_hops_load_settle(const struct tl_probe *probe, enum tl_direction direction,
-                         const struct tl_hops_result *loaded, int64_t from_ns, int64_t to_ns);
-
 #endif

@@ -50,7 +50,8 @@ static void apply(const struct tl_trial *trial, struct tl_tcp_spec *spec)
     }
 }
 
-void tl_trial_describe(const struct tl_trial *trial, char ret_text[TL_TRIAL_TEXT_SIZE])
+/* "a receive buffer of 4 MiB". */
+static void describe_trial(const struct tl_trial *trial, char ret_text[TL_TRIAL_TEXT_SIZE])
 {
     char value[TL_UNIT_TEXT_SIZE];
     switch (trial->kind) {
@@ -155,7 +156,7 @@ enum tl_status tl_probe_trial(const struct tl_probe *probe, enum tl_direction di
     int granted_bytes;
     tl_outcome_begin(ret_outcome, "verify");
     apply(trial, &spec);
-    tl_trial_describe(trial, ret_result->what);
+    describe_trial(trial, ret_result->what);
     enum tl_status status =
         measure(probe, &spec, trial, ret_outcome, &ret_result->goodput_bps, &granted_bytes, &error);
     if (status == TL_OK && granted_bytes > 0 && isfinite(ret_result->goodput_bps))

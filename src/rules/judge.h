@@ -78,9 +78,6 @@ struct tl_side {
 void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const struct tl_side *side,
                    struct tl_judged *ret_judged);
 
-/* The segment of a rule in this direction. Static storage. */
-const char *tl_judge_segment(const struct tl_rule *rule, const struct tl_side *side);
-
 /* Whether a rate after the fix of this cause may be promised (findings.h, fixed_promised). Asks the
  * side's verdict for the rate that was measured. */
 bool tl_verdict_may_promise(const struct tl_side *side, const struct tl_judged *judged, double bps);

@@ -99,7 +99,8 @@ static enum tl_truth ledger_agrees(const struct tl_judged *judged, const struct 
     return share->number >= judged->rule->ledger_ratio ? TL_TRUE : TL_FALSE;
 }
 
-const char *tl_judge_segment(const struct tl_rule *rule, const struct tl_side *side)
+/* The segment of a rule in this direction. Static storage. */
+static const char *segment_of(const struct tl_rule *rule, const struct tl_side *side)
 {
     static const char *const places[] = {"lan", "path", "far-lan"};
     struct tl_fact fact;
@@ -121,7 +122,7 @@ void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const str
     *ret_judged = (struct tl_judged){.rule = rule,
                                      .direction = side->direction,
                                      .overheard = side->question->overheard,
-                                     .segment = tl_judge_segment(rule, side),
+                                     .segment = segment_of(rule, side),
                                      .severity = rule->severity,
                                      .fixed = NAN};
     ret_judged->env = TL_ARENA_NEW(arena, struct tl_formula_env);

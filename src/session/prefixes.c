@@ -139,8 +139,8 @@ enum tl_status session_run_prefixes(struct tl_session *session, struct tl_error 
     return TL_OK;
 }
 
-bool session_prefix_shows(const struct session_prefix *prefix, const struct session_prefix *whole,
-                          bool by_loss)
+static bool prefix_shows(const struct session_prefix *prefix, const struct session_prefix *whole,
+                         bool by_loss)
 {
     if (!(prefix->rate_bps > 0) || !(whole->rate_bps > 0))
         return false;
@@ -155,7 +155,7 @@ bool session_prefix_shows(const struct session_prefix *prefix, const struct sess
 size_t session_prefix_tight(const struct session_prefix *prefixes, size_t count, bool by_loss)
 {
     for (size_t i = 0; i < count; i++)
-        if (session_prefix_shows(&prefixes[i], &prefixes[count], by_loss))
+        if (prefix_shows(&prefixes[i], &prefixes[count], by_loss))
             return i;
     for (size_t i = 0; i < count; i++)
         if (!(prefixes[i].rate_bps > 0)) /* a hole in the chain: nobody can say */

@@ -18,9 +18,6 @@ struct session_prefix {
     int hop; /* the router of the way that the point is, 0: not known */
 };
 
-bool session_prefix_shows(const struct session_prefix *prefix, const struct session_prefix *whole,
-                          bool by_loss);
-
 /* Of count prefixes, nearest first, and the whole behind them: the first that shows the limit,
  * so that it lies between the point before and that one; count when only the whole does;
  * SIZE_MAX when one of them was not measured and nobody can say. */

@@ -32,7 +32,7 @@ static const struct ticket_system *const systems[] = {
     &ticket_jira_cloud, &ticket_jira_dc, &ticket_zammad,  &ticket_servicenow, &ticket_glpi,
 };
 
-const struct ticket_system *ticket_system_find(const char *name)
+static const struct ticket_system *find_system(const char *name)
 {
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
         if (strcmp(systems[i]->name, name) == 0)
@@ -213,7 +213,7 @@ static enum tl_status check_values(struct tl_ticket_config *config, struct ticke
 static enum tl_status check_target(struct tl_ticket_config *config, struct ticket_target *target,
                                    struct tl_error *reterr)
 {
-    target->system = ticket_system_find(target->values[KEY_SYSTEM]);
+    target->system = find_system(target->values[KEY_SYSTEM]);
     if (!target->system)
         return tl_error_set(reterr, TL_SYNTAX,
                             "%.200s, [ticket %s] system is missing, or of a name that is not known",

@@ -106,7 +106,6 @@ struct ticket_system {
 };
 extern const struct ticket_system ticket_rt, ticket_redmine, ticket_webhook, ticket_github,
     ticket_gitlab, ticket_jira_cloud, ticket_jira_dc, ticket_zammad, ticket_servicenow, ticket_glpi;
-const struct ticket_system *ticket_system_find(const char *name);
 
 /* --- Requests (http.c) --- */
 

@@ -30,7 +30,8 @@ const char *tui_name(const struct tui_state *state, const char *name)
     return state->private_names && name[0] ? "<hidden>" : name;
 }
 
-const char *tui_stage_state(const struct tui_stage *stage)
+/* How a stage ended or why it did not run: "1.02 s  done". */
+static const char *stage_state(const struct tui_stage *stage)
 {
     static const char *const states[] = {[TL_STAGE_WAITS] = "waits",
                                          [TL_STAGE_RUNS] = "is running",
@@ -149,7 +150,7 @@ static void add_stage(struct tl_page *page, const struct tui_state *state)
     const struct tui_stage *stage = &state->run.stages[state->page.index];
     struct stage_facts facts = {.page = page, .stage = stage->id};
     char text[TL_UNIT_TEXT_SIZE];
-    page_add_entry(page, "state", tui_stage_state(stage));
+    page_add_entry(page, "state", stage_state(stage));
     if (stage->state == TL_STAGE_ENDED) {
         page_add_entry(page, "because", stage->record.reason);
         page_add_entry(page, "took", tl_format_ns((double)stage->record.duration_ns, text));

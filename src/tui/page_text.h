@@ -17,7 +17,4 @@ const char *tui_place(const char *segment);
 /* A host's name or address as the screen may show it: "<hidden>" while names are private. */
 const char *tui_name(const struct tui_state *state, const char *name);
 
-/* How a stage ended or why it did not run: "1.02 s  done". */
-const char *tui_stage_state(const struct tui_stage *stage);
-
 #endif

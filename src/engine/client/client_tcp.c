@@ -121,7 +121,7 @@ static enum tl_status start(struct tcp_run *run, struct tl_error *reterr)
 
 /* --- Running ------------------------------------------------------------------------------- */
 
-enum tl_status client_stop_far(struct tcp_run *run, struct tl_error *reterr)
+static enum tl_status stop_far(struct tcp_run *run, struct tl_error *reterr)
 {
     run->stop_sent_ns = tl_now_ns();
     return client_send_stop(run->client, run->ready.test_id, reterr);
@@ -195,7 +195,7 @@ static enum tl_status look_whether_known(struct tcp_run *run, struct tl_error *r
     if (!run->spec->stop_when_known || !known || run->stop_sent)
         return TL_OK;
     run->stop_sent = true;
-    enum tl_status status = client_stop_far(run, reterr);
+    enum tl_status status = stop_far(run, reterr);
     /* STOP went first, on a path that is first in, first out. */
     for (unsigned i = 0; i < run->lane_count; i++)
         if (run->lanes[i].result->near_sends)
@@ -258,7 +258,7 @@ static enum tl_status check_patience(struct tcp_run *run, int64_t now_ns, int64_
         *near_done_ns = now_ns;
     int64_t slack_ns = NEAR_DONE_NS + 2 * run->client->info.connect_rtt_ns;
     if (*near_done_ns > 0 && run->stop_sent_ns == 0 && now_ns > *near_done_ns + slack_ns)
-        return client_stop_far(run, reterr);
+        return stop_far(run, reterr);
     if (overfed(run))
         return tl_error_set(reterr, TL_PROTOCOL,
                             "%s sent more than the %.0f MB that were asked for", run->client->host,
@@ -394,7 +394,7 @@ static enum tl_status run_test(struct tcp_run *run, struct tl_error *reterr)
 void client_abandon(struct tcp_run *run)
 {
     if (run->ready.test_id != 0 && run->client->fd >= 0)
-        (void)!client_stop_far(run, NULL);
+        (void)!stop_far(run, NULL);
     client_hang_up(run->client);
 }
 

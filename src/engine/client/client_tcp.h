@@ -62,7 +62,6 @@ enum tl_status client_ask(struct tcp_run *run, struct tl_error *reterr) TL_WARN_
 enum tl_status client_start_far(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
 /* What has come of a running test, without waiting. */
 enum tl_status client_take_frames(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status client_stop_far(struct tcp_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Tells the far end and leaves the connection: a cancelled test owes nobody a word. */
 void client_abandon(struct tcp_run *run);
 

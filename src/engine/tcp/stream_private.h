@@ -117,7 +117,6 @@ void tl_stream_drain_notices(struct stream *stream);
 void *tl_stream_sampler_main(void *streams);
 enum tl_status tl_sample_ring_init(struct sample_ring *ring, uint32_t size) TL_WARN_UNUSED;
 void tl_sample_ring_finish(struct sample_ring *ring);
-void tl_sample_ring_push(struct sample_ring *ring, const struct tl_tcp_sample *sample);
 size_t tl_sample_ring_drain(struct sample_ring *ring, struct tl_tcp_sample *ret_samples,
                             size_t max);
 /* Reads the stream's socket and worker into the ring; the caller holds fd_lock and

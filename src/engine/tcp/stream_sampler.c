@@ -31,7 +31,7 @@ void tl_sample_ring_finish(struct sample_ring *ring)
     pthread_mutex_destroy(&ring->lock);
 }
 
-void tl_sample_ring_push(struct sample_ring *ring, const struct tl_tcp_sample *sample)
+static void push_sample(struct sample_ring *ring, const struct tl_tcp_sample *sample)
 {
     pthread_mutex_lock(&ring->lock);
     if (ring->count == ring->size) {
@@ -114,7 +114,7 @@ void tl_stream_sample(struct stream *stream, bool last)
     tl_sample_set(&sample, TL_SF_cpu_ns, worker_cpu_ns(stream, last));
     if (tl_stream_run_delay(stream, &run_delay_ns))
         tl_sample_set(&sample, TL_SF_run_delay_ns, run_delay_ns);
-    tl_sample_ring_push(&stream->set->ring, &sample);
+    push_sample(&stream->set->ring, &sample);
 }
 
 static void sample_all(struct tl_streams *set)

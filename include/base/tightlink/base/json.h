@@ -50,8 +50,6 @@ enum tl_json_type {
     TL_JSON_ARRAY,
     TL_JSON_OBJECT,
 };
-/* "a string", "an object" …: fits into a sentence. */
-const char *tl_json_type_text(enum tl_json_type type);
 
 #define TL_JSON_POINTER_SIZE 192
 

@@ -50,7 +50,6 @@ enum tl_scope {
     TL_SCOPE_UPLOAD,
     TL_SCOPE_COUNT
 };
-const char *tl_scope_name(enum tl_scope scope); /* "near", … */
 
 /* What a definition belongs to: a host fact has two places, a flow fact two, a path fact one. */
 enum tl_subject { TL_SUBJECT_HOST, TL_SUBJECT_PATH, TL_SUBJECT_FLOW };

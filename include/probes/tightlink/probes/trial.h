@@ -7,9 +7,6 @@
 
 #define TL_TRIAL_TEXT_SIZE 96
 
-/* "a receive buffer of 4 MiB". */
-void tl_trial_describe(const struct tl_trial *trial, char ret_text[TL_TRIAL_TEXT_SIZE]);
-
 /* What was tried, and what it brought: the steady rate, NAN where none was measured. */
 struct tl_trial_result {
     char what[TL_TRIAL_TEXT_SIZE];

@@ -5,10 +5,10 @@
 
 #include "live_private.h"
 #include "mover_private.h"
+#include "overheard.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/session/audit.h"
-#include "tightlink/session/question.h"
 
 /* --- One connection --------------------------------------------------------------------------- */
 
@@ -105,20 +105,6 @@ static void add_command(const struct tl_app_mover *mover, struct tl_session_resu
     result->run.received_bytes = (long long)mover->received_bytes;
 }
 
-static enum tl_status judge(const struct tl_rules *rules, struct tl_session_result *result,
-                            struct tl_error *reterr)
-{
-    struct tl_question question;
-
-    tl_facts_derive(result->facts);
-    enum tl_status status = tl_facts_status(result->facts);
-    if (status != TL_OK)
-        return tl_error_set(reterr, status, "out of memory");
-    tl_question_of_run(&result->run, &question);
-    tl_rules_version(rules, result->rules_version);
-    return tl_rules_judge(rules, result->facts, &question, &result->findings, reterr);
-}
-
 enum tl_status tl_app_mover_result(struct tl_app_mover *mover, struct tl_session_result *ret_result,
                                    struct tl_error *reterr)
 {
@@ -138,7 +124,7 @@ enum tl_status tl_app_mover_result(struct tl_app_mover *mover, struct tl_session
     ret_result->facts = mover->best.facts;
     mover->best.facts = NULL;
     add_command(mover, ret_result);
-    return judge(mover->rules, ret_result, reterr);
+    return overheard_judge(mover->rules, ret_result, reterr);
 }
 
 /* --- Beside it -------------------------------------------------------------------------------- */
@@ -166,5 +152,5 @@ enum tl_status tl_app_mover_add_measured(const struct tl_rules *rules,
     tl_mover_add_measured(result->facts, direction, measured->facts);
     tl_findings_destroy(result->findings);
     result->findings = NULL;
-    return judge(rules, result, reterr);
+    return overheard_judge(rules, result, reterr);
 }

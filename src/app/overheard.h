@@ -1,4 +1,4 @@
-/* What app/live and app/pcap do alike: a connection of other programs as a run, judged by its
+/* What live, pcap and mover do alike: a connection of other programs as a run, judged by its
  * facts. */
 #ifndef TL_APP_OVERHEARD_H
 #define TL_APP_OVERHEARD_H

@@ -60,22 +60,6 @@ static void find_quality(const struct tl_app_pcap *pcap, const struct tl_packet_
         add_reason(run, TL_QUALITY_DEGRADED, "the beginning of the connection was not captured");
 }
 
-/* An end of the connection under the id that findings use for it. */
-static void name_end(struct tl_run *run, const char *id, const char *name)
-{
-    struct tl_segment_record *segment = &run->segments[run->segment_count++];
-    *segment = (struct tl_segment_record){.rtt_add_ns = (double)NAN,
-                                          .mtu_bytes = (double)NAN,
-                                          .loss_ratio = (double)NAN,
-                                          .loaded_rtt_add_ns = (double)NAN,
-                                          .prefix_rate_bps = (double)NAN,
-                                          .prefix_ceiling_bps = (double)NAN,
-                                          .prefix_rtt_ns = (double)NAN};
-    snprintf(segment->id, sizeof segment->id, "%s", id);
-    snprintf(segment->kind, sizeof segment->kind, "%s", id);
-    snprintf(segment->name, sizeof segment->name, "%s", name);
-}
-
 static void begin_run(const struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
                       struct tl_run *run)
 {
@@ -91,8 +75,8 @@ static void begin_run(const struct tl_app_pcap *pcap, const struct tl_packet_bri
     overheard_format_end(&brief->addresses[TL_SERVER], brief->ports[TL_SERVER], server,
                          sizeof server);
     snprintf(run->target_name, sizeof run->target_name, "%s", server);
-    name_end(run, "near-host", client);
-    name_end(run, "far-host", server);
+    tl_run_add_segment(run, "near-host", client);
+    tl_run_add_segment(run, "far-host", server);
     run->sent_bytes = (long long)brief->payload_bytes[TL_CLIENT];
     run->received_bytes = (long long)brief->payload_bytes[TL_SERVER];
     find_quality(pcap, brief, run);

@@ -1,5 +1,8 @@
-/* The words of a run's states, as findings.schema.json spells them. */
+/* The words of a run's states, as findings.schema.json spells them, and its segments. */
 #include "tightlink/facts/run.h"
+
+#include <math.h>
+#include <stdio.h>
 
 const char *tl_quality_name(enum tl_quality quality)
 {
@@ -11,4 +14,20 @@ const char *tl_stage_state_name(enum tl_stage_state state)
 {
     static const char *const names[] = {"done", "limited", "skipped", "failed", "not-possible"};
     return names[state];
+}
+
+struct tl_segment_record *tl_run_add_segment(struct tl_run *run, const char *id, const char *name)
+{
+    struct tl_segment_record *segment = &run->segments[run->segment_count++];
+    *segment = (struct tl_segment_record){.rtt_add_ns = (double)NAN,
+                                          .mtu_bytes = (double)NAN,
+                                          .loss_ratio = (double)NAN,
+                                          .loaded_rtt_add_ns = (double)NAN,
+                                          .prefix_rate_bps = (double)NAN,
+                                          .prefix_ceiling_bps = (double)NAN,
+                                          .prefix_rtt_ns = (double)NAN};
+    snprintf(segment->id, sizeof segment->id, "%s", id);
+    snprintf(segment->kind, sizeof segment->kind, "%s", id);
+    snprintf(segment->name, sizeof segment->name, "%s", name);
+    return segment;
 }

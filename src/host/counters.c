@@ -210,20 +210,6 @@ bool tl_counters_parse_link(const struct nlmsghdr *msg, void *context)
     return true;
 }
 
-static enum tl_host_why ask_link(struct tl_netlink *route, int ifindex,
-                                 struct tl_host_counters *counters)
-{
-    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
-    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
-    struct ifinfomsg *head;
-
-    msg->nlmsg_type = RTM_GETLINK;
-    head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
-    head->ifi_family = AF_UNSPEC;
-    head->ifi_index = ifindex;
-    return tl_netlink_ask(route, msg, tl_counters_parse_link, counters);
-}
-
 /* What was not known before the source was asked has the source's reason. */
 static void settle(struct tl_host_counters *counters, enum source source, enum tl_host_why why)
 {
@@ -257,7 +243,8 @@ static void read_cards_errors(struct tl_netlink *route, const struct tl_link_car
         struct tl_host_counters of_card;
 
         tl_counters_begin(&of_card, cards->cards[card].ifindex);
-        if (ask_link(route, of_card.ifindex, &of_card) != TL_HOST_WHY_KNOWN)
+        if (tl_netlink_ask_link(route, of_card.ifindex, tl_counters_parse_link, &of_card) !=
+            TL_HOST_WHY_KNOWN)
             continue;
         for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
             sums[i] += of_card.counts[link_rows[i].id];
@@ -288,7 +275,8 @@ static void read_link(struct tl_host_counters *counters)
     tl_link_cards_find(&route, counters->ifindex, &cards);
     if (cards.count == 0)
         cards = (struct tl_link_cards){.count = 1, .cards = {{.ifindex = counters->ifindex}}};
-    settle(counters, LINK, ask_link(&route, counters->ifindex, counters));
+    settle(counters, LINK,
+           tl_netlink_ask_link(&route, counters->ifindex, tl_counters_parse_link, counters));
     if (cards.cards[0].ifindex != counters->ifindex)
         read_cards_errors(&route, &cards, counters);
     settle(counters, QDISC, tl_counters_read_qdisc(&route, counters));

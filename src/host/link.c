@@ -110,20 +110,6 @@ bool tl_link_parse(const struct nlmsghdr *msg, void *link_context)
     return true;
 }
 
-static enum tl_host_why ask_link(struct tl_netlink *route, int ifindex,
-                                 struct tl_link_context *context)
-{
-    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
-    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
-    struct ifinfomsg *head;
-
-    msg->nlmsg_type = RTM_GETLINK;
-    head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
-    head->ifi_family = AF_UNSPEC;
-    head->ifi_index = ifindex;
-    return tl_netlink_ask(route, msg, tl_link_parse, context);
-}
-
 /* Names the kind where the kernel has no name for it: hardware, loopback, wireless. */
 static void settle_kind(struct tl_host_settings *settings, const struct tl_link_context *link)
 {
@@ -243,7 +229,7 @@ int tl_host_settings_read_link(struct tl_host_settings *settings, const struct s
     tl_netlink_init(&route, NETLINK_ROUTE);
     why = tl_route_ask(&route, peer, settings, &way);
     if (why == TL_HOST_WHY_KNOWN)
-        why = ask_link(&route, way.ifindex, &link);
+        why = tl_netlink_ask_link(&route, way.ifindex, tl_link_parse, &link);
     if (why == TL_HOST_WHY_KNOWN)
         tl_link_cards_find(&route, way.ifindex, &cards);
     tl_netlink_finish(&route);

@@ -2,6 +2,8 @@
  * time limits, reasons, and attribute tables that a hostile answer cannot overrun. */
 #include "netlink.h"
 
+#include <linux/rtnetlink.h>
+
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <string.h>
@@ -95,6 +97,20 @@ enum tl_host_why tl_netlink_ask(struct tl_netlink *netlink, struct nlmsghdr *msg
     if (answer.malformed || !answer.parsed)
         return TL_HOST_WHY_MALFORMED;
     return TL_HOST_WHY_KNOWN;
+}
+
+enum tl_host_why tl_netlink_ask_link(struct tl_netlink *route, int ifindex,
+                                     tl_netlink_parse_fn parse, void *context)
+{
+    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
+    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
+    struct ifinfomsg *head;
+
+    msg->nlmsg_type = RTM_GETLINK;
+    head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
+    head->ifi_family = AF_UNSPEC;
+    head->ifi_index = ifindex;
+    return tl_netlink_ask(route, msg, parse, context);
 }
 
 struct attribute_table {

@@ -30,6 +30,9 @@ void tl_netlink_finish(struct tl_netlink *netlink); /* takes a half-built object
 typedef bool (*tl_netlink_parse_fn)(const struct nlmsghdr *msg, void *context);
 enum tl_host_why tl_netlink_ask(struct tl_netlink *netlink, struct nlmsghdr *msg,
                                 tl_netlink_parse_fn parse, void *context) TL_WARN_UNUSED;
+/* The same with RTM_GETLINK for one interface. */
+enum tl_host_why tl_netlink_ask_link(struct tl_netlink *route, int ifindex,
+                                     tl_netlink_parse_fn parse, void *context) TL_WARN_UNUSED;
 
 /* The attributes behind an attribute (nested) or behind a message's family header as a
  * table indexed by type, without those above max; false when their lengths do not fit. */

@@ -169,17 +169,12 @@ static void read_changes(struct tl_host_watch *watch)
 /* Also learns whether the link is up: RTM_GETLINK through the audit's parser. */
 static bool ask_link_up(struct tl_host_watch *watch, int ifindex)
 {
-    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
-    struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
     struct tl_host_settings settings;
     struct tl_link_context link = {.settings = &settings};
-    struct ifinfomsg *head;
 
     tl_host_settings_init(&settings);
-    msg->nlmsg_type = RTM_GETLINK;
-    head = mnl_nlmsg_put_extra_header(msg, sizeof(*head));
-    head->ifi_index = ifindex;
-    return tl_netlink_ask(&watch->questions, msg, tl_link_parse, &link) == TL_HOST_WHY_KNOWN &&
+    return tl_netlink_ask_link(&watch->questions, ifindex, tl_link_parse, &link) ==
+               TL_HOST_WHY_KNOWN &&
            is_up(link.flags);
 }
 

@@ -8,22 +8,6 @@
 
 #define SEARCHED_BYTES 9244 /* the largest packet of the search (engine/pmtu.h) */
 
-static struct tl_segment_record *add(struct tl_run *run, const char *kind, const char *name)
-{
-    struct tl_segment_record *segment = &run->segments[run->segment_count++];
-    *segment = (struct tl_segment_record){.rtt_add_ns = (double)NAN,
-                                          .mtu_bytes = (double)NAN,
-                                          .loss_ratio = (double)NAN,
-                                          .loaded_rtt_add_ns = (double)NAN,
-                                          .prefix_rate_bps = (double)NAN,
-                                          .prefix_ceiling_bps = (double)NAN,
-                                          .prefix_rtt_ns = (double)NAN};
-    snprintf(segment->id, sizeof segment->id, "%s", kind);
-    snprintf(segment->kind, sizeof segment->kind, "%s", kind);
-    snprintf(segment->name, sizeof segment->name, "%s", name);
-    return segment;
-}
-
 static double larger(double a, double b)
 {
     return isnan(a) ? b : isnan(b) ? a : fmax(a, b);
@@ -96,7 +80,7 @@ static void fill_hops(const struct tl_facts *facts, struct tl_run *run)
     path->tight = is_tight(facts, "path");
     if (!last)
         return;
-    struct tl_segment_record *far = add(run, "far-lan", "behind the last router");
+    struct tl_segment_record *far = tl_run_add_segment(run, "far-lan", "behind the last router");
     fill_between(run, hops - 1, hops, far);
     far->tight = is_tight(facts, "far-lan");
 }
@@ -104,8 +88,10 @@ static void fill_hops(const struct tl_facts *facts, struct tl_run *run)
 void tl_segments_fill(const struct tl_facts *facts, struct tl_run *run)
 {
     run->segment_count = 0;
-    add(run, "near-host", "this PC")->mtu_bytes = number(facts, TL_NEAR(link_mtu_bytes));
-    struct tl_segment_record *path = add(run, "path", "the path between the two hosts");
+    tl_run_add_segment(run, "near-host", "this PC")->mtu_bytes =
+        number(facts, TL_NEAR(link_mtu_bytes));
+    struct tl_segment_record *path =
+        tl_run_add_segment(run, "path", "the path between the two hosts");
     path->rtt_add_ns = number(facts, TL_PATH(rtt_min_ns));
     double found = smaller(number(facts, TL_FLOW(TL_DOWNLOAD, path_mtu_bytes)),
                            number(facts, TL_FLOW(TL_UPLOAD, path_mtu_bytes)));
@@ -116,5 +102,6 @@ void tl_segments_fill(const struct tl_facts *facts, struct tl_run *run)
     path->loaded_rtt_add_ns = larger(number(facts, TL_FLOW(TL_DOWNLOAD, queue_delay_ns)),
                                      number(facts, TL_FLOW(TL_UPLOAD, queue_delay_ns)));
     fill_hops(facts, run);
-    add(run, "far-host", run->target_name)->mtu_bytes = number(facts, TL_FAR(link_mtu_bytes));
+    tl_run_add_segment(run, "far-host", run->target_name)->mtu_bytes =
+        number(facts, TL_FAR(link_mtu_bytes));
 }

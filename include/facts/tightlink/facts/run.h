@@ -144,4 +144,7 @@ struct tl_run {
     char strange_fact[64]; /* the first of them, "" without */
 };
 
+/* One segment more, of which nothing is known yet; id is its kind too. There must be room. */
+struct tl_segment_record *tl_run_add_segment(struct tl_run *run, const char *id, const char *name);
+
 #endif

@@ -73,6 +73,24 @@ bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, doubl
     return even && long_enough;
 }
 
+double tl_trains_held_ns(const struct tl_udp_train *trains, unsigned count)
+{
+    double lasts_ns[TL_UDP_TRAINS_MAX];
+    size_t good = 0, uneven = 0;
+    for (unsigned i = 0; i < count && good < TL_UDP_TRAINS_MAX; i++) {
+        const struct tl_udp_train *train = &trains[i];
+        if (train->received_count < LENGTH_MIN || !tl_udp_train_tells(train))
+            continue;
+        good++;
+        double even_ns = (double)train->gap_median_ns * (train->received_count - 1);
+        if (even_ns < EVEN_RATIO * (double)train->dispersion_ns)
+            lasts_ns[uneven++] = (double)train->dispersion_ns;
+    }
+    if (good == 0)
+        return (double)NAN;
+    return 2 * uneven >= good ? tl_stats_median(lasts_ns, uneven) : 0;
+}
+
 double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction direction)
 {
     double memory = tl_facts_number(facts, TL_PATH(rtt_idle_memory_ratio), 0);
@@ -111,16 +129,20 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
     struct tl_error error = {0};
     if (!tl_trains_plan(carried_bps, &spec) || bytes <= 0 ||
         tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
-        tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), (double)NAN,
-                    "the rate or what is left of the budget is too small for trains");
+        const char *why = "the rate or what is left of the budget is too small for trains";
+        tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), (double)NAN, why);
+        tl_flow_set(probe->facts, TL_FLOW(direction, grant_ns), (double)NAN, why);
         return TL_OK;
     }
     enum tl_status status = tl_far_udp_test(probe->far, &spec, NULL, NULL, &result, &error);
     const char *reason = "the path or the far end takes no datagrams";
-    double bps = (double)NAN;
-    if (status == TL_OK && result.valid)
+    double bps = (double)NAN, held_ns = (double)NAN;
+    if (status == TL_OK && result.valid) {
         bps = tl_trains_rate(&result, tl_trains_scatter(probe->facts, direction), &reason);
+        held_ns = tl_trains_held_ns(result.trains, result.train_count);
+    }
     tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), bps, reason);
+    tl_flow_set(probe->facts, TL_FLOW(direction, grant_ns), held_ns, reason);
     if (direction == TL_DOWNLOAD)
         outcome->record.received_bytes += (long long)result.receiver.received_bytes;
     else

@@ -19,6 +19,11 @@ bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec);
 bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, double scatter_ns,
                         const char **ret_reason);
 
+/* How long a link that sends in bundles holds a datagram back, at most: a train leaves at once, so
+ * that beyond its own service it takes one such wait. The median of the uneven trains where at
+ * least half are; else 0. NAN where no train tells. Pure. */
+double tl_trains_held_ns(const struct tl_udp_train *trains, unsigned count);
+
 /* The scatter of a direction that comes anew with each packet: a queue that others fill scatters
  * the delay as well, but slowly, and trains pass through it as they are. 0 where it is unknown. */
 double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction direction);
@@ -32,9 +37,9 @@ double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
  * A small token bucket that lets short bursts pass is empty then and stays so: its rate is what
  * the later trains show (a large one may have gathered tokens since, and lets them pass), while
  * other traffic leaves each train nearly the whole link (Dovrolis, Ramanathan and Moore, 2004).
- * Sets trains_bps of the direction, or why it is unknown, and adds its bytes to the outcome. Moves
- * at most bytes. Only TL_CANCELLED, TL_NETWORK and the like end the caller's stage; an unusable
- * result is none. */
+ * Sets trains_bps and grant_ns of the direction, or why they are unknown, and adds its bytes to the
+ * outcome. Moves at most bytes. Only TL_CANCELLED, TL_NETWORK and the like end the caller's stage;
+ * an unusable result is none. */
 enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction direction,
                                  double carried_bps, int64_t bytes,
                                  struct tl_probe_outcome *outcome, struct tl_error *reterr);

@@ -102,6 +102,21 @@ Test(trains, jitter_as_long_as_a_train_hides_its_rate)
     cr_assert(strstr(reason, "scatters"), "%s", reason);
 }
 
+Test(trains, bundles_tell_how_long_a_link_holds_packets_back)
+{
+    struct tl_udp_train trains[COUNT];
+    fill(trains, 20000, 40e6, 40e6);
+    cr_expect_eq(tl_trains_held_ns(trains, COUNT), 0);
+    for (int i = 0; i < COUNT; i++) { /* all at once, but for those behind the next grant */
+        trains[i].gap_median_ns = 1000;
+        trains[i].dispersion_ns = i % 5 ? 3000000 : 400000;
+    }
+    cr_expect_float_eq(tl_trains_held_ns(trains, COUNT), 3e6, 1);
+    for (int i = 0; i < COUNT; i++)
+        trains[i].received_count = 0;
+    cr_expect(isnan(tl_trains_held_ns(trains, COUNT)));
+}
+
 Test(trains, what_cards_gather_is_not_timed)
 {
     struct tl_udp_train trains[COUNT];

@@ -160,20 +160,41 @@ int cli_history_list(const struct cli_command *command, struct history_request *
 /* --- Trend --------------------------------------------------------------------------------------
  */
 
+/* "2026-11-20", local time as in the list. */
+static const char *date_of(int64_t ns, char ret_text[32])
+{
+    time_t seconds = (time_t)(ns / TL_NS_PER_S);
+    struct tm tm;
+    if (!ns || !localtime_r(&seconds, &tm) || !strftime(ret_text, 32, "%Y-%m-%d", &tm))
+        snprintf(ret_text, 32, "-");
+    return ret_text;
+}
+
+/* "-1.2 Mb/s" and "+300 kb/s", in the unit that fits. */
+static const char *change(double bps, char ret_text[TL_UNIT_TEXT_SIZE + 1])
+{
+    char size[TL_UNIT_TEXT_SIZE];
+    snprintf(ret_text, TL_UNIT_TEXT_SIZE + 1, "%c%s", bps < 0 ? '-' : '+',
+             tl_format_bps(fabs(bps), size));
+    return ret_text;
+}
+
 static void print_trend(const struct tl_history_trend *trend)
 {
     char median[TL_UNIT_TEXT_SIZE], least[TL_UNIT_TEXT_SIZE], most[TL_UNIT_TEXT_SIZE];
-    char newest[TL_UNIT_TEXT_SIZE];
-    printf("%zu runs of one stream: median %s, least %s, most %s, newest %s\n", trend->count,
+    char newest[TL_UNIT_TEXT_SIZE], from[32], to[32];
+    char slope[TL_UNIT_TEXT_SIZE + 1], low[TL_UNIT_TEXT_SIZE + 1], high[TL_UNIT_TEXT_SIZE + 1];
+    printf("%zu runs of one stream, %s to %s: median %s, least %s, most %s, newest %s\n",
+           trend->count, date_of(trend->oldest_ns, from), date_of(trend->newest_ns, to),
            rate(trend->median_bps, median), rate(trend->least_bps, least),
            rate(trend->most_bps, most), rate(trend->newest_bps, newest));
     if (isnan(trend->slope_bps_per_day)) {
         puts("No trend: that takes four runs.");
         return;
     }
-    printf("Trend: %+.3g Mb/s a day (95 %% interval %+.3g to %+.3g): %s\n",
-           trend->slope_bps_per_day / 1e6, trend->low_bps_per_day / 1e6,
-           trend->high_bps_per_day / 1e6,
+    printf("Trend: %s a day (95 %% interval %s to %s): %s\n",
+           change(trend->slope_bps_per_day, slope), change(trend->low_bps_per_day, low),
+           change(trend->high_bps_per_day, high),
            trend->low_bps_per_day > 0    ? "it becomes faster."
            : trend->high_bps_per_day < 0 ? "it becomes slower."
                                          : "no direction can be told from noise.");

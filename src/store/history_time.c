@@ -53,6 +53,7 @@ enum tl_status tl_history_score(struct tl_history *history, const struct tl_hist
 
 struct points {
     size_t count;
+    int64_t oldest_ns, newest_ns;
     double days[TL_HISTORY_TREND_MAX], bps[TL_HISTORY_TREND_MAX]; /* newest first */
 };
 
@@ -70,7 +71,10 @@ static enum tl_status read_points(struct tl_history *history,
         return status;
     while (points->count < TL_HISTORY_TREND_MAX &&
            (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        points->days[points->count] = (double)sqlite3_column_int64(statement, 0) / NS_PER_DAY;
+        points->oldest_ns = sqlite3_column_int64(statement, 0);
+        if (!points->count)
+            points->newest_ns = points->oldest_ns;
+        points->days[points->count] = (double)points->oldest_ns / NS_PER_DAY;
         points->bps[points->count++] = sqlite3_column_double(statement, 1);
     }
     if (result != SQLITE_ROW && result != SQLITE_DONE)
@@ -118,6 +122,8 @@ enum tl_status tl_history_trend(struct tl_history *history, const struct tl_hist
     if (status != TL_OK)
         return status;
     trend.count = points.count;
+    trend.oldest_ns = points.oldest_ns;
+    trend.newest_ns = points.newest_ns;
     trend.least_bps = tl_stats_min(points.bps, points.count);
     trend.most_bps = tl_stats_max(points.bps, points.count);
     if (points.count)

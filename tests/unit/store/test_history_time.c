@@ -35,11 +35,13 @@ Test(history_time, a_trend_is_the_slope_whatever_one_bad_run_says)
                                         .hit = -1});
     cr_assert(tl_history_trend(history, NULL, &trend, NULL) == TL_OK);
     cr_expect(trend.count == 20);
+    cr_expect(trend.oldest_ns == START && trend.newest_ns == START + 19 * DAY);
     cr_expect_float_eq(trend.slope_bps_per_day, -1e6, 1e4, "%g", trend.slope_bps_per_day);
     cr_expect(trend.low_bps_per_day <= -1e6 && trend.high_bps_per_day < 0);
     cr_expect(trend.least_bps == 1e6 && trend.most_bps == 1e9 && trend.newest_bps == 1e9 - 19e6);
     struct tl_history_filter none = {.target = "nobody"};
     cr_assert(tl_history_trend(history, &none, &trend, NULL) == TL_OK);
+    cr_expect(trend.oldest_ns == 0 && trend.newest_ns == 0);
     cr_expect(trend.count == 0 && isnan(trend.median_bps) && isnan(trend.slope_bps_per_day));
     tl_history_close(history);
 }

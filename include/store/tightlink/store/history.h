@@ -153,6 +153,7 @@ enum tl_status tl_history_score(struct tl_history *history, const struct tl_hist
 #define TL_HISTORY_TREND_MAX 400
 struct tl_history_trend {
     size_t count;
+    int64_t oldest_ns, newest_ns;           /* when they began; 0 without runs */
     double median_bps, least_bps, most_bps; /* NAN without runs */
     double newest_bps;
     double slope_bps_per_day, low_bps_per_day, high_bps_per_day; /* NAN below 4 runs */

@@ -197,6 +197,37 @@ def a_certificate_that_nobody_signed_is_not_trusted(machine):
     assert result.code in (3, 5), result
 
 
+def expired_server(folder):
+    """A server that SSL_CERT_FILE trusts, were its certificate of another year."""
+    with open(f"{folder}/ca.conf", "w", encoding="ascii") as conf:
+        conf.write(f"[ca]\ndefault_ca = d\n[d]\nnew_certs_dir = {folder}\n"
+                   f"database = {folder}/index\nserial = {folder}/serial\n"
+                   "default_md = sha256\npolicy = p\nx509_extensions = e\n"
+                   "[p]\ncommonName = supplied\n[e]\nsubjectAltName = IP:127.0.0.1\n")
+    open(f"{folder}/index", "w", encoding="ascii").close()
+    with open(f"{folder}/serial", "w", encoding="ascii") as serial:
+        serial.write("01\n")
+    for command in (["req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{folder}/key",
+                     "-out", f"{folder}/csr", "-subj", "/CN=127.0.0.1"],
+                    ["ca", "-config", f"{folder}/ca.conf", "-selfsign", "-keyfile", f"{folder}/key",
+                     "-in", f"{folder}/csr", "-out", f"{folder}/crt", "-batch", "-notext",
+                     "-startdate", "20200101000000Z", "-enddate", "20210101000000Z"]):
+        made = subprocess.run(["openssl", *command], capture_output=True, check=False)
+        assert made.returncode == 0, made.stderr
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
+    return Server(context)
+
+
+@case("http")
+def a_certificate_of_another_year_is_said_to_have_expired(machine):
+    with tempfile.TemporaryDirectory() as folder, expired_server(folder) as server:
+        result = run(machine, server.port, "big", scheme="https",
+                     env={**os.environ, "SSL_CERT_FILE": f"{folder}/crt"})
+    assert result.code in (3, 5), result
+    result.check(result.code, "certificate of 127.0.0.1 is not to be trusted", "expired")
+
+
 @case("http")
 def a_file_over_tls_is_measured_where_its_server_is_trusted(machine):
     with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server:

@@ -12,16 +12,17 @@
 
 #define LABEL 12
 
-const char *tui_place(const char *segment)
+const char *tui_place(const struct tl_run *run, const char *segment)
 {
-    static const char *const words[][2] = {{"near-host", "this PC"},
-                                           {"far-host", "far end"},
-                                           {"lan", "LAN"},
-                                           {"far-lan", "far LAN"},
-                                           {"flow", "the transfer"}};
+    static const char *const words[][3] = {{"near-host", "this PC", "client"},
+                                           {"far-host", "far end", "server"},
+                                           {"lan", "LAN", "client LAN"},
+                                           {"far-lan", "far LAN", "server LAN"},
+                                           {"flow", "the transfer", "the transfer"}};
+    bool captured = run && strcmp(run->target_kind, "pcap") == 0;
     for (size_t i = 0; segment && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], segment) == 0)
-            return words[i][1];
+            return words[i][captured ? 2 : 1];
     return segment ? segment : "";
 }
 
@@ -63,13 +64,14 @@ static void add_evidence(struct tl_page *page, const struct tl_finding *finding)
     }
 }
 
-static void add_remedies(struct tl_page *page, const struct tl_finding *finding)
+static void add_remedies(struct tl_page *page, const struct tl_run *run,
+                         const struct tl_finding *finding)
 {
     for (size_t i = 0; i < finding->remedy_count; i++) {
         const struct tl_remedy *remedy = &finding->remedies[i];
         char text[96];
         snprintf(text, sizeof text, "Fix %zu of %zu: on %s, needs %s", i + 1, finding->remedy_count,
-                 tui_place(remedy->where), remedy->needs);
+                 tui_place(run, remedy->where), remedy->needs);
         page_add_heading(page, text);
         if (remedy->os[0])
             page_add_command(page, "now", remedy->does);
@@ -85,11 +87,12 @@ static void add_remedies(struct tl_page *page, const struct tl_finding *finding)
     }
 }
 
-static void add_finding(struct tl_page *page, const struct tl_finding *finding)
+static void add_finding(struct tl_page *page, const struct tl_run *run,
+                        const struct tl_finding *finding)
 {
     char text[128], rate[TL_UNIT_TEXT_SIZE];
     page_add_words(page, TL_SAID_STRONG, 0, finding->title);
-    snprintf(text, sizeof text, "%s, %s: %s", tui_place(finding->segment),
+    snprintf(text, sizeof text, "%s, %s: %s", tui_place(run, finding->segment),
              tl_direction_name(finding->direction), tl_result_name(finding->result));
     page_add_entry(page, "where", text);
     if (finding->result == TL_FOUND) {
@@ -104,7 +107,7 @@ static void add_finding(struct tl_page *page, const struct tl_finding *finding)
     page_add_entry(page, "changes if", finding->would_change);
     add_evidence(page, finding);
     if (finding->result == TL_FOUND)
-        add_remedies(page, finding);
+        add_remedies(page, run, finding);
     page_add_entry(page, "send to", finding->result == TL_FOUND ? finding->send_to : NULL);
 }
 
@@ -294,7 +297,7 @@ void tui_page_build(const struct tui_state *state, struct tl_page *page)
             page_add_reflowed(page, tl_buf_text(&text));
         break;
     case TUI_PAGE_FINDING:
-        add_finding(page, finding_at(state));
+        add_finding(page, &state->result->run, finding_at(state));
         break;
     case TUI_PAGE_HOP:
         add_hop(page, state);

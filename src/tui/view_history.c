@@ -38,7 +38,8 @@ static void put_rate(struct tui_grid *grid, int row, int col, double bps)
 /* "receive-window (PC)", "goal met" ...; without the place where there is little room. */
 static void describe(const struct tl_history_run *run, bool narrow, char *ret_text, size_t size)
 {
-    const char *place = strcmp(run->segment, "near-host") == 0 ? "PC" : tui_place(run->segment);
+    const char *place =
+        strcmp(run->segment, "near-host") == 0 ? "PC" : tui_place(NULL, run->segment);
     if (run->cause[0] && !narrow)
         snprintf(ret_text, size, "%s (%s)", run->cause, place);
     else if (run->cause[0])

@@ -58,15 +58,16 @@ static const char *why_word(const struct tl_finding *finding)
                                                                        : words[finding->result];
 }
 
-static void draw_cause(const struct tl_finding *finding, bool both, struct tui_grid *grid, int row,
-                       bool selected)
+static void draw_cause(const struct tl_run *run, const struct tl_finding *finding,
+                       struct tui_grid *grid, int row, bool selected)
 {
+    bool both = run->download && run->upload;
     enum tui_ink ink;
     const char *mark = tui_finding_mark(finding, &ink);
     char place[64];
     (void)tui_put(grid, row, 1, 3, ink, mark);
     (void)tui_put(grid, row, 5, 15, TUI_PLAIN, why_word(finding));
-    snprintf(place, sizeof place, "%s%s%s", tui_place(finding->segment), both ? ", " : "",
+    snprintf(place, sizeof place, "%s%s%s", tui_place(run, finding->segment), both ? ", " : "",
              both ? tl_direction_name(finding->direction) : "");
     int at = 20, columns = grid->cols < 76 ? 0
                            : both          ? 22
@@ -105,7 +106,7 @@ static void draw_causes(struct tui_state *state, struct tui_grid *grid, int row,
     int foot = rows > 8 ? 3 : 0, list = rows - foot;
     int top = tui_list_top(state->causes.selected, list, count);
     for (int i = 0; i < list && top + i < count; i++) {
-        draw_cause(&findings->findings[index[top + i]], run->download && run->upload, grid, row + i,
+        draw_cause(run, &findings->findings[index[top + i]], grid, row + i,
                    top + i == state->causes.selected);
         tui_zone_add(grid, row + i, 0, grid->cols, TUI_ZONE_ROW, top + i);
     }

@@ -27,6 +27,7 @@ static const struct tl_rung *lowest_rung(const struct tl_findings *findings, con
 }
 
 struct row {
+    const struct tl_run *run;
     const struct tl_segment_record *segment;
     const struct tl_rung *rung;
     bool limits;
@@ -68,7 +69,7 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
                   row->limits ? "(!)"
                   : known     ? "ok"
                               : "--");
-    (void)tui_put(grid, at, 5, 10, TUI_PLAIN, tui_place(segment->id));
+    (void)tui_put(grid, at, 5, 10, TUI_PLAIN, tui_place(row->run, segment->id));
     tui_put_right(grid, at, 14, 5, TUI_PLAIN, hops);
     put_number(grid, at, 18, segment->rtt_add_ns, tl_format_ns);
     const char *what = row->rung ? row->rung->label : known ? segment->name : "not tested";
@@ -377,7 +378,7 @@ static void draw_title(const struct tui_state *state, struct tui_grid *grid, int
              run->hop_count, narrow ? "" : "  ",
              narrow ? "" : tui_name(state, run->target_address));
     int right = (int)tl_utf8_width(address);
-    snprintf(way, sizeof way, "this PC %s %s", grid->utf8 ? "→" : "->",
+    snprintf(way, sizeof way, "%s %s %s", tui_place(run, "near-host"), grid->utf8 ? "→" : "->",
              tui_name(state, state->title));
     (void)tui_put_short(grid, row, 1, grid->cols - right - 2, TUI_BOLD, way);
     tui_put_right(grid, row, grid->cols - right, right, TUI_PLAIN, address);
@@ -399,7 +400,7 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
                        "hops", "RTT add", "ceiling", "by");
     row += 3;
     for (int i = 0; i < count && row < last - 4 && result->findings; i++) {
-        struct row line = {.segment = &result->run.segments[i]};
+        struct row line = {.run = &result->run, .segment = &result->run.segments[i]};
         line.rung = lowest_rung(result->findings, line.segment->id);
         line.limits = limits_in(result->findings, line.segment);
         draw_segment(grid, row++, &line);

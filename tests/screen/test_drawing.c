@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lines.h"
+#include "page_text.h"
 #include "script.h"
 #include "view.h"
 
@@ -169,4 +170,19 @@ Test(small, every_screen_shows_itself, .init = begin)
     text = small_screen("verdict", help, 1);
     cr_expect(strstr(text, "F10, q   leave"), "%s", text);
     free(text);
+}
+
+/* Of a capture neither end need be this machine. */
+Test(drawing, places_of_a_capture_are_its_ends)
+{
+    struct tl_run *run = calloc(1, sizeof *run);
+    cr_assert(run);
+    strcpy(run->target_kind, "pcap");
+    cr_expect_str_eq(tui_place(run, "near-host"), "client");
+    cr_expect_str_eq(tui_place(run, "far-host"), "server");
+    strcpy(run->target_kind, "tightlink");
+    cr_expect_str_eq(tui_place(run, "near-host"), "this PC");
+    cr_expect_str_eq(tui_place(NULL, "far-host"), "far end");
+    cr_expect_str_eq(tui_place(run, "hop 3"), "hop 3");
+    free(run);
 }

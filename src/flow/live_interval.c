@@ -32,6 +32,18 @@ static bool is_sndbuf_full(const struct tl_host_socket *socket)
            flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
 }
 
+/* All that was written is on the way and every window has room, and the kernel notes that nothing
+ * was there to be sent: the connection waits for its program. tcpi_busy_time counts this as busy,
+ * because something is on the way: a program that writes more often than once a round trip never
+ * leaves the connection idle, however little it writes. */
+static bool is_program_behind(const struct tl_host_socket *socket)
+{
+    uint64_t flight = in_flight(socket);
+    return flight > 0 && socket->notsent_bytes < socket->snd_mss_bytes && socket->app_limited &&
+           flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
+           flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
+}
+
 void live_span_start(struct live_span *span, const struct tl_host_socket *socket, int64_t now_ns)
 {
     *span = (struct live_span){.from = *socket, .from_ns = now_ns, .closed = span->closed};
@@ -70,6 +82,7 @@ void live_span_read(struct live_span *span, const struct tl_host_socket *socket)
     span->full_windows +=
         socket->snd_wnd_bytes && (double)flight >= WINDOW_FULL * socket->snd_wnd_bytes;
     span->full_sndbufs += is_sndbuf_full(socket);
+    span->behind += is_program_behind(socket);
     raise_to(&span->inflight_max, flight);
     raise_to(&span->snd_wnd_max, socket->snd_wnd_bytes);
     raise_to(&span->rcv_wnd_max, socket->rcv_wnd_bytes);
@@ -100,19 +113,27 @@ static uint32_t grown32(uint32_t now, uint32_t before)
     return now > before ? now - before : 0;
 }
 
-/* Each part within the interval, the sum exactly 1: the kernel's clock and ours differ a little. */
+/* Each part within the interval, the sum exactly 1: the kernel's clock and ours differ a little.
+ * What the kernel counts as busy while the program was behind is the program's, by the share of the
+ * readings that met it so; what it waited for room in the send buffer is not. */
 static void split_time(const struct live_span *span, const struct tl_host_socket *last,
-                       double span_ns, double ret_parts[TL_LIVE_PARTS])
+                       double span_ns, struct tl_live_interval *interval)
 {
+    double *ret_parts = interval->parts_ratio;
     double busy = fmin(span_ns, (double)grown(last->busy_ns, span->from.busy_ns));
     double rwnd = fmin(busy, (double)grown(last->rwnd_limited_ns, span->from.rwnd_limited_ns));
     double sndbuf =
         fmin(busy - rwnd, (double)grown(last->sndbuf_limited_ns, span->from.sndbuf_limited_ns));
 
-    ret_parts[TL_LIVE_APP] = 1 - busy / span_ns;
+    double network = busy - rwnd - sndbuf;
+    double behind = span->readings ? span_ns * span->behind / span->readings - sndbuf : 0;
+    behind = fmin(network, fmax(0, behind));
+
+    interval->behind_ratio = behind / span_ns;
+    ret_parts[TL_LIVE_APP] = 1 - (busy - behind) / span_ns;
     ret_parts[TL_LIVE_RWND] = rwnd / span_ns;
     ret_parts[TL_LIVE_SNDBUF] = sndbuf / span_ns;
-    ret_parts[TL_LIVE_NETWORK] = (busy - rwnd - sndbuf) / span_ns;
+    ret_parts[TL_LIVE_NETWORK] = (network - behind) / span_ns;
 }
 
 static void count_events(const struct tl_host_socket *from, const struct tl_host_socket *last,
@@ -157,11 +178,12 @@ void live_span_close(struct live_span *span, const struct tl_host_socket *last, 
 {
     double span_ns = (double)(now_ns - span->from_ns);
 
-    *ret_interval = (struct tl_live_interval){.end_ns = now_ns, .span_ns = now_ns - span->from_ns};
+    *ret_interval = (struct tl_live_interval){
+        .end_ns = now_ns, .span_ns = now_ns - span->from_ns, .behind_ratio = NAN};
     count_events(&span->from, last, ret_interval);
     add_means(span, ret_interval);
     if (span_ns > 0 && (ret_interval->sent_bytes >= SENDS_AT_LEAST_BYTES || in_flight(last) > 0))
-        split_time(span, last, span_ns, ret_interval->parts_ratio);
+        split_time(span, last, span_ns, ret_interval);
     else
         for (int i = 0; i < TL_LIVE_PARTS; i++)
             ret_interval->parts_ratio[i] = NAN;
@@ -180,7 +202,7 @@ static void weigh(double *sum, double *weight, double value, double by)
     *weight += by;
 }
 
-#define WEIGHED 7
+#define WEIGHED 8
 
 /* The members of an interval that are means. */
 static double *mean_of(struct tl_live_interval *interval, size_t index)
@@ -188,7 +210,7 @@ static double *mean_of(struct tl_live_interval *interval, size_t index)
     double *const means[WEIGHED] = {&interval->rtt_mean_ns,       &interval->rcv_rtt_ns,
                                     &interval->cwnd_mean_bytes,   &interval->inflight_mean_bytes,
                                     &interval->window_full_ratio, &interval->sndbuf_full_ratio,
-                                    &interval->read_queue_ratio};
+                                    &interval->read_queue_ratio,  &interval->behind_ratio};
     return means[index];
 }
 

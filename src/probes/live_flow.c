@@ -76,6 +76,7 @@ static void set_sender(const struct tl_host_socket *socket, const struct tl_live
     const double *parts = joined->parts_ratio;
 
     tl_flow_set(facts, TL_FLOW(up, ledger_app_ratio), parts[TL_LIVE_APP], no_data);
+    tl_flow_set(facts, TL_FLOW(up, program_behind_ratio), joined->behind_ratio, no_data);
     tl_flow_set(facts, TL_FLOW(up, ledger_sndbuf_ratio), parts[TL_LIVE_SNDBUF], no_data);
     tl_flow_set(facts, TL_FLOW(up, ledger_rwnd_ratio), parts[TL_LIVE_RWND], no_data);
     tl_flow_set(facts, TL_FLOW(up, ledger_network_ratio), parts[TL_LIVE_NETWORK], no_data);
@@ -145,8 +146,8 @@ static void set_program(const struct tl_flow_watch_program *program, enum tl_dir
 
 /* The connection itself is the transfer that runs. Its buffer at this end, and whether it was the
  * same in every reading, as one that a program sets is. */
-static void set_running(const struct tl_live_flow *flow, enum tl_direction direction,
-                        struct tl_facts *facts)
+static void set_running(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
+                        enum tl_direction direction, struct tl_facts *facts)
 {
     static const char source[] = "the connection that is watched";
     const struct tl_live_buffer *buffer = direction == TL_UPLOAD ? &flow->sndbuf : &flow->rcvbuf;
@@ -157,6 +158,8 @@ static void set_running(const struct tl_live_flow *flow, enum tl_direction direc
     tl_facts_set_number(facts, TL_FLOW(direction, running_count), 1, source);
     tl_flow_set(facts, TL_FLOW(direction, running_bps),
                 rate.state == TL_FACT_KNOWN ? rate.number : NAN, no_data);
+    tl_flow_set(facts, TL_FLOW(direction, running_rwnd_ratio), joined->parts_ratio[TL_LIVE_RWND],
+                one_end);
     if (!buffer->high_bytes)
         return;
     tl_facts_set_number(facts,
@@ -182,6 +185,6 @@ void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
     else
         set_receiver(&flow->socket, &joined, facts);
     set_program(program, direction, facts);
-    set_running(flow, direction, facts);
+    set_running(flow, &joined, direction, facts);
     tl_facts_explain_stage(facts, "stream", &direction, one_end);
 }

@@ -264,6 +264,42 @@ Test(live, a_full_window_and_a_full_send_buffer_are_told_apart)
     tl_live_destroy(live);
 }
 
+/* A program that writes every 15 ms over 20 ms: something is always on the way, and the kernel
+ * counts it as busy; yet nobody but the program holds it. */
+Test(live, a_program_that_writes_little_is_no_network)
+{
+    struct tl_live *live = tl_live_create(0);
+    struct tl_host_socket idle = sender(1, 10000, 0), waits = sender(2, 10000, 0);
+    struct tl_host_socket bulk = sender(3, 10000, 0);
+    struct tl_live_sum sum;
+    idle.write_queue_bytes = waits.write_queue_bytes = 30000;
+    idle.app_limited = waits.app_limited = true;
+    bulk.write_queue_bytes = 300000;
+    bulk.notsent_bytes = 270000;
+    for (int i = 0; i < 5; i++) {
+        struct tl_host_socket *const all[] = {&idle, &waits, &bulk};
+        tl_live_begin(live, i * S / 4);
+        for (int at = 0; at < 3; at++) {
+            cr_assert_eq(tl_live_take(live, all[at]), TL_OK);
+            all[at]->acked_bytes += 100000;
+            all[at]->busy_ns += S / 4;
+        }
+        waits.sndbuf_limited_ns += S / 4; /* it has more, and waits for room */
+        tl_live_end(live);
+    }
+    tl_live_close(live, S, &sum);
+    const struct tl_live_interval *intervals[3];
+    for (uint64_t at = 0; at < 3; at++)
+        intervals[at] = tl_live_interval_at(tl_live_find(live, at + 1), 0);
+    cr_expect_float_eq(intervals[0]->parts_ratio[TL_LIVE_APP], 1, 1e-9);
+    cr_expect_float_eq(intervals[0]->parts_ratio[TL_LIVE_NETWORK], 0, 1e-9);
+    cr_expect_float_eq(intervals[1]->parts_ratio[TL_LIVE_APP], 0, 1e-9);
+    cr_expect_float_eq(intervals[1]->parts_ratio[TL_LIVE_SNDBUF], 1, 1e-9);
+    cr_expect_float_eq(intervals[2]->parts_ratio[TL_LIVE_APP], 0, 1e-9);
+    cr_expect_float_eq(intervals[2]->parts_ratio[TL_LIVE_NETWORK], 1, 1e-9);
+    tl_live_destroy(live);
+}
+
 /* A copy that began and ended within the look: its first and last second are not all its own. */
 Test(live, begin_and_end_do_not_count_as_waiting)
 {

@@ -50,6 +50,7 @@ struct tl_live_interval {
     double window_full_ratio; /* >= 90 % of the peer's window in flight */
     double sndbuf_full_ratio; /* all that the send buffer takes is in flight, with room elsewhere */
     double read_queue_ratio;  /* share of the receive buffer that lies there unread */
+    double behind_ratio;      /* of the program's part: with something on the way; NAN likewise */
     double delivery_rate_bps; /* largest that was not limited by the program; NAN without */
     uint32_t segments_count, retrans_count, reord_seen_count, dsack_count;
     uint32_t delivered_count, delivered_ce_count, out_of_order_count, drops_count;

@@ -2,6 +2,7 @@
 """Terminals of every kind, slow ones, and hostile text: the screen comes, keys are answered, only
 printable text reaches the terminal (promise P12), and all is as it was afterwards.
 Arguments: tightlink, tightlinkd, print-fixture; then optionally seconds of random sizes."""
+import base64
 import json
 import os
 import random
@@ -17,6 +18,7 @@ from terminal import HOME, TIGHTLINK, Terminal, expect_equal, save_fixture, star
 EVIL = "A\x1b]0;EVIL\x07\x1b[2J\x1b[31m\x9b31m\u202e\u200b\ufeff\x0e\x08\x7fZ"
 RAW = [b"EVIL\x07", b"\x1b]0;", b"\xc2\x9b", "\u202e".encode(), "\u200b".encode(), "\ufeff".encode(),
        b"\x0e", b"\x7f"]
+COPY = rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07"  # OSC 52: to the clipboard
 
 
 def every_terminal_type(path):
@@ -71,7 +73,7 @@ def without_colour_and_in_ascii(path):
     terminal.wait()
     settings_are_back(terminal, "NO_COLOR")
     terminal = Terminal("show", path, rows=40, cols=120, LANG="C", LC_CTYPE="C", LC_ALL="C")
-    terminal.expect(b"|##")
+    terminal.expect(b"|#")  # curses may repeat the rest (REP)
     terminal.expect(b"F10 quit")
     for key in b"x\x1bw\r\x1b\x1b4c2\r\x1b56":
         terminal.keys(bytes([key]))
@@ -84,6 +86,17 @@ def without_colour_and_in_ascii(path):
     if b"\\" in screen:
         sys.exit("in an ASCII locale something was drawn by its number")
     settings_are_back(terminal, "ASCII")
+
+
+def only_printable_copies(seen):
+    """What went to the clipboard (OSC 52): a shell that pastes it must not be steered either."""
+    copies = re.findall(COPY, seen)
+    for copy in copies:
+        text = base64.b64decode(copy).decode("utf-8")
+        bad = [hex(ord(c)) for c in text if not c.isprintable() and c not in "\n\t"]
+        if bad or "EVIL\x07" in text or any(raw in text.encode() for raw in RAW):
+            sys.exit(f"the clipboard was given {bad[:5]}: {text[:200]!r}")
+    return len(copies)
 
 
 def only_printable_text(path):
@@ -127,6 +140,7 @@ def only_printable_text(path):
         put(run, where, EVIL)
     if len(kept) < 5 or not taken(run):
         sys.exit(f"of {len(places)} texts only {len(kept)} could be made hostile")
+    copied = 0
     for rows, cols in ((24, 80), (40, 120), (9, 30)):
         terminal = Terminal("show", evil_path, rows=rows, cols=cols)
         terminal.expect(b"\x1b[?1049h")
@@ -134,15 +148,29 @@ def only_printable_text(path):
                     "\x1b", "g", "2", "\r", "\x1b", "3", "5", "6", "M", "\x1b", "3", "y", " "]:
             terminal.keys(key.encode())
             terminal.read(0.12)
+        shown = terminal.seen  # expect() begins anew
+        if rows > 10:
+            terminal.keys(b"\x1b")
+            terminal.read(0.3)
+            terminal.keys(b"3e")
+            terminal.expect(b"This is what leaves")
+            terminal.keys(b"y")
+            until = time.monotonic() + 10
+            while b"sent to the clipboard" not in terminal.seen and time.monotonic() < until:
+                terminal.read(0.1)
         terminal.keys(b"q")
         terminal.wait()
+        shown += terminal.seen
         for raw in RAW:
-            if raw in terminal.seen.replace(b"\x1b]52;c;", b"").replace(b"=\x07", b""):
+            if raw in re.sub(COPY, b"", shown):
                 sys.exit(f"{raw!r} reached the terminal at {cols}x{rows}")
-        if rows > 10 and b"\\u{1b}" not in terminal.seen:
+        copied += only_printable_copies(shown)
+        if rows > 10 and b"\\u{1b}" not in shown:
             sys.exit("no hostile text was shown at all: the test tests nothing")
         settings_are_back(terminal, f"hostile text at {cols}x{rows}")
-    print(f"{len(kept)} hostile texts of {len(places)}")
+    if copied == 0:
+        sys.exit("nothing went to the clipboard: the test tests nothing of it")
+    print(f"{len(kept)} hostile texts of {len(places)}, {copied} texts in the clipboard")
 
 
 class SlowTerminal(Terminal):

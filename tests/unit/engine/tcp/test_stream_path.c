@@ -240,8 +240,9 @@ Test(stream_path, what_arrives_is_noise, .timeout = 120)
         unsigned counts[256] = {0};
         for (size_t j = 0; j < sizeof bytes; j++)
             counts[bytes[j]]++;
+        /* Four sends may draw one place: then a byte's count has a standard deviation of 128. */
         for (unsigned j = 0; j < 256; j++)
-            cr_expect(counts[j] > 3600 && counts[j] < 4600, "byte %u: %u times", j, counts[j]);
+            cr_expect(counts[j] > 3200 && counts[j] < 5000, "byte %u: %u times", j, counts[j]);
         /* Places are drawn: that three sends draw the one of the first is no accident. */
         int same = 0;
         for (size_t j = 1; j < 4; j++)

@@ -32,15 +32,22 @@ static bool is_sndbuf_full(const struct tl_host_socket *socket)
            flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
 }
 
-/* All that was written is on the way and every window has room, and the kernel notes that nothing
- * was there to be sent: the connection waits for its program. tcpi_busy_time counts this as busy,
- * because something is on the way: a program that writes more often than once a round trip never
- * leaves the connection idle, however little it writes. */
+/* A program that has more waits once what its packets cost fills SO_SNDBUF, and they cost up to
+ * twice their payload (socket(7)): below half of it there is room for certain. */
+static bool has_sndbuf_room(const struct tl_host_socket *socket)
+{
+    return 2 * (uint64_t)socket->write_queue_bytes < socket->sndbuf_bytes;
+}
+
+/* All that was written is on the way and every window and the buffer have room, and the kernel
+ * notes that nothing was there to be sent: the connection waits for its program. tcpi_busy_time
+ * counts this as busy, because something is on the way: a program that writes more often than once
+ * a round trip never leaves the connection idle, however little it writes. */
 static bool is_program_behind(const struct tl_host_socket *socket)
 {
     uint64_t flight = in_flight(socket);
     return flight > 0 && socket->notsent_bytes < socket->snd_mss_bytes && socket->app_limited &&
-           flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
+           has_sndbuf_room(socket) && flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
            flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
 }
 

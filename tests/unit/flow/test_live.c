@@ -270,16 +270,20 @@ Test(live, a_program_that_writes_little_is_no_network)
 {
     struct tl_live *live = tl_live_create(0);
     struct tl_host_socket idle = sender(1, 10000, 0), waits = sender(2, 10000, 0);
-    struct tl_host_socket bulk = sender(3, 10000, 0);
+    struct tl_host_socket bulk = sender(3, 10000, 0), blocked = sender(4, 10000, 0);
     struct tl_live_sum sum;
+    idle.sndbuf_bytes = waits.sndbuf_bytes = 87040;
+    blocked.write_queue_bytes = 60000; /* of no more than that, whatever the program has */
+    blocked.sndbuf_bytes = 65536;
+    blocked.app_limited = true;
     idle.write_queue_bytes = waits.write_queue_bytes = 30000;
     idle.app_limited = waits.app_limited = true;
     bulk.write_queue_bytes = 300000;
     bulk.notsent_bytes = 270000;
     for (int i = 0; i < 5; i++) {
-        struct tl_host_socket *const all[] = {&idle, &waits, &bulk};
+        struct tl_host_socket *const all[] = {&idle, &waits, &bulk, &blocked};
         tl_live_begin(live, i * S / 4);
-        for (int at = 0; at < 3; at++) {
+        for (int at = 0; at < 4; at++) {
             cr_assert_eq(tl_live_take(live, all[at]), TL_OK);
             all[at]->acked_bytes += 100000;
             all[at]->busy_ns += S / 4;
@@ -288,8 +292,8 @@ Test(live, a_program_that_writes_little_is_no_network)
         tl_live_end(live);
     }
     tl_live_close(live, S, &sum);
-    const struct tl_live_interval *intervals[3];
-    for (uint64_t at = 0; at < 3; at++)
+    const struct tl_live_interval *intervals[4];
+    for (uint64_t at = 0; at < 4; at++)
         intervals[at] = tl_live_interval_at(tl_live_find(live, at + 1), 0);
     cr_expect_float_eq(intervals[0]->parts_ratio[TL_LIVE_APP], 1, 1e-9);
     cr_expect_float_eq(intervals[0]->parts_ratio[TL_LIVE_NETWORK], 0, 1e-9);
@@ -297,6 +301,7 @@ Test(live, a_program_that_writes_little_is_no_network)
     cr_expect_float_eq(intervals[1]->parts_ratio[TL_LIVE_SNDBUF], 1, 1e-9);
     cr_expect_float_eq(intervals[2]->parts_ratio[TL_LIVE_APP], 0, 1e-9);
     cr_expect_float_eq(intervals[2]->parts_ratio[TL_LIVE_NETWORK], 1, 1e-9);
+    cr_expect_float_eq(intervals[3]->parts_ratio[TL_LIVE_APP], 0, 1e-9, "its buffer may be full");
     tl_live_destroy(live);
 }
 

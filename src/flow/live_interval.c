@@ -32,22 +32,26 @@ static bool is_sndbuf_full(const struct tl_host_socket *socket)
            flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
 }
 
-/* A program that has more waits once what its packets cost fills SO_SNDBUF, and they cost up to
- * twice their payload (socket(7)): below half of it there is room for certain. */
-static bool has_sndbuf_room(const struct tl_host_socket *socket)
+/* A program waits for room from when SO_SNDBUF is used up until two thirds of it are in use
+ * (sk_stream_memory_free() and sk_stream_is_writeable() of Linux), and uses it up again. With less
+ * in use it does not wait; with more it may, unless no reading finds all of it in use. */
+#define SNDBUF_USED_UP 1.0
+#define SNDBUF_WAKES   (2.0 / 3)
+
+static double sndbuf_used(const struct tl_host_socket *socket)
 {
-    return 2 * (uint64_t)socket->write_queue_bytes < socket->sndbuf_bytes;
+    return socket->sndbuf_bytes ? (double)socket->wmem_queued_bytes / socket->sndbuf_bytes : 0;
 }
 
-/* All that was written is on the way and every window and the buffer have room, and the kernel
- * notes that nothing was there to be sent: the connection waits for its program. tcpi_busy_time
- * counts this as busy, because something is on the way: a program that writes more often than once
- * a round trip never leaves the connection idle, however little it writes. */
+/* All that was written is on the way and every window has room, and the kernel notes that nothing
+ * was there to be sent: the connection waits for its program. tcpi_busy_time counts this as busy,
+ * because something is on the way: a program that writes more often than once a round trip never
+ * leaves the connection idle, however little it writes. */
 static bool is_program_behind(const struct tl_host_socket *socket)
 {
     uint64_t flight = in_flight(socket);
     return flight > 0 && socket->notsent_bytes < socket->snd_mss_bytes && socket->app_limited &&
-           has_sndbuf_room(socket) && flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
+           flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
            flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
 }
 
@@ -90,6 +94,8 @@ void live_span_read(struct live_span *span, const struct tl_host_socket *socket)
         socket->snd_wnd_bytes && (double)flight >= WINDOW_FULL * socket->snd_wnd_bytes;
     span->full_sndbufs += is_sndbuf_full(socket);
     span->behind += is_program_behind(socket);
+    span->behind_with_room += is_program_behind(socket) && sndbuf_used(socket) < SNDBUF_WAKES;
+    span->sndbuf_used_max = fmax(span->sndbuf_used_max, sndbuf_used(socket));
     raise_to(&span->inflight_max, flight);
     raise_to(&span->snd_wnd_max, socket->snd_wnd_bytes);
     raise_to(&span->rcv_wnd_max, socket->rcv_wnd_bytes);
@@ -133,7 +139,9 @@ static void split_time(const struct live_span *span, const struct tl_host_socket
         fmin(busy - rwnd, (double)grown(last->sndbuf_limited_ns, span->from.sndbuf_limited_ns));
 
     double network = busy - rwnd - sndbuf;
-    double behind = span->readings ? span_ns * span->behind / span->readings - sndbuf : 0;
+    bool may_wait = span->sndbuf_used_max >= SNDBUF_USED_UP;
+    double readings = may_wait ? span->behind_with_room : span->behind;
+    double behind = span->readings ? span_ns * readings / span->readings - sndbuf : 0;
     behind = fmin(network, fmax(0, behind));
 
     interval->behind_ratio = behind / span_ns;

@@ -114,6 +114,7 @@ static void take_memory(const struct nlattr *attr, struct tl_host_socket *socket
     memcpy(memory, mnl_attr_get_payload(attr), len < sizeof(memory) ? len : sizeof(memory));
     socket->rcvbuf_bytes = memory[SK_MEMINFO_RCVBUF];
     socket->sndbuf_bytes = memory[SK_MEMINFO_SNDBUF];
+    socket->wmem_queued_bytes = memory[SK_MEMINFO_WMEM_QUEUED];
     socket->drops_count = memory[SK_MEMINFO_DROPS];
 }
 

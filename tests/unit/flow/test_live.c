@@ -274,7 +274,7 @@ Test(live, a_program_that_writes_little_is_no_network)
     struct tl_live_sum sum;
     idle.sndbuf_bytes = waits.sndbuf_bytes = 87040;
     blocked.write_queue_bytes = 60000; /* of no more than that, whatever the program has */
-    blocked.sndbuf_bytes = 65536;
+    blocked.sndbuf_bytes = blocked.wmem_queued_bytes = 65536;
     blocked.app_limited = true;
     idle.write_queue_bytes = waits.write_queue_bytes = 30000;
     idle.app_limited = waits.app_limited = true;

@@ -36,6 +36,7 @@ struct tl_host_socket {
     uint32_t delivered_count, delivered_ce_count; /* segments; with an ECN mark */
 
     uint32_t rcvbuf_bytes, sndbuf_bytes; /* SO_RCVBUF, SO_SNDBUF as they are now */
+    uint32_t wmem_queued_bytes; /* of sndbuf_bytes in use: what packets cost, not payload */
     uint32_t read_queue_bytes,
         write_queue_bytes;                 /* arrived and unread; written, not acknowledged */
     uint32_t notsent_bytes;                /* of write_queue_bytes: not sent even once */

@@ -23,13 +23,19 @@ static uint64_t cwnd_bytes(const struct tl_host_socket *socket)
 }
 
 /* All that was written is in flight, although congestion window and receive window have room for
- * another segment, and the program had more to give (app_limited is not set). */
-static bool is_sndbuf_full(const struct tl_host_socket *socket)
+ * another segment. Who holds it: the send buffer where the program had more to give; the program
+ * where the kernel notes that nothing was there to be sent (app_limited). */
+static bool has_all_in_flight(const struct tl_host_socket *socket)
 {
     uint64_t flight = in_flight(socket);
-    return flight > 0 && socket->notsent_bytes < socket->snd_mss_bytes && !socket->app_limited &&
+    return flight > 0 && socket->notsent_bytes < socket->snd_mss_bytes &&
            flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
            flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
+}
+
+static bool is_sndbuf_full(const struct tl_host_socket *socket)
+{
+    return has_all_in_flight(socket) && !socket->app_limited;
 }
 
 /* A program waits for room from when SO_SNDBUF is used up until two thirds of it are in use
@@ -43,16 +49,12 @@ static double sndbuf_used(const struct tl_host_socket *socket)
     return socket->sndbuf_bytes ? (double)socket->wmem_queued_bytes / socket->sndbuf_bytes : 0;
 }
 
-/* All that was written is on the way and every window has room, and the kernel notes that nothing
- * was there to be sent: the connection waits for its program. tcpi_busy_time counts this as busy,
- * because something is on the way: a program that writes more often than once a round trip never
- * leaves the connection idle, however little it writes. */
+/* The connection waits for its program. tcpi_busy_time counts this as busy, because something is on
+ * the way: a program that writes more often than once a round trip never leaves the connection
+ * idle, however little it writes. */
 static bool is_program_behind(const struct tl_host_socket *socket)
 {
-    uint64_t flight = in_flight(socket);
-    return flight > 0 && socket->notsent_bytes < socket->snd_mss_bytes && socket->app_limited &&
-           flight + socket->snd_mss_bytes < cwnd_bytes(socket) &&
-           flight + socket->snd_mss_bytes < socket->snd_wnd_bytes;
+    return has_all_in_flight(socket) && socket->app_limited;
 }
 
 void live_span_start(struct live_span *span, const struct tl_host_socket *socket, int64_t now_ns)
@@ -93,9 +95,11 @@ void live_span_read(struct live_span *span, const struct tl_host_socket *socket)
     span->full_windows +=
         socket->snd_wnd_bytes && (double)flight >= WINDOW_FULL * socket->snd_wnd_bytes;
     span->full_sndbufs += is_sndbuf_full(socket);
-    span->behind += is_program_behind(socket);
-    span->behind_with_room += is_program_behind(socket) && sndbuf_used(socket) < SNDBUF_WAKES;
-    span->sndbuf_used_max = fmax(span->sndbuf_used_max, sndbuf_used(socket));
+    bool behind = is_program_behind(socket);
+    double used = sndbuf_used(socket);
+    span->behind += behind;
+    span->behind_with_room += behind && used < SNDBUF_WAKES;
+    span->sndbuf_used_max = fmax(span->sndbuf_used_max, used);
     raise_to(&span->inflight_max, flight);
     raise_to(&span->snd_wnd_max, socket->snd_wnd_bytes);
     raise_to(&span->rcv_wnd_max, socket->rcv_wnd_bytes);

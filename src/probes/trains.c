@@ -47,6 +47,12 @@ bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec)
 /* A train that lasts four times the scatter has its rate changed by it by a quarter at most. */
 #define SCATTER_RATIO 0.25
 
+/* Long enough to be told from two that came by chance, and with a rate to tell. */
+static bool is_good(const struct tl_udp_train *train)
+{
+    return train->received_count >= LENGTH_MIN && tl_udp_train_tells(train);
+}
+
 bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, double scatter_ns,
                         const char **ret_reason)
 {
@@ -54,11 +60,10 @@ bool tl_trains_are_even(const struct tl_udp_train *trains, unsigned count, doubl
     size_t good = 0;
     for (unsigned i = 0; i < count && good < TL_UDP_TRAINS_MAX; i++) {
         const struct tl_udp_train *train = &trains[i];
-        if (train->received_count < LENGTH_MIN || !tl_udp_train_tells(train))
+        if (!is_good(train))
             continue;
         lasts_ns[good] = (double)train->dispersion_ns;
-        evenness[good] =
-            (double)train->gap_median_ns * (train->received_count - 1) / lasts_ns[good];
+        evenness[good] = tl_udp_train_even_ns(train) / lasts_ns[good];
         good++;
     }
     if (good == 0)
@@ -79,11 +84,10 @@ double tl_trains_held_ns(const struct tl_udp_train *trains, unsigned count)
     size_t good = 0, uneven = 0;
     for (unsigned i = 0; i < count && good < TL_UDP_TRAINS_MAX; i++) {
         const struct tl_udp_train *train = &trains[i];
-        if (train->received_count < LENGTH_MIN || !tl_udp_train_tells(train))
+        if (!is_good(train))
             continue;
         good++;
-        double even_ns = (double)train->gap_median_ns * (train->received_count - 1);
-        if (even_ns < EVEN_RATIO * (double)train->dispersion_ns)
+        if (tl_udp_train_even_ns(train) < EVEN_RATIO * (double)train->dispersion_ns)
             lasts_ns[uneven++] = (double)train->dispersion_ns;
     }
     if (good == 0)

@@ -213,16 +213,20 @@ static double half_sample_mode(const double *values, unsigned count)
 #define EVEN_RATIO     0.1
 #define EVEN_COUNT     4
 
+double tl_udp_train_even_ns(const struct tl_udp_train *train)
+{
+    return (double)train->gap_median_ns * (train->received_count - 1);
+}
+
 bool tl_udp_train_tells(const struct tl_udp_train *train)
 {
     if (train->received_count < 2 || train->dispersion_ns <= 0)
         return false;
     if (train->in_order)
         return true;
-    double even_ns = (double)train->gap_median_ns * (train->received_count - 1);
     return train->received_count >= EVEN_COUNT &&
            train->received_count >= RECEIVED_RATIO * train->sent_count &&
-           fabs(even_ns - (double)train->dispersion_ns) <=
+           fabs(tl_udp_train_even_ns(train) - (double)train->dispersion_ns) <=
                EVEN_RATIO * (double)train->dispersion_ns;
 }
 

@@ -233,6 +233,10 @@ struct tl_udp_result {
 /* Frees intervals and trains. */
 void tl_udp_result_finish(struct tl_udp_result *result);
 
+/* How long a train would take were all its gaps as the middle one: near its dispersion where it
+ * came evenly, near 0 in bundles. Of a train of two and more. Pure. */
+double tl_udp_train_even_ns(const struct tl_udp_train *train);
+
 /* Whether a train's dispersion tells a rate: it arrived whole and in order, or at least three
  * quarters of it did, evenly spaced. Pure. */
 bool tl_udp_train_tells(const struct tl_udp_train *train);

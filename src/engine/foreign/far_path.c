@@ -19,16 +19,11 @@ static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *r
     const struct far_peer *peer = owner;
     struct sockaddr_storage address = peer->info.peer;
     struct tl_random rng;
-    bool ipv6 = address.ss_family == AF_INET6;
-    if (ipv6)
-        ((struct sockaddr_in6 *)&address)->sin6_port = htons(CLOSED_PORT);
-    else
-        ((struct sockaddr_in *)&address)->sin_port = htons(CLOSED_PORT);
+    far_address_set_port(&address, CLOSED_PORT);
     *ret_fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*ret_fd < 0)
         return tl_error_set(reterr, TL_IO, "a socket: %s", strerror(errno));
-    if (connect(*ret_fd, (struct sockaddr *)&address,
-                ipv6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) < 0)
+    if (connect(*ret_fd, (struct sockaddr *)&address, far_address_len(&address)) < 0)
         return tl_error_set(reterr, tl_status_from_errno(errno), "no way to %s: %s", peer->host,
                             strerror(errno));
     tl_random_seed(&rng, (uint64_t)tl_now_ns());

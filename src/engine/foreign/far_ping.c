@@ -45,11 +45,8 @@ static struct sockaddr_storage address_of(const struct train *train, uint16_t po
                                           socklen_t *ret_len)
 {
     struct sockaddr_storage address = train->peer->info.peer;
-    if (is_v6(train))
-        ((struct sockaddr_in6 *)&address)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)&address)->sin_port = htons(port);
-    *ret_len = is_v6(train) ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    far_address_set_port(&address, port);
+    *ret_len = far_address_len(&address);
     return address;
 }
 

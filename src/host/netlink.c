@@ -2,10 +2,9 @@
  * time limits, reasons, and attribute tables that a hostile answer cannot overrun. */
 #include "netlink.h"
 
-#include <linux/rtnetlink.h>
-
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>

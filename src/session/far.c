@@ -79,12 +79,6 @@ static bool is_raised(int event_fd, int64_t ns)
     return poll(&event, 1, (int)(ns / TL_NS_PER_MS)) > 0;
 }
 
-static void raise_it(int event_fd)
-{
-    static const uint64_t one = 1;
-    (void)!write(event_fd, &one, sizeof one);
-}
-
 static void *look_around(void *context)
 {
     struct look *look = context;
@@ -93,7 +87,7 @@ static void *look_around(void *context)
         tl_probe_discover(&look->target, look->cancel_fd, &look->kinds, NULL) != TL_OK)
         return NULL;
     if (!is_raised(look->ended_fd, PATIENCE_NS))
-        raise_it(look->found_fd);
+        (void)eventfd_write(look->found_fd, 1);
     return NULL;
 }
 
@@ -137,8 +131,8 @@ static enum tl_status dial_and_look(struct tl_session *session, unsigned *ret_ki
         bool cut_short = status == TL_CANCELLED && is_raised(look.found_fd, 0);
         bool wanted = cut_short || session_can_go_apart(status);
         if (!wanted)
-            raise_it(look.cancel_fd);
-        raise_it(look.ended_fd);
+            (void)eventfd_write(look.cancel_fd, 1);
+        (void)eventfd_write(look.ended_fd, 1);
         pthread_join(look.thread, NULL);
         *ret_kinds = wanted ? look.kinds : 0;
     }

@@ -87,4 +87,15 @@ void tl_flow_set_cpu(struct tl_facts *facts, enum tl_direction direction, enum t
 /* The largest share of what bounds an end's processors: busiest core, quota, threads. */
 double tl_cpu_pressure(const struct tl_cpu_usage *usage, double thread_cpu_ratio);
 
+/* The direction of a flow as the wire and as facts write it. */
+static inline enum tl_wire_direction tl_direction_to_wire(enum tl_direction direction)
+{
+    return direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD;
+}
+
+static inline enum tl_direction tl_direction_of_wire(enum tl_wire_direction direction)
+{
+    return direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
+}
+
 #endif

@@ -319,8 +319,7 @@ static void take_rates(const struct told *told, const char *when, struct tl_prob
 void tl_interruptions_note(struct tl_facts *facts, struct tl_tcp_result *result,
                            const struct tl_interruptions *found, struct tl_probe_outcome *outcome)
 {
-    enum tl_direction direction =
-        result->spec.direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
+    enum tl_direction direction = tl_direction_of_wire(result->spec.direction);
     struct told told = tell(found);
     char when[128];
     note(facts, direction, &told, tl_realtime_ns() - result->elapsed_ns + (int64_t)told.first_ns,

@@ -1,5 +1,6 @@
 /* A search of segment sizes by short TCP tests: segment_sizes.h. */
 #include "segment_sizes.h"
+#include "flow_facts.h"
 
 #include <stdlib.h>
 
@@ -102,8 +103,7 @@ bool tl_segments_vanish(const struct tl_probe *probe, const struct tl_tcp_spec *
         probe->note(probe->context, "the transfer stands still: trying smaller segments");
     bool found = tl_segments_search(full_bytes, ipv6, passes, &search, &way) && !search.ended;
     if (found)
-        tl_path_facts_segments(probe->facts,
-                               spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD, &way);
+        tl_path_facts_segments(probe->facts, tl_direction_of_wire(spec->direction), &way);
     *ret_bytes = search.moved_bytes;
     return found;
 }

@@ -127,8 +127,7 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
                                  double carried_bps, int64_t bytes,
                                  struct tl_probe_outcome *outcome, struct tl_error *reterr)
 {
-    struct tl_udp_spec spec = {.direction =
-                                   direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD};
+    struct tl_udp_spec spec = {.direction = tl_direction_to_wire(direction)};
     struct tl_udp_result result;
     struct tl_error error = {0};
     if (!tl_trains_plan(carried_bps, &spec) || bytes <= 0 ||

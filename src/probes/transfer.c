@@ -42,7 +42,7 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
                                     const struct tl_probe_limits *limits)
 {
     return (struct tl_tcp_spec){
-        .direction = direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD,
+        .direction = tl_direction_to_wire(direction),
         .streams = 1,
         .duration_ns = limits->duration_ns,
         .max_bytes = (uint64_t)limits->bytes,
@@ -220,7 +220,7 @@ static void note_spent(struct tl_probe_outcome *outcome, const struct tl_tcp_res
 static bool stands_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                          const struct tl_tcp_result *result)
 {
-    enum tl_direction direction = spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
+    enum tl_direction direction = tl_direction_of_wire(spec->direction);
     bool over = result->end == TL_TCP_END_SILENT || result->end == TL_TCP_END_FAILED ||
                 result->elapsed_ns >= STANDS_STILL_NS;
     return tl_facts_number(probe->facts, TL_FLOW(direction, mtu_black_hole), 0) > 0 &&
@@ -242,7 +242,7 @@ static bool seems_still(const struct tl_probe *probe, const struct tl_tcp_spec *
 static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                        const struct tl_tcp_result *result, struct tl_probe_outcome *outcome)
 {
-    enum tl_direction direction = spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD;
+    enum tl_direction direction = tl_direction_of_wire(spec->direction);
     char bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE];
     tl_facts_set_bool(probe->facts, TL_FLOW(direction, stalled), outcome != NULL, "");
     if (!outcome)
@@ -388,8 +388,7 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
     if (result)
         tl_queue_find(result, &queue, &ret_beside->queue);
     tl_loaded_finish(loaded, from_ns, to_ns, &ret_beside->load);
-    tl_hops_load_finish(hops, probe, spec->direction == TL_WIRE_DOWNLOAD ? TL_DOWNLOAD : TL_UPLOAD,
-                        from_ns, to_ns);
+    tl_hops_load_finish(hops, probe, tl_direction_of_wire(spec->direction), from_ns, to_ns);
     return status;
 }
 

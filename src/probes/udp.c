@@ -109,7 +109,7 @@ static bool is_within_cap(const struct climb *climb, unsigned count)
 static enum tl_status run(struct climb *climb, struct tl_udp_spec *spec,
                           struct tl_udp_result *ret_result)
 {
-    spec->direction = climb->direction == TL_DOWNLOAD ? TL_WIRE_DOWNLOAD : TL_WIRE_UPLOAD;
+    spec->direction = tl_direction_to_wire(climb->direction);
     drain(climb);
     climb->steps++;
     climb->room.tests--;

@@ -56,9 +56,11 @@ class Results(unittest.TestCase):
                         "1 passed, 1 failed, 0 skipped")
 
     def test_a_failure_says_which_case_and_why(self):
-        said = "one line\n[----] x.c:285: Assertion Failed\n[----]\n[FAIL] suite::case: (0.7s)\nend\n"
+        said = ("one line\n[----] x.c:285: Assertion Failed\n[----]\n[----]   far.c: silent\n"
+                "[FAIL] suite::case: (0.7s)\nend\n")
         self.expect(told([("a", "FAIL", said)]), 1, "FAILED: a (build-0): FAIL",
-                    "    [----] x.c:285: Assertion Failed", "    [FAIL] suite::case: (0.7s)")
+                    "    [----] x.c:285: Assertion Failed", "    [----]   far.c: silent",
+                    "    [FAIL] suite::case: (0.7s)")
         self.expect(told([("a", "TIMEOUT", "first\n\nlast\n")]), 1, "    first", "    last")
 
     def test_a_pass_does_not_replace_a_failure(self):

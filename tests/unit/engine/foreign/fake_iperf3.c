@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +219,8 @@ static void *main_of(void *context)
     struct fake_iperf3 *fake = context;
     for (;;) {
         int control = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (control < 0 && errno == EINTR)
+            continue;
         if (control < 0)
             return NULL;
         serve(fake, control);

@@ -15,7 +15,7 @@ static enum tl_status reach(const struct fake_iperf3 *fake, int cancel_fd, struc
 {
     struct tl_far_options options = {.reach = {.host = "127.0.0.1",
                                                .port = fake->port,
-                                               .timeout_ns = 2 * TL_NS_PER_S,
+                                               .timeout_ns = 20 * TL_NS_PER_S,
                                                .cancel_fd = cancel_fd},
                                      .resource = ""};
     return tl_far_connect(TL_FAR_IPERF3, &options, ret_far, reterr);
@@ -104,7 +104,7 @@ Test(iperf3, a_server_that_stays_busy_is_left_alone, .timeout = 60)
     struct tl_error error = {0};
     struct tl_tcp_spec spec = brief(TL_WIRE_UPLOAD);
     spec.queue_wait_ns = 3 * TL_NS_PER_S;
-    cr_assert_eq(run(FAKE_BUSY, spec, &fake, &result, &error), TL_BUSY);
+    cr_assert_eq(run(FAKE_BUSY, spec, &fake, &result, &error), TL_BUSY, "%s", error.text);
     cr_assert(strstr(error.text, "busy with another client"), "%s", error.text);
     cr_assert_leq(fake.connections, 3);
 }

@@ -16,19 +16,27 @@ def help_of(*words):
     return subprocess.run([*words, "--help"], check=True, capture_output=True, text=True).stdout
 
 
+def options_of(text):
+    """Option -> what it does, of a help text."""
+    options = {}
+    for words, meaning in re.findall(r"^  (-[^\n]*?)(?:  +(\S[^\n]*))?$", text, re.M):
+        for option in re.findall(r"--[a-z][a-z0-9-]*", words):
+            options.setdefault(option, meaning.strip())
+    return options
+
+
 def commands(tightlink):
     """Name -> (what it does, {option: what it does})."""
     found = {}
-    for name, what in re.findall(r"^  tightlink (\S+) +(\S.*)$", help_of(tightlink), re.M):
+    overview = help_of(tightlink)
+    everywhere = options_of(overview.partition("With every command:")[2])
+    assert everywhere, overview
+    for name, what in re.findall(r"^  tightlink (\S+) +(\S.*)$", overview, re.M):
         if not re.fullmatch(r"[a-z][a-z-]*", name):
             continue
         # That of the responder is the responder's own and is not asked here.
         text = help_of(tightlink, name) if name != "serve" else ""
-        options = {}
-        for words, meaning in re.findall(r"^  (-[^\n]*?)(?:  +(\S[^\n]*))?$", text, re.M):
-            for option in re.findall(r"--[a-z][a-z0-9-]*", words):
-                options.setdefault(option, meaning.strip())
-        found[name] = (what.strip(), options)
+        found[name] = (what.strip(), {**options_of(text), **everywhere})
     assert len(found) > 10, found
     return found
 

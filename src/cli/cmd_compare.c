@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "keep.h"
+#include "pager.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/store/compare.h"
 
@@ -67,6 +68,7 @@ int cli_compare(const struct cli_command *command, int argc, char **argv)
     }
     if (argc - optind != 2)
         return cli_usage(command, "name two runs: files, or ids that tightlink history lists");
+    cli_page();
     if (compare(argv + optind, &comparison, &error) != TL_OK) {
         (void)cli_fail(&error);
         return CLI_EXIT_USAGE;

@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "demo_far.h"
 #include "nearest.h"
+#include "pager.h"
 #include "show.h"
 
 #include <fcntl.h>
@@ -20,6 +21,7 @@ static int list_scenarios(void)
 {
     size_t count;
     const struct tl_lab_scenario *all = tl_lab_scenario_list(&count);
+    cli_page();
     for (size_t i = 0; i < count; i++)
         printf("%-16s %-8s %s\n", all[i].name,
                all[i].direction == TL_LAB_DOWN ? "download" : "upload", all[i].about);

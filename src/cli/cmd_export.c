@@ -1,5 +1,6 @@
 /* tightlink export FILE: a saved run as a report that may leave this machine. */
 #include "cli.h"
+#include "pager.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -225,6 +226,8 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
     if (options.format == TL_EXPORT_BUNDLE && !options.out && !options.preview &&
         isatty(STDOUT_FILENO))
         return cli_usage(command, "a bundle is no text: name a file with --out");
+    if (!options.out || options.preview)
+        cli_page();
     if (cli_judge_file(argv[optind], &result, &error) == TL_OK) {
         exit_code = export_result(&options, &result);
     } else {

@@ -1,6 +1,7 @@
 /* tightlink rules list | explain ID | check DIRECTORY [CASES]. */
 #include "cli.h"
 #include "nearest.h"
+#include "pager.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 static int list(const struct tl_rules *rules)
 {
+    cli_page();
     for (size_t i = 0; i < tl_rules_count(rules); i++)
         printf("%-28s %s\n", tl_rules_id_at(rules, i), tl_rules_title_at(rules, i));
     return CLI_EXIT_OK;
@@ -19,6 +21,7 @@ static int explain(const struct tl_rules *rules, const char *id)
 {
     struct tl_buf page = TL_BUF_INIT;
     int exit_code = CLI_EXIT_OK;
+    cli_page();
     if (tl_rules_explain(rules, id, &page) != TL_OK) {
         struct cli_nearest nearest = {0};
         for (size_t i = 0; i < tl_rules_count(rules); i++)

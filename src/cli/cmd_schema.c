@@ -1,5 +1,6 @@
 /* tightlink schema: the JSON schema of the findings. */
 #include "cli.h"
+#include "pager.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,6 +16,7 @@ int cli_schema(const struct cli_command *command, int argc, char **argv)
     if (argc > 1)
         return cli_usage(command, "schema takes no arguments");
     const char *schema = tl_document_schema();
+    cli_page();
     if (cli_write_stdout(schema, strlen(schema)))
         return CLI_EXIT_OK;
     cli_complain("writing the schema failed: %s", strerror(errno));

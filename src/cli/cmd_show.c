@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include "keep.h"
+#include "pager.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -142,10 +143,13 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
     if (cli_screen_is_possible() && cli_load_rules(&rules, &error) == TL_OK)
         options.config.rules = rules;
     if (cli_screen_is_possible() &&
-        cli_drive_screen(&options, &result, &none, &has_result, &error) != TL_OK)
+        cli_drive_screen(&options, &result, &none, &has_result, &error) != TL_OK) {
         exit_code = cli_fail(&error);
-    else
+    } else {
+        if (!options.brief) /* else the screen showed it */
+            cli_page();
         exit_code = cli_deliver(&options, &result);
+    }
     tl_app_result_finish(&result);
     tl_rules_destroy(rules);
     return exit_code;

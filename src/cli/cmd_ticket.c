@@ -7,6 +7,7 @@
 
 #if TL_WITH_TICKETS
 
+#include "pager.h"
 #include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/app/send.h"
@@ -105,6 +106,7 @@ static int preview(const struct tl_ticket_config *config, const struct request *
     struct tl_buf out = TL_BUF_INIT;
     struct tl_error error = {0};
     int exit_code = CLI_EXIT_OK;
+    cli_page();
     enum tl_status status =
         tl_ticket_plan(config, request->to, &parcel->message, request->print_curl, &out, &error);
     if (status == TL_OK && request->dry_run) {

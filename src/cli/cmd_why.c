@@ -1,6 +1,7 @@
 /* tightlink why FILE, tightlink why-not CAUSE FILE: the trace of a saved run in words. */
 #include "cli.h"
 #include "nearest.h"
+#include "pager.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,6 +30,7 @@ static int print_trace(const char *cause, const char *path)
     struct tl_error error = {0};
     struct tl_buf page = TL_BUF_INIT;
     int exit_code = CLI_EXIT_OK;
+    cli_page();
     if (cli_judge_file(path, &result, &error) != TL_OK) {
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;

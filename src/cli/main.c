@@ -1,6 +1,7 @@
 /* tightlink: the command table, help, version and dispatch. */
 #include "cli.h"
 #include "nearest.h"
+#include "pager.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,6 +160,7 @@ static const struct cli_command commands[] = {
      cli_mover},
     {"explain", "FILE [--json]", "judge a saved run again, without a network",
      "  FILE                written by run --save or run --json (- for standard input)\n"
+     "  --color WHEN        auto, always, never\n"
      "  --json              the new document on stdout\n",
      cli_explain},
     {"export", "FILE [OPTIONS]", "a saved run as a report for others, with names masked",
@@ -272,11 +274,17 @@ static const char epilogue[] =
     "\ntightlink alone opens the screen, tightlink HOST the same with HOST filled in; where\n"
     "the terminal cannot show it, tightlink HOST is short for tightlink run HOST.\n"
     "tightlink help COMMAND tells more, with examples.\n"
+    "\nWith every command:\n"
+    "  --no-pager          on a terminal long output goes through less, or what\n"
+    "                      TIGHTLINK_PAGER or PAGER name; not with this option\n"
+    "  --paginate          what a command prints goes through it, however short\n"
     "\nExit codes: 0 ran, 1 a given goal was missed, 2 usage, 3 unreachable,\n"
     "4 inconclusive or invalid, 5 authentication, 6 output failed, 130 interrupted.\n";
 
 void cli_print_help(const struct cli_command *command, FILE *out)
 {
+    if (out == stdout)
+        cli_page();
     fprintf(out, "Usage: tightlink %s %s\n%c%s.\n", command->name, command->arguments,
             command->summary[0] - 'a' + 'A', command->summary + 1);
     if (command->help[0])
@@ -286,6 +294,8 @@ void cli_print_help(const struct cli_command *command, FILE *out)
 
 static void print_overview(FILE *out)
 {
+    if (out == stdout)
+        cli_page();
     fputs("tightlink tells why a transfer is slow, and what to do about it.\n\n"
           "Usage: tightlink COMMAND [OPTIONS], or tightlink HOST\n\n",
           out);
@@ -390,5 +400,6 @@ int main(int argc, char **argv)
     /* A reader that went away is an output that failed, with a sentence, not a silent death. */
     signal(SIGPIPE, SIG_IGN);
     setlocale(LC_CTYPE, "");
-    return close_output(dispatch(argc, argv));
+    argc = cli_take_paging(argc, argv);
+    return cli_end_paging(close_output(dispatch(argc, argv)));
 }

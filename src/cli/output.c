@@ -1,10 +1,10 @@
 /* Results to stdout; when that fails, to a file, so that nothing measured is lost. */
 #include "cli.h"
+#include "pager.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tightlink/app/files.h"
@@ -19,15 +19,13 @@ bool cli_write_stdout(const char *text, size_t len)
 
 static int terminal_width(void)
 {
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60)
-        return size.ws_col > 120 ? 120 : size.ws_col;
-    return 80;
+    int columns = cli_stdout_columns();
+    return columns > 120 ? 120 : columns >= 60 ? columns : 80;
 }
 
 static struct tl_text_style style_of_stdout(enum cli_color color)
 {
-    bool terminal = isatty(STDOUT_FILENO);
+    bool terminal = cli_stdout_is_terminal();
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     return (struct tl_text_style){
         .width = terminal ? terminal_width() : 80,

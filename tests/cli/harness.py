@@ -8,6 +8,7 @@ import ctypes
 import fcntl
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 
@@ -226,6 +228,29 @@ case = suite.case
 def tightlink(machine, *arguments, seconds=60, **options):
     """Runs tightlink to its end."""
     return Process([machine.tightlink, *map(str, arguments)], **options).result(seconds)
+
+
+def on_terminal(machine, *arguments, columns=80, **environment):
+    """Runs tightlink on a terminal of that width; what that shows, and the exit code."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    env = {name: value for name, value in os.environ.items()
+           if name not in ("PAGER", "TIGHTLINK_PAGER", "LESS", "LV", "NO_COLOR")}
+    env.update({"TERM": "xterm", "LANG": "C.UTF-8", **environment})
+    child = subprocess.Popen([machine.tightlink, *map(str, arguments)], stdin=slave, stdout=slave,
+                             stderr=slave, env=env)
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            some = os.read(master, 65536)
+        except OSError:  # the last one has closed it
+            break
+        if not some:
+            break
+        seen += some
+    os.close(master)
+    return seen.decode().replace("\r\n", "\n"), child.wait(20)
 
 
 def judged(name, check, argv, seconds=60):

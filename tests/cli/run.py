@@ -19,6 +19,7 @@ import cases_live
 import cases_mover
 import cases_nuttcp
 import cases_output
+import cases_pager
 import cases_pcap
 import cases_plan
 import cases_stop
@@ -26,8 +27,8 @@ import cases_usage
 from harness import Machine, suite
 
 assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
-            cases_http, cases_key, cases_live, cases_mover, cases_nuttcp, cases_output, cases_pcap,
-            cases_plan, cases_stop, cases_usage))
+            cases_http, cases_key, cases_live, cases_mover, cases_nuttcp, cases_output, cases_pager,
+            cases_pcap, cases_plan, cases_stop, cases_usage))
 
 
 def main():

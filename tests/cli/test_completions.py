@@ -35,6 +35,7 @@ def main():
         assert bash_offers(script.name, "tightlink", "") >= commands
         assert bash_offers(script.name, "tightlink", "expl") == {"explain"}
         assert bash_offers(script.name, "tightlink", "run", "--dir") == {"--direction"}
+        assert bash_offers(script.name, "tightlink", "history", "--no") == {"--no-pager"}
         assert "--for" in bash_offers(script.name, "tightlink", "live", "--")
         assert "--direction" not in bash_offers(script.name, "tightlink", "live", "--")
     for shell in ("zsh", "fish"):

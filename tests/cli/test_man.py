@@ -35,7 +35,7 @@ def main():
     overview = help_of(tightlink)
     commands = re.findall(r"^  tightlink (\S+)", overview, re.M)
     assert len(commands) > 10, commands
-    wanted = {"tightlink.1": set(commands), "tightlinkd.8": options(help_of(tightlinkd))}
+    wanted = {"tightlink.1": set(commands) | options(overview), "tightlinkd.8": options(help_of(tightlinkd))}
     for command in commands:
         if command != "serve":  # tightlinkd's
             wanted["tightlink.1"] |= options(help_of(tightlink, command))

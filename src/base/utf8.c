@@ -209,3 +209,35 @@ size_t tl_utf8_fit(const char *text, size_t columns)
     }
     return bytes;
 }
+
+/* Where the last characters begin that fit into columns. */
+static const char *last_fit(const char *text, size_t columns)
+{
+    while (tl_utf8_width(text) > columns) {
+        size_t len = tl_utf8_decode(text, strlen(text), NULL);
+        text += len ? len : 1;
+    }
+    return text;
+}
+
+void tl_utf8_add_short(struct tl_buf *buf, const char *text, size_t columns, bool ascii)
+{
+    const char *gap = ascii ? "..." : "…";
+    size_t gone = tl_utf8_width(gap);
+    struct tl_buf clean = TL_BUF_INIT;
+    tl_utf8_add_clean(&clean, text, ascii);
+    const char *whole = tl_buf_text(&clean);
+    if (tl_utf8_width(whole) <= columns) {
+        tl_buf_adds(buf, whole);
+    } else if (columns < gone + 2) { /* no room for two ends */
+        tl_buf_add(buf, whole, tl_utf8_fit(whole, columns));
+    } else {
+        size_t end = (columns - gone) / 2;
+        tl_buf_add(buf, whole, tl_utf8_fit(whole, columns - gone - end));
+        tl_buf_adds(buf, gap);
+        tl_buf_adds(buf, last_fit(whole, end));
+    }
+    if (clean.status != TL_OK)
+        buf->status = clean.status;
+    tl_buf_finish(&clean);
+}

@@ -1,5 +1,6 @@
-/* Lists, trends and scores of the history, as text within 80 columns and as JSON. */
+/* Lists, trends and scores of the history, as text and as JSON. */
 #include "history.h"
+#include "pager.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,6 +13,12 @@
 
 /* Rows of a list on which nobody set a limit. */
 #define LIST_DEFAULT 50
+/* Columns beside id and far end: when, way, rate, round trip and the longest cause. */
+#define OTHER_COLUMNS 59
+#define RTT_COLUMNS   8
+/* A far end's name keeps so many, however narrow the terminal. */
+#define TARGET_MIN  10
+#define NOTE_INDENT 10
 
 /* "11-20 20:41", or the day alone where it is so long ago that the year matters. */
 static const char *short_time(int64_t ns, char ret_text[32])
@@ -30,40 +37,81 @@ static const char *rate(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
     return isnan(bps) ? "-" : tl_format_bps(bps, ret_text);
 }
 
-/* A field of a run, cleaned, cut and padded to that many columns. */
+/* How wide what differs from run to run is. */
+struct table {
+    size_t id, target, rest; /* columns; rest: of the line with tags and note */
+    bool rtt;                /* there is room for it */
+};
+
+/* A name in so many columns, padded. */
 static void put_cell(const char *text, size_t columns)
+{
+    struct tl_buf cell = TL_BUF_INIT;
+    tl_utf8_add_short(&cell, text, columns, !cli_locale_is_utf8());
+    printf("%s%*s", tl_buf_text(&cell), (int)(columns - tl_utf8_width(tl_buf_text(&cell))), "");
+    tl_buf_finish(&cell);
+}
+
+static size_t clean_width(const char *text)
 {
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, !cli_locale_is_utf8());
-    size_t len = tl_utf8_fit(tl_buf_text(&clean), columns);
-    size_t width = columns;
-    if (clean.len) {
-        fwrite(clean.data, 1, len, stdout);
-        clean.data[len] = '\0';
-        width -= tl_utf8_width(clean.data);
-    }
-    printf("%*s", (int)width, "");
+    size_t width = tl_utf8_width(tl_buf_text(&clean));
     tl_buf_finish(&clean);
+    return width;
 }
 
-static bool print_row(const struct tl_history_run *run, void *context)
+/* Names take what the terminal has left; a program reads them whole. */
+static struct table lay_out(const struct tl_history_list *list, size_t id)
+{
+    struct table table = {.id = id, .target = TARGET_MIN, .rest = SIZE_MAX, .rtt = true};
+    size_t columns = (size_t)cli_stdout_columns(), others = id + OTHER_COLUMNS;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t width = clean_width(list->runs[i].target);
+        table.target = width > table.target ? width : table.target;
+    }
+    if (!cli_stdout_is_terminal())
+        return table;
+    table.rtt = columns >= others + TARGET_MIN;
+    others -= table.rtt ? 0 : RTT_COLUMNS;
+    size_t room = columns > others + TARGET_MIN ? columns - others : TARGET_MIN;
+    table.target = table.target > room ? room : table.target;
+    table.rest = columns > NOTE_INDENT + TARGET_MIN ? columns - NOTE_INDENT : TARGET_MIN;
+    return table;
+}
+
+static void print_row(const struct tl_history_run *run, const struct table *table)
 {
     char when[32], one[TL_UNIT_TEXT_SIZE], rtt[TL_UNIT_TEXT_SIZE];
-    (void)context;
-    printf("%.8s  %s  ", run->id, short_time(run->started_ns, when));
-    put_cell(run->target, 14);
-    printf(" %-4s %10s %6.6s  ", strcmp(run->direction, "upload") == 0 ? "up" : "down",
-           rate(run->stream_bps, one), isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, rtt));
-    put_cell(run->cause[0] ? run->cause : run->state, 18);
+    struct tl_buf text = TL_BUF_INIT, more = TL_BUF_INIT;
+    printf("%.*s  %-11s  ", (int)table->id, run->id, short_time(run->started_ns, when));
+    put_cell(run->target, table->target);
+    printf(" %-4s %10s", strcmp(run->direction, "upload") == 0 ? "up" : "down",
+           rate(run->stream_bps, one));
+    if (table->rtt)
+        printf(" %7s", isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, rtt));
+    fputs("  ", stdout);
+    cli_put_clean(run->cause[0] ? run->cause : run->state, stdout);
     putchar('\n');
     if (run->tags[0] || run->note[0]) {
-        fputs("          ", stdout);
-        put_cell(run->tags, strlen(run->tags) < 30 ? strlen(run->tags) : 30);
-        fputs(run->tags[0] && run->note[0] ? ": " : "", stdout);
-        put_cell(run->note, strcspn(run->note, "\n") < 36 ? strcspn(run->note, "\n") : 36);
-        putchar('\n');
+        tl_buf_addf(&more, "%s%s%.*s", run->tags, run->tags[0] && run->note[0] ? ": " : "",
+                    (int)strcspn(run->note, "\n"), run->note);
+        tl_utf8_add_short(&text, tl_buf_text(&more), table->rest, !cli_locale_is_utf8());
+        printf("%*s%s\n", NOTE_INDENT, "", tl_buf_text(&text));
     }
-    return !ferror(stdout);
+    tl_buf_finish(&text);
+    tl_buf_finish(&more);
+}
+
+static void print_list(const struct tl_history_list *list, size_t id_length)
+{
+    struct table table = lay_out(list, id_length);
+    printf("%-*s  %-11s  %-*s %-4s %10s%s  verdict\n", (int)table.id, "run", "when",
+           (int)table.target, "far end", "way", "1 stream", table.rtt ? "     RTT" : "");
+    for (size_t i = 0; i < list->count && !ferror(stdout); i++)
+        print_row(&list->runs[i], &table);
+    if (list->total > list->count)
+        printf("%zu more: --limit 0 shows all\n", list->total - list->count);
 }
 
 static bool add_row(const struct tl_history_run *run, void *context)
@@ -135,26 +183,27 @@ static int list_json(struct history_request *request)
 
 int cli_history_list(const struct cli_command *command, struct history_request *request)
 {
+    struct tl_history_list list = {0};
     struct tl_error error = {0};
-    size_t total = 0;
+    size_t id_length;
     (void)command;
     if (request->json)
         return list_json(request);
     if (!request->limit_given)
         request->filter.limit = LIST_DEFAULT;
-    if (tl_history_count(request->history, &request->filter, &total, &error) != TL_OK)
+    if (tl_history_list(request->history, &request->filter, &list, &error) != TL_OK)
         return cli_fail(&error);
-    if (total == 0) {
+    int exit_code = CLI_EXIT_OK;
+    if (list.total == 0) {
         cli_complain("no run is kept that fits; every tightlink run HOST is, unless --no-history");
-        return CLI_EXIT_OK;
+    } else if (tl_history_id_length(request->history, &id_length, &error) != TL_OK) {
+        exit_code = cli_fail(&error);
+    } else {
+        cli_page();
+        print_list(&list, id_length);
     }
-    printf("%-8s  %-11s  %-14s %-4s %10s %6s  %s\n", "run", "when", "far end", "way", "1 stream",
-           "RTT", "verdict");
-    if (tl_history_each(request->history, &request->filter, print_row, NULL, &error) != TL_OK)
-        return cli_fail(&error);
-    if (request->filter.limit && total > request->filter.limit)
-        printf("%zu more: --limit 0 shows all\n", total - request->filter.limit);
-    return CLI_EXIT_OK;
+    tl_history_list_finish(&list);
+    return exit_code;
 }
 
 /* --- Trend --------------------------------------------------------------------------------------
@@ -209,6 +258,7 @@ int cli_history_trend(const struct cli_command *command, struct history_request 
     if (tl_history_trend(request->history, &request->filter, &trend, &error) != TL_OK)
         return cli_fail(&error);
     if (!request->json) {
+        cli_page();
         print_trend(&trend);
         return CLI_EXIT_OK;
     }

@@ -314,3 +314,32 @@ enum tl_status tl_history_resolve(struct tl_history *history, const char *name,
         return tl_error_set(reterr, TL_UNKNOWN, "a run's id, its beginning, or last");
     return by_beginning(history, name, ret_id, reterr);
 }
+
+#define ID_LENGTH_MIN 8
+
+enum tl_status tl_history_id_length(struct tl_history *history, size_t *ret_length,
+                                    struct tl_error *reterr)
+{
+    sqlite3_stmt *statement;
+    char before[TL_HISTORY_ID_SIZE] = "";
+    size_t most = ID_LENGTH_MIN;
+    int result;
+    enum tl_status status =
+        tl_db_prepare(&history->db, "SELECT id FROM runs ORDER BY id", &statement, reterr);
+    if (status != TL_OK)
+        return status;
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *id = tl_db_text(statement, 0);
+        size_t same = 0;
+        while (before[same] && before[same] == id[same])
+            same++;
+        most = same + 1 > most ? same + 1 : most;
+        snprintf(before, sizeof before, "%s", id);
+    }
+    if (result == SQLITE_DONE)
+        *ret_length = most;
+    else
+        status = tl_db_error(&history->db, result, reterr);
+    sqlite3_finalize(statement);
+    return status;
+}

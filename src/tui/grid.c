@@ -118,46 +118,32 @@ int tui_putf(struct tui_grid *grid, int row, int col, int columns, enum tui_ink 
     return tui_put(grid, row, col, columns, ink, text);
 }
 
-/* Where the last characters begin that fit into columns. */
-static const char *last_fit(const char *text, size_t columns)
+int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                  const char *text)
 {
-    while (tl_utf8_width(text) > columns) {
-        size_t len = tl_utf8_decode(text, strlen(text), NULL);
-        text += len ? len : 1;
-    }
-    return text;
+    struct tl_buf shortened = TL_BUF_INIT;
+    tl_utf8_add_short(&shortened, text, columns > 0 ? (size_t)columns : 0, !grid->utf8);
+    int used = put_clean(grid, row, col, columns, ink, tl_buf_text(&shortened));
+    tl_buf_finish(&shortened);
+    return used;
 }
 
-/* Text with a gap where it is too long: in its middle, or without a tail at its end. */
-static int put_gapped(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
-                      const char *text, bool tail)
+int tui_put_cut(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
+                const char *text)
 {
     const char *gap = grid->utf8 ? "…" : "...";
-    int gone = (int)tl_utf8_width(gap), kept = columns - gone, end = tail ? kept / 2 : 0, used;
+    int gone = (int)tl_utf8_width(gap), kept = columns - gone, used;
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, !grid->utf8);
     const char *whole = tl_buf_text(&clean);
     if ((int)tl_utf8_width(whole) <= columns || kept < 2) {
         used = put_clean(grid, row, col, columns, ink, whole);
     } else {
-        used = put_clean(grid, row, col, kept - end, ink, whole);
+        used = put_clean(grid, row, col, kept, ink, whole);
         used += put_clean(grid, row, col + used, gone, ink, gap);
-        used += put_clean(grid, row, col + used, columns - used, ink, last_fit(whole, (size_t)end));
     }
     tl_buf_finish(&clean);
     return used;
-}
-
-int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
-                  const char *text)
-{
-    return put_gapped(grid, row, col, columns, ink, text, true);
-}
-
-int tui_put_cut(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
-                const char *text)
-{
-    return put_gapped(grid, row, col, columns, ink, text, false);
 }
 
 void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,

@@ -5,7 +5,7 @@ import os
 import signal
 import stat
 
-from harness import Daemon, Skip, case, is_plain, start, tightlink, until
+from harness import Daemon, Skip, case, is_plain, on_terminal, start, tightlink, until
 
 QUICK = ("--yes", "--data-budget", "20MB", "--time-budget", "3s")
 
@@ -46,6 +46,60 @@ def a_run_is_kept_and_told_again(machine):
     assert json.loads(again.out)["run"]["id"] == runs[0]["id"]
     text = tightlink(machine, "history", env=env).check(0, out=runs[1]["id"][:8]).out
     assert all(len(line) <= 80 for line in text.splitlines()), text
+
+
+SAVED = os.path.join(os.path.dirname(__file__), "data", "receive-window.json")
+
+
+def customers(machine, name, *hosts):
+    """Files of runs to these hosts, begun within the same second."""
+    with open(SAVED) as file:
+        document = json.load(file)
+    for number, host in enumerate(hosts):
+        document["run"]["id"] = document["run"]["id"][:7] + f"{number}" + document["run"]["id"][8:]
+        document["run"]["target"]["name"] = host
+        path = os.path.join(machine.folder, f"{name}-{number}.json")
+        with open(path, "w") as file:
+            json.dump(document, file)
+        yield path
+
+
+@case("history")
+def a_customers_file_enters_the_history(machine):
+    env = home(machine, "import")
+    first, second = customers(machine, "import", "srv-a.example.net", "srv-b.example.net")
+    said = tightlink(machine, "history", "import", first, "/nowhere.json", second, env=env)
+    said.check(2, "/nowhere.json")  # and the others are in it
+    runs = listed(machine, env)
+    assert [run["id"] for run in runs] == [line.split()[0] for line in said.out.splitlines()][::-1]
+    tightlink(machine, "history", "import", first, env=env).check(0)
+    assert len(listed(machine, env)) == 2, "the same run is there once"
+    tightlink(machine, "explain", "last", env=env).check(0, out="limits the download")
+    env = home(machine, "show-keep")
+    tightlink(machine, "show", first, env=env).check(0)
+    assert listed(machine, env) == []
+    tightlink(machine, "show", "--keep", first, env=env).check(0, out="limits the download")
+    assert [run["target"] for run in listed(machine, env)] == ["srv-a.example.net"]
+    tightlink(machine, "history", "import", env=env).check(2, "takes files")
+
+
+@case("history")
+def a_list_uses_the_terminal_and_its_ids_can_be_copied(machine):
+    long = "a-very-long-name-of-a-server.department.customer.example.net"
+    env = home(machine, "wide")
+    for path in customers(machine, "wide", "srv-b.example.net", long):
+        tightlink(machine, "history", "import", path, env=env).check(0)
+    tightlink(machine, "history", "note", "last", "n" * 300, env=env).check(0)
+    for columns, shown in ((60, "a-ver….net"), (80, "a-very…le.net"), (110, "a-very-long-"), (200, long)):
+        seen, code = on_terminal(machine, "--no-pager", "history", columns=columns, **env)
+        lines = seen.splitlines()
+        assert code == 0 and len(lines) == 4 and shown in lines[1], (columns, seen)
+        assert columns < 80 or all(len(line) <= columns for line in lines), (columns, seen)
+        for line in (lines[1], lines[3]):
+            run = json.loads(tightlink(machine, "explain", line.split()[0], "--json", env=env).out)
+            assert run["run"]["id"].startswith(line.split()[0])
+    whole = tightlink(machine, "history", env=env).check(0).out
+    assert long in whole and "n" * 300 in whole, "a program reads names and notes whole"
 
 
 @case("history")

@@ -131,3 +131,38 @@ Test(utf8, widths_count_columns_and_not_bytes)
     cr_expect(tl_utf8_fit("caf\xc3\xa9s", 4) == 5);
     cr_expect(tl_utf8_fit("abc", 10) == 3);
 }
+
+Test(utf8, a_name_that_is_too_long_loses_its_middle)
+{
+    static const struct {
+        const char *text;
+        size_t columns;
+        bool ascii;
+        const char *expected;
+    } cases[] = {
+        {"srv-b.example.net", 17, false, "srv-b.example.net"},
+        {"srv-b.example.net", 16, false,
+         "srv-b.ex\xe2\x80\xa6"
+         "ple.net"},
+        {"srv-b.example.net", 16, true, "srv-b.e...le.net"},
+        {"srv-b.example.net", 2, true, "sr"},
+        {"srv-b.example.net", 0, true, ""},
+        {"caf\xc3\xa9"
+         "caf\xc3\xa9",
+         5, false,
+         "ca\xe2\x80\xa6"
+         "f\xc3\xa9"},
+        {"a\x1b"
+         "b",
+         3, false,
+         "a\xe2\x80\xa6"
+         "b"}, /* cleaned first: a\u{1b}b */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tl_buf out = TL_BUF_INIT;
+        tl_utf8_add_short(&out, cases[i].text, cases[i].columns, cases[i].ascii);
+        cr_expect_str_eq(tl_buf_text(&out), cases[i].expected, "%s in %zu: %s", cases[i].text,
+                         cases[i].columns, tl_buf_text(&out));
+        tl_buf_finish(&out);
+    }
+}

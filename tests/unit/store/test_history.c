@@ -251,6 +251,24 @@ Test(history, runs_are_found_by_what_people_write)
     tl_history_close(history);
 }
 
+Test(history, a_short_id_is_as_long_as_tells_all_apart)
+{
+    struct tl_history *history = open_history();
+    char id[TL_HISTORY_ID_SIZE];
+    size_t length = 0;
+    cr_expect(tl_history_id_length(history, &length, NULL) == TL_OK && length == 8);
+    keep(history, &(struct made_run){.number = 4, .started_ns = NOON, .hit = -1});
+    cr_expect(tl_history_id_length(history, &length, NULL) == TL_OK && length == 8);
+    keep(history, &(struct made_run){.number = 70, .started_ns = NOON, .hit = -1});
+    cr_expect(tl_history_id_length(history, &length, NULL) == TL_OK);
+    cr_expect(length == 25, "%s and %s differ there, not at %zu", made_id(4), made_id(70), length);
+    char cut[TL_HISTORY_ID_SIZE];
+    snprintf(cut, length + 1, "%s", made_id(70));
+    cr_expect(tl_history_resolve(history, cut, id, NULL) == TL_OK);
+    cr_expect_str_eq(id, made_id(70));
+    tl_history_close(history);
+}
+
 Test(history, what_is_no_document_is_refused_and_changes_nothing)
 {
     struct tl_history *history = open_history();

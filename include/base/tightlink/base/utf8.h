@@ -45,4 +45,8 @@ size_t tl_utf8_width(const char *text);
 /* Bytes of the longest start of text that takes at most columns columns. */
 size_t tl_utf8_fit(const char *text, size_t columns);
 
+/* Adds the text, cleaned; what takes more columns loses its middle: "srv-b.ex…ple.net" ("..." with
+ * ascii). For names, whose ends tell them apart. */
+void tl_utf8_add_short(struct tl_buf *buf, const char *text, size_t columns, bool ascii);
+
 #endif

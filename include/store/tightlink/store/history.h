@@ -117,6 +117,11 @@ enum tl_status tl_history_resolve(struct tl_history *history, const char *name,
                                   char ret_id[TL_HISTORY_ID_SIZE],
                                   struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* How many first characters tell every id of the history from the others; at least 8 for people's
+ * eyes. What is so long is found again by tl_history_resolve(). */
+enum tl_status tl_history_id_length(struct tl_history *history, size_t *ret_length,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* --- Changes ------------------------------------------------------------------------------ */
 
 /* "" takes the note away. TL_LIMIT: too long; TL_SYNTAX: not UTF-8. */

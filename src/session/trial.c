@@ -27,15 +27,15 @@ static bool promises(const struct tl_findings *findings, const struct tl_remedy 
            (remedy->trial.kind != TL_TRIAL_CC || findings->verdict.next_cause);
 }
 
-/* The first that a program can try and that promises a rate. *ret_why says why there is none. */
-static const struct tl_remedy *choose(const struct tl_findings *findings,
-                                      const struct tl_finding *finding, const char **ret_why)
+const struct tl_remedy *tl_session_trial_remedy(const struct tl_findings *findings,
+                                                const char **ret_why)
 {
+    const struct tl_finding *finding = verdict_finding(findings);
     *ret_why = "the rules know no remedy that a program could try in its own sockets";
     for (size_t i = 0; finding && i < finding->remedy_count; i++) {
         const struct tl_remedy *remedy = &finding->remedies[i];
-        bool known = remedy->trial.name[0] || isfinite(remedy->trial.value);
-        if (remedy->trial.kind == TL_TRIAL_NONE || !known)
+        if (remedy->trial.kind == TL_TRIAL_NONE ||
+            !(remedy->trial.name[0] || isfinite(remedy->trial.value)))
             continue;
         if (promises(findings, remedy))
             return remedy;
@@ -98,7 +98,7 @@ enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *r
     const struct tl_findings *findings = session->result.findings;
     const struct tl_finding *finding = verdict_finding(findings);
     const char *why;
-    const struct tl_remedy *remedy = choose(findings, finding, &why);
+    const struct tl_remedy *remedy = tl_session_trial_remedy(findings, &why);
     if (findings->verdict.state != TL_LIMITED)
         why = "there is no verdict whose remedy could be tried";
     if (!remedy) {

@@ -1,28 +1,49 @@
-/* Keys by place; private to keys*.c. Each takes one key and returns enum tui_action flags. */
+/* What keys do; private to keys*.c. Each takes one key and returns enum tui_action flags. */
 #ifndef TL_TUI_KEYS_H
 #define TL_TUI_KEYS_H
 
+#include "keymap.h"
 #include "state.h"
 #include "tightlink/base/utf8.h"
 
-unsigned tui_screen_key(struct tui_state *state, int key); /* run, verdict and later screens */
-unsigned tui_store_key(struct tui_state *state, int key);  /* history and export */
-unsigned tui_watch_key(struct tui_state *state, int key);  /* transfers that run, and one of them */
+/* One sentence on the message line. */
+void tui_say(struct tui_state *state, const char *text);
+
+unsigned tui_prompt_key(struct tui_state *state, int key); /* while a line is asked for */
+unsigned tui_start_text(struct tui_state *state, int key); /* in a text field of the start screen */
+bool tui_start_is_typing(const struct tui_state *state);
+/* Esc: what is undone first (a filter, marks), then one page or screen back. */
+unsigned tui_back(struct tui_state *state, int key);
+/* Whether that leads anywhere. */
+bool tui_has_back(const struct tui_state *state);
+unsigned tui_interrupt(struct tui_state *state, int key);
+
+/* Of a verdict, wherever it is looked at. */
+unsigned tui_copy_fix(struct tui_state *state, int key);
+unsigned tui_try_fix(struct tui_state *state, int key);
+unsigned tui_export(struct tui_state *state, int key);
+unsigned tui_ticket(struct tui_state *state, int key);
+unsigned tui_save(struct tui_state *state, int key);
+unsigned tui_why_not(struct tui_state *state, int key);
+unsigned tui_next(struct tui_state *state, int key); /* the next cause */
+/* There is a command to copy for this PC; a sentence for somebody else; something to try. */
+bool tui_has_own_fix(const struct tui_state *state);
+bool tui_has_request(const struct tui_state *state);
+bool tui_can_try(const struct tui_state *state);
+bool tui_has_next(const struct tui_state *state);
+
 /* The start screen's target and direction become those of state.watch.open. */
 void tui_watch_aim(struct tui_state *state);
 unsigned tui_go_to(struct tui_state *state, enum tui_screen screen); /* or a message why not */
 /* Asks for a line of text that begins with text. */
 void tui_prompt_open(struct tui_state *state, enum tui_prompt prompt, const char *text);
+unsigned tui_filter(struct tui_state *state, int key); /* asks for that of the list that is shown */
+unsigned tui_mask_names(struct tui_state *state, int key); /* on the screen */
 /* Moves a selected row, or the first row shown, within 0 and last. */
 void tui_move(int *at, int key, int page, int last);
-unsigned tui_page_key(struct tui_state *state, int key);   /* while a page is open */
-unsigned tui_prompt_key(struct tui_state *state, int key); /* while a line is asked for */
 
 /* Edits a text field of size bytes: a character at its end, where it is printable and fits. */
 void tui_text_add(char *text, size_t size, uint32_t character);
 void tui_text_remove(char *text);
-
-/* What Esc does where nothing else is to be undone first: one screen back. */
-unsigned tui_step_back(struct tui_state *state);
 
 #endif

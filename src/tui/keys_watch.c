@@ -4,11 +4,6 @@
 
 #include "keys.h"
 
-static void say(struct tui_state *state, const char *text)
-{
-    snprintf(state->message, sizeof state->message, "%s", text);
-}
-
 /* "203.0.113.9" of "203.0.113.9:443" and of "[2001:db8::9]:443". */
 static void host_of(const char *peer, char *ret_host, size_t size)
 {
@@ -34,104 +29,130 @@ void tui_watch_aim(struct tui_state *state)
 static unsigned judge(struct tui_state *state, const struct tl_app_live_row *row, bool export)
 {
     if (row->ended && row->state == TL_INCONCLUSIVE && !row->says[0]) {
-        say(state, "that transfer has ended before anything could be told");
+        tui_say(state, "that transfer has ended before anything could be told");
         return TUI_DO_NOTHING;
     }
     if (state->run.active) {
-        say(state, "a diagnosis is running: its verdict comes first");
+        tui_say(state, "a diagnosis is running: its verdict comes first");
         return TUI_DO_NOTHING;
     }
     state->watch.export = export;
     return TUI_DO_JUDGE;
 }
 
-static void move_cursor(struct tui_state *state, int by)
+/* --- what is the same for the list and for one transfer --- */
+
+static bool has_row(const struct tui_state *state)
 {
-    int count = (int)state->watch.series.count;
-    int at = state->page.cursor < 0 ? count - 1 : state->page.cursor;
-    at += by;
-    state->page.cursor = at < 0 ? 0 : at >= count ? -1 : at;
+    return tui_watch_row(state) != NULL;
 }
 
-/* What is the same for the list and for one transfer; open is what a question is about, too. */
-static unsigned transfer_key(struct tui_state *state, const struct tl_app_live_row *row, int key)
-{
-    state->watch.open = *row;
-    switch (key) {
-    case 'r':
-        if (state->run.active)
-            say(state, "a diagnosis is running");
-        else
-            state->overlay = TUI_ASK_DIAGNOSE;
-        return TUI_DO_NOTHING;
-    case 'c':
-        if (state->watch.capturing[0])
-            say(state, "a capture runs; its file is named when it has ended");
-        else
-            state->overlay = TUI_ASK_CAPTURE;
-        return TUI_DO_NOTHING;
-    default:
-        return judge(state, row, key == 'e');
-    }
-}
-
-/* Keys that need no transfer. */
-static bool common_key(struct tui_state *state, int key)
-{
-    struct tui_watch *watch = &state->watch;
-    if (key == 'z') {
-        watch->frozen = !watch->frozen;
-        say(state, watch->frozen ? "the picture stands still, the watch goes on; z lets it move"
-                                 : "the picture moves");
-        return true;
-    }
-    if (key == 'm') {
-        state->private_names = !state->private_names;
-        say(state, state->private_names ? "names and addresses are hidden on this screen"
-                                        : "names and addresses are shown");
-        return true;
-    }
-    return false;
-}
-
-static unsigned list_key(struct tui_state *state, const struct tl_app_live_row *row, int key)
-{
-    struct tui_watch *watch = &state->watch;
-    size_t index[TUI_LIST_MAX];
-    if (key == TUI_KEY_ENTER && row) {
-        watch->open = *row;
-        tui_page_open(state, TUI_PAGE_WATCH, 0);
-    } else if (key == '/') {
-        tui_prompt_open(state, TUI_ASK_FILTER, watch->list.filter);
-    } else if (key == TUI_KEY_ESCAPE && watch->list.filter[0]) {
-        watch->list = (struct tui_list){0};
-    } else if (key == TUI_KEY_ESCAPE) {
-        return state->saved_only ? TUI_DO_NOTHING : tui_go_to(state, TUI_START);
-    } else {
-        tui_move(&watch->list.selected, key, state->rows_shown,
-                 (int)tui_list_watched(state, index) - 1);
-    }
-    return TUI_DO_NOTHING;
-}
-
-/* Esc was taken before (tui_page_key()). */
-static unsigned page_key(struct tui_state *state, int key)
-{
-    if (key == TUI_KEY_LEFT || key == TUI_KEY_RIGHT)
-        move_cursor(state, key == TUI_KEY_LEFT ? -1 : 1);
-    else if (key == '<' || key == '>')
-        move_cursor(state, key == '<' ? -10 : 10);
-    else if (key == TUI_KEY_ENTER)
-        return judge(state, &state->watch.open, false);
-    return TUI_DO_NOTHING;
-}
-
-unsigned tui_watch_key(struct tui_state *state, int key)
+/* The one that a question is about, too; NULL where nothing runs. */
+static const struct tl_app_live_row *take_row(struct tui_state *state)
 {
     const struct tl_app_live_row *row = tui_watch_row(state);
-    if (common_key(state, key))
-        return TUI_DO_NOTHING;
-    if (row && (key == 'r' || key == 'c' || key == 'e'))
-        return transfer_key(state, row, key);
-    return state->page.kind == TUI_PAGE_WATCH ? page_key(state, key) : list_key(state, row, key);
+    if (!row)
+        return NULL;
+    state->watch.open = *row;
+    return row;
 }
+
+static unsigned ask_diagnose(struct tui_state *state, int key)
+{
+    (void)key;
+    if (!take_row(state))
+        return TUI_DO_NOTHING;
+    if (state->run.active)
+        tui_say(state, "a diagnosis is running");
+    else
+        state->overlay = TUI_ASK_DIAGNOSE;
+    return TUI_DO_NOTHING;
+}
+
+static unsigned ask_capture(struct tui_state *state, int key)
+{
+    (void)key;
+    if (!take_row(state))
+        return TUI_DO_NOTHING;
+    if (state->watch.capturing[0])
+        tui_say(state, "a capture runs; its file is named when it has ended");
+    else
+        state->overlay = TUI_ASK_CAPTURE;
+    return TUI_DO_NOTHING;
+}
+
+static unsigned hand_on(struct tui_state *state, int key)
+{
+    const struct tl_app_live_row *row = take_row(state);
+    (void)key;
+    return row ? judge(state, row, true) : TUI_DO_NOTHING;
+}
+
+static unsigned freeze(struct tui_state *state, int key)
+{
+    struct tui_watch *watch = &state->watch;
+    (void)key;
+    watch->frozen = !watch->frozen;
+    tui_say(state, watch->frozen ? "the picture stands still, the watch goes on; z lets it move"
+                                 : "the picture moves");
+    return TUI_DO_NOTHING;
+}
+
+/* --- the list --- */
+
+static unsigned open_row(struct tui_state *state, int key)
+{
+    (void)key;
+    if (take_row(state))
+        tui_page_open(state, TUI_PAGE_WATCH, 0);
+    return TUI_DO_NOTHING;
+}
+
+static unsigned select_row(struct tui_state *state, int key)
+{
+    size_t index[TUI_LIST_MAX];
+    tui_move(&state->watch.list.selected, key, state->rows_shown,
+             (int)tui_list_watched(state, index) - 1);
+    return TUI_DO_NOTHING;
+}
+
+const struct tui_binding tui_watch_keys[] = {
+    {TUI_MEANS_ENTER, "over time", "the selected transfer over time", open_row, has_row},
+    {TUI_MEANS_DIAGNOSE, "diagnose", "diagnose the way to it, after a question", ask_diagnose,
+     has_row},
+    {TUI_MEANS_CAPTURE, "capture", "capture its headers, after a question", ask_capture, has_row},
+    {TUI_MEANS_EXPORT, "export", "hand its verdict on", hand_on, has_row},
+    {TUI_MEANS_FILTER, "filter", "filter by program, address, cause", tui_filter, NULL},
+    {TUI_MEANS_FREEZE, "freeze", "the picture stands still", freeze, NULL},
+    {TUI_MEANS_MASK, "mask", "mask names and addresses on the screen", tui_mask_names, NULL},
+    {TUI_MEANS_MOVE, NULL, "another transfer", select_row, has_row},
+    {TUI_MEANS_NOTHING, NULL, NULL, NULL, NULL}};
+
+/* --- one transfer over time --- */
+
+static unsigned judge_open(struct tui_state *state, int key)
+{
+    (void)key;
+    return judge(state, &state->watch.open, false);
+}
+
+static unsigned move_cursor(struct tui_state *state, int key)
+{
+    int count = (int)state->watch.series.count;
+    int by = key == TUI_KEY_LEFT ? -1 : key == TUI_KEY_RIGHT ? 1 : key == '<' ? -10 : 10;
+    int at = (state->page.cursor < 0 ? count - 1 : state->page.cursor) + by;
+    state->page.cursor = at < 0 ? 0 : at >= count ? -1 : at;
+    return TUI_DO_NOTHING;
+}
+
+const struct tui_binding tui_transfer_keys[] = {
+    {TUI_MEANS_ENTER, "verdict", "its verdict, the fix, why not the others", judge_open, NULL},
+    {TUI_MEANS_DIAGNOSE, "diagnose", "diagnose the way to it, after a question", ask_diagnose,
+     NULL},
+    {TUI_MEANS_CAPTURE, "capture", "capture its headers, after a question", ask_capture, NULL},
+    {TUI_MEANS_ASIDE, "cursor", "the cursor, a second at once", move_cursor, NULL},
+    {TUI_MEANS_EXPORT, "export", "hand its verdict on", hand_on, NULL},
+    {TUI_MEANS_FARTHER, "faster", "the cursor, ten seconds at once", move_cursor, NULL},
+    {TUI_MEANS_FREEZE, "freeze", "the picture stands still", freeze, NULL},
+    {TUI_MEANS_MASK, NULL, "mask names and addresses on the screen", tui_mask_names, NULL},
+    {TUI_MEANS_NOTHING, NULL, NULL, NULL, NULL}};

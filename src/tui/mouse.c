@@ -25,7 +25,7 @@ static int named_key(const char *hint)
         int key;
     } names[] = {{"Enter", TUI_KEY_ENTER}, {"Esc", TUI_KEY_ESCAPE},   {"Tab", TUI_KEY_TAB},
                  {"Space", ' '},           {"^C", TUI_KEY_INTERRUPT}, {"F1", TUI_KEY_HELP},
-                 {"F10", TUI_KEY_QUIT},    {"^W", 'W' - 64}};
+                 {"F10", TUI_KEY_QUIT}};
     size_t len = strcspn(hint, " "), next = hint[len] ? strcspn(hint + len + 1, " ") : 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i].name) == len && strncmp(hint, names[i].name, len) == 0)

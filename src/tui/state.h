@@ -272,9 +272,15 @@ struct tui_watch {
     char capturing[128]; /* the file that headers go to; "" for none */
 };
 
+/* What lies over a screen scrolls where it does not fit. */
+struct tui_box_state {
+    int scroll, total, shown; /* rows; the last two are set by the view */
+};
+
 struct tui_state {
     enum tui_screen screen;
     enum tui_overlay overlay;
+    struct tui_box_state box;  /* of the overlay */
     bool saved_only;           /* looking at a file: there is nothing to start */
     bool from_watch;           /* what is shown is a transfer that other programs run */
     bool from_store;           /* what is shown was not measured by this program now */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "keymap.h"
+#include "keys.h"
 #include "tightlink/base/utf8.h"
 #include "zones.h"
 
@@ -52,104 +54,55 @@ static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
     tui_put_right(grid, 0, col, grid->cols - col, TUI_BAR, "? help ");
 }
 
-/* The keys of a place, those first that matter most: what does not fit is left out. */
-static const char *const *keys_here(const struct tui_state *state)
+/* "y copy fix", where it is offered and has a place in the footer; else nothing. */
+static bool hint_of(const struct tui_state *state, const struct tui_binding *binding,
+                    char *ret_hint, size_t size)
 {
-    static const char *const start[] = {"Enter start", "Tab next", "Space change",
-                                        "^W what runs now", NULL};
-    static const char *const ended[] = {"Esc back", "up/dn stage", "Enter details", "1 new run",
-                                        NULL};
-    static const char *const saved[] = {"Esc back", "up/dn stage", "Enter details", NULL};
-    static const char *const running[] = {"^C stop and keep", "p pause", "n skip stage",
-                                          "r redo",           "d data",  "Enter details",
-                                          "z freeze",         NULL};
-    static const char *const verdict[] = {"y copy fix",    "v try it",  "x plain",      "e export",
-                                          "t ticket",      "w why not", "n next cause", "s save",
-                                          "l i f o parts", NULL};
-    static const char *const no_fix[] = {"x plain",      "e export", "t ticket",      "w why not",
-                                         "n next cause", "s save",   "l i f o parts", NULL};
-    static const char *const path[] = {"Esc back", "up/dn hop",     "Enter detail", "g graph",
-                                       "/ filter", "o other flows", "m mask names", NULL};
-    static const char *const history[] = {"Esc back", "Enter open",  "a/b mark two", "g graph",
-                                          "/ filter", "s save pair", "N note",       "T tag",
-                                          "D delete", NULL};
-    static const char *const leaving[] = {"Esc back", "s save", "t to",    "left/right form",
-                                          "y copy",   "m mask", "M masks", NULL};
-    static const char *const ticket[] = {"Esc back",  "Enter send", "t to",   "c add to one",
-                                         "m mask",    "M masks",    "s save", "y copy",
-                                         "P as curl", NULL};
-    static const char *const page[] = {"Esc back", "up/dn scroll", NULL};
-    static const char *const causes[] = {"Esc back", "Enter why not", "/ filter", "up/dn cause",
-                                         NULL};
-    static const char *const found[] = {"Esc back", "n next cause", "up/dn scroll", NULL};
-    static const char *const simple[] = {"Esc back", "y copy fix",   "x for an engineer",
-                                         "t ticket", "up/dn scroll", NULL};
-    static const char *const engineer[] = {"Esc back", "x in plain words", "up/dn scroll", NULL};
-    static const char *const samples[] = {"Esc back", "left/right cursor", "< > faster",
-                                          "up/dn scroll", NULL};
-    static const char *const watch[] = {"Enter over time", "r diagnose", "c capture",
-                                        "e export",        "/ filter",   "z freeze",
-                                        "m mask",          "Esc start",  NULL};
-    static const char *const transfer[] = {"Esc back",   "Enter verdict",     "r diagnose",
-                                           "c capture",  "left/right cursor", "e export",
-                                           "< > faster", "z freeze",          NULL};
-    static const char *const typing[] = {"Enter take it", "Esc drop it", NULL};
-    const struct tl_finding *finding = tui_state_finding(state);
-    bool has_fix = finding && finding->remedy_count;
-    if (state->prompt != TUI_NO_PROMPT)
-        return typing;
-    switch (state->page.kind) {
-    case TUI_PAGE_CAUSES:
-        return causes;
-    case TUI_PAGE_FINDING:
-        return found;
-    case TUI_PAGE_SIMPLE:
-        return has_fix ? simple : page;
-    case TUI_PAGE_ENGINEER:
-        return engineer;
-    case TUI_PAGE_STAGE:
-        return samples;
-    case TUI_PAGE_WATCH:
-        return transfer;
-    case TUI_NO_PAGE:
-        break;
-    default:
-        return page;
-    }
-    switch (state->screen) {
-    case TUI_START:
-        return start;
-    case TUI_RUN:
-        return state->run.active ? running : state->saved_only ? saved : ended;
-    case TUI_VERDICT:
-        return has_fix ? verdict : no_fix;
-    case TUI_PATH:
-        return path;
-    case TUI_HISTORY:
-        return history;
-    case TUI_EXPORT:
-        return state->leaving.to ? ticket : leaving;
-    case TUI_WATCH:
-        return watch;
-    }
-    return page;
+    if (!binding->hint || !tui_binding_is_offered(binding, state))
+        return false;
+    snprintf(ret_hint, size, "%s %s", tui_meaning(binding->means)->name, binding->hint);
+    return true;
 }
 
-/* Help and the way out stand at every size. */
+/* Back, help and the way out, at the right end; returns the column where they begin. */
+static int draw_always(const struct tui_state *state, struct tui_grid *grid, int row)
+{
+    static const struct {
+        const char *hint;
+        int key;
+    } always[] = {
+        {"F10 quit", TUI_KEY_QUIT}, {"F1 help", TUI_KEY_HELP}, {"Esc back", TUI_KEY_ESCAPE}};
+    bool back = state->prompt == TUI_NO_PROMPT && tui_has_back(state);
+    int col = grid->cols - (grid->cols >= TUI_COLS_MIN), count = back ? 3 : 2;
+    for (int i = 0; i < count; i++) {
+        int columns = (int)strlen(always[i].hint);
+        col -= columns;
+        (void)tui_put(grid, row, col, columns, TUI_BAR, always[i].hint);
+        tui_zone_add(grid, row, col, columns, TUI_ZONE_KEY, always[i].key);
+        col -= 2;
+    }
+    return col;
+}
+
+/* Back, help and the way out stand at every size; before them the keys of where one is, as many as
+ * fit: those that matter most come first. */
 void tui_view_keys(const struct tui_state *state, struct tui_grid *grid, int row)
 {
-    static const char always[] = "F1 help  F10 quit ";
-    const int columns = (int)sizeof always - 1;
-    const char *const *keys = keys_here(state);
-    int col = 1, room = grid->cols - columns;
     tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
-    for (; *keys && col + (int)strlen(*keys) <= room - 1; keys++) {
-        tui_zone_hint(grid, row, col, *keys);
-        col += tui_put(grid, row, col, room - col, TUI_BAR, *keys) + 2;
+    int room = draw_always(state, grid, row), col = 1;
+    const struct tui_binding *binding = tui_bindings_here(state);
+    for (; binding->means != TUI_MEANS_NOTHING; binding++) {
+        const int *keys = tui_meaning(binding->means)->keys;
+        char hint[64];
+        if (!hint_of(state, binding, hint, sizeof hint))
+            continue;
+        int columns = (int)strlen(hint);
+        if (col + columns > room)
+            continue;
+        if (keys[1] == TUI_KEY_NONE) /* "up/dn hop" names several */
+            tui_zone_add(grid, row, col, columns, TUI_ZONE_KEY, keys[0]);
+        col += tui_put(grid, row, col, columns, TUI_BAR, hint) + 2;
     }
-    tui_zone_add(grid, row, room, 7, TUI_ZONE_KEY, TUI_KEY_HELP);
-    tui_zone_add(grid, row, room + 9, 8, TUI_ZONE_KEY, TUI_KEY_QUIT);
-    tui_put_right(grid, row, 0, grid->cols, TUI_BAR, always);
     tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
 }
 
@@ -178,7 +131,9 @@ static void draw_message(const struct tui_state *state, struct tui_grid *grid, i
         col += tui_put(grid, row, col, grid->cols - col - 1, TUI_PLAIN, text);
         (void)tui_put(grid, row, col, 1, TUI_FOCUS, "_");
     } else if (state->message[0]) {
-        (void)tui_putf(grid, row, 0, grid->cols, TUI_BOLD, " > %s", state->message);
+        char text[sizeof state->message + 4];
+        snprintf(text, sizeof text, " > %s", state->message);
+        (void)tui_put_short(grid, row, 0, grid->cols, TUI_BOLD, text);
     } else {
         tui_rule(grid, row, 0, grid->cols);
     }

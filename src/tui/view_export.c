@@ -80,7 +80,7 @@ static int draw_action(const struct tui_export *leaving, bool webhook, struct tu
         ink = TUI_BOLD;
     } else if (leaving->comment_on[0] || leaving->earlier[0]) {
         snprintf(line, sizeof line,
-                 leaving->comment_on[0] ? "add to ticket %.63s (c changes it)"
+                 leaving->comment_on[0] ? "add to ticket %.63s (# changes it)"
                                         : "none: this run was sent there before, as %.63s",
                  leaving->comment_on[0] ? leaving->comment_on : leaving->earlier);
         text = line;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "keymap.h"
 #include "lines.h"
 #include "page_text.h"
 #include "tightlink/base/units.h"
@@ -15,26 +16,16 @@
 /* Of a message above the keys. */
 #define MESSAGE_ROWS 3
 
-static const char help[] = "F10, q   leave\n"
-                           "Esc      back\n"
-                           "1 to 6   start, run, verdict, path,\n"
-                           "         history, export\n"
-                           "y  t     copy the fix; make a ticket\n"
-                           "x  w     plain words; other causes\n"
-                           "arrows   scroll, select\n"
-                           "^C       stop, keep what is known\n"
-                           "A larger window shows all keys.\n";
-
 /* --- questions --- */
 
 /* What is asked, and the keys that answer. */
-static const char *question(const struct tui_state *state, const char **ret_keys, char *text,
-                            size_t size)
+static const char *question(const struct tui_state *state, const char *help, const char **ret_keys,
+                            char *text, size_t size)
 {
     *ret_keys = "y yes      n no";
     switch (state->overlay) {
     case TUI_HELP:
-        *ret_keys = "any key closes";
+        *ret_keys = "up/dn scroll   Esc closes";
         return help;
     case TUI_CONSENT:
         *ret_keys = "y go on      n end here";
@@ -66,18 +57,6 @@ static const char *question(const struct tui_state *state, const char **ret_keys
         break;
     }
     return "";
-}
-
-static void draw_question(const struct tui_state *state, struct tui_grid *grid, int rows)
-{
-    char text[sizeof state->copied + 64];
-    const char *keys, *says = question(state, &keys, text, sizeof text);
-    (void)tui_lines(grid, 0, 0, rows, grid->cols, 0, says);
-    grid->zone_count = 0; /* what lies below is not for now */
-    if (rows < grid->rows) {
-        (void)tui_put(grid, rows, 0, grid->cols, TUI_BOLD, keys);
-        tui_zone_hints(grid, rows, 0, grid->cols, keys);
-    }
 }
 
 /* --- texts and lists --- */
@@ -150,6 +129,26 @@ static void draw_cause(const struct tui_state *state, int index, struct tui_grid
     enum tui_ink ink;
     (void)tui_put(grid, row, 1, 3, TUI_PLAIN, tui_finding_mark(finding, &ink));
     (void)tui_put_cut(grid, row, 5, grid->cols - 5, TUI_PLAIN, finding->title);
+}
+
+static void draw_question(struct tui_state *state, struct tui_grid *grid, int rows)
+{
+    char text[sizeof state->copied + 64];
+    struct tl_buf help = TL_BUF_INIT;
+    struct tui_box_state *box = &state->box;
+    if (state->overlay == TUI_HELP)
+        tui_help_text(state, &help);
+    const char *keys, *says = question(state, tl_buf_text(&help), &keys, text, sizeof text);
+    box->shown = rows;
+    draw_text(grid, rows, &box->scroll, &box->total, says);
+    grid->zone_count = 0; /* what lies below is not for now */
+    if (rows < grid->rows) {
+        (void)tui_put(grid, rows, 0, grid->cols, TUI_BOLD, keys);
+        tui_zone_hints(grid, rows, 0, grid->cols, keys);
+        if (box->scroll + rows < box->total)
+            tui_put_right(grid, rows, 0, grid->cols, TUI_DIM, grid->utf8 ? " ↓ more " : " v more ");
+    }
+    tl_buf_finish(&help);
 }
 
 /* --- screens --- */

@@ -28,16 +28,20 @@ HEAD = """# Screens
   `a` and `b` mark, draws the rates of a far end over time, and keeps notes and tags.
 - Export shows word for word what would leave and which values are masked (`M`); only then `s`
   saves a file of the user's alone, `y` sends it to the clipboard, or, where `t` has chosen a system of
-  `tightlink.conf` (doc/tickets.md), Enter and a `y` make a ticket of it, `c` adds it to one and `P`
+  `tightlink.conf` (doc/tickets.md), Enter and a `y` make a ticket of it, `#` adds it to one and `P`
   shows the requests. The screen goes on meanwhile; the answer has the ticket's address, and what
   could not be sent waits in the outbox.
-- `^W` on the start screen, `w` outside of its text, or `7` shows the transfers that other programs
-  run now (doc/live.md), the one that is held up most first; `Enter` shows one over time and, again,
-  its whole verdict; `r` diagnoses the way to its far end after a question, `c` captures its headers
-  after another, `e` exports its verdict.
-- `d` gives a running session another budget; more than was agreed to asks first.
+- `^W` on the start screen, or `7`, shows the transfers that other programs run now (doc/live.md), the
+  one that is held up most first; `Enter` shows one over time and, again, its whole verdict; `d`
+  diagnoses the way to its far end after a question, `c` captures its headers after another, `e`
+  exports its verdict.
+- While it runs `S` leaves the running stage out, `r` does the selected one once more, and `+` gives
+  another budget; more than was agreed to asks first.
 - F1 is help, F10 and `q` leave, `Esc` steps back: a filter or marks go first. A key means the same
-  on every screen.
+  on every screen: one table (`tui/keymap.c`, and beside each handler what is taken there) is what
+  takes keys, draws the footer and writes help, which scrolls. A key that a place has not says so.
+- "copy fix" is offered where there is one for this PC, "copy request" where others must act, "try it"
+  where the program can try it and the path is still there.
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
 - `y` sends the fix to the clipboard with OSC 52 and shows it; not all terminals take it.

@@ -46,7 +46,7 @@ def skip_and_redo(port):
     terminal = begin(port, "--stages", "stream,streams", "--time-budget", "20s")
     terminal.expect("stream, download", 40)
     terminal.expect("The stream waits for", 40)
-    terminal.keys("n")  # the stream
+    terminal.keys("S")  # the stream
     terminal.expect("skipped by you", 20)
     terminal.expect("streams, download", 20)
     terminal.expect("Mb/s", 20)
@@ -82,7 +82,7 @@ def pause_and_stop(port):
 def budget(port):
     terminal = begin(port, "--stages", "stream,streams", "--time-budget", "20s")
     terminal.expect("stream, download", 40)
-    terminal.keys("d" + "\b" * 12 + "1MB\r")
+    terminal.keys("+" + "\b" * 12 + "1MB\r")
     terminal.expect("from the next stage on", 10)
     terminal.expect("[3 Verdict]", 60)
     run = saved_run(terminal)
@@ -123,7 +123,7 @@ def history_and_export():
     terminal.keys("D")
     terminal.expect("Delete this run")
     terminal.keys("\r")  # Enter is no yes
-    terminal.keys("jDy")
+    terminal.keys("njDy")
     terminal.expect("2 runs")
     terminal.keys("g")
     terminal.expect("oldest first")

@@ -214,13 +214,13 @@ Test(mouse, clicks_do_what_keys_do, .init = begin)
     cr_expect(state->hops.selected == 3 && state->page.kind == TUI_NO_PAGE);
     (void)click(state, "? help");
     cr_expect(state->overlay == TUI_HELP);
-    (void)click(state, "Marks");
+    (void)click(state, "Everywhere");
     cr_expect(state->overlay == TUI_NO_OVERLAY);
     (void)click(state, "g graph");
     cr_expect(state->hop_chart);
     (void)click(state, "F1 help");
     cr_expect(state->overlay == TUI_HELP);
-    (void)click(state, "Marks");
+    (void)click(state, "Everywhere");
     (void)click(state, "up/dn hop"); /* names no key */
     cr_expect(state->screen == TUI_PATH && state->hops.selected == 3);
 }
@@ -228,7 +228,7 @@ Test(mouse, clicks_do_what_keys_do, .init = begin)
 Test(mouse, a_second_click_opens_a_row, .init = begin)
 {
     struct tui_state *state = &open_scene("causes")->state;
-    (void)click(state, "w why not");
+    (void)tui_state_key(state, 'w');
     cr_expect(state->page.kind == TUI_PAGE_CAUSES);
     (void)click(state, "Packets are lost");
     cr_expect(state->page.kind == TUI_PAGE_CAUSES && state->causes.selected == 1);

@@ -40,7 +40,7 @@ def every_terminal_type(path):
             terminal.keys(b"4")
             terminal.expect(b"under load")
             terminal.keys(b"?")
-            terminal.expect(b"Marks")
+            terminal.expect(b"Everywhere")
             terminal.keys(b" q")
             terminal.wait()
         settings_are_back(terminal, f"TERM={term}")

@@ -20,11 +20,11 @@ Test(watch, a_diagnosis_and_a_capture_begin_after_a_yes_alone, .init = begin)
               "a digit is text there");
     cr_expect(tui_state_key(state, 'W' - 64) == TUI_DO_WATCH && state->screen == TUI_WATCH);
     (void)tui_state_key(state, 'j');
-    cr_expect(tui_state_key(state, 'r') == TUI_DO_NOTHING);
+    cr_expect(tui_state_key(state, 'd') == TUI_DO_NOTHING);
     cr_assert(state->overlay == TUI_ASK_DIAGNOSE);
     cr_expect(tui_state_key(state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
     cr_expect(tui_state_key(state, 'n') == TUI_DO_NOTHING && !strcmp(state->start.target, "7"));
-    (void)tui_state_key(state, 'r');
+    (void)tui_state_key(state, 'd');
     cr_expect(tui_state_key(state, 'y') == TUI_DO_START);
     cr_expect_str_eq(state->start.target, "2001:db8::17");
     cr_expect(state->start.upload && !state->start.download);
@@ -51,7 +51,7 @@ Test(watch, the_selection_follows_its_transfer_and_a_page_outlives_it, .init = b
     cr_assert(tui_watch_row(state)->cookie == 2);
     tui_watch_take(state, turned, 3, &sum);
     cr_expect(tui_watch_row(state)->cookie == 2 && state->watch.list.selected == 0);
-    (void)tui_state_key(state, 'G');
+    (void)tui_state_key(state, TUI_KEY_END);
     cr_expect(tui_watch_row(state)->cookie == 1);
     (void)tui_state_key(state, TUI_KEY_ENTER);
     cr_assert(state->page.kind == TUI_PAGE_WATCH);
@@ -64,6 +64,6 @@ Test(watch, the_selection_follows_its_transfer_and_a_page_outlives_it, .init = b
     cr_expect(tui_watch_row(state)->cookie == 2, "what is left is selected");
     tui_watch_take(state, turned, 0, &sum);
     cr_expect(!tui_watch_row(state));
-    cr_expect(tui_state_key(state, 'r') == TUI_DO_NOTHING && state->overlay == TUI_NO_OVERLAY);
+    cr_expect(tui_state_key(state, 'd') == TUI_DO_NOTHING && state->overlay == TUI_NO_OVERLAY);
     scene_finish(&scene);
 }

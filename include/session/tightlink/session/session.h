@@ -205,6 +205,11 @@ void tl_session_finish(struct tl_session *session, struct tl_session_result *ret
 /* After tl_session_finish: the readings of all transfers (facts/samples.h), for the caller to
  * finish; empty when they were taken before. */
 void tl_session_take_samples(struct tl_session *session, struct tl_samples *ret_samples);
+/* The remedy of the verdict that a session of this program can try (config.verify): the first that
+ * its own sockets can have and that says what it brings. NULL without; *ret_why then is a sentence.
+ * Pure; both are borrowed from findings, or constant. */
+const struct tl_remedy *tl_session_trial_remedy(const struct tl_findings *findings,
+                                                const char **ret_why);
 void tl_session_destroy(struct tl_session *session); /* stops and waits when still running */
 
 #endif

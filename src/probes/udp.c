@@ -42,6 +42,9 @@
 #define BURST_RATE_RATIO 0.5
 #define BURSTS_MIN       10
 
+/* Why a number of the receiver's is missing. */
+#define UNTOLD "nothing arrived, or the far end does not tell it"
+
 /* Below that few losses a mean run is chance. */
 #define RUNS_MIN 5
 
@@ -55,6 +58,7 @@ struct climb {
     struct udp_pool pool;
     unsigned steps;
     bool sender_limited, receiver_limited;
+    bool drops_untold;   /* the receiver does not tell what its own socket dropped */
     bool spent;          /* the search found no room for its next step */
     bool cut;            /* something behind the search found none */
     double offered_bps;  /* highest rate that the sender is known to reach */
@@ -92,9 +96,16 @@ static void drain(struct climb *climb)
     climb->drain_ns = 0;
 }
 
+/* A stranger that sends hears of the end a round trip late. */
 static bool fits(const struct climb *climb, const struct tl_udp_spec *spec)
 {
-    return udp_room_fits(&climb->room, tl_now_ns(), spec->duration_ns, tl_udp_worst_bytes(spec));
+    const struct tl_far *far = climb->probe->far;
+    bool stranger = tl_far_kind(far) != TL_FAR_TIGHTLINK;
+    int64_t rtt_ns = tl_far_info(far)->connect_rtt_ns;
+    struct tl_udp_spec worst = *spec;
+    if (stranger && climb->direction == TL_DOWNLOAD && worst.duration_ns < rtt_ns)
+        worst.duration_ns = rtt_ns;
+    return udp_room_fits(&climb->room, tl_now_ns(), worst.duration_ns, tl_udp_worst_bytes(&worst));
 }
 
 /* Whether the responder's rate cap lets so many datagrams leave at once. */
@@ -123,6 +134,7 @@ static enum tl_status run(struct climb *climb, struct tl_udp_spec *spec,
         record->sent_bytes += (long long)ret_result->sender.sent_bytes;
     climb->room.bytes_left -= (int64_t)ret_result->sender.sent_bytes;
     climb->rxq_dropped_count += receiver->local_drop_count;
+    climb->drops_untold |= receiver->totals_only;
     if (isfinite(receiver->delay.max_ns))
         climb->drain_ns = (int64_t)receiver->delay.max_ns;
     if (status == TL_OK && !ret_result->valid)
@@ -168,7 +180,7 @@ static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t d
         climb->sender_limited |= verdict == UDP_STEP_SENDER_LIMIT;
         climb->receiver_limited |= verdict == UDP_STEP_RECEIVER;
         bool passed = verdict == UDP_STEP_PASSED;
-        if (passed)
+        if (passed && udp_step_tells_loss(&result, rate_bps))
             udp_pool_add(&climb->pool, &result);
         else if (verdict == UDP_STEP_LOSS || verdict == UDP_STEP_DELAY)
             keep_above(climb, rate_bps, &result);
@@ -218,6 +230,18 @@ static enum tl_status find_knee(struct climb *climb)
     return status;
 }
 
+/* What a far end cannot is left out with its sentence: the rest of the stage stands. The result is
+ * then an empty one. */
+static enum tl_status run_if_possible(struct climb *climb, struct tl_udp_spec *spec,
+                                      struct tl_udp_result *ret_result, const char **ret_reason)
+{
+    enum tl_status status = run(climb, spec, ret_result);
+    if (status != TL_UNSUPPORTED)
+        return status;
+    *ret_reason = climb->error.text;
+    return TL_OK;
+}
+
 /* --- Trains and bursts ----------------------------------------------------------------------- */
 
 static enum tl_status measure_trains(struct climb *climb, double knee_bps, double *ret_bps,
@@ -241,7 +265,7 @@ static enum tl_status measure_trains(struct climb *climb, double knee_bps, doubl
         climb->cut = true;
         return TL_OK;
     }
-    enum tl_status status = run(climb, &spec, &result);
+    enum tl_status status = run_if_possible(climb, &spec, &result, ret_reason);
     bool sender_limited = false;
     double bps = (double)NAN;
     if (status == TL_OK)
@@ -273,10 +297,14 @@ static enum tl_status measure_burst(struct climb *climb, double knee_bps, unsign
         climb->cut = true;
         return TL_OK;
     }
-    enum tl_status status = run(climb, &spec, &result);
-    if (status == TL_OK && result.receiver.local_drop_count == 0)
+    const char *reason = "nothing was sent";
+    enum tl_status status = run_if_possible(climb, &spec, &result, &reason);
+    bool tells = udp_step_tells_loss(&result, BURST_RATE_RATIO * knee_bps);
+    if (status == TL_OK && !tells)
+        tl_flow_set(climb->probe->facts, key, (double)NAN, UNTOLD);
+    else if (status == TL_OK && result.receiver.local_drop_count == 0)
         tl_flow_set_range(climb->probe->facts, key, result.loss_ratio, result.loss_low_ratio,
-                          result.loss_high_ratio, "nothing was sent");
+                          result.loss_high_ratio, reason);
     tl_udp_result_finish(&result);
     return status;
 }
@@ -290,7 +318,10 @@ static void set_knee(const struct climb *climb)
     const struct udp_search *search = &climb->search;
     struct tl_facts *facts = climb->probe->facts;
     double knee_bps = search->low_bps, low_bps = knee_bps, high_bps = search->high_bps;
-    const char *reason = climb->sender_limited     ? "the sender could not offer more"
+    const char *reason = climb->sender_limited ? "the sender could not offer more"
+                         : climb->receiver_limited && climb->drops_untold
+                             ? "datagrams were lost, and the far end does not tell whether its own "
+                               "socket dropped them"
                          : climb->receiver_limited ? "the receiver's own socket dropped datagrams"
                          : climb->spent            ? "the budget ended before loss began"
                                                    : "no rate passed, or none was too high";
@@ -316,6 +347,8 @@ static void set_pool(const struct climb *climb)
     double low, high, loss = udp_pool_loss(pool, &low, &high);
     double received = pool->received_count > 0 ? (double)pool->received_count : (double)NAN;
     double arrived = received + (double)pool->corrupt_count;
+    double in_order = pool->totals_only ? (double)NAN : received;
+    double checked = pool->unchecked && pool->corrupt_count == 0 ? (double)NAN : arrived;
     double lost = (double)pool->lost_count, runs = (double)pool->run_count;
     bool telling = pool->lost_count >= RUNS_MIN && pool->run_count > 0;
     tl_flow_set_range(facts, TL_FLOW(direction, udp_loss_below_knee_ratio), loss, low, high,
@@ -325,14 +358,14 @@ static void set_pool(const struct climb *climb)
     tl_flow_set(facts, TL_FLOW(direction, udp_loss_run_excess_ratio),
                 telling ? fmax(0, (lost - runs) / lost - loss) : (double)NAN, "too few were lost");
     tl_flow_set(facts, TL_FLOW(direction, udp_reorder_ratio),
-                (double)pool->reordered_count / received, "nothing arrived");
+                (double)pool->reordered_count / in_order, UNTOLD);
     tl_flow_set(facts, TL_FLOW(direction, udp_duplicate_ratio),
-                (double)pool->duplicate_count / received, "nothing arrived");
-    tl_flow_set(facts, TL_FLOW(direction, udp_corrupt_ratio), (double)pool->corrupt_count / arrived,
-                "nothing arrived");
+                (double)pool->duplicate_count / in_order, UNTOLD);
+    tl_flow_set(facts, TL_FLOW(direction, udp_corrupt_ratio), (double)pool->corrupt_count / checked,
+                UNTOLD);
     tl_flow_set(facts, TL_FLOW(direction, udp_jitter_ns), pool->jitter_ns, "nothing arrived");
-    tl_flow_set(facts, TL_FLOW(direction, udp_rxq_dropped_count), (double)climb->rxq_dropped_count,
-                "not counted");
+    tl_flow_set(facts, TL_FLOW(direction, udp_rxq_dropped_count),
+                climb->drops_untold ? (double)NAN : (double)climb->rxq_dropped_count, UNTOLD);
 }
 
 static void set_dispersion(const struct climb *climb, double dispersion_bps, const char *reason)

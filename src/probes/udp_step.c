@@ -31,6 +31,8 @@ void udp_pool_add(struct udp_pool *pool, const struct tl_udp_result *result)
     pool->duplicate_count += receiver->duplicate_count;
     pool->corrupt_count += receiver->damaged_count + receiver->checksum_error_count;
     pool->local_drop_count += receiver->local_drop_count;
+    pool->totals_only |= receiver->totals_only;
+    pool->unchecked |= receiver->crc == TL_UDP_CRC_NONE;
 }
 
 /* Bounds of a Poisson count hold for events that come by themselves: runs, not their members. */
@@ -81,10 +83,17 @@ static bool queues(const struct tl_udp_result *result, const struct udp_pool *be
 {
     const struct tl_udp_delay *delay = &result->receiver.delay;
     double at_rest_ns = isfinite(below->delay_p90_ns) ? below->delay_p90_ns : 0;
+    if (result->receiver.totals_only)
+        return result->wait_behind_ns > UDP_WAIT_RATIO * (double)result->sender.elapsed_ns;
     if (isfinite(delay->p90_ns) && delay->p90_ns > at_rest_ns + UDP_KNEE_DELAY_NS)
         return true;
     return result->receiver.received_bps < UDP_KNEE_RATE_RATIO * result->sender.achieved_bps &&
            delay_growth_ns(result) > GROWTH_RATIO * (double)result->sender.elapsed_ns;
+}
+
+bool udp_step_tells_loss(const struct tl_udp_result *result, double asked_bps)
+{
+    return !result->receiver.totals_only || asked_bps <= UDP_UNTOLD_MAX_BPS;
 }
 
 enum udp_step_verdict udp_step_judge(const struct tl_udp_result *result, double asked_bps,
@@ -93,6 +102,8 @@ enum udp_step_verdict udp_step_judge(const struct tl_udp_result *result, double 
     double sent = (double)result->sender.sent_count;
     if ((double)result->receiver.local_drop_count > LOCAL_DROP_RATIO * sent)
         return UDP_STEP_RECEIVER;
+    if (loses_more(result, below) && !udp_step_tells_loss(result, asked_bps))
+        return queues(result, below) ? UDP_STEP_DELAY : UDP_STEP_RECEIVER;
     if (loses_more(result, below))
         return UDP_STEP_LOSS;
     if (queues(result, below))

@@ -14,11 +14,19 @@
 #define UDP_KNEE_DELAY_NS      90e6
 #define UDP_KNEE_RATE_RATIO    0.985
 #define UDP_SENDER_LIMIT_RATIO 0.98
+/* Of a receiver that tells totals alone a queue is seen by one word behind the last datagram: what
+ * it waited may be one packet's chance, up to a tenth of the step. And what is missing may be what
+ * its own socket dropped while its program slept: at this rate the buffer that Linux gives
+ * (212992 bytes, 92 of our datagrams) lasts 50 ms, which no idle host sleeps. */
+#define UDP_WAIT_RATIO     0.1
+#define UDP_UNTOLD_MAX_BPS 20e6
 
 /* The account of the steps that passed. */
 struct udp_pool {
     uint64_t sent_count, lost_count, run_count, received_count;
     uint64_t reordered_count, duplicate_count, corrupt_count, local_drop_count;
+    bool totals_only;    /* what came late or twice is not known */
+    bool unchecked;      /* … nor what was damaged */
     double jitter_ns;    /* of the first step; NAN */
     double delay_p90_ns; /* likewise */
 };
@@ -33,8 +41,12 @@ enum udp_step_verdict {
     UDP_STEP_LOSS,         /* more is lost than at lower rates */
     UDP_STEP_DELAY,        /* a queue grows */
     UDP_STEP_SENDER_LIMIT, /* the sender, or what the far end grants, did not reach the rate */
-    UDP_STEP_RECEIVER,     /* the receiving socket had no room: no limit of the path's */
+    UDP_STEP_RECEIVER,     /* the receiving socket had no room, or does not tell whether it had:
+                            * no limit of the path's */
 };
+
+/* Whether what is missing of a step at that rate is the network's. */
+bool udp_step_tells_loss(const struct tl_udp_result *result, double asked_bps);
 
 /* asked_bps: what the step was to offer. */
 enum udp_step_verdict udp_step_judge(const struct tl_udp_result *result, double asked_bps,

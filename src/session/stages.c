@@ -142,13 +142,15 @@ static void cost_short(const struct tl_plan_state *state, enum tl_direction dire
     loading(state, STREAM_MIN_NS, ret_cost);
 }
 
-/* Some twenty steps of a third of a second with two round trips and a grace each. */
+/* Some twenty steps of a third of a second with two round trips and a grace each; a stranger takes
+ * eight to agree on a test and to end it. */
 static void cost_udp(const struct tl_plan_state *state, enum tl_direction direction,
                      struct tl_stage_cost *ret_cost)
 {
     (void)direction;
     double rtt_ns = path_rtt_ns(state);
-    loading(state, 9 * TL_NS_PER_S + (int64_t)(50 * (rtt_ns > 0 ? rtt_ns : 0)), ret_cost);
+    double rtts = state->far == TL_FAR_TIGHTLINK ? 50 : 170;
+    loading(state, 9 * TL_NS_PER_S + (int64_t)(rtts * (rtt_ns > 0 ? rtt_ns : 0)), ret_cost);
 }
 
 /* Disks cost time; nothing goes over the wire. */

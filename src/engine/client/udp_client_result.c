@@ -106,38 +106,7 @@ enum tl_status udp_client_take(void *test, const struct tl_wire_frame *frame,
 void udp_client_take_near(struct udp_run *run)
 {
     struct tl_udp_result *result = run->result;
-    const struct udp_flow *flow = run->flow;
-    unsigned pieces = result->near_sends ? flow->sent_piece_count : flow->interval_count;
-    if (result->near_sends)
-        result->sender = flow->sender;
-    else
-        result->receiver = flow->receiver;
-    for (unsigned i = 0; i < pieces; i++) {
-        struct tl_udp_interval *to = &result->intervals[i];
-        if (result->near_sends) {
-            to->sent_count = flow->sent_pieces[i].count;
-            to->sent_bytes = flow->sent_pieces[i].bytes;
-            continue;
-        }
-        uint64_t count = to->sent_count, bytes = to->sent_bytes;
-        *to = flow->intervals[i];
-        to->sent_count = count;
-        to->sent_bytes = bytes;
-    }
-    if (pieces > result->interval_count)
-        result->interval_count = pieces;
-    for (unsigned i = 0; i < result->train_count; i++) {
-        struct tl_udp_train *to = &result->trains[i];
-        unsigned count = to->sent_count;
-        int64_t sent_ns = to->sent_ns;
-        if (!result->near_sends)
-            *to = flow->trains[i];
-        else
-            sent_ns = flow->sent_trains[i].last_ns - flow->sent_trains[i].first_ns;
-        to->sent_count = result->near_sends ? flow->sent_trains[i].count : count;
-        to->sent_ns = sent_ns;
-    }
-    (void)snprintf(result->note, sizeof result->note, "%s", flow->note);
+    udp_result_take_flow(result, run->flow);
     struct client_readings_place place = readings_place(result, true);
     client_readings_end(run->client, &run->before, &place, 1);
 }

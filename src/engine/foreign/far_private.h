@@ -7,7 +7,7 @@
  *   far_ping.c     round trips to a host that only answers as every host does
  *   near_half.c    our half of a TCP test
  *   tightlink.c    tightlink's own responder
- *   iperf3*.c      iperf3 servers: the test, its control connection, its texts
+ *   iperf3*.c      iperf3 servers: TCP and UDP tests, their control connection, its texts
  *   http.c         web servers: a big file, read by connections of our own
  *   http_request.c one request to them: TLS, question, headers
  *   nuttcp*.c      nuttcp servers: the test, its lines */

@@ -1,4 +1,4 @@
-/* iperf3 servers of 3.1 to 3.21 as far ends.
+/* iperf3 servers of 3.1 to 3.21 as far ends: reaching one, and TCP tests.
  *
  *   cookie -> PARAM_EXCHANGE -> parameters -> CREATE_STREAMS -> our streams, each with the cookie
  *          -> TEST_START, TEST_RUNNING -> payload -> we: TEST_END -> EXCHANGE_RESULTS
@@ -17,28 +17,15 @@
 #include "far_ping.h"
 #include "far_private.h"
 #include "far_socket.h"
-#include "iperf3_auth.h"
-#include "iperf3_control.h"
+#include "iperf3_end.h"
 #include "iperf3_json.h"
 #include "near_half.h"
 #include "tightlink/base/time.h"
 
-#define STREAMS_MAX   128
-#define DURATION_MAX  (60 * TL_NS_PER_S)
-#define GRACE_NS      (12 * TL_NS_PER_S)
-#define SILENCE_NS    (2 * TL_NS_PER_S) /* for the server to close what it sends or takes */
-#define FIRST_WAIT_NS (2 * TL_NS_PER_S) /* for a busy server; doubled each time */
-/* A server closes its listener after each client, also after one that only greeted, and opens it
- * anew. */
-#define REOPEN_TRIES 5
-#define REOPEN_MS    200
-#define TRIES_MAX    5 /* nine in a row wedge a server of 3.12 */
-
-struct iperf3_end {
-    struct far_peer peer;
-    const struct tl_far_login *login;
-    bool pkcs1; /* the server is older than 3.17: seen by its refusal */
-};
+#define STREAMS_MAX  128
+#define DURATION_MAX (60 * TL_NS_PER_S)
+#define GRACE_NS     (12 * TL_NS_PER_S)
+#define SILENCE_NS   (2 * TL_NS_PER_S) /* for the server to close what it sends or takes */
 
 /* --- Reaching it ---------------------------------------------------------------------------- */
 
@@ -54,14 +41,6 @@ static enum tl_status look(const struct tl_far_options *options, struct far_peer
     return status;
 }
 
-/* Whether to try once more, after a moment: the listener may be on its way back. */
-static bool may_reopen(enum tl_status status, int tries, int cancel_fd)
-{
-    struct pollfd cancel = {.fd = cancel_fd, .events = POLLIN};
-    return (status == TL_REFUSED || status == TL_CLOSED) && tries < REOPEN_TRIES &&
-           poll(&cancel, 1, REOPEN_MS) == 0;
-}
-
 static enum tl_status connect_end(const struct tl_far_options *options, void **ret_end,
                                   struct tl_error *reterr)
 {
@@ -69,7 +48,7 @@ static enum tl_status connect_end(const struct tl_far_options *options, void **r
     if (!end)
         return tl_error_set(reterr, TL_NOMEM, "no memory for a connection");
     enum tl_status status = look(options, &end->peer, reterr);
-    for (int i = 1; may_reopen(status, i, options->reach.cancel_fd); i++)
+    for (int i = 1; iperf3_may_reopen(status, i, options->reach.cancel_fd); i++)
         status = look(options, &end->peer, reterr);
     if (status != TL_OK && status != TL_BUSY) { /* a test waits for its turn */
         free(end);
@@ -148,64 +127,6 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
     if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
         return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
     return TL_OK;
-}
-
-static enum tl_status dial_once(struct iperf3_test *test, struct tl_error *reterr)
-{
-    struct iperf3_control *control = &test->control;
-    enum tl_status status =
-        far_peer_dial(&test->peer, test->peer.port, NULL, &control->fd, NULL, reterr);
-    if (status == TL_OK)
-        status = iperf3_greet(control, IPERF3_ANSWER_NS, reterr);
-    if (status != TL_OK)
-        iperf3_hang_up(control, false);
-    return status;
-}
-
-static enum tl_status dial_control(struct iperf3_test *test, struct tl_error *reterr)
-{
-    enum tl_status status = dial_once(test, reterr);
-    for (int i = 1; may_reopen(status, i, test->peer.cancel_fd); i++)
-        status = dial_once(test, reterr);
-    return status;
-}
-
-/* A server serves one client: some tries with growing pauses, then it is left alone. */
-static enum tl_status await_turn(struct iperf3_test *test, struct tl_error *reterr)
-{
-    int64_t patience_ns =
-        test->spec->queue_wait_ns > 0 ? test->spec->queue_wait_ns : TL_CLIENT_QUEUE_NS;
-    int64_t begun_ns = tl_now_ns(), wait_ns = FIRST_WAIT_NS;
-    enum tl_status status = dial_control(test, reterr);
-    for (int i = 1; status == TL_BUSY && i < TRIES_MAX; i++) {
-        if (tl_now_ns() + wait_ns - begun_ns > patience_ns)
-            break;
-        status = near_half_wait_turn(test->half, wait_ns, reterr);
-        if (status == TL_OK)
-            status = dial_control(test, reterr);
-        wait_ns *= 2;
-        test->result->queued_ns = tl_now_ns() - begun_ns;
-    }
-    return status;
-}
-
-static enum tl_status agree(struct iperf3_test *test, struct tl_error *reterr)
-{
-    struct tl_buf text = TL_BUF_INIT;
-    char token[IPERF3_TOKEN_SIZE] = "";
-    enum tl_status status = TL_OK;
-    if (test->end->login)
-        status = iperf3_auth_token(test->end->login, !test->end->pkcs1,
-                                   tl_realtime_ns() / TL_NS_PER_S, token, reterr);
-    if (status != TL_OK)
-        return status;
-    iperf3_write_parameters(test->spec, token, &text);
-    status = iperf3_send_json(&test->control, &text, reterr);
-    tl_buf_finish(&text);
-    if (status == TL_OK)
-        status = iperf3_expect(&test->control, IPERF3_CREATE_STREAMS,
-                               tl_now_ns() + IPERF3_ANSWER_NS, reterr);
-    return status;
 }
 
 /* One after the other: the server numbers them as they come. */
@@ -310,18 +231,28 @@ static enum tl_status exchange_results(struct iperf3_test *test, struct tl_error
     return status;
 }
 
-/* A server tells nobody its age: who refuses a login in the newer padding is asked in the older. */
+static void write_parameters(const void *spec, const char *token, struct tl_buf *ret_text)
+{
+    iperf3_write_parameters(spec, token, ret_text);
+}
+
+static enum tl_status wait_turn(void *half, int64_t wait_ns, struct tl_error *reterr)
+{
+    return near_half_wait_turn(half, wait_ns, reterr);
+}
+
 static enum tl_status ask(struct iperf3_test *test, struct tl_error *reterr)
 {
-    enum tl_status status = await_turn(test, reterr);
-    if (status == TL_OK)
-        status = agree(test, reterr);
-    if (status != TL_AUTH || !test->end->login || test->end->pkcs1)
-        return status;
-    iperf3_hang_up(&test->control, false);
-    test->end->pkcs1 = true;
-    status = await_turn(test, reterr);
-    return status == TL_OK ? agree(test, reterr) : status;
+    struct iperf3_ask ask = {.end = test->end,
+                             .control = &test->control,
+                             .queue_wait_ns = test->spec->queue_wait_ns,
+                             .write = write_parameters,
+                             .spec = test->spec,
+                             .wait_turn = wait_turn,
+                             .wait_context = test->half};
+    enum tl_status status = iperf3_ask(&ask, reterr);
+    test->result->queued_ns = ask.queued_ns;
+    return status;
 }
 
 static enum tl_status run(struct iperf3_test *test, struct tl_error *reterr)
@@ -336,10 +267,7 @@ static enum tl_status run(struct iperf3_test *test, struct tl_error *reterr)
     if (status == TL_OK)
         status = exchange_results(test, reterr);
     if (status == TL_OK) /* what it does afterwards is no longer ours */
-        (void)!iperf3_expect(&test->control, IPERF3_DISPLAY_RESULTS, tl_now_ns() + SILENCE_NS,
-                             NULL);
-    if (status == TL_OK)
-        (void)!iperf3_say(&test->control, IPERF3_DONE, NULL);
+        iperf3_part(&test->control);
     return status;
 }
 
@@ -378,4 +306,5 @@ const struct far_ops far_iperf3_ops = {
     .pmtu = pmtu,
     .hops = hops,
     .tcp_test = tcp_test,
+    .udp_test = iperf3_udp_test,
 };

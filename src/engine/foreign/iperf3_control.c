@@ -15,6 +15,8 @@
 #define ERROR_CONGESTION 134
 #define ERROR_AUTH       142
 
+#define PART_NS TL_NS_PER_S
+
 static enum tl_status make_cookie(char ret_cookie[IPERF3_COOKIE_SIZE], struct tl_error *reterr)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -145,6 +147,15 @@ enum tl_status iperf3_receive_json(struct iperf3_control *control, size_t max, i
     *ret_text = text;
     *ret_len = len;
     return TL_OK;
+}
+
+void iperf3_part(struct iperf3_control *control)
+{
+    int8_t byte;
+    int64_t until_ns = tl_now_ns() + PART_NS + 2 * control->peer->info.connect_rtt_ns;
+    if (iperf3_expect(control, IPERF3_DISPLAY_RESULTS, until_ns, NULL) == TL_OK &&
+        iperf3_say(control, IPERF3_DONE, NULL) == TL_OK)
+        (void)!far_receive_all(control->peer, control->fd, &byte, 1, until_ns, NULL);
 }
 
 void iperf3_hang_up(struct iperf3_control *control, bool test_open)

@@ -52,6 +52,9 @@ enum tl_status iperf3_send_json(struct iperf3_control *control, const struct tl_
 enum tl_status iperf3_receive_json(struct iperf3_control *control, size_t max, int64_t until_ns,
                                    char **ret_text, size_t *ret_len,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
+/* Behind the results: awaits the server's last word, says ours and waits until it has closed, for
+ * a short while: who comes again while it cleans up is told that it is busy. */
+void iperf3_part(struct iperf3_control *control);
 /* Says that we leave, where a test may still run, and closes. */
 void iperf3_hang_up(struct iperf3_control *control, bool test_open);
 

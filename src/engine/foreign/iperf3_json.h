@@ -14,15 +14,25 @@
 void iperf3_write_parameters(const struct tl_tcp_spec *spec, const char *token,
                              struct tl_buf *ret_text);
 
+/* Parameters of a UDP test: datagram_bytes and rate_bps are set, one stream. */
+void iperf3_write_udp_parameters(const struct tl_udp_spec *spec, const char *token,
+                                 struct tl_buf *ret_text);
+
 /* The id of a stream by its index: 1, 3, 4, 5 … */
 int iperf3_stream_id(unsigned index);
 
 /* Our results, which the server wants before it tells its own. */
 void iperf3_write_results(const struct tl_tcp_result *result, struct tl_buf *ret_text);
 
-/* What a server says it moved in one stream. -1: not told. */
+void iperf3_write_udp_results(const struct tl_udp_result *result, struct tl_buf *ret_text);
+
+/* What a server says it moved in one stream. -1: not told. Of datagrams: a sender counts as packets
+ * those that it numbered, a receiver the highest number that came; errors are the numbers that it
+ * missed below. */
 struct iperf3_total {
     int64_t bytes, retransmits;
+    int64_t packets, errors;
+    double jitter_ns; /* RFC 3550 as the server has it; NAN: not told */
 };
 
 struct iperf3_results {

@@ -20,6 +20,7 @@
 #include "tightlink/host/counters.h"
 #include "udp_datagram.h"
 #include "udp_flow.h"
+#include "udp_iperf3.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -53,6 +54,7 @@ struct receiver {
     uint8_t control[BATCH][CONTROL_BYTES] __attribute__((aligned(8)));
     uint8_t prefix[UDP_VARIES_AT]; /* what all datagrams of this test begin with */
     int64_t clock_ns;              /* CLOCK_REALTIME less CLOCK_MONOTONIC at the start */
+    int64_t base_ns;               /* of the sender's clock: UDP_DIALECT_IPERF3 */
     int64_t feedback_ns;           /* when the next is due */
     int64_t heard_ns;              /* newest datagram, or the sender's end */
     bool sender_ended;
@@ -81,9 +83,45 @@ static void take_stranger(struct receiver *receiver, unsigned len, bool intact)
         receiver->flow->account.damaged_count++;
 }
 
+/* Times count from the first datagram that came: the sender's clock began who knows when. */
+static void take_iperf3(struct receiver *receiver, const uint8_t *datagram, unsigned len,
+                        unsigned seen, int64_t arrival_ns, bool own_time)
+{
+    struct udp_flow *flow = receiver->flow;
+    struct udp_stamps *stamps = &flow->stamps;
+    uint64_t sequence;
+    int64_t time_ns;
+    if (len != receiver->spec->datagram_bytes || seen < UDP_IPERF3_HEAD ||
+        !udp_iperf3_read(datagram, &sequence, &time_ns) || sequence >= SEQUENCE_MAX) {
+        flow->account.foreign_count++;
+        return;
+    }
+    bool first = flow->account.track.unique_count == 0;
+    if (first)
+        receiver->base_ns = time_ns;
+    int64_t sent_ns = time_ns > receiver->base_ns ? time_ns - receiver->base_ns : 0;
+    if (sent_ns > receiver->spec->duration_ns + SENT_SLACK_NS) {
+        flow->account.foreign_count++;
+        return;
+    }
+    if (first || sequence < stamps->first) {
+        stamps->first = sequence;
+        stamps->first_ns = time_ns;
+    }
+    if (first || sequence > stamps->last) {
+        stamps->last = sequence;
+        stamps->last_ns = time_ns;
+    }
+    udp_account_add(&flow->account, sequence, sent_ns, len, arrival_ns, own_time);
+}
+
 static void take_datagram(struct receiver *receiver, const uint8_t *datagram, unsigned len,
                           unsigned seen, int64_t arrival_ns, bool own_time)
 {
+    if (receiver->spec->dialect == UDP_DIALECT_IPERF3) {
+        take_iperf3(receiver, datagram, len, seen, arrival_ns, own_time);
+        return;
+    }
     const struct udp_flow_spec *spec = receiver->spec;
     unsigned covered = spec->head_crc ? TL_WIRE_UDP_DATA_HEAD : len;
     unsigned type = tl_wire_udp_type(datagram, seen);
@@ -196,6 +234,8 @@ static int take_batch(struct receiver *receiver)
 
 static void send_feedback(struct receiver *receiver, int64_t now_ns)
 {
+    if (receiver->spec->dialect == UDP_DIALECT_IPERF3)
+        return;
     const struct udp_account *account = &receiver->flow->account;
     uint8_t datagram[TL_WIRE_UDP_FEEDBACK_SIZE];
     struct tl_wire_udp_feedback feedback = {
@@ -365,7 +405,9 @@ static void close_account(struct receiver *receiver)
                       flow->intervals, &flow->interval_count, flow->trains);
     flow->receiver.rcvbuf_bytes = rcvbuf_bytes;
     flow->receiver.gro = receiver->gro;
-    flow->receiver.crc = receiver->spec->head_crc ? TL_UDP_CRC_HEAD : TL_UDP_CRC_WHOLE;
+    flow->receiver.crc = receiver->spec->dialect == UDP_DIALECT_IPERF3 ? TL_UDP_CRC_NONE
+                         : receiver->spec->head_crc                    ? TL_UDP_CRC_HEAD
+                                                                       : TL_UDP_CRC_WHOLE;
     attribute(receiver);
 }
 

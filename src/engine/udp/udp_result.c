@@ -2,12 +2,14 @@
 #include "udp_result.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/limits.h"
+#include "udp_flow.h"
 
 #define WIRE_HEAD_BYTES 48 /* IPv6 and UDP */
 #define TRAINS_NEEDED   5
@@ -99,7 +101,7 @@ enum tl_status udp_result_init(struct tl_udp_result *result, const struct tl_udp
     udp_sender_from_fields(&none, &result->sender);
     udp_receiver_from_fields(&none, &result->receiver);
     result->loss_ratio = result->loss_low_ratio = result->loss_high_ratio = NAN;
-    result->train_mode_bps = NAN;
+    result->train_mode_bps = result->wait_behind_ns = NAN;
     for (unsigned i = 0; i < TL_CPU_USAGE_COUNT; i++)
         result->sender_cpu.values[i] = result->receiver_cpu.values[i] =
             tl_host_unknown(TL_HOST_WHY_NOT_READ);
@@ -129,6 +131,48 @@ void tl_udp_result_finish(struct tl_udp_result *result)
     result->intervals = NULL;
     result->trains = NULL;
     result->interval_count = result->train_count = 0;
+}
+
+static void take_interval(struct tl_udp_interval *to, const struct udp_flow *flow, unsigned i)
+{
+    struct udp_sent_piece sent = {to->sent_count, to->sent_bytes};
+    if (flow->spec.send)
+        sent = flow->sent_pieces[i];
+    else
+        *to = flow->intervals[i];
+    to->sent_count = sent.count;
+    to->sent_bytes = sent.bytes;
+}
+
+static void take_train(struct tl_udp_train *to, const struct udp_flow *flow, unsigned i)
+{
+    unsigned count = to->sent_count;
+    int64_t sent_ns = to->sent_ns;
+    if (flow->spec.send) {
+        count = flow->sent_trains[i].count;
+        sent_ns = flow->sent_trains[i].last_ns - flow->sent_trains[i].first_ns;
+    } else {
+        *to = flow->trains[i];
+    }
+    to->sent_count = count;
+    to->sent_ns = sent_ns;
+}
+
+void udp_result_take_flow(struct tl_udp_result *result, const struct udp_flow *flow)
+{
+    bool sends = flow->spec.send;
+    unsigned pieces = sends ? flow->sent_piece_count : flow->interval_count;
+    if (sends)
+        result->sender = flow->sender;
+    else
+        result->receiver = flow->receiver;
+    for (unsigned i = 0; i < pieces; i++)
+        take_interval(&result->intervals[i], flow, i);
+    if (pieces > result->interval_count)
+        result->interval_count = pieces;
+    for (unsigned i = 0; i < result->train_count; i++)
+        take_train(&result->trains[i], flow, i);
+    (void)snprintf(result->note, sizeof result->note, "%s", flow->note);
 }
 
 static uint64_t take(uint64_t *left, uint64_t wanted)

@@ -18,6 +18,7 @@
 #include "tightlink/base/time.h"
 #include "udp_datagram.h"
 #include "udp_flow.h"
+#include "udp_iperf3.h"
 #include "udp_pace.h"
 
 #ifndef UDP_SEGMENT
@@ -84,6 +85,8 @@ static bool make_pool(struct sender *sender)
                                     .cookie = spec->cookie,
                                     .test_id = spec->test_id};
     tl_random_fill(&rng, sender->pool, (size_t)sender->slots * size);
+    if (spec->dialect == UDP_DIALECT_IPERF3)
+        return true;
     for (unsigned i = 0; i < sender->slots; i++) {
         uint8_t *datagram = sender->pool + (size_t)i * size;
         udp_head_begin(datagram, &head);
@@ -99,6 +102,10 @@ static bool make_pool(struct sender *sender)
 static void seal(const struct sender *sender, unsigned slot, uint64_t sequence, int64_t sent_ns)
 {
     uint8_t *datagram = sender->pool + (size_t)slot * sender->spec->datagram_bytes;
+    if (sender->spec->dialect == UDP_DIALECT_IPERF3) {
+        udp_iperf3_seal(datagram, sequence, sender->flow->start_ns + sent_ns);
+        return;
+    }
     udp_put64(datagram + 24, sequence);
     udp_put64(datagram + 32, (uint64_t)sent_ns);
     uint32_t crc = udp_crc32c(sender->head_crc, datagram + 24, 16);
@@ -272,6 +279,21 @@ static void read_feedback(struct sender *sender, int64_t now_ns)
 }
 
 /* P4: no feedback, no datagrams. */
+static void check_feedback(struct sender *sender, int64_t now_ns)
+{
+    const struct udp_flow_spec *spec = sender->spec;
+    read_feedback(sender, now_ns);
+    if (sender->ended || spec->dialect == UDP_DIALECT_IPERF3)
+        return;
+    int64_t heard_ns = atomic_load_explicit(&sender->flow->heard_ns, memory_order_relaxed);
+    int64_t patience_ns = TL_UDP_UNHEARD_NS + 2 * spec->rtt_ns + (int64_t)(4 * sender->close_ns);
+    bool talks = now_ns - sender->feedback_ns < TL_UDP_UNHEARD_NS / 2;
+    if (now_ns - heard_ns >= TL_UDP_UNHEARD_NS - HEARD_SLACK_NS)
+        end(sender, UDP_SENDER_UNHEARD, 0);
+    else if (talks && now_ns - sender->progress_ns > patience_ns)
+        end(sender, UDP_SENDER_BLACKHOLE, 0);
+}
+
 static void check_ends(struct sender *sender, int64_t now_ns)
 {
     struct udp_flow *flow = sender->flow;
@@ -282,17 +304,9 @@ static void check_ends(struct sender *sender, int64_t now_ns)
     }
     if (now_ns >= sender->look_ns) {
         sender->look_ns = now_ns + LOOK_NS;
-        read_feedback(sender, now_ns);
+        check_feedback(sender, now_ns);
         if (sender->ended)
             return;
-        int64_t heard_ns = atomic_load_explicit(&flow->heard_ns, memory_order_relaxed);
-        int64_t patience_ns =
-            TL_UDP_UNHEARD_NS + 2 * spec->rtt_ns + (int64_t)(4 * sender->close_ns);
-        bool talks = now_ns - sender->feedback_ns < TL_UDP_UNHEARD_NS / 2;
-        if (now_ns - heard_ns >= TL_UDP_UNHEARD_NS - HEARD_SLACK_NS)
-            end(sender, UDP_SENDER_UNHEARD, 0);
-        else if (talks && now_ns - sender->progress_ns > patience_ns)
-            end(sender, UDP_SENDER_BLACKHOLE, 0);
     }
     if (!sender->ended && now_ns - flow->start_ns >= spec->duration_ns)
         end(sender, UDP_SENDER_TIME, 0);

@@ -143,3 +143,48 @@ Test(udp_step, the_tail_is_what_arrives_once_a_bucket_is_empty)
         intervals[i].received_count = intervals[i].sent_count;
     cr_expect(isnan(udp_step_tail_bps(&result)), "too short to say");
 }
+
+/* --- A far end that tells totals alone ------------------------------------------------------- */
+
+/* The same step at an iperf3 server: no series, no delays, a word behind the last datagram. */
+static struct tl_udp_result totals(double rate_bps, uint64_t lost, double wait_behind_ns)
+{
+    struct tl_udp_result result = step(rate_bps, lost);
+    result.receiver.totals_only = true;
+    result.receiver.crc = TL_UDP_CRC_NONE;
+    result.receiver.runs.run_count = 0;
+    result.receiver.delay.p90_ns = (double)NAN;
+    result.interval_count = 0;
+    result.wait_behind_ns = wait_behind_ns;
+    return result;
+}
+
+Test(udp_step, a_word_that_waits_behind_the_datagrams_is_a_queue)
+{
+    struct udp_pool below = pool_of(0);
+    struct tl_udp_result waits = totals(100e6, 0, 60e6), chance = totals(100e6, 0, 20e6);
+    struct tl_udp_result repeated = totals(100e6, 0, (double)NAN);
+    cr_assert_eq(udp_step_judge(&waits, 100e6, &below), UDP_STEP_DELAY);
+    cr_assert_eq(udp_step_judge(&chance, 100e6, &below), UDP_STEP_PASSED);
+    cr_assert_eq(udp_step_judge(&repeated, 100e6, &below), UDP_STEP_PASSED);
+}
+
+Test(udp_step, what_a_far_socket_may_have_dropped_is_no_loss_of_the_path)
+{
+    struct udp_pool below = pool_of(0);
+    struct tl_udp_result slow = totals(10e6, 30, 0), fast = totals(100e6, 300, 0);
+    struct tl_udp_result queue = totals(100e6, 300, 60e6);
+    cr_assert_eq(udp_step_judge(&slow, 10e6, &below), UDP_STEP_LOSS);
+    cr_assert_eq(udp_step_judge(&fast, 100e6, &below), UDP_STEP_RECEIVER);
+    cr_assert_eq(udp_step_judge(&queue, 100e6, &below), UDP_STEP_DELAY);
+    cr_assert(udp_step_tells_loss(&slow, 10e6) && !udp_step_tells_loss(&fast, 100e6));
+}
+
+Test(udp_step, a_pool_remembers_what_it_was_not_told)
+{
+    struct udp_pool pool = pool_of(0);
+    struct tl_udp_result result = totals(10e6, 0, 0);
+    cr_assert(!pool.totals_only && !pool.unchecked);
+    udp_pool_add(&pool, &result);
+    cr_assert(pool.totals_only && pool.unchecked);
+}

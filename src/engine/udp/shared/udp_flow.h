@@ -45,8 +45,15 @@ void udp_route_set(struct udp_route *ret_route, const struct sockaddr_in6 *peer,
 /* Whether a datagram came from the route's peer. */
 bool udp_route_is_from(const struct udp_route *route, const struct sockaddr_storage *from);
 
+/* What the datagrams look like, and what else the two ends say beside them. */
+enum udp_dialect {
+    UDP_DIALECT_TIGHTLINK, /* CRC, feedback: no datagrams without it (P4) */
+    UDP_DIALECT_IPERF3     /* udp_iperf3.h; nothing comes back: the owner bounds the time */
+};
+
 struct udp_flow_spec {
     bool send;
+    enum udp_dialect dialect;
     int fd; /* owned by the flow from create on, also when that fails, unless borrowed */
     bool borrowed;
     struct udp_route route;
@@ -82,6 +89,13 @@ struct udp_sent_piece {
     uint64_t count, bytes;
 };
 
+/* What a receiver saw of its sender's numbers and clock: the lowest and highest number with the
+ * times that they bear. */
+struct udp_stamps {
+    uint64_t first, last;
+    int64_t first_ns, last_ns;
+};
+
 /* Of one train at the sender. */
 struct udp_sent_train {
     unsigned count;
@@ -114,6 +128,7 @@ struct udp_flow {
     struct tl_udp_receiver receiver;
     struct udp_account account;
     bool has_account;
+    struct udp_stamps stamps; /* UDP_DIALECT_IPERF3 */
     /* A receiver's, from before its sender may know of the start: what is dropped from there on
      * is this test's, and this host's. */
     uint64_t drops_before;

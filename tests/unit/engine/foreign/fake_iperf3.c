@@ -46,7 +46,7 @@ static void give_json(int fd, const char *text, uint32_t announced)
     (void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
-static int number_of(const char *json, const char *key)
+int fake_number_of(const char *json, const char *key)
 {
     const char *at = strstr(json, key);
     return at ? atoi(at + strlen(key)) : 0;
@@ -61,7 +61,7 @@ static bool check_parameters(const char *json)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strstr(json, known[i]))
             return false;
-    return number_of(json, "\"time\":") > 0 && number_of(json, "\"parallel\":") > 0;
+    return fake_number_of(json, "\"time\":") > 0 && fake_number_of(json, "\"parallel\":") > 0;
 }
 
 struct session {
@@ -69,6 +69,7 @@ struct session {
     int control, data[STREAMS_MAX], streams;
     bool reverse;
     uint64_t bytes[STREAMS_MAX];
+    struct fake_udp *udp; /* NULL: a TCP test */
 };
 
 static bool open_streams(struct session *s, const char cookie[COOKIE_BYTES])
@@ -121,7 +122,9 @@ static void give_results(struct session *s)
                        "{\"cpu_util_total\":1.5,\"cpu_util_user\":0.1,\"cpu_util_system\":1.4,"
                        "\"sender_has_retransmits\":%d,\"congestion_used\":\"cubic\",\"streams\":[",
                        s->reverse);
-    for (int i = 0; i < s->streams; i++) {
+    if (s->udp)
+        fake_udp_result(s->udp, text + len, sizeof text - (size_t)len);
+    for (int i = 0; i < s->streams && !s->udp; i++) {
         long long bytes = mood == FAKE_NEGATIVE_RESULTS   ? -5
                           : mood == FAKE_INFLATED_RESULTS ? (long long)s->bytes[i] * 10
                                                           : (long long)s->bytes[i];
@@ -131,6 +134,7 @@ static void give_results(struct session *s)
                         i ? "," : "", i == 0 ? 1 : i + 2, bytes,
                         s->reverse ? "3" : "18446744073709551615");
     }
+    len = (int)strlen(text);
     snprintf(text + len, sizeof text - (size_t)len, "]}");
     if (mood == FAKE_ENDLESS_RESULTS)
         give_json(s->control, text, UINT32_MAX);
@@ -158,12 +162,40 @@ static void finish(struct session *s)
         s->fake->done_said = state == 16;
 }
 
+static void run_udp(struct session *s, const char *json)
+{
+    struct fake_udp udp = {.fake = s->fake,
+                           .control = s->control,
+                           .fd = -1,
+                           .reverse = strstr(json, "\"reverse\":true") != NULL,
+                           .len = fake_number_of(json, "\"len\":"),
+                           .rate_bps = fake_number_of(json, "\"bandwidth\":")};
+    s->fake->parameters_fine = fake_udp_check(json);
+    s->udp = &udp;
+    if (fake_udp_listen(&udp)) {
+        say(s->control, 10);
+        if (fake_udp_accept(&udp)) {
+            say(s->control, 1);
+            say(s->control, 2);
+            if (fake_udp_move(&udp))
+                finish(s);
+        }
+    }
+    s->udp = NULL;
+    if (udp.fd >= 0)
+        close(udp.fd);
+}
+
 static void run_test(struct session *s, const char cookie[COOKIE_BYTES])
 {
     char json[JSON_MAX];
     enum fake_mood mood = s->fake->mood;
     if (!take_json(s->control, json)) /* a greeting only: it closed */
         return;
+    if (strstr(json, "\"udp\":true")) {
+        run_udp(s, json);
+        return;
+    }
     s->fake->parameters_fine = check_parameters(json);
     if (mood == FAKE_DENIES_USER) {
         uint32_t error = htonl(142); /* 3.12 tells no errno behind it */
@@ -171,7 +203,7 @@ static void run_test(struct session *s, const char cookie[COOKIE_BYTES])
         (void)!send(s->control, &error, sizeof error, MSG_NOSIGNAL);
         return;
     }
-    s->streams = number_of(json, "\"parallel\":");
+    s->streams = fake_number_of(json, "\"parallel\":");
     s->reverse = strstr(json, "\"reverse\":true") != NULL;
     if (s->streams > STREAMS_MAX)
         return;

@@ -21,6 +21,13 @@ enum fake_mood {
     FAKE_NEGATIVE_RESULTS, /* bytes below zero */
     FAKE_INFLATED_RESULTS, /* ten times what it received */
     FAKE_OTHER_PROGRAM,    /* greets as ssh does */
+    FAKE_UDP_DEAF,         /* a firewall takes the datagrams */
+    FAKE_UDP_DEAF_ONCE,    /* the first hello is lost */
+    FAKE_UDP_LOSES,        /* one datagram in ten is lost on the way */
+    FAKE_UDP_SKIPS,        /* numbers one in ten that its own kernel then refuses */
+    FAKE_UDP_INVENTS,      /* counts twice what was sent */
+    FAKE_UDP_FLOODS,       /* sends as fast as it can */
+    FAKE_UDP_NO_COUNT,     /* results without packets */
 };
 
 struct fake_iperf3 {
@@ -30,7 +37,30 @@ struct fake_iperf3 {
     atomic_int connections; /* that it took */
     atomic_bool parameters_fine, results_fine, done_said;
     atomic_uint_least64_t received_bytes;
+    atomic_int hellos;
+    atomic_int odd_datagrams; /* of another length, or out of their order */
 };
+
+/* fake_iperf3_udp.c: one UDP test. */
+struct fake_udp {
+    struct fake_iperf3 *fake;
+    int control, fd;
+    bool reverse;
+    int len, rate_bps;
+    uint64_t numbered, bytes, highest; /* sent, or received */
+};
+
+/* What a real one reads of the parameters; a key that it does not know is a mistake of ours. */
+bool fake_udp_check(const char *json);
+/* A socket on the server's port, before the client is told to come. */
+bool fake_udp_listen(struct fake_udp *udp);
+/* The hello and the reply to it. */
+bool fake_udp_accept(struct fake_udp *udp);
+/* Moves datagrams until the client says something: whether that was TEST_END. */
+bool fake_udp_move(struct fake_udp *udp);
+/* One stream of the results. */
+void fake_udp_result(const struct fake_udp *udp, char *ret_text, size_t size);
+int fake_number_of(const char *json, const char *key);
 
 void fake_iperf3_start(struct fake_iperf3 *fake, enum fake_mood mood);
 /* Ends it and joins its thread. */

@@ -59,7 +59,8 @@
 enum tl_udp_crc {
     TL_UDP_CRC_AUTO, /* WHOLE where a rate is asked for, HEAD for "as fast as possible" */
     TL_UDP_CRC_WHOLE,
-    TL_UDP_CRC_HEAD /* of our 40 bytes; the payload is not even copied to the receiver */
+    TL_UDP_CRC_HEAD, /* of our 40 bytes; the payload is not even copied to the receiver */
+    TL_UDP_CRC_NONE  /* a stranger's datagrams have none: what was damaged is not known */
 };
 
 /* 0 leaves a field at its standard. Two patterns exist:
@@ -153,6 +154,9 @@ struct tl_udp_delay {
 
 /* What arrived. */
 struct tl_udp_receiver {
+    /* A stranger that told counts and jitter alone: lost_count has in it what its own socket had no
+     * room for; what came late or twice, when, and in what runs it was lost is not known. */
+    bool totals_only;
     uint64_t received_count, received_bytes; /* unique and intact */
     double received_bps;    /* payload, first to last arrival (its first datagram left out); NAN */
     int64_t span_ns;        /* first to last arrival */
@@ -174,7 +178,7 @@ struct tl_udp_receiver {
     struct tl_udp_delay delay;
     int rcvbuf_bytes;              /* as the kernel gave it */
     bool gro;                      /* in use */
-    enum tl_udp_crc crc;           /* WHOLE or HEAD: what was checked */
+    enum tl_udp_crc crc;           /* WHOLE, HEAD or NONE: what was checked */
     uint64_t cpu_ns, run_delay_ns; /* of its thread */
     /* Growth of this host's counters during the test, all programs of its network namespace;
      * UINT64_MAX = not known. */
@@ -224,6 +228,9 @@ struct tl_udp_result {
     unsigned train_count;
     struct tl_udp_train *trains; /* owned */
     double train_mode_bps;       /* see tl_udp_train_rate; NAN */
+    /* How much longer a word that was sent behind the last datagram was on its way than one before
+     * the test: a queue that still stands, where the receiver tells no delays. NAN: not known. */
+    double wait_behind_ns;
     /* Of the whole hosts; unknown where not told. */
     struct tl_cpu_usage sender_cpu, receiver_cpu;
     struct tl_host_counters_growth sender_counters, receiver_counters;

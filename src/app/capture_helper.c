@@ -76,11 +76,60 @@ static _Noreturn void become_helper(char *program, const struct line *line, int 
     _exit(127);
 }
 
+/* Its next line: that it is ready, its counts, or why not. "" once it has ended. A few dozen bytes,
+ * one by one: what stands behind the line is for later. */
+static void read_line(int fd, char *text, size_t size)
+{
+    size_t used = 0;
+    char byte = 0;
+    while (byte != '\n') {
+        ssize_t n = read(fd, &byte, 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        if (byte != '\n' && used + 1 < size)
+            text[used++] = byte;
+    }
+    text[used] = '\0';
+}
+
+static int wait_for(pid_t pid)
+{
+    int wstatus;
+    while (waitpid(pid, &wstatus, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : -1;
+}
+
+/* It has ended, or is about to, without what was wanted: the file goes. */
+static enum tl_status fail(struct tl_app_capture *capture, int code, const char *text,
+                           struct tl_error *reterr)
+{
+    (void)unlink(capture->path);
+    if (code == HELPER_REFUSED)
+        return tl_error_set(reterr, TL_DENIED,
+                            "capturing is not permitted here. This permits it, headers only, to "
+                            "those who may run the helper: sudo setcap cap_net_raw=ep %.200s",
+                            capture->program);
+    return tl_error_set(reterr, TL_IO, "the capture was broken off%s%.150s", text[0] ? ": " : "",
+                        text);
+}
+
+static int finish(struct tl_app_capture *capture)
+{
+    close(capture->report_fd);
+    capture->report_fd = -1;
+    return wait_for(capture->pid);
+}
+
 enum tl_status tl_app_capture_start(const struct tl_app_capture_order *order, const char *path,
                                     struct tl_app_capture *ret_capture, struct tl_error *reterr)
 {
     struct tl_app_capture capture = {.report_fd = -1};
     struct line line;
+    char text[200];
     int report[2];
     if (snprintf(capture.program, sizeof capture.program, "%s", order->program) >=
             (int)sizeof capture.program ||
@@ -106,32 +155,11 @@ enum tl_status tl_app_capture_start(const struct tl_app_capture_order *order, co
         (void)unlink(path);
         return tl_error_set(reterr, TL_IO, "fork: %s", strerror(errno));
     }
+    read_line(capture.report_fd, text, sizeof text);
+    if (strcmp(text, "ready") != 0)
+        return fail(&capture, finish(&capture), text, reterr);
     *ret_capture = capture;
     return TL_OK;
-}
-
-/* All that it says until it has ended: its one line of counts, or why not. */
-static void read_report(int fd, char *text, size_t size)
-{
-    size_t used = 0;
-    ssize_t n = 1;
-    while (used + 1 < size && n != 0) {
-        n = read(fd, text + used, size - used - 1);
-        if (n < 0 && errno != EINTR)
-            break;
-        used += n > 0 ? (size_t)n : 0;
-    }
-    text[used] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-}
-
-static int wait_for(pid_t pid)
-{
-    int wstatus;
-    while (waitpid(pid, &wstatus, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : -1;
 }
 
 enum tl_status tl_app_capture_end(struct tl_app_capture *capture, bool stop,
@@ -141,22 +169,12 @@ enum tl_status tl_app_capture_end(struct tl_app_capture *capture, bool stop,
     struct tl_app_capture_count count = {0};
     if (stop)
         (void)kill(capture->pid, SIGINT);
-    read_report(capture->report_fd, text, sizeof text);
-    close(capture->report_fd);
-    int code = wait_for(capture->pid);
-    capture->report_fd = -1;
-    if (code == 0 && sscanf(text, "{\"packets\": %lld, \"dropped\": %lld, \"full\": %5[a-z]",
-                            &count.packets_count, &count.dropped_count, full) == 3) {
-        count.full = strcmp(full, "true") == 0;
-        *ret_count = count;
-        return TL_OK;
-    }
-    (void)unlink(capture->path);
-    if (code == HELPER_REFUSED)
-        return tl_error_set(reterr, TL_DENIED,
-                            "capturing is not permitted here. This permits it, headers only, to "
-                            "those who may run the helper: sudo setcap cap_net_raw=ep %.200s",
-                            capture->program);
-    return tl_error_set(reterr, TL_IO, "the capture was broken off%s%.150s", text[0] ? ": " : "",
-                        text);
+    read_line(capture->report_fd, text, sizeof text);
+    int code = finish(capture);
+    if (code != 0 || sscanf(text, "{\"packets\": %lld, \"dropped\": %lld, \"full\": %5[a-z]",
+                            &count.packets_count, &count.dropped_count, full) != 3)
+        return fail(capture, code, text, reterr);
+    count.full = strcmp(full, "true") == 0;
+    *ret_count = count;
+    return TL_OK;
 }

@@ -190,3 +190,12 @@ enum tl_status tl_app_pcap_document(struct tl_app_pcap *pcap, size_t number, siz
     tl_app_result_finish(&result);
     return status != TL_OK ? status : listing.status;
 }
+
+enum tl_status tl_app_pcap_add_to(struct tl_app_pcap *pcap, const struct tl_session_result *result,
+                                  bool pretty, struct tl_buf *out)
+{
+    struct listing listing = {.pcap = pcap, .max = SIZE_MAX};
+    enum tl_status status = tl_document_write_with(&result->run, result->facts, result->findings,
+                                                   pretty, add_flows, &listing, out);
+    return status != TL_OK ? status : listing.status;
+}

@@ -5,8 +5,9 @@
  * The only program of the project that is given a capability (CAP_NET_RAW), so it does little: it
  * takes numbers and numeric addresses, no expressions, no names and no paths; opens the socket;
  * gives up what it may for good; and copies headers. No payload leaves it. It ends with the time,
- * the bytes, a signal or a closed output, and tells on standard error, as one line of JSON, what it
- * saw and what the kernel dropped. Exit 0; 2 usage; 5 not permitted; 1 anything else. */
+ * the bytes, a signal or a closed output. Standard error has the line "ready" once packets are
+ * captured and, at the end, one line of JSON: what it saw and what the kernel dropped. Exit 0; 2
+ * usage; 5 not permitted; 1 anything else. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -216,6 +217,8 @@ static int copy(const struct named *named, pcap_t *pcap)
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     writing.failed = !put_file_header(pcap, &writing) || fflush(stdout) != 0;
+    if (!writing.failed)
+        fputs("ready\n", stderr);
     /* With TPACKET_V3 libpcap's own timeout does not end a wait without packets. */
     struct pollfd ready = {.fd = pcap_get_selectable_fd(pcap), .events = POLLIN};
     while (!writing.failed && !writing.full && !ended && now_s() < end_s)

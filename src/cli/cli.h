@@ -99,6 +99,8 @@ struct cli_run_options {
     const char *compare;       /* run --compare; NULL without */
     const char *operand;       /* HOST or scenario name, NULL when absent */
     const char *save;          /* --save; NULL without */
+    bool capture;              /* run --capture */
+    struct tl_app_pcap *pcap;  /* what it captured, for the document; NULL without */
     const char *link_spec;     /* demo --link */
     const char *far;           /* demo --far: the kind of its far end */
     struct tl_far_login login; /* for an iperf3 server that asks: texts of the files below */
@@ -165,6 +167,11 @@ bool cli_find_program(const char *name, char *ret_path, size_t size);
  * the result, also after a failure. */
 enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
                               struct tl_error *reterr) TL_WARN_UNUSED;
+
+struct tl_app_pcap;
+/* The connections of a capture, at most max, a line each: judged (cmd_pcap.c). */
+enum tl_status cli_print_flows(struct tl_app_pcap *pcap, size_t max,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
 
 struct tl_rules;
 /* The built-in rules and over them those of $XDG_CONFIG_HOME/tightlink/rules (~/.config without).

@@ -255,9 +255,11 @@ int cli_demo(const struct cli_command *command, int argc, char **argv)
         return cli_usage(command, "--port is an option of run: a demo has its own far end");
     if (options.dry_run)
         return cli_usage(command, "--dry-run is an option of run: a demo sends nothing away");
-    if (options.repeat_ns || options.alarm || options.telemetry || options.no_history)
+    if (options.repeat_ns || options.alarm || options.telemetry || options.no_history ||
+        options.capture)
         return cli_usage(command,
-                         "--repeat, --alarm, --telemetry and --no-history are options of run");
+                         "--repeat, --alarm, --telemetry, --no-history and --capture are options "
+                         "of run");
     if (choose_path(&options, &path, &scenario, &error) != TL_OK)
         return cli_usage(command, "%s", error.text);
     if (scenario && !options.direction_given) {

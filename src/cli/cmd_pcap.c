@@ -163,7 +163,7 @@ static void print_result(const struct tl_session_result *result)
     }
 }
 
-static enum tl_status print_rows(struct tl_app_pcap *pcap, size_t max, struct tl_error *reterr)
+enum tl_status cli_print_flows(struct tl_app_pcap *pcap, size_t max, struct tl_error *reterr)
 {
     size_t count = tl_app_pcap_count(pcap);
     printf("\n%4s %-22s %-22s %10s %11s %s\n", "flow", "client", "server", "payload", "rate",
@@ -207,7 +207,7 @@ static int print_text(struct tl_app_pcap *pcap, const struct pcap_options *optio
     int exit_code = status == TL_OK ? (int)cli_exit_for_result(&result) : CLI_EXIT_OK;
     tl_app_result_finish(&result);
     if (status == TL_OK && !options->number && count > 1)
-        status = print_rows(pcap, options->all ? count : ROWS_SHORT, &error);
+        status = cli_print_flows(pcap, options->all ? count : ROWS_SHORT, &error);
     if (status == TL_OK)
         return exit_code;
     cli_complain("%s", error.text);

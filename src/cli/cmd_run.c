@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "keep.h"
 #include "login.h"
+#include "run_capture.h"
 #include "show.h"
 #include "telemetry.h"
 
@@ -60,7 +61,7 @@ static void offer_keys(struct tl_keys **ret_keys)
 
 /* A new file in the state directory of the XDG base directory specification; NULL where there
  * is no place, and then the summary is all that is kept. */
-static const char *state_file(char ret_path[PATH_MAX])
+static const char *state_file(const char *kind, const char *ending, char ret_path[PATH_MAX])
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char directory[PATH_MAX - 64];
@@ -80,8 +81,8 @@ static const char *state_file(char ret_path[PATH_MAX])
         return NULL;
     char now[TL_TIME_TEXT_SIZE];
     tl_time_format_utc(tl_realtime_ns(), now);
-    snprintf(ret_path, PATH_MAX, "%s/watch-%s.samples", directory, now);
-    return ret_path;
+    n = snprintf(ret_path, PATH_MAX, "%s/%s-%s.%s", directory, kind, now, ending);
+    return n > 0 && n < PATH_MAX ? ret_path : NULL;
 }
 
 /* Told now, not after a minute of measuring. What else may be wrong with it the stage tells. */
@@ -113,23 +114,45 @@ static int keep_and_tell(struct cli_run_options *options, const struct tl_sessio
     return exit_code;
 }
 
+/* --capture, where the run is kept. */
+static void begin_capture(const struct cli_run_options *options, struct cli_run_capture *capture)
+{
+    char path[PATH_MAX];
+    int n = options->save ? snprintf(path, sizeof path, "%s.pcap", options->save) : 0;
+    *capture = (struct cli_run_capture){.helper = {.report_fd = -1}};
+    if (!options->capture)
+        return;
+    if (n >= PATH_MAX || (!options->save && !state_file("capture", "pcap", path)))
+        cli_complain("this run goes without a capture: there is no place to keep it");
+    else
+        cli_run_capture_begin(options->operand, options->config.port, path, capture);
+}
+
 /* The diagnosis itself, once all that it needs is loaded. */
 static int diagnose(struct cli_run_options *options, bool screen)
 {
     struct tl_session_result result;
     struct tl_error error = {0};
+    struct cli_run_capture capture;
     bool has_result = true;
     char samples[PATH_MAX];
     int exit_code = CLI_EXIT_OK;
     if (options->config.watch_ns > 0 && !options->config.watch_path)
-        options->config.watch_path = state_file(samples);
+        options->config.watch_path = state_file("watch", "samples", samples);
+    begin_capture(options, &capture);
     enum tl_status status = screen ? cli_drive_screen(options, NULL, &result, &has_result, &error)
                                    : cli_drive_session(options, &result, &error);
     if (status != TL_OK)
         exit_code = cli_fail(&error);
+    cli_run_capture_end(&capture, options->config.rules);
+    options->pcap = capture.pcap;
     options->brief = screen;
     if (status == TL_OK && has_result)
         exit_code = keep_and_tell(options, &result);
+    if (status == TL_OK && has_result && !options->json && !options->json_lines)
+        cli_run_capture_print(&capture, &result);
+    options->pcap = NULL;
+    cli_run_capture_finish(&capture);
     if (status == TL_OK && has_result && options->compare)
         cli_compare_others(options, &result);
     if (status == TL_OK && has_result)
@@ -209,6 +232,9 @@ static int run(const struct cli_command *command, struct cli_run_options *option
     if (options->operand && strlen(options->operand) > 253)
         return cli_usage(command, "a host name has at most 253 characters");
     options->config.host = options->operand;
+    if (options->capture && screen)
+        return cli_usage(command, "--capture goes without the screen: tightlink run HOST --capture "
+                                  "(on the screen ^W, then c on a transfer)");
     if (options->repeat_ns && !options->yes)
         return cli_usage(command, "--repeat needs --yes: nobody is there to be asked each time");
     if (options->alarm && options->no_history)

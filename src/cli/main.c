@@ -53,6 +53,8 @@ static const char run_help[] =
     "  --telemetry NAME    send numbers and verdict to [telemetry NAME] of tightlink.conf\n"
     "  --save FILE         also keep all of it in FILE.tightlink, with the readings\n"
     "  --no-history        do not keep this run (tightlink history lists those kept)\n"
+    "  --capture           keep the headers of its packets too (beside --save FILE, or in\n"
+    "                      ~/.local/state/tightlink) and judge them like tightlink pcap\n"
     "Without the word run, on a terminal, the same on the screen; there also:\n"
     "  --no-screen         print the text instead\n"
     "  --full              after the screen print all of the report, not its first lines\n"

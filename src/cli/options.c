@@ -36,6 +36,7 @@ enum {
     OPT_COMPARE,
     OPT_OUT,
     OPT_SAVE,
+    OPT_CAPTURE,
     OPT_COLOR,
     OPT_NO_HISTORY,
     OPT_REPEAT,
@@ -70,6 +71,7 @@ static const struct option long_options[] = {
     {"for", required_argument, NULL, OPT_FOR},
     {"out", required_argument, NULL, OPT_OUT},
     {"save", required_argument, NULL, OPT_SAVE},
+    {"capture", no_argument, NULL, OPT_CAPTURE},
     {"far", required_argument, NULL, OPT_FAR},
     {"user", required_argument, NULL, OPT_USER},
     {"password-file", required_argument, NULL, OPT_PASSWORD_FILE},
@@ -214,6 +216,9 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         return cli_parse_time_budget(text, &config->watch_ns, reterr);
     case OPT_SAVE:
         options->save = text;
+        return TL_OK;
+    case OPT_CAPTURE:
+        options->capture = true;
         return TL_OK;
     case OPT_OUT:
         config->watch_path = text;

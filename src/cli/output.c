@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tightlink/app/files.h"
+#include "tightlink/app/pcap.h"
 #include "tightlink/base/units.h"
 #include "tightlink/present/report.h"
 #include "tightlink/rules/goal.h"
@@ -201,6 +202,16 @@ static void print_apart(const struct tl_session_result *result)
          "  tightlink serve --open      (TCP and UDP port 5411)");
 }
 
+/* With the connections of its capture, where there is one. */
+static enum tl_status write_document(const struct cli_run_options *options,
+                                     const struct tl_session_result *result, struct tl_buf *out)
+{
+    bool pretty = !options->json_lines;
+    if (options->pcap)
+        return tl_app_pcap_add_to(options->pcap, result, pretty, out);
+    return tl_document_write(&result->run, result->facts, result->findings, pretty, out);
+}
+
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result)
 {
     struct tl_buf json = TL_BUF_INIT, text = TL_BUF_INIT;
@@ -216,8 +227,7 @@ int cli_deliver(const struct cli_run_options *options, const struct tl_session_r
         print_apart(result);
     if (!result->findings || (result->status != TL_OK && !as_json && !loaded))
         return exit_code;
-    enum tl_status status = tl_document_write(&result->run, result->facts, result->findings,
-                                              !options->json_lines, &json);
+    enum tl_status status = write_document(options, result, &json);
     if (status == TL_OK && !as_json)
         status = render_text(options, result, &text);
     const struct tl_buf *out = as_json ? &json : &text;

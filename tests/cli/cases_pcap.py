@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import Skip, case, is_plain, validate
+from harness import Daemon, Skip, case, is_plain, tightlink, validate
 
 MSS = 1448
 CLIENT, SERVER = 1, 2
@@ -162,3 +162,54 @@ def capture_refused(machine):
         result = subprocess.run([machine.tightlink, "capture", *argv], capture_output=True,
                                 timeout=20)
         assert result.returncode == 2 and is_plain(result.stderr.decode()), (argv, result)
+
+
+def captured_run(machine, *options):
+    """A short run with --capture: its result, and the files in its state directory."""
+    with tempfile.TemporaryDirectory() as folder, Daemon(machine) as daemon:
+        env = {**os.environ, "XDG_STATE_HOME": folder}
+        result = tightlink(machine, "run", "127.0.0.1", "--port", daemon.port, "--yes",
+                           "--no-history", "--capture", "--data-budget", "200MB", "--time-budget",
+                           "3s", "--stages", "stream", *options, env=env)
+        kept = os.path.join(folder, "tightlink")
+        files = sorted(os.listdir(kept)) if os.path.isdir(kept) else []
+        return result, daemon.port, [open(os.path.join(kept, file), "rb").read() for file in files]
+
+
+@case("pcap")
+def of_a_run(machine):
+    """run --capture keeps the packets of the run and judges its connections"""
+    result, port, files = captured_run(machine)
+    if "without a capture" in result.err:  # the run itself is none the worse
+        assert result.code in (0, 4) and "Run 0" in result.out and not files, result
+        assert "libpcap" in result.err or "setcap cap_net_raw=ep" in result.err, result
+        raise Skip(result.err.strip())
+    assert len(files) == 1 and "The packets of this run" in result.out, result
+    assert f"127.0.0.1:{port}" in result.out, result
+    flows = json.loads(run(machine, files[0], "--json").stdout)["flows"]
+    own = [flow for flow in flows if flow["server"].endswith(f":{port}")]
+    assert max(flow["payload_bytes"] for flow in own) > 5e6, own  # the test's own connection
+    assert len(files[0]) < sum(flow["payload_bytes"] for flow in own), len(files[0])
+
+
+@case("pcap")
+def of_a_run_as_document(machine):
+    """the document of such a run has the connections of its capture, judged like those of a file"""
+    result, port, files = captured_run(machine, "--json")
+    document = result.document()
+    validate(machine, document)
+    assert document["run"]["target"]["kind"] == "tightlink", document["run"]["target"]
+    if not files:
+        assert "flows" not in document and "without a capture" in result.err, result
+        raise Skip(result.err.strip())
+    alone = json.loads(run(machine, files[0], "--json").stdout)
+    for of_run, of_file in zip(document["flows"], alone["flows"], strict=True):
+        assert of_run["server"] == of_file["server"], (of_run, of_file)
+        assert of_run.get("verdict") == of_file.get("verdict"), (of_run, of_file)
+    assert any(flow["server"].endswith(f":{port}") for flow in document["flows"])
+
+
+@case("pcap")
+def of_a_run_refused(machine):
+    """--capture is no option of a demo"""
+    tightlink(machine, "demo", "clean", "--capture").check(2, "--capture are options of run")

@@ -48,14 +48,15 @@ struct tl_app_capture_count {
 /* "capture-20261120-204107.pcap", in local time. */
 void tl_app_capture_name(char *ret_path, size_t size);
 
-/* Starts the helper with a new file of the user's alone at path. TL_IO where the file is there
- * already or cannot be made, TL_USAGE. Whether capturing is permitted is known at its end. */
+/* Starts the helper with a new file of the user's alone at path; returns when packets are captured.
+ * TL_DENIED with the command that permits it; TL_IO where the file is there already or cannot be
+ * made; TL_USAGE. Without success the file is gone. */
 enum tl_status tl_app_capture_start(const struct tl_app_capture_order *order, const char *path,
                                     struct tl_app_capture *ret_capture,
                                     struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* Waits for its end; stop: ends it now, and keeps what it has. Always once after a start. Without
- * success the file is gone: TL_DENIED with the command that permits it, TL_IO. */
+/* Waits for its end; stop: ends it now, and keeps what it has. Always once after a start that
+ * succeeded. TL_IO: the file is gone. */
 enum tl_status tl_app_capture_end(struct tl_app_capture *capture, bool stop,
                                   struct tl_app_capture_count *ret_count,
                                   struct tl_error *reterr) TL_WARN_UNUSED;

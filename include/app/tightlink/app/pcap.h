@@ -70,4 +70,9 @@ enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,
 enum tl_status tl_app_pcap_document(struct tl_app_pcap *pcap, size_t number, size_t max,
                                     struct tl_buf *out, struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* The document of another run, of which this is the capture, with all connections in its list
+ * "flows". Adds to out. */
+enum tl_status tl_app_pcap_add_to(struct tl_app_pcap *pcap, const struct tl_session_result *result,
+                                  bool pretty, struct tl_buf *out) TL_WARN_UNUSED;
+
 #endif

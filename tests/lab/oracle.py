@@ -7,8 +7,9 @@ accepted: which of them is lower is then a matter of chance.
 
 The models and where they come from:
   capacity   rate x payload / packet; 1448 of 1500 bytes for TCP over IPv4 with timestamps
-  windows    window / RTT; Linux advertises between 0.45 and 0.85 of tcp_rmem's maximum, and
-             keeps two to eight times tcp_wmem's maximum in flight (it counts overhead there)
+  windows    window / RTT; Linux advertises between 0.45 and 0.85 of tcp_rmem's maximum. Of
+             tcp_wmem's maximum it keeps 0.72 (4 MiB) to 3.1 times (100 KiB) in flight: overhead
+             counts, and the last segments of 64 KiB are let in whole
   loss       Mathis 1997 for reno, RFC 9438 section 5.1 for cubic, none for BBR; a range,
              because single runs of some seconds stray far from the mean
   ack path   one acknowledgement of 52 to 72 bytes for two segments, fewer with GRO
@@ -203,6 +204,11 @@ def payload_share(path, sender, receiver, data):
     return (packet - header - stamps) / packet, packet - header - stamps
 
 
+def send_share(window, share, kib):
+    """Bits that a send buffer of so many bytes keeps in flight: a share, and whole segments."""
+    return 8 * (share * window + kib * 1024)
+
+
 def host_rungs(path, truth, sender, receiver, ends):
     sender_at, receiver_at = ends
     # With the proxy, the half beside c has its own round trip; the far half has buffers of
@@ -217,8 +223,8 @@ def host_rungs(path, truth, sender, receiver, ends):
                                 0.85 * window * 8 / receive_rtt))
     if "wmem" in sender:
         window = size(sender["wmem"])
-        truth.rungs.append(Rung("send-buffer", sender_at, 1.5 * window * 8 / send_rtt,
-                                8 * window * 8 / send_rtt, number=False))
+        truth.rungs.append(Rung("send-buffer", sender_at, send_share(window, 0.65, 64) / send_rtt,
+                                send_share(window, 1.1, 320) / send_rtt, number=False))
     plain_window = 65535 * 8 / receive_rtt
     for host, at in ((sender, sender_at), (receiver, receiver_at)):
         if off(host, "wscale"):

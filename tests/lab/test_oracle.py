@@ -109,6 +109,11 @@ def paths_as_they_are_by_hand():
     truth = oracle.truth_of("rate=100M delay=10ms down.others=9", "download")
     check([r.cause for r in truth.accept] == ["cross-traffic"], "a tenth of the link is ours")
     check(truth.accept[0].high < 32e6 and "random-loss" not in truth.beside, "and the loss theirs")
+    # Measured: 2.87 MiB of tcp_wmem's 4 MiB on the way, where the window would carry 3.46 MiB.
+    truth = oracle.truth_of("rate=419M delay=136ms far.rmem=5663KiB stock=on", "upload")
+    check({r.cause for r in truth.accept} == {"receive-window", "send-buffer"}, "side by side")
+    truth = oracle.truth_of("rate=1G delay=50ms far.rmem=2MiB stock=on", "upload")
+    check([r.cause for r in truth.accept] == ["receive-window"], "half of what is sent at most")
     truth = oracle.truth_of("rate=80M delay=10ms pppoe=on dropout=7s/1.6s", "download")
     check({r.cause for r in truth.accept} == {"capacity", "unstable-path"}, truth.accept)
     check(abs(truth.accept[0].high - 80e6 * 1.005 * 1440 / 1492) < 1e5, "1440 of 1492 bytes")

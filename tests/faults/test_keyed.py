@@ -127,7 +127,7 @@ def datagrams_and_syn_queries_say_tokens_of_their_own():
         udp.connect(("127.0.0.1", daemon.port))
         for token, answered in ((session.token, False), (session.said(DATA), False),
                                 (session.said(UDP), True)):
-            udp.send(b"TLU1" + bytes([1, 0, 0, 0]) + token + bytes(16) + bytes(24))
+            udp.send(session.seal(wire.prove(1, token)))
             assert bool(select.select([udp], [], [], 0.5)[0]) == answered, token
         for token, answered in ((session.token, False), (session.said(SYN), True)):
             query = Connection(daemon.port)
@@ -137,11 +137,85 @@ def datagrams_and_syn_queries_say_tokens_of_their_own():
 
 
 @case
-def a_client_that_knows_no_such_tokens_is_served():
+def clients_that_know_no_seals_or_tokens_are_served():
+    for offers in (("tightlink-bound",), ()):
+        with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon, \
+                KeyedSession(daemon.port, offers=offers) as session:
+            assert not session.sealed and session.bound == bool(offers)
+            prove(session, daemon.port, socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            session.open_streams(session.ask(ms=200))
+
+
+def prove(session, port, udp, seal=None):
+    """Proves a socket's tuple as the session's client does, or as who knows its words alone; the
+    challenge, None without an answer."""
+    seal = seal or session.seal
+    challenge = bytes(16)
+    udp.connect(("127.0.0.1", port))
+    for kind in (1, 3):
+        udp.send(seal(wire.prove(kind, session.said(UDP), challenge)))
+        if not select.select([udp], [], [], 0.5)[0]:
+            return None
+        answer = udp.recv(100)
+        assert answer[4] == kind + 1, answer
+        challenge = answer[24:40]
+    return challenge
+
+
+def as_it_is(datagram):
+    return datagram
+
+
+@case
+def who_reads_the_path_proves_no_address():
+    """P4: he says the session's words from the client's own address (as who forges it may): neither
+    is he answered, nor does he take the place of a tuple that has proved itself."""
     with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon, \
-            KeyedSession(daemon.port, bound=False) as session:
-        assert not session.bound
-        session.open_streams(session.ask(ms=200))
+            KeyedSession(daemon.port) as session:
+        own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        challenge = prove(session, daemon.port, own)
+        hello = session.seal(wire.prove(1, session.said(UDP)))
+        for _ in range(6):
+            other = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            assert prove(session, daemon.port, other, as_it_is) is None, "proved without a seal"
+            other.send(hello)  # again what he read
+        session.send(wire.test_udp(ms=300))
+        granted = session.granted()
+        session.send(wire.frame(wire.UDP_START, struct.pack(">II", granted["test_id"], 0) +
+                                challenge[:8]))
+        session.expect(wire.STARTED, skip=(wire.READINGS, wire.PONG))
+
+
+@case
+def who_reads_the_path_adds_nothing_to_a_test():
+    """He sends datagrams of the client's test, by the cookie that stands in each, from the client's
+    address and from others: none counts, and none ends it."""
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon, \
+            KeyedSession(daemon.port) as session:
+        own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        other = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        challenge = prove(session, daemon.port, own)
+        other.connect(("127.0.0.1", daemon.port))
+        session.send(wire.test_udp(direction=wire.UPLOAD, ms=1000, size=100, rate=1000000))
+        test = session.granted()["test_id"]
+        session.send(wire.frame(wire.UDP_START, struct.pack(">II", test, 0) + challenge[:8]))
+        session.expect(wire.STARTED, skip=(wire.READINGS, wire.PONG))
+        for number in range(20):
+            datagram = wire.udp_data(challenge[:8], test, number, number * 1000000, 100)
+            forged = wire.udp_data(challenge[:8], test, 1000 + number, number * 1000000, 100)
+            own.send(session.seal(datagram))
+            for forger in (own, other):
+                forger.send(forged)
+            other.send(session.seal(datagram))  # again what he read
+        report = wire.frame(wire.UDP_REPORT, struct.pack(">IBBxxB", test, 0, 1, 12) + b"\x03\0" +
+                            bytes([20]) + b"\xd0\x0f")
+        session.send(report)
+        told = session.expect(wire.UDP_REPORT, skip=(wire.READINGS, wire.PONG))
+        while not told[5]:
+            told = session.expect(wire.UDP_REPORT, skip=(wire.READINGS, wire.PONG))
+        assert told[4] == 1 and told[8 + 1 + 7] == 20, f"{told[16]} datagrams instead of 20"
+        end = session.expect(wire.TEST_END, skip=(wire.READINGS, wire.PONG, wire.UDP_SERIES))
+        assert end[20] == wire.END_TIME, f"ended for reason {end[20]}"
 
 
 @case

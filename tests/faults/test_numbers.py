@@ -47,9 +47,9 @@ def prove(port, host, session, token, source=None):
     udp.bind((source or "", 0))
     udp.connect((host, port))
     udp.settimeout(3)
-    udp.send(b"TLU1" + bytes([1, 0, 0, 0]) + token + bytes(40))
+    udp.send(wire.prove(1, token))
     challenge = udp.recv(64)[24:40]
-    udp.send(b"TLU1" + bytes([3, 0, 0, 0]) + token + challenge + bytes(24))
+    udp.send(wire.prove(3, token, challenge))
     assert udp.recv(64)[4] == 4
     return udp, challenge
 
@@ -62,15 +62,13 @@ def attack_third_party(port):
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     session = Session(port, host=far)
     udp, challenge = prove(port, far, session, session.token)
-    session.send(frame(wire.TEST_UDP, struct.pack(">BBHIQQHBBIIHHIHH", 0, 0, 1200, 2000, 0, 50000000,
-                                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
+    session.send(wire.test_udp(size=1200, ms=2000, rate=50000000))
     granted = session.granted()
     session.send(frame(wire.UDP_START, struct.pack(">II", granted["test_id"], 0) + challenge[:8]))
     session.expect(wire.STARTED, skip=(wire.READINGS, wire.PONG))
     until = time.monotonic() + 3
     while time.monotonic() < until:
-        kinds = [b"TLU1" + bytes([kind, 0, 0, 0]) + session.token + challenge + bytes(24)
-                 for kind in (1, 3)]
+        kinds = [wire.prove(kind, session.token, challenge) for kind in (1, 3)]
         kinds += [b"TLU1" + bytes([kind, 0, 0, 48]) + challenge[:8] + os.urandom(40)
                   for kind in range(5, 13)]
         for payload in kinds:

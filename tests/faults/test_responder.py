@@ -136,21 +136,11 @@ def prove(session, port):
     udp.connect(("127.0.0.1", port))
     udp.settimeout(2)
     def step(kind, challenge):
-        udp.send(b"TLU1" + struct.pack(">Bxxx", kind) + session.token + challenge + bytes(24))
+        udp.send(wire.prove(kind, session.token, challenge))
         return udp.recv(100)[24:40]
     challenge = step(1, bytes(16))
     step(3, challenge)
     return udp, challenge[:8]
-
-
-def crc32c(data):
-    """RFC 3720, B.4."""
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
 
 
 def answered_bytes(udp, datagram, seconds):
@@ -178,12 +168,12 @@ def probes_count_against_rate_cap_and_quota():
         session = Session(daemon.port)
         udp, cookie = prove(session, daemon.port)
         probe = b"TLU1" + struct.pack(">BxH", 5, 0) + cookie + bytes(32) + bytes(952)
-        probe = probe[:20] + struct.pack(">I", crc32c(probe)) + probe[24:]
+        probe = probe[:20] + struct.pack(">I", wire.crc32c(probe)) + probe[24:]
         came = answered_bytes(udp, probe, 1.0)
         print(f"  probes: {came * 8 / 1e6:.2f} Mb in a second")
         assert 0 < came * 8 <= 1.3e6, f"{came * 8 / 1e6:.2f} Mb in a second under 1 Mb/s"
         path = b"TLU1" + struct.pack(">BBH", 30, 0, 9216) + cookie + bytes(32)
-        path = path[:20] + struct.pack(">I", crc32c(path)) + path[24:]
+        path = path[:20] + struct.pack(">I", wire.crc32c(path)) + path[24:]
         session.ping()
         more = answered_bytes(udp, path, 1.0)
         print(f"  path probes: {more * 8 / 1e6:.2f} Mb in the next")
@@ -191,11 +181,6 @@ def probes_count_against_rate_cap_and_quota():
         session.ping()
         came += more + answered_bytes(udp, probe, 1.5)
         assert came <= 300e3, f"{came} bytes of 300,000 a day"
-
-
-def test_udp(train=0, trains=0, burst=0, size=1448, ms=100, rate=0):
-    return frame(wire.TEST_UDP, struct.pack(">BBHIQQHBBIIHHIHxx", wire.DOWNLOAD, 0, size, ms, 0, rate,
-                                       burst, 0, 0, 10000, 0, train, trains, 1000, 100))
 
 
 def received_bytes(udp, session, granted, cookie, seconds):
@@ -219,12 +204,12 @@ def trains_and_bursts_keep_to_the_rate_cap():
         session = Session(daemon.port)
         udp, cookie = prove(session, daemon.port)
         for wrong in ({"train": 64, "trains": 1}, {"burst": 1024, "rate": 10**6, "ms": 10000}):
-            session.send(test_udp(**wrong))
+            session.send(wire.test_udp(**wrong))
             code, text = session.error(skip=(wire.PONG,))
             assert code == wire.E_REFUSED and "rate cap" in text, (wrong, code, text)
         came, begin = 0, time.monotonic()
         while time.monotonic() < begin + 2:
-            session.send(test_udp(train=16, trains=1))
+            session.send(wire.test_udp(train=16, trains=1))
             granted = session.granted()
             came += received_bytes(udp, session, granted, cookie, 0.05)
             while session.read()[0] != wire.TEST_END:
@@ -651,8 +636,6 @@ def full_load_stays_within_64_megabytes():
 @case
 def udp_is_silent_to_who_has_not_proved_itself():
     token = os.urandom(16)
-    prove = lambda kind, token, challenge=bytes(16): (b"TLU1" + bytes([kind, 0, 0, 0]) + token +
-                                                      challenge + bytes(24))
     with Daemon(DAEMON) as daemon:
         session = Session(daemon.port)
         here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -673,18 +656,18 @@ def udp_is_silent_to_who_has_not_proved_itself():
             assert len(got) <= len(data), f"{len(got)} bytes for {len(data)}"
             return got
 
-        assert answer(here, prove(1, token)) is None, "a made-up token"
-        assert answer(elsewhere, prove(1, session.token)) is None, "another address"
+        assert answer(here, wire.prove(1, token)) is None, "a made-up token"
+        assert answer(elsewhere, wire.prove(1, session.token)) is None, "another address"
         assert answer(here, b"") is None and answer(here, os.urandom(900)) is None
-        assert answer(here, prove(1, session.token)[:63]) is None
-        challenge = answer(here, prove(1, session.token))
+        assert answer(here, wire.prove(1, session.token)[:63]) is None
+        challenge = answer(here, wire.prove(1, session.token))
         assert challenge[4] == 2 and len(challenge) == 64
         proof = challenge[24:40]
-        assert answer(here, prove(3, session.token, os.urandom(16))) is None, "a wrong echo"
+        assert answer(here, wire.prove(3, session.token, os.urandom(16))) is None, "a wrong echo"
         probe = seal(5, proof[:8], 1, 200)
         assert answer(here, probe) is None, "a probe before the proof"
-        assert answer(elsewhere, prove(3, session.token, proof)) is None
-        assert answer(here, prove(3, session.token, proof))[4] == 4
+        assert answer(elsewhere, wire.prove(3, session.token, proof)) is None
+        assert answer(here, wire.prove(3, session.token, proof))[4] == 4
         got = answer(here, probe)
         assert got[4] == 6 and len(got) == 200 and got[16:20] == probe[16:20]
         assert struct.unpack(">H", got[6:8])[0] == 200
@@ -701,19 +684,10 @@ def udp_is_silent_to_who_has_not_proved_itself():
         assert answer(here, probe) is None, "the session is over"
 
 
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
-
-
 def seal(kind, cookie, sequence, size, reply=0):
     head = b"TLU1" + struct.pack(">BBH", kind, 0, reply) + cookie + struct.pack(">I", sequence)
     tail = struct.pack(">QQII", 5, 0, 0, 0) + bytes(size - 48)
-    return head + struct.pack(">I", crc32c(head + bytes(4) + tail)) + tail
+    return head + struct.pack(">I", wire.crc32c(head + bytes(4) + tail)) + tail
 
 
 @case

@@ -13,7 +13,7 @@ MAGIC = b"TGHTLINK"
 VERSION = 1
 (HELLO, WELCOME, ERROR, HOST_QUERY, HOST, HOST_END, TEST_TCP, READY, BUSY, DATA_HELLO, DATA_OK,
  START, STARTED, SAMPLES, READINGS, STOP, TEST_END, PING, PONG, BYE) = range(1, 21)
-TEST_UDP, UDP_START = 21, 22
+TEST_UDP, UDP_START, UDP_REPORT, UDP_SERIES = range(21, 25)
 SYN_QUERY, SYN_REPORT = 30, 31
 DOWNLOAD, UPLOAD, BOTH = 0, 1, 2
 END_TIME, END_BYTES, END_STOPPED, END_CLOSED, END_UNHEARD, END_FAILED = range(6)
@@ -36,6 +36,34 @@ def test_tcp(direction=DOWNLOAD, streams=1, ms=1000, max_bytes=0, rcvbuf=0, sndb
                                        max_bytes, rcvbuf, sndbuf, pacing, interval_us, dscp, path,
                                        0, lowat, 0) +
                  congestion.ljust(16, b"\0"))
+
+
+def test_udp(direction=DOWNLOAD, train=0, trains=0, burst=0, size=1448, ms=1000, rate=0,
+             rcvbuf=0):
+    return frame(TEST_UDP, struct.pack(">BBHIQQHBBIIHHIHxx", direction, 0, size, ms, 0, rate, burst,
+                                       0, 0, 10000, rcvbuf, train, trains, 1000, 100))
+
+
+def prove(kind, token, challenge=bytes(16)):
+    """HELLO (1) or PROVE (3), as a datagram."""
+    return b"TLU1" + bytes([kind, 0, 0, 0]) + token + challenge + bytes(24)
+
+
+def crc32c(data):
+    """RFC 3720, B.4."""
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def udp_data(cookie, test_id, sequence, sent_ns, size):
+    """A DATA whose CRC covers all of it."""
+    head = b"TLU1" + struct.pack(">BBH", 7, 0, size) + cookie + struct.pack(">I", test_id)
+    rest = struct.pack(">QQ", sequence, sent_ns) + os.urandom(size - 40)
+    return head + struct.pack(">I", crc32c(head + bytes(4) + rest)) + rest
 
 
 class Daemon:

@@ -84,10 +84,11 @@ static void datagram(const uint8_t *bytes, size_t len)
 {
     struct tl_wire_udp_feedback feedback;
     uint64_t sequence, sent_ns;
+    struct udp_seal seal = {.on = len % 2 == 1, .key = {1, 2}};
     /* As a receiver does: its length and its type first. */
     if (len >= TL_WIRE_UDP_DATA_HEAD && len <= TL_UDP_DATAGRAM_MAX &&
         tl_wire_udp_type(bytes, len) == TL_WIRE_UDP_DATA)
-        fuzz_accepted += udp_head_read(bytes, (unsigned)len, &sequence, &sent_ns);
+        fuzz_accepted += udp_head_read(bytes, (unsigned)len, &seal, &sequence, &sent_ns);
     if (tl_wire_decode_udp_feedback(bytes, len, &feedback, NULL) == TL_OK) {
         uint8_t again[TL_WIRE_UDP_FEEDBACK_SIZE];
         MUST(tl_wire_encode_udp_feedback(&feedback, again) == len);

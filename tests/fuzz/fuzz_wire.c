@@ -314,7 +314,7 @@ static size_t seed_datagram(unsigned number, uint8_t *bytes)
 {
     if (number == 0)
         return tl_wire_encode_udp_prove(
-            &(struct tl_wire_udp_prove){TL_WIRE_UDP_PROVE, {"token"}, {"challenge"}}, bytes);
+            &(struct tl_wire_udp_prove){TL_WIRE_UDP_PROVE, {"token"}, {"challenge"}, 5}, bytes);
     struct tl_wire_udp_probe probe = {.type = number == 1 ? TL_WIRE_UDP_PROBE : TL_WIRE_UDP_REPLY,
                                       .sequence = 9};
     memset(bytes, 0x77, 100);

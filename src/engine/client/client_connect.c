@@ -266,11 +266,14 @@ static enum tl_status take_token(struct tl_client *client, const struct tl_wire_
                                  struct tl_error *reterr)
 {
     struct tl_wire_token udp_token;
+    struct udp_seal udp_seal;
     client->token = *token;
-    if (!client_token(client, SECURE_UDP, 0, 0, &udp_token))
+    if (!client_token(client, SECURE_UDP, 0, 0, &udp_token) ||
+        !secure_seal(client->secure, &udp_seal))
         return tl_error_set(reterr, TL_NOMEM, "no memory for a token");
     pthread_mutex_lock(&client->token_lock);
     client->udp_token = udp_token;
+    client->udp_seal = udp_seal;
     pthread_mutex_unlock(&client->token_lock);
     return TL_OK;
 }

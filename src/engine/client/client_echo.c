@@ -19,7 +19,7 @@ struct echo {
     const struct tl_echo_spec *spec;
     struct tl_echo_result *result;
     int fd;
-    uint64_t cookie;
+    struct udp_pass pass;
     int64_t start_ns;
     int64_t ping_ns; /* when the session needs a word again */
     uint32_t newest; /* sequence that was answered last */
@@ -69,10 +69,11 @@ static void send_probe(struct echo *echo, struct tl_random *rng)
     int64_t now_ns = tl_now_ns();
     probe->sent_ns = now_ns - echo->start_ns;
     struct tl_wire_udp_probe message = {.type = TL_WIRE_UDP_PROBE,
-                                        .cookie = echo->cookie,
+                                        .cookie = echo->pass.cookie,
                                         .sequence = result->sent_count,
                                         .client_ns = (uint64_t)now_ns};
     tl_wire_seal_udp_probe(&message, datagram, len);
+    udp_seal_turn(&echo->pass.seal, datagram, len);
     (void)!send(echo->fd, datagram, len, MSG_NOSIGNAL); /* what does not leave is lost */
     echo->client->beside_tx_bytes += len + CLIENT_HEADERS_BYTES;
     result->sent_count++;
@@ -84,6 +85,7 @@ static void take_reply(struct echo *echo, size_t len)
     struct tl_wire_udp_probe reply;
     bool intact;
     int64_t now_ns = tl_now_ns() - echo->start_ns;
+    udp_seal_turn(&echo->pass.seal, echo->datagram, len);
     if (tl_wire_decode_udp_probe(echo->datagram, len, &reply, &intact, NULL) != TL_OK ||
         reply.type != TL_WIRE_UDP_REPLY)
         return;
@@ -91,7 +93,7 @@ static void take_reply(struct echo *echo, size_t len)
         result->damaged_count++;
         return;
     }
-    if (reply.cookie != echo->cookie || reply.sequence >= result->sent_count)
+    if (reply.cookie != echo->pass.cookie || reply.sequence >= result->sent_count)
         return;
     struct tl_echo_probe *probe = &result->probes[reply.sequence];
     if (probe->rtt_ns >= 0) {
@@ -212,7 +214,7 @@ enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spe
         *echo = (struct echo){.client = client, .spec = spec, .result = result, .fd = -1};
         status = client_udp_open(client, &echo->fd, reterr);
         if (status == TL_OK)
-            status = client_udp_prove(client, echo->fd, spec->cancel_fd, &echo->cookie, reterr);
+            status = client_udp_prove(client, echo->fd, spec->cancel_fd, &echo->pass, reterr);
         if (status == TL_OK)
             status = run_probes(echo, reterr);
         if (echo->fd >= 0)

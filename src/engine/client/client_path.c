@@ -5,12 +5,12 @@
 #include "path_end.h"
 
 static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *ret_fd,
-                                  uint64_t *ret_cookie, struct tl_error *reterr)
+                                  struct udp_pass *ret_pass, struct tl_error *reterr)
 {
     struct tl_client *client = owner;
     enum tl_status status = client_udp_open(client, ret_fd, reterr);
     if (status == TL_OK && prove)
-        status = client_udp_prove(client, *ret_fd, cancel_fd, ret_cookie, reterr);
+        status = client_udp_prove(client, *ret_fd, cancel_fd, ret_pass, reterr);
     return status;
 }
 

@@ -44,8 +44,9 @@ struct tl_client {
     struct tl_wire_token token; /* of the session */
     pthread_mutex_t token_lock; /* tl_client_echo reads udp_token from another thread */
     struct tl_wire_token udp_token; /* what its datagrams say */
+    struct udp_seal udp_seal;       /* by which they are sealed; under the same lock */
     int udp_fd;                     /* of UDP tests, kept from one to the next; -1: none */
-    uint64_t udp_cookie;            /* its tuple's, proved at udp_proved_ns (0: not) in the session
+    struct udp_pass udp_pass;       /* its tuple's, proved at udp_proved_ns (0: not) in the session
                                      * whose datagrams say proved_token */
     struct tl_wire_token proved_token;
     int64_t udp_proved_ns;
@@ -110,6 +111,6 @@ enum tl_status client_udp_refused(const struct tl_client *client,
  * test. cancel_fd is looked at beside the client's own, -1 = none. TL_TIMEOUT: UDP does not get
  * through although TCP does. */
 enum tl_status client_udp_prove(struct tl_client *client, int fd, int cancel_fd,
-                                uint64_t *ret_cookie, struct tl_error *reterr) TL_WARN_UNUSED;
+                                struct udp_pass *ret_pass, struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

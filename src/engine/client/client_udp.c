@@ -50,6 +50,7 @@ enum tl_status client_udp_refused(const struct tl_client *client, struct tl_erro
 struct exchange {
     struct tl_client *client;
     int fd, cancel_fd;
+    struct udp_seal seal;
     struct tl_wire_udp_prove step, answer;
 };
 
@@ -63,7 +64,8 @@ static enum tl_status await_answer(struct exchange *exchange, uint8_t wanted, in
         ssize_t got = recv(exchange->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
         if (got >= 0 &&
             tl_wire_decode_udp_prove(datagram, (size_t)got, &exchange->answer, NULL) == TL_OK &&
-            exchange->answer.type == wanted) {
+            exchange->answer.type == wanted &&
+            udp_seal_fits_prove(&exchange->seal, &exchange->answer, datagram)) {
             *ret_came = true;
             return TL_OK;
         }
@@ -91,7 +93,7 @@ static enum tl_status run_step(struct exchange *exchange, uint8_t wanted, struct
 {
     const struct tl_client *client = exchange->client;
     uint8_t bytes[TL_WIRE_UDP_HELLO_SIZE];
-    size_t len = tl_wire_encode_udp_prove(&exchange->step, bytes);
+    size_t len = udp_seal_encode_prove(&exchange->seal, &exchange->step, bytes);
     int64_t rtt_ns = 2 * client->info.connect_rtt_ns;
     int64_t hello_ns = client->info.hello_rtt_ns + PROVE_MIN_NS / 2; /* a proxy may answer TCP */
     int64_t try_ns = rtt_ns > PROVE_MIN_NS ? rtt_ns : PROVE_MIN_NS;
@@ -110,31 +112,32 @@ static enum tl_status run_step(struct exchange *exchange, uint8_t wanted, struct
                         client->port, client->host);
 }
 
-static enum tl_status prove_once(struct exchange *exchange, uint64_t *ret_cookie,
+static enum tl_status prove_once(struct exchange *exchange, struct udp_pass *ret_pass,
                                  struct tl_error *reterr)
 {
     struct tl_client *client = exchange->client;
     exchange->step = (struct tl_wire_udp_prove){.type = TL_WIRE_UDP_HELLO};
     pthread_mutex_lock(&client->token_lock);
     exchange->step.token = client->udp_token;
+    exchange->seal = client->udp_seal;
     pthread_mutex_unlock(&client->token_lock);
     enum tl_status status = run_step(exchange, TL_WIRE_UDP_CHALLENGE, reterr);
     if (status != TL_OK)
         return status;
     exchange->step.type = TL_WIRE_UDP_PROVE;
     exchange->step.challenge = exchange->answer.challenge;
-    *ret_cookie = tl_wire_udp_cookie(&exchange->answer.challenge);
+    *ret_pass = (struct udp_pass){tl_wire_udp_cookie(&exchange->answer.challenge), exchange->seal};
     return run_step(exchange, TL_WIRE_UDP_PROVEN, reterr);
 }
 
 enum tl_status client_udp_prove(struct tl_client *client, int fd, int cancel_fd,
-                                uint64_t *ret_cookie, struct tl_error *reterr)
+                                struct udp_pass *ret_pass, struct tl_error *reterr)
 {
     struct exchange exchange = {.client = client, .fd = fd, .cancel_fd = cancel_fd};
-    enum tl_status status = prove_once(&exchange, ret_cookie, reterr);
+    enum tl_status status = prove_once(&exchange, ret_pass, reterr);
     /* The session may have been dialled anew meanwhile, or our place in its table was needed:
      * a challenge that was given but is not accepted any more. */
     if (status == TL_TIMEOUT && exchange.step.type == TL_WIRE_UDP_PROVE)
-        status = prove_once(&exchange, ret_cookie, reterr);
+        status = prove_once(&exchange, ret_pass, reterr);
     return status;
 }

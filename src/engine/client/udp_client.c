@@ -23,7 +23,7 @@ static enum tl_status create_flow(struct udp_run *run, struct tl_error *reterr)
     struct udp_flow_spec flow = {
         .send = result->near_sends,
         .fd = dup(run->client->udp_fd),
-        .cookie = run->client->udp_cookie,
+        .pass = run->client->udp_pass,
         .test_id = run->ready.test_id,
         .duration_ns = result->granted_ns,
         .max_bytes = client_smaller(spec->max_bytes, run->ready.max_bytes),
@@ -59,7 +59,7 @@ static enum tl_status start_near(struct udp_run *run, struct tl_error *reterr)
 static enum tl_status send_start(struct udp_run *run, struct tl_error *reterr)
 {
     uint8_t frame[TL_WIRE_FRAME_MAX];
-    struct tl_wire_udp_start start = {run->ready.test_id, run->client->udp_cookie};
+    struct tl_wire_udp_start start = {run->ready.test_id, run->client->udp_pass.cookie};
     return client_send(run->client, frame, tl_wire_encode_udp_start(&start, frame), reterr);
 }
 
@@ -81,7 +81,7 @@ static enum tl_status start(struct udp_run *run, bool was_proved, struct tl_erro
     /* The responder has room for few tuples: others of ours may have taken this one's place. */
     if (status == TL_DENIED && was_proved) {
         status = udp_client_prove(run->client, reterr);
-        if (status == TL_OK && run->client->udp_cookie != run->flow->spec.cookie)
+        if (status == TL_OK && run->client->udp_pass.cookie != run->flow->spec.pass.cookie)
             status = tl_error_set(reterr, TL_INVALID, "the address was proved anew: try again");
         if (status == TL_OK)
             status = send_start(run, reterr);

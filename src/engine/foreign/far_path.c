@@ -14,7 +14,7 @@
 #define CLOSED_PORT 33434
 
 static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *ret_fd,
-                                  uint64_t *ret_cookie, struct tl_error *reterr)
+                                  struct udp_pass *ret_pass, struct tl_error *reterr)
 {
     const struct far_peer *peer = owner;
     struct sockaddr_storage address = peer->info.peer;
@@ -27,7 +27,7 @@ static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *r
         return tl_error_set(reterr, tl_status_from_errno(errno), "no way to %s: %s", peer->host,
                             strerror(errno));
     tl_random_seed(&rng, (uint64_t)tl_now_ns());
-    *ret_cookie = tl_random_next(&rng) | 1; /* 0 is none */
+    *ret_pass = (struct udp_pass){.cookie = tl_random_next(&rng) | 1}; /* 0 is none */
     return TL_OK;
 }
 

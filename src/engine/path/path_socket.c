@@ -24,7 +24,7 @@ enum tl_status path_socket_open(const struct path_end *end, int cancel_fd, bool 
     ret_socket->header_bytes = end->ipv6 ? 48 : 28;
     ret_socket->ping_ns = end->keep_alive ? tl_now_ns() + ALIVE_NS : INT64_MAX;
     enum tl_status status =
-        end->open(end->owner, prove, cancel_fd, &ret_socket->fd, &ret_socket->cookie, reterr);
+        end->open(end->owner, prove, cancel_fd, &ret_socket->fd, &ret_socket->pass, reterr);
     if (status != TL_OK)
         return status;
     path_error_enable(ret_socket->fd);
@@ -71,7 +71,7 @@ int path_socket_send(struct path_socket *socket, const struct path_probe *probe)
     bool v6 = socket->header_bytes == 48;
     size_t len = payload_bytes(socket, probe->packet_bytes);
     struct tl_wire_udp_path_probe message = {
-        .cookie = socket->cookie,
+        .cookie = socket->pass.cookie,
         .sequence = probe->sequence,
         .client_ns = (uint64_t)tl_now_ns(),
         .answer_bytes = (uint16_t)payload_bytes(socket, probe->answer_bytes),
@@ -80,6 +80,7 @@ int path_socket_send(struct path_socket *socket, const struct path_probe *probe)
         .silent = probe->silent,
     };
     tl_wire_seal_udp_path_probe(&message, socket->datagram, len);
+    udp_seal_turn(&socket->pass.seal, socket->datagram, len);
     struct iovec iov = {socket->datagram, len};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control};
     if (probe->ttl)
@@ -142,16 +143,17 @@ static bool take_datagram(struct path_socket *socket, struct path_event *event)
                                  .packet_bytes = (int)got + socket->header_bytes};
     read_control(&msg, event);
     socket->received_bytes += (uint64_t)event->packet_bytes;
+    udp_seal_turn(&socket->pass.seal, socket->datagram, (size_t)got);
     if (tl_wire_decode_udp_path_answer(socket->datagram, (size_t)got, &event->answer, NULL) ==
         TL_OK) {
         event->kind = PATH_ANSWER;
         event->sequence = event->answer.sequence;
-        event->matched = event->answer.cookie == socket->cookie;
+        event->matched = event->answer.cookie == socket->pass.cookie;
     } else if (tl_wire_decode_udp_path_report(socket->datagram, (size_t)got, &event->report,
                                               NULL) == TL_OK) {
         event->kind = PATH_REPORT;
         event->sequence = event->report.sequence;
-        event->matched = event->report.cookie == socket->cookie;
+        event->matched = event->report.cookie == socket->pass.cookie;
     }
     return event->kind != PATH_NOTHING && event->matched;
 }
@@ -165,7 +167,7 @@ static bool take_error(struct path_socket *socket, struct path_event *event)
     event->realtime_ns = event->error.realtime_ns;
     event->matched = tl_wire_udp_path_quote(event->error.quote, event->error.quote_len, &cookie,
                                             &event->sequence, &sent_ns) &&
-                     cookie == socket->cookie;
+                     cookie == socket->pass.cookie;
     return true;
 }
 

@@ -12,10 +12,10 @@
 struct path_socket {
     const struct path_end *end;
     int fd, cancel_fd;
-    uint64_t cookie;     /* 0: not proven, only routers answer */
-    int header_bytes;    /* IP and UDP: 28 or 48 */
-    unsigned late_count; /* events handed out behind the time for them, without a pause */
-    int64_t ping_ns;     /* when the session needs a word again; INT64_MAX: not ours to keep */
+    struct udp_pass pass; /* cookie 0: not proven, only routers answer */
+    int header_bytes;     /* IP and UDP: 28 or 48 */
+    unsigned late_count;  /* events handed out behind the time for them, without a pause */
+    int64_t ping_ns;      /* when the session needs a word again; INT64_MAX: not ours to keep */
     uint64_t sent_bytes, received_bytes; /* IP packets */
     uint8_t datagram[TL_WIRE_UDP_DATAGRAM_MAX];
 };

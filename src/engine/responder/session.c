@@ -286,6 +286,18 @@ static void set_control_options(int fd)
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
+static bool make_secrets(struct session *session, struct secure *secure)
+{
+    uint8_t key[UDP_SEAL_KEY_SIZE];
+    bool made = tl_random_secure(&session->token, sizeof session->token) == TL_OK &&
+                tl_random_secure(key, sizeof key) == TL_OK &&
+                secure_token(secure, &session->token, SECURE_UDP, 0, 0, &session->udp_token) &&
+                secure_seal(secure, &session->udp_seal);
+    if (made)
+        udp_seal_init(&session->udp_secret, key);
+    return made;
+}
+
 static struct session *allocate(struct tl_responder *responder, int fd, struct secure *secure)
 {
     struct session *session = calloc(1, sizeof *session);
@@ -295,8 +307,7 @@ static struct session *allocate(struct tl_responder *responder, int fd, struct s
     session->out_size = (size_t)tl_limit_row(TL_LIMIT_OUTPUT_BYTES)->standard;
     session->out = malloc(session->out_size);
     socklen_t len = sizeof session->peer;
-    if (!session->out || tl_random_secure(&session->token, sizeof session->token) != TL_OK ||
-        !secure_token(secure, &session->token, SECURE_UDP, 0, 0, &session->udp_token) ||
+    if (!session->out || !make_secrets(session, secure) ||
         getpeername(fd, (struct sockaddr *)&session->peer, &len) < 0) {
         free(session->out);
         free(session);

@@ -119,9 +119,9 @@ struct session_disk {
 
 /* udp_tuple.h */
 struct udp_tuple {
-    bool used, proven;
+    bool proven; /* else the place is free */
     struct sockaddr_in6 from;
-    struct tl_wire_token challenge;
+    uint64_t cookie;
     int64_t since_ns;
     uint32_t damaged_count;
 };
@@ -136,6 +136,8 @@ struct session {
     struct sockaddr_in6 peer;
     struct tl_wire_token token;            /* told in WELCOME alone where there is a channel */
     struct tl_wire_token udp_token;        /* said in datagrams: secure_token() */
+    struct udp_seal udp_seal;              /* by which they are sealed: secure_seal() */
+    struct udp_seal udp_secret;            /* of challenges: udp_tuple.c */
     int64_t since_ns, heard_ns, active_ns; /* active: last in a test or a query */
     int64_t deadline_ns;                   /* of the state, INT64_MAX = none */
     uint8_t in[TL_WIRE_FRAME_MAX];

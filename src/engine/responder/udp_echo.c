@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 
-#include "address.h"
 #include "responder_private.h"
 #include "tightlink/base/time.h"
 #include "turn.h"
@@ -22,13 +21,10 @@ static void answer_probe(struct tl_responder *responder, const struct arrival *a
 {
     struct tl_wire_udp_probe probe;
     bool intact;
-    struct sockaddr_in6 from = arrival->from;
-    address_normalise(&from);
-    if (tl_wire_decode_udp_probe(arrival->bytes, arrival->len, &probe, &intact, NULL) != TL_OK)
-        return;
     struct session *session;
-    struct udp_tuple *tuple = udp_tuple_find_prover(responder, &from, probe.cookie, &session);
-    if (!tuple)
+    struct udp_tuple *tuple = udp_tuple_open(responder, arrival, &session);
+    if (!tuple ||
+        tl_wire_decode_udp_probe(arrival->bytes, arrival->len, &probe, &intact, NULL) != TL_OK)
         return;
     if (!intact) {
         tuple->damaged_count++;
@@ -46,6 +42,7 @@ static void answer_probe(struct tl_responder *responder, const struct arrival *a
     probe.received_bytes = (uint16_t)arrival->len;
     probe.damaged_count = tuple->damaged_count;
     tl_wire_seal_udp_probe(&probe, arrival->bytes, len);
+    udp_seal_turn(&session->udp_seal, arrival->bytes, len);
     (void)udp_port_reply(responder->udp_port, arrival, NULL, arrival->bytes, len);
 }
 

@@ -32,12 +32,13 @@ static bool take_token(struct session *session)
     return true;
 }
 
-static void report(struct tl_responder *responder, const struct arrival *to,
+static void report(struct session *session, const struct arrival *to,
                    const struct tl_wire_udp_path_report *message)
 {
     uint8_t datagram[TL_WIRE_UDP_REPORT_SIZE];
     tl_wire_seal_udp_path_report(message, datagram);
-    (void)udp_port_reply(responder->udp_port, to, NULL, datagram, sizeof datagram);
+    udp_seal_turn(&session->udp_seal, datagram, sizeof datagram);
+    (void)udp_port_reply(session->responder->udp_port, to, NULL, datagram, sizeof datagram);
 }
 
 static uint32_t span_ns(int64_t span)
@@ -48,12 +49,10 @@ static uint32_t span_ns(int64_t span)
 void udp_answer_path(struct tl_responder *responder, const struct arrival *arrival)
 {
     struct tl_wire_udp_path_probe probe;
-    struct sockaddr_in6 from = arrival->from;
     struct session *session;
-    address_normalise(&from);
-    if (tl_wire_decode_udp_path_probe(arrival->bytes, arrival->len, &probe, NULL) != TL_OK ||
-        probe.silent || !udp_tuple_find_prover(responder, &from, probe.cookie, &session) ||
-        !take_token(session))
+    if (!udp_tuple_open(responder, arrival, &session) ||
+        tl_wire_decode_udp_path_probe(arrival->bytes, arrival->len, &probe, NULL) != TL_OK ||
+        probe.silent || !take_token(session))
         return;
     size_t len = probe.answer_bytes ? probe.answer_bytes : TL_WIRE_UDP_PATH_SIZE;
     if (!turn_may_answer(responder, len))
@@ -76,9 +75,10 @@ void udp_answer_path(struct tl_responder *responder, const struct arrival *arriv
     if (len > arrival->len)
         memset(arrival->bytes + arrival->len, 0, len - arrival->len);
     tl_wire_seal_udp_path_answer(&answer, arrival->bytes, len);
+    udp_seal_turn(&session->udp_seal, arrival->bytes, len);
     if (udp_port_reply(responder->udp_port, arrival, &how, arrival->bytes, len) != EMSGSIZE)
         return;
-    report(responder, arrival,
+    report(session, arrival,
            &(struct tl_wire_udp_path_report){.cookie = probe.cookie,
                                              .sequence = probe.sequence,
                                              .kind = TL_WIRE_UDP_REPORT_LOCAL});
@@ -106,7 +106,7 @@ static void pass_on(struct tl_responder *responder, const struct path_error *err
     };
     memcpy(message.address, &error->offender, sizeof message.address);
     struct arrival arrival = {.from = error->to};
-    report(responder, &arrival, &message);
+    report(session, &arrival, &message);
 }
 
 void udp_path_errors(struct tl_responder *responder)

@@ -163,7 +163,7 @@ static enum tl_status create_flow(struct session *session, const struct udp_rout
         .fd = test->udp->fd,
         .borrowed = true,
         .route = *route,
-        .cookie = test->udp->cookie,
+        .pass = {test->udp->cookie, session->udp_seal},
         .test_id = test->granted.test_id,
         .duration_ns = test->granted.duration_ms * TL_NS_PER_MS,
         .max_bytes = test->granted.max_bytes,
@@ -193,7 +193,7 @@ static void begin(struct session *session, const struct udp_tuple *tuple)
     struct udp_test *udp = test->udp;
     struct tl_error error = {0};
     struct udp_route route;
-    udp->cookie = tl_wire_udp_cookie(&tuple->challenge);
+    udp->cookie = tuple->cookie;
     enum tl_status status = set_route(session, tuple, &route, &error);
     if (status == TL_OK)
         status = udp_port_join(session->responder->udp_port, udp->cookie, &udp->fd, &error);

@@ -1,49 +1,63 @@
 /* Proof of a UDP tuple.
  *
  * P4: HELLO is answered only with the token of a live session and from the address of its control
- * connection, by an answer no longer than the question. Everything else is met with silence. */
+ * connection, by an answer no longer than the question. Everything else is met with silence, also
+ * what is not sealed where datagrams are (udp_seal.h). */
 #include "udp_tuple.h"
+
+#include <string.h>
 
 #include "address.h"
 #include "responder_private.h"
 #include "sessions.h"
-#include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
-
-#define PROOF_NS (5 * TL_NS_PER_S) /* after that a tuple will not be proven */
-
-static bool same_tuple(const struct udp_tuple *tuple, const struct sockaddr_in6 *from)
-{
-    return tuple->used && tuple->from.sin6_port == from->sin6_port &&
-           IN6_ARE_ADDR_EQUAL(&tuple->from.sin6_addr, &from->sin6_addr);
-}
+#include "udp_datagram.h"
 
 static struct udp_tuple *find_tuple(struct session *session, const struct sockaddr_in6 *from)
 {
-    for (size_t i = 0; i < sizeof session->tuples / sizeof *session->tuples; i++)
-        if (same_tuple(&session->tuples[i], from))
-            return &session->tuples[i];
+    for (size_t i = 0; i < SESSION_TUPLES; i++) {
+        struct udp_tuple *tuple = &session->tuples[i];
+        if (tuple->proven && tuple->from.sin6_port == from->sin6_port &&
+            IN6_ARE_ADDR_EQUAL(&tuple->from.sin6_addr, &from->sin6_addr))
+            return tuple;
+    }
     return NULL;
 }
 
-/* A free place, else one that was not proven in time, else the oldest: several threads of a client
- * prove theirs at the same time, and what is in the middle of its proof is no leftover. */
-static struct udp_tuple *new_tuple(struct session *session)
+/* Makes a tuple that has proved itself known, in a free place or that of the one which proved
+ * itself longest ago. */
+static void keep_tuple(struct session *session, const struct sockaddr_in6 *from,
+                       const struct tl_wire_token *challenge)
 {
-    int64_t late_ns = tl_now_ns() - PROOF_NS;
-    struct udp_tuple *best = NULL;
-    bool best_late = false;
-    for (size_t i = 0; i < sizeof session->tuples / sizeof *session->tuples; i++) {
-        struct udp_tuple *tuple = &session->tuples[i];
-        if (!tuple->used)
-            return tuple;
-        bool late = !tuple->proven && tuple->since_ns < late_ns;
-        if (!best || (late != best_late ? late : tuple->since_ns < best->since_ns)) {
-            best = tuple;
-            best_late = late;
-        }
+    struct udp_tuple *place = session->tuples;
+    if (find_tuple(session, from)) /* its PROVEN was lost */
+        return;
+    for (size_t i = 1; i < SESSION_TUPLES && place->proven; i++) {
+        struct udp_tuple *other = &session->tuples[i];
+        if (!other->proven || other->since_ns < place->since_ns)
+            place = other;
     }
-    return best;
+    *place = (struct udp_tuple){.proven = true,
+                                .from = *from,
+                                .cookie = tl_wire_udp_cookie(challenge),
+                                .since_ns = tl_now_ns()};
+}
+
+/* Of the session's secret and the tuple, so that a question keeps no place: who asks without being
+ * able to answer takes none from who has answered. */
+static struct tl_wire_token challenge_of(const struct session *session,
+                                         const struct sockaddr_in6 *from)
+{
+    struct tl_wire_token challenge;
+    uint8_t what[sizeof from->sin6_addr + sizeof from->sin6_port + 1];
+    memcpy(what, &from->sin6_addr, sizeof from->sin6_addr);
+    memcpy(what + sizeof from->sin6_addr, &from->sin6_port, sizeof from->sin6_port);
+    for (uint8_t half = 0; half < 2; half++) {
+        what[sizeof what - 1] = half;
+        uint64_t random = udp_seal_of(&session->udp_secret, what, sizeof what);
+        memcpy(challenge.bytes + half * sizeof random, &random, sizeof random);
+    }
+    return challenge;
 }
 
 bool udp_tuple_take_token(struct session *session)
@@ -57,40 +71,38 @@ bool udp_tuple_take_token(struct session *session)
     return true;
 }
 
+/* The session whose client sent it, for all that can be seen; NULL. */
+static struct session *find_asker(struct tl_responder *responder, const struct arrival *arrival,
+                                  const struct sockaddr_in6 *from,
+                                  const struct tl_wire_udp_prove *prove)
+{
+    struct session *session =
+        sessions_by_token(&responder->sessions, SECURE_UDP, 0, 0, &prove->token);
+    bool good = session && IN6_ARE_ADDR_EQUAL(&session->peer.sin6_addr, &from->sin6_addr) &&
+                udp_seal_fits_prove(&session->udp_seal, prove, arrival->bytes);
+    return good ? session : NULL;
+}
+
 void udp_tuple_answer(struct tl_responder *responder, const struct arrival *arrival)
 {
-    struct tl_wire_udp_prove prove, answer = {0};
+    struct tl_wire_udp_prove prove, answer = {.type = TL_WIRE_UDP_CHALLENGE};
     struct sockaddr_in6 from = arrival->from;
+    uint8_t datagram[TL_WIRE_UDP_HELLO_SIZE];
     address_normalise(&from);
     if (tl_wire_decode_udp_prove(arrival->bytes, arrival->len, &prove, NULL) != TL_OK)
         return;
-    struct session *session =
-        sessions_by_token(&responder->sessions, SECURE_UDP, 0, 0, &prove.token);
-    if (!session || !IN6_ARE_ADDR_EQUAL(&session->peer.sin6_addr, &from.sin6_addr) ||
-        !udp_tuple_take_token(session))
+    struct session *session = find_asker(responder, arrival, &from, &prove);
+    if (!session || !udp_tuple_take_token(session))
         return;
-    struct udp_tuple *tuple = find_tuple(session, &from);
-    if (prove.type == TL_WIRE_UDP_HELLO) {
-        if (!tuple) {
-            tuple = new_tuple(session);
-            *tuple = (struct udp_tuple){.used = true, .from = from, .since_ns = tl_now_ns()};
-            if (tl_random_secure(&tuple->challenge, sizeof tuple->challenge) != TL_OK) {
-                tuple->used = false;
-                return;
-            }
-        }
-        answer.type = TL_WIRE_UDP_CHALLENGE;
-    } else if (prove.type == TL_WIRE_UDP_PROVE && tuple &&
-               tl_wire_token_equal(&tuple->challenge, &prove.challenge)) {
-        tuple->proven = true;
+    answer.challenge = challenge_of(session, &from);
+    if (prove.type == TL_WIRE_UDP_PROVE) {
+        if (!tl_wire_token_equal(&answer.challenge, &prove.challenge))
+            return;
+        keep_tuple(session, &from, &answer.challenge);
         answer.type = TL_WIRE_UDP_PROVEN;
-    } else {
-        return;
     }
-    answer.challenge = tuple->challenge;
-    uint8_t datagram[TL_WIRE_UDP_HELLO_SIZE];
     (void)udp_port_reply(responder->udp_port, arrival, NULL, datagram,
-                         tl_wire_encode_udp_prove(&answer, datagram));
+                         udp_seal_encode_prove(&session->udp_seal, &answer, datagram));
 }
 
 struct udp_tuple *udp_tuple_find_prover(struct tl_responder *responder,
@@ -101,7 +113,7 @@ struct udp_tuple *udp_tuple_find_prover(struct tl_responder *responder,
         struct session *session = responder->sessions.list[i];
         struct udp_tuple *tuple =
             session->state < SESSION_CLOSING ? find_tuple(session, from) : NULL;
-        if (tuple && tuple->proven && tl_wire_udp_cookie(&tuple->challenge) == cookie) {
+        if (tuple && tuple->cookie == cookie) {
             *ret_session = session;
             return tuple;
         }
@@ -109,12 +121,22 @@ struct udp_tuple *udp_tuple_find_prover(struct tl_responder *responder,
     return NULL;
 }
 
+struct udp_tuple *udp_tuple_open(struct tl_responder *responder, const struct arrival *arrival,
+                                 struct session **ret_session)
+{
+    struct sockaddr_in6 from = arrival->from;
+    address_normalise(&from);
+    struct udp_tuple *tuple =
+        udp_tuple_find_prover(responder, &from, udp_get64(arrival->bytes + 8), ret_session);
+    if (tuple)
+        udp_seal_turn(&(*ret_session)->udp_seal, arrival->bytes, arrival->len);
+    return tuple;
+}
+
 const struct udp_tuple *udp_tuple_find_proven(const struct session *session, uint64_t cookie)
 {
-    for (size_t i = 0; i < sizeof session->tuples / sizeof *session->tuples; i++) {
-        const struct udp_tuple *tuple = &session->tuples[i];
-        if (tuple->used && tuple->proven && tl_wire_udp_cookie(&tuple->challenge) == cookie)
-            return tuple;
-    }
+    for (size_t i = 0; i < SESSION_TUPLES; i++)
+        if (session->tuples[i].proven && session->tuples[i].cookie == cookie)
+            return &session->tuples[i];
     return NULL;
 }

@@ -11,6 +11,9 @@ void udp_tuple_answer(struct tl_responder *responder, const struct arrival *arri
 struct udp_tuple *udp_tuple_find_prover(struct tl_responder *responder,
                                         const struct sockaddr_in6 *from, uint64_t cookie,
                                         struct session **ret_session);
+/* The same for a probe as it came, whose seal is taken off; what it says is not checked. */
+struct udp_tuple *udp_tuple_open(struct tl_responder *responder, const struct arrival *arrival,
+                                 struct session **ret_session);
 /* The session's proven tuple with this cookie; NULL. */
 const struct udp_tuple *udp_tuple_find_proven(const struct session *session, uint64_t cookie);
 /* Every answered datagram of a session costs one token: GCRA, as in accept_guard.c. */

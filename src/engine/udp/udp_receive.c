@@ -132,7 +132,7 @@ static void take_datagram(struct receiver *receiver, const uint8_t *datagram, un
         return;
     }
     uint64_t sequence, sent_ns;
-    bool intact = udp_head_read(datagram, covered, &sequence, &sent_ns);
+    bool intact = udp_head_read(datagram, covered, &spec->pass.seal, &sequence, &sent_ns);
     if (!intact || len != spec->datagram_bytes || sequence >= SEQUENCE_MAX ||
         sent_ns > (uint64_t)(spec->duration_ns + SENT_SLACK_NS) ||
         memcmp(datagram, receiver->prefix, sizeof receiver->prefix) != 0)
@@ -180,13 +180,28 @@ static void take_message(struct receiver *receiver, struct mmsghdr *message, con
     }
 }
 
+/* Whether a sealed datagram is the client's, and none that came before: who reads the path may send
+ * it again from wherever he is. */
+static bool is_new_and_sealed(const struct receiver *receiver, const uint8_t *bytes, size_t len)
+{
+    const struct udp_flow_spec *spec = receiver->spec;
+    uint64_t sequence, sent_ns;
+    size_t covered = spec->head_crc ? TL_WIRE_UDP_DATA_HEAD : spec->datagram_bytes;
+    return len >= covered &&
+           udp_head_read(bytes, (unsigned)covered, &spec->pass.seal, &sequence, &sent_ns) &&
+           sequence >= receiver->flow->account.track.next;
+}
+
 /* With our cookie, but from another address: the client's was changed on the way, if the
  * datagram is of this test. */
 static void take_elsewhere(struct receiver *receiver, const struct mmsghdr *message,
                            const uint8_t *bytes)
 {
-    bool ours = message->msg_len >= sizeof receiver->prefix &&
+    size_t len = message->msg_len < receiver->room ? message->msg_len : receiver->room;
+    bool ours = len >= sizeof receiver->prefix &&
                 memcmp(bytes, receiver->prefix, sizeof receiver->prefix) == 0;
+    if (ours && receiver->spec->pass.seal.on)
+        ours = is_new_and_sealed(receiver, bytes, len);
     if (ours)
         atomic_store(&receiver->flow->rebound, true);
     else
@@ -239,7 +254,7 @@ static void send_feedback(struct receiver *receiver, int64_t now_ns)
     const struct udp_account *account = &receiver->flow->account;
     uint8_t datagram[TL_WIRE_UDP_FEEDBACK_SIZE];
     struct tl_wire_udp_feedback feedback = {
-        .cookie = receiver->spec->cookie,
+        .cookie = receiver->spec->pass.cookie,
         .test_id = receiver->spec->test_id,
         .received_count = account->track.unique_count,
         .received_bytes = account->bytes,
@@ -247,6 +262,7 @@ static void send_feedback(struct receiver *receiver, int64_t now_ns)
         .elapsed_ns = (uint64_t)(now_ns - receiver->flow->start_ns),
     };
     size_t len = tl_wire_encode_udp_feedback(&feedback, datagram);
+    udp_seal_turn(&receiver->spec->pass.seal, datagram, len);
     struct udp_route *route = &receiver->flow->spec.route;
     struct iovec iov = {datagram, len};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
@@ -416,7 +432,7 @@ static bool prepare(struct receiver *receiver)
     const struct udp_flow_spec *spec = receiver->spec;
     struct tl_wire_udp_data head = {.head_crc = spec->head_crc,
                                     .bytes = (uint16_t)spec->datagram_bytes,
-                                    .cookie = spec->cookie,
+                                    .cookie = spec->pass.cookie,
                                     .test_id = spec->test_id};
     uint8_t whole[TL_WIRE_UDP_DATA_HEAD];
     udp_head_begin(whole, &head);

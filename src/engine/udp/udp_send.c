@@ -82,7 +82,7 @@ static bool make_pool(struct sender *sender)
         return false;
     struct tl_wire_udp_data head = {.head_crc = spec->head_crc,
                                     .bytes = (uint16_t)size,
-                                    .cookie = spec->cookie,
+                                    .cookie = spec->pass.cookie,
                                     .test_id = spec->test_id};
     tl_random_fill(&rng, sender->pool, (size_t)sender->slots * size);
     if (spec->dialect == UDP_DIALECT_IPERF3)
@@ -111,7 +111,8 @@ static void seal(const struct sender *sender, unsigned slot, uint64_t sequence, 
     uint32_t crc = udp_crc32c(sender->head_crc, datagram + 24, 16);
     if (!sender->spec->head_crc)
         crc = udp_crc_shift(&sender->shift, crc) ^ sender->payload_crc[slot];
-    udp_put32(datagram + UDP_CRC_AT, ~crc);
+    udp_put32(datagram + UDP_CRC_AT,
+              ~crc ^ udp_seal_mask(&sender->spec->pass.seal, datagram, TL_WIRE_UDP_DATA_HEAD));
 }
 
 /* Where it is not connected. */
@@ -237,14 +238,18 @@ static unsigned send_some(struct sender *sender, unsigned count, int64_t now_ns)
 
 /* --- What comes back ------------------------------------------------------------------------ */
 
-static void take_feedback(struct sender *sender, const uint8_t *datagram, size_t len,
+static void take_feedback(struct sender *sender, uint8_t *datagram, size_t len,
                           const struct sockaddr_storage *from, int64_t now_ns)
 {
     struct tl_wire_udp_feedback feedback;
+    udp_seal_turn(&sender->spec->pass.seal, datagram, len);
     if (tl_wire_decode_udp_feedback(datagram, len, &feedback, NULL) != TL_OK ||
-        feedback.cookie != sender->spec->cookie || feedback.test_id != sender->spec->test_id)
+        feedback.cookie != sender->spec->pass.cookie || feedback.test_id != sender->spec->test_id)
         return;
     if (!udp_route_is_from(&sender->spec->route, from)) {
+        /* Who reads the path may send again what he read. */
+        if (sender->spec->pass.seal.on && feedback.received_count <= sender->progress_count)
+            return;
         atomic_store(&sender->flow->rebound, true);
         end(sender, UDP_SENDER_STOPPED, 0);
         return;

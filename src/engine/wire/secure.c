@@ -12,11 +12,14 @@
 
 #define SUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 
-/* The client offers, by ALPN, tokens that are made of the channel (secure_token()); a responder
- * that does not know them leaves the offer without an answer. */
-static const unsigned char bound_protocol[] = "\x0ftightlink-bound";
-#define BOUND_SIZE  (sizeof bound_protocol - 1)
-#define BOUND_LABEL "EXPERIMENTAL tightlink tokens"
+/* The client offers, by ALPN, datagrams that are sealed and tokens that are made of the channel
+ * (secure_seal(), secure_token()), or the tokens alone; a responder chooses the first that it knows
+ * and leaves what it does not know without an answer. */
+static const unsigned char protocols[] = "\x10tightlink-sealed\x0ftightlink-bound";
+#define PROTOCOLS_SIZE (sizeof protocols - 1)
+#define SEALED         "tightlink-sealed"
+#define BOUND          "tightlink-bound"
+#define BOUND_LABEL    "EXPERIMENTAL tightlink tokens"
 
 enum { BINDING_SIZE = 32, PURPOSE_SIZE = 7 };
 
@@ -39,6 +42,7 @@ struct secure {
     bool failed;                   /* an SSL object that has failed must not be used again */
     bool settled;                  /* the handshake is over, and was looked at: settle() */
     bool bound;                    /* both ends make tokens of the channel */
+    bool sealed;                   /* and seal datagrams by it */
     uint8_t binding[BINDING_SIZE]; /* of which, then */
 };
 
@@ -158,7 +162,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_chosen, unsigned 
                            const unsigned char *offered, unsigned offered_len, void *context)
 {
     unsigned char *chosen;
-    if (SSL_select_next_proto(&chosen, ret_len, bound_protocol, BOUND_SIZE, offered, offered_len) !=
+    if (SSL_select_next_proto(&chosen, ret_len, protocols, PROTOCOLS_SIZE, offered, offered_len) !=
         OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_NOACK;
     *ret_chosen = chosen;
@@ -206,7 +210,7 @@ enum tl_status secure_context_create_client(const struct tl_key *key,
     /* A server that answers with a certificate instead of the key is never trusted. */
     SSL_CTX_set_verify((*ret_context)->ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_psk_use_session_callback((*ret_context)->ctx, use_key);
-    if (SSL_CTX_set_alpn_protos((*ret_context)->ctx, bound_protocol, BOUND_SIZE) != 0) {
+    if (SSL_CTX_set_alpn_protos((*ret_context)->ctx, protocols, PROTOCOLS_SIZE) != 0) {
         secure_context_destroy(*ret_context);
         return tl_error_set(reterr, TL_NOMEM, "no memory for a secured connection");
     }
@@ -282,13 +286,19 @@ static bool is_impostor(const struct secure *secure)
     return SSL_is_init_finished(secure->ssl) && (!secure->key || !SSL_session_reused(secure->ssl));
 }
 
-/* Whether both ends agreed on tokens of the channel, and its secret for them. */
+static bool is_protocol(const char *name, const unsigned char *chosen, unsigned len)
+{
+    return len == strlen(name) && memcmp(chosen, name, len) == 0;
+}
+
+/* Whether both ends agreed on tokens and seals of the channel, and its secret for them. */
 static bool bind_tokens(struct secure *secure)
 {
     const unsigned char *chosen;
     unsigned len;
     SSL_get0_alpn_selected(secure->ssl, &chosen, &len);
-    secure->bound = len == BOUND_SIZE - 1 && memcmp(chosen, bound_protocol + 1, len) == 0;
+    secure->sealed = is_protocol(SEALED, chosen, len);
+    secure->bound = secure->sealed || is_protocol(BOUND, chosen, len);
     return !secure->bound ||
            SSL_export_keying_material(secure->ssl, secure->binding, sizeof secure->binding,
                                       BOUND_LABEL, strlen(BOUND_LABEL), NULL, 0, 0) == 1;
@@ -395,22 +405,41 @@ bool secure_established(const struct secure *secure)
     return !secure->failed && SSL_is_init_finished(secure->ssl) && !is_impostor(secure);
 }
 
-bool secure_token(const struct secure *secure, const struct tl_wire_token *session,
-                  enum secure_purpose purpose, uint32_t test_id, uint16_t connection,
-                  struct tl_wire_token *ret_token)
+/* Of the channel's secret for one purpose. */
+static bool make_token(const struct secure *secure, enum secure_purpose purpose, uint32_t test_id,
+                       uint16_t connection, struct tl_wire_token *ret_token)
 {
     uint8_t made[EVP_MAX_MD_SIZE];
     const uint8_t what[PURPOSE_SIZE] = {(uint8_t)purpose,         (uint8_t)(test_id >> 24),
                                         (uint8_t)(test_id >> 16), (uint8_t)(test_id >> 8),
                                         (uint8_t)test_id,         (uint8_t)(connection >> 8),
                                         (uint8_t)connection};
-    if (!secure || !secure->bound) {
-        *ret_token = *session;
-        return true;
-    }
     if (!HMAC(EVP_sha256(), secure->binding, sizeof secure->binding, what, sizeof what, made, NULL))
         return false;
     memcpy(ret_token, made, sizeof *ret_token);
+    return true;
+}
+
+bool secure_token(const struct secure *secure, const struct tl_wire_token *session,
+                  enum secure_purpose purpose, uint32_t test_id, uint16_t connection,
+                  struct tl_wire_token *ret_token)
+{
+    if (secure && secure->bound)
+        return make_token(secure, purpose, test_id, connection, ret_token);
+    *ret_token = *session;
+    return true;
+}
+
+bool secure_seal(const struct secure *secure, struct udp_seal *ret_seal)
+{
+    struct tl_wire_token key;
+    *ret_seal = (struct udp_seal){.on = false};
+    if (!secure || !secure->sealed)
+        return true;
+    if (!make_token(secure, SECURE_SEAL, 0, 0, &key))
+        return false;
+    udp_seal_init(ret_seal, key.bytes);
+    explicit_bzero(&key, sizeof key);
     return true;
 }
 

@@ -71,7 +71,8 @@ static const struct wire_field udp_prove_fields[] = {
     ZERO(3),
     BYTES(token, "token; zero in what the responder sends"),
     BYTES(challenge, "challenge; zero in HELLO"),
-    ZERO(24),
+    ANY(seal, 8, "seal; zero where datagrams are not sealed"),
+    ZERO(16),
 };
 WIRE_LAYOUT(udp_prove, 0, "proof", NULL)
 #undef MSG

@@ -8,6 +8,7 @@
 
 #include "tightlink/engine/hops.h"
 #include "tightlink/engine/pmtu.h"
+#include "udp_seal.h"
 
 struct path_end {
     void *owner; /* handed to the functions below */
@@ -17,10 +18,10 @@ struct path_end {
      * sends few (Linux: six at once, then one a second). */
     bool stranger;
     int64_t handshake_rtt_ns;
-    /* A UDP socket connected to the far end; with prove its tuple is proved and *ret_cookie set.
+    /* A UDP socket connected to the far end; with prove its tuple is proved and *ret_pass set.
      * *ret_fd is set as soon as there is a socket, also where the proof fails. */
     enum tl_status (*open)(void *owner, bool prove, int cancel_fd, int *ret_fd,
-                           uint64_t *ret_cookie, struct tl_error *reterr);
+                           struct udp_pass *ret_pass, struct tl_error *reterr);
     /* Has the control connection say a word, so that the far end keeps the tuple; NULL: somebody
      * else does. */
     enum tl_status (*keep_alive)(void *owner, struct tl_error *reterr);

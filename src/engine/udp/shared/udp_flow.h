@@ -25,6 +25,7 @@
 #include "tightlink/engine/udp_wire.h"
 #include "tightlink/host/counters.h"
 #include "udp_account.h"
+#include "udp_seal.h"
 
 #define UDP_FEEDBACK_NS  (100 * INT64_C(1000000)) /* between a receiver's words */
 #define UDP_RCVBUF_BYTES (4 * 1024 * 1024)
@@ -57,7 +58,7 @@ struct udp_flow_spec {
     int fd; /* owned by the flow from create on, also when that fails, unless borrowed */
     bool borrowed;
     struct udp_route route;
-    uint64_t cookie;
+    struct udp_pass pass;
     uint32_t test_id;
     int64_t duration_ns; /* of sending */
     uint64_t max_bytes;  /* a receiver ends when more has come */

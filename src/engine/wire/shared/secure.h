@@ -18,6 +18,7 @@
 #include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
 #include "tightlink/engine/wire_frame.h"
+#include "udp_seal.h"
 
 /* First byte of a TLS connection (a handshake record). A frame of ours that began with it
  * would be longer than frames are. */
@@ -67,7 +68,7 @@ const struct tl_key *secure_kept_out(const struct secure *secure);
 const char *secure_key_name(const struct secure *secure);
 
 /* What a token is said for outside of the channel, where the path reads it. */
-enum secure_purpose { SECURE_DATA = 1, SECURE_PEER, SECURE_SYN, SECURE_UDP };
+enum secure_purpose { SECURE_DATA = 1, SECURE_PEER, SECURE_SYN, SECURE_UDP, SECURE_SEAL };
 
 /* The token for one purpose, test and connection (0 where there is none), as both ends make it of
  * the channel's own secret (RFC 5705; RFC 8446, 7.5): who reads one knows no other, nor the
@@ -76,6 +77,10 @@ enum secure_purpose { SECURE_DATA = 1, SECURE_PEER, SECURE_SYN, SECURE_UDP };
 bool secure_token(const struct secure *secure, const struct tl_wire_token *session,
                   enum secure_purpose purpose, uint32_t test_id, uint16_t connection,
                   struct tl_wire_token *ret_token);
+
+/* By what the datagrams of a session are sealed; off over a plain channel (NULL) and with a peer
+ * that does not seal. False: OpenSSL failed. */
+bool secure_seal(const struct secure *secure, struct udp_seal *ret_seal);
 
 /* A connection that may be secured or plain. */
 static inline ssize_t channel_recv(struct secure *secure, int fd, void *ret_bytes, size_t len);

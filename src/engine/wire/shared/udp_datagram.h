@@ -10,6 +10,7 @@
 
 #include "tightlink/engine/udp_wire.h"
 #include "udp_crc.h"
+#include "udp_seal.h"
 
 #define UDP_FLAG_HEAD_CRC 1u
 #define UDP_CRC_AT        20
@@ -64,15 +65,16 @@ static inline uint32_t udp_head_crc(const uint8_t *head)
 }
 
 /* Of a datagram's first covered bytes (>= TL_WIRE_UDP_DATA_HEAD), which the CRC stands for: whether
- * it fits, and what changes from one to the next. */
-static inline bool udp_head_read(const uint8_t *datagram, unsigned covered, uint64_t *ret_sequence,
+ * it fits beneath its seal, and what changes from one to the next. */
+static inline bool udp_head_read(const uint8_t *datagram, unsigned covered,
+                                 const struct udp_seal *seal, uint64_t *ret_sequence,
                                  uint64_t *ret_sent_ns)
 {
     uint32_t crc = udp_head_crc(datagram);
     crc = udp_crc32c(crc, datagram + TL_WIRE_UDP_DATA_HEAD, covered - TL_WIRE_UDP_DATA_HEAD);
     *ret_sequence = udp_get64(datagram + 24);
     *ret_sent_ns = udp_get64(datagram + 32);
-    return ~crc == udp_get32(datagram + UDP_CRC_AT);
+    return (~crc ^ udp_seal_mask(seal, datagram, covered)) == udp_get32(datagram + UDP_CRC_AT);
 }
 
 #endif

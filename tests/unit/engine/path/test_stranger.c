@@ -31,11 +31,11 @@ static struct host make_host(bool silent)
 }
 
 static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *ret_fd,
-                                  uint64_t *ret_cookie, struct tl_error *reterr)
+                                  struct udp_pass *ret_pass, struct tl_error *reterr)
 {
     const struct host *host = owner;
     *ret_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    *ret_cookie = 77;
+    *ret_pass = (struct udp_pass){.cookie = 77};
     return connect(*ret_fd, (const struct sockaddr *)&host->address, sizeof host->address) == 0
                ? TL_OK
                : TL_IO;

@@ -437,14 +437,15 @@ Test(udp_wire, one_flipped_bit_is_seen)
     struct tl_wire_udp_data data = {
         .bytes = 200, .cookie = 7, .test_id = 1, .sequence = 9, .sent_ns = 5};
     uint64_t sequence, sent_ns;
+    struct udp_seal open_seal = {.on = false};
     tl_random_seed(&rng, 2);
     for (unsigned bit = 40; bit < 200 * 8; bit++) {
         tl_random_fill(&rng, datagram, sizeof datagram);
         seal_data(&data, datagram);
-        cr_assert(udp_head_read(datagram, 200, &sequence, &sent_ns));
+        cr_assert(udp_head_read(datagram, 200, &open_seal, &sequence, &sent_ns));
         cr_assert(sequence == 9 && sent_ns == 5);
         datagram[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        cr_assert_not(udp_head_read(datagram, 200, &sequence, &sent_ns), "bit %u", bit);
+        cr_assert_not(udp_head_read(datagram, 200, &open_seal, &sequence, &sent_ns), "bit %u", bit);
     }
     struct tl_wire_udp_feedback feedback = {.cookie = 7, .test_id = 1, .received_count = 3}, back;
     uint8_t bytes[TL_WIRE_UDP_FEEDBACK_SIZE];

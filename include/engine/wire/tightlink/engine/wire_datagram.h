@@ -32,7 +32,9 @@ struct tl_wire_udp_prove {
     uint8_t type;
     struct tl_wire_token token;     /* HELLO and PROVE; zero in what the responder sends */
     struct tl_wire_token challenge; /* CHALLENGE and PROVE and PROVEN */
+    uint64_t seal;                  /* of what is in front of it; 0: not sealed */
 };
+#define TL_WIRE_UDP_PROOF_SEALED 40 /* bytes in front of the seal */
 
 struct tl_wire_udp_probe {
     uint8_t type;         /* PROBE or REPLY */

@@ -14,25 +14,15 @@ import sys
 import time
 
 import wire
+from cases import case, run, slow
 from far_end import DatagramFarEnd, FarEnd, pong, samples
 from wire import frame
 
 TIGHTLINK = sys.argv[1]
-CASES, SLOW = {}, {}
 MB = 1000 * 1000
 # A user who pressed Ctrl-C sees the end of the program. What is on the wire has its own case.
 STOP_SECONDS = 2.0
 LIGHT = "mtu,hops,calibrate"
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
-
-
-def slow(function):
-    SLOW[function.__name__] = function
-    return function
 
 
 class Run:
@@ -297,18 +287,4 @@ def the_wire_is_silent_after_an_interrupt():
         assert took <= 250, f"{direction}: {took:.0f} ms"
 
 
-def main():
-    failed = 0
-    cases = SLOW if "--slow" in sys.argv else CASES
-    for name in [name for name in sys.argv[2:] if name != "--slow"] or cases:
-        begin = time.monotonic()
-        try:
-            {**CASES, **SLOW}[name]()
-            print(f"  ok     {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except Exception as error:  # pylint: disable=broad-except
-            failed += 1
-            print(f"  FAILED {name}: {error!r}", flush=True)
-    sys.exit(1 if failed else 0)
-
-
-main()
+run(sys.argv[2:])

@@ -11,19 +11,13 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 
 import wire
+from cases import case, run
 from keyed import DATA, SECRET, SYN, UDP, KeyedSession, KeyFile, NoChannel
 from wire import Connection, Daemon
 
 DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
-CASES = {}
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
 
 
 def keyed_daemon(key, *options):
@@ -278,23 +272,7 @@ def silent_sessions_of_a_class_give_way():
         assert sum(session.is_open() for session in held) == 1
 
 
-def main():
-    failed = 0
-    if not shutil.which("openssl"):
-        print("skipped: there is no openssl program, which is the client here")
-        sys.exit(77)
-    for name, function in CASES.items():
-        if sys.argv[3:] and name not in sys.argv[3:]:
-            continue
-        begin = time.monotonic()
-        try:
-            function()
-            print(f"ok {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except (Exception, SystemExit):
-            traceback.print_exc()
-            print(f"FAILED {name}", flush=True)
-            failed += 1
-    sys.exit(1 if failed else 0)
-
-
-main()
+if not shutil.which("openssl"):
+    print("skipped: there is no openssl program, which is the client here")
+    sys.exit(77)
+run(sys.argv[3:])

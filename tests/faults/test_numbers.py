@@ -18,21 +18,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 import wire
+from cases import Skipped, case, run
 from keyed import SECRET, KeyedSession, KeyFile
-from three import Skipped, Three, udp_packet
+from three import Three, udp_packet
 from wire import Connection, Daemon, Session, frame
 
 DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
 LONG = "--long" in sys.argv
-CASES = {}
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
 
 
 def is_sanitized():
@@ -427,29 +421,10 @@ def sessions_without_end_leave_nothing_behind():
         assert is_sanitized() or rss - marks[1][0] <= 1 << 20, marks
 
 
-def main():
-    failed = 0
-    if sys.argv[3:4] == ["--attack-third-party"]:
-        attack_third_party(int(sys.argv[4]))
-        return
-    if not shutil.which("openssl"):
-        print("skipped: there is no openssl program, which is a client here")
-        sys.exit(77)
-    names = [name for name in sys.argv[3:] if name != "--long"]
-    for name, function in CASES.items():
-        if names and name not in names:
-            continue
-        begin = time.monotonic()
-        try:
-            function()
-            print(f"ok {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except Skipped as why:
-            print(f"skipped {name}: {why}", flush=True)
-        except (Exception, SystemExit):
-            traceback.print_exc()
-            print(f"FAILED {name}", flush=True)
-            failed += 1
-    sys.exit(1 if failed else 0)
-
-
-main()
+if sys.argv[3:4] == ["--attack-third-party"]:
+    attack_third_party(int(sys.argv[4]))
+elif not shutil.which("openssl"):
+    print("skipped: there is no openssl program, which is a client here")
+    sys.exit(77)
+else:
+    run([name for name in sys.argv[3:] if name != "--long"])

@@ -8,7 +8,6 @@ import concurrent.futures
 import os
 import random
 import resource
-import shutil
 import signal
 import socket
 import struct
@@ -18,20 +17,10 @@ import tempfile
 import time
 
 import wire
+from cases import case, run, slow
 from wire import Connection, Daemon, Session, frame
 
 DAEMON = sys.argv[1]
-CASES, SLOW = {}, {}
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
-
-
-def slow(function):
-    SLOW[function.__name__] = function
-    return function
 
 
 def until(seconds, condition, what):
@@ -876,48 +865,6 @@ def ten_thousand_strangers():
             stranger.close()
 
 
-@contextlib.contextmanager
-def no_leak_detection():
-    """LeakSanitizer cannot work in a program that is traced, and reports that as a fault."""
-    before = os.environ.get("ASAN_OPTIONS", "")
-    os.environ["ASAN_OPTIONS"] = before + ":detect_leaks=0"
-    try:
-        yield
-    finally:
-        os.environ["ASAN_OPTIONS"] = before
-
-
-@slow
-def it_opens_no_connection_runs_nothing_and_writes_no_file():
-    if not shutil.which("strace"):
-        print("  skipped: no strace on this machine")
-        return
-    with no_leak_detection(), Daemon(DAEMON) as daemon, tempfile.TemporaryDirectory() as folder:
-        log = os.path.join(folder, "calls")
-        tracer = subprocess.Popen(["strace", "-f", "-qq", "-o", log, "-e",
-                                   "trace=connect,execve,execveat,fork,vfork,open,openat,creat,"
-                                   "unlink,unlinkat,rename,renameat2,mkdir,mkdirat,link,symlink",
-                                   "-p", str(daemon.process.pid)], stderr=subprocess.DEVNULL)
-        time.sleep(0.5)
-        session = Session(daemon.port)
-        session.send(frame(wire.HOST_QUERY))
-        session.expect(wire.HOST_END, skip=(wire.HOST,))
-        session.run(ms=300)
-        session.run(ms=300, direction=wire.UPLOAD)
-        session.send(frame(wire.BYE))
-        daemon.stop()
-        tracer.wait()
-        with open(log) as file:
-            calls = [line for line in file if "(" in line]
-        if not calls:
-            print("  skipped: strace is not permitted here")
-            return
-        bad = [call for call in calls if "open" not in call or "O_WRONLY" in call or
-               "O_RDWR" in call or "O_CREAT" in call]
-        assert not bad, bad
-        print(f"  {len(calls)} files were read, nothing else")
-
-
 @slow
 def random_bytes_over_real_sockets():
     rng = random.Random(5411)
@@ -956,24 +903,4 @@ def random_bytes_over_real_sockets():
         assert status == 0, f"exit {status}: {daemon.text()}"
 
 
-def main():
-    names = sys.argv[2:]
-    table = SLOW if names == ["--slow"] else CASES
-    chosen = {**CASES, **SLOW} if names and names != ["--slow"] else table
-    failed = 0
-    for name, function in chosen.items():
-        if names and names != ["--slow"] and name not in names:
-            continue
-        begin = time.monotonic()
-        try:
-            function()
-            print(f"ok {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except Exception:
-            import traceback
-            traceback.print_exc()
-            print(f"FAILED {name}", flush=True)
-            failed += 1
-    sys.exit(1 if failed else 0)
-
-
-main()
+run(sys.argv[2:])

@@ -5,9 +5,7 @@ import socket
 import struct
 import subprocess
 
-
-class Skipped(Exception):
-    """What cannot be tried here, and why."""
+from cases import Skipped
 
 
 def ip(*args, check=True):

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "client_tcp.h"
+#include "socket_address.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/engine/sampler.h"
@@ -52,15 +53,9 @@ static enum tl_status bind_local(const struct tl_client *client, int fd, struct 
 {
     struct sockaddr_storage local = client->info.local;
     int on = 1;
-    socklen_t len = sizeof(struct sockaddr_in);
-    if (local.ss_family == AF_INET6) {
-        ((struct sockaddr_in6 *)&local)->sin6_port = 0;
-        len = sizeof(struct sockaddr_in6);
-    } else {
-        ((struct sockaddr_in *)&local)->sin_port = 0;
-    }
+    socket_address_set_port(&local, 0);
     (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
-    if (bind(fd, (struct sockaddr *)&local, len) == 0)
+    if (bind(fd, (struct sockaddr *)&local, socket_address_len(&local)) == 0)
         return TL_OK;
     return tl_error_set(reterr, TL_UNREACHABLE, "our address is gone: %s", strerror(errno));
 }

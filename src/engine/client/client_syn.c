@@ -7,6 +7,7 @@
 
 #include "client_private.h"
 #include "path_syn.h"
+#include "socket_address.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/client_path.h"
 #include "tightlink/engine/sampler.h"
@@ -42,14 +43,10 @@ static enum tl_status dial(const struct tl_client *client, int64_t until_ns, int
                            struct tl_error *reterr)
 {
     const struct sockaddr *peer = (const struct sockaddr *)&client->info.peer;
-    bool v6 = peer->sa_family == AF_INET6;
     struct sockaddr_storage local = client->info.local;
-    socklen_t len = v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    socklen_t len = socket_address_len(&client->info.peer);
     int on = 1, errnum = 0;
-    if (v6)
-        ((struct sockaddr_in6 *)&local)->sin6_port = 0;
-    else
-        ((struct sockaddr_in *)&local)->sin_port = 0;
+    socket_address_set_port(&local, 0);
     int fd = socket(peer->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     *ret_fd = fd;
     if (fd < 0)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "client_private.h"
+#include "socket_address.h"
 #include "tightlink/base/time.h"
 
 #define PROVE_TRIES  5
@@ -16,13 +17,9 @@
 enum tl_status client_udp_open(const struct tl_client *client, int *ret_fd, struct tl_error *reterr)
 {
     const struct tl_client_info *info = &client->info;
-    bool v6 = info->peer.ss_family == AF_INET6;
-    socklen_t len = v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    socklen_t len = socket_address_len(&info->peer);
     struct sockaddr_storage local = info->local;
-    if (v6)
-        ((struct sockaddr_in6 *)&local)->sin6_port = 0;
-    else
-        ((struct sockaddr_in *)&local)->sin_port = 0;
+    socket_address_set_port(&local, 0);
     int fd = socket(info->peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && bind(fd, (struct sockaddr *)&local, len) == 0 &&
         connect(fd, (const struct sockaddr *)&info->peer, len) == 0) {

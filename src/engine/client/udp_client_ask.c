@@ -5,6 +5,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "socket_address.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/limits.h"
 #include "udp_client.h"
@@ -28,10 +29,7 @@ enum tl_status udp_client_open_tuple(struct tl_client *client, struct tl_error *
     if (client->udp_fd >= 0)
         return TL_OK;
     struct sockaddr_storage local = client->info.local;
-    if (local.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)&local)->sin6_port = 0;
-    else
-        ((struct sockaddr_in *)&local)->sin_port = 0;
+    socket_address_set_port(&local, 0);
     client->udp_proved_ns = 0;
     return udp_socket_open(&local, &client->info.peer, &client->udp_fd, reterr);
 }

@@ -21,6 +21,7 @@
 #include "places.h"
 #include "responder_private.h"
 #include "session.h"
+#include "socket_address.h"
 #include "status.h"
 #include "tightlink/base/time.h"
 #include "turn.h"
@@ -167,14 +168,6 @@ static enum tl_status bind_address(const struct tl_responder_options *options,
     return TL_OK;
 }
 
-static void set_port(struct sockaddr_storage *address, int port)
-{
-    if (address->ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)address)->sin6_port = htons((uint16_t)port);
-    else
-        ((struct sockaddr_in *)address)->sin_port = htons((uint16_t)port);
-}
-
 /* A bound socket, or -1 with errno. */
 static int bound_socket(int type, const struct sockaddr_storage *address, socklen_t len, bool dual)
 {
@@ -211,12 +204,12 @@ static bool open_pair(struct tl_responder *responder, struct sockaddr_storage *a
                       socklen_t len)
 {
     bool dual = !responder->options.bind_address;
-    set_port(address, responder->options.port);
+    socket_address_set_port(address, (uint16_t)responder->options.port);
     responder->listener.fd = bound_socket(SOCK_STREAM, address, len, dual);
     if (responder->listener.fd < 0)
         return false;
     responder->port = socket_port(responder->listener.fd);
-    set_port(address, responder->port);
+    socket_address_set_port(address, (uint16_t)responder->port);
     responder->udp.fd = bound_socket(SOCK_DGRAM, address, len, dual);
     if (responder->udp.fd >= 0 && listen(responder->listener.fd, LISTEN_BACKLOG) == 0)
         return true;

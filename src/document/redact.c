@@ -61,6 +61,19 @@ const char *tl_mask_kind_text(enum tl_mask_kind kind)
     return kinds[kind].text;
 }
 
+bool tl_is_mask(const char *name)
+{
+    for (int kind = 0; kind < TL_MASK_KIND_COUNT; kind++) {
+        size_t len = strlen(kinds[kind].name);
+        if (strncmp(name, kinds[kind].name, len) != 0 || name[len] != '-')
+            continue;
+        size_t digits = strlen(name + len + 1);
+        return digits >= 2 * MASK_BYTES && digits % 2 == 0 &&
+               strspn(name + len + 1, "0123456789abcdef") == digits;
+    }
+    return false;
+}
+
 static bool is_among(const char *word, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -7,6 +7,7 @@
 
 #include "text_words.h"
 #include "tightlink/base/name.h"
+#include "tightlink/document/redact.h"
 
 /* {p} is the place of the cause, {P} the same at the beginning of a sentence. */
 static const struct {
@@ -169,17 +170,37 @@ static bool is_open(const struct text_source *source)
     return false;
 }
 
-/* What `tightlink run` or `demo` takes; NULL where there is none: a capture, a path made by hand
- * (demo --link), a name that no shell may be given. Of a connection that was watched, the address.
- */
-static const char *name_to_run(const struct tl_run *run)
+/* Stands in a command for a name that was masked. */
+#define STAND_IN "SERVER"
+
+static bool is_demo(const struct tl_run *run)
+{
+    return strcmp(run->target_kind, "demo") == 0;
+}
+
+/* Of a connection that was watched the address; of a capture nothing. */
+static const char *name_of_far_end(const struct tl_run *run)
 {
     const char *kind = run->target_kind;
     bool watched = strcmp(kind, "live") == 0 || strcmp(kind, "mover") == 0;
-    const char *name = watched                     ? run->target_address
-                       : strcmp(kind, "pcap") == 0 ? ""
-                                                   : run->target_name;
+    return watched ? run->target_address : strcmp(kind, "pcap") == 0 ? "" : run->target_name;
+}
+
+/* What `tightlink run` or `demo` takes; NULL where there is none: a capture, a path made by hand
+ * (demo --link), a name that no shell may be given. */
+static const char *name_to_run(const struct tl_run *run)
+{
+    const char *name = name_of_far_end(run);
+    if (tl_is_mask(name))
+        return is_demo(run) ? NULL : STAND_IN;
     return tl_is_command_name(name, "", TL_COMMAND_HOST_MAX) ? name : NULL;
+}
+
+void plain_add_stand_in(const struct text_source *source, struct tl_buf *out)
+{
+    const char *name = name_of_far_end(source->run);
+    if (tl_is_mask(name) && !is_demo(source->run))
+        tl_buf_addf(out, "For " STAND_IN " write the name that is masked here as %s.", name);
 }
 
 bool plain_add_again(const struct text_source *source, struct tl_buf *out)
@@ -188,8 +209,7 @@ bool plain_add_again(const struct text_source *source, struct tl_buf *out)
     const char *name = name_to_run(run);
     if (!name)
         return false;
-    tl_buf_addf(out, "tightlink %s %s", strcmp(run->target_kind, "demo") == 0 ? "demo" : "run",
-                name);
+    tl_buf_addf(out, "tightlink %s %s", is_demo(run) ? "demo" : "run", name);
     if (!run->download || run->upload)
         tl_buf_addf(out, " --direction %s", run->download ? "both" : "upload");
     return true;

@@ -20,6 +20,10 @@ void plain_add_named(const struct text_source *source, const char *text, struct 
  * none. */
 bool plain_add_again(const struct text_source *source, struct tl_buf *out);
 
+/* What to put into such a command where the name was masked, in a sentence; nothing where the
+ * command has the name. */
+void plain_add_stand_in(const struct text_source *source, struct tl_buf *out);
+
 /* The command that would tell the cause; nothing where none would, or where it is known. */
 void plain_add_command(const struct text_source *source, struct tl_buf *out);
 

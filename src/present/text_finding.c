@@ -164,6 +164,18 @@ static void print_remedy(struct text *t, const struct text_source *source,
     optional_entry(t, "risk", remedy->risk);
 }
 
+void text_command_again(struct text *t, const struct text_source *source, const char *label,
+                        size_t label_columns, const char *command)
+{
+    struct tl_buf stand_in = TL_BUF_INIT;
+    plain_add_stand_in(source, &stand_in);
+    text_command(t, label, label_columns, command);
+    if (stand_in.len)
+        text_entry(t, "", label_columns, tl_buf_text(&stand_in));
+    text_keep_status(t, stand_in.status);
+    tl_buf_finish(&stand_in);
+}
+
 static const struct tl_rung *next_rung(const struct tl_findings *findings)
 {
     const struct tl_verdict *verdict = &findings->verdict;
@@ -189,7 +201,7 @@ static void print_next(struct text *t, const struct text_source *source)
         text_heading(t, "After the fix");
         text_newline(t);
         text_entry(t, "next limit", LABEL_COLUMNS, "not known; this would tell:");
-        text_command(t, "", LABEL_COLUMNS, tl_buf_text(&again));
+        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&again));
     }
     text_keep_status(t, again.status);
     tl_buf_finish(&again);
@@ -227,7 +239,7 @@ static void print_way_on(struct text *t, const struct text_source *source)
     text_heading(t, "What to do");
     text_newline(t);
     if (command.len) {
-        text_command(t, "this tells", LABEL_COLUMNS, tl_buf_text(&command));
+        text_command_again(t, source, "this tells", LABEL_COLUMNS, tl_buf_text(&command));
     } else {
         text_entry(t, "again", LABEL_COLUMNS,
                    "Run it again while it is slow: nothing else that can be measured from here "

@@ -41,6 +41,10 @@ void text_meaning(struct text *t, const struct text_source *source); /* for a fi
 /* The others: the route, how sure, the rates. */
 void text_rates(struct text *t, const struct text_source *source);
 
+/* text_finding.c: a command that measures (plain.h) as an entry, with what to put into it. */
+void text_command_again(struct text *t, const struct text_source *source, const char *label,
+                        size_t label_columns, const char *command);
+
 /* text_ladder.c: rungs and measured rates of a direction on one axis, then its time ledger. */
 void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction);
 void text_ledger(struct text *t, const struct text_source *source, enum tl_direction direction);

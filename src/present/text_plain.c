@@ -89,7 +89,7 @@ static void what_would_tell(struct text *t, const struct text_source *source)
     plain_add_command(source, &command);
     if (command.len) {
         text_item(t, 2, 2, "This would tell:");
-        text_command(t, "", LABEL_COLUMNS, tl_buf_text(&command));
+        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&command));
     } else {
         text_item(t, 2, 2, "Run it again while it is slow: nothing else would tell from here.");
     }

@@ -74,6 +74,18 @@ Test(redact, addresses_are_masked_wherever_they_stand)
     expect_masked(TL_MASK_IP6, "hop ", "2001:db8::7", ": silent");
 }
 
+Test(redact, a_mask_is_known_by_its_form)
+{
+    static const char *const masks[] = {"host-3fa9c1", "ip4-00112233", "mac-abcdef"};
+    static const char *const names[] = {"",           "host",         "host-",
+                                        "host-3fa9c", "host-3fa9c12", "host-3fa9cg",
+                                        "srv-3fa9c1", "hosts-3fa9c1"};
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++)
+        cr_expect(tl_is_mask(masks[i]), "%s", masks[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        cr_expect(!tl_is_mask(names[i]), "%s", names[i]);
+}
+
 Test(redact, hardware_addresses_are_masked)
 {
     expect_masked(TL_MASK_MAC, "at ", "00:1B:44:11:3a:b7", ".");

@@ -51,6 +51,22 @@ Test(export, what_needs_no_mask_is_said_as_it_is)
     tl_buf_finish(&out);
 }
 
+/* Nobody can type a mask. */
+Test(export, a_command_for_a_masked_host_says_what_to_put_there)
+{
+    static const enum tl_export_format formats[] = {TL_EXPORT_TEXT, TL_EXPORT_MARKDOWN,
+                                                    TL_EXPORT_HTML};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct tl_buf out = TL_BUF_INIT;
+        write_masked("inconclusive", formats[i], &out);
+        const char *text = tl_buf_text(&out);
+        cr_expect(strstr(text, "tightlink run SERVER "), "%s", text);
+        cr_expect(strstr(text, "For SERVER write the name that is masked here as host"));
+        cr_expect(!strstr(text, "tightlink run host"));
+        tl_buf_finish(&out);
+    }
+}
+
 Test(export, without_a_redactor_all_is_as_it_was)
 {
     struct fixture fixture;

@@ -40,6 +40,10 @@ const char *tl_mask_kind_name(enum tl_mask_kind kind);
 /* "IPv4 address", "host name" ...: for people. */
 const char *tl_mask_kind_text(enum tl_mask_kind kind);
 
+/* Whether a name has the form of a mask, "host-3fa9c1": in a run that came masked, whoever masked
+ * it. A host that calls itself so is taken for one, too. */
+bool tl_is_mask(const char *name);
+
 #define TL_REDACT_KEY_SIZE 32
 /* A run names a few dozen things; a text with more different ones than this is refused. */
 #define TL_REDACT_VALUES_MAX 4096

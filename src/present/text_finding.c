@@ -24,11 +24,23 @@ static void print_evidence(struct text *t, const struct tl_finding *finding, boo
     }
 }
 
+static bool is_told_unknown(const struct tl_evidence *evidence)
+{
+    return evidence->truth == TL_UNKNOWN_TRUTH && !evidence->is_spare;
+}
+
+/* Several tests may want the same fact: it is told once. */
 static void print_unknown(struct text *t, const struct tl_finding *finding)
 {
-    for (size_t i = 0; i < finding->evidence_count; i++)
-        if (finding->evidence[i].truth == TL_UNKNOWN_TRUTH && !finding->evidence[i].is_spare)
-            text_entry(t, "not known", LABEL_COLUMNS, finding->evidence[i].say);
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        const struct tl_evidence *evidence = &finding->evidence[i];
+        bool told = false;
+        for (size_t before = 0; before < i; before++)
+            told |= is_told_unknown(&finding->evidence[before]) &&
+                    strcmp(finding->evidence[before].say, evidence->say) == 0;
+        if (is_told_unknown(evidence) && !told)
+            text_entry(t, "not known", LABEL_COLUMNS, evidence->say);
+    }
 }
 
 void text_evidence(struct text *t, const struct text_source *source)

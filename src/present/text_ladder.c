@@ -161,18 +161,23 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
     return count;
 }
 
-/* A rung without a rate whose cause is not ruled out: those stand in the list of what was. */
+/* A rung without a rate whose cause is not ruled out: those stand in the list of what was. Of
+ * several rules of a cause one that found it or cannot tell leaves it open. */
 static bool is_untested(const struct text_source *source, const struct tl_rung *rung)
 {
+    bool judged = false;
     if (rung->tested)
         return false;
     for (size_t i = 0; i < source->findings->finding_count; i++) {
         const struct tl_finding *finding = &source->findings->findings[i];
-        if (finding->direction == rung->direction && strcmp(finding->cause, rung->cause) == 0 &&
-            strcmp(finding->segment, rung->segment) == 0)
-            return finding->result != TL_RULED_OUT && finding->result != TL_NOT_APPLICABLE;
+        if (finding->direction != rung->direction || strcmp(finding->cause, rung->cause) != 0 ||
+            strcmp(finding->segment, rung->segment) != 0)
+            continue;
+        if (finding->result == TL_FOUND || finding->result == TL_CANNOT_TELL)
+            return true;
+        judged = true;
     }
-    return true;
+    return !judged;
 }
 
 static void add_untested(const struct tl_rung *rung, struct tl_buf *out)

@@ -17,14 +17,49 @@ static const char *said(const struct tl_finding *finding)
     return finding->sentence && *finding->sentence ? finding->sentence : finding->title;
 }
 
+/* Several rules may judge one cause. It is ruled out where each of them rules it out or does not
+ * apply, and open where none of them says that it limits. */
+static bool is_contradicted(const struct tl_findings *findings, const struct tl_finding *finding)
+{
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *other = &findings->findings[i];
+        if (other->direction != finding->direction || strcmp(other->cause, finding->cause) != 0 ||
+            strcmp(other->segment, finding->segment) != 0)
+            continue;
+        if (finding->result == TL_RULED_OUT &&
+            (other->result == TL_FOUND || other->result == TL_CANNOT_TELL))
+            return true;
+        if (finding->result == TL_CANNOT_TELL && other->result == TL_FOUND &&
+            other->severity == TL_LIMITS)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the list has the same words already: of another rule, or where it names no direction of
+ * the other direction. */
+static bool is_repeated(const struct tl_findings *findings, size_t index)
+{
+    const struct tl_finding *finding = &findings->findings[index];
+    for (size_t i = 0; i < index; i++) {
+        const struct tl_finding *before = &findings->findings[i];
+        if (before->result == finding->result && strcmp(said(before), said(finding)) == 0 &&
+            (before->direction == finding->direction || finding->result == TL_FOUND))
+            return true;
+    }
+    return false;
+}
+
 /* The next finding with this result besides the verdict's; NULL at the end. */
 static const struct tl_finding *next_with(const struct text_source *source, size_t *index,
                                           enum tl_result result)
 {
-    const struct tl_finding *verdict = text_verdict_finding(source->findings);
-    while (*index < source->findings->finding_count) {
-        const struct tl_finding *finding = &source->findings->findings[(*index)++];
-        if (finding->result == result && finding != verdict)
+    const struct tl_findings *findings = source->findings;
+    const struct tl_finding *verdict = text_verdict_finding(findings);
+    while (*index < findings->finding_count) {
+        const struct tl_finding *finding = &findings->findings[(*index)++];
+        if (finding->result == result && finding != verdict &&
+            !is_contradicted(findings, finding) && !is_repeated(findings, *index - 1))
             return finding;
     }
     return NULL;
@@ -127,9 +162,13 @@ void text_open(struct text *t, const struct text_source *source)
     }
 }
 
-/* The definition's sentence without its full stop, and why the fact is not there. */
-static void print_deciding(struct text *t, const struct tl_facts *facts, struct tl_fact_key key)
+/* The definition's sentence without its full stop, of which host, and why the fact is not there. */
+static void print_deciding(struct text *t, const struct text_source *source, struct tl_fact_key key)
 {
+    const struct tl_facts *facts = source->facts;
+    const char *place = key.scope == TL_SCOPE_NEAR  ? text_place(source->run, "near-host")
+                        : key.scope == TL_SCOPE_FAR ? text_place(source->run, "far-host")
+                                                    : "";
     const char *meaning = tl_fact_def(key.fact)->meaning;
     int len = (int)strlen(meaning);
     struct tl_fact fact;
@@ -137,7 +176,8 @@ static void print_deciding(struct text *t, const struct tl_facts *facts, struct 
     tl_facts_get(facts, key, &fact);
     if (len && meaning[len - 1] == '.')
         len--;
-    snprintf(text, sizeof text, "%.*s (%s)", len, meaning, fact.reason);
+    snprintf(text, sizeof text, "%s%s%.*s (%s)", place, place[0] ? ": " : "", len, meaning,
+             fact.reason);
     text_entry(t, text_stage_of(facts, key), 8, text);
 }
 
@@ -158,7 +198,7 @@ void text_deciding(struct text *t, const struct text_source *source)
     text_keep_status(t, why.status);
     tl_buf_finish(&why);
     for (size_t i = 0; i < verdict->deciding_count && i < DECIDING_TOLD; i++)
-        print_deciding(t, source->facts, verdict->deciding[i]);
+        print_deciding(t, source, verdict->deciding[i]);
     if (verdict->deciding_count > DECIDING_TOLD) {
         char rest[80];
         snprintf(rest, sizeof rest, "and %zu more: tightlink why RUN names them",

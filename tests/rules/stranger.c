@@ -13,6 +13,7 @@
 
 #include "case_file.h"
 #include "tightlink/base/random.h"
+#include "tightlink/present/formats.h"
 #include "tightlink/present/report.h"
 
 #define VERDICTS_MAX 2000
@@ -134,6 +135,113 @@ static void keep(const struct tl_case *test, const struct tl_findings *findings)
         .evidence = part(test, findings, TL_PART_EVIDENCE)};
 }
 
+/* --- One voice --- */
+
+static unsigned voices_heard;
+static struct tl_buf voices_apart = TL_BUF_INIT;
+
+/* Words alone, of any format: without tags, escapes, tables and columns. */
+static char *words_of(const char *text)
+{
+    struct tl_buf words = TL_BUF_INIT;
+    bool in_tag = false;
+    for (; *text; text++) {
+        in_tag = in_tag ? *text != '>' : *text == '<';
+        bool keep = !in_tag && (isalnum((unsigned char)*text) || strchr("-:.,", *text));
+        if (keep)
+            tl_buf_add(&words, text, 1);
+        else if (*text != '\\' && words.len && words.data[words.len - 1] != ' ')
+            tl_buf_add(&words, " ", 1);
+    }
+    return tl_buf_steal(&words);
+}
+
+static bool same_cause(const struct tl_finding *finding, const char *cause, const char *segment)
+{
+    return strcmp(finding->cause, cause) == 0 && strcmp(finding->segment, segment) == 0;
+}
+
+/* Whether a report says the finding's sentence, by its begin: a column may cut it. */
+static bool says(const char *words, const struct tl_finding *finding)
+{
+    char *sentence = words_of(finding->sentence ? finding->sentence : finding->title);
+    sentence[strnlen(sentence, 40)] = '\0';
+    bool said = strstr(words, sentence) != NULL;
+    free(sentence);
+    return said;
+}
+
+/* A cause that is said to be ruled out is not also said not to have been tested, by a rung or by
+ * another rule. */
+static void hear_ruled_out(const struct tl_case *test, const struct tl_findings *findings,
+                           const char *format, const char *words)
+{
+    static const char *const places[][2] = {{"near-host", "this PC"}, {"far-host", "far end"},
+                                            {"lan", "LAN"},           {"far-lan", "far LAN"},
+                                            {"path", "path"},         {"flow", "transfer"}};
+    char row[128];
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *out = &findings->findings[i];
+        size_t place = 0;
+        if (out->result != TL_RULED_OUT || !says(words, out))
+            continue;
+        while (strcmp(places[place][0], out->segment) != 0)
+            place++;
+        snprintf(row, sizeof row, "-- %s %s:", places[place][1], out->cause);
+        if (strstr(words, row))
+            tl_buf_addf(&voices_apart, "# %s, %s: %s says \"%s\" and \"%.99s\"\n", test->rule,
+                        test->name, format, out->sentence, strstr(words, row));
+        for (size_t f = 0; f < findings->finding_count; f++) {
+            const struct tl_finding *other = &findings->findings[f];
+            if ((other->result == TL_FOUND || other->result == TL_CANNOT_TELL) &&
+                same_cause(other, out->cause, out->segment) && says(words, other))
+                tl_buf_addf(&voices_apart, "# %s, %s: %s says \"%s\" and \"%s\"\n", test->rule,
+                            test->name, format, out->sentence, other->sentence);
+        }
+    }
+}
+
+/* No item of a list stands there twice. (Of Markdown, where each is one line.) */
+static void hear_lists(const struct tl_case *test, const char *text)
+{
+    const char *list = "";
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t len = strcspn(line, "\n");
+        if (line[0] == '#')
+            list = line;
+        if (strncmp(line, "- ", 2) != 0)
+            continue;
+        for (const char *other = list; other < line; other = strchr(other, '\n') + 1)
+            if (strncmp(other, line, len + 1) == 0)
+                tl_buf_addf(&voices_apart, "# %s, %s: twice: %.*s\n", test->rule, test->name,
+                            (int)len, line);
+    }
+}
+
+static void hear(const struct tl_case *test, const struct tl_findings *findings)
+{
+    static struct tl_run run;
+    struct tl_export *export = NULL;
+    run_of(test, &run);
+    if (tl_export_create(NULL, &run, test->facts, findings, &export, NULL) != TL_OK)
+        exit(2);
+    for (int format = TL_EXPORT_TEXT; format <= TL_EXPORT_HTML; format++) {
+        struct tl_buf text = TL_BUF_INIT;
+        if (tl_export_write(export, (enum tl_export_format)format, &text) != TL_OK)
+            exit(2);
+        char *words = words_of(tl_buf_text(&text));
+        if (test->question.download != test->question.upload) /* else nothing tells them apart */
+            hear_ruled_out(test, findings, tl_export_format_name((enum tl_export_format)format),
+                           words);
+        free(words);
+        if (format == TL_EXPORT_MARKDOWN)
+            hear_lists(test, tl_buf_text(&text));
+        tl_buf_finish(&text);
+    }
+    tl_export_destroy(export);
+    voices_heard++;
+}
+
 static void read_cases(const struct tl_rules *rules, const char *folder, const char *name,
                        const struct tl_json *bases)
 {
@@ -150,7 +258,7 @@ static void read_cases(const struct tl_rules *rules, const char *folder, const c
         if (tl_case_read(&root, bases, i, &test, &error) != TL_OK)
             continue;
         if (tl_rules_judge(rules, test.facts, &test.question, &findings, &error) == TL_OK)
-            keep(&test, findings);
+            keep(&test, findings), hear(&test, findings);
         tl_findings_destroy(findings);
         tl_case_finish(&test);
     }
@@ -317,7 +425,11 @@ int main(int argc, char **argv)
     count = all ? (unsigned)verdict_count : count;
     for (unsigned i = 0; i < count; i++)
         check(&verdicts[all ? i : tl_random_next(&random) % verdict_count], i + 2, &failed);
-    printf("1..%u\n", count + 1);
+    printf("%sok %u - %u reports speak with one voice\n%s", voices_apart.len ? "not " : "",
+           count + 2, voices_heard, tl_buf_text(&voices_apart));
+    failed += voices_apart.len > 0 || voices_heard < 100;
+    tl_buf_finish(&voices_apart);
+    printf("1..%u\n", count + 2);
     for (size_t i = 0; i < verdict_count; i++) {
         free(verdicts[i].name);
         free(verdicts[i].cause_title);

@@ -26,12 +26,39 @@ static const struct tl_rung *lowest_rung(const struct tl_findings *findings, con
     return NULL;
 }
 
+/* A mark, its ink, and a word of what is known of a part of the way. */
+struct seen {
+    const char *mark;
+    enum tui_ink ink;
+    const char *what;
+};
+
 struct row {
     const struct tl_run *run;
     const struct tl_segment_record *segment;
     const struct tl_rung *rung;
-    bool limits;
+    struct seen seen;
 };
+
+/* What no rung says has been tested all the same where a rule ruled something out there. */
+static struct seen seen_by_rules(const struct tl_findings *findings, const char *segment)
+{
+    bool ruled_out = false, open = false;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction != findings->verdict.direction ||
+            strcmp(finding->segment, segment) != 0)
+            continue;
+        if (finding->result == TL_FOUND && finding->severity == TL_LIMITS)
+            return (struct seen){"(!)", TUI_BAD, finding->title};
+        ruled_out |= finding->result == TL_RULED_OUT;
+        open |= finding->result == TL_CANNOT_TELL;
+    }
+    if (!ruled_out)
+        return (struct seen){"--", TUI_PLAIN, "not tested"};
+    return open ? (struct seen){"(?)", TUI_BOLD, "no limit seen, not all tested"}
+                : (struct seen){"ok", TUI_GOOD, "no limit seen"};
+}
 
 /* Responders on the way cut the path into parts of their own; then they tell where. */
 static bool limits_in(const struct tl_findings *findings, const struct tl_segment_record *segment)
@@ -39,6 +66,19 @@ static bool limits_in(const struct tl_findings *findings, const struct tl_segmen
     const struct tl_verdict *verdict = &findings->verdict;
     return segment->tight || (verdict->state == TL_LIMITED && verdict->segment &&
                               strcmp(verdict->segment, segment->id) == 0);
+}
+
+static struct seen see(const struct tl_findings *findings, const struct tl_segment_record *segment,
+                       const struct tl_rung *rung)
+{
+    struct seen seen = rung                           ? (struct seen){"ok", TUI_GOOD, rung->label}
+                       : segment->prefix_rate_bps > 0 ? (struct seen){"ok", TUI_GOOD, segment->name}
+                                                      : seen_by_rules(findings, segment->id);
+    if (limits_in(findings, segment)) {
+        seen.mark = "(!)";
+        seen.ink = TUI_BAD;
+    }
+    return seen;
 }
 
 static void put_number(struct tui_grid *grid, int row, int col, double value,
@@ -52,7 +92,6 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
 {
     const struct tl_segment_record *segment = row->segment;
     char mtu[16] = "-", hops[32] = "-";
-    bool known = row->rung || segment->prefix_rate_bps > 0;
     double ceiling = segment->prefix_ceiling_bps > 0 ? segment->prefix_ceiling_bps
                      : row->rung                     ? row->rung->bps
                                                      : (double)NAN;
@@ -62,17 +101,10 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
         snprintf(hops, sizeof hops, "%d-%d", segment->first_hop, segment->last_hop);
     else if (segment->last_hop > 0)
         snprintf(hops, sizeof hops, "%d", segment->last_hop);
-    (void)tui_put(grid, at, 1, 4,
-                  row->limits ? TUI_BAD
-                  : known     ? TUI_GOOD
-                              : TUI_PLAIN,
-                  row->limits ? "(!)"
-                  : known     ? "ok"
-                              : "--");
+    (void)tui_put(grid, at, 1, 4, row->seen.ink, row->seen.mark);
     (void)tui_put(grid, at, 5, 10, TUI_PLAIN, tui_place(row->run, segment->id));
     tui_put_right(grid, at, 14, 5, TUI_PLAIN, hops);
     put_number(grid, at, 18, segment->rtt_add_ns, tl_format_ns);
-    const char *what = row->rung ? row->rung->label : known ? segment->name : "not tested";
     bool narrow = grid->cols < NARROW;
     if (!narrow) {
         put_number(grid, at, 29, segment->loaded_rtt_add_ns, tl_format_ns);
@@ -81,7 +113,7 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
     }
     put_number(grid, at, narrow ? 28 : 54, ceiling, tl_format_bps);
     int col = narrow ? 40 : 66;
-    (void)tui_put_short(grid, at, col, grid->cols - col - 1, TUI_PLAIN, what);
+    (void)tui_put_short(grid, at, col, grid->cols - col - 1, TUI_PLAIN, row->seen.what);
 }
 
 static double number(const struct tui_state *state, struct tl_fact_key key)
@@ -402,7 +434,7 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
     for (int i = 0; i < count && row < last - 4 && result->findings; i++) {
         struct row line = {.run = &result->run, .segment = &result->run.segments[i]};
         line.rung = lowest_rung(result->findings, line.segment->id);
-        line.limits = limits_in(result->findings, line.segment);
+        line.seen = see(result->findings, line.segment, line.rung);
         draw_segment(grid, row++, &line);
     }
     if (!count)

@@ -432,3 +432,43 @@ Test(screens, tell_the_way_out_at_every_size, .init = begin)
         }
     }
 }
+
+/* The path screen with these results of rules for the path, which has no rung: what it says of it.
+ */
+static void expect_of_path(enum tl_result first, enum tl_result second, const char *expected)
+{
+    struct scene scene;
+    struct tl_buf out = TL_BUF_INIT;
+    scene_make(script_named("path-empty"), &scene);
+    struct tl_findings *findings = &scene.fixture.findings;
+    struct tl_finding made[2] = {findings->findings[0], findings->findings[0]};
+    char path[] = "path";
+    made[0].segment = made[1].segment = path;
+    made[0].result = first;
+    made[1].result = second;
+    findings->findings = made;
+    findings->finding_count = 2;
+    for (size_t i = 0; i < findings->rung_count;) {
+        if (strcmp(findings->ladder[i].segment, "path") == 0)
+            findings->ladder[i] = findings->ladder[--findings->rung_count];
+        else
+            i++;
+    }
+    scene.result.findings = findings;
+    scene_play(script_named("path-empty"), &scene, 60, 200, false, &out);
+    cr_expect(strstr(tl_buf_text(&out), expected), "%s:\n%s", expected, tl_buf_text(&out));
+    cr_expect(strcmp(expected, "not tested") == 0 || !strstr(tl_buf_text(&out), "not tested"));
+    findings->findings = NULL;
+    findings->finding_count = 0;
+    scene_finish(&scene);
+    tl_buf_finish(&out);
+}
+
+/* As in the lists of the report: what was ruled out was tested. */
+Test(screens, a_part_of_the_way_is_either_tested_or_not, .init = begin)
+{
+    expect_of_path(TL_CANNOT_TELL, TL_CANNOT_TELL, "not tested");
+    expect_of_path(TL_NOT_APPLICABLE, TL_CANNOT_TELL, "not tested");
+    expect_of_path(TL_RULED_OUT, TL_RULED_OUT, "no limit seen");
+    expect_of_path(TL_RULED_OUT, TL_CANNOT_TELL, "no limit seen, not all tested");
+}

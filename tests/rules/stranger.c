@@ -135,6 +135,59 @@ static void keep(const struct tl_case *test, const struct tl_findings *findings)
         .evidence = part(test, findings, TL_PART_EVIDENCE)};
 }
 
+/* --- Plain words --- */
+
+static struct tl_buf words_apart = TL_BUF_INIT;
+
+/* What stands in no plain view: words of the trade, and ids of facts, stages and segments. */
+static const char *banned_word(const char *text)
+{
+    static const char *const banned[] = {
+        "rung",         "mended",  "mends",   "far end",   "goodput",  "cwnd",
+        "rwnd",         "segment", "stage",   "near-host", "far-host", "far-lan",
+        "network-team", "ledger",  "ceiling", " RTT",      "BDP",      " udp ",
+        "microscope",   "near.",   "path.",   "download.", "upload."};
+    static char word[32];
+    for (size_t i = 0; i < sizeof banned / sizeof *banned; i++) {
+        const char *at = strcasestr(text, banned[i]);
+        /* "download." may end a sentence; an id goes on. */
+        size_t len = strlen(banned[i]);
+        bool id = banned[i][len - 1] == '.';
+        if (!at || (id && !islower((unsigned char)at[len])))
+            continue;
+        snprintf(word, sizeof word, "%s", banned[i]);
+        return word;
+    }
+    return NULL;
+}
+
+/* What every reader sees first of any verdict: the plain view, the first sentences of the report
+ * and of the page, and the few lines that a terminal keeps. */
+static void read_plain_words(const struct tl_case *test, const struct tl_findings *findings,
+                             const char *html)
+{
+    struct tl_run run;
+    struct tl_page page;
+    struct tl_buf brief = TL_BUF_INIT;
+    const char *main_part = strstr(html, "<header"), *end = strstr(html, "</header>");
+    run_of(test, &run);
+    tl_page_init(&page, 80, true);
+    tl_report_brief(&run, test->facts, findings, &page);
+    if (!end || tl_page_print(&page, false, &brief) != TL_OK)
+        exit(2);
+    tl_page_finish(&page);
+    char *texts[] = {first_lines(test, findings, true), part(test, findings, TL_PART_HEAD),
+                     strndup(main_part, (size_t)(end - main_part)), tl_buf_steal(&brief)};
+    static const char *const names[] = {"plain view", "first lines", "page", "terminal"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *word = banned_word(texts[i]);
+        if (word)
+            tl_buf_addf(&words_apart, "# %s, %s: \"%s\" stands in the %s: %s\n", test->rule,
+                        test->name, word, names[i], texts[i]);
+        free(texts[i]);
+    }
+}
+
 /* --- One voice --- */
 
 static unsigned voices_heard;
@@ -236,6 +289,8 @@ static void hear(const struct tl_case *test, const struct tl_findings *findings)
         free(words);
         if (format == TL_EXPORT_MARKDOWN)
             hear_lists(test, tl_buf_text(&text));
+        if (format == TL_EXPORT_HTML)
+            read_plain_words(test, findings, tl_buf_text(&text));
         tl_buf_finish(&text);
     }
     tl_export_destroy(export);
@@ -306,28 +361,6 @@ static bool names_gain(const char *text)
         if (has(text, gains[i]))
             return true;
     return false;
-}
-
-/* What stands in no plain view: words of the trade, and ids of facts, stages and segments. */
-static const char *banned_word(const char *text)
-{
-    static const char *const banned[] = {
-        "rung",         "mended",  "mends",   "far end",   "goodput",  "cwnd",
-        "rwnd",         "segment", "stage",   "near-host", "far-host", "far-lan",
-        "network-team", "ledger",  "ceiling", " RTT",      "BDP",      " udp ",
-        "microscope",   "near.",   "path.",   "download.", "upload."};
-    static char word[32];
-    for (size_t i = 0; i < sizeof banned / sizeof *banned; i++) {
-        const char *at = strcasestr(text, banned[i]);
-        /* "download." may end a sentence; an id goes on. */
-        size_t len = strlen(banned[i]);
-        bool id = banned[i][len - 1] == '.';
-        if (!at || (id && !islower((unsigned char)at[len])))
-            continue;
-        snprintf(word, sizeof word, "%s", banned[i]);
-        return word;
-    }
-    return NULL;
 }
 
 /* The first words of the remedy, as far as a line may hold them. */
@@ -403,13 +436,14 @@ static void read_folder(const struct tl_rules *rules, const char *folder)
     tl_json_destroy(bases);
 }
 
-static bool tell_voices(unsigned number)
+/* What was found in all reports; returns how many tests failed. */
+static unsigned tell_of_all(const char *what, struct tl_buf *complaints, unsigned number)
 {
-    bool fine = voices_apart.len == 0 && voices_heard >= 100;
-    printf("%sok %u - %u reports speak with one voice\n%s", fine ? "" : "not ", number,
-           voices_heard, tl_buf_text(&voices_apart));
-    tl_buf_finish(&voices_apart);
-    return fine;
+    bool fine = complaints->len == 0 && voices_heard >= 100;
+    printf("%sok %u - %u reports %s\n%s", fine ? "" : "not ", number, voices_heard, what,
+           tl_buf_text(complaints));
+    tl_buf_finish(complaints);
+    return !fine;
 }
 
 int main(int argc, char **argv)
@@ -434,8 +468,9 @@ int main(int argc, char **argv)
     count = all ? (unsigned)verdict_count : count;
     for (unsigned i = 0; i < count; i++)
         check(&verdicts[all ? i : tl_random_next(&random) % verdict_count], i + 2, &failed);
-    failed += !tell_voices(count + 2);
-    printf("1..%u\n", count + 2);
+    failed += tell_of_all("speak with one voice", &voices_apart, count + 2);
+    failed += tell_of_all("begin with plain words", &words_apart, count + 3);
+    printf("1..%u\n", count + 3);
     for (size_t i = 0; i < verdict_count; i++) {
         free(verdicts[i].name);
         free(verdicts[i].cause_title);

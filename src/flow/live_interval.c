@@ -44,9 +44,10 @@ static bool is_sndbuf_full(const struct tl_host_socket *socket)
 #define SNDBUF_USED_UP 1.0
 #define SNDBUF_WAKES   (2.0 / 3)
 
+/* NAN where the kernel does not tell SO_SNDBUF. */
 static double sndbuf_used(const struct tl_host_socket *socket)
 {
-    return socket->sndbuf_bytes ? (double)socket->wmem_queued_bytes / socket->sndbuf_bytes : 0;
+    return socket->sndbuf_bytes ? (double)socket->wmem_queued_bytes / socket->sndbuf_bytes : NAN;
 }
 
 /* The connection waits for its program. tcpi_busy_time counts this as busy, because something is on
@@ -98,6 +99,7 @@ void live_span_read(struct live_span *span, const struct tl_host_socket *socket)
     bool behind = is_program_behind(socket);
     double used = sndbuf_used(socket);
     span->behind += behind;
+    span->behind_unknown += behind && isnan(used);
     span->behind_with_room += behind && used < SNDBUF_WAKES;
     span->sndbuf_used_max = fmax(span->sndbuf_used_max, used);
     raise_to(&span->inflight_max, flight);
@@ -132,7 +134,8 @@ static uint32_t grown32(uint32_t now, uint32_t before)
 
 /* Each part within the interval, the sum exactly 1: the kernel's clock and ours differ a little.
  * What the kernel counts as busy while the program was behind is the program's, by the share of the
- * readings that met it so; what it waited for room in the send buffer is not. */
+ * readings that met it so; what it waited for room in the send buffer is not. Where nobody knows
+ * whether there was room, neither the program's part is known nor the network's. */
 static void split_time(const struct live_span *span, const struct tl_host_socket *last,
                        double span_ns, struct tl_live_interval *interval)
 {
@@ -147,6 +150,8 @@ static void split_time(const struct live_span *span, const struct tl_host_socket
     double readings = may_wait ? span->behind_with_room : span->behind;
     double behind = span->readings ? span_ns * readings / span->readings - sndbuf : 0;
     behind = fmin(network, fmax(0, behind));
+    if (behind > 0 && span->behind_unknown)
+        behind = NAN;
 
     interval->behind_ratio = behind / span_ns;
     ret_parts[TL_LIVE_APP] = 1 - (busy - behind) / span_ns;
@@ -298,8 +303,11 @@ void tl_live_join(const struct tl_live_flow *flow, size_t count,
 
 double tl_live_held_ratio(const struct tl_live_interval *interval)
 {
-    if (!isnan(interval->parts_ratio[TL_LIVE_APP]))
-        return 1 - interval->parts_ratio[TL_LIVE_APP];
+    const double *parts = interval->parts_ratio;
+    if (!isnan(parts[TL_LIVE_APP]))
+        return 1 - parts[TL_LIVE_APP];
+    if (!isnan(parts[TL_LIVE_RWND]))
+        return parts[TL_LIVE_RWND] + parts[TL_LIVE_SNDBUF]; /* the network's part is not known */
     /* A receiver cannot see what its sender waits for: all but the time its own program slept. */
     if (interval->received_bytes == 0 || isnan(interval->read_queue_ratio))
         return 0;

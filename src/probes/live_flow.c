@@ -16,6 +16,7 @@
 #define FIXED_INTERVALS_MIN 3
 
 static const char one_end[] = "seen from this end alone: a responder at the other end would tell";
+static const char no_room[] = "this kernel does not tell whether the send buffer had room";
 static const char no_data[] = "nothing moved while it was watched";
 
 enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow, size_t count)
@@ -74,12 +75,13 @@ static void set_sender(const struct tl_host_socket *socket, const struct tl_live
 {
     const enum tl_direction up = TL_UPLOAD;
     const double *parts = joined->parts_ratio;
+    const char *unsplit = isnan(parts[TL_LIVE_RWND]) ? no_data : no_room;
 
-    tl_flow_set(facts, TL_FLOW(up, ledger_app_ratio), parts[TL_LIVE_APP], no_data);
-    tl_flow_set(facts, TL_FLOW(up, program_behind_ratio), joined->behind_ratio, no_data);
+    tl_flow_set(facts, TL_FLOW(up, ledger_app_ratio), parts[TL_LIVE_APP], unsplit);
+    tl_flow_set(facts, TL_FLOW(up, program_behind_ratio), joined->behind_ratio, unsplit);
     tl_flow_set(facts, TL_FLOW(up, ledger_sndbuf_ratio), parts[TL_LIVE_SNDBUF], no_data);
     tl_flow_set(facts, TL_FLOW(up, ledger_rwnd_ratio), parts[TL_LIVE_RWND], no_data);
-    tl_flow_set(facts, TL_FLOW(up, ledger_network_ratio), parts[TL_LIVE_NETWORK], no_data);
+    tl_flow_set(facts, TL_FLOW(up, ledger_network_ratio), parts[TL_LIVE_NETWORK], unsplit);
     tl_flow_set(facts, TL_FLOW(up, rtt_mean_ns), joined->rtt_mean_ns, no_data);
     tl_flow_set(facts, TL_FLOW(up, rtt_max_ns), joined->rtt_max_ns, no_data);
     tl_flow_set(facts, TL_FLOW(up, steady_rtts_count),

@@ -305,6 +305,29 @@ Test(live, a_program_that_writes_little_is_no_network)
     tl_live_destroy(live);
 }
 
+/* The same program on a kernel that does not tell its send buffer: it may have waited for room. */
+Test(live, a_send_buffer_that_is_not_told_accuses_nobody)
+{
+    struct tl_live *live = tl_live_create(0);
+    struct tl_host_socket silent = sender(1, 10000, 0);
+    struct tl_live_sum sum;
+    silent.write_queue_bytes = 30000;
+    silent.app_limited = true;
+    for (int i = 0; i < 5; i++) {
+        read_one(live, i * S / 4, &silent);
+        silent.acked_bytes += 100000;
+        silent.busy_ns += S / 4;
+    }
+    tl_live_close(live, S, &sum);
+    const struct tl_live_interval *interval = tl_live_interval_at(tl_live_find(live, 1), 0);
+    cr_expect(isnan(interval->parts_ratio[TL_LIVE_APP]));
+    cr_expect(isnan(interval->parts_ratio[TL_LIVE_NETWORK]));
+    cr_expect(isnan(interval->behind_ratio));
+    cr_expect_float_eq(interval->parts_ratio[TL_LIVE_SNDBUF], 0, 1e-9);
+    cr_expect_float_eq(tl_live_held_ratio(interval), 0, 1e-9, "at least");
+    tl_live_destroy(live);
+}
+
 /* A copy that began and ended within the look: its first and last second are not all its own. */
 Test(live, begin_and_end_do_not_count_as_waiting)
 {

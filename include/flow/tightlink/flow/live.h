@@ -42,7 +42,8 @@ struct tl_live_interval {
     int64_t end_ns, span_ns; /* span 0: nothing was read */
     uint32_t readings_count;
     uint64_t sent_bytes, received_bytes; /* payload, acknowledged and arrived */
-    double parts_ratio[TL_LIVE_PARTS];   /* sum 1; NAN where it sent nothing */
+    double parts_ratio[TL_LIVE_PARTS];   /* sum 1; NAN where it sent nothing; APP and NETWORK also
+                                            where the kernel hides whether SO_SNDBUF was full */
     double rtt_mean_ns, rtt_max_ns;      /* of what it sent; NAN without */
     double rcv_rtt_ns;                   /* as its receiver estimates it; NAN without */
     double cwnd_mean_bytes, inflight_mean_bytes;

@@ -117,7 +117,6 @@ struct cli_run_options {
     const char *saved_name; /* of the run that show opened; NULL else */
     bool begin;             /* the screen begins with the diagnosis */
     struct tl_app_live *live; /* the screen begins with these transfers; NULL without */
-    bool help;
 };
 
 /* Fills options; *ret_exit is set when the command ends here (help or error).
@@ -146,8 +145,9 @@ int cli_dry_run(const struct cli_run_options *options);
  * the run is kept in a file that stderr names. Returns the exit code of the whole command. */
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result);
 
-/* "auto", "always", "never"; false for anything else. */
-bool cli_parse_color(const char *text, enum cli_color *ret_color);
+/* "auto", "always", "never"; TL_USAGE for anything else. */
+enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/session/between.h"
+#include "words.h"
 
 struct between_options {
     struct tl_between_spec spec;
@@ -58,56 +58,28 @@ static enum tl_status apply(int option, const char *text, struct between_options
         status = cli_parse_port(text, &options->spec.from.port, reterr);
         options->spec.to.port = options->spec.from.port;
         return status;
-    case 's':
+    default:
         streams = strtol(text, &end, 10);
         if (end == text || *end || streams < 1 || streams > 128)
             return tl_error_set(reterr, TL_USAGE, "1 to 128 streams, not \"%.20s\"", text);
         options->spec.streams = (unsigned)streams;
         return TL_OK;
-    default:
-        return tl_error_set(reterr, TL_USAGE, "no option of between");
     }
 }
 
-/* False when the command ends here, with *ret_exit. */
-static bool parse(const struct cli_command *command, int argc, char **argv,
-                  struct between_options *options, int *ret_exit)
+static const struct option long_options[] = {
+    {"key", required_argument, NULL, 'k'},     {"time", required_argument, NULL, 't'},
+    {"streams", required_argument, NULL, 's'}, {"port", required_argument, NULL, 'p'},
+    {"json", no_argument, NULL, 'j'},          CLI_OPTIONS_END};
+
+static bool take_options(struct cli_words *words, struct between_options *options)
 {
-    static const struct option long_options[] = {{"key", required_argument, NULL, 'k'},
-                                                 {"time", required_argument, NULL, 't'},
-                                                 {"streams", required_argument, NULL, 's'},
-                                                 {"port", required_argument, NULL, 'p'},
-                                                 {"json", no_argument, NULL, 'j'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
     struct tl_error error = {0};
     int option;
-    opterr = 0;
-    optind = 1;
-    *ret_exit = CLI_EXIT_OK;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return false;
-        }
-        if (option == '?' || option == ':' || apply(option, optarg, options, &error) != TL_OK) {
-            *ret_exit =
-                option == '?' || option == ':'
-                    ? cli_usage(command, "%s: no option, or its value is missing", argv[optind - 1])
-                    : cli_usage(command, "%s", error.text);
-            return false;
-        }
-    }
-    if (argc - optind != 2) {
-        *ret_exit = cli_usage(command, "two hosts: where the data comes from, and where it goes");
-        return false;
-    }
-    options->spec.from.host = argv[optind];
-    options->spec.to.host = argv[optind + 1];
-    if (options->key_file)
-        return true;
-    *ret_exit = cli_usage(command, "tests between responders need --key FILE");
-    return false;
+    while ((option = cli_next_option(words)) > 0)
+        if (apply(option, optarg, options, &error) != TL_OK)
+            cli_refuse_value(words, error.text);
+    return option == 0;
 }
 
 static void print_share(const char *what, double ratio)
@@ -194,9 +166,16 @@ int cli_between(const struct cli_command *command, int argc, char **argv)
     struct tl_between_result result;
     struct tl_keys *keys = NULL;
     struct tl_error error = {0};
-    int exit_code;
-    if (!parse(command, argc, argv, &options, &exit_code))
-        return exit_code;
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    int exit_code = CLI_EXIT_OK;
+    if (!take_options(&words, &options))
+        return words.exit_code;
+    if (words.argc != 2)
+        return cli_usage(command, "two hosts: where the data comes from, and where it goes");
+    if (!options.key_file)
+        return cli_usage(command, "tests between responders need --key FILE");
+    options.spec.from.host = words.argv[0];
+    options.spec.to.host = words.argv[1];
     if (tl_keys_load(options.key_file, &keys, &error) != TL_OK) {
         (void)cli_fail(&error);
         return CLI_EXIT_AUTH;

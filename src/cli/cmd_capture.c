@@ -1,8 +1,8 @@
 /* tightlink capture: the headers of a transfer into a file, by the helper that may (src/capture).
  */
 #include "cli.h"
+#include "words.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,13 +24,10 @@ struct capturing {
 
 enum { OPTION_FOR = 256, OPTION_MAX };
 
-static const struct option long_options[] = {
-    {"for", required_argument, NULL, OPTION_FOR},
-    {"max", required_argument, NULL, OPTION_MAX},
-    {"out", required_argument, NULL, 'o'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
+static const struct option long_options[] = {{"for", required_argument, NULL, OPTION_FOR},
+                                             {"max", required_argument, NULL, OPTION_MAX},
+                                             {"out", required_argument, NULL, 'o'},
+                                             CLI_OPTIONS_END};
 
 static enum tl_status take_option(int option, struct capturing *capturing, struct tl_error *reterr)
 {
@@ -39,13 +36,11 @@ static enum tl_status take_option(int option, struct capturing *capturing, struc
         return tl_parse_ns(optarg, &capturing->order.for_ns, reterr);
     case OPTION_MAX:
         return tl_parse_bytes(optarg, &capturing->order.max_bytes, reterr);
-    case 'o':
+    default:
         if (strlen(optarg) >= sizeof capturing->path)
             return tl_error_set(reterr, TL_USAGE, "the name of the file is too long");
         strcpy(capturing->path, optarg);
         return TL_OK;
-    default:
-        return tl_error_set(reterr, TL_USAGE, "no such option, or one without its value");
     }
 }
 
@@ -98,20 +93,18 @@ int cli_capture(const struct cli_command *command, int argc, char **argv)
     struct capturing capturing = {
         .order = {.for_ns = SECONDS_DEFAULT * TL_NS_PER_S, .max_bytes = BYTES_DEFAULT}};
     struct tl_error err = {0};
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "o:");
     int option;
-    while ((option = getopt_long(argc, argv, ":o:h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
+    while ((option = cli_next_option(&words)) > 0)
         if (take_option(option, &capturing, &err) != TL_OK)
-            return cli_usage(command, "%s", err.text);
-    }
-    if (optind + 1 != argc)
+            cli_refuse_value(&words, err.text);
+    if (option < 0)
+        return words.exit_code;
+    if (words.argc != 1)
         return cli_usage(command, "name one process, port or host");
     if (capturing.order.for_ns < TL_NS_PER_S || capturing.order.max_bytes < 1000)
         return cli_usage(command, "a second and 1000 bytes are the least");
-    enum tl_status status = tl_app_live_parse(argv[optind], &capturing.what, &err);
+    enum tl_status status = tl_app_live_parse(words.argv[0], &capturing.what, &err);
     if (status != TL_OK)
         return cli_usage(command, "%s", err.text);
     capturing.what.loopback = true;

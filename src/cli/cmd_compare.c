@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "pager.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/store/compare.h"
+#include "words.h"
 
 static int print(const struct tl_comparison *comparison, bool json)
 {
@@ -49,27 +49,20 @@ static enum tl_status compare(char *const names[2], struct tl_comparison *compar
 
 int cli_compare(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option long_options[] = {{"json", no_argument, NULL, 'j'}, CLI_OPTIONS_END};
     struct tl_comparison comparison;
     struct tl_error error = {0};
     bool json = false;
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (option == '?')
-            return cli_no_option(command, argv[optind - 1]);
+    while ((option = cli_next_option(&words)) > 0)
         json = true;
-    }
-    if (argc - optind != 2)
+    if (option < 0)
+        return words.exit_code;
+    if (words.argc != 2)
         return cli_usage(command, "name two runs: files, or ids that tightlink history lists");
     cli_page();
-    if (compare(argv + optind, &comparison, &error) != TL_OK) {
+    if (compare(words.argv, &comparison, &error) != TL_OK) {
         (void)cli_fail(&error);
         return CLI_EXIT_USAGE;
     }

@@ -1,8 +1,8 @@
 /* tightlink config: a sample of tightlink.conf, and whether the user's own is right. */
 #include "cli.h"
+#include "words.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,28 +71,21 @@ static int check(const char *path)
 
 int cli_config(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {{"example", no_argument, NULL, 'e'},
-                                                 {"check", no_argument, NULL, 'c'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
+    static const struct option long_options[] = {
+        {"example", no_argument, NULL, 'e'}, {"check", no_argument, NULL, 'c'}, CLI_OPTIONS_END};
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int option, wanted = 0;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (option == '?')
-            return cli_no_option(command, argv[optind - 1]);
+    while ((option = cli_next_option(&words)) > 0) {
         if (wanted)
             return cli_usage(command, "one of --example and --check");
         wanted = option;
     }
-    if (!wanted || argc - optind > (wanted == 'c'))
+    if (option < 0)
+        return words.exit_code;
+    if (!wanted || words.argc > (wanted == 'c'))
         return cli_usage(command, "say --example, or --check [FILE]");
     if (wanted == 'c')
-        return check(argc > optind ? argv[optind] : NULL);
+        return check(words.argv[0]);
     fputs(sample, stdout);
     return CLI_EXIT_OK;
 }

@@ -1,9 +1,9 @@
 /* tightlink export FILE: a saved run as a report that may leave this machine. */
 #include "cli.h"
 #include "pager.h"
+#include "words.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,53 +52,36 @@ static int unknown_format(const struct cli_command *command, const char *name)
     return exit_code;
 }
 
-static const struct option long_options[] = {{"format", required_argument, NULL, 'f'},
-                                             {"out", required_argument, NULL, 'o'},
-                                             {"unmask", no_argument, NULL, 'u'},
-                                             {"site-masks", no_argument, NULL, 'm'},
-                                             {"preview", no_argument, NULL, 'p'},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+    {"format", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
+    {"unmask", no_argument, NULL, 'u'},       {"site-masks", no_argument, NULL, 'm'},
+    {"preview", no_argument, NULL, 'p'},      CLI_OPTIONS_END};
 
-static bool take_options(const struct cli_command *command, int argc, char **argv,
-                         struct export_options *options, int *ret_exit)
+static bool take_options(struct cli_words *words, struct export_options *options)
 {
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":f:o:h", long_options, NULL)) != -1) {
-        *ret_exit = CLI_EXIT_OK;
+    while ((option = cli_next_option(words)) > 0) {
         switch (option) {
         case 'f':
             options->format_given = true;
-            if (tl_export_format_find(optarg, &options->format))
-                break;
-            *ret_exit = unknown_format(command, optarg);
-            return false;
+            if (!tl_export_format_find(optarg, &options->format)) {
+                words->exit_code = unknown_format(words->command, optarg);
+                return false;
+            }
+            break;
         case 'o':
             options->out = optarg;
-            break;
-        case 'u':
-            options->masks = TL_APP_MASKS_NONE;
-            break;
-        case 'm':
-            options->masks = TL_APP_MASKS_SITE;
             break;
         case 'p':
             options->preview = true;
             break;
-        case 'h':
-            cli_print_help(command, stdout);
-            return false;
         default:
-            *ret_exit = option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
-                                      : cli_no_option(command, argv[optind - 1]);
-            return false;
+            options->masks = option == 'u' ? TL_APP_MASKS_NONE : TL_APP_MASKS_SITE;
         }
     }
     if (!options->format_given)
         options->format = format_of_name(options->out);
-    return true;
+    return option == 0;
 }
 
 /* --- writing --- */
@@ -218,17 +201,18 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
     struct export_options options = {0};
     struct tl_session_result result = {0};
     struct tl_error error = {0};
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "f:o:");
     int exit_code;
-    if (!take_options(command, argc, argv, &options, &exit_code))
-        return exit_code;
-    if (argc - optind != 1)
+    if (!take_options(&words, &options))
+        return words.exit_code;
+    if (words.argc != 1)
         return cli_usage(command, "name one saved run, or - for standard input");
     if (options.format == TL_EXPORT_BUNDLE && !options.out && !options.preview &&
         isatty(STDOUT_FILENO))
         return cli_usage(command, "a bundle is no text: name a file with --out");
     if (!options.out || options.preview)
         cli_page();
-    if (cli_judge_file(argv[optind], &result, &error) == TL_OK) {
+    if (cli_judge_file(words.argv[0], &result, &error) == TL_OK) {
         exit_code = export_result(&options, &result);
     } else {
         cli_complain("%s", error.text);

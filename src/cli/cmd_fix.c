@@ -3,7 +3,6 @@
  * setting. */
 #include "cli.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "tightlink/fix/fix.h"
 #include "tightlink/rules/rules.h"
 #include "tightlink/rules/why.h"
+#include "words.h"
 
 struct fix_options {
     struct cli_run_options run; /* of the measurement afterwards */
@@ -286,21 +286,23 @@ static int undo_held(void)
     return CLI_EXIT_OK;
 }
 
-static bool take_options(const struct cli_command *command, int argc, char **argv,
-                         struct fix_options *options, int *ret_exit)
+static const struct option long_options[] = {{"dry-run", no_argument, NULL, 'd'},
+                                             {"apply", no_argument, NULL, 'a'},
+                                             {"keep", no_argument, NULL, 'k'},
+                                             {"undo", no_argument, NULL, 'u'},
+                                             {"measure", no_argument, NULL, 'm'},
+                                             {"far-end", no_argument, NULL, 'f'},
+                                             {"other-host", no_argument, NULL, 'o'},
+                                             {"cause", required_argument, NULL, 'c'},
+                                             {"port", required_argument, NULL, 'p'},
+                                             {"yes", no_argument, NULL, 'y'},
+                                             CLI_OPTIONS_END};
+
+static bool take_options(struct cli_words *words, struct fix_options *options)
 {
-    static const struct option long_options[] = {
-        {"dry-run", no_argument, NULL, 'd'},    {"apply", no_argument, NULL, 'a'},
-        {"keep", no_argument, NULL, 'k'},       {"undo", no_argument, NULL, 'u'},
-        {"measure", no_argument, NULL, 'm'},    {"far-end", no_argument, NULL, 'f'},
-        {"other-host", no_argument, NULL, 'o'}, {"cause", required_argument, NULL, 'c'},
-        {"port", required_argument, NULL, 'p'}, {"yes", no_argument, NULL, 'y'},
-        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
     struct tl_error error;
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+    while ((option = cli_next_option(words)) > 0) {
         options->dry_run |= option == 'd';
         options->apply |= option == 'a';
         options->keep |= option == 'k';
@@ -309,32 +311,26 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
         options->at_far_end |= option == 'f';
         options->other_host |= option == 'o';
         options->run.yes |= option == 'y';
-        options->run.help |= option == 'h';
         if (option == 'c')
             options->cause = optarg;
-        if (option == 'p' && cli_parse_port(optarg, &options->run.config.port, &error) != TL_OK) {
-            *ret_exit = cli_usage(command, "--port: %s", error.text);
-            return false;
-        }
-        if (option == '?' || option == ':') {
-            *ret_exit =
-                cli_usage(command, "%s is no option of fix, or lacks its value", argv[optind - 1]);
-            return false;
-        }
+        if (option == 'p' && cli_parse_port(optarg, &options->run.config.port, &error) != TL_OK)
+            cli_refuse_value(words, error.text);
     }
-    options->run.operand = argc - optind == 1 ? argv[optind] : NULL;
-    *ret_exit = CLI_EXIT_OK;
-    if (options->run.help)
-        cli_print_help(command, stdout);
-    else if (options->dry_run + options->apply + options->undo != 1)
-        *ret_exit = cli_usage(command, "say one of --dry-run, --apply and --undo");
-    else if (options->undo ? argc != optind : !options->run.operand)
-        *ret_exit = cli_usage(command, options->undo ? "--undo takes no file: it restores what the "
-                                                       "last change found"
-                                                     : "name one saved run");
-    else if ((options->keep || options->measure) && !options->apply)
-        *ret_exit = cli_usage(command, "--keep and --measure go with --apply");
-    return !options->run.help && *ret_exit == CLI_EXIT_OK;
+    return option == 0;
+}
+
+/* What is wrong with what was asked for; NULL when nothing is. */
+static const char *contradiction(const struct fix_options *options, int operands)
+{
+    if (options->dry_run + options->apply + options->undo != 1)
+        return "say one of --dry-run, --apply and --undo";
+    if (options->undo && operands)
+        return "--undo takes no file: it restores what the last change found";
+    if (!options->undo && operands != 1)
+        return "name one saved run";
+    if ((options->keep || options->measure) && !options->apply)
+        return "--keep and --measure go with --apply";
+    return NULL;
 }
 
 /* A file from elsewhere is reckoned from another host's numbers, and may be made to look like a
@@ -381,15 +377,19 @@ int cli_fix(const struct cli_command *command, int argc, char **argv)
     struct tl_session_result result = {0};
     struct tl_error error = {0};
     struct chosen chosen;
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int exit_code;
-    if (!take_options(command, argc, argv, &options, &exit_code))
-        return exit_code;
+    if (!take_options(&words, &options))
+        return words.exit_code;
+    const char *wrong = contradiction(&options, words.argc);
+    if (wrong)
+        return cli_usage(command, "%s", wrong);
     if (options.undo)
         return undo_held();
     if (options.cause && !is_known_cause(options.cause))
         return cli_usage(command, "there is no cause \"%.60s\"; see: tightlink why-not",
                          options.cause);
-    if (cli_judge_file(options.run.operand, &result, &error) != TL_OK) {
+    if (cli_judge_file(words.argv[0], &result, &error) != TL_OK) {
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;
     } else if (!choose(result.findings, &options, &chosen, &error)) {

@@ -2,7 +2,6 @@
  * how a list looks in history_print.c. */
 #include "history.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/time.h"
+#include "words.h"
 
 enum {
     OPT_TARGET = 256,
@@ -25,26 +25,22 @@ enum {
     OPT_ALL,
     OPT_OUT,
     OPT_UNMASK,
-    OPT_HELP,
 };
 
-static const struct option long_options[] = {
-    {"target", required_argument, NULL, OPT_TARGET},
-    {"cause", required_argument, NULL, OPT_CAUSE},
-    {"tag", required_argument, NULL, OPT_TAG},
-    {"text", required_argument, NULL, OPT_TEXT},
-    {"since", required_argument, NULL, OPT_SINCE},
-    {"until", required_argument, NULL, OPT_UNTIL},
-    {"limit", required_argument, NULL, OPT_LIMIT},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"before", required_argument, NULL, OPT_BEFORE},
-    {"keep", required_argument, NULL, OPT_KEEP},
-    {"all", no_argument, NULL, OPT_ALL},
-    {"out", required_argument, NULL, OPT_OUT},
-    {"unmask", no_argument, NULL, OPT_UNMASK},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0},
-};
+static const struct option long_options[] = {{"target", required_argument, NULL, OPT_TARGET},
+                                             {"cause", required_argument, NULL, OPT_CAUSE},
+                                             {"tag", required_argument, NULL, OPT_TAG},
+                                             {"text", required_argument, NULL, OPT_TEXT},
+                                             {"since", required_argument, NULL, OPT_SINCE},
+                                             {"until", required_argument, NULL, OPT_UNTIL},
+                                             {"limit", required_argument, NULL, OPT_LIMIT},
+                                             {"json", no_argument, NULL, OPT_JSON},
+                                             {"before", required_argument, NULL, OPT_BEFORE},
+                                             {"keep", required_argument, NULL, OPT_KEEP},
+                                             {"all", no_argument, NULL, OPT_ALL},
+                                             {"out", required_argument, NULL, OPT_OUT},
+                                             {"unmask", no_argument, NULL, OPT_UNMASK},
+                                             CLI_OPTIONS_END};
 
 static enum tl_status apply(int option, const char *text, struct history_request *request,
                             struct tl_error *reterr)
@@ -90,30 +86,14 @@ static enum tl_status apply(int option, const char *text, struct history_request
     }
 }
 
-static bool take_options(const struct cli_command *command, int argc, char **argv,
-                         struct history_request *request, int *ret_exit)
+static bool take_options(struct cli_words *words, struct history_request *request)
 {
     struct tl_error error = {0};
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (option == 'h' || option == OPT_HELP) {
-            cli_print_help(command, stdout);
-            *ret_exit = CLI_EXIT_OK;
-            return false;
-        }
-        if (option == '?' || option == ':') {
-            *ret_exit = option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
-                                      : cli_no_option(command, argv[optind - 1]);
-            return false;
-        }
-        if (apply(option, optarg, request, &error) != TL_OK) {
-            *ret_exit = cli_usage(command, "%s", error.text);
-            return false;
-        }
-    }
-    return true;
+    while ((option = cli_next_option(words)) > 0)
+        if (apply(option, optarg, request, &error) != TL_OK)
+            cli_refuse_value(words, error.text);
+    return option == 0;
 }
 
 /* --- Actions --------------------------------------------------------------------------------- */
@@ -218,11 +198,12 @@ int cli_history(const struct cli_command *command, int argc, char **argv)
     struct tl_error error = {0};
     int exit_code;
     size_t index = 0;
-    if (!take_options(command, argc, argv, &request, &exit_code))
-        return exit_code;
-    request.action = argc > optind ? argv[optind] : "list";
-    request.arguments = argv + optind + (argc > optind);
-    int count = argc - optind - (argc > optind);
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    if (!take_options(&words, &request))
+        return words.exit_code;
+    request.action = words.argc ? words.argv[0] : "list";
+    request.arguments = words.argv + (words.argc > 0);
+    int count = words.argc - (words.argc > 0);
     while (index < sizeof actions / sizeof *actions &&
            strcmp(actions[index].name, request.action) != 0)
         index++;

@@ -1,9 +1,9 @@
 /* tightlink key NAME: a new key, to standard output or into a file that only we may read. */
 #include "cli.h"
+#include "words.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,23 +51,15 @@ static int deliver(const char *name, const char *path)
 int cli_key(const struct cli_command *command, int argc, char **argv)
 {
     static const struct option long_options[] = {{"out", required_argument, NULL, 'o'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
+                                                 CLI_OPTIONS_END};
     const char *path = NULL;
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "o:");
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":o:h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (option != 'o')
-            return cli_usage(command, option == ':' ? "%s lacks its value" : "%s is no option here",
-                             argv[optind - 1]);
+    while ((option = cli_next_option(&words)) > 0)
         path = optarg;
-    }
-    if (argc - optind != 1)
+    if (option < 0)
+        return words.exit_code;
+    if (words.argc != 1)
         return cli_usage(command, "one name for the key, for instance: tightlink key lab-1");
-    return deliver(argv[optind], path);
+    return deliver(words.argv[0], path);
 }

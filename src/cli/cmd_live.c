@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "tightlink/app/signals.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "words.h"
 
 /* Where nobody watches the terminal: long enough for a verdict. */
 #define DEFAULT_NS (12 * TL_NS_PER_S)
@@ -252,13 +252,9 @@ static const struct option long_options[] = {
     {"no-screen", no_argument, NULL, OPTION_NO_SCREEN},
     {"no-mouse", no_argument, NULL, OPTION_NO_MOUSE},
     {"color", required_argument, NULL, OPTION_COLOR},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
+    CLI_OPTIONS_END};
 
-/* TL_USAGE with a sentence, also for what getopt refuses. */
-static enum tl_status take_option(int option, const char *word, struct watching *watching,
-                                  struct tl_error *reterr)
+static enum tl_status take_option(int option, struct watching *watching, struct tl_error *reterr)
 {
     enum tl_status status = TL_OK;
     switch (option) {
@@ -289,15 +285,10 @@ static enum tl_status take_option(int option, const char *word, struct watching 
     case OPTION_FOR:
         status = tl_parse_ns(optarg, &watching->for_ns, reterr);
         if (status == TL_OK && watching->for_ns < TL_NS_PER_S)
-            status = tl_error_set(reterr, TL_USAGE, "--for: a second at least, for instance 30s");
-        break;
-    case OPTION_COLOR:
-        if (!cli_parse_color(optarg, &watching->options.color))
-            status = tl_error_set(reterr, TL_USAGE, "--color is auto, always or never");
+            status = tl_error_set(reterr, TL_USAGE, "a second at least, for instance 30s");
         break;
     default:
-        status =
-            tl_error_set(reterr, TL_USAGE, "%.80s is no option of live, or lacks its value", word);
+        status = cli_parse_color(optarg, &watching->options.color, reterr);
         break;
     }
     return status;
@@ -308,21 +299,17 @@ int cli_live(const struct cli_command *command, int argc, char **argv)
     struct watching watching = {0};
     struct tl_error error = {0};
     const char *term = getenv("TERM");
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int option;
 
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (take_option(option, argv[optind - 1], &watching, &error) != TL_OK)
-            return cli_usage(command, "%s", error.text);
-    }
-    if (argc - optind > 1)
+    while ((option = cli_next_option(&words)) > 0)
+        if (take_option(option, &watching, &error) != TL_OK)
+            cli_refuse_value(&words, error.text);
+    if (option < 0)
+        return words.exit_code;
+    if (words.argc > 1)
         return cli_usage(command, "name one process, port or host");
-    if (optind < argc && tl_app_live_parse(argv[optind], &watching.what, &error) != TL_OK)
+    if (words.argc && tl_app_live_parse(words.argv[0], &watching.what, &error) != TL_OK)
         return cli_usage(command, "%s", error.text);
     watching.redraws =
         isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !watching.options.json;

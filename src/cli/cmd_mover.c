@@ -3,9 +3,9 @@
 #include "cli.h"
 #include "keep.h"
 #include "parse.h"
+#include "words.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -291,19 +291,16 @@ enum {
     OPTION_COLOR
 };
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"json-lines", no_argument, NULL, OPTION_JSON_LINES},
-    {"measure", no_argument, NULL, OPTION_MEASURE},
-    {"disk", required_argument, NULL, OPTION_DISK},
-    {"port", required_argument, NULL, OPTION_PORT},
-    {"save", required_argument, NULL, OPTION_SAVE},
-    {"no-history", no_argument, NULL, OPTION_NO_HISTORY},
-    {"full", no_argument, NULL, OPTION_FULL},
-    {"color", required_argument, NULL, OPTION_COLOR},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
+static const struct option long_options[] = {{"json", no_argument, NULL, OPTION_JSON},
+                                             {"json-lines", no_argument, NULL, OPTION_JSON_LINES},
+                                             {"measure", no_argument, NULL, OPTION_MEASURE},
+                                             {"disk", required_argument, NULL, OPTION_DISK},
+                                             {"port", required_argument, NULL, OPTION_PORT},
+                                             {"save", required_argument, NULL, OPTION_SAVE},
+                                             {"no-history", no_argument, NULL, OPTION_NO_HISTORY},
+                                             {"full", no_argument, NULL, OPTION_FULL},
+                                             {"color", required_argument, NULL, OPTION_COLOR},
+                                             CLI_OPTIONS_END};
 
 static enum tl_status take_disk(const char *directory, struct moving *moving,
                                 struct tl_error *reterr)
@@ -311,16 +308,14 @@ static enum tl_status take_disk(const char *directory, struct moving *moving,
     struct stat status;
 
     if (stat(directory, &status) != 0 || !S_ISDIR(status.st_mode))
-        return tl_error_set(reterr, TL_USAGE, "--disk: %s is no directory", directory);
+        return tl_error_set(reterr, TL_USAGE, "%s is no directory", directory);
     moving->options.config.directory = directory;
     moving->options.config.force |= UINT32_C(1) << tl_session_stage_find("disk");
     moving->measure = true;
     return TL_OK;
 }
 
-/* TL_USAGE with a sentence, also for what getopt refuses. */
-static enum tl_status take_option(int option, const char *word, struct moving *moving,
-                                  struct tl_error *reterr)
+static enum tl_status take_option(int option, struct moving *moving, struct tl_error *reterr)
 {
     switch (option) {
     case OPTION_JSON:
@@ -345,15 +340,8 @@ static enum tl_status take_option(int option, const char *word, struct moving *m
     case OPTION_FULL:
         moving->options.full = true;
         return TL_OK;
-    case OPTION_COLOR:
-        return cli_parse_color(optarg, &moving->options.color)
-                   ? TL_OK
-                   : tl_error_set(reterr, TL_USAGE, "--color is auto, always or never");
     default:
-        return tl_error_set(reterr, TL_USAGE,
-                            "%.80s is no option of mover, or lacks its value; the command's own "
-                            "options follow a --",
-                            word);
+        return cli_parse_color(optarg, &moving->options.color, reterr);
     }
 }
 
@@ -361,21 +349,17 @@ int cli_mover(const struct cli_command *command, int argc, char **argv)
 {
     struct moving moving = {.options = {.config = {.port = CLI_DEFAULT_PORT}}};
     struct tl_error error = {0};
+    /* "+": the first word that is no option begins the command. */
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "+");
     int option;
 
-    opterr = 0;
-    optind = 1;
-    /* "+": the first word that is no option begins the command. */
-    while ((option = getopt_long(argc, argv, "+h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (take_option(option, argv[optind - 1], &moving, &error) != TL_OK)
-            return cli_usage(command, "%s", error.text);
-    }
-    if (optind == argc)
+    while ((option = cli_next_option(&words)) > 0)
+        if (take_option(option, &moving, &error) != TL_OK)
+            cli_refuse_value(&words, error.text);
+    if (option < 0)
+        return words.exit_code;
+    if (!words.argc)
         return cli_usage(command, "which command? For instance: tightlink mover -- scp big host:");
-    moving.argv = argv + optind;
+    moving.argv = words.argv;
     return run(&moving);
 }

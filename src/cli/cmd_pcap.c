@@ -1,8 +1,8 @@
 /* tightlink pcap FILE: why the transfers in a capture are not faster. */
 #include "cli.h"
+#include "words.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,28 +247,21 @@ static int read_options(const struct cli_command *command, int argc, char **argv
     static const struct option long_options[] = {{"flow", required_argument, NULL, 'f'},
                                                  {"all", no_argument, NULL, 'a'},
                                                  {"json", no_argument, NULL, 'j'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
+                                                 CLI_OPTIONS_END};
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int option;
-    opterr = 0;
-    optind = 1;
     *ret_done = true;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (option == '?')
-            return cli_usage(command, "%s is no option of pcap, or lacks its value",
-                             argv[optind - 1]);
+    while ((option = cli_next_option(&words)) > 0) {
         if (option == 'f' && !take_number(optarg, &options->number))
             return cli_usage(command, "--flow: %s is no number of a flow", optarg);
         options->all |= option == 'a';
         options->json |= option == 'j';
     }
-    if (argc - optind != 1)
+    if (option < 0)
+        return words.exit_code;
+    if (words.argc != 1)
         return cli_usage(command, "name one capture file, or - for standard input");
-    options->path = argv[optind];
+    options->path = words.argv[0];
     *ret_done = false;
     return CLI_EXIT_OK;
 }

@@ -3,8 +3,8 @@
 
 #include "keep.h"
 #include "pager.h"
+#include "words.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,39 +80,24 @@ bool cli_wants_screen(const struct cli_run_options *options)
     return wanted && cli_screen_is_possible();
 }
 
-static bool take_options(const struct cli_command *command, int argc, char **argv,
-                         struct cli_run_options *options, int *ret_exit)
+static const struct option long_options[] = {{"color", required_argument, NULL, 'c'},
+                                             {"no-mouse", no_argument, NULL, 'm'},
+                                             {"full", no_argument, NULL, 'f'},
+                                             {"keep", no_argument, NULL, 'k'},
+                                             CLI_OPTIONS_END};
+
+static bool take_options(struct cli_words *words, struct cli_run_options *options)
 {
-    static const struct option long_options[] = {
-        {"color", required_argument, NULL, 'c'}, {"no-mouse", no_argument, NULL, 'm'},
-        {"full", no_argument, NULL, 'f'},        {"keep", no_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            *ret_exit = CLI_EXIT_OK;
-            return false;
-        }
-        if (option == ':') {
-            *ret_exit = cli_usage(command, "%s lacks its value", argv[optind - 1]);
-            return false;
-        }
-        if (option == '?') {
-            *ret_exit = cli_no_option(command, argv[optind - 1]);
-            return false;
-        }
+    struct tl_error error = {0};
+    while ((option = cli_next_option(words)) > 0) {
         options->no_mouse |= option == 'm';
         options->full |= option == 'f';
         options->keep_opened |= option == 'k';
-        if (option == 'c' && !cli_parse_color(optarg, &options->color)) {
-            *ret_exit = cli_usage(command, "--color: write auto, always or never");
-            return false;
-        }
+        if (option == 'c' && cli_parse_color(optarg, &options->color, &error) != TL_OK)
+            cli_refuse_value(words, error.text);
     }
-    return true;
+    return option == 0;
 }
 
 int cli_show(const struct cli_command *command, int argc, char **argv)
@@ -122,12 +107,13 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
     struct tl_error error = {0};
     struct tl_rules *rules = NULL;
     bool has_result;
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int exit_code;
-    if (!take_options(command, argc, argv, &options, &exit_code))
-        return exit_code;
-    if (argc - optind != 1)
+    if (!take_options(&words, &options))
+        return words.exit_code;
+    if (words.argc != 1)
         return cli_usage(command, "name one saved run");
-    if (cli_judge_file(argv[optind], &result, &error) != TL_OK) {
+    if (cli_judge_file(words.argv[0], &result, &error) != TL_OK) {
         cli_complain("%s", error.text);
         tl_app_result_finish(&result);
         return CLI_EXIT_USAGE;
@@ -138,7 +124,7 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
     }
     /* For trying the verdict's remedy on the same path. */
     options.config.port = CLI_DEFAULT_PORT;
-    options.saved_name = argv[optind];
+    options.saved_name = words.argv[0];
     options.brief = cli_wants_screen(&options);
     if (cli_screen_is_possible() && cli_load_rules(&rules, &error) == TL_OK)
         options.config.rules = rules;

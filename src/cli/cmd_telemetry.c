@@ -1,7 +1,7 @@
 /* tightlink telemetry RUN --to NAME, and run --telemetry NAME: a run for systems that watch. */
 #include "telemetry.h"
+#include "words.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <string.h>
 
@@ -102,27 +102,19 @@ int cli_telemetry(const struct cli_command *command, int argc, char **argv)
 {
     static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
                                                  {"config", required_argument, NULL, 'c'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
+                                                 CLI_OPTIONS_END};
     const char *sink = NULL, *config_path = NULL;
     struct tl_session_result result = {0};
     struct tl_error error = {0};
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int option, exit_code;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (option == '?' || option == ':')
-            return option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
-                                 : cli_no_option(command, argv[optind - 1]);
+    while ((option = cli_next_option(&words)) > 0)
         *(option == 't' ? &sink : &config_path) = optarg;
-    }
-    if (argc - optind != 1 || !sink)
+    if (option < 0)
+        return words.exit_code;
+    if (words.argc != 1 || !sink)
         return cli_usage(command, "name a run and --to NAME");
-    if (cli_judge_file(argv[optind], &result, &error) == TL_OK) {
+    if (cli_judge_file(words.argv[0], &result, &error) == TL_OK) {
         exit_code = cli_send_telemetry(&result, sink, config_path, false);
     } else {
         cli_complain("%s", error.text);

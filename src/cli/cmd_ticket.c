@@ -1,7 +1,6 @@
 /* tightlink ticket: hands a run to a ticket system, once; shows and sends the outbox. */
 #include "cli.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "tightlink/app/open.h"
 #include "tightlink/app/send.h"
 #include "tightlink/base/time.h"
+#include "words.h"
 
 struct request {
     const char *to, *comment_on, *config_path, *operand;
@@ -247,31 +247,22 @@ static int list_targets(const struct tl_ticket_config *config)
 /* --- Options
  * -------------------------------------------------------------------------------------- */
 
-static const struct option long_options[] = {
-    {"to", required_argument, NULL, 't'},     {"comment-on", required_argument, NULL, 'o'},
-    {"config", required_argument, NULL, 'f'}, {"list", no_argument, NULL, 'l'},
-    {"retry", no_argument, NULL, 'r'},        {"dry-run", no_argument, NULL, 'd'},
-    {"print-curl", no_argument, NULL, 'p'},   {"unmask", no_argument, NULL, 'u'},
-    {"site-masks", no_argument, NULL, 'm'},   {"targets", no_argument, NULL, 's'},
-    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
+                                             {"comment-on", required_argument, NULL, 'o'},
+                                             {"config", required_argument, NULL, 'f'},
+                                             {"list", no_argument, NULL, 'l'},
+                                             {"retry", no_argument, NULL, 'r'},
+                                             {"dry-run", no_argument, NULL, 'd'},
+                                             {"print-curl", no_argument, NULL, 'p'},
+                                             {"unmask", no_argument, NULL, 'u'},
+                                             {"site-masks", no_argument, NULL, 'm'},
+                                             {"targets", no_argument, NULL, 's'},
+                                             CLI_OPTIONS_END};
 
-static bool take_options(const struct cli_command *command, int argc, char **argv,
-                         struct request *request, int *ret_exit)
+static bool take_options(struct cli_words *words, struct request *request)
 {
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            cli_print_help(command, stdout);
-            *ret_exit = CLI_EXIT_OK;
-            return false;
-        }
-        if (option == '?' || option == ':') {
-            *ret_exit = option == ':' ? cli_usage(command, "%s lacks its value", argv[optind - 1])
-                                      : cli_no_option(command, argv[optind - 1]);
-            return false;
-        }
+    while ((option = cli_next_option(words)) > 0) {
         request->to = option == 't' ? optarg : request->to;
         request->comment_on = option == 'o' ? optarg : request->comment_on;
         request->config_path = option == 'f' ? optarg : request->config_path;
@@ -284,10 +275,8 @@ static bool take_options(const struct cli_command *command, int argc, char **arg
                                          : request->masks;
         request->targets |= option == 's';
     }
-    request->operand = argc > optind ? argv[optind] : NULL;
-    if (argc - optind > 1)
-        *ret_exit = cli_usage(command, "one run only, not also \"%s\"", argv[optind + 1]);
-    return argc - optind <= 1;
+    request->operand = words->argc ? words->argv[0] : NULL;
+    return option == 0;
 }
 
 int cli_ticket(const struct cli_command *command, int argc, char **argv)
@@ -296,8 +285,11 @@ int cli_ticket(const struct cli_command *command, int argc, char **argv)
     struct tl_ticket_config *config = NULL;
     struct tl_error error = {0};
     int exit_code;
-    if (!take_options(command, argc, argv, &request, &exit_code))
-        return exit_code;
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    if (!take_options(&words, &request))
+        return words.exit_code;
+    if (words.argc > 1)
+        return cli_usage(command, "one run only, not also \"%s\"", words.argv[1]);
     bool without_run = request.list || request.retry || request.targets;
     if (request.list + request.retry + request.targets > 1 ||
         without_run == (request.operand != NULL))

@@ -2,7 +2,6 @@
 #include "cli.h"
 #include "keep.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "tightlink/app/open.h"
 #include "tightlink/document/document.h"
 #include "tightlink/rules/rules.h"
+#include "words.h"
 
 static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_facts **ret_facts,
                                struct tl_error *reterr)
@@ -27,59 +27,39 @@ static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_f
     return status;
 }
 
-static bool take_options(const struct cli_command *command, int argc, char **argv,
-                         struct cli_run_options *options, int *ret_exit)
+static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
+                                             {"yes", no_argument, NULL, 'y'},
+                                             {"port", required_argument, NULL, 'p'},
+                                             CLI_OPTIONS_END};
+
+static bool take_options(struct cli_words *words, struct cli_run_options *options)
 {
-    static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
-                                                 {"yes", no_argument, NULL, 'y'},
-                                                 {"port", required_argument, NULL, 'p'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
     struct tl_error error;
     int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+    while ((option = cli_next_option(words)) > 0) {
         options->json |= option == 'j';
         options->yes |= option == 'y';
-        options->help |= option == 'h';
-        if (option == '?' || option == ':') {
-            *ret_exit = cli_usage(command, "%s is no option of verify, or lacks its value",
-                                  argv[optind - 1]);
-            return false;
-        }
-        if (option == 'p' && cli_parse_port(optarg, &options->config.port, &error) != TL_OK) {
-            *ret_exit = cli_usage(command, "--port: %s", error.text);
-            return false;
-        }
+        if (option == 'p' && cli_parse_port(optarg, &options->config.port, &error) != TL_OK)
+            cli_refuse_value(words, error.text);
     }
-    if (options->help) {
-        cli_print_help(command, stdout);
-        *ret_exit = CLI_EXIT_OK;
-        return false;
-    }
-    if (argc - optind != 1) {
-        *ret_exit = cli_usage(command, "name one saved run");
-        return false;
-    }
-    options->operand = argv[optind];
-    return true;
+    return option == 0;
 }
 
 int cli_verify(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_run_options options = {.config = {.port = CLI_DEFAULT_PORT, .verify = true}};
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    if (!take_options(&words, &options))
+        return words.exit_code;
+    if (words.argc != 1)
+        return cli_usage(command, "name one saved run");
     struct tl_run *run = calloc(1, sizeof *run);
     struct tl_facts *facts = NULL;
     struct tl_rules *rules = NULL;
     struct tl_session_result result;
     struct tl_error error = {.status = TL_NOMEM};
     int exit_code;
-    if (!take_options(command, argc, argv, &options, &exit_code)) {
-        free(run);
-        return exit_code;
-    }
-    if (!run || read_run(options.operand, run, &facts, &error) != TL_OK) {
+    if (!run || read_run(words.argv[0], run, &facts, &error) != TL_OK) {
         cli_complain("%s", run ? error.text : tl_status_text(TL_NOMEM));
         exit_code = CLI_EXIT_USAGE;
     } else if (cli_load_rules(&rules, &error) != TL_OK) {

@@ -1,11 +1,11 @@
 /* The options of `run` and `demo`. */
 #include "cli.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <string.h>
 
 #include "parse.h"
+#include "words.h"
 
 enum {
     OPT_JSON = 256,
@@ -85,9 +85,7 @@ static const struct option long_options[] = {
     {"no-screen", no_argument, NULL, OPT_NO_SCREEN},
     {"full", no_argument, NULL, OPT_FULL},
     {"no-mouse", no_argument, NULL, OPT_NO_MOUSE},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
+    CLI_OPTIONS_END};
 
 /* --skip, --force and --stages. */
 static enum tl_status apply_stages(int option, const char *text, struct tl_session_config *config,
@@ -110,7 +108,7 @@ void cli_ask_for_disks(struct tl_session_config *config)
     config->force |= UINT32_C(1) << tl_session_stage_find("disk-to-disk");
 }
 
-bool cli_parse_color(const char *text, enum cli_color *ret_color)
+enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color, struct tl_error *reterr)
 {
     static const char *const words[] = {
         [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never"};
@@ -118,9 +116,9 @@ bool cli_parse_color(const char *text, enum cli_color *ret_color)
         if (strcmp(text, words[i]) != 0)
             continue;
         *ret_color = (enum cli_color)i;
-        return true;
+        return TL_OK;
     }
-    return false;
+    return tl_error_set(reterr, TL_USAGE, "write auto, always or never, not \"%.40s\"", text);
 }
 
 /* --via HOST,HOST: nearest first. */
@@ -224,10 +222,7 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         config->watch_path = text;
         return TL_OK;
     case OPT_COLOR:
-        if (!cli_parse_color(text, &options->color))
-            return tl_error_set(reterr, TL_USAGE, "write auto, always or never, not \"%.40s\"",
-                                text);
-        return TL_OK;
+        return cli_parse_color(text, &options->color, reterr);
     case OPT_REPEAT:
         return cli_parse_time_budget(text, &options->repeat_ns, reterr);
     case OPT_ALARM:
@@ -271,56 +266,10 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         config->far_disk = true;
         cli_ask_for_disks(config);
         return TL_OK;
-    case '4':
-    case '6':
+    default: /* '4' or '6' */
         config->family = option - '0';
         return TL_OK;
-    default:
-        options->help = true;
-        return TL_OK;
     }
-}
-
-static const char *option_name(int option)
-{
-    for (const struct option *o = long_options; o->name; o++)
-        if (o->val == option)
-            return o->name;
-    return "";
-}
-
-/* getopt's '?' and ':' (unknown, without its value, with a value it does not take). */
-static int refuse(const struct cli_command *command, int found, char **argv)
-{
-    /* optopt: 0 for a long name that is not known, the character of a short one, else val. */
-    const char *name = option_name(optopt);
-    if (found == ':')
-        return cli_usage(command, "--%s lacks its value", name);
-    if (name[0])
-        return cli_usage(command, "--%s takes no value", name);
-    if (optopt)
-        return cli_usage(command, "-%c is no option of %s", optopt, command->name);
-    return cli_no_option(command, argv[optind - 1]);
-}
-
-static bool take_options(const struct cli_command *command, int argc, char **argv,
-                         struct cli_run_options *options, int *ret_exit)
-{
-    struct tl_error error = {0};
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":46h", long_options, NULL)) != -1) {
-        if (option == '?' || option == ':') {
-            *ret_exit = refuse(command, option, argv);
-            return false;
-        }
-        if (apply(option, optarg, options, &error) != TL_OK) {
-            *ret_exit = cli_usage(command, "--%s: %s", option_name(option), error.text);
-            return false;
-        }
-    }
-    return true;
 }
 
 bool cli_parse_run_options(const struct cli_command *command, int argc, char **argv,
@@ -331,17 +280,15 @@ bool cli_parse_run_options(const struct cli_command *command, int argc, char **a
                                                    .goal_bps = (double)NAN,
                                                    .goal_rtt_ns = (double)NAN,
                                                    .target_kind = "tightlink"}};
-    if (!take_options(command, argc, argv, options, ret_exit))
-        return false;
-    if (options->help) {
-        cli_print_help(command, stdout);
-        *ret_exit = CLI_EXIT_OK;
-        return false;
-    }
-    if (argc - optind > 1) {
-        *ret_exit = cli_usage(command, "one name only, not also \"%s\"", argv[optind + 1]);
-        return false;
-    }
-    options->operand = argc > optind ? argv[optind] : NULL;
-    return true;
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "46");
+    struct tl_error error = {0};
+    int option;
+    while ((option = cli_next_option(&words)) > 0)
+        if (apply(option, optarg, options, &error) != TL_OK)
+            cli_refuse_value(&words, error.text);
+    options->operand = words.argc ? words.argv[0] : NULL;
+    *ret_exit = words.exit_code;
+    if (option == 0 && words.argc > 1)
+        *ret_exit = cli_usage(command, "one name only, not also \"%s\"", words.argv[1]);
+    return option == 0 && words.argc <= 1;
 }

@@ -43,8 +43,7 @@ static enum tl_status begin_session(struct ticket_job *job, struct tl_error *ret
         root = tl_json_root(reply);
         status = tl_json_get_string(&root, "session_token", &session, reterr);
     }
-    if (status == TL_OK &&
-        (strlen(session) >= 256 || strpbrk(session, "\r\n \t") || !session[0]))
+    if (status == TL_OK && (strlen(session) >= 256 || !ticket_is_token(session)))
         status = tl_error_set(reterr, TL_PROTOCOL, "%s gave no session", job->target->name);
     if (status == TL_OK) {
         snprintf(job->auth, sizeof job->auth, "Session-Token: %.255s", session);

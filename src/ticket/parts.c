@@ -5,6 +5,14 @@
 #include "private.h"
 #include "tightlink/base/secret.h"
 
+bool ticket_is_token(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if (*c <= ' ' || *c >= 127)
+            return false;
+    return text[0] != '\0';
+}
+
 enum tl_status ticket_read_secret(const struct ticket_target *target, enum ticket_key key,
                                   char ret_secret[TICKET_SECRET_SIZE], struct tl_error *reterr)
 {
@@ -16,10 +24,7 @@ enum tl_status ticket_read_secret(const struct ticket_target *target, enum ticke
         return status;
     while (len && strchr("\r\n \t", ret_secret[len - 1]))
         ret_secret[--len] = '\0';
-    for (size_t i = 0; i < len; i++)
-        if (ret_secret[i] <= ' ' || ret_secret[i] >= 127)
-            len = 0;
-    if (len)
+    if (strlen(ret_secret) == len && ticket_is_token(ret_secret))
         return TL_OK;
     explicit_bzero(ret_secret, TICKET_SECRET_SIZE);
     return tl_error_set(reterr, TL_SYNTAX,

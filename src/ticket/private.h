@@ -107,6 +107,16 @@ struct ticket_system {
 extern const struct ticket_system ticket_rt, ticket_redmine, ticket_webhook, ticket_github,
     ticket_gitlab, ticket_jira_cloud, ticket_jira_dc, ticket_zammad, ticket_servicenow, ticket_glpi;
 
+/* --- A whole ticket (send.c) --- */
+
+/* All requests of a message, in order: a comment, or a ticket that is found or made. *job need not
+ * name target and message; its secrets are gone when this returns. *result is filled as far as it
+ * got. */
+enum tl_status ticket_make(struct ticket_job *job, const struct ticket_target *target,
+                           const struct tl_ticket_message *message,
+                           struct tl_ticket_result *result,
+                           struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* --- Requests (http.c) --- */
 
 /* Sends a request (or prints it, in a plan). *ret_reply may be NULL; else the parsed reply, NULL
@@ -131,6 +141,8 @@ enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr
 /* The shell's command that prints header "NAME: PREFIXsecret" of a file, behind what is there. */
 void ticket_add_auth_shell(struct ticket_job *job, const char *header, const char *prefix,
                            const char *file);
+/* Whether text may be a token in a header: printable ASCII without blanks, and some. */
+bool ticket_is_token(const char *text);
 /* Reads the secret of a token file (0600, of this user). */
 enum tl_status ticket_read_secret(const struct ticket_target *target, enum ticket_key key,
                                   char ret_secret[TICKET_SECRET_SIZE],

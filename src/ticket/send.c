@@ -19,22 +19,6 @@
 #define FIRST_NS  (60 * TL_NS_PER_S)
 #define LONGEST_NS (6 * 3600 * TL_NS_PER_S)
 
-static enum tl_status open_job(struct ticket_job *job, const struct ticket_target *target,
-                               const struct tl_ticket_message *message, struct tl_error *reterr)
-{
-    job->target = target;
-    job->message = message;
-    snprintf(job->title, sizeof job->title, "[tightlink %s] %.200s", message->run_id,
-             message->title);
-    return target->system->open(job, reterr);
-}
-
-static void close_job(struct ticket_job *job)
-{
-    explicit_bzero(job->auth, sizeof job->auth);
-    explicit_bzero(job->secret, sizeof job->secret);
-}
-
 /* Adds to a ticket that the user named. What may have arrived is not sent by itself again: no
  * search finds a comment. */
 static enum tl_status add_comment(struct ticket_job *job, struct tl_ticket_result *result,
@@ -54,14 +38,12 @@ static enum tl_status add_comment(struct ticket_job *job, struct tl_ticket_resul
     return status;
 }
 
-/* The requests themselves, in order. */
-static enum tl_status make(struct ticket_job *job, struct tl_ticket_result *result,
-                           struct tl_error *reterr)
+/* A ticket of its own: found, or made with its files. */
+static enum tl_status find_or_create(struct ticket_job *job, struct tl_ticket_result *result,
+                                     struct tl_error *reterr)
 {
     const struct ticket_system *system = job->target->system;
     enum tl_status status = TL_OK;
-    if (job->message->comment_on && job->message->comment_on[0])
-        return add_comment(job, result, reterr);
     if (system->find)
         status = system->find(job, result->ticket, reterr);
     if (status != TL_OK)
@@ -73,6 +55,27 @@ static enum tl_status make(struct ticket_job *job, struct tl_ticket_result *resu
     /* A try before this one may have ended between ticket and files. */
     if (status == TL_OK && system->attach && (!result->existed || job->again))
         status = system->attach(job, result->ticket, reterr);
+    return status;
+}
+
+enum tl_status ticket_make(struct ticket_job *job, const struct ticket_target *target,
+                           const struct tl_ticket_message *message,
+                           struct tl_ticket_result *result, struct tl_error *reterr)
+{
+    const struct ticket_system *system = target->system;
+    bool comments = message->comment_on && message->comment_on[0];
+    job->target = target;
+    job->message = message;
+    snprintf(job->title, sizeof job->title, "[tightlink %s] %.200s", message->run_id,
+             message->title);
+    enum tl_status status = system->open(job, reterr);
+    bool opened = status == TL_OK;
+    if (opened)
+        status = comments ? add_comment(job, result, reterr) : find_or_create(job, result, reterr);
+    if (opened && system->close)
+        system->close(job);
+    explicit_bzero(job->auth, sizeof job->auth);
+    explicit_bzero(job->secret, sizeof job->secret);
     return status;
 }
 
@@ -146,17 +149,10 @@ static enum tl_status send_row(const struct tl_ticket_config *config, struct tl_
         tl_outbox_mark(outbox, row->id, TL_OUTBOX_SENDING, NULL, NULL, 0, reterr);
     if (status != TL_OK)
         return status;
-    status = open_job(&job, target, &message, &why);
-    bool opened = status == TL_OK;
-    if (status == TL_OK)
-        status = make(&job, result, &why);
-    if (opened && target->system->close)
-        target->system->close(&job);
+    status = ticket_make(&job, target, &message, result, &why);
     if (status != TL_OK && !why.text[0])
         (void)tl_error_set(&why, status, "%s: %s", target->name, tl_status_text(status));
-    status = settle(outbox, row, &job, status, result, &why, reterr);
-    close_job(&job);
-    return status;
+    return settle(outbox, row, &job, status, result, &why, reterr);
 }
 
 /* A row of which nothing more is to be sent: *ret_done. */
@@ -239,11 +235,6 @@ enum tl_status tl_ticket_plan(const struct tl_ticket_config *config, const char 
     job.target = target;
     job.message = message;
     ticket_print_begin(&job);
-    enum tl_status status = open_job(&job, target, message, reterr);
-    if (status == TL_OK)
-        status = make(&job, &result, reterr);
-    if (status == TL_OK && target->system->close)
-        target->system->close(&job);
-    close_job(&job);
+    enum tl_status status = ticket_make(&job, target, message, &result, reterr);
     return status == TL_OK ? out->status : status;
 }

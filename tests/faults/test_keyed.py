@@ -228,6 +228,53 @@ def a_key_opens_from_its_networks_alone():
         assert "key alice is not for this network" in daemon.text(), daemon.text()
 
 
+def first_words(name, secret):
+    """With which a client that has such a key begins a handshake."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    client = subprocess.Popen(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{listener.getsockname()[1]}", "-tls1_3",
+         "-psk", secret, "-psk_identity", name], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    near = listener.accept()[0]
+    words = near.recv(4096)
+    for end in (near, listener):
+        end.close()
+    client.kill()
+    client.wait()
+    return words
+
+
+def answer_to(port, words):
+    """What comes back, up to the connection's end, and in what time."""
+    with socket.create_connection(("127.0.0.1", port)) as far:
+        begin = time.monotonic()
+        far.sendall(words)
+        answer = b"".join(iter(lambda: far.recv(4096), b""))
+        return answer, time.monotonic() - begin
+
+
+@case
+def names_of_keys_cannot_be_guessed():
+    """A name that is none, one with another secret, one of another network: the same alert, in times
+    whose smallest of 60, in turns, are alike."""
+    with KeyFile(f"alice {SECRET}", f"carol {SECRET} from=192.0.2.0/24") as key, \
+            keyed_daemon(key) as daemon:
+        words = {name: first_words(name, secret) for name, secret in
+                 (("alice", "fe" * 32), ("mallo", "fe" * 32), ("carol", SECRET))}
+        answers, least_us = set(), dict.fromkeys(words, 1e9)
+        for _ in range(60):
+            for name, hello in words.items():
+                answer, took = answer_to(daemon.port, hello)
+                answers.add(answer)
+                least_us[name] = min(least_us[name], took * 1e6)
+        print("  " + ", ".join(f"{name}: {took:.0f} us" for name, took in least_us.items()))
+        assert len(answers) == 1 and answers.pop(), "alerts differ"
+        assert max(least_us.values()) < 1.3 * min(least_us.values()), least_us
+        time.sleep(1.2)
+        answer_to(daemon.port, words["mallo"])
+        assert "a handshake failed" in daemon.text(), daemon.text()
+
+
 @case
 def what_a_key_line_says_wrong_is_told():
     for words in ("from=", "from=10.0.0.0/33", "from=nowhere", "from=::/129", "class=king", "x=1",

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/random.h"
+
 #define SUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 
 /* The client offers, by ALPN, datagrams that are sealed and tokens that are made of the channel
@@ -139,21 +141,27 @@ static bool opens_here(const struct tl_key *key, int fd)
     return tl_key_opens_from(key, &address);
 }
 
-/* Server. A name that is not known goes on without a key, and ends for want of one; as does one
- * whose key is not for this network. */
+/* A key that nobody has. */
+static SSL_SESSION *session_of_nobody(SSL *ssl)
+{
+    struct tl_key nobody = {.name = ""};
+    if (tl_random_secure(nobody.secret, sizeof nobody.secret) != TL_OK)
+        return NULL;
+    return session_of_key(ssl, &nobody);
+}
+
+/* Server. A name that is not known, or whose key is not for this network, ends as a wrong secret
+ * does, and as late: who guesses names learns none. */
 static int find_key(SSL *ssl, const unsigned char *id, size_t len, SSL_SESSION **ret_session)
 {
     struct secure *secure = SSL_get_app_data(ssl);
     const struct tl_key *key = tl_keys_find(secure->context->keys, id, len);
-    *ret_session = NULL;
     if (key && !opens_here(key, secure->fd)) {
         secure->kept_out = key;
-        return 1;
+        key = NULL;
     }
-    if (!key)
-        return 1;
-    *ret_session = session_of_key(ssl, key);
     secure->key = key;
+    *ret_session = key ? session_of_key(ssl, key) : session_of_nobody(ssl);
     return *ret_session != NULL;
 }
 

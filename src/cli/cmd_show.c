@@ -50,10 +50,21 @@ static const char *cli_why_no_screen(void)
 {
     return tl_tui_why_not();
 }
+
+const char *cli_terminal_type(void)
+{
+    return tl_tui_terminal_type();
+}
 #else
 bool cli_screen_is_possible(void)
 {
     return false;
+}
+
+const char *cli_terminal_type(void)
+{
+    const char *term = getenv("TERM");
+    return term && *term && strcmp(term, "dumb") != 0 ? term : NULL;
 }
 
 static const char *cli_why_no_screen(void)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "show.h"
 
 #define COLUMNS_DEFAULT 80
 /* What a shell says of a command that is not there. */
@@ -67,11 +68,11 @@ int cli_take_paging(int argc, char **argv)
 /* NULL where there is none to use. */
 static const char *chosen(void)
 {
-    const char *command = getenv("TIGHTLINK_PAGER"), *term = getenv("TERM");
+    const char *command = getenv("TIGHTLINK_PAGER");
     if (!command)
         command = getenv("PAGER");
-    /* less would first complain of such a terminal, and wait for a key. */
-    if (!command && (pager.always || (term && strcmp(term, "dumb") != 0)))
+    /* Of a terminal that it does not know less would first complain, and wait for a key. */
+    if (!command && (pager.always || cli_terminal_type()))
         command = "less";
     return command && *command && strcmp(command, "cat") != 0 ? command : NULL;
 }
@@ -113,6 +114,8 @@ void cli_page(void)
         return;
     int columns = cli_stdout_columns();
     (void)setenv("LESS", "FRX", 0);
+    if (cli_terminal_type())
+        (void)setenv("TERM", cli_terminal_type(), 1);
     (void)setenv("LV", "-c", 0);
     if (pipe2(fds, O_CLOEXEC) != 0)
         return;

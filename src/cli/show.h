@@ -6,6 +6,8 @@
 
 /* Whether there is a terminal that can show the screen, and the screen itself. */
 bool cli_screen_is_possible(void);
+/* TERM, or what is known here and like it; NULL where neither is. */
+const char *cli_terminal_type(void);
 
 /* Whether the screen is for this command line: not where a program reads the output. */
 bool cli_wants_screen(const struct cli_run_options *options);

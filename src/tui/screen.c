@@ -213,6 +213,11 @@ bool tl_tui_is_possible(void)
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tui_terminal_type() != NULL;
 }
 
+const char *tl_tui_terminal_type(void)
+{
+    return tui_terminal_type();
+}
+
 const char *tl_tui_why_not(void)
 {
     static char text[160];

@@ -45,6 +45,10 @@ bool tl_tui_is_possible(void);
 /* Why not, where they are a terminal all the same: a sentence, or "". */
 const char *tl_tui_why_not(void);
 
+/* TERM, or what is known here and like it (xterm-256color for xterm-kitty); NULL where neither is.
+ */
+const char *tl_tui_terminal_type(void);
+
 /* Shows the screen until the user quits or a signal ends it. *ret_has_result tells whether a
  * diagnosis ran; then *ret_result is the caller's, as of tl_session_finish(). A signal (TERM,
  * HUP) stops a running diagnosis, keeps what it has and makes its status TL_CANCELLED.

@@ -28,6 +28,8 @@ atexit.register(shutil.rmtree, HOME, True)
 class Terminal:
     """tightlink as the child of a terminal that this test holds."""
 
+    program = [TIGHTLINK]
+
     def __init__(self, *arguments, rows=24, cols=80, **environment):
         self.master, slave = pty.openpty()
         self.slave = slave  # held open, so that its settings can be read afterwards
@@ -39,7 +41,7 @@ class Terminal:
         env.update({"HOME": HOME, "XDG_DATA_HOME": HOME + "/data", "XDG_STATE_HOME": HOME + "/state",
                     "XDG_CONFIG_HOME": HOME + "/config"})
         env.update(environment)
-        self.child = subprocess.Popen([TIGHTLINK, *arguments], stdin=slave, stdout=slave,
+        self.child = subprocess.Popen([*self.program, *arguments], stdin=slave, stdout=slave,
                                       stderr=slave, env=env, cwd=HOME,
                                       preexec_fn=self.own_terminal)
 

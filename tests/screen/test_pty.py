@@ -3,6 +3,7 @@
 terminal is as it was after every way out. Arguments: tightlink, tightlinkd, print-fixture."""
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import tempfile
 import termios
 import time
 
-from terminal import (ENTER, LEAVE, TIGHTLINK, Terminal, expect_equal, save_fixture,
+from terminal import (ENTER, HOME, LEAVE, TIGHTLINK, Terminal, expect_equal, save_fixture,
                       start_responder)
 
 F10 = b"\x1b[21~"
@@ -145,6 +146,82 @@ def a_run_that_is_ended_by_a_signal(port):
     expect_equal("exit code", code, 130)
 
 
+def files_below(folder):
+    return sorted(os.path.relpath(os.path.join(where, name), folder)
+                  for where, _, names in os.walk(folder) for name in names)
+
+
+def a_hangup_leaves_no_file(path, port):
+    """The terminal goes while it measures, and while it shows: the history has the run, and nothing
+    else lies in the home directory or where it was started."""
+    home = HOME + "/hangup"
+    os.mkdir(home)
+    plain = {"HOME": home, "XDG_DATA_HOME": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""}
+    here = [name for name in os.listdir(HOME) if name != "hangup"]
+    for arguments, sign in ((("127.0.0.1", "--port", port, "--yes"), b"waiting for"),
+                            (("show", path), b"3 Verdict")):
+        terminal = Terminal(*arguments, **plain)
+        if sign != b"3 Verdict":
+            terminal.expect(b"hosts")
+            terminal.keys(b"\r")
+        terminal.expect(sign, 30)
+        terminal.child.send_signal(signal.SIGHUP)
+        code = terminal.wait()
+        terminal.restored(f"SIGHUP: {arguments}")
+        if sign != b"3 Verdict":
+            expect_equal("exit code after SIGHUP in a run", code, 130)
+        kept = files_below(home)
+        if any("history" not in os.path.basename(name) for name in kept):
+            sys.exit(f"SIGHUP left files: {kept}")
+        expect_equal("files where it was started",
+                     sorted(name for name in os.listdir(HOME) if name != "hangup"), sorted(here))
+    listed = subprocess.run([TIGHTLINK, "history"], env={**os.environ, **plain}, check=True,
+                            stdout=subprocess.PIPE).stdout
+    if listed.count(b"127.0.0.1") != 1:
+        sys.exit(f"the history has not the one run that was measured: {listed!r}")
+
+
+class Traced(Terminal):
+    """The same under strace, which notes what is connected or sent to."""
+
+    trace = HOME + "/trace"
+
+    def __init__(self, *arguments, **options):
+        Terminal.program = ["strace", "-f", "-qq", "-o", self.trace, "-e",
+                            "trace=connect,sendto,sendmsg,sendmmsg", TIGHTLINK]
+        super().__init__(*arguments, **options)
+        Terminal.program = [TIGHTLINK]
+
+    def sent_to(self):
+        with open(self.trace, encoding="utf-8", errors="replace") as file:
+            return [line for line in file if "AF_INET" in line]
+
+
+def a_saved_run_sends_nothing_without_asking(path):
+    """Each screen and page, and v. That v asks where there is something to try, test-screen shows
+    (trying_the_fix_of_a_kept_run_asks_first)."""
+    if not shutil.which("strace"):
+        print("skipped: strace is not installed, so nobody sees what is sent")
+        return
+    terminal = Traced("show", path)
+    terminal.expect(b"3 Verdict", 30)
+    for key in ("x", "x", "\x1b", "w", "\r", "\x1b", "\x1b", "n", "\x1b", "2", "\r", "\x1b", "4", "\r", "\x1b",
+                "5", "6", "t", "3", "y", " ", "v", "\r", "n", "3", "1", "7"):
+        terminal.keys(key.encode())
+        terminal.read(0.15)
+    terminal.keys(F10)
+    terminal.wait(30)
+    expect_equal("sent while a saved run was looked at", terminal.sent_to(), [])
+    os.close(terminal.slave)
+    os.close(terminal.master)
+    terminal = Traced("run", "127.0.0.1", "--port", "9", "--yes", "--no-history")
+    terminal.wait(30)
+    if not terminal.sent_to():
+        sys.exit("a run that connects was not seen to: the test tests nothing")
+    os.close(terminal.slave)
+    os.close(terminal.master)
+
+
 def transfers_that_run_are_listed_and_judged():
     """A connection of this test over loopback, some 10 kB a second for as long as it looks."""
     listener = socket.create_server(("127.0.0.1", 0))
@@ -198,12 +275,14 @@ def main():
         a_crash_restores(path)
         stopping_and_coming_back(path)
         without_a_screen(path)
+        a_saved_run_sends_nothing_without_asking(path)
         transfers_that_run_are_listed_and_judged()
         sizes_at_random(path, 10)
         daemon, port = start_responder()
         try:
             a_run_from_start_to_verdict(port)
             a_run_that_is_ended_by_a_signal(port)
+            a_hangup_leaves_no_file(path, port)
         finally:
             daemon.terminate()
             daemon.wait()

@@ -93,6 +93,13 @@ void text_add_headline(const struct text_source *source, struct tl_buf *out)
                         out);
 }
 
+void tl_report_headline(const struct tl_run *run, const struct tl_facts *facts,
+                        const struct tl_findings *findings, struct tl_buf *out)
+{
+    const struct text_source source = {run, facts, findings};
+    text_add_headline(&source, out);
+}
+
 void text_add_cause(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;

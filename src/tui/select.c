@@ -32,15 +32,37 @@ static int rank(const struct tl_finding *finding)
     return ranks[finding->result];
 }
 
-size_t tui_list_causes(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX])
+/* The same cause at the same place: several rules may be about it. */
+static bool is_alike(const struct tl_finding *a, const struct tl_finding *b)
+{
+    return a->direction == b->direction && strcmp(a->cause, b->cause) == 0 &&
+           strcmp(a->segment, b->segment) == 0;
+}
+
+/* A cause is told once: by the rule that knows most of it, the verdict's own before all. */
+static bool is_told_elsewhere(const struct tui_state *state, const struct tl_finding *finding)
 {
     const struct tl_findings *findings = findings_of(state);
     const struct tl_finding *verdict = tui_state_finding(state);
+    if (verdict && is_alike(finding, verdict))
+        return true;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *other = &findings->findings[i];
+        if (other != finding && is_alike(other, finding) &&
+            (rank(other) < rank(finding) || (rank(other) == rank(finding) && other < finding)))
+            return true;
+    }
+    return false;
+}
+
+size_t tui_list_causes(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX])
+{
+    const struct tl_findings *findings = findings_of(state);
     size_t count = 0;
     for (int wanted = 0; findings && wanted <= 4; wanted++) {
         for (size_t i = 0; i < findings->finding_count && count < TUI_LIST_MAX; i++) {
             const struct tl_finding *finding = &findings->findings[i];
-            if (finding == verdict || rank(finding) != wanted)
+            if (rank(finding) != wanted || is_told_elsewhere(state, finding))
                 continue;
             if (contains(finding->title, state->causes.filter) ||
                 contains(finding->cause, state->causes.filter) ||
@@ -76,7 +98,7 @@ const struct tl_history_run *tui_state_stored(const struct tui_state *state)
 static bool is_next(const struct tui_state *state, const struct tl_finding *finding)
 {
     return finding->result == TL_FOUND && finding->severity != TL_NOTE &&
-           finding != tui_state_finding(state);
+           !is_told_elsewhere(state, finding);
 }
 
 /* Lower ceilings first, those without one last; equal ones in the rules' order. */

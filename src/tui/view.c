@@ -32,6 +32,19 @@ const char *tui_verdict_sentence(const struct tl_session_result *result)
     return result->status == TL_OK ? "No verdict was formed." : tl_status_text(result->status);
 }
 
+const char *tui_verdict_headline(const struct tl_session_result *result,
+                                 char ret_text[TUI_HEADLINE_SIZE])
+{
+    struct tl_buf text = TL_BUF_INIT;
+    bool judged = result->findings && (result->status == TL_OK || !result->error.text[0]);
+    if (judged)
+        tl_report_headline(&result->run, result->facts, result->findings, &text);
+    snprintf(ret_text, TUI_HEADLINE_SIZE, "%s",
+             text.len ? tl_buf_text(&text) : tui_verdict_sentence(result));
+    tl_buf_finish(&text);
+    return ret_text;
+}
+
 static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
 {
     static const char *const names[] = {"1 Start",   "2 Run",    "3 Verdict", "4 Path",

@@ -59,5 +59,9 @@ void tui_select_row(struct tui_grid *grid, int row, int columns);
 const char *tui_verdict_mark(enum tl_verdict_state state, enum tui_ink *ret_ink);
 /* "one line for people": the verdict's sentence, or why there is none. */
 const char *tui_verdict_sentence(const struct tl_session_result *result);
+/* The first line of the verdict where there is one, else the same. */
+#define TUI_HEADLINE_SIZE 700
+const char *tui_verdict_headline(const struct tl_session_result *result,
+                                 char ret_text[TUI_HEADLINE_SIZE]);
 
 #endif

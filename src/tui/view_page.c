@@ -94,6 +94,23 @@ int tui_list_top(int selected, int rows, int count)
     return top < 0 ? 0 : top;
 }
 
+static const char *standing_of(const struct tl_finding *finding)
+{
+    return finding->standing && finding->standing[0] ? finding->standing : finding->sentence;
+}
+
+/* Rows below the list: the selected one whole, as the list may cut it. The same for most, so that
+ * the list stands still. */
+#define FOOT_ROWS 4
+static int cause_foot(struct tui_grid *grid, int rows, const struct tl_finding *finding)
+{
+    int columns = grid->cols - 2;
+    int wanted = 1 + tui_wrap(grid, 0, 0, 0, columns, TUI_BOLD, finding->title) +
+                 tui_wrap(grid, 0, 0, 0, columns, TUI_PLAIN, standing_of(finding));
+    wanted = wanted < FOOT_ROWS ? FOOT_ROWS : wanted;
+    return wanted < rows / 2 ? wanted : rows / 2;
+}
+
 static void draw_causes(struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
     size_t index[TUI_LIST_MAX];
@@ -103,7 +120,9 @@ static void draw_causes(struct tui_state *state, struct tui_grid *grid, int row,
     state->page.shown = rows;
     if (state->causes.selected >= count)
         state->causes.selected = count ? count - 1 : 0;
-    int foot = rows > 8 ? 3 : 0, list = rows - foot;
+    int selected = state->causes.selected;
+    int foot = count && rows > 8 ? cause_foot(grid, rows, &findings->findings[index[selected]]) : 0;
+    int list = rows - foot;
     int top = tui_list_top(state->causes.selected, list, count);
     for (int i = 0; i < list && top + i < count; i++) {
         draw_cause(run, &findings->findings[index[top + i]], grid, row + i,
@@ -116,11 +135,12 @@ static void draw_causes(struct tui_state *state, struct tui_grid *grid, int row,
                                               : "no other cause was looked at");
     if (!foot || !count)
         return;
-    const struct tl_finding *finding = &findings->findings[index[state->causes.selected]];
+    const struct tl_finding *finding = &findings->findings[index[selected]];
     tui_rule(grid, row + list, 0, grid->cols);
-    (void)tui_wrap(grid, row + list + 1, 1, 2, grid->cols - 2, TUI_PLAIN,
-                   finding->standing && finding->standing[0] ? finding->standing
-                                                             : finding->sentence);
+    list +=
+        1 + tui_wrap(grid, row + list + 1, 1, foot - 1, grid->cols - 2, TUI_BOLD, finding->title);
+    (void)tui_wrap(grid, row + list, 1, rows - list, grid->cols - 2, TUI_PLAIN,
+                   standing_of(finding));
 }
 
 /* --- one stage's samples --- */

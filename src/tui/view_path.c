@@ -75,8 +75,10 @@ static struct seen see(const struct tl_findings *findings, const struct tl_segme
                        : segment->prefix_rate_bps > 0 ? (struct seen){"ok", TUI_GOOD, segment->name}
                                                       : seen_by_rules(findings, segment->id);
     if (limits_in(findings, segment)) {
-        seen.mark = "(!)";
-        seen.ink = TUI_BAD;
+        bool told = findings->verdict.state == TL_LIMITED;
+        seen.mark = told ? "(!)" : "(?)"; /* a queue alone accuses nobody */
+        seen.ink = told ? TUI_BAD : TUI_BOLD;
+        seen.what = rung || told ? seen.what : "a queue grows here";
     }
     return seen;
 }
@@ -88,7 +90,8 @@ static void put_number(struct tui_grid *grid, int row, int col, double value,
     tui_put_right(grid, row, col, 10, TUI_PLAIN, isnan(value) ? "-" : format(value, text));
 }
 
-static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
+/* Returns the rows used: a long name of what limits goes on in the next. */
+static int draw_segment(struct tui_grid *grid, int at, const struct row *row)
 {
     const struct tl_segment_record *segment = row->segment;
     char mtu[16] = "-", hops[32] = "-";
@@ -112,8 +115,12 @@ static void draw_segment(struct tui_grid *grid, int at, const struct row *row)
         put_number(grid, at, 44, segment->loss_ratio, tl_format_ratio);
     }
     put_number(grid, at, narrow ? 28 : 54, ceiling, tl_format_bps);
-    int col = narrow ? 40 : 66;
-    (void)tui_put_short(grid, at, col, grid->cols - col - 1, TUI_PLAIN, row->seen.what);
+    int col = narrow ? 40 : 66, columns = grid->cols - col - 1, most = grid->rows >= 20 ? 3 : 1;
+    int lines = tui_wrap(grid, 0, 0, 0, columns, TUI_PLAIN, row->seen.what);
+    if (lines <= most)
+        return tui_wrap(grid, at, col, lines, columns, TUI_PLAIN, row->seen.what);
+    (void)tui_put_short(grid, at, col, columns, TUI_PLAIN, row->seen.what);
+    return 1;
 }
 
 static double number(const struct tui_state *state, struct tl_fact_key key)
@@ -160,17 +167,16 @@ static int draw_queue(const struct tui_state *state, struct tui_grid *grid, int 
         double first = number(state, TL_FLOW(direction, tight_first_hop));
         double last = number(state, TL_FLOW(direction, tight_last_hop));
         double rise_ns = number(state, TL_FLOW(direction, tight_rtt_rise_ns));
-        char time[TL_UNIT_TEXT_SIZE];
+        char time[TL_UNIT_TEXT_SIZE], text[160];
         if (isnan(first) || isnan(last))
             continue;
-        used++;
-        int at = tui_putf(grid, row, 1, grid->cols - 1, TUI_BOLD,
-                          "%s: under load a queue grows between hop %.0f and hop %.0f",
-                          tl_direction_name(direction), first, last);
-        if (!isnan(rise_ns))
-            (void)tui_putf(grid, row, 1 + at, grid->cols - 1 - at, TUI_BOLD, ", + %s",
-                           tl_format_ns(rise_ns, time));
-        row++;
+        snprintf(text, sizeof text,
+                 "%s: under load a queue grows between hop %.0f and hop %.0f%s%s",
+                 tl_direction_name(direction), first, last, isnan(rise_ns) ? "" : ", + ",
+                 isnan(rise_ns) ? "" : tl_format_ns(rise_ns, time));
+        int lines = tui_wrap(grid, row, 1, 2, grid->cols - 2, TUI_BOLD, text);
+        used += lines;
+        row += lines;
     }
     return used;
 }
@@ -435,7 +441,7 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
         struct row line = {.run = &result->run, .segment = &result->run.segments[i]};
         line.rung = lowest_rung(result->findings, line.segment->id);
         line.seen = see(result->findings, line.segment, line.rung);
-        draw_segment(grid, row++, &line);
+        row += draw_segment(grid, row, &line);
     }
     if (!count)
         (void)tui_put(grid, row++, 1, grid->cols - 1, TUI_PLAIN,

@@ -122,11 +122,6 @@ static void draw_reading(const struct tui_state *state, struct tui_grid *grid, i
 {
     const struct tui_progress_state *run = &state->run;
     char text[1100];
-    if (!run->active && state->result) {
-        snprintf(text, sizeof text, "Verdict: %.1000s", tui_verdict_sentence(state->result));
-        (void)tui_wrap(grid, row, 1, 2, grid->cols - 2, TUI_BOLD, text);
-        return;
-    }
     int used = 0;
     if (run->early[0] && run->running) {
         snprintf(text, sizeof text, "Early read: %s", run->early);
@@ -137,6 +132,17 @@ static void draw_reading(const struct tui_state *state, struct tui_grid *grid, i
     snprintf(text, sizeof text, "So far (not yet confirmed): %s", run->reading);
     if (used + tui_wrap(grid, 0, 0, 0, grid->cols - 2, TUI_BOLD, text) <= 2 || !used)
         (void)tui_wrap(grid, row + used, 1, 2 - used, grid->cols - 2, TUI_BOLD, text);
+}
+
+/* The verdict of a run that has ended stands whole below it. Returns its rows. */
+static int draw_verdict(const struct tui_state *state, struct tui_grid *grid, int last)
+{
+    char text[TUI_HEADLINE_SIZE + 16], line[TUI_HEADLINE_SIZE];
+    snprintf(text, sizeof text, "Verdict: %s", tui_verdict_headline(state->result, line));
+    int most = (last - 1) / 3, rows = tui_wrap(grid, 0, 0, 0, grid->cols - 2, TUI_BOLD, text);
+    rows = rows > most ? most : rows < 2 ? 2 : rows;
+    (void)tui_wrap(grid, last - rows, 1, rows, grid->cols - 2, TUI_BOLD, text);
+    return rows;
 }
 
 /* Stages left, and below them what the running one waits for; its plots right. */
@@ -160,8 +166,11 @@ void tui_view_run(struct tui_state *state, struct tui_grid *grid, int first, int
     const struct tui_progress_state *run = &state->run;
     draw_head(state, grid, first);
     tui_rule(grid, first + 1, 0, grid->cols);
-    int row = first + 2, rows = last - row - 2;
-    draw_reading(state, grid, last - 2);
+    bool ended = !run->active && state->result;
+    int below = ended ? draw_verdict(state, grid, last) : 2;
+    int row = first + 2, rows = last - row - below;
+    if (!ended)
+        draw_reading(state, grid, last - 2);
     if (grid->cols >= TUI_WIDE_COLS && rows >= 20) {
         state->rows_shown = rows - 12;
         draw_wide(run, grid, row, rows);

@@ -258,11 +258,11 @@ static void draw_start(const struct tui_state *state, struct tui_grid *grid, int
 static void draw_run(const struct tui_state *state, struct tui_grid *grid, int rows)
 {
     const struct tui_progress_state *run = &state->run;
-    char text[1400], time[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
+    char text[1400], line[TUI_HEADLINE_SIZE], time[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
     const char *stage =
         run->running && run->selected < run->stage_count ? run->stages[run->selected].id : "";
     if (!run->active && state->result)
-        snprintf(text, sizeof text, "%s", tui_verdict_sentence(state->result));
+        snprintf(text, sizeof text, "%s", tui_verdict_headline(state->result, line));
     else if (!run->active)
         snprintf(text, sizeof text, "%s", "Nothing has run yet.");
     else

@@ -1,5 +1,5 @@
-/* The verdict: the report's own parts, in its own words. The head stays; the rest scrolls, in
- * two columns where there is room. */
+/* The verdict: the report's own parts, in its own words. The head stays where it fits; the rest
+ * scrolls, in two columns where there is room. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +15,18 @@ static void build(const struct tl_session_result *result, int columns, bool utf8
 {
     tl_page_init(page, columns, utf8);
     tl_report_part(&result->run, result->facts, result->findings, part, page);
+}
+
+/* The same for what scrolls: a head there has the first fix in it, above what is less urgent. */
+static void build_part(const struct tl_session_result *result, int columns, bool utf8,
+                       enum tl_report_part part, struct tl_page *page)
+{
+    if (part != TL_PART_HEAD) {
+        build(result, columns, utf8, part, page);
+        return;
+    }
+    tl_page_init(page, columns, utf8);
+    tl_report_brief(&result->run, result->facts, result->findings, page);
 }
 
 /* How a run without findings, or one that ended early, ended. Returns the rows used. */
@@ -36,7 +48,7 @@ static int draw_parts(struct tui_state *state, struct tui_grid *grid, int column
     int total = 0;
     for (int i = 0; i < count; i++) {
         struct tl_page page;
-        build(state->result, columns, grid->utf8, parts[i], &page);
+        build_part(state->result, columns, grid->utf8, parts[i], &page);
         bool blank = page.line_count && tl_line_is_empty(&page, 0);
         int hidden = total == 0 && blank; /* nothing stands above the first */
         state->jump[parts[i]] = page.line_count ? total + (blank && !hidden) : -1;
@@ -69,16 +81,18 @@ static void draw_two_columns(struct tui_state *state, struct tui_grid *grid, int
     tui_grid_finish(&tall);
 }
 
-static void draw_body(struct tui_state *state, struct tui_grid *grid, int row, int rows)
+/* with_head: it scrolls with the rest. */
+static void draw_body(struct tui_state *state, struct tui_grid *grid, int row, int rows,
+                      bool with_head)
 {
-    static const enum tl_report_part all[] = {TL_PART_FIX,          TL_PART_RATES,
-                                              TL_PART_MEASUREMENTS, TL_PART_EVIDENCE,
-                                              TL_PART_OTHERS,       TL_PART_RUN};
+    static const enum tl_report_part all[] = {
+        TL_PART_HEAD,     TL_PART_FIX,    TL_PART_RATES, TL_PART_MEASUREMENTS,
+        TL_PART_EVIDENCE, TL_PART_OTHERS, TL_PART_RUN};
     rows = rows < 0 ? 0 : rows;
     state->rows_shown = rows;
-    if (grid->cols < TWO_COLUMNS_MIN)
-        state->rows_total =
-            draw_parts(state, grid, grid->cols - 1, row, rows, all, sizeof all / sizeof *all);
+    if (grid->cols < TWO_COLUMNS_MIN || with_head)
+        state->rows_total = draw_parts(state, grid, grid->cols - 1, row, rows, all + !with_head,
+                                       (int)(sizeof all / sizeof *all) - !with_head);
     else
         draw_two_columns(state, grid, row, rows);
     if (state->scroll + rows < state->rows_total)
@@ -106,15 +120,17 @@ void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first,
     }
     if (row > first && already_said(result)) {
         tui_rule(grid, row, 0, grid->cols);
-        draw_body(state, grid, row + 1, last - row - 1);
+        draw_body(state, grid, row + 1, last - row - 1, false);
         return;
     }
     struct tl_page head;
     build(result, grid->cols, grid->utf8, TL_PART_HEAD, &head);
-    int most = (last - first) / 2; /* a long sentence shall not hide the rest */
-    int used = tui_page_lines(grid, row, 0, most, grid->cols, 0, &head);
+    int most = (last - first) / 2; /* a long one shall not hide the rest: it scrolls with it */
+    int used = tui_page_lines(grid, 0, 0, 0, grid->cols, 0, &head);
+    bool fits = used <= most;
+    if (fits)
+        row += tui_page_lines(grid, row, 0, used, grid->cols, 0, &head);
     tl_page_finish(&head);
-    row += used < most ? used : most;
     tui_rule(grid, row, 0, grid->cols);
-    draw_body(state, grid, row + 1, last - row - 1);
+    draw_body(state, grid, row + 1, last - row - 1, !fits);
 }

@@ -47,6 +47,10 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
 void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
                      const struct tl_findings *findings, struct tl_page *page);
 
+/* The first line alone: who limits, and by how much. */
+void tl_report_headline(const struct tl_run *run, const struct tl_facts *facts,
+                        const struct tl_findings *findings, struct tl_buf *out);
+
 /* What the plan decided: the stages in the order in which they were chosen and why, then those
  * left out and why. */
 enum tl_status tl_report_plan(const struct tl_run *run, const struct tl_text_style *style,

@@ -1,0 +1,75 @@
+/* What a screen says once, and that all of it can be read. */
+#include <criterion/criterion.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "script.h"
+#include "view.h"
+
+static void begin(void)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+/* Several rules may be about one cause; a list that tells it as ruled out and as not to be told
+ * would contradict itself, and the verdict's own stands above the list. */
+Test(causes, each_is_told_once_and_the_verdict_is_not_among_them, .init = begin)
+{
+    struct scene scene;
+    size_t index[TUI_LIST_MAX];
+    scene_make(script_named("causes"), &scene);
+    struct tl_findings *findings = &scene.fixture.findings;
+    const struct tl_finding *verdict = tui_state_finding(&scene.state);
+    size_t alone = tui_list_causes(&scene.state, index);
+    struct tl_finding more[32], *before = findings->findings;
+    size_t count = findings->finding_count;
+    cr_assert(verdict && count + 2 < sizeof more / sizeof *more && alone > 1);
+    memcpy(more, before, count * sizeof *more);
+    more[count] = *verdict; /* as a note of another rule would be */
+    more[count].result = TL_RULED_OUT;
+    more[count + 1] = before[index[alone - 1]];
+    more[count + 1].result = TL_CANNOT_TELL;
+    findings->findings = more;
+    findings->finding_count = count + 2;
+    cr_expect(tui_list_causes(&scene.state, index) == alone);
+    bool told = false;
+    for (size_t i = 0; i < alone; i++)
+        told |= index[i] == count + 1;
+    cr_expect(told, "what may be is told before what is not");
+    findings->findings = before;
+    findings->finding_count = count;
+    scene_finish(&scene);
+}
+
+/* At each size the whole of a long verdict can be scrolled to, its head too. */
+Test(screens, a_head_that_does_not_fit_scrolls, .init = begin)
+{
+    for (int rows = 15; rows <= 24; rows += 9) {
+        struct scene scene;
+        struct tui_grid grid;
+        struct tl_buf read = TL_BUF_INIT;
+        scene_make(script_named("degraded"), &scene);
+        struct tl_run *run = &scene.result.run;
+        for (int i = 1; i < 3; i++)
+            snprintf(run->reasons[i], sizeof run->reasons[i],
+                     "%d: the clock of this machine was set during the measurement by a program "
+                     "that nobody named, reason end %d",
+                     i, i);
+        run->reason_count = 3;
+        scene.state.screen = TUI_VERDICT;
+        cr_assert(tui_grid_init(&grid, rows, 60, true) == TL_OK);
+        tui_view(&scene.state, &grid);
+        for (int i = 0; i < 200; i++) {
+            tui_grid_text(&grid, &read);
+            (void)tui_state_key(&scene.state, TUI_KEY_DOWN);
+            tui_view(&scene.state, &grid);
+        }
+        cr_expect(strstr(tl_buf_text(&read), "end 2"), "at %d rows:\n%.3000s", rows,
+                  tl_buf_text(&read));
+        cr_expect(strstr(tl_buf_text(&read), "16777216"));
+        tui_grid_finish(&grid);
+        tl_buf_finish(&read);
+        scene_finish(&scene);
+    }
+}

@@ -83,6 +83,9 @@ void live_span_read(struct live_span *span, const struct tl_host_socket *socket)
     if (socket->rtt_ns && socket->acked_bytes > 1) { /* 1: the SYN alone */
         span->rtt_readings++;
         span->rtt_sum += (double)socket->rtt_ns;
+        span->rtt_var_sum += (double)socket->rtt_var_ns;
+        span->rtt_low = span->rtt_readings == 1 ? (double)socket->rtt_ns
+                                                : fmin(span->rtt_low, (double)socket->rtt_ns);
         span->rtt_max = fmax(span->rtt_max, (double)socket->rtt_ns);
     }
     if (socket->rcv_rtt_ns)
@@ -185,6 +188,8 @@ static void add_means(const struct live_span *span, struct tl_live_interval *int
     interval->readings_count = span->readings;
     interval->rtt_mean_ns = per_reading(span->rtt_sum, span->rtt_readings);
     interval->rtt_max_ns = span->rtt_readings ? span->rtt_max : NAN;
+    interval->rtt_low_ns = span->rtt_readings ? span->rtt_low : NAN;
+    interval->rtt_var_ns = per_reading(span->rtt_var_sum, span->rtt_readings);
     interval->rcv_rtt_ns = span->rcv_rtt > 0 ? span->rcv_rtt : NAN;
     interval->cwnd_mean_bytes = per_reading(span->cwnd_sum, span->readings);
     interval->inflight_mean_bytes = per_reading(span->inflight_sum, span->readings);
@@ -226,15 +231,15 @@ static void weigh(double *sum, double *weight, double value, double by)
     *weight += by;
 }
 
-#define WEIGHED 8
+#define WEIGHED 9
 
 /* The members of an interval that are means. */
 static double *mean_of(struct tl_live_interval *interval, size_t index)
 {
-    double *const means[WEIGHED] = {&interval->rtt_mean_ns,       &interval->rcv_rtt_ns,
-                                    &interval->cwnd_mean_bytes,   &interval->inflight_mean_bytes,
-                                    &interval->window_full_ratio, &interval->sndbuf_full_ratio,
-                                    &interval->read_queue_ratio,  &interval->behind_ratio};
+    double *const means[WEIGHED] = {
+        &interval->rtt_mean_ns,         &interval->rcv_rtt_ns,        &interval->cwnd_mean_bytes,
+        &interval->inflight_mean_bytes, &interval->window_full_ratio, &interval->sndbuf_full_ratio,
+        &interval->read_queue_ratio,    &interval->behind_ratio,      &interval->rtt_var_ns};
     return means[index];
 }
 
@@ -256,6 +261,7 @@ static void add_counts(struct tl_live_interval *joined, const struct tl_live_int
     raise_to(&joined->snd_wnd_max_bytes, interval->snd_wnd_max_bytes);
     raise_to(&joined->rcv_wnd_max_bytes, interval->rcv_wnd_max_bytes);
     joined->rtt_max_ns = fmax(joined->rtt_max_ns, interval->rtt_max_ns);
+    joined->rtt_low_ns = fmin(joined->rtt_low_ns, interval->rtt_low_ns);
     joined->delivery_rate_bps = fmax(joined->delivery_rate_bps, interval->delivery_rate_bps);
 }
 
@@ -283,7 +289,8 @@ void tl_live_join(const struct tl_live_flow *flow, size_t count,
     double parts[TL_LIVE_PARTS] = {0}, parts_ns[TL_LIVE_PARTS] = {0};
     struct tl_live_range range = tl_live_range(flow, count);
 
-    *ret_joined = (struct tl_live_interval){.rtt_max_ns = NAN, .delivery_rate_bps = NAN};
+    *ret_joined =
+        (struct tl_live_interval){.rtt_max_ns = NAN, .rtt_low_ns = NAN, .delivery_rate_bps = NAN};
     for (size_t back = range.from; back < range.to; back++) {
         const struct tl_live_interval *interval = tl_live_interval_at(flow, back);
         struct tl_live_interval copy = *interval;

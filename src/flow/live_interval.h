@@ -11,7 +11,8 @@ struct live_span {
     uint32_t readings, rtt_readings, full_windows, full_sndbufs;
     uint32_t behind, behind_with_room,
         behind_unknown; /* unknown: the use of SO_SNDBUF is not told */
-    double rtt_sum, rtt_max, rcv_rtt, cwnd_sum, inflight_sum, queue_sum, delivery_max;
+    double rtt_sum, rtt_max, rtt_low, rtt_var_sum, rcv_rtt, cwnd_sum, inflight_sum, queue_sum,
+        delivery_max;
     double sndbuf_used_max; /* share of SO_SNDBUF in use */
     uint64_t inflight_max, snd_wnd_max, rcv_wnd_max;
 };

@@ -14,6 +14,15 @@
 #define RATES_MAX TL_LIVE_INTERVALS
 /* A buffer that stayed in fewer intervals may be one that the kernel had not tuned yet. */
 #define FIXED_INTERVALS_MIN 3
+/* What a full link shows only in so many seconds: a congestion window that grows and halves. */
+#define QUEUE_INTERVALS_MIN 5
+/* The network had the sender nearly all the time: with a pause the queue may have drained unseen.
+ */
+#define QUEUE_NETWORK_RATIO 0.9
+/* A queue: a fifth of the way, and more than the mean of round trips lies above their least by
+ * scatter alone, which is up to four mean deviations (normal ones over some thousand samples). */
+#define QUEUE_RTT_RATIO  0.2
+#define QUEUE_DEVIATIONS 4
 
 static const char one_end[] = "seen from this end alone: a responder at the other end would tell";
 static const char no_room[] = "this kernel does not tell whether the send buffer had room";
@@ -103,6 +112,42 @@ static void set_sender(const struct tl_host_socket *socket, const struct tl_live
     tl_flow_set_text(facts, TL_FLOW(up, cc), socket->cc);
 }
 
+static bool stands(const struct tl_live_interval *interval, double rtt_min_ns)
+{
+    double rise_ns = interval->rtt_low_ns - rtt_min_ns;
+
+    return interval->parts_ratio[TL_LIVE_NETWORK] >= QUEUE_NETWORK_RATIO &&
+           rise_ns > QUEUE_RTT_RATIO * rtt_min_ns &&
+           rise_ns > QUEUE_DEVIATIONS * interval->rtt_var_ns;
+}
+
+/* Whether a queue stood all the time, and what got through meanwhile: the least and the most of any
+ * interval, since intervals of a second hide swings that half seconds would show. */
+static void set_queue(const struct tl_live_flow *flow, size_t count, struct tl_facts *facts)
+{
+    static const char brief[] = "watched for too short a time, or nothing was answered";
+    struct tl_live_range range = tl_live_range(flow, count);
+    double rates[RATES_MAX], rtt_min_ns = (double)flow->socket.rtt_min_ns;
+    size_t known = 0, full = 0;
+
+    for (size_t back = range.from; back < range.to && rtt_min_ns > 0; back++) {
+        const struct tl_live_interval *interval = tl_live_interval_at(flow, back);
+        if (!interval->span_ns || isnan(interval->rtt_low_ns))
+            continue;
+        known++;
+        if (stands(interval, rtt_min_ns))
+            rates[full++] =
+                tl_bps_from_bytes_ns((double)interval->sent_bytes, (double)interval->span_ns);
+    }
+    bool enough = known >= QUEUE_INTERVALS_MIN;
+    tl_flow_set(facts, TL_FLOW(TL_UPLOAD, queue_standing_ratio),
+                enough ? (double)full / (double)known : NAN, brief);
+    if (!enough || full < QUEUE_INTERVALS_MIN)
+        return;
+    tl_flow_set_range(facts, TL_FLOW(TL_UPLOAD, full_bps), tl_stats_quantile(rates, full, 0.5),
+                      tl_stats_quantile(rates, full, 0), tl_stats_quantile(rates, full, 1), brief);
+}
+
 /* How much of the offered window was on the way, by Little's law: what arrives in one round trip
  * without a queue. With a queue more is, so this is the least. */
 static double window_use(const struct tl_host_socket *socket, const struct tl_live_interval *joined)
@@ -182,10 +227,12 @@ void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
     tl_live_join(flow, count, &joined);
     set_rate(flow, count, direction, facts);
     set_common(&flow->socket, &joined, direction, facts);
-    if (direction == TL_UPLOAD)
+    if (direction == TL_UPLOAD) {
         set_sender(&flow->socket, &joined, facts);
-    else
+        set_queue(flow, count, facts);
+    } else {
         set_receiver(&flow->socket, &joined, facts);
+    }
     set_program(program, direction, facts);
     set_running(flow, &joined, direction, facts);
     tl_facts_explain_stage(facts, "stream", &direction, one_end);

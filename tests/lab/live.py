@@ -44,11 +44,17 @@ CASES = (
     ("policer", "rate=200M delay=20ms up.policer=20M/150kB", "", "", {"policer"}, set(), False),
     ("a wish below the round trip", "rate=200M delay=30ms", "write=40000 gap=20000", "",
      {"sender-app"}, set(), True),
-    ("full link", "rate=20M delay=20ms", "", "", {"capacity", "bufferbloat"}, set(), False),
+    ("full link", "rate=20M delay=20ms", "", "", {"capacity", "bufferbloat"}, set(), True),
     ("deep queue", "rate=10M delay=20ms queue=1MB", "", "", {"capacity", "bufferbloat"}, set(),
-     False),
+     True),
     ("short queue", "rate=200M delay=20ms queue=20kB", "", "", {"shallow-buffer", "capacity"}, set(),
      False),
+    ("others' transfers", "rate=100M delay=15ms queue=400kB up.others=24", "", "", {"cross-traffic"},
+     set(), False),
+    ("others' steady traffic", "rate=100M delay=15ms up.cross=60M", "", "",
+     {"cross-traffic", "capacity"}, set(), False),
+    ("policer, jitter", "rate=200M delay=20ms jitter=8ms up.policer=20M/150kB", "", "", {"policer"},
+     set(), False),
 )
 
 

@@ -45,7 +45,10 @@ struct tl_live_interval {
     double parts_ratio[TL_LIVE_PARTS];   /* sum 1; NAN where it sent nothing; APP and NETWORK also
                                             where the kernel hides whether SO_SNDBUF was full */
     double rtt_mean_ns, rtt_max_ns;      /* of what it sent; NAN without */
-    double rcv_rtt_ns;                   /* as its receiver estimates it; NAN without */
+    double
+        rtt_low_ns; /* the smallest of the kernel's smoothed round trips (tcpi_rtt); NAN without */
+    double rtt_var_ns; /* mean of their mean deviation (tcpi_rttvar, RFC 6298); NAN without */
+    double rcv_rtt_ns; /* as its receiver estimates it; NAN without */
     double cwnd_mean_bytes, inflight_mean_bytes;
     uint64_t inflight_max_bytes, snd_wnd_max_bytes, rcv_wnd_max_bytes;
     double window_full_ratio; /* >= 90 % of the peer's window in flight */

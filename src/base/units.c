@@ -21,6 +21,15 @@ double tl_bytes_from_bps_ns(double bps, double ns)
     return bps * ns / 8e9;
 }
 
+double tl_round_known(double value, double uncertainty)
+{
+    if (!isfinite(value) || value == 0 || !(uncertainty > 0) || !isfinite(uncertainty))
+        return value;
+    double of_value = floor(log10(fabs(value))) - 1, of_doubt = floor(log10(2 * uncertainty));
+    double unit = pow(10, of_value < of_doubt ? of_value : of_doubt);
+    return round(value / unit) * unit;
+}
+
 /* Three significant digits without an exponent: 1.32, 99.9, 526, 1234. */
 static const char *format_scaled(double value, const char *unit, char ret_text[TL_UNIT_TEXT_SIZE])
 {
@@ -55,6 +64,27 @@ const char *tl_format_bps(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
 {
     static const char *const units[] = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"};
     return format_steps(bps, 1000, units, 5, ret_text);
+}
+
+/* "4.10 Mb/s" becomes "4.1 Mb/s". */
+static void drop_zeros(char *text)
+{
+    char *end = strchr(text, ' '), *kept = end;
+    if (!end || !memchr(text, '.', (size_t)(end - text)))
+        return;
+    while (kept[-1] == '0')
+        kept--;
+    kept -= kept[-1] == '.';
+    memmove(kept, end, strlen(end) + 1);
+}
+
+const char *tl_format_bps_known(double bps, double uncertainty_bps,
+                                char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    (void)tl_format_bps(tl_round_known(bps, uncertainty_bps), ret_text);
+    if (uncertainty_bps > 0)
+        drop_zeros(ret_text);
+    return ret_text;
 }
 
 const char *tl_format_bytes(double bytes, char ret_text[TL_UNIT_TEXT_SIZE])

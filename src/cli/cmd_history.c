@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "keep.h"
+#include "nearest.h"
 #include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/time.h"
@@ -192,6 +193,15 @@ static const struct {
     {"import", SOME, import},
 };
 
+static int no_action(const struct cli_command *command, const char *word)
+{
+    struct cli_nearest nearest = {0};
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        cli_nearest_offer(&nearest, word, actions[i].name);
+    return cli_usage(command, "history does not know \"%.60s\"%s", word,
+                     cli_nearest_text(&nearest));
+}
+
 int cli_history(const struct cli_command *command, int argc, char **argv)
 {
     struct history_request request = {.filter = {.limit = 0}};
@@ -208,7 +218,7 @@ int cli_history(const struct cli_command *command, int argc, char **argv)
            strcmp(actions[index].name, request.action) != 0)
         index++;
     if (index == sizeof actions / sizeof *actions)
-        return cli_usage(command, "history does not know \"%s\"", request.action);
+        return no_action(command, request.action);
     request.argument_count = (size_t)count;
     if (actions[index].arguments == SOME && count == 0)
         return cli_usage(command, "%s takes files of saved runs", request.action);

@@ -360,6 +360,19 @@ static int help(const char *word)
     return CLI_EXIT_OK;
 }
 
+/* A word with a dash where a command belongs. */
+static int no_such_option(const char *word)
+{
+    struct cli_nearest nearest = {0};
+    cli_nearest_offer(&nearest, word, "--help");
+    cli_nearest_offer(&nearest, word, "--version");
+    if (nearest.word)
+        cli_complain("%.60s is no option%s", word, cli_nearest_text(&nearest));
+    else
+        cli_complain("%s needs a command before it, for instance: tightlink run HOST", word);
+    return CLI_EXIT_USAGE;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
@@ -381,10 +394,8 @@ static int dispatch(int argc, char **argv)
     const struct cli_command *command = find_command(word);
     if (command)
         return command->run(command, argc - 1, argv + 1);
-    if (word[0] == '-') {
-        cli_complain("%s needs a command before it, for instance: tightlink run HOST", word);
-        return CLI_EXIT_USAGE;
-    }
+    if (word[0] == '-')
+        return no_such_option(word);
     /* A mistyped command is no host to be looked up and connected to. */
     const char *meant = near_command(word);
     if (meant[0]) {

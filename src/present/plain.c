@@ -221,7 +221,8 @@ void plain_add_command(const struct text_source *source, struct tl_buf *out)
         tl_buf_adds(out, " --time-budget 60s --data-budget 3GB");
 }
 
-/* "13 s", "4 min", "1 h 9 min", "22 days": as people say it, no more exact than it is known. */
+/* "13 s", "4 min", "1 h 9 min", "5 h 30 min", "22 days": as people say it, no more exact than it is
+ * known. */
 static const char *plain_time(double ns, char ret_text[32])
 {
     double s = ns / 1e9, minutes = round(s / 60), hours = round(s / 3600);
@@ -233,9 +234,12 @@ static const char *plain_time(double ns, char ret_text[32])
         snprintf(ret_text, 32, "%.0f s", s);
     else if (minutes < 60)
         snprintf(ret_text, 32, "%.0f min", minutes);
-    else if (minutes < 10 * 60)
-        snprintf(ret_text, 32, "%d h %d min", (int)minutes / 60, (int)minutes % 60);
-    else if (hours < 48)
+    else if (minutes < 10 * 60) {
+        if (minutes >= 120)
+            minutes = round(minutes / 10) * 10;
+        int whole = (int)minutes / 60, rest = (int)minutes % 60;
+        snprintf(ret_text, 32, rest ? "%d h %d min" : "%d h", whole, rest);
+    } else if (hours < 48)
         snprintf(ret_text, 32, "%.0f h", hours);
     else
         snprintf(ret_text, 32, "%.0f days", round(hours / 24));

@@ -9,6 +9,8 @@
 #include "text_words.h"
 #include "tightlink/base/units.h"
 
+/* What a fix brings is known to a tenth, the score of a prediction (HIT): a half width of 5 %. */
+#define PREDICTION_DOUBT 0.05
 /* From this gain on a fix is worth a word in the first lines. */
 #define WORTH_SAYING 1.1
 /* Reasons that the first lines have room for. */
@@ -45,6 +47,27 @@ static double promised(const struct text_source *source)
     return say ? verdict->fixed_bps : (double)NAN;
 }
 
+/* The rate that was measured, no more exact than its bounds. */
+static const char *measured_rate(const struct text_source *source, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    struct tl_fact fact;
+    tl_facts_get(source->facts, TL_FLOW(verdict->direction, goodput_bps), &fact);
+    double doubt = fact.state == TL_FACT_KNOWN ? (fact.high - fact.low) / 2 : (double)NAN;
+    return tl_format_bps_known(verdict->measured_bps, doubt, ret_text);
+}
+
+/* The rate after the fix; the least that it will be is named from below. */
+static const char *promised_rate(const struct text_source *source, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    double doubt = PREDICTION_DOUBT * verdict->fixed_bps;
+    double rate = tl_round_known(verdict->fixed_bps, doubt);
+    if (verdict->fixed_at_least && rate > verdict->fixed_bps)
+        rate = tl_round_known(verdict->fixed_bps - doubt, doubt);
+    return tl_format_bps_known(rate, doubt, ret_text);
+}
+
 /* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
  * verdict's place, direction, confidence and rates. */
 static void add_limit(const struct text_source *source, struct tl_buf *out)
@@ -52,8 +75,8 @@ static void add_limit(const struct text_source *source, struct tl_buf *out)
     const struct tl_verdict *verdict = &source->findings->verdict;
     char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
     bool gain = promised(source) > 0;
-    tl_format_bps(verdict->measured_bps, now);
-    tl_format_bps(verdict->fixed_bps, then);
+    measured_rate(source, now);
+    promised_rate(source, then);
     plain_add_place(source, verdict->segment, true, out);
     tl_buf_addf(out, " %slimits the %s%s %s%s%s.",
                 verdict->confidence >= 0.8   ? ""
@@ -72,7 +95,7 @@ static void add_unknown(const struct text_source *source, struct tl_buf *out)
     const struct tl_verdict *verdict = &source->findings->verdict;
     char rate[TL_UNIT_TEXT_SIZE];
     tl_buf_addf(out, "We do not know yet what holds the %s at %s",
-                tl_direction_name(verdict->direction), tl_format_bps(verdict->measured_bps, rate));
+                tl_direction_name(verdict->direction), measured_rate(source, rate));
     if (source->run->goal_bps > verdict->measured_bps)
         tl_buf_addf(out, "; %s were asked for", tl_format_bps(source->run->goal_bps, rate));
     tl_buf_adds(out, ".");

@@ -100,19 +100,17 @@ static void what_would_tell(struct text *t, const struct text_source *source)
 static void how_sure(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    char text[64];
     heading(t, "How sure that is");
     if (verdict->state != TL_LIMITED) {
         text_item(t, 2, 2, "No cause was named, so none can be wrong.");
         sentence(t, source, text_add_disturbance);
         return;
     }
-    snprintf(text, sizeof text, "%s (%.0f %%)",
-             verdict->confidence >= 0.8   ? "very sure"
-             : verdict->confidence >= 0.5 ? "fairly sure"
-                                          : "not sure",
-             100 * verdict->confidence);
-    text_item(t, 2, 2, text);
+    /* Words alone: a share would be read as if it had been counted. */
+    text_item(t, 2, 2,
+              verdict->confidence >= 0.8   ? "very sure"
+              : verdict->confidence >= 0.5 ? "fairly sure"
+                                           : "not sure");
 }
 
 /* "2026-11-20 20:41 UTC" of "2026-11-20T20:41:07.123Z", as one says it on the telephone. */

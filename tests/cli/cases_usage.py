@@ -163,6 +163,8 @@ def a_slip_is_answered_with_what_was_meant(machine):
             (("why-not", "polcer", "x"), "did you mean policer\\?"),
             (("demo", "satelite-64k"), "did you mean satellite-64k\\?"),
             (("demo", "satelite"), "did you mean satellite-"),
+            (("history", "lst"), "did you mean list\\?"), (("--hlep",), "did you mean --help\\?"),
+            (("--verison",), "did you mean --version\\?"),
             (("rules", "explain", "recieve-window"), "did you mean receive-window\\?")]:
         tightlink(machine, *arguments).check(2, says)
     tightlink(machine, "help", "export").check(0, out="Examples:\n  tightlink export last")

@@ -143,10 +143,10 @@ static struct tl_buf words_apart = TL_BUF_INIT;
 static const char *banned_word(const char *text)
 {
     static const char *const banned[] = {
-        "rung",         "mended",  "mends",   "far end",   "goodput",  "cwnd",
-        "rwnd",         "segment", "stage",   "near-host", "far-host", "far-lan",
-        "network-team", "ledger",  "ceiling", " RTT",      "BDP",      " udp ",
-        "microscope",   "near.",   "path.",   "download.", "upload."};
+        "rung",      "mended",  "mends",     "far end",  "goodput",    "cwnd",         "rwnd",
+        "segment",   "stage",   "near-host", "far-host", "far-lan",    "network-team", "ledger",
+        "ceiling",   " RTT",    "BDP",       " udp ",    "microscope", "near.",        "path.",
+        "download.", "upload.", "(stage",    "_count",   "_ratio"};
     static char word[32];
     for (size_t i = 0; i < sizeof banned / sizeof *banned; i++) {
         const char *at = strcasestr(text, banned[i]);

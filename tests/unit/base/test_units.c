@@ -45,6 +45,31 @@ Test(units, times_and_amounts_are_read)
     cr_expect(tl_parse_bytes("64KiB", &value, NULL) == TL_OK && value == 65536);
 }
 
+Test(units, a_number_is_no_more_exact_than_it_is_known)
+{
+    static const struct {
+        double value, uncertainty;
+        const char *expected;
+    } cases[] = {
+        {96.13e6, 0.2e6, "96.1 Mb/s"},
+        {96.13e6, 2e6, "96 Mb/s"},
+        {96.13e6, 40e6, "96 Mb/s"},
+        {193e6, 9.65e6, "190 Mb/s"},
+        {94.9e6, 4.7e6, "95 Mb/s"},
+        {930e6, 46e6, "930 Mb/s"},
+        {4.1e6, 0.2e6, "4.1 Mb/s"},
+        {999e6, 50e6, "1 Gb/s"},
+        {41.8e6, 0, "41.8 Mb/s"},
+        {41.8e6, NAN, "41.8 Mb/s"},
+        {0, 1, "0 b/s"},
+    };
+    char text[TL_UNIT_TEXT_SIZE];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_str_eq(tl_format_bps_known(cases[i].value, cases[i].uncertainty, text),
+                         cases[i].expected, "%g: %s", cases[i].value, text);
+    cr_expect_str_eq(tl_format_bps_known(NAN, 1, text), "unknown");
+}
+
 Test(units, numbers_read_well)
 {
     char text[TL_UNIT_TEXT_SIZE];

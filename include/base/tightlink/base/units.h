@@ -22,6 +22,13 @@ double tl_bytes_from_bps_ns(double bps, double ns);
 
 /* "99.9 Mb/s", "526 kb/s", "1.32 Gb/s": three significant digits, decimal. */
 const char *tl_format_bps(double bps, char ret_text[TL_UNIT_TEXT_SIZE]);
+/* A number no more exact than it is known: to the decimal place that its uncertainty (a half width,
+ * in its unit) leaves, and to two significant digits at least. 96.13 known to 0.2 is 96.1, known to
+ * 2 it is 96; 193 known to 10 is 190. Unchanged where the uncertainty is 0 or NAN. */
+double tl_round_known(double value, double uncertainty);
+/* The rate so rounded, without digits that say nothing: "4.1 Mb/s". */
+const char *tl_format_bps_known(double bps, double uncertainty_bps,
+                                char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "512 KiB", "1.5 MiB", "87 B": binary, as socket buffers are configured. */
 const char *tl_format_bytes(double bytes, char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "1.4 GB", "280 MB": decimal, as amounts of traffic are counted. */

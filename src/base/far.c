@@ -29,7 +29,10 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
         .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_PACING |
                TL_FAR_TOTALS | TL_FAR_ECHO | TL_FAR_MTU | TL_FAR_HOPS},
     [TL_FAR_NDT7] = {
-        .id = "ndt7", .scheme = "ndt7", .what = "an NDT server", .port = 443, .resource = true},
+        .id = "ndt7", .scheme = "ndt7", .what = "an NDT server", .port = 443, .resource = true,
+        .built = true,
+        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_SENDER | TL_FAR_ECHO | TL_FAR_MTU |
+               TL_FAR_HOPS | TL_FAR_MANY},
     [TL_FAR_HTTPS] = {
         .id = "http", .scheme = "https", .what = "a web server", .port = 443, .resource = true,
         .built = true,

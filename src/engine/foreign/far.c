@@ -8,8 +8,8 @@
 /* How each kind of base/far.h is spoken to; NULL: not built. */
 static const struct far_ops *const kinds[TL_FAR_KIND_COUNT] = {
     [TL_FAR_TIGHTLINK] = &far_tightlink_ops, [TL_FAR_IPERF3] = &far_iperf3_ops,
-    [TL_FAR_NUTTCP] = &far_nuttcp_ops,       [TL_FAR_HTTPS] = &far_https_ops,
-    [TL_FAR_HTTP] = &far_http_ops,
+    [TL_FAR_NUTTCP] = &far_nuttcp_ops,       [TL_FAR_NDT7] = &far_ndt7_ops,
+    [TL_FAR_HTTPS] = &far_https_ops,         [TL_FAR_HTTP] = &far_http_ops,
 };
 
 const struct far_ops *far_ops_of(enum tl_far_kind kind)

@@ -10,6 +10,7 @@
  *   iperf3*.c      iperf3 servers: TCP and UDP tests, their control connection, its texts
  *   http.c         web servers: a big file, read by connections of our own
  *   http_request.c one request to them: TLS, question, headers
+ *   ndt7*.c        NDT servers: the test, its WebSocket, its measurements
  *   nuttcp*.c      nuttcp servers: the test, its lines */
 #ifndef TL_ENGINE_FAR_PRIVATE_H
 #define TL_ENGINE_FAR_PRIVATE_H
@@ -51,6 +52,6 @@ struct far_ops {
 const struct far_ops *far_ops_of(enum tl_far_kind kind);
 
 extern const struct far_ops far_tightlink_ops, far_iperf3_ops, far_nuttcp_ops, far_http_ops,
-    far_https_ops;
+    far_https_ops, far_ndt7_ops;
 
 #endif

@@ -258,6 +258,10 @@ void http_take_header(const char *line, struct http_reply *reply)
         reply->length = take_length(slash + 1);
     else if (len == 12 && strncasecmp(line, "content-type", len) == 0)
         reply->is_page = strncasecmp(value, "text/html", 9) == 0;
+    else if (len == 20 && strncasecmp(line, "sec-websocket-accept", len) == 0)
+        snprintf(reply->accept, sizeof reply->accept, "%s", value);
+    else if (len == 22 && strncasecmp(line, "sec-websocket-protocol", len) == 0)
+        snprintf(reply->protocol, sizeof reply->protocol, "%s", value);
     else if (len == 6 && strncasecmp(line, "server", len) == 0)
         tl_utf8_clean(value, strnlen(value, 48), reply->program, sizeof reply->program);
 }
@@ -285,23 +289,35 @@ static enum tl_status read_headers(const struct far_peer *peer, struct http_conn
                : tl_error_set(reterr, TL_PROTOCOL, "%s sends headers without end", peer->host);
 }
 
-enum tl_status http_ask(const struct far_peer *peer, const struct http_server *server,
-                        struct http_connection *connection, bool first_byte,
-                        struct http_reply *ret_reply, struct tl_error *reterr)
+void http_host_header(const struct http_server *server, char ret_text[HTTP_HOST_SIZE])
 {
-    char text[2048];
     bool plain = server->port == (server->tls ? 443 : 80), v6 = strchr(server->host, ':') != NULL;
     char port[8] = "";
     if (!plain)
         snprintf(port, sizeof port, ":%u", server->port);
+    snprintf(ret_text, HTTP_HOST_SIZE, "%s%s%s%s", v6 ? "[" : "", server->host, v6 ? "]" : "",
+             port);
+}
+
+enum tl_status http_exchange(const struct far_peer *peer, struct http_connection *connection,
+                             const char *text, size_t len, struct http_reply *ret_reply,
+                             struct tl_error *reterr)
+{
+    enum tl_status status = send_text(peer, connection, text, len, tl_now_ns() + ANSWER_NS, reterr);
+    return status == TL_OK ? read_headers(peer, connection, ret_reply, reterr) : status;
+}
+
+enum tl_status http_ask(const struct far_peer *peer, const struct http_server *server,
+                        struct http_connection *connection, bool first_byte,
+                        struct http_reply *ret_reply, struct tl_error *reterr)
+{
+    char text[2048], host[HTTP_HOST_SIZE];
+    http_host_header(server, host);
     int len = snprintf(text, sizeof text,
-                       "GET %s HTTP/1.1\r\nHost: %s%s%s%s\r\nUser-Agent: tightlink\r\n"
+                       "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
                        "Accept: */*\r\nAccept-Encoding: identity\r\n%sConnection: close\r\n\r\n",
-                       server->resource, v6 ? "[" : "", server->host, v6 ? "]" : "", port,
-                       first_byte ? "Range: bytes=0-0\r\n" : "");
+                       server->resource, host, first_byte ? "Range: bytes=0-0\r\n" : "");
     if (len < 0 || (size_t)len >= sizeof text)
         return tl_error_set(reterr, TL_USAGE, "that URL is too long");
-    enum tl_status status =
-        send_text(peer, connection, text, (size_t)len, tl_now_ns() + ANSWER_NS, reterr);
-    return status == TL_OK ? read_headers(peer, connection, ret_reply, reterr) : status;
+    return http_exchange(peer, connection, text, (size_t)len, ret_reply, reterr);
 }

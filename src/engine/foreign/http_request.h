@@ -8,6 +8,8 @@
 
 #include "far_socket.h"
 
+#define HTTP_HOST_SIZE 272
+
 struct http_server {
     bool tls;
     char host[256];
@@ -27,6 +29,8 @@ struct http_reply {
     int status;
     char reason[64], program[64]; /* cleaned; "" without */
     char location[1024];          /* as it came; "" without */
+    char accept[40];              /* of a WebSocket; as it came, "" without */
+    char protocol[64];            /* likewise */
     int64_t length;               /* of the whole file; -1: not told */
     bool is_page;                 /* text/html */
 };
@@ -51,6 +55,13 @@ enum tl_status http_open(const struct far_peer *peer, const struct http_server *
 enum tl_status http_ask(const struct far_peer *peer, const struct http_server *server,
                         struct http_connection *connection, bool first_byte,
                         struct http_reply *ret_reply, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Sends a request that is ready and reads the headers of its answer, as http_ask(). */
+enum tl_status http_exchange(const struct far_peer *peer, struct http_connection *connection,
+                             const char *text, size_t len, struct http_reply *ret_reply,
+                             struct tl_error *reterr) TL_WARN_UNUSED;
+/* host, [address] or host:port as a request's Host header has it. */
+void http_host_header(const struct http_server *server, char ret_text[HTTP_HOST_SIZE]);
 
 /* The socket without its TLS: the caller's. */
 int http_release(struct http_connection *connection);

@@ -10,6 +10,7 @@
 
 #include "far_socket.h"
 #include "tightlink/base/time.h"
+#include "tightlink/engine/sampler.h"
 
 /* Bytes that may still come once the end was asked for: those of this time, and of two round trips,
  * at more than the mean rate. */
@@ -41,6 +42,27 @@ static void read_before(struct near_half *half)
     tl_cpu_reading_take(&half->cpu_reader, &half->cpu);
 }
 
+static struct near_half *make(const struct far_peer *peer, const struct tl_tcp_spec *spec,
+                              struct tl_tcp_result *result, tl_tcp_live_fn *live, void *context)
+{
+    struct near_half *half = calloc(1, sizeof *half);
+    if (!half)
+        return NULL;
+    half->spec = spec;
+    half->peer = peer;
+    half->result = result;
+    half->live = live;
+    half->context = context;
+    half->rate.bps = NAN;
+    half->hand_fd = -1;
+    half->moved_first_ns = half->moved_last_ns = -1;
+    tl_cpu_reader_init(&half->cpu_reader, "");
+    result->streams = spec->streams > 0 ? spec->streams : 1;
+    result->granted_ns = spec->duration_ns;
+    result->granted_bytes = spec->max_bytes;
+    return half;
+}
+
 enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_spec *spec,
                                int64_t grace_ns, struct tl_tcp_result *result, tl_tcp_live_fn *live,
                                void *context, struct near_half **ret_half, struct tl_error *reterr)
@@ -56,20 +78,10 @@ enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_
                        : streams > TL_TCP_FEW_STREAMS ? 2 * TL_STREAM_INTERVAL_NS
                                                       : TL_STREAM_INTERVAL_NS,
     };
-    struct near_half *half = calloc(1, sizeof *half);
+    struct near_half *half = make(peer, spec, result, live, context);
     if (!half)
         return tl_error_set(reterr, TL_NOMEM, "no memory for a test");
-    half->spec = spec;
-    half->peer = peer;
-    half->result = result;
-    half->live = live;
-    half->context = context;
-    half->rate.bps = NAN;
-    tl_cpu_reader_init(&half->cpu_reader, "");
     half->log_max = (size_t)(ours.duration_ns / ours.interval_ns) + 64;
-    result->streams = streams;
-    result->granted_ns = spec->duration_ns;
-    result->granted_bytes = spec->max_bytes;
     enum tl_status status = tl_streams_create(&ours, &half->streams, reterr);
     if (status == TL_OK)
         *ret_half = half;
@@ -78,11 +90,26 @@ enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_
     return status;
 }
 
+enum tl_status near_half_begin_by_hand(const struct far_peer *peer, const struct tl_tcp_spec *spec,
+                                       int fd, struct tl_tcp_result *result, tl_tcp_live_fn *live,
+                                       void *context, struct near_half **ret_half,
+                                       struct tl_error *reterr)
+{
+    struct near_half *half = make(peer, spec, result, live, context);
+    if (!half)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a test");
+    half->hand_fd = fd;
+    half->log_max = (size_t)(spec->duration_ns / TL_STREAM_INTERVAL_NS) + 64;
+    *ret_half = half;
+    return TL_OK;
+}
+
 void near_half_destroy(struct near_half *half)
 {
     if (!half)
         return;
-    tl_streams_destroy(half->streams);
+    if (half->streams)
+        tl_streams_destroy(half->streams);
     for (unsigned i = 0; i < half->kept_count; i++)
         close(half->kept_fds[i]);
     free(half);
@@ -102,7 +129,7 @@ enum tl_status near_half_add(struct near_half *half, int fd, struct tl_error *re
 enum tl_status near_half_start(struct near_half *half, struct tl_error *reterr)
 {
     read_before(half);
-    enum tl_status status = tl_streams_start(half->streams, reterr);
+    enum tl_status status = half->streams ? tl_streams_start(half->streams, reterr) : TL_OK;
     half->start_ns = half->analysis_ns = tl_now_ns();
     half->live_ns = half->start_ns + TL_CLIENT_LIVE_NS;
     return status;
@@ -128,9 +155,50 @@ static void mirror(struct near_half *half, const struct tl_tcp_sample *sample)
     add(&half->result->receiver, &received, half->log_max);
 }
 
+void near_half_moved(struct near_half *half, size_t bytes)
+{
+    half->moved_last_ns = tl_now_ns() - half->start_ns;
+    if (half->moved_first_ns < 0)
+        half->moved_first_ns = half->moved_last_ns;
+    half->moved_bytes += bytes;
+}
+
+void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample)
+{
+    struct tl_tcp_result *result = half->result;
+    add(result->near_sends ? &result->receiver : &result->sender, sample, half->log_max);
+}
+
+static uint64_t own_bytes(const struct near_half *half)
+{
+    return half->streams ? tl_streams_bytes(half->streams) : half->moved_bytes;
+}
+
+static bool is_done(const struct near_half *half)
+{
+    return half->streams && tl_streams_done(half->streams);
+}
+
+/* By hand: what a sampler's thread does for streams. */
+static void sample_hand(struct near_half *half, int64_t now_ns, bool last)
+{
+    struct tl_tcp_result *result = half->result;
+    struct tl_tcp_sample sample = {.time_ns = now_ns - half->start_ns, .last = last};
+    if (!last && now_ns < half->sample_ns)
+        return;
+    half->sample_ns = now_ns + TL_STREAM_INTERVAL_NS;
+    tl_sample_read_socket(half->hand_fd, &sample);
+    tl_sample_set(&sample, TL_SF_app_bytes, half->moved_bytes);
+    add(result->near_sends ? &result->sender : &result->receiver, &sample, half->log_max);
+    if (result->near_sends)
+        mirror(half, &sample);
+}
+
 static void drain(struct near_half *half)
 {
     struct tl_tcp_result *result = half->result;
+    if (!half->streams)
+        return;
     struct tl_tcp_sample batch[16];
     size_t count;
     while ((count = tl_streams_drain(half->streams, batch, 16)) > 0)
@@ -154,7 +222,7 @@ static uint64_t received_bytes(const struct near_half *half)
     const struct tl_tcp_result *result = half->result;
     uint64_t bytes = 0;
     if (!result->near_sends)
-        return tl_streams_bytes(half->streams);
+        return own_bytes(half);
     for (unsigned i = 0; i < result->streams; i++) {
         const struct tl_sample_log *log = &result->receiver.logs[i];
         bytes += log->count > 0 ? log->samples[log->count - 1].app_bytes : 0;
@@ -200,7 +268,7 @@ void near_half_tick(void *context)
  * themselves, but a connection that is cut off is an error to a stranger. */
 static bool is_spent(const struct near_half *half, int64_t now_ns)
 {
-    double bytes = (double)tl_streams_bytes(half->streams), max = (double)half->spec->max_bytes;
+    double bytes = (double)own_bytes(half), max = (double)half->spec->max_bytes;
     double ahead_ns = (double)(AHEAD_NS + 2 * half->peer->info.connect_rtt_ns);
     double elapsed_ns = (double)(now_ns - half->start_ns);
     return max > 0 && bytes + AHEAD_RATIO * bytes * ahead_ns / fmax(elapsed_ns, ahead_ns) >= max;
@@ -210,6 +278,8 @@ bool near_half_step(struct near_half *half)
 {
     struct tl_tcp_result *result = half->result;
     int64_t now_ns = tl_now_ns();
+    if (!half->streams)
+        sample_hand(half, now_ns, false);
     if (now_ns >= half->live_ns) {
         half->live_ns = now_ns + TL_CLIENT_LIVE_NS;
         drain(half);
@@ -227,14 +297,16 @@ bool near_half_step(struct near_half *half)
         result->end = TL_TCP_END_KNOWN;
     else if (now_ns - half->start_ns >= half->spec->duration_ns)
         result->end = TL_TCP_END_DEADLINE;
-    return result->end != TL_TCP_END_NOT_RUN || tl_streams_done(half->streams);
+    return result->end != TL_TCP_END_NOT_RUN || is_done(half);
 }
 
 int64_t near_half_due_ns(const struct near_half *half)
 {
     int64_t end_ns = half->start_ns + half->spec->duration_ns, now_ns = tl_now_ns();
     int64_t due_ns = half->live_ns < end_ns ? half->live_ns : end_ns;
-    bool near_cap = 4 * tl_streams_bytes(half->streams) > half->spec->max_bytes;
+    if (!half->streams && half->sample_ns < due_ns)
+        due_ns = half->sample_ns;
+    bool near_cap = 4 * own_bytes(half) > half->spec->max_bytes;
     return half->spec->max_bytes > 0 && near_cap && now_ns + CLOSE_NS < due_ns ? now_ns + CLOSE_NS
                                                                                : due_ns;
 }
@@ -252,13 +324,29 @@ void near_half_shut(struct near_half *half)
         (void)shutdown(half->kept_fds[i], SHUT_WR);
 }
 
+static void complete_hand(struct near_half *half)
+{
+    struct tl_tcp_result *result = half->result;
+    struct tl_tcp_side *side = result->near_sends ? &result->sender : &result->receiver;
+    sample_hand(half, half->start_ns + result->elapsed_ns, true);
+    side->streams[0].end = TL_STREAM_END_STOPPED;
+    side->streams[0].bytes = half->moved_bytes;
+    side->streams[0].first_byte_ns = half->moved_first_ns;
+    side->streams[0].last_byte_ns = half->moved_last_ns;
+    side->streams[0].end_ns = result->elapsed_ns;
+}
+
 void near_half_stop(struct near_half *half)
 {
-    struct pollfd done = {.fd = tl_streams_event_fd(half->streams), .events = POLLIN};
     if (half->start_ns == 0 || half->stopped)
         return;
     half->stopped = true;
     half->result->elapsed_ns = tl_now_ns() - half->start_ns;
+    if (!half->streams) {
+        complete_hand(half);
+        return;
+    }
+    struct pollfd done = {.fd = tl_streams_event_fd(half->streams), .events = POLLIN};
     tl_streams_stop(half->streams);
     if (!tl_streams_done(half->streams))
         (void)poll(&done, 1, (int)(2 * TL_STREAM_STOP_NS / TL_NS_PER_MS));

@@ -3,6 +3,9 @@
  *
  *   begin -> add (each connected socket) -> start -> step … -> finish
  *
+ * A protocol whose payload the kernel's sockets do not hold as it is (WebSocket in TLS) moves it by
+ * itself, on one socket: begin_by_hand -> start -> moved, far_sample, step … -> finish.
+ *
  * An upload's receiver says nothing while it runs: what was acknowledged to this end stands in for
  * it, which is what its kernel has, less what it lost. The far end's word about the bytes comes in
  * by near_half_take_total(). */
@@ -19,7 +22,10 @@ struct near_half {
     struct tl_tcp_result *result;
     tl_tcp_live_fn *live;
     void *context;
-    struct tl_streams *streams;
+    struct tl_streams *streams; /* NULL: by hand */
+    int hand_fd;                /* that the protocol moves payload on; borrowed */
+    uint64_t moved_bytes;
+    int64_t moved_first_ns, moved_last_ns, sample_ns;
     struct tl_cpu_reader cpu_reader;
     struct tl_cpu_reading cpu;
     struct tl_host_counters counters;
@@ -38,7 +44,16 @@ enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_
                                int64_t grace_ns, struct tl_tcp_result *result, tl_tcp_live_fn *live,
                                void *context, struct near_half **ret_half,
                                struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status near_half_begin_by_hand(const struct far_peer *peer, const struct tl_tcp_spec *spec,
+                                       int fd, struct tl_tcp_result *result, tl_tcp_live_fn *live,
+                                       void *context, struct near_half **ret_half,
+                                       struct tl_error *reterr) TL_WARN_UNUSED;
 void near_half_destroy(struct near_half *half);
+
+/* By hand: so many more bytes of payload were sent or received. */
+void near_half_moved(struct near_half *half, size_t bytes);
+/* What the far end told of its own TCP; time_ns counts from its start. */
+void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample);
 
 /* The options of this end's data sockets. */
 struct tl_stream_options near_half_options(const struct tl_tcp_spec *spec);

@@ -1,0 +1,318 @@
+/* NDT servers that speak ndt7 as far ends.
+ *
+ *   connect -> TLS -> GET /ndt/v7/download or upload, upgraded to a WebSocket -> payload, with the
+ *   server's measurements as texts between it -> either end closes
+ *
+ * A test is one connection and lasts ten seconds at most. The server tells its TCP_INFO some times
+ * a second: of a download that is the sender's own account, from a server that anybody runs.
+ * Payload is counted inside of frames and TLS; what TCP_INFO counts is up to 0.3 % more. */
+#include <openssl/evp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "far_path.h"
+#include "far_ping.h"
+#include "far_private.h"
+#include "ndt7_frames.h"
+#include "near_half.h"
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+
+#define SUBPROTOCOL  "net.measurementlab.ndt.v7"
+#define DURATION_MAX (10 * TL_NS_PER_S)
+/* A server that closes in order after so much of the time has run its test. */
+#define WHOLE_RATIO 0.8
+
+struct ndt7_end {
+    struct far_peer peer;
+    struct http_server server;
+    char query[1024]; /* with its question mark; "" without */
+};
+
+struct ndt7_test {
+    struct far_peer peer; /* the end's, with this test's tick */
+    struct ndt7_end *end;
+    const struct tl_tcp_spec *spec;
+    struct tl_tcp_result *result;
+    struct http_connection connection;
+    struct ndt7_frames *frames;
+    struct near_half *half;
+    struct tl_error text_error; /* of a text that made no sense */
+    bool bbr;
+};
+
+/* --- Reaching it ------------------------------------------------------------------------------ */
+
+static void close_end(void *context)
+{
+    struct ndt7_end *end = context;
+    http_server_finish(&end->server);
+    free(end);
+}
+
+/* TCP and TLS: an upgrade would begin a test. */
+static enum tl_status look(struct ndt7_end *end, const struct tl_far_options *options,
+                           struct tl_error *reterr)
+{
+    struct http_connection connection = {.fd = -1};
+    enum tl_status status = far_peer_reach(options, &end->peer, &connection.fd, reterr);
+    if (status == TL_OK)
+        status = http_open(&end->peer, &end->server, &connection, reterr);
+    http_close(&connection);
+    return status;
+}
+
+static enum tl_status connect_end(const struct tl_far_options *options, void **ret_end,
+                                  struct tl_error *reterr)
+{
+    const char *query = options->resource ? strchr(options->resource, '?') : NULL;
+    struct ndt7_end *end = calloc(1, sizeof *end);
+    if (!end)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a connection");
+    snprintf(end->query, sizeof end->query, "%s", query ? query : "");
+    enum tl_status status = http_server_init(&end->server, options, true, reterr);
+    if (status == TL_OK)
+        status = look(end, options, reterr);
+    if (status != TL_OK) {
+        close_end(end);
+        return status;
+    }
+    end->peer.info.max_streams = 1;
+    end->peer.info.max_duration_ns = DURATION_MAX;
+    memcpy(end->peer.info.program, "ndt7", sizeof "ndt7");
+    *ret_end = end;
+    return TL_OK;
+}
+
+static const struct tl_client_info *info(const void *end)
+{
+    return &((const struct ndt7_end *)end)->peer.info;
+}
+
+static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
+                           struct tl_echo_result *ret_result, struct tl_error *reterr)
+{
+    return far_ping_train(&((struct ndt7_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
+                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
+{
+    return far_path_pmtu(&((struct ndt7_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status hops(void *end, const struct tl_hops_spec *spec,
+                           struct tl_hops_result *ret_result, struct tl_error *reterr)
+{
+    return far_path_hops(&((struct ndt7_end *)end)->peer, spec, ret_result, reterr);
+}
+
+static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
+{
+    return far_ping_once(&((struct ndt7_end *)end)->peer, ret_rtt_ns, reterr);
+}
+
+/* --- Agreeing --------------------------------------------------------------------------------- */
+
+static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
+{
+    bool upload = spec->direction == TL_WIRE_UPLOAD;
+    const char *what = spec->file                          ? "move files"
+                       : spec->direction == TL_WIRE_BOTH   ? "run both directions in one test"
+                       : spec->streams != 1                ? "run several connections in one test"
+                       : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
+                       : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
+                       : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
+                       : !upload && spec->pacing_bps          ? "pace what it sends"
+                       : !upload && spec->congestion[0]       ? "choose its congestion control"
+                                                              : NULL;
+    if (what)
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "an NDT server cannot %s: a tightlink responder there would", what);
+    if (spec->duration_ns <= 0)
+        return tl_error_set(reterr, TL_RANGE, "a test takes some time");
+    return TL_OK;
+}
+
+static enum tl_status check_reply(const struct ndt7_test *test, const struct http_reply *reply,
+                                  const char *wanted, struct tl_error *reterr)
+{
+    const char *host = test->peer.host;
+    if (reply->status == 503 || reply->status == 429)
+        return tl_error_set(reterr, TL_BUSY, "the NDT server at %s is busy (%d)", host,
+                            reply->status);
+    if (reply->status == 401 || reply->status == 403)
+        return tl_error_set(reterr, TL_AUTH,
+                            "%s answers %d: it wants an access token: "
+                            "ndt7://HOST/?access_token=…",
+                            host, reply->status);
+    if (reply->status != 101)
+        return tl_error_set(reterr, TL_PROTOCOL,
+                            "%s port %u is no NDT server: it answers %d to ndt7", host,
+                            test->peer.port, reply->status);
+    if (strcmp(reply->accept, wanted) != 0 || strcmp(reply->protocol, SUBPROTOCOL) != 0)
+        return tl_error_set(reterr, TL_PROTOCOL, "%s agrees to something that is not ndt7", host);
+    return TL_OK;
+}
+
+static enum tl_status upgrade(struct ndt7_test *test, struct tl_error *reterr)
+{
+    char text[2048], host[HTTP_HOST_SIZE], key[NDT7_KEY_SIZE], wanted[NDT7_KEY_SIZE];
+    uint8_t nonce[16];
+    struct http_reply reply;
+    if (tl_random_secure(nonce, sizeof nonce) != TL_OK)
+        return tl_error_set(reterr, TL_IO, "no random numbers for a key");
+    EVP_EncodeBlock((unsigned char *)key, nonce, sizeof nonce);
+    ndt7_accept_of(key, wanted);
+    http_host_header(&test->end->server, host);
+    int len =
+        snprintf(text, sizeof text,
+                 "GET /ndt/v7/%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
+                 "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                 "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: " SUBPROTOCOL "\r\n\r\n",
+                 test->result->near_sends ? "upload" : "download", test->end->query, host, key);
+    if (len < 0 || (size_t)len >= sizeof text)
+        return tl_error_set(reterr, TL_USAGE, "that URL is too long");
+    enum tl_status status =
+        http_exchange(&test->peer, &test->connection, text, (size_t)len, &reply, reterr);
+    return status == TL_OK ? check_reply(test, &reply, wanted, reterr) : status;
+}
+
+/* --- One test --------------------------------------------------------------------------------- */
+
+static void take_payload(void *context, size_t bytes)
+{
+    struct ndt7_test *test = context;
+    near_half_moved(test->half, bytes);
+}
+
+/* Of an upload the server's TCP is a receiver's, and this end's own account says more. */
+static void take_text(void *context, const char *text, size_t len)
+{
+    struct ndt7_test *test = context;
+    struct ndt7_measurement measurement;
+    if (ndt7_read_measurement(text, len, &measurement, &test->text_error) != TL_OK)
+        return;
+    if (measurement.has_sample && !test->result->near_sends)
+        near_half_far_sample(test->half, &measurement.sample);
+    test->bbr = test->bbr || measurement.bbr;
+}
+
+static enum tl_status open_test(struct ndt7_test *test, tl_tcp_live_fn *live, void *context,
+                                struct tl_error *reterr)
+{
+    struct tl_stream_options options = near_half_options(test->spec);
+    struct ndt7_listener listener = {take_payload, take_text, test};
+    struct tl_tcp_result *result = test->result;
+    int64_t rtt_ns;
+    enum tl_status status = far_peer_dial(&test->peer, test->peer.port, &options,
+                                          &test->connection.fd, &rtt_ns, reterr);
+    if (status != TL_OK)
+        return status;
+    result->data_rtt_ns = rtt_ns;
+    result->near_ports[0] = far_local_port(test->connection.fd);
+    status = near_half_begin_by_hand(&test->end->peer, test->spec, test->connection.fd, result,
+                                     live, context, &test->half, reterr);
+    if (status == TL_OK)
+        status = http_open(&test->peer, &test->end->server, &test->connection, reterr);
+    if (status == TL_OK)
+        status = upgrade(test, reterr);
+    if (status == TL_OK)
+        status = ndt7_frames_create(&test->connection, result->near_sends, &listener, &test->frames,
+                                    reterr);
+    return status == TL_OK ? near_half_start(test->half, reterr) : status;
+}
+
+static enum tl_status closed(const struct ndt7_test *test, struct tl_error *reterr)
+{
+    double passed_ns = (double)(tl_now_ns() - test->half->start_ns);
+    if (ndt7_frames_closed_in_order(test->frames) &&
+        passed_ns >= WHOLE_RATIO * (double)DURATION_MAX) {
+        test->result->end = TL_TCP_END_DEADLINE;
+        return TL_OK;
+    }
+    return tl_error_set(reterr, TL_CLOSED, "%s ended the test after %.1f s", test->peer.host,
+                        passed_ns / 1e9);
+}
+
+static enum tl_status move_payload(struct ndt7_test *test, struct tl_error *reterr)
+{
+    while (!near_half_step(test->half)) {
+        struct pollfd cancel = {.fd = test->peer.cancel_fd, .events = POLLIN};
+        enum ndt7_turn turn = ndt7_frames_step(test->frames);
+        if (test->text_error.status != TL_OK)
+            return tl_error_set(reterr, TL_PROTOCOL, "%s", test->text_error.text);
+        if (turn == NDT7_BAD)
+            return tl_error_set(reterr, TL_PROTOCOL, "the NDT server at %s %s", test->peer.host,
+                                ndt7_frames_fault(test->frames));
+        if (turn == NDT7_CLOSED)
+            return closed(test, reterr);
+        if (turn == NDT7_MORE && poll(&cancel, 1, 0) > 0)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        if (turn == NDT7_MORE)
+            continue;
+        enum tl_status status =
+            far_await(&test->peer, test->connection.fd, ndt7_frames_events(test->frames),
+                      near_half_due_ns(test->half), NULL);
+        if (status == TL_CANCELLED)
+            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
+    }
+    return TL_OK;
+}
+
+/* Nobody counts what arrived of an upload at its very end: what was acknowledged did. */
+static void take_acknowledged(struct ndt7_test *test)
+{
+    const struct tl_sample_log *log = &test->result->receiver.logs[0];
+    near_half_stop(test->half);
+    if (test->result->near_sends && log->count > 0)
+        near_half_take_total(test->half, 0, log->samples[log->count - 1].app_bytes);
+}
+
+static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
+                               void *live_context, struct tl_tcp_result *ret_result,
+                               struct tl_error *reterr)
+{
+    struct ndt7_end *end = context;
+    struct tl_tcp_spec bounded = *spec;
+    struct ndt7_test test = {.end = end,
+                             .peer = end->peer,
+                             .spec = &bounded,
+                             .result = ret_result,
+                             .connection = {.fd = -1}};
+    int64_t asked_ns = tl_now_ns();
+    if (bounded.duration_ns > DURATION_MAX)
+        bounded.duration_ns = DURATION_MAX;
+    result_init(ret_result, spec);
+    enum tl_status status = check_spec(spec, reterr);
+    if (status == TL_OK)
+        status = open_test(&test, live, live_context, reterr);
+    if (status == TL_OK)
+        status = move_payload(&test, reterr);
+    if (status == TL_OK) {
+        take_acknowledged(&test);
+        ret_result->end_signed = true; /* nobody has to end it but who wants to */
+    }
+    if (test.bbr)
+        memcpy(ret_result->sender.congestion, "bbr", sizeof "bbr");
+    if (test.half)
+        status = near_half_finish(test.half, asked_ns, status, reterr);
+    ndt7_frames_destroy(test.frames);
+    near_half_destroy(test.half);
+    http_close(&test.connection);
+    return status;
+}
+
+const struct far_ops far_ndt7_ops = {
+    .connect = connect_end,
+    .close = close_end,
+    .info = info,
+    .ping = ping,
+    .echo = echo,
+    .pmtu = pmtu,
+    .hops = hops,
+    .tcp_test = tcp_test,
+};

@@ -1,0 +1,279 @@
+/* A strict ndt7 server for tests: fake_ndt7.h. */
+#include "fake_ndt7.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../loopback.h"
+#include "ndt7_frames.h"
+#include "tightlink/base/time.h"
+
+#define PAYLOAD   8192
+#define TEXT_MS   50
+#define BREAKS_MS 150
+#define LAST_MS   20000
+
+/* --- Its certificate -------------------------------------------------------------------------- */
+
+static void make_context(struct fake_ndt7 *fake)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *cert = X509_new();
+    X509_NAME *name = X509_get_subject_name(cert);
+    X509_EXTENSION *alt = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, "IP:127.0.0.1");
+    X509_set_version(cert, X509_VERSION_3);
+    ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);
+    X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"127.0.0.1", -1, -1,
+                               0);
+    X509_set_issuer_name(cert, name);
+    X509_set_pubkey(cert, key);
+    X509_add_ext(cert, alt, -1);
+    X509_EXTENSION_free(alt);
+    cr_assert_gt(X509_sign(cert, key, EVP_sha256()), 0);
+    fake->context = SSL_CTX_new(TLS_server_method());
+    cr_assert_eq(SSL_CTX_use_certificate(fake->context, cert), 1);
+    cr_assert_eq(SSL_CTX_use_PrivateKey(fake->context, key), 1);
+    snprintf(fake->trust, sizeof fake->trust, "/tmp/tightlink-ndt7-XXXXXX");
+    int fd = mkstemp(fake->trust);
+    FILE *file = fdopen(fd, "w");
+    cr_assert(file && PEM_write_X509(file, cert) == 1 && fclose(file) == 0);
+    setenv("SSL_CERT_FILE", fake->trust, 1);
+    X509_free(cert);
+    EVP_PKEY_free(key);
+}
+
+/* --- Frames ----------------------------------------------------------------------------------- */
+
+struct session {
+    struct fake_ndt7 *fake;
+    SSL *ssl;
+    int fd;
+    bool upload;
+};
+
+static bool put(struct session *s, const void *data, size_t len)
+{
+    return SSL_write(s->ssl, data, (int)len) == (int)len;
+}
+
+static bool put_frame(struct session *s, unsigned first, uint64_t announced, const void *data,
+                      size_t len)
+{
+    uint8_t head[10] = {(uint8_t)first};
+    size_t size = announced < 126 ? 2 : announced < 65536 ? 4 : 10;
+    uint8_t mask = s->fake->mood == NDT7_MASKED ? 0x80 : 0;
+    head[1] = (uint8_t)((size == 2 ? announced : size == 4 ? 126 : 127) | mask);
+    for (size_t i = 2; i < size; i++)
+        head[i] = (uint8_t)(announced >> 8 * (size - 1 - i));
+    return put(s, head, size) && put(s, data, len);
+}
+
+static bool take(struct session *s, void *into, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        int got = SSL_read(s->ssl, (char *)into + at, (int)(len - at));
+        if (got <= 0)
+            return false;
+        at += (size_t)got;
+    }
+    return true;
+}
+
+/* One frame of the client's. */
+static bool take_frame(struct session *s)
+{
+    static uint8_t data[1 << 20];
+    uint8_t head[2], more[8] = {0}, key[4];
+    if (!take(s, head, sizeof head))
+        return false;
+    uint64_t len = head[1] & 0x7f;
+    size_t size = len == 126 ? 2 : len == 127 ? 8 : 0;
+    if (!take(s, more, size))
+        return false;
+    for (size_t i = 0; i < size; i++)
+        len = (i ? len << 8 : 0) | more[i];
+    if (!(head[1] & 0x80))
+        s->fake->masked_all = false;
+    if (len > sizeof data || !take(s, key, sizeof key) || !take(s, data, (size_t)len))
+        return false;
+    for (size_t i = 0; i < 4 && i < len; i++)
+        data[i] ^= key[i];
+    if (head[0] == 0x8a)
+        s->fake->pong_fine = len == 4 && memcmp(data, "ping", 4) == 0;
+    else if (head[0] == 0x82)
+        s->fake->received_bytes += len;
+    return true;
+}
+
+/* --- One test --------------------------------------------------------------------------------- */
+
+static bool put_text(struct session *s, int64_t elapsed_us, uint64_t bytes)
+{
+    char text[512];
+    long long us = elapsed_us;
+    unsigned long long sent = bytes;
+    int len = s->fake->mood == NDT7_ODD_NUMBERS
+                  ? snprintf(text, sizeof text,
+                             "{\"TCPInfo\":{\"ElapsedTime\":%lld,\"RTT\":-5,\"MinRTT\":\"low\","
+                             "\"BytesAcked\":9e300,\"SndCwnd\":10,\"PacingRate\":-1},"
+                             "\"AppInfo\":{\"NumBytes\":%llu}}",
+                             us, sent)
+                  : snprintf(text, sizeof text,
+                             "{\"AppInfo\":{\"ElapsedTime\":1,\"NumBytes\":%llu},"
+                             "\"Origin\":\"server\",\"TCPInfo\":{\"ElapsedTime\":%lld,"
+                             "\"RTT\":42000,\"BusyTime\":1000,\"RWndLimited\":600,\"SndCwnd\":77,"
+                             "\"DeliveryRate\":125},\"BBRInfo\":{\"BW\":9}}",
+                             sent, us);
+    if (s->fake->mood == NDT7_NO_JSON)
+        return put_frame(s, 0x81, 5, "<htm>", 5);
+    if (s->fake->mood != NDT7_IN_PIECES)
+        return put_frame(s, 0x81, (size_t)len, text, (size_t)len);
+    return put_frame(s, 0x01, 10, text, 10) && put_frame(s, 0x89, 4, "ping", 4) &&
+           put_frame(s, 0x00, 10, text + 10, 10) &&
+           put_frame(s, 0x80, (size_t)len - 20, text + 20, (size_t)len - 20);
+}
+
+static bool break_it(struct session *s)
+{
+    static char text[4096];
+    memset(text, 'x', sizeof text);
+    switch (s->fake->mood) {
+    case NDT7_HUGE_FRAME:
+        return put_frame(s, 0x82, UINT64_C(1) << 40, text, sizeof text);
+    case NDT7_LONG_TEXT:
+        return put_frame(s, 0x81, 1 << 20, text, sizeof text);
+    case NDT7_SENDS_BACK:
+        return put_frame(s, 0x82, sizeof text, text, sizeof text);
+    default:
+        return false;
+    }
+}
+
+static bool is_breaking(enum fake_ndt7_mood mood)
+{
+    return mood == NDT7_HUGE_FRAME || mood == NDT7_LONG_TEXT || mood == NDT7_HANGS_UP ||
+           mood == NDT7_SENDS_BACK;
+}
+
+static void move(struct session *s)
+{
+    static char payload[PAYLOAD];
+    int64_t begun_ns = tl_now_ns(), text_ns = begun_ns;
+    uint64_t sent = 0;
+    bool goes_on = put_frame(s, 0x89, 4, "ping", 4);
+    while (goes_on && tl_now_ns() - begun_ns < LAST_MS * TL_NS_PER_MS) {
+        int64_t now_ns = tl_now_ns();
+        struct pollfd fd = {.fd = s->fd, .events = POLLIN};
+        if (is_breaking(s->fake->mood) && now_ns - begun_ns > BREAKS_MS * TL_NS_PER_MS) {
+            goes_on = break_it(s);
+            continue;
+        }
+        if (now_ns >= text_ns || s->fake->mood == NDT7_CHATTER) {
+            text_ns = now_ns + TEXT_MS * TL_NS_PER_MS;
+            goes_on = put_text(s, (now_ns - begun_ns) / TL_NS_PER_US, sent);
+        }
+        if (goes_on && !s->upload) {
+            goes_on = put_frame(s, 0x82, sizeof payload, payload, sizeof payload);
+            sent += sizeof payload;
+        }
+        bool waiting = SSL_pending(s->ssl) > 0 || poll(&fd, 1, s->upload ? 5 : 0) > 0;
+        if (goes_on && waiting)
+            goes_on = take_frame(s);
+    }
+}
+
+static bool take_request(struct session *s, char key[64])
+{
+    char text[2048];
+    size_t len = 0;
+    while (len < sizeof text - 1 && take(s, text + len, 1)) {
+        text[++len] = '\0';
+        if (strstr(text, "\r\n\r\n"))
+            break;
+    }
+    s->upload = strncmp(text, "GET /ndt/v7/upload HTTP/1.1\r\n", 29) == 0;
+    const char *at = strstr(text, "Sec-WebSocket-Key: ");
+    s->fake->request_fine =
+        at && (s->upload || strncmp(text, "GET /ndt/v7/download HTTP/1.1\r\n", 31) == 0) &&
+        strstr(text, "Sec-WebSocket-Protocol: net.measurementlab.ndt.v7\r\n") &&
+        strstr(text, "Sec-WebSocket-Version: 13\r\n") && strstr(text, "Upgrade: websocket\r\n") &&
+        strstr(text, "User-Agent: ");
+    return at && sscanf(at, "Sec-WebSocket-Key: %63s", key) == 1;
+}
+
+static void answer(struct session *s, const char *key)
+{
+    char accept[NDT7_KEY_SIZE], text[512];
+    enum fake_ndt7_mood mood = s->fake->mood;
+    ndt7_accept_of(mood == NDT7_OTHER_ACCEPT ? "another" : key, accept);
+    int len = mood == NDT7_WEB_PAGE || mood == NDT7_WANTS_TOKEN
+                  ? snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n",
+                             mood == NDT7_WEB_PAGE ? "200 OK" : "403 Forbidden")
+                  : snprintf(text, sizeof text,
+                             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                             "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n"
+                             "Sec-WebSocket-Protocol: net.measurementlab.ndt.v7\r\n\r\n",
+                             accept);
+    if (put(s, text, (size_t)len) && strncmp(text, "HTTP/1.1 101", 12) == 0)
+        move(s);
+}
+
+static void serve(struct fake_ndt7 *fake, int fd)
+{
+    char key[64];
+    struct session session = {.fake = fake, .fd = fd, .ssl = SSL_new(fake->context)};
+    SSL_set_fd(session.ssl, fd);
+    if (SSL_accept(session.ssl) == 1 && take_request(&session, key))
+        answer(&session, key);
+    SSL_free(session.ssl);
+    close(fd);
+}
+
+static void *main_of(void *context)
+{
+    struct fake_ndt7 *fake = context;
+    for (;;) {
+        int fd = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0 && errno == EINTR)
+            continue;
+        if (fd < 0)
+            return NULL;
+        serve(fake, fd);
+    }
+}
+
+void fake_ndt7_start(struct fake_ndt7 *fake, enum fake_ndt7_mood mood)
+{
+    sigset_t pipe, before;
+    memset(fake, 0, sizeof *fake);
+    fake->mood = mood;
+    fake->masked_all = true;
+    make_context(fake);
+    fake->listener = loopback_listen(NULL, &fake->port);
+    sigemptyset(&pipe); /* OpenSSL writes to whoever hung up */
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    cr_assert_eq(pthread_create(&fake->thread, NULL, main_of, fake), 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void fake_ndt7_stop(struct fake_ndt7 *fake)
+{
+    (void)shutdown(fake->listener, SHUT_RDWR);
+    pthread_join(fake->thread, NULL);
+    close(fake->listener);
+    SSL_CTX_free(fake->context);
+    unsetenv("SSL_CERT_FILE");
+    unlink(fake->trust);
+}

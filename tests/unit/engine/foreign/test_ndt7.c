@@ -1,0 +1,145 @@
+/* The ndt7 client against a strict server, and against one that breaks the protocol in every way
+ * that matters: one sentence each, nothing that hangs, nothing that counts as a measurement. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "fake_ndt7.h"
+#include "ndt7_text.h"
+#include "tightlink/base/time.h"
+#include "tightlink/engine/far.h"
+
+static enum tl_status reach(const struct fake_ndt7 *fake, struct tl_far **ret_far,
+                            struct tl_error *reterr)
+{
+    struct tl_far_options options = {.reach = {.host = "127.0.0.1",
+                                               .port = fake->port,
+                                               .timeout_ns = 20 * TL_NS_PER_S,
+                                               .cancel_fd = -1},
+                                     .resource = ""};
+    return tl_far_connect(TL_FAR_NDT7, &options, ret_far, reterr);
+}
+
+static enum tl_status run(enum fake_ndt7_mood mood, enum tl_wire_direction direction,
+                          struct fake_ndt7 *fake, struct tl_tcp_result *ret_result,
+                          struct tl_error *error)
+{
+    struct tl_far *far;
+    struct tl_tcp_spec spec = {
+        .direction = direction, .streams = 1, .duration_ns = 500 * TL_NS_PER_MS};
+    fake_ndt7_start(fake, mood);
+    cr_assert_eq(reach(fake, &far, error), TL_OK, "%s", error->text);
+    enum tl_status status = tl_far_tcp_test(far, &spec, NULL, NULL, ret_result, error);
+    tl_far_close(far);
+    fake_ndt7_stop(fake);
+    return status;
+}
+
+Test(ndt7, a_download_has_the_senders_own_account, .timeout = 60)
+{
+    static const enum fake_ndt7_mood moods[] = {NDT7_PROPER, NDT7_IN_PIECES};
+    for (size_t i = 0; i < sizeof moods / sizeof *moods; i++) {
+        struct fake_ndt7 fake;
+        struct tl_tcp_result result;
+        struct tl_error error = {0};
+        cr_assert_eq(run(moods[i], TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_OK, "%s",
+                     error.text);
+        cr_assert(fake.request_fine && fake.pong_fine && fake.masked_all);
+        cr_assert(result.end_signed && !result.near_sends);
+        cr_assert_gt(result.receiver.bytes, 0);
+        cr_assert_gt(result.sender.logs[0].count, 3);
+        const struct tl_tcp_sample *sample = &result.sender.logs[0].samples[1];
+        cr_assert_eq(tl_sample_get(sample, TL_SF_rtt_ns), 42000000);
+        cr_assert_eq(tl_sample_get(sample, TL_SF_rwnd_limited_ns), 600000);
+        cr_assert_eq(tl_sample_get(sample, TL_SF_delivery_rate_bps), 1000);
+        cr_assert(sample->time_ns > 0 && sample->time_ns < TL_NS_PER_S);
+        cr_assert_str_eq(result.sender.congestion, "bbr");
+        tl_tcp_result_finish(&result);
+    }
+}
+
+Test(ndt7, an_upload_is_masked_and_arrives, .timeout = 60)
+{
+    struct fake_ndt7 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    cr_assert_eq(run(NDT7_PROPER, TL_WIRE_UPLOAD, &fake, &result, &error), TL_OK, "%s", error.text);
+    cr_assert(fake.request_fine && fake.pong_fine && fake.masked_all);
+    cr_assert_gt(fake.received_bytes, 8192);
+    cr_assert_leq(fake.received_bytes, result.sender.bytes);
+    cr_assert_gt(result.sender.logs[0].count, 3);
+    cr_assert_leq(result.ends_agree_ratio, 0.02);
+    tl_tcp_result_finish(&result);
+}
+
+Test(ndt7, numbers_that_make_no_sense_are_left_out, .timeout = 60)
+{
+    struct fake_ndt7 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    cr_assert_eq(run(NDT7_ODD_NUMBERS, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_OK, "%s",
+                 error.text);
+    cr_assert_gt(result.sender.logs[0].count, 1);
+    const struct tl_tcp_sample *sample = &result.sender.logs[0].samples[0];
+    cr_assert(!tl_sample_has(sample, TL_SF_rtt_ns) && !tl_sample_has(sample, TL_SF_min_rtt_ns));
+    cr_assert(!tl_sample_has(sample, TL_SF_bytes_acked));
+    cr_assert(!tl_sample_has(sample, TL_SF_pacing_bps));
+    cr_assert_eq(tl_sample_get(sample, TL_SF_snd_cwnd_count), 10);
+    tl_tcp_result_finish(&result);
+}
+
+static const struct {
+    enum fake_ndt7_mood mood;
+    enum tl_wire_direction direction;
+    enum tl_status status;
+    const char *says;
+} bad[] = {
+    {NDT7_HUGE_FRAME, TL_WIRE_DOWNLOAD, TL_PROTOCOL, "announces a message without end"},
+    {NDT7_LONG_TEXT, TL_WIRE_DOWNLOAD, TL_PROTOCOL, "announces a message without end"},
+    {NDT7_CHATTER, TL_WIRE_UPLOAD, TL_PROTOCOL, "says more than anybody can read"},
+    {NDT7_MASKED, TL_WIRE_DOWNLOAD, TL_PROTOCOL, "no server may send"},
+    {NDT7_NO_JSON, TL_WIRE_DOWNLOAD, TL_PROTOCOL, "makes no sense"},
+    {NDT7_HANGS_UP, TL_WIRE_DOWNLOAD, TL_CLOSED, "ended the test after"},
+    {NDT7_WEB_PAGE, TL_WIRE_DOWNLOAD, TL_PROTOCOL, "is no NDT server: it answers 200"},
+    {NDT7_OTHER_ACCEPT, TL_WIRE_DOWNLOAD, TL_PROTOCOL, "not ndt7"},
+    {NDT7_WANTS_TOKEN, TL_WIRE_DOWNLOAD, TL_AUTH, "access token"},
+    {NDT7_SENDS_BACK, TL_WIRE_UPLOAD, TL_PROTOCOL, "where it is to receive"},
+};
+
+Test(ndt7, a_server_that_breaks_the_protocol_gets_one_sentence, .timeout = 120)
+{
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct fake_ndt7 fake;
+        struct tl_tcp_result result;
+        struct tl_error error = {0};
+        int64_t begun_ns = tl_now_ns();
+        enum tl_status status = run(bad[i].mood, bad[i].direction, &fake, &result, &error);
+        cr_assert_eq(status, bad[i].status, "%zu: %s (%s)", i, tl_status_name(status), error.text);
+        cr_assert(strstr(error.text, bad[i].says), "%zu: %s", i, error.text);
+        cr_assert(!result.end_signed, "%zu", i);
+        cr_assert_lt(tl_now_ns() - begun_ns, 10 * TL_NS_PER_S, "%zu", i);
+        tl_tcp_result_finish(&result);
+    }
+}
+
+Test(ndt7, a_certificate_that_nobody_trusts_ends_it_before_anything_is_asked, .timeout = 60)
+{
+    struct fake_ndt7 fake;
+    struct tl_far *far;
+    struct tl_error error = {0};
+    fake_ndt7_start(&fake, NDT7_PROPER);
+    unsetenv("SSL_CERT_FILE");
+    cr_assert_eq(reach(&fake, &far, &error), TL_AUTH, "%s", error.text);
+    cr_assert(strstr(error.text, "is not to be trusted"), "%s", error.text);
+    fake_ndt7_stop(&fake);
+}
+
+Test(ndt7, a_measurement_is_an_object_of_few_bytes)
+{
+    struct ndt7_measurement measurement;
+    static const char none[] = "{}", bbr[] = "{\"BBRInfo\":{\"BW\":0}}";
+    cr_assert_eq(ndt7_read_measurement(none, strlen(none), &measurement, NULL), TL_OK);
+    cr_assert(!measurement.has_sample && !measurement.bbr);
+    cr_assert_eq(ndt7_read_measurement(bbr, strlen(bbr), &measurement, NULL), TL_OK);
+    cr_assert(!measurement.bbr, "no bandwidth was ever seen");
+    cr_assert_eq(ndt7_read_measurement("{", 1, &measurement, NULL), TL_PROTOCOL);
+}

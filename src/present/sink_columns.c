@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "text_layout.h"
+#include "tightlink/base/utf8.h"
 
 /* Longest command line that is shown; rule files keep theirs far below. */
 #define COMMAND_MAX 2048
@@ -12,9 +13,22 @@ static void add(struct text *t, enum tl_meaning meaning, const char *text)
     tl_page_add(t->page, meaning, text);
 }
 
+/* Whole: behind a long name stands who is to act. */
 static void heading(struct text *t, const char *heading)
 {
-    (void)tl_page_add_cut(t->page, TL_SAID_STRONG, heading, (size_t)t->page->width);
+    size_t columns = (size_t)t->page->width;
+    while (tl_utf8_fit(heading, columns) < strlen(heading)) {
+        const char *rest;
+        size_t len = text_break(heading, columns, &rest);
+        if (!*rest) { /* no space in reach */
+            len = tl_utf8_fit(heading, columns);
+            rest = heading + len;
+        }
+        tl_page_addf(t->page, TL_SAID_STRONG, "%.*s", (int)len, heading);
+        tl_page_end_line(t->page, TL_LINE_HEADING);
+        heading = rest;
+    }
+    tl_page_add(t->page, TL_SAID_STRONG, heading);
 }
 
 static void end_line(struct text *t)

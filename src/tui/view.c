@@ -130,6 +130,18 @@ const char *tui_prompt_label(enum tui_prompt prompt)
     return labels[prompt];
 }
 
+/* A message stands whole, over what lies above the line where it is long. */
+static void draw_sentence(struct tui_grid *grid, int row, const char *text)
+{
+    int columns = grid->cols - 4, lines = tui_wrap(grid, 0, 0, 0, columns, TUI_BOLD, text);
+    int most = grid->rows / 4;
+    lines = lines > most ? most : lines;
+    for (int i = 0; i < lines; i++)
+        (void)tui_putf(grid, row - i, 0, grid->cols, TUI_PLAIN, "%*s", grid->cols, "");
+    (void)tui_put(grid, row - lines + 1, 1, 2, TUI_BOLD, ">");
+    (void)tui_wrap(grid, row - lines + 1, 3, lines, columns, TUI_BOLD, text);
+}
+
 /* The line that asks, the message, or nothing but a rule. */
 static void draw_message(const struct tui_state *state, struct tui_grid *grid, int row)
 {
@@ -144,9 +156,7 @@ static void draw_message(const struct tui_state *state, struct tui_grid *grid, i
         col += tui_put(grid, row, col, grid->cols - col - 1, TUI_PLAIN, text);
         (void)tui_put(grid, row, col, 1, TUI_FOCUS, "_");
     } else if (state->message[0]) {
-        char text[sizeof state->message + 4];
-        snprintf(text, sizeof text, " > %s", state->message);
-        (void)tui_put_short(grid, row, 0, grid->cols, TUI_BOLD, text);
+        draw_sentence(grid, row, state->message);
     } else {
         tui_rule(grid, row, 0, grid->cols);
     }

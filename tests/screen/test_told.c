@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "script.h"
@@ -70,6 +71,71 @@ Test(screens, a_head_that_does_not_fit_scrolls, .init = begin)
         cr_expect(strstr(tl_buf_text(&read), "16777216"));
         tui_grid_finish(&grid);
         tl_buf_finish(&read);
+        scene_finish(&scene);
+    }
+}
+
+/* The verdict at a size, scrolled from its begin to its end, and a message of the screen in it. */
+static char *read_all(struct scene *scene, int rows, int cols)
+{
+    struct tui_grid grid;
+    struct tl_buf read = TL_BUF_INIT;
+    cr_assert(tui_grid_init(&grid, rows, cols, true) == TL_OK);
+    tui_view(&scene->state, &grid);
+    for (int i = 0; i < 120; i++) {
+        tui_grid_text(&grid, &read);
+        (void)tui_state_key(&scene->state, TUI_KEY_DOWN);
+        tui_view(&scene->state, &grid);
+    }
+    tui_grid_finish(&grid);
+    return tl_buf_steal(&read);
+}
+
+/* Who is to act stands behind the name of the other end, however long that is. */
+Test(screens, nothing_behind_a_long_name_is_cut, .init = begin)
+{
+    static const int sizes[][2] = {{10, 40}, {15, 60}, {24, 80}, {40, 120}, {60, 200}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct scene scene;
+        scene_make(script_named("verdict"), &scene);
+        struct tl_remedy *fix =
+            &((struct tl_finding *)tui_state_finding(&scene.state))->remedies[0];
+        char *before = fix->where, *needs = fix->needs;
+        fix->where = (char *)"path";
+        fix->needs = (char *)"network-team";
+        snprintf(scene.result.run.target_name, sizeof scene.result.run.target_name,
+                 "backup-server-17.storage.frankfurt.region-central.department-of-archives."
+                 "example-corporation.net");
+        scene.state.screen = TUI_VERDICT;
+        char *text = read_all(&scene, sizes[i][0], sizes[i][1]);
+        cr_expect(strstr(text, "network team") || strstr(text, "network\n"), "%dx%d:\n%.2500s",
+                  sizes[i][1], sizes[i][0], text);
+        free(text);
+        fix->where = before;
+        fix->needs = needs;
+        scene_finish(&scene);
+    }
+}
+
+Test(screens, a_message_stands_whole, .init = begin)
+{
+    for (int cols = 40; cols <= 80; cols += 20) {
+        struct scene scene;
+        struct tui_grid grid;
+        struct tl_buf out = TL_BUF_INIT;
+        scene_make(script_named("verdict"), &scene);
+        scene.state.screen = TUI_VERDICT;
+        snprintf(
+            scene.state.message, sizeof scene.state.message, "%s",
+            "this was a demo: its path is gone, so nothing can be tried on it any more, lastword");
+        cr_assert(tui_grid_init(&grid, cols == 40 ? 10 : 15, cols, true) == TL_OK);
+        tui_view(&scene.state, &grid);
+        tui_grid_text(&grid, &out);
+        cr_expect(strstr(tl_buf_text(&out), "this was a demo") &&
+                      strstr(tl_buf_text(&out), "lastword"),
+                  "%d columns:\n%s", cols, tl_buf_text(&out));
+        tl_buf_finish(&out);
+        tui_grid_finish(&grid);
         scene_finish(&scene);
     }
 }

@@ -135,19 +135,31 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
     return status;
 }
 
-/* What the path carried, for trains that go a little faster. */
-static enum tl_status send_trains(const struct tl_probe *probe, enum tl_direction direction,
-                                  const struct tl_tcp_result *result, int64_t bytes,
+static int64_t bytes_left(const struct tl_probe_limits *limits,
+                          const struct tl_probe_outcome *outcome)
+{
+    return limits->bytes - outcome->record.sent_bytes - outcome->record.received_bytes;
+}
+
+/* Behind the load: trains, one connection again where the path may have changed, and trains again:
+ * whether the link's own rate is the same some seconds later. */
+static enum tl_status look_behind(const struct tl_probe *probe, enum tl_direction direction,
+                                  const struct tl_tcp_spec *top, bool trains,
+                                  const struct tl_probe_limits *limits,
                                   struct tl_probe_outcome *outcome, struct tl_error *reterr)
 {
-    const struct tl_steady_rate *rate = &result->steady.rate;
-    const struct tl_stage_record *record = &outcome->record;
-    int64_t used = record->sent_bytes + record->received_bytes;
-    int64_t began_ns = tl_now_ns();
-    enum tl_status status =
-        tl_trains_measure(probe, direction, rate->valid ? rate->goodput_bps : (double)NAN,
-                          bytes - used, outcome, reterr);
-    outcome->record.duration_ns += tl_now_ns() - began_ns;
+    double carried_bps = number(probe->facts, TL_FLOW(direction, streams_goodput_bps));
+    enum tl_status status = TL_OK;
+    if (trains)
+        status = tl_trains_measure(probe, direction, false, carried_bps,
+                                   bytes_left(limits, outcome), outcome, reterr);
+    if (status != TL_OK || bytes_left(limits, outcome) <= 0 ||
+        !wants_again(probe->facts, direction))
+        return status;
+    status = run_again(probe, direction, top, limits->bytes, outcome, reterr);
+    if (status == TL_OK && isfinite(number(probe->facts, TL_FLOW(direction, trains_bps))))
+        status = tl_trains_measure(probe, direction, true, carried_bps, bytes_left(limits, outcome),
+                                   outcome, reterr);
     return status;
 }
 
@@ -180,13 +192,8 @@ enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction 
     ret_outcome->record.received_bytes += before.received_bytes;
     if (tl_transfer_counts(ret_outcome))
         set_facts(probe->facts, direction, result, &beside);
-    if (trains && status == TL_OK && tl_transfer_counts(ret_outcome))
-        status = send_trains(probe, direction, result, limits->bytes, ret_outcome, reterr);
-    const struct tl_stage_record *record = &ret_outcome->record;
-    bool bytes_left = record->sent_bytes + record->received_bytes < limits->bytes;
-    if (status == TL_OK && bytes_left && tl_transfer_counts(ret_outcome) &&
-        wants_again(probe->facts, direction))
-        status = run_again(probe, direction, &spec, limits->bytes, ret_outcome, reterr);
+    if (status == TL_OK && tl_transfer_counts(ret_outcome))
+        status = look_behind(probe, direction, &spec, trains, limits, ret_outcome, reterr);
     tl_transfer_free(result);
     return status;
 }

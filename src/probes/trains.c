@@ -123,18 +123,39 @@ double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
     return bps;
 }
 
+/* NAN: unknown for that reason. */
+static void set_facts(const struct tl_probe *probe, enum tl_direction direction, bool again,
+                      double bps, double held_ns, const char *reason)
+{
+    if (again) {
+        tl_flow_set(probe->facts, TL_FLOW(direction, trains_again_bps), bps, reason);
+        return;
+    }
+    tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), bps, reason);
+    tl_flow_set(probe->facts, TL_FLOW(direction, grant_ns), held_ns, reason);
+}
+
+static void count(const struct tl_udp_result *result, enum tl_direction direction,
+                  struct tl_stage_record *record)
+{
+    if (direction == TL_DOWNLOAD)
+        record->received_bytes += (long long)result->receiver.received_bytes;
+    else
+        record->sent_bytes += (long long)result->sender.sent_bytes;
+}
+
 enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction direction,
-                                 double carried_bps, int64_t bytes,
+                                 bool again, double carried_bps, int64_t bytes,
                                  struct tl_probe_outcome *outcome, struct tl_error *reterr)
 {
     struct tl_udp_spec spec = {.direction = tl_direction_to_wire(direction)};
     struct tl_udp_result result;
     struct tl_error error = {0};
+    int64_t began_ns = tl_now_ns();
     if (!tl_trains_plan(carried_bps, &spec) || bytes <= 0 ||
         tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
-        const char *why = "the rate or what is left of the budget is too small for trains";
-        tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), (double)NAN, why);
-        tl_flow_set(probe->facts, TL_FLOW(direction, grant_ns), (double)NAN, why);
+        set_facts(probe, direction, again, (double)NAN, (double)NAN,
+                  "the rate or what is left of the budget is too small for trains");
         return TL_OK;
     }
     enum tl_status status = tl_far_udp_test(probe->far, &spec, NULL, NULL, &result, &error);
@@ -144,12 +165,9 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
         bps = tl_trains_rate(&result, tl_trains_scatter(probe->facts, direction), &reason);
         held_ns = tl_trains_held_ns(result.trains, result.train_count);
     }
-    tl_flow_set(probe->facts, TL_FLOW(direction, trains_bps), bps, reason);
-    tl_flow_set(probe->facts, TL_FLOW(direction, grant_ns), held_ns, reason);
-    if (direction == TL_DOWNLOAD)
-        outcome->record.received_bytes += (long long)result.receiver.received_bytes;
-    else
-        outcome->record.sent_bytes += (long long)result.sender.sent_bytes;
+    set_facts(probe, direction, again, bps, held_ns, reason);
+    count(&result, direction, &outcome->record);
+    outcome->record.duration_ns += tl_now_ns() - began_ns;
     tl_udp_result_finish(&result);
     if (status == TL_UNSUPPORTED || status == TL_TIMEOUT || status == TL_INVALID)
         return TL_OK;

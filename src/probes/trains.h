@@ -37,11 +37,11 @@ double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
  * A small token bucket that lets short bursts pass is empty then and stays so: its rate is what
  * the later trains show (a large one may have gathered tokens since, and lets them pass), while
  * other traffic leaves each train nearly the whole link (Dovrolis, Ramanathan and Moore, 2004).
- * Sets trains_bps and grant_ns of the direction, or why they are unknown, and adds its bytes to the
- * outcome. Moves at most bytes. Only TL_CANCELLED, TL_NETWORK and the like end the caller's stage;
- * an unusable result is none. */
+ * Sets trains_bps and grant_ns of the direction, or trains_again_bps where trains were sent before,
+ * or why they are unknown, and adds its bytes and its time to the outcome. Moves at most bytes.
+ * Only TL_CANCELLED, TL_NETWORK and the like end the caller's stage; an unusable result is none. */
 enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction direction,
-                                 double carried_bps, int64_t bytes,
+                                 bool again, double carried_bps, int64_t bytes,
                                  struct tl_probe_outcome *outcome, struct tl_error *reterr);
 
 #endif

@@ -67,16 +67,17 @@ def udp_data(cookie, test_id, sequence, sent_ns, size):
 
 
 class Daemon:
-    """tightlinkd on a free port of loopback; its log goes to a file that failures show."""
+    """tightlinkd on a free port of loopback; its log goes to a file that failures show. inside: what
+    brings it into a namespace."""
 
-    def __init__(self, program, *options, descriptors=None):
+    def __init__(self, program, *options, descriptors=None, inside=()):
         ready, write = os.pipe()
         self.log = open(f"/tmp/tightlinkd-test.{os.getpid()}.{id(self)}", "w+")
         os.unlink(self.log.name)
         limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
                  ) if descriptors else None
         self.process = subprocess.Popen(
-            [program, "--open", "--port", "0", "--ready-fd", str(write), *options],
+            [*inside, program, "--open", "--port", "0", "--ready-fd", str(write), *options],
             pass_fds=[write], preexec_fn=limit, stderr=self.log, env={"ASAN_OPTIONS": "quarantine_size_mb=1",
                                                     **os.environ})
         os.close(write)
@@ -179,8 +180,11 @@ class Connection:
 
 
 class Session(Connection):
+    host = "127.0.0.1"
+
     def __init__(self, port, source=None, **more):
         super().__init__(port, source, **more)
+        self.host = more.get("host", self.host)
         self.source = source
         self.port = port
         self.greet()
@@ -210,7 +214,7 @@ class Session(Connection):
         return granted
 
     def join(self, test_id, stream, token=None):
-        data = Connection(self.port, self.source)
+        data = Connection(self.port, self.source, host=self.host)
         data.send(frame(DATA_HELLO, MAGIC + struct.pack(">HHI", VERSION, stream, test_id) +
                         (token or self.token)))
         return data

@@ -45,6 +45,22 @@ def siphash(key, data):
     return v0 ^ v1 ^ v2 ^ v3
 
 
+def first_words(name, secret):
+    """With which a client that has such a key begins a handshake."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    client = subprocess.Popen(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{listener.getsockname()[1]}", "-tls1_3",
+         "-psk", secret, "-psk_identity", name], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    near = listener.accept()[0]
+    words = near.recv(4096)
+    for end in (near, listener):
+        end.close()
+    client.kill()
+    client.wait()
+    return words
+
+
 class KeyFile:
     """A key file of mode 0600 with these lines; gone behind the block."""
 

@@ -14,7 +14,7 @@ import time
 
 import wire
 from cases import case, run
-from keyed import DATA, SECRET, SYN, UDP, KeyedSession, KeyFile, NoChannel
+from keyed import (DATA, SECRET, SYN, UDP, KeyedSession, KeyFile, NoChannel, first_words)
 from wire import Connection, Daemon
 
 DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -228,22 +228,6 @@ def a_key_opens_from_its_networks_alone():
         assert "key alice is not for this network" in daemon.text(), daemon.text()
 
 
-def first_words(name, secret):
-    """With which a client that has such a key begins a handshake."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    client = subprocess.Popen(
-        ["openssl", "s_client", "-connect", f"127.0.0.1:{listener.getsockname()[1]}", "-tls1_3",
-         "-psk", secret, "-psk_identity", name], stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    near = listener.accept()[0]
-    words = near.recv(4096)
-    for end in (near, listener):
-        end.close()
-    client.kill()
-    client.wait()
-    return words
-
-
 def answer_to(port, words):
     """What comes back, up to the connection's end, and in what time."""
     with socket.create_connection(("127.0.0.1", port)) as far:
@@ -273,6 +257,24 @@ def names_of_keys_cannot_be_guessed():
         time.sleep(1.2)
         answer_to(daemon.port, words["mallo"])
         assert "a handshake failed" in daemon.text(), daemon.text()
+
+
+@case
+def unfinished_handshakes_keep_nobody_out():
+    """1,000 connections of 250 networks begin a handshake and stop, in its first byte and in the middle
+    of its first record: who has the key is served."""
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon:
+        words = first_words("alice", "fe" * 32)
+        held = []
+        for i in range(1000):
+            held.append(Connection(daemon.port, f"127.{1 + i % 250}.{i // 250}.1"))
+            held[-1].send(words[:1 + i % 2 * 100])
+        for i in range(10):
+            KeyedSession(daemon.port, source=f"127.251.{i}.1", timeout=3).close()
+        assert sum(stranger.is_open() for stranger in held) == 1000, "some were sent away"
+        held[0].socket.shutdown(socket.SHUT_WR)
+        time.sleep(0.3)
+        assert not held[0].is_open(), "a record that will not be whole is waited for"
 
 
 @case

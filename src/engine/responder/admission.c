@@ -26,6 +26,8 @@
 #include "turn.h"
 
 #define ACCEPTS_PER_WAKEUP 64 /* the others have their turn in between */
+#define RECORD_HEAD        5
+#define RECORD_MAX         4096 /* a ClientHello has 300 to 1,600 bytes */
 
 /* A connection that has not said who it is: P6 allows it 256 bytes. */
 struct half {
@@ -261,16 +263,40 @@ static bool may_come_first(uint8_t type)
            type == TL_WIRE_SYN_QUERY;
 }
 
+/* The first record of TLS (RFC 8446, 5.1) stays with the kernel until it is whole, so that who
+ * begins a handshake and stops has a place among strangers and no channel. Its length, as far as it
+ * is known; the kernel wakes us when that much is there. */
+static size_t await_record(const struct half *half, const uint8_t *record, size_t got)
+{
+    size_t wanted =
+        got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + ((size_t)record[3] << 8 | record[4]);
+    int low = got < wanted && wanted <= RECORD_MAX ? (int)wanted : 1;
+    (void)setsockopt(half->watch.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
+    return wanted;
+}
+
 /* A connection whose first byte is TLS's gets a channel, where there are keys and its network has
- * not its share of the handshakes. False when the half is gone. */
-static bool open_channel(struct half *half)
+ * not its share of the handshakes. False when there is nothing to be read yet, or the half is gone.
+ */
+static bool open_channel(struct half *half, uint32_t events)
 {
     struct admission *admission = half->admission;
     struct secure_context *secured = admission->responder->secured;
-    uint8_t first;
-    if (half->secure || half->len > 0 || !secured ||
-        recv(half->watch.fd, &first, 1, MSG_DONTWAIT | MSG_PEEK) != 1 || first != SECURE_FIRST_BYTE)
+    uint8_t record[RECORD_MAX];
+    if (half->secure || half->len > 0 || !secured)
         return true;
+    ssize_t got = recv(half->watch.fd, record, sizeof record, MSG_DONTWAIT | MSG_PEEK);
+    if (got < 1 || record[0] != SECURE_FIRST_BYTE)
+        return true;
+    size_t wanted = await_record(half, record, (size_t)got);
+    if ((size_t)got < wanted && wanted <= RECORD_MAX &&
+        !(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+        return false;
+    if ((size_t)got < wanted) {
+        log_failure(half, "what began like a handshake is none");
+        drop_half(half);
+        return false;
+    }
     bool admitted = share_pool_admits(admission->handshakes, &half->address);
     if (admitted)
         half->secure = secure_create(secured, half->watch.fd);
@@ -295,7 +321,7 @@ static void log_handshake(struct half *half)
 static void half_ready(struct watch *watch, uint32_t events)
 {
     struct half *half = (struct half *)watch;
-    if (!open_channel(half))
+    if (!open_channel(half, events))
         return;
     ssize_t got = channel_recv(half->secure, watch->fd, half->bytes + half->len,
                                sizeof half->bytes - half->len);

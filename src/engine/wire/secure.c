@@ -177,6 +177,17 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_chosen, unsigned 
     return SSL_TLSEXT_ERR_OK;
 }
 
+/* Server: who names no key is told at once, and not asked for a better share first. */
+static int wants_key(SSL *ssl, int *ret_alert, void *context)
+{
+    const unsigned char *keys;
+    size_t len;
+    if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_psk, &keys, &len))
+        return SSL_CLIENT_HELLO_SUCCESS;
+    *ret_alert = SSL_AD_HANDSHAKE_FAILURE;
+    return SSL_CLIENT_HELLO_ERROR;
+}
+
 /* --- Contexts ------------------------------------------------------------------------------ */
 
 static bool configure(SSL_CTX *ctx)
@@ -233,6 +244,7 @@ enum tl_status secure_context_create_server(const struct tl_keys *keys,
     if (status != TL_OK)
         return status;
     (*ret_context)->keys = keys;
+    SSL_CTX_set_client_hello_cb((*ret_context)->ctx, wants_key, NULL);
     SSL_CTX_set_psk_find_session_callback((*ret_context)->ctx, find_key);
     SSL_CTX_set_alpn_select_cb((*ret_context)->ctx, choose_protocol, NULL);
     return TL_OK;

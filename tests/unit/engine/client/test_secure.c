@@ -208,7 +208,8 @@ static int count_ended(const int *fds, int count)
     return ended;
 }
 
-/* More half-done handshakes of one network than its share: some of them go, a friend gets in. */
+/* Handshakes of one network that stop in their first record: they hold no place of a handshake, so
+ * that none has to go, and a friend gets in. */
 Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 240)
 {
     enum { STALLED = 200 };
@@ -225,7 +226,7 @@ Test(secure, stalled_handshakes_keep_nobody_out, .timeout = 240)
     struct tl_keys *mine = keys_of("lab-1 " SECRET_1 "\n");
     cr_expect_eq(far_end_dial(&far, mine, &client, &error), TL_OK, "%s", error.text);
     tl_client_close(client);
-    cr_expect_geq(count_ended(fds, STALLED), 1);
+    cr_expect_eq(count_ended(fds, STALLED), 0);
     for (int i = 0; i < STALLED; i++)
         close(fds[i]);
     far_end_stop(&far);

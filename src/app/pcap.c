@@ -12,6 +12,7 @@
 #include "tightlink/base/units.h"
 #include "tightlink/flow/limits.h"
 #include "tightlink/flow/read.h"
+#include "tightlink/probes/packet_flow.h"
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
@@ -185,5 +186,13 @@ enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,
 {
     struct tl_packet_brief brief;
     enum tl_status status = find(pcap, number, &brief, reterr);
-    return status == TL_OK ? pcap_judge(pcap, &brief, ret_result, reterr) : status;
+    if (status == TL_OK)
+        status = pcap_judge(pcap, &brief, ret_result, reterr);
+    if (status != TL_OK)
+        return status;
+    ret_result->samples = calloc(1, sizeof *ret_result->samples);
+    if (!ret_result->samples)
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    tl_packet_flow_samples(brief.flow, ret_result->samples);
+    return TL_OK;
 }

@@ -19,6 +19,7 @@
 struct pcap_options {
     const char *path;
     size_t number; /* 0: not given */
+    const char *save;
     bool all, json;
 };
 
@@ -247,6 +248,7 @@ static int read_options(const struct cli_command *command, int argc, char **argv
     static const struct option long_options[] = {{"flow", required_argument, NULL, 'f'},
                                                  {"all", no_argument, NULL, 'a'},
                                                  {"json", no_argument, NULL, 'j'},
+                                                 {"save", required_argument, NULL, 's'},
                                                  CLI_OPTIONS_END};
     struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     int option;
@@ -254,6 +256,7 @@ static int read_options(const struct cli_command *command, int argc, char **argv
     while ((option = cli_next_option(&words)) > 0) {
         if (option == 'f' && !take_number(optarg, &options->number))
             return cli_usage(command, "--flow: %s is no number of a flow", optarg);
+        options->save = option == 's' ? optarg : options->save;
         options->all |= option == 'a';
         options->json |= option == 'j';
     }
@@ -264,6 +267,20 @@ static int read_options(const struct cli_command *command, int argc, char **argv
     options->path = words.argv[0];
     *ret_done = false;
     return CLI_EXIT_OK;
+}
+
+/* --save: the flow that was asked for, with its readings for plots. */
+static int save(struct tl_app_pcap *pcap, const struct pcap_options *options, int exit_code)
+{
+    struct tl_session_result result = {0};
+    struct tl_error error = {0};
+    bool saved = false;
+    if (tl_app_pcap_result(pcap, options->number ? options->number : 1, &result, &error) == TL_OK)
+        saved = cli_save_run(options->save, &result);
+    else
+        cli_complain("%s", error.text);
+    tl_app_result_finish(&result);
+    return saved ? exit_code : CLI_EXIT_EXPORT;
 }
 
 int cli_pcap(const struct cli_command *command, int argc, char **argv)
@@ -284,6 +301,8 @@ int cli_pcap(const struct cli_command *command, int argc, char **argv)
         status = tl_app_pcap_open(options.path, rules, &pcap, &error);
     if (status == TL_OK) {
         exit_code = options.json ? print_json(pcap, &options) : print_text(pcap, &options);
+        if (options.save && exit_code != CLI_EXIT_USAGE)
+            exit_code = save(pcap, &options, exit_code);
     } else {
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;

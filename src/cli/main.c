@@ -109,12 +109,15 @@ static const struct cli_command commands[] = {
      "                      instance 900M@80ms; exit code 1 when something does\n"
      "  --json              facts as JSON\n",
      cli_audit},
-    {"pcap", "FILE [--flow N | --all] [--json]", "why the transfers in a capture are slow",
+    {"pcap", "FILE [--flow N | --all] [--json] [--save FILE]",
+     "why the transfers in a capture are slow",
      "  FILE                pcap or pcapng, plain or packed (gzip, zstd); - for standard input\n"
      "  --flow N            judge this flow, not the largest; they are numbered by payload\n"
      "  --all               list all flows, not the largest ten\n"
      "  --json              one document on stdout (see: tightlink schema), all flows in its\n"
      "                      list \"flows\"\n"
+     "  --save FILE         also keep that flow in FILE.tightlink, with plots: tightlink export\n"
+     "                      FILE.tightlink --out slow.html\n"
      "96 bytes a packet suffice (tcpdump -s 96). Taken at the sender a capture tells most;\n"
      "with the handshake in it, more. The client is the end that opened the connection.\n",
      cli_pcap},

@@ -209,6 +209,7 @@ static void read_transfer(const struct tl_json_at *transfer, struct tl_samples *
         }
         for (size_t r = 0; r < REST_COUNT; r++)
             *number_of(&reading, &rest[r]) = (double)NAN;
+        reading.inflight_bytes = (double)NAN; /* of captures, which are not kept */
         if (i + 1 == count)
             read_last(transfer, &reading);
         if (!(reading.elapsed_ns >= before_ns))

@@ -19,9 +19,18 @@ static const struct {
     {                                                                                              \
 #field, offsetof(struct tl_reading, field)                                                 \
     }
-    NUMBER(elapsed_ns),   NUMBER(rate_bps),      NUMBER(rtt_ns),        NUMBER(bytes),
-    NUMBER(cwnd_bytes),   NUMBER(snd_wnd_bytes), NUMBER(retrans_count), NUMBER(app_ratio),
-    NUMBER(sndbuf_ratio), NUMBER(rwnd_ratio),    NUMBER(network_ratio)
+    NUMBER(elapsed_ns),
+    NUMBER(rate_bps),
+    NUMBER(rtt_ns),
+    NUMBER(bytes),
+    NUMBER(cwnd_bytes),
+    NUMBER(snd_wnd_bytes),
+    NUMBER(retrans_count),
+    NUMBER(app_ratio),
+    NUMBER(sndbuf_ratio),
+    NUMBER(rwnd_ratio),
+    NUMBER(network_ratio),
+    NUMBER(inflight_bytes)
 #undef NUMBER
 };
 #define NUMBER_COUNT (sizeof numbers / sizeof *numbers)

@@ -107,6 +107,8 @@ void report_html(const struct text_source *source, const struct tl_samples *samp
     if (source->findings->verdict.state != TL_VERDICT_INVALID) {
         chart_time(out, samples, CHART_RATE);
         chart_time(out, samples, CHART_RTT);
+        chart_time(out, samples, CHART_FLIGHT);
+        chart_time(out, samples, CHART_SEQUENCE);
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         text_part(&t, source, parts[i]);

@@ -137,7 +137,16 @@ struct plot {
 static double value_of(const struct plot *plot, size_t index)
 {
     const struct tl_reading *reading = &plot->samples->items[index];
-    return plot->what == CHART_RATE ? reading->rate_bps : reading->rtt_ns;
+    switch (plot->what) {
+    case CHART_RATE:
+        return reading->rate_bps;
+    case CHART_RTT:
+        return reading->rtt_ns;
+    case CHART_FLIGHT:
+        return reading->inflight_bytes;
+    default: /* the time-sequence graph of Stevens: of a connection, not of stages */
+        return isfinite(reading->inflight_bytes) ? reading->bytes : (double)NAN;
+    }
 }
 
 /* The readings of one stage in one direction follow each other: where the next begin. */
@@ -210,11 +219,26 @@ static void add_stages(struct tl_buf *out, const struct plot *plot)
 
 static const char *axis_text(const struct plot *plot, double value, char text[TL_UNIT_TEXT_SIZE])
 {
-    return plot->what == CHART_RATE ? tl_format_bps(value, text) : tl_format_ns(value, text);
+    switch (plot->what) {
+    case CHART_RATE:
+        return tl_format_bps(value, text);
+    case CHART_RTT:
+        return tl_format_ns(value, text);
+    case CHART_FLIGHT:
+        return tl_format_bytes(value, text);
+    default:
+        return tl_format_traffic(value, text);
+    }
 }
 
 void chart_time(struct tl_buf *out, const struct tl_samples *samples, enum chart_of_time what)
 {
+    static const char *const titles[] = {
+        [CHART_RATE] = "Throughput as it was measured, stage by stage",
+        [CHART_RTT] = "Round-trip time as it was measured",
+        [CHART_FLIGHT] = "Data on the way: sent and not acknowledged",
+        [CHART_SEQUENCE] = "Sequence over time: what was acknowledged so far",
+    };
     struct plot plot = {.samples = samples, .what = what};
     char text[TL_UNIT_TEXT_SIZE];
     size_t known = 0;
@@ -229,8 +253,7 @@ void chart_time(struct tl_buf *out, const struct tl_samples *samples, enum chart
         return;
     plot.most *= 1.05;
     plot.stride = 1 + samples->count / POINTS_MAX;
-    const char *title = what == CHART_RATE ? "Throughput as it was measured, stage by stage"
-                                           : "Round-trip time as it was measured";
+    const char *title = titles[what];
     tl_buf_addf(out, "<h3>%s</h3>\n", title);
     begin(out, title, (int)(PLOT_TOP + PLOT_HEIGHT) + 20);
     for (int line = 0; line <= 2; line++) {

@@ -60,6 +60,7 @@ static void keep_reading(struct tl_session *session, const struct tl_probe_live 
                                  .retrans_count = live->retrans_count,
                                  .cwnd_bytes = live->cwnd_bytes,
                                  .snd_wnd_bytes = live->snd_wnd_bytes,
+                                 .inflight_bytes = (double)NAN,
                                  .app_ratio = live->app_ratio,
                                  .sndbuf_ratio = live->sndbuf_ratio,
                                  .rwnd_ratio = live->rwnd_ratio,

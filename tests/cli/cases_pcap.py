@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -213,3 +214,23 @@ def of_a_run_as_document(machine):
 def of_a_run_refused(machine):
     """--capture is no option of a demo"""
     tightlink(machine, "demo", "clean", "--capture").check(2, "--capture are options of run")
+
+
+@case("pcap")
+def plotted(machine):
+    """a flow that is saved has plots in its HTML report: their values are those of the packets"""
+    with tempfile.TemporaryDirectory() as folder:
+        kept, page = os.path.join(folder, "slow.tightlink"), os.path.join(folder, "slow.html")
+        result = run(machine, window_limited(), "--save", kept)
+        assert result.returncode == 0 and b"slow.tightlink" in result.stderr, result
+        tightlink(machine, "export", kept, "--unmask", "--out", page).check(0)
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+    for title, most in (("Throughput", 20 * MSS // 128 * 128 * 8 / 0.025 / 1e6),
+                        ("Data on the way", 20 * MSS // 128 * 128 / 1024)):
+        chart = html[html.index(f"<title>{title}"):].split("</svg>")[0]
+        top = float(re.search(r'class="d">([0-9.]+) (?:Mb/s|KiB)<', chart)[1])  # of the axis
+        # Five segments leave while an acknowledgement is on its last 0.05 ms to the sender.
+        assert 0.95 < top / 1.05 / most < 1.3, (title, top, most)
+        assert "<polyline" in chart, chart
+    assert "Sequence over time" in html and "Round-trip time" in html

@@ -18,6 +18,8 @@ struct tl_reading {
     double rtt_ns;     /* smoothed, of the first stream */
     double bytes;      /* that arrived in this stage so far */
     double retrans_count, cwnd_bytes, snd_wnd_bytes;
+    double inflight_bytes; /* sent and not acknowledged, the most since the reading before: of a
+                              capture */
     double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio; /* of the stage so far */
 };
 

@@ -1,5 +1,6 @@
 /* Lists, trends and scores of the history, as text and as JSON. */
 #include "history.h"
+#include "nearest.h"
 #include "pager.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/rules/why.h"
 
 /* Rows of a list on which nobody set a limit. */
 #define LIST_DEFAULT 50
@@ -181,6 +183,19 @@ static int list_json(struct history_request *request)
     return write_json(&out);
 }
 
+/* A cause of the user's own rules is none of the list, and no mistake. */
+static void tell_of_none(const struct tl_history_filter *filter)
+{
+    struct cli_nearest nearest = {0};
+    for (size_t i = 0; filter->cause && i < tl_cause_list_count(); i++)
+        cli_nearest_offer(&nearest, filter->cause, tl_cause_list_id(i));
+    if (nearest.word && nearest.distance > 0)
+        cli_complain("no run is kept whose cause is %.60s%s", filter->cause,
+                     cli_nearest_text(&nearest));
+    else
+        cli_complain("no run is kept that fits; every tightlink run HOST is, unless --no-history");
+}
+
 int cli_history_list(const struct cli_command *command, struct history_request *request)
 {
     struct tl_history_list list = {0};
@@ -195,7 +210,7 @@ int cli_history_list(const struct cli_command *command, struct history_request *
         return cli_fail(&error);
     int exit_code = CLI_EXIT_OK;
     if (list.total == 0) {
-        cli_complain("no run is kept that fits; every tightlink run HOST is, unless --no-history");
+        tell_of_none(&request->filter);
     } else if (tl_history_id_length(request->history, &id_length, &error) != TL_OK) {
         exit_code = cli_fail(&error);
     } else {

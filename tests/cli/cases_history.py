@@ -166,6 +166,8 @@ def wrong_words_are_named(machine):
                         (("--wrong",), "is no option"), (("trend",), "needs --target")):
         tightlink(machine, "history", *words, env=env).check(2, says)
     tightlink(machine, "history", "delete", "last", env=env).check(2, "not so many runs")
+    tightlink(machine, "history", "--cause", "polcer", env=env).check(0, "did you mean policer\\?")
+    tightlink(machine, "history", "--cause", "policer", env=env).check(0, "no run is kept that fits")
 
 
 @case("history")

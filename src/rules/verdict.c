@@ -135,30 +135,61 @@ static double promise(const struct tl_judged *judged)
     return judged->rule->test_count ? (double)speaking / (double)judged->rule->test_count : 0;
 }
 
-static int compare_promise(const void *left, const void *right)
+/* Derived facts have none of their own: what they are computed from has. */
+static bool has_stage(const struct tl_fact *fact)
 {
-    const struct tl_judged *a = *(const struct tl_judged *const *)left;
-    const struct tl_judged *b = *(const struct tl_judged *const *)right;
-    double difference = promise(b) - promise(a);
-    return difference > 0 ? 1 : difference < 0 ? -1 : strcmp(a->rule->id, b->rule->id);
+    return *fact->stage && strcmp(fact->stage, "derived") != 0;
 }
 
-/* The open rules, the most promising first. */
+/* Whether something that can still be measured would tell; what was tried in vain tells nobody
+ * anything the next time either. */
+static bool is_in_reach(const struct tl_facts *facts, const struct tl_judged *judged)
+{
+    uint64_t missing = judged->missing | judged->agrees_missing;
+    for (size_t f = 0; f < judged->rule->scope.fact_count; f++) {
+        struct tl_fact fact;
+        if (!(missing >> f & 1))
+            continue;
+        tl_facts_get_lacking(facts, tl_judged_fact(judged, f), &fact);
+        if (has_stage(&fact) && !fact.tried)
+            return true;
+    }
+    return false;
+}
+
+struct open_rule {
+    const struct tl_judged *judged;
+    bool in_reach;
+};
+
+static int compare_promise(const void *left, const void *right)
+{
+    const struct open_rule *a = left, *b = right;
+    double difference = promise(b->judged) - promise(a->judged);
+    if (a->in_reach != b->in_reach)
+        return a->in_reach ? -1 : 1;
+    return difference > 0   ? 1
+           : difference < 0 ? -1
+                            : strcmp(a->judged->rule->id, b->judged->rule->id);
+}
+
+/* The open rules: those that can still be decided first, of them the most promising. */
 struct open_rules {
     size_t count;
-    const struct tl_judged **rules;
+    struct open_rule *rules;
 };
 
 static struct open_rules find_open(struct tl_arena *arena, const struct tl_side *side,
                                    const struct tl_judged *chosen)
 {
-    struct open_rules open = {.rules =
-                                  TL_ARENA_ARRAY(arena, side->count + 1, const struct tl_judged *)};
-    for (size_t i = 0; open.rules && i < side->count; i++)
-        if (is_open(side, &side->judged[i], chosen))
-            open.rules[open.count++] = &side->judged[i];
+    struct open_rules open = {.rules = TL_ARENA_ARRAY(arena, side->count + 1, struct open_rule)};
+    for (size_t i = 0; open.rules && i < side->count; i++) {
+        const struct tl_judged *judged = &side->judged[i];
+        if (is_open(side, judged, chosen))
+            open.rules[open.count++] = (struct open_rule){judged, is_in_reach(side->facts, judged)};
+    }
     if (open.count)
-        qsort(open.rules, open.count, sizeof(struct tl_judged *), compare_promise);
+        qsort(open.rules, open.count, sizeof *open.rules, compare_promise);
     return open;
 }
 
@@ -175,10 +206,10 @@ static void collect_deciding(struct tl_arena *arena, const struct open_rules *op
 {
     size_t room = 1;
     for (size_t i = 0; i < open->count; i++)
-        room += open->rules[i]->rule->scope.fact_count;
+        room += open->rules[i].judged->rule->scope.fact_count;
     verdict->deciding = TL_ARENA_ARRAY(arena, room, struct tl_fact_key);
     for (size_t i = 0; verdict->deciding && i < open->count; i++) {
-        const struct tl_judged *judged = open->rules[i];
+        const struct tl_judged *judged = open->rules[i].judged;
         uint64_t missing = judged->missing | judged->agrees_missing;
         for (size_t f = 0; f < judged->rule->scope.fact_count; f++)
             if (missing >> f & 1)
@@ -209,7 +240,7 @@ static void collect_stages(const struct tl_side *side, bool tried, struct stages
     for (size_t i = 0; i < side->verdict.deciding_count; i++) {
         struct tl_fact fact;
         tl_facts_get_lacking(side->facts, side->verdict.deciding[i], &fact);
-        bool known = !*fact.stage || strcmp(fact.stage, "derived") == 0 || fact.tried != tried;
+        bool known = !has_stage(&fact) || fact.tried != tried;
         for (size_t s = 0; s < ret_stages->count && !known; s++)
             known = strcmp(ret_stages->facts[s].stage, fact.stage) == 0;
         if (!known && ret_stages->count < room)
@@ -218,7 +249,7 @@ static void collect_stages(const struct tl_side *side, bool tried, struct stages
 }
 
 /* "The streams and paced stages would decide." Of those that were tried the reason instead. */
-static size_t add_stages(struct tl_buf *text, const struct tl_side *side)
+static void add_stages(struct tl_buf *text, const struct tl_side *side)
 {
     struct stages open, tried;
     collect_stages(side, false, &open);
@@ -237,7 +268,6 @@ static size_t add_stages(struct tl_buf *text, const struct tl_side *side)
         tl_utf8_add_clean(text, tried.facts[s].reason, false);
         tl_buf_adds(text, ".");
     }
-    return open.count + tried.count;
 }
 
 static char *finish_text(struct tl_arena *arena, struct tl_buf *text)
@@ -266,11 +296,13 @@ static void say_inconclusive(struct tl_arena *arena, struct tl_side *side,
         tl_buf_addf(&text, " The goal of %s is missed, whatever the cause.",
                     tl_format_bps(side->question->goal_bps, rate));
     size_t said = 0;
-    for (size_t i = 0; i < open->count && said < UNSURE_RULES_MAX; i++, said++)
-        tl_buf_addf(&text, " %s",
-                    tl_judged_render(arena, open->rules[i], &open->rules[i]->rule->unsure, NULL));
-    if (add_stages(&text, side) == 0 && !said)
+    for (; said < open->count && said < UNSURE_RULES_MAX && open->rules[said].in_reach; said++) {
+        const struct tl_judged *judged = open->rules[said].judged;
+        tl_buf_addf(&text, " %s", tl_judged_render(arena, judged, &judged->rule->unsure, NULL));
+    }
+    if (!said)
         tl_buf_adds(&text, " None of the causes that were tested explains it.");
+    add_stages(&text, side);
     side->verdict.state = TL_INCONCLUSIVE;
     side->verdict.undecided = true;
     side->verdict.sentence = finish_text(arena, &text);

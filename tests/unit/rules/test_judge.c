@@ -368,5 +368,7 @@ Test(judge, cannot_tell_names_stages_that_can_still_be_run)
     cr_expect(names(findings, "streams stage measures would also decide, but is not to be had "
                               "here: the stage was run in vain."),
               "%s", findings->verdict.sentence);
+    cr_expect(names(findings, "None of the causes that were tested explains it."),
+              "what cannot be had is no explanation: %s", findings->verdict.sentence);
     tl_findings_destroy(findings);
 }

@@ -96,6 +96,30 @@ char *tl_starved_sentence(struct tl_arena *arena, const struct tl_side *side);
 size_t tl_ladder_rungs(struct tl_arena *arena, const struct tl_side *side,
                        struct tl_rung *ret_rungs);
 
+/* The rate at which a rule limits: its rung, or what was measured where it has none. */
+double tl_verdict_level(const struct tl_side *side, const struct tl_judged *judged);
+
+/* A rule that nobody can judge yet, and whether something that can still be measured would tell. */
+struct tl_open_rule {
+    const struct tl_judged *judged;
+    bool in_reach;
+};
+
+/* Those that can still be decided first, of them the most promising. In the arena. */
+struct tl_open_rules {
+    size_t count;
+    struct tl_open_rule *rules;
+};
+
+/* The open rules beside the chosen one (NULL: there is none), and the facts that would decide them
+ * into the side's verdict. */
+struct tl_open_rules tl_open_rules_find(struct tl_arena *arena, struct tl_side *side,
+                                        const struct tl_judged *chosen);
+
+/* "Cannot tell, and here is what would decide": the side's verdict where no rule was chosen. */
+void tl_open_rules_say(struct tl_arena *arena, struct tl_side *side,
+                       const struct tl_open_rules *open);
+
 /* Chooses the verdict of one direction and the severities of all found rules. */
 void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side);
 

@@ -1,0 +1,188 @@
+/* What nobody can say yet: the rules that are open, what would decide them, and the sentence of a
+ * verdict that names no cause. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+#include "tightlink/base/units.h"
+#include "tightlink/base/utf8.h"
+
+#define UNSURE_RULES_MAX 2 /* more would not be read */
+#define TRIED_STAGES_MAX 2
+
+/* Nobody can say yet, and nothing that is known speaks against it. */
+static bool is_open(const struct tl_side *side, const struct tl_judged *judged,
+                    const struct tl_judged *verdict)
+{
+    bool undecided = judged->result == TL_CANNOT_TELL ||
+                     (judged->result == TL_FOUND && judged->own_agrees == TL_UNKNOWN_TRUTH);
+    if (!undecided || judged->rule->severity != TL_LIMITS)
+        return false;
+    if (judged->rule->overrides) /* explains no rate */
+        return false;
+    if (judged->rate_agrees == TL_FALSE || judged->ledger_agrees == TL_FALSE ||
+        judged->own_agrees == TL_FALSE)
+        return false;
+    return !verdict || !judged->has_rung ||
+           judged->bps <= TL_NEAR_FACTOR * tl_verdict_level(side, verdict);
+}
+
+/* The share of a rule's tests that already speak for its cause. */
+static double promise(const struct tl_judged *judged)
+{
+    size_t speaking = 0;
+    for (size_t i = 0; i < judged->rule->test_count; i++) {
+        enum tl_truth truth = judged->traces[i].truth;
+        speaking += truth == (judged->rule->tests[i].is_for ? TL_TRUE : TL_FALSE);
+    }
+    return judged->rule->test_count ? (double)speaking / (double)judged->rule->test_count : 0;
+}
+
+/* Derived facts have none of their own: what they are computed from has. */
+static bool has_stage(const struct tl_fact *fact)
+{
+    return *fact->stage && strcmp(fact->stage, "derived") != 0;
+}
+
+/* Whether something that can still be measured would tell; what was tried in vain tells nobody
+ * anything the next time either. */
+static bool is_in_reach(const struct tl_facts *facts, const struct tl_judged *judged)
+{
+    uint64_t missing = judged->missing | judged->agrees_missing;
+    for (size_t f = 0; f < judged->rule->scope.fact_count; f++) {
+        struct tl_fact fact;
+        if (!(missing >> f & 1))
+            continue;
+        tl_facts_get_lacking(facts, tl_judged_fact(judged, f), &fact);
+        if (has_stage(&fact) && !fact.tried)
+            return true;
+    }
+    return false;
+}
+
+static int compare_promise(const void *left, const void *right)
+{
+    const struct tl_open_rule *a = left, *b = right;
+    double difference = promise(b->judged) - promise(a->judged);
+    if (a->in_reach != b->in_reach)
+        return a->in_reach ? -1 : 1;
+    return difference > 0   ? 1
+           : difference < 0 ? -1
+                            : strcmp(a->judged->rule->id, b->judged->rule->id);
+}
+
+static void add_deciding(struct tl_verdict *verdict, struct tl_fact_key key)
+{
+    for (size_t i = 0; i < verdict->deciding_count; i++)
+        if (tl_fact_key_is(verdict->deciding[i], key))
+            return;
+    verdict->deciding[verdict->deciding_count++] = key;
+}
+
+static void collect_deciding(struct tl_arena *arena, const struct tl_open_rules *open,
+                             struct tl_verdict *verdict)
+{
+    size_t room = 1;
+    for (size_t i = 0; i < open->count; i++)
+        room += open->rules[i].judged->rule->scope.fact_count;
+    verdict->deciding = TL_ARENA_ARRAY(arena, room, struct tl_fact_key);
+    for (size_t i = 0; verdict->deciding && i < open->count; i++) {
+        const struct tl_judged *judged = open->rules[i].judged;
+        uint64_t missing = judged->missing | judged->agrees_missing;
+        for (size_t f = 0; f < judged->rule->scope.fact_count; f++)
+            if (missing >> f & 1)
+                add_deciding(verdict, tl_judged_fact(judged, f));
+    }
+}
+
+struct tl_open_rules tl_open_rules_find(struct tl_arena *arena, struct tl_side *side,
+                                        const struct tl_judged *chosen)
+{
+    struct tl_open_rules open = {.rules =
+                                     TL_ARENA_ARRAY(arena, side->count + 1, struct tl_open_rule)};
+    for (size_t i = 0; open.rules && i < side->count; i++) {
+        const struct tl_judged *judged = &side->judged[i];
+        if (is_open(side, judged, chosen))
+            open.rules[open.count++] =
+                (struct tl_open_rule){judged, is_in_reach(side->facts, judged)};
+    }
+    if (open.count)
+        qsort(open.rules, open.count, sizeof *open.rules, compare_promise);
+    collect_deciding(arena, &open, &side->verdict);
+    return open;
+}
+
+/* A stage whose facts would decide: it can still be run, or was run, or tried, in vain. */
+struct stages {
+    size_t count;
+    struct tl_fact facts[8]; /* the first that each lacks */
+};
+
+static void collect_stages(const struct tl_side *side, bool tried, struct stages *ret_stages)
+{
+    const size_t room = sizeof ret_stages->facts / sizeof *ret_stages->facts;
+    ret_stages->count = 0;
+    for (size_t i = 0; i < side->verdict.deciding_count; i++) {
+        struct tl_fact fact;
+        tl_facts_get_lacking(side->facts, side->verdict.deciding[i], &fact);
+        bool known = !has_stage(&fact) || fact.tried != tried;
+        for (size_t s = 0; s < ret_stages->count && !known; s++)
+            known = strcmp(ret_stages->facts[s].stage, fact.stage) == 0;
+        if (!known && ret_stages->count < room)
+            ret_stages->facts[ret_stages->count++] = fact;
+    }
+}
+
+/* "The streams and paced stages would decide." Of those that were tried the reason instead. */
+static void add_stages(struct tl_buf *text, const struct tl_side *side)
+{
+    struct stages open, tried;
+    collect_stages(side, false, &open);
+    collect_stages(side, true, &tried);
+    for (size_t s = 0; s < open.count; s++)
+        tl_buf_addf(text, "%s%s",
+                    s == 0                ? " The "
+                    : s + 1 == open.count ? " and "
+                                          : ", ",
+                    open.facts[s].stage);
+    if (open.count)
+        tl_buf_adds(text, open.count == 1 ? " stage would decide." : " stages would decide.");
+    for (size_t s = 0; s < tried.count && s < TRIED_STAGES_MAX; s++) {
+        tl_buf_addf(text, " What the %s stage measures would %sdecide, but is not to be had here: ",
+                    tried.facts[s].stage, open.count || s ? "also " : "");
+        tl_utf8_add_clean(text, tried.facts[s].reason, false);
+        tl_buf_adds(text, ".");
+    }
+}
+
+static char *finish_text(struct tl_arena *arena, struct tl_buf *text)
+{
+    char *copy = tl_arena_strdup(arena, tl_buf_text(text));
+    arena->failed |= text->status != TL_OK;
+    tl_buf_finish(text);
+    return copy;
+}
+
+/* "Cannot tell, and here is what would decide." */
+void tl_open_rules_say(struct tl_arena *arena, struct tl_side *side,
+                       const struct tl_open_rules *open)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    char rate[TL_UNIT_TEXT_SIZE];
+    tl_buf_addf(&text, "Cannot tell yet what holds the %s at %s.",
+                tl_direction_name(side->direction), tl_format_bps(side->goodput.number, rate));
+    if (tl_goal_is_missed(side->question->goal_bps, &side->goodput))
+        tl_buf_addf(&text, " The goal of %s is missed, whatever the cause.",
+                    tl_format_bps(side->question->goal_bps, rate));
+    size_t said = 0;
+    for (; said < open->count && said < UNSURE_RULES_MAX && open->rules[said].in_reach; said++) {
+        const struct tl_judged *judged = open->rules[said].judged;
+        tl_buf_addf(&text, " %s", tl_judged_render(arena, judged, &judged->rule->unsure, NULL));
+    }
+    if (!said)
+        tl_buf_adds(&text, " None of the causes that were tested explains it.");
+    add_stages(&text, side);
+    side->verdict.state = TL_INCONCLUSIVE;
+    side->verdict.undecided = true;
+    side->verdict.sentence = finish_text(arena, &text);
+}

@@ -123,13 +123,21 @@ void plain_add_place(const struct text_source *source, const char *segment, bool
         tl_buf_addf(out, "%s line to %s", begins ? "The" : "the", other);
 }
 
+/* What only watched could not ask whether others use the line. */
+static const char *words_of(const struct tl_run *run, const char *cause)
+{
+    if (strcmp(cause, "capacity") == 0 && text_is_watched(run))
+        return "The line is full, with this transfer alone or with others' beside it.";
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (strcmp(causes[i].cause, cause) == 0)
+            return causes[i].says;
+    return "";
+}
+
 void plain_add_cause(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    const char *says = "";
-    for (size_t i = 0; verdict->cause && i < sizeof causes / sizeof *causes; i++)
-        if (strcmp(causes[i].cause, verdict->cause) == 0)
-            says = causes[i].says;
+    const char *says = verdict->cause ? words_of(source->run, verdict->cause) : "";
     while (*says) {
         size_t len = strcspn(says, "{");
         tl_buf_add(out, says, len);

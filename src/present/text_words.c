@@ -24,6 +24,11 @@ bool text_is_overheard(const struct tl_run *run)
     return strcmp(run->target_kind, "pcap") == 0;
 }
 
+bool text_is_watched(const struct tl_run *run)
+{
+    return strcmp(run->target_kind, "live") == 0 || text_is_overheard(run);
+}
+
 const char *text_end_name(const struct tl_run *run, const char *segment)
 {
     for (int i = 0; i < run->segment_count; i++)

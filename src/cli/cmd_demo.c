@@ -103,7 +103,10 @@ static void print_truth(const struct tl_lab_scenario *scenario,
                  strcmp(verdict->segment, scenario->segment) == 0;
     printf("\nThis was an emulated path: %s (%s).\nThe truth is %s%s%s; the verdict %s.\n",
            scenario->about, scenario->spec, scenario->cause, scenario->segment[0] ? " at " : "",
-           scenario->segment, goal || cause ? "says the same" : "differs");
+           scenario->segment,
+           goal || cause    ? "says the same"
+           : verdict->cause ? "differs"
+                            : "names no cause");
 }
 
 /* Its scheme before the address: "iperf3://10.0.0.2". */

@@ -287,7 +287,7 @@ static enum tl_status pcapng_next(struct tl_capture *capture, struct tl_packet *
                                   struct tl_error *reterr)
 {
     for (;;) {
-        uint32_t len;
+        uint32_t len = 0;
         enum tl_status status = fill_block(capture, &len, reterr);
         if (status != TL_OK)
             return status;

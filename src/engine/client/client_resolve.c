@@ -110,6 +110,11 @@ static enum tl_status explain(const struct tl_client_options *options, int code,
     const char *family = options->family == 4   ? " with an IPv4 address"
                          : options->family == 6 ? " with an IPv6 address"
                                                 : "";
+    const char *colon = strchr(name, ':');
+    if (colon && !strchr(colon + 1, ':'))
+        return tl_error_set(reterr, TL_NOHOST,
+                            "no host \"%s\" is known: give the port by itself, %.*s --port %s",
+                            name, (int)(colon - name), name, colon + 1);
     if (code == EAI_NONAME || code == EAI_NODATA || code == EAI_ADDRFAMILY)
         return tl_error_set(reterr, TL_NOHOST,
                             "no host \"%s\"%s is known: check the spelling, or give its address",

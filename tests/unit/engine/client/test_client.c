@@ -159,6 +159,11 @@ Test(client, unknown_names_and_wrong_options, .timeout = 120)
     options.host = "::1";
     options.family = 4;
     cr_assert_eq(tl_client_connect(&options, &client, &error), TL_NOHOST, "%s", error.text);
+    options.family = 0;
+    options.host = "127.0.0.1:5411";
+    cr_assert_eq(tl_client_connect(&options, &client, &error), TL_NOHOST, "%s", error.text);
+    cr_assert(strstr(error.text, "127.0.0.1 --port 5411"), "%s", error.text);
+    options.family = 4;
     char name[400];
     memset(name, 'a', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "path_end.h"
+#include "socket_address.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
@@ -19,11 +20,11 @@ static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *r
     const struct far_peer *peer = owner;
     struct sockaddr_storage address = peer->info.peer;
     struct tl_random rng;
-    far_address_set_port(&address, CLOSED_PORT);
+    socket_address_set_port(&address, CLOSED_PORT);
     *ret_fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*ret_fd < 0)
         return tl_error_set(reterr, TL_IO, "a socket: %s", strerror(errno));
-    if (connect(*ret_fd, (struct sockaddr *)&address, far_address_len(&address)) < 0)
+    if (connect(*ret_fd, (struct sockaddr *)&address, socket_address_len(&address)) < 0)
         return tl_error_set(reterr, tl_status_from_errno(errno), "no way to %s: %s", peer->host,
                             strerror(errno));
     tl_random_seed(&rng, (uint64_t)tl_now_ns());

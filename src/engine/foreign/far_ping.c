@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "socket_address.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
@@ -45,8 +46,8 @@ static struct sockaddr_storage address_of(const struct train *train, uint16_t po
                                           socklen_t *ret_len)
 {
     struct sockaddr_storage address = train->peer->info.peer;
-    far_address_set_port(&address, port);
-    *ret_len = far_address_len(&address);
+    socket_address_set_port(&address, port);
+    *ret_len = socket_address_len(&address);
     return address;
 }
 

@@ -5,6 +5,7 @@
  *   far_socket.c   connections to strangers
  *   far_path.c     packet sizes and routers on the way to such a host
  *   far_ping.c     round trips to a host that only answers as every host does
+ *   stranger.c     what every kind but our own does by these
  *   near_half.c    our half of a TCP test
  *   tightlink.c    tightlink's own responder
  *   iperf3*.c      iperf3 servers: TCP and UDP tests, their control connection, its texts

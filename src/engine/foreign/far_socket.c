@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "socket_address.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/engine/sampler.h"
@@ -101,20 +102,6 @@ enum tl_status far_receive_line(const struct far_peer *peer, int fd, char *ret_l
 
 /* --- Dialling -------------------------------------------------------------------------------- */
 
-socklen_t far_address_len(const struct sockaddr_storage *address)
-{
-    return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                          : sizeof(struct sockaddr_in);
-}
-
-void far_address_set_port(struct sockaddr_storage *address, uint16_t port)
-{
-    if (address->ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)address)->sin_port = htons(port);
-}
-
 /* As the kernel timed it where it tells, which is never more than what this thread saw. */
 static int64_t handshake_ns(int fd, int64_t begun_ns)
 {
@@ -151,14 +138,15 @@ enum tl_status far_peer_dial(const struct far_peer *peer, uint16_t port,
 {
     struct sockaddr_storage address = peer->info.peer;
     enum tl_status status = TL_OK;
-    far_address_set_port(&address, port);
+    socket_address_set_port(&address, port);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return tl_error_set(reterr, TL_IO, "a socket: %s", strerror(errno));
     if (options)
         status = tl_stream_options_apply(fd, options, reterr);
     int64_t begun_ns = tl_now_ns();
-    if (status == TL_OK && connect(fd, (struct sockaddr *)&address, far_address_len(&address)) < 0)
+    if (status == TL_OK &&
+        connect(fd, (struct sockaddr *)&address, socket_address_len(&address)) < 0)
         status = errno == EINPROGRESS ? finish_dial(peer, port, fd, reterr)
                                       : refused(peer, port, errno, reterr);
     if (status == TL_OK && ret_rtt_ns)

@@ -28,10 +28,6 @@ struct far_peer {
 enum tl_status far_peer_reach(const struct tl_far_options *options, struct far_peer *ret_peer,
                               int *ret_fd, struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* An address of either family: its length, and the same at another port. */
-socklen_t far_address_len(const struct sockaddr_storage *address);
-void far_address_set_port(struct sockaddr_storage *address, uint16_t port);
-
 /* Another connection to the same address, at any port. options NULL: the hosts' own. The
  * handshake's round trip comes back where ret_rtt_ns is not NULL. TL_REFUSED, TL_TIMEOUT,
  * TL_CANCELLED … */

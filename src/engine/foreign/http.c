@@ -7,15 +7,15 @@
  * any other far end. Of a TLS connection the payload is counted as it arrives, in records (22 bytes
  * of 16 KiB are theirs), and is not decrypted: it is somebody's file and nobody looks at it. */
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "far_path.h"
-#include "far_ping.h"
 #include "far_private.h"
 #include "http_request.h"
 #include "near_half.h"
+#include "stranger.h"
 #include "tightlink/base/time.h"
 
 #define STREAMS_MAX   8 /* a public server is a guest's place */
@@ -26,7 +26,7 @@
 #define LENGTH_LEAST 3000000
 
 struct http_end {
-    struct far_peer peer;
+    struct far_peer peer; /* first: stranger.h */
     struct http_server server;
 };
 
@@ -143,34 +143,6 @@ static enum tl_status connect_tls(const struct tl_far_options *options, void **r
     return connect_end(options, true, ret_end, reterr);
 }
 
-static const struct tl_client_info *info(const void *end)
-{
-    return &((const struct http_end *)end)->peer.info;
-}
-
-static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
-                           struct tl_echo_result *ret_result, struct tl_error *reterr)
-{
-    return far_ping_train(&((struct http_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
-                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_pmtu(&((struct http_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status hops(void *end, const struct tl_hops_spec *spec,
-                           struct tl_hops_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_hops(&((struct http_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
-{
-    return far_ping_once(&((struct http_end *)end)->peer, ret_rtt_ns, reterr);
-}
-
 /* --- One test -------------------------------------------------------------------------------- */
 
 static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
@@ -265,24 +237,26 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     return status;
 }
 
+_Static_assert(offsetof(struct http_end, peer) == 0, "stranger.h reads the peer there");
+
 const struct far_ops far_http_ops = {
     .connect = connect_plain,
     .close = close_end,
-    .info = info,
-    .ping = ping,
-    .echo = echo,
-    .pmtu = pmtu,
-    .hops = hops,
+    .info = stranger_info,
+    .ping = stranger_ping,
+    .echo = stranger_echo,
+    .pmtu = stranger_pmtu,
+    .hops = stranger_hops,
     .tcp_test = tcp_test,
 };
 
 const struct far_ops far_https_ops = {
     .connect = connect_tls,
     .close = close_end,
-    .info = info,
-    .ping = ping,
-    .echo = echo,
-    .pmtu = pmtu,
-    .hops = hops,
+    .info = stranger_info,
+    .ping = stranger_ping,
+    .echo = stranger_echo,
+    .pmtu = stranger_pmtu,
+    .hops = stranger_hops,
     .tcp_test = tcp_test,
 };

@@ -9,17 +9,17 @@
  * connection of its own; between tests nothing is open, because an idle one wedges old servers. */
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "far_path.h"
-#include "far_ping.h"
 #include "far_private.h"
 #include "far_socket.h"
 #include "iperf3_end.h"
 #include "iperf3_json.h"
 #include "near_half.h"
+#include "stranger.h"
 #include "tightlink/base/time.h"
 
 #define STREAMS_MAX  128
@@ -71,34 +71,6 @@ static enum tl_status answers(const struct tl_far_options *options, struct tl_er
 {
     struct far_peer peer;
     return look(options, &peer, reterr);
-}
-
-static const struct tl_client_info *info(const void *end)
-{
-    return &((const struct iperf3_end *)end)->peer.info;
-}
-
-static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
-                           struct tl_echo_result *ret_result, struct tl_error *reterr)
-{
-    return far_ping_train(&((struct iperf3_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
-                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_pmtu(&((struct iperf3_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status hops(void *end, const struct tl_hops_spec *spec,
-                           struct tl_hops_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_hops(&((struct iperf3_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
-{
-    return far_ping_once(&((struct iperf3_end *)end)->peer, ret_rtt_ns, reterr);
 }
 
 /* --- One test -------------------------------------------------------------------------------- */
@@ -296,15 +268,17 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     return status;
 }
 
+_Static_assert(offsetof(struct iperf3_end, peer) == 0, "stranger.h reads the peer there");
+
 const struct far_ops far_iperf3_ops = {
     .connect = connect_end,
     .close = close_end,
     .answers = answers,
-    .info = info,
-    .ping = ping,
-    .echo = echo,
-    .pmtu = pmtu,
-    .hops = hops,
+    .info = stranger_info,
+    .ping = stranger_ping,
+    .echo = stranger_echo,
+    .pmtu = stranger_pmtu,
+    .hops = stranger_hops,
     .tcp_test = tcp_test,
     .udp_test = iperf3_udp_test,
 };

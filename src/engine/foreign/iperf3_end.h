@@ -10,7 +10,7 @@
 #include "iperf3_control.h"
 
 struct iperf3_end {
-    struct far_peer peer;
+    struct far_peer peer; /* first: stranger.h */
     const struct tl_far_login *login;
     bool pkcs1; /* the server is older than 3.17: seen by its refusal */
 };

@@ -21,6 +21,7 @@
 #include "iperf3_end.h"
 #include "iperf3_json.h"
 #include "live_rate.h"
+#include "socket_address.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/sampler.h"
 #include "udp_flow.h"
@@ -191,8 +192,8 @@ static enum tl_status open_stream(struct udp_test *test, struct tl_error *reterr
 {
     struct sockaddr_storage local = test->peer.info.local, peer = test->peer.info.peer;
     int fd;
-    far_address_set_port(&local, 0);
-    far_address_set_port(&peer, test->peer.port);
+    socket_address_set_port(&local, 0);
+    socket_address_set_port(&peer, test->peer.port);
     enum tl_status status = udp_socket_open(&local, &peer, &fd, reterr);
     if (status != TL_OK)
         return status;

@@ -8,16 +8,16 @@
  * Payload is counted inside of frames and TLS; what TCP_INFO counts is up to 0.3 % more. */
 #include <openssl/evp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "far_path.h"
-#include "far_ping.h"
 #include "far_private.h"
 #include "ndt7_frames.h"
 #include "near_half.h"
+#include "stranger.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
@@ -27,7 +27,7 @@
 #define WHOLE_RATIO 0.8
 
 struct ndt7_end {
-    struct far_peer peer;
+    struct far_peer peer; /* first: stranger.h */
     struct http_server server;
     char query[1024]; /* with its question mark; "" without */
 };
@@ -85,34 +85,6 @@ static enum tl_status connect_end(const struct tl_far_options *options, void **r
     memcpy(end->peer.info.program, "ndt7", sizeof "ndt7");
     *ret_end = end;
     return TL_OK;
-}
-
-static const struct tl_client_info *info(const void *end)
-{
-    return &((const struct ndt7_end *)end)->peer.info;
-}
-
-static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
-                           struct tl_echo_result *ret_result, struct tl_error *reterr)
-{
-    return far_ping_train(&((struct ndt7_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
-                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_pmtu(&((struct ndt7_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status hops(void *end, const struct tl_hops_spec *spec,
-                           struct tl_hops_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_hops(&((struct ndt7_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
-{
-    return far_ping_once(&((struct ndt7_end *)end)->peer, ret_rtt_ns, reterr);
 }
 
 /* --- Agreeing --------------------------------------------------------------------------------- */
@@ -306,13 +278,15 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     return status;
 }
 
+_Static_assert(offsetof(struct ndt7_end, peer) == 0, "stranger.h reads the peer there");
+
 const struct far_ops far_ndt7_ops = {
     .connect = connect_end,
     .close = close_end,
-    .info = info,
-    .ping = ping,
-    .echo = echo,
-    .pmtu = pmtu,
-    .hops = hops,
+    .info = stranger_info,
+    .ping = stranger_ping,
+    .echo = stranger_echo,
+    .pmtu = stranger_pmtu,
+    .hops = stranger_hops,
     .tcp_test = tcp_test,
 };

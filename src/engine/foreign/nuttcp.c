@@ -9,18 +9,18 @@
  * this end is in the way. Each test has a control connection of its own. */
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "far_path.h"
-#include "far_ping.h"
 #include "far_private.h"
 #include "far_socket.h"
 #include "near_half.h"
 #include "nuttcp_text.h"
+#include "stranger.h"
 #include "tightlink/base/time.h"
 
 #define STREAMS_MAX   128
@@ -36,7 +36,7 @@
 #define LINES_MAX  400 /* some ten lines a stream; who says more says nothing */
 
 struct nuttcp_end {
-    struct far_peer peer;
+    struct far_peer peer; /* first: stranger.h */
     struct nuttcp_version version;
 };
 
@@ -114,34 +114,6 @@ static enum tl_status answers(const struct tl_far_options *options, struct tl_er
     struct nuttcp_version version;
     enum tl_status status = look(options, &peer, &version, reterr);
     return status == TL_BUSY ? TL_TIMEOUT : status;
-}
-
-static const struct tl_client_info *info(const void *end)
-{
-    return &((const struct nuttcp_end *)end)->peer.info;
-}
-
-static enum tl_status echo(void *end, const struct tl_echo_spec *spec,
-                           struct tl_echo_result *ret_result, struct tl_error *reterr)
-{
-    return far_ping_train(&((struct nuttcp_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
-                           struct tl_pmtu_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_pmtu(&((struct nuttcp_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status hops(void *end, const struct tl_hops_spec *spec,
-                           struct tl_hops_result *ret_result, struct tl_error *reterr)
-{
-    return far_path_hops(&((struct nuttcp_end *)end)->peer, spec, ret_result, reterr);
-}
-
-static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
-{
-    return far_ping_once(&((struct nuttcp_end *)end)->peer, ret_rtt_ns, reterr);
 }
 
 /* --- One test -------------------------------------------------------------------------------- */
@@ -365,14 +337,16 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     return status;
 }
 
+_Static_assert(offsetof(struct nuttcp_end, peer) == 0, "stranger.h reads the peer there");
+
 const struct far_ops far_nuttcp_ops = {
     .connect = connect_end,
     .close = close_end,
     .answers = answers,
-    .info = info,
-    .ping = ping,
-    .echo = echo,
-    .pmtu = pmtu,
-    .hops = hops,
+    .info = stranger_info,
+    .ping = stranger_ping,
+    .echo = stranger_echo,
+    .pmtu = stranger_pmtu,
+    .hops = stranger_hops,
     .tcp_test = tcp_test,
 };

@@ -1,0 +1,18 @@
+/* What needs no more of a stranger's end than the host itself. The end of each such kind begins
+ * with its struct far_peer, so that one set of calls (far_private.h) serves them all. Private to
+ * this room. */
+#ifndef TL_ENGINE_STRANGER_H
+#define TL_ENGINE_STRANGER_H
+
+#include "far_private.h"
+
+const struct tl_client_info *stranger_info(const void *end);
+enum tl_status stranger_ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr);
+enum tl_status stranger_echo(void *end, const struct tl_echo_spec *spec,
+                             struct tl_echo_result *ret_result, struct tl_error *reterr);
+enum tl_status stranger_pmtu(void *end, const struct tl_pmtu_spec *spec,
+                             struct tl_pmtu_result *ret_result, struct tl_error *reterr);
+enum tl_status stranger_hops(void *end, const struct tl_hops_spec *spec,
+                             struct tl_hops_result *ret_result, struct tl_error *reterr);
+
+#endif

@@ -244,8 +244,7 @@ static int list_targets(const struct tl_ticket_config *config)
     return CLI_EXIT_OK;
 }
 
-/* --- Options
- * -------------------------------------------------------------------------------------- */
+/* --- Options --- */
 
 static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
                                              {"comment-on", required_argument, NULL, 'o'},

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *tl_quality_name(enum tl_quality quality)
 {
@@ -14,6 +15,16 @@ const char *tl_stage_state_name(enum tl_stage_state state)
 {
     static const char *const names[] = {"done", "limited", "skipped", "failed", "not-possible"};
     return names[state];
+}
+
+bool tl_run_is_captured(const struct tl_run *run)
+{
+    return strcmp(run->target_kind, "pcap") == 0;
+}
+
+bool tl_run_is_watched(const struct tl_run *run)
+{
+    return strcmp(run->target_kind, "live") == 0 || tl_run_is_captured(run);
 }
 
 struct tl_segment_record *tl_run_add_segment(struct tl_run *run, const char *id, const char *name)

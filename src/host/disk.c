@@ -355,8 +355,7 @@ static void read_throttle(const char *root, const struct device *device, struct 
         *search.read = *search.write = tl_host_unknown(why);
 }
 
-/* --- All of it
- * ------------------------------------------------------------------------------------ */
+/* --- All of it --- */
 
 void tl_host_disk_read_place(const char *root, const struct tl_host_disk_place *place,
                              struct tl_host_disk *ret_disk)

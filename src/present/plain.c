@@ -107,7 +107,7 @@ void plain_add_place(const struct text_source *source, const char *segment, bool
                      struct tl_buf *out)
 {
     const char *other = other_end(source);
-    if (text_is_overheard(source->run) && add_overheard(source->run, segment, begins, out))
+    if (tl_run_is_captured(source->run) && add_overheard(source->run, segment, begins, out))
         return;
     if (strcmp(segment, "near-host") == 0)
         tl_buf_adds(out, begins ? "This PC" : "this PC");
@@ -126,7 +126,7 @@ void plain_add_place(const struct text_source *source, const char *segment, bool
 /* What only watched could not ask whether others use the line. */
 static const char *words_of(const struct tl_run *run, const char *cause)
 {
-    if (strcmp(cause, "capacity") == 0 && text_is_watched(run))
+    if (strcmp(cause, "capacity") == 0 && tl_run_is_watched(run))
         return "The line is full, with this transfer alone or with others' beside it.";
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         if (strcmp(causes[i].cause, cause) == 0)

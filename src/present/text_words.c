@@ -19,16 +19,6 @@ static const char *translate(const struct word *words, size_t count, const char 
     return from;
 }
 
-bool text_is_overheard(const struct tl_run *run)
-{
-    return strcmp(run->target_kind, "pcap") == 0;
-}
-
-bool text_is_watched(const struct tl_run *run)
-{
-    return strcmp(run->target_kind, "live") == 0 || text_is_overheard(run);
-}
-
 const char *text_end_name(const struct tl_run *run, const char *segment)
 {
     for (int i = 0; i < run->segment_count; i++)
@@ -47,7 +37,7 @@ const char *text_place(const struct tl_run *run, const char *segment)
         {"near-host", "client"},   {"far-host", "server"}, {"lan", "client LAN"},
         {"far-lan", "server LAN"}, {"path", "path"},       {"flow", "transfer"},
     };
-    return text_is_overheard(run)
+    return tl_run_is_captured(run)
                ? translate(overheard, sizeof overheard / sizeof *overheard, segment)
                : translate(words, sizeof words / sizeof *words, segment);
 }

@@ -8,11 +8,6 @@
 /* "near-host" -> "this PC", in a capture "client"; a segment that is not known stays as it is. */
 const char *text_place(const struct tl_run *run, const char *segment);
 
-/* The run is a connection of a capture: its two ends are hosts that are not this one. */
-bool text_is_overheard(const struct tl_run *run);
-
-/* Whether somebody else's transfer was only watched, live or in a capture: nothing was sent. */
-bool text_is_watched(const struct tl_run *run);
 /* The end's name, "192.0.2.1:40000"; "" where the document does not tell. segment: near-host or
  * far-host. */
 const char *text_end_name(const struct tl_run *run, const char *segment);

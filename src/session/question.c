@@ -1,14 +1,12 @@
 /* From a run's record to the question the rules answer. */
 #include "tightlink/session/question.h"
 
-#include <string.h>
-
 void tl_question_of_run(const struct tl_run *run, struct tl_question *ret_question)
 {
     *ret_question = (struct tl_question){
         .download = run->download,
         .upload = run->upload,
-        .overheard = strcmp(run->target_kind, "pcap") == 0,
+        .overheard = tl_run_is_captured(run),
         .goal_bps = run->goal_bps,
         .goal_rtt_ns = run->goal_rtt_ns,
         .quality = run->quality,

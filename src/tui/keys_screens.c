@@ -173,7 +173,7 @@ static const char *why_no_trial(const struct tui_state *state)
         return "no cause was found, so there is no fix to try";
     if (!first_fix(state))
         return "no fix is known here that could be tried";
-    if (strcmp(run->target_kind, "live") == 0 || strcmp(run->target_kind, "pcap") == 0)
+    if (tl_run_is_watched(run))
         return "this is another program's transfer: tightlink run HOST tries a fix on its way";
     if (state->from_store && strcmp(run->target_kind, "demo") == 0)
         return "this was a demo: its path is gone, so nothing can be tried on it";

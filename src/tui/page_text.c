@@ -19,7 +19,7 @@ const char *tui_place(const struct tl_run *run, const char *segment)
                                            {"lan", "LAN", "client LAN"},
                                            {"far-lan", "far LAN", "server LAN"},
                                            {"flow", "the transfer", "the transfer"}};
-    bool captured = run && strcmp(run->target_kind, "pcap") == 0;
+    bool captured = run && tl_run_is_captured(run);
     for (size_t i = 0; segment && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], segment) == 0)
             return words[i][captured ? 2 : 1];

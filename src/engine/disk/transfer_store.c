@@ -355,8 +355,7 @@ void transfer_store_add_to(const struct transfer_store *store, struct tl_transfe
         side->errnum = errnum;
 }
 
-/* --- Life
- * ------------------------------------------------------------------------------------------- */
+/* --- Life --- */
 
 static enum tl_status choose_part(struct transfer_store *store, struct tl_error *reterr)
 {

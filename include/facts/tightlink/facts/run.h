@@ -144,6 +144,11 @@ struct tl_run {
     char strange_fact[64]; /* the first of them, "" without */
 };
 
+/* A connection of a capture: its two ends are hosts that are not this one. */
+bool tl_run_is_captured(const struct tl_run *run);
+/* Somebody else's transfer, live or in a capture: it was only watched, nothing was sent. */
+bool tl_run_is_watched(const struct tl_run *run);
+
 /* One segment more, of which nothing is known yet; id is its kind too. There must be room. */
 struct tl_segment_record *tl_run_add_segment(struct tl_run *run, const char *id, const char *name);
 

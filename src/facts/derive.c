@@ -109,29 +109,21 @@ static void derive_best(const struct target *t)
         set(t, TL_FACT_FLOW_best_goodput_bps, best, from);
 }
 
-/* Both delays are what the sender's TCP smoothed, less the path's empty time. */
-static void derive_queue_delays(const struct target *t)
+/* What the sender's TCP smoothed, less the path's empty time. */
+static void derive_queue_delay(const struct target *t)
 {
     static const enum tl_fact_name loaded[] = {TL_FACT_FLOW_rtt_mean_ns,
                                                TL_FACT_FLOW_streams_rtt_mean_ns,
                                                TL_FACT_FLOW_window_rtt_mean_ns};
     const char *from = "";
     double least = number_in(t->facts, TL_PATH(rtt_min_ns));
-    double mean = largest(t, loaded, sizeof loaded / sizeof *loaded, &from),
-           at_loss = flow(t, TL_FACT_FLOW_rtt_at_loss_ns);
-    if (isnan(least)) {
+    double mean = largest(t, loaded, sizeof loaded / sizeof *loaded, &from);
+    if (isnan(least))
         set_needs(t, TL_FACT_FLOW_queue_delay_ns, TL_PATH(rtt_min_ns));
-        set_needs(t, TL_FACT_FLOW_queue_delay_at_loss_ns, TL_PATH(rtt_min_ns));
-        return;
-    }
-    if (isnan(mean))
+    else if (isnan(mean))
         set_needs(t, TL_FACT_FLOW_queue_delay_ns, here(t, TL_FACT_FLOW_rtt_mean_ns));
     else
         set(t, TL_FACT_FLOW_queue_delay_ns, fmax(mean - least, 0), from);
-    if (isnan(at_loss))
-        set_needs(t, TL_FACT_FLOW_queue_delay_at_loss_ns, here(t, TL_FACT_FLOW_rtt_at_loss_ns));
-    else
-        set(t, TL_FACT_FLOW_queue_delay_at_loss_ns, fmax(at_loss - least, 0), "");
 }
 
 /* Of a delay that scatters evenly three quarters lie within 0.75 of its range; with thirty probes
@@ -409,7 +401,7 @@ void tl_facts_derive(struct tl_facts *facts)
         derive_best(&t);
         derive_variation(&t);
         derive_tight_lans(&t);
-        derive_queue_delays(&t);
+        derive_queue_delay(&t);
         derive_bdp(&t);
         derive_usable_window(&t);
         derive_cpu(&t, direction, TL_SENDER);

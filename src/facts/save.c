@@ -51,6 +51,36 @@ void tl_facts_save(const struct tl_facts *facts, struct tl_json_writer *writer, 
 
 /* --- reading --- */
 
+/* Facts that nothing read any more. Files of earlier versions have them: they are no strangers. */
+static const char *const retired[] = {"file_streams_count",
+                                      "loaded_echo_count",
+                                      "loaded_echo_loss_ratio",
+                                      "loss_run_excess_ratio",
+                                      "microscope_loss_event_ratio",
+                                      "microscope_loss_run_mean_count",
+                                      "microscope_network_ratio",
+                                      "microscope_rtt_at_loss_ns",
+                                      "microscope_rtt_mean_ns",
+                                      "outage_count",
+                                      "outage_longest_ns",
+                                      "queue_delay_at_loss_ns",
+                                      "rate_change_retrans_ratio",
+                                      "rtt_shift_count",
+                                      "rtt_shift_ns",
+                                      "streams_window_full_ratio",
+                                      "window_knee_bytes",
+                                      "window_small_bytes",
+                                      "window_small_goodput_bps"};
+
+static bool is_retired(const char *id)
+{
+    const char *name = strchr(id, '.');
+    for (size_t i = 0; name && i < sizeof retired / sizeof *retired; i++)
+        if (strcmp(name + 1, retired[i]) == 0)
+            return true;
+    return false;
+}
+
 /* One member of the file on its way into the store. */
 struct entry {
     struct tl_json_at at;
@@ -177,7 +207,7 @@ enum tl_status tl_facts_load(const struct tl_json_at *at, struct tl_facts **ret_
     while (status == TL_OK && tl_json_next(&members, &id, &entry.at)) {
         if (tl_fact_id_parse(id, &entry.key))
             status = load_fact(facts, &entry, reterr);
-        else if (strange.count++ == 0)
+        else if (!is_retired(id) && strange.count++ == 0)
             tl_utf8_clean(id, strlen(id), strange.first, sizeof strange.first);
     }
     if (status == TL_OK && (status = tl_facts_status(facts)) != TL_OK)

@@ -79,7 +79,6 @@ static void set_whole(const struct file_stage *stage, const struct tl_tcp_result
     const struct tl_transfer_side *receiver = upload ? &result->far_disk : &result->near_disk;
     static const char memory[] = "it used memory in a disk's place";
     set_rate(stage, TL_FACT_FLOW_file_goodput_bps, result);
-    tl_flow_set(facts, TL_FLOW(direction, file_streams_count), result->streams, "");
     tl_flow_set(facts, TL_FLOW(direction, file_sender_wait_ratio), wait_ratio(sender, result),
                 memory);
     tl_flow_set(facts, TL_FLOW(direction, file_receiver_wait_ratio), wait_ratio(receiver, result),

@@ -48,10 +48,6 @@ void tl_flow_set_compared(struct tl_facts *facts, enum tl_direction direction,
 void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_sample_log *sender, const struct tl_steady_rate *rate);
 
-/* The mean run of losses of another stage's stream. */
-void tl_flow_set_runs(struct tl_facts *facts, struct tl_fact_key key,
-                      const struct tl_sample_log *sender, const struct tl_steady_rate *rate);
-
 /* What the UDP probes beside the one stream said: stage "stream". */
 void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
                         const struct tl_echo_load *load);

@@ -15,7 +15,6 @@ static void set_losses(struct tl_facts *facts, enum tl_direction direction,
     tl_series_losses(series, from_ns, to_ns, &pattern);
     tl_series_policer(series, from_ns, to_ns, &fit);
     tl_flow_set(facts, TL_FLOW(direction, loss_run_mean_count), pattern.run_mean_count, few);
-    tl_flow_set(facts, TL_FLOW(direction, loss_run_excess_ratio), pattern.run_excess_ratio, few);
     tl_flow_set(facts, TL_FLOW(direction, loss_flat_ratio), pattern.flat_ratio, "nothing was lost");
     tl_flow_set_range(facts, TL_FLOW(direction, loss_delay_rank_ratio), pattern.delay_rank_ratio,
                       pattern.delay_rank_low, pattern.delay_rank_high, few);
@@ -40,20 +39,6 @@ static void set_change(struct tl_facts *facts, enum tl_direction direction,
                 reason);
     tl_flow_set(facts, TL_FLOW(direction, rate_change_bytes), change.excess_bytes, reason);
     tl_flow_set(facts, TL_FLOW(direction, rate_change_rtt_rise_ns), change.rtt_rise_ns, reason);
-    tl_flow_set(facts, TL_FLOW(direction, rate_change_retrans_ratio), change.retrans_ratio, reason);
-}
-
-static void set_stability(struct tl_facts *facts, enum tl_direction direction,
-                          const struct tl_series *series)
-{
-    struct tl_outages outages;
-    struct tl_rtt_shifts shifts;
-    tl_series_outages(series, &outages);
-    tl_series_rtt_shifts(series, &shifts);
-    tl_flow_set(facts, TL_FLOW(direction, outage_count), outages.count, "");
-    tl_flow_set(facts, TL_FLOW(direction, outage_longest_ns), outages.longest_ns, "");
-    tl_flow_set(facts, TL_FLOW(direction, rtt_shift_count), shifts.count, "");
-    tl_flow_set(facts, TL_FLOW(direction, rtt_shift_ns), shifts.largest_ns, "");
 }
 
 void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
@@ -76,22 +61,7 @@ void tl_flow_set_series(struct tl_facts *facts, enum tl_direction direction,
         set_losses(facts, direction, series, rate->valid ? rate->start_ns : 0,
                    rate->valid ? rate->end_ns : INT64_MAX / 2);
         set_change(facts, direction, series);
-        set_stability(facts, direction, series);
     }
-    free(series);
-}
-
-void tl_flow_set_runs(struct tl_facts *facts, struct tl_fact_key key,
-                      const struct tl_sample_log *sender, const struct tl_steady_rate *rate)
-{
-    struct tl_series *series = malloc(sizeof *series);
-    struct tl_loss_pattern pattern;
-    if (!series)
-        return;
-    tl_series_read(sender, series);
-    tl_series_losses(series, rate->valid ? rate->start_ns : 0,
-                     rate->valid ? rate->end_ns : INT64_MAX / 2, &pattern);
-    tl_flow_set(facts, key, pattern.run_mean_count, "too few losses to tell");
     free(series);
 }
 
@@ -100,8 +70,6 @@ void tl_flow_set_loaded(struct tl_facts *facts, enum tl_direction direction,
 {
     static const char few[] = "too few UDP probes were answered beside the stream";
     bool download = direction == TL_DOWNLOAD;
-    tl_flow_set(facts, TL_FLOW(direction, loaded_echo_count), load->answered_count, few);
-    tl_flow_set(facts, TL_FLOW(direction, loaded_echo_loss_ratio), load->loss_ratio, few);
     tl_flow_set(facts, TL_FLOW(direction, loaded_rtt_ns), load->rtt_median_ns, few);
     tl_flow_set(facts, TL_FLOW(direction, loaded_data_delay_ns),
                 download ? load->backward_growth_ns : load->forward_growth_ns, few);

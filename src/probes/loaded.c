@@ -84,7 +84,7 @@ void tl_loaded_finish(struct tl_loaded *loaded, int64_t from_ns, int64_t to_ns,
                       struct tl_echo_load *ret_load)
 {
     const struct tl_echo_result *echo = tl_loaded_stop(loaded);
-    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN};
     if (!loaded)
         return;
     if (echo)

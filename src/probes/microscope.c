@@ -45,16 +45,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                 not_told);
     tl_flow_set_loss(facts, direction, TL_FLOW_LOSS(microscope_retrans), sender->retrans_count,
                      sender->segments_count);
-    tl_flow_set(facts, TL_FLOW(direction, microscope_loss_event_ratio),
-                sender->loss_event_count / sender->segments_count, not_told);
-    tl_flow_set(facts, TL_FLOW(direction, microscope_rtt_mean_ns), sender->rtt_mean_ns, not_told);
     tl_flow_set(facts, TL_FLOW(direction, microscope_rtt_min_ns), sender->rtt_min_ns, not_told);
-    tl_flow_set(facts, TL_FLOW(direction, microscope_rtt_at_loss_ns), sender->rtt_at_loss_ns,
-                "no loss was seen");
-    tl_flow_set(facts, TL_FLOW(direction, microscope_network_ratio),
-                sender->ledger.valid ? sender->ledger.network_ratio : (double)NAN, not_told);
-    tl_flow_set_runs(facts, TL_FLOW(direction, microscope_loss_run_mean_count),
-                     &result->sender.logs[0], &steady->rate);
 }
 
 enum tl_status tl_probe_microscope(const struct tl_probe *probe, enum tl_direction direction,

@@ -38,8 +38,6 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, TL_FLOW(direction, streams_segments_count), sender->segments_count,
                 not_told);
     tl_flow_set(facts, TL_FLOW(direction, streams_retrans_count), sender->retrans_count, not_told);
-    tl_flow_set(facts, TL_FLOW(direction, streams_window_full_ratio), sender->window_full_ratio,
-                not_told);
     tl_flow_set_members(facts, direction, result);
     tl_flow_set_responsiveness(facts, direction, sender, &beside->load);
     tl_flow_set_queue(facts, direction, TL_FLOW_QUEUE(streams_), &beside->queue);

@@ -89,14 +89,8 @@ void tl_echo_load(const struct tl_echo_result *echo, int64_t from_ns, int64_t to
                   struct tl_echo_load *ret_load)
 {
     struct values values;
-    double sent = 0;
-    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    for (unsigned i = 0; i < echo->sent_count && i < TL_ECHO_MAX; i++)
-        sent += is_inside(echo, &echo->probes[i], from_ns, to_ns);
+    *ret_load = (struct tl_echo_load){NAN, NAN, NAN, NAN, NAN, NAN};
     collect(echo, ROUND_TRIP, from_ns, to_ns, &values);
-    ret_load->answered_count = (double)values.count;
-    if (sent > 0)
-        ret_load->loss_ratio = 1 - (double)values.count / sent;
     if (values.count < TL_ECHO_LOAD_ANSWERS_MIN)
         return;
     ret_load->rtt_median_ns = median(&values);

@@ -1,12 +1,9 @@
-/* A sender's log as a series of points; slow start, outages and shifts in it. */
+/* A sender's log as a series of points; slow start in it. */
 #include "tightlink/engine/series.h"
 
 #include <math.h>
 
 #include "series_private.h"
-
-#define OUTAGE_MIN_NS   500e6
-#define OUTAGE_MIN_RTTS 10
 
 /* Longer tests are thinned so that they fit. */
 static size_t step_for(size_t readings)
@@ -125,78 +122,5 @@ void tl_series_slow_start(const struct tl_series *series, struct tl_slow_start *
             ret_start->first_loss_ns = (double)point->time_ns;
             return;
         }
-    }
-}
-
-void tl_series_outages(const struct tl_series *series, struct tl_outages *ret_outages)
-{
-    *ret_outages = (struct tl_outages){0, 0, NAN};
-    size_t heard = 0; /* the last point with progress */
-    for (size_t i = 1; i < series->count; i++) {
-        const struct tl_series_point *before = &series->points[heard], *point = &series->points[i];
-        if (point->delivered_bytes <= before->delivered_bytes)
-            continue;
-        double ns = (double)(point->time_ns - before->time_ns);
-        if (heard > 0 && ns >= OUTAGE_MIN_NS && ns >= OUTAGE_MIN_RTTS * before->rtt_ns) {
-            ret_outages->count++;
-            if (ns > ret_outages->longest_ns) {
-                ret_outages->longest_ns = ns;
-                ret_outages->longest_at_ns = (double)before->time_ns;
-            }
-        }
-        heard = i;
-    }
-}
-
-/* Smallest and largest round-trip time of points from (inclusive) to (exclusive). */
-struct level {
-    double low_ns, high_ns;
-};
-
-static struct level level_of(const struct tl_series *series, size_t from, size_t to)
-{
-    struct level level = {INFINITY, 0};
-    for (size_t i = from; i < to; i++) {
-        level.low_ns = fmin(level.low_ns, series->points[i].rtt_ns);
-        level.high_ns = fmax(level.high_ns, series->points[i].rtt_ns);
-    }
-    return level;
-}
-
-static bool is_level(struct level level)
-{
-    return level.high_ns - level.low_ns <= fmax(0.05 * level.low_ns, 500e3);
-}
-
-/* Around point `at`: a second before, a second after, three round trips between them, which
- * the smoothing takes to follow. */
-static double shift_at(const struct tl_series *series, size_t at)
-{
-    double time_ns = (double)series->points[at].time_ns, rtt_ns = series->points[at].rtt_ns;
-    double settle_ns = fmax(12 * rtt_ns, 100e6), span_ns = fmax(1e9, 5 * rtt_ns);
-    size_t begin = series_at(series, time_ns - span_ns);
-    size_t after = series_at(series, time_ns + settle_ns);
-    size_t end = series_at(series, time_ns + settle_ns + span_ns);
-    bool whole = (double)series->points[0].time_ns <= time_ns - span_ns && end < series->count;
-    if (!whole || at - begin < 4 || end - after < 4)
-        return 0;
-    struct level before = level_of(series, begin, at), later = level_of(series, after, end);
-    double step_ns = later.low_ns - before.low_ns;
-    if (!is_level(before) || !is_level(later) || fabs(step_ns) < 0.1 * before.low_ns + 1e6)
-        return 0;
-    return step_ns;
-}
-
-void tl_series_rtt_shifts(const struct tl_series *series, struct tl_rtt_shifts *ret_shifts)
-{
-    *ret_shifts = (struct tl_rtt_shifts){0, 0};
-    for (size_t i = 1; i < series->count; i++) {
-        double step_ns = shift_at(series, i);
-        if (step_ns == 0)
-            continue;
-        ret_shifts->count++;
-        if (fabs(step_ns) > fabs(ret_shifts->largest_ns))
-            ret_shifts->largest_ns = step_ns;
-        i = series_at(series, (double)series->points[i].time_ns + 1e9); /* the same one goes on */
     }
 }

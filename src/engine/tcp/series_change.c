@@ -97,7 +97,7 @@ static double mean_rtt(const struct tl_series *series, size_t from, size_t to)
     return to > from ? sum / (double)(to - from) : NAN;
 }
 
-/* The round-trip time and the losses around the fall. The queue before it belongs to the link
+/* The round-trip time around the fall. The queue before it belongs to the link
  * that carried the boost: it may be there, but the one behind it is another. */
 static void look_around(const struct tl_series *series, size_t at, struct tl_rate_change *change)
 {
@@ -107,16 +107,13 @@ static void look_around(const struct tl_series *series, size_t at, struct tl_rat
     if (after >= series->count)
         after = series->count - 1;
     change->rtt_rise_ns = mean_rtt(series, at, after + 1) - mean_rtt(series, 0, early + 1);
-    double segments = series->points[after].segments_count - series->points[early].segments_count;
-    double again = series->points[after].retrans_count - series->points[early].retrans_count;
-    change->retrans_ratio = segments > 0 ? again / segments : NAN;
 }
 
 void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change)
 {
     struct curve curve;
     double variation;
-    *ret_change = (struct tl_rate_change){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_change = (struct tl_rate_change){1, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     make_curve(series, &curve);
     if (curve.count < 10) {
         ret_change->ratio = NAN;

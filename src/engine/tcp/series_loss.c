@@ -76,13 +76,12 @@ static void walk(const struct tl_series *series, size_t from, size_t to, struct 
 
 static void fill_runs(const struct windows *windows, struct tl_loss_pattern *pattern)
 {
-    pattern->run_mean_count = pattern->run_excess_ratio = NAN;
+    pattern->run_mean_count = NAN;
     if (windows->lost < TL_SERIES_LOSSES_MIN || windows->count < 2)
         return;
     double batch = windows->squares / windows->lost - windows->lost / windows->count;
     batch = fmax(batch, 1);
     pattern->run_mean_count = (batch + 1) / 2;
-    pattern->run_excess_ratio = 1 - 1 / batch;
 }
 
 static int compare(const void *a, const void *b)
@@ -152,7 +151,7 @@ void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t t
 {
     struct events events = {.count = 0};
     struct windows windows = {0};
-    *ret_pattern = (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_pattern = (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     size_t from = series_at(series, (double)from_ns), to = series_at(series, (double)to_ns + 1);
     if (from + 2 > to)
         return;

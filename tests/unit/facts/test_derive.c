@@ -95,10 +95,6 @@ Test(derive, queues_are_time_above_the_empty_path)
     expect("download.queue_delay_ns", 19e6);
     put("download.streams_rtt_mean_ns", 61e6);
     expect("download.queue_delay_ns", 41e6);
-    put("download.rtt_at_loss_ns", 19e6);
-    expect("download.queue_delay_at_loss_ns", 0); /* never negative */
-    put("download.rtt_at_loss_ns", 45e6);
-    expect("download.queue_delay_at_loss_ns", 25e6);
 }
 
 Test(derive, a_thread_that_waits_for_a_core_is_at_its_limit)

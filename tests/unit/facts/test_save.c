@@ -158,3 +158,17 @@ Test(save, strange_ids_are_kept_out_and_counted)
     cr_expect_str_eq(strange.first, "near.new\\u{1b}[2J");
     tl_facts_destroy(facts);
 }
+
+/* A run of an earlier version is no run of a newer one. */
+Test(save, retired_facts_are_left_out_without_a_word)
+{
+    struct tl_facts *facts = NULL;
+    struct tl_facts_strange strange = {0};
+    struct tl_error error = {0};
+    cr_assert(load_text("{\"download.outage_count\":{\"state\":\"known\",\"value\":0},"
+                        "\"upload.window_knee_bytes\":{\"state\":\"unknown\"}}",
+                        &facts, &strange, &error) == TL_OK,
+              "%s", error.text);
+    cr_expect(strange.count == 0);
+    tl_facts_destroy(facts);
+}

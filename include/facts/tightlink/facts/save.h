@@ -17,7 +17,8 @@
 void tl_facts_save(const struct tl_facts *facts, struct tl_json_writer *writer, const char *key);
 
 /* Ids of a file that this program does not know: written by a newer one, or mistyped.
- * They are left out; the caller says so. */
+ * They are left out; the caller says so. Facts of earlier versions that are no more are left out
+ * without a word. */
 struct tl_facts_strange {
     size_t count;
     char first[64]; /* the first of them, cleaned; "" when there is none */

@@ -16,8 +16,6 @@
 
 /* NAN = cannot be told. */
 struct tl_echo_load {
-    double answered_count; /* of the probes sent within the window */
-    double loss_ratio;     /* share of them without an answer */
     double rtt_median_ns;
     double rtt_mean_ns;        /* without the longest twentieth: the draft's trimmed mean */
     double forward_growth_ns;  /* near to far */

@@ -1,6 +1,5 @@
 /* What one stream's readings tell over time: where slow start ended, whether the rate fell for
- * good, whether losses come singly or in runs, whether a token bucket explains them, outages,
- * shifts of the round-trip time.
+ * good, whether losses come singly or in runs, whether a token bucket explains them.
  *
  * steady.h splits a test into warm-up and steady state and gives means; here the order of
  * events counts. Pure functions over points: no clock, no socket, no allocation, any thread.
@@ -65,7 +64,6 @@ struct tl_loss_pattern {
     double lost_count;          /* segments sent again */
     double event_count;         /* stretches with losses, at least a window apart */
     double run_mean_count;      /* mean batch, >= 1; NAN below TL_SERIES_LOSSES_MIN losses */
-    double run_excess_ratio;    /* 1 - 1 / size-biased batch, 0 to 1 */
     double flat_ratio;          /* share of events before which the round-trip time was flat */
     double rate_at_loss_bps;    /* median of congestion window / RTT before events */
     double rate_at_loss_spread; /* their interquartile range over it */
@@ -103,7 +101,6 @@ struct tl_rate_change {
     double bytes;             /* delivered by then */
     double excess_bytes;      /* of it, what a link of after_bps would not have carried */
     double rtt_rise_ns;       /* mean of the second after less mean of the time before */
-    double retrans_ratio;     /* from a round trip before to a second after */
 };
 
 void tl_series_rate_change(const struct tl_series *series, struct tl_rate_change *ret_change);
@@ -122,24 +119,5 @@ struct tl_policer_fit {
 
 void tl_series_policer(const struct tl_series *series, int64_t from_ns, int64_t to_ns,
                        struct tl_policer_fit *ret_fit);
-
-/* Stretches without delivery, of at least 500 ms and ten round trips; the first start-up and
- * the end do not count. */
-struct tl_outages {
-    double count;
-    double longest_ns, longest_at_ns; /* 0 and NAN without one */
-};
-
-void tl_series_outages(const struct tl_series *series, struct tl_outages *ret_outages);
-
-/* Lasting changes of a flat round-trip time: flat (within 5 % and 500 us) for a second before
- * and for a second after, with a step of more than 10 % and 1 ms between. Queues that build up
- * and drain are not flat, and do not count. */
-struct tl_rtt_shifts {
-    double count;
-    double largest_ns; /* 0 without one; negative where it became shorter */
-};
-
-void tl_series_rtt_shifts(const struct tl_series *series, struct tl_rtt_shifts *ret_shifts);
 
 #endif

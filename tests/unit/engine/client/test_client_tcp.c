@@ -9,6 +9,7 @@
 
 #include "far_end.h"
 #include "loopback.h"
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/client.h"
@@ -167,7 +168,9 @@ Test(client_tcp, a_byte_cap_is_kept, .timeout = 240)
 
 struct lives {
     unsigned count, queued;
-    double rate_bps, rtt_ns;
+    double rates_bps[256]; /* of the first of them that had one */
+    size_t rate_count;
+    double rtt_ns;
 };
 
 static void note_live(void *context, const struct tl_tcp_live *live)
@@ -175,8 +178,8 @@ static void note_live(void *context, const struct tl_tcp_live *live)
     struct lives *lives = context;
     lives->count++;
     lives->queued += live->queued;
-    if (!isnan(live->rate_bps))
-        lives->rate_bps = live->rate_bps;
+    if (!isnan(live->rate_bps) && lives->rate_count < sizeof lives->rates_bps / sizeof(double))
+        lives->rates_bps[lives->rate_count++] = live->rate_bps;
     if (!isnan(live->rtt_ns))
         lives->rtt_ns = live->rtt_ns;
 }
@@ -204,7 +207,10 @@ Test(client_tcp, ends_early_once_the_rate_is_known, .timeout = 240)
         cr_assert(fabs(result.steady.rate.goodput_bps - 49e6) < 4e6, "%g",
                   result.steady.rate.goodput_bps);
         cr_assert_gt(lives.count, 20);
-        cr_assert(fabs(lives.rate_bps - 49e6) < 10e6, "live rate %g", lives.rate_bps);
+        /* A single interval, the last one above all, may be a busy machine's. */
+        cr_assert_gt(lives.rate_count, 20);
+        double live_bps = tl_stats_median(lives.rates_bps, lives.rate_count);
+        cr_assert(fabs(live_bps - 49e6) < 10e6, "live rate %g", live_bps);
         cr_assert_gt(lives.rtt_ns, 0);
         tl_tcp_result_finish(&result);
     }

@@ -17,8 +17,10 @@ void overheard_begin(const struct overheard *seen, struct tl_run *run)
     run->duration_ns = seen->span_ns;
     snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
     snprintf(run->target_kind, sizeof run->target_kind, "%s", seen->kind);
-    tl_flow_address_format(seen->peer, run->target_address);
-    run->target_family = tl_flow_address_is_v4(seen->peer) ? 4 : 6;
+    if (seen->peer) {
+        tl_flow_address_format(seen->peer, run->target_address);
+        run->target_family = tl_flow_address_is_v4(seen->peer) ? 4 : 6;
+    }
     run->download = seen->direction == TL_DOWNLOAD;
     run->upload = seen->direction == TL_UPLOAD;
     run->goal_bps = run->goal_rtt_ns = run->goal_loss_ratio = run->goal_rtt_max_ns = (double)NAN;

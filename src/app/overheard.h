@@ -1,5 +1,5 @@
-/* What live, pcap and mover do alike: a connection of other programs as a run, judged by its
- * facts. */
+/* What live, pcap, mover and nodes do alike: a transfer that this program did not make as a run,
+ * judged by its facts. */
 #ifndef TL_APP_OVERHEARD_H
 #define TL_APP_OVERHEARD_H
 
@@ -7,10 +7,10 @@
 #include "tightlink/session/session.h"
 
 struct overheard {
-    const char *kind;          /* of the target: "live", "pcap" */
+    const char *kind;          /* of the target: "live", "pcap", "pscheduler" */
     int64_t begin_ns, span_ns; /* wall clock; time that was seen */
     enum tl_direction direction;
-    const struct tl_flow_address *peer;
+    const struct tl_flow_address *peer; /* NULL: its address is not known */
 };
 
 /* Into a run that is zero; its target's name and its bytes are the caller's. */

@@ -1,4 +1,5 @@
-/* tightlink between A B: a TCP test from one responder to another, watched from here. */
+/* tightlink between A B: a TCP test from one responder to another, watched from here; or, with
+ * --node, what two perfSONAR nodes measure between them (between_nodes.c). */
 #include "cli.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "between_nodes.h"
 #include "parse.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/key.h"
@@ -17,10 +19,18 @@
 #include "tightlink/session/between.h"
 #include "words.h"
 
+/* How long each test of nodes lasts, with how many streams beside the one, and how long a node may
+ * put it off. Four streams tell a window from a full link. */
+#define NODES_TIME_NS (10 * TL_NS_PER_S)
+#define NODES_STREAMS 4
+#define NODES_WAIT_NS (300 * TL_NS_PER_S)
+
 struct between_options {
     struct tl_between_spec spec;
     const char *key_file;
-    bool json;
+    bool json, port_given;
+    long streams; /* 0: not said */
+    struct cli_between_nodes nodes;
 };
 
 static int cancel_fd = -1;
@@ -39,6 +49,48 @@ static bool catch_signals(void)
            sigaction(SIGTERM, &action, NULL) == 0;
 }
 
+enum {
+    OPTION_NODE = 256,
+    OPTION_ONE_WAY,
+    OPTION_WAIT,
+    OPTION_INSECURE,
+    OPTION_YES,
+    OPTION_SAVE,
+    OPTION_NO_HISTORY,
+    OPTION_FULL
+};
+
+/* Options that --node alone knows. */
+static enum tl_status apply_to_nodes(int option, const char *text, struct cli_between_nodes *nodes,
+                                     struct tl_error *reterr)
+{
+    switch (option) {
+    case OPTION_NODE:
+        nodes->node = text;
+        break;
+    case OPTION_ONE_WAY:
+        nodes->spec.both = false;
+        break;
+    case OPTION_WAIT:
+        return cli_parse_time_budget(text, &nodes->spec.wait_ns, reterr);
+    case OPTION_INSECURE:
+        nodes->spec.insecure = true;
+        break;
+    case OPTION_YES:
+        nodes->options.yes = true;
+        break;
+    case OPTION_SAVE:
+        nodes->options.save = text;
+        break;
+    case OPTION_NO_HISTORY:
+        nodes->options.no_history = true;
+        break;
+    default:
+        nodes->options.full = true;
+    }
+    return TL_OK;
+}
+
 static enum tl_status apply(int option, const char *text, struct between_options *options,
                             struct tl_error *reterr)
 {
@@ -55,22 +107,36 @@ static enum tl_status apply(int option, const char *text, struct between_options
     case 't':
         return cli_parse_time_budget(text, &options->spec.duration_ns, reterr);
     case 'p':
+        options->port_given = true;
         status = cli_parse_port(text, &options->spec.from.port, reterr);
         options->spec.to.port = options->spec.from.port;
         return status;
-    default:
+    case 's':
         streams = strtol(text, &end, 10);
         if (end == text || *end || streams < 1 || streams > 128)
             return tl_error_set(reterr, TL_USAGE, "1 to 128 streams, not \"%.20s\"", text);
+        options->streams = streams;
         options->spec.streams = (unsigned)streams;
         return TL_OK;
+    default:
+        return apply_to_nodes(option, text, &options->nodes, reterr);
     }
 }
 
-static const struct option long_options[] = {
-    {"key", required_argument, NULL, 'k'},     {"time", required_argument, NULL, 't'},
-    {"streams", required_argument, NULL, 's'}, {"port", required_argument, NULL, 'p'},
-    {"json", no_argument, NULL, 'j'},          CLI_OPTIONS_END};
+static const struct option long_options[] = {{"key", required_argument, NULL, 'k'},
+                                             {"time", required_argument, NULL, 't'},
+                                             {"streams", required_argument, NULL, 's'},
+                                             {"port", required_argument, NULL, 'p'},
+                                             {"json", no_argument, NULL, 'j'},
+                                             {"node", required_argument, NULL, OPTION_NODE},
+                                             {"one-way", no_argument, NULL, OPTION_ONE_WAY},
+                                             {"wait", required_argument, NULL, OPTION_WAIT},
+                                             {"insecure", no_argument, NULL, OPTION_INSECURE},
+                                             {"yes", no_argument, NULL, OPTION_YES},
+                                             {"save", required_argument, NULL, OPTION_SAVE},
+                                             {"no-history", no_argument, NULL, OPTION_NO_HISTORY},
+                                             {"full", no_argument, NULL, OPTION_FULL},
+                                             CLI_OPTIONS_END};
 
 static bool take_options(struct cli_words *words, struct between_options *options)
 {
@@ -159,10 +225,33 @@ static bool print_json(const struct between_options *options, const struct tl_be
     return written;
 }
 
+/* What nodes of others permit is less than what responders do. */
+static int between_nodes(const struct cli_command *command, struct between_options *options)
+{
+    struct tl_nodes_spec *spec = &options->nodes.spec;
+    int64_t ns = options->spec.duration_ns ? options->spec.duration_ns : NODES_TIME_NS;
+    if (options->key_file)
+        return cli_usage(command, "--key is for responders, --node for perfSONAR nodes");
+    if (options->port_given)
+        return cli_usage(command, "write the node's port behind its name: pscheduler://HOST:PORT");
+    if (ns < TL_NODES_SECONDS_MIN * TL_NS_PER_S || ns > TL_NODES_SECONDS_MAX * TL_NS_PER_S)
+        return cli_usage(command, "nodes test for %d to %d s", TL_NODES_SECONDS_MIN,
+                         TL_NODES_SECONDS_MAX);
+    if (options->streams > TL_NODES_STREAMS_MAX)
+        return cli_usage(command, "nodes run at most %d streams for others", TL_NODES_STREAMS_MAX);
+    spec->seconds = (int)(ns / TL_NS_PER_S);
+    spec->streams = options->streams ? (int)options->streams : NODES_STREAMS;
+    spec->source = options->spec.from.host;
+    spec->dest = options->spec.to.host;
+    options->nodes.options.json = options->json;
+    return cli_between_nodes(command, &options->nodes);
+}
+
 int cli_between(const struct cli_command *command, int argc, char **argv)
 {
     struct between_options options = {
-        .spec = {.from = {.port = CLI_DEFAULT_PORT}, .to = {.port = CLI_DEFAULT_PORT}}};
+        .spec = {.from = {.port = CLI_DEFAULT_PORT}, .to = {.port = CLI_DEFAULT_PORT}},
+        .nodes = {.spec = {.both = true, .wait_ns = NODES_WAIT_NS}}};
     struct tl_between_result result;
     struct tl_keys *keys = NULL;
     struct tl_error error = {0};
@@ -172,10 +261,14 @@ int cli_between(const struct cli_command *command, int argc, char **argv)
         return words.exit_code;
     if (words.argc != 2)
         return cli_usage(command, "two hosts: where the data comes from, and where it goes");
-    if (!options.key_file)
-        return cli_usage(command, "tests between responders need --key FILE");
     options.spec.from.host = words.argv[0];
     options.spec.to.host = words.argv[1];
+    if (options.nodes.node)
+        return between_nodes(command, &options);
+    if (!options.key_file)
+        return cli_usage(command,
+                         "tests between responders need --key FILE; perfSONAR nodes test with "
+                         "--node pscheduler://HOST");
     if (tl_keys_load(options.key_file, &keys, &error) != TL_OK) {
         (void)cli_fail(&error);
         return CLI_EXIT_AUTH;

@@ -251,14 +251,25 @@ static const struct cli_command commands[] = {
      "  explain ID          what the rule looks for and what it advises\n"
      "  check DIR [CASES]   check rule files of your own, and that each has cases\n",
      cli_rules},
-    {"between", "HOST HOST --key FILE", "a test from one responder to another",
+    {"between", "HOST HOST --key FILE | --node NODE", "a test from one other host to another",
      "  HOST HOST           where the data comes from, and where it goes\n"
      "  --key FILE          both run with this key, and each names the other one's address\n"
      "                      with --third-party\n"
-     "  --time TIME         how long, for instance 10s\n"
-     "  --streams N         1 to 128\n"
-     "  --port PORT         of both (default 5411)\n"
-     "  --json              one object on standard output\n"
+     "  --node NODE         or both are perfSONAR nodes: pscheduler://HOST[:PORT], that of the\n"
+     "                      first one, arranges throughput both ways, round trips, hops and MTU;\n"
+     "                      judged as a run\n"
+     "  --time TIME         how long each, for instance 10s (with --node 5s to 60s)\n"
+     "  --streams N         1 to 128; with --node a second test with so many, 1 to 6 (4)\n"
+     "  --port PORT         of both responders (default 5411)\n"
+     "  --one-way           with --node: not back\n"
+     "  --wait TIME         with --node: how long it may put a test off (5min)\n"
+     "  --insecure          with --node: take any certificate. Else one that nobody vouches\n"
+     "                      for is remembered, and has to be the same the next time\n"
+     "  --yes               with --node: do not ask before loading the path\n"
+     "  --save FILE         with --node: also keep all of it in FILE.tightlink\n"
+     "  --no-history        with --node: do not keep this run\n"
+     "  --full              with --node: print all of the report, not its first lines\n"
+     "  --json              one object on standard output (with --node see: tightlink schema)\n"
      "This machine only asks and watches: no payload passes it.\n",
      cli_between},
     {"key", "NAME [--out FILE]", "make a key for both ends",

@@ -22,6 +22,11 @@ bool tl_run_is_captured(const struct tl_run *run)
     return strcmp(run->target_kind, "pcap") == 0;
 }
 
+bool tl_run_is_of_others(const struct tl_run *run)
+{
+    return tl_run_is_captured(run) || strcmp(run->target_kind, "pscheduler") == 0;
+}
+
 bool tl_run_is_watched(const struct tl_run *run)
 {
     return strcmp(run->target_kind, "live") == 0 || tl_run_is_captured(run);

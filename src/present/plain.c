@@ -107,7 +107,7 @@ void plain_add_place(const struct text_source *source, const char *segment, bool
                      struct tl_buf *out)
 {
     const char *other = other_end(source);
-    if (tl_run_is_captured(source->run) && add_overheard(source->run, segment, begins, out))
+    if (tl_run_is_of_others(source->run) && add_overheard(source->run, segment, begins, out))
         return;
     if (strcmp(segment, "near-host") == 0)
         tl_buf_adds(out, begins ? "This PC" : "this PC");
@@ -186,16 +186,16 @@ static bool is_demo(const struct tl_run *run)
     return strcmp(run->target_kind, "demo") == 0;
 }
 
-/* Of a connection that was watched the address; of a capture nothing. */
+/* Of a connection that was watched the address; between hosts of others nothing. */
 static const char *name_of_far_end(const struct tl_run *run)
 {
     const char *kind = run->target_kind;
     bool watched = strcmp(kind, "live") == 0 || strcmp(kind, "mover") == 0;
-    return watched ? run->target_address : strcmp(kind, "pcap") == 0 ? "" : run->target_name;
+    return watched ? run->target_address : tl_run_is_of_others(run) ? "" : run->target_name;
 }
 
-/* What `tightlink run` or `demo` takes; NULL where there is none: a capture, a path made by hand
- * (demo --link), a name that no shell may be given. */
+/* What `tightlink run` or `demo` takes; NULL where there is none: others' hosts, a path made by
+ * hand (demo --link), a name that no shell may be given. */
 static const char *name_to_run(const struct tl_run *run)
 {
     const char *name = name_of_far_end(run);

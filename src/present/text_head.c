@@ -184,7 +184,7 @@ void text_add_route(const struct text_source *source, const char *arrow, struct 
     bool download = source->findings->verdict.direction == TL_DOWNLOAD;
     const char *far = source->run->target_name;
     const char *near =
-        tl_run_is_captured(source->run) ? text_end_name(source->run, "near-host") : "";
+        tl_run_is_of_others(source->run) ? text_end_name(source->run, "near-host") : "";
     if (!near[0])
         near = text_place(source->run, "near-host");
     tl_buf_addf(out, "%s %s %s", download ? far : near, arrow, download ? near : far);

@@ -6,7 +6,7 @@ void tl_question_of_run(const struct tl_run *run, struct tl_question *ret_questi
     *ret_question = (struct tl_question){
         .download = run->download,
         .upload = run->upload,
-        .overheard = tl_run_is_captured(run),
+        .overheard = tl_run_is_of_others(run),
         .goal_bps = run->goal_bps,
         .goal_rtt_ns = run->goal_rtt_ns,
         .quality = run->quality,

@@ -19,10 +19,10 @@ const char *tui_place(const struct tl_run *run, const char *segment)
                                            {"lan", "LAN", "client LAN"},
                                            {"far-lan", "far LAN", "server LAN"},
                                            {"flow", "the transfer", "the transfer"}};
-    bool captured = run && tl_run_is_captured(run);
+    bool of_others = run && tl_run_is_of_others(run);
     for (size_t i = 0; segment && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], segment) == 0)
-            return words[i][captured ? 2 : 1];
+            return words[i][of_others ? 2 : 1];
     return segment ? segment : "";
 }
 

@@ -17,6 +17,7 @@ import cases_http
 import cases_key
 import cases_live
 import cases_mover
+import cases_nodes
 import cases_nuttcp
 import cases_output
 import cases_pager
@@ -27,7 +28,7 @@ import cases_usage
 from harness import Machine, suite
 
 assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
-            cases_http, cases_key, cases_live, cases_mover, cases_nuttcp, cases_output, cases_pager,
+            cases_http, cases_key, cases_live, cases_mover, cases_nodes, cases_nuttcp, cases_output, cases_pager,
             cases_pcap, cases_plan, cases_stop, cases_usage))
 
 

@@ -1,7 +1,9 @@
 /* What other programs' servers say: replies of a web server, the control connections of iperf3 and
- * nuttcp, read from a socket as their clients do. The first byte chooses. */
+ * nuttcp, read from a socket as their clients do, and the bodies of a pScheduler. The first byte
+ * chooses. */
 #include "fuzz.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,12 +12,13 @@
 #include "iperf3_control.h"
 #include "iperf3_json.h"
 #include "nuttcp_text.h"
+#include "pscheduler_text.h"
 #include "tightlink/base/far.h"
 #include "tightlink/base/time.h"
 
 unsigned long fuzz_accepted;
 
-enum { HTTP, IPERF3, NUTTCP, KINDS };
+enum { HTTP, IPERF3, NUTTCP, PSCHEDULER, KINDS };
 
 /* A far end that says these bytes, then no more. */
 static int speaker(const uint8_t *bytes, size_t len)
@@ -107,12 +110,70 @@ static void one_nuttcp(const struct far_peer *peer, int fd)
     close(fd);
 }
 
+static bool is_within(double value, double max)
+{
+    return isnan(value) || (value >= 0 && value <= max);
+}
+
+static void check_throughput(const struct tl_psched_throughput *got)
+{
+    MUST(is_within(got->sent_bps, 1e13) && is_within(got->received_bps, 1e13));
+    MUST(got->interval_count >= 0 && got->interval_count <= TL_PSCHED_INTERVALS_MAX);
+    for (int i = 0; i < got->interval_count; i++) {
+        MUST(got->intervals[i].end_ns > got->intervals[i].begin_ns);
+        MUST(is_within(got->intervals[i].rtt_ns, 60e9));
+    }
+}
+
+static void check_trace(const struct tl_psched_trace *got)
+{
+    MUST(got->hop_count >= 0 && got->hop_count <= TL_PSCHED_HOPS_MAX);
+    for (int i = 0; i < got->hop_count; i++) {
+        printable(got->hops[i].address);
+        printable(got->hops[i].name);
+        printable(got->hops[i].error);
+        MUST(is_within(got->hops[i].rtt_ns, 60e9) && is_within(got->hops[i].mtu_bytes, 65535));
+    }
+}
+
+/* Each test's result may be in it. */
+static void one_pscheduler(const uint8_t *bytes, size_t len)
+{
+    struct tl_buf body = TL_BUF_INIT;
+    char id[40];
+    tl_buf_add(&body, bytes, len);
+    for (int test = TL_PSCHED_THROUGHPUT; test <= TL_PSCHED_MTU; test++) {
+        struct psched_run run;
+        struct tl_error error = {0};
+        if (psched_read_run(&body, (enum tl_psched_test)test, &run, &error) != TL_OK) {
+            MUST(error.text[0]);
+            continue;
+        }
+        fuzz_accepted++;
+        MUST(run.state != PSCHED_OVER || (run.status != TL_OK && run.error.text[0]));
+        printable(run.error.text);
+        if (run.state == PSCHED_FINISHED && test == TL_PSCHED_THROUGHPUT)
+            check_throughput(&run.result.throughput);
+        if (run.state == PSCHED_FINISHED && test == TL_PSCHED_TRACE)
+            check_trace(&run.result.trace);
+        if (run.state == PSCHED_FINISHED && test == TL_PSCHED_RTT)
+            MUST(run.result.rtt.trip_count <= TL_PSCHED_TRIPS_MAX);
+    }
+    if (psched_read_task_id(&body, id, NULL) == TL_OK)
+        MUST(strlen(id) == 36);
+    tl_buf_finish(&body);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct far_peer peer = {
         .host = "192.0.2.1", .port = 80, .cancel_fd = -1, .timeout_ns = TL_NS_PER_S};
     if (size == 0 || size > FUZZ_INPUT_MAX)
         return 0;
+    if (data[0] % KINDS == PSCHEDULER) {
+        one_pscheduler(data + 1, size - 1);
+        return 0;
+    }
     int fd = speaker(data + 1, size - 1);
     if (data[0] % KINDS == HTTP)
         one_http(&peer, fd);
@@ -137,6 +198,15 @@ static const char *const texts[] = {
     "HTTP/1.1 301 Moved\nLocation: /other place\n\n",
     "HELO nuttcp v8.2.2\nKO\nnuttcp-r: 0.4766 MB in 1.01 real seconds = 470.87 KB/sec\n",
     "nuttcp-t: 1125.2500 MB in 10.02 real seconds = 114992.52 KB/sec = 942.0187 Mbps\n",
+    "{\"state\":\"finished\",\"href\":\"https://a/tasks/0b5e8a1e-0000-4000-8000-1234567890ab\","
+    "\"result-merged\":{\"succeeded\":true,\"mtu\":1500,\"intervals\":[{\"summary\":{\"start\":0,"
+    "\"end\":1.0,\"throughput-bits\":9.4e7,\"retransmits\":2},\"streams\":[{\"rtt\":20100,"
+    "\"tcp-window-size\":250000}]}],\"summary\":{\"summary\":{\"throughput-bits\":9.4e7,"
+    "\"receiver-throughput-bits\":9.3e7,\"retransmits\":2},\"streams\":[{\"rtt\":20100}]},"
+    "\"sent\":2,\"received\":1,\"roundtrips\":[{\"seq\":1,\"rtt\":\"PT0.0201S\"},{\"seq\":2}],"
+    "\"paths\":[[{\"ip\":\"192.0.2.1\",\"rtt\":\"PT1M0.4S\",\"mtu\":1500},{\"error\":\"!H\"}]]}}",
+    "{\"state\":\"failed\",\"errors\":\"no\\u001b[31m\",\"clock-survey\":[{\"synchronized\":false}]"
+    "}",
 };
 const unsigned fuzz_seed_count = sizeof texts / sizeof *texts + 1;
 
@@ -144,7 +214,7 @@ size_t fuzz_seed(unsigned number, uint8_t *bytes)
 {
     size_t at = 0, count = sizeof texts / sizeof *texts;
     if (number < count) {
-        bytes[0] = number < 4 ? HTTP : NUTTCP;
+        bytes[0] = number < 4 ? HTTP : number < 6 ? NUTTCP : PSCHEDULER;
         memcpy(bytes + 1, texts[number], strlen(texts[number]));
         return 1 + strlen(texts[number]);
     }

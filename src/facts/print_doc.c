@@ -16,22 +16,23 @@ static void print_subject(enum tl_subject subject, const char *title, const char
 
 int main(void)
 {
-    printf("# Facts\n\n"
-           "Printed from `include/facts/tightlink/facts/table.def`; do not edit: `ninja -C BUILD "
-           "facts-doc` writes "
-           "it.\n\n"
-           "A fact is known (a value, perhaps with bounds) or unknown (with a reason). Files and\n"
-           "probes name it by where it was measured: `near.` and `far.` for the two hosts, "
-           "`path.`,\n"
-           "`download.` and `upload.` for the flow in each direction. Rules name roles: "
-           "`sender.`,\n"
-           "`receiver.`, `path.` and `flow.`; in a download the sender is the far host, in an "
-           "upload\n"
-           "the near one. Units: bps are payload bits a second, ns nanoseconds, ratio is 0 to 1 "
-           "(more\n"
-           "where it compares two rates). The stage is the one that measures the fact; `derived` "
-           "ones\n"
-           "are formed from others.\n");
+    printf(
+        "# Facts\n\n"
+        "Printed from `include/facts/tightlink/facts/table.def`; do not edit: `ninja -C build/test "
+        "facts-doc` writes "
+        "it.\n\n"
+        "A fact is known (a value, perhaps with bounds) or unknown (with a reason). Files and\n"
+        "probes name it by where it was measured: `near.` and `far.` for the two hosts, "
+        "`path.`,\n"
+        "`download.` and `upload.` for the flow in each direction. Rules name roles: "
+        "`sender.`,\n"
+        "`receiver.`, `path.` and `flow.`; in a download the sender is the far host, in an "
+        "upload\n"
+        "the near one. Units: bps are payload bits a second, ns nanoseconds, ratio is 0 to 1 "
+        "(more\n"
+        "where it compares two rates). The stage is the one that measures the fact; `derived` "
+        "ones\n"
+        "are formed from others.\n");
     print_subject(TL_SUBJECT_HOST, "Hosts",
                   "Stored as `near.NAME` and `far.NAME`, read by rules as `sender.NAME` and "
                   "`receiver.NAME`.");

@@ -110,7 +110,7 @@ def section(rule):
 
 def page(causes, rules, cases, shared):
     out = ("# Causes\n\nPrinted from `src/rules/causes.json`, `rules/` and `tests/lab/cases.json`; do not "
-           "edit:\n`ninja -C BUILD causes-doc` writes it.\n\nFor each cause: the sentence in which it is told, what "
+           "edit:\n`ninja -C build/test causes-doc` writes it.\n\nFor each cause: the sentence in which it is told, what "
            "to do, how to check that it was right, and\nhow it is told from others. A name in ‹› stands for a "
            "number that was measured in your case: a fact\n(`facts.md`) or a named formula of the rule; "
            "`rule-format.md` tells how formulas and conditions are\nread.\n")
@@ -142,7 +142,7 @@ def main():
     if not compare:
         sys.stdout.write(text)
     elif not compare[0].exists() or compare[0].read_text(encoding="utf-8") != text:
-        sys.exit(f"{compare[0]} is not what the rules say; run: ninja -C BUILD causes-doc")
+        sys.exit(f"{compare[0]} is not what the rules say; run: ninja -C build/test causes-doc")
 
 
 main()

@@ -8,4 +8,4 @@ program, path = sys.argv[1:]
 wanted = subprocess.run([program], check=True, capture_output=True, text=True).stdout
 found = pathlib.Path(path).read_text() if pathlib.Path(path).exists() else ""
 if wanted != found:
-    sys.exit(f"{path} is not what the table of facts says; run: ninja -C BUILD facts-doc")
+    sys.exit(f"{path} is not what the table of facts says; run: ninja -C build/test facts-doc")

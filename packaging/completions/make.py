@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Completions for a shell from tightlink's own help, which its table of commands prints: the words
-that complete are the words that it takes.
+"""Completions for a shell from the programs' own help, which their tables of options print: the words
+that complete are the words that they take.
 
-    make.py bash|zsh|fish TIGHTLINK > FILE
+    make.py bash|zsh|fish TIGHTLINKD TIGHTLINK > FILE    for tightlink
+    make.py bash|zsh|fish TIGHTLINKD > FILE              for tightlinkd
 """
 import re
 import subprocess
@@ -19,13 +20,13 @@ def help_of(*words):
 def options_of(text):
     """Option -> what it does, of a help text."""
     options = {}
-    for words, meaning in re.findall(r"^  (-[^\n]*?)(?:  +(\S[^\n]*))?$", text, re.M):
+    for words, meaning in re.findall(r"^ {2,6}(-[^\n]*?)(?:  +(\S[^\n]*))?$", text, re.M):
         for option in re.findall(r"--[a-z][a-z0-9-]*", words):
             options.setdefault(option, meaning.strip())
     return options
 
 
-def commands(tightlink):
+def commands(tightlink, tightlinkd):
     """Name -> (what it does, {option: what it does})."""
     found = {}
     overview = help_of(tightlink)
@@ -34,9 +35,10 @@ def commands(tightlink):
     for name, what in re.findall(r"^  tightlink (\S+) +(\S.*)$", overview, re.M):
         if not re.fullmatch(r"[a-z][a-z-]*", name):
             continue
-        # That of the responder is the responder's own and is not asked here.
-        text = help_of(tightlink, name) if name != "serve" else ""
-        found[name] = (what.strip(), {**options_of(text), **everywhere})
+        if name == "serve":  # becomes tightlinkd
+            found[name] = (what.strip(), options_of(help_of(tightlinkd)))
+        else:
+            found[name] = (what.strip(), {**options_of(help_of(tightlink, name)), **everywhere})
     assert len(found) > 10, found
     return found
 
@@ -97,11 +99,43 @@ def fish(table):
                   f"-l {option[2:]}{needs_file} -d '{meaning}'")
 
 
+def bash_responder(options):
+    print("# bash completion for tightlinkd; printed from its help.")
+    print("_tightlinkd() {")
+    print("    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}")
+    print(f"    case $previous in {'|'.join(sorted(FILES & set(options)))})")
+    print("        COMPREPLY=($(compgen -f -- \"$current\")); return ;;")
+    print("    esac")
+    print(f"    COMPREPLY=($(compgen -W \"{' '.join(options)}\" -- \"$current\"))")
+    print("}")
+    print("complete -o filenames -F _tightlinkd tightlinkd")
+
+
+def zsh_responder(options):
+    print("#compdef tightlinkd\n# zsh completion for tightlinkd; printed from its help.")
+    print("_arguments \\")
+    for option, meaning in options.items():
+        print(f"    '{option}[{quoted(meaning)}]{':file:_files' if option in FILES else ''}' \\")
+    print("    '*:file:_files'")
+
+
+def fish_responder(options):
+    print("# fish completion for tightlinkd; printed from its help.")
+    for option, meaning in options.items():
+        meaning = meaning.replace("'", "\\'")
+        print(f"complete -c tightlinkd -l {option[2:]}{' -r -F' if option in FILES else ''} -d '{meaning}'")
+
+
 def main():
-    shells = {"bash": bash, "zsh": zsh, "fish": fish}
-    if len(sys.argv) != 3 or sys.argv[1] not in shells:
+    shells = {"bash": (bash, bash_responder), "zsh": (zsh, zsh_responder), "fish": (fish, fish_responder)}
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in shells:
         sys.exit(__doc__)
-    shells[sys.argv[1]](commands(sys.argv[2]))
+    shell, tightlinkd, *tightlink = sys.argv[1:]
+    of_person, of_responder = shells[shell]
+    if tightlink:
+        of_person(commands(*tightlink, tightlinkd))
+    else:
+        of_responder(options_of(help_of(tightlinkd)))
 
 
 main()

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "proc.h"
+#include "tightlink/base/libc.h"
 
 static bool take_position(char *line, void *context)
 {

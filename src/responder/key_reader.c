@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sandbox.h"
+#include "tightlink/base/libc.h"
 #include "tightlink/base/secret.h"
 
 #define ANSWER_MS 1000

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "disk_private.h"
+#include "tightlink/base/libc.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"

@@ -1,12 +1,13 @@
 /* The error queue of a UDP socket. */
 #include "path_error.h"
 
+#include <time.h> /* before errqueue.h, which needs it */
+
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <linux/icmpv6.h>
 #include <netinet/ip_icmp.h>
 #include <string.h>
-#include <time.h>
 
 #include "tightlink/base/time.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "tightlink/base/libc.h"
 #include "tightlink/engine/sampler.h"
 #include "tightlink/engine/syn.h"
 

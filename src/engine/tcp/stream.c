@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "stream_private.h"
+#include "tightlink/base/libc.h"
 #include "tightlink/base/time.h"
 #include "tightlink/host/counters.h"
 #include "tightlink/host/place.h"

@@ -15,10 +15,11 @@ import sys
 
 FUNCTION_LINES, FILE_LINES = 40, 500
 FOLDERS = ("src", "include", "tests", "doc", "scripts", "packaging", "rules", ".ci")
-# Programs of others that documents tell people to call (meson, iperf3, rsync, rclone, curl).
+# Programs of others that documents tell people to call (meson, iperf3, rsync, rclone, curl, firewalld).
 FOREIGN = {"--version", "--help", "--benchmark", "--suite", "--setup", "--reconfigure",
            "--buildtype", "--destdir", "--prefix", "--no-rebuild", "--print-errorlogs",
-           "--sockopts", "--fsync", "--transfers", "--bwlimit", "--limit-rate"}
+           "--sockopts", "--fsync", "--transfers", "--bwlimit", "--limit-rate", "--add-service",
+           "--reload"}
 # Places that are no files of ours: the kernel's headers, and a pattern.
 ELSEWHERE = re.compile(r"include/(linux|net|uapi)/|src/x/|tests/unit/x/")
 

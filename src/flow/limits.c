@@ -2,6 +2,7 @@
 #include "tightlink/flow/limits.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* An end is near the capture where its part of the way is a tenth or less of the whole. */
 #define NEAR_SHARE 0.1
@@ -21,6 +22,10 @@
 #define DISTURBED    0.05 /* of the trains, at most, may come behind a loss or something late */
 /* Parts that cannot be told from one another may make up this much before nothing is said. */
 #define BLUR_MAX 0.15
+/* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
+ * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
+#define LEVEL      0.8
+#define PIECES_MAX 64
 
 const char *tl_packet_place_name(enum tl_packet_place place)
 {
@@ -105,9 +110,49 @@ static bool is_calm(const struct tl_packet_half *half, double standing_ratio)
            !(standing_ratio >= CALM);
 }
 
-static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio, bool calm)
+static int by_size(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The flight behind the first quarter, its mean in pieces of many round trips: whether it stays. */
+static bool is_level(const struct tl_packet_half *half)
+{
+    double sums[PIECES_MAX] = {0};
+    unsigned counts[PIECES_MAX] = {0};
+    uint32_t begin = half->bins_count / 4, count = half->bins_count - begin;
+    unsigned pieces =
+        (unsigned)fmin(PIECES_MAX, ceil((double)count * (double)half->bin_ns /
+                                        fmax((double)PIECE_NS, 4 * half->rtt_min_ns)));
+    if (pieces < PIECES_MIN)
+        return true; /* too short for a window to be seen to move */
+    for (uint32_t i = 0; i < count; i++)
+        if (half->bins[begin + i].flight_max_bytes > 0) {
+            sums[(uint64_t)i * pieces / count] += half->bins[begin + i].flight_max_bytes;
+            counts[(uint64_t)i * pieces / count]++;
+        }
+    for (unsigned i = 0; i < pieces; i++)
+        sums[i] /= fmax(counts[i], 1);
+    qsort(sums, pieces, sizeof *sums, by_size);
+    return sums[pieces / 10] >= LEVEL * sums[pieces - 1 - pieces / 10];
+}
+
+/* Time in which CUBIC (RFC 9438, section 4.2) keeps the window near what it was at a loss, on
+ * either side of it: twice the K of its equation 2, for C = 0.4 and beta = 0.7. */
+static double plateaus_ns(const struct tl_packet_half *half)
+{
+    double events = (double)half->loss_events_count + (double)half->ece_count;
+    double segments = (double)half->flight_max_bytes / fmax(half->mss_bytes, 1);
+    return events * 2e9 * cbrt(segments * (1 - 0.7) / 0.4);
+}
+
+static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio, bool calm,
+                                     bool held)
 {
     if (place == TL_PLACE_UNKNOWN || !isfinite(clocked_ratio))
+        return TL_WAIT_UNKNOWN;
+    if (clocked_ratio >= CLOCKED && !held) /* a congestion window would look the same */
         return TL_WAIT_UNKNOWN;
     /* From afar what follows an acknowledgement by its round trip was set off by it; but what does
      * not may have waited on the way: only at the sender itself is a clock of its own seen. */
@@ -184,8 +229,9 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
         fail(ledger, "the capture has no acknowledgements of this data");
         return;
     }
+    bool held = is_level(half) && plateaus_ns(half) <= BLUR_MAX * total;
     enum tl_packet_wait host =
-        host_wait(place, ledger->clocked_ratio, is_calm(half, ledger->standing_ratio));
+        host_wait(place, ledger->clocked_ratio, is_calm(half, ledger->standing_ratio), held);
     double unknown = split(half, total, host, ledger);
     bool small = 2 * half->small_count > half->data_packets_count;
     if (small && host != TL_WAIT_APP && ledger->idle_ratio < 0.5)
@@ -197,8 +243,8 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
              unknown > fmax(ledger->idle_ratio, ledger->closed_ratio))
         fail(ledger,
              place == TL_PLACE_SENDER
-                 ? "its packets do not tell whether the send buffer or the program held the "
-                   "sender back"
+                 ? "its packets do not tell whether the send buffer, the program or the "
+                   "congestion window held the sender back"
                  : "only a capture at the sender tells whether its send buffer, its program "
                    "or the network held it back");
     else

@@ -45,6 +45,9 @@ CASES = [
     ("shallow-buffer", NEARLY_FULL, dict(link_mbps=100, queue_kb=25, delay_ms=5, seconds=20, tso=4)),
     ("shallow-buffer", ["shallow-buffer"], dict(link_mbps=50, queue_kb=10, delay_ms=20, reno=1, seconds=30)),
     ("shallow-buffer", ["shallow-buffer"], dict(link_mbps=40, queue_kb=6, delay_ms=10, reno=1, seconds=15)),
+    # Two losses in all: between them the window looks like a full send buffer.
+    ("shallow-buffer", NEARLY_FULL, dict(link_mbps=50, queue_kb=10, delay_ms=40, seconds=15, seed=1)),
+    ("shallow-buffer", NEARLY_FULL, dict(link_mbps=100, queue_kb=30, delay_ms=50, seconds=8, seed=1)),
     ("aqm", ["capacity", "ecn-marks"], dict(link_mbps=30, queue_kb=2000, codel_ms=5, delay_ms=15)),
     ("aqm", ["capacity", "ecn-marks"], dict(link_mbps=50, queue_kb=2000, codel_ms=5, delay_ms=10)),
     ("aqm", ["capacity", "ecn-marks"],

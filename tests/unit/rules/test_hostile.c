@@ -19,7 +19,7 @@ static void set_up(void)
     folder = folder_make();
 }
 
-TestSuite(hostile, .init = set_up, .fini = folder_remove, .timeout = 30);
+TestSuite(hostile, .init = set_up, .fini = folder_remove, .timeout = 300);
 
 static void expect_refused(const char *what)
 {

@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "flow_facts.h"
+#include "tightlink/base/stats.h"
 #include "tightlink/base/units.h"
+#include "tightlink/engine/arrivals.h"
 
 static const char not_told[] = "this kernel does not tell it";
 
@@ -49,6 +51,52 @@ static double round_trip(const struct tl_facts *facts, enum tl_direction directi
     return isfinite(received_ns) ? fmin(received_ns, probes_ns) : received_ns;
 }
 
+static void set_loss(struct tl_facts *facts, struct tl_fact_key key,
+                     const struct tl_arrivals *arrivals)
+{
+    double low, high;
+    tl_stats_poisson95(arrivals->loss_count, &low, &high);
+    tl_flow_set_range(facts, key, arrivals->loss_count / arrivals->segments_count,
+                      low / arrivals->segments_count, fmin(high / arrivals->segments_count, 1),
+                      not_told);
+}
+
+static struct tl_arrivals arrivals_of(const struct tl_tcp_result *result, unsigned stream,
+                                      double rtt_ns)
+{
+    const struct tl_steady_rate *rate = &result->steady.rate;
+    struct tl_arrivals arrivals;
+    tl_arrivals_read(&result->receiver.logs[stream], rate->valid ? rate->start_ns : 0,
+                     rate->valid ? rate->end_ns : INT64_MAX, rtt_ns, &arrivals);
+    return arrivals;
+}
+
+static void set_losses(struct tl_facts *facts, enum tl_direction direction,
+                       const struct tl_tcp_result *result, double rtt_ns)
+{
+    struct tl_arrivals arrivals = arrivals_of(result, 0, rtt_ns);
+    tl_flow_set(facts, TL_FLOW(direction, received_segments_count), arrivals.segments_count,
+                not_told);
+    tl_flow_set(facts, TL_FLOW(direction, received_loss_count), arrivals.loss_count, not_told);
+    set_loss(facts, TL_FLOW(direction, received_loss_ratio), &arrivals);
+    tl_flow_set_range(facts, TL_FLOW(direction, received_fall_ratio), arrivals.fall_ratio,
+                      arrivals.fall_low, arrivals.fall_high,
+                      "too few losses stood clear of others");
+}
+
+void tl_received_set_streams(struct tl_facts *facts, enum tl_direction direction,
+                             const struct tl_tcp_result *result)
+{
+    double idle_ns = tl_facts_number(facts, TL_PATH(rtt_idle_ns), (double)NAN);
+    double rtt_ns = tl_facts_number(facts, TL_FLOW(direction, streams_loaded_rtt_ns), idle_ns);
+    struct tl_arrivals all = arrivals_of(result, 0, rtt_ns);
+    for (unsigned i = 1; i < result->streams; i++) {
+        struct tl_arrivals one = arrivals_of(result, i, rtt_ns);
+        tl_arrivals_add(&all, &one);
+    }
+    set_loss(facts, TL_FLOW(direction, streams_received_loss_ratio), &all);
+}
+
 void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
                      const struct tl_tcp_result *result)
 {
@@ -76,4 +124,5 @@ void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
     set_option(facts, TL_FLOW(direction, wscale_ok), receiver->options, TL_TCP_OPT_WSCALE);
     set_option(facts, TL_FLOW(direction, sack_ok), receiver->options, TL_TCP_OPT_SACK);
     set_option(facts, TL_FLOW(direction, timestamps_ok), receiver->options, TL_TCP_OPT_TIMESTAMPS);
+    set_losses(facts, direction, result, isfinite(rtt_ns) ? rtt_ns : rtt_min_ns);
 }

@@ -15,9 +15,14 @@ bool tl_received_alone(const struct tl_tcp_result *result);
     "(tightlink serve) would"
 
 /* Facts of stage "stream" that follow from the receiver: the window that it offered and how much of
- * it was on the way, segments, options, round trips as it estimates them. Leaves alone what the
- * sender alone knows: losses, its ledger, its buffers. */
+ * it was on the way, segments, options, round trips as it estimates them, losses by the holes that
+ * they left. Leaves alone what the sender alone knows: what it sent again, its ledger, its
+ * buffers. */
 void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
                      const struct tl_tcp_result *result);
+
+/* The same of stage "streams": losses alone, behind the facts of the load beside it. */
+void tl_received_set_streams(struct tl_facts *facts, enum tl_direction direction,
+                             const struct tl_tcp_result *result);
 
 #endif

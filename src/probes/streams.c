@@ -7,6 +7,7 @@
 
 #include "flow_facts.h"
 #include "outcome.h"
+#include "received.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
@@ -48,6 +49,8 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, TL_FLOW(direction, streams_receiver_cpu_ratio),
                 tl_cpu_pressure(&result->receiver.cpu, steady->receiver.thread_cpu_ratio),
                 "it was not read");
+    if (tl_received_alone(result))
+        tl_received_set_streams(facts, direction, result);
 }
 
 /* One rung: its rate as a fact, its bytes into the stage's outcome. A rung that fails says nothing

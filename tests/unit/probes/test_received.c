@@ -52,3 +52,41 @@ Test(received, without_probes_the_receivers_estimate_is_what_there_is)
 {
     cr_expect_eq(mean_rtt(30e6, (double)NAN), 30e6);
 }
+
+/* 100 segments a reading, of which `ooo` came behind a hole in each tenth. */
+static void add_arrivals(struct tl_tcp_result *result, unsigned stream, uint64_t ooo)
+{
+    for (int i = 0; i <= 100; i++) {
+        struct tl_tcp_sample sample = {.time_ns = i * 10 * TL_NS_PER_MS};
+        tl_sample_set(&sample, TL_SF_data_segs_in_count, (uint64_t)i * 100);
+        tl_sample_set(&sample, TL_SF_rcv_ooopack_count, (uint64_t)(i / 10) * ooo);
+        cr_assert(tl_sample_log_add(&result->receiver.logs[stream], &sample, 200) == TL_OK);
+    }
+}
+
+/* Ten holes in ten thousand segments, 100 of which are a round trip of 10 ms. */
+Test(received, holes_tell_how_often_packets_were_lost)
+{
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_tcp_result *result = calloc(1, sizeof *result);
+    result->streams = 2;
+    result->data_rtt_ns = 10 * TL_NS_PER_MS;
+    result->steady.rate = (struct tl_steady_rate){
+        .valid = true, .start_ns = 0, .end_ns = TL_NS_PER_S, .goodput_bps = 1e9};
+    add_arrivals(result, 0, 100);
+    add_arrivals(result, 1, 0);
+    tl_received_set(facts, TL_DOWNLOAD, result);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_loaded_rtt_ns), 10e6, "");
+    tl_received_set_streams(facts, TL_DOWNLOAD, result);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, received_segments_count), -1), 10000);
+    cr_expect_float_eq(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, received_loss_count), -1), 10.5,
+                       0.6);
+    cr_expect_float_eq(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, received_loss_ratio), -1),
+                       0.00105, 0.00006);
+    cr_expect_float_eq(
+        tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, streams_received_loss_ratio), -1), 0.000525,
+        0.00003, "of two streams one lost nothing");
+    tl_tcp_result_finish(result);
+    free(result);
+    tl_facts_destroy(facts);
+}

@@ -185,14 +185,14 @@ Test(check, lets_one_cause_have_rules_that_exclude_one_another)
 Test(check, compares_with_the_rules_of_the_program)
 {
     struct tl_buf report = TL_BUF_INIT;
-    add_rule("my-own", "shallow-buffer", LOSSY, MEASURED);
+    add_rule("my-own", "reordering", LOSSY, MEASURED);
     cr_expect_eq(check(&report), 1, "%s", tl_buf_text(&report));
-    cr_expect(strstr(tl_buf_text(&report), "overlaps with shallow-buffer (rules/path/"), "%s",
+    cr_expect(strstr(tl_buf_text(&report), "overlaps with reordering (rules/path/"), "%s",
               tl_buf_text(&report));
     tl_buf_finish(&report);
     folder_remove();
     folder = folder_make();
-    add_rule("shallow-buffer", "shallow-buffer", LOSSY, MEASURED);
+    add_rule("reordering", "reordering", LOSSY, MEASURED);
     expect_overlap(false, "it replaces the built-in one");
 }
 

@@ -17,4 +17,10 @@ struct tl_app_pcap {
 enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
                           struct tl_session_result *ret_result, struct tl_error *reterr);
 
+/* The connection with that number, from 1. TL_RANGE where there is none. */
+enum tl_status pcap_find(const struct tl_app_pcap *pcap, size_t number,
+                         struct tl_packet_brief *ret_brief, struct tl_error *reterr);
+/* For one that is no more followed in detail: TL_LIMIT, with what to do. */
+enum tl_status pcap_no_detail(struct tl_error *reterr);
+
 #endif

@@ -97,8 +97,8 @@ size_t tl_app_pcap_count(const struct tl_app_pcap *pcap)
 
 /* --- Rows ----------------------------------------------------------------------------------- */
 
-static enum tl_status find(const struct tl_app_pcap *pcap, size_t number,
-                           struct tl_packet_brief *ret_brief, struct tl_error *reterr)
+enum tl_status pcap_find(const struct tl_app_pcap *pcap, size_t number,
+                         struct tl_packet_brief *ret_brief, struct tl_error *reterr)
 {
     size_t count = tl_packets_count(pcap->packets);
     if (number >= 1 && tl_packets_at(pcap->packets, number - 1, ret_brief))
@@ -106,6 +106,39 @@ static enum tl_status find(const struct tl_app_pcap *pcap, size_t number,
     return tl_error_set(reterr, TL_RANGE,
                         "there is no flow %zu: the capture has %zu, numbered from 1", number,
                         count);
+}
+
+enum tl_status pcap_no_detail(struct tl_error *reterr)
+{
+    return tl_error_set(reterr, TL_LIMIT,
+                        "this flow had to make room for larger ones: only its size is known. Cut "
+                        "the capture down to it (tcpdump -r FILE -w PART 'port ...') to judge it");
+}
+
+/* What the sender waited for. Where that is not known as a whole, its parts may be. */
+static void fill_ledger(const struct tl_packet_flow *flow, int sender, struct tl_app_pcap_row *row)
+{
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(flow, sender, &ledger);
+    row->app_ratio = ledger.known ? ledger.app_ratio : ledger.idle_ratio;
+    row->rwnd_ratio = ledger.known ? ledger.rwnd_ratio : ledger.closed_ratio;
+    row->sndbuf_ratio = ledger.sndbuf_ratio;
+    row->network_ratio = ledger.network_ratio;
+    if (isfinite(row->app_ratio))
+        row->held_ns = fmax(1 - row->app_ratio, 0) * row->span_ns;
+}
+
+static void fill_detail(const struct tl_packet_flow *flow, int sender, struct tl_app_pcap_row *row)
+{
+    const struct tl_packet_half *half = &flow->halves[sender];
+    enum tl_packet_place place = tl_packet_place(flow, sender);
+    if (place != TL_PLACE_UNKNOWN)
+        snprintf(row->place, sizeof row->place, "%s", tl_packet_place_name(place));
+    if (isfinite(half->rtt_min_ns))
+        row->rtt_min_ns = half->rtt_min_ns;
+    if (half->segments_count)
+        row->retrans_ratio = (double)half->retrans_count / (double)half->segments_count;
+    fill_ledger(flow, sender, row);
 }
 
 static void fill(const struct tl_app_pcap *pcap, size_t number, const struct tl_packet_brief *brief,
@@ -123,6 +156,10 @@ static void fill(const struct tl_app_pcap *pcap, size_t number, const struct tl_
         .span_ns = (double)(brief->last_ns - brief->first_ns),
         .rtt_min_ns = (double)NAN,
         .retrans_ratio = (double)NAN,
+        .app_ratio = (double)NAN,
+        .sndbuf_ratio = (double)NAN,
+        .rwnd_ratio = (double)NAN,
+        .network_ratio = (double)NAN,
         .state = TL_INCONCLUSIVE,
     };
     if (brief->flow)
@@ -133,23 +170,15 @@ static void fill(const struct tl_app_pcap *pcap, size_t number, const struct tl_
                          sizeof row->client);
     overheard_format_end(&brief->addresses[TL_SERVER], brief->ports[TL_SERVER], row->server,
                          sizeof row->server);
-    if (!brief->flow)
-        return;
-    const struct tl_packet_half *half = &brief->flow->halves[sender];
-    enum tl_packet_place place = tl_packet_place(brief->flow, sender);
-    if (place != TL_PLACE_UNKNOWN)
-        snprintf(row->place, sizeof row->place, "%s", tl_packet_place_name(place));
-    if (isfinite(half->rtt_min_ns))
-        row->rtt_min_ns = half->rtt_min_ns;
-    if (half->segments_count)
-        row->retrans_ratio = (double)half->retrans_count / (double)half->segments_count;
+    if (brief->flow)
+        fill_detail(brief->flow, sender, row);
 }
 
 enum tl_status tl_app_pcap_row(struct tl_app_pcap *pcap, size_t number,
                                struct tl_app_pcap_row *ret_row, struct tl_error *reterr)
 {
     struct tl_packet_brief brief;
-    enum tl_status status = find(pcap, number, &brief, reterr);
+    enum tl_status status = pcap_find(pcap, number, &brief, reterr);
     if (status == TL_OK)
         fill(pcap, number, &brief, ret_row);
     return status;
@@ -160,7 +189,7 @@ enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
 {
     struct tl_packet_brief brief;
     struct tl_session_result result = {0};
-    enum tl_status status = find(pcap, number, &brief, reterr);
+    enum tl_status status = pcap_find(pcap, number, &brief, reterr);
     if (status != TL_OK)
         return status;
     fill(pcap, number, &brief, ret_row);
@@ -185,7 +214,7 @@ enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,
                                   struct tl_session_result *ret_result, struct tl_error *reterr)
 {
     struct tl_packet_brief brief;
-    enum tl_status status = find(pcap, number, &brief, reterr);
+    enum tl_status status = pcap_find(pcap, number, &brief, reterr);
     if (status == TL_OK)
         status = pcap_judge(pcap, &brief, ret_result, reterr);
     if (status != TL_OK)

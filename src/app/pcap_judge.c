@@ -91,10 +91,7 @@ enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief
                           struct tl_session_result *ret_result, struct tl_error *reterr)
 {
     if (!brief->flow)
-        return tl_error_set(
-            reterr, TL_LIMIT,
-            "this flow had to make room for larger ones: only its size is known. Cut "
-            "the capture down to it (tcpdump -r FILE -w PART 'port ...') to judge it");
+        return pcap_no_detail(reterr);
     begin_run(pcap, brief, &ret_result->run);
     ret_result->answered = true;
     ret_result->facts = tl_facts_create();

@@ -116,7 +116,8 @@ struct cli_run_options {
     bool keep_opened;       /* show --keep: the run that was opened goes into the history */
     const char *saved_name; /* of the run that show opened; NULL else */
     bool begin;             /* the screen begins with the diagnosis */
-    struct tl_app_live *live; /* the screen begins with these transfers; NULL without */
+    struct tl_app_live *live;    /* the screen begins with these transfers; NULL without */
+    struct tl_app_pcap *packets; /* or with the connections of this capture; NULL without */
 };
 
 /* Fills options; *ret_exit is set when the command ends here (help or error).

@@ -1,5 +1,7 @@
 /* tightlink pcap FILE: why the transfers in a capture are not faster. */
 #include "cli.h"
+#include "flow_plot.h"
+#include "show.h"
 #include "words.h"
 
 #include <errno.h>
@@ -21,6 +23,7 @@ struct pcap_options {
     size_t number; /* 0: not given */
     const char *save;
     bool all, json;
+    struct cli_run_options screen; /* what is asked of it */
 };
 
 /* Words up to the width, indented. */
@@ -191,6 +194,16 @@ enum tl_status cli_print_flows(struct tl_app_pcap *pcap, size_t max, struct tl_e
     return TL_OK;
 }
 
+/* Of what is known over time; a flow that had to make room has nothing. */
+static void print_plots(struct tl_app_pcap *pcap, size_t number)
+{
+    struct tl_app_pcap_series *series = calloc(1, sizeof *series);
+    struct tl_error error = {0};
+    if (series && tl_app_pcap_over_time(pcap, number, series, &error) == TL_OK)
+        cli_print_over_time(series);
+    free(series);
+}
+
 static int print_text(struct tl_app_pcap *pcap, const struct pcap_options *options)
 {
     size_t number = options->number ? options->number : 1, count = tl_app_pcap_count(pcap);
@@ -205,6 +218,8 @@ static int print_text(struct tl_app_pcap *pcap, const struct pcap_options *optio
         status = tl_app_pcap_result(pcap, number, &result, &error);
     if (status == TL_OK)
         print_result(&result);
+    if (status == TL_OK)
+        print_plots(pcap, number);
     int exit_code = status == TL_OK ? (int)cli_exit_for_result(&result) : CLI_EXIT_OK;
     tl_app_result_finish(&result);
     if (status == TL_OK && !options->number && count > 1)
@@ -245,18 +260,23 @@ static bool take_number(const char *text, size_t *ret_number)
 static int read_options(const struct cli_command *command, int argc, char **argv,
                         struct pcap_options *options, bool *ret_done)
 {
-    static const struct option long_options[] = {{"flow", required_argument, NULL, 'f'},
-                                                 {"all", no_argument, NULL, 'a'},
-                                                 {"json", no_argument, NULL, 'j'},
-                                                 {"save", required_argument, NULL, 's'},
-                                                 CLI_OPTIONS_END};
+    static const struct option long_options[] = {
+        {"flow", required_argument, NULL, 'f'},  {"all", no_argument, NULL, 'a'},
+        {"json", no_argument, NULL, 'j'},        {"save", required_argument, NULL, 's'},
+        {"no-screen", no_argument, NULL, 'n'},   {"no-mouse", no_argument, NULL, 'm'},
+        {"color", required_argument, NULL, 'c'}, CLI_OPTIONS_END};
     struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    struct tl_error error = {0};
     int option;
     *ret_done = true;
     while ((option = cli_next_option(&words)) > 0) {
         if (option == 'f' && !take_number(optarg, &options->number))
             return cli_usage(command, "--flow: %s is no number of a flow", optarg);
         options->save = option == 's' ? optarg : options->save;
+        if (option == 'c' && cli_parse_color(optarg, &options->screen.color, &error) != TL_OK)
+            return cli_usage(command, "--color: %s", error.text);
+        options->screen.no_screen |= option == 'n';
+        options->screen.no_mouse |= option == 'm';
         options->all |= option == 'a';
         options->json |= option == 'j';
     }
@@ -283,6 +303,40 @@ static int save(struct tl_app_pcap *pcap, const struct pcap_options *options, in
     return saved ? exit_code : CLI_EXIT_EXPORT;
 }
 
+/* Whether people are to look around; who asks for a flow, a list or a file wants that. */
+static bool wants_screen(const struct pcap_options *options)
+{
+    return !options->json && !options->all && !options->number && !options->save &&
+           strcmp(options->path, "-") != 0 && cli_wants_screen(&options->screen);
+}
+
+/* The screen; what was seen there last stays in the terminal as text. */
+static int show(const struct cli_command *command, struct tl_app_pcap *pcap,
+                const struct tl_rules *rules, const struct pcap_options *options)
+{
+    static char word[] = "run";
+    char *words[] = {word, NULL};
+    struct cli_run_options screen;
+    struct tl_session_result result;
+    struct tl_error error = {0};
+    bool has_result = false;
+    int exit_code;
+    if (!cli_parse_run_options(command, 1, words, &screen, &exit_code))
+        return exit_code;
+    screen.color = options->screen.color;
+    screen.no_mouse = options->screen.no_mouse;
+    screen.config.rules = rules;
+    screen.packets = pcap;
+    if (cli_drive_screen(&screen, NULL, &result, &has_result, &error) != TL_OK)
+        return cli_fail(&error);
+    if (!has_result)
+        return print_text(pcap, options);
+    screen.brief = true;
+    exit_code = cli_deliver(&screen, &result);
+    tl_app_result_finish(&result);
+    return exit_code;
+}
+
 int cli_pcap(const struct cli_command *command, int argc, char **argv)
 {
     struct pcap_options options = {0};
@@ -299,7 +353,9 @@ int cli_pcap(const struct cli_command *command, int argc, char **argv)
         cli_complain("%s", tl_buf_text(&notices));
     if (status == TL_OK)
         status = tl_app_pcap_open(options.path, rules, &pcap, &error);
-    if (status == TL_OK) {
+    if (status == TL_OK && wants_screen(&options)) {
+        exit_code = show(command, pcap, rules, &options);
+    } else if (status == TL_OK) {
         exit_code = options.json ? print_json(pcap, &options) : print_text(pcap, &options);
         if (options.save && exit_code != CLI_EXIT_USAGE)
             exit_code = save(pcap, &options, exit_code);

@@ -42,6 +42,7 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
                                      .start = options->begin,
                                      .saved = saved,
                                      .live = options->live,
+                                     .pcap = options->packets,
                                      .capture_program = capture};
     return tl_tui_run(&request, ret_result, ret_has_result, reterr);
 }

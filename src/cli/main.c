@@ -109,11 +109,14 @@ static const struct cli_command commands[] = {
      "                      instance 900M@80ms; exit code 1 when something does\n"
      "  --json              facts as JSON\n",
      cli_audit},
-    {"pcap", "FILE [--flow N | --all] [--json] [--save FILE]",
+    {"pcap", "FILE [--flow N | --all] [--json] [--save FILE] [--no-screen]",
      "why the transfers in a capture are slow",
      "  FILE                pcap or pcapng, plain or packed (gzip, zstd); - for standard input\n"
      "  --flow N            judge this flow, not the largest; they are numbered by payload\n"
      "  --all               list all flows, not the largest ten\n"
+     "                      Without these, on a terminal, a screen: the flows, by size or by\n"
+     "                      what held them back, Enter one over time, g its time-sequence graphs\n"
+     "  --no-screen         text, not the screen; --no-mouse, --color WHEN as for run\n"
      "  --json              one document on stdout (see: tightlink schema), all flows in its\n"
      "                      list \"flows\"\n"
      "  --save FILE         also keep that flow in FILE.tightlink, with plots: tightlink export\n"

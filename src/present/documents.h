@@ -28,7 +28,13 @@ size_t document_fields(const struct text_source *source,
 void chart_ladder(struct tl_buf *out, const struct text_source *source,
                   enum tl_direction direction);
 void chart_ledger(struct tl_buf *out, const struct tl_ledger_row *row);
-enum chart_of_time { CHART_RATE, CHART_RTT, CHART_FLIGHT, CHART_SEQUENCE };
+enum chart_of_time {
+    CHART_RATE,
+    CHART_RTT,
+    CHART_FLIGHT,
+    CHART_SEQUENCE, /* of Stevens: what was acknowledged so far */
+    CHART_EDGES,    /* of tcptrace: that, what was sent, and the edge of the receiver's window */
+};
 void chart_time(struct tl_buf *out, const struct tl_samples *samples, enum chart_of_time what);
 
 #endif

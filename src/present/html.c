@@ -48,7 +48,8 @@ static const char style[] =
     "svg text{fill:var(--fg)}svg .d{fill:var(--dim)}svg .b{fill:var(--bar)}"
     "svg .h{fill:var(--light)}svg .x{fill:var(--bad)}svg .m{fill:var(--dim)}"
     "svg .g{stroke:var(--line);fill:none}svg .l{stroke:var(--bar);stroke-width:1.6;fill:none;"
-    "stroke-linejoin:round}\n"
+    "stroke-linejoin:round}"
+    "svg .l1{stroke:var(--fg)}svg .l2{stroke:var(--warm)}\n"
     "svg .p0{fill:var(--p0)}svg .p1{fill:var(--p1)}svg .p2{fill:var(--p2)}svg .p3{fill:var(--p3)}\n"
     "@media(max-width:34rem){.entry{grid-template-columns:1fr}}\n"
     "</style>\n";
@@ -109,6 +110,7 @@ void report_html(const struct text_source *source, const struct tl_samples *samp
         chart_time(out, samples, CHART_RTT);
         chart_time(out, samples, CHART_FLIGHT);
         chart_time(out, samples, CHART_SEQUENCE);
+        chart_time(out, samples, CHART_EDGES);
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         text_part(&t, source, parts[i]);

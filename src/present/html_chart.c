@@ -121,15 +121,19 @@ void chart_ledger(struct tl_buf *out, const struct tl_ledger_row *row)
 
 /* --- over time --- */
 
-#define PLOT_AT     70.0
-#define PLOT_WIDTH  640.0
-#define PLOT_TOP    22.0
-#define PLOT_HEIGHT 120.0
-#define POINTS_MAX  1200 /* more cannot be seen */
+#define PLOT_AT      70.0
+#define PLOT_WIDTH   640.0
+#define PLOT_TOP     22.0
+#define PLOT_HEIGHT  120.0
+#define EDGES_HEIGHT 320.0 /* three lines that lie near one another */
+#define EDGES_LINES  3
+#define POINTS_MAX   1200 /* more cannot be seen */
 
 struct plot {
     const struct tl_samples *samples;
     enum chart_of_time what;
+    int line;              /* of several: acknowledged, sent, the window's edge */
+    double height;         /* of the picture */
     double most, total_ns; /* the ends of both axes */
     size_t stride;
 };
@@ -144,6 +148,12 @@ static double value_of(const struct plot *plot, size_t index)
         return reading->rtt_ns;
     case CHART_FLIGHT:
         return reading->inflight_bytes;
+    case CHART_EDGES:
+        if (!isfinite(reading->inflight_bytes) || !isfinite(reading->snd_wnd_bytes))
+            return (double)NAN;
+        return reading->bytes + (plot->line == 1   ? reading->inflight_bytes
+                                 : plot->line == 2 ? reading->snd_wnd_bytes
+                                                   : 0);
     default: /* the time-sequence graph of Stevens: of a connection, not of stages */
         return isfinite(reading->inflight_bytes) ? reading->bytes : (double)NAN;
     }
@@ -186,10 +196,10 @@ static void add_line(struct tl_buf *out, const struct plot *plot, size_t from, s
             continue;
         }
         if (!open)
-            tl_buf_adds(out, "<polyline class=\"l\" points=\"");
+            tl_buf_addf(out, "<polyline class=\"l l%d\" points=\"", plot->line);
         open = true;
         tl_buf_addf(out, "%.1f,%.1f ", x_of(plot, begin_ns + plot->samples->items[i].elapsed_ns),
-                    PLOT_TOP + PLOT_HEIGHT * (1 - fmin(value / plot->most, 1)));
+                    PLOT_TOP + plot->height * (1 - fmin(value / plot->most, 1)));
     }
     tl_buf_adds(out, open ? "\"/>\n" : "");
 }
@@ -207,9 +217,10 @@ static void add_stages(struct tl_buf *out, const struct plot *plot)
                  !first->has_direction             ? ""
                  : first->direction == TL_DOWNLOAD ? " ↓"
                                                    : " ↑");
-        tl_buf_addf(out, "<path class=\"g\" d=\"M%.1f %.0fv%.0f\"/>\n", x_of(plot, begin_ns),
-                    PLOT_TOP, PLOT_HEIGHT);
-        if (room > 28)
+        if (plot->line == 0)
+            tl_buf_addf(out, "<path class=\"g\" d=\"M%.1f %.0fv%.0f\"/>\n", x_of(plot, begin_ns),
+                        PLOT_TOP, plot->height);
+        if (room > 28 && plot->line == 0)
             label(out, x_of(plot, begin_ns) + 3, PLOT_TOP - 6, "start", "d", title,
                   (size_t)(room / 7.5));
         add_line(out, plot, from, to, begin_ns);
@@ -231,6 +242,22 @@ static const char *axis_text(const struct plot *plot, double value, char text[TL
     }
 }
 
+/* The ends of both axes; false where there is nothing to draw. */
+static bool find_ends(struct plot *plot)
+{
+    const struct tl_samples *samples = plot->samples;
+    size_t known = 0;
+    for (size_t i = 0; i < samples->count; i++) {
+        double value = value_of(plot, i);
+        known += isfinite(value);
+        plot->most = isfinite(value) ? fmax(plot->most, value) : plot->most;
+    }
+    for (size_t from = 0; from < samples->count; from = stage_end(samples, from))
+        plot->total_ns += length_ns(samples, stage_end(samples, from));
+    plot->most *= 1.05;
+    return known >= 2 && plot->most > 0 && plot->total_ns > 0;
+}
+
 void chart_time(struct tl_buf *out, const struct tl_samples *samples, enum chart_of_time what)
 {
     static const char *const titles[] = {
@@ -238,32 +265,29 @@ void chart_time(struct tl_buf *out, const struct tl_samples *samples, enum chart
         [CHART_RTT] = "Round-trip time as it was measured",
         [CHART_FLIGHT] = "Data on the way: sent and not acknowledged",
         [CHART_SEQUENCE] = "Sequence over time: what was acknowledged so far",
+        [CHART_EDGES] = "From below: acknowledged, sent, the edge of the receiver's window",
     };
-    struct plot plot = {.samples = samples, .what = what};
+    int lines = what == CHART_EDGES ? EDGES_LINES : 1;
+    struct plot plot = {.samples = samples,
+                        .what = what,
+                        .line = lines - 1, /* the highest */
+                        .height = what == CHART_EDGES ? EDGES_HEIGHT : PLOT_HEIGHT};
     char text[TL_UNIT_TEXT_SIZE];
-    size_t known = 0;
-    for (size_t i = 0; i < samples->count; i++) {
-        double value = value_of(&plot, i);
-        known += isfinite(value);
-        plot.most = isfinite(value) ? fmax(plot.most, value) : plot.most;
-    }
-    for (size_t from = 0; from < samples->count; from = stage_end(samples, from))
-        plot.total_ns += length_ns(samples, stage_end(samples, from));
-    if (known < 2 || !(plot.most > 0) || !(plot.total_ns > 0))
+    if (!find_ends(&plot))
         return;
-    plot.most *= 1.05;
     plot.stride = 1 + samples->count / POINTS_MAX;
     const char *title = titles[what];
     tl_buf_addf(out, "<h3>%s</h3>\n", title);
-    begin(out, title, (int)(PLOT_TOP + PLOT_HEIGHT) + 20);
+    begin(out, title, (int)(PLOT_TOP + plot.height) + 20);
     for (int line = 0; line <= 2; line++) {
-        double y = PLOT_TOP + PLOT_HEIGHT * line / 2;
+        double y = PLOT_TOP + plot.height * line / 2;
         tl_buf_addf(out, "<path class=\"g\" d=\"M%.0f %.1fh%.0f\"/>\n", PLOT_AT, y, PLOT_WIDTH);
         label(out, PLOT_AT - 6, y + 4, "end", "d",
               line == 2 ? "0" : axis_text(&plot, plot.most * (2 - line) / 2, text), 12);
     }
-    add_stages(out, &plot);
-    label(out, PLOT_AT + PLOT_WIDTH, PLOT_TOP + PLOT_HEIGHT + 16, "end", "d",
+    for (plot.line = 0; plot.line < lines; plot.line++)
+        add_stages(out, &plot);
+    label(out, PLOT_AT + PLOT_WIDTH, PLOT_TOP + plot.height + 16, "end", "d",
           tl_format_ns(plot.total_ns, text), 16);
     end(out);
 }

@@ -226,6 +226,7 @@ void screen_act(struct screen *screen, unsigned actions)
     if (screen->state.overlay != TUI_COPIED)
         screen->state.copied[0] = '\0';
     screen_act_on_watch(screen, actions);
+    screen_act_on_packets(screen, actions);
     screen_act_on_store(screen, actions);
     if (actions & TUI_DO_SAVE)
         save_run(screen);

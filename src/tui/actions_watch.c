@@ -112,6 +112,16 @@ void screen_step_watch(struct screen *screen)
 
 /* --- the verdict of one --- */
 
+void screen_show_judged(struct screen *screen, const struct tl_session_result *result)
+{
+    tui_state_forget_run(&screen->state);
+    screen_forget_opened(screen);
+    screen->opened = *result;
+    screen->shown = screen->opened;
+    screen->state.from_store = false;
+    tui_state_result(&screen->state, &screen->shown);
+}
+
 static void judge(struct screen *screen)
 {
     const struct tl_app_live_row *row = &screen->state.watch.open;
@@ -126,13 +136,8 @@ static void judge(struct screen *screen)
         free(result);
         return;
     }
-    tui_state_forget_run(&screen->state);
-    screen_forget_opened(screen);
-    screen->opened = *result;
+    screen_show_judged(screen, result);
     free(result);
-    screen->shown = screen->opened;
-    screen->state.from_store = false;
-    tui_state_result(&screen->state, &screen->shown);
     screen->state.from_watch = true;
     screen_keep(screen, &screen->opened);
     if (screen->state.watch.export)
@@ -215,7 +220,7 @@ void screen_act_on_watch(struct screen *screen, unsigned actions)
         begin_watch(screen);
     if (!screen->watcher)
         return;
-    if (actions & TUI_DO_JUDGE && !screen->session)
+    if (actions & TUI_DO_JUDGE && !screen->session && screen->state.screen == TUI_WATCH)
         judge(screen);
     if (actions & TUI_DO_CAPTURE)
         capture(screen);

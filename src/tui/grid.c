@@ -146,6 +146,17 @@ int tui_put_cut(struct tui_grid *grid, int row, int col, int columns, enum tui_i
     return used;
 }
 
+void tui_put_end(struct tui_grid *grid, int row, int col, int columns, const char *text)
+{
+    int cut = 0;
+    while ((int)tl_utf8_width(text) > columns - (cut ? 2 : 0) && *text) {
+        size_t len = tl_utf8_decode(text, strlen(text), NULL);
+        text += len ? len : 1;
+        cut = 1;
+    }
+    (void)tui_putf(grid, row, col, columns, TUI_PLAIN, "%s%s", cut ? ".." : "", text);
+}
+
 void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
                    const char *text)
 {

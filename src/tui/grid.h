@@ -74,6 +74,8 @@ int tui_put_short(struct tui_grid *grid, int row, int col, int columns, enum tui
 /* The same; what is too long ends in "…" ("..."). For sentences. */
 int tui_put_cut(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
                 const char *text);
+/* The same in plain ink, cut in front: the end of an address tells it from its neighbours. */
+void tui_put_end(struct tui_grid *grid, int row, int col, int columns, const char *text);
 /* The same at the right end of the columns. */
 void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink,
                    const char *text);

@@ -6,7 +6,7 @@ static const struct tui_meaning meanings[TUI_MEANINGS] = {
     [TUI_MEANS_QUIT] = {"F10, q", {TUI_KEY_QUIT, 'q', 'Q'}},
     [TUI_MEANS_BACK] = {"Esc", {TUI_KEY_ESCAPE}},
     [TUI_MEANS_STOP] = {"^C", {TUI_KEY_INTERRUPT}},
-    [TUI_MEANS_SCREEN] = {"1 to 7", {'1', '2', '3', '4', '5', '6', '7'}},
+    [TUI_MEANS_SCREEN] = {"1 to 8", {'1', '2', '3', '4', '5', '6', '7', '8'}},
     [TUI_MEANS_REDRAW] = {"^L", {'L' - 64}},
     [TUI_MEANS_MOVE] = {"up/dn",
                         {TUI_KEY_UP, TUI_KEY_DOWN, TUI_KEY_PAGE_UP, TUI_KEY_PAGE_DOWN, TUI_KEY_HOME,
@@ -95,6 +95,8 @@ static const struct tui_binding *of_page(enum tui_page kind)
         return tui_stage_keys;
     case TUI_PAGE_WATCH:
         return tui_transfer_keys;
+    case TUI_PAGE_PACKETS:
+        return tui_connection_keys;
     default:
         return tui_page_keys;
     }
@@ -121,6 +123,8 @@ const struct tui_binding *tui_bindings_here(const struct tui_state *state)
         return state->leaving.to ? tui_ticket_keys : tui_export_keys;
     case TUI_WATCH:
         return tui_watch_keys;
+    case TUI_PACKETS:
+        return tui_packets_keys;
     }
     return tui_page_keys;
 }

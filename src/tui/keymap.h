@@ -89,8 +89,9 @@ void tui_help_text(const struct tui_state *state, struct tl_buf *out);
 /* Bindings by place; each beside the functions that it names (keys*.c). */
 extern const struct tui_binding tui_start_keys[], tui_run_keys[], tui_ended_keys[],
     tui_verdict_keys[], tui_path_keys[], tui_history_keys[], tui_export_keys[], tui_ticket_keys[],
-    tui_watch_keys[], tui_prompt_keys[], tui_everywhere_keys[];
+    tui_watch_keys[], tui_packets_keys[], tui_prompt_keys[], tui_everywhere_keys[];
 extern const struct tui_binding tui_page_keys[], tui_simple_keys[], tui_engineer_keys[],
-    tui_causes_keys[], tui_cause_keys[], tui_stage_keys[], tui_transfer_keys[];
+    tui_causes_keys[], tui_cause_keys[], tui_stage_keys[], tui_transfer_keys[],
+    tui_connection_keys[];
 
 #endif

@@ -89,6 +89,8 @@ unsigned tui_go_to(struct tui_state *state, enum tui_screen screen)
         why = "nothing has run yet";
     else if (screen == TUI_WATCH && state->saved_only)
         why = "this is a saved run; `tightlink live` shows transfers that run now";
+    else if (screen == TUI_PACKETS && !state->packets.file[0])
+        why = "no capture is open: `tightlink pcap FILE` shows one";
     else if (screen > TUI_RUN && screen < TUI_WATCH && screen != TUI_HISTORY && !state->result)
         why =
             state->run.active ? "the verdict comes when the run has ended" : "nothing has run yet";
@@ -112,9 +114,10 @@ unsigned tui_go_to(struct tui_state *state, enum tui_screen screen)
 static bool undo(struct tui_state *state, unsigned *ret_actions)
 {
     struct tui_history *history = &state->history;
-    struct tui_list *list = state->screen == TUI_PATH    ? &state->hops
-                            : state->screen == TUI_WATCH ? &state->watch.list
-                                                         : NULL;
+    struct tui_list *list = state->screen == TUI_PATH      ? &state->hops
+                            : state->screen == TUI_WATCH   ? &state->watch.list
+                            : state->screen == TUI_PACKETS ? &state->packets.list
+                                                           : NULL;
     if (list && list->filter[0]) {
         *list = (struct tui_list){0};
         return true;
@@ -142,8 +145,13 @@ static enum tui_screen behind(const struct tui_state *state)
         return 0;
     case TUI_WATCH:
         return state->saved_only ? 0 : TUI_START;
+    case TUI_PACKETS:
+        return 0;
     case TUI_VERDICT:
-        return state->from_watch ? TUI_WATCH : state->saved_only ? 0 : TUI_START;
+        return state->from_packets ? TUI_PACKETS
+               : state->from_watch ? TUI_WATCH
+               : state->saved_only ? 0
+                                   : TUI_START;
     case TUI_RUN:
         return state->result ? TUI_VERDICT : state->run.active ? 0 : TUI_START;
     default:
@@ -154,7 +162,8 @@ static enum tui_screen behind(const struct tui_state *state)
 bool tui_has_back(const struct tui_state *state)
 {
     return state->page.kind != TUI_NO_PAGE || behind(state) ||
-           (state->screen == TUI_WATCH && state->watch.list.filter[0]);
+           (state->screen == TUI_WATCH && state->watch.list.filter[0]) ||
+           (state->screen == TUI_PACKETS && state->packets.list.filter[0]);
 }
 
 unsigned tui_back(struct tui_state *state, int key)
@@ -230,7 +239,7 @@ const struct tui_binding tui_everywhere_keys[] = {
     {TUI_MEANS_BACK, "back", "back; a filter or marks go first", tui_back, tui_has_back},
     {TUI_MEANS_HELP, "help", "this help", help, NULL},
     {TUI_MEANS_QUIT, "quit", "leave (q where no text is typed)", quit, NULL},
-    {TUI_MEANS_SCREEN, NULL, "start run verdict path history export live", to_screen, NULL},
+    {TUI_MEANS_SCREEN, NULL, "start run verdict path history export live packets", to_screen, NULL},
     {TUI_MEANS_STOP, NULL, "stop a run and keep what it has; else leave", tui_interrupt, NULL},
     {TUI_MEANS_REDRAW, NULL, "draw everything anew; ^Z to the shell", redraw, NULL},
     {TUI_MEANS_NOTHING, NULL, NULL, NULL, NULL}};

@@ -70,9 +70,10 @@ static char *filter_here(struct tui_state *state, int **ret_selected)
         *ret_selected = &state->history.selected;
         return state->history.filter;
     }
-    struct tui_list *list = state->page.kind == TUI_PAGE_CAUSES   ? &state->causes
-                            : !page && state->screen == TUI_WATCH ? &state->watch.list
-                                                                  : &state->hops;
+    struct tui_list *list = state->page.kind == TUI_PAGE_CAUSES     ? &state->causes
+                            : !page && state->screen == TUI_WATCH   ? &state->watch.list
+                            : !page && state->screen == TUI_PACKETS ? &state->packets.list
+                                                                    : &state->hops;
     *ret_selected = &list->selected;
     return list->filter;
 }

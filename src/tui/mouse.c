@@ -83,6 +83,8 @@ static int *selection(struct tui_state *state)
         return &state->history.selected;
     case TUI_WATCH:
         return &state->watch.list.selected;
+    case TUI_PACKETS:
+        return &state->packets.list.selected;
     default:
         return NULL;
     }

@@ -314,12 +314,25 @@ void tui_page_build(const struct tui_state *state, struct tl_page *page)
     case TUI_PAGE_CURL:
         add_curl(page, state);
         break;
-    case TUI_PAGE_CAUSES:
-    case TUI_PAGE_WATCH:
-    case TUI_NO_PAGE:
+    default: /* it is drawn, or there is none */
         break;
     }
     tl_buf_finish(&text);
+}
+
+/* "From 203.0.113.9:443", "Flow 3: 192.0.2.10:40022 -> 203.0.113.9:443". */
+static const char *title_of_flow(const struct tui_state *state, char ret_title[160])
+{
+    const struct tl_app_live_row *running = &state->watch.open;
+    const struct tl_app_pcap_row *captured = &state->packets.open;
+    if (state->page.kind == TUI_PAGE_WATCH)
+        snprintf(ret_title, 160, "%s %.80s", running->direction == TL_UPLOAD ? "To" : "From",
+                 tui_name(state, running->peer));
+    else
+        snprintf(ret_title, 160, "Flow %zu: %.60s %s %.60s", captured->number,
+                 tui_name(state, captured->client), captured->direction == TL_UPLOAD ? "->" : "<-",
+                 tui_name(state, captured->server));
+    return ret_title;
 }
 
 const char *tui_page_title(const struct tui_state *state, char ret_title[160])
@@ -355,10 +368,8 @@ const char *tui_page_title(const struct tui_state *state, char ret_title[160])
     case TUI_PAGE_CURL:
         return "The sending as commands for curl";
     case TUI_PAGE_WATCH:
-        snprintf(ret_title, 160, "%s %.80s",
-                 state->watch.open.direction == TL_UPLOAD ? "To" : "From",
-                 tui_name(state, state->watch.open.peer));
-        return ret_title;
+    case TUI_PAGE_PACKETS:
+        return title_of_flow(state, ret_title);
     case TUI_NO_PAGE:
         break;
     }

@@ -107,7 +107,7 @@ static unsigned line_dots(int before, int now, int row_bottom, int half)
 }
 
 static void plot_braille(struct tui_grid *grid, int row, int col, int rows, int columns,
-                         const struct tui_series *series, double top)
+                         const struct tui_series *series, double top, enum tui_ink ink)
 {
     int before = -1;
     for (int c = 0; c < columns; c++) {
@@ -120,7 +120,7 @@ static void plot_braille(struct tui_grid *grid, int row, int col, int rows, int 
                             line_dots(heights[0], heights[1], bottom, 1);
             char text[8] = "";
             if (dots && tl_utf8_encode(0x2800u + dots, text))
-                (void)tui_put(grid, row + r, col + c, 1, TUI_GOOD, text);
+                (void)tui_put(grid, row + r, col + c, 1, ink, text);
         }
         before = heights[1];
     }
@@ -129,38 +129,49 @@ static void plot_braille(struct tui_grid *grid, int row, int col, int rows, int 
 static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 static void plot_blocks(struct tui_grid *grid, int row, int col, int rows, int columns,
-                        const struct tui_series *series, double top)
+                        const struct tui_series *series, double top, enum tui_ink ink)
 {
     for (int c = 0; c < columns; c++) {
         int dots = height(sample(series, c, columns), top, rows * 8);
         for (int r = 0; r < rows && dots >= r * 8; r++)
-            (void)tui_put(grid, row + rows - 1 - r, col + c, 1, TUI_GOOD,
+            (void)tui_put(grid, row + rows - 1 - r, col + c, 1, ink,
                           blocks[dots - r * 8 > 7 ? 7 : dots - r * 8]);
     }
 }
 
 static void plot_ascii(struct tui_grid *grid, int row, int col, int rows, int columns,
-                       const struct tui_series *series, double top)
+                       const struct tui_series *series, double top, enum tui_ink ink,
+                       const char *letter)
 {
     for (int c = 0; c < columns; c++) {
         int dots = height(sample(series, c, columns), top, rows * 2);
         if (dots < 0)
             continue;
-        (void)tui_put(grid, row + rows - 1 - dots / 2, col + c, 1, TUI_GOOD, dots % 2 ? "'" : ".");
+        (void)tui_put(grid, row + rows - 1 - dots / 2, col + c, 1, ink,
+                      letter     ? letter
+                      : dots % 2 ? "'"
+                                 : ".");
     }
 }
 
 void tui_plot(struct tui_grid *grid, int row, int col, int rows, int columns,
               const struct tui_series *series, double top)
 {
+    tui_plot_line(grid, row, col, rows, columns, series, top, TUI_GOOD, NULL);
+}
+
+void tui_plot_line(struct tui_grid *grid, int row, int col, int rows, int columns,
+                   const struct tui_series *series, double top, enum tui_ink ink,
+                   const char *letter)
+{
     if (rows < 1 || columns < 1)
         return;
     if (grid->utf8 && grid->blocks)
-        plot_blocks(grid, row, col, rows, columns, series, top);
+        plot_blocks(grid, row, col, rows, columns, series, top, ink);
     else if (grid->utf8)
-        plot_braille(grid, row, col, rows, columns, series, top);
+        plot_braille(grid, row, col, rows, columns, series, top, ink);
     else
-        plot_ascii(grid, row, col, rows, columns, series, top);
+        plot_ascii(grid, row, col, rows, columns, series, top, ink, letter);
 }
 
 void tui_sparkline(struct tui_grid *grid, int row, int col, int columns,

@@ -17,6 +17,12 @@ struct tui_series {
 void tui_plot(struct tui_grid *grid, int row, int col, int rows, int columns,
               const struct tui_series *series, double top);
 
+/* The same in another ink, for several lines in one rectangle. In ASCII style the letter is drawn
+ * in place of dots; NULL: the dots. */
+void tui_plot_line(struct tui_grid *grid, int row, int col, int rows, int columns,
+                   const struct tui_series *series, double top, enum tui_ink ink,
+                   const char *letter);
+
 /* The next number of 1, 2 or 5 times a power of ten that is at least value. 1 for none. */
 double tui_plot_top(double value);
 

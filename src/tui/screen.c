@@ -163,7 +163,8 @@ static enum tl_status follow(struct screen *screen)
             {.fd = screen->lookup ? tui_lookup_fd(screen->lookup) : -1, .events = POLLIN},
             {.fd = screen_sender_fd(screen), .events = POLLIN},
             {.fd = screen_capture_fd(screen), .events = POLLIN}};
-        int wait_ms = sooner(time_to_frame(screen), screen_watch_wait(screen));
+        int wait_ms = sooner(sooner(time_to_frame(screen), screen_watch_wait(screen)),
+                             screen_packets_wait(screen));
         if (poll(fds, 6, wait_ms) < 0 && errno != EINTR)
             return TL_IO;
         if (fds[1].revents)
@@ -184,6 +185,7 @@ static enum tl_status follow(struct screen *screen)
             screen_take_capture(screen);
         if (screen_watch_wait(screen) == 0)
             screen_step_watch(screen);
+        screen_step_packets(screen);
         screen->state.run.now_ns = screen->session ? tl_now_ns() : screen->state.run.now_ns;
         if (!screen->quit && time_to_frame(screen) == 0)
             status = paint(screen);
@@ -243,6 +245,8 @@ static enum tl_status show(struct screen *screen, struct tl_error *reterr)
     if (status == TL_OK) {
         if (screen->request->start)
             screen_start_session(screen);
+        else if (screen->request->pcap)
+            screen_open_packets(screen);
         else if (screen->request->live)
             screen_act(screen, tui_state_key(&screen->state, 'W' - 64));
         else
@@ -292,6 +296,7 @@ enum tl_status tl_tui_run(const struct tl_tui_request *request,
     if (screen->has_result)
         *ret_result = screen->result;
     screen_finish_watch(screen);
+    screen_finish_packets(screen);
     screen_finish_store(screen);
     free(screen);
     return status;

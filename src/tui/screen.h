@@ -30,6 +30,7 @@ struct screen {
     struct tl_buf requests;    /* of a sending, as commands */
     bool look_again;           /* asked for while one was on its way */
     struct watcher *watcher;   /* of actions_watch.c; NULL until transfers are watched */
+    struct unpacked *unpacked; /* of actions_packets.c; NULL without a capture */
     int signal_fd;
     int64_t painted_ns;
 };
@@ -54,6 +55,8 @@ void screen_forget_opened(struct screen *screen);
 /* The masks of the preview with their values stay here, for the user's own eyes; *ret_text says
  * where: "; what the masks stand for: PATH", or nothing. */
 void screen_keep_masks(struct screen *screen, char *ret_text, size_t size);
+/* What others transferred, judged, as the run that is shown; the screen owns it from now on. */
+void screen_show_judged(struct screen *screen, const struct tl_session_result *result);
 /* Transfers that run: what keys ask for, the steps, and the end. */
 void screen_act_on_watch(struct screen *screen, unsigned actions);
 /* Milliseconds until screen_step_watch() has something to do; -1: never. */
@@ -63,6 +66,13 @@ void screen_step_watch(struct screen *screen);
 int screen_capture_fd(const struct screen *screen);
 void screen_take_capture(struct screen *screen);
 void screen_finish_watch(struct screen *screen);
+/* Connections of a capture: the screen of them, what keys ask for, the next rows to judge (-1 ms:
+ * none), and the end. */
+void screen_open_packets(struct screen *screen);
+void screen_act_on_packets(struct screen *screen, unsigned actions);
+int screen_packets_wait(const struct screen *screen);
+void screen_step_packets(struct screen *screen);
+void screen_finish_packets(struct screen *screen);
 /* The session has said that it is done, or was stopped: takes its result over. */
 void screen_end_session(struct screen *screen);
 

@@ -148,6 +148,40 @@ const struct tl_app_live_row *tui_watch_row(const struct tui_state *state)
     return at >= 0 && (size_t)at < count ? &state->watch.rows[index[at]] : NULL;
 }
 
+/* The longest held up first, of two that were as long the larger one. */
+static bool held_before(const struct tui_packets *packets, size_t left, size_t right)
+{
+    double a = packets->rows[left].held_ns, b = packets->rows[right].held_ns;
+    return a > b || (!(a < b) && left < right);
+}
+
+size_t tui_list_packets(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX])
+{
+    const struct tui_packets *packets = &state->packets;
+    size_t count = 0;
+    for (size_t i = 0; i < packets->count && count < TUI_LIST_MAX; i++) {
+        const struct tl_app_pcap_row *row = &packets->rows[i];
+        if (!contains(row->client, packets->list.filter) &&
+            !contains(row->server, packets->list.filter) &&
+            !contains(row->cause, packets->list.filter))
+            continue;
+        size_t at = count++;
+        for (; packets->by_held && at > 0 && held_before(packets, i, ret_index[at - 1]); at--)
+            ret_index[at] = ret_index[at - 1];
+        ret_index[at] = i;
+    }
+    return count;
+}
+
+const struct tl_app_pcap_row *tui_packets_row(const struct tui_state *state)
+{
+    size_t index[TUI_LIST_MAX], count = tui_list_packets(state, index);
+    int at = state->packets.list.selected;
+    if (state->page.kind == TUI_PAGE_PACKETS)
+        return &state->packets.open;
+    return at >= 0 && (size_t)at < count ? &state->packets.rows[index[at]] : NULL;
+}
+
 /* The selection goes where its transfer went; the page has its newest row. */
 static void follow(struct tui_watch *watch, const struct tui_state *state, uint64_t cookie)
 {

@@ -273,7 +273,7 @@ static void list_recorded_stages(struct tui_progress_state *run, const struct tl
 void tui_state_result(struct tui_state *state, const struct tl_session_result *result)
 {
     state->result = result;
-    state->from_watch = false;
+    state->from_watch = state->from_packets = false;
     state->scroll = 0;
     state->remedy = 0;
     state->next_cause = 0;

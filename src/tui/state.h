@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "tightlink/app/live.h"
+#include "tightlink/app/pcap.h"
 #include "tightlink/present/formats.h"
 #include "tightlink/present/report.h"
 #include "tightlink/session/session.h"
@@ -73,7 +74,8 @@ enum tui_action {
     TUI_DO_PAIR = 1 << 27,    /* the comparison of a and b, into a file */
     TUI_DO_CURL = 1 << 25,    /* the requests of that as commands */
     TUI_DO_WATCH = 1 << 28,   /* transfers that run now, from now on */
-    TUI_DO_JUDGE = 1 << 29,   /* the whole verdict of tui_watch_row(), as the run that is shown */
+    TUI_DO_JUDGE = 1 << 29,   /* the whole verdict of tui_watch_row(), or of tui_packets_row() on
+                                 their screen, as the run that is shown */
     TUI_DO_CAPTURE = 1 << 30, /* its headers, into a file */
 };
 
@@ -84,7 +86,8 @@ enum tui_screen {
     TUI_PATH,
     TUI_HISTORY,
     TUI_EXPORT,
-    TUI_WATCH, /* transfers of other programs */
+    TUI_WATCH,   /* transfers of other programs */
+    TUI_PACKETS, /* connections of a capture */
 };
 enum tui_overlay {
     TUI_NO_OVERLAY,
@@ -124,6 +127,7 @@ enum tui_page {
     TUI_PAGE_MASKS,    /* what an export masks, and by what */
     TUI_PAGE_CURL,     /* a sending as commands */
     TUI_PAGE_WATCH,    /* one transfer that runs, over time; index: none */
+    TUI_PAGE_PACKETS,  /* one connection of a capture, over time; index: none */
 };
 struct tui_page_state {
     enum tui_page kind, back; /* back: what Esc shows; TUI_NO_PAGE: the screen */
@@ -272,6 +276,31 @@ struct tui_watch {
     char capturing[128]; /* the file that headers go to; "" for none */
 };
 
+/* --- connections of a capture --- */
+
+enum tui_packets_plot {
+    TUI_PLOT_RATES,    /* throughput, data on the way with the window, round-trip time */
+    TUI_PLOT_SEQUENCE, /* the time-sequence graph of Stevens: what was sent */
+    TUI_PLOT_EDGES,    /* that of tcptrace: acknowledged, sent, and the window's edge */
+    TUI_PLOTS
+};
+
+/* The loop owns rows and series; they change only between keys. */
+struct tui_packets {
+    char file[128];                     /* name, packets and connections; "" without a capture */
+    char broken[256];                   /* where the file breaks; "" whole */
+    const struct tl_app_pcap_row *rows; /* the largest, by payload */
+    size_t count, total;                /* of them; of the capture */
+    size_t judged;                      /* those before it are */
+    bool by_held;                       /* sorted by held_ns, not by payload */
+    struct tui_list list;               /* selected: of the rows as order and filter leave them */
+    struct tl_app_pcap_row open;        /* of the page */
+    const struct tl_app_pcap_series *series; /* of tui_packets_row(); NULL: not known */
+    enum tui_packets_plot plot;
+    int zoom;    /* the time shown is halved so often, around the cursor */
+    bool export; /* with TUI_DO_JUDGE: to be handed on */
+};
+
 /* What lies over a screen scrolls where it does not fit. */
 struct tui_box_state {
     int scroll, total, shown; /* rows; the last two are set by the view */
@@ -283,6 +312,7 @@ struct tui_state {
     struct tui_box_state box;  /* of the overlay */
     bool saved_only;           /* looking at a file: there is nothing to start */
     bool from_watch;           /* what is shown is a transfer that other programs run */
+    bool from_packets;         /* or a connection of a capture */
     bool from_store;           /* what is shown was not measured by this program now */
     char title[TUI_TEXT_SIZE]; /* the far end */
     char message[300];         /* one sentence, until the next key */
@@ -302,6 +332,7 @@ struct tui_state {
     struct tui_history history;
     struct tui_export leaving;
     struct tui_watch watch;
+    struct tui_packets packets;
     enum tui_prompt prompt;
     char prompt_text[TUI_TEXT_SIZE];
 };
@@ -344,6 +375,9 @@ const struct tl_app_live_row *tui_watch_row(const struct tui_state *state);
 /* New rows, in another order perhaps: the selected one stays selected. Borrowed. */
 void tui_watch_take(struct tui_state *state, const struct tl_app_live_row *rows, size_t count,
                     const struct tl_app_live_sum *sum);
+/* The same of a capture's connections, in the order that is wished. */
+size_t tui_list_packets(const struct tui_state *state, size_t ret_index[TUI_LIST_MAX]);
+const struct tl_app_pcap_row *tui_packets_row(const struct tui_state *state);
 /* The finding that n shows after `pressed` times: found ones beside the verdict's, those with a
  * ceiling first. NULL where there are no more. */
 const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pressed);

@@ -48,14 +48,17 @@ const char *tui_verdict_headline(const struct tl_session_result *result,
 static void draw_tabs(const struct tui_state *state, struct tui_grid *grid)
 {
     static const char *const names[] = {"1 Start",   "2 Run",    "3 Verdict", "4 Path",
-                                        "5 History", "6 Export", "7 Live"};
+                                        "5 History", "6 Export", "7 Live",    "8 Packets"};
     bool narrow = grid->cols < 78; /* then the others are numbers */
     bool live = state->watch.on || state->screen == TUI_WATCH;
     tui_ink_cells(grid, 0, 0, grid->cols, TUI_BAR);
-    int col = live && !narrow && grid->cols < 84
+    bool packets = state->packets.file[0];
+    int col = (live || packets) && !narrow && grid->cols < (live && packets ? 96 : 87)
                   ? 0
                   : tui_put(grid, 0, 0, grid->cols, TUI_BAR, " tightlink ");
-    for (int i = 0; i < (live ? 7 : 6); i++) {
+    for (int i = 0; i < 8; i++) {
+        if ((i == 6 && !live) || (i == 7 && !packets))
+            continue;
         bool here = (int)state->screen == i + 1;
         int most = narrow && !here ? 1 : 9;
         int used = tui_putf(grid, 0, col, grid->cols - col, here ? TUI_BOLD : TUI_BAR, "%c%.*s%c",
@@ -193,6 +196,9 @@ static void draw_screen(struct tui_state *state, struct tui_grid *grid)
         break;
     case TUI_WATCH:
         tui_view_watch(state, grid, 1, last);
+        break;
+    case TUI_PACKETS:
+        tui_view_packets(state, grid, 1, last);
         break;
     }
     draw_message(state, grid, last);

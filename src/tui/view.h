@@ -29,7 +29,11 @@ void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first,
 void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, int last);
 void tui_view_watch(struct tui_state *state, struct tui_grid *grid, int first, int last);
 void tui_watch_page(struct tui_state *state, struct tui_grid *grid, int first, int last);
+/* Connections of a capture: the list, one over time. */
+void tui_view_packets(struct tui_state *state, struct tui_grid *grid, int first, int last);
+void tui_packets_page(struct tui_state *state, struct tui_grid *grid, int first, int last);
 /* In so many rows of a very small terminal. */
+void tui_packets_small(struct tui_state *state, struct tui_grid *grid, int rows);
 void tui_watch_small(struct tui_state *state, struct tui_grid *grid, int rows);
 /* One column and the keys, where there is no room for a frame. */
 void tui_view_small(struct tui_state *state, struct tui_grid *grid);

@@ -241,6 +241,10 @@ void tui_view_page(struct tui_state *state, struct tui_grid *grid, int first, in
         tui_watch_page(state, grid, row, last - row);
         return;
     }
+    if (state->page.kind == TUI_PAGE_PACKETS) {
+        tui_packets_page(state, grid, row, last);
+        return;
+    }
     if (state->page.kind == TUI_PAGE_STAGE)
         row += draw_samples(state, grid, row, last - row);
     if (state->page.kind == TUI_PAGE_VERIFY)

@@ -277,6 +277,8 @@ static void draw_body(struct tui_state *state, struct tui_grid *grid, int rows)
 {
     if (state->screen == TUI_WATCH)
         tui_watch_small(state, grid, rows);
+    else if (state->screen == TUI_PACKETS)
+        tui_packets_small(state, grid, rows);
     else if (state->page.kind != TUI_NO_PAGE && state->result && state->result->findings)
         draw_detail(state, grid, rows);
     else if (state->screen == TUI_START)

@@ -5,7 +5,6 @@
 
 #include "page_text.h"
 #include "tightlink/base/units.h"
-#include "tightlink/base/utf8.h"
 #include "view.h"
 #include "watch.h"
 #include "zones.h"
@@ -75,18 +74,6 @@ static void draw_head(const struct columns *at, struct tui_grid *grid, int row)
     (void)tui_put(grid, row, at->cause, grid->cols - at->cause, TUI_BOLD, "likely cause");
 }
 
-/* Cut in front: the end of an address tells it from its neighbours. */
-static void put_end(struct tui_grid *grid, int row, int col, int columns, const char *text)
-{
-    int cut = 0;
-    while ((int)tl_utf8_width(text) > columns - (cut ? 2 : 0) && *text) {
-        size_t len = tl_utf8_decode(text, strlen(text), NULL);
-        text += len ? len : 1;
-        cut = 1;
-    }
-    (void)tui_putf(grid, row, col, columns, TUI_PLAIN, "%s%s", cut ? ".." : "", text);
-}
-
 static void draw_transfer(const struct tui_state *state, const struct tl_app_live_row *transfer,
                           const struct columns *at, struct tui_grid *grid, int row, bool selected)
 {
@@ -99,7 +86,7 @@ static void draw_transfer(const struct tui_state *state, const struct tl_app_liv
     (void)tui_put(grid, row, 1, 4, ink, mark);
     (void)tui_put(grid, row, 5, 4, TUI_PLAIN, transfer->direction == TL_UPLOAD ? "out" : "in");
     tui_put_right(grid, row, 9, 10, TUI_PLAIN, tl_format_bps(transfer->mean_bps, text));
-    put_end(grid, row, at->peer, at->peer_width, tui_watch_peer(state, transfer));
+    tui_put_end(grid, row, at->peer, at->peer_width, tui_watch_peer(state, transfer));
     if (at->program)
         (void)tui_put(grid, row, at->program, at->program_width,
                       transfer->program[0] ? TUI_PLAIN : TUI_DIM,
@@ -226,7 +213,7 @@ void tui_watch_small(struct tui_state *state, struct tui_grid *grid, int rows)
                            tl_format_bps(row->mean_bps, rate), row->program[0] ? row->program : "");
             (void)tui_putf(grid, 2 * i + 1, 5, grid->cols - 5, TUI_BOLD, "%s",
                            tui_watch_cause(row));
-            put_end(grid, 2 * i + 1, 22, grid->cols - 22, tui_watch_peer(state, row));
+            tui_put_end(grid, 2 * i + 1, 22, grid->cols - 22, tui_watch_peer(state, row));
         }
     }
 }

@@ -96,8 +96,8 @@ static void draw_time(struct tui_grid *grid, int row, size_t count)
         tui_put_right(grid, row, first, inner, TUI_DIM, " now ");
 }
 
-static void put_value(struct tui_grid *grid, int row, int *col, const char *label, double value,
-                      const char *(*format)(double, char *))
+void tui_watch_value(struct tui_grid *grid, int row, int *col, const char *label, double value,
+                     const char *(*format)(double, char *))
 {
     char text[TL_UNIT_TEXT_SIZE];
     if (isnan(value))
@@ -118,11 +118,11 @@ static void draw_values(const struct tl_app_live_series *series, int at, struct 
         col += tui_putf(grid, row, col, grid->cols, TUI_BOLD, "%d s ago   ", ago);
     else
         col += tui_put(grid, row, col, grid->cols, TUI_BOLD, "now   ");
-    put_value(grid, row, &col, "rate", series->rate_bps[at], tl_format_bps);
-    put_value(grid, row, &col, "RTT", series->rtt_ns[at], tl_format_ns);
-    put_value(grid, row, &col, "on the way", series->inflight_bytes[at], tl_format_bytes);
-    put_value(grid, row, &col, "window", series->window_bytes[at], tl_format_bytes);
-    put_value(grid, row, &col, "sent again", series->retrans_ratio[at], tl_format_ratio);
+    tui_watch_value(grid, row, &col, "rate", series->rate_bps[at], tl_format_bps);
+    tui_watch_value(grid, row, &col, "RTT", series->rtt_ns[at], tl_format_ns);
+    tui_watch_value(grid, row, &col, "on the way", series->inflight_bytes[at], tl_format_bytes);
+    tui_watch_value(grid, row, &col, "window", series->window_bytes[at], tl_format_bytes);
+    tui_watch_value(grid, row, &col, "sent again", series->retrans_ratio[at], tl_format_ratio);
 }
 
 /* One plot with a heading above it. Nothing of it is known: no plot, and the room stays. */

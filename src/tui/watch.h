@@ -31,6 +31,9 @@ const char *tui_watch_peer(const struct tui_state *state, const struct tl_app_li
 /* The sentence, the program and the numbers of one transfer; returns the rows used. */
 int tui_watch_words(const struct tui_state *state, const struct tl_app_live_row *row,
                     struct tui_grid *grid, int at, int rows);
+/* "RTT 42 ms   " at *col, which goes on behind it; nothing where it is unknown or does not fit. */
+void tui_watch_value(struct tui_grid *grid, int row, int *col, const char *label, double value,
+                     const char *(*format)(double, char *));
 /* As many of its plots as there is room for, with the cursor where it is a sample. */
 void tui_watch_plots(const struct tl_app_live_series *series, int cursor, struct tui_grid *grid,
                      int row, int rows);

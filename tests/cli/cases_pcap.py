@@ -234,3 +234,23 @@ def plotted(machine):
         assert 0.95 < top / 1.05 / most < 1.3, (title, top, most)
         assert "<polyline" in chart, chart
     assert "Sequence over time" in html and "Round-trip time" in html
+    edges = html[html.index("<title>From below: acknowledged, sent"):].split("</svg>")[0]
+    lines = [[float(pair.split(",")[1]) for pair in points.split()] for points in
+             re.findall(r'<polyline class="l l[012]" points="([^"]*)"', edges)]
+    assert len(lines) == 3 and len(set(map(len, lines))) == 1, edges
+    for acked, sent, window in zip(*lines):  # down is more in a picture
+        assert acked >= sent >= window - 1, (acked, sent, window)
+
+
+@case("pcap")
+def drawn_as_text(machine):
+    """the text has rows of the flow over time, in the letters of the locale"""
+    for locale, letter in (("C.UTF-8", "█"), ("C", "#")):
+        result = subprocess.run([machine.tightlink, "pcap", "-"], input=window_limited(),
+                                capture_output=True, timeout=60,
+                                env={**os.environ, "LC_ALL": locale})
+        text = result.stdout.decode()
+        rows = re.findall(r"^  (throughput|round trip|on the way) +(\S+) (.*)$", text, re.M)
+        assert [row[0] for row in rows] == ["throughput", "round trip", "on the way"], text
+        assert all(len(row[1]) == 56 and letter in row[1] for row in rows), rows
+        assert rows[1][2] == "24.9 ms", rows  # ms: the round trip of the script

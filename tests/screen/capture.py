@@ -35,6 +35,9 @@ HEAD = """# Screens
   one that is held up most first; `Enter` shows one over time and, again, its whole verdict; `d`
   diagnoses the way to its far end after a question, `c` captures its headers after another, `e`
   exports its verdict.
+- `tightlink pcap FILE` shows a capture's connections, the largest first or (`Space`) the one that was
+  held back longest; `Enter` shows one over time, `g` its time-sequence graphs, up and down go nearer
+  to the cursor and back, and `Enter` again is its whole verdict (doc/captures.md).
 - While it runs `S` leaves the running stage out, `r` does the selected one once more, and `+` gives
   another budget; more than was agreed to asks first.
 - F1 is help, F10 and `q` leave, `Esc` steps back: a filter or marks go first. A key means the same

@@ -402,6 +402,13 @@ const struct script scripts[] = {
     {"watch-one", "One of them over time", NULL, nothing, "\027j\n<", scene_add_seconds},
     {"watch-diagnose", "Before a way is diagnosed", NULL, nothing, "\027d", scene_add_running},
     {"watch-capture", "Before headers are captured", NULL, nothing, "\027mjc", scene_add_running},
+    {"packets", "Connections of a capture", NULL, nothing, "", scene_add_packets},
+    {"packets-held", "The same, by the time that they were held back", NULL, nothing, " ",
+     scene_add_packets},
+    {"packets-one", "One of them over time", NULL, nothing, "j\n>", scene_add_packets},
+    {"packets-stevens", "What it sent over time", NULL, nothing, "j\ng", scene_add_packets},
+    {"packets-tcptrace", "With acknowledgements and window, nearer", NULL, nothing, "j\nggkkk>",
+     scene_add_packets},
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
     {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016\013",
      NULL},
@@ -488,13 +495,4 @@ void scene_play(const struct script *script, struct scene *scene, int rows, int 
     }
     tui_grid_text(&grid, out);
     tui_grid_finish(&grid);
-}
-
-void scene_finish(struct scene *scene)
-{
-    tl_redactor_destroy(scene->redactor);
-    tl_buf_finish(&scene->preview);
-    tl_samples_finish(&scene->samples);
-    if (scene->has_fixture)
-        fixture_finish(&scene->fixture);
 }

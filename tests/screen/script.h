@@ -35,6 +35,8 @@ void scene_make(const struct script *script, struct scene *ret_scene);
 /* Transfers that run now, and one of them over time (script_watch.c). */
 void scene_add_running(struct scene *scene);
 void scene_add_seconds(struct scene *scene);
+/* Connections of a capture, the second of them over time (script_packets.c). */
+void scene_add_packets(struct scene *scene);
 /* The script of that name; aborts where there is none. */
 const struct script *script_named(const char *name);
 

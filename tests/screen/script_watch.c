@@ -1,4 +1,5 @@
-/* Transfers that run, made by hand for the screens that show them; and finding a script. */
+/* Transfers that run, made by hand for the screens that show them; finding a script, and its
+ * end. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,4 +121,13 @@ const struct script *script_named(const char *name)
     if (!script->name)
         abort();
     return script;
+}
+
+void scene_finish(struct scene *scene)
+{
+    tl_redactor_destroy(scene->redactor);
+    tl_buf_finish(&scene->preview);
+    tl_samples_finish(&scene->samples);
+    if (scene->has_fixture)
+        fixture_finish(&scene->fixture);
 }

@@ -12,6 +12,8 @@ import tempfile
 import termios
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
+from cases_pcap import window_limited
 from terminal import (ENTER, HOME, LEAVE, TIGHTLINK, Terminal, expect_equal, save_fixture,
                       start_responder)
 
@@ -253,6 +255,34 @@ def transfers_that_run_are_listed_and_judged():
         each.close()
 
 
+def a_capture_is_looked_through(folder):
+    """Its flows, one over time, the time-sequence graphs, its verdict; the text stays behind."""
+    path = folder + "/two.pcap"
+    with open(path, "wb") as file:
+        file.write(window_limited())
+    terminal = Terminal("pcap", path)
+    terminal.expect(ENTER)
+    terminal.expect(b"1 flow, by size")
+    terminal.expect(b"receive-window")
+    terminal.keys(b"\r")
+    terminal.expect(b"g graph  left")
+    terminal.keys(b"g")
+    terminal.expect(b"Stevens: ")
+    terminal.keys(b"g\x1bOA\x1bOC")
+    terminal.expect(b"tcptrace, from")
+    terminal.keys(b"\r")
+    terminal.expect(b"x plain")
+    terminal.keys(b"8q")
+    code = terminal.wait()
+    terminal.restored("q from a capture")
+    if code != 0 or b"Cause: receive-window" not in terminal.seen.split(LEAVE)[-1]:
+        sys.exit(f"pcap ended with {code}, or its text is not in the scrollback")
+    terminal = Terminal("pcap", path, "--no-screen")
+    terminal.wait()
+    if ENTER in terminal.seen or b"Cause: receive-window" not in terminal.seen:
+        sys.exit("--no-screen does not print the text")
+
+
 def without_a_screen(path):
     terminal = Terminal("show", path, TERM="dumb")
     terminal.wait()
@@ -277,6 +307,7 @@ def main():
         without_a_screen(path)
         a_saved_run_sends_nothing_without_asking(path)
         transfers_that_run_are_listed_and_judged()
+        a_capture_is_looked_through(directory)
         sizes_at_random(path, 10)
         daemon, port = start_responder()
         try:

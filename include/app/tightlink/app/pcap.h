@@ -21,6 +21,9 @@ struct tl_app_pcap_row {
     uint64_t packets_count, wire_bytes;
     double begin_ns, span_ns; /* since the first packet of the file */
     double rate_bps, rtt_min_ns, retrans_ratio;
+    /* Shares of the sender's time by what it waited for; NAN where packets do not tell. */
+    double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio;
+    double held_ns; /* of its time that it had more to send; 0 where nothing is known */
     char place[32]; /* where the capture was taken; "" unknown */
     /* What the rules say; TL_INCONCLUSIVE until asked (tl_app_pcap_judge). */
     bool judged;
@@ -58,6 +61,26 @@ enum tl_status tl_app_pcap_row(struct tl_app_pcap *pcap, size_t number,
 enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
                                  struct tl_app_pcap_row *ret_row,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* One connection over time, in steps of the same length. NAN where the capture cannot tell. */
+#define TL_APP_PCAP_STEPS_MAX 2048
+struct tl_app_pcap_series {
+    double step_ns; /* at least 10 ms, longer for connections that lasted long */
+    size_t count;
+    double rate_bps[TL_APP_PCAP_STEPS_MAX], rtt_ns[TL_APP_PCAP_STEPS_MAX];
+    double flight_bytes[TL_APP_PCAP_STEPS_MAX]; /* sent and not acknowledged, most of the step */
+    double window_bytes[TL_APP_PCAP_STEPS_MAX]; /* that the receiver offered, largest */
+    /* In the stream, at the end of the step: the first byte not sent yet, the first one not
+     * acknowledged, and the first one beyond the receiver's window. */
+    double sent_bytes[TL_APP_PCAP_STEPS_MAX], acked_bytes[TL_APP_PCAP_STEPS_MAX];
+    double edge_bytes[TL_APP_PCAP_STEPS_MAX];
+    double again_count[TL_APP_PCAP_STEPS_MAX]; /* segments sent again in the step */
+};
+
+/* Errors of tl_app_pcap_row(); TL_LIMIT where the connection had to make room for larger ones. */
+enum tl_status tl_app_pcap_over_time(struct tl_app_pcap *pcap, size_t number,
+                                     struct tl_app_pcap_series *ret_series,
+                                     struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Its run, to be shown, kept and exported like any other. The caller finishes it
  * (tl_app_result_finish). */

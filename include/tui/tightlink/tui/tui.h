@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "tightlink/app/live.h"
+#include "tightlink/app/pcap.h"
 #include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
 #include "tightlink/rules/findings.h"
@@ -34,6 +35,9 @@ struct tl_tui_request {
     /* Begins with the transfers that run now, as this watch sees them; borrowed, and the screen
      * alone steps it. NULL: the start screen, which begins a watch of its own when asked to. */
     struct tl_app_live *live;
+    /* Begins with the connections of this capture; borrowed, and the screen alone asks it. NULL
+     * without. */
+    struct tl_app_pcap *pcap;
     /* The program that captures headers (tightlink-capture), "" or NULL without one. */
     const char *capture_program;
 };

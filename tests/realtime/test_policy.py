@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """A failure of a case that measures real time stays one; see policy.py."""
+import concurrent.futures
 import contextlib
 import io
+import time
 import unittest
+import unittest.mock
 
 import fitness
 import policy
@@ -77,6 +80,21 @@ class Policy(unittest.TestCase):
                         fitness.Figures(0, 1, 0.2)):
             self.assertFalse(figures.fit(), figures)
         self.assertTrue(FIT.fit())
+
+    def test_looks_of_two_threads_do_not_meet(self):
+        inside, met = [], []
+
+        def look_alone():
+            met.append(len(inside))
+            inside.append(1)
+            time.sleep(0.02)
+            inside.pop()
+            return FIT
+
+        with unittest.mock.patch.object(fitness, "look_alone", look_alone), \
+                concurrent.futures.ThreadPoolExecutor(4) as pool:
+            looks = list(pool.map(lambda _: fitness.wait(0), range(4)))
+        self.assertEqual((looks, met), ([FIT] * 4, [0] * 4))
 
     def test_the_look_measures(self):
         figures = fitness.look()

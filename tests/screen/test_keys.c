@@ -111,6 +111,21 @@ Test(keymap, a_key_that_is_not_listed_does_nothing, .init = begin)
     cr_expect(tried > 1000, "only %d", tried);
 }
 
+/* Everything that a person sees who scrolls down until nothing moves any more. */
+static void read_to_its_end(struct scene *scene, int rows, int cols, struct tl_buf *read)
+{
+    char *shown = draw(scene, rows, cols);
+    for (bool moved = true; moved;) {
+        tl_buf_adds(read, shown);
+        (void)tui_state_key(&scene->state, TUI_KEY_DOWN);
+        char *before = shown;
+        shown = draw(scene, rows, cols);
+        moved = strcmp(shown, before) != 0;
+        free(before);
+    }
+    free(shown);
+}
+
 /* Help holds each key that the place offers, and all of it can be read at every size. */
 Test(keymap, help_has_every_key_and_scrolls_to_its_end, .init = begin)
 {
@@ -124,12 +139,7 @@ Test(keymap, help_has_every_key_and_scrolls_to_its_end, .init = begin)
             state->overlay = TUI_NO_OVERLAY;
             (void)tui_state_key(state, TUI_KEY_HELP);
             cr_assert(state->overlay == TUI_HELP, "%s", script->name);
-            for (int row = 0; row < 60; row++) {
-                char *text = draw(&scene, sizes[i][0], sizes[i][1]);
-                tl_buf_adds(&read, text);
-                free(text);
-                (void)tui_state_key(state, TUI_KEY_DOWN);
-            }
+            read_to_its_end(&scene, sizes[i][0], sizes[i][1], &read);
             cr_expect(state->overlay == TUI_HELP);
             const struct tui_binding *binding = tui_bindings_here(state);
             for (; binding->means != TUI_MEANS_NOTHING; binding++) {

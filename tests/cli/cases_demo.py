@@ -82,13 +82,13 @@ def dies(machine, direction):
     assert document["facts"]["near.tcp_rmem_max_bytes"]["state"] == "known"
 
 
-@case("demo")
+@case("demo-down")
 def link_down_in_a_download(machine):
     need_lab(machine)
     dies(machine, "download")
 
 
-@case("demo")
+@case("demo-down")
 def link_down_in_an_upload(machine):
     need_lab(machine)
     dies(machine, "upload")

@@ -10,34 +10,34 @@
  * in the mean; beside that the rate scatters every 20 ms, as fast fading and a scheduler's
  * grants make it (Winstein, Sivaraman, Balakrishnan 2013, found such links to change by half
  * within hundreds of milliseconds). */
-#define LEVELS          8
-#define LEVEL_MEAN_NS   (1.5 * TL_NS_PER_S)
-#define LEVEL_JUMP      0.2 /* of the changes go by two */
-#define FADING_STEP_NS  (20 * TL_NS_PER_MS)
-#define FADING_SIGMA    0.25
-#define FADE_SHARE      0.05
+#define LEVELS         8
+#define LEVEL_MEAN_NS  (1.5 * TL_NS_PER_S)
+#define LEVEL_JUMP     0.2 /* of the changes go by two */
+#define FADING_STEP_NS (20 * TL_NS_PER_MS)
+#define FADING_SIGMA   0.25
+#define FADE_SHARE     0.05
 
 /* LEO: satellites are handed out every 15 s; the change costs some tens of milliseconds. */
-#define LEO_PERIOD_NS   (15 * TL_NS_PER_S)
-#define LEO_GAP_LEAST   (60.0 * TL_NS_PER_MS)
-#define LEO_GAP_MOST    (140.0 * TL_NS_PER_MS)
-#define LEO_FARTHER     (15.0 * TL_NS_PER_MS)
-#define LEO_STEP_NS     (100 * TL_NS_PER_MS)
-#define LEO_SIGMA       0.1
+#define LEO_PERIOD_NS (15 * TL_NS_PER_S)
+#define LEO_GAP_LEAST (60.0 * TL_NS_PER_MS)
+#define LEO_GAP_MOST  (140.0 * TL_NS_PER_MS)
+#define LEO_FARTHER   (15.0 * TL_NS_PER_MS)
+#define LEO_STEP_NS   (100 * TL_NS_PER_MS)
+#define LEO_SIGMA     0.1
 
 /* Wi-Fi (IEEE 802.11-2020, 10.3 and 9.4.2.28): slots and the gap before contention of 5 GHz,
  * the first window, and what one turn may carry. */
-#define SLOT_NS         9e3
-#define GAP_NS          34e3
-#define WINDOW_FIRST    16
-#define WINDOW_LAST     1024
-#define TURN_NS         4e6
-#define TURN_BYTES      64e3
+#define SLOT_NS          9e3
+#define GAP_NS           34e3
+#define WINDOW_FIRST     16
+#define WINDOW_LAST      1024
+#define TURN_NS          4e6
+#define TURN_BYTES       64e3
 #define OTHER_TURN_LEAST 0.3e6
 #define OTHER_TURN_MOST  2.5e6
-#define TRIES           4 /* of one packet; hardware gives up after 4 to 7 */
-#define AIR_LEVELS      5
-#define AIR_MEAN_NS     (0.4 * TL_NS_PER_S)
+#define TRIES            4 /* of one packet; hardware gives up after 4 to 7 */
+#define AIR_LEVELS       5
+#define AIR_MEAN_NS      (0.4 * TL_NS_PER_S)
 static const double air_share[AIR_LEVELS] = {1, 0.78, 0.58, 0.39, 0.29};
 
 static double uniform(struct tl_random *chance, double low, double high)
@@ -87,8 +87,8 @@ static void plan_fade(struct tl_lab_server *server, int64_t after_ns)
     struct tl_lab_rate *rate = &server->rate;
     rate->fade_from_ns = next_event_ns(server, after_ns, server->link.fade_every_ns);
     if (rate->fade_from_ns != INT64_MAX)
-        rate->fade_until_ns = rate->fade_from_ns + exponential_ns(&server->chance,
-                                                                  (double)server->link.fade_length_ns);
+        rate->fade_until_ns = rate->fade_from_ns +
+                              exponential_ns(&server->chance, (double)server->link.fade_length_ns);
 }
 
 static void plan_handover(struct tl_lab_server *server, int64_t after_ns)
@@ -98,8 +98,7 @@ static void plan_handover(struct tl_lab_server *server, int64_t after_ns)
     if (rate->handover_from_ns != INT64_MAX)
         rate->handover_until_ns =
             rate->handover_from_ns +
-            (int64_t)((double)server->link.handover_length_ns *
-                      uniform(&server->chance, 0.5, 1.5));
+            (int64_t)((double)server->link.handover_length_ns * uniform(&server->chance, 0.5, 1.5));
 }
 
 void tl_lab_server_start(struct tl_lab_server *server, int64_t now_ns)

@@ -27,10 +27,10 @@ struct tl_lab_rate {
 
 /* Shared air (IEEE 802.11): a turn is what one contention wins. */
 struct tl_lab_air {
-    double bps;             /* at which frames are sent that arrive at once */
+    double bps; /* at which frames are sent that arrive at once */
     int64_t bps_until_ns;
-    double turn_bps;        /* at which this turn's are: less where attempts failed */
-    int64_t turn_end_ns;    /* when the turn's last packet was done */
+    double turn_bps;     /* at which this turn's are: less where attempts failed */
+    int64_t turn_end_ns; /* when the turn's last packet was done */
     double turn_left_bytes;
 };
 
@@ -40,8 +40,8 @@ struct tl_lab_server {
     int64_t started_ns;
     uint64_t remainder; /* RATE: part of a ns carried on */
     struct tl_lab_trace trace;
-    bool opportunity_taken; /* TRACE: there is one in use: */
-    uint64_t opportunity;   /* its number */
+    bool opportunity_taken;  /* TRACE: there is one in use: */
+    uint64_t opportunity;    /* its number */
     double opportunity_left; /* bytes of it */
     struct tl_lab_rate rate;
     struct tl_lab_air air;

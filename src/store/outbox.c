@@ -99,7 +99,7 @@ void tl_outbox_unlock(struct tl_outbox *outbox)
 
 static void bind_row(sqlite3_stmt *statement, const struct tl_outbox_row *row)
 {
-    const char *const texts[] = {row->run, row->target, row->comment_on, row->title,
+    const char *const texts[] = {row->run,  row->target, row->comment_on, row->title,
                                  row->text, row->json,   row->html};
     for (int i = 0; i < 7; i++)
         tl_db_bind_text(statement, i + 1, texts[i] ? texts[i] : "");
@@ -262,4 +262,3 @@ enum tl_status tl_outbox_mark(struct tl_outbox *outbox, int64_t id, enum tl_outb
     (void)sqlite3_bind_int64(statement, 5, next_ns);
     return tl_db_finish(&outbox->db, statement, reterr);
 }
-

@@ -14,16 +14,26 @@
 #define FILE_MAX (64 << 10)
 
 const char *const ticket_key_names[KEY_COUNT] = {
-    [KEY_SYSTEM] = "system",         [KEY_URL] = "url",
-    [KEY_TOKEN_FILE] = "token_file", [KEY_APP_TOKEN_FILE] = "app_token_file",
-    [KEY_USER] = "user",             [KEY_QUEUE] = "queue",
-    [KEY_REQUESTOR] = "requestor",   [KEY_PROJECT] = "project",
-    [KEY_ISSUE_TYPE] = "issue_type", [KEY_GROUP] = "group",
-    [KEY_CUSTOMER] = "customer",     [KEY_REPOSITORY] = "repository",
-    [KEY_LABELS] = "labels",         [KEY_TRACKER] = "tracker",
-    [KEY_TABLE] = "table",           [KEY_CA_FILE] = "ca_file",
-    [KEY_ALLOW_HTTP] = "allow_http", [KEY_FILE] = "file",
-    [KEY_ADDRESS] = "address",       [KEY_TRANSPORT] = "transport",
+    [KEY_SYSTEM] = "system",
+    [KEY_URL] = "url",
+    [KEY_TOKEN_FILE] = "token_file",
+    [KEY_APP_TOKEN_FILE] = "app_token_file",
+    [KEY_USER] = "user",
+    [KEY_QUEUE] = "queue",
+    [KEY_REQUESTOR] = "requestor",
+    [KEY_PROJECT] = "project",
+    [KEY_ISSUE_TYPE] = "issue_type",
+    [KEY_GROUP] = "group",
+    [KEY_CUSTOMER] = "customer",
+    [KEY_REPOSITORY] = "repository",
+    [KEY_LABELS] = "labels",
+    [KEY_TRACKER] = "tracker",
+    [KEY_TABLE] = "table",
+    [KEY_CA_FILE] = "ca_file",
+    [KEY_ALLOW_HTTP] = "allow_http",
+    [KEY_FILE] = "file",
+    [KEY_ADDRESS] = "address",
+    [KEY_TRANSPORT] = "transport",
     [KEY_UNMASK] = "unmask",
 };
 
@@ -40,7 +50,8 @@ static const struct ticket_system *find_system(const char *name)
     return NULL;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------- */
+/* --- Reading
+ * -------------------------------------------------------------------------------------- */
 
 struct reader {
     struct tl_ticket_config *config;
@@ -133,7 +144,8 @@ static int take(void *context, const char *section, const char *name, const char
     return set_value(reader, target, section, name, value);
 }
 
-/* --- Checking ------------------------------------------------------------------------------------- */
+/* --- Checking
+ * ------------------------------------------------------------------------------------- */
 
 /* A relative file lies beside the configuration. */
 static void place_file(const struct tl_ticket_config *config, char value[TICKET_VALUE_SIZE])
@@ -157,8 +169,8 @@ static enum tl_status wrong(const struct tl_ticket_config *config,
 }
 
 static enum tl_status check_keys(const struct tl_ticket_config *config,
-                                 const struct ticket_target *target, uint32_t needs,
-                                 uint32_t takes, struct tl_error *reterr)
+                                 const struct ticket_target *target, uint32_t needs, uint32_t takes,
+                                 struct tl_error *reterr)
 {
     takes |= needs | KEY(SYSTEM);
     if (takes & KEY(URL))
@@ -193,9 +205,10 @@ static enum tl_status check_values(struct tl_ticket_config *config, struct ticke
         url[--len] = '\0';
     if (*url && ((strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0) ||
                  strchr(url, '@') || strpbrk(url, " \t?#")))
-        return wrong(config, target, "url",
-                     "is no address like https://helpdesk.example.net/rt (without name and password)",
-                     reterr);
+        return wrong(
+            config, target, "url",
+            "is no address like https://helpdesk.example.net/rt (without name and password)",
+            reterr);
     const char *transport = target->values[KEY_TRANSPORT];
     if (*transport && strcmp(transport, "udp") != 0 && strcmp(transport, "tcp") != 0)
         return wrong(config, target, "transport", "is udp or tcp", reterr);
@@ -229,12 +242,13 @@ static enum tl_status check_sink(struct tl_ticket_config *config, struct ticket_
     target->sink = telemetry_sink_find(target->values[KEY_SYSTEM]);
     if (!target->sink)
         return wrong(config, target, "system", "is otlp, prometheus, syslog or journald", reterr);
-    enum tl_status status = check_keys(config, target, target->sink->needs,
-                                       target->sink->takes | KEY(UNMASK), reterr);
+    enum tl_status status =
+        check_keys(config, target, target->sink->needs, target->sink->takes | KEY(UNMASK), reterr);
     return status == TL_OK ? check_values(config, target, reterr) : status;
 }
 
-/* --- Loading -------------------------------------------------------------------------------------- */
+/* --- Loading
+ * -------------------------------------------------------------------------------------- */
 
 static enum tl_status default_path(char ret_path[PATH_MAX], struct tl_error *reterr)
 {

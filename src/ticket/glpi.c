@@ -32,8 +32,7 @@ static enum tl_status add_app_token(struct ticket_job *job, struct tl_error *ret
 
 static enum tl_status begin_session(struct ticket_job *job, struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "GET",
-                                     .example = "{\"session_token\":\"SESSION\"}"};
+    struct ticket_request request = {.method = "GET", .example = "{\"session_token\":\"SESSION\"}"};
     struct tl_json *reply = NULL;
     struct tl_json_at root;
     const char *session;
@@ -152,9 +151,8 @@ static void close_glpi(struct ticket_job *job)
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                              struct tl_error *reterr)
 {
-    struct ticket_request request = {.method = "POST",
-                                     .content_type = "application/json",
-                                     .example = "{\"id\":\"NUMBER\"}"};
+    struct ticket_request request = {
+        .method = "POST", .content_type = "application/json", .example = "{\"id\":\"NUMBER\"}"};
     struct tl_json_writer w;
     tl_buf_adds(&request.path, "/apirest.php/Ticket");
     tl_json_writer_init(&w, &request.body, true);

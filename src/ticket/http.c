@@ -24,7 +24,8 @@ void ticket_request_finish(struct ticket_request *request)
 
 void ticket_add_escaped(struct tl_buf *out, const char *text)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     for (; *text; text++) {
         if (strchr(plain, *text))
             tl_buf_add(out, text, 1);
@@ -33,7 +34,8 @@ void ticket_add_escaped(struct tl_buf *out, const char *text)
     }
 }
 
-/* --- Where to ---------------------------------------------------------------------------------- */
+/* --- Where to ----------------------------------------------------------------------------------
+ */
 
 /* Host of a URL, in lower case, without brackets. */
 static bool host_of(const char *url, char ret_host[256])
@@ -59,10 +61,12 @@ static bool is_loopback(const char *url)
         return false;
     if (strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
         return true;
-    return sscanf(host, "%d.%d.%d.%d%n", &a, &b, &c, &d, &end) == 4 && host[end] == '\0' && a == 127;
+    return sscanf(host, "%d.%d.%d.%d%n", &a, &b, &c, &d, &end) == 4 && host[end] == '\0' &&
+           a == 127;
 }
 
-/* --- Reply --------------------------------------------------------------------------------------- */
+/* --- Reply ---------------------------------------------------------------------------------------
+ */
 
 struct reply {
     struct tl_buf body;
@@ -106,7 +110,14 @@ static size_t take_header(char *data, size_t size, size_t count, void *context)
     return len;
 }
 
-/* --- Failures ------------------------------------------------------------------------------------ */
+/* --- Failures --------------------------------------------------------------------------------- */
+
+/* What had not begun cannot have arrived. */
+static bool had_begun(CURLcode code)
+{
+    return code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_COULDNT_CONNECT &&
+           code != CURLE_PEER_FAILED_VERIFICATION && code != CURLE_UNSUPPORTED_PROTOCOL;
+}
 
 static enum tl_status curl_failure(struct ticket_job *job, CURLcode code, const struct reply *reply,
                                    struct tl_error *reterr)
@@ -114,14 +125,13 @@ static enum tl_status curl_failure(struct ticket_job *job, CURLcode code, const 
     const char *name = job->target->name;
     char host[256] = "";
     (void)host_of(job->target->values[KEY_URL], host);
-    /* What had not begun cannot have arrived. */
-    job->unsure = code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_COULDNT_CONNECT &&
-                  code != CURLE_PEER_FAILED_VERIFICATION && code != CURLE_UNSUPPORTED_PROTOCOL;
+    job->unsure = had_begun(code);
     if (reply->too_long)
-        return tl_error_set(reterr, TL_PROTOCOL,
-                            "%s answered with more than 64 KiB: that is no answer of a ticket system; "
-                            "check url",
-                            name);
+        return tl_error_set(
+            reterr, TL_PROTOCOL,
+            "%s answered with more than 64 KiB: that is no answer of a ticket system; "
+            "check url",
+            name);
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
         return tl_error_set(reterr, TL_NOHOST, "%s: the name %s cannot be resolved", name, host);
@@ -138,10 +148,11 @@ static enum tl_status curl_failure(struct ticket_job *job, CURLcode code, const 
                             "trusted here; name its authority with ca_file",
                             name, host);
     case CURLE_UNSUPPORTED_PROTOCOL:
-        return tl_error_set(reterr, TL_DENIED,
-                            "%s: its url is not https; a token would be readable on the way (allow_http "
-                            "= yes permits it)",
-                            name);
+        return tl_error_set(
+            reterr, TL_DENIED,
+            "%s: its url is not https; a token would be readable on the way (allow_http "
+            "= yes permits it)",
+            name);
     case CURLE_OUT_OF_MEMORY:
         return tl_error_set(reterr, TL_NOMEM, "no memory for the request to %s", name);
     default:
@@ -171,10 +182,11 @@ static enum tl_status status_failure(struct ticket_job *job, long code, const st
     char words[120];
     job->unsure = code >= 500;
     if (code >= 300 && code < 400)
-        return tl_error_set(reterr, TL_PROTOCOL,
-                            "%s answered with a redirect (%ld), which is not followed: a token goes "
-                            "only where url points",
-                            name, code);
+        return tl_error_set(
+            reterr, TL_PROTOCOL,
+            "%s answered with a redirect (%ld), which is not followed: a token goes "
+            "only where url points",
+            name, code);
     switch (code) {
     case 401:
         return tl_error_set(reterr, TL_AUTH, "%s does not take the token (401): renew %s", name,
@@ -183,16 +195,18 @@ static enum tl_status status_failure(struct ticket_job *job, long code, const st
         return tl_error_set(reterr, TL_AUTH, "%s: the token may not do this (403)%s", name,
                             reason(reply, words));
     case 404:
-        return tl_error_set(reterr, TL_PROTOCOL,
-                            "%s: there is nothing at this address (404): check url, and the project, "
-                            "queue or ticket%s",
-                            name, reason(reply, words));
+        return tl_error_set(
+            reterr, TL_PROTOCOL,
+            "%s: there is nothing at this address (404): check url, and the project, "
+            "queue or ticket%s",
+            name, reason(reply, words));
     case 413:
         return tl_error_set(reterr, TL_PROTOCOL,
-                            "%s refuses this much at once (413): send without the attachments", name);
-    case 429:
-        return tl_error_set(reterr, TL_BUSY, "%s wants fewer requests (429): it waits in the outbox",
+                            "%s refuses this much at once (413): send without the attachments",
                             name);
+    case 429:
+        return tl_error_set(reterr, TL_BUSY,
+                            "%s wants fewer requests (429): it waits in the outbox", name);
     default:
         if (code >= 500)
             return tl_error_set(reterr, TL_BUSY, "%s failed (%ld): it waits in the outbox", name,
@@ -225,7 +239,8 @@ static enum tl_status parse_reply(struct ticket_job *job, const struct ticket_re
                             : "with something else");
 }
 
-/* --- The request --------------------------------------------------------------------------------- */
+/* --- The request ---------------------------------------------------------------------------------
+ */
 
 static void add_headers(struct curl_slist **list, const char *lines)
 {
@@ -331,8 +346,8 @@ enum tl_status ticket_http(struct ticket_job *job, struct ticket_request *reques
     (void)pthread_once(&begun, begin);
     if (request->path.status != TL_OK || request->body.status != TL_OK ||
         request->headers.status != TL_OK)
-        status = tl_error_set(reterr, TL_NOMEM, "no memory for the request to %s",
-                              job->target->name);
+        status =
+            tl_error_set(reterr, TL_NOMEM, "no memory for the request to %s", job->target->name);
     else if (job->plan) {
         ticket_print_request(job, request);
         tl_buf_adds(&reply.body, request->example ? request->example : "{}");

@@ -87,8 +87,8 @@ enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr
     ticket_add_base64(&encoded, tl_buf_text(&pair), pair.len);
     snprintf(job->auth, sizeof job->auth, "Authorization: Basic %s", tl_buf_text(&encoded));
     snprintf(job->auth_shown, sizeof job->auth_shown,
-             "Authorization: Basic <base64 of %.100s:token of %.300s>", job->target->values[KEY_USER],
-             job->target->values[KEY_TOKEN_FILE]);
+             "Authorization: Basic <base64 of %.100s:token of %.300s>",
+             job->target->values[KEY_USER], job->target->values[KEY_TOKEN_FILE]);
     set_basic_shell(job);
     status = pair.status == TL_OK ? encoded.status : pair.status;
     if (pair.data)
@@ -100,7 +100,8 @@ enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr
     return status;
 }
 
-/* --- Replies -------------------------------------------------------------------------------------- */
+/* --- Replies
+ * -------------------------------------------------------------------------------------- */
 
 enum tl_status ticket_check_name(const char *ticket, struct tl_error *reterr)
 {
@@ -119,9 +120,9 @@ enum tl_status ticket_take_name(const struct tl_json_at *object, const char *key
     int64_t number;
     char name[TL_TICKET_NAME_SIZE] = "";
     if (!tl_json_find(object, key, &at))
-        return tl_error_set(reterr, TL_PROTOCOL,
-                            "the answer does not tell the ticket's %s: is this url of another system?",
-                            key);
+        return tl_error_set(
+            reterr, TL_PROTOCOL,
+            "the answer does not tell the ticket's %s: is this url of another system?", key);
     if (tl_json_string(&at, &text, NULL) == TL_OK)
         snprintf(name, sizeof name, "%.*s", TL_TICKET_NAME_SIZE - 1, text);
     else if (tl_json_integer(&at, 0, INT64_MAX, &number, NULL) == TL_OK)
@@ -147,7 +148,8 @@ enum tl_status ticket_take_found(const struct ticket_job *job, const struct tl_j
     return TL_OK;
 }
 
-/* --- Whole exchanges ---------------------------------------------------------------------------- */
+/* --- Whole exchanges ----------------------------------------------------------------------------
+ */
 
 /* The member key of a reply, or the reply itself where key is NULL. */
 static enum tl_status member(const struct tl_json *reply, const char *key,
@@ -207,12 +209,12 @@ enum tl_status ticket_post(struct ticket_job *job, struct ticket_request *reques
     return status;
 }
 
-/* --- Bodies ---------------------------------------------------------------------------------------- */
+/* --- Bodies
+ * ---------------------------------------------------------------------------------------- */
 
 void ticket_add_base64(struct tl_buf *out, const char *data, size_t len)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *bytes = (const unsigned char *)data;
     for (size_t i = 0; i < len; i += 3) {
         size_t left = len - i;

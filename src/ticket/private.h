@@ -46,8 +46,8 @@ extern const char *const ticket_key_names[KEY_COUNT];
 
 struct ticket_target {
     char name[TL_TICKET_NAME_SIZE];
-    const struct ticket_system *system;  /* NULL of a telemetry sink */
-    const struct telemetry_sink *sink;   /* NULL of a ticket system */
+    const struct ticket_system *system; /* NULL of a telemetry sink */
+    const struct telemetry_sink *sink;  /* NULL of a ticket system */
     bool allow_http;
     char values[KEY_COUNT][TICKET_VALUE_SIZE]; /* "" where it is not given */
 };
@@ -58,12 +58,12 @@ struct ticket_request {
     struct tl_buf path;       /* behind the target's url, with its query */
     const char *content_type; /* NULL without a body */
     struct tl_buf body;
-    struct tl_buf headers;    /* more headers, a line each: no secrets */
-    bool is_search;           /* for the ticket of this run */
-    bool is_signed;           /* of a webhook: timestamp and signature of the body */
-    const char *example;      /* what a plan takes for the reply; a word in capitals is what later
-                               * requests need of it */
-    bool any_reply;           /* the reply need not be JSON */
+    struct tl_buf headers; /* more headers, a line each: no secrets */
+    bool is_search;        /* for the ticket of this run */
+    bool is_signed;        /* of a webhook: timestamp and signature of the body */
+    const char *example;   /* what a plan takes for the reply; a word in capitals is what later
+                            * requests need of it */
+    bool any_reply;        /* the reply need not be JSON */
 };
 void ticket_request_finish(struct ticket_request *request);
 
@@ -73,14 +73,15 @@ struct ticket_job {
     char title[320]; /* with the run's id before it */
     /* Header lines with secrets, how a plan shows them, and the shell's commands that print them
      * from the files of the secrets. Cleared by ticket_job_finish. */
-    char auth[TICKET_SECRET_SIZE * 2], auth_shown[TICKET_SECRET_SIZE], auth_shell[TICKET_SHELL_SIZE];
+    char auth[TICKET_SECRET_SIZE * 2], auth_shown[TICKET_SECRET_SIZE],
+        auth_shell[TICKET_SHELL_SIZE];
     char secret[TICKET_SECRET_SIZE]; /* the token itself */
     bool plan, as_curl;
-    struct tl_buf *out; /* of a plan */
-    int uploads;        /* in a plan: whose answers later requests need */
-    bool again;         /* an earlier try may have come some of the way */
+    struct tl_buf *out;     /* of a plan */
+    int uploads;            /* in a plan: whose answers later requests need */
+    bool again;             /* an earlier try may have come some of the way */
     int64_t retry_after_ns; /* of the last reply that said so, 0 without */
-    bool unsure; /* the last request may have arrived without an answer that counts */
+    bool unsure;            /* the last request may have arrived without an answer that counts */
 };
 
 /* --- Systems --- */
@@ -113,8 +114,7 @@ extern const struct ticket_system ticket_rt, ticket_redmine, ticket_webhook, tic
  * name target and message; its secrets are gone when this returns. *result is filled as far as it
  * got. */
 enum tl_status ticket_make(struct ticket_job *job, const struct ticket_target *target,
-                           const struct tl_ticket_message *message,
-                           struct tl_ticket_result *result,
+                           const struct tl_ticket_message *message, struct tl_ticket_result *result,
                            struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* --- Requests (http.c) --- */

@@ -15,8 +15,8 @@
 #include "tightlink/base/time.h"
 
 /* What may have arrived is looked for a minute later at the earliest: searches lag behind. */
-#define UNSURE_NS (60 * TL_NS_PER_S)
-#define FIRST_NS  (60 * TL_NS_PER_S)
+#define UNSURE_NS  (60 * TL_NS_PER_S)
+#define FIRST_NS   (60 * TL_NS_PER_S)
 #define LONGEST_NS (6 * 3600 * TL_NS_PER_S)
 
 /* Adds to a ticket that the user named. What may have arrived is not sent by itself again: no
@@ -59,8 +59,8 @@ static enum tl_status find_or_create(struct ticket_job *job, struct tl_ticket_re
 }
 
 enum tl_status ticket_make(struct ticket_job *job, const struct ticket_target *target,
-                           const struct tl_ticket_message *message,
-                           struct tl_ticket_result *result, struct tl_error *reterr)
+                           const struct tl_ticket_message *message, struct tl_ticket_result *result,
+                           struct tl_error *reterr)
 {
     const struct ticket_system *system = target->system;
     bool comments = message->comment_on && message->comment_on[0];
@@ -168,10 +168,11 @@ static enum tl_status look_at_row(struct tl_outbox *outbox, const struct tl_outb
     }
     /* Its program died: see add_comment. */
     if (row->state == TL_OUTBOX_SENDING && row->comment_on[0]) {
-        (void)tl_error_set(reterr, TL_PROTOCOL,
-                           "the comment may have arrived: look at %.40s of %.40s before you send it "
-                           "again",
-                           row->comment_on, row->target);
+        (void)tl_error_set(
+            reterr, TL_PROTOCOL,
+            "the comment may have arrived: look at %.40s of %.40s before you send it "
+            "again",
+            row->comment_on, row->target);
         enum tl_status status = tl_outbox_mark(outbox, row->id, TL_OUTBOX_FAILED, NULL,
                                                reterr ? reterr->text : "", 0, NULL);
         return status == TL_OK ? TL_PROTOCOL : status;

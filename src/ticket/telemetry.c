@@ -48,10 +48,10 @@ void telemetry_texts(const struct tl_telemetry_record *record,
                      struct telemetry_text ret_texts[TELEMETRY_TEXTS])
 {
     const struct telemetry_text texts[TELEMETRY_TEXTS] = {
-        {"run", record->run_id},       {"target", record->target},
+        {"run", record->run_id},          {"target", record->target},
         {"direction", record->direction}, {"state", record->state},
-        {"cause", record->cause},      {"segment", record->segment},
-        {"quality", record->quality},  {"moved", record->moved ? "true" : "false"},
+        {"cause", record->cause},         {"segment", record->segment},
+        {"quality", record->quality},     {"moved", record->moved ? "true" : "false"},
     };
     memcpy(ret_texts, texts, sizeof texts);
 }
@@ -62,8 +62,10 @@ static const struct ticket_target *find(const struct tl_ticket_config *config, c
     for (size_t i = 0; i < config->sink_count; i++)
         if (strcmp(config->sinks[i].name, name) == 0)
             return &config->sinks[i];
-    (void)tl_error_set(reterr, TL_UNKNOWN, "%.200s has no [telemetry %.60s]: doc/tickets.md has "
-                                           "examples", config->path, name);
+    (void)tl_error_set(reterr, TL_UNKNOWN,
+                       "%.200s has no [telemetry %.60s]: doc/tickets.md has "
+                       "examples",
+                       config->path, name);
     return NULL;
 }
 

@@ -20,16 +20,11 @@ static const struct {
     const char *text;
     double number;
 } always[] = {
-    {TL_FACT_HOST_link_name, "eno1", NAN},
-    {TL_FACT_HOST_link_card_name, "eno1", NAN},
-    {TL_FACT_HOST_route_peer, "10.77.2.2", NAN},
-    {TL_FACT_HOST_route_via, "10.77.1.1", NAN},
-    {TL_FACT_HOST_cc_current, "cubic", NAN},
-    {TL_FACT_HOST_link_tx_queues_count, NULL, 4},
-    {TL_FACT_HOST_link_channels_count, NULL, 1},
-    {TL_FACT_HOST_link_channels_max_count, NULL, 4},
-    {TL_FACT_HOST_netdev_budget_count, NULL, 300},
-    {TL_FACT_HOST_netdev_budget_usecs, NULL, 8000},
+    {TL_FACT_HOST_link_name, "eno1", NAN},         {TL_FACT_HOST_link_card_name, "eno1", NAN},
+    {TL_FACT_HOST_route_peer, "10.77.2.2", NAN},   {TL_FACT_HOST_route_via, "10.77.1.1", NAN},
+    {TL_FACT_HOST_cc_current, "cubic", NAN},       {TL_FACT_HOST_link_tx_queues_count, NULL, 4},
+    {TL_FACT_HOST_link_channels_count, NULL, 1},   {TL_FACT_HOST_link_channels_max_count, NULL, 4},
+    {TL_FACT_HOST_netdev_budget_count, NULL, 300}, {TL_FACT_HOST_netdev_budget_usecs, NULL, 8000},
     {TL_FACT_HOST_cpu_cores_count, NULL, 4},
 };
 static const struct variant {

@@ -69,9 +69,8 @@ static int connects(const char *argument)
 /* A test's datagram socket is told its peer. */
 static int names_a_datagram_peer(const char *argument)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(9),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 ? HELD : BROKEN;
 }
@@ -199,8 +198,8 @@ Test(sandbox, no_namespace_is_made)
 
 static int is_another_user(const char *argument)
 {
-    return getuid() == 65534 && geteuid() == 65534 && getegid() == 65534 && getgroups(0, NULL) == 0 &&
-                   setuid(0) < 0
+    return getuid() == 65534 && geteuid() == 65534 && getegid() == 65534 &&
+                   getgroups(0, NULL) == 0 && setuid(0) < 0
                ? HELD
                : ESCAPED;
 }

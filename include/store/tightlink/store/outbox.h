@@ -24,7 +24,13 @@
 
 struct tl_outbox;
 
-enum tl_outbox_state { TL_OUTBOX_NEW, TL_OUTBOX_SENDING, TL_OUTBOX_WAITING, TL_OUTBOX_SENT, TL_OUTBOX_FAILED };
+enum tl_outbox_state {
+    TL_OUTBOX_NEW,
+    TL_OUTBOX_SENDING,
+    TL_OUTBOX_WAITING,
+    TL_OUTBOX_SENT,
+    TL_OUTBOX_FAILED
+};
 const char *tl_outbox_state_name(enum tl_outbox_state state); /* "new", "sending" ... */
 
 /* One row. Texts are never NULL. */
@@ -42,7 +48,7 @@ struct tl_outbox_row {
 /* path NULL: outbox.sqlite in the user's data directory. */
 enum tl_status tl_outbox_open(const char *path, struct tl_outbox **ret_outbox,
                               struct tl_error *reterr) TL_WARN_UNUSED;
-void tl_outbox_close(struct tl_outbox *outbox); /* takes NULL */
+void tl_outbox_close(struct tl_outbox *outbox);               /* takes NULL */
 const char *tl_outbox_notice(const struct tl_outbox *outbox); /* as of the history */
 
 /* Adds a row, or finds that of the same run, target and comment_on: then *ret_new is false, and

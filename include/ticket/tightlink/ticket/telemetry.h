@@ -18,7 +18,7 @@
 /* One run. Numbers that are not known are NAN and left out; texts are never NULL. */
 struct tl_telemetry_record {
     const char *run_id, *tool_version;
-    int64_t time_ns;                          /* wall clock of the run's start */
+    int64_t time_ns; /* wall clock of the run's start */
     const char *target, *direction;
     const char *state, *cause, *segment, *sentence; /* the verdict's; cause "" without */
     const char *quality;

@@ -9,7 +9,8 @@
  * redirects; 10 s to connect, 30 s in all; replies up to 64 KiB. Tokens come from files that
  * nobody else may read (P11) and are never part of a sentence or a printed request.
  *
- * Threads: a configuration does not change once it is loaded; a send blocks up to 30 s a request. */
+ * Threads: a configuration does not change once it is loaded; a send blocks up to 30 s a request.
+ */
 #ifndef TL_TICKET_TICKET_H
 #define TL_TICKET_TICKET_H
 

@@ -13,6 +13,7 @@
 #include "tightlink/app/files.h"
 #include "tightlink/app/leave.h"
 #include "tightlink/app/open.h"
+#include "tightlink/app/pcap.h"
 #include "tightlink/base/units.h"
 
 struct export_options {
@@ -155,6 +156,37 @@ static void print_preview(const struct export_options *options, const struct tl_
     fwrite(tl_buf_text(text), 1, text->len, stdout);
 }
 
+/* --- captures --- */
+
+static bool is_capture_name(const char *path)
+{
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    return dot && strcmp(dot, ".pcap") == 0;
+}
+
+/* The packets of a run, as run --capture or tightlink capture kept them. */
+static int export_capture(const struct cli_command *command, const struct export_options *options,
+                          const char *path)
+{
+    struct tl_app_pcap_masked counts;
+    struct tl_error error = {0};
+    if (options->format_given || options->preview || options->masks != TL_APP_MASKS_NEW)
+        return cli_usage(command, "a capture leaves masked, in one form: --out FILE.pcap alone");
+    if (is_taken(options->out))
+        return refuse(options->out);
+    if (tl_app_pcap_mask(path, options->out, &counts, &error) != TL_OK) {
+        cli_complain("%s", error.text);
+        return error.status == TL_IO ? CLI_EXIT_EXPORT : CLI_EXIT_USAGE;
+    }
+    cli_complain("%llu packets, %zu addresses numbered as they come, no payload; %llu that are no "
+                 "TCP are left out",
+                 (unsigned long long)counts.packets_count, counts.addresses_count,
+                 (unsigned long long)counts.left_out_count);
+    if (counts.broken[0])
+        cli_complain("%s; what stood before is written", counts.broken);
+    return CLI_EXIT_OK;
+}
+
 /* --- the command --- */
 
 static int write_export(const struct export_options *options, const struct tl_export *export,
@@ -207,6 +239,8 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one saved run, or - for standard input");
+    if (is_capture_name(options.out))
+        return export_capture(command, &options, words.argv[0]);
     if (options.format == TL_EXPORT_BUNDLE && !options.out && !options.preview &&
         isatty(STDOUT_FILENO))
         return cli_usage(command, "a bundle is no text: name a file with --out");

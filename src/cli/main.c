@@ -179,6 +179,7 @@ static const struct cli_command commands[] = {
      "  --preview           print what would leave and what is masked; write nothing\n"
      "  --unmask            leave addresses, names and paths as they are\n"
      "  --site-masks        the same masks in each export from here: two can be joined\n"
+     "A capture leaves with --out FILE.pcap: numbered addresses, no payload.\n"
      "Addresses, names of hosts, users and networks, and paths become masks such as\n"
      "host-3fa9c1. What stands for what is kept in ~/.local/state/tightlink/masks.\n",
      cli_export},

@@ -243,6 +243,45 @@ def plotted(machine):
 
 
 @case("pcap")
+def masked(machine):
+    """export of a capture: other addresses, no payload, the same judgement; a file stays as it is"""
+    with tempfile.TemporaryDirectory() as folder:
+        there, out = os.path.join(folder, "slow.pcap"), os.path.join(folder, "masked.pcap")
+        secret = b"A secret of the user"
+        data = window_limited()
+        with open(there, "wb") as file:  # and a packet with payload, of an address of its own
+            ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 40 + len(secret), 1, 0x4000, 64, 6, 0,
+                             bytes((203, 0, 113, 77)), bytes((10, 0, 0, 2)))
+            kept = ip + struct.pack(">HHIIBBHHH", 5, 6, 1, 1, 0x50, 0x10, 9, 0x1234, 0) + secret
+            file.write(data + struct.pack("<IIII", 1_700_000_900, 0, len(kept), len(kept)) + kept)
+        result = tightlink(machine, "export", there, "--out", out).check(0)
+        assert "3 addresses" in result.err and "0 that are no TCP" in result.err, result.err
+        assert os.stat(out).st_mode & 0o777 == 0o600
+        with open(out, "rb") as file:
+            bytes_out = file.read()
+        for inside in (secret, bytes((203, 0, 113, 77))):
+            assert inside not in bytes_out, inside
+        sums = set()  # of the last packet, by chance in each export
+        for number in range(4):
+            again = f"{out}-{number}.pcap"
+            tightlink(machine, "export", there, "--out", again).check(0)
+            with open(again, "rb") as file:
+                sums.add(file.read().partition(struct.pack(">HHII", 5, 6, 1, 1))[2][4:6])
+        assert len(sums) > 1, f"a checksum tells the addresses: {sums}"
+        before, after = (json.loads(run(machine, b"", "--json", name=name).stdout)
+                         for name in (there, out))
+        assert before["verdict"]["cause"] == "receive-window", before["verdict"]
+        for one, other in zip(before["flows"], after["flows"], strict=True):
+            same = set(one) - {"client", "server", "wire_bytes"}
+            assert {key: one[key] for key in same} == {key: other[key] for key in same}, other
+            assert one["client"].split(":")[1] == other["client"].split(":")[1], other
+        tightlink(machine, "export", there, "--out", out).check(6, "stays as it is")
+        tightlink(machine, "export", there, "--unmask", "--out", out + "2.pcap").check(2, "masked")
+        tightlink(machine, "export", __file__, "--out", out + "3.pcap").check(2, "neither pcap")
+        assert not os.path.exists(out + "3.pcap")
+
+
+@case("pcap")
 def drawn_as_text(machine):
     """the text has rows of the flow over time, in the letters of the locale"""
     for locale, letter in (("C.UTF-8", "█"), ("C", "#")):

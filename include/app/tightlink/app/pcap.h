@@ -93,6 +93,20 @@ enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,
 enum tl_status tl_app_pcap_document(struct tl_app_pcap *pcap, size_t number, size_t max,
                                     struct tl_buf *out, struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* A capture for other eyes: each TCP segment written anew from what the analysis reads of it, with
+ * addresses as 10.0.0.N and fd00::N in the order in which they come; a router's report that a
+ * packet was too large likewise. Ports, sequence numbers and times stay; link layers, tunnels,
+ * payload and everything else are gone. out: a new file, of the user alone. TL_IO where it is there
+ * already, or cannot be written; errors of reading as above. */
+struct tl_app_pcap_masked {
+    uint64_t packets_count, left_out_count; /* written; neither TCP nor such a report */
+    size_t addresses_count;
+    char broken[512]; /* where the file breaks; what stood before it is written. "" whole */
+};
+enum tl_status tl_app_pcap_mask(const char *path, const char *out,
+                                struct tl_app_pcap_masked *ret_counts,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* The document of another run, of which this is the capture, with all connections in its list
  * "flows". Adds to out. */
 enum tl_status tl_app_pcap_add_to(struct tl_app_pcap *pcap, const struct tl_session_result *result,

@@ -144,6 +144,29 @@ static void add_enhanced(struct tl_buf *file, uint32_t interface, uint64_t ticks
     build_pcapng_block(file, 6, body, sizeof body);
 }
 
+/* One machine, two cards: their packets come in turns, each with its own link layer. */
+Test(capture, reads_interleaved_interfaces)
+{
+    struct tl_buf file = TL_BUF_INIT;
+    const uint32_t raw[2] = {101, 96}; /* link type and snap length; times in us */
+    build_pcapng_begin(&file, 1);
+    build_pcapng_block(&file, 1, raw, sizeof raw);
+    for (uint64_t i = 1; i <= 6; i++)
+        add_enhanced(&file, (uint32_t)(i % 2), i % 2 ? i : i * 1000); /* us there, ns here */
+    struct tl_packet packet;
+    struct tl_capture *capture = build_open(file.data, file.len, NULL);
+    cr_assert(ne(ptr, capture, NULL));
+    for (int i = 1; i <= 6; i++) {
+        cr_assert(eq(int, tl_capture_next(capture, &packet, NULL), TL_OK));
+        cr_expect(eq(i64, packet.time_ns, i * 1000));
+        cr_expect(eq(u16, packet.interface, i % 2));
+        cr_expect(eq(u16, packet.link_type, i % 2 ? 101 : 1));
+    }
+    cr_expect(eq(int, tl_capture_next(capture, &packet, NULL), TL_CLOSED));
+    tl_capture_close(capture);
+    tl_buf_finish(&file);
+}
+
 Test(capture, reads_pcapng_with_resolution_statistics_and_sections)
 {
     struct tl_buf file = TL_BUF_INIT;

@@ -235,6 +235,68 @@ Test(packets, the_same_ports_again_are_another_connection)
     tl_packets_destroy(script.packets);
 }
 
+/* --- captures that lack something --- */
+
+/* A clock that is set back, or files that were merged out of order: said, and no time is negative.
+ */
+Test(packets, times_that_run_backwards_are_told_and_count_as_none)
+{
+    struct script script = script_begin();
+    script_shake(&script, 20 * MS, 0);
+    transfer(&script, 1000, 10);
+    script.time_ns -= 500 * MS;
+    script_send(&script, CLIENT, 1000, 1000 + 10 * MSS, 0);
+    transfer(&script, 1000 + 10 * MSS, 10);
+    script.time_ns += 520 * MS;
+    script_send(&script, CLIENT, 1000, 1000 + 20 * MSS, 0);
+    const struct tl_packet_flow *flow = script_end(&script);
+    const struct tl_packet_half *half = &flow->halves[TL_SERVER];
+    cr_expect(flow->backwards);
+    cr_expect(flow->last_ns >= flow->first_ns);
+    cr_expect_eq(half->acked_bytes, 20 * MSS);
+    cr_expect_eq(half->retrans_count, 0);
+    for (const double *part = (const double[]){half->idle_ns, half->slack_ns, half->rwnd_ns,
+                                               half->recovery_ns, half->wait_ns, NAN};
+         !isnan(*part); part++)
+        cr_expect_geq(*part, 0);
+    tl_packets_destroy(script.packets);
+}
+
+/* Acknowledgements went another way: nobody is accused. */
+Test(packets, one_direction_alone_has_no_ledger_and_no_losses)
+{
+    struct script script = script_begin();
+    transfer(&script, 1000, 200);
+    const struct tl_packet_flow *flow = script_end(&script);
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(flow, tl_packet_sender(flow), &ledger);
+    cr_expect(!ledger.known && ledger.why[0]);
+    cr_expect_eq(tl_packet_place(flow, TL_SERVER), TL_PLACE_UNKNOWN);
+    cr_expect_eq(flow->halves[TL_SERVER].retrans_count, 0);
+    cr_expect_eq(flow->halves[TL_SERVER].payload_bytes, 200 * MSS);
+    tl_packets_destroy(script.packets);
+}
+
+/* Without the handshake the scale of the window is unknown, and with it whose time it was. */
+Test(packets, one_that_began_before_the_capture_knows_no_window)
+{
+    struct script script = script_begin();
+    for (uint32_t i = 0; i < 50; i++) {
+        script_send(&script, SERVER, 4000000000u + i * MSS, 7, MSS); /* numbers wrap on the way */
+        script.time_ns += 20 * MS;
+        script_send(&script, CLIENT, 7, 4000000000u + (i + 1) * MSS, 0);
+    }
+    const struct tl_packet_flow *flow = script_end(&script);
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(flow, TL_SERVER, &ledger);
+    cr_expect(!flow->client_known);
+    cr_expect(!flow->halves[TL_SERVER].window_scale_known);
+    cr_expect(!ledger.known && strstr(ledger.why, "handshake"), "%s", ledger.why);
+    cr_expect_eq(flow->halves[TL_SERVER].acked_bytes, 50 * MSS);
+    cr_expect_eq(flow->halves[TL_SERVER].unseen_bytes, 0);
+    tl_packets_destroy(script.packets);
+}
+
 /* More connections than are followed: all are counted, the large one stays followed. */
 Test(packets, the_large_connection_outlives_many_small_ones)
 {

@@ -141,7 +141,7 @@ def every_command_has_help(machine):
 def words_without_a_network(machine):
     tightlink(machine, "--version").check(0, out=r"^tightlink \d+\.\d+\.\d+\n$")
     tightlink(machine, "--version", "--verbose").check(
-        0, out=r"^tightlink \d+\.\d+\.\d+\nbuilt with (gcc|clang) [\d.]+, .*; json-c \d.*SQLite \d")
+        0, out=r"^tightlink \d+\.\d+\.\d+\nbuilt with (gcc|clang) [\d.]+, .*; json-c \d.*SQLite \d.*wslay")
     tightlink(machine, "doctor").check(0, out=r"ok +TCP_INFO")
     tightlink(machine, "audit").check(0, out=r"tcp_rmem_max_bytes +\d")
     # A goal that no host misses, one that none meets, and one without a round trip.

@@ -1,6 +1,6 @@
 /* What other programs' servers say: replies of a web server, the control connections of iperf3 and
- * nuttcp, read from a socket as their clients do, and the bodies of a pScheduler. The first byte
- * chooses. */
+ * nuttcp, read from a socket as their clients do, the bodies of a pScheduler, the measurements and
+ * the WebSocket of an NDT server, whose TLS is taken away. The first byte chooses. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -11,6 +11,7 @@
 #include "http_request.h"
 #include "iperf3_control.h"
 #include "iperf3_json.h"
+#include "ndt7_frames.h"
 #include "nuttcp_text.h"
 #include "pscheduler_text.h"
 #include "tightlink/base/far.h"
@@ -18,7 +19,7 @@
 
 unsigned long fuzz_accepted;
 
-enum { HTTP, IPERF3, NUTTCP, PSCHEDULER, KINDS };
+enum { HTTP, IPERF3, NUTTCP, PSCHEDULER, NDT7_TEXT, NDT7_FRAMES, KINDS };
 
 /* A far end that says these bytes, then no more. */
 static int speaker(const uint8_t *bytes, size_t len)
@@ -164,6 +165,99 @@ static void one_pscheduler(const uint8_t *bytes, size_t len)
     tl_buf_finish(&body);
 }
 
+/* --- An NDT server ---------------------------------------------------------------------------- */
+
+static void one_ndt7_text(const char *text, size_t len)
+{
+    struct ndt7_measurement measurement;
+    struct tl_error error = {0};
+    if (ndt7_read_measurement(text, len, &measurement, &error) != TL_OK) {
+        MUST(error.text[0]);
+        return;
+    }
+    MUST(len <= NDT7_TEXT_MAX);
+    MUST(!measurement.has_sample ||
+         (measurement.sample.time_ns >= 0 && measurement.sample.time_ns <= 60 * TL_NS_PER_S));
+    fuzz_accepted++;
+}
+
+/* What the server says, over and over, so that its messages grow beyond what one may hold; after
+ * SAID_MAX bytes it hangs up. */
+#define SAID_MAX (3 * NDT7_TEXT_MAX)
+static const uint8_t *said;
+static size_t said_len, said_bytes, payload_bytes;
+static bool has_room; /* for what this end says */
+
+int __wrap_SSL_read(SSL *ssl, void *into, int len);
+int __wrap_SSL_read(SSL *ssl, void *into, int len)
+{
+    uint8_t *bytes = into;
+    int count = 0;
+    (void)ssl;
+    for (; said_len > 0 && count < len && said_bytes < SAID_MAX; count++, said_bytes++)
+        bytes[count] = said[said_bytes % said_len];
+    return count;
+}
+
+int __wrap_SSL_write(SSL *ssl, const void *from, int len);
+int __wrap_SSL_write(SSL *ssl, const void *from, int len)
+{
+    (void)ssl, (void)from;
+    return has_room ? len : -1;
+}
+
+int __wrap_SSL_get_error(const SSL *ssl, int code);
+int __wrap_SSL_get_error(const SSL *ssl, int code)
+{
+    (void)ssl;
+    return code < 0 ? SSL_ERROR_WANT_WRITE : SSL_ERROR_ZERO_RETURN;
+}
+
+long __wrap_SSL_ctrl(SSL *ssl, int command, long value, void *pointer);
+long __wrap_SSL_ctrl(SSL *ssl, int command, long value, void *pointer)
+{
+    (void)ssl, (void)command, (void)pointer;
+    return value;
+}
+
+static void take_payload(void *context, size_t bytes)
+{
+    (void)context;
+    payload_bytes += bytes;
+}
+
+static void take_text(void *context, const char *text, size_t len)
+{
+    (void)context;
+    MUST(len <= NDT7_TEXT_MAX);
+    one_ndt7_text(text, len);
+}
+
+/* The second byte: which end sends. An end comes, in order or not, within what was said. */
+static void one_ndt7_frames(const uint8_t *bytes, size_t len)
+{
+    static char no_tls;
+    struct http_connection connection = {.fd = -1, .ssl = (SSL *)&no_tls};
+    const struct ndt7_listener listener = {take_payload, take_text, NULL};
+    struct ndt7_frames *frames = NULL;
+    enum ndt7_turn turn = NDT7_MORE;
+    bool sends = len > 0 && bytes[0] % 2;
+    if (len == 0)
+        return;
+    said = bytes + 1;
+    said_len = len - 1;
+    said_bytes = payload_bytes = 0;
+    has_room = !sends;
+    MUST(ndt7_frames_create(&connection, sends, &listener, &frames, NULL) == TL_OK);
+    for (unsigned i = 0; i < 64 && (turn == NDT7_MORE || turn == NDT7_WAIT); i++)
+        turn = ndt7_frames_step(frames);
+    MUST(turn == NDT7_CLOSED || turn == NDT7_BAD);
+    MUST(turn != NDT7_BAD || ndt7_frames_fault(frames)[0]);
+    MUST(payload_bytes <= said_bytes);
+    fuzz_accepted += turn == NDT7_CLOSED && ndt7_frames_closed_in_order(frames);
+    ndt7_frames_destroy(frames);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct far_peer peer = {
@@ -172,6 +266,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] % KINDS == PSCHEDULER) {
         one_pscheduler(data + 1, size - 1);
+        return 0;
+    }
+    if (data[0] % KINDS == NDT7_TEXT) {
+        one_ndt7_text((const char *)data + 1, size - 1);
+        return 0;
+    }
+    if (data[0] % KINDS == NDT7_FRAMES) {
+        one_ndt7_frames(data + 1, size - 1);
         return 0;
     }
     int fd = speaker(data + 1, size - 1);
@@ -207,16 +309,30 @@ static const char *const texts[] = {
     "\"paths\":[[{\"ip\":\"192.0.2.1\",\"rtt\":\"PT1M0.4S\",\"mtu\":1500},{\"error\":\"!H\"}]]}}",
     "{\"state\":\"failed\",\"errors\":\"no\\u001b[31m\",\"clock-survey\":[{\"synchronized\":false}]"
     "}",
+    "{\"AppInfo\":{\"ElapsedTime\":100000,\"NumBytes\":1048576},\"BBRInfo\":{\"BW\":12500000},"
+    "\"TCPInfo\":{\"ElapsedTime\":100000,\"RTT\":20100,\"MinRTT\":20000,\"BusyTime\":99000,"
+    "\"RWndLimited\":0,\"TotalRetrans\":3,\"SndCwnd\":200,\"SndMSS\":1448}}",
 };
-const unsigned fuzz_seed_count = sizeof texts / sizeof *texts + 1;
+#define TEXTS (sizeof texts / sizeof *texts)
+static const char frames[] =
+    "\0\x82\5noise\x89\2hi\x01\2{}\x80\0\x02\3abc\x8a\0\x80\1d\x88\2\x03\xe8";
+const unsigned fuzz_seed_count = TEXTS + 2;
 
 size_t fuzz_seed(unsigned number, uint8_t *bytes)
 {
-    size_t at = 0, count = sizeof texts / sizeof *texts;
-    if (number < count) {
-        bytes[0] = number < 4 ? HTTP : number < 6 ? NUTTCP : PSCHEDULER;
+    size_t at = 0;
+    if (number < TEXTS) {
+        bytes[0] = number < 4           ? HTTP
+                   : number < 6         ? NUTTCP
+                   : number < TEXTS - 1 ? PSCHEDULER
+                                        : NDT7_TEXT;
         memcpy(bytes + 1, texts[number], strlen(texts[number]));
         return 1 + strlen(texts[number]);
+    }
+    if (number > TEXTS) {
+        bytes[at++] = NDT7_FRAMES;
+        memcpy(bytes + at, frames, sizeof frames - 1);
+        return at + sizeof frames - 1;
     }
     bytes[at++] = IPERF3;
     bytes[at++] = IPERF3_EXCHANGE_RESULTS;

@@ -1,28 +1,10 @@
 /* The message of a ticket. */
 #include "tightlink/app/send.h"
 
-#include <string.h>
-
-/* "Run 01J9..., 2026-11-20 20:41 UTC, measured on host-3fa9c1": what somebody who has many
- * tickets looks for first. */
-static void add_origin(const struct tl_export *export, struct tl_buf *out)
-{
-    const struct tl_run *run = tl_export_run(export);
-    struct tl_fact name;
-    tl_facts_get(tl_export_facts(export), TL_NEAR(name), &name);
-    tl_buf_addf(out, "Run %s", run->id);
-    if (strlen(run->started) >= 16)
-        tl_buf_addf(out, ", %.10s %.5s UTC", run->started, run->started + 11);
-    if (name.state == TL_FACT_KNOWN)
-        tl_buf_addf(out, ", measured on %s", name.text);
-    tl_buf_adds(out, "\n\n");
-}
-
 enum tl_status tl_app_pack(const struct tl_export *export, struct tl_app_parcel *ret_parcel,
                            struct tl_error *reterr)
 {
     enum tl_status status = tl_export_title(export, &ret_parcel->title);
-    add_origin(export, &ret_parcel->text);
     if (status == TL_OK)
         status = tl_export_write(export, TL_EXPORT_TEXT, &ret_parcel->text);
     if (status == TL_OK)

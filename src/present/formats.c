@@ -31,10 +31,23 @@ bool tl_export_format_find(const char *name, enum tl_export_format *ret_format)
     return false;
 }
 
+/* Who reads it elsewhere asks first which run this is. */
+static enum tl_status report_text(const struct text_source *source, bool utf8, struct tl_buf *out)
+{
+    const struct tl_text_style plain = {.width = TEXT_COLUMNS, .utf8 = utf8};
+    struct tl_buf origin = TL_BUF_INIT;
+    text_add_origin(source, &origin);
+    tl_utf8_add_clean(out, tl_buf_text(&origin), !utf8);
+    tl_buf_adds(out, origin.len ? "\n\n" : "");
+    if (origin.status != TL_OK)
+        out->status = origin.status;
+    tl_buf_finish(&origin);
+    return tl_report_text(source->run, source->facts, source->findings, &plain, out);
+}
+
 enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_format format,
                                struct tl_buf *out)
 {
-    const struct tl_text_style plain = {.width = TEXT_COLUMNS, .utf8 = !tl_export_is_ascii(export)};
     const struct tl_run *run = tl_export_run(export);
     const struct tl_facts *facts = tl_export_facts(export);
     const struct tl_findings *findings = tl_export_findings(export);
@@ -47,7 +60,7 @@ enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_fo
         report_html(&source, tl_export_samples(export), out);
         return out->status;
     case TL_EXPORT_TEXT:
-        return tl_report_text(run, facts, findings, &plain, out);
+        return report_text(&source, !tl_export_is_ascii(export), out);
     case TL_EXPORT_BUNDLE:
         return tl_export_bundle(export, out);
     default:

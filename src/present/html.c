@@ -34,7 +34,7 @@ static const char style[] =
     "h1{font-size:1.6rem;line-height:1.25;margin:0 0 .5rem}\n"
     "h3{font-size:1.05rem;margin:1.6rem 0 .4rem;padding-bottom:.2rem;border-bottom:1px solid "
     "var(--line)}\n"
-    "p{margin:.3rem 0}\n"
+    "p{margin:.3rem 0}.o{color:var(--dim);font-size:.9rem}\n"
     ".entry{display:grid;grid-template-columns:8rem 1fr;gap:.1rem .8rem;margin:.25rem 0}\n"
     ".entry b{color:var(--dim);font-weight:600}\n"
     ".entry pre{margin:0}\n"
@@ -77,6 +77,7 @@ static void add_head(struct text *t, const struct text_source *source)
     tl_buf_addf(out, "<header class=\"%s\">\n",
                 tl_verdict_state_name(source->findings->verdict.state));
     add_text(out, "<h1>", source, text_add_headline, "</h1>\n");
+    add_text(out, "<p class=\"o\">", source, text_add_origin, "</p>\n");
     add_text(out, "<p>", source, text_add_cause, "</p>\n");
     add_text(out, "<p>", source, text_add_consequence, "</p>\n");
     tl_buf_adds(out, "</header>\n");

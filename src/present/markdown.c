@@ -64,6 +64,8 @@ static void add_head(struct text *t, const struct text_source *source)
     tl_buf_adds(t->out, "\n");
     text_keep_status(t, headline.status);
     tl_buf_finish(&headline);
+    add_paragraph(t, source, text_add_origin);
+    tl_buf_adds(t->out, "\n");
     add_paragraph(t, source, text_add_cause);
     add_paragraph(t, source, text_add_consequence);
     size_t count = document_fields(source, fields);

@@ -223,10 +223,27 @@ bool plain_add_again(const struct text_source *source, struct tl_buf *out)
     return true;
 }
 
-void plain_add_command(const struct text_source *source, struct tl_buf *out)
+bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
+                      struct tl_buf *ret_command)
 {
-    if (source->findings->verdict.undecided && is_open(source) && plain_add_again(source, out))
-        tl_buf_adds(out, " --time-budget 60s --data-budget 3GB");
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    bool disturbed = verdict->state == TL_VERDICT_INVALID ||
+                     source->run->quality != TL_QUALITY_VALID || !verdict->deciding_count;
+    bool longer = verdict->undecided || !disturbed;
+    if (verdict->state == TL_LIMITED || verdict->state == TL_GOAL_MET ||
+        (verdict->state == TL_VERDICT_INVALID && !source->run->stage_count))
+        return false; /* nothing was measured: its sentence says why */
+    bool command = plain_add_again(source, ret_command);
+    if (command && longer && is_open(source)) {
+        tl_buf_adds(ret_says, "This would tell:");
+        tl_buf_adds(ret_command, " --time-budget 60s --data-budget 3GB");
+    } else if (verdict->undecided) {
+        tl_buf_adds(ret_says, "Run it again while it is slow: nothing else that can be measured "
+                              "from here would tell.");
+    } else {
+        tl_buf_adds(ret_says, "Run it again when nothing disturbs it.");
+    }
+    return true;
 }
 
 /* "13 s", "4 min", "1 h 9 min", "5 h 30 min", "22 days": as people say it, no more exact than it is

@@ -24,8 +24,10 @@ bool plain_add_again(const struct text_source *source, struct tl_buf *out);
  * command has the name. */
 void plain_add_stand_in(const struct text_source *source, struct tl_buf *out);
 
-/* The command that would tell the cause; nothing where none would, or where it is known. */
-void plain_add_command(const struct text_source *source, struct tl_buf *out);
+/* What to do where no cause was named: a sentence, and the command that would tell, where one can
+ * be run. False and nothing where a cause is known, or nothing was measured. */
+bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
+                      struct tl_buf *ret_command);
 
 /* That of a file of 10 GB at this rate. */
 const char *plain_file_time(double bps, char ret_text[32]);

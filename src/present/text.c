@@ -42,7 +42,7 @@ void text_part(struct text *t, const struct text_source *source, enum tl_report_
     }
     if (part == TL_PART_EVIDENCE && state == TL_LIMITED)
         text_evidence(t, source);
-    if (part == TL_PART_FIX && (state == TL_LIMITED || state == TL_INCONCLUSIVE))
+    if (part == TL_PART_FIX)
         text_fix(t, source);
     if (part == TL_PART_WAY && told)
         text_path(t, source);

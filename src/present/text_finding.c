@@ -11,6 +11,8 @@
 
 #define LABEL_COLUMNS 10
 
+/* A smaller gain is none: it would not show in the numbers. */
+#define WORTH_A_LINE 1.005
 /* A smaller gain needs no "(1.0 times)". */
 #define WORTH_A_FACTOR 1.1
 
@@ -68,21 +70,16 @@ void text_evidence(struct text *t, const struct text_source *source)
 
 /* --- remedies --- */
 
-static void optional_entry(struct text *t, const char *label, const char *text)
-{
-    if (text && *text)
-        text_entry(t, label, LABEL_COLUMNS, text);
-}
-
 /* "about 930 Mb/s", "about 87 Mb/s (78 Mb/s to 96 Mb/s)", "at least 4.2 Mb/s" */
 static void print_prediction(char *ret_text, size_t size, const struct tl_prediction *predicted)
 {
     char bps[TL_UNIT_TEXT_SIZE], low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE];
-    tl_format_bps(predicted->bps, bps);
-    tl_format_bps(predicted->low_bps, low);
-    tl_format_bps(predicted->high_bps, high);
+    bool at_least = isinf(predicted->high_bps);
     bool is_range = isfinite(predicted->high_bps) && isfinite(predicted->low_bps);
-    if (isinf(predicted->high_bps))
+    text_predicted_rate(predicted->bps, at_least, bps);
+    text_predicted_rate(predicted->low_bps, false, low);
+    text_predicted_rate(predicted->high_bps, false, high);
+    if (at_least)
         snprintf(ret_text, size, "at least %s", bps);
     else if (is_range && strcmp(low, high) != 0)
         snprintf(ret_text, size, "about %s (%s to %s)", bps, low, high);
@@ -90,13 +87,14 @@ static void print_prediction(char *ret_text, size_t size, const struct tl_predic
         snprintf(ret_text, size, "about %s", bps);
 }
 
-static void print_gain(struct text *t, double now, const struct tl_prediction *predicted)
+static void print_gain(struct text *t, const struct text_source *source,
+                       const struct tl_prediction *predicted)
 {
-    double then = predicted->bps;
     bool at_least = isinf(predicted->high_bps);
+    double now = text_measured_bps(source), then = text_predicted_bps(predicted->bps, at_least);
     char before[TL_UNIT_TEXT_SIZE], after[128], slow[32], fast[32], text[256];
-    tl_format_bps(now, before);
-    if (strcmp(tl_format_bps(then, after), before) == 0)
+    text_measured_rate(source, before);
+    if (then < WORTH_A_LINE * now)
         return; /* it tells more, or saves what was sent, and makes nothing faster */
     print_prediction(after, sizeof after, predicted);
     int n = snprintf(text, sizeof text, "%s %s %s", before, text_arrow(t), after);
@@ -130,35 +128,27 @@ static void print_fix_heading(struct text *t, const struct text_source *source,
     tl_buf_finish(&heading);
 }
 
-/* A remedy for one system is a command, to be copied whole; for any system, a sentence that names
- * the other computer. */
-static void remedy_entry(struct text *t, const struct text_source *source,
-                         const struct tl_remedy *remedy, const char *label, const char *text)
+/* A sentence that calls the other computer by its name. */
+static void named_entry(struct text *t, const struct text_source *source, const char *label,
+                        const char *text)
 {
     struct tl_buf named = TL_BUF_INIT;
     if (!text || !*text)
         return;
-    if (remedy->os && *remedy->os) {
-        text_command(t, label, LABEL_COLUMNS, text);
-        return;
-    }
     plain_add_named(source, text, &named);
     text_entry(t, label, LABEL_COLUMNS, tl_buf_text(&named));
     text_keep_status(t, named.status);
     tl_buf_finish(&named);
 }
 
-/* "desktop support (this PC)"; the far end's administrator by its name. */
-static void send_to_entry(struct text *t, const struct text_source *source)
+/* A remedy for one system is a command, to be copied whole; for any system, a sentence. */
+static void remedy_entry(struct text *t, const struct text_source *source,
+                         const struct tl_remedy *remedy, const char *label, const char *text)
 {
-    const char *send_to = source->findings->verdict.send_to;
-    struct tl_buf named = TL_BUF_INIT;
-    if (!send_to || !*send_to)
-        return;
-    plain_add_named(source, send_to, &named);
-    text_entry(t, "send to", LABEL_COLUMNS, tl_buf_text(&named));
-    text_keep_status(t, named.status);
-    tl_buf_finish(&named);
+    if (text && *text && remedy->os && *remedy->os)
+        text_command(t, label, LABEL_COLUMNS, text);
+    else
+        named_entry(t, source, label, text);
 }
 
 static void print_remedy(struct text *t, const struct text_source *source,
@@ -167,13 +157,13 @@ static void print_remedy(struct text *t, const struct text_source *source,
     print_fix_heading(t, source, remedy, number, count);
     remedy_entry(t, source, remedy, "do", remedy->does);
     if (number == 1)
-        send_to_entry(t, source);
+        named_entry(t, source, "send to", source->findings->verdict.send_to);
     if (remedy->promised)
-        print_gain(t, source->findings->verdict.measured_bps, &remedy->predicted);
+        print_gain(t, source, &remedy->predicted);
     remedy_entry(t, source, remedy, "to keep it", remedy->persist);
     remedy_entry(t, source, remedy, "undo", remedy->undo);
-    optional_entry(t, "why", remedy->why);
-    optional_entry(t, "risk", remedy->risk);
+    named_entry(t, source, "why", remedy->why);
+    named_entry(t, source, "risk", remedy->risk);
 }
 
 void text_command_again(struct text *t, const struct text_source *source, const char *label,
@@ -203,27 +193,27 @@ static const struct tl_rung *next_rung(const struct tl_findings *findings)
 /* Nothing where a run cannot be made again and no next limit was measured. */
 static void print_next(struct text *t, const struct text_source *source)
 {
-    const struct tl_findings *findings = source->findings;
-    const struct tl_rung *rung = next_rung(findings);
-    const struct tl_verdict *verdict = &findings->verdict;
-    char text[256], rate[TL_UNIT_TEXT_SIZE];
-    struct tl_buf again = TL_BUF_INIT;
-    if (!rung && verdict->fixed_stage && plain_add_again(source, &again)) {
-        tl_buf_addf(&again, " --stages %s", verdict->fixed_stage);
+    const struct tl_rung *rung = next_rung(source->findings);
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    char rate[TL_UNIT_TEXT_SIZE];
+    struct tl_buf text = TL_BUF_INIT;
+    bool again = !rung && verdict->fixed_stage && plain_add_again(source, &text);
+    if (again)
+        tl_buf_addf(&text, " --stages %s", verdict->fixed_stage);
+    if (rung) {
+        plain_add_place(source, rung->segment, false, &text);
+        tl_buf_addf(&text, ", %s: %s", rung->label, text_predicted_rate(rung->bps, false, rate));
+    }
+    if (text.len) {
         text_heading(t, "After the fix");
         text_newline(t);
-        text_entry(t, "next limit", LABEL_COLUMNS, "not known; this would tell:");
-        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&again));
+        text_entry(t, "next limit", LABEL_COLUMNS,
+                   again ? "not known; this would tell:" : tl_buf_text(&text));
     }
-    text_keep_status(t, again.status);
-    tl_buf_finish(&again);
-    if (!rung)
-        return;
-    text_heading(t, "After the fix");
-    text_newline(t);
-    snprintf(text, sizeof text, "%s, %s: %s", text_place(source->run, rung->segment), rung->label,
-             tl_format_bps(rung->bps, rate));
-    text_entry(t, "next limit", LABEL_COLUMNS, text);
+    if (again)
+        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&text));
+    text_keep_status(t, text.status);
+    tl_buf_finish(&text);
 }
 
 /* A remedy that was tried: what was predicted, what came. */
@@ -243,21 +233,20 @@ static void print_verified(struct text *t, const struct tl_run *run)
     }
 }
 
-/* Nobody knows the cause: what would tell. */
+/* No cause was named: what would tell. */
 static void print_way_on(struct text *t, const struct text_source *source)
 {
-    struct tl_buf command = TL_BUF_INIT;
-    plain_add_command(source, &command);
+    struct tl_buf says = TL_BUF_INIT, command = TL_BUF_INIT;
+    if (!plain_add_way_on(source, &says, &command))
+        return;
     text_heading(t, "What to do");
     text_newline(t);
-    if (command.len) {
-        text_command_again(t, source, "this tells", LABEL_COLUMNS, tl_buf_text(&command));
-    } else {
-        text_entry(t, "again", LABEL_COLUMNS,
-                   "Run it again while it is slow: nothing else that can be measured from here "
-                   "would tell.");
-    }
+    text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&says));
+    if (command.len)
+        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&command));
+    text_keep_status(t, says.status);
     text_keep_status(t, command.status);
+    tl_buf_finish(&says);
     tl_buf_finish(&command);
 }
 
@@ -265,9 +254,8 @@ void text_fix(struct text *t, const struct text_source *source)
 {
     const struct tl_finding *finding = text_verdict_finding(source->findings);
     size_t count = finding ? finding->remedy_count : 0;
-    if (source->findings->verdict.state == TL_INCONCLUSIVE) {
-        if (source->findings->verdict.undecided)
-            print_way_on(t, source);
+    if (source->findings->verdict.state != TL_LIMITED) {
+        print_way_on(t, source);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -277,7 +265,7 @@ void text_fix(struct text *t, const struct text_source *source)
         text_heading(t, "Fix");
         text_newline(t);
         text_entry(t, "do", LABEL_COLUMNS, "No setting is known that helps here.");
-        send_to_entry(t, source);
+        named_entry(t, source, "send to", source->findings->verdict.send_to);
     }
     print_next(t, source);
 }

@@ -38,34 +38,43 @@ static bool limits_here(const struct tl_verdict *verdict, const struct tl_run *r
            !(verdict->measured_bps >= run->goal_bps);
 }
 
-/* The rate after the fix where it is worth a word and may be promised, else NAN. */
+/* The rate after the fix, as it is named, where it is worth a word and may be promised; else NAN.
+ */
 static double promised(const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     bool say = verdict->state == TL_LIMITED && verdict->fixed_promised &&
                verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps;
-    return say ? verdict->fixed_bps : (double)NAN;
+    return say ? text_predicted_bps(verdict->fixed_bps, verdict->fixed_at_least) : (double)NAN;
 }
 
-/* The rate that was measured, no more exact than its bounds. */
-static const char *measured_rate(const struct text_source *source, char ret_text[TL_UNIT_TEXT_SIZE])
+/* Half of what the rate may be off by; NAN where that is not known. */
+static double measured_doubt(const struct text_source *source)
 {
-    const struct tl_verdict *verdict = &source->findings->verdict;
     struct tl_fact fact;
-    tl_facts_get(source->facts, TL_FLOW(verdict->direction, goodput_bps), &fact);
-    double doubt = fact.state == TL_FACT_KNOWN ? (fact.high - fact.low) / 2 : (double)NAN;
-    return tl_format_bps_known(verdict->measured_bps, doubt, ret_text);
+    tl_facts_get(source->facts, TL_FLOW(source->findings->verdict.direction, goodput_bps), &fact);
+    return fact.state == TL_FACT_KNOWN ? (fact.high - fact.low) / 2 : (double)NAN;
 }
 
-/* The rate after the fix; the least that it will be is named from below. */
-static const char *promised_rate(const struct text_source *source, char ret_text[TL_UNIT_TEXT_SIZE])
+double text_measured_bps(const struct text_source *source)
 {
-    const struct tl_verdict *verdict = &source->findings->verdict;
-    double doubt = PREDICTION_DOUBT * verdict->fixed_bps;
-    double rate = tl_round_known(verdict->fixed_bps, doubt);
-    if (verdict->fixed_at_least && rate > verdict->fixed_bps)
-        rate = tl_round_known(verdict->fixed_bps - doubt, doubt);
-    return tl_format_bps_known(rate, doubt, ret_text);
+    return tl_round_known(source->findings->verdict.measured_bps, measured_doubt(source));
+}
+
+const char *text_measured_rate(const struct text_source *source, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    return tl_format_bps_known(text_measured_bps(source), measured_doubt(source), ret_text);
+}
+
+double text_predicted_bps(double bps, bool at_least)
+{
+    double doubt = PREDICTION_DOUBT * bps, rate = tl_round_known(bps, doubt);
+    return at_least && rate > bps ? tl_round_known(bps - doubt, doubt) : rate;
+}
+
+const char *text_predicted_rate(double bps, bool at_least, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    return tl_format_bps_known(text_predicted_bps(bps, at_least), PREDICTION_DOUBT * bps, ret_text);
 }
 
 /* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
@@ -75,8 +84,8 @@ static void add_limit(const struct text_source *source, struct tl_buf *out)
     const struct tl_verdict *verdict = &source->findings->verdict;
     char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
     bool gain = promised(source) > 0;
-    measured_rate(source, now);
-    promised_rate(source, then);
+    text_measured_rate(source, now);
+    text_predicted_rate(verdict->fixed_bps, verdict->fixed_at_least, then);
     plain_add_place(source, verdict->segment, true, out);
     tl_buf_addf(out, " %slimits the %s%s %s%s%s.",
                 verdict->confidence >= 0.8   ? ""
@@ -95,10 +104,24 @@ static void add_unknown(const struct text_source *source, struct tl_buf *out)
     const struct tl_verdict *verdict = &source->findings->verdict;
     char rate[TL_UNIT_TEXT_SIZE];
     tl_buf_addf(out, "We do not know yet what holds the %s at %s",
-                tl_direction_name(verdict->direction), measured_rate(source, rate));
+                tl_direction_name(verdict->direction), text_measured_rate(source, rate));
     if (source->run->goal_bps > verdict->measured_bps)
         tl_buf_addf(out, "; %s were asked for", tl_format_bps(source->run->goal_bps, rate));
     tl_buf_adds(out, ".");
+}
+
+void text_add_origin(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_run *run = source->run;
+    struct tl_fact name;
+    if (!run->id[0])
+        return;
+    tl_facts_get(source->facts, TL_NEAR(name), &name);
+    tl_buf_addf(out, "Run %s", run->id);
+    if (strlen(run->started) >= 16)
+        tl_buf_addf(out, ", %.10s %.5s UTC", run->started, run->started + 11);
+    if (name.state == TL_FACT_KNOWN)
+        tl_buf_addf(out, ", measured on %s", name.text);
 }
 
 void text_add_headline(const struct text_source *source, struct tl_buf *out)
@@ -149,14 +172,14 @@ void text_add_consequence(const struct text_source *source, struct tl_buf *out)
         tl_buf_addf(out, "No rate was measured.%s", unknown);
     else if (promised(source) > 0)
         tl_buf_addf(out, "A 10 GB file takes about %s now, and %s %s after the fix.",
-                    plain_file_time(verdict->measured_bps, now),
+                    plain_file_time(text_measured_bps(source), now),
                     verdict->fixed_at_least ? "at most" : "about",
                     plain_file_time(promised(source), then));
     else if (verdict->broken) /* a rate that was broken off says nothing of a file */
         tl_buf_adds(out, "What a fix brings is not known yet.");
     else if (counts(verdict))
         tl_buf_addf(out, "A 10 GB file takes about %s.%s",
-                    plain_file_time(verdict->measured_bps, now), unknown);
+                    plain_file_time(text_measured_bps(source), now), unknown);
 }
 
 void text_add_file_times(const struct text_source *source, struct tl_buf *out)
@@ -165,7 +188,7 @@ void text_add_file_times(const struct text_source *source, struct tl_buf *out)
     char now[32], then[32];
     if (!counts(verdict))
         return;
-    tl_buf_addf(out, "about %s now", plain_file_time(verdict->measured_bps, now));
+    tl_buf_addf(out, "about %s now", plain_file_time(text_measured_bps(source), now));
     if (promised(source) > 0)
         tl_buf_addf(out, ", %s %s after the fix", verdict->fixed_at_least ? "at most" : "about",
                     plain_file_time(promised(source), then));
@@ -198,25 +221,27 @@ void text_add_confidence(const struct text_source *source, struct tl_buf *out)
                     100 * verdict->confidence);
 }
 
-static void add_rate(struct tl_buf *line, const char *what, double bps)
+static void add_rate(struct tl_buf *line, const char *what, const char *rate)
 {
-    char rate[TL_UNIT_TEXT_SIZE];
-    if (bps > 0)
-        tl_buf_addf(line, "%s%s %s", line->len ? ", " : "", what, tl_format_bps(bps, rate));
+    tl_buf_addf(line, "%s%s %s", line->len ? ", " : "", what, rate);
 }
 
 /* "asked 900 Mb/s, got 96.1 Mb/s, possible 930 Mb/s, round trip 42 ms" */
 void text_add_rates(const struct text_source *source, struct tl_buf *out)
 {
+    const struct tl_verdict *verdict = &source->findings->verdict;
     struct tl_buf line = TL_BUF_INIT;
-    char time[TL_UNIT_TEXT_SIZE];
-    add_rate(&line, "asked", source->run->goal_bps);
-    add_rate(&line, "got", source->findings->verdict.measured_bps);
-    add_rate(&line, source->findings->verdict.fixed_at_least ? "possible at least" : "possible",
-             promised(source));
+    char text[TL_UNIT_TEXT_SIZE];
+    if (source->run->goal_bps > 0)
+        add_rate(&line, "asked", tl_format_bps(source->run->goal_bps, text));
+    if (verdict->measured_bps > 0)
+        add_rate(&line, "got", text_measured_rate(source, text));
+    if (promised(source) > 0)
+        add_rate(&line, verdict->fixed_at_least ? "possible at least" : "possible",
+                 text_predicted_rate(verdict->fixed_bps, verdict->fixed_at_least, text));
     double rtt = tl_facts_number(source->facts, TL_PATH(rtt_min_ns), (double)NAN);
     if (rtt > 0)
-        tl_buf_addf(&line, "%sround trip %s", line.len ? ", " : "", tl_format_ns(rtt, time));
+        add_rate(&line, "round trip", tl_format_ns(rtt, text));
     tl_buf_adds(out, tl_buf_text(&line));
     if (line.status != TL_OK)
         out->status = line.status;

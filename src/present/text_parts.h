@@ -4,6 +4,7 @@
 #define TL_PRESENT_TEXT_PARTS_H
 
 #include "text_layout.h"
+#include "tightlink/base/units.h"
 
 /* What one report shows; borrowed. */
 struct text_source {
@@ -16,6 +17,17 @@ struct text_source {
 void text_part(struct text *t, const struct text_source *source, enum tl_report_part part);
 
 /* text_head.c: the sentences of the head, each in words that every format uses. */
+/* The rate that was measured, no more exact than its bounds; as a number and as text. */
+double text_measured_bps(const struct text_source *source);
+const char *text_measured_rate(const struct text_source *source, char ret_text[TL_UNIT_TEXT_SIZE]);
+/* A rate that was predicted, no more exact than predictions come true; the least that it will be
+ * is named from below. One voice: every part of a report names one prediction by one number, and
+ * reckons times and factors with it. */
+double text_predicted_bps(double bps, bool at_least);
+const char *text_predicted_rate(double bps, bool at_least, char ret_text[TL_UNIT_TEXT_SIZE]);
+/* "Run 01J9..., 2026-11-20 20:41 UTC, measured on host-3fa9c1": what somebody who has many reports
+ * looks for first. Nothing for a run without an id. */
+void text_add_origin(const struct text_source *source, struct tl_buf *out);
 /* The first sentence, for a person who knows no networking. */
 void text_add_headline(const struct text_source *source, struct tl_buf *out);
 /* What the rate means for a file of 10 GB. */

@@ -83,17 +83,19 @@ static void first_fix(struct text *t, const struct text_source *source, bool und
     tl_buf_finish(&does);
 }
 
-static void what_would_tell(struct text *t, const struct text_source *source)
+static void way_on(struct text *t, const struct text_source *source, bool with_heading)
 {
-    struct tl_buf command = TL_BUF_INIT;
-    plain_add_command(source, &command);
-    if (command.len) {
-        text_item(t, 2, 2, "This would tell:");
+    struct tl_buf says = TL_BUF_INIT, command = TL_BUF_INIT;
+    if (!plain_add_way_on(source, &says, &command))
+        return;
+    if (with_heading)
+        heading(t, "What to do");
+    text_item(t, 2, 2, tl_buf_text(&says));
+    if (command.len)
         text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&command));
-    } else {
-        text_item(t, 2, 2, "Run it again while it is slow: nothing else would tell from here.");
-    }
+    text_keep_status(t, says.status);
     text_keep_status(t, command.status);
+    tl_buf_finish(&says);
     tl_buf_finish(&command);
 }
 
@@ -138,12 +140,11 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
     sentence(&t, &source, text_add_headline);
     sentence(&t, &source, text_add_cause);
     sentence(&t, &source, text_add_consequence);
-    if (findings->verdict.state == TL_LIMITED || findings->verdict.undecided)
+    if (findings->verdict.state == TL_LIMITED) {
         heading(&t, "What to do");
-    if (findings->verdict.state == TL_LIMITED)
         first_fix(&t, &source, true);
-    if (findings->verdict.undecided)
-        what_would_tell(&t, &source);
+    }
+    way_on(&t, &source, true);
     how_sure(&t, &source);
     heading(&t, "If somebody helps you on the telephone, tell");
     text_entry(&t, "run", LABEL_COLUMNS, run->id);
@@ -160,7 +161,6 @@ void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
     text_headline(&t, &source);
     if (findings->verdict.state == TL_LIMITED)
         first_fix(&t, &source, false);
-    if (findings->verdict.undecided)
-        what_would_tell(&t, &source);
+    way_on(&t, &source, false);
     text_meaning(&t, &source);
 }

@@ -12,9 +12,11 @@
 #include <time.h>
 
 #include "case_file.h"
+#include "plain_words.h"
 #include "tightlink/base/random.h"
 #include "tightlink/present/formats.h"
 #include "tightlink/present/report.h"
+#include "tightlink/rules/why.h"
 
 #define VERDICTS_MAX 2000
 #define TEN          10
@@ -22,12 +24,29 @@
 #define TERMINAL_ROWS 24
 
 struct verdict {
-    char *name, *cause_title, *send_to, *head, *fix, *evidence, *first, *plain, *does;
+    char *name, *cause, *cause_title, *send_to, *head, *fix, *evidence, *first, *plain, *does;
     const char *place; /* words */
 };
 
 static struct verdict verdicts[VERDICTS_MAX];
 static size_t verdict_count;
+
+/* Of each cause of the list: found in some report, and there as a limit. */
+#define CAUSES_MAX 128
+static bool found[CAUSES_MAX], found_limiting[CAUSES_MAX];
+
+static void note_causes(const struct tl_findings *findings)
+{
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        for (size_t c = 0; c < tl_cause_list_count() && c < CAUSES_MAX; c++) {
+            if (finding->result != TL_FOUND || strcmp(finding->cause, tl_cause_list_id(c)) != 0)
+                continue;
+            found[c] = true;
+            found_limiting[c] |= finding->severity == TL_LIMITS;
+        }
+    }
+}
 
 static const struct tl_finding *finding_of(const struct tl_findings *findings)
 {
@@ -124,6 +143,7 @@ static void keep(const struct tl_case *test, const struct tl_findings *findings)
                 test->name);
     verdicts[verdict_count++] = (struct verdict){
         .name = tl_buf_steal(&name),
+        .cause = strdup(finding->cause),
         .cause_title = strdup(finding->title),
         .send_to = strdup(findings->verdict.send_to ? findings->verdict.send_to : ""),
         .place = place_of(finding->segment),
@@ -138,28 +158,6 @@ static void keep(const struct tl_case *test, const struct tl_findings *findings)
 /* --- Plain words --- */
 
 static struct tl_buf words_apart = TL_BUF_INIT;
-
-/* What stands in no plain view: words of the trade, and ids of facts, stages and segments. */
-static const char *banned_word(const char *text)
-{
-    static const char *const banned[] = {
-        "rung",      "mended",  "mends",     "far end",  "goodput",    "cwnd",         "rwnd",
-        "segment",   "stage",   "near-host", "far-host", "far-lan",    "network-team", "ledger",
-        "ceiling",   " RTT",    "BDP",       " udp ",    "microscope", "near.",        "path.",
-        "download.", "upload.", "(stage",    "_count",   "_ratio"};
-    static char word[32];
-    for (size_t i = 0; i < sizeof banned / sizeof *banned; i++) {
-        const char *at = strcasestr(text, banned[i]);
-        /* "download." may end a sentence; an id goes on. */
-        size_t len = strlen(banned[i]);
-        bool id = banned[i][len - 1] == '.';
-        if (!at || (id && !islower((unsigned char)at[len])))
-            continue;
-        snprintf(word, sizeof word, "%s", banned[i]);
-        return word;
-    }
-    return NULL;
-}
 
 /* What every reader sees first of any verdict: the plain view, the first sentences of the report
  * and of the page, and the few lines that a terminal keeps. */
@@ -177,10 +175,11 @@ static void read_plain_words(const struct tl_case *test, const struct tl_finding
         exit(2);
     tl_page_finish(&page);
     char *texts[] = {first_lines(test, findings, true), part(test, findings, TL_PART_HEAD),
-                     strndup(main_part, (size_t)(end - main_part)), tl_buf_steal(&brief)};
-    static const char *const names[] = {"plain view", "first lines", "page", "terminal"};
+                     strndup(main_part, (size_t)(end - main_part)), tl_buf_steal(&brief),
+                     part(test, findings, TL_PART_FIX)};
+    static const char *const names[] = {"plain view", "first lines", "page", "terminal", "fix"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *word = banned_word(texts[i]);
+        const char *word = plain_words_break(texts[i]);
         if (word)
             tl_buf_addf(&words_apart, "# %s, %s: \"%s\" stands in the %s: %s\n", test->rule,
                         test->name, word, names[i], texts[i]);
@@ -193,22 +192,6 @@ static void read_plain_words(const struct tl_case *test, const struct tl_finding
 static unsigned voices_heard;
 static struct tl_buf voices_apart = TL_BUF_INIT;
 
-/* Words alone, of any format: without tags, escapes, tables and columns. */
-static char *words_of(const char *text)
-{
-    struct tl_buf words = TL_BUF_INIT;
-    bool in_tag = false;
-    for (; *text; text++) {
-        in_tag = in_tag ? *text != '>' : *text == '<';
-        bool keep = !in_tag && (isalnum((unsigned char)*text) || strchr("-:.,", *text));
-        if (keep)
-            tl_buf_add(&words, text, 1);
-        else if (*text != '\\' && words.len && words.data[words.len - 1] != ' ')
-            tl_buf_add(&words, " ", 1);
-    }
-    return tl_buf_steal(&words);
-}
-
 static bool same_cause(const struct tl_finding *finding, const char *cause, const char *segment)
 {
     return strcmp(finding->cause, cause) == 0 && strcmp(finding->segment, segment) == 0;
@@ -217,7 +200,7 @@ static bool same_cause(const struct tl_finding *finding, const char *cause, cons
 /* Whether a report says the finding's sentence, by its begin: a column may cut it. */
 static bool says(const char *words, const struct tl_finding *finding)
 {
-    char *sentence = words_of(finding->sentence ? finding->sentence : finding->title);
+    char *sentence = plain_words_alone(finding->sentence ? finding->sentence : finding->title);
     sentence[strnlen(sentence, 40)] = '\0';
     bool said = strstr(words, sentence) != NULL;
     free(sentence);
@@ -282,7 +265,7 @@ static void hear(const struct tl_case *test, const struct tl_findings *findings)
         struct tl_buf text = TL_BUF_INIT;
         if (tl_export_write(export, (enum tl_export_format)format, &text) != TL_OK)
             exit(2);
-        char *words = words_of(tl_buf_text(&text));
+        char *words = plain_words_alone(tl_buf_text(&text));
         if (test->question.download != test->question.upload) /* else nothing tells them apart */
             hear_ruled_out(test, findings, tl_export_format_name((enum tl_export_format)format),
                            words);
@@ -313,7 +296,7 @@ static void read_cases(const struct tl_rules *rules, const char *folder, const c
         if (tl_case_read(&root, bases, i, &test, &error) != TL_OK)
             continue;
         if (tl_rules_judge(rules, test.facts, &test.question, &findings, &error) == TL_OK)
-            keep(&test, findings), hear(&test, findings);
+            note_causes(findings), keep(&test, findings), hear(&test, findings);
         tl_findings_destroy(findings);
         tl_case_finish(&test);
     }
@@ -394,7 +377,7 @@ static void check(const struct verdict *verdict, unsigned number, unsigned *fail
         tl_buf_adds(&lacks, " whom to send it to");
     if (!has_fix(verdict->first, verdict->does))
         tl_buf_addf(&lacks, " the fix in its first lines (%s)", verdict->first);
-    const char *word = banned_word(verdict->plain);
+    const char *word = plain_words_break(verdict->plain);
     if (word)
         tl_buf_addf(&lacks, " plain words: \"%s\" stands in (%s)", word, verdict->plain);
     if (has(verdict->evidence, " is false") || has(verdict->evidence, " is true"))
@@ -412,9 +395,10 @@ static void check(const struct verdict *verdict, unsigned number, unsigned *fail
 static bool notices_silence(void)
 {
     const char *title = "A buffer is too small";
-    bool seen = !names_cause("", title) && !has_number("slow") && !names_gain("slow") &&
-                !has_fix("nothing here", "sysctl -w a=b") && banned_word("its goodput is low") &&
-                banned_word("near.tcp_rmem is low") && !banned_word("the download. It is slow");
+    bool seen =
+        !names_cause("", title) && !has_number("slow") && !names_gain("slow") &&
+        !has_fix("nothing here", "sysctl -w a=b") && plain_words_break("its goodput is low") &&
+        plain_words_break("near.tcp_rmem is low") && !plain_words_break("the download. It is slow");
     return seen;
 }
 
@@ -446,6 +430,41 @@ static unsigned tell_of_all(const char *what, struct tl_buf *complaints, unsigne
     return !fine;
 }
 
+/* Whether every cause that there is was found in a report, and was a verdict unless all its rules
+ * only tell it beside one. */
+static unsigned tell_of_causes(unsigned number)
+{
+    unsigned lacking = 0;
+    for (size_t c = 0; c < tl_cause_list_count(); c++) {
+        const char *id = tl_cause_list_id(c);
+        bool read = !found_limiting[c] && found[c];
+        for (size_t i = 0; i < verdict_count && !read; i++)
+            read = strcmp(verdicts[i].cause, id) == 0;
+        if (!read)
+            printf("# no %s of %s was read\n", found[c] ? "verdict" : "finding", id);
+        lacking += !read;
+    }
+    printf("%sok %u - reports on %zu causes of %zu were read\n", lacking ? "not " : "", number,
+           tl_cause_list_count() - lacking, tl_cause_list_count());
+    return lacking > 0;
+}
+
+static void forget_verdicts(void)
+{
+    for (size_t i = 0; i < verdict_count; i++) {
+        free(verdicts[i].name);
+        free(verdicts[i].cause);
+        free(verdicts[i].cause_title);
+        free(verdicts[i].send_to);
+        free(verdicts[i].head);
+        free(verdicts[i].fix);
+        free(verdicts[i].evidence);
+        free(verdicts[i].first);
+        free(verdicts[i].plain);
+        free(verdicts[i].does);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct tl_rules *rules = NULL;
@@ -470,18 +489,9 @@ int main(int argc, char **argv)
         check(&verdicts[all ? i : tl_random_next(&random) % verdict_count], i + 2, &failed);
     failed += tell_of_all("speak with one voice", &voices_apart, count + 2);
     failed += tell_of_all("begin with plain words", &words_apart, count + 3);
-    printf("1..%u\n", count + 3);
-    for (size_t i = 0; i < verdict_count; i++) {
-        free(verdicts[i].name);
-        free(verdicts[i].cause_title);
-        free(verdicts[i].send_to);
-        free(verdicts[i].head);
-        free(verdicts[i].fix);
-        free(verdicts[i].evidence);
-        free(verdicts[i].first);
-        free(verdicts[i].plain);
-        free(verdicts[i].does);
-    }
+    failed += tell_of_causes(count + 4);
+    printf("1..%u\n", count + 4);
+    forget_verdicts();
     tl_rules_destroy(rules);
     return failed || verdict_count < TEN ? 1 : 0;
 }

@@ -51,6 +51,25 @@ Test(export, what_needs_no_mask_is_said_as_it_is)
     tl_buf_finish(&out);
 }
 
+/* Who holds a report in hand sees first which run it is, of when. */
+Test(export, date_and_run_id_stand_at_the_top_of_every_report)
+{
+    static const enum tl_export_format formats[] = {TL_EXPORT_TEXT, TL_EXPORT_MARKDOWN,
+                                                    TL_EXPORT_HTML};
+    for (size_t n = 0; fixture_names[n]; n++) {
+        for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+            struct tl_buf out = TL_BUF_INIT;
+            write_masked(fixture_names[n], formats[i], &out);
+            const char *text = tl_buf_text(&out);
+            text = formats[i] == TL_EXPORT_HTML ? strstr(text, "<header") : text;
+            const char *origin = strstr(text, "Run 01J9ZK5V8Q2M4N6P8R0T2W4Y6Z, 2026-11-20 20:41");
+            cr_expect(origin && origin - text < 300, "%s as %s: %.600s", fixture_names[n],
+                      tl_export_format_name(formats[i]), text);
+            tl_buf_finish(&out);
+        }
+    }
+}
+
 /* Nobody can type a mask. */
 Test(export, a_command_for_a_masked_host_says_what_to_put_there)
 {

@@ -147,8 +147,75 @@ Test(text, what_makes_nothing_faster_has_no_gain)
 
 Test(text, a_range_is_told_where_its_ends_differ)
 {
-    expect_gain(700e6, 801e6, "about 768 Mb/s (700 Mb/s to 801 Mb/s) (");
-    expect_gain(767.9e6, 768.1e6, "about 768 Mb/s (8 times)");
+    expect_gain(700e6, 801e6, "about 770 Mb/s (700 Mb/s to 800 Mb/s) (");
+    expect_gain(767.9e6, 768.1e6, "about 770 Mb/s (8 times)");
+}
+
+/* One number has one voice: first lines, fix and rates, next limit round it alike. */
+Test(text, a_prediction_is_named_by_one_number)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {120, false, false};
+    struct tl_buf out = TL_BUF_INIT;
+    cr_assert(fixture_make("limited", &fixture));
+    double *bps = &fixture.findings.findings[0].remedies[0].predicted.bps, kept = *bps;
+    fixture.findings.verdict.fixed_bps = *bps = 163.7e6;
+    for (size_t i = 0; i < fixture.findings.rung_count; i++)
+        if (fixture.findings.verdict.next_cause &&
+            strcmp(fixture.findings.ladder[i].cause, fixture.findings.verdict.next_cause) == 0)
+            fixture.findings.ladder[i].bps = 163.7e6;
+    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+              TL_OK);
+    *bps = kept; /* the fixtures share it */
+    char *ladder = strstr(tl_buf_text(&out), "Ladder");
+    cr_assert(ladder);
+    *ladder = '\0';
+    cr_expect(!strstr(tl_buf_text(&out), "164 Mb/s"), "%s", tl_buf_text(&out));
+    cr_expect(strstr(tl_buf_text(&out), "instead of about 160 Mb/s."));
+    cr_expect(strstr(tl_buf_text(&out), "about 160 Mb/s (1.7 times)"));
+    cr_expect(strstr(tl_buf_text(&out), "possible 160 Mb/s"));
+    tl_buf_finish(&out);
+    fixture_finish(&fixture);
+}
+
+/* What remains to be done is a command that can be run, whatever kept the cause unnamed. */
+Test(text, a_run_without_a_cause_says_what_to_run)
+{
+    static const struct {
+        const char *fixture;
+        bool undecided;
+        enum tl_quality quality;
+        const char *says, *runs;
+    } cases[] = {
+        {"inconclusive", true, TL_QUALITY_VALID, "This would tell:", "--time-budget 60s"},
+        {"inconclusive", false, TL_QUALITY_VALID, "This would tell:", "--time-budget 60s"},
+        {"inconclusive", false, TL_QUALITY_DEGRADED, "when nothing disturbs it",
+         "tightlink run srv-b.example.net --direction upload\n"},
+        {"invalid", false, TL_QUALITY_INVALID, "when nothing disturbs it",
+         "tightlink run srv-b.example.net\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        struct tl_text_style style = {120, false, false};
+        cr_assert(fixture_make(cases[i].fixture, &fixture));
+        fixture.findings.verdict.undecided = cases[i].undecided;
+        fixture.run.quality = cases[i].quality;
+        for (int plain = 0; plain < 2; plain++) {
+            struct tl_buf out = TL_BUF_INIT;
+            struct tl_page page;
+            tl_page_init(&page, 120, false);
+            tl_report_plain(&fixture.run, fixture.facts, &fixture.findings, &page);
+            enum tl_status status = plain ? tl_page_print(&page, false, &out)
+                                          : tl_report_text(&fixture.run, fixture.facts,
+                                                           &fixture.findings, &style, &out);
+            cr_assert(status == TL_OK);
+            cr_expect(strstr(tl_buf_text(&out), cases[i].says), "%zu: %s", i, tl_buf_text(&out));
+            cr_expect(strstr(tl_buf_text(&out), cases[i].runs), "%zu: %s", i, tl_buf_text(&out));
+            tl_page_finish(&page);
+            tl_buf_finish(&out);
+        }
+        fixture_finish(&fixture);
+    }
 }
 
 static void expect_place(const char *segment, const char *wanted)

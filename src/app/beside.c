@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 
 /* Rates of two tests agree from three quarters on, as everywhere in the judge. */
@@ -100,7 +101,7 @@ static void say_slow(const struct tl_app_beside_row *row, const struct tl_app_be
         snprintf(ret_text, size,
                  "%.120s gets %s where %.120s gets %s, and still the cause is here (%s): over "
                  "the other way it does not show.",
-                 row->name, rate, best->name, most, row->cause);
+                 row->name, rate, best->name, most, tl_cause_name(row->cause));
     else if (may_be_one_window(row, best))
         snprintf(ret_text, size,
                  "Cannot tell: %.120s gets %s where %.120s gets %s, but its way is longer by as "

@@ -7,6 +7,7 @@
 
 #include "tightlink/app/beside.h"
 #include "tightlink/app/open.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 
 /* The same questions, light: one connection, and several where HOST was asked with several. */
@@ -58,7 +59,7 @@ static void print_row(const struct tl_app_beside_row *row, FILE *out)
             rate_text(row->best_bps, best), row->rtt_ns > 0 ? tl_format_ns(row->rtt_ns, rtt) : "-");
     cli_put_clean(row->name, out);
     fputs(row->cause[0] ? ": " : "", out);
-    fputs(row->cause, out);
+    fputs(tl_cause_name(row->cause), out);
     if (row->failed[0]) {
         fputs(": ", out);
         cli_put_clean(row->failed, out);

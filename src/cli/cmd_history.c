@@ -9,6 +9,7 @@
 #include "nearest.h"
 #include "parse.h"
 #include "tightlink/app/open.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/time.h"
 #include "words.h"
 
@@ -53,7 +54,7 @@ static enum tl_status apply(int option, const char *text, struct history_request
         filter->target = text;
         return TL_OK;
     case OPT_CAUSE:
-        filter->cause = text;
+        filter->cause = tl_cause_id_of(text);
         return TL_OK;
     case OPT_TAG:
         filter->tag = text;

@@ -15,6 +15,7 @@
 #include "tightlink/app/live.h"
 #include "tightlink/app/open.h"
 #include "tightlink/app/signals.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "words.h"
@@ -57,7 +58,7 @@ static void tell_moves(struct watching *watching, const struct tl_app_live_row *
         watching->moved = true;
         cli_complain("%s with %s: now %s, before %s",
                      rows[i].program[0] ? rows[i].program : "a connection", rows[i].peer,
-                     rows[i].cause, rows[i].was);
+                     tl_cause_name(rows[i].cause), tl_cause_name(rows[i].was));
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "tightlink/app/open.h"
 #include "tightlink/app/pcap.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
@@ -152,8 +153,8 @@ static void print_result(const struct tl_session_result *result)
     putchar('\n');
     print_wrapped(verdict->sentence, 0, 0);
     if (verdict->state == TL_LIMITED)
-        printf("Cause: %s; confidence %.2f; hand it to: %s\n", verdict->cause, verdict->confidence,
-               verdict->send_to ? verdict->send_to : "nobody");
+        printf("Cause: %s (%s); confidence %.2f; hand it to: %s\n", tl_cause_name(verdict->cause),
+               verdict->cause, verdict->confidence, verdict->send_to ? verdict->send_to : "nobody");
     if (finding) {
         print_evidence(finding, true);
         print_evidence(finding, false);
@@ -182,7 +183,7 @@ enum tl_status cli_print_flows(struct tl_app_pcap *pcap, size_t max, struct tl_e
                tl_format_traffic((double)row.payload_bytes, bytes),
                isfinite(row.rate_bps) ? tl_format_bps(row.rate_bps, rate) : "-",
                !row.judged    ? "-"
-               : row.cause[0] ? row.cause
+               : row.cause[0] ? tl_cause_name(row.cause)
                               : "cannot tell",
                row.segment[0] ? ", " : "",
                strcmp(row.segment, "near-host") == 0  ? "client"

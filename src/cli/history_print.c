@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
@@ -15,9 +16,11 @@
 
 /* Rows of a list on which nobody set a limit. */
 #define LIST_DEFAULT 50
-/* Columns beside id and far end: when, way, rate, round trip and the longest cause. */
+/* Columns beside id and far end: when, way, rate, round trip and the longest name of a cause. */
 #define OTHER_COLUMNS 59
-#define RTT_COLUMNS   8
+/* And of its id, for engineers. */
+#define ID_COLUMNS  21
+#define RTT_COLUMNS 8
 /* A far end's name keeps so many, however narrow the terminal. */
 #define TARGET_MIN  10
 #define NOTE_INDENT 10
@@ -42,7 +45,7 @@ static const char *rate(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
 /* How wide what differs from run to run is. */
 struct table {
     size_t id, target, rest; /* columns; rest: of the line with tags and note */
-    bool rtt;                /* there is room for it */
+    bool rtt, ids;           /* there is room for them */
 };
 
 /* A name in so many columns, padded. */
@@ -66,7 +69,8 @@ static size_t clean_width(const char *text)
 /* Names take what the terminal has left; a program reads them whole. */
 static struct table lay_out(const struct tl_history_list *list, size_t id)
 {
-    struct table table = {.id = id, .target = TARGET_MIN, .rest = SIZE_MAX, .rtt = true};
+    struct table table = {
+        .id = id, .target = TARGET_MIN, .rest = SIZE_MAX, .rtt = true, .ids = true};
     size_t columns = (size_t)cli_stdout_columns(), others = id + OTHER_COLUMNS;
     for (size_t i = 0; i < list->count; i++) {
         size_t width = clean_width(list->runs[i].target);
@@ -76,6 +80,8 @@ static struct table lay_out(const struct tl_history_list *list, size_t id)
         return table;
     table.rtt = columns >= others + TARGET_MIN;
     others -= table.rtt ? 0 : RTT_COLUMNS;
+    table.ids = columns >= others + ID_COLUMNS + table.target; /* names come first */
+    others += table.ids ? ID_COLUMNS : 0;
     size_t room = columns > others + TARGET_MIN ? columns - others : TARGET_MIN;
     table.target = table.target > room ? room : table.target;
     table.rest = columns > NOTE_INDENT + TARGET_MIN ? columns - NOTE_INDENT : TARGET_MIN;
@@ -93,7 +99,12 @@ static void print_row(const struct tl_history_run *run, const struct table *tabl
     if (table->rtt)
         printf(" %7s", isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, rtt));
     fputs("  ", stdout);
-    cli_put_clean(run->cause[0] ? run->cause : run->state, stdout);
+    cli_put_clean(tl_cause_name(run->cause[0] ? run->cause : run->state), stdout);
+    if (table->ids && run->cause[0]) {
+        fputs(" [", stdout);
+        cli_put_clean(run->cause, stdout);
+        putchar(']');
+    }
     putchar('\n');
     if (run->tags[0] || run->note[0]) {
         tl_buf_addf(&more, "%s%s%.*s", run->tags, run->tags[0] && run->note[0] ? ": " : "",
@@ -187,8 +198,10 @@ static int list_json(struct history_request *request)
 static void tell_of_none(const struct tl_history_filter *filter)
 {
     struct cli_nearest nearest = {0};
-    for (size_t i = 0; filter->cause && i < tl_cause_list_count(); i++)
+    for (size_t i = 0; filter->cause && i < tl_cause_list_count(); i++) {
         cli_nearest_offer(&nearest, filter->cause, tl_cause_list_id(i));
+        cli_nearest_offer(&nearest, filter->cause, tl_cause_name(tl_cause_list_id(i)));
+    }
     if (nearest.word && nearest.distance > 0)
         cli_complain("no run is kept whose cause is %.60s%s", filter->cause,
                      cli_nearest_text(&nearest));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
@@ -41,7 +42,7 @@ static void make_bar(const struct tl_app_live_row *row, char ret_bar[BAR + 1])
 static const char *likely(const struct tl_app_live_row *row, char *text, size_t size)
 {
     if (row->state == TL_LIMITED)
-        snprintf(text, size, "%s%s", row->moved ? "! " : "", row->cause);
+        snprintf(text, size, "%s%s", row->moved ? "! " : "", tl_cause_name(row->cause));
     else
         snprintf(text, size, "%s", row->ended ? "ended" : "cannot tell");
     return text;

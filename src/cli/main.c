@@ -73,7 +73,7 @@ static const char history_help[] =
     "  trend --target HOST\n"
     "                      how its rate moves from run to run\n"
     "  score               how many predictions came true, by month\n"
-    "  --target HOST, --cause ID, --tag TAG, --text TEXT, --since WHEN, --until WHEN\n"
+    "  --target HOST, --cause NAME, --tag TAG, --text TEXT, --since WHEN, --until WHEN\n"
     "                      only these runs; WHEN is 30d, 12h or 2026-11-01\n"
     "  --limit N           at most N (50 as text; 0: all)\n"
     "  --json              one document on stdout\n"

@@ -51,7 +51,7 @@ enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_fo
     const struct tl_run *run = tl_export_run(export);
     const struct tl_facts *facts = tl_export_facts(export);
     const struct tl_findings *findings = tl_export_findings(export);
-    const struct text_source source = {run, facts, findings};
+    const struct text_source source = {.run = run, .facts = facts, .findings = findings};
     switch (format) {
     case TL_EXPORT_MARKDOWN:
         report_markdown(&source, out);
@@ -70,8 +70,9 @@ enum tl_status tl_export_write(const struct tl_export *export, enum tl_export_fo
 
 enum tl_status tl_export_title(const struct tl_export *export, struct tl_buf *out)
 {
-    const struct text_source source = {tl_export_run(export), tl_export_facts(export),
-                                       tl_export_findings(export)};
+    const struct text_source source = {.run = tl_export_run(export),
+                                       .facts = tl_export_facts(export),
+                                       .findings = tl_export_findings(export)};
     struct tl_buf line = TL_BUF_INIT;
     char title[TITLE_MAX + 1];
     tl_buf_addf(&line, "%s: ", tl_export_run(export)->target_name);

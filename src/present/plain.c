@@ -7,6 +7,7 @@
 
 #include "text_words.h"
 #include "tightlink/base/name.h"
+#include "tightlink/base/utf8.h"
 #include "tightlink/document/redact.h"
 
 /* {p} is the place of the cause, {P} the same at the beginning of a sentence. */
@@ -81,9 +82,16 @@ static const struct {
                            "a distance needs more."},
 };
 
-static const char *other_end(const struct text_source *source)
+/* The other computer's name, as far as there is room for it. */
+static void add_other_end(const struct text_source *source, struct tl_buf *out)
 {
-    return source->run->target_name[0] ? source->run->target_name : "the other computer";
+    const char *name = source->run->target_name;
+    if (!name[0])
+        tl_buf_adds(out, "the other computer");
+    else if (source->name_columns)
+        tl_utf8_add_short(out, name, source->name_columns, source->ascii);
+    else
+        tl_buf_adds(out, name);
 }
 
 /* An end of a captured connection: "the server 192.0.2.7:443". False where it is none. */
@@ -106,21 +114,23 @@ static bool add_overheard(const struct tl_run *run, const char *segment, bool be
 void plain_add_place(const struct text_source *source, const char *segment, bool begins,
                      struct tl_buf *out)
 {
-    const char *other = other_end(source);
     if (tl_run_is_of_others(source->run) && add_overheard(source->run, segment, begins, out))
         return;
     if (strcmp(segment, "near-host") == 0)
         tl_buf_adds(out, begins ? "This PC" : "this PC");
-    else if (strcmp(segment, "far-host") == 0)
-        tl_buf_adds(out, begins && !source->run->target_name[0] ? "The other computer" : other);
     else if (strcmp(segment, "lan") == 0)
         tl_buf_adds(out, begins ? "The local network" : "the local network");
-    else if (strcmp(segment, "far-lan") == 0)
-        tl_buf_addf(out, "%s network at %s", begins ? "The" : "the", other);
     else if (strcmp(segment, "flow") == 0)
         tl_buf_adds(out, begins ? "The transfer itself" : "the transfer itself");
-    else
-        tl_buf_addf(out, "%s line to %s", begins ? "The" : "the", other);
+    else if (strcmp(segment, "far-host") == 0 && begins && !source->run->target_name[0])
+        tl_buf_adds(out, "The other computer");
+    else {
+        const char *of = strcmp(segment, "far-host") == 0  ? ""
+                         : strcmp(segment, "far-lan") == 0 ? "he network at "
+                                                           : "he line to ";
+        tl_buf_addf(out, "%s%s", !*of ? "" : begins ? "T" : "t", of);
+        add_other_end(source, out);
+    }
 }
 
 /* What only watched could not ask whether others use the line. */

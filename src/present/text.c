@@ -65,15 +65,22 @@ static int within(int width, int least)
     return width < least ? least : width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
+struct text_source text_source_of_page(const struct tl_run *run, const struct tl_facts *facts,
+                                       const struct tl_findings *findings,
+                                       const struct tl_page *page)
+{
+    return (struct text_source){run, facts, findings, (size_t)page->width / 2, !page->utf8};
+}
+
 void tl_report_part(const struct tl_run *run, const struct tl_facts *facts,
                     const struct tl_findings *findings, enum tl_report_part part,
                     struct tl_page *page)
 {
-    struct text_source source = {run, facts, findings};
     struct text t = {.sink = &text_columns, .page = page};
     page->width =
         within(page->width,
                part == TL_PART_HEAD || part == TL_PART_FIX ? NARROW_MIN : TL_REPORT_PART_WIDTH_MIN);
+    const struct text_source source = text_source_of_page(run, facts, findings, page);
     text_part(&t, &source, part);
 }
 
@@ -81,10 +88,12 @@ enum tl_status tl_report_text(const struct tl_run *run, const struct tl_facts *f
                               const struct tl_findings *findings, const struct tl_text_style *style,
                               struct tl_buf *out)
 {
+    const struct text_source source = {.run = run, .facts = facts, .findings = findings};
     struct tl_page page;
+    struct text t = {.sink = &text_columns, .page = &page};
     tl_page_init(&page, within(style->width, WIDTH_MIN), style->utf8);
     for (int part = 0; part < TL_PART_COUNT; part++)
-        tl_report_part(run, facts, findings, (enum tl_report_part)part, &page);
+        text_part(&t, &source, (enum tl_report_part)part);
     enum tl_status status = tl_page_print(&page, style->color, out);
     tl_page_finish(&page);
     return status;

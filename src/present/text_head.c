@@ -142,7 +142,7 @@ void text_add_headline(const struct text_source *source, struct tl_buf *out)
 void tl_report_headline(const struct tl_run *run, const struct tl_facts *facts,
                         const struct tl_findings *findings, struct tl_buf *out)
 {
-    const struct text_source source = {run, facts, findings};
+    const struct text_source source = {.run = run, .facts = facts, .findings = findings};
     text_add_headline(&source, out);
 }
 

@@ -5,6 +5,7 @@
 
 #include "documents.h"
 #include "text_words.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 
 /* Columns of a rung: mark, place, label, rate, and the bar takes the rest. */
@@ -182,11 +183,11 @@ static bool is_untested(const struct text_source *source, const struct tl_rung *
 
 static void add_untested(const struct tl_rung *rung, struct tl_buf *out)
 {
-    tl_buf_addf(out, "%s: %s", rung->cause,
+    tl_buf_addf(out, "%s: %s", tl_cause_name(rung->cause),
                 rung->why_not && *rung->why_not ? rung->why_not : "not tested");
 }
 
-/* "--  path     random-loss: no loss that stays at low rates": no bar, but the reason. It is
+/* "--  path     loss on the line: no loss that stays at low rates": no bar, but the reason. It is
  * named by its cause: a label speaks of the number that is missing here. */
 static void print_untested(struct text *t, const struct tl_run *run, const struct tl_rung *rung)
 {

@@ -11,9 +11,17 @@ struct text_source {
     const struct tl_run *run;
     const struct tl_facts *facts;
     const struct tl_findings *findings;
+    /* On a screen: a name in a sentence that takes more loses its middle, so that what is to be
+     * done stays in sight; 0: as they are. */
+    size_t name_columns;
+    bool ascii; /* of such names */
 };
 
-/* text.c: one part of a report in any form; the head as plain text only. */
+/* text.c: for lines of a page: names in sentences take half of its width. */
+struct text_source text_source_of_page(const struct tl_run *run, const struct tl_facts *facts,
+                                       const struct tl_findings *findings,
+                                       const struct tl_page *page);
+/* One part of a report in any form; the head as plain text only. */
 void text_part(struct text *t, const struct text_source *source, enum tl_report_part part);
 
 /* text_head.c: the sentences of the head, each in words that every format uses. */

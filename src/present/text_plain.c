@@ -56,6 +56,7 @@ static void entry(struct text *t, const struct text_source *source, const char *
     tl_buf_finish(&line);
 }
 
+/* What to do before where: on the smallest screens it stands in the first picture. */
 static void first_fix(struct text *t, const struct text_source *source, bool undo)
 {
     const struct tl_finding *finding = text_verdict_finding(source->findings);
@@ -68,12 +69,12 @@ static void first_fix(struct text *t, const struct text_source *source, bool und
         return;
     }
     add_where(source, remedy, &where);
-    text_entry(t, "where", LABEL_COLUMNS, tl_buf_text(&where));
     plain_add_named(source, remedy->does, &does);
     if (remedy->os[0])
         text_command(t, "do", LABEL_COLUMNS, remedy->does);
     else
         text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&does));
+    text_entry(t, "where", LABEL_COLUMNS, tl_buf_text(&where));
     if (undo && remedy->os[0] && remedy->undo[0])
         text_command(t, "undo", LABEL_COLUMNS, remedy->undo);
     entry(t, source, "ask", add_send_to);
@@ -133,7 +134,7 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
                                         [TL_INCONCLUSIVE] = "It is not known yet",
                                         [TL_VERDICT_INVALID] =
                                             "The measurement was disturbed: no verdict"};
-    const struct text_source source = {run, facts, findings};
+    const struct text_source source = text_source_of_page(run, facts, findings, page);
     struct text t = {.sink = &text_columns, .page = page};
     char when[32];
     heading(&t, heads[findings->verdict.state]);
@@ -156,7 +157,7 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
 void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
                      const struct tl_findings *findings, struct tl_page *page)
 {
-    const struct text_source source = {run, facts, findings};
+    const struct text_source source = text_source_of_page(run, facts, findings, page);
     struct text t = {.sink = &text_columns, .page = page};
     text_headline(&t, &source);
     if (findings->verdict.state == TL_LIMITED)

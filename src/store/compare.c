@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "summary.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/base/units.h"
 
@@ -247,7 +248,7 @@ static void score_prediction(struct tl_comparison *comparison)
 
 static const char *verdict_word(const struct tl_compare_side *side)
 {
-    return side->cause[0] ? side->cause : side->state;
+    return tl_cause_name(side->cause[0] ? side->cause : side->state);
 }
 
 static void say(struct tl_comparison *comparison)

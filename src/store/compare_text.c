@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/store/compare.h"
@@ -50,7 +51,7 @@ static void add_side(const char *letter, const struct tl_compare_side *side, str
     char rate[CELL];
     tl_buf_addf(out, " %s %.8s  %.10s %.5s  %-9s %-22.22s %s\n", letter, side->id, side->started,
                 side->started + (strlen(side->started) > 11 ? 11 : 0), side->direction,
-                side->cause[0] ? side->cause : side->state,
+                tl_cause_name(side->cause[0] ? side->cause : side->state),
                 format_number(side->measured_bps, TL_UNIT_BPS, rate));
     if (strcmp(side->quality, "valid") != 0)
         tl_buf_addf(out, "   its measurements are %s\n", side->quality);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tightlink/base/buf.h"
+#include "tightlink/base/cause_name.h"
 
 /* --- The statement -------------------------------------------------------------------------- */
 
@@ -23,6 +24,15 @@ static char *like_pattern(const char *text)
     return tl_buf_steal(&pattern);
 }
 
+/* Lists name causes by words that are not kept: those whose name has the text. The ids are ours. */
+static void add_named_causes(const char *text, struct tl_buf *sql)
+{
+    size_t at = 0;
+    for (const char *id; (id = tl_cause_named_like(text, &at));)
+        tl_buf_addf(sql, " OR cause = '%s'", id);
+    tl_buf_adds(sql, ")");
+}
+
 static void build(const struct tl_history_filter *filter, const char *columns, const char *tail,
                   bool paged, struct tl_buf *sql)
 {
@@ -33,10 +43,12 @@ static void build(const struct tl_history_filter *filter, const char *columns, c
         tl_buf_adds(sql, " AND cause = ?2");
     if (filter->tag)
         tl_buf_adds(sql, " AND at IN (SELECT at FROM tags WHERE tag = ?3)");
-    if (filter->text)
+    if (filter->text) {
         tl_buf_adds(sql, " AND (target LIKE ?4 ESCAPE '\\' OR cause LIKE ?4 ESCAPE '\\' OR"
                          " sentence LIKE ?4 ESCAPE '\\' OR note LIKE ?4 ESCAPE '\\' OR"
-                         " tags LIKE ?4 ESCAPE '\\')");
+                         " tags LIKE ?4 ESCAPE '\\'");
+        add_named_causes(filter->text, sql);
+    }
     if (filter->since_ns)
         tl_buf_adds(sql, " AND at >= ?5");
     if (filter->until_ns)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/store/compare.h"
@@ -190,7 +191,8 @@ enum tl_status tl_history_move(struct tl_history *history, const char *id,
     }
     if (move.moved)
         snprintf(move.sentence, sizeof move.sentence,
-                 "the verdict moved since the run before: %s -> %s", move.from, move.to);
+                 "the verdict moved since the run before: %s -> %s", tl_cause_name(move.from),
+                 tl_cause_name(move.to));
     *ret_move = move;
     return TL_OK;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "page_write.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/rules/why.h"
@@ -103,6 +104,8 @@ static void add_finding(struct tl_page *page, const struct tl_run *run,
     if (!isnan(finding->ceiling_bps))
         page_add_entry(page, "ceiling", tl_format_bps(finding->ceiling_bps, rate));
     page_add_entry(page, "says", finding->sentence);
+    snprintf(text, sizeof text, "%s, by the rule %s", finding->cause, finding->rule);
+    page_add_entry(page, "id", text);
     page_add_entry(page, "standing", finding->standing);
     page_add_entry(page, "changes if", finding->would_change);
     add_evidence(page, finding);
@@ -349,8 +352,7 @@ const char *tui_page_title(const struct tui_state *state, char ret_title[160])
         snprintf(ret_title, 160, "Why not: %.140s", finding_at(state)->title);
         return ret_title;
     case TUI_PAGE_FINDING:
-        snprintf(ret_title, 160, "Cause: %.100s (rule %.40s)", finding_at(state)->cause,
-                 finding_at(state)->rule);
+        snprintf(ret_title, 160, "Cause: %.100s", tl_cause_name(finding_at(state)->cause));
         return ret_title;
     case TUI_PAGE_HOP:
         snprintf(ret_title, 160, "Hop %d of the way",

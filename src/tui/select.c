@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "state.h"
+#include "tightlink/base/cause_name.h"
 
 /* Letters of either case; the filter is what a person typed. */
 static bool contains(const char *text, const char *part)
@@ -66,6 +67,7 @@ size_t tui_list_causes(const struct tui_state *state, size_t ret_index[TUI_LIST_
                 continue;
             if (contains(finding->title, state->causes.filter) ||
                 contains(finding->cause, state->causes.filter) ||
+                contains(tl_cause_name(finding->cause), state->causes.filter) ||
                 contains(finding->segment, state->causes.filter) ||
                 contains(tl_result_name(finding->result), state->causes.filter))
                 ret_index[count++] = i;
@@ -133,7 +135,9 @@ size_t tui_list_watched(const struct tui_state *state, size_t ret_index[TUI_LIST
     for (size_t i = 0; i < watch->count && count < TUI_LIST_MAX; i++) {
         const struct tl_app_live_row *row = &watch->rows[i];
         if (contains(row->peer, watch->list.filter) || contains(row->program, watch->list.filter) ||
-            contains(row->cause, watch->list.filter) || contains(row->file, watch->list.filter))
+            contains(row->cause, watch->list.filter) ||
+            contains(tl_cause_name(row->cause), watch->list.filter) ||
+            contains(row->file, watch->list.filter))
             ret_index[count++] = i;
     }
     return count;
@@ -206,7 +210,7 @@ static void note_moves(struct tui_watch *watch)
         const struct tl_app_live_row *row = &watch->rows[i];
         if (row->moved)
             snprintf(watch->moved, sizeof watch->moved, "%.60s: now %.40s, before %.40s", row->peer,
-                     row->cause, row->was);
+                     tl_cause_name(row->cause), tl_cause_name(row->was));
     }
 }
 

@@ -8,6 +8,7 @@
 #include "live.h"
 #include "page_text.h"
 #include "plot.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "view.h"
 #include "zones.h"
@@ -35,15 +36,15 @@ static void put_rate(struct tui_grid *grid, int row, int col, double bps)
     tui_put_right(grid, row, col, 10, TUI_PLAIN, isnan(bps) ? "-" : tl_format_bps(bps, text));
 }
 
-/* "receive-window (PC)", "goal met" ...; without the place where there is little room. */
+/* "receive buffer (PC)", "goal met" ...; without the place where there is little room. */
 static void describe(const struct tl_history_run *run, bool narrow, char *ret_text, size_t size)
 {
     const char *place =
         strcmp(run->segment, "near-host") == 0 ? "PC" : tui_place(NULL, run->segment);
     if (run->cause[0] && !narrow)
-        snprintf(ret_text, size, "%s (%s)", run->cause, place);
+        snprintf(ret_text, size, "%s (%s)", tl_cause_name(run->cause), place);
     else if (run->cause[0])
-        snprintf(ret_text, size, "%s", run->cause);
+        snprintf(ret_text, size, "%s", tl_cause_name(run->cause));
     else
         snprintf(ret_text, size, "%s", run->state);
 }
@@ -149,8 +150,13 @@ static void draw_selected(const struct tui_state *state, struct tui_grid *grid, 
         (void)tui_putf(grid, row + used++, 1, grid->cols - 2, TUI_PLAIN, "tags: %s", run->tags);
     snprintf(line, sizeof line, "note: %.400s", run->note[0] ? run->note : "none; N writes one");
     if (used < rows)
-        (void)tui_wrap(grid, row + used, 1, rows - used, grid->cols - 2,
-                       run->note[0] ? TUI_PLAIN : TUI_DIM, line);
+        used += tui_wrap(grid, row + used, 1, rows - used, grid->cols - 2,
+                         run->note[0] ? TUI_PLAIN : TUI_DIM, line);
+    if (run->cause[0] && used < rows) {
+        snprintf(line, sizeof line, "cause: %s, for an engineer %s at %s",
+                 tl_cause_name(run->cause), run->cause, run->segment);
+        (void)tui_wrap(grid, row + used, 1, rows - used, grid->cols - 2, TUI_DIM, line);
+    }
 }
 
 static void draw_below(struct tui_state *state, struct tui_grid *grid, int row, int rows)

@@ -90,8 +90,8 @@ static void put_number(struct tui_grid *grid, int row, int col, double value,
     tui_put_right(grid, row, col, 10, TUI_PLAIN, isnan(value) ? "-" : format(value, text));
 }
 
-/* Returns the rows used: a long name of what limits goes on in the next. */
-static int draw_segment(struct tui_grid *grid, int at, const struct row *row)
+/* Returns the rows used: a long name of what limits goes on in the next, most rows in all. */
+static int draw_segment(struct tui_grid *grid, int at, const struct row *row, int most)
 {
     const struct tl_segment_record *segment = row->segment;
     char mtu[16] = "-", hops[32] = "-";
@@ -115,7 +115,7 @@ static int draw_segment(struct tui_grid *grid, int at, const struct row *row)
         put_number(grid, at, 44, segment->loss_ratio, tl_format_ratio);
     }
     put_number(grid, at, narrow ? 28 : 54, ceiling, tl_format_bps);
-    int col = narrow ? 40 : 66, columns = grid->cols - col - 1, most = grid->rows >= 20 ? 3 : 1;
+    int col = narrow ? 40 : 66, columns = grid->cols - col - 1;
     int lines = tui_wrap(grid, 0, 0, 0, columns, TUI_PLAIN, row->seen.what);
     if (lines <= most)
         return tui_wrap(grid, at, col, lines, columns, TUI_PLAIN, row->seen.what);
@@ -422,6 +422,13 @@ static void draw_title(const struct tui_state *state, struct tui_grid *grid, int
     tui_put_right(grid, row, grid->cols - right, right, TUI_PLAIN, address);
 }
 
+/* Rows that the next of so many segments may have: the routers below keep theirs. */
+static int rows_for(const struct tui_grid *grid, int room, int segments)
+{
+    int rows = room - 4 - segments, most = grid->rows >= 20 ? 3 : 2;
+    return rows < 1 ? 1 : rows > most ? most : rows;
+}
+
 void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, int last)
 {
     const struct tl_session_result *result = state->result;
@@ -441,7 +448,7 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
         struct row line = {.run = &result->run, .segment = &result->run.segments[i]};
         line.rung = lowest_rung(result->findings, line.segment->id);
         line.seen = see(result->findings, line.segment, line.rung);
-        row += draw_segment(grid, row, &line);
+        row += draw_segment(grid, row, &line, rows_for(grid, last - row, count - i));
     }
     if (!count)
         (void)tui_put(grid, row++, 1, grid->cols - 1, TUI_PLAIN,

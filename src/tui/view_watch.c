@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "page_text.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "view.h"
 #include "watch.h"
@@ -21,7 +22,7 @@ const char *tui_watch_mark(const struct tl_app_live_row *row, enum tui_ink *ret_
 const char *tui_watch_cause(const struct tl_app_live_row *row)
 {
     if (row->state == TL_LIMITED && row->cause[0])
-        return row->cause;
+        return tl_cause_name(row->cause);
     return row->ended ? "ended" : "cannot tell";
 }
 

@@ -117,6 +117,39 @@ Test(screens, nothing_behind_a_long_name_is_cut, .init = begin)
     }
 }
 
+/* The fix stands in the first picture of every size, however long the name of who limits is. */
+Test(screens, a_long_name_does_not_push_the_fix_below_the_fold, .init = begin)
+{
+    static const int sizes[][2] = {{10, 40}, {15, 60}, {24, 80}, {40, 120}, {60, 200}};
+    static const char *const segments[] = {"far-host", "path"};
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        const int *size = sizes[i / 2];
+        struct scene scene;
+        struct tui_grid grid;
+        struct tl_buf out = TL_BUF_INIT;
+        scene_make(script_named("verdict"), &scene);
+        struct tl_finding *finding = (struct tl_finding *)tui_state_finding(&scene.state);
+        char *segment = finding->segment, *where = finding->remedies[0].where;
+        finding->segment = finding->remedies[0].where = (char *)segments[i % 2];
+        scene.fixture.findings.verdict.segment = (char *)segments[i % 2];
+        snprintf(
+            scene.result.run.target_name, sizeof scene.result.run.target_name,
+            "backup-server-17.storage.frankfurt.region-central.department-of-archives."
+            "example-corporation.a-long-name-of-a-zone-that-nobody-would-ever-type.example.net");
+        scene.state.screen = TUI_VERDICT;
+        cr_assert(tui_grid_init(&grid, size[0], size[1], true) == TL_OK);
+        tui_view(&scene.state, &grid);
+        tui_grid_text(&grid, &out);
+        cr_expect(strstr(tl_buf_text(&out), "sysctl -w"), "%dx%d %s:\n%s", size[1], size[0],
+                  segments[i % 2], tl_buf_text(&out));
+        tui_grid_finish(&grid);
+        tl_buf_finish(&out);
+        finding->segment = segment;
+        finding->remedies[0].where = where;
+        scene_finish(&scene);
+    }
+}
+
 Test(screens, a_message_stands_whole, .init = begin)
 {
     for (int cols = 40; cols <= 80; cols += 20) {

@@ -43,7 +43,7 @@ Test(beside, a_cause_that_lies_here_stays_here)
     struct tl_app_beside_row rows[] = {
         row("far away", 10e6, 11e6, 2e8, "near-host", "receive-window"),
         row("near by", 90e6, 94e6, 2e7, "", "")};
-    expect(rows, 2, "still the cause is here (receive-window)");
+    expect(rows, 2, "still the cause is here (receive buffer)");
 }
 
 Test(beside, one_window_over_two_ways_proves_nothing)

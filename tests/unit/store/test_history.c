@@ -128,6 +128,7 @@ Test(history, filters_narrow_alone_and_together)
     cr_expect(count(history, (struct tl_history_filter){.since_ns = NOON + 6 * DAY}) == 4);
     cr_expect(count(history, (struct tl_history_filter){.since_ns = NOON + 6 * DAY,
                                                         .until_ns = NOON + 8 * DAY}) == 2);
+    cr_expect(count(history, (struct tl_history_filter){.text = "Full lin"}) == 5, "by its name");
     cr_expect(count(history, (struct tl_history_filter){.text = "OFFICE"}) == 1);
     cr_expect(count(history, (struct tl_history_filter){.text = "100%"}) == 1);
     cr_expect(count(history, (struct tl_history_filter){.text = "%"}) == 1,

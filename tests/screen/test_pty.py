@@ -3,6 +3,7 @@
 terminal is as it was after every way out. Arguments: tightlink, tightlinkd, print-fixture."""
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -60,6 +61,25 @@ def the_mouse_is_taken_and_given_back(path):
         terminal.wait()
         if b"1000h" in terminal.seen:
             sys.exit(f"{arguments} {environment} does not leave the mouse alone")
+
+
+def what_stays_after_leaving(path):
+    """Some ten lines: headline, fix and where the run is kept; with --full all of the report."""
+    for options, least, most in ((), 4, 14), (("--full",), 30, 400):
+        terminal = Terminal("show", path, *options)
+        terminal.expect(b"3 Verdict")
+        terminal.seen = b""
+        terminal.keys(b"q")
+        terminal.wait()
+        left = re.sub(rb"\x1b\[[0-9;]*m", b"", terminal.seen.rsplit(LEAVE, 1)[1])
+        left = re.sub(rb"\x1b[^a-zA-Z]*[a-zA-Z]", b"", left).decode()
+        lines = [line for line in left.splitlines() if line.strip()]
+        if not least <= len(lines) <= most:
+            sys.exit(f"{options}: {len(lines)} lines stay, not {least} to {most}:\n{left}")
+        if "96.1 Mb/s" not in lines[0] or "tightlink run srv-b.example.net" not in left:
+            sys.exit(f"{options}: headline or what to do is not among what stays:\n{left}")
+        if ("Disturbances" in left) != bool(options):
+            sys.exit(f"{options}: not the part of the report that was asked for:\n{left}")
 
 
 def a_signal_restores(path, number):
@@ -241,7 +261,7 @@ def transfers_that_run_are_listed_and_judged():
         terminal.read(0.1)
     terminal.expect(f"127.0.0.1:{port}".encode())
     terminal.keys(b"\r")
-    terminal.expect(b"verdict  d diagnose")
+    terminal.expect(b"verdict  r diagnose")
     terminal.keys(b"\r")
     terminal.expect(b"x plain")
     terminal.keys(b"7q")
@@ -299,6 +319,7 @@ def main():
         path = directory + "/run.json"
         save_fixture(path)
         a_saved_run_is_shown_and_left(path)
+        what_stays_after_leaving(path)
         the_mouse_is_taken_and_given_back(path)
         for number in (signal.SIGTERM, signal.SIGHUP):
             a_signal_restores(path, number)

@@ -44,9 +44,8 @@ enum tui_means {
     TUI_MEANS_FREEZE,
     TUI_MEANS_PAUSE,
     TUI_MEANS_SKIP,
-    TUI_MEANS_REDO,
+    TUI_MEANS_MEASURE, /* what is selected: a stage once more, the way of a transfer */
     TUI_MEANS_BUDGET,
-    TUI_MEANS_DIAGNOSE,
     TUI_MEANS_CAPTURE,
     TUI_MEANS_ADD_TO,
     TUI_MEANS_CURL,

@@ -117,7 +117,7 @@ const struct tui_binding tui_run_keys[] = {
     {TUI_MEANS_STOP, "stop and keep", NULL, tui_interrupt, NULL},
     {TUI_MEANS_PAUSE, "pause", "wait after this stage; again: go on", pause_run, NULL},
     {TUI_MEANS_SKIP, "skip stage", "leave the running stage out", skip, NULL},
-    {TUI_MEANS_REDO, "redo", "the selected stage once more", redo, can_redo},
+    {TUI_MEANS_MEASURE, "redo", "the selected stage once more", redo, can_redo},
     {TUI_MEANS_BUDGET, "budget", "another budget of data, time or both", ask_budget, NULL},
     {TUI_MEANS_ENTER, "details", "the selected stage and its samples", open_stage, NULL},
     {TUI_MEANS_FREEZE, "freeze", "the picture stands still, the run goes on", freeze, NULL},

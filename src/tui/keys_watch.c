@@ -118,7 +118,7 @@ static unsigned select_row(struct tui_state *state, int key)
 
 const struct tui_binding tui_watch_keys[] = {
     {TUI_MEANS_ENTER, "over time", "the selected transfer over time", open_row, has_row},
-    {TUI_MEANS_DIAGNOSE, "diagnose", "diagnose the way to it, after a question", ask_diagnose,
+    {TUI_MEANS_MEASURE, "diagnose", "diagnose the way to it, after a question", ask_diagnose,
      has_row},
     {TUI_MEANS_CAPTURE, "capture", "capture its headers, after a question", ask_capture, has_row},
     {TUI_MEANS_EXPORT, "export", "hand its verdict on", hand_on, has_row},
@@ -147,8 +147,7 @@ static unsigned move_cursor(struct tui_state *state, int key)
 
 const struct tui_binding tui_transfer_keys[] = {
     {TUI_MEANS_ENTER, "verdict", "its verdict, the fix, why not the others", judge_open, NULL},
-    {TUI_MEANS_DIAGNOSE, "diagnose", "diagnose the way to it, after a question", ask_diagnose,
-     NULL},
+    {TUI_MEANS_MEASURE, "diagnose", "diagnose the way to it, after a question", ask_diagnose, NULL},
     {TUI_MEANS_CAPTURE, "capture", "capture its headers, after a question", ask_capture, NULL},
     {TUI_MEANS_ASIDE, "cursor", "the cursor, a second at once", move_cursor, NULL},
     {TUI_MEANS_EXPORT, "export", "hand its verdict on", hand_on, NULL},

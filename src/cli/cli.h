@@ -92,14 +92,17 @@ enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 struct cli_run_options {
     struct tl_session_config config;
     bool json, json_lines, yes, direction_given, port_given, dry_run, explain_plan;
-    bool no_history;           /* run --no-history: keep nothing */
-    bool alarm;                /* run --alarm: exit code 1 when the verdict moved */
-    int64_t repeat_ns;         /* run --repeat; 0 without */
-    const char *telemetry;     /* run --telemetry NAME, NULL without */
-    const char *compare;       /* run --compare; NULL without */
-    const char *operand;       /* HOST or scenario name, NULL when absent */
-    const char *save;          /* --save; NULL without */
-    bool capture;              /* run --capture */
+    bool no_history;       /* run --no-history: keep nothing */
+    bool alarm;            /* run --alarm: exit code 1 when the verdict moved */
+    int64_t repeat_ns;     /* run --repeat; 0 without */
+    const char *telemetry; /* run --telemetry NAME, NULL without */
+    const char *compare;   /* run --compare; NULL without */
+    const char *operand;   /* HOST or scenario name, NULL when absent */
+    const char *save;      /* --save; NULL without */
+    bool capture;          /* run --capture */
+    /* Called once, when the test was agreed to; NULL: nobody waits for that. */
+    void (*agreed)(void *context);
+    void *agreed_context;
     struct tl_app_pcap *pcap;  /* what it captured, for the document; NULL without */
     const char *link_spec;     /* demo --link */
     const char *far;           /* demo --far: the kind of its far end */

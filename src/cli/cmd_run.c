@@ -114,14 +114,18 @@ static int keep_and_tell(struct cli_run_options *options, const struct tl_sessio
     return exit_code;
 }
 
-/* --capture, where the run is kept. */
-static void begin_capture(const struct cli_run_options *options, struct cli_run_capture *capture)
+struct capturing {
+    const struct cli_run_options *options;
+    struct cli_run_capture *capture;
+};
+
+/* --capture, where the run is kept. It looks up the name: not before somebody agreed. */
+static void begin_capture(void *context)
 {
+    const struct cli_run_options *options = ((struct capturing *)context)->options;
+    struct cli_run_capture *capture = ((struct capturing *)context)->capture;
     char path[PATH_MAX];
     int n = options->save ? snprintf(path, sizeof path, "%s.pcap", options->save) : 0;
-    *capture = (struct cli_run_capture){.helper = {.report_fd = -1}};
-    if (!options->capture)
-        return;
     if (n >= PATH_MAX || (!options->save && !state_file("capture", "pcap", path)))
         cli_complain("this run goes without a capture: there is no place to keep it");
     else
@@ -133,20 +137,29 @@ static int diagnose(struct cli_run_options *options, bool screen)
 {
     struct tl_session_result result;
     struct tl_error error = {0};
-    struct cli_run_capture capture;
+    struct cli_run_capture capture = {.helper = {.report_fd = -1}};
+    struct capturing capturing = {options, &capture};
     bool has_result = true;
     char samples[PATH_MAX];
     int exit_code = CLI_EXIT_OK;
     if (options->config.watch_ns > 0 && !options->config.watch_path)
         options->config.watch_path = state_file("watch", "samples", samples);
-    begin_capture(options, &capture);
-    enum tl_status status = screen ? cli_drive_screen(options, NULL, &result, &has_result, &error)
-                                   : cli_drive_session(options, &result, &error);
+    struct cli_run_options asking = *options;
+    asking.agreed = options->capture ? begin_capture : NULL;
+    asking.agreed_context = &capturing;
+    enum tl_status status = screen ? cli_drive_screen(&asking, NULL, &result, &has_result, &error)
+                                   : cli_drive_session(&asking, &result, &error);
     if (status != TL_OK)
         exit_code = cli_fail(&error);
     cli_run_capture_end(&capture, options->config.rules);
     options->pcap = capture.pcap;
     options->brief = screen;
+    if (status == TL_OK && has_result && result.not_begun && !options->json &&
+        !options->json_lines) {
+        exit_code = cli_fail(&result.error);
+        tl_app_result_finish(&result);
+        has_result = false;
+    }
     if (status == TL_OK && has_result)
         exit_code = keep_and_tell(options, &result);
     if (status == TL_OK && has_result && !options->json && !options->json_lines)

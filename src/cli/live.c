@@ -25,6 +25,7 @@ struct live {
     bool rewrites;    /* and it can rewrite a line */
     bool line_open;   /* a progress line without its newline is on the terminal */
     bool interrupted; /* a signal asked us to stop */
+    bool agreed;      /* to the first question, before which nothing is sent */
     bool done;
 };
 
@@ -190,6 +191,9 @@ static void answer_consent(struct live *live, const struct tl_event *event)
         clear_line(live);
         given = ask(live, event);
     }
+    if (given && !live->interrupted && live->options->agreed && !live->agreed)
+        live->options->agreed(live->options->agreed_context);
+    live->agreed |= given;
     if (live->interrupted) /* a signal is no answer */
         tl_session_stop(live->session);
     else

@@ -148,8 +148,9 @@ static const struct cli_command commands[] = {
      "  --no-history        do not keep that run in the history\n"
      "  --no-mouse          leave the mouse to the terminal\n"
      "  --color WHEN        auto, always, never\n"
-     "Reads the kernel's own records; sends nothing. Other users' programs have no names\n"
-     "unless you are root.\n",
+     "Reads the kernel's own records; sends nothing, but for a HOST that is a name the\n"
+     "question for its address. Other users' programs have no names unless you are\n"
+     "root.\n",
      cli_live},
     {"mover", "[OPTIONS] -- COMMAND...", "run a transfer of your own and say why it is not faster",
      "  COMMAND...          scp, rsync, curl, rclone, aws: any command, with its options\n"

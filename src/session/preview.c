@@ -5,6 +5,7 @@
 
 #include "budget.h"
 #include "plan.h"
+#include "session_private.h"
 #include "tightlink/session/audit.h"
 
 size_t tl_session_stage_count(void)
@@ -71,6 +72,12 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, plain, bytes) == 1 || inet_pton(AF_INET6, plain, bytes) == 1;
 }
 
+enum tl_status session_audit_unsent(const char *host, struct tl_facts **ret_facts,
+                                    struct tl_error *reterr)
+{
+    return tl_session_audit(is_address(host) ? host : NULL, ret_facts, reterr);
+}
+
 enum tl_status tl_session_preview(const struct tl_session_config *config,
                                   struct tl_session_preview *ret_preview, struct tl_error *reterr)
 {
@@ -79,9 +86,7 @@ enum tl_status tl_session_preview(const struct tl_session_config *config,
     enum tl_status status = tl_target_parse(config->host, &target, reterr);
     if (status != TL_OK)
         return status;
-    /* Whoever resolves a name is heard by others: without its address the card of the default
-     * route stands for that of the way. */
-    status = tl_session_audit(is_address(target.host) ? config->host : NULL, &facts, reterr);
+    status = session_audit_unsent(target.host, &facts, reterr);
     if (status != TL_OK)
         return status;
     struct tl_budget budget;

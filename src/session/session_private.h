@@ -1,7 +1,7 @@
 /* Inside of tl_session: what its files share. Nobody else includes this.
  *
  *   session.c    create, start, finish; the owner's commands
- *   worker.c     the way of a run: connect, light stages, consent, plan, what follows
+ *   worker.c     the way of a run: consent, connect, light stages, plan, what follows
  *   run_stage.c  one stage: probe, events, record
  *   decisions.c  what the plan decided, as records and as the list of a screen
  *   far.c        which kind of far end it is, and what it cannot
@@ -43,7 +43,8 @@ struct tl_session {
     int cancel_fd;  /* eventfd: the running stage shall end */
     int dial_fd;    /* epoll: cancel_fd, and while one dials who else answers; -1 before */
     int consent_fd; /* eventfd: 1 no, 2 yes */
-    int wake_fd;    /* eventfd: a command came */
+    int64_t agreed_ns, agreed_bytes; /* the most that the owner has said yes to */
+    int wake_fd;                     /* eventfd: a command came */
     atomic_bool stopped;
     struct tl_commands commands;
     struct tl_events events;
@@ -106,6 +107,11 @@ void session_stage_changed(struct tl_session *session, enum tl_plan_stage stage,
 void session_record_choice(struct tl_session *session, const struct tl_plan_step *step);
 /* At the end: what was left out and why; what lack of budget or of a probe took away. */
 void session_record_rest(struct tl_session *session, const char *why_ended);
+
+/* preview.c: the near host's facts, with the card of the way to a target that is an address; of a
+ * name, whose resolving others would hear, with that of the default route. */
+enum tl_status session_audit_unsent(const char *host, struct tl_facts **ret_facts,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* far.c: connects to the kind of far end that was named; where none was and no responder answers,
  * to what else answers there. Sets plan.far and the run's kind. Errors as tl_probe_connect. */

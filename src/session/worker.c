@@ -1,4 +1,4 @@
-/* The way of a run: connect, light stages, consent, then what the plan wants. The worker owns
+/* The way of a run: consent, connect, light stages, then what the plan wants. The worker owns
  * the facts and the run until it has ended. */
 #include <errno.h>
 #include <math.h>
@@ -44,14 +44,15 @@ static enum tl_status run_light_stages(struct tl_session *session, struct tl_err
     return TL_OK;
 }
 
-/* Asks the owner; TL_CANCELLED when stopped or refused (*ret_refused tells which). */
+/* Asks the owner; TL_CANCELLED when stopped or refused (*ret_refused tells which). begin: a
+ * sentence before that of the budget. */
 static enum tl_status ask_consent(struct tl_session *session, const struct tl_budget *budget,
-                                  bool *ret_refused)
+                                  const char *begin, bool *ret_refused)
 {
     struct tl_event event = {.kind = TL_EVENT_CONSENT,
                              .worst_bytes = budget->worst_bytes,
                              .expected_ns = (double)budget->time_ns};
-    snprintf(event.text, sizeof event.text, "%s", budget->sentence);
+    snprintf(event.text, sizeof event.text, "%s%.200s", begin, budget->sentence);
     session_push(session, &event);
     struct pollfd fds[] = {{.fd = session->consent_fd, .events = POLLIN},
                            {.fd = session->cancel_fd, .events = POLLIN}};
@@ -61,7 +62,50 @@ static enum tl_status ask_consent(struct tl_session *session, const struct tl_bu
     if (!(fds[1].revents & POLLIN) && read(session->consent_fd, &answer, sizeof answer) < 0)
         answer = 0;
     *ret_refused = answer == 1;
-    return answer == 2 ? TL_OK : TL_CANCELLED;
+    if (answer != 2)
+        return TL_CANCELLED;
+    session->agreed_ns = budget->time_ns;
+    session->agreed_bytes = budget->worst_bytes;
+    return TL_OK;
+}
+
+/* Before a name is resolved or anything is sent: what this host's own settings, or the saved run
+ * whose remedy is to be tried, say of the cost. */
+static enum tl_status ask_first(struct tl_session *session, struct tl_error *reterr)
+{
+    const struct tl_session_config *config = &session->config;
+    struct tl_budget budget;
+    struct tl_facts *facts = NULL;
+    bool refused = false;
+    if (config->prior) {
+        tl_budget_make_trial(config, config->prior, (double)NAN, &budget);
+    } else {
+        enum tl_status status = session_audit_unsent(session->named.host, &facts, reterr);
+        if (status != TL_OK)
+            return status;
+        tl_budget_make(config, facts, &budget);
+        tl_facts_destroy(facts);
+    }
+    if (ask_consent(session, &budget, "Nothing has been sent yet. ", &refused) == TL_OK)
+        return TL_OK;
+    session->result.not_begun = true;
+    return tl_error_set(reterr, TL_CANCELLED,
+                        refused ? "not agreed to: nothing was sent"
+                                : "stopped before anything was sent");
+}
+
+/* Where the way turns out to cost more than was agreed to. */
+static enum tl_status ask_for_more(struct tl_session *session, const struct tl_budget *budget,
+                                   struct tl_error *reterr)
+{
+    bool refused = false;
+    if (budget->time_ns <= session->agreed_ns && budget->worst_bytes <= session->agreed_bytes)
+        return TL_OK;
+    if (ask_consent(session, budget, "It takes more than you agreed to. ", &refused) == TL_OK)
+        return TL_OK;
+    return tl_error_set(reterr, TL_CANCELLED,
+                        refused ? "not agreed to: the path was not loaded"
+                                : "stopped before the path was loaded");
 }
 
 /* What a virtual link may be loaded with shows with its rate. A budget that the user set, before
@@ -157,14 +201,11 @@ static void take_budget(struct tl_session *session, const struct tl_budget *budg
 static enum tl_status run_loading(struct tl_session *session, struct tl_error *reterr)
 {
     struct tl_budget budget;
-    bool refused = false;
     tl_budget_make(&session->config, session->result.facts, &budget);
     take_budget(session, &budget);
-    enum tl_status status = ask_consent(session, &budget, &refused);
-    if (refused)
-        return tl_error_set(reterr, TL_CANCELLED, "not agreed to: the path was not loaded");
+    enum tl_status status = ask_for_more(session, &budget, reterr);
     if (status != TL_OK)
-        return tl_error_set(reterr, status, "stopped before the path was loaded");
+        return status;
     session->watch = tl_watch_create(session->far);
     status = run_plan(session, reterr);
     if (status == TL_OK && session->config.verify && session->result.findings)
@@ -180,7 +221,6 @@ static enum tl_status run_loading(struct tl_session *session, struct tl_error *r
 static enum tl_status run_trial_only(struct tl_session *session, struct tl_error *reterr)
 {
     struct tl_budget budget;
-    bool refused = false;
     struct tl_facts *facts = tl_facts_clone(session->config.prior);
     if (!facts)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
@@ -194,11 +234,9 @@ static enum tl_status run_trial_only(struct tl_session *session, struct tl_error
     tl_budget_make_trial(&session->config, facts, session->result.findings->verdict.fixed_bps,
                          &budget);
     take_budget(session, &budget);
-    status = ask_consent(session, &budget, &refused);
+    status = ask_for_more(session, &budget, reterr);
     if (status != TL_OK)
-        return tl_error_set(reterr, TL_CANCELLED,
-                            refused ? "not agreed to: the path was not loaded"
-                                    : "stopped before the path was loaded");
+        return status;
     session->watch = tl_watch_create(session->far);
     return session_try_remedy(session, reterr);
 }
@@ -208,7 +246,10 @@ static enum tl_status diagnose(struct tl_session *session, struct tl_error *rete
     struct tl_session_result *result = &session->result;
     begin_plan(session);
     session_take_commands(session);
-    enum tl_status status = session_connect(session, reterr);
+    enum tl_status status = ask_first(session, reterr);
+    if (status != TL_OK)
+        return status;
+    status = session_connect(session, reterr);
     if (session_can_go_apart(status))
         session_go_apart(session, &session->target);
     if (status != TL_OK)

@@ -287,6 +287,14 @@ void screen_end_session(struct screen *screen)
     take_samples(screen);
     tl_session_destroy(screen->session);
     screen->session = NULL;
+    if (screen->result.not_begun) { /* back to where it was asked for */
+        screen_say(screen, screen->result.error.text);
+        tl_app_result_finish(&screen->result);
+        tui_state_forget_run(&screen->state);
+        screen->state.overlay = TUI_NO_OVERLAY;
+        screen->state.screen = TUI_START;
+        return;
+    }
     screen->has_result = true;
     if (stopped && screen->result.status == TL_OK)
         screen->result.status = TL_CANCELLED;

@@ -295,6 +295,11 @@ void tui_state_result(struct tui_state *state, const struct tl_session_result *r
         snprintf(state->title, sizeof state->title, "%.253s", result->run.target_name);
 }
 
+bool tui_is_first_question(const struct tui_state *state)
+{
+    return state->run.verifying || !state->run.stage_count;
+}
+
 void tui_state_forget_run(struct tui_state *state)
 {
     memset(&state->run, 0, sizeof state->run);

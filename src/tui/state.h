@@ -349,6 +349,8 @@ void tui_state_event(struct tui_state *state, const struct tl_event *event);
 void tui_state_result(struct tui_state *state, const struct tl_session_result *result);
 /* Another run comes to be shown: the stages of the last one go. */
 void tui_state_forget_run(struct tui_state *state);
+/* Whether the question that is asked is the one before anything is sent. */
+bool tui_is_first_question(const struct tui_state *state);
 /* A verification has ended: its records and sentence, on a page of their own. result is what is
  * shown, with the records in it. */
 void tui_state_verified(struct tui_state *state, const struct tl_session_result *result);

@@ -135,7 +135,8 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         break;
     case TUI_CONSENT:
         draw_question(state, grid, "Load the path?", state->run.consent_text,
-                      "y go on      n end here, with what is known");
+                      tui_is_first_question(state) ? "y go on      n send nothing"
+                                                   : "y go on      n end here, with what is known");
         break;
     case TUI_ASK_STOP:
         draw_question(state, grid, "A diagnosis is running.",

@@ -28,7 +28,8 @@ static const char *question(const struct tui_state *state, const char *help, con
         *ret_keys = "up/dn scroll   Esc closes";
         return help;
     case TUI_CONSENT:
-        *ret_keys = "y go on      n end here";
+        *ret_keys = tui_is_first_question(state) ? "y go on      n send nothing"
+                                                 : "y go on      n end here";
         return state->run.consent_text;
     case TUI_ASK_STOP:
         *ret_keys = "y stop and keep      n go on";

@@ -26,13 +26,16 @@ HEAD = """# Screens
   its readings too. `Enter` on a router shows all that is known of it.
 - Every run is kept; the history opens them again, judged by the rules of today, compares two that
   `a` and `b` mark, draws the rates of a far end over time, and keeps notes and tags.
+- Lists call a cause by a name that people have ("receive buffer"); its id (`receive-window`) stands
+  below the history's list, on the page that `n` opens, beside the name where a list of the command
+  line has room, and in JSON. `history --cause` and filters take both.
 - Export shows word for word what would leave and which values are masked (`M`); only then `s`
   saves a file of the user's alone, `y` sends it to the clipboard, or, where `t` has chosen a system of
   `tightlink.conf` (doc/tickets.md), Enter and a `y` make a ticket of it, `#` adds it to one and `P`
   shows the requests. The screen goes on meanwhile; the answer has the ticket's address, and what
   could not be sent waits in the outbox.
 - `^W` on the start screen, or `7`, shows the transfers that other programs run now (doc/live.md), the
-  one that is held up most first; `Enter` shows one over time and, again, its whole verdict; `d`
+  one that is held up most first; `Enter` shows one over time and, again, its whole verdict; `r`
   diagnoses the way to its far end after a question, `c` captures its headers after another, `e`
   exports its verdict.
 - `tightlink pcap FILE` shows a capture's connections, the largest first or (`Space`) the one that was
@@ -64,7 +67,7 @@ files of `tests/screen`, driven by scripted keys; their numbers are made up and 
 another. `tests/screen/capture.py` puts them here.
 """
 PICTURES = [
-    ("start", "Start", "80x24"), ("start-recent", "Start, far ends of earlier runs", "60x15"), ("consent", "The question before the path is loaded", "80x24"),
+    ("start", "Start", "80x24"), ("start-recent", "Start, far ends of earlier runs", "60x15"), ("consent-first", "The question before anything is sent", "80x24"),
     ("run", "Run", "80x24"), ("run", "Run, wide", "120x40"),
     ("budget", "Run, another budget", "60x15"), ("stage", "One stage, with a cursor", "80x24"),
     ("verdict", "Verdict", "80x24"), ("fix", "Verdict, after f", "80x24"),

@@ -10,45 +10,6 @@
 
 static const struct tl_session_config config = {.download = true, .goal_bps = 900e6};
 
-/* --- start --- */
-
-static const struct tl_session_stage plan[] = {
-    {"hosts", "settings and interface of both ends", "always", "responder", false, false,
-     1000000000, 16000},
-    {"path", "round trip, loss", "always", "responder", false, false, 1000000000, 16000},
-    {"mtu", "packet sizes", "always", "responder", false, false, 4000000000, 1000000},
-    {"stream", "one stream as hosts are set", "first", "responder", true, true, 6000000000,
-     600000000},
-    {"streams", "several streams", "when wanted", "responder", true, true, 6000000000, 700000000},
-    {"udp", "datagrams at rising rates", "when wanted", "responder", true, true, 9000000000,
-     90000000},
-    {"disk", "the disk here", "when asked for", "directory", false, true, 20000000000, 0},
-    {"verify", "try the remedy", "when asked for", "responder", true, true, 6000000000, 600000000},
-};
-
-static void with_plan(struct tui_state *state)
-{
-    struct tui_start *start = &state->start;
-    snprintf(start->target, sizeof start->target, "srv-b.example.net");
-    start->has_preview = true;
-    start->preview.count = sizeof plan / sizeof *plan;
-    memcpy(start->preview.stages, plan, sizeof plan);
-    start->preview.time_ns = 25000000000;
-    start->preview.bytes = 1500000000;
-}
-
-static void with_recent(struct tui_state *state)
-{
-    struct tui_start *start = &state->start;
-    snprintf(start->recent[0], sizeof start->recent[0], "srv-b.example.net");
-    snprintf(start->recent[1], sizeof start->recent[1], "backup1");
-    start->recent_count = 2;
-    snprintf(start->key, sizeof start->key, "lab-1");
-    snprintf(start->keys[0], sizeof start->keys[0], "lab-1");
-    snprintf(start->keys[1], sizeof start->keys[1], "office");
-    start->key_count = 2;
-}
-
 /* --- run --- */
 
 static void say(struct tui_state *state, struct tl_event event, const char *stage, const char *text)
@@ -60,10 +21,30 @@ static void say(struct tui_state *state, struct tl_event event, const char *stag
     tui_state_event(state, &event);
 }
 
+/* The question: before anything is sent, or where the way costs more. */
+static void ask(struct tui_state *state, const char *begin)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "%s This loads the path to its limit for up to 25 s and sends at most 1.5 GB; others "
+             "on the same path may notice.",
+             begin);
+    say(state,
+        (struct tl_event){.kind = TL_EVENT_CONSENT, .worst_bytes = 1500000000, .expected_ns = 25e9},
+        "", text);
+}
+
+static void asked(struct tui_state *state)
+{
+    start_with_plan(state);
+    tui_state_begin(state, 0);
+    ask(state, "Nothing has been sent yet.");
+}
+
 static void connected(struct tui_state *state)
 {
     static const char *const stages[] = {"hosts", "path", "mtu", "stream", "streams", "udp"};
-    with_plan(state);
+    start_with_plan(state);
     tui_state_begin(state, 0);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         say(state, (struct tl_event){.kind = TL_EVENT_PLAN, .expected_ns = 6e9}, stages[i],
@@ -81,11 +62,7 @@ static void connected(struct tui_state *state)
                                      .duration_ns = 1000000000,
                                      .reason = "no datagram came back"}},
         "path", "");
-    say(state,
-        (struct tl_event){.kind = TL_EVENT_CONSENT, .worst_bytes = 1500000000, .expected_ns = 25e9},
-        "",
-        "This loads the path to its limit for up to 25 s and sends at most 1.5 GB; others on the "
-        "same path may notice.");
+    ask(state, "It takes more than you agreed to.");
     state->run.now_ns = 2000000000;
 }
 
@@ -131,7 +108,7 @@ static void streaming(struct tui_state *state)
 
 static void hostile(struct tui_state *state)
 {
-    with_plan(state);
+    start_with_plan(state);
     tui_state_begin(state, 0);
     snprintf(state->title, sizeof state->title,
              "\033]0;evil\a\xe2\x80\xae"
@@ -400,7 +377,7 @@ const struct script scripts[] = {
     {"watch", "Transfers that run now", NULL, nothing, "\027", scene_add_seconds},
     {"watch-filter", "Transfers that run, filtered", NULL, nothing, "\027/scp", scene_add_running},
     {"watch-one", "One of them over time", NULL, nothing, "\027j\n<", scene_add_seconds},
-    {"watch-diagnose", "Before a way is diagnosed", NULL, nothing, "\027d", scene_add_running},
+    {"watch-diagnose", "Before a way is diagnosed", NULL, nothing, "\027r", scene_add_running},
     {"watch-capture", "Before headers are captured", NULL, nothing, "\027mjc", scene_add_running},
     {"packets", "Connections of a capture", NULL, nothing, "", scene_add_packets},
     {"packets-held", "The same, by the time that they were held back", NULL, nothing, " ",
@@ -410,10 +387,11 @@ const struct script scripts[] = {
     {"packets-tcptrace", "With acknowledgements and window, nearer", NULL, nothing, "j\nggkkk>",
      scene_add_packets},
     {"start-empty", "Start, nothing typed yet", NULL, nothing, "", NULL},
-    {"start-recent", "Start, with far ends of earlier runs", NULL, with_recent, "\016\016\013",
-     NULL},
-    {"start", "Start, with the plan", NULL, with_plan, "\t\t\t\t", NULL},
-    {"consent", "The question before the path is loaded", NULL, connected, "", NULL},
+    {"start-recent", "Start, with far ends of earlier runs", NULL, start_with_recent,
+     "\016\016\013", NULL},
+    {"start", "Start, with the plan", NULL, start_with_plan, "\t\t\t\t", NULL},
+    {"consent-first", "The question before anything is sent", NULL, asked, "", NULL},
+    {"consent", "The question where the way costs more", NULL, connected, "", NULL},
     {"run", "Run", NULL, streaming, "", NULL},
     {"run-ended", "Run, once it has ended", "limited", ran, "2", NULL},
     {"run-saved", "Run, of a saved file", "limited", nothing, "2", NULL},

@@ -32,6 +32,9 @@ struct scene {
 };
 
 void scene_make(const struct script *script, struct scene *ret_scene);
+/* The start screen with a plan; with far ends and keys of earlier runs (script_start.c). */
+void start_with_plan(struct tui_state *state);
+void start_with_recent(struct tui_state *state);
 /* Transfers that run now, and one of them over time (script_watch.c). */
 void scene_add_running(struct scene *scene);
 void scene_add_seconds(struct scene *scene);

@@ -1,10 +1,14 @@
 /* The owner's commands against a real responder on loopback: a skip skips, a redo redoes, a
  * pause waits, a budget holds. What is sent is little: the responder caps the rate. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "../engine/far_end.h"
 #include "../key_of.h"
@@ -152,6 +156,45 @@ Test(commands, what_a_stage_could_not_measure_says_why)
     end(&play);
 }
 
+/* Takes connections, to see whether one comes. */
+static int listen_here(uint16_t *ret_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    cr_assert(fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 && listen(fd, 4) == 0);
+    cr_assert(getsockname(fd, (struct sockaddr *)&address, &len) == 0);
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+Test(commands, nothing_is_sent_before_somebody_agreed)
+{
+    struct play play;
+    struct tl_error error = {0};
+    struct tl_event event = {0};
+    int asked = 0;
+    prepare(&play, "hosts", "path");
+    int fd = listen_here(&play.config.port);
+    cr_assert(tl_session_create(&play.config, &play.session, &error) == TL_OK, "%s", error.text);
+    cr_assert(tl_session_start(play.session, &error) == TL_OK, "%s", error.text);
+    while (event.kind != TL_EVENT_DONE) {
+        struct pollfd poll_fd = {.fd = tl_session_event_fd(play.session), .events = POLLIN};
+        cr_assert(poll(&poll_fd, 1, WAIT_MS) == 1);
+        if (!tl_session_next_event(play.session, &event) || event.kind != TL_EVENT_CONSENT)
+            continue;
+        asked++;
+        cr_expect(strstr(event.text, "Nothing has been sent yet."), "%s", event.text);
+        cr_expect(event.worst_bytes > 0 && event.expected_ns > 0);
+        tl_session_consent(play.session, false);
+    }
+    tl_session_finish(play.session, &play.result);
+    cr_expect(asked == 1 && play.result.not_begun && play.result.status == TL_CANCELLED);
+    cr_expect(accept(fd, NULL, NULL) < 0 && errno == EAGAIN, "it connected all the same");
+    close(fd);
+    end(&play);
+}
+
 static void skip_path_by_name(struct play *play, const struct tl_event *event)
 {
     if (is(event, TL_EVENT_STAGE_START, "hosts")) {
@@ -159,8 +202,6 @@ static void skip_path_by_name(struct play *play, const struct tl_event *event)
         cr_expect(tl_session_skip(play->session, "no-such-stage") == TL_UNKNOWN);
         play->acted++;
     }
-    if (event->kind == TL_EVENT_CONSENT)
-        tl_session_stop(play->session);
 }
 
 Test(commands, skip_by_name_keeps_a_stage_from_running)
@@ -174,19 +215,20 @@ Test(commands, skip_by_name_keeps_a_stage_from_running)
     end(&play);
 }
 
-static void redo_path(struct play *play, const struct tl_event *event)
+/* While another stage is still to run. */
+static void redo_hosts(struct play *play, const struct tl_event *event)
 {
-    if (is(event, TL_EVENT_STAGE_END, "path") && !play->acted++)
-        cr_expect(tl_session_redo(play->session, "path") == TL_OK);
+    if (is(event, TL_EVENT_STAGE_END, "hosts") && !play->acted++)
+        cr_expect(tl_session_redo(play->session, "hosts") == TL_OK);
 }
 
 Test(commands, redo_runs_a_stage_that_has_ended_once_more)
 {
     struct play play;
     prepare(&play, "path", "hosts");
-    run(&play, redo_path);
+    run(&play, redo_hosts);
     cr_expect(play.acted == 2, "the stage ended %d times", play.acted);
-    cr_expect(ran(&play, "path") == 2);
+    cr_expect(ran(&play, "hosts") == 2);
     cr_expect(tl_session_redo(play.session, "no-such-stage") == TL_UNKNOWN);
     end(&play);
 }
@@ -223,8 +265,6 @@ static void pause_and_resume(struct play *play, const struct tl_event *event)
         play->started_while_paused += tl_session_next_event(play->session, &other);
         tl_session_resume(play->session);
     }
-    if (event->kind == TL_EVENT_CONSENT)
-        tl_session_stop(play->session);
 }
 
 Test(commands, pause_waits_after_the_running_stage_until_resumed)

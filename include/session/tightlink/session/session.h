@@ -4,8 +4,9 @@
  * what is still missing. The owner (command line or screen) reads events from one
  * queue and sends commands; nothing else is shared.
  *
- *   CONNECTING -> light stages (hosts, path ...)  -> CONSENT wanted, with worst-case bytes
- *   consent given -> stream -> judge -> the stage with the most worth -> judge ...
+ *   CONSENT wanted, with worst-case bytes; before it nothing is sent and no name resolved
+ *   consent given -> CONNECTING -> light stages (hosts, path ...) -> CONSENT again, where the way
+ *     costs more than was said -> stream -> judge -> the stage with the most worth -> judge ...
  *   stop, budget spent or nothing left that could change the verdict
  *     -> responders on the way, verify, watching: each where asked for -> DONE
  *
@@ -118,7 +119,7 @@ enum tl_event_kind {
     TL_EVENT_STAGE_END,   /* stage and its record */
     TL_EVENT_LIVE,        /* numbers of the running stage */
     TL_EVENT_NOTE,        /* a sentence: queued behind others, a decision of the plan, a pause */
-    TL_EVENT_CONSENT,     /* worst-case bytes and time; answer with tl_session_consent */
+    TL_EVENT_CONSENT,     /* worst-case bytes and time; answer with tl_session_consent, each time */
     TL_EVENT_DONE,        /* the worker has ended: tl_session_finish does not wait long */
     TL_EVENT_PLAN,        /* a stage of the list: its state, time and bytes at most, why in text */
     TL_EVENT_READING,     /* the verdict so far: sentence in text, confidence, state */
@@ -192,7 +193,8 @@ void tl_session_set_budget(struct tl_session *session, int64_t time_ns, int64_t 
 struct tl_session_result {
     enum tl_status status; /* why it ended: OK, or what stopped it before a verdict could be */
     struct tl_error error; /* the sentence behind status */
-    bool answered; /* anything at all came back from the far end, with or without a responder */
+    bool not_begun; /* nobody agreed, so nothing was sent: there is nothing to keep or to show */
+    bool answered;  /* anything at all came back from the far end, with or without a responder */
     struct tl_run run;
     struct tl_facts *facts;       /* owned by the caller */
     struct tl_findings *findings; /* owned by the caller; NULL only when nothing could be judged */

@@ -54,6 +54,7 @@ int cli_pcap(const struct cli_command *command, int argc, char **argv);
 int cli_mover(const struct cli_command *command, int argc, char **argv);
 int cli_capture(const struct cli_command *command, int argc, char **argv);
 int cli_live(const struct cli_command *command, int argc, char **argv);
+int cli_mesh(const struct cli_command *command, int argc, char **argv);
 int cli_key(const struct cli_command *command, int argc, char **argv);
 int cli_history(const struct cli_command *command, int argc, char **argv);
 int cli_telemetry(const struct cli_command *command, int argc, char **argv);

@@ -277,6 +277,17 @@ static const struct cli_command commands[] = {
      "  --json              one object on standard output (with --node see: tightlink schema)\n"
      "This machine only asks and watches: no payload passes it.\n",
      cli_between},
+    {"mesh", "A,B,C [OPTIONS]", "which way between perfSONAR nodes is slow",
+     "  A,B,C               2 to 8 nodes; each pair is measured by its first one, both ways\n"
+     "  --node NAME=NODE    the pScheduler of that node is pscheduler://HOST[:PORT], not NAME\n"
+     "  --own RUN           place a run of this PC beside it: a file, or one of the history\n"
+     "  --time TIME         how long each test (10s; 5s to 60s)\n"
+     "  --wait TIME         how long a node may put a test off (5min)\n"
+     "  --insecure          take any certificate\n"
+     "  --yes               do not ask before loading the ways\n"
+     "  --json              one object on standard output\n"
+     "No payload passes this machine. A pair takes about a minute.\n",
+     cli_mesh},
     {"key", "NAME [--out FILE]", "make a key for both ends",
      "  NAME                what the key is called: letters, digits, dots, dashes\n"
      "  --out FILE          into a new file that only you may read (mode 0600), not to\n"

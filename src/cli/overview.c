@@ -6,7 +6,7 @@
 static const struct {
     const char *title, *names; /* separated by blanks */
 } groups[] = {
-    {"Find out", "run demo audit live mover pcap capture between"},
+    {"Find out", "run demo audit live mover pcap capture between mesh"},
     {"Look at what was found", "show explain why why-not history compare"},
     {"Do something about it", "fix verify"},
     {"Hand it on", "export ticket telemetry"},
@@ -27,6 +27,8 @@ static const struct {
     {"capture", {"capture srv-b.example.net --for 30s -o slow.pcap", "capture :443 -o slow.pcap"}},
     {"between",
      {"between srv-a srv-b --key lab.key", "between ps-a ps-b --node pscheduler://ps-a"}},
+    {"mesh",
+     {"mesh ps-a,ps-b,ps-c", "mesh ps-a,ps-b --node ps-b=pscheduler://10.0.0.2:8443 --json"}},
     {"show", {"show last", "show run.tightlink"}},
     {"explain", {"explain last", "explain run.tightlink --json"}},
     {"why", {"why last", "why run.tightlink"}},

@@ -256,3 +256,53 @@ def a_kept_run_is_judged_again_to_the_same(machine):
     text = tightlink(machine, "explain", f"{machine.folder}/ab.tightlink")
     assert "this PC" not in text.out and "tightlink run" not in text.out, text
     assert json.dumps(result.document()["segments"]).count("a.example") == 1, text
+
+
+def mesh(machine, stubs, *more, **options):
+    """Of a.example, b.example and so on."""
+    names = [f"{letter}.example" for letter in "abcd"[:len(stubs)]]
+    places = [word for name, stub in zip(names, stubs)
+              for word in ("--node", f"{name}=pscheduler://127.0.0.1:{stub.port}")]
+    return tightlink(machine, "mesh", ",".join(names), *places, "--time", "5s", "--yes",
+                     "--insecure", *more, **options)
+
+
+@case("nodes")
+def a_mesh_names_the_node_that_is_slow(machine):
+    with node(machine, to={"c.example": 9e6}) as a, node(machine, to={"c.example": 9e6}) as b, \
+            node(machine) as c:
+        result = mesh(machine, [a, b, c], "--json").check(0)
+        text = mesh(machine, [a, b, c]).check(0)
+    told = result.document()
+    rates = {(way["from"][0], way["to"][0]): way["rate_bps"] for way in told["ways"]}
+    assert len(rates) == 6 and abs(rates["a", "c"] - 9e6) < 1e5, rates
+    assert abs(rates["c", "a"] - 94e6) < 1e6, rates
+    assert told["worst"]["where"] == "node" and told["worst"]["from"] == "c.example", told
+    assert "all that goes into it" in text.out and "8.98 Mb/s" in text.out, text
+    assert not a.complaints + b.complaints + c.complaints
+
+
+@case("nodes")
+def a_mesh_goes_on_without_a_pair(machine):
+    with node(machine, refuse={"throughput": (403, "no")}) as a, node(machine) as b, \
+            node(machine) as c:
+        result = mesh(machine, [a, b, c], "--json").check(0, "limits of 127.0.0.1")
+    told = result.document()
+    failed = [way for way in told["ways"] if "failed" in way]
+    assert len(failed) == 4 and all("rate_bps" not in way for way in failed), told
+    assert told["worst"]["where"] == "even", told
+
+
+@case("nodes")
+def a_mesh_that_cannot_be_says_why(machine):
+    def refused(says, *arguments):
+        tightlink(machine, "mesh", *arguments).check(2, says)
+
+    refused("which nodes")
+    refused("two nodes at least", "a")
+    refused("stands there twice", "a,b,a")
+    refused("no name of a node", "a,,b")
+    refused("at most 8 nodes", "a,b,c,d,e,f,g,h,i")
+    refused("which pScheduler serves", "a,b", "--node", "c=x")
+    refused("5 to 60 s", "a,b", "--time", "61s")
+    refused("add --yes", "a,b")

@@ -73,6 +73,7 @@ class Node:
     hang        path pattern that is never answered
     redirect    path pattern that is answered with a redirect
     endless     path pattern whose answer never ends
+    to          {dest: bits a second} of one stream there, in place of `rates`
     patch       {test: function} that changes a merged result
     clock       synchronized"""
 
@@ -81,6 +82,7 @@ class Node:
                       (True, True): 94e6}
         self.rtt_us, self.loaded_us, self.mtu, self.retransmits = 20000, 60000, 1500, 3
         self.refuse, self.end, self.looks, self.body, self.patch = {}, {}, 0, {}, {}
+        self.to = {}
         self.hang = self.redirect = self.endless = None
         self.clock, self.survey = True, None
         self.tasks, self.deleted, self.complaints, self.asked = {}, [], [], []
@@ -91,7 +93,10 @@ class Node:
 
     def throughput(self, spec):
         seconds, streams = seconds_of(spec["duration"]), spec.get("parallel", 1)
-        rate = self.rates[(spec.get("reverse", False), streams > 1)]
+        reverse = spec.get("reverse", False)
+        rate = self.rates[(reverse, streams > 1)]
+        if not reverse:
+            rate = self.to.get(spec["dest"], rate)
         intervals, total = [], 0
         for i in range(seconds):
             now = rate * (0.5 if i == 0 else 1)

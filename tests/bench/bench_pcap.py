@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How fast a capture is read, beside tcptrace, tshark and capinfos, from the page cache.
 
-    bench_pcap.py TIGHTLINK [MEGABYTES]
+    bench_pcap.py TIGHTLINK [MEGABYTES [ROUNDS]]
 
 Makes two captures of four flows, 96 bytes a packet and whole packets, reads each once to warm the
-cache, then times every program on it; the peak resident set of tightlink is told for the file and
+cache, then times every program on it in turns, and tells medians of the rounds; the peak resident set of tightlink is told for the file and
 for one of a quarter of its length."""
 import os
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -58,6 +59,7 @@ def timed(argv):
 def main():
     tightlink = sys.argv[1]
     megabytes = int(sys.argv[2]) if len(sys.argv) > 2 else 400
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
     programs = [("tightlink", [tightlink, "pcap"]), ("capinfos", ["capinfos", "-c"]),
                 ("tcptrace", ["tcptrace", "-l"]),
                 ("tshark", ["tshark", "-q", "-z", "conv,tcp", "-r"])]
@@ -70,16 +72,20 @@ def main():
             with open(path, "rb") as file:
                 while file.read(1 << 20):
                     pass
-            for program, argv in programs:
-                if not shutil.which(argv[0]):
+            results = {program: [] for program, _ in programs}
+            for _ in range(rounds):
+                for program, argv in programs:
+                    if shutil.which(argv[0]):
+                        results[program].append(timed(argv + [path]))
+            for program, rows in results.items():
+                if not rows:
                     print(f"{name}: {program} skipped: not installed")
-                    continue
-                result = timed(argv + [path])
-                if not result:
+                elif None in rows:
                     print(f"{name}: {program} failed")
-                    continue
-                print(f"{name}: {program:10s} {size / result[0] / 1e9:7.3f} GB/s, "
-                      f"{result[1]:6.0f} MB resident")
+                else:
+                    seconds, megabytes_resident = map(statistics.median, zip(*rows))
+                    print(f"{name}: {program:10s} {size / seconds / 1e9:7.3f} GB/s, "
+                          f"{megabytes_resident:6.0f} MB resident")
             small = timed(programs[0][1] + [part])
             print(f"{name}: tightlink on a quarter of it: {small[1]:.0f} MB resident")
 

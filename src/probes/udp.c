@@ -348,7 +348,8 @@ static void set_pool(const struct climb *climb)
     double received = pool->received_count > 0 ? (double)pool->received_count : (double)NAN;
     double arrived = received + (double)pool->corrupt_count;
     double in_order = pool->totals_only ? (double)NAN : received;
-    double checked = pool->unchecked && pool->corrupt_count == 0 ? (double)NAN : arrived;
+    bool untold = pool->meddled || pool->unchecked;
+    double checked = untold && pool->corrupt_count == 0 ? (double)NAN : arrived;
     double lost = (double)pool->lost_count, runs = (double)pool->run_count;
     bool telling = pool->lost_count >= RUNS_MIN && pool->run_count > 0;
     tl_flow_set_range(facts, TL_FLOW(direction, udp_loss_below_knee_ratio), loss, low, high,
@@ -362,7 +363,7 @@ static void set_pool(const struct climb *climb)
     tl_flow_set(facts, TL_FLOW(direction, udp_duplicate_ratio),
                 (double)pool->duplicate_count / in_order, UNTOLD);
     tl_flow_set(facts, TL_FLOW(direction, udp_corrupt_ratio), (double)pool->corrupt_count / checked,
-                UNTOLD);
+                pool->meddled ? "somebody adds datagrams to the test" : UNTOLD);
     tl_flow_set(facts, TL_FLOW(direction, udp_jitter_ns), pool->jitter_ns, "nothing arrived");
     tl_flow_set(facts, TL_FLOW(direction, udp_rxq_dropped_count),
                 climb->drops_untold ? (double)NAN : (double)climb->rxq_dropped_count, UNTOLD);

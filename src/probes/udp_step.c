@@ -8,6 +8,8 @@
 
 /* A step in which the receiver itself dropped so much says nothing of the path. */
 #define LOCAL_DROP_RATIO 0.001
+/* So many datagrams that are not the test's are no accident, and hide what was damaged. */
+#define MEDDLED_RATIO 0.001
 /* Delay that grew by so much of the step's length is a queue that fills. */
 #define GROWTH_RATIO 0.01
 
@@ -33,6 +35,9 @@ void udp_pool_add(struct udp_pool *pool, const struct tl_udp_result *result)
     pool->local_drop_count += receiver->local_drop_count;
     pool->totals_only |= receiver->totals_only;
     pool->unchecked |= receiver->crc == TL_UDP_CRC_NONE;
+    pool->meddled |=
+        receiver->foreign_count > receiver->damaged_count &&
+        (double)receiver->foreign_count > MEDDLED_RATIO * (double)receiver->received_count;
 }
 
 /* Bounds of a Poisson count hold for events that come by themselves: runs, not their members. */

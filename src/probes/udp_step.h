@@ -27,6 +27,7 @@ struct udp_pool {
     uint64_t reordered_count, duplicate_count, corrupt_count, local_drop_count;
     bool totals_only;    /* what came late or twice is not known */
     bool unchecked;      /* … nor what was damaged */
+    bool meddled;        /* … since somebody adds datagrams to the test */
     double jitter_ns;    /* of the first step; NAN */
     double delay_p90_ns; /* likewise */
 };

@@ -212,6 +212,42 @@ def who_reads_the_path_adds_nothing_to_a_test():
         assert end[20] == wire.END_TIME, f"ended for reason {end[20]}"
 
 
+def upload_beside(session, port, added):
+    """An upload of 40 datagrams of which the path loses four; added(head, whole): what somebody sends
+    from the client's address for each. What the receiver tells, by field."""
+    own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    challenge = prove(session, port, own)
+    session.send(wire.test_udp(direction=wire.UPLOAD, ms=1000, size=100, rate=1000000))
+    test = session.granted()["test_id"]
+    session.send(wire.frame(wire.UDP_START, struct.pack(">II", test, 0) + challenge[:8]))
+    session.expect(wire.STARTED, skip=(wire.READINGS, wire.PONG))
+    for number in range(40):
+        datagram = session.seal(wire.udp_data(challenge[:8], test, number, number * 1000000, 100))
+        own.send(added(datagram))
+        if number % 10 != 5:
+            own.send(datagram)
+    session.send(wire.frame(wire.UDP_REPORT, struct.pack(">IBBxxB", test, 0, 1, 12) + b"\x03\0" +
+                            bytes([40]) + b"\xa0\x1f"))
+    while True:
+        told = session.expect(wire.UDP_REPORT, skip=(wire.READINGS, wire.PONG))
+        if told[5]:
+            return wire.numbers(told[8:])
+
+
+@case
+def who_adds_datagrams_is_not_taken_for_a_path_that_damages():
+    """With the cookie that he read and without it: what the path lost stays lost."""
+    altered = lambda datagram: datagram[:60] + bytes([datagram[60] ^ 1]) + datagram[61:]
+    blind = lambda datagram: datagram[:8] + os.urandom(len(datagram) - 8)
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon:
+        for name, added in (("who does not read it", blind), ("who reads the path", altered)):
+            with KeyedSession(daemon.port) as session:
+                told = upload_beside(session, daemon.port, added)
+                assert told[0] == 36 and told[4] == 4, told
+                assert told[7] == 0, f"{name}: {told[7]} were damaged, so the path is told to damage"
+                assert added is blind or told[13] >= 40, told
+
+
 @case
 def a_key_opens_from_its_networks_alone():
     line = f"alice {SECRET} from=127.0.0.2,127.0.4.0/22,2001:db8::/32"

@@ -66,6 +66,21 @@ def udp_data(cookie, test_id, sequence, sent_ns, size):
     return head + struct.pack(">I", crc32c(head + bytes(4) + rest)) + rest
 
 
+def numbers(payload):
+    """A set of numbers, by field."""
+    count, at = payload[0], 1 + (payload[0] + 7) // 8
+    present, told = payload[1:at], {}
+    for field in range(count):
+        if present[field // 8] >> field % 8 & 1:
+            told[field], shift = 0, 0
+            while True:
+                told[field] |= (payload[at] & 127) << shift
+                shift, at = shift + 7, at + 1
+                if payload[at - 1] < 128:
+                    break
+    return told
+
+
 class Daemon:
     """tightlinkd on a free port of loopback; its log goes to a file that failures show. inside: what
     brings it into a namespace."""

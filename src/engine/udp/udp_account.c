@@ -158,13 +158,19 @@ static void close_train(const int64_t *arrivals, unsigned length, struct tl_udp_
     *ret_train = train;
 }
 
+static void close_numbers(struct udp_account *account, uint64_t sent_count)
+{
+    udp_damage_close(&account->damage, &account->track, sent_count);
+    udp_track_close(&account->track, sent_count);
+}
+
 void udp_account_close(struct udp_account *account, uint64_t sent_count,
                        struct tl_udp_receiver *ret_receiver, struct tl_udp_interval *ret_intervals,
                        unsigned *ret_interval_count, struct tl_udp_train *ret_trains)
 {
     struct udp_track *track = &account->track;
     struct udp_base base;
-    udp_track_close(track, sent_count);
+    close_numbers(account, sent_count);
     udp_base_fit(account->delays.bins, UDP_DELAY_BINS, &base);
     if (account->clock_stepped)
         base = (struct udp_base){.base_ns = NAN};
@@ -174,7 +180,7 @@ void udp_account_close(struct udp_account *account, uint64_t sent_count,
         .received_bps = NAN,
         .span_ns = track->unique_count > 0 ? account->last_ns - account->first_ns : 0,
         .missing_count = sent_count > track->unique_count ? sent_count - track->unique_count : 0,
-        .damaged_count = account->damaged_count,
+        .damaged_count = account->damage.damaged_count,
         .duplicate_count = track->duplicate_count,
         .reordered_count = track->reordered_count,
         .reorder_extent_max_count = track->extent_max,
@@ -182,7 +188,7 @@ void udp_account_close(struct udp_account *account, uint64_t sent_count,
             track->reordered_count > 0 ? (double)track->extent_sum / (double)track->reordered_count
                                        : NAN,
         .reorder_late_max_ns = track->late_max_ns,
-        .foreign_count = account->foreign_count,
+        .foreign_count = account->foreign_count + account->damage.added_count,
         .runs = track->runs,
     };
     if (receiver.span_ns > 0)

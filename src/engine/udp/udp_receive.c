@@ -39,6 +39,7 @@
 #define SEQUENCE_MAX  (UINT64_C(1) << 48)
 #define SENT_SLACK_NS (60 * TL_NS_PER_S) /* a sender's clock may say that much more */
 #define STEP_NS       TL_NS_PER_MS       /* a clock that moved more than slewing explains */
+#define ALTERED_MAX   2                  /* bytes of a damaged datagram's first 20 */
 #define SLEW_RATIO    0.0006             /* adjtimex(2): 500 ppm and the crystal's own */
 
 struct receiver {
@@ -74,13 +75,25 @@ static int64_t clock_offset_ns(void)
 
 /* --- Datagrams ------------------------------------------------------------------------------- */
 
-/* What has our length but does not fit: damaged, unless it is whole and of another test. */
-static void take_stranger(struct receiver *receiver, unsigned len, bool intact)
+/* Whether it begins as those of this test, which who does not see one cannot know (the cookie has
+ * eight bytes), but for what damage alters. */
+static bool begins_as_ours(const struct receiver *receiver, const uint8_t *datagram)
 {
-    if (intact || len != receiver->spec->datagram_bytes)
-        receiver->flow->account.foreign_count++;
+    unsigned altered = 0;
+    for (unsigned i = 0; i < sizeof receiver->prefix; i++)
+        altered += datagram[i] != receiver->prefix[i];
+    return altered <= ALTERED_MAX;
+}
+
+/* What does not fit: damaged, if it may be ours. */
+static void take_unfit(struct receiver *receiver, const uint8_t *datagram, unsigned len,
+                       bool intact, uint64_t sequence)
+{
+    struct udp_account *account = &receiver->flow->account;
+    if (intact || len != receiver->spec->datagram_bytes || !begins_as_ours(receiver, datagram))
+        account->foreign_count++;
     else
-        receiver->flow->account.damaged_count++;
+        udp_damage_add(&account->damage, &account->track, sequence);
 }
 
 /* Times count from the first datagram that came: the sender's clock began who knows when. */
@@ -128,7 +141,7 @@ static void take_datagram(struct receiver *receiver, const uint8_t *datagram, un
     if (type != 0 && type != TL_WIRE_UDP_DATA) /* late words of the test before, and of proofs */
         return;
     if (seen < TL_WIRE_UDP_DATA_HEAD || seen < covered) {
-        take_stranger(receiver, len, true);
+        receiver->flow->account.foreign_count++;
         return;
     }
     uint64_t sequence, sent_ns;
@@ -136,7 +149,7 @@ static void take_datagram(struct receiver *receiver, const uint8_t *datagram, un
     if (!intact || len != spec->datagram_bytes || sequence >= SEQUENCE_MAX ||
         sent_ns > (uint64_t)(spec->duration_ns + SENT_SLACK_NS) ||
         memcmp(datagram, receiver->prefix, sizeof receiver->prefix) != 0)
-        take_stranger(receiver, len, intact);
+        take_unfit(receiver, datagram, len, intact, sequence);
     else
         udp_account_add(&receiver->flow->account, sequence, (int64_t)sent_ns, len, arrival_ns,
                         own_time);
@@ -239,6 +252,7 @@ static int take_batch(struct receiver *receiver)
     }
     if (got > 0) {
         receiver->heard_ns = now_ns;
+        udp_damage_settle(&flow->account.damage, &flow->account.track);
         atomic_store_explicit(&flow->live_count, flow->account.track.unique_count,
                               memory_order_relaxed);
         atomic_store_explicit(&flow->live_bytes, flow->account.bytes, memory_order_relaxed);

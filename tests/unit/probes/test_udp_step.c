@@ -188,3 +188,18 @@ Test(udp_step, a_pool_remembers_what_it_was_not_told)
     udp_pool_add(&pool, &result);
     cr_assert(pool.totals_only && pool.unchecked);
 }
+
+Test(udp_step, whoever_adds_datagrams_hides_what_was_damaged)
+{
+    struct udp_pool pool;
+    struct tl_udp_result result = step(50e6, 5);
+    udp_pool_begin(&pool);
+    result.receiver.damaged_count = 2;
+    result.receiver.foreign_count = 1; /* a late word of another test */
+    udp_pool_add(&pool, &result);
+    cr_expect(!pool.meddled && pool.corrupt_count == 2);
+    result.receiver.damaged_count = 0;
+    result.receiver.foreign_count = result.receiver.received_count / 10;
+    udp_pool_add(&pool, &result);
+    cr_expect(pool.meddled);
+}

@@ -3,6 +3,7 @@
 #ifndef TL_ENGINE_UDP_ACCOUNT_H
 #define TL_ENGINE_UDP_ACCOUNT_H
 
+#include "udp_damage.h"
 #include "udp_delay.h"
 #include "udp_track.h"
 
@@ -31,7 +32,8 @@ struct udp_account {
     int64_t first_ns, last_ns;      /* arrivals */
     int64_t offset_ns;              /* first arrival less its departure */
     uint64_t bytes, first_bytes;
-    uint64_t damaged_count, foreign_count;
+    struct udp_damage damage;
+    uint64_t foreign_count;
     bool clock_stepped;
 };
 

@@ -69,6 +69,13 @@ static inline enum udp_fate udp_track_add(struct udp_track *track, uint64_t sequ
     return UDP_NEW;
 }
 
+/* Whether this number came. False for what is below the window. */
+static inline bool udp_track_has(const struct udp_track *track, uint64_t sequence)
+{
+    return sequence >= track->base && sequence < track->next &&
+           track->bits[sequence / 64 % (UDP_TRACK_WINDOW / 64)] >> sequence % 64 & 1;
+}
+
 /* No more will come of sent_count numbers (or of as many as came, if these are more): closes
  * all gaps, completes runs and losses. */
 void udp_track_close(struct udp_track *track, uint64_t sent_count);

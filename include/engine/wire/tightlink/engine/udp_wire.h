@@ -71,7 +71,8 @@ struct tl_wire_udp_start {
     X(missing_count, "count", "numbers that never arrived, of those known to be sent")             \
     X(local_drop_count, "count", "datagrams for which the receiving socket had no room")           \
     X(checksum_error_count, "count", "datagrams that its kernel refused for their checksum")       \
-    X(damaged_count, "count", "datagrams whose CRC32C did not fit")                                \
+    X(damaged_count, "count",                                                                      \
+      "datagrams whose CRC32C did not fit, of numbers that came no other way")                     \
     X(duplicate_count, "count", "datagrams that came again")                                       \
     X(reordered_count, "count", "datagrams that came behind a later one")                          \
     X(reorder_extent_max_count, "count", "largest extent (RFC 4737, 4.2.1)")                       \

@@ -147,6 +147,9 @@ enum tl_status tl_app_judge(const struct tl_rules *rules, const char *text, size
     if (status != TL_OK)
         return status;
     tl_facts_derive(ret_result->facts);
+    status = tl_facts_status(ret_result->facts);
+    if (status != TL_OK) /* a fact without its reason would be told as one that was not tried */
+        return tl_error_set(reterr, status, "no memory for what follows from the measurements");
     tl_question_of_run(&ret_result->run, &question);
     tl_rules_version(rules, ret_result->rules_version);
     return tl_rules_judge(rules, ret_result->facts, &question, &ret_result->findings, reterr);

@@ -160,7 +160,9 @@ static char *make_mask(const struct tl_redactor *redactor, enum tl_mask_kind kin
     uint8_t digest[DIGEST_SIZE];
     unsigned size = 0;
     int len = snprintf(message, sizeof message, "%s:%s", kinds[kind].name, value);
-    if (!HMAC(EVP_sha256(), redactor->key, sizeof redactor->key, (const uint8_t *)message,
+    /* OpenSSL 3.0 uses what it had no memory to make. */
+    if (!OSSL_LIB_CTX_get0_global_default() ||
+        !HMAC(EVP_sha256(), redactor->key, sizeof redactor->key, (const uint8_t *)message,
               (size_t)len, digest, &size))
         return NULL;
     int at = snprintf(mask, sizeof mask, "%s-", kinds[kind].name);

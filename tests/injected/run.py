@@ -153,7 +153,7 @@ def main():
     calls = ("alloc", "open", "read", "write", "poll", "thread", "clock")
     with tempfile.TemporaryDirectory(prefix="tightlink-injected-") as folder:
         for command in (("explain", RUN), ("explain", RUN, "--json"), ("why", RUN),
-                        ("compare", RUN, RUN), ("export", RUN, "--format", "html", "--out", "-"),
+                        ("compare", RUN, RUN), ("export", RUN, "--format", "html", "--unmask"),
                         ("fix", RUN, "--dry-run", "--other-host"), ("rules", "list")):
             failed += report(command[0], *walk(folder, command, calls))
         calls = ("alloc", "read", "recv", "send", "accept", "thread", "clock")

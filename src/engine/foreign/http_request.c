@@ -23,7 +23,8 @@
 
 static enum tl_status make_context(struct http_server *server, struct tl_error *reterr)
 {
-    server->context = SSL_CTX_new(TLS_client_method());
+    if (OSSL_LIB_CTX_get0_global_default()) /* no memory; SSL_CTX_new() would not look */
+        server->context = SSL_CTX_new(TLS_client_method());
     if (!server->context || SSL_CTX_set_default_verify_paths(server->context) != 1)
         return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
     SSL_CTX_set_verify(server->context, SSL_VERIFY_PEER, NULL);

@@ -203,7 +203,7 @@ static enum tl_status create_context(const SSL_METHOD *method, struct secure_con
                                      struct tl_error *reterr)
 {
     struct secure_context *context = calloc(1, sizeof *context);
-    if (context) {
+    if (context && OSSL_LIB_CTX_get0_global_default()) { /* SSL_CTX_new() would not look */
         context->ctx = SSL_CTX_new(method);
         context->method = create_method();
     }

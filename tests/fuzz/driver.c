@@ -1,5 +1,8 @@
-/* Runs a fuzz target without libFuzzer: N mutations of its seeds, repeatable by seed, and
- * looks whether memory grows. Arguments: N, seed of the generator (default 1).
+/* Runs a fuzz target without libFuzzer: replays its kept corpus, then makes N mutations of it and
+ * of the target's seeds, repeatable by seed, and looks whether memory grows.
+ *
+ *     fuzz-TARGET N [SEED [CORPUS]]   N 0: replays alone. CORPUS: a file, one input a line in hex
+ *     fuzz-TARGET --seeds             prints the target's seeds in that form
  *
  * P1: no fault, and the resident set grows by at most 1 MB. Under the address sanitizer, whose own
  * memory grows for long, its search for leaks says so instead. */
@@ -14,7 +17,7 @@
 #include "tightlink/base/time.h"
 
 #define GROWTH_MAX (1 << 20)
-#define SEEDS_MAX  64
+#define INPUTS_MAX 4096
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true
@@ -28,11 +31,13 @@ const char *__asan_default_options(void)
 #define SANITIZED false
 #endif
 
-/* Every seed, made once: to make one can take longer than to read it. */
-static struct seed {
-    uint8_t bytes[FUZZ_INPUT_MAX];
+/* Seeds, made once, since to make one can take longer than to read it, and behind them what the
+ * corpus keeps. */
+static struct input {
+    uint8_t *bytes;
     size_t len;
-} seeds[SEEDS_MAX];
+} inputs[INPUTS_MAX];
+static size_t input_count;
 
 static long resident_bytes(void)
 {
@@ -90,7 +95,7 @@ static size_t mutate_once(struct tl_random *rng, uint8_t *bytes, size_t len)
         tl_random_fill(rng, bytes + at, count);
         return len + count;
     case 5: { /* another seed behind it: frames that follow each other */
-        const struct seed *other = &seeds[below(rng, fuzz_seed_count)];
+        const struct input *other = &inputs[below(rng, input_count)];
         if (len + other->len > FUZZ_INPUT_MAX)
             return len;
         memcpy(bytes + len, other->bytes + 1, other->len - 1);
@@ -105,22 +110,33 @@ static size_t mutate_once(struct tl_random *rng, uint8_t *bytes, size_t len)
 static void run_mutation(struct tl_random *rng)
 {
     static uint8_t bytes[FUZZ_INPUT_MAX];
-    const struct seed *seed = &seeds[below(rng, fuzz_seed_count)];
-    size_t len = seed->len;
-    memcpy(bytes, seed->bytes, len);
+    const struct input *input = &inputs[below(rng, input_count)];
+    size_t len = input->len;
+    memcpy(bytes, input->bytes, len);
     for (size_t steps = below(rng, 6); steps > 0; steps--)
         len = mutate_once(rng, bytes, len);
     LLVMFuzzerTestOneInput(bytes, len);
 }
 
+static void keep(const uint8_t *bytes, size_t len)
+{
+    MUST(len > 0 && len <= FUZZ_INPUT_MAX && input_count < INPUTS_MAX);
+    struct input *input = &inputs[input_count++];
+    input->bytes = malloc(len);
+    MUST(input->bytes);
+    memcpy(input->bytes, bytes, len);
+    input->len = len;
+}
+
 /* A seed that is refused as it is would test one refusal, over and over. */
 static bool make_seeds(void)
 {
-    MUST(fuzz_seed_count <= SEEDS_MAX);
+    static uint8_t bytes[FUZZ_INPUT_MAX];
     for (unsigned i = 0; i < fuzz_seed_count; i++) {
         unsigned long before = fuzz_accepted;
-        seeds[i].len = fuzz_seed(i, seeds[i].bytes);
-        LLVMFuzzerTestOneInput(seeds[i].bytes, seeds[i].len);
+        size_t len = fuzz_seed(i, bytes);
+        keep(bytes, len);
+        LLVMFuzzerTestOneInput(bytes, len);
         if (fuzz_accepted == before) {
             fprintf(stderr, "seed %u is refused\n", i);
             return false;
@@ -129,31 +145,81 @@ static bool make_seeds(void)
     return true;
 }
 
-int main(int argc, char **argv)
+static void print_seeds(void)
 {
-    long count = argc > 1 ? strtol(argv[1], NULL, 10) : 100000;
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    if (count < 2) {
-        fprintf(stderr, "usage: %s MUTATIONS(> 1) [SEED]\n", argv[0]);
-        return 2;
+    for (size_t i = 0; i < input_count; i++) {
+        for (size_t at = 0; at < inputs[i].len; at++)
+            printf("%02x", inputs[i].bytes[at]);
+        printf("\n");
     }
-    if (!make_seeds())
-        return 1;
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Every line of a corpus: reads it once as it is, and keeps it for mutations. */
+static bool replay(const char *path)
+{
+    static char line[2 * FUZZ_INPUT_MAX + 2];
+    static uint8_t bytes[FUZZ_INPUT_MAX];
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        perror(path);
+        return false;
+    }
+    while (fgets(line, sizeof line, file)) {
+        size_t len = strcspn(line, "\n") / 2;
+        for (size_t i = 0; i < len; i++) {
+            int high = digit(line[2 * i]), low = digit(line[2 * i + 1]);
+            MUST(high >= 0 && low >= 0);
+            bytes[i] = (uint8_t)(high << 4 | low);
+        }
+        keep(bytes, len);
+        LLVMFuzzerTestOneInput(bytes, len);
+    }
+    fclose(file);
+    return true;
+}
+
+/* The growth of the resident set over the second half of so many mutations. */
+static long mutate(long count, uint64_t seed)
+{
     struct tl_random rng;
+    long before = resident_bytes();
     tl_random_seed(&rng, seed);
-    int64_t begin_ns = tl_now_ns();
-    long before = 0;
     for (long i = 0; i < count; i++) {
         if (i == count / 2)
             before = resident_bytes();
         run_mutation(&rng);
     }
-    long grown = resident_bytes() - before;
-    printf("%ld mutations of %u seeds (seed %llu) in %.1f s, %lu messages accepted, resident set "
-           "grew by %ld bytes\n",
-           count, fuzz_seed_count, (unsigned long long)seed, (double)(tl_now_ns() - begin_ns) / 1e9,
-           fuzz_accepted, grown);
-    if (!SANITIZED && (before < 0 || grown > GROWTH_MAX)) {
+    return before < 0 ? GROWTH_MAX + 1 : resident_bytes() - before;
+}
+
+int main(int argc, char **argv)
+{
+    bool only_seeds = argc == 2 && strcmp(argv[1], "--seeds") == 0;
+    char *end = NULL;
+    long count = argc > 1 && !only_seeds ? strtol(argv[1], &end, 10) : 0;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    if (!only_seeds && (argc < 2 || argc > 4 || *end || count < 0)) {
+        fprintf(stderr, "usage: %s MUTATIONS [SEED [CORPUS]] | --seeds\n", argv[0]);
+        return 2;
+    }
+    int64_t begin_ns = tl_now_ns();
+    if (!make_seeds() || (argc > 3 && !replay(argv[3])))
+        return 1;
+    if (only_seeds) {
+        print_seeds();
+        return 0;
+    }
+    long grown = mutate(count, seed);
+    printf("%zu kept inputs, then %ld mutations of them and of %u seeds (seed %llu) in %.1f s, %lu "
+           "messages accepted, resident set grew by %ld bytes\n",
+           input_count - fuzz_seed_count, count, fuzz_seed_count, (unsigned long long)seed,
+           (double)(tl_now_ns() - begin_ns) / 1e9, fuzz_accepted, grown);
+    if (!SANITIZED && grown > GROWTH_MAX) {
         fprintf(stderr, "the resident set grew by more than %d bytes\n", GROWTH_MAX);
         return 1;
     }

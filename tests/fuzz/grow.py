@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Grows the kept corpora with libFuzzer and minimises them.
+
+    grow.py FUZZERS BUILD SECONDS [--jobs N] [TARGET ...]
+
+FUZZERS: a build by clang with -Dfuzzers=true and sanitizers; BUILD: an ordinary one, whose targets
+print their seeds. Each target runs for that many seconds from its seeds and its corpus; what reaches
+a branch that nothing smaller reaches is written to corpora/<target>.hex, one input a line. A target
+that fails leaves its input in FUZZERS and ends this with code 1.
+
+    CC=clang meson setup build/fuzz -Dfuzzers=true -Db_sanitize=address,undefined -Db_lundef=false
+    ninja -C build/fuzz fuzz && ninja -C build/test fuzz
+    tests/fuzz/grow.py build/fuzz build/test 3600
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+CORPORA = pathlib.Path(__file__).resolve().parent / "corpora"
+KEPT_MAX = 4096  # bytes of one kept input; libFuzzer tries up to what the driver takes
+INPUT_MAX = 8192
+
+
+def unpack(lines, folder):
+    for line in lines:
+        data = bytes.fromhex(line)
+        (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
+
+
+def pack(folder, path):
+    inputs = {file.read_bytes() for file in folder.iterdir()}
+    kept = sorted((data for data in inputs if 0 < len(data) <= KEPT_MAX),
+                  key=lambda data: (len(data), data))
+    path.write_text("".join(data.hex() + "\n" for data in kept))
+    return len(kept), path.stat().st_size // 2
+
+
+def libfuzzer(program, folder, *arguments):
+    return subprocess.run([program, "-max_len=%d" % INPUT_MAX, "-timeout=30", "-print_final_stats=1",
+                           "-use_value_profile=0", "-artifact_prefix=%s/" % folder, *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", check=False)
+
+
+def number(pattern, text):
+    found = re.findall(pattern, text)
+    return int(found[-1]) if found else 0
+
+
+def grow(name, fuzzers, build, seconds):
+    """One target: the line that tells of it, and whether it held."""
+    program, path = fuzzers / f"fuzz-{name}", CORPORA / f"{name}.hex"
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary:
+        grown, merged = (pathlib.Path(temporary) / part for part in ("grown", "merged"))
+        grown.mkdir()
+        merged.mkdir()
+        seeds = subprocess.run([build / f"fuzz-{name}", "--seeds"], capture_output=True, text=True,
+                               check=True).stdout
+        unpack(seeds.split() + (path.read_text().split() if path.exists() else []), grown)
+        done = libfuzzer(program, fuzzers, f"-max_total_time={seconds}", str(grown))
+        if done.returncode:
+            return f"{name}: exit code {done.returncode}\n{done.stdout[-3000:]}", False
+        tried = number(r"number_of_executed_units:\s*(\d+)", done.stdout)
+        # By branches alone: how often each is taken would keep ten times as many.
+        merge = libfuzzer(program, fuzzers, "-merge=1", "-use_counters=0", str(merged), str(grown))
+        if merge.returncode:
+            return f"{name}: merging ended with code {merge.returncode}\n{merge.stdout[-2000:]}", False
+        edges = number(r"cov: (\d+)", merge.stdout)
+        count, size = pack(merged, path)
+    return (f"{name}: {tried} inputs in {time.monotonic() - begin:.0f} s, {edges} edges, no fault; "
+            f"{count} kept, {size} bytes"), True
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("fuzzers", type=pathlib.Path)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("target", nargs="*")
+    asked = parser.parse_args()
+    fuzzers, build = (folder.resolve() / "tests" / "fuzz" for folder in (asked.fuzzers, asked.build))
+    names = asked.target or sorted(path.name[len("fuzz-"):] for path in fuzzers.glob("fuzz-*")
+                                   if path.is_file() and os.access(path, os.X_OK))
+    if not names:
+        sys.exit(f"no fuzz target is in {fuzzers}")
+    held = True
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        for said, good in pool.map(lambda name: grow(name, fuzzers, build, asked.seconds), names):
+            print(said, flush=True)
+            held &= good
+    sys.exit(0 if held else 1)
+
+
+if __name__ == "__main__":
+    main()

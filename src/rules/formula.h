@@ -33,6 +33,9 @@
 #define TL_SCOPE_NAMES_MAX   64
 #define TL_FUNCTION_ARGS_MAX 8
 #define TL_FUNCTION_NEST_MAX 8 /* functions that call one another: 3 KB of stack each */
+#define TL_FORMULA_COST_MAX                                                                        \
+    20000 /* operations, those of the functions called included: else eight                        \
+           * functions that each call the next one often never end */
 
 enum tl_formula_op {
     TL_OP_NUMBER,
@@ -77,6 +80,7 @@ struct tl_formula_code {
 struct tl_formula {
     const char *text; /* as written */
     enum tl_unit unit;
+    unsigned cost; /* operations that it takes at most */
     size_t code_count;
     struct tl_formula_code *code; /* NULL: not given */
 };
@@ -86,6 +90,7 @@ struct tl_formula {
 struct tl_function {
     const char *name, *because;
     unsigned argc, nest; /* nest: how deep its bodies call others */
+    unsigned cost;       /* of its dearest body */
     struct {
         const char *name;
         enum tl_unit unit;
@@ -105,6 +110,7 @@ struct tl_formula_scope {
     struct tl_shared *shared;           /* names and functions for all rules; NULL without */
     const struct tl_function *function; /* its body is compiled: parameters, no facts; else NULL */
     unsigned nest;                      /* the deepest call compiled so far */
+    uint64_t cost;                      /* of all formulas compiled so far */
     size_t shared_below; /* > 0: a shared formula is compiled, which may use the shared names below
                           * this number and none of the rule's own */
     size_t fact_count;

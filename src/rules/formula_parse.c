@@ -399,6 +399,15 @@ enum tl_status tl_parser_expression(struct tl_parser *p, struct tl_operand *ret)
     return status;
 }
 
+/* What evaluating takes at most: TL_FORMULA_COST_MAX each for so many calls fits. */
+static unsigned cost_of(const struct tl_parser *p)
+{
+    unsigned cost = 0;
+    for (size_t i = 0; i < p->code_count; i++)
+        cost += 1 + (p->code[i].op == TL_OP_CALL ? p->code[i].function->cost : 0);
+    return cost;
+}
+
 enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scope *scope,
                                   bool results, const char *text, size_t len,
                                   struct tl_formula *ret_formula, struct tl_error *reterr)
@@ -418,14 +427,22 @@ enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scop
         return status;
     if (tl_parser_peek(&parser))
         return FAIL(&parser, parser.at, TL_SYNTAX, "nothing more is expected here");
+    unsigned cost = cost_of(&parser);
+    if (cost > TL_FORMULA_COST_MAX)
+        return FAIL(&parser, 0, TL_LIMIT,
+                    "with the functions that it calls it takes more than %d "
+                    "operations",
+                    TL_FORMULA_COST_MAX);
     struct tl_formula formula = {
         .text = tl_arena_copy(arena, text, len),
         .unit = result.unit,
+        .cost = cost,
         .code_count = parser.code_count,
         .code = TL_ARENA_ARRAY(arena, parser.code_count, struct tl_formula_code)};
     if (!formula.text || !formula.code)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     memcpy(formula.code, parser.code, parser.code_count * sizeof *parser.code);
+    scope->cost += cost;
     *ret_formula = formula;
     return TL_OK;
 }
@@ -439,7 +456,8 @@ enum tl_status tl_formula_constant(struct tl_arena *arena, double number, enum t
     if (!code || !text)
         return TL_NOMEM;
     *code = (struct tl_formula_code){.op = TL_OP_NUMBER, .number = number};
-    *ret_formula = (struct tl_formula){.text = text, .unit = unit, .code_count = 1, .code = code};
+    *ret_formula =
+        (struct tl_formula){.text = text, .unit = unit, .cost = 1, .code_count = 1, .code = code};
     return TL_OK;
 }
 

@@ -8,6 +8,9 @@
 
 #include "tightlink/rules/rules.h"
 
+/* Operations of all formulas of a set, of which each direction takes its own: some 20 ns each, so
+ * that a judgement ends in 100 ms (P13). The program's own rules have a sixtieth of it. */
+#define TL_RULES_COST_MAX      500000
 #define TL_RULE_CEILINGS_MAX   4
 #define TL_RULE_SUPPORTS_MAX   16
 #define TL_RULE_REMEDIES_MAX   12
@@ -95,6 +98,7 @@ struct tl_rule {
 struct tl_rules {
     struct tl_arena arena;
     size_t count, capacity;
+    uint64_t cost;          /* operations of all their formulas */
     struct tl_rule **rules; /* sorted by id */
     struct tl_rules *own;   /* a user's set, some of whose rules stand in `rules`; NULL without */
 };

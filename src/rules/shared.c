@@ -174,6 +174,8 @@ static void load_body(struct tl_load *load, const struct tl_json_at *at, const c
                          tl_unit_name(function->unit), text, tl_unit_name(formula->unit));
     else
         function->bodies[function->body_count++].value = value;
+    if (status == TL_OK && function->cost < formula->cost)
+        function->cost = formula->cost;
     if (function->nest < scope->nest)
         function->nest = scope->nest;
 }

@@ -51,6 +51,19 @@ static void note_fault(struct tl_source *source, const char *file, const struct 
     count_faults(source, &load);
 }
 
+/* Whether the rule still fits beside what the others take. */
+static bool may_cost(struct tl_load *load, uint64_t others)
+{
+    struct tl_error error;
+    if (load->rule->scope.cost <= TL_RULES_COST_MAX - others)
+        return true;
+    (void)tl_error_set(&error, TL_LIMIT,
+                       "with this one the formulas of all rules take more than %d operations",
+                       TL_RULES_COST_MAX);
+    tl_load_fault(load, &error);
+    return false;
+}
+
 /* Loads one rule; adds it if it is sound. end: of a rule for either, else NULL. */
 static bool add_one(struct tl_source *source, const char *file, const char *end, const char *text,
                     size_t len)
@@ -72,8 +85,10 @@ static bool add_one(struct tl_source *source, const char *file, const char *end,
         error.status = TL_OK;
     if (error.status != TL_OK)
         tl_load_fault(&load, &error);
-    else if (tl_load_rule(&load, text, len) && make_room(rules))
+    else if (tl_load_rule(&load, text, len) && may_cost(&load, rules->cost) && make_room(rules)) {
+        rules->cost += load.rule->scope.cost;
         rules->rules[rules->count++] = load.rule;
+    }
     count_faults(source, &load);
     return load.errors == 0;
 }

@@ -205,6 +205,81 @@ Test(hostile, a_thousand_rules_are_judged_in_time)
     tl_rules_destroy(rules);
 }
 
+/* One rule whose tests have as much arithmetic as that. */
+static void add_dear(int number, int tests, int terms)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    char name[64];
+    tl_buf_addf(&text,
+                "{\"format\": \"tightlink.rule/1\", \"id\": \"r%d\", \"cause\": \"capacity\", "
+                "\"segment\": \"path\", \"title\": \"t\", \"severity\": \"note\", "
+                "\"when\": {\"all\": [",
+                number);
+    for (int i = 0; i < tests; i++) {
+        tl_buf_addf(&text, "%s{\"id\": \"t%d\", \"test\": [\"flow.goodput_bps", i ? ", " : "", i);
+        for (int k = 0; k < terms; k++)
+            tl_buf_adds(&text, " * 1");
+        tl_buf_adds(&text, "\", \">\", \"1bps\"]}");
+    }
+    tl_buf_adds(&text, "]}, \"sentence\": {\"found\": \"{flow.goodput_bps|bps}\", "
+                       "\"ruled_out\": \"r\", \"unsure\": \"u\"}}");
+    snprintf(name, sizeof name, "r%d.json", number);
+    folder_add(name, text.data, text.len);
+    tl_buf_finish(&text);
+}
+
+/* The dearest that are taken: a thousand, with half a million operations among them. */
+Test(hostile, the_worst_thousand_rules_are_judged_in_time)
+{
+    for (int i = 0; i < TL_RULE_COUNT_MAX; i++)
+        add_dear(i, 15, 15);
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    cr_assert_eq(tl_rules_load_directory(folder, &rules, &error), TL_OK, "%s", error.text);
+    cr_expect_eq(tl_rules_count(rules), TL_RULE_COUNT_MAX);
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        int64_t took = judge_once(rules);
+        best = took < best ? took : best;
+    }
+    cr_expect_lt(best, THOUSAND_RULES_NS, "%lld us", (long long)best / 1000);
+    printf("a thousand rules of 480 operations each: %lld us\n", (long long)best / 1000);
+    tl_rules_destroy(rules);
+}
+
+Test(hostile, rules_that_take_too_long_together)
+{
+    for (int i = 0; i < 100; i++)
+        add_dear(i, 60, 100);
+    expect_refused("a hundred rules of 12000 operations");
+}
+
+/* Each calls the one before sixty times: 60^8 operations, where only the depth is looked at. */
+Test(hostile, functions_that_multiply)
+{
+    struct tl_buf text = TL_BUF_INIT;
+    tl_buf_adds(&text, "{\"format\": \"tightlink.shared/1\", \"functions\": {");
+    for (int i = 0; i < 8; i++) {
+        tl_buf_addf(&text,
+                    "%s\"f%d\": {\"takes\": {\"n\": \"number\"}, \"gives\": \"number\", "
+                    "\"because\": \"b\", \"examples\": {\"f%d(0)\": 0}, \"is\": \"n",
+                    i ? ", " : "", i, i);
+        for (int k = 0; k < 60; k++)
+            if (i)
+                tl_buf_addf(&text, " + f%d(n)", i - 1);
+        tl_buf_adds(&text, "\"}");
+    }
+    tl_buf_adds(&text, "}}");
+    folder_add("shared.json", text.data, text.len);
+    tl_buf_finish(&text);
+    folder_add("sound.json", sound_rule, strlen(sound_rule));
+    expect_refused("functions that multiply");
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    cr_expect_neq(tl_rules_load_directory(folder, &rules, &error), TL_OK);
+    cr_expect(strstr(error.text, "operations"), "%s", error.text);
+}
+
 /* Single bytes changed at random: refused or taken, never worse. */
 Test(hostile, mutations)
 {

@@ -206,6 +206,12 @@ static long long now_s(void)
     return (long long)now.tv_sec;
 }
 
+/* Who called was killed: without packets nothing is written that would tell. */
+static bool nobody_listens(const struct pollfd *output)
+{
+    return output->revents & (POLLERR | POLLHUP);
+}
+
 /* Until the time is over, the bytes are used up, or somebody ends it. */
 static int copy(const struct named *named, pcap_t *pcap)
 {
@@ -220,9 +226,13 @@ static int copy(const struct named *named, pcap_t *pcap)
     if (!writing.failed)
         fputs("ready\n", stderr);
     /* With TPACKET_V3 libpcap's own timeout does not end a wait without packets. */
-    struct pollfd ready = {.fd = pcap_get_selectable_fd(pcap), .events = POLLIN};
+    struct pollfd ready[] = {{.fd = pcap_get_selectable_fd(pcap), .events = POLLIN},
+                             {.fd = STDOUT_FILENO},
+                             {.fd = STDERR_FILENO}};
     while (!writing.failed && !writing.full && !ended && now_s() < end_s)
-        if (poll(&ready, 1, WAKE_MS) >= 0 && pcap_dispatch(pcap, -1, put, (u_char *)&writing) < 0)
+        if (poll(ready, 3, WAKE_MS) >= 0 &&
+            (nobody_listens(&ready[1]) || nobody_listens(&ready[2]) ||
+             pcap_dispatch(pcap, -1, put, (u_char *)&writing) < 0))
             break;
     writing.failed |= fflush(stdout) != 0;
     (void)pcap_stats(pcap, &counts);

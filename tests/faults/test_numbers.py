@@ -186,24 +186,23 @@ def full_load_lives_in_64_megabytes():
 
 # --- P2: with TLS, beside sessions that are awake ----------------------------------------------------
 
-def hello_times(daemon, awake, asked, turn):
-    """Of a hundred newcomers, in order; each behind a load of questions of those who are in."""
-    times = []
-    for i in range(100):
-        for session in awake:
-            with contextlib.suppress(OSError):
-                session.socket.setblocking(False)
-                session.socket.send(asked)
-        begin = time.monotonic()
-        Session(daemon.port, f"127.{turn + 1}.{i}.1").close()
-        times.append(time.monotonic() - begin)
-    return sorted(times)
+def hello_s(port, source):
+    begin = time.monotonic()
+    Session(port, source).close()
+    return time.monotonic() - begin
+
+
+def p99(times):
+    return sorted(times)[len(times) * 99 // 100]
 
 
 @case
 def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
-    """P2: 50 ms (p99) beside stalled handshakes and sessions that ask without end and read nothing."""
-    with KeyFile(f"alice {SECRET}") as key, Daemon(DAEMON, "--key", key) as daemon:
+    """P2: 50 ms (p99) beside stalled handshakes and sessions that ask without end and read nothing. In
+    turn another responder is asked that nobody else uses: where that one takes 10 ms (p99), it is the
+    machine that had no time, and the round says nothing."""
+    with KeyFile(f"alice {SECRET}") as key, Daemon(DAEMON, "--key", key) as daemon, \
+            Daemon(DAEMON) as idle:
         stalled, words = [], first_words("alice", SECRET)
         for i in range(1000):
             stalled.append(Connection(daemon.port, f"127.{i % 250}.4.1"))
@@ -211,10 +210,22 @@ def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
                 stalled[-1].send(words if i % 2 else b"\0")
         awake = [Session(daemon.port, f"127.0.{100 + i}.1") for i in range(30)]
         asked = frame(wire.PING, bytes(8)) * 8
-        best = min((hello_times(daemon, awake, asked, turn) for turn in range(3)),
-                   key=lambda times: times[98])  # others use this machine as well
-        print(f"  hello: median {best[50] * 1e3:.1f} ms, p99 {best[98] * 1e3:.1f} ms")
-        assert best[98] < (1.0 if is_sanitized() else 0.05)
+        for turn in range(5):
+            times, alone = [], []
+            for i in range(200):
+                for session in awake:
+                    with contextlib.suppress(OSError):
+                        session.socket.setblocking(False)
+                        session.socket.send(asked)
+                times.append(hello_s(daemon.port, f"127.{turn + 1}.{i}.1"))
+                alone.append(hello_s(idle.port, f"127.{turn + 1}.{i}.1"))
+            print(f"  hello: p99 {p99(times) * 1e3:.1f} ms of 200, {p99(alone) * 1e3:.1f} ms at a "
+                  "responder that is alone")
+            if is_sanitized() or p99(alone) < 0.01:
+                break
+        else:
+            raise Skipped("in five rounds this machine had no time even for a responder alone")
+        assert p99(times) < (1.0 if is_sanitized() else 0.05)
         for connection in (*stalled, *awake):
             connection.close()
 
@@ -392,8 +403,9 @@ def mutated_frames_leave_no_memory_behind():
 
 @case
 def sessions_without_end_leave_nothing_behind():
-    """P16: sessions, every twentieth of which ends in the middle; hours with --long."""
-    seconds, rng = 3600 if LONG else 20, random.Random(16)
+    """P16: ten sessions a second, every twentieth of which ends in the middle, for two minutes;
+    two a second for two hours with --long."""
+    seconds, pause_s, rng = 7200 if LONG else 120, 0.5 if LONG else 0.1, random.Random(16)
     with KeyFile(f"alice {SECRET}") as key, Daemon(DAEMON, "--key", key) as daemon:
         marks, begin, count = [], time.monotonic(), 0
         while time.monotonic() - begin < seconds:
@@ -410,8 +422,7 @@ def sessions_without_end_leave_nothing_behind():
                 session.send(frame(wire.BYE))
                 session.close()
             count += 1
-            if LONG:
-                time.sleep(0.5)
+            time.sleep(pause_s)
             if time.monotonic() - begin > (len(marks) + 1) * seconds / 10:
                 marks.append((daemon.rss(), daemon.descriptors()))
         time.sleep(11)  # P3: everything is free

@@ -111,6 +111,7 @@ int main(int argc, char **argv)
         taps[1] = capture(1, "lan0", argv[2], "128");
     usleep(700000); /* until tcpdump sees packets: it does not tell */
     int wstatus = transfer(argv, out);
+    usleep(1500000); /* tcpdump has its packets a second late at most: what is later is lost */
     for (int i = 0; i < 3; i++)
         if (taps[i])
             end(taps[i], SIGINT);

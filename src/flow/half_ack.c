@@ -189,6 +189,16 @@ static void count_stall(struct half *half, int64_t time_ns)
     half->out->stall_longest_ns = fmax(half->out->stall_longest_ns, (double)(time_ns - since));
 }
 
+/* Beside the sender its least is the way; later samples are what the host took to answer. */
+static double way_to_sender_ns(const struct half *half, double near_rtt_ns)
+{
+    if (near_rtt_ns <= (double)half->reach_ns)
+        return near_rtt_ns;
+    if (isfinite(half->near_rtt_ns))
+        return half->near_rtt_ns;
+    return isfinite(near_rtt_ns) ? near_rtt_ns : 0;
+}
+
 void half_ack(struct half *half, const struct tl_segment *segment, double near_rtt_ns)
 {
     struct tl_packet_half *out = half->out;
@@ -204,9 +214,7 @@ void half_ack(struct half *half, const struct tl_segment *segment, double near_r
         out->unseen_bytes += ack - half->next;
         half->next = ack;
     }
-    half->ack_delay_ns = isfinite(half->near_rtt_ns) ? half->near_rtt_ns
-                         : isfinite(near_rtt_ns)     ? near_rtt_ns
-                                                     : 0;
+    half->ack_delay_ns = way_to_sender_ns(half, near_rtt_ns);
     /* What this acknowledgement reports behind a new gap says nothing of what it takes itself. */
     uint64_t sacked_before = half->sacked_to;
     if (segment->sack_count)

@@ -25,6 +25,7 @@
 /* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
  * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
 #define LEVEL      0.8
+#define GROWS      1.1 /* from the first third of the pieces to the last: a window that opens */
 #define PIECES_MAX 64
 
 const char *tl_packet_place_name(enum tl_packet_place place)
@@ -116,26 +117,38 @@ static int by_size(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The flight behind the first quarter, its mean in pieces of many round trips: whether it stays. */
-static bool is_level(const struct tl_packet_half *half)
+/* The mean flight of pieces of many round trips each, behind the first quarter; how many. */
+static unsigned flight_pieces(const struct tl_packet_half *half, double ret_means[PIECES_MAX])
 {
-    double sums[PIECES_MAX] = {0};
     unsigned counts[PIECES_MAX] = {0};
     uint32_t begin = half->bins_count / 4, count = half->bins_count - begin;
     unsigned pieces =
         (unsigned)fmin(PIECES_MAX, ceil((double)count * (double)half->bin_ns /
                                         fmax((double)PIECE_NS, 4 * half->rtt_min_ns)));
+    for (unsigned i = 0; i < pieces; i++)
+        ret_means[i] = 0;
+    for (uint32_t i = 0; i < count && pieces; i++) {
+        uint64_t piece = (uint64_t)i * pieces / count;
+        ret_means[piece] += half->bins[begin + i].flight_max_bytes;
+        counts[piece] += half->bins[begin + i].flight_max_bytes > 0;
+    }
+    for (unsigned i = 0; i < pieces; i++)
+        ret_means[i] /= fmax(counts[i], 1);
+    return pieces;
+}
+
+static bool is_level(const struct tl_packet_half *half)
+{
+    double means[PIECES_MAX], first = 0, last = 0;
+    unsigned pieces = flight_pieces(half, means), third = (pieces + 2) / 3;
     if (pieces < PIECES_MIN)
         return true; /* too short for a window to be seen to move */
-    for (uint32_t i = 0; i < count; i++)
-        if (half->bins[begin + i].flight_max_bytes > 0) {
-            sums[(uint64_t)i * pieces / count] += half->bins[begin + i].flight_max_bytes;
-            counts[(uint64_t)i * pieces / count]++;
-        }
-    for (unsigned i = 0; i < pieces; i++)
-        sums[i] /= fmax(counts[i], 1);
-    qsort(sums, pieces, sizeof *sums, by_size);
-    return sums[pieces / 10] >= LEVEL * sums[pieces - 1 - pieces / 10];
+    for (unsigned i = 0; i < third; i++) {
+        first += means[i];
+        last += means[pieces - 1 - i];
+    }
+    qsort(means, pieces, sizeof *means, by_size);
+    return last <= GROWS * first && means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
 }
 
 /* Time in which CUBIC (RFC 9438, section 4.2) keeps the window near what it was at a loss, on

@@ -48,6 +48,9 @@ CASES = [
     # Two losses in all: between them the window looks like a full send buffer.
     ("shallow-buffer", NEARLY_FULL, dict(link_mbps=50, queue_kb=10, delay_ms=40, seconds=15, seed=1)),
     ("shallow-buffer", NEARLY_FULL, dict(link_mbps=100, queue_kb=30, delay_ms=50, seconds=8, seed=1)),
+    # A window of bursts, each behind its acknowledgement; one loss in all.
+    ("shallow-buffer", NEARLY_FULL, dict(link_mbps=177, queue_kb=454, delay_ms=70, seconds=6, tso=20, seed=3)),
+    ("shallow-buffer", NEARLY_FULL, dict(link_mbps=184, queue_kb=255, delay_ms=53, seconds=8, reno=1, seed=4)),
     ("aqm", ["capacity", "ecn-marks"], dict(link_mbps=30, queue_kb=2000, codel_ms=5, delay_ms=15)),
     ("aqm", ["capacity", "ecn-marks"], dict(link_mbps=50, queue_kb=2000, codel_ms=5, delay_ms=10)),
     ("aqm", ["capacity", "ecn-marks"],
@@ -58,6 +61,8 @@ CASES = [
     ("capacity", ["capacity"], dict(link_mbps=100, queue_kb=500, delay_ms=15, reno=1)),
     ("bufferbloat", ["capacity"], dict(link_mbps=10, queue_kb=1500, delay_ms=10)),
     ("bufferbloat", ["capacity"], dict(link_mbps=20, queue_kb=4000, delay_ms=20, seconds=12)),
+    # Nearly full, with a queue that hardly grows: no send buffer.
+    ("capacity", ["capacity"], dict(link_mbps=38.5, queue_kb=3176, delay_ms=44.6, seconds=6, middle_share=0.83, seed=5)),
     ("reordering", ["reordering", "capacity"], dict(reorder_ratio=0.05, reorder_ms=10, link_mbps=100)),
     ("reordering", ["reordering"], dict(reorder_ratio=0.02, reorder_ms=25, delay_ms=20)),
     ("cross-traffic", ["cross-traffic", "capacity"], dict(link_mbps=50, queue_kb=200, others_ratio=0.5)),

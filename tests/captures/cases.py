@@ -69,6 +69,20 @@ CASES = [
     ("cross-traffic", ["cross-traffic", "capacity"], dict(link_mbps=100, queue_kb=300, others_ratio=0.7)),
     ("black-hole", ["mtu-black-hole"], dict(hole_bytes=1400, seconds=12)),
     ("black-hole", ["mtu-black-hole"], dict(hole_bytes=1300, delay_ms=40, seconds=15)),
+    # Large buckets that fill slowly; a full link with a queue of four packets; others' queue.
+    ("policer", ["policer"],
+     dict(link_mbps=1000, police_mbps=11.4, bucket_kb=351, delay_ms=58.5, reno=1, seconds=15,
+          middle_share=0.61)),
+    ("policer", ["policer"],
+     dict(link_mbps=1000, police_mbps=50.7, bucket_kb=297, delay_ms=5.1, reno=1, seconds=15)),
+    ("capacity", ["capacity", "shallow-buffer"],
+     dict(seed=282503, link_mbps=10.871921, queue_kb=6, delay_ms=5.56403, gro=14, seconds=15)),
+    ("cross-traffic", ["cross-traffic", "capacity"],
+     dict(seed=547845, link_mbps=44.10092, queue_kb=50, others_ratio=0.38, delay_ms=7.334829,
+          jitter_ms=1.321652, middle_share=0.52, seconds=20)),
+    ("cross-traffic", ["cross-traffic", "capacity"],
+     dict(seed=185105, link_mbps=27.060685, queue_kb=30, others_ratio=0.44, delay_ms=5.504443,
+          tso=22, middle_share=0.77, seconds=8)),
     ("sender-app", ["sender-app"],  # each write has a short tail
      dict(seed=1008, write_kb=64, write_gap_ms=100, link_mbps=200)),
 ]

@@ -274,8 +274,9 @@ static double ends_agree(const struct tl_tcp_result *result)
         acked += (double)last->bytes_acked;
         sent += (double)last->bytes_sent - (double)last->bytes_retrans;
     }
+    sent = fmax(sent, 0); /* a far end may tell anything */
     double off = received > sent ? received - sent : received < acked ? acked - received : 0;
-    double larger = fmax(received, sent);
+    double larger = fmax(fmax(received, sent), acked);
     return larger > 0 ? off / larger : NAN;
 }
 

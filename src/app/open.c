@@ -262,6 +262,15 @@ void tl_app_target_of_run(const struct tl_run *run, const char *written,
         snprintf(ret_target->text, sizeof ret_target->text, "%s", written ? written : host);
 }
 
+const char *tl_app_why_not_again(const struct tl_run *run)
+{
+    if (tl_run_is_watched(run))
+        return "this is another program's transfer: tightlink run HOST tries a fix on its way";
+    if (tl_run_is_of_others(run))
+        return "this is a path between two other hosts: nothing here can try a fix on it";
+    return NULL;
+}
+
 void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *target,
                           struct tl_session_config *config)
 {

@@ -239,6 +239,11 @@ static int apply(struct fix_options *options, const struct chosen *chosen,
         cli_complain("changing a setting needs root; as you are, --dry-run shows the change");
         return CLI_EXIT_USAGE;
     }
+    const char *why = options->measure ? tl_app_why_not_again(&result->run) : NULL;
+    if (why) {
+        cli_complain("--measure: %s; nothing was changed", why);
+        return CLI_EXIT_USAGE;
+    }
     if (options->measure && cli_consent_possible(&options->run, &error) != TL_OK) {
         tl_error_prefix(&error, "nothing was changed");
         return cli_fail(&error);

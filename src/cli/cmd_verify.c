@@ -62,6 +62,9 @@ int cli_verify(const struct cli_command *command, int argc, char **argv)
     if (!run || read_run(words.argv[0], run, &facts, &error) != TL_OK) {
         cli_complain("%s", run ? error.text : tl_status_text(TL_NOMEM));
         exit_code = CLI_EXIT_USAGE;
+    } else if (tl_app_why_not_again(run)) {
+        cli_complain("%.200s: %s", words.argv[0], tl_app_why_not_again(run));
+        exit_code = CLI_EXIT_USAGE;
     } else if (cli_load_rules(&rules, &error) != TL_OK) {
         exit_code = cli_fail(&error);
     } else {

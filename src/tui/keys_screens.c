@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "keys.h"
+#include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
 #include "tightlink/session/session.h"
 
@@ -173,10 +174,9 @@ static const char *why_no_trial(const struct tui_state *state)
         return "no cause was found, so there is no fix to try";
     if (!first_fix(state))
         return "no fix is known here that could be tried";
-    if (tl_run_is_watched(run))
-        return "this is another program's transfer: tightlink run HOST tries a fix on its way";
-    if (tl_run_is_of_others(run))
-        return "this is a path between two other hosts: nothing here can try a fix on it";
+    why = tl_app_why_not_again(run);
+    if (why)
+        return why;
     if (state->from_store && strcmp(run->target_kind, "demo") == 0)
         return "this was a demo: its path is gone, so nothing can be tried on it";
     return tl_session_trial_remedy(state->result->findings, &why) ? NULL : why;

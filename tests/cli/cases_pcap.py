@@ -243,6 +243,18 @@ def plotted(machine):
 
 
 @case("pcap")
+def not_tried_from_here(machine):
+    """no fix of a captured flow can be tried from here, and nothing is sent"""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.path.join(folder, "slow.json")
+        result = run(machine, window_limited(), "--json")
+        with open(kept, "wb") as file:
+            file.write(result.stdout)
+        tightlink(machine, "verify", kept, "--yes").check(
+            2, "this is another program's transfer: tightlink run HOST tries a fix on its way")
+
+
+@case("pcap")
 def masked(machine):
     """export of a capture: other addresses, no payload, the same judgement; a file stays as it is"""
     with tempfile.TemporaryDirectory() as folder:

@@ -58,6 +58,9 @@ struct tl_app_target {
 void tl_app_target_of_run(const struct tl_run *run, const char *written,
                           struct tl_app_target *ret_target);
 
+/* Why the path of a kept run cannot be measured from here, a sentence; NULL: it can. */
+const char *tl_app_why_not_again(const struct tl_run *run);
+
 /* The same path, directions and goal as a kept run, for measuring or verifying again; texts are
  * borrowed from run and target (tl_app_target_of_run). Asks nothing else. */
 void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *target,

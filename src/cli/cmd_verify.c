@@ -22,6 +22,8 @@ static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_f
         status = tl_document_read(text, len, run, ret_facts, reterr);
         if (status != TL_OK)
             tl_error_prefix(reterr, "%.200s is no saved run", path);
+        else if (tl_app_why_not_again(run))
+            status = tl_error_set(reterr, TL_USAGE, "%.200s: %s", path, tl_app_why_not_again(run));
     }
     free(text);
     return status;
@@ -61,9 +63,6 @@ int cli_verify(const struct cli_command *command, int argc, char **argv)
     int exit_code;
     if (!run || read_run(words.argv[0], run, &facts, &error) != TL_OK) {
         cli_complain("%s", run ? error.text : tl_status_text(TL_NOMEM));
-        exit_code = CLI_EXIT_USAGE;
-    } else if (tl_app_why_not_again(run)) {
-        cli_complain("%.200s: %s", words.argv[0], tl_app_why_not_again(run));
         exit_code = CLI_EXIT_USAGE;
     } else if (cli_load_rules(&rules, &error) != TL_OK) {
         exit_code = cli_fail(&error);

@@ -58,19 +58,40 @@ static void count_piece(struct half *half, const struct tl_segment *segment,
         out->largest_acked_packet = piece->packet_bytes;
 }
 
+/* From the newest segment that is acknowledged, of so many bytes with it; small: less than one MSS.
+ */
+static void take_sample(struct half *half, int64_t time_ns, int64_t newest_ns, bool small,
+                        uint64_t bytes)
+{
+    struct tl_packet_half *out = half->out;
+    double sample = (double)(time_ns - newest_ns);
+    bool alone = bytes <= half_mss(half) && half->piece_ring.count == 0;
+    if (alone && sample > DELAYED_ACK_NS && isfinite(half->far_rtt_ns) &&
+        sample > half->far_rtt_ns + 30e6) {
+        out->nagle_count += small;
+        out->nagle_ns += small ? sample : 0;
+        return; /* the receiver's timer, not the way */
+    }
+    half->far_rtt_ns = sample;
+}
+
 /* What is acknowledged is no longer in flight. Behind a hole that was filled the newest piece has
  * waited for the hole: that is no sample of the way. */
 static void forget_below(struct half *half, const struct tl_segment *segment, uint64_t ack,
                          uint64_t sacked_before)
 {
-    struct tl_packet_half *out = half->out;
     int64_t newest_ns = 0;
     bool first = true, small = false, fills_hole = half->una < sacked_before;
     while (half->piece_ring.count > 0) {
         const struct piece *piece = half_piece(half, 0);
         bool once = piece->sent_count == 1 && !(piece->state & (PIECE_SACKED | PIECE_HOLE));
-        if (piece->begin + piece->len > ack)
+        if (piece->begin + piece->len > ack) {
+            if (once && piece->begin < ack) { /* the front of what was captured as one packet */
+                newest_ns = piece->first_ns;
+                small = false;
+            }
             break;
+        }
         if (piece->begin + piece->len <= half->una) {
             pieces_drop_first(half); /* split off one that was acknowledged in part: told already */
             continue;
@@ -88,14 +109,7 @@ static void forget_below(struct half *half, const struct tl_segment *segment, ui
     }
     if (!newest_ns || fills_hole)
         return;
-    double sample = (double)(segment->time_ns - newest_ns);
-    if (small && half->piece_ring.count == 0 && sample > DELAYED_ACK_NS &&
-        isfinite(half->far_rtt_ns) && sample > half->far_rtt_ns + 30e6) {
-        out->nagle_count++;
-        out->nagle_ns += sample;
-        return; /* the receiver's timer, not the way */
-    }
-    half->far_rtt_ns = sample;
+    take_sample(half, segment->time_ns, newest_ns, small, ack - half->una);
 }
 
 static void sack_pieces(struct half *half, uint64_t begin, uint64_t end)

@@ -25,7 +25,8 @@
 /* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
  * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
 #define LEVEL      0.8
-#define GROWS      1.1 /* from the first third of the pieces to the last: a window that opens */
+#define GROWS      1.1   /* from the first third of the pieces to the last: a window that opens */
+#define RTO_MIN_NS 200e6 /* of Linux; RFC 6298 wants a second */
 #define PIECES_MAX 64
 
 const char *tl_packet_place_name(enum tl_packet_place place)
@@ -176,6 +177,14 @@ static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_
                                                 : TL_WAIT_UNKNOWN;
 }
 
+/* Away from the sender what was lost before is not seen: the wait for its timer looks like a pause
+ * of the program. */
+static bool may_be_timers(const struct tl_packet_half *half, enum tl_packet_place place)
+{
+    return place != TL_PLACE_SENDER && half->loss_events_count > 0 &&
+           half->pauses_ns >= RTO_MIN_NS * (double)half->pauses_count;
+}
+
 static void add_part(struct tl_packet_ledger *ledger, enum tl_packet_wait wait, double share,
                      double *unknown)
 {
@@ -224,6 +233,28 @@ static double split(const struct tl_packet_half *half, double total, enum tl_pac
     return unknown;
 }
 
+/* Why whose time it was cannot be said; NULL: it can. unknown: share of it that was left. */
+static const char *why_unknown(const struct tl_packet_half *half, enum tl_packet_place place,
+                               enum tl_packet_wait host, const struct tl_packet_ledger *ledger,
+                               double unknown)
+{
+    bool small = 2 * half->small_count > half->data_packets_count;
+    if (ledger->idle_ratio > BLUR_MAX && may_be_timers(half, place))
+        return "only a capture at the sender tells its program's pause from the wait for a timer "
+               "after a loss";
+    if (small && host != TL_WAIT_APP && ledger->idle_ratio < 0.5)
+        return "it sends small pieces, each once the one before was acknowledged";
+    if (!half->window_scale_known)
+        return "the handshake was not captured: the scale of the receive window is not known";
+    if (unknown <= BLUR_MAX || unknown <= fmax(ledger->idle_ratio, ledger->closed_ratio))
+        return NULL; /* a known part outweighs it, whatever it is */
+    return place == TL_PLACE_SENDER
+               ? "its packets do not tell whether the send buffer, the program or the congestion "
+                 "window held the sender back"
+               : "only a capture at the sender tells whether its send buffer, its program or the "
+                 "network held it back";
+}
+
 void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
                       struct tl_packet_ledger *ret_ledger)
 {
@@ -246,20 +277,9 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
     enum tl_packet_wait host =
         host_wait(place, ledger->clocked_ratio, is_calm(half, ledger->standing_ratio), held);
     double unknown = split(half, total, host, ledger);
-    bool small = 2 * half->small_count > half->data_packets_count;
-    if (small && host != TL_WAIT_APP && ledger->idle_ratio < 0.5)
-        fail(ledger, "it sends small pieces, each once the one before was acknowledged");
-    else if (!half->window_scale_known)
-        fail(ledger,
-             "the handshake was not captured: the scale of the receive window is not known");
-    else if (unknown > BLUR_MAX && /* else a known part outweighs it, whatever it is */
-             unknown > fmax(ledger->idle_ratio, ledger->closed_ratio))
-        fail(ledger,
-             place == TL_PLACE_SENDER
-                 ? "its packets do not tell whether the send buffer, the program or the "
-                   "congestion window held the sender back"
-                 : "only a capture at the sender tells whether its send buffer, its program "
-                   "or the network held it back");
+    const char *why = why_unknown(half, place, host, ledger, unknown);
+    if (why)
+        fail(ledger, why);
     else
         ledger->network_ratio += unknown;
 }

@@ -70,6 +70,12 @@ CASES = [
     ("black-hole", ["mtu-black-hole"], dict(hole_bytes=1400, seconds=12)),
     ("black-hole", ["mtu-black-hole"], dict(hole_bytes=1300, delay_ms=40, seconds=15)),
     # Large buckets that fill slowly; a full link with a queue of four packets; others' queue.
+    # Packets joined at the capturing host, acknowledged in parts; timers after losses seen from afar.
+    ("send-buffer", ["send-buffer"],
+     dict(seed=465258, link_mbps=63.017274, sndbuf_kb=40, delay_ms=7.821925, reno=1, seconds=20)),
+    ("burst-loss", ["burst-loss"],
+     dict(seed=39128, link_mbps=226.807305, burst_ratio=0.001146, burst_count=17,
+          delay_ms=3.466367, middle_share=0.21, seconds=15)),
     ("policer", ["policer"],
      dict(link_mbps=1000, police_mbps=11.4, bucket_kb=351, delay_ms=58.5, reno=1, seconds=15,
           middle_share=0.61)),

@@ -55,6 +55,11 @@ const char *tui_finding_mark(const struct tl_finding *finding, enum tui_ink *ret
 
 /* The first row shown of a list so that the selected one stays in the middle where it can. */
 int tui_list_top(int selected, int rows, int count);
+/* How many lines of so many entries are shown in `room` rows of which `below` stay for what stands
+ * under the list, and one for the rule between; at least one. */
+int tui_list_lines(int count, int room, int below);
+/* The rows below a list that has a picture of what is selected. */
+int tui_list_below(int room);
 
 /* Marks the selected row of a list, with more than colour. */
 void tui_select_row(struct tui_grid *grid, int row, int columns);

@@ -204,8 +204,7 @@ void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first,
     struct columns at = lay_out(grid->cols);
     int rows = last - row - 1;
     int below = history->comparison ? rows * 2 / 3 : history->graph ? rows / 2 : rows >= 12 ? 6 : 2;
-    int lines = rows - below - 1 < count ? rows - below - 1 : count;
-    lines = lines < 1 ? 1 : lines;
+    int lines = tui_list_lines(count, rows, below);
     state->rows_shown = lines;
     draw_head(&at, grid, row);
     int top = tui_list_top(history->selected, lines, count);

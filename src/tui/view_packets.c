@@ -178,9 +178,7 @@ void tui_view_packets(struct tui_state *state, struct tui_grid *grid, int first,
     if (packets->list.selected >= count)
         packets->list.selected = count - 1;
     struct columns at = lay_out(grid->cols);
-    int below = room >= 14 ? room * 3 / 5 : room >= 8 ? 4 : 2;
-    int lines = room - below - 1 < count ? room - below - 1 : count;
-    lines = lines < 1 ? 1 : lines;
+    int lines = tui_list_lines(count, room, tui_list_below(room));
     state->rows_shown = lines;
     draw_head(&at, grid, row);
     int top = tui_list_top(packets->list.selected, lines, count);

@@ -94,6 +94,17 @@ int tui_list_top(int selected, int rows, int count)
     return top < 0 ? 0 : top;
 }
 
+int tui_list_lines(int count, int room, int below)
+{
+    int lines = room - below - 1 < count ? room - below - 1 : count;
+    return lines < 1 ? 1 : lines;
+}
+
+int tui_list_below(int room)
+{
+    return room >= 14 ? room * 3 / 5 : room >= 8 ? 4 : 2;
+}
+
 static const char *standing_of(const struct tl_finding *finding)
 {
     return finding->standing && finding->standing[0] ? finding->standing : finding->sentence;

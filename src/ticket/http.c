@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "private.h"
+#include "tightlink/base/name.h"
 #include "tightlink/base/time.h"
 
 #define CONNECT_S 10L
@@ -52,17 +53,10 @@ static bool host_of(const char *url, char ret_host[256])
     return known;
 }
 
-/* Names and addresses of this machine alone (RFC 6761, RFC 1122). */
 static bool is_loopback(const char *url)
 {
     char host[256];
-    int a, b, c, d, end = 0;
-    if (!host_of(url, host))
-        return false;
-    if (strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
-        return true;
-    return sscanf(host, "%d.%d.%d.%d%n", &a, &b, &c, &d, &end) == 4 && host[end] == '\0' &&
-           a == 127;
+    return host_of(url, host) && tl_is_loopback_name(host);
 }
 
 /* --- Reply ---------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "pscheduler_text.h"
+#include "tightlink/base/name.h"
 #include "tightlink/base/time.h"
 
 #define CONNECT_MS   10000L
@@ -26,7 +27,7 @@ struct psched_http {
     CURLM *multi;
     struct curl_slist *headers;
     int cancel_fd;
-    bool insecure;
+    bool insecure, local; /* local: of this machine alone, no proxy's business */
     char name[300], base[320];
     char pin[TL_PSCHED_PIN_SIZE];
 };
@@ -56,6 +57,7 @@ enum tl_status psched_http_create(const struct tl_psched_node *node, int cancel_
     if (http) {
         http->cancel_fd = cancel_fd;
         http->insecure = node->insecure;
+        http->local = tl_is_loopback_name(node->host);
         snprintf(http->pin, sizeof http->pin, "%s", node->pin ? node->pin : "");
         set_names(http, node);
         http->curl = curl_easy_init();
@@ -114,12 +116,6 @@ static size_t take_body(char *data, size_t size, size_t count, void *context)
     return taking->body->status == TL_OK ? size * count : 0;
 }
 
-static bool is_loopback(const char *name)
-{
-    return strncmp(name, "127.", 4) == 0 || strncmp(name, "[::1]", 5) == 0 ||
-           strncmp(name, "localhost", 9) == 0;
-}
-
 static CURLcode set_up(struct psched_http *http, const struct psched_ask *ask, const char *url,
                        struct taking *taking)
 {
@@ -144,7 +140,7 @@ static CURLcode set_up(struct psched_http *http, const struct psched_ask *ask, c
     SET(CURLOPT_SSL_VERIFYHOST, vouched ? 2L : 0L);
     if (http->pin[0] && !http->insecure)
         SET(CURLOPT_PINNEDPUBLICKEY, http->pin);
-    if (is_loopback(http->name))
+    if (http->local)
         SET(CURLOPT_NOPROXY, "*");
     if (ask->body) {
         SET(CURLOPT_POSTFIELDSIZE, (long)strlen(ask->body));

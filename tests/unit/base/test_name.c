@@ -20,3 +20,18 @@ Test(name, what_a_shell_or_a_path_reads_otherwise_does_not)
     cr_expect(tl_is_command_name("a/b", "/", TL_COMMAND_HOST_MAX));
     cr_expect_not(tl_is_command_name("abcd", "", 3), "longer than it may be");
 }
+
+Test(name, of_this_machine_alone)
+{
+    static const char *const own[] = {"localhost", "::1", "[::1]", "127.0.0.1", "127.255.0.9"};
+    static const char *const others[] = {"127.0.0.1.example.net",
+                                         "localhost.example.net",
+                                         "[::1]:80.example.net",
+                                         "128.0.0.1",
+                                         "::10",
+                                         ""};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        cr_expect(tl_is_loopback_name(own[i]), "%s", own[i]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        cr_expect(!tl_is_loopback_name(others[i]), "%s", others[i]);
+}

@@ -1,4 +1,4 @@
-/* Names from outside where they stand in a command that a person may copy. */
+/* Names from outside: where they stand in a command that a person may copy, and whose they are. */
 #ifndef TL_BASE_NAME_H
 #define TL_BASE_NAME_H
 
@@ -14,5 +14,9 @@
  * [A-Za-z0-9._:@-] and the characters of `more`, not begun by . or - (a folder above, an option),
  * of 1 to `max` bytes. */
 bool tl_is_command_name(const char *text, const char *more, size_t max);
+
+/* A name or an address of this machine alone (RFC 6761, RFC 1122), in lower case; IPv6 with or
+ * without brackets. */
+bool tl_is_loopback_name(const char *host);
 
 #endif

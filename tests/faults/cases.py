@@ -1,10 +1,12 @@
-"""The cases of a program of attacks: each a function, chosen by name or all of them, run one after the
-other. Exit code 0 all held, 1 one failed, 2 no such case, 77 nothing could be tried here."""
+"""The cases of a program of attacks: each a function, chosen by name or all of them; those that only
+wait run side by side, the others one after the other. Exit code 0 all held, 1 one failed, 2 no such
+case, 77 nothing could be tried here. And what several programs of attacks ask."""
+import concurrent.futures
 import sys
 import time
 import traceback
 
-CASES, SLOW = {}, {}
+CASES, SLOW, WAITING = {}, {}, set()
 
 
 class Skipped(Exception):
@@ -22,6 +24,31 @@ def slow(function):
     return function
 
 
+def waits(function):
+    """One that lets time pass and takes next to none of the machine's: it runs beside its like."""
+    WAITING.add(function.__name__)
+    return case(function)
+
+
+def until(seconds, condition, what):
+    """Waits for a condition; returns how long it took."""
+    begin = time.monotonic()
+    while not condition():
+        assert time.monotonic() - begin < seconds, f"not within {seconds} s: {what}"
+        time.sleep(0.02)
+    return time.monotonic() - begin
+
+
+def is_sanitized(program):
+    with open(program, "rb") as file:
+        code = file.read()
+    return b"__asan_init" in code or b"__tsan_init" in code
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
 def choose(arguments):
     """Names, or --slow for all slow ones; none: all others."""
     if arguments == ["--slow"]:
@@ -35,19 +62,26 @@ def choose(arguments):
     return {name: every[name] for name in arguments} or CASES
 
 
+def judge(name, function):
+    """What became of it: "ok", "skipped" or "FAILED"."""
+    begin = time.monotonic()
+    try:
+        function()
+        print(f"ok {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        return "ok"
+    except Skipped as why:
+        print(f"skipped {name}: {why}", flush=True)
+        return "skipped"
+    except (Exception, SystemExit):  # pylint: disable=broad-except
+        print(f"{traceback.format_exc()}FAILED {name}", flush=True)
+        return "FAILED"
+
+
 def run(arguments):
     """Does not return."""
-    failed, held = 0, 0
-    for name, function in choose(arguments).items():
-        begin = time.monotonic()
-        try:
-            function()
-            held += 1
-            print(f"ok {name} ({time.monotonic() - begin:.1f} s)", flush=True)
-        except Skipped as why:
-            print(f"skipped {name}: {why}", flush=True)
-        except (Exception, SystemExit):  # pylint: disable=broad-except
-            traceback.print_exc()
-            print(f"FAILED {name}", flush=True)
-            failed += 1
-    sys.exit(1 if failed else 0 if held else 77)
+    chosen = choose(arguments).items()
+    waiting = [one for one in chosen if one[0] in WAITING]
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(waiting))) as pool:
+        results = list(pool.map(lambda one: judge(*one), waiting))
+    results += [judge(*one) for one in chosen if one[0] not in WAITING]
+    sys.exit(1 if "FAILED" in results else 0 if "ok" in results else 77)

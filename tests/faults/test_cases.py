@@ -6,7 +6,10 @@ import sys
 
 PROGRAM = """
 import sys
-from cases import Skipped, case, run, slow
+import threading
+from cases import Skipped, case, run, slow, waits
+
+met = threading.Barrier(2, timeout=5)
 
 @case
 def holds():
@@ -15,6 +18,14 @@ def holds():
 @case
 def fails():
     assert not sys.argv[1:], "as it should"
+
+@waits
+def meets_its_like():
+    met.wait()
+
+@waits
+def meets_another():
+    met.wait()
 
 @slow
 def cannot_be_tried():
@@ -29,6 +40,8 @@ WANTED = (
     (["--slow"], 77, "skipped cannot_be_tried: not here"),
     (["holds", "cannot_be_tried"], 0, "ok holds"),
     (["hold"], 2, "no case is called hold"),
+    (["meets_its_like", "meets_another"], 0, "ok meets_another"),
+    (["meets_its_like"], 1, "FAILED meets_its_like"),
     (["holds", "--long"], 2, "no case is called --long"),
 )
 

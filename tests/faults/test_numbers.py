@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Promises with the numbers that they name (doc/promises.md), beyond what test_responder.py tries: a
-third party in a namespace of its own, a memory group, TLS, everything under strace, secrets looked for
-everywhere, sessions without end.
+"""Promises with the numbers that they name (doc/promises.md), beyond what test_times.py and
+test_shares.py try: a third party in a namespace of its own, a memory group, TLS, everything under
+strace, secrets looked for everywhere, sessions without end.
 
 Arguments: paths of tightlinkd and tightlink, then names of cases (none: all); with --long some do as
 much as the promise says, in an hour and more."""
@@ -20,19 +20,13 @@ import tempfile
 import time
 
 import wire
-from cases import Skipped, case, run
+from cases import Skipped, case, is_sanitized, run
 from keyed import SECRET, KeyedSession, KeyFile, first_words
 from three import Three, udp_packet
 from wire import Connection, Daemon, Session, frame
 
 DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
 LONG = "--long" in sys.argv
-
-
-def is_sanitized():
-    with open(DAEMON, "rb") as program:
-        code = program.read()
-    return b"__asan_init" in code or b"__tsan_init" in code
 
 
 def prove(port, host, session, token, source=None):
@@ -144,7 +138,7 @@ def memory_group(limit):
 @case
 def full_load_lives_in_64_megabytes():
     """P6: 10,000 strangers, handshakes, keyed sessions, 32 streams each way and datagrams at once."""
-    if is_sanitized():
+    if is_sanitized(DAEMON):
         raise Skipped("a sanitizer's memory is not the responder's")
     with memory_group(64 << 20) as group, KeyFile(f"alice {SECRET}") as key, \
             Daemon(DAEMON, "--key", key) as daemon:
@@ -221,11 +215,11 @@ def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
                 alone.append(hello_s(idle.port, f"127.{turn + 1}.{i}.1"))
             print(f"  hello: p99 {p99(times) * 1e3:.1f} ms of 200, {p99(alone) * 1e3:.1f} ms at a "
                   "responder that is alone")
-            if is_sanitized() or p99(alone) < 0.01:
+            if is_sanitized(DAEMON) or p99(alone) < 0.01:
                 break
         else:
             raise Skipped("in five rounds this machine had no time even for a responder alone")
-        assert p99(times) < (1.0 if is_sanitized() else 0.05)
+        assert p99(times) < (1.0 if is_sanitized(DAEMON) else 0.05)
         for connection in (*stalled, *awake):
             connection.close()
 
@@ -235,7 +229,7 @@ def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
 @case
 def nothing_is_opened_run_or_written_whatever_is_asked():
     """P7: host, streams, datagrams, a dial that is not permitted, keys read again, disks refused."""
-    if not shutil.which("strace") or is_sanitized():
+    if not shutil.which("strace") or is_sanitized(DAEMON):
         raise Skipped("no strace on this machine, or a sanitizer that cannot be traced")
     with KeyFile(f"alice {SECRET}") as key, tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "calls")
@@ -397,7 +391,7 @@ def mutated_frames_leave_no_memory_behind():
         send_mutated(daemon, rng, count // 2)
         grown = daemon.rss() - before
         print(f"  {count} connections: the second half grew it by {grown} bytes")
-        assert is_sanitized() or grown <= 1 << 20
+        assert is_sanitized(DAEMON) or grown <= 1 << 20
         assert daemon.stop()[1] == 0
 
 
@@ -430,7 +424,7 @@ def sessions_without_end_leave_nothing_behind():
         print(f"  {count} sessions: {(rss - marks[1][0]) / 1e6:+.2f} MB since the first fifth, "
               f"{descriptors} descriptors")
         assert descriptors < 20, os.listdir(f"/proc/{daemon.process.pid}/fd")
-        assert is_sanitized() or rss - marks[1][0] <= 1 << 20, marks
+        assert is_sanitized(DAEMON) or rss - marks[1][0] <= 1 << 20, marks
 
 
 if sys.argv[3:4] == ["--attack-third-party"]:

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""tightlinkd's fair shares: rates, quotas, places and memory, whoever asks for how much (P5, P6).
+
+Arguments: path of tightlinkd, then names of cases (none: all)."""
+import contextlib
+import os
+import shutil
+import socket
+import struct
+import sys
+import tempfile
+import time
+
+import wire
+from cases import Skipped, case, is_sanitized, run, until
+from keyed import SECRET, KeyFile, first_words
+from wire import Connection, Daemon, Session, frame
+
+DAEMON = sys.argv[1]
+
+
+@case
+def a_rate_cap_holds_who_does_not_pace():
+    """An upload as fast as the client can, under a cap of 20 Mb/s: 5 MB in 2 s, and not at once."""
+    with Daemon(DAEMON, "--rate-cap", "20M") as daemon:
+        session = Session(daemon.port)
+        begin = time.monotonic()
+        _, end, *_ = session.run(direction=wire.UPLOAD, ms=2000)
+        took = time.monotonic() - begin
+        rate = sum(end["bytes"]) * 8 / took
+        print(f"  {sum(end['bytes']) / 1e6:.1f} MB came in {took:.2f} s: {rate / 1e6:.1f} Mb/s of 20")
+        assert sum(end["bytes"]) > 3e6, end
+        assert rate < 1.5 * 20e6, f"{rate / 1e6:.0f} Mb/s under a cap of 20"
+
+
+def prove(session, port):
+    """A UDP socket whose tuple is proved, and its cookie."""
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.connect(("127.0.0.1", port))
+    udp.settimeout(2)
+    def step(kind, challenge):
+        udp.send(wire.prove(kind, session.token, challenge))
+        return udp.recv(100)[24:40]
+    challenge = step(1, bytes(16))
+    step(3, challenge)
+    return udp, challenge[:8]
+
+
+def answered_bytes(udp, datagram, seconds):
+    """Sends it over and over; the bytes that come back."""
+    udp.setblocking(False)
+    came, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            for _ in range(20):
+                udp.send(datagram)
+        except OSError:
+            pass
+        try:
+            while True:
+                came += len(udp.recv(10000))
+        except OSError:
+            time.sleep(0.001)
+    return came
+
+
+@case
+def probes_count_against_rate_cap_and_quota():
+    """Answers to probes, and the longer ones of path probes, under 1 Mb/s and 300 kB a day."""
+    with Daemon(DAEMON, "--rate-cap", "1M", "--daily-quota", "300kB") as daemon:
+        session = Session(daemon.port)
+        udp, cookie = prove(session, daemon.port)
+        probe = b"TLU1" + struct.pack(">BxH", 5, 0) + cookie + bytes(32) + bytes(952)
+        probe = probe[:20] + struct.pack(">I", wire.crc32c(probe)) + probe[24:]
+        came = answered_bytes(udp, probe, 1.0)
+        print(f"  probes: {came * 8 / 1e6:.2f} Mb in a second")
+        assert 0 < came * 8 <= 1.3e6, f"{came * 8 / 1e6:.2f} Mb in a second under 1 Mb/s"
+        path = b"TLU1" + struct.pack(">BBH", 30, 0, 9216) + cookie + bytes(32)
+        path = path[:20] + struct.pack(">I", wire.crc32c(path)) + path[24:]
+        session.ping()
+        more = answered_bytes(udp, path, 1.0)
+        print(f"  path probes: {more * 8 / 1e6:.2f} Mb in the next")
+        assert more * 8 <= 1.3e6, f"{more * 8 / 1e6:.2f} Mb in a second under 1 Mb/s"
+        session.ping()
+        came += more + answered_bytes(udp, probe, 1.5)
+        assert came <= 300e3, f"{came} bytes of 300,000 a day"
+
+
+def received_bytes(udp, session, granted, cookie, seconds):
+    """A granted test of datagrams, started; what comes within the time."""
+    session.send(frame(wire.UDP_START, struct.pack(">Ixxxx8s", granted["test_id"], cookie)))
+    udp.setblocking(False)
+    came, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            while True:
+                came += len(udp.recv(10000))
+        except BlockingIOError:
+            time.sleep(0.001)
+    return came
+
+
+@case
+def trains_and_bursts_keep_to_the_rate_cap():
+    """One train after the other, each a test of its own, and bursts, under 1 Mb/s."""
+    with Daemon(DAEMON, "--rate-cap", "1M") as daemon:
+        session = Session(daemon.port)
+        udp, cookie = prove(session, daemon.port)
+        for wrong in ({"train": 64, "trains": 1}, {"burst": 1024, "rate": 10**6, "ms": 10000}):
+            session.send(wire.test_udp(**wrong))
+            code, text = session.error(skip=(wire.PONG,))
+            assert code == wire.E_REFUSED and "rate cap" in text, (wrong, code, text)
+        came, begin = 0, time.monotonic()
+        while time.monotonic() < begin + 2:
+            session.send(wire.test_udp(train=16, trains=1))
+            granted = session.granted()
+            came += received_bytes(udp, session, granted, cookie, 0.05)
+            while session.read()[0] != wire.TEST_END:
+                pass
+        rate = came * 8 / (time.monotonic() - begin)
+        print(f"  trains of 23 kB, as fast as they are granted: {rate / 1e6:.2f} Mb/s of 1")
+        assert 0.3e6 < rate < 1.3e6, f"{rate / 1e6:.2f} Mb/s under a cap of 1"
+
+
+@case
+def a_reservation_is_no_use():
+    """What a running test has reserved comes back: nobody is told to come again tomorrow for it."""
+    with Daemon(DAEMON, "--daily-quota", "50MB") as daemon:
+        first = Session(daemon.port, "127.0.70.1")
+        first.ask(ms=10000)
+        other = Session(daemon.port, "127.0.71.1")
+        other.send(wire.test_tcp(ms=1000))
+        kind, payload = other.read()
+        assert kind == wire.BUSY, (kind, payload)
+        first.send(frame(wire.BYE))
+        other.granted()
+
+
+@case
+def rate_cap_and_quota_hold():
+    with Daemon(DAEMON, "--rate-cap", "80M", "--daily-quota", "15MB") as daemon:
+        session = Session(daemon.port)
+        for direction in (wire.DOWNLOAD, wire.UPLOAD):
+            _, end, moved, _ = session.run(direction=direction, ms=1000)
+            assert sum(end["bytes"]) < 16e6, end
+            if direction == wire.DOWNLOAD:
+                assert 5e6 < sum(end["bytes"]) < 12e6, f"80 Mb/s for 1 s: {end}"
+        session.send(wire.test_tcp())
+        assert session.error(skip=(wire.PONG,))[0] == wire.E_QUOTA
+        session.ping()
+        assert session.expect(wire.PONG), "the session lives on"
+
+
+@case
+def a_peer_has_two_sessions_and_all_have_sixty_four():
+    with Daemon(DAEMON) as daemon:
+        sessions = [Session(daemon.port), Session(daemon.port)]
+        third = Connection(daemon.port)
+        third.send(wire.hello())
+        assert third.error()[0] == wire.E_SESSIONS
+        for i in range(31):  # of four networks and more: one has no more than its share
+            sessions += [Session(daemon.port, f"127.0.{100 + i % 8}.{i + 1}") for _ in range(2)]
+        assert len(sessions) == 64
+        more = Connection(daemon.port, "127.0.4.1")
+        more.send(wire.hello())
+        assert more.error()[0] == wire.E_SESSIONS
+        # Those that are silent for a second give way.
+        time.sleep(1.2)
+        Session(daemon.port, "127.0.4.1")
+
+
+@case
+def one_network_cannot_take_every_session():
+    """32 neighbours with two live sessions each, and a client from elsewhere."""
+    with Daemon(DAEMON) as daemon:
+        sessions, refused = [], 0
+        for i in range(32):
+            for _ in range(2):
+                neighbour = Connection(daemon.port, f"127.0.3.{i + 1}")
+                neighbour.send(wire.hello())
+                kind, _ = neighbour.read()
+                if kind == wire.WELCOME:
+                    sessions.append(neighbour)
+                refused += kind == wire.ERROR
+        assert len(sessions) == 16 and refused == 48, (len(sessions), refused)
+        for i in range(30):
+            for neighbour in sessions:  # they are heard, so that none of them gives way
+                neighbour.send(frame(wire.PING, bytes(8)))
+            session = Session(daemon.port, f"127.0.4.{i + 1}")  # WELCOME, not ERROR
+            session.send(frame(wire.BYE))
+            until(2, lambda: not session.is_open(), "BYE closes the session")
+
+
+@case
+def who_sends_many_waits_behind_himself():
+    """Each network's first test stands before any network's second."""
+    with Daemon(DAEMON) as daemon:
+        first = Session(daemon.port, "127.0.60.1")
+        granted = first.ask(ms=60000)
+        assert granted["ms"] == 60000
+        many = [Session(daemon.port, f"127.0.61.{i + 1}") for i in range(8)]
+        for session in many:
+            session.send(wire.test_tcp(ms=60000))
+            session.expect(wire.BUSY)
+        other = Session(daemon.port, "127.0.62.1")
+        other.send(wire.test_tcp(ms=60000))
+        place = struct.unpack(">HxxI", other.expect(wire.BUSY))[0]
+        assert place == 2, f"place {place} behind eight of one network"
+
+
+@case
+def one_network_cannot_take_every_handshake():
+    """Somebody repeats what the holder of a key began with, from one network; a handshake from
+    elsewhere lives on."""
+    if not shutil.which("openssl"):
+        raise Skipped("there is no openssl program, which begins the handshakes")
+    words = first_words("alice", SECRET)
+    with KeyFile(f"alice {SECRET}") as key:
+        with Daemon(DAEMON, "--key", key) as daemon:
+            honest = Connection(daemon.port, "127.0.65.1")
+            honest.send(words)
+            flood, begin = [], time.monotonic()
+            while time.monotonic() - begin < 1.5:
+                stranger = Connection(daemon.port, f"127.0.64.{len(flood) % 250 + 1}")
+                stranger.send(words)
+                flood.append(stranger)
+                assert honest.is_open(), f"dropped after {time.monotonic() - begin:.3f} s"
+                time.sleep(0.002)
+            print(f"  a handshake lives on beside {len(flood)} of one network")
+            assert len(flood) > 200
+            late = Connection(daemon.port, "127.0.66.1")
+            late.send(words)
+            time.sleep(0.3)
+            assert late.is_open(), "who comes later from elsewhere has no place"
+            assert "127.0.64.0/24" in daemon.text(), daemon.text()
+            lines = daemon.text().count("127.0.64.0/24")
+            assert lines <= 4, f"{lines} lines of log for one flood"
+
+
+@case
+def places_are_kept_for_who_has_a_key():
+    """512 places and silent strangers of 16 networks: the last quarter is not theirs to sit in."""
+    with tempfile.NamedTemporaryFile("w", suffix=".key") as key:
+        key.write("alice " + "0123456789abcdef" * 4 + "\n")
+        key.flush()
+        os.chmod(key.name, 0o600)
+        with Daemon(DAEMON, "--key", key.name, descriptors=1024) as daemon:
+            silent = []
+            for i in range(480):
+                silent.append(Connection(daemon.port, f"127.0.{80 + i % 16}.1"))
+            plain = [Connection(daemon.port, f"127.0.{100 + i}.1") for i in range(8)]
+            told = 0
+            for stranger in plain:
+                try:
+                    stranger.send(wire.hello())
+                    code, text = stranger.error()
+                    assert code == wire.E_SESSIONS and "with a key" in text, (code, text)
+                    told += 1
+                except (wire.Closed, ConnectionError):
+                    pass
+            assert told > 0, "nobody was told that what is left is kept"
+            time.sleep(1.3)
+            keyed = [Connection(daemon.port, f"127.0.{110 + i}.1") for i in range(20)]
+            for honest in keyed:
+                with contextlib.suppress(ConnectionError):
+                    honest.send(b"\x16\x03\x01")
+            time.sleep(0.3)
+            served = sum(honest.is_open() for honest in keyed)
+            sitting = sum(stranger.is_open() for stranger in silent)
+            print(f"  {served} of 20 handshakes begin beside {sitting} silent strangers")
+            assert served >= 15 and sitting > 300, (served, sitting)
+
+
+@case
+def full_load_stays_within_64_megabytes():
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        peak = 0
+        for direction in (wire.DOWNLOAD, wire.UPLOAD):
+            granted = session.ask(direction=direction, streams=32, ms=1000)
+            streams = session.open_streams(granted)
+            session.start(granted)
+            noise = bytes(1 << 18)
+            until_ns = time.monotonic() + 0.7
+            while time.monotonic() < until_ns:
+                for data in streams:
+                    data.socket.settimeout(0.05)
+                    try:
+                        data.send(noise) if direction else data.socket.recv(1 << 18)
+                    except OSError:
+                        pass
+                session.ping()
+                peak = max(peak, daemon.rss())
+            session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+            session.end()
+            for data in streams:
+                data.close()
+        print(f"  32 streams: {peak / 1e6:.1f} MB resident")
+        if is_sanitized(DAEMON):
+            print("  not judged: a sanitizer's memory is not the responder's")
+        else:
+            assert peak < 64e6
+
+
+run(sys.argv[2:])

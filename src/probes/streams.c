@@ -1,7 +1,8 @@
 /* Stage streams: several TCP streams at once. What one stream cannot fill, several do:
  * a limit per stream, random loss and shallow buffers scale with their number, a full
- * link does not. On short paths two and four streams come first, a second each. Trains of
- * datagrams behind them tell a full link from one that others fill. */
+ * link does not. Trains of datagrams behind them tell a full link from one that others fill. Where
+ * the network held one stream and several get much more, two follow on short paths, for a second:
+ * they tell a limit for each from a share of one for all. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,11 +15,21 @@
 #include "trains.h"
 #include "transfer.h"
 
-/* A rung of the ladder: slow start and some round trips behind it. */
-#define RUNG_NS      (900 * TL_NS_PER_MS)
-#define RUNG_RTT_MAX (50e6) /* longer paths climb no ladder */
-/* With it the whole stage stays under six seconds. */
-#define LADDER_TOP_NS (4200 * TL_NS_PER_MS)
+/* Two streams: slow start and some round trips behind it. */
+#define PAIR_NS      (900 * TL_NS_PER_MS)
+#define PAIR_RTT_MAX (50e6) /* on longer paths a second is no more than slow start */
+/* Several that get less than that are no sign of a limit for each (rules/path/per-flow-limit.json);
+ * and where the hosts held the one, its rate is theirs. */
+#define PAIR_GAIN    1.8
+#define PAIR_NETWORK 0.5
+
+/* What several streams are given on short paths. */
+#define SHORT_NS (4200 * TL_NS_PER_MS)
+
+static double number(const struct tl_facts *facts, struct tl_fact_key key)
+{
+    return tl_facts_number(facts, key, (double)NAN);
+}
 
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_tcp_result *result, const struct tl_beside *beside)
@@ -53,39 +64,18 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
         tl_received_set_streams(facts, direction, result);
 }
 
-/* One rung: its rate as a fact, its bytes into the stage's outcome. A rung that fails says nothing
- * and is no reason to stop, unless the connection is gone or the user wants it. */
-static enum tl_status climb(const struct tl_probe *probe, enum tl_direction direction,
-                            const struct tl_tcp_spec *top, unsigned streams,
-                            struct tl_probe_outcome *outcome, struct tl_error *reterr)
+static int64_t bytes_left(const struct tl_probe_limits *limits,
+                          const struct tl_probe_outcome *outcome)
 {
-    struct tl_probe_outcome rung;
-    struct tl_tcp_result *result;
-    struct tl_tcp_spec spec = *top;
-    spec.streams = streams;
-    spec.duration_ns = RUNG_NS;
-    tl_outcome_begin(&rung, "streams");
-    enum tl_status status = tl_transfer_run(probe, &spec, &rung, &result, reterr);
-    if (tl_transfer_counts(&rung)) {
-        const struct tl_steady_rate *rate = &result->steady.rate;
-        struct tl_fact_key key = streams == 2 ? TL_FLOW(direction, streams_2_goodput_bps)
-                                              : TL_FLOW(direction, streams_4_goodput_bps);
-        tl_flow_set(probe->facts, key, rate->valid ? rate->goodput_bps : (double)NAN,
-                    "the transfer had no steady part");
-    }
-    outcome->record.sent_bytes += rung.record.sent_bytes;
-    outcome->record.received_bytes += rung.record.received_bytes;
-    tl_outcome_quality(outcome, rung.quality, "%s", rung.quality_reason);
-    if (status != TL_OK)
-        tl_outcome_state(outcome, rung.record.state, "%s", rung.record.reason);
-    tl_transfer_free(result);
-    return status;
+    return limits->bytes - outcome->record.sent_bytes - outcome->record.received_bytes;
 }
 
-static bool has_ladder(const struct tl_probe *probe, const struct tl_probe_limits *limits)
+/* Bytes and time of one transfer more within the stage. */
+static void add_turn(struct tl_probe_outcome *outcome, const struct tl_probe_outcome *turn)
 {
-    double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), (double)NAN);
-    return rtt_ns <= RUNG_RTT_MAX && limits->duration_ns >= LADDER_TOP_NS + 2 * RUNG_NS;
+    outcome->record.sent_bytes += turn->record.sent_bytes;
+    outcome->record.received_bytes += turn->record.received_bytes;
+    outcome->record.duration_ns += turn->record.duration_ns;
 }
 
 /* Two moments of a path that changes by itself look like one connection against several. */
@@ -93,11 +83,6 @@ static bool has_ladder(const struct tl_probe *probe, const struct tl_probe_limit
 #define AGAIN_RTTS     25
 #define AGAIN_STANDING 0.5 /* of the time: else windows and losses held the one, not the link */
 #define AGAIN_RATIO    1.3 /* rates further apart are to be explained */
-
-static double number(const struct tl_facts *facts, struct tl_fact_key key)
-{
-    return tl_facts_number(facts, key, (double)NAN);
-}
 
 static bool wants_again(const struct tl_facts *facts, enum tl_direction direction)
 {
@@ -116,10 +101,10 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
     struct tl_tcp_result *result;
     struct tl_tcp_spec spec = *top;
     double rtt_ns = tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0);
-    const struct tl_stage_record *record = &outcome->record;
     spec.streams = 1;
     spec.duration_ns = (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns);
-    spec.max_bytes = (uint64_t)(bytes - record->sent_bytes - record->received_bytes);
+    spec.max_bytes = (uint64_t)bytes;
+    spec.agrees_bps = 0;
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (!result)
@@ -129,17 +114,9 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
     tl_flow_set_range(probe->facts, TL_FLOW(direction, again_bps),
                       counts ? rate->goodput_bps : (double)NAN, rate->low_bps, rate->high_bps,
                       "the turn had no steady part");
-    outcome->record.sent_bytes += turn.record.sent_bytes;
-    outcome->record.received_bytes += turn.record.received_bytes;
-    outcome->record.duration_ns += turn.record.duration_ns;
+    add_turn(outcome, &turn);
     tl_transfer_free(result);
     return status;
-}
-
-static int64_t bytes_left(const struct tl_probe_limits *limits,
-                          const struct tl_probe_outcome *outcome)
-{
-    return limits->bytes - outcome->record.sent_bytes - outcome->record.received_bytes;
 }
 
 /* Behind the load: trains, one connection again where the path may have changed, and trains again:
@@ -157,11 +134,75 @@ static enum tl_status look_behind(const struct tl_probe *probe, enum tl_directio
     if (status != TL_OK || bytes_left(limits, outcome) <= 0 ||
         !wants_again(probe->facts, direction))
         return status;
-    status = run_again(probe, direction, top, limits->bytes, outcome, reterr);
+    status = run_again(probe, direction, top, bytes_left(limits, outcome), outcome, reterr);
     if (status == TL_OK && isfinite(number(probe->facts, TL_FLOW(direction, trains_bps))))
         status = tl_trains_measure(probe, direction, true, carried_bps, bytes_left(limits, outcome),
                                    outcome, reterr);
     return status;
+}
+
+static bool is_short(const struct tl_facts *facts)
+{
+    return number(facts, TL_PATH(rtt_min_ns)) <= PAIR_RTT_MAX;
+}
+
+static bool wants_pair(const struct tl_facts *facts, enum tl_direction direction)
+{
+    double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
+    double many_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
+    double network = tl_facts_number(facts, TL_FLOW(direction, ledger_network_ratio), 1);
+    return is_short(facts) && many_bps >= PAIR_GAIN * one_bps && network >= PAIR_NETWORK;
+}
+
+/* One that fails says nothing and is no reason to stop, unless the connection is gone or the user
+ * wants it. */
+static enum tl_status run_pair(const struct tl_probe *probe, enum tl_direction direction,
+                               const struct tl_tcp_spec *top, int64_t bytes,
+                               struct tl_probe_outcome *outcome, struct tl_error *reterr)
+{
+    struct tl_probe_outcome turn;
+    struct tl_tcp_result *result;
+    struct tl_tcp_spec spec = *top;
+    spec.streams = 2;
+    spec.duration_ns = PAIR_NS;
+    spec.max_bytes = (uint64_t)bytes;
+    spec.agrees_bps = 0;
+    tl_outcome_begin(&turn, "streams");
+    enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
+    if (tl_transfer_counts(&turn)) {
+        const struct tl_steady_rate *rate = &result->steady.rate;
+        tl_flow_set(probe->facts, TL_FLOW(direction, streams_2_goodput_bps),
+                    rate->valid ? rate->goodput_bps : (double)NAN,
+                    "the transfer had no steady part");
+    }
+    add_turn(outcome, &turn);
+    tl_outcome_quality(outcome, turn.quality, "%s", turn.quality_reason);
+    if (status != TL_OK)
+        tl_outcome_state(outcome, turn.record.state, "%s", turn.record.reason);
+    tl_transfer_free(result);
+    return status;
+}
+
+/* The rate of the one stream, where it is known as well as one that ends a test. */
+static double known_bps(const struct tl_facts *facts, enum tl_direction direction)
+{
+    struct tl_fact rate;
+    tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
+    bool known = rate.state == TL_FACT_KNOWN &&
+                 rate.high - rate.number <= TL_STEADY_KNOWN_RATIO * rate.number;
+    return known ? rate.number : 0;
+}
+
+static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_direction direction,
+                                       const struct tl_probe_limits *limits)
+{
+    struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
+    unsigned most = tl_far_info(probe->far)->max_streams;
+    spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;
+    spec.agrees_bps = known_bps(probe->facts, direction);
+    if (is_short(probe->facts) && spec.duration_ns > SHORT_NS)
+        spec.duration_ns = SHORT_NS;
+    return spec;
 }
 
 enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction direction,
@@ -171,30 +212,21 @@ enum tl_status tl_probe_streams(const struct tl_probe *probe, enum tl_direction 
     struct tl_probe_limits loading = *limits;
     bool trains = limits->duration_ns > 2 * TL_TRAINS_NS;
     loading.duration_ns -= trains ? TL_TRAINS_NS : 0;
-    struct tl_tcp_spec spec = tl_transfer_spec(direction, &loading);
+    struct tl_tcp_spec spec = plan_streams(probe, direction, &loading);
     struct tl_tcp_result *result;
     struct tl_beside beside;
-    unsigned most = tl_far_info(probe->far)->max_streams;
-    enum tl_status status = TL_OK;
     tl_outcome_begin(ret_outcome, "streams");
-    spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;
-    if (has_ladder(probe, &loading)) {
-        for (unsigned rung = 2; rung < spec.streams && status == TL_OK; rung *= 2)
-            status = climb(probe, direction, &spec, rung, ret_outcome, reterr);
-        spec.duration_ns = LADDER_TOP_NS;
-    }
-    if (status != TL_OK) {
-        tl_outcome_end(ret_outcome);
-        return status;
-    }
-    struct tl_stage_record before = ret_outcome->record;
-    status = tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &beside, reterr);
-    ret_outcome->record.sent_bytes += before.sent_bytes;
-    ret_outcome->record.received_bytes += before.received_bytes;
-    if (tl_transfer_counts(ret_outcome))
+    enum tl_status status =
+        tl_transfer_run_loaded(probe, &spec, ret_outcome, &result, &beside, reterr);
+    bool counts = tl_transfer_counts(ret_outcome);
+    if (counts)
         set_facts(probe->facts, direction, result, &beside);
-    if (status == TL_OK && tl_transfer_counts(ret_outcome))
+    if (status == TL_OK && counts)
         status = look_behind(probe, direction, &spec, trains, limits, ret_outcome, reterr);
+    if (status == TL_OK && counts && bytes_left(limits, ret_outcome) > 0 &&
+        wants_pair(probe->facts, direction))
+        status =
+            run_pair(probe, direction, &spec, bytes_left(limits, ret_outcome), ret_outcome, reterr);
     tl_transfer_free(result);
     return status;
 }

@@ -35,6 +35,10 @@
 #define STANDS_STILL_BYTES (64 * 1024)
 #define STANDS_STILL_NS    (2500 * TL_NS_PER_MS)
 
+/* Later than the least time, by the last answers that may be under way. */
+#define STILL_WAIT_NS   (2600 * TL_NS_PER_MS)
+#define STILL_WAIT_RTTS 4
+
 /* A transfer that lasted so much of its time was not cut short by its bytes. */
 #define WHOLE_TIME_RATIO 0.9
 
@@ -49,6 +53,21 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
         .pacing_bps = (uint64_t)limits->max_bps,
         .stop_when_known = true,
     };
+}
+
+/* Where packets of full size vanish and the sender's kernel never tries smaller ones (tcp(7),
+ * tcp_mtu_probing), a transfer that stands still will not move any more. */
+static void end_when_still(const struct tl_probe *probe, struct tl_tcp_spec *spec)
+{
+    enum tl_direction direction = tl_direction_of_wire(spec->direction);
+    bool hole = tl_facts_number(probe->facts, TL_FLOW(direction, mtu_black_hole), 0) > 0;
+    double probing =
+        tl_facts_number(probe->facts, TL_HOST_OF(direction, TL_SENDER, tcp_mtu_probing), 1);
+    double rtt_ns = fmax(tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0), 0);
+    if (!hole || probing > 0)
+        return;
+    spec->still_ns = STILL_WAIT_NS + (int64_t)(STILL_WAIT_RTTS * rtt_ns);
+    spec->still_bytes = STANDS_STILL_BYTES;
 }
 
 /* A transfer under way. Live numbers come every TL_CLIENT_LIVE_NS: where they did not, this
@@ -315,8 +334,10 @@ static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     }
     struct running running = {.probe = probe};
+    struct tl_tcp_spec ending = *spec;
+    end_when_still(probe, &ending);
     int64_t asked_ns = tl_now_ns();
-    enum tl_status status = tl_far_tcp_test(probe->far, spec, on_live, &running, result, &error);
+    enum tl_status status = tl_far_tcp_test(probe->far, &ending, on_live, &running, result, &error);
     int64_t took_ns = tl_now_ns() - asked_ns;
     watch_clock(&running);
     count_bytes(spec, result, outcome);

@@ -185,14 +185,38 @@ static void tell_live(struct tcp_run *run, int64_t now_ns)
         run->live(run->context, &live);
 }
 
-/* Ends the test when its rate is known, in every direction. */
-static enum tl_status look_whether_known(struct tcp_run *run, struct tl_error *reterr)
+/* In every direction. */
+static bool is_known(const struct tcp_run *run)
 {
-    bool known = true;
+    bool known = run->spec->stop_when_known;
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        const struct tl_steady *steady = &run->lanes[i].result->steady;
+        known = known && (steady->known ||
+                          tl_steady_agrees(steady, run->spec->agrees_bps, run->ready.streams));
+    }
+    return known;
+}
+
+static bool stands_still(const struct tcp_run *run, int64_t now_ns)
+{
+    const struct tl_tcp_spec *spec = run->spec;
+    uint64_t bytes, all_bytes = 0;
+    int64_t time_ns;
+    if (spec->still_ns == 0 || now_ns - run->start_ns < spec->still_ns)
+        return false;
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        look_at_receiver(run, &run->lanes[i], &bytes, &time_ns);
+        all_bytes += bytes;
+    }
+    return all_bytes < spec->still_bytes;
+}
+
+/* Ends the test when more of it would tell no more. */
+static enum tl_status look_whether_known(struct tcp_run *run, int64_t now_ns,
+                                         struct tl_error *reterr)
+{
     result_analyse(run);
-    for (unsigned i = 0; i < run->lane_count; i++)
-        known = known && run->lanes[i].result->steady.known;
-    if (!run->spec->stop_when_known || !known || run->stop_sent)
+    if (run->stop_sent || (!is_known(run) && !stands_still(run, now_ns)))
         return TL_OK;
     run->stop_sent = true;
     enum tl_status status = stop_far(run, reterr);
@@ -219,7 +243,7 @@ static enum tl_status keep_time(struct tcp_run *run, int64_t now_ns, struct tl_e
     }
     if (status == TL_OK && now_ns >= run->analysis_ns + ANALYSIS_NS) {
         run->analysis_ns = now_ns;
-        status = look_whether_known(run, reterr);
+        status = look_whether_known(run, now_ns, reterr);
     }
     return status;
 }

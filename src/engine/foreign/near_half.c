@@ -290,7 +290,8 @@ bool near_half_step(struct near_half *half)
         analyse(half);
     }
     bool spent = is_spent(half, now_ns);
-    bool known = half->spec->stop_when_known && result->steady.known;
+    bool agrees = tl_steady_agrees(&result->steady, half->spec->agrees_bps, result->streams);
+    bool known = half->spec->stop_when_known && (result->steady.known || agrees);
     if (spent)
         result->end = TL_TCP_END_BYTES;
     else if (known)

@@ -96,21 +96,47 @@ static void take_event(struct run *run, const struct path_event *event)
     }
 }
 
-/* Events until until_ns. A run that may be cut short ends without an error. */
+/* The next event; *ret_more false when there was none until until_ns, or the run is at its end. One
+ * that may be cut short ends without an error. */
+static enum tl_status take_next(struct run *run, int64_t until_ns, bool *ret_more,
+                                struct tl_error *reterr)
+{
+    struct path_event event;
+    enum tl_status status = path_socket_wait(&run->socket, until_ns, &event, reterr);
+    *ret_more = status == TL_OK && event.kind != PATH_NOTHING;
+    if (*ret_more)
+        take_event(run, &event);
+    if (status != TL_CANCELLED || run->spec->duration_ns == 0)
+        return status;
+    run->stopped = true;
+    return TL_OK;
+}
+
 static enum tl_status listen_until(struct run *run, int64_t until_ns, struct tl_error *reterr)
 {
-    while (!run->stopped) {
-        struct path_event event;
-        enum tl_status status = path_socket_wait(&run->socket, until_ns, &event, reterr);
-        if (status == TL_CANCELLED && run->spec->duration_ns > 0) {
-            run->stopped = true;
-            return TL_OK;
-        }
-        if (status != TL_OK || event.kind == PATH_NOTHING)
-            return status;
-        take_event(run, &event);
-    }
-    return TL_OK;
+    enum tl_status status = TL_OK;
+    for (bool more = true; more && !run->stopped && status == TL_OK;)
+        status = take_next(run, until_ns, &more, reterr);
+    return status;
+}
+
+static bool is_all_answered(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->probe_count; i++)
+        if (run->probes[i].hop > 0 && !run->probes[i].answered)
+            return false;
+    return true;
+}
+
+/* The last answers: until all are there, or a round trip and grace_ns from now. */
+static enum tl_status await_answers(struct run *run, int64_t grace_ns, struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + run->rtt_ns + grace_ns;
+    enum tl_status status = TL_OK;
+    for (bool more = !is_all_answered(run); more && !run->stopped && status == TL_OK;
+         more = more && !is_all_answered(run))
+        status = take_next(run, until_ns, &more, reterr);
+    return status;
 }
 
 /* hop 0: a probe that is to arrive, for the number of hops. */
@@ -145,15 +171,11 @@ static enum tl_status find_count(struct run *run, struct tl_error *reterr)
     for (int i = 0; i < COUNT_TRIES && status == TL_OK && !run->result->count_known; i++) {
         status = send_probe(run, 0, reterr);
         int64_t until_ns = tl_now_ns() + run->rtt_ns + SETTLE_NS;
-        while (status == TL_OK && !run->result->count_known && !run->stopped) {
-            struct path_event event;
-            status = path_socket_wait(&run->socket, until_ns, &event, reterr);
-            if (status != TL_OK || event.kind == PATH_NOTHING)
-                break;
-            take_event(run, &event);
-        }
+        bool more = true;
+        while (more && status == TL_OK && !run->result->count_known && !run->stopped)
+            status = take_next(run, until_ns, &more, reterr);
     }
-    return status == TL_CANCELLED && run->spec->duration_ns > 0 ? TL_OK : status;
+    return status;
 }
 
 /* At a stranger the number of hops is the smallest TTL that reaches it. A few at a time, as it
@@ -188,8 +210,7 @@ static enum tl_status idle_rounds(struct run *run, struct tl_error *reterr)
             status = listen_until(
                 run, begun_ns + (round_ns < ROUND_MAX_NS ? round_ns : ROUND_MAX_NS), reterr);
     }
-    return status == TL_OK ? listen_until(run, tl_now_ns() + run->rtt_ns + SETTLE_NS, reterr)
-                           : status;
+    return status == TL_OK ? await_answers(run, SETTLE_NS, reterr) : status;
 }
 
 static enum tl_status timed_rounds(struct run *run, struct tl_error *reterr)
@@ -223,10 +244,12 @@ static enum tl_status probe_flow(struct run *run, bool *ret_differs, struct tl_e
         *other = (struct run){.spec = run->spec, .result = found, .rtt_ns = run->rtt_ns};
         status =
             path_socket_open(run->socket.end, run->spec->cancel_fd, false, &other->socket, reterr);
+        /* A router that told nothing before has no address to be told from another's. */
         for (int hop = 1; hop < found->count && status == TL_OK; hop++)
-            status = send_probe(other, hop, reterr);
+            if (main_result->hops[hop].answered_count > 0)
+                status = send_probe(other, hop, reterr);
         if (status == TL_OK)
-            status = listen_until(other, tl_now_ns() + run->rtt_ns + SETTLE_NS / 2, reterr);
+            status = await_answers(other, SETTLE_NS / 2, reterr);
         path_socket_close(&other->socket);
         main_result->sent_bytes += other->socket.sent_bytes;
     }

@@ -372,6 +372,25 @@ bool tl_steady_cycles_inside(const struct tl_flow_stats *steady, const struct tl
            steady->loss_event_count >= TL_STEADY_LOSS_EVENTS;
 }
 
+static bool is_near(double bps, double other_bps)
+{
+    return fabs(bps - other_bps) <= TL_STEADY_KNOWN_RATIO * other_bps;
+}
+
+bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned streams)
+{
+    const struct tl_steady_rate *rate = &steady->rate;
+    int64_t steady_ns = rate->end_ns - rate->start_ns;
+    double half = rate->high_bps - rate->goodput_bps;
+    bool long_enough =
+        steady_ns >= TL_STEADY_AGREES_NS &&
+        (double)steady_ns >= TL_STEADY_AGREES_RTTS_COUNT * steady->sender.rtt_mean_ns;
+    bool even = half <= TL_STEADY_KNOWN_RATIO * rate->goodput_bps &&
+                fabs(rate->drift_ratio) <= KNOWN_DRIFT_RATIO;
+    return one_bps > 0 && rate->valid && long_enough && even && steady->cycles_inside &&
+           (is_near(rate->goodput_bps, one_bps) || is_near(rate->goodput_bps, streams * one_bps));
+}
+
 /* Held by the receive window nearly all the time, and what arrived is that window a round trip:
  * two ways to the same number. The interval of the batches is not asked: one window more or less
  * falls into a batch of one round trip, which says nothing of the rate. */

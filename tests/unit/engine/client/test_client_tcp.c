@@ -219,6 +219,56 @@ Test(client_tcp, ends_early_once_the_rate_is_known, .timeout = 240)
     stop_far(&far);
 }
 
+Test(client_tcp, ends_earlier_where_a_rate_is_borne_out, .timeout = 240)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_tcp_spec spec = {.direction = TL_WIRE_DOWNLOAD,
+                               .streams = 2,
+                               .duration_ns = 20000 * MS,
+                               .pacing_bps = 50000000,
+                               .stop_when_known = true};
+    run(client, &spec);
+    spec.agrees_bps = result.steady.rate.goodput_bps;
+    int64_t alone_ns = result.elapsed_ns;
+    bool starved = is_starved(&result) || result.end != TL_TCP_END_KNOWN;
+    tl_tcp_result_finish(&result);
+    run(client, &spec);
+    cr_assert(starved || is_starved(&result) || result.end == TL_TCP_END_KNOWN);
+    cr_assert(starved || is_starved(&result) || result.elapsed_ns < alone_ns, "%g s, alone %g s",
+              (double)result.elapsed_ns / 1e9, (double)alone_ns / 1e9);
+    cr_assert_gt(result.elapsed_ns, TL_STEADY_AGREES_NS);
+    tl_tcp_result_finish(&result);
+    tl_client_close(client);
+    stop_far(&far);
+}
+
+Test(client_tcp, what_stands_still_is_not_waited_for, .timeout = 240)
+{
+    struct far_end far;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    for (int i = 0; i < 2; i++) {
+        struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
+                                   .streams = 1,
+                                   .duration_ns = 3000 * MS,
+                                   .pacing_bps = 20000000,
+                                   .still_ns = 700 * MS,
+                                   .still_bytes = 100000000};
+        run(client, &spec);
+        cr_assert_eq(result.end, TL_TCP_END_KNOWN, "%d", (int)result.end);
+        cr_assert_lt(result.elapsed_ns, 2900 * MS);
+        tl_tcp_result_finish(&result);
+        spec.still_bytes = 1000;
+        run(client, &spec);
+        cr_assert_eq(result.end, TL_TCP_END_DEADLINE, "it moves: %d", (int)result.end);
+        tl_tcp_result_finish(&result);
+    }
+    tl_client_close(client);
+    stop_far(&far);
+}
+
 /* Cancels after a while, from another thread. */
 static void *cancel_later(void *arg)
 {

@@ -150,7 +150,12 @@ struct tl_tcp_spec {
     enum tl_send_path send_path; /* at the sender */
     bool discard;                /* the receiver drops the payload without a copy */
     bool stop_when_known;        /* end once the rate is known (steady.h) */
-    int64_t queue_wait_ns;       /* when the responder is busy; 0 = TL_CLIENT_QUEUE_NS */
+    double agrees_bps;           /* a steady rate of one connection, measured before: the test also
+                                  * ends where its own agrees with it (tl_steady_agrees); 0: none */
+    int64_t still_ns;            /* end then if fewer than still_bytes have arrived; 0: never. Of a
+                                  * responder only */
+    uint64_t still_bytes;
+    int64_t queue_wait_ns; /* when the responder is busy; 0 = TL_CLIENT_QUEUE_NS */
     char congestion[TL_STREAM_CONGESTION_SIZE]; /* at the sender */
     /* A file's way: disks at one end or both, memory at the other; payload has a checksum a
      * block. Up to TL_LIMIT_DISK_STREAMS streams. The receiver counts what its disk has taken. */

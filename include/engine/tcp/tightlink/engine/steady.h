@@ -29,6 +29,10 @@
 #define TL_STEADY_LOSS_EVENTS 4
 /* Batches of the rate are one RTT long, but not shorter than this. */
 #define TL_STEADY_BATCH_NS (100 * INT64_C(1000000))
+/* A rate that is compared with one measured before is known after less: four pieces of a queue's
+ * account (queue.h) and a quarter of a second to spare. */
+#define TL_STEADY_AGREES_NS         (2250 * INT64_C(1000000))
+#define TL_STEADY_AGREES_RTTS_COUNT 12
 /* Points a curve may have: 60 s at 10 ms. */
 #define TL_STEADY_POINTS_MAX 6400
 
@@ -207,6 +211,14 @@ void tl_steady_analyse(const struct tl_sample_log *senders, const struct tl_samp
                        size_t streams, const char *congestion,
                        struct tl_rate_point workspace[TL_STEADY_POINTS_MAX],
                        struct tl_steady *ret_steady);
+
+/* Whether a test of several connections says the same as the one before it: its interval is within
+ * TL_STEADY_KNOWN_RATIO and its halves differ by no more, no cycle hides outside of its steady
+ * part, and what all got together is what the one got (a link is full) or each as much as the one
+ * (each is held alike), within TL_STEADY_KNOWN_RATIO. Two measurements bear one another out, so
+ * that TL_STEADY_AGREES_NS and TL_STEADY_AGREES_RTTS_COUNT do instead of what one by itself needs.
+ * one_bps: a rate whose own interval is as narrow; 0 or NAN: none, false. */
+bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned streams);
 
 /* The same of a part of the test, as if it had begun and ended there; times stay those of the whole
  * test, and so does sender_whole. For a test in which the path carried nothing for a while. */

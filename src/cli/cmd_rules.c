@@ -24,9 +24,11 @@ static int explain(const struct tl_rules *rules, const char *id)
     cli_page();
     if (tl_rules_explain(rules, id, &page) != TL_OK) {
         struct cli_nearest nearest = {0};
-        for (size_t i = 0; i < tl_rules_count(rules); i++)
+        for (size_t i = 0; i < tl_rules_count(rules); i++) {
             cli_nearest_offer(&nearest, id, tl_rules_id_at(rules, i));
-        cli_complain("no rule is called \"%.60s\"%s see: tightlink rules list", id,
+            cli_nearest_offer(&nearest, id, tl_rules_cause_at(rules, i));
+        }
+        cli_complain("no rule or cause is called \"%.60s\"%s see: tightlink rules list", id,
                      nearest.word ? cli_nearest_text(&nearest) : ";");
         exit_code = CLI_EXIT_USAGE;
     } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {

@@ -253,7 +253,7 @@ static const struct cli_command commands[] = {
      cli_telemetry},
     {"rules", "list | explain ID | check DIR", "the knowledge behind the verdicts",
      "  list                every rule: its id and what it looks for\n"
-     "  explain ID          what the rule looks for and what it advises\n"
+     "  explain ID          a cause or a rule: what is looked for, and what is advised\n"
      "  check DIR [CASES]   check rule files of your own, and that each has cases\n",
      cli_rules},
     {"between", "HOST HOST --key FILE | --node NODE", "a test from one other host to another",

@@ -14,7 +14,7 @@ void report_html(const struct text_source *source, const struct tl_samples *samp
 
 /* The head as label and text, for both; fills at most DOCUMENT_FIELDS and returns how many. The
  * caller finishes each text. */
-#define DOCUMENT_FIELDS 5
+#define DOCUMENT_FIELDS 6
 struct document_field {
     const char *label;
     struct tl_buf text;

@@ -40,6 +40,7 @@ size_t document_fields(const struct text_source *source,
     add(ret_fields, &count, "10 GB file", source, text_add_file_times);
     add(ret_fields, &count, "confidence", source, text_add_confidence);
     add(ret_fields, &count, "send to", source, make_send_to);
+    add(ret_fields, &count, "read more", source, text_add_page);
     return count;
 }
 

@@ -141,6 +141,19 @@ static void named_entry(struct text *t, const struct text_source *source, const 
     tl_buf_finish(&named);
 }
 
+/* Whom it goes to, and where that person reads what it rests on. */
+static void print_send_to(struct text *t, const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    struct tl_buf command = TL_BUF_INIT;
+    named_entry(t, source, "send to", verdict->send_to);
+    text_add_page(source, &command);
+    if (command.len)
+        text_command(t, "read more", LABEL_COLUMNS, tl_buf_text(&command));
+    text_keep_status(t, command.status);
+    tl_buf_finish(&command);
+}
+
 /* A remedy for one system is a command, to be copied whole; for any system, a sentence. */
 static void remedy_entry(struct text *t, const struct text_source *source,
                          const struct tl_remedy *remedy, const char *label, const char *text)
@@ -157,7 +170,7 @@ static void print_remedy(struct text *t, const struct text_source *source,
     print_fix_heading(t, source, remedy, number, count);
     remedy_entry(t, source, remedy, "do", remedy->does);
     if (number == 1)
-        named_entry(t, source, "send to", source->findings->verdict.send_to);
+        print_send_to(t, source);
     if (remedy->promised)
         print_gain(t, source, &remedy->predicted);
     remedy_entry(t, source, remedy, "to keep it", remedy->persist);
@@ -265,7 +278,7 @@ void text_fix(struct text *t, const struct text_source *source)
         text_heading(t, "Fix");
         text_newline(t);
         text_entry(t, "do", LABEL_COLUMNS, "No setting is known that helps here.");
-        named_entry(t, source, "send to", source->findings->verdict.send_to);
+        print_send_to(t, source);
     }
     print_next(t, source);
 }

@@ -221,6 +221,13 @@ void text_add_confidence(const struct text_source *source, struct tl_buf *out)
                     100 * verdict->confidence);
 }
 
+void text_add_page(const struct text_source *source, struct tl_buf *out)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    if (verdict->state == TL_LIMITED && verdict->cause)
+        tl_buf_addf(out, "tightlink rules explain %s", verdict->cause);
+}
+
 static void add_rate(struct tl_buf *line, const char *what, const char *rate)
 {
     tl_buf_addf(line, "%s%s %s", line->len ? ", " : "", what, rate);

@@ -50,6 +50,8 @@ void text_add_why(const struct text_source *source, struct tl_buf *out);
 void text_add_route(const struct text_source *source, const char *arrow, struct tl_buf *out);
 /* "high (93 %)"; nothing where nothing limits. */
 void text_add_confidence(const struct text_source *source, struct tl_buf *out);
+/* The command that shows what is known of the cause; nothing where none was named. */
+void text_add_page(const struct text_source *source, struct tl_buf *out);
 /* "asked 900 Mb/s, got 96.1 Mb/s, ...". */
 void text_add_rates(const struct text_source *source, struct tl_buf *out);
 /* "Disturbed: ..." with what made the run degraded, the first two reasons; else nothing. */

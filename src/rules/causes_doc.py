@@ -113,12 +113,13 @@ def page(causes, rules, cases, shared):
            "edit:\n`ninja -C build/test causes-doc` writes it.\n\nFor each cause: the sentence in which it is told, what "
            "to do, how to check that it was right, and\nhow it is told from others. A name in ‹› stands for a "
            "number that was measured in your case: a fact\n(`facts.md`) or a named formula of the rule; "
-           "`rule-format.md` tells how formulas and conditions are\nread.\n")
+           "`rule-format.md` tells how formulas and conditions are\nread. `causes.md#receive-window` is the place of "
+           "one cause; `tightlink rules explain receive-window` prints\nthe same without its cases.\n")
     missing = [c["id"] for c in causes if not any(r["cause"] == c["id"] for r in rules)]
     if missing:
         out += "\nNo rule looks for: " + ", ".join(map(code, missing)) + ".\n"
     for cause in causes:
-        out += f"\n## {cause['id']}: {cause['title']}\n"
+        out += f"\n<a id=\"{cause['id']}\"></a>\n## {cause['id']}: {cause['title']}\n"
         own = sorted((r for r in rules if r["cause"] == cause["id"]), key=lambda r: r["id"])
         out += "".join(map(section, own)) or "\nNo rule looks for it: it is never named.\n"
         out += f"\n**In short, for experts**: {worded(cause['signature'])}. "

@@ -1,4 +1,4 @@
-/* tl_rules_explain(): one rule as a page for people. */
+/* tl_rules_explain(): a cause, or one rule, as a page for people. */
 #include <string.h>
 
 #include "page.h"
@@ -138,19 +138,8 @@ static void add_remedies(struct tl_buf *out, const struct tl_rule *rule)
     }
 }
 
-static const struct tl_rule *find_rule(const struct tl_rules *rules, const char *id)
+static void add_rule(struct tl_buf *out, const struct tl_rule *rule)
 {
-    for (size_t i = 0; i < rules->count; i++)
-        if (strcmp(rules->rules[i]->id, id) == 0)
-            return rules->rules[i];
-    return NULL;
-}
-
-enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, struct tl_buf *out)
-{
-    const struct tl_rule *rule = find_rule(rules, id);
-    if (!rule)
-        return TL_UNKNOWN;
     const struct tl_cause *cause = tl_cause_find(rule->cause);
     tl_buf_addf(out, "%s: %s\n  cause %s (%s), at the %s, %s\n", rule->id, rule->title, rule->cause,
                 cause->title, tl_role_name(rule->role), tl_severity_name(rule->severity));
@@ -174,5 +163,20 @@ enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, st
         tl_buf_adds(out, "\nReferences\n");
     for (size_t i = 0; i < rule->reference_count; i++)
         tl_page_wrap(out, 2, rule->references[i]);
-    return out->status;
+}
+
+/* Many a rule has the id of its cause: then both are meant. */
+enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id, struct tl_buf *out)
+{
+    bool found = false;
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct tl_rule *rule = rules->rules[i];
+        if (strcmp(rule->id, id) != 0 && strcmp(rule->cause, id) != 0)
+            continue;
+        if (found)
+            tl_buf_adds(out, "\n\n");
+        add_rule(out, rule);
+        found = true;
+    }
+    return found ? out->status : TL_UNKNOWN;
 }

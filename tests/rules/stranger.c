@@ -375,6 +375,9 @@ static void check(const struct verdict *verdict, unsigned number, unsigned *fail
     to += strncmp(to, far, strlen(far)) == 0 ? strlen(far) : 0; /* it is called by its name */
     if (!to[0] || !has(text, to))
         tl_buf_adds(&lacks, " whom to send it to");
+    const char *page = strstr(verdict->fix, "tightlink rules explain ");
+    if (!page || !has(page, verdict->cause))
+        tl_buf_adds(&lacks, " where that person reads more");
     if (!has_fix(verdict->first, verdict->does))
         tl_buf_addf(&lacks, " the fix in its first lines (%s)", verdict->first);
     const char *word = plain_words_break(verdict->plain);

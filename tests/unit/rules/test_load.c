@@ -168,3 +168,21 @@ Test(load, the_built_in_rules_are_sound_and_explained)
     cr_expect_eq(tl_rules_explain(rules, "nope", &page), TL_UNKNOWN);
     tl_rules_destroy(rules);
 }
+
+/* What a report sends its reader to: each cause, with every rule that can find it. */
+Test(load, each_cause_has_a_page)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    cr_assert_eq(tl_rules_load_builtin(&rules, &error), TL_OK, "%s", error.text);
+    for (size_t i = 0; i < tl_rules_count(rules); i++) {
+        struct tl_buf page = TL_BUF_INIT;
+        const char *cause = tl_rules_cause_at(rules, i), *id = tl_rules_id_at(rules, i);
+        char heading[160];
+        snprintf(heading, sizeof heading, "%s: %s\n", id, tl_rules_title_at(rules, i));
+        cr_expect_eq(tl_rules_explain(rules, cause, &page), TL_OK, "%s", cause);
+        cr_expect(strstr(tl_buf_text(&page), heading), "%s on the page of %s", id, cause);
+        tl_buf_finish(&page);
+    }
+    tl_rules_destroy(rules);
+}

@@ -50,7 +50,8 @@ const char *tl_rules_id_at(const struct tl_rules *rules, size_t index);
 const char *tl_rules_cause_at(const struct tl_rules *rules, size_t index);
 const char *tl_rules_title_at(const struct tl_rules *rules, size_t index);
 
-/* Adds a readable page about one rule; TL_UNKNOWN if there is no such id. */
+/* Adds a readable page about one rule, or about a cause with all its rules; TL_UNKNOWN if neither
+ * has this id. */
 enum tl_status tl_rules_explain(const struct tl_rules *rules, const char *id,
                                 struct tl_buf *out) TL_WARN_UNUSED;
 

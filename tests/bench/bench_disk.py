@@ -1,20 +1,21 @@
 """Disk rows: the engine's tests against fio, 1 MiB blocks past the page cache, the same depth;
 and a transfer from disk to disk (needs root) against the lowest of its three rungs."""
+import itertools
 import json
 import subprocess
 import tempfile
 
 import common
 
-DEPTH = 4
+DEPTHS = (4, 16)
 TURNS = 3  # rates of a virtual machine's disk differ threefold between two seconds
 SOURCE = "/var/tmp"  # a disk
 # Two ends on one machine share its processors: disks that both can feed at once.
 DISKS = "plain=on far.disk=read:200MB/s near.disk=write:150MB/s"
 
 
-def _load(program, mode, seconds):
-    done = subprocess.run([program, mode, SOURCE, str(DEPTH), str(seconds)], capture_output=True,
+def _load(program, mode, depth, seconds):
+    done = subprocess.run([program, mode, SOURCE, str(depth), str(seconds)], capture_output=True,
                           text=True, timeout=120)
     if done.returncode != 0:
         raise common.Failure(done.stderr.strip())
@@ -22,19 +23,19 @@ def _load(program, mode, seconds):
     return bps, cpu_s
 
 
-def _tightlink(options, mode):
+def _tightlink(options, mode, depth):
     def run(network, seconds):
-        bps, cpu_s = _load(options.disk_load, mode, seconds)
+        bps, cpu_s = _load(options.disk_load, mode, depth, seconds)
         return common.Run(bps / 8e6, cpu_s / (bps / 8e9 * seconds))
     return common.Contestant("tightlink", run)
 
 
-def _fio(program, mode):
+def _fio(program, mode, depth):
     def run(network, seconds):
         with tempfile.TemporaryDirectory(prefix="tightlink-bench-", dir=SOURCE) as folder:
             done = subprocess.run(
                 [program, "--name=job", "--directory=" + folder, "--rw=" + mode, "--bs=1M",
-                 "--direct=1", "--ioengine=libaio", f"--iodepth={DEPTH}", "--size=1G",
+                 "--direct=1", "--ioengine=libaio", f"--iodepth={depth}", "--size=1G",
                  "--time_based", f"--runtime={seconds}", "--output-format=json"],
                 capture_output=True, text=True, timeout=120)
         if done.returncode != 0:
@@ -63,11 +64,11 @@ def rows(options):
         return []
     fio = common.find_tool(options.fio, ["fio"])
     result = []
-    for mode in ("write", "read"):
-        peers = [_fio(fio, mode)] if fio else []
+    for mode, depth in itertools.product(("write", "read"), DEPTHS):
+        peers = [_fio(fio, mode, depth)] if fio else []
         result.append(common.Row(
-            f"disk-{mode}", f"sequential {mode}, 1 MiB, O_DIRECT, depth {DEPTH}", "MB/s", 0.97,
-            [_tightlink(options, mode)] + peers, [] if fio else ["fio"], (), None, turns=TURNS))
+            f"disk-{mode}-{depth}", f"sequential {mode}, 1 MiB, O_DIRECT, depth {depth}", "MB/s", 0.97,
+            [_tightlink(options, mode, depth)] + peers, [] if fio else ["fio"], (), None, turns=TURNS))
     if options.tightlink:
         result.append(common.Row(
             "disk-to-disk", "over a plain wire, one stream, from 200 MB/s to 150 MB/s", "MB/s",

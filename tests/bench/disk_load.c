@@ -1,8 +1,8 @@
 /* The engine's disk side as a program, for bench_disk.py.
  *
- *     bench-disk-load write|read DIRECTORY THREADS SECONDS
+ *     bench-disk-load write|read DIRECTORY DEPTH SECONDS [threads]
  *
- * Prints one line: bits a second and CPU seconds. */
+ * Prints one line: bits a second and CPU seconds. With "threads" not by io_uring. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +35,13 @@ static struct tl_disk_area *make_area(const char *directory)
     return area;
 }
 
-static double test_disk(struct tl_disk_area *area, enum tl_disk_operation operation,
-                        unsigned threads, double seconds)
+static double test_disk(struct tl_disk_area *area, enum tl_disk_operation operation, unsigned depth,
+                        bool no_ring, double seconds)
 {
     struct tl_disk_result result;
     struct tl_disk_spec spec = {.operation = operation,
-                                .threads = threads,
+                                .threads = depth,
+                                .no_ring = no_ring,
                                 .duration_ns = (int64_t)(seconds * 1e9),
                                 .cancel_fd = -1};
     if (tl_disk_test(area, &spec, NULL, NULL, &result, &error) != TL_OK)
@@ -62,7 +63,7 @@ static void fill(struct tl_disk_area *area)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5)
+    if (argc < 5)
         return 2;
     bool writes = strcmp(argv[1], "write") == 0;
     struct tl_disk_area *area = make_area(argv[2]);
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
         fill(area);
     double before_s = cpu_s();
     double bps = test_disk(area, writes ? TL_DISK_WRITE : TL_DISK_READ, (unsigned)atoi(argv[3]),
-                           atof(argv[4]));
+                           argc > 5, atof(argv[4]));
     printf("%.0f %.3f\n", bps, cpu_s() - before_s);
     tl_disk_area_release(area);
     return 0;

@@ -22,6 +22,7 @@ LIBRARIES = {
     "libseccomp-dev": ("pkgconfig(libseccomp)", "libseccomp"),
     "libsqlite3-dev": ("pkgconfig(sqlite3)", "SQLite 3"),
     "libssl-dev": ("pkgconfig(openssl)", "OpenSSL 3"),
+    "liburing-dev": ("pkgconfig(liburing)", "liburing"),
     "libwslay-dev": ("wslay-devel", "wslay"),
     "libzstd-dev": ("pkgconfig(libzstd)", "zstd"),
     "zlib1g-dev": ("pkgconfig(zlib)", "zlib"),

@@ -1,4 +1,5 @@
-/* Threads that read or write an area, block after block, over and over.
+/* Reading or writing an area, block after block, over and over: by threads, or by one thread with a
+ * ring of operations under way (disk_ring.c).
  *
  * The threads are detached and hold the job, since a thread inside a read or write of a disk
  * that does not answer cannot be ended by anybody: the last one to let go frees it. */
@@ -10,40 +11,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "disk_private.h"
+#include "disk_job.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
-
-struct worker {
-    struct disk_job *job;
-    unsigned char *block;
-    _Atomic int64_t since_ns; /* of the operation under way, 0 = none */
-    uint64_t cpu_ns;          /* at its end; so is: */
-    struct disk_times times;
-};
-
-struct disk_job {
-    atomic_uint holds;
-    struct disk_job_spec spec;
-    struct worker *workers;
-    uint64_t stamp; /* makes every page that is written another one */
-    int done_fd;
-    int64_t start_ns;
-    atomic_uint alive;
-    atomic_bool stopping;
-    atomic_int errnum;
-    _Atomic uint64_t next_block, bytes;
-    _Atomic uint64_t failed_block; /* the lowest one, UINT64_MAX = none */
-    _Atomic int64_t last_ns;       /* the end of the last operation, since start */
-};
 
 static void job_release(struct disk_job *job)
 {
     if (atomic_fetch_sub(&job->holds, 1) != 1)
         return;
-    for (unsigned i = 0; job->workers && i < job->spec.threads; i++)
+    for (unsigned i = 0; job->workers && i < job->spec.depth; i++)
         free(job->workers[i].block);
     free(job->workers);
+    disk_ring_destroy(job->ring);
     if (job->done_fd >= 0)
         close(job->done_fd);
     tl_disk_area_release(job->spec.area);
@@ -77,32 +56,39 @@ static void note_failure(struct disk_job *job, uint64_t number, int errnum)
     atomic_store(&job->stopping, true);
 }
 
-/* One block; false when the thread shall end. */
-static bool move_block(struct worker *worker)
+bool disk_job_next(struct disk_worker *worker)
 {
     struct disk_job *job = worker->job;
     const struct disk_job_spec *spec = &job->spec;
     int64_t now_ns = tl_now_ns();
     if (atomic_load(&job->stopping) || now_ns - job->start_ns >= spec->duration_ns)
         return false;
-    uint64_t number = atomic_fetch_add(&job->next_block, 1);
-    if (spec->max_bytes > 0 && (number + 1) * TL_DISK_BLOCK_BYTES > spec->max_bytes)
+    worker->number = atomic_fetch_add(&job->next_block, 1);
+    if (spec->max_bytes > 0 && (worker->number + 1) * TL_DISK_BLOCK_BYTES > spec->max_bytes)
         return false;
-    uint64_t offset = number * TL_DISK_BLOCK_BYTES % spec->span_bytes;
-    int fd = spec->area->fd, errnum;
+    worker->offset = worker->number * TL_DISK_BLOCK_BYTES % spec->span_bytes;
     if (spec->operation == TL_DISK_WRITE)
-        stamp_block(job, worker->block, number);
-    int64_t from_ns = tl_now_ns();
-    atomic_store(&worker->since_ns, from_ns);
-    errnum = spec->operation == TL_DISK_WRITE
-                 ? disk_write_block(fd, worker->block, TL_DISK_BLOCK_BYTES, offset)
-                 : disk_read_block(fd, worker->block, TL_DISK_BLOCK_BYTES, offset);
-    if (errnum == 0 && spec->sync_each && fdatasync(fd) < 0)
-        errnum = errno;
-    int64_t done_ns = tl_now_ns();
-    atomic_store(&worker->since_ns, 0);
+        stamp_block(job, worker->block, worker->number);
+    atomic_store(&worker->since_ns, tl_now_ns());
+    return true;
+}
+
+int disk_job_move(struct disk_worker *worker, size_t done)
+{
+    const struct disk_job_spec *spec = &worker->job->spec;
+    unsigned char *rest = worker->block + done;
+    size_t bytes = TL_DISK_BLOCK_BYTES - done;
+    return spec->operation == TL_DISK_WRITE
+               ? disk_write_block(spec->area->fd, rest, bytes, worker->offset + done)
+               : disk_read_block(spec->area->fd, rest, bytes, worker->offset + done);
+}
+
+bool disk_job_done(struct disk_worker *worker, int errnum)
+{
+    struct disk_job *job = worker->job;
+    int64_t done_ns = tl_now_ns(), from_ns = atomic_exchange(&worker->since_ns, 0);
     if (errnum != 0) {
-        note_failure(job, number, errnum);
+        note_failure(job, worker->number, errnum);
         return false;
     }
     disk_times_add(&worker->times, done_ns - from_ns);
@@ -127,12 +113,26 @@ static void note_written(struct disk_job *job)
         atomic_store(&spec->area->written_bytes, bytes);
 }
 
+/* One block; false when the thread shall end. */
+static bool move_block(struct disk_worker *worker)
+{
+    if (!disk_job_next(worker))
+        return false;
+    int errnum = disk_job_move(worker, 0);
+    if (errnum == 0 && worker->job->spec.sync_each && fdatasync(worker->job->spec.area->fd) < 0)
+        errnum = errno;
+    return disk_job_done(worker, errnum);
+}
+
 static void *worker_main(void *context)
 {
-    struct worker *worker = context;
+    struct disk_worker *worker = context;
     struct disk_job *job = worker->job;
-    while (move_block(worker))
-        ;
+    if (job->ring)
+        disk_ring_run(job->ring, job->workers, job->spec.depth);
+    else
+        while (move_block(worker))
+            ;
     worker->cpu_ns = (uint64_t)tl_thread_cpu_ns();
     if (atomic_fetch_sub(&job->alive, 1) == 1) {
         note_written(job);
@@ -147,13 +147,13 @@ static enum tl_status allocate(struct disk_job *job)
     struct tl_random random;
     uint64_t seed;
     enum tl_status status = tl_random_secure(&seed, sizeof seed);
-    job->workers = calloc(job->spec.threads, sizeof *job->workers);
+    job->workers = calloc(job->spec.depth, sizeof *job->workers);
     job->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (status != TL_OK || !job->workers || job->done_fd < 0)
         return status != TL_OK ? status : TL_NOMEM;
     tl_random_seed(&random, seed);
     job->stamp = tl_random_next(&random);
-    for (unsigned i = 0; i < job->spec.threads; i++) {
+    for (unsigned i = 0; i < job->spec.depth; i++) {
         job->workers[i].job = job;
         job->workers[i].block = disk_block_alloc(TL_DISK_BLOCK_BYTES);
         if (!job->workers[i].block)
@@ -172,11 +172,11 @@ static int start_threads(struct disk_job *job)
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    unsigned started = 0;
-    atomic_store(&job->alive, job->spec.threads);
-    atomic_fetch_add(&job->holds, job->spec.threads);
+    unsigned started = 0, threads = job->ring ? 1 : job->spec.depth;
+    atomic_store(&job->alive, threads);
+    atomic_fetch_add(&job->holds, threads);
     job->start_ns = tl_now_ns();
-    for (; started < job->spec.threads && errnum == 0; started += errnum == 0) {
+    for (; started < threads && errnum == 0; started += errnum == 0) {
         pthread_t thread;
         errnum = pthread_create(&thread, &detached, worker_main, &job->workers[started]);
     }
@@ -186,7 +186,7 @@ static int start_threads(struct disk_job *job)
         return 0;
     /* Those that never began; the caller's hold keeps the job while the others end. */
     atomic_store(&job->stopping, true);
-    unsigned missing = job->spec.threads - started;
+    unsigned missing = threads - started;
     atomic_fetch_sub(&job->holds, missing);
     atomic_fetch_sub(&job->alive, missing);
     return errnum;
@@ -206,6 +206,10 @@ enum tl_status disk_job_start(const struct disk_job_spec *spec, struct disk_job 
     enum tl_status status = allocate(job);
     if (status != TL_OK)
         (void)tl_error_set(reterr, status, "a disk test's buffers: %s", tl_status_text(status));
+    /* What waits for the platter after each block has no depth, and the page cache no need of it.
+     */
+    if (status == TL_OK && spec->area->info.direct && !spec->sync_each && !spec->no_ring)
+        job->ring = disk_ring_create(spec->depth);
     int errnum = status == TL_OK ? start_threads(job) : 0;
     if (errnum != 0)
         status = tl_error_set(reterr, TL_IO, "starting a thread: %s", strerror(errnum));
@@ -229,7 +233,7 @@ uint64_t disk_job_bytes(const struct disk_job *job)
 int64_t disk_job_stuck_ns(const struct disk_job *job)
 {
     int64_t now_ns = tl_now_ns(), longest_ns = 0;
-    for (unsigned i = 0; i < job->spec.threads; i++) {
+    for (unsigned i = 0; i < job->spec.depth; i++) {
         int64_t since_ns = atomic_load(&job->workers[i].since_ns);
         if (since_ns > 0 && now_ns - since_ns > longest_ns)
             longest_ns = now_ns - since_ns;
@@ -248,9 +252,10 @@ void disk_job_result(const struct disk_job *job, struct disk_job_result *ret_res
     ret_result->bytes = atomic_load(&job->bytes);
     ret_result->elapsed_ns = atomic_load(&job->last_ns);
     ret_result->errnum = atomic_load(&job->errnum);
+    ret_result->ring = job->ring != NULL;
     if (atomic_load(&job->alive) > 0)
         return; /* a thread that hangs still owns its times */
-    for (unsigned i = 0; i < job->spec.threads; i++) {
+    for (unsigned i = 0; i < job->spec.depth; i++) {
         disk_times_merge(&ret_result->times, &job->workers[i].times);
         ret_result->cpu_ns += job->workers[i].cpu_ns;
     }

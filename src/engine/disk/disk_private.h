@@ -2,7 +2,8 @@
  *
  *   disk.c        the area: a file without a name in a directory that was named
  *   disk_share.c  what all areas hold of a file system, together
- *   disk_job.c    threads that read or write it block by block
+ *   disk_job.c    reads or writes it block by block, by threads or …
+ *   disk_ring.c   … by one thread and io_uring
  *   disk_test.c   a test: a job, its times and its rate
  *   disk_times.c  how long operations took, as a histogram
  *
@@ -67,14 +68,15 @@ void disk_times_merge(struct disk_times *times, const struct disk_times *other);
 int64_t disk_times_quantile(const struct disk_times *times, double q);
 
 /* --- Job ---------------------------------------------------------------------------------
- * Threads that read or write an area from its start, block after block, over and over. */
+ * Reads or writes an area from its start, block after block, over and over. */
 struct disk_job;
 
 struct disk_job_spec {
     struct tl_disk_area *area;
     enum tl_disk_operation operation;
     bool sync_each;
-    unsigned threads;
+    bool no_ring;   /* a thread for each operation under way, whatever the kernel permits */
+    unsigned depth; /* operations under way */
     int64_t duration_ns;
     uint64_t max_bytes;  /* 0 = none */
     uint64_t span_bytes; /* of the area that is gone through, > 0 */
@@ -96,6 +98,7 @@ struct disk_job_result {
     int64_t elapsed_ns;
     uint64_t cpu_ns;
     int errnum; /* of the first operation that failed, 0 */
+    bool ring;  /* io_uring did it */
     struct disk_times times;
 };
 void disk_job_result(const struct disk_job *job, struct disk_job_result *ret_result);

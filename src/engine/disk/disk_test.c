@@ -254,6 +254,7 @@ static void take_result(struct test *test, enum tl_disk_end end)
     result->elapsed_ns = job.elapsed_ns;
     result->cpu_ns = job.cpu_ns;
     result->errnum = job.errnum;
+    result->ring = job.ring;
     result->end = end;
     if (end == TL_DISK_END_TIME && job.errnum != 0)
         result->end =
@@ -317,7 +318,8 @@ static void prepare(struct test *test, struct disk_job_spec *job)
         .area = area,
         .operation = spec->operation,
         .sync_each = spec->mode == TL_DISK_MODE_SYNC,
-        .threads = spec->threads,
+        .no_ring = spec->no_ring,
+        .depth = spec->threads,
         .duration_ns = spec->duration_ns,
         .max_bytes = spec->max_bytes,
         .span_bytes =

@@ -66,6 +66,44 @@ static struct tl_disk_result run(struct tl_disk_area *area, enum tl_disk_operati
     return result;
 }
 
+/* The whole area by io_uring or by threads; what the disk holds afterwards is asked of the disk. */
+static void write_and_read(bool no_ring, bool *ret_ring)
+{
+    struct tl_disk_area *area = make_area(false);
+    for (int i = 0; i < 2; i++) {
+        struct tl_disk_spec spec = {.operation = i ? TL_DISK_READ : TL_DISK_WRITE,
+                                    .mode = TL_DISK_MODE_DIRECT,
+                                    .threads = 8,
+                                    .no_ring = no_ring,
+                                    .duration_ns = 60 * TL_NS_PER_S,
+                                    .max_bytes = 2 * AREA_BYTES,
+                                    .cancel_fd = -1};
+        struct tl_disk_result result;
+        struct tl_error error = {0};
+        cr_assert_eq(tl_disk_test(area, &spec, NULL, NULL, &result, &error), TL_OK, "%s",
+                     error.text);
+        cr_expect_eq(result.bytes, 2 * AREA_BYTES);
+        cr_expect_eq(result.operations, 2 * AREA_BYTES / TL_DISK_BLOCK_BYTES);
+        cr_expect_eq(result.end, TL_DISK_END_BYTES);
+        cr_expect(result.p50_ns > 0 && result.p50_ns <= result.max_ns);
+        cr_expect_not(result.ring && no_ring);
+        *ret_ring = result.ring;
+    }
+    cr_expect_eq(tl_disk_area_written_bytes(area), AREA_BYTES);
+    uint64_t marks[2] = {0};
+    void *block = disk_block_alloc(TL_DISK_BLOCK_BYTES);
+    for (uint64_t i = 0; i < AREA_BYTES / TL_DISK_BLOCK_BYTES; i++) {
+        cr_assert_eq(disk_read_block(area->fd, block, TL_DISK_BLOCK_BYTES, i * TL_DISK_BLOCK_BYTES),
+                     0);
+        memcpy(&marks[1], block, sizeof marks[1]);
+        cr_expect(i == 0 || marks[1] == marks[0] + TL_DISK_BLOCK_BYTES / TL_DISK_ALIGN_BYTES,
+                  "block %llu lies at another's place", (unsigned long long)i);
+        marks[0] = marks[1];
+    }
+    free(block);
+    tl_disk_area_release(area);
+}
+
 TestSuite(disk, .init = make_folder, .fini = remove_folder, .timeout = 240);
 
 Test(disk, an_area_has_no_name_and_its_size)
@@ -78,6 +116,15 @@ Test(disk, an_area_has_no_name_and_its_size)
     cr_expect_eq(count_entries(), 0);
     cr_expect_eq(tl_disk_area_written_bytes(area), 0);
     tl_disk_area_release(area);
+}
+
+Test(disk, one_thread_with_a_ring_does_what_threads_do)
+{
+    bool ring;
+    write_and_read(true, &ring);
+    write_and_read(false, &ring);
+    if (!ring)
+        cr_skip_test("skipped: this kernel or this build permits no io_uring, or no O_DIRECT here");
 }
 
 Test(disk, what_was_written_can_be_read)

@@ -8,8 +8,9 @@
  *
  *   tl_disk_area_create -> tl_disk_test (write) -> tl_disk_test (read) … -> tl_disk_area_release
  *
- * Input and output are done by threads, blocks of TL_DISK_BLOCK_BYTES in the order of the
- * file, so that the number of threads is the depth of the queue. A disk that does not
+ * Input and output are done in blocks of TL_DISK_BLOCK_BYTES in the order of the file, as many at a
+ * time as is asked for: past the page cache by one thread with io_uring where the kernel permits it
+ * (the responder's sandbox does not), else by a thread each. A disk that does not
  * answer (a network file system that is gone) leaves a thread in the kernel which nobody
  * can end: then the call returns TL_TIMEOUT, the thread keeps what it holds, and frees it
  * when it comes back. Never prints. */
@@ -76,7 +77,8 @@ uint64_t tl_disk_area_written_bytes(const struct tl_disk_area *area);
 struct tl_disk_spec {
     enum tl_disk_operation operation;
     enum tl_disk_mode mode;
-    unsigned threads;    /* 1 to TL_DISK_THREADS_MAX; 0 = TL_DISK_THREADS */
+    unsigned threads;    /* blocks under way, 1 to TL_DISK_THREADS_MAX; 0 = TL_DISK_THREADS */
+    bool no_ring;        /* not by io_uring */
     int64_t duration_ns; /* at most */
     uint64_t max_bytes;  /* moved at most; 0 = by time alone. The area is gone through again from
                           * its start when its end is reached */
@@ -90,7 +92,8 @@ struct tl_disk_result {
     enum tl_disk_cache cache;
     enum tl_disk_end end;
     int errnum;
-    unsigned threads;
+    unsigned threads; /* blocks under way */
+    bool ring;        /* by io_uring */
     uint64_t bytes;
     uint64_t operations; /* blocks; of these the times: */
     int64_t p50_ns, p95_ns, p99_ns, max_ns;

@@ -92,6 +92,25 @@ def neper(program, flows, *more, name="neper tcp_stream"):
     return Contestant(name, run)
 
 
+def bare(options, streams, send_kib, recv_kib):
+    """send() and recv() without an engine."""
+    def run(network, seconds):
+        port = free_port(network.server)
+        server, client = pair(
+            network, [options.bare_loop, "serve", port, streams, recv_kib * 1024], port,
+            [options.bare_loop, network.server.address, port, streams, seconds, send_kib * 1024],
+            seconds, True)
+        bps, received_bytes = map(float, server.text().split())
+        return run_of(server, client, bps / 1e6, received_bytes)
+    return Contestant(f"bare loop {send_kib}/{recv_kib} KiB", run, counts=False, bare=True)
+
+
+def bare_loops(options, streams):
+    if not options.bare_loop:
+        return []
+    return [bare(options, streams, *sizes) for sizes in ((128, 128), (256, 256), (1024, 1024))]
+
+
 def version(program):
     words = os.popen(f"'{program}' --version 2>/dev/null").read().split()
     return words[1] if len(words) > 1 else "?"
@@ -199,15 +218,17 @@ class InNamespace:
 
 def rows(options):
     peers = Peers(options)
-    sendfile = [iperf3(program, f"{name} -Z", "-Z", counts=False)
-                for program, name in peers.iperf3s]
+    sendfile = [iperf3(program, f"{name} {' '.join(best)}", *best, counts=False)
+                for program, name in peers.iperf3s for best in (("-Z",), ("-l", "1M"))]
     return [
         Row("tcp-1-copy", "TCP, 1 stream, the receiver copies", "Mb/s", 1.25,
-            [tightlink(options, direction="up"), *peers.all(1), *sendfile], peers.missing),
+            [tightlink(options, direction="up"), *peers.all(1), *sendfile,
+             *bare_loops(options, 1)], peers.missing),
         Row("tcp-1-discard", "TCP, 1 stream, the receiver discards", "Mb/s", 1.10,
             [tightlink(options, direction="up", discard=1), *peers.discarding()], peers.missing),
         Row("tcp-4-copy", "TCP, 4 streams, the receiver copies", "Mb/s", 1.20,
-            [tightlink(options, direction="up", streams=4), *peers.all(4)], peers.missing),
+            [tightlink(options, direction="up", streams=4), *peers.all(4),
+             *bare_loops(options, 4)], peers.missing),
         Row("tcp-client-memory", "resident memory of a client of 32 streams", "MiB", None,
             [client_memory(options, 32)], networks=("lo",), limit=32),
         Row("tcp-responder-memory", "resident memory of the responder, 64 sessions", "MiB", None,

@@ -204,6 +204,7 @@ class Contestant:
     name: str
     run: object  # run(network, seconds) -> Run; raises Failure
     counts: bool = True  # False: shown, not compared with (other work than the row's)
+    bare: bool = False   # the kernel without an engine: what the row can reach at all
 
 
 @dataclasses.dataclass
@@ -261,7 +262,7 @@ def measure(row, network, rounds, seconds, progress):
     for contestant in row.contestants:
         mine = runs[contestant.name]
         result["contestants"].append({
-            "name": contestant.name, "counts": contestant.counts,
+            "name": contestant.name, "counts": contestant.counts, "bare": contestant.bare,
             "rate": _median([run.rate for run in mine]),
             "rates": [round(run.rate, 6) for run in mine],
             "cost": _median([run.cost for run in mine]),
@@ -275,7 +276,10 @@ def judge(result):
     """Ratios of medians, tightlink over the best peer of each kind."""
     own, peers = result["contestants"][0], [
         peer for peer in result["contestants"][1:] if peer["counts"] and peer["rate"]]
-    result["ratio"] = result["cost_ratio"] = None
+    result["ratio"] = result["cost_ratio"] = result["share"] = None
+    bare = [item["rate"] for item in result["contestants"] if item["bare"] and item["rate"]]
+    if own["rate"] and bare:
+        result["share"] = own["rate"] / max(bare)
     if own["rate"] and peers:
         result["best"] = max(peers, key=lambda peer: peer["rate"])["name"]
         result["ratio"] = own["rate"] / max(peer["rate"] for peer in peers)
@@ -323,6 +327,8 @@ def show(result):
     if result["cost_ratio"] is not None:
         wanted = f" (wanted <= {result['cost_target']})" if result["cost_target"] else ""
         parts.append(f"CPU per GB {_number(result['cost_ratio'])} of the best{wanted}")
+    if result["share"] is not None:
+        parts.append(f"{_number(result['share'])} of the best bare loop")
     if result["limit"] is not None:
         parts.append(f"limit {result['limit']} {result['unit']}")
     met = {True: "met", False: "MISSED", None: "shown"}[result["met"]]
@@ -341,8 +347,8 @@ def _cell(item):
 
 def markdown(results):
     """The table of doc/speed.md."""
-    lines = ["| work | tightlink (CPU s per GB) | peers | rate | CPU per GB | wanted | |",
-             "|---|---|---|---|---|---|---|"]
+    lines = ["| work | tightlink (CPU s per GB) | peers | rate | CPU per GB | wanted | | of the bare loop |",
+             "|---|---|---|---|---|---|---|---|"]
     for result in results:
         own, *peers = [_cell(item) for item in result["contestants"]]
         where = f", {result['network']}" if result["network"] else ""
@@ -351,7 +357,8 @@ def markdown(results):
         met = {True: "met", False: "missed", None: ""}[result["met"]]
         lines.append(f"| {result['title']}{where} | {own.split(' ', 1)[1]} {result['unit']} "
                      f"| {', '.join(peers)} | {_number(result['ratio'], 2)} "
-                     f"| {_number(result['cost_ratio'], 2)} | {wanted} | {met} |")
+                     f"| {_number(result['cost_ratio'], 2)} | {wanted} | {met} "
+                     f"| {_number(result['share'], 2)} |")
     return "\n".join(lines) + "\n"
 
 

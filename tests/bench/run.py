@@ -24,6 +24,7 @@ def arguments():
     parser.add_argument("--engine-load", required=True, help="the engine's driver")
     parser.add_argument("--tightlinkd", required=True)
     parser.add_argument("--tightlink", metavar="PROGRAM", help="for rows on emulated paths")
+    parser.add_argument("--bare-loop", metavar="PROGRAM", help="send() and recv() without an engine")
     parser.add_argument("--disk-load", metavar="PROGRAM", help="the engine's disk driver")
     parser.add_argument("--family", action="append", choices=FAMILIES, help="only this family")
     parser.add_argument("--row", action="append", help="only this row")

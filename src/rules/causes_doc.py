@@ -40,7 +40,8 @@ def tests(logic, indent):
     name = f" (`{logic['id']}`)" if "id" in logic else ""
     for word, title in (("all", "all of"), ("any", "any of")):
         if word in logic:
-            return f"{pad}- {title}{name}\n" + "".join(tests(part, indent + 1) for part in logic[word])
+            return (f"{pad}- {title}{name}{because(logic)}\n" +
+                    "".join(tests(part, indent + 1) for part in logic[word]))
     if "not" in logic:
         return f"{pad}- not{name}\n" + tests(logic["not"], indent + 1)
     if "is" in logic:

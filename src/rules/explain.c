@@ -43,9 +43,22 @@ static void add_test(struct tl_buf *out, const struct tl_rule *rule, const struc
     add_because(out, indent + 4, test->because);
 }
 
-/* With sentences, each test is followed by what it means when it holds. */
+/* Whether a condition stands on the page already; from now on it does. */
+static bool is_told(const struct tl_rule *rule, const char *id, uint32_t *told)
+{
+    size_t i = 0;
+    while (i < rule->group_count && strcmp(rule->groups[i]->id, id) != 0)
+        i++;
+    uint32_t bit = UINT32_C(1) << i;
+    bool was = *told & bit;
+    *told |= bit;
+    return was;
+}
+
+/* With sentences, each test is followed by what it means when it holds. A condition with a name
+ * stands there once; told: one bit for each that does. */
 static void add_logic(struct tl_buf *out, const struct tl_rule *rule, const struct tl_logic *logic,
-                      bool sentences, unsigned indent)
+                      bool sentences, unsigned indent, uint32_t *told)
 {
     if (logic->kind == TL_LOGIC_TEST && sentences) {
         add_test(out, rule, &rule->tests[logic->test], indent);
@@ -57,19 +70,24 @@ static void add_logic(struct tl_buf *out, const struct tl_rule *rule, const stru
     }
     static const char *const words[] = {
         [TL_LOGIC_ALL] = "all of", [TL_LOGIC_ANY] = "any of", [TL_LOGIC_NOT] = "not"};
-    tl_buf_addf(out, "%*s%s%s%s\n", (int)indent, "", words[logic->kind], logic->id ? ": " : "",
-                logic->id ? logic->id : "");
+    if (logic->id && is_told(rule, logic->id, told)) {
+        tl_buf_addf(out, "%*s%s, as above\n", (int)indent, "", logic->id);
+        return;
+    }
+    tl_buf_addf(out, "%*s%s%s%s\n", (int)indent, "", logic->id ? logic->id : "",
+                logic->id ? ": " : "", words[logic->kind]);
+    add_because(out, indent + 4, logic->because);
     for (size_t i = 0; i < logic->child_count; i++)
-        add_logic(out, rule, logic->children[i], sentences, indent + 2);
+        add_logic(out, rule, logic->children[i], sentences, indent + 2, told);
 }
 
 static void add_condition(struct tl_buf *out, const struct tl_rule *rule, const char *heading,
-                          const struct tl_logic *logic)
+                          const struct tl_logic *logic, uint32_t *told)
 {
     if (!logic)
         return;
     tl_buf_addf(out, "\n%s\n", heading);
-    add_logic(out, rule, logic, true, 2);
+    add_logic(out, rule, logic, true, 2, told);
 }
 
 static void add_supports(struct tl_buf *out, const struct tl_rule *rule)
@@ -80,7 +98,7 @@ static void add_supports(struct tl_buf *out, const struct tl_rule *rule)
         add_test(out, rule, &rule->tests[rule->supports[i]], 2);
 }
 
-static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule)
+static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule, uint32_t *told)
 {
     if (!rule->ceiling_count)
         return;
@@ -95,7 +113,7 @@ static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule)
         add_because(out, 4, ceiling->because);
         if (ceiling->when) {
             tl_buf_adds(out, "    when\n");
-            add_logic(out, rule, ceiling->when, false, 6);
+            add_logic(out, rule, ceiling->when, false, 6, told);
         }
     }
 }
@@ -141,20 +159,21 @@ static void add_remedies(struct tl_buf *out, const struct tl_rule *rule)
 static void add_rule(struct tl_buf *out, const struct tl_rule *rule)
 {
     const struct tl_cause *cause = tl_cause_find(rule->cause);
+    uint32_t told = 0;
     tl_buf_addf(out, "%s: %s\n  cause %s (%s), at the %s, %s\n", rule->id, rule->title, rule->cause,
                 cause->title, tl_role_name(rule->role), tl_severity_name(rule->severity));
     add_part(out, "What it says", rule, &rule->found);
-    add_condition(out, rule, "Applies when", rule->applies);
-    add_condition(out, rule, "Found when", rule->when);
-    add_condition(out, rule, "Not when", rule->not_when);
+    add_condition(out, rule, "Applies when", rule->applies, &told);
+    add_condition(out, rule, "Found when", rule->when, &told);
+    add_condition(out, rule, "Not when", rule->not_when, &told);
     if (rule->ledger != TL_SHARE_NONE)
         tl_buf_addf(out,
                     "\nThe verdict only when\n  the time ledger's share \"%s\" is at least %g\n",
                     tl_share_name(rule->ledger), rule->ledger_ratio);
     add_because(out, 4, rule->ledger_because);
-    add_condition(out, rule, "The verdict only when it agrees", rule->agrees);
+    add_condition(out, rule, "The verdict only when it agrees", rule->agrees, &told);
     add_supports(out, rule);
-    add_ceiling(out, rule);
+    add_ceiling(out, rule, &told);
     add_names(out, rule);
     add_remedies(out, rule);
     add_part(out, "What would change it", rule, &rule->change);

@@ -82,7 +82,7 @@ static void take(struct tl_goal_line *line, const struct tl_fact *fact)
 
 static void judge_rate(struct judging *j)
 {
-    struct tl_goal_line *line = add_line(j, "rate", TL_UNIT_BPS, j->run->goal_bps);
+    struct tl_goal_line *line = add_line(j, "rate", TL_UNIT_BPS, j->run->goal.bps);
     char wanted[TL_UNIT_TEXT_SIZE], got[TL_UNIT_TEXT_SIZE];
     struct tl_fact rate;
     tl_format_bps(line->wanted, wanted);
@@ -106,7 +106,7 @@ static void judge_rate(struct judging *j)
 
 static void judge_rtt(struct judging *j)
 {
-    struct tl_goal_line *line = add_line(j, "rtt", TL_UNIT_NS, j->run->goal_rtt_max_ns);
+    struct tl_goal_line *line = add_line(j, "rtt", TL_UNIT_NS, j->run->goal.rtt_max_ns);
     char wanted[TL_UNIT_TEXT_SIZE], got[TL_UNIT_TEXT_SIZE];
     struct tl_fact rtt;
     tl_format_ns(line->wanted, wanted);
@@ -128,7 +128,7 @@ static void judge_rtt(struct judging *j)
 
 static void judge_mtu(struct judging *j)
 {
-    struct tl_goal_line *line = add_line(j, "mtu", TL_UNIT_BYTES, j->run->goal_mtu_bytes);
+    struct tl_goal_line *line = add_line(j, "mtu", TL_UNIT_BYTES, j->run->goal.mtu_bytes);
     struct tl_fact mtu;
     double tried = number(j, TL_FLOW(j->direction, mtu_tried_bytes));
     if (known(j, TL_FLOW(j->direction, path_mtu_bytes), &mtu)) {
@@ -209,7 +209,7 @@ static void judge_loss(struct judging *j, struct tl_goal_line *line, const char 
 static void judge_service_loss(struct judging *j)
 {
     char what[96];
-    struct tl_goal_line *line = add_line(j, "loss", TL_UNIT_RATIO, j->run->goal_loss_ratio);
+    struct tl_goal_line *line = add_line(j, "loss", TL_UNIT_RATIO, j->run->goal.loss_ratio);
     snprintf(what, sizeof what, "below %.3g wanted", line->wanted);
     judge_loss(j, line, what);
 }
@@ -217,7 +217,7 @@ static void judge_service_loss(struct judging *j)
 /* What a section of a longer path must do so that Reno carries the rate over the whole of it. */
 static void judge_budget(struct judging *j)
 {
-    double rate = j->run->goal_bps, rtt = j->run->goal_rtt_ns;
+    double rate = j->run->goal.bps, rtt = j->run->goal.rtt_ns;
     double mss = number(j, TL_FLOW(j->direction, mss_bytes));
     double budget = tl_goal_loss_budget(rate, rtt, mss);
     char rate_text[TL_UNIT_TEXT_SIZE], rtt_text[TL_UNIT_TEXT_SIZE], what[160];
@@ -236,7 +236,7 @@ static void judge_budget(struct judging *j)
 
 static void judge_buffers(struct judging *j)
 {
-    double bdp = j->run->goal_bps * j->run->goal_rtt_ns / 8e9;
+    double bdp = j->run->goal.bps * j->run->goal.rtt_ns / 8e9;
     double receive = number(j, TL_HOST_OF(j->direction, TL_RECEIVER, tcp_rmem_max_bytes));
     double send = number(j, TL_HOST_OF(j->direction, TL_SENDER, tcp_wmem_max_bytes));
     double least = isnan(receive) ? send : isnan(send) ? receive : fmin(receive, send);
@@ -272,15 +272,15 @@ size_t tl_goal_judge(const struct tl_run *run, const struct tl_facts *facts,
     /* Of an unusable measurement nothing is said. */
     if (!asked || run->quality == TL_QUALITY_INVALID || run->quality == TL_QUALITY_ABORTED)
         return 0;
-    if (run->goal_bps > 0)
+    if (run->goal.bps > 0)
         judge_rate(&j);
-    if (run->goal_loss_ratio > 0)
+    if (run->goal.loss_ratio > 0)
         judge_service_loss(&j);
-    if (run->goal_rtt_max_ns > 0)
+    if (run->goal.rtt_max_ns > 0)
         judge_rtt(&j);
-    if (run->goal_mtu_bytes > 0)
+    if (run->goal.mtu_bytes > 0)
         judge_mtu(&j);
-    if (run->goal_bps > 0 && run->goal_rtt_ns > 0) {
+    if (run->goal.bps > 0 && run->goal.rtt_ns > 0) {
         judge_budget(&j);
         judge_buffers(&j);
     }

@@ -17,6 +17,7 @@ struct tl_load {
     struct tl_buf *report;    /* may be NULL */
     struct tl_shared *shared; /* what shared.json defines; NULL: nothing */
     const char *end;          /* "sender" or "receiver" of a rule for either; NULL */
+    size_t within;            /* the number of the shared condition that is being put in; 0: none */
     bool may_disable; /* {"format", "id", "disabled": true} is a rule that removes another */
 };
 
@@ -46,6 +47,11 @@ size_t tl_load_test(struct tl_load *load, const struct tl_json_at *at, bool is_f
  * know no names of a rule. */
 size_t tl_load_shared_test(struct tl_load *load, const struct tl_json_at *at, const char *id,
                            bool is_for);
+/* A condition of shared.json, of that number: put into the rule under its id, or what was put in
+ * before. It knows the shared tests, and the shared conditions of lower numbers. */
+const struct tl_logic *tl_load_shared_condition(struct tl_load *load, const struct tl_json_at *at,
+                                                const char *id, size_t number, bool is_for,
+                                                unsigned depth);
 /* A condition or test above, by its id; NULL where there is none. load: struct tl_load. */
 const struct tl_logic *tl_load_condition(void *load, const char *id);
 /* Small letters, digits and _, and none of the words that judging defines. */

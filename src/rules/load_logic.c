@@ -240,6 +240,8 @@ size_t tl_load_shared_test(struct tl_load *load, const struct tl_json_at *at, co
     scope->shared_below = SIZE_MAX; /* all shared names, and none of the rule's own */
     size_t test = add_test(load, at, id, is_for);
     scope->shared_below = 0;
+    if (test != TL_RULE_TESTS_MAX)
+        load->rule->tests[test].is_shared = true;
     return test;
 }
 
@@ -261,6 +263,12 @@ static size_t load_reference(struct tl_load *load, const struct tl_json_at *at, 
     if (index != TL_RULE_TESTS_MAX && words)
         tl_load_fault_at(load, at, TL_SYNTAX, "the sentences of \"%s\" stand where it stands first",
                          id);
+    if (index != TL_RULE_TESTS_MAX && load->within && !load->rule->tests[index].is_shared)
+        tl_load_fault_at(load, at, TL_SYNTAX,
+                         "the test \"%s\" of " TL_SHARED_FILE
+                         " is meant, and the rule has one of its "
+                         "own with that id: give it another",
+                         id);
     if (index != TL_RULE_TESTS_MAX)
         return index;
     if (!tl_shared_test(load->shared, id, &shared)) {
@@ -279,19 +287,40 @@ static size_t load_reference(struct tl_load *load, const struct tl_json_at *at, 
 static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at *at, bool is_for,
                                   unsigned depth);
 
-/* {"is": "id"} in a condition: a condition of that name above, or a test. */
+/* The condition that an id means: one of the rule above this place, or one of shared.json. False
+ * where it means none, but a test. */
+static bool find_condition(struct tl_load *load, const char *id, bool is_for, unsigned depth,
+                           const struct tl_logic **ret_condition)
+{
+    struct tl_json_at shared;
+    bool has_test = !load->within && find_test(load, id) != TL_RULE_TESTS_MAX;
+    *ret_condition = load->within ? NULL : find_group(load, id);
+    if (*ret_condition || has_test)
+        return !has_test;
+    size_t number = tl_shared_condition(load->shared, id, load->within, &shared);
+    if (number)
+        *ret_condition = tl_load_shared_condition(load, &shared, id, number, is_for, depth);
+    return number > 0;
+}
+
+/* {"is": "id"} in a condition: a condition of that name, or a test. */
 static struct tl_logic *load_is(struct tl_load *load, const struct tl_json_at *at, bool is_for,
-                                struct tl_logic *node)
+                                unsigned depth, struct tl_logic *node)
 {
     struct tl_error error;
+    const struct tl_logic *condition = NULL;
     const char *id = NULL;
     if (tl_json_get_string(at, "is", &id, &error) != TL_OK) {
         tl_load_fault(load, &error);
         return NULL;
     }
-    const struct tl_logic *group = find_group(load, id);
-    if (group) {
-        *node = *group;
+    if (find_condition(load, id, is_for, depth, &condition)) {
+        if (tl_json_count(at) > 1)
+            tl_load_fault_at(load, at, TL_SYNTAX,
+                             "only a test has sentences, \"%s\" is a condition", id);
+        if (!condition)
+            return NULL;
+        *node = *condition;
         return node;
     }
     node->kind = TL_LOGIC_TEST;
@@ -348,13 +377,11 @@ static bool measure(struct tl_load *load, const struct tl_json_at *at, struct tl
     return false;
 }
 
-/* {"id": …, "all": …}: the condition gets a name that others below may refer to. */
-static void load_group(struct tl_load *load, const struct tl_json_at *at, struct tl_logic *node)
+/* The condition gets a name that others below may refer to. */
+static void add_group(struct tl_load *load, const struct tl_json_at *at, const char *id,
+                      struct tl_logic *node)
 {
     struct tl_rule *rule = load->rule;
-    const char *id = NULL;
-    if (!tl_load_text(load, at, "id", false, &id))
-        return;
     if (find_test(load, id) != TL_RULE_TESTS_MAX || find_group(load, id))
         tl_load_fault_at(load, at, TL_SYNTAX, "the condition \"%s\" exists already", id);
     else if (rule->group_count == TL_RULE_GROUPS_MAX)
@@ -365,27 +392,53 @@ static void load_group(struct tl_load *load, const struct tl_json_at *at, struct
     node->id = id;
 }
 
-/* all, any and not, with or without an id. */
+/* all, any and not, with or without an id and a because. */
 static struct tl_logic *load_parts(struct tl_load *load, const struct tl_json_at *at, bool is_for,
                                    unsigned depth, struct tl_logic *node)
 {
-    struct tl_json_at inner, id;
-    size_t members = 1 + tl_json_find(at, "id", &id);
+    struct tl_json_at inner, other;
+    const char *id = NULL;
+    size_t members = 1 + tl_json_find(at, "id", &other) + tl_json_find(at, "because", &other);
     bool all = tl_json_find(at, "all", &inner);
-    if (tl_json_count(at) != members) {
-        tl_load_fault_at(load, at, TL_SYNTAX, "all, any and not stand alone, or beside an id");
+    bool list = all || tl_json_find(at, "any", &inner);
+    if (tl_json_count(at) != members || !(list || tl_json_find(at, "not", &inner))) {
+        tl_load_fault_at(load, at, TL_SYNTAX,
+                         "all, any and not stand alone, or beside an id and a because");
         return NULL;
     }
-    if (tl_json_find(at, "not", &inner)) {
-        node = load_not(load, &inner, is_for, depth, node);
-    } else {
+    if (list)
         node->kind = all ? TL_LOGIC_ALL : TL_LOGIC_ANY;
-        (void)tl_json_find(at, all ? "all" : "any", &inner);
-        node = load_list(load, &inner, is_for, depth, node);
-    }
+    node = list ? load_list(load, &inner, is_for, depth, node)
+                : load_not(load, &inner, is_for, depth, node);
     if (!node || !measure(load, at, node))
         return NULL;
-    load_group(load, at, node);
+    (void)tl_load_text(load, at, "because", false, &node->because);
+    if (tl_load_text(load, at, "id", false, &id) && load->within)
+        tl_load_fault_at(load, at, TL_SYNTAX,
+                         "parts of a condition of " TL_SHARED_FILE " have no id");
+    else if (id)
+        add_group(load, at, id, node);
+    return node;
+}
+
+const struct tl_logic *tl_load_shared_condition(struct tl_load *load, const struct tl_json_at *at,
+                                                const char *id, size_t number, bool is_for,
+                                                unsigned depth)
+{
+    size_t outer = load->within;
+    for (size_t i = 0; i < load->rule->group_count; i++)
+        if (load->rule->groups[i]->shared == number)
+            return load->rule->groups[i];
+    struct tl_logic *node = TL_ARENA_NEW(load->arena, struct tl_logic);
+    if (!node)
+        return NULL;
+    load->within = number;
+    node = load_parts(load, at, is_for, depth, node);
+    load->within = outer;
+    if (!node)
+        return NULL;
+    node->shared = number;
+    add_group(load, at, tl_arena_strdup(load->arena, id), node);
     return node;
 }
 
@@ -411,7 +464,14 @@ static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at 
         return load_parts(load, at, is_for, depth, node);
     node->size = node->depth = 1;
     if (tl_json_find(at, "is", &inner))
-        return load_is(load, at, is_for, node);
+        return load_is(load, at, is_for, depth, node);
+    if (load->within) {
+        tl_load_fault_at(load, at, TL_SYNTAX,
+                         "a condition of " TL_SHARED_FILE
+                         " is made of tests and conditions above it, "
+                         "{\"is\": …}");
+        return NULL;
+    }
     node->kind = TL_LOGIC_TEST;
     node->test = tl_load_test(load, at, is_for);
     return node->test == TL_RULE_TESTS_MAX ? NULL : node;

@@ -26,6 +26,7 @@ struct tl_test {
     const char *written;             /* "flow.ledger_rwnd_ratio > 0.1" */
     const char *because;             /* why its constants are what they are; NULL: not said */
     bool is_for;                     /* true speaks for the cause (false under not, or not_when) */
+    bool is_shared;                  /* it stands in shared.json */
 };
 
 enum tl_logic_kind { TL_LOGIC_ALL, TL_LOGIC_ANY, TL_LOGIC_NOT, TL_LOGIC_TEST };
@@ -36,8 +37,10 @@ enum tl_logic_kind { TL_LOGIC_ALL, TL_LOGIC_ANY, TL_LOGIC_NOT, TL_LOGIC_TEST };
 
 struct tl_logic {
     enum tl_logic_kind kind;
-    const char *id;     /* of a condition with a name; else NULL */
-    size_t size, depth; /* as a tree */
+    const char *id;      /* of a condition with a name; else NULL */
+    const char *because; /* why its parts together mean what its name says; NULL: not said */
+    size_t shared;       /* its number in shared.json, from 1; 0: the rule's own */
+    size_t size, depth;  /* as a tree */
     size_t child_count;
     struct tl_logic **children;
     size_t test; /* index into the rule's tests */

@@ -1,5 +1,5 @@
 """Reads the rules as the program does, for scripts: a rule for either end becomes two, and a shared
-test stands where it is named first. Conditions with an id stay references."""
+test or condition stands where it is named first. What stands above stays a reference."""
 import json
 import re
 
@@ -33,19 +33,19 @@ def both(rule):
     return [for_end(rule, end, {"end": end, **words[end]}) for end in ENDS]
 
 
-def with_shared(value, tests, seen):
-    """References to shared tests as tests; one that stands above stays a reference."""
+def with_shared(value, shared, seen):
+    """References to shared tests and conditions as these; one that stands above stays a reference."""
     if isinstance(value, list):
-        return [with_shared(item, tests, seen) for item in value]
+        return [with_shared(item, shared, seen) for item in value]
     if not isinstance(value, dict):
         return value
     name = value.get("is") if "names" not in value else None
-    if isinstance(name, str) and name in tests and name not in seen:
-        seen.add(name)
-        return {"id": name, **tests[name], **{key: text for key, text in value.items() if key != "is"}}
+    if isinstance(name, str) and name in shared and name not in seen:
+        words = {key: text for key, text in value.items() if key != "is"}
+        return with_shared({"id": name, **shared[name], **words}, shared, seen)
     if isinstance(value.get("id"), str):
         seen.add(value["id"])
-    return {key: with_shared(item, tests, seen) for key, item in value.items()}
+    return {key: with_shared(item, shared, seen) for key, item in value.items()}
 
 
 def read(folder):
@@ -53,4 +53,5 @@ def read(folder):
     shared = json.loads((folder / "shared.json").read_text(encoding="utf-8"))
     files = sorted(path for path in folder.rglob("*.json") if path != folder / "shared.json")
     rules = (rule for path in files for rule in both(json.loads(path.read_text(encoding="utf-8"))))
-    return {rule["id"]: with_shared(rule, shared.get("tests", {}), set()) for rule in rules}, shared
+    parts = {**shared.get("tests", {}), **shared.get("conditions", {})}
+    return {rule["id"]: with_shared(rule, parts, set()) for rule in rules}, shared

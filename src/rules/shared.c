@@ -19,18 +19,18 @@ struct entry {
 
 struct tl_shared {
     struct tl_arena *arena;
-    struct tl_json *docs[2]; /* the tests' text */
+    struct tl_json *docs[2]; /* the text of tests and conditions */
     size_t doc_count;
-    size_t function_count, name_count, test_count;
+    size_t function_count, name_count, test_count, condition_count;
     struct tl_function *functions[TL_SHARED_FUNCTIONS_MAX];
     struct entry function_entries[TL_SHARED_FUNCTIONS_MAX];
     struct tl_shared_name names[TL_SHARED_NAMES_MAX];
     struct entry name_entries[TL_SHARED_NAMES_MAX];
-    struct shared_test {
+    struct written {
         const char *id;
         struct tl_json_at at;
-    } tests[TL_SHARED_TESTS_MAX];
-    struct entry test_entries[TL_SHARED_TESTS_MAX];
+    } tests[TL_SHARED_TESTS_MAX], conditions[TL_SHARED_CONDITIONS_MAX];
+    struct entry test_entries[TL_SHARED_TESTS_MAX], condition_entries[TL_SHARED_CONDITIONS_MAX];
 };
 
 struct tl_shared *tl_shared_create(struct tl_arena *arena)
@@ -90,6 +90,20 @@ bool tl_shared_test(struct tl_shared *shared, const char *id, struct tl_json_at 
         return true;
     }
     return false;
+}
+
+size_t tl_shared_condition(struct tl_shared *shared, const char *id, size_t below,
+                           struct tl_json_at *ret_at)
+{
+    size_t count = shared ? shared->condition_count : 0;
+    for (size_t i = below && below - 1 < count ? below - 1 : count; i-- > 0;) {
+        if (strcmp(shared->conditions[i].id, id) != 0)
+            continue;
+        shared->condition_entries[i].used = true;
+        *ret_at = shared->conditions[i].at;
+        return i + 1;
+    }
+    return 0;
 }
 
 /* --- loading --- */
@@ -334,7 +348,23 @@ static void load_test(struct tl_shared *shared, struct tl_load *load, const char
     const char *copy = tl_arena_strdup(load->arena, id);
     (void)tl_load_shared_test(load, at, copy, true);
     shared->test_entries[shared->test_count] = (struct entry){.is_own = is_own};
-    shared->tests[shared->test_count++] = (struct shared_test){copy, *at};
+    shared->tests[shared->test_count++] = (struct written){copy, *at};
+}
+
+static void load_condition(struct tl_shared *shared, struct tl_load *load, const char *id,
+                           const struct tl_json_at *at, bool is_own)
+{
+    size_t i = shared->condition_count;
+    if (i == TL_SHARED_CONDITIONS_MAX) {
+        tl_load_fault_at(load, at, TL_LIMIT, "more than %d conditions", TL_SHARED_CONDITIONS_MAX);
+        return;
+    }
+    const char *because = NULL;
+    (void)tl_load_text(load, at, "because", true, &because);
+    const char *copy = tl_arena_strdup(load->arena, id);
+    (void)tl_load_shared_condition(load, at, copy, i + 1, true, 1);
+    shared->condition_entries[i] = (struct entry){.is_own = is_own};
+    shared->conditions[shared->condition_count++] = (struct written){copy, *at};
 }
 
 typedef void load_definition(struct tl_shared *shared, struct tl_load *load, const char *name,
@@ -362,11 +392,12 @@ static void load_part(struct tl_shared *shared, struct tl_load *load, const stru
 }
 
 /* What the file itself uses was noted while it was loaded: a function that another calls counts as
- * used, a name or test counts when a rule uses it. */
+ * used, a name, test or condition when a rule or another definition uses it. */
 static void load_all(struct tl_shared *shared, struct tl_load *load, const struct tl_json_at *root,
                      bool is_own)
 {
-    static const char *const keys[] = {"format", "about", "functions", "names", "tests", NULL};
+    static const char *const keys[] = {"format", "about",      "functions", "names",
+                                       "tests",  "conditions", NULL};
     struct tl_error error;
     const char *format = NULL;
     if (tl_json_check_keys(root, keys, &error) != TL_OK)
@@ -381,6 +412,7 @@ static void load_all(struct tl_shared *shared, struct tl_load *load, const struc
     load_part(shared, load, root, "functions", load_function, is_own);
     load_part(shared, load, root, "names", load_name, is_own);
     load_part(shared, load, root, "tests", load_test, is_own);
+    load_part(shared, load, root, "conditions", load_condition, is_own);
 }
 
 void tl_shared_add(struct tl_shared *shared, struct tl_load *load, const char *text, size_t len,
@@ -419,4 +451,6 @@ void tl_shared_check_used(const struct tl_shared *shared, struct tl_load *load)
         check_entry(load, &shared->name_entries[i], "names", shared->names[i].name);
     for (size_t i = 0; i < shared->test_count; i++)
         check_entry(load, &shared->test_entries[i], "tests", shared->tests[i].id);
+    for (size_t i = 0; i < shared->condition_count; i++)
+        check_entry(load, &shared->condition_entries[i], "conditions", shared->conditions[i].id);
 }

@@ -1,4 +1,4 @@
-/* What all rules may use: the functions, names and tests of rules/shared.json.
+/* What all rules may use: the functions, names, tests and conditions of rules/shared.json.
  *
  * One place for knowledge that several rules share, each with its reason and, for a function, with
  * examples that are computed when it is loaded. The built-in file is read first; a directory's own
@@ -15,9 +15,10 @@
 #include "tightlink/base/json.h"
 
 /* Limits on what a file may define (P13), built-in and own ones together. */
-#define TL_SHARED_FUNCTIONS_MAX 64
-#define TL_SHARED_NAMES_MAX     128
-#define TL_SHARED_TESTS_MAX     192
+#define TL_SHARED_FUNCTIONS_MAX  64
+#define TL_SHARED_NAMES_MAX      128
+#define TL_SHARED_TESTS_MAX      192
+#define TL_SHARED_CONDITIONS_MAX 64
 
 #define TL_SHARED_FILE "shared.json"
 
@@ -44,6 +45,10 @@ size_t tl_shared_name_number(struct tl_shared *shared, const char *name, size_t 
 const struct tl_shared_name *tl_shared_name_at(const struct tl_shared *shared, size_t number);
 /* A test, as the object that stands in the file. */
 bool tl_shared_test(struct tl_shared *shared, const char *id, struct tl_json_at *ret_at);
+/* A condition of several tests, likewise. Its number, from 1, among those below a number (0: among
+ * all); 0 where there is none. */
+size_t tl_shared_condition(struct tl_shared *shared, const char *id, size_t below,
+                           struct tl_json_at *ret_at);
 
 /* Notes each definition of the own file that nothing uses. */
 void tl_shared_check_used(const struct tl_shared *shared, struct tl_load *load);

@@ -18,7 +18,7 @@ static void set_up(void)
     facts = tl_facts_create();
     cr_assert(run && facts);
     run->download = true;
-    run->goal_bps = run->goal_rtt_ns = NAN;
+    run->goal.bps = run->goal.rtt_ns = NAN;
 }
 
 static void tear_down(void)
@@ -69,7 +69,7 @@ Test(goal, without_one_there_is_no_line)
 
 Test(goal, a_direction_not_asked_about_and_an_unusable_run_have_no_line)
 {
-    run->goal_bps = 1e6;
+    run->goal.bps = 1e6;
     cr_expect_eq(tl_goal_judge(run, facts, TL_UPLOAD, lines), 0);
     run->quality = TL_QUALITY_INVALID;
     cr_expect_eq(tl_goal_judge(run, facts, TL_DOWNLOAD, lines), 0);
@@ -77,11 +77,11 @@ Test(goal, a_direction_not_asked_about_and_an_unusable_run_have_no_line)
 
 Test(goal, a_rate)
 {
-    run->goal_bps = 90e6;
+    run->goal.bps = 90e6;
     EXPECT_ANSWER("rate", TL_GOAL_CANNOT_TELL, "stage stream");
     set_stream(0);
     EXPECT_ANSWER("rate", TL_GOAL_PASS, "90 Mb/s wanted, 100 Mb/s measured");
-    run->goal_bps = 110e6;
+    run->goal.bps = 110e6;
     EXPECT_ANSWER("rate", TL_GOAL_FAIL, "only 100 Mb/s");
     cr_expect_eq(tl_goal_outcome(run, facts), TL_GOAL_FAIL);
     tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 100e6, 80e6, 115e6, "");
@@ -92,11 +92,11 @@ Test(goal, a_rate)
 Test(goal, no_loss_in_a_short_test_proves_little)
 {
     set_stream(0);
-    run->goal_loss_ratio = 1e-7;
+    run->goal.loss_ratio = 1e-7;
     EXPECT_ANSWER("loss", TL_GOAL_CANNOT_TELL, "needs 3e+07 packets");
     cr_expect_float_eq(line("loss")->high, 3e-5, 1e-9);
     cr_expect_eq(tl_goal_outcome(run, facts), TL_GOAL_CANNOT_TELL);
-    run->goal_loss_ratio = 1e-4;
+    run->goal.loss_ratio = 1e-4;
     EXPECT_ANSWER("loss", TL_GOAL_PASS, "0 of 100000");
     cr_expect_eq(tl_goal_outcome(run, facts), TL_GOAL_PASS);
 }
@@ -104,7 +104,7 @@ Test(goal, no_loss_in_a_short_test_proves_little)
 Test(goal, losses_fail_only_where_the_load_did_not_make_them)
 {
     set_stream(100);
-    run->goal_loss_ratio = 1e-4;
+    run->goal.loss_ratio = 1e-4;
     EXPECT_ANSWER("loss", TL_GOAL_CANNOT_TELL, "the stages udp and paced");
     set("download.udp_loss_below_knee_ratio", 1e-3);
     EXPECT_ANSWER("loss", TL_GOAL_FAIL, "below the load");
@@ -112,7 +112,7 @@ Test(goal, losses_fail_only_where_the_load_did_not_make_them)
 
 Test(goal, a_round_trip)
 {
-    run->goal_rtt_max_ns = 100e6;
+    run->goal.rtt_max_ns = 100e6;
     EXPECT_ANSWER("rtt", TL_GOAL_CANNOT_TELL, "stage path");
     set("path.rtt_idle_ns", 42e6);
     EXPECT_ANSWER("rtt", TL_GOAL_PASS, "42 ms");
@@ -122,7 +122,7 @@ Test(goal, a_round_trip)
 
 Test(goal, a_packet_size)
 {
-    run->goal_mtu_bytes = 9000;
+    run->goal.mtu_bytes = 9000;
     EXPECT_ANSWER("mtu", TL_GOAL_CANNOT_TELL, "stage mtu");
     set("path.mtu_bytes", 9000); /* the kernel's belief proves nothing */
     EXPECT_ANSWER("mtu", TL_GOAL_CANNOT_TELL, "stage mtu");
@@ -145,8 +145,8 @@ Test(goal, a_rate_over_a_longer_path)
     set_stream(0);
     set("download.mss_bytes", 1448);
     set("download.goodput_bps", 940e6);
-    run->goal_bps = 900e6;
-    run->goal_rtt_ns = 80e6;
+    run->goal.bps = 900e6;
+    run->goal.rtt_ns = 80e6;
     EXPECT_ANSWER("loss-budget", TL_GOAL_CANNOT_TELL, "7.88e+07 packets from one loss");
     EXPECT_ANSWER("buffers", TL_GOAL_CANNOT_TELL, "stage hosts");
     cr_expect_eq(tl_goal_outcome(run, facts), TL_GOAL_PASS, "a short test cannot prove a budget");

@@ -1,4 +1,5 @@
-/* What rules share: functions with units and examples, names, tests, and rules for either end. */
+/* What rules share: functions with units and examples, names, tests, conditions, and rules for
+ * either end. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -157,6 +158,88 @@ Test(shared, what_nothing_uses_is_a_fault)
     add("shared.json", NAMED(TWICE_IT, FASTER));
     folder_add_changed("sound.json", "", "");
     expect_report("shared.json: /tests/faster: no rule uses it");
+}
+
+#define CONDITIONS(text)                                                                           \
+    "{\"format\": \"tightlink.shared/1\", \"names\": {" TWICE_IT "}, \"tests\": {" FASTER          \
+    "}, \"conditions\": {" text "}}"
+#define FAST_OR_NOT                                                                                \
+    "\"fast-or-not\": {\"any\": [{\"is\": \"faster\"}, {\"not\": {\"is\": \"faster\"}}], "         \
+    "\"because\": \"either\"}"
+#define USED_FIRST "{\"is\": \"twice-said\"}, {\"id\": \"one\""
+
+/* The rule asks one condition, which asks another, which asks a test: all three stand in it. */
+Test(shared, a_condition_is_taken_in_with_its_tests)
+{
+    add("shared.json",
+        CONDITIONS(FAST_OR_NOT ", \"twice-said\": {\"all\": [{\"is\": \"faster\"}, {\"is\": "
+                               "\"fast-or-not\"}], \"because\": \"both\"}"));
+    folder_add_changed("sound.json", "{\"id\": \"one\"", "{\"is\": \"twice-said\"}, " USED_FIRST);
+    struct tl_rules *rules = load();
+    const struct tl_rule *rule = rules->rules[0];
+    cr_expect_str_eq(rule->tests[0].id, "faster");
+    cr_expect(rule->tests[0].is_for);
+    cr_assert_eq(rule->group_count, 2, "each once");
+    cr_expect_str_eq(rule->groups[0]->id, "fast-or-not");
+    cr_expect_eq(rule->groups[0]->kind, TL_LOGIC_ANY);
+    cr_expect_str_eq(rule->groups[1]->id, "twice-said");
+    cr_expect_str_eq(rule->groups[1]->because, "both");
+    cr_expect_str_eq(rule->when->children[0]->id, "twice-said");
+    struct tl_buf page = TL_BUF_INIT;
+    cr_assert_eq(tl_rules_explain(rules, "sound", &page), TL_OK);
+    cr_expect(strstr(tl_buf_text(&page), "twice-said: all of\n        (both)\n"), "%s",
+              tl_buf_text(&page));
+    cr_expect(strstr(tl_buf_text(&page), "twice-said, as above\n"), "%s", tl_buf_text(&page));
+    tl_buf_finish(&page);
+    tl_rules_destroy(rules);
+}
+
+Test(shared, a_condition_that_is_wrong_does_not_load)
+{
+    static const struct {
+        const char *conditions, *part;
+    } wrong[] = {
+        {"\"twice-said\": {\"all\": [{\"is\": \"faster\"}]}", "the key \"because\" is missing"},
+        {"\"twice-said\": {\"is\": \"faster\", \"because\": \"why\"}",
+         "/conditions/twice-said: all, any and not stand alone"},
+        {"\"twice-said\": {\"all\": [{\"is\": \"twice-said\"}], \"because\": \"why\"}",
+         "there is no test \"twice-said\" above this place"},
+        {"\"twice-said\": {\"all\": [{\"is\": \"fast-or-not\"}], \"because\": "
+         "\"why\"}, " FAST_OR_NOT,
+         "there is no test \"fast-or-not\" above this place"},
+        {"\"twice-said\": {\"all\": [{\"id\": \"x\", \"test\": [\"flow.goodput_bps\", \">\", "
+         "\"1bps\"]}"
+         "], \"because\": \"why\"}",
+         "is made of tests and conditions above it"},
+        {"\"twice-said\": {\"all\": [{\"id\": \"x\", \"any\": [{\"is\": \"faster\"}]}], "
+         "\"because\": "
+         "\"why\"}",
+         "have no id"},
+    };
+    folder_add_changed("sound.json", "{\"id\": \"one\"", USED_FIRST);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct tl_buf text = TL_BUF_INIT;
+        tl_buf_addf(&text, CONDITIONS("%s"), wrong[i].conditions);
+        add("shared.json", tl_buf_text(&text));
+        tl_buf_finish(&text);
+        expect_report(wrong[i].part);
+    }
+    add("shared.json", CONDITIONS(FAST_OR_NOT));
+    folder_add_changed("sound.json", "{\"id\": \"one\"",
+                       "{\"is\": \"fast-or-not\", \"say\": \"x\"}, {\"id\": \"one\"");
+    expect_report("only a test has sentences, \"fast-or-not\" is a condition");
+    folder_add_changed("sound.json", "", "");
+    expect_report("shared.json: /conditions/fast-or-not: no rule uses it");
+}
+
+/* A test of the rule's own with that id would change what the condition means. */
+Test(shared, a_rules_own_test_does_not_change_a_shared_condition)
+{
+    add("shared.json", CONDITIONS(FAST_OR_NOT));
+    folder_add_changed("sound.json", "{\"id\": \"one\"",
+                       "{\"id\": \"faster\", \"test\": [\"flow.goodput_bps\", \">\", \"1bps\"], "
+                       "\"say\": \"x\"}, {\"is\": \"fast-or-not\"}, {\"id\": \"one\"");
+    expect_report("the test \"faster\" of shared.json is meant");
 }
 
 Test(shared, a_condition_with_an_id_is_referred_to)

@@ -40,6 +40,14 @@ void tl_buf_add(struct tl_buf *buf, const void *data, size_t len)
     buf->data[buf->len] = '\0';
 }
 
+bool tl_buf_add_within(struct tl_buf *buf, const void *data, size_t len, size_t max)
+{
+    if (buf->status == TL_OK && (buf->len > max || len > max - buf->len))
+        buf->status = TL_LIMIT;
+    tl_buf_add(buf, data, len);
+    return buf->status == TL_OK;
+}
+
 void tl_buf_adds(struct tl_buf *buf, const char *text)
 {
     tl_buf_add(buf, text, strlen(text));

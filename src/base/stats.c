@@ -4,6 +4,7 @@
 #include "tightlink/base/stats.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "tightlink/base/random.h"
 
@@ -69,7 +70,7 @@ static void sift_down(double *values, size_t root, size_t count)
 }
 
 /* Heapsort: in place and n log n at worst; qsort() may allocate. */
-static void sort(double *values, size_t count)
+void tl_stats_sort(double *values, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;)
         sift_down(values, i, count);
@@ -81,9 +82,20 @@ static void sort(double *values, size_t count)
     }
 }
 
+static int compare_ns(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+void tl_stats_sort_ns(int64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_ns);
+}
+
 double tl_stats_quantile(double *values, size_t count, double q)
 {
-    sort(values, count);
+    tl_stats_sort(values, count);
     while (count && isnan(values[count - 1]))
         count--;
     if (count == 0 || !(q >= 0 && q <= 1))

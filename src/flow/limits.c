@@ -1,8 +1,8 @@
 /* Whose time it was: the ledger of a sender from its packets, and where it was seen from. */
 #include "tightlink/flow/limits.h"
+#include "tightlink/base/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* An end is near the capture where its part of the way is a tenth or less of the whole. */
 #define NEAR_SHARE 0.1
@@ -112,12 +112,6 @@ static bool is_calm(const struct tl_packet_half *half, double standing_ratio)
            !(standing_ratio >= CALM);
 }
 
-static int by_size(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The mean flight of pieces of many round trips each, behind the first quarter; how many. */
 static unsigned flight_pieces(const struct tl_packet_half *half, double ret_means[PIECES_MAX])
 {
@@ -148,7 +142,7 @@ static bool is_level(const struct tl_packet_half *half)
         first += means[i];
         last += means[pieces - 1 - i];
     }
-    qsort(means, pieces, sizeof *means, by_size);
+    tl_stats_sort(means, pieces);
     return last <= GROWS * first && means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
 }
 

@@ -8,6 +8,7 @@
 
 #include "flow_facts.h"
 #include "outcome.h"
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
@@ -155,12 +156,6 @@ void tl_interruptions_find(const struct tl_tcp_result *result, int64_t before_ns
 
 /* --- Brief ones, with the probes' word ------------------------------------------------------ */
 
-static int compare_ns(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* When answers came, since the begin of the test, in order. */
 static size_t list_answers(const struct tl_echo_result *echo, int64_t start_ns,
                            int64_t ret_at_ns[TL_ECHO_MAX])
@@ -171,7 +166,7 @@ static size_t list_answers(const struct tl_echo_result *echo, int64_t start_ns,
         if (probe->rtt_ns >= 0)
             ret_at_ns[count++] = echo->start_ns - start_ns + probe->sent_ns + probe->rtt_ns;
     }
-    qsort(ret_at_ns, count, sizeof *ret_at_ns, compare_ns);
+    tl_stats_sort_ns(ret_at_ns, count);
     return count;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/far.h"
 
@@ -70,12 +71,6 @@ void tl_running_take(struct tl_running *running, const struct tl_host_socket *so
     }
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static void set(struct tl_facts *facts, struct tl_fact_key key, double value)
 {
     tl_facts_set_number(facts, key, value, "the busiest connection with that host");
@@ -114,7 +109,7 @@ void tl_running_set(const struct tl_running *running, enum tl_direction directio
     if (!gaps)
         return;
     memcpy(gaps, running->gaps_ns, running->gap_count * sizeof *gaps);
-    qsort(gaps, running->gap_count, sizeof *gaps, compare_numbers);
+    tl_stats_sort(gaps, running->gap_count);
     set(facts, TL_FLOW(direction, running_pause_ns), gaps[running->gap_count / 2]);
     set(facts, TL_FLOW(direction, running_burst_bytes), bytes / (double)running->burst_count);
     free(gaps);

@@ -12,24 +12,11 @@
 #include <unistd.h>
 
 #include "../unit/lab/harness.h"
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 
 #define REPEATS 3
 #define PROBES  150
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double quantile(double *values, size_t count, double share)
-{
-    if (count == 0)
-        return NAN;
-    qsort(values, count, sizeof *values, compare);
-    return values[(size_t)(share * (double)(count - 1) + 0.5)];
-}
 
 static pid_t start(struct tl_lab *lab, enum tl_lab_host host, const char *const argv[], int out)
 {
@@ -107,7 +94,7 @@ static double probe_rtt_error_us(const struct tl_lab *lab, int64_t rtt_ns)
             errors[count++] = (double)(tl_now_ns() - sent_ns - rtt_ns) / 1e3;
     }
     close(fd);
-    return quantile(errors, count, 0.5);
+    return tl_stats_quantile(errors, count, 0.5);
 }
 
 /* The link has no rate: iperf3 sends in bursts, and their queue would be no error. */
@@ -142,7 +129,7 @@ static void report_rates(const char *carrier)
     for (int i = 0; i < REPEATS; i++)
         mbps[i] = one_stream_mbps(spec);
     printf("%-8s one TCP stream, 2.5 Gb/s link    %8.0f Mb/s\n", carrier,
-           quantile(mbps, REPEATS, 0.5));
+           tl_stats_quantile(mbps, REPEATS, 0.5));
 }
 
 static void report_lateness(const char *carrier, const char *load)
@@ -157,8 +144,8 @@ static void report_lateness(const char *carrier, const char *load)
         rate[i] = late.load_mbps;
     }
     printf("%-8s one-way delay error, %4.0f Mb/s %11.0f us by echo, %4.0f us by the emulator\n",
-           carrier, quantile(rate, REPEATS, 0.5), quantile(probed, REPEATS, 0.5),
-           quantile(own, REPEATS, 0.5));
+           carrier, tl_stats_quantile(rate, REPEATS, 0.5), tl_stats_quantile(probed, REPEATS, 0.5),
+           tl_stats_quantile(own, REPEATS, 0.5));
 }
 
 static void emulator_numbers(void)

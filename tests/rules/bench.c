@@ -2,18 +2,12 @@
  * Prints the median of many runs; the target is 10 ms. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/rules/rules.h"
 
 #define RUNS 501
-
-static int compare(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 /* Every number known: no rule ends early. */
 static struct tl_facts *all_known(void)
@@ -66,7 +60,7 @@ int main(void)
         took[i] = tl_now_ns() - start;
         tl_findings_destroy(findings);
     }
-    qsort(took, RUNS, sizeof *took, compare);
+    tl_stats_sort_ns(took, RUNS);
     printf(
         "%zu rules: loaded in %.2f ms; judged both ways in %.3f ms (median of %d), %.3f ms p99\n",
         tl_rules_count(rules), (double)load / 1e6, (double)took[RUNS / 2] / 1e6, RUNS,

@@ -8,6 +8,7 @@
 
 #include "client_private.h"
 #include "tightlink/base/random.h"
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 
 #define PROBE_MAX 1400
@@ -175,12 +176,6 @@ static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
     return told_to_end ? TL_OK : status;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void summarise(struct tl_echo_result *result)
 {
     static const int64_t none = -1;
@@ -189,7 +184,7 @@ static void summarise(struct tl_echo_result *result)
     for (unsigned i = 0; i < result->sent_count; i++)
         if (result->probes[i].rtt_ns >= 0)
             rtts[count++] = result->probes[i].rtt_ns;
-    qsort(rtts, count, sizeof(rtts[0]), compare_ns);
+    tl_stats_sort_ns(rtts, count);
     result->lost_count = result->sent_count - result->answered_count;
     result->min_rtt_ns = count > 0 ? rtts[0] : none;
     result->median_rtt_ns = count > 0 ? (rtts[(count - 1) / 2] + rtts[count / 2]) / 2 : none;

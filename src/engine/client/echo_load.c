@@ -1,9 +1,9 @@
 /* Round trips and one-way growth of UDP probes beside a load. */
 #include "tightlink/engine/echo_load.h"
+#include "tightlink/base/stats.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 /* One-way delays further apart than that within a train are a stepped clock. */
 #define STEPPED_NS 30e9
@@ -30,12 +30,6 @@ static double value_of(const struct tl_echo_probe *probe, enum which which)
     return NAN;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static bool is_inside(const struct tl_echo_result *echo, const struct tl_echo_probe *probe,
                       int64_t from_ns, int64_t to_ns)
 {
@@ -52,7 +46,7 @@ static void collect(const struct tl_echo_result *echo, enum which which, int64_t
         if (probe->rtt_ns >= 0 && is_inside(echo, probe, from_ns, to_ns))
             values->ns[values->count++] = value_of(probe, which);
     }
-    qsort(values->ns, values->count, sizeof *values->ns, compare);
+    tl_stats_sort(values->ns, values->count);
 }
 
 static double median(const struct values *values)

@@ -13,6 +13,7 @@
 
 #include "socket_address.h"
 #include "tightlink/base/random.h"
+#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 
 #define PAYLOAD_BYTES 16
@@ -212,12 +213,6 @@ static enum tl_status run(struct train *train, struct tl_error *reterr)
     return status == TL_CANCELLED && ended && result->answered_count > 0 ? TL_OK : status;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void summarise(struct tl_echo_result *result)
 {
     int64_t rtts[TL_ECHO_MAX] = {0};
@@ -225,7 +220,7 @@ static void summarise(struct tl_echo_result *result)
     for (unsigned i = 0; i < result->sent_count; i++)
         if (result->probes[i].rtt_ns >= 0)
             rtts[count++] = result->probes[i].rtt_ns;
-    qsort(rtts, count, sizeof rtts[0], compare_ns);
+    tl_stats_sort_ns(rtts, count);
     result->one_way_unknown = true;
     result->lost_count = result->sent_count - result->answered_count;
     result->min_rtt_ns = count > 0 ? rtts[0] : -1;

@@ -1,8 +1,8 @@
 /* The pattern of losses in a series: runs, the rate before them, a token bucket. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "series_private.h"
+#include "tightlink/base/stats.h"
 
 #define WINDOW_MIN_NS 100e6
 #define WINDOW_RTTS   2
@@ -84,12 +84,6 @@ static void fill_runs(const struct windows *windows, struct tl_loss_pattern *pat
     pattern->run_mean_count = (batch + 1) / 2;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The share of readings whose rate lies below the rate before each event, and how much the
  * readings vary. */
 static double share_below(const struct tl_series *series, size_t from, size_t to,
@@ -120,7 +114,7 @@ static void fill_rates(const struct tl_series *series, size_t from, size_t to,
     double below = share_below(series, from, to, events, &variation);
     if (variation > 0.05)
         pattern->threshold_ratio = 2 * below - 1;
-    qsort(events->rate_bps, events->count, sizeof *events->rate_bps, compare);
+    tl_stats_sort(events->rate_bps, events->count);
     pattern->rate_at_loss_bps = events->rate_bps[events->count / 2];
     pattern->rate_at_loss_spread =
         (events->rate_bps[3 * events->count / 4] - events->rate_bps[events->count / 4]) /

@@ -1,5 +1,6 @@
 /* A receiver's account: sequence numbers, delays, pieces of time, trains. */
 #include "udp_account.h"
+#include "tightlink/base/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,12 +125,6 @@ static void close_pieces(const struct udp_account *account, const struct udp_bas
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void close_train(const int64_t *arrivals, unsigned length, struct tl_udp_train *ret_train)
 {
     struct tl_udp_train train = {
@@ -151,7 +146,7 @@ static void close_train(const int64_t *arrivals, unsigned length, struct tl_udp_
         train.dispersion_ns = last_ns - first_ns;
     train.in_order = rising && train.received_count == length;
     if (gap_count > 0) {
-        qsort(gaps, gap_count, sizeof gaps[0], compare);
+        tl_stats_sort_ns(gaps, gap_count);
         train.gap_min_ns = gaps[0] > 0 ? gaps[0] : 0;
         train.gap_median_ns = gaps[gap_count / 2] > 0 ? gaps[gap_count / 2] : 0;
     }

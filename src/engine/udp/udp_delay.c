@@ -1,5 +1,6 @@
 /* Delays: collecting, the line below them, quantiles above it. */
 #include "udp_delay.h"
+#include "tightlink/base/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -125,12 +126,6 @@ double udp_queueing_ns(const struct udp_base *base, struct udp_point point)
     return ns > 0 ? ns : isnan(ns) ? NAN : 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Hyndman and Fan, type 7, as tl_stats_quantile, which would sort for each. */
 static double quantile(const double *sorted, size_t count, double q)
 {
@@ -150,7 +145,7 @@ static double *sorted_queueing(const struct udp_base *base, const struct udp_poi
         return NULL;
     for (size_t i = 0; i < count; i++)
         values[i] = udp_queueing_ns(base, points[i]);
-    qsort(values, count, sizeof *values, compare);
+    tl_stats_sort(values, count);
     return values;
 }
 

@@ -226,12 +226,6 @@ void udp_result_merge(struct tl_udp_result *result, int64_t interval_ns)
 
 /* --- Trains ----------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Half-sample mode of sorted values: the half of them that lies closest together, again and
  * again (Bickel and Fruehwirth, 2006). */
 static double half_sample_mode(const double *values, unsigned count)
@@ -292,8 +286,8 @@ double tl_udp_train_rate(const struct tl_udp_train *trains, unsigned count, unsi
     }
     if (good < TRAINS_NEEDED)
         return NAN;
-    qsort(rates, good, sizeof rates[0], compare);
-    qsort(left, good, sizeof left[0], compare);
+    tl_stats_sort(rates, good);
+    tl_stats_sort(left, good);
     double rate = exp(half_sample_mode(rates, good));
     if (ret_sender_limited)
         *ret_sender_limited = exp(left[good / 2]) < FASTER_RATIO * rate;

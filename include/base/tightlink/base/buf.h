@@ -3,6 +3,7 @@
 #ifndef TL_BASE_BUF_H
 #define TL_BASE_BUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "tightlink/base/status.h"
@@ -11,7 +12,9 @@ struct tl_buf {
     char *data; /* NUL-terminated once anything was added; owned */
     size_t len;
     size_t cap;
-    enum tl_status status; /* TL_NOMEM after a failed allocation; later adds do nothing */
+    /* TL_NOMEM after a failed allocation, TL_LIMIT after tl_buf_add_within(); later adds do nothing
+     */
+    enum tl_status status;
 };
 
 #define TL_BUF_INIT                                                                                \
@@ -21,6 +24,9 @@ struct tl_buf {
 
 void tl_buf_finish(struct tl_buf *buf);
 void tl_buf_add(struct tl_buf *buf, const void *data, size_t len);
+/* The same, where the buffer then holds at most max bytes; else nothing, and TL_LIMIT. True where
+ * it was added: for callbacks that take what a stranger sends. */
+bool tl_buf_add_within(struct tl_buf *buf, const void *data, size_t len, size_t max);
 void tl_buf_adds(struct tl_buf *buf, const char *text);
 void tl_buf_addf(struct tl_buf *buf, const char *fmt, ...) TL_PRINTF(2, 3);
 

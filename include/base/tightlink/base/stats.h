@@ -1,16 +1,21 @@
-/* Small statistics over measured numbers. No allocation, no errors: NAN values in
- * the input are left out (a missing reading is no reading), and a result that
- * cannot be formed is NAN. Thread-safe. */
+/* Small statistics over measured numbers. No errors: NAN values in the input are left out (a
+ * missing reading is no reading), and a result that cannot be formed is NAN. No allocation, but for
+ * tl_stats_sort_ns(). Thread-safe. */
 #ifndef TL_BASE_STATS_H
 #define TL_BASE_STATS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 double tl_stats_mean(const double *values, size_t count);
 /* Sample standard deviation (n - 1), by Welford's method; NAN below two values. */
 double tl_stats_stddev(const double *values, size_t count);
 double tl_stats_min(const double *values, size_t count);
 double tl_stats_max(const double *values, size_t count);
+
+/* Sorts in place, the least first; NANs last. */
+void tl_stats_sort(double *values, size_t count);
+void tl_stats_sort_ns(int64_t *values, size_t count); /* by qsort(), which may allocate */
 
 /* Quantile q (0 to 1, else NAN) with linear interpolation (Hyndman and Fan 1996,
  * type 7). Sorts values in place, NANs last. */

@@ -64,19 +64,13 @@ static bool is_loopback(const char *url)
 
 struct reply {
     struct tl_buf body;
-    bool too_long;
     int64_t retry_after_ns;
 };
 
 static size_t take_body(char *data, size_t size, size_t count, void *context)
 {
     struct reply *reply = context;
-    if (reply->body.len + size * count > TICKET_REPLY_MAX) {
-        reply->too_long = true;
-        return 0;
-    }
-    tl_buf_add(&reply->body, data, size * count);
-    return reply->body.status == TL_OK ? size * count : 0;
+    return tl_buf_add_within(&reply->body, data, size * count, TICKET_REPLY_MAX) ? size * count : 0;
 }
 
 /* Retry-After: seconds, or a date (RFC 9110, 10.2.3). */
@@ -120,7 +114,7 @@ static enum tl_status curl_failure(struct ticket_job *job, CURLcode code, const 
     char host[256] = "";
     (void)host_of(job->target->values[KEY_URL], host);
     job->unsure = had_begun(code);
-    if (reply->too_long)
+    if (reply->body.status == TL_LIMIT)
         return tl_error_set(
             reterr, TL_PROTOCOL,
             "%s answered with more than 64 KiB: that is no answer of a ticket system; "

@@ -165,17 +165,12 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
 /* The whole file on each: one that the server cuts short would look like a broken connection. */
 static enum tl_status open_stream(struct http_test *test, unsigned index, struct tl_error *reterr)
 {
-    struct tl_stream_options options = near_half_options(test->spec);
     struct http_connection connection = {.fd = -1};
     struct http_reply reply;
-    int64_t rtt_ns;
-    enum tl_status status =
-        far_peer_dial(&test->peer, test->peer.port, &options, &connection.fd, &rtt_ns, reterr);
+    enum tl_status status = near_half_dial(&test->peer, test->peer.port, test->spec, index,
+                                           test->result, &connection.fd, reterr);
     if (status != TL_OK)
         return status;
-    if (test->result->data_rtt_ns < 0 || rtt_ns < test->result->data_rtt_ns)
-        test->result->data_rtt_ns = rtt_ns;
-    test->result->near_ports[index] = far_local_port(connection.fd);
     status = http_open(&test->peer, &test->end->server, &connection, reterr);
     if (status == TL_OK)
         status = http_ask(&test->peer, &test->end->server, &connection, false, &reply, reterr);

@@ -105,16 +105,11 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
 static enum tl_status open_stream(struct iperf3_test *test, unsigned index, struct tl_error *reterr)
 {
     const struct far_peer *peer = &test->peer;
-    struct tl_stream_options options = near_half_options(test->spec);
-    struct tl_tcp_result *result = test->result;
-    int64_t rtt_ns;
     int fd;
-    enum tl_status status = far_peer_dial(peer, peer->port, &options, &fd, &rtt_ns, reterr);
+    enum tl_status status =
+        near_half_dial(peer, peer->port, test->spec, index, test->result, &fd, reterr);
     if (status != TL_OK)
         return status;
-    if (result->data_rtt_ns < 0 || rtt_ns < result->data_rtt_ns)
-        result->data_rtt_ns = rtt_ns;
-    result->near_ports[index] = far_local_port(fd);
     status = far_send_all(peer, fd, test->control.cookie, IPERF3_COOKIE_SIZE,
                           tl_now_ns() + IPERF3_ANSWER_NS, reterr);
     if (status == TL_OK)

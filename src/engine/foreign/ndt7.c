@@ -176,16 +176,12 @@ static void take_text(void *context, const char *text, size_t len)
 static enum tl_status open_test(struct ndt7_test *test, tl_tcp_live_fn *live, void *context,
                                 struct tl_error *reterr)
 {
-    struct tl_stream_options options = near_half_options(test->spec);
     struct ndt7_listener listener = {take_payload, take_text, test};
     struct tl_tcp_result *result = test->result;
-    int64_t rtt_ns;
-    enum tl_status status = far_peer_dial(&test->peer, test->peer.port, &options,
-                                          &test->connection.fd, &rtt_ns, reterr);
+    enum tl_status status = near_half_dial(&test->peer, test->peer.port, test->spec, 0, result,
+                                           &test->connection.fd, reterr);
     if (status != TL_OK)
         return status;
-    result->data_rtt_ns = rtt_ns;
-    result->near_ports[0] = far_local_port(test->connection.fd);
     status = near_half_begin_by_hand(&test->end->peer, test->spec, test->connection.fd, result,
                                      live, context, &test->half, reterr);
     if (status == TL_OK)

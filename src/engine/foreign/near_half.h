@@ -55,8 +55,13 @@ void near_half_moved(struct near_half *half, size_t bytes);
 /* What the far end told of its own TCP; time_ns counts from its start. */
 void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample);
 
-/* The options of this end's data sockets. */
-struct tl_stream_options near_half_options(const struct tl_tcp_spec *spec);
+/* Dials data connection index at a port of the peer, with the options that the spec asks for, and
+ * notes in the result its port here and the least round trip of a handshake. Errors as
+ * far_peer_dial(). */
+enum tl_status near_half_dial(const struct far_peer *peer, uint16_t port,
+                              const struct tl_tcp_spec *spec, unsigned index,
+                              struct tl_tcp_result *result, int *ret_fd,
+                              struct tl_error *reterr) TL_WARN_UNUSED;
 /* Takes the socket over, also on failure. */
 enum tl_status near_half_add(struct near_half *half, int fd,
                              struct tl_error *reterr) TL_WARN_UNUSED;

@@ -212,24 +212,18 @@ static enum tl_status agree(struct nuttcp_test *test, struct tl_error *reterr)
 
 static enum tl_status open_stream(struct nuttcp_test *test, unsigned index, struct tl_error *reterr)
 {
-    struct tl_stream_options options = near_half_options(test->spec);
     uint16_t port = (uint16_t)(nuttcp_data_port(&test->end->version) + index);
-    int64_t until_ns = tl_now_ns() + RETRY_NS + test->peer.info.connect_rtt_ns, rtt_ns;
-    struct tl_tcp_result *result = test->result;
+    int64_t until_ns = tl_now_ns() + RETRY_NS + test->peer.info.connect_rtt_ns;
     int fd;
-    enum tl_status status = far_peer_dial(&test->peer, port, &options, &fd, &rtt_ns, reterr);
+    enum tl_status status =
+        near_half_dial(&test->peer, port, test->spec, index, test->result, &fd, reterr);
     while (status == TL_REFUSED && tl_now_ns() < until_ns) {
         struct pollfd cancel = {.fd = test->peer.cancel_fd, .events = POLLIN};
         if (poll(&cancel, 1, RETRY_MS) > 0)
             return tl_error_set(reterr, TL_CANCELLED, "cancelled");
-        status = far_peer_dial(&test->peer, port, &options, &fd, &rtt_ns, reterr);
+        status = near_half_dial(&test->peer, port, test->spec, index, test->result, &fd, reterr);
     }
-    if (status != TL_OK)
-        return status;
-    if (result->data_rtt_ns < 0 || rtt_ns < result->data_rtt_ns)
-        result->data_rtt_ns = rtt_ns;
-    result->near_ports[index] = far_local_port(fd);
-    return near_half_add(test->half, fd, reterr);
+    return status == TL_OK ? near_half_add(test->half, fd, reterr) : status;
 }
 
 static enum tl_status begin(struct nuttcp_test *test, struct tl_error *reterr)

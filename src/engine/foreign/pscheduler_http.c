@@ -100,24 +100,13 @@ void psched_http_heed(struct psched_http *http, int cancel_fd)
 
 /* --- One request ------------------------------------------------------------------------------ */
 
-struct taking {
-    struct tl_buf *body;
-    bool too_long;
-};
-
-static size_t take_body(char *data, size_t size, size_t count, void *context)
+static size_t take_body(char *data, size_t size, size_t count, void *body)
 {
-    struct taking *taking = context;
-    if (taking->body->len + size * count > PSCHED_BODY_MAX) {
-        taking->too_long = true;
-        return 0;
-    }
-    tl_buf_add(taking->body, data, size * count);
-    return taking->body->status == TL_OK ? size * count : 0;
+    return tl_buf_add_within(body, data, size * count, PSCHED_BODY_MAX) ? size * count : 0;
 }
 
 static CURLcode set_up(struct psched_http *http, const struct psched_ask *ask, const char *url,
-                       struct taking *taking)
+                       struct tl_buf *ret_body)
 {
     CURL *curl = http->curl;
     bool vouched = !http->insecure && !http->pin[0];
@@ -135,7 +124,7 @@ static CURLcode set_up(struct psched_http *http, const struct psched_ask *ask, c
     SET(CURLOPT_CUSTOMREQUEST, ask->method);
     SET(CURLOPT_HTTPHEADER, http->headers);
     SET(CURLOPT_WRITEFUNCTION, take_body);
-    SET(CURLOPT_WRITEDATA, taking);
+    SET(CURLOPT_WRITEDATA, ret_body);
     SET(CURLOPT_SSL_VERIFYPEER, vouched ? 1L : 0L);
     SET(CURLOPT_SSL_VERIFYHOST, vouched ? 2L : 0L);
     if (http->pin[0] && !http->insecure)
@@ -178,10 +167,10 @@ static CURLcode perform(struct psched_http *http)
 }
 
 static enum tl_status failure(const struct psched_http *http, CURLcode code,
-                              const struct taking *taking, struct tl_error *reterr)
+                              const struct tl_buf *body, struct tl_error *reterr)
 {
     const char *name = http->name;
-    if (taking->too_long)
+    if (body->status == TL_LIMIT)
         return tl_error_set(reterr, TL_LIMIT,
                             "%s answered with more than %zu MiB: that is no answer of a pScheduler",
                             name, PSCHED_BODY_MAX >> 20);
@@ -214,10 +203,9 @@ enum tl_status psched_http_ask(struct psched_http *http, const struct psched_ask
                                struct tl_error *reterr)
 {
     struct tl_buf url = TL_BUF_INIT;
-    struct taking taking = {.body = ret_body};
     tl_buf_addf(&url, "%s%s", http->base, ask->path);
     CURLcode code =
-        url.status == TL_OK ? set_up(http, ask, tl_buf_text(&url), &taking) : CURLE_OUT_OF_MEMORY;
+        url.status == TL_OK ? set_up(http, ask, tl_buf_text(&url), ret_body) : CURLE_OUT_OF_MEMORY;
     if (code == CURLE_OK)
         code = perform(http);
     if (code == CURLE_OK)
@@ -225,7 +213,7 @@ enum tl_status psched_http_ask(struct psched_http *http, const struct psched_ask
     tl_buf_finish(&url);
     if (ret_stranger)
         *ret_stranger = code == CURLE_PEER_FAILED_VERIFICATION;
-    return code == CURLE_OK ? TL_OK : failure(http, code, &taking, reterr);
+    return code == CURLE_OK ? TL_OK : failure(http, code, ret_body, reterr);
 }
 
 /* --- The key of a stranger -------------------------------------------------------------------- */
@@ -263,13 +251,12 @@ static bool find_pin(CURL *curl, char ret_pin[TL_PSCHED_PIN_SIZE])
 enum tl_status psched_http_learn_pin(struct psched_http *http, struct tl_error *reterr)
 {
     struct tl_buf body = TL_BUF_INIT, url = TL_BUF_INIT;
-    struct taking taking = {.body = &body};
     const struct psched_ask ask = {
         .method = "GET", .path = "/pscheduler/api", .time_ns = 15 * TL_NS_PER_S};
     enum tl_status status = TL_OK;
     tl_buf_addf(&url, "%s%s", http->base, ask.path);
     CURLcode code =
-        url.status == TL_OK ? set_up(http, &ask, tl_buf_text(&url), &taking) : CURLE_OUT_OF_MEMORY;
+        url.status == TL_OK ? set_up(http, &ask, tl_buf_text(&url), &body) : CURLE_OUT_OF_MEMORY;
     /* For this one answer, which tells nothing but the certificate. */
     curl_easy_setopt(http->curl, CURLOPT_SSL_VERIFYPEER, 0L);
     curl_easy_setopt(http->curl, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -278,7 +265,7 @@ enum tl_status psched_http_learn_pin(struct psched_http *http, struct tl_error *
     if (code == CURLE_OK)
         code = perform(http);
     if (code != CURLE_OK)
-        status = failure(http, code, &taking, reterr);
+        status = failure(http, code, &body, reterr);
     else if (!find_pin(http->curl, http->pin))
         status = tl_error_set(reterr, TL_AUTH, "the certificate of %s cannot be read", http->name);
     tl_buf_finish(&body);

@@ -10,6 +10,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/probes/mark.h"
+#include "tightlink/session/record.h"
 
 /* Connections that are judged in one second: some 1 ms each. The others keep their opinion. */
 #define OPINIONS_A_SECOND 8
@@ -48,7 +49,7 @@ enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *f
     if (!ret_result->facts)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     tl_live_flow_facts(flow, count, tl_flow_watch_program(live->watch, flow), ret_result->facts);
-    return overheard_judge(live->rules, ret_result, reterr);
+    return tl_record_judge(live->rules, ret_result, reterr);
 }
 
 enum tl_status tl_app_live_result(struct tl_app_live *live, uint64_t cookie,

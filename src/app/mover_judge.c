@@ -5,10 +5,10 @@
 
 #include "live_private.h"
 #include "mover_private.h"
-#include "overheard.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/session/audit.h"
+#include "tightlink/session/record.h"
 
 /* --- One connection --------------------------------------------------------------------------- */
 
@@ -124,7 +124,7 @@ enum tl_status tl_app_mover_result(struct tl_app_mover *mover, struct tl_session
     ret_result->facts = mover->best.facts;
     mover->best.facts = NULL;
     add_command(mover, ret_result);
-    return overheard_judge(mover->rules, ret_result, reterr);
+    return tl_record_judge(mover->rules, ret_result, reterr);
 }
 
 /* --- Beside it -------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ void tl_app_mover_config(const struct tl_session_result *result, struct tl_sessi
     config->family = result->run.target_family;
     config->download = result->run.download;
     config->upload = result->run.upload;
-    config->goal_bps = config->goal_rtt_ns = (double)NAN;
+    config->goal = result->run.goal;
     config->target_kind = "tightlink";
     config->only_force = true;
     config->force |= UINT32_C(1) << tl_session_stage_find("stream") |
@@ -150,7 +150,5 @@ enum tl_status tl_app_mover_add_measured(const struct tl_rules *rules,
     enum tl_direction direction = result->run.upload ? TL_UPLOAD : TL_DOWNLOAD;
 
     tl_mover_add_measured(result->facts, direction, measured->facts);
-    tl_findings_destroy(result->findings);
-    result->findings = NULL;
-    return overheard_judge(rules, result, reterr);
+    return tl_record_judge(rules, result, reterr);
 }

@@ -11,6 +11,7 @@
 #include "tightlink/base/name.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/mark.h"
+#include "tightlink/session/record.h"
 
 enum tl_status tl_app_node_parse(const char *text, struct tl_app_node *ret_node,
                                  struct tl_error *reterr)
@@ -89,5 +90,5 @@ enum tl_status tl_app_nodes_measure(const struct tl_nodes_spec *spec, const stru
     if (status != TL_OK)
         return status;
     result->answered = true;
-    return overheard_judge(rules, result, reterr);
+    return tl_record_judge(rules, result, reterr);
 }

@@ -13,7 +13,7 @@
 #include "tightlink/document/document.h"
 #include "tightlink/document/kept.h"
 #include "tightlink/probes/mark.h"
-#include "tightlink/session/question.h"
+#include "tightlink/session/record.h"
 
 /* --- rules --- */
 
@@ -141,18 +141,9 @@ enum tl_status tl_app_read_document(const char *name, char **ret_text, size_t *r
 enum tl_status tl_app_judge(const struct tl_rules *rules, const char *text, size_t len,
                             struct tl_session_result *ret_result, struct tl_error *reterr)
 {
-    struct tl_question question;
     enum tl_status status =
         tl_document_read(text, len, &ret_result->run, &ret_result->facts, reterr);
-    if (status != TL_OK)
-        return status;
-    tl_facts_derive(ret_result->facts);
-    status = tl_facts_status(ret_result->facts);
-    if (status != TL_OK) /* a fact without its reason would be told as one that was not tried */
-        return tl_error_set(reterr, status, "no memory for what follows from the measurements");
-    tl_question_of_run(&ret_result->run, &question);
-    tl_rules_version(rules, ret_result->rules_version);
-    return tl_rules_judge(rules, ret_result->facts, &question, &ret_result->findings, reterr);
+    return status == TL_OK ? tl_record_judge(rules, ret_result, reterr) : status;
 }
 
 /* On the heap where there are any; without memory the run is what counts. */
@@ -279,11 +270,5 @@ void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *
     config->target_kind = "tightlink";
     config->download = run->download;
     config->upload = run->upload;
-    config->goal_bps = run->goal_bps;
-    config->goal_rtt_ns = run->goal_rtt_ns;
-    config->goal_loss_ratio = run->goal_loss_ratio;
-    config->goal_rtt_max_ns = run->goal_rtt_max_ns;
-    config->goal_mtu_bytes = run->goal_mtu_bytes;
-    config->goal_bytes = run->goal_bytes;
-    config->goal_time_ns = run->goal_time_ns;
+    config->goal = run->goal;
 }

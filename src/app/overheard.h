@@ -1,5 +1,4 @@
-/* What live, pcap, mover and nodes do alike: a transfer that this program did not make as a run,
- * judged by its facts. */
+/* What live, pcap, mover and nodes do alike: a transfer that this program did not make as a run. */
 #ifndef TL_APP_OVERHEARD_H
 #define TL_APP_OVERHEARD_H
 
@@ -15,10 +14,6 @@ struct overheard {
 
 /* Into a run that is zero; its target's name and its bytes are the caller's. */
 void overheard_begin(const struct overheard *seen, struct tl_run *run);
-
-/* The facts of the result, which are there and not derived yet, into findings. */
-enum tl_status overheard_judge(const struct tl_rules *rules, struct tl_session_result *result,
-                               struct tl_error *reterr);
 
 /* "192.0.2.1:443", "[2001:db8::1]:443". */
 void overheard_format_end(const struct tl_flow_address *address, uint16_t port, char *ret_text,

@@ -12,6 +12,7 @@
 #include "tightlink/document/document.h"
 #include "tightlink/flow/limits.h"
 #include "tightlink/probes/packet_flow.h"
+#include "tightlink/session/record.h"
 
 /* Shares of what was acknowledged and is not in the capture. */
 #define UNSEEN_DEGRADED 0.01
@@ -97,7 +98,7 @@ enum tl_status pcap_judge(struct tl_app_pcap *pcap, const struct tl_packet_brief
     ret_result->facts = tl_facts_create();
     if (!ret_result->facts || tl_packet_flow_facts(brief->flow, ret_result->facts) != TL_OK)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
-    return overheard_judge(pcap->rules, ret_result, reterr);
+    return tl_record_judge(pcap->rules, ret_result, reterr);
 }
 
 /* --- The document --------------------------------------------------------------------------- */

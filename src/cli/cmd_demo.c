@@ -269,8 +269,8 @@ int cli_demo(const struct cli_command *command, int argc, char **argv)
         options.config.download = scenario->direction == TL_LAB_DOWN;
         options.config.upload = !options.config.download;
     }
-    if (scenario && scenario->goal_bps > 0 && !(options.config.goal_bps > 0))
-        options.config.goal_bps = scenario->goal_bps;
+    if (scenario && scenario->goal_bps > 0 && !(options.config.goal.bps > 0))
+        options.config.goal.bps = scenario->goal_bps;
     options.yes = true; /* the traffic stays on this machine */
     options.config.target_kind = "demo";
     options.config.target_name = scenario ? scenario->name : "emulated path";

@@ -146,17 +146,13 @@ static enum tl_status apply_via(const char *text, struct cli_run_options *option
 static enum tl_status apply_goal(const char *text, struct tl_session_config *config,
                                  struct tl_error *reterr)
 {
-    struct cli_goal goal;
+    struct tl_run_goal goal;
     enum tl_status status = cli_parse_goals(text, &goal, reterr);
     if (status != TL_OK)
         return status;
-    config->goal_bps = goal.rate_bps > 0 ? goal.rate_bps : (double)NAN;
-    config->goal_rtt_ns = goal.rtt_ns > 0 ? goal.rtt_ns : (double)NAN;
-    config->goal_bytes = goal.bytes;
-    config->goal_time_ns = goal.time_ns;
-    config->goal_loss_ratio = goal.loss_ratio;
-    config->goal_rtt_max_ns = goal.rtt_max_ns;
-    config->goal_mtu_bytes = goal.mtu_bytes;
+    goal.bps = goal.bps > 0 ? goal.bps : (double)NAN;
+    goal.rtt_ns = goal.rtt_ns > 0 ? goal.rtt_ns : (double)NAN;
+    config->goal = goal;
     return TL_OK;
 }
 
@@ -277,8 +273,8 @@ bool cli_parse_run_options(const struct cli_command *command, int argc, char **a
 {
     *options = (struct cli_run_options){.config = {.port = CLI_DEFAULT_PORT,
                                                    .download = true,
-                                                   .goal_bps = (double)NAN,
-                                                   .goal_rtt_ns = (double)NAN,
+                                                   .goal.bps = (double)NAN,
+                                                   .goal.rtt_ns = (double)NAN,
                                                    .target_kind = "tightlink"}};
     struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "46");
     struct tl_error error = {0};

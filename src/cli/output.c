@@ -88,7 +88,7 @@ static bool missed_goal(const struct tl_session_result *result)
     struct tl_fact goodput;
     tl_facts_get(result->facts, TL_FLOW(result->findings->verdict.direction, goodput_bps),
                  &goodput);
-    return tl_goal_is_missed(result->run.goal_bps, &goodput);
+    return tl_goal_is_missed(result->run.goal.bps, &goodput);
 }
 
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
@@ -106,7 +106,7 @@ enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
     if (result->status != TL_OK || !verdict || verdict->state == TL_INCONCLUSIVE ||
         verdict->state == TL_VERDICT_INVALID)
         return CLI_EXIT_INCONCLUSIVE;
-    if (verdict->state == TL_LIMITED && result->run.goal_bps > 0)
+    if (verdict->state == TL_LIMITED && result->run.goal.bps > 0)
         return CLI_EXIT_MISSED;
     switch (tl_goal_outcome(&result->run, result->facts)) {
     case TL_GOAL_FAIL:

@@ -42,7 +42,7 @@ enum tl_status cli_parse_goal(const char *text, double *ret_bps, double *ret_rtt
 }
 
 /* "1TB in 3h" */
-static enum tl_status parse_volume(const char *text, const char *in, struct cli_goal *goal,
+static enum tl_status parse_volume(const char *text, const char *in, struct tl_run_goal *goal,
                                    struct tl_error *reterr)
 {
     char amount[64];
@@ -59,8 +59,8 @@ static enum tl_status parse_volume(const char *text, const char *in, struct cli_
         return status;
     goal->bytes = (double)bytes;
     goal->time_ns = (double)ns;
-    goal->rate_bps = goal->bytes * 8e9 / goal->time_ns;
-    if (goal->rate_bps < 1 || goal->rate_bps > 1e15)
+    goal->bps = goal->bytes * 8e9 / goal->time_ns;
+    if (goal->bps < 1 || goal->bps > 1e15)
         return tl_error_set(reterr, TL_RANGE, "\"%.60s\" is a rate out of range", text);
     return TL_OK;
 }
@@ -83,7 +83,8 @@ static enum tl_status parse_loss(const char *text, double *ret_ratio, struct tl_
 }
 
 /* One line of a service table, "loss<1e-7". */
-static enum tl_status parse_line(const char *line, struct cli_goal *goal, struct tl_error *reterr)
+static enum tl_status parse_line(const char *line, struct tl_run_goal *goal,
+                                 struct tl_error *reterr)
 {
     static const struct {
         const char *name;
@@ -117,11 +118,12 @@ static enum tl_status parse_line(const char *line, struct cli_goal *goal, struct
         goal->mtu_bytes = (double)whole;
         return status;
     default:
-        return tl_parse_bps(value, &goal->rate_bps, reterr);
+        return tl_parse_bps(value, &goal->bps, reterr);
     }
 }
 
-static enum tl_status parse_table(const char *text, struct cli_goal *goal, struct tl_error *reterr)
+static enum tl_status parse_table(const char *text, struct tl_run_goal *goal,
+                                  struct tl_error *reterr)
 {
     char line[64];
     for (;;) {
@@ -139,9 +141,10 @@ static enum tl_status parse_table(const char *text, struct cli_goal *goal, struc
     }
 }
 
-enum tl_status cli_parse_goals(const char *text, struct cli_goal *ret_goal, struct tl_error *reterr)
+enum tl_status cli_parse_goals(const char *text, struct tl_run_goal *ret_goal,
+                               struct tl_error *reterr)
 {
-    struct cli_goal goal = {0};
+    struct tl_run_goal goal = {0};
     const char *in = strstr(text, " in ");
     enum tl_status status;
     if (strpbrk(text, "<>"))
@@ -149,7 +152,7 @@ enum tl_status cli_parse_goals(const char *text, struct cli_goal *ret_goal, stru
     else if (in)
         status = parse_volume(text, in, &goal, reterr);
     else
-        status = cli_parse_goal(text, &goal.rate_bps, &goal.rtt_ns, reterr);
+        status = cli_parse_goal(text, &goal.bps, &goal.rtt_ns, reterr);
     if (status == TL_OK)
         *ret_goal = goal;
     return status;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "tightlink/base/status.h"
+#include "tightlink/facts/run.h"
 
 /* The least that a budget must allow: a loading stage shorter than 3 s tells nothing that
  * counts (promises.md, "too short"), and one with less data ends before slow start does. */
@@ -19,14 +20,9 @@
 #define CLI_DATA_BUDGET_MIN_BYTES INT64_C(100000)
 
 /* What --goal asks for; 0 where it asks for nothing. */
-struct cli_goal {
-    double rate_bps, rtt_ns;                  /* "900M", "900M@80ms" */
-    double bytes, time_ns;                    /* "1TB in 3h": rate_bps follows from them */
-    double loss_ratio, rtt_max_ns, mtu_bytes; /* "loss<1e-7,rtt<100ms,mtu>=9000" */
-};
-
-/* Any of the forms above; a service table may have "rate>=900M" too. */
-enum tl_status cli_parse_goals(const char *text, struct cli_goal *ret_goal,
+/* "900M", "900M@80ms", "1TB in 3h", or a service table: "loss<1e-7,rtt<100ms,mtu>=9000", which may
+ * have "rate>=900M" too. What is not asked for is 0. */
+enum tl_status cli_parse_goals(const char *text, struct tl_run_goal *ret_goal,
                                struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* "900M" or "900M@80ms"; *ret_rtt_ns is left alone where no round trip is given. */

@@ -106,8 +106,8 @@ size_t layout_count(const struct layout_field *field, const void *record)
 static bool has_goal(const void *record)
 {
     const struct tl_run *run = record;
-    return run->goal_bps > 0 || run->goal_rtt_ns > 0 || run->goal_loss_ratio > 0 ||
-           run->goal_rtt_max_ns > 0 || run->goal_mtu_bytes > 0;
+    return run->goal.bps > 0 || run->goal.rtt_ns > 0 || run->goal.loss_ratio > 0 ||
+           run->goal.rtt_max_ns > 0 || run->goal.mtu_bytes > 0;
 }
 
 static const char *const target_kinds[] = {"tightlink", "iperf3",     "nuttcp", "ndt7",
@@ -122,13 +122,13 @@ static const struct layout_field target_fields[] = {
 static const struct layout target = LAYOUT_OF(target_fields, tl_run);
 
 static const struct layout_field goal_fields[] = {
-    NUMBER(tl_run, "rate_bps", goal_bps),
-    WHOLE(tl_run, "rtt_ns", goal_rtt_ns),
-    WHOLE(tl_run, "bytes", goal_bytes, SPARSE),
-    WHOLE(tl_run, "time_ns", goal_time_ns, SPARSE),
-    NUMBER(tl_run, "loss_ratio", goal_loss_ratio, SPARSE),
-    NUMBER(tl_run, "rtt_max_ns", goal_rtt_max_ns, SPARSE),
-    NUMBER(tl_run, "mtu_bytes", goal_mtu_bytes, SPARSE),
+    NUMBER(tl_run, "rate_bps", goal.bps),
+    WHOLE(tl_run, "rtt_ns", goal.rtt_ns),
+    WHOLE(tl_run, "bytes", goal.bytes, SPARSE),
+    WHOLE(tl_run, "time_ns", goal.time_ns, SPARSE),
+    NUMBER(tl_run, "loss_ratio", goal.loss_ratio, SPARSE),
+    NUMBER(tl_run, "rtt_max_ns", goal.rtt_max_ns, SPARSE),
+    NUMBER(tl_run, "mtu_bytes", goal.mtu_bytes, SPARSE),
     OTHER("lines", .write = layout_write_goal_lines),
 };
 static const struct layout goal = LAYOUT_OF(goal_fields, tl_run);

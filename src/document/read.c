@@ -311,7 +311,7 @@ static enum tl_status check_run(const struct tl_json_at *at, const struct tl_run
         return refuse(at, NULL, "started", TL_SYNTAX, "this is no RFC 3339 time", reterr);
     if (run->target_family && run->target_family != 4 && run->target_family != 6)
         return refuse(at, "target", "family", TL_RANGE, "the family is 4 or 6", reterr);
-    if (run->goal_bps < 1)
+    if (run->goal.bps < 1)
         return refuse(at, "goal", "rate_bps", TL_RANGE, "this is below 1", reterr);
     return TL_OK;
 }

@@ -29,8 +29,8 @@ void text_goal(struct text *t, const struct text_source *source)
 {
     const struct tl_run *run = source->run;
     /* A bare rate has its place in the head. */
-    if (!(run->goal_rtt_ns > 0) && !(run->goal_loss_ratio > 0) && !(run->goal_rtt_max_ns > 0) &&
-        !(run->goal_mtu_bytes > 0))
+    if (!(run->goal.rtt_ns > 0) && !(run->goal.loss_ratio > 0) && !(run->goal.rtt_max_ns > 0) &&
+        !(run->goal.mtu_bytes > 0))
         return;
     print_lines(t, source, TL_DOWNLOAD);
     print_lines(t, source, TL_UPLOAD);

@@ -35,7 +35,7 @@ static void print_mark(struct text *t, enum tl_verdict_state state)
 static bool limits_here(const struct tl_verdict *verdict, const struct tl_run *run)
 {
     return verdict->state == TL_LIMITED && verdict->segment && verdict->measured_bps > 0 &&
-           !(verdict->measured_bps >= run->goal_bps);
+           !(verdict->measured_bps >= run->goal.bps);
 }
 
 /* The rate after the fix, as it is named, where it is worth a word and may be promised; else NAN.
@@ -105,8 +105,8 @@ static void add_unknown(const struct text_source *source, struct tl_buf *out)
     char rate[TL_UNIT_TEXT_SIZE];
     tl_buf_addf(out, "We do not know yet what holds the %s at %s",
                 tl_direction_name(verdict->direction), text_measured_rate(source, rate));
-    if (source->run->goal_bps > verdict->measured_bps)
-        tl_buf_addf(out, "; %s were asked for", tl_format_bps(source->run->goal_bps, rate));
+    if (source->run->goal.bps > verdict->measured_bps)
+        tl_buf_addf(out, "; %s were asked for", tl_format_bps(source->run->goal.bps, rate));
     tl_buf_adds(out, ".");
 }
 
@@ -239,8 +239,8 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out)
     const struct tl_verdict *verdict = &source->findings->verdict;
     struct tl_buf line = TL_BUF_INIT;
     char text[TL_UNIT_TEXT_SIZE];
-    if (source->run->goal_bps > 0)
-        add_rate(&line, "asked", tl_format_bps(source->run->goal_bps, text));
+    if (source->run->goal.bps > 0)
+        add_rate(&line, "asked", tl_format_bps(source->run->goal.bps, text));
     if (verdict->measured_bps > 0)
         add_rate(&line, "got", text_measured_rate(source, text));
     if (promised(source) > 0)

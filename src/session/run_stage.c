@@ -1,4 +1,4 @@
-/* One stage: its probe, its events, its record; judging; the owner's commands. */
+/* One stage: its probe, its events, its record; the owner's commands. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -9,7 +9,6 @@
 
 #include "session_private.h"
 #include "tightlink/base/time.h"
-#include "tightlink/session/question.h"
 
 /* From this share on the kernel's chronometer is worth an early word. */
 #define EARLY_RATIO 0.5
@@ -114,28 +113,6 @@ void session_begin_stage(struct tl_session *session, const char *id,
     snprintf(event.stage, sizeof event.stage, "%s", id);
     snprintf(event.text, sizeof event.text, "%s", why);
     session_push(session, &event);
-}
-
-/* The run is as good as its worst stage; reasons are kept while there is room. The one that made
- * it as bad as it is stands first: the verdict names that one. */
-void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason)
-{
-    if (quality == TL_QUALITY_VALID)
-        return;
-    bool worse = quality > run->quality;
-    if (worse)
-        run->quality = quality;
-    for (int i = 0; i < run->reason_count; i++)
-        if (strcmp(run->reasons[i], reason) == 0)
-            return;
-    int at = worse ? 0 : run->reason_count;
-    if (at == TL_RUN_REASONS_MAX)
-        return;
-    if (run->reason_count < TL_RUN_REASONS_MAX)
-        run->reason_count++;
-    memmove(run->reasons[at + 1], run->reasons[at],
-            (size_t)(run->reason_count - 1 - at) * sizeof run->reasons[0]);
-    snprintf(run->reasons[at], sizeof run->reasons[0], "%.255s", reason);
 }
 
 /* What a stage left unknown has a reason from here on: who reads that it would decide must know
@@ -286,39 +263,6 @@ enum tl_status session_run_step(struct tl_session *session, const struct tl_plan
     spend(session, step->stage, &outcome, tl_now_ns() - begun_ns);
     session_stage_changed(session, step->stage, TL_STAGE_ENDED, outcome.record.reason);
     return status;
-}
-
-static void tell_reading(struct tl_session *session)
-{
-    const struct tl_verdict *verdict = &session->result.findings->verdict;
-    const struct tl_run *run = &session->result.run;
-    struct tl_event event = {.kind = TL_EVENT_READING,
-                             .has_direction = true,
-                             .direction = verdict->direction,
-                             .bytes = run->sent_bytes + run->received_bytes,
-                             .rate_bps = verdict->measured_bps,
-                             .verdict = verdict->state,
-                             .confidence = verdict->confidence};
-    snprintf(event.text, sizeof event.text, "%.255s", verdict->sentence ? verdict->sentence : "");
-    session_push(session, &event);
-}
-
-enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr)
-{
-    struct tl_question question;
-    struct tl_findings *findings;
-    tl_question_of_run(&session->result.run, &question);
-    enum tl_status status = tl_facts_status(session->result.facts);
-    if (status == TL_OK)
-        status = tl_rules_judge(session->config.rules, session->result.facts, &question, &findings,
-                                reterr);
-    if (status != TL_OK)
-        return status;
-    tl_findings_destroy(session->result.findings);
-    session->result.findings = findings;
-    session->plan.findings = findings;
-    tell_reading(session);
-    return TL_OK;
 }
 
 void session_set_bytes(struct tl_session *session, int64_t bytes)

@@ -4,15 +4,14 @@
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "budget.h"
 #include "segments.h"
 #include "session_private.h"
-#include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/mark.h"
+#include "tightlink/session/record.h"
 #include "worker.h"
 
 /* What every run begins with. */
@@ -153,24 +152,14 @@ static void begin_run(struct tl_session *session)
     struct tl_run *run = &session->result.run;
     const struct tl_session_config *config = &session->config;
     session->start_ns = tl_now_ns();
-    if (tl_ulid_make(run->id) != TL_OK)
-        memset(run->id, '0', sizeof run->id - 1);
+    tl_record_begin(run, session->target_kind, tl_realtime_ns());
     tl_host_mark_set(run);
-    tl_time_format_utc(tl_realtime_ns(), run->started);
-    snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
     snprintf(run->target_name, sizeof run->target_name, "%s", session->target_name);
-    snprintf(run->target_kind, sizeof run->target_kind, "%s", session->target_kind);
     run->download = config->download;
     run->upload = config->upload;
-    run->goal_bps = config->goal_bps;
-    run->goal_rtt_ns = config->goal_rtt_ns;
-    run->goal_loss_ratio = config->goal_loss_ratio;
-    run->goal_rtt_max_ns = config->goal_rtt_max_ns;
-    run->goal_mtu_bytes = config->goal_mtu_bytes;
-    run->goal_bytes = config->goal_bytes;
-    run->goal_time_ns = config->goal_time_ns;
-    if (config->goal_bytes > 0)
-        tl_facts_set_number(session->result.facts, TL_PATH(asked_bytes), config->goal_bytes,
+    run->goal = config->goal;
+    if (config->goal.bytes > 0)
+        tl_facts_set_number(session->result.facts, TL_PATH(asked_bytes), config->goal.bytes,
                             "the goal");
 }
 

@@ -23,8 +23,8 @@ void tui_state_init(struct tui_state *state, const struct tl_session_config *con
     start->directory = config->directory != NULL;
     snprintf(start->key, sizeof start->key, "%.63s", config->key ? config->key->name : "");
     snprintf(start->target, sizeof start->target, "%s", config->host ? config->host : "");
-    if (config->goal_bps > 0)
-        snprintf(start->goal, sizeof start->goal, "%s", tl_format_bps(config->goal_bps, text));
+    if (config->goal.bps > 0)
+        snprintf(start->goal, sizeof start->goal, "%s", tl_format_bps(config->goal.bps, text));
     if (config->data_budget_bytes > 0)
         snprintf(start->budget, sizeof start->budget, "%s",
                  tl_format_traffic((double)config->data_budget_bytes, text));
@@ -335,7 +335,7 @@ enum tl_status tui_state_configure(const struct tui_state *state, struct tl_sess
                                    struct tl_error *reterr)
 {
     const struct tui_start *start = &state->start;
-    double goal = config->goal_bps;
+    double goal = config->goal.bps;
     int64_t bytes = 0;
     if (!start->target[0])
         return tl_error_set(reterr, TL_USAGE,
@@ -355,7 +355,7 @@ enum tl_status tui_state_configure(const struct tui_state *state, struct tl_sess
     config->host = start->target;
     config->download = start->download;
     config->upload = start->upload;
-    config->goal_bps = goal;
+    config->goal.bps = goal;
     config->data_budget_bytes = bytes;
     config->skip = start->skip;
     config->force = start->force;

@@ -79,8 +79,8 @@ static void run_of(const struct tl_case *test, struct tl_run *ret_run)
 {
     *ret_run = (struct tl_run){.download = test->question.download,
                                .upload = test->question.upload,
-                               .goal_bps = test->question.goal_bps,
-                               .goal_rtt_ns = test->question.goal_rtt_ns};
+                               .goal.bps = test->question.goal_bps,
+                               .goal.rtt_ns = test->question.goal_rtt_ns};
     snprintf(ret_run->target_name, sizeof ret_run->target_name, "srv-b");
 }
 

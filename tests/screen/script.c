@@ -8,7 +8,7 @@
 
 #include "view.h"
 
-static const struct tl_session_config config = {.download = true, .goal_bps = 900e6};
+static const struct tl_session_config config = {.download = true, .goal.bps = 900e6};
 
 /* --- run --- */
 

@@ -305,7 +305,7 @@ Test(mouse, clicks_everywhere_do_no_harm, .init = begin)
 Test(start, typed_text_becomes_the_configuration, .init = begin)
 {
     struct tui_state state;
-    struct tl_session_config config = {.download = true, .goal_bps = -1}, made = config;
+    struct tl_session_config config = {.download = true, .goal.bps = -1}, made = config;
     struct tl_error error = {0};
     tui_state_init(&state, &config);
     cr_expect(tui_state_configure(&state, &made, &error) == TL_USAGE);
@@ -314,7 +314,7 @@ Test(start, typed_text_becomes_the_configuration, .init = begin)
     cr_assert(tui_state_configure(&state, &made, &error) == TL_OK, "%s", error.text);
     cr_expect_str_eq(made.host, "srv-q1");
     cr_expect(!made.download && made.upload);
-    cr_expect(made.goal_bps == 900e6);
+    cr_expect(made.goal.bps == 900e6);
     cr_expect(made.data_budget_bytes == 2000000000);
     (void)tui_state_key(&state, 'x');
     cr_expect(tui_state_configure(&state, &made, &error) != TL_OK);

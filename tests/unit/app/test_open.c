@@ -116,7 +116,7 @@ Test(open, measuring_again_asks_for_the_same)
     tl_app_target_of_run(&fixture.run, NULL, &target);
     tl_app_config_of_run(&fixture.run, &target, &config);
     cr_expect(config.download && config.upload);
-    cr_expect(config.goal_bps == fixture.run.goal_bps);
+    cr_expect(config.goal.bps == fixture.run.goal.bps);
     cr_expect_str_eq(config.target_name, fixture.run.target_name);
     fixture_finish(&fixture);
 }

@@ -90,31 +90,31 @@ Test(parse, budgets_allow_at_least_one_measurement)
 
 Test(parse, a_goal_is_also_an_amount_in_a_time)
 {
-    struct cli_goal goal;
+    struct tl_run_goal goal;
     cr_assert_eq(cli_parse_goals("1TB in 3h", &goal, &error), TL_OK);
-    cr_expect_float_eq(goal.rate_bps, 1e12 * 8 / 10800, 1);
+    cr_expect_float_eq(goal.bps, 1e12 * 8 / 10800, 1);
     cr_expect_float_eq(goal.time_ns, 10800e9, 1);
     cr_assert_eq(cli_parse_goals("900M@80ms", &goal, &error), TL_OK);
-    cr_expect_float_eq(goal.rate_bps, 900e6, 1);
+    cr_expect_float_eq(goal.bps, 900e6, 1);
     cr_expect_float_eq(goal.rtt_ns, 80e6, 1);
     cr_expect_float_eq(goal.bytes, 0, 0);
 }
 
 Test(parse, a_goal_is_also_a_table_of_lines)
 {
-    struct cli_goal goal;
+    struct tl_run_goal goal;
     cr_assert_eq(cli_parse_goals("loss<1e-7,rtt<100ms, mtu>=9000,rate>=2G", &goal, &error), TL_OK);
     cr_expect_float_eq(goal.loss_ratio, 1e-7, 1e-12);
     cr_expect_float_eq(goal.rtt_max_ns, 100e6, 1);
     cr_expect_float_eq(goal.mtu_bytes, 9000, 0.1);
-    cr_expect_float_eq(goal.rate_bps, 2e9, 1);
+    cr_expect_float_eq(goal.bps, 2e9, 1);
     cr_assert_eq(cli_parse_goals("loss<0.01%", &goal, &error), TL_OK);
     cr_expect_float_eq(goal.loss_ratio, 1e-4, 1e-9);
 }
 
 Test(parse, a_wrong_table_is_refused_whole)
 {
-    struct cli_goal goal = {.rate_bps = 1};
+    struct tl_run_goal goal = {.bps = 1};
     REFUSED(cli_parse_goals("loss>1e-7", &goal, &error), TL_SYNTAX, "loss<1e-7");
     REFUSED(cli_parse_goals("mtu<9000", &goal, &error), TL_SYNTAX, "mtu>=9000");
     REFUSED(cli_parse_goals("jitter<1ms", &goal, &error), TL_SYNTAX, "jitter<1ms");
@@ -127,7 +127,7 @@ Test(parse, a_wrong_table_is_refused_whole)
     REFUSED(cli_parse_goals("1TB in ", &goal, &error), TL_SYNTAX, "");
     REFUSED(cli_parse_goals("1TB in 0s", &goal, &error), TL_RANGE, "0s");
     REFUSED(cli_parse_goals(" in 3h", &goal, &error), TL_SYNTAX, "");
-    cr_expect_float_eq(goal.rate_bps, 1, 0);
+    cr_expect_float_eq(goal.bps, 1, 0);
 }
 
 Test(parse, a_moment_is_an_age_or_a_date)

@@ -280,8 +280,8 @@ static void make_run(struct tl_run *run)
         .target_family = 4,
         .target_kind = "tightlink",
         .download = true,
-        .goal_bps = 900e6,
-        .goal_rtt_ns = NONE,
+        .goal.bps = 900e6,
+        .goal.rtt_ns = NONE,
         .complaint = "download is slow",
         .sent_bytes = 3200000,
         .received_bytes = 512345678,
@@ -346,7 +346,7 @@ static void make_limited(struct fixture *f)
 
 static void make_capacity(struct fixture *f)
 {
-    f->run.goal_bps = NONE;
+    f->run.goal.bps = NONE;
     f->run.complaint[0] = '\0';
     f->run.quality = TL_QUALITY_DEGRADED;
     strcpy(f->run.reasons[f->run.reason_count++],
@@ -379,7 +379,7 @@ static void make_capacity(struct fixture *f)
 static void make_goal_met(struct fixture *f)
 {
     make_capacity(f);
-    f->run.goal_bps = 40e6;
+    f->run.goal.bps = 40e6;
     f->run.quality = TL_QUALITY_VALID;
     f->run.reason_count = 0;
     f->run.stage_count = 3;
@@ -395,7 +395,7 @@ static void make_inconclusive(struct fixture *f)
 {
     f->run.download = false;
     f->run.upload = true;
-    f->run.goal_bps = NONE;
+    f->run.goal.bps = NONE;
     f->run.strange_facts = 2;
     strcpy(f->run.strange_fact, "near.later_fact_count");
     f->run.stages[f->run.stage_count++] = (struct tl_stage_record){

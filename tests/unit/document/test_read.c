@@ -46,7 +46,7 @@ Test(read, a_run_comes_back_as_it_was)
         cr_expect(run.quality == fixture.run.quality && run.strange_facts == 0);
         cr_expect_str_eq(run.host_mark, fixture.run.host_mark);
         cr_expect(run.download == fixture.run.download && run.upload == fixture.run.upload);
-        cr_expect(isnan(run.goal_bps) == isnan(fixture.run.goal_bps));
+        cr_expect(isnan(run.goal.bps) == isnan(fixture.run.goal.bps));
         cr_expect(run.stages[1].received_bytes == 900000);
         tl_facts_destroy(facts);
         tl_buf_finish(&first);

@@ -100,6 +100,13 @@ struct tl_segment_record {
     bool tight;              /* the limit lies in this segment */
 };
 
+/* What the user asked for. */
+struct tl_run_goal {
+    double bps, rtt_ns;                       /* "900M", "900M@80ms"; NAN without */
+    double bytes, time_ns;                    /* "1TB in 3h", from which bps follows; or 0, NAN */
+    double loss_ratio, rtt_max_ns, mtu_bytes; /* a service table, line by line; or 0, NAN */
+};
+
 #define TL_RUN_HOPS_MAX     30
 #define TL_RUN_STAGES_MAX   64 /* every stage both ways, and some done again */
 #define TL_RUN_SEGMENTS_MAX 16
@@ -120,10 +127,7 @@ struct tl_run {
     int target_family;    /* 4, 6 or 0 */
     char target_kind[16]; /* "tightlink", "demo" … as in the schema */
     bool download, upload;
-    double goal_bps, goal_rtt_ns; /* NAN without */
-    /* A service table, line by line; and the size and time that goal_bps came from. 0 or NAN
-     * without. */
-    double goal_loss_ratio, goal_rtt_max_ns, goal_mtu_bytes, goal_bytes, goal_time_ns;
+    struct tl_run_goal goal;
     char complaint[64]; /* "" without */
     long long sent_bytes, received_bytes;
     enum tl_quality quality;

@@ -48,9 +48,7 @@ struct tl_session_config {
     uint16_t port;          /* of a responder; another kind has its own unless it is in host */
     int family;             /* 4, 6 or 0 for either */
     bool download, upload;
-    double goal_bps, goal_rtt_ns; /* NAN without */
-    /* As in struct tl_run; 0 without. */
-    double goal_loss_ratio, goal_rtt_max_ns, goal_mtu_bytes, goal_bytes, goal_time_ns;
+    struct tl_run_goal goal;
     int64_t time_budget_ns;    /* for the loading stages; 0: 25 s, more on long paths */
     int64_t data_budget_bytes; /* 0: TL_SESSION_DATA_BUDGET, more on links above 1 Gb/s */
     const char *target_kind;   /* "demo"; "tightlink": whatever kind the far end turns out to be */

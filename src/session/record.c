@@ -1,0 +1,105 @@
+/* A run's record: how it begins, how far it can be trusted, what the rules say of it. */
+#include "tightlink/session/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session_private.h"
+#include "tightlink/base/random.h"
+#include "tightlink/base/time.h"
+
+void tl_record_begin(struct tl_run *run, const char *kind, int64_t begin_ns)
+{
+    if (tl_ulid_make(run->id) != TL_OK)
+        memset(run->id, '0', sizeof run->id - 1);
+    tl_time_format_utc(begin_ns, run->started);
+    snprintf(run->tool_version, sizeof run->tool_version, "%s", TL_VERSION_TEXT);
+    snprintf(run->target_kind, sizeof run->target_kind, "%s", kind);
+    run->goal = (struct tl_run_goal){.bps = (double)NAN,
+                                     .rtt_ns = (double)NAN,
+                                     .bytes = (double)NAN,
+                                     .time_ns = (double)NAN,
+                                     .loss_ratio = (double)NAN,
+                                     .rtt_max_ns = (double)NAN,
+                                     .mtu_bytes = (double)NAN};
+}
+
+/* The run is as good as its worst stage; reasons are kept while there is room. The one that made
+ * it as bad as it is stands first: the verdict names that one. */
+void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason)
+{
+    if (quality == TL_QUALITY_VALID)
+        return;
+    bool worse = quality > run->quality;
+    if (worse)
+        run->quality = quality;
+    for (int i = 0; i < run->reason_count; i++)
+        if (strcmp(run->reasons[i], reason) == 0)
+            return;
+    int at = worse ? 0 : run->reason_count;
+    if (at == TL_RUN_REASONS_MAX)
+        return;
+    if (run->reason_count < TL_RUN_REASONS_MAX)
+        run->reason_count++;
+    memmove(run->reasons[at + 1], run->reasons[at],
+            (size_t)(run->reason_count - 1 - at) * sizeof run->reasons[0]);
+    snprintf(run->reasons[at], sizeof run->reasons[0], "%.255s", reason);
+}
+
+/* The reason stays the run's. */
+static struct tl_question question_of(const struct tl_run *run)
+{
+    return (struct tl_question){
+        .download = run->download,
+        .upload = run->upload,
+        .overheard = tl_run_is_of_others(run),
+        .goal_bps = run->goal.bps,
+        .goal_rtt_ns = run->goal.rtt_ns,
+        .quality = run->quality,
+        .quality_reason = run->reason_count ? run->reasons[0] : "",
+    };
+}
+
+enum tl_status tl_record_judge(const struct tl_rules *rules, struct tl_session_result *result,
+                               struct tl_error *reterr)
+{
+    const struct tl_question question = question_of(&result->run);
+    struct tl_findings *findings;
+    tl_facts_derive(result->facts);
+    enum tl_status status = tl_facts_status(result->facts);
+    if (status != TL_OK) /* a fact without its reason would be told as one that was not tried */
+        return tl_error_set(reterr, status, "no memory for what follows from the measurements");
+    status = tl_rules_judge(rules, result->facts, &question, &findings, reterr);
+    if (status != TL_OK)
+        return status;
+    tl_rules_version(rules, result->rules_version);
+    tl_findings_destroy(result->findings);
+    result->findings = findings;
+    return TL_OK;
+}
+
+static void tell_reading(struct tl_session *session)
+{
+    const struct tl_verdict *verdict = &session->result.findings->verdict;
+    const struct tl_run *run = &session->result.run;
+    struct tl_event event = {.kind = TL_EVENT_READING,
+                             .has_direction = true,
+                             .direction = verdict->direction,
+                             .bytes = run->sent_bytes + run->received_bytes,
+                             .rate_bps = verdict->measured_bps,
+                             .verdict = verdict->state,
+                             .confidence = verdict->confidence};
+    snprintf(event.text, sizeof event.text, "%.255s", verdict->sentence ? verdict->sentence : "");
+    session_push(session, &event);
+}
+
+enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr)
+{
+    enum tl_status status = tl_record_judge(session->config.rules, &session->result, reterr);
+    if (status != TL_OK)
+        return status;
+    session->plan.findings = session->result.findings;
+    tell_reading(session);
+    return TL_OK;
+}

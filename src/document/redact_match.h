@@ -20,6 +20,12 @@ bool redact_match_address(const char *text, struct redact_match *ret_match);
 /* Part of a word: a letter, a digit, '_' or any byte beyond ASCII. */
 bool redact_is_word(char c);
 
+/* Whether a text is one of some words, in capitals or not. */
+bool redact_is_among(const char *text, size_t len, const char *const *words, size_t count);
+
+/* A name with a dot in it that people need to read and that is none of a host (redact_known.c). */
+bool redact_is_no_host(const char *name, size_t len);
+
 /* The one spelling of a name: small letters, no dot at its end. */
 void redact_spell_name(const char *name, size_t len, char ret_value[TL_REDACT_VALUE_SIZE]);
 

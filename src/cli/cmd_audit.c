@@ -9,6 +9,7 @@
 #include "tightlink/base/units.h"
 #include "tightlink/facts/save.h"
 #include "tightlink/session/audit.h"
+#include "words.h"
 
 /* Each formatter writes at most TL_UNIT_TEXT_SIZE, which the caller's buffer holds. */
 static const char *format_value(const struct tl_fact *fact, char *ret_text, size_t size)
@@ -43,48 +44,49 @@ static void print_fact(struct tl_fact_key key, const struct tl_fact *fact, void 
     putchar('\n');
 }
 
+static int print_json(const struct tl_facts *facts)
+{
+    struct tl_buf buf = TL_BUF_INIT;
+    struct tl_json_writer writer;
+    tl_json_writer_init(&writer, &buf, false);
+    tl_facts_save(facts, &writer, NULL);
+    bool written = buf.status == TL_OK && cli_write_stdout(buf.data, buf.len);
+    if (!written)
+        cli_complain("writing the output failed: %s",
+                     buf.status != TL_OK ? tl_status_text(buf.status) : strerror(errno));
+    tl_buf_finish(&buf);
+    return written ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
+}
+
 int cli_audit(const struct cli_command *command, int argc, char **argv)
 {
-    bool json = false;
-    const char *host = NULL, *goal = NULL;
+    static const struct option long_options[] = {
+        {"goal", required_argument, NULL, 'g'}, {"json", no_argument, NULL, 'j'}, CLI_OPTIONS_END};
+    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     double goal_bps = 0, goal_rtt_ns = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            cli_print_help(command, stdout);
-            return CLI_EXIT_OK;
-        }
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--goal") == 0 && argv[i + 1])
-            goal = argv[++i];
-        else if (argv[i][0] == '-' || host)
-            return cli_no_option(command, argv[i]);
-        else
-            host = argv[i];
-    }
-    struct tl_facts *facts;
     struct tl_error error = {0};
-    if (goal && cli_parse_goal(goal, &goal_bps, &goal_rtt_ns, &error) != TL_OK)
-        return cli_usage(command, "--goal: %s", error.text);
-    if (goal && !(goal_rtt_ns > 0))
-        return cli_usage(command, "--goal: an audit sees no path: write the rate and its round "
-                                  "trip, for instance 900M@80ms");
-    if (tl_session_audit(host, &facts, &error) != TL_OK ||
-        (goal && tl_session_audit_alone(facts, &error) != TL_OK))
+    bool json = false;
+    int option;
+    while ((option = cli_next_option(&words)) > 0) {
+        json |= option == 'j';
+        if (option == 'g' && cli_parse_goal(optarg, &goal_bps, &goal_rtt_ns, &error) != TL_OK)
+            cli_refuse_value(&words, error.text);
+        else if (option == 'g' && !(goal_rtt_ns > 0))
+            cli_refuse_value(&words, "an audit sees no path: write the rate and its round trip, "
+                                     "for instance 900M@80ms");
+    }
+    if (option < 0)
+        return words.exit_code;
+    if (words.argc > 1)
+        return cli_usage(command, "name one host, or none");
+    struct tl_facts *facts;
+    if (tl_session_audit(words.argc ? words.argv[0] : NULL, &facts, &error) != TL_OK ||
+        (goal_bps > 0 && tl_session_audit_alone(facts, &error) != TL_OK))
         return cli_fail(&error);
     int exit_code = CLI_EXIT_OK;
     if (json) {
-        struct tl_buf buf = TL_BUF_INIT;
-        struct tl_json_writer writer;
-        tl_json_writer_init(&writer, &buf, false);
-        tl_facts_save(facts, &writer, NULL);
-        if (buf.status != TL_OK || !cli_write_stdout(buf.data, buf.len)) {
-            cli_complain("writing the output failed: %s",
-                         buf.status != TL_OK ? tl_status_text(buf.status) : strerror(errno));
-            exit_code = CLI_EXIT_EXPORT;
-        }
-        tl_buf_finish(&buf);
-    } else if (goal) {
+        exit_code = print_json(facts);
+    } else if (goal_bps > 0) {
         exit_code = cli_audit_ladder(facts, goal_bps, goal_rtt_ns) ? CLI_EXIT_OK : CLI_EXIT_MISSED;
     } else {
         tl_facts_each(facts, print_fact, NULL);

@@ -1,7 +1,6 @@
 /* tightlink doctor: what this machine permits, a line each. */
 #include "cli.h"
-
-#include <string.h>
+#include "words.h"
 
 #include "tightlink/lab/lab.h"
 #include "tightlink/session/audit.h"
@@ -15,11 +14,10 @@ static void print_line(const char *what, bool works, const char *detail)
 
 int cli_doctor(const struct cli_command *command, int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        cli_print_help(command, stdout);
-        return CLI_EXIT_OK;
-    }
-    if (argc > 1)
+    struct cli_words words;
+    if (!cli_take_words(command, argc, argv, &words))
+        return words.exit_code;
+    if (words.argc > 0)
         return cli_usage(command, "doctor takes no arguments");
     struct tl_permit permits[TL_PERMITS_MAX];
     int count = tl_permits_read(permits);

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "nearest.h"
 #include "pager.h"
+#include "words.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,22 +59,21 @@ static int check(const char *directory, const char *cases)
 
 int cli_rules(const struct cli_command *command, int argc, char **argv)
 {
-    const char *verb = argc > 1 ? argv[1] : "";
-    if (strcmp(verb, "--help") == 0) {
-        cli_print_help(command, stdout);
-        return CLI_EXIT_OK;
-    }
-    if (strcmp(verb, "check") == 0 && (argc == 3 || argc == 4))
-        return check(argv[2], argc == 4 ? argv[3] : NULL);
-    bool wants_list = strcmp(verb, "list") == 0 && argc == 2;
-    bool wants_page = strcmp(verb, "explain") == 0 && argc == 3;
+    struct cli_words words;
+    if (!cli_take_words(command, argc, argv, &words))
+        return words.exit_code;
+    const char *verb = words.argc > 0 ? words.argv[0] : "";
+    if (strcmp(verb, "check") == 0 && (words.argc == 2 || words.argc == 3))
+        return check(words.argv[1], words.argc == 3 ? words.argv[2] : NULL);
+    bool wants_list = strcmp(verb, "list") == 0 && words.argc == 1;
+    bool wants_page = strcmp(verb, "explain") == 0 && words.argc == 2;
     if (!wants_list && !wants_page)
         return cli_usage(command, "write rules list, rules explain ID or rules check DIRECTORY");
     struct tl_error error = {0};
     struct tl_rules *rules;
     if (cli_load_rules(&rules, &error) != TL_OK)
         return cli_fail(&error);
-    int exit_code = wants_list ? list(rules) : explain(rules, argv[2]);
+    int exit_code = wants_list ? list(rules) : explain(rules, words.argv[1]);
     tl_rules_destroy(rules);
     return exit_code;
 }

@@ -1,6 +1,7 @@
 /* tightlink schema: the JSON schema of the findings. */
 #include "cli.h"
 #include "pager.h"
+#include "words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,11 +10,10 @@
 
 int cli_schema(const struct cli_command *command, int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        cli_print_help(command, stdout);
-        return CLI_EXIT_OK;
-    }
-    if (argc > 1)
+    struct cli_words words;
+    if (!cli_take_words(command, argc, argv, &words))
+        return words.exit_code;
+    if (words.argc > 0)
         return cli_usage(command, "schema takes no arguments");
     const char *schema = tl_document_schema();
     cli_page();

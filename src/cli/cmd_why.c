@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "nearest.h"
 #include "pager.h"
+#include "words.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,31 +51,14 @@ static int print_trace(const char *cause, const char *path)
     return exit_code;
 }
 
-/* Both commands take names only. */
-static bool take_help(const struct cli_command *command, int argc, char **argv, int *ret_exit)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            cli_print_help(command, stdout);
-            *ret_exit = CLI_EXIT_OK;
-            return true;
-        }
-        if (argv[i][0] == '-' && argv[i][1]) {
-            *ret_exit = cli_no_option(command, argv[i]);
-            return true;
-        }
-    }
-    return false;
-}
-
 int cli_why(const struct cli_command *command, int argc, char **argv)
 {
-    int exit_code;
-    if (take_help(command, argc, argv, &exit_code))
-        return exit_code;
-    if (argc != 2)
+    struct cli_words words;
+    if (!cli_take_words(command, argc, argv, &words))
+        return words.exit_code;
+    if (words.argc != 1)
         return cli_usage(command, "name one saved run, or - for standard input");
-    return print_trace(NULL, argv[1]);
+    return print_trace(NULL, words.argv[0]);
 }
 
 static int no_cause(const struct cli_command *command, const char *name)
@@ -88,17 +72,18 @@ static int no_cause(const struct cli_command *command, const char *name)
 
 int cli_why_not(const struct cli_command *command, int argc, char **argv)
 {
+    struct cli_words words;
     int exit_code;
-    if (take_help(command, argc, argv, &exit_code))
-        return exit_code;
-    if (argc < 2)
+    if (!cli_take_words(command, argc, argv, &words))
+        return words.exit_code;
+    if (words.argc < 1)
         exit_code = cli_usage(command, "name a cause and a saved run; the causes are:");
-    else if (!is_cause(argv[1]))
-        exit_code = no_cause(command, argv[1]);
-    else if (argc != 3)
+    else if (!is_cause(words.argv[0]))
+        exit_code = no_cause(command, words.argv[0]);
+    else if (words.argc != 2)
         return cli_usage(command, "name one saved run after the cause, or - for standard input");
     else
-        return print_trace(argv[1], argv[2]);
+        return print_trace(words.argv[0], words.argv[1]);
     list_causes(stderr);
     return exit_code;
 }

@@ -56,6 +56,14 @@ int cli_next_option(struct cli_words *words)
     return 0;
 }
 
+bool cli_take_words(const struct cli_command *command, int argc, char **argv,
+                    struct cli_words *ret_words)
+{
+    static const struct option none[] = {CLI_OPTIONS_END};
+    *ret_words = (struct cli_words)CLI_WORDS(command, argc, argv, none, "");
+    return cli_next_option(ret_words) == 0;
+}
+
 void cli_refuse_value(struct cli_words *words, const char *sentence)
 {
     const char *name = option_name(words, words->last);

@@ -35,6 +35,9 @@ struct cli_words {
  * them; -1 where the command ends here: help was asked for, or the sentence to stderr says what is
  * wrong. Of one thread, like getopt. */
 int cli_next_option(struct cli_words *words);
+/* The words of a command that has no options but --help; false where it ends here. */
+bool cli_take_words(const struct cli_command *command, int argc, char **argv,
+                    struct cli_words *ret_words);
 /* Says on stderr what the value of the option that was read last must be: the next call is -1. */
 void cli_refuse_value(struct cli_words *words, const char *sentence);
 

@@ -14,6 +14,8 @@ import subprocess
 import sys
 
 FUNCTION_LINES, FILE_LINES = 40, 500
+# A subject fits a line of `git log`; the newest commits are looked at, older ones stay as they are.
+SUBJECT_CHARS, COMMITS_SEEN = 72, 30
 FOLDERS = ("src", "include", "tests", "doc", "scripts", "packaging", "rules", ".ci")
 # Programs of others that documents tell people to call (meson, iperf3, rsync, rclone, curl, firewalld).
 FOREIGN = {"--version", "--help", "--benchmark", "--suite", "--setup", "--reconfigure",
@@ -163,13 +165,29 @@ class Check:
             where = "tests/layers/table.py" if name in rows else "doc/architecture.md"
             self.fault(f"{where}: the layer {name} is missing")
 
+    def subjects(self):
+        """Commits: "layer: what changes", short. A copy without its history, or with one commit
+        that stands for it, has none to look at."""
+        done = subprocess.run(["git", "-C", self.root, "log", f"-{COMMITS_SEEN}", "--no-merges",
+                               "--format=%h%x00%P%x00%s"], capture_output=True, text=True, check=False)
+        for line in done.stdout.splitlines():
+            name, parents, subject = line.split("\0")
+            if not parents:
+                continue
+            if len(subject) > SUBJECT_CHARS:
+                self.fault(f"commit {name}: {len(subject)} characters in its subject, more than "
+                           f"{SUBJECT_CHARS}")
+            if not re.match(r"[\w./, -]+: .", subject):
+                self.fault(f"commit {name}: a subject is \"layer: what changes\"")
+
     def unused(self):
         for kind, name in sorted(set(self.exceptions) - self.used):
             self.fault(f"tests/style/exceptions.txt: {kind} {name} is needed no longer")
 
     def run(self):
         for part in (self.layout, self.lengths, self.executables, self.paths_in_documents,
-                     self.options_in_documents, self.promises, self.layers, self.unused):
+                     self.options_in_documents, self.promises, self.layers, self.subjects,
+                     self.unused):
             part()
         print("\n".join(self.faults) or f"{len(self.files)} files, as they should be")
         return 1 if self.faults else 0

@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 FUNCTION_LINES, FILE_LINES = 40, 500
-# A subject fits a line of `git log`; the newest commits are looked at, older ones stay as they are.
-SUBJECT_CHARS, COMMITS_SEEN = 72, 30
+# A subject fits a line of `git log`; what was committed before the rule stays as it is.
+SUBJECT_CHARS, SUBJECTS_SINCE = 72, "2026-11-23T09:15:00Z"
 FOLDERS = ("src", "include", "tests", "doc", "scripts", "packaging", "rules", ".ci")
 # Programs of others that documents tell people to call (meson, iperf3, rsync, rclone, curl, firewalld).
 FOREIGN = {"--version", "--help", "--benchmark", "--suite", "--setup", "--reconfigure",
@@ -168,7 +168,7 @@ class Check:
     def subjects(self):
         """Commits: "layer: what changes", short. A copy without its history, or with one commit
         that stands for it, has none to look at."""
-        done = subprocess.run(["git", "-C", self.root, "log", f"-{COMMITS_SEEN}", "--no-merges",
+        done = subprocess.run(["git", "-C", self.root, "log", f"--since={SUBJECTS_SINCE}", "--no-merges",
                                "--format=%h%x00%P%x00%s"], capture_output=True, text=True, check=False)
         for line in done.stdout.splitlines():
             name, parents, subject = line.split("\0")

@@ -105,6 +105,20 @@ class Lists:
             if not (self.packaging.parent / name).is_file():
                 self.faults.append(f"debian/*.docs: there is no {name}")
 
+    def version(self):
+        """One number wherever a release says its own (packaging/README.md)."""
+        root = self.packaging.parent
+        want = re.search(r"version: '([\d.]+)'", (root / "meson.build").read_text())[1]
+        said = {"CHANGELOG.md": (root / "CHANGELOG.md", r"^## ([\d.]+)"),
+                "debian/changelog": (self.packaging / "debian/changelog", r"^tightlink \(([\d.]+)"),
+                "tightlink.spec": (self.packaging / "rpm/tightlink.spec", r"^Version: +([\d.]+)"),
+                "AppStream": (next(self.packaging.glob("desktop/*.metainfo.xml")),
+                              r'<release version="([\d.]+)"')}
+        for what, (path, pattern) in said.items():
+            found = re.search(pattern, path.read_text(), re.M)
+            if not found or found[1].rstrip(".") != want:
+                self.faults.append(f"{what} says {found and found[1]}, meson.build {want}")
+
 
 def main():
     root, build, *meson = sys.argv[1:]
@@ -113,6 +127,7 @@ def main():
     lists.needed()
     lists.installs()
     lists.documents()
+    lists.version()
     print("\n".join(lists.faults))
     print(f"{len(LIBRARIES)} libraries, {len(lists.installed)} files, {len(lists.faults)} disagreements")
     sys.exit(bool(lists.faults))

@@ -183,8 +183,7 @@ static enum tl_status run_pair(const struct tl_probe *probe, enum tl_direction d
     return status;
 }
 
-/* The rate of the one stream, where it is known as well as one that ends a test. */
-static double known_bps(const struct tl_facts *facts, enum tl_direction direction)
+double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direction)
 {
     struct tl_fact rate;
     tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
@@ -199,7 +198,7 @@ static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_dir
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
     unsigned most = tl_far_info(probe->far)->max_streams;
     spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;
-    spec.agrees_bps = known_bps(probe->facts, direction);
+    spec.agrees_bps = tl_probe_known_bps(probe->facts, direction);
     if (is_short(probe->facts) && spec.duration_ns > SHORT_NS)
         spec.duration_ns = SHORT_NS;
     return spec;

@@ -22,18 +22,19 @@ static double rate_seen(const struct tl_plan_state *state, enum tl_direction dir
     return tl_facts_number(state->facts, id, (double)NAN);
 }
 
-/* Time and bytes as shares of what is left of each. The bytes are those to expect, not the
- * most that may be: at the rate that was seen, for the whole time. */
+/* Time and bytes as shares of what is left of each. Both are those to expect, not the most that may
+ * be: the bytes at the rate that was seen. */
 static double cost_of(const struct tl_plan_state *state, const struct tl_plan_weight *weight)
 {
-    double bytes = (double)weight->most.bytes;
+    const struct tl_stage_cost *most = &weight->most;
+    double bytes = (double)most->bytes;
+    double ns = (double)(most->expected_ns > 0 ? most->expected_ns : most->time_ns);
     if (tl_stage_at(weight->stage)->loads) {
-        double expected =
-            tl_bytes_from_bps_ns(rate_seen(state, weight->direction), (double)weight->most.time_ns);
+        double expected = tl_bytes_from_bps_ns(rate_seen(state, weight->direction), ns);
         bytes = fmin(isfinite(expected) ? expected : bytes, bytes);
     }
-    double cost = (double)weight->most.time_ns / fmax((double)state->time_left_ns, 1) +
-                  bytes / fmax((double)state->bytes_left, 1);
+    double cost =
+        ns / fmax((double)state->time_left_ns, 1) + bytes / fmax((double)state->bytes_left, 1);
     return fmax(cost, COST_MIN);
 }
 

@@ -102,15 +102,22 @@ static void cost_window(const struct tl_plan_state *state, enum tl_direction dir
     loading(state, ns > STREAM_MIN_NS ? ns : STREAM_MIN_NS, ret_cost);
 }
 
+/* Where several bear out the one: two and a quarter seconds, slow start, the probes' lead, trains.
+ */
+#define AGREE_NS   (3700 * TL_NS_PER_MS)
+#define AGREE_RTTS 18
+
 /* Several streams get to the top together and are compared with the one: some round trips of
- * steady state do. */
+ * steady state do, fewer where they say the same. */
 static void cost_streams(const struct tl_plan_state *state, enum tl_direction direction,
                          struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     double rtt_ns = path_rtt_ns(state);
     int64_t ns = tl_plan_stream_ns(rtt_ns) - (int64_t)(24 * fmax(rtt_ns, 0));
     loading(state, (ns > STREAM_MIN_NS ? ns : STREAM_MIN_NS) + TRAINS_NS, ret_cost);
+    int64_t agree_ns = AGREE_NS + (int64_t)(AGREE_RTTS * fmax(rtt_ns, 0));
+    if (tl_probe_known_bps(state->facts, direction) > 0 && agree_ns < ret_cost->time_ns)
+        ret_cost->expected_ns = agree_ns;
 }
 
 /* As many segments at half the rate as make the wanted losses likely. */

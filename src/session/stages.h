@@ -50,8 +50,9 @@ struct tl_plan_state;
 
 /* The most that a stage may take, in the state that is known. */
 struct tl_stage_cost {
-    int64_t time_ns; /* warm-up included */
-    int64_t bytes;   /* both directions together */
+    int64_t time_ns;     /* warm-up included */
+    int64_t bytes;       /* both directions together */
+    int64_t expected_ns; /* what it will take if all is as it seems; 0: time_ns */
 };
 
 /* Pure; reads state->facts. Facts that are unknown cost as much as they may. */

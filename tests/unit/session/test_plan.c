@@ -90,6 +90,29 @@ static struct tl_plan_state after_stream(const struct tl_findings *findings)
     return state;
 }
 
+/* --- what is expected of it --- */
+
+/* A known rate makes several streams short: they come before a paced one, which they may spare. */
+Test(plan, a_stage_costs_what_it_is_expected_to_take)
+{
+    struct tl_finding list[] = {open_cause("capacity", streams_missing, 3),
+                                open_cause("shallow-buffer", paced_missing, 1)};
+    struct tl_findings findings = findings_of(list, 2, unknown());
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_step step;
+    tl_facts_set_number(facts, TL_PATH(rtt_min_ns), 8e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, mss_bytes), 1448, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, retrans_ratio), 0.01, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, best_goodput_bps), 5e7, "");
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 5e7, 3.5e7, 6.5e7, "");
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.stage, TL_PLAN_PACED, "the cheaper one first");
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 5e7, 4.9e7, 5.1e7, "");
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.stage, TL_PLAN_STREAMS, "they will agree or not within four seconds");
+    cr_expect_gt(step.duration_ns, 6000000000, "and may take their whole time if not");
+}
+
 /* --- what comes first --- */
 
 Test(plan, one_stream_in_each_direction_comes_first)

@@ -58,9 +58,10 @@ Test(stages, no_cost_is_negative_when_the_budget_is_overdrawn)
     struct tl_plan_state state = {
         .time_left_ns = 25000000000, .bytes_left = -41106200, .facts = facts};
     for (int i = 0; i < TL_PLAN_COUNT; i++) {
-        struct tl_stage_cost cost = {-1, -1};
+        struct tl_stage_cost cost = {-1, -1, -1};
         tl_stage_at((enum tl_plan_stage)i)->cost(&state, TL_UPLOAD, &cost);
         cr_expect(cost.bytes >= 0, "%s", tl_stage_at((enum tl_plan_stage)i)->id);
+        cr_expect(cost.expected_ns >= 0 && cost.expected_ns <= cost.time_ns);
     }
 }
 
@@ -69,7 +70,7 @@ Test(stages, cost_stays_within_sight_with_nothing_known)
     struct tl_plan_state state = {
         .time_left_ns = 25000000000, .bytes_left = 1500000000, .facts = facts};
     for (int i = 0; i < TL_PLAN_COUNT; i++) {
-        struct tl_stage_cost cost = {-1, -1};
+        struct tl_stage_cost cost = {-1, -1, -1};
         tl_stage_at((enum tl_plan_stage)i)->cost(&state, TL_UPLOAD, &cost);
         cr_expect(cost.time_ns > 0 && cost.time_ns <= 60000000000, "%s",
                   tl_stage_at((enum tl_plan_stage)i)->id);

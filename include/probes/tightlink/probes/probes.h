@@ -136,6 +136,9 @@ tl_probe_load_fn tl_probe_stream;
 tl_probe_load_fn tl_probe_window;
 /* streams: TL_PROBE_STREAMS streams at once, with the hosts' own settings. */
 tl_probe_load_fn tl_probe_streams;
+/* The rate of the one stream where it is known as well as one that ends a test, else 0: several
+ * streams that agree with it end early. */
+double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direction);
 /* paced: one stream at TL_PROBE_PACED_RATIO of the rate that `stream` measured. */
 tl_probe_load_fn tl_probe_paced;
 /* family: one short stream over the other address family of the same name. */

@@ -1,8 +1,9 @@
 /* An iperf3 server as a far end: what its tests share. Private to this room.
  *
- *   iperf3.c       reaching it, TCP tests
- *   iperf3_ask.c   from a connection to an agreement about one test, also where it is busy
- *   iperf3_udp.c   UDP tests */
+ *   iperf3.c            reaching it, TCP tests
+ *   iperf3_ask.c        from a connection to an agreement about one test, also where it is busy
+ *   iperf3_udp.c        UDP tests
+ *   iperf3_udp_spec.c   what a UDP test may be */
 #ifndef TL_ENGINE_IPERF3_END_H
 #define TL_ENGINE_IPERF3_END_H
 
@@ -36,6 +37,10 @@ struct iperf3_ask {
 /* Connects, waits for our turn, sends the parameters: TL_OK when the server awaits the streams.
  * TL_BUSY, TL_AUTH, TL_DENIED …, with a sentence; the caller hangs up in every case. */
 enum tl_status iperf3_ask(struct iperf3_ask *ask, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Fills in what was left open, and makes of trains the bursts that a server knows: burst_count and
+ * rate_bps. TL_UNSUPPORTED: what no such server can; TL_RANGE. Pure. */
+enum tl_status iperf3_udp_check(struct tl_udp_spec *spec, struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* far_ops.udp_test */
 enum tl_status iperf3_udp_test(void *context, const struct tl_udp_spec *spec, tl_udp_live_fn *live,

@@ -57,7 +57,8 @@ void iperf3_write_udp_parameters(const struct tl_udp_spec *spec, const char *tok
                                  struct tl_buf *ret_text)
 {
     struct tl_json_writer w;
-    double gap_us = spec->datagram_bytes * 8e6 / (double)spec->rate_bps;
+    unsigned burst = spec->burst_count > 1 ? spec->burst_count : 1;
+    double gap_us = burst * spec->datagram_bytes * 8e6 / (double)spec->rate_bps;
     double timer_us = fmin(fmax(gap_us / 2, PACING_TIMER_MIN_US), PACING_TIMER_MAX_US);
     tl_json_writer_init(&w, ret_text, true);
     tl_json_begin_object(&w, NULL);

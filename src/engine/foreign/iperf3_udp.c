@@ -4,9 +4,10 @@
  *   TEST_RUNNING -> datagrams -> we: TEST_END -> EXCHANGE_RESULTS -> our results, theirs
  *
  * One way, one stream. Where we receive, the account is ours, as with a responder: numbers, times
- * of departure and arrival, what this socket dropped. Where we send, the server tells at the end
- * how many bytes came, and the jitter: nothing of delays, nor whether its own socket dropped them.
- * A queue is then seen by the word behind the last datagram, TEST_END: it waits in it.
+ * of departure and arrival, what this socket dropped; so trains can be asked for, as bursts. Where
+ * we send, the server tells at the end how many bytes came, and the jitter: nothing of delays, nor
+ * whether its own socket dropped them. A queue is then seen by the word behind the last datagram,
+ * TEST_END: it waits in it.
  *
  * No datagram is sent twice but the hello, and that in a test of its own: a server that has taken
  * the first would count the second as payload. */
@@ -73,23 +74,6 @@ static void tick(void *context)
 }
 
 /* --- Agreeing ------------------------------------------------------------------------------- */
-
-static enum tl_status check_spec(struct udp_test *test, struct tl_error *reterr)
-{
-    struct tl_udp_spec *spec = &test->spec;
-    enum tl_status status = tl_udp_spec_check(spec, reterr);
-    const char *what = spec->train_length > 0 ? "send or time trains of datagrams"
-                       : spec->rate_bps == 0  ? "send datagrams as fast as possible and account "
-                                                "for them"
-                                              : NULL;
-    if (status == TL_OK && what)
-        status =
-            tl_error_set(reterr, TL_UNSUPPORTED,
-                         "an iperf3 server cannot %s: a tightlink responder there would", what);
-    if (spec->datagram_bytes == 0)
-        spec->datagram_bytes = TL_UDP_DATAGRAM_BYTES;
-    return status;
-}
 
 static void write_parameters(const void *spec, const char *token, struct tl_buf *ret_text)
 {
@@ -175,6 +159,9 @@ static enum tl_status create_flow(struct udp_test *test, int fd, struct tl_error
         .rate_bps = spec->rate_bps,
         .datagram_bytes = spec->datagram_bytes,
         .burst_count = spec->burst_count,
+        .train_length = spec->train_length,
+        .train_count = spec->train_count,
+        .train_gap_ns = spec->train_gap_ns,
         .interval_ns = spec->interval_ns > 0 ? spec->interval_ns : SERIES_NS,
         .grace_ns = UDP_GRACE_MIN_NS + 2 * test->peer.info.connect_rtt_ns,
         .patience_ns = 3 * IPERF3_ANSWER_NS,
@@ -440,6 +427,20 @@ static enum tl_status failed_here(const struct udp_test *test, struct tl_error *
                         test->peer.host, strerror(errnum));
 }
 
+/* What a responder tells of its trains: how many datagrams left, which is all but of the last
+ * burst, and how fast, which they bear themselves. */
+static void take_trains(struct udp_test *test)
+{
+    struct tl_udp_result *result = test->result;
+    for (unsigned i = 0; i < result->train_count; i++) {
+        uint64_t before = (uint64_t)i * test->spec.train_length, sent = result->sender.sent_count;
+        uint64_t left = sent > before ? sent - before : 0;
+        result->trains[i].sent_count =
+            left < test->spec.train_length ? (unsigned)left : test->spec.train_length;
+        result->trains[i].sent_ns = test->flow->trains[i].sent_ns;
+    }
+}
+
 static enum tl_status conclude(struct udp_test *test, enum tl_status status,
                                struct tl_error *reterr)
 {
@@ -448,6 +449,8 @@ static enum tl_status conclude(struct udp_test *test, enum tl_status status,
         await_flow(test);
         result->elapsed_ns = test->start_ns > 0 ? tl_now_ns() - test->start_ns : 0;
         udp_result_take_flow(result, test->flow);
+        if (!result->near_sends)
+            take_trains(test);
     }
     udp_result_merge(result, result->spec.interval_ns > 0 ? result->spec.interval_ns : SERIES_NS);
     if (status == TL_OK && test->flow->errnum != 0)
@@ -481,7 +484,7 @@ enum tl_status iperf3_udp_test(void *context, const struct tl_udp_spec *spec, tl
     test.control.peer = &test.peer;
     test.peer.tick = tick;
     test.peer.tick_context = &test;
-    status = check_spec(&test, reterr);
+    status = iperf3_udp_check(&test.spec, reterr);
     if (status != TL_OK)
         return status;
     ret_result->granted_ns = spec->duration_ns;

@@ -18,9 +18,11 @@ enum tl_status udp_account_init(struct udp_account *ret_account,
     if (arrivals > 0) {
         account.train_arrivals = malloc(arrivals * sizeof *account.train_arrivals);
         account.train_firsts = malloc(spec->train_count * sizeof *account.train_firsts);
+        account.train_spans = malloc(spec->train_count * sizeof *account.train_spans);
     }
     bool whole =
-        account.pieces && (arrivals == 0 || (account.train_arrivals && account.train_firsts));
+        account.pieces &&
+        (arrivals == 0 || (account.train_arrivals && account.train_firsts && account.train_spans));
     enum tl_status status = whole ? udp_track_init(&account.track) : TL_NOMEM;
     if (status == TL_OK)
         status = udp_delays_init(&account.delays, spec->duration_ns);
@@ -30,8 +32,10 @@ enum tl_status udp_account_init(struct udp_account *ret_account,
     }
     for (size_t i = 0; i < arrivals; i++)
         account.train_arrivals[i] = -1;
-    for (unsigned i = 0; arrivals > 0 && i < spec->train_count; i++)
+    for (unsigned i = 0; arrivals > 0 && i < spec->train_count; i++) {
         account.train_firsts[i].sent_ns = -1;
+        account.train_spans[i] = (struct udp_span){INT64_MAX, INT64_MIN};
+    }
     *ret_account = account;
     return TL_OK;
 }
@@ -43,9 +47,11 @@ void udp_account_finish(struct udp_account *account)
     free(account->pieces);
     free(account->train_arrivals);
     free(account->train_firsts);
+    free(account->train_spans);
     account->pieces = NULL;
     account->train_arrivals = NULL;
     account->train_firsts = NULL;
+    account->train_spans = NULL;
 }
 
 /* The newest one is remembered: two divisions for each datagram are felt at millions a second. */
@@ -74,6 +80,20 @@ static void add_delay(struct udp_account *account, struct udp_piece *piece, stru
     piece->delay_count++;
 }
 
+static void add_to_train(struct udp_account *account, uint64_t sequence, struct udp_point point,
+                         int64_t arrival_ns)
+{
+    const struct udp_account_spec *spec = &account->spec;
+    if (sequence >= (uint64_t)spec->train_length * spec->train_count)
+        return;
+    struct udp_span *span = &account->train_spans[sequence / spec->train_length];
+    account->train_arrivals[sequence] = arrival_ns;
+    span->first_ns = point.sent_ns < span->first_ns ? point.sent_ns : span->first_ns;
+    span->last_ns = point.sent_ns > span->last_ns ? point.sent_ns : span->last_ns;
+    if (sequence % spec->train_length == 0)
+        account->train_firsts[sequence / spec->train_length] = point;
+}
+
 void udp_account_add(struct udp_account *account, uint64_t sequence, int64_t sent_ns,
                      unsigned bytes, int64_t arrival_ns, bool own_time)
 {
@@ -96,12 +116,7 @@ void udp_account_add(struct udp_account *account, uint64_t sequence, int64_t sen
     piece_at(account, arrival_ns - account->offset_ns)->arrived_bytes += bytes;
     if (own_time)
         add_delay(account, piece, point);
-    uint64_t places = (uint64_t)account->spec.train_length * account->spec.train_count;
-    if (sequence >= places)
-        return;
-    account->train_arrivals[sequence] = arrival_ns;
-    if (sequence % account->spec.train_length == 0)
-        account->train_firsts[sequence / account->spec.train_length] = point;
+    add_to_train(account, sequence, point, arrival_ns);
 }
 
 static void close_pieces(const struct udp_account *account, const struct udp_base *base,
@@ -153,6 +168,20 @@ static void close_train(const int64_t *arrivals, unsigned length, struct tl_udp_
     *ret_train = train;
 }
 
+static void close_trains(const struct udp_account *account, const struct udp_base *base,
+                         struct tl_udp_train *ret_trains)
+{
+    unsigned length = account->spec.train_length;
+    for (unsigned i = 0; i < account->spec.train_count; i++) {
+        const struct udp_span *span = &account->train_spans[i];
+        close_train(account->train_arrivals + (size_t)i * length, length, &ret_trains[i]);
+        if (span->last_ns > span->first_ns)
+            ret_trains[i].sent_ns = span->last_ns - span->first_ns;
+        if (account->train_firsts[i].sent_ns >= 0 && isfinite(base->base_ns))
+            ret_trains[i].delay_first_ns = (int64_t)udp_queueing_ns(base, account->train_firsts[i]);
+    }
+}
+
 static void close_numbers(struct udp_account *account, uint64_t sent_count)
 {
     udp_damage_close(&account->damage, &account->track, sent_count);
@@ -196,12 +225,6 @@ void udp_account_close(struct udp_account *account, uint64_t sent_count,
         receiver.delay.jitter_ns = NAN;
     close_pieces(account, &base, ret_intervals);
     *ret_interval_count = account->piece_count;
-    unsigned length = account->spec.train_length;
-    for (unsigned i = 0; i < account->spec.train_count; i++) {
-        close_train(account->train_arrivals + (size_t)i * length, length, &ret_trains[i]);
-        if (account->train_firsts[i].sent_ns >= 0 && isfinite(base.base_ns))
-            ret_trains[i].delay_first_ns =
-                (int64_t)udp_queueing_ns(&base, account->train_firsts[i]);
-    }
+    close_trains(account, &base, ret_trains);
     *ret_receiver = receiver;
 }

@@ -19,6 +19,11 @@ struct udp_piece {
     double delay_sum_ns;
 };
 
+/* Of the datagrams of one train; first above last: none came. */
+struct udp_span {
+    int64_t first_ns, last_ns;
+};
+
 struct udp_account {
     struct udp_account_spec spec;
     struct udp_track track;
@@ -29,6 +34,7 @@ struct udp_account {
     int64_t newest_from_ns;
     int64_t *train_arrivals;        /* train_count x train_length; -1: did not come */
     struct udp_point *train_firsts; /* of each train's first datagram; sent -1: did not come */
+    struct udp_span *train_spans;   /* departures, as the datagrams that came bear them */
     int64_t first_ns, last_ns;      /* arrivals */
     int64_t offset_ns;              /* first arrival less its departure */
     uint64_t bytes, first_bytes;
@@ -48,7 +54,8 @@ void udp_account_add(struct udp_account *account, uint64_t sequence, int64_t sen
 
 /* Nothing more comes of sent_count datagrams. Fills counts, runs and delays of *ret_receiver,
  * not what the socket and the host know. ret_intervals (TL_UDP_INTERVALS_MAX) and ret_trains
- * (train_count) get the receiver's part; *ret_interval_count how many there are. */
+ * (train_count) get the receiver's part, in which sent_ns is of the datagrams that came;
+ * *ret_interval_count how many there are. */
 void udp_account_close(struct udp_account *account, uint64_t sent_count,
                        struct tl_udp_receiver *ret_receiver, struct tl_udp_interval *ret_intervals,
                        unsigned *ret_interval_count, struct tl_udp_train *ret_trains);

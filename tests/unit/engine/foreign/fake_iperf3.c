@@ -164,7 +164,9 @@ static void finish(struct session *s)
 
 static void run_udp(struct session *s, const char *json)
 {
+    int burst = fake_number_of(json, "\"burst\":");
     struct fake_udp udp = {.fake = s->fake,
+                           .burst = burst > 0 && s->fake->mood != FAKE_UDP_EVEN ? burst : 1,
                            .control = s->control,
                            .fd = -1,
                            .reverse = strstr(json, "\"reverse\":true") != NULL,

@@ -28,6 +28,7 @@ enum fake_mood {
     FAKE_UDP_INVENTS,      /* counts twice what was sent */
     FAKE_UDP_FLOODS,       /* sends as fast as it can */
     FAKE_UDP_NO_COUNT,     /* results without packets */
+    FAKE_UDP_EVEN,         /* knows no bursts: each datagram when it is due */
 };
 
 struct fake_iperf3 {
@@ -46,7 +47,7 @@ struct fake_udp {
     struct fake_iperf3 *fake;
     int control, fd;
     bool reverse;
-    int len, rate_bps;
+    int len, rate_bps, burst;
     uint64_t numbered, bytes, highest; /* sent, or received */
 };
 

@@ -99,10 +99,11 @@ static void take_next(struct fake_udp *udp)
         udp->bytes += (uint64_t)got;
 }
 
-/* Whether the next datagram of the pace is due. */
+/* Whether the next datagram of the pace is due, or belongs to a burst that has begun. */
 static bool is_due(const struct fake_udp *udp, int64_t begun_ns)
 {
-    double due_ns = (double)udp->numbered * udp->len * 8e9 / udp->rate_bps;
+    uint64_t begun = udp->numbered - udp->numbered % (uint64_t)udp->burst;
+    double due_ns = (double)begun * udp->len * 8e9 / udp->rate_bps;
     return udp->fake->mood == FAKE_UDP_FLOODS || (double)(tl_now_ns() - begun_ns) >= due_ns;
 }
 

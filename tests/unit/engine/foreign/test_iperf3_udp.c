@@ -2,6 +2,7 @@
  * or says nothing: counts that are known are right, what is not known is not a number. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fake_iperf3.h"
@@ -16,9 +17,10 @@ static struct tl_udp_spec brief(enum tl_wire_direction direction)
         .direction = direction, .duration_ns = 300 * TL_NS_PER_MS, .rate_bps = 5000000};
 }
 
-static enum tl_status run(enum fake_mood mood, const struct tl_udp_spec *spec,
-                          struct fake_iperf3 *fake, struct tl_udp_result *ret_result,
-                          struct tl_error *error)
+/* The result is the caller's to finish. */
+static enum tl_status run_open(enum fake_mood mood, const struct tl_udp_spec *spec,
+                               struct fake_iperf3 *fake, struct tl_udp_result *ret_result,
+                               struct tl_error *error)
 {
     struct tl_far *far;
     fake_iperf3_start(fake, mood);
@@ -29,10 +31,52 @@ static enum tl_status run(enum fake_mood mood, const struct tl_udp_spec *spec,
                                      .resource = ""};
     cr_assert_eq(tl_far_connect(TL_FAR_IPERF3, &options, &far, error), TL_OK, "%s", error->text);
     enum tl_status status = tl_far_udp_test(far, spec, NULL, NULL, ret_result, error);
-    tl_udp_result_finish(ret_result);
     tl_far_close(far);
     fake_iperf3_stop(fake);
     return status;
+}
+
+static enum tl_status run(enum fake_mood mood, const struct tl_udp_spec *spec,
+                          struct fake_iperf3 *fake, struct tl_udp_result *ret_result,
+                          struct tl_error *error)
+{
+    enum tl_status status = run_open(mood, spec, fake, ret_result, error);
+    tl_udp_result_finish(ret_result);
+    return status;
+}
+
+/* What a test of trains told of them. */
+struct train_times {
+    unsigned whole;  /* sent and received in full, in order */
+    int64_t left_ns; /* the middle one: its first to its last datagram, as they bear it */
+    bool sender_limited;
+};
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void time_trains(enum fake_mood mood, const struct tl_udp_spec *spec,
+                        struct fake_iperf3 *fake, struct train_times *ret_times)
+{
+    struct tl_udp_result result;
+    struct tl_error error = {0};
+    int64_t left_ns[TL_UDP_TRAINS_MAX];
+    *ret_times = (struct train_times){0};
+    cr_assert_eq(run_open(mood, spec, fake, &result, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(result.train_count, spec->train_count);
+    for (unsigned i = 0; i < result.train_count; i++) {
+        const struct tl_udp_train *train = &result.trains[i];
+        ret_times->whole += train->sent_count == spec->train_length && train->in_order;
+        left_ns[i] = train->sent_ns;
+    }
+    qsort(left_ns, result.train_count, sizeof left_ns[0], compare);
+    ret_times->left_ns = left_ns[result.train_count / 2];
+    (void)tl_udp_train_rate(result.trains, result.train_count, TL_UDP_DATAGRAM_BYTES,
+                            &ret_times->sender_limited);
+    tl_udp_result_finish(&result);
 }
 
 Test(iperf3_udp, a_download_is_accounted_for_here, .timeout = 60)
@@ -139,18 +183,49 @@ Test(iperf3_udp, a_server_that_breaks_the_protocol_gets_one_sentence, .timeout =
     }
 }
 
-Test(iperf3_udp, trains_are_refused_before_anything_is_sent, .timeout = 60)
+static struct tl_udp_spec trains(enum tl_wire_direction direction)
+{
+    return (struct tl_udp_spec){.direction = direction,
+                                .duration_ns = 300 * TL_NS_PER_MS,
+                                .train_length = 8,
+                                .train_count = 8,
+                                .train_gap_ns = 20 * TL_NS_PER_MS};
+}
+
+Test(iperf3_udp, trains_of_an_upload_are_refused_before_anything_is_sent, .timeout = 60)
 {
     struct fake_iperf3 fake;
     struct tl_udp_result result;
     struct tl_error error = {0};
-    struct tl_udp_spec spec = {.direction = TL_WIRE_UPLOAD,
-                               .duration_ns = 300 * TL_NS_PER_MS,
-                               .train_length = 8,
-                               .train_count = 8};
+    struct tl_udp_spec spec = trains(TL_WIRE_UPLOAD);
     cr_assert_eq(run(FAKE_PROPER, &spec, &fake, &result, &error), TL_UNSUPPORTED);
-    cr_assert(strstr(error.text, "cannot send or time trains"), "%s", error.text);
+    cr_assert(strstr(error.text, "cannot time trains"), "%s", error.text);
     cr_assert_eq(fake.connections, 1, "the greeting only");
+}
+
+Test(iperf3_udp, trains_of_a_download_are_bursts_with_their_own_times, .timeout = 60)
+{
+    struct fake_iperf3 fake;
+    struct train_times times;
+    struct tl_udp_spec spec = trains(TL_WIRE_DOWNLOAD);
+    time_trains(FAKE_PROPER, &spec, &fake, &times);
+    cr_assert(fake.parameters_fine);
+    cr_assert_eq(times.whole, spec.train_count);
+    cr_assert_lt(times.left_ns, spec.train_gap_ns / 2, "left within %lld ns",
+                 (long long)times.left_ns);
+}
+
+/* Then the trains tell no rate: they left no faster than they came. */
+Test(iperf3_udp, a_server_without_bursts_is_seen_to_send_evenly, .timeout = 60)
+{
+    struct fake_iperf3 fake;
+    struct train_times times;
+    struct tl_udp_spec spec = trains(TL_WIRE_DOWNLOAD);
+    time_trains(FAKE_UDP_EVEN, &spec, &fake, &times);
+    cr_assert_eq(times.whole, spec.train_count);
+    cr_assert_gt(times.left_ns, spec.train_gap_ns / 2, "left within %lld ns",
+                 (long long)times.left_ns);
+    cr_assert(times.sender_limited);
 }
 
 Test(iperf3_udp, a_head_is_read_as_it_was_written)

@@ -30,6 +30,7 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
                TL_FAR_TOTALS | TL_FAR_ECHO | TL_FAR_MTU | TL_FAR_HOPS},
     [TL_FAR_NDT7] = {
         .id = "ndt7", .scheme = "ndt7", .what = "an NDT server", .port = 443, .resource = true,
+        .directory = "ndt7://locate.measurementlab.net/v2/nearest/ndt/ndt7",
         .built = true,
         .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_SENDER | TL_FAR_ECHO | TL_FAR_MTU |
                TL_FAR_HOPS | TL_FAR_MANY},
@@ -185,6 +186,11 @@ enum tl_status tl_target_parse(const char *text, struct tl_target *ret_target,
             return tl_error_set(
                 reterr, TL_USAGE, "%s has no path: write %s://HOST or %s://HOST:PORT",
                 rows[target.kind].what, rows[target.kind].scheme, rows[target.kind].scheme);
+        if (rows[target.kind].directory && *rest == '\0') {
+            status = tl_target_parse(rows[target.kind].directory, ret_target, reterr);
+            ret_target->nearest = status == TL_OK;
+            return status;
+        }
         status = parse_authority(rest, len, &target, reterr);
         if (status == TL_OK && rows[target.kind].resource)
             status = copy(rest + len, strcspn(rest + len, "#"), target.resource,

@@ -12,7 +12,8 @@
 
 static const char run_help[] =
     "  HOST                name or address of a responder; iperf3://, nuttcp:// or\n"
-    "                      ndt7://HOST[:PORT] where another server runs there\n"
+    "                      ndt7://HOST[:PORT] where another server runs there; ndt7://\n"
+    "                      alone: the nearest of M-Lab's, which publishes its tests\n"
     "  --direction WHICH   download (default), upload or both\n"
     "  --goal GOAL         what you need; exit code 1 when it is missed: a rate (900M), a\n"
     "                      rate over a longer path (900M@80ms), an amount in a time\n"

@@ -51,6 +51,10 @@ static enum tl_status dial(struct tl_session *session, int cancel_fd, struct tl_
 static void tell_kind(struct tl_session *session, const char *how)
 {
     const struct tl_far_row *row = tl_far_row(session->target.kind);
+    if (session->named.nearest)
+        session_note(session,
+                     "%s is one of M-Lab's, which publishes every test with this PC's address",
+                     session->result.run.target_address);
     session_note(session,
                  "%s %s, port %u: what only a tightlink responder there would tell stays open "
                  "(its settings%s%s)",

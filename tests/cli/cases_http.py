@@ -17,7 +17,7 @@ BLOCK = os.urandom(1 << 20)
 class Handler(http.server.BaseHTTPRequestHandler):
     """A file without end but in name; and what servers do wrong."""
     protocol_version = "HTTP/1.1"
-    length, headers_sent = BIG, {}
+    length, headers_sent, begun = BIG, {}, []
 
     def log_message(self, *_):
         pass
@@ -50,6 +50,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         self.begin(200, BIG)
         self.body(BIG)
+
+    def answer_parts(self):
+        """Serves any part, as most servers do."""
+        wanted = self.headers.get("Range")
+        first, _, last = (wanted or "bytes=0-")[len("bytes="):].partition("-")
+        first, last = int(first), int(last) if last else BIG - 1
+        Handler.begun.append(first)
+        if wanted:
+            self.begin(206, last + 1 - first, Content_Range=f"bytes {first}-{last}/{BIG}")
+        else:
+            self.begin(200, BIG)
+        self.body(last + 1 - first)
 
     def answer_held(self, each_bytes=20000):
         """A server that gives 16 Mb/s at most."""
@@ -136,6 +148,19 @@ def a_big_file_is_measured_with_our_own_counters(machine):
     stream = [stage for stage in document["stages"] if stage["id"] == "stream"]
     assert stream and stream[0]["state"] in ("done", "limited"), document["stages"]
     assert result.code in (0, 4), result
+
+
+@case("http")
+def each_connection_reads_a_part_of_its_own(machine):
+    with Server() as server:
+        Handler.begun.clear()
+        result = run(machine, server.port, "parts", "--json", "--stages", "streams",
+                     "--data-budget", "300MB")
+    document = result.document()
+    streams = [stage for stage in document["stages"] if stage["id"] == "streams"]
+    assert streams and streams[0]["state"] in ("done", "limited"), document["stages"]
+    eighth = BIG // 8 - 1
+    assert {part * eighth for part in range(8)} <= set(Handler.begun), Handler.begun
 
 
 @case("http")

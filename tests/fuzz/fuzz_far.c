@@ -1,6 +1,7 @@
 /* What other programs' servers say: replies of a web server, the control connections of iperf3 and
- * nuttcp, read from a socket as their clients do, the bodies of a pScheduler, the measurements and
- * the WebSocket of an NDT server, whose TLS is taken away. The first byte chooses. */
+ * nuttcp, read from a socket as their clients do, the bodies of a pScheduler, the measurements
+ * and the WebSocket of an NDT server, whose TLS is taken away, and the list of such servers. The
+ * first byte chooses. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #include "iperf3_control.h"
 #include "iperf3_json.h"
 #include "ndt7_frames.h"
+#include "ndt7_locate.h"
 #include "nuttcp_text.h"
 #include "pscheduler_text.h"
 #include "tightlink/base/far.h"
@@ -48,7 +50,7 @@ static void one_http(const struct far_peer *peer, int fd)
     struct http_server server = {.host = "192.0.2.1", .port = 80, .resource = "/", .length = -1};
     struct http_reply reply;
     struct tl_error error = {0};
-    if (http_ask(peer, &server, &connection, true, &reply, &error) != TL_OK) {
+    if (http_ask(peer, &server, &connection, "0-0", &reply, &error) != TL_OK) {
         MUST(error.text[0]);
     } else {
         MUST(reply.status >= 100 && reply.status <= 999 && reply.length >= -1);
@@ -181,6 +183,24 @@ static void one_ndt7_text(const char *text, size_t len)
     fuzz_accepted++;
 }
 
+/* A list of servers is a text as well. */
+static void one_ndt7_places(const char *text, size_t len)
+{
+    static struct ndt7_place places[NDT7_PLACES_MAX];
+    struct tl_error error = {0};
+    unsigned count = 0;
+    if (ndt7_read_places(text, len, places, &count, &error) != TL_OK) {
+        MUST(error.text[0]);
+        return;
+    }
+    MUST(count > 0 && count <= NDT7_PLACES_MAX);
+    for (unsigned i = 0; i < count; i++) {
+        MUST(places[i].host[0] && places[i].port);
+        MUST(http_is_one_word(places[i].download) && http_is_one_word(places[i].upload));
+    }
+    fuzz_accepted++;
+}
+
 /* What the server says, over and over, so that its messages grow beyond what one may hold; after
  * SAID_MAX bytes it hangs up. */
 #define SAID_MAX (3 * NDT7_TEXT_MAX)
@@ -270,6 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (data[0] % KINDS == NDT7_TEXT) {
         one_ndt7_text((const char *)data + 1, size - 1);
+        one_ndt7_places((const char *)data + 1, size - 1);
         return 0;
     }
     if (data[0] % KINDS == NDT7_FRAMES) {
@@ -312,6 +333,8 @@ static const char *const texts[] = {
     "{\"AppInfo\":{\"ElapsedTime\":100000,\"NumBytes\":1048576},\"BBRInfo\":{\"BW\":12500000},"
     "\"TCPInfo\":{\"ElapsedTime\":100000,\"RTT\":20100,\"MinRTT\":20000,\"BusyTime\":99000,"
     "\"RWndLimited\":0,\"TotalRetrans\":3,\"SndCwnd\":200,\"SndMSS\":1448}}",
+    "{\"results\":[{\"urls\":{\"wss:///ndt/v7/download\":\"wss://a.example:443/ndt/v7/download"
+    "?access_token=x\",\"wss:///ndt/v7/upload\":\"wss://a.example:443/ndt/v7/upload?b=c\"}}]}",
 };
 #define TEXTS (sizeof texts / sizeof *texts)
 static const char frames[] =
@@ -324,7 +347,7 @@ size_t fuzz_seed(unsigned number, uint8_t *bytes)
     if (number < TEXTS) {
         bytes[0] = number < 4           ? HTTP
                    : number < 6         ? NUTTCP
-                   : number < TEXTS - 1 ? PSCHEDULER
+                   : number < TEXTS - 2 ? PSCHEDULER
                                         : NDT7_TEXT;
         memcpy(bytes + 1, texts[number], strlen(texts[number]));
         return 1 + strlen(texts[number]);

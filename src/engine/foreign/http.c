@@ -1,7 +1,8 @@
 /* Web servers as far ends: any URL of a big file, read by connections of our own.
  *
  *   connect -> TLS where the scheme has it -> GET, one byte asked for -> status, length, redirects
- *   test:      each stream: connect, TLS, GET of the whole file -> headers -> payload
+ *   test:      each stream: connect, TLS, GET of the file, from a place of its own where the server
+ *              answers with parts -> headers -> payload
  *
  * The sockets are this end's own, so that TCP_INFO, windows and buffers are read and set as with
  * any other far end. Of a TLS connection the payload is counted as it arrives, in records (22 bytes
@@ -68,7 +69,7 @@ static enum tl_status look(struct http_end *end, const struct tl_far_options *op
     if (status == TL_OK)
         status = http_open(&end->peer, &end->server, &connection, reterr);
     if (status == TL_OK)
-        status = http_ask(&end->peer, &end->server, &connection, true, ret_reply, reterr);
+        status = http_ask(&end->peer, &end->server, &connection, "0-0", ret_reply, reterr);
     http_close(&connection);
     return status;
 }
@@ -123,6 +124,7 @@ static enum tl_status connect_end(const struct tl_far_options *options, bool tls
         return status;
     }
     end->server.length = reply.length;
+    end->server.ranges = reply.status == 206;
     end->peer.info.max_streams = STREAMS_MAX;
     end->peer.info.max_duration_ns = DURATION_MAX;
     snprintf(end->peer.info.program, sizeof end->peer.info.program, "%.*s",
@@ -162,19 +164,33 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
     return TL_OK;
 }
 
-/* The whole file on each: one that the server cuts short would look like a broken connection. */
+/* Where connection `index` begins to read: each its own part, as those do who fetch a file by
+ * several connections. Of what is asked for none reads more than its part and a byte
+ * (near_half_begin): one that the server ends would look like a broken connection. "" is the whole.
+ */
+static void range_of(const struct http_test *test, unsigned index, char ret_range[32])
+{
+    const struct http_server *server = &test->end->server;
+    ret_range[0] = '\0';
+    if (server->ranges && server->length > 0 && index > 0)
+        snprintf(ret_range, 32, "%lld-",
+                 (long long)((server->length / test->spec->streams - 1) * index));
+}
+
 static enum tl_status open_stream(struct http_test *test, unsigned index, struct tl_error *reterr)
 {
     struct http_connection connection = {.fd = -1};
     struct http_reply reply;
+    char range[32];
     enum tl_status status = near_half_dial(&test->peer, test->peer.port, test->spec, index,
                                            test->result, &connection.fd, reterr);
     if (status != TL_OK)
         return status;
     status = http_open(&test->peer, &test->end->server, &connection, reterr);
+    range_of(test, index, range);
     if (status == TL_OK)
-        status = http_ask(&test->peer, &test->end->server, &connection, false, &reply, reterr);
-    if (status == TL_OK && reply.status != 200)
+        status = http_ask(&test->peer, &test->end->server, &connection, range, &reply, reterr);
+    if (status == TL_OK && reply.status != 200 && !(range[0] && reply.status == 206))
         status = tl_error_set(reterr, TL_DENIED, "%s answers %d to connection %u of the test",
                               test->peer.host, reply.status, index + 1);
     int fd = http_release(&connection);

@@ -50,8 +50,7 @@ void http_server_finish(struct http_server *server)
     server->context = NULL;
 }
 
-/* A blank or control character would make another request of ours. */
-static bool is_one_word(const char *text)
+bool http_is_one_word(const char *text)
 {
     while ((unsigned char)*text > ' ' && *text != 0x7f)
         text++;
@@ -62,7 +61,7 @@ enum tl_status http_redirect(struct http_server *server, const char *location,
                              struct tl_error *reterr)
 {
     struct tl_target target;
-    if (!is_one_word(location))
+    if (!http_is_one_word(location))
         return tl_error_set(reterr, TL_PROTOCOL, "%s redirects to what is no URL", server->host);
     if (location[0] == '/' && location[1] != '/') {
         snprintf(server->resource, sizeof server->resource, "%s", location);
@@ -290,6 +289,54 @@ static enum tl_status read_headers(const struct far_peer *peer, struct http_conn
                : tl_error_set(reterr, TL_PROTOCOL, "%s sends headers without end", peer->host);
 }
 
+/* At most room bytes; TL_CLOSED at the end. */
+static enum tl_status receive_some(const struct far_peer *peer, struct http_connection *connection,
+                                   char *into, size_t room, size_t *ret_len, int64_t until_ns,
+                                   struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    int code;
+    if (!connection->ssl) {
+        *ret_len = 1;
+        return far_receive_all(peer, connection->fd, into, 1, until_ns, reterr);
+    }
+    while (status == TL_OK && (code = SSL_read(connection->ssl, into, (int)room)) <= 0)
+        status = await_tls(peer, connection, code, until_ns, reterr);
+    if (status == TL_OK)
+        *ret_len = (size_t)code;
+    return status;
+}
+
+enum tl_status http_receive_body(const struct far_peer *peer, struct http_connection *connection,
+                                 const struct http_reply *reply, size_t max, char **ret_text,
+                                 size_t *ret_len, struct tl_error *reterr)
+{
+    int64_t until_ns = tl_now_ns() + ANSWER_NS;
+    bool told = reply->length >= 0 && (uint64_t)reply->length <= max;
+    size_t whole = told ? (size_t)reply->length : max + 1, len = 0, some;
+    enum tl_status status = TL_OK;
+    char *text = malloc(max + 2);
+    if (!text)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for an answer");
+    while (status == TL_OK && len < whole) {
+        status = receive_some(peer, connection, text + len, whole - len, &some, until_ns, reterr);
+        len += status == TL_OK ? some : 0;
+    }
+    if (status == TL_CLOSED && !told)
+        status = TL_OK;
+    else if (status == TL_OK && !told)
+        status = tl_error_set(reterr, TL_PROTOCOL, "%s answers with more than %zu bytes",
+                              peer->host, max);
+    if (status != TL_OK) {
+        free(text);
+        return status;
+    }
+    text[len] = '\0';
+    *ret_text = text;
+    *ret_len = len;
+    return TL_OK;
+}
+
 void http_host_header(const struct http_server *server, char ret_text[HTTP_HOST_SIZE])
 {
     bool plain = server->port == (server->tls ? 443 : 80), v6 = strchr(server->host, ':') != NULL;
@@ -309,15 +356,17 @@ enum tl_status http_exchange(const struct far_peer *peer, struct http_connection
 }
 
 enum tl_status http_ask(const struct far_peer *peer, const struct http_server *server,
-                        struct http_connection *connection, bool first_byte,
+                        struct http_connection *connection, const char *range,
                         struct http_reply *ret_reply, struct tl_error *reterr)
 {
     char text[2048], host[HTTP_HOST_SIZE];
     http_host_header(server, host);
     int len = snprintf(text, sizeof text,
                        "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
-                       "Accept: */*\r\nAccept-Encoding: identity\r\n%sConnection: close\r\n\r\n",
-                       server->resource, host, first_byte ? "Range: bytes=0-0\r\n" : "");
+                       "Accept: */*\r\nAccept-Encoding: identity\r\n%s%s%s"
+                       "Connection: close\r\n\r\n",
+                       server->resource, host, range[0] ? "Range: bytes=" : "", range,
+                       range[0] ? "\r\n" : "");
     if (len < 0 || (size_t)len >= sizeof text)
         return tl_error_set(reterr, TL_USAGE, "that URL is too long");
     return http_exchange(peer, connection, text, (size_t)len, ret_reply, reterr);

@@ -16,6 +16,7 @@ struct http_server {
     uint16_t port;
     char resource[1024]; /* begins with a slash */
     int64_t length;      /* of the file; -1: not told */
+    bool ranges;         /* it answers with parts of it */
     SSL_CTX *context;    /* NULL without TLS */
 };
 
@@ -50,16 +51,24 @@ bool http_is_private(const struct sockaddr *address);
 enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
                          struct http_connection *connection,
                          struct tl_error *reterr) TL_WARN_UNUSED;
-/* Asks for the file, or for its first byte alone, and reads the headers, nothing behind them but
- * what one TLS record holds. TL_PROTOCOL: no HTTP. */
+/* Asks for the file, or where range is not "" for that part of it (RFC 9110, 14.2: "0-0", "4096-"),
+ * and reads the headers, nothing behind them but what one TLS record holds. TL_PROTOCOL: no HTTP.
+ */
 enum tl_status http_ask(const struct far_peer *peer, const struct http_server *server,
-                        struct http_connection *connection, bool first_byte,
+                        struct http_connection *connection, const char *range,
                         struct http_reply *ret_reply, struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Sends a request that is ready and reads the headers of its answer, as http_ask(). */
 enum tl_status http_exchange(const struct far_peer *peer, struct http_connection *connection,
                              const char *text, size_t len, struct http_reply *ret_reply,
                              struct tl_error *reterr) TL_WARN_UNUSED;
+/* What follows the headers of reply: the length that they tell, or until the server closes. At most
+ * max bytes, with a NUL behind them; *ret_text is the caller's. TL_PROTOCOL: more than that. */
+enum tl_status http_receive_body(const struct far_peer *peer, struct http_connection *connection,
+                                 const struct http_reply *reply, size_t max, char **ret_text,
+                                 size_t *ret_len, struct tl_error *reterr) TL_WARN_UNUSED;
+/* Without a blank or a control character, which would make another request of ours. */
+bool http_is_one_word(const char *text);
 /* host, [address] or host:port as a request's Host header has it. */
 void http_host_header(const struct http_server *server, char ret_text[HTTP_HOST_SIZE]);
 

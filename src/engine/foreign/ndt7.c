@@ -1,4 +1,5 @@
-/* NDT servers that speak ndt7 as far ends.
+/* NDT servers that speak ndt7 as far ends: the one that was named, or the nearest one that M-Lab's
+ * Locate service names (ndt7_locate.h).
  *
  *   connect -> TLS -> GET /ndt/v7/download or upload, upgraded to a WebSocket -> payload, with the
  *   server's measurements as texts between it -> either end closes
@@ -16,6 +17,7 @@
 
 #include "far_private.h"
 #include "ndt7_frames.h"
+#include "ndt7_locate.h"
 #include "near_half.h"
 #include "stranger.h"
 #include "tightlink/base/random.h"
@@ -29,7 +31,8 @@
 struct ndt7_end {
     struct far_peer peer; /* first: stranger.h */
     struct http_server server;
-    char query[1024]; /* with its question mark; "" without */
+    /* With their question marks; "" without. */
+    char download[NDT7_QUERY_SIZE], upload[NDT7_QUERY_SIZE];
 };
 
 struct ndt7_test {
@@ -65,24 +68,60 @@ static enum tl_status look(struct ndt7_end *end, const struct tl_far_options *op
     return status;
 }
 
+/* The place that was named. */
+static enum tl_status look_there(struct ndt7_end *end, const struct tl_far_options *options,
+                                 struct tl_error *reterr)
+{
+    const char *query = options->resource ? strchr(options->resource, '?') : NULL;
+    snprintf(end->download, sizeof end->download, "%s", query ? query : "");
+    snprintf(end->upload, sizeof end->upload, "%s", query ? query : "");
+    enum tl_status status = http_server_init(&end->server, options, true, reterr);
+    return status == TL_OK ? look(end, options, reterr) : status;
+}
+
+/* The nearest place that answers, of those that a directory names: its tokens are good for that one
+ * alone. */
+static enum tl_status look_around(struct ndt7_end *end, const struct tl_far_options *options,
+                                  struct tl_error *reterr)
+{
+    unsigned count = 0;
+    struct ndt7_place *places = calloc(NDT7_PLACES_MAX, sizeof *places);
+    if (!places)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a list of servers");
+    enum tl_status status = ndt7_locate(options, places, &count, reterr), found = TL_NOHOST;
+    for (unsigned i = 0; status == TL_OK && found != TL_OK && found != TL_CANCELLED && i < count;
+         i++) {
+        struct tl_far_options at = *options;
+        at.reach.host = places[i].host;
+        at.reach.port = places[i].port;
+        at.resource = "";
+        http_server_finish(&end->server);
+        found = look_there(end, &at, reterr);
+        memcpy(end->download, places[i].download, sizeof end->download);
+        memcpy(end->upload, places[i].upload, sizeof end->upload);
+    }
+    free(places);
+    return status == TL_OK ? found : status;
+}
+
 static enum tl_status connect_end(const struct tl_far_options *options, void **ret_end,
                                   struct tl_error *reterr)
 {
-    const char *query = options->resource ? strchr(options->resource, '?') : NULL;
+    const char *resource = options->resource ? options->resource : "";
     struct ndt7_end *end = calloc(1, sizeof *end);
     if (!end)
         return tl_error_set(reterr, TL_NOMEM, "no memory for a connection");
-    snprintf(end->query, sizeof end->query, "%s", query ? query : "");
-    enum tl_status status = http_server_init(&end->server, options, true, reterr);
-    if (status == TL_OK)
-        status = look(end, options, reterr);
+    bool directory = strncmp(resource, NDT7_LOCATE_PATH, strlen(NDT7_LOCATE_PATH)) == 0;
+    enum tl_status status =
+        directory ? look_around(end, options, reterr) : look_there(end, options, reterr);
     if (status != TL_OK) {
         close_end(end);
         return status;
     }
     end->peer.info.max_streams = 1;
     end->peer.info.max_duration_ns = DURATION_MAX;
-    memcpy(end->peer.info.program, "ndt7", sizeof "ndt7");
+    snprintf(end->peer.info.program, sizeof end->peer.info.program, "ndt7%s%.100s",
+             directory ? " at " : "", directory ? end->peer.host : "");
     *ret_end = end;
     return TL_OK;
 }
@@ -132,7 +171,9 @@ static enum tl_status check_reply(const struct ndt7_test *test, const struct htt
 
 static enum tl_status upgrade(struct ndt7_test *test, struct tl_error *reterr)
 {
-    char text[2048], host[HTTP_HOST_SIZE], key[NDT7_KEY_SIZE], wanted[NDT7_KEY_SIZE];
+    char text[NDT7_QUERY_SIZE + 1024], host[HTTP_HOST_SIZE];
+    char key[NDT7_KEY_SIZE], wanted[NDT7_KEY_SIZE];
+    bool upload = test->result->near_sends;
     uint8_t nonce[16];
     struct http_reply reply;
     if (tl_random_secure(nonce, sizeof nonce) != TL_OK)
@@ -140,12 +181,12 @@ static enum tl_status upgrade(struct ndt7_test *test, struct tl_error *reterr)
     EVP_EncodeBlock((unsigned char *)key, nonce, sizeof nonce);
     ndt7_accept_of(key, wanted);
     http_host_header(&test->end->server, host);
-    int len =
-        snprintf(text, sizeof text,
-                 "GET /ndt/v7/%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
-                 "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                 "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: " SUBPROTOCOL "\r\n\r\n",
-                 test->result->near_sends ? "upload" : "download", test->end->query, host, key);
+    int len = snprintf(text, sizeof text,
+                       "GET /ndt/v7/%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
+                       "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                       "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: " SUBPROTOCOL "\r\n\r\n",
+                       upload ? "upload" : "download",
+                       upload ? test->end->upload : test->end->download, host, key);
     if (len < 0 || (size_t)len >= sizeof text)
         return tl_error_set(reterr, TL_USAGE, "that URL is too long");
     enum tl_status status =

@@ -27,6 +27,18 @@ Test(far, a_scheme_forces_the_kind)
     cr_assert_eq(target.port, 5412);
 }
 
+Test(far, a_kind_with_a_directory_needs_no_host)
+{
+    struct tl_target target;
+    cr_assert_eq(tl_target_parse("ndt7://", &target, NULL), TL_OK);
+    cr_assert_eq(target.kind, TL_FAR_NDT7);
+    cr_assert_str_eq(target.host, "locate.measurementlab.net");
+    cr_assert_str_eq(target.resource, "/v2/nearest/ndt/ndt7");
+    cr_assert(target.nearest);
+    cr_assert_eq(tl_target_parse("ndt7://srv-b", &target, NULL), TL_OK);
+    cr_assert(!target.nearest);
+}
+
 Test(far, what_cannot_be_understood_is_refused_with_what_to_write)
 {
     static const struct {

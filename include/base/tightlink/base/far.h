@@ -52,8 +52,10 @@ struct tl_far_row {
     const char *what;   /* "an iperf3 server" */
     uint16_t port;      /* where it listens unless somebody said otherwise */
     bool resource;      /* a target has a path behind the host: a URL */
-    unsigned can;       /* TL_FAR_* */
-    bool built;         /* false: known by name, not built into this program */
+    /* What a target without a host stands for: a public service that names one; NULL: none. */
+    const char *directory;
+    unsigned can; /* TL_FAR_* */
+    bool built;   /* false: known by name, not built into this program */
 };
 
 /* kind < TL_FAR_KIND_COUNT. Static storage. */
@@ -75,12 +77,13 @@ struct tl_far_login {
 /* --- What a user writes --------------------------------------------------------------------- */
 
 /* "host", "iperf3://host", "nuttcp://host:5000", "https://host/file",
- * "iperf3://[2001:db8::1]:5201". */
+ * "iperf3://[2001:db8::1]:5201", "ndt7://" (the nearest: the kind's directory). */
 struct tl_target {
     enum tl_far_kind kind; /* TL_FAR_KIND_COUNT: not said, to be found out */
     char host[256];        /* without brackets */
     uint16_t port;         /* 0: not said */
     char resource[1024];   /* path and query, "" without */
+    bool nearest;          /* no host was named: this is the kind's directory */
 };
 
 /* TL_USAGE with a sentence that quotes what was written: an unknown scheme, a port that is none, a

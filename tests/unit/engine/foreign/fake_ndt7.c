@@ -193,22 +193,55 @@ static void move(struct session *s)
     }
 }
 
+/* As the Locate service has it; the scheme is the first of each key, too. */
+static void name_servers(struct session *s)
+{
+    char body[1024], text[2048];
+    enum fake_ndt7_mood mood = s->fake->mood;
+    const char *scheme = mood == NDT7_DIRECTORY_PLAIN ? "ws" : "wss";
+    int port = s->fake->port;
+    int len = snprintf(body, sizeof body,
+                       "{\"next_request\":{},\"results\":[{\"machine\":\"m\",\"urls\":{}},"
+                       "{\"machine\":\"mlab1\",\"location\":{\"city\":\"X\"},\"urls\":{"
+                       "\"%s:///ndt/v7/download\":\"%s://127.0.0.1:%d/ndt/v7/download?t=down\","
+                       "\"%s:///ndt/v7/upload\":\"%s://127.0.0.1:%d/ndt/v7/upload?t=up\"}}]}",
+                       scheme, scheme, port, scheme, scheme, port);
+    bool endless = mood == NDT7_DIRECTORY_ENDLESS;
+    int all = snprintf(text, sizeof text, "HTTP/1.0 %s\r\nContent-Type: application/json\r\n\r\n%s",
+                       mood == NDT7_DIRECTORY_FULL ? "204 No Content" : "200 OK",
+                       mood == NDT7_DIRECTORY_FULL ? "" : body);
+    bool goes_on = len > 0 && put(s, text, (size_t)all);
+    while (endless && goes_on)
+        goes_on = put(s, body, (size_t)len);
+    (void)SSL_shutdown(s->ssl);
+}
+
+/* A request for a test; false also for one that was answered here. */
 static bool take_request(struct session *s, char key[64])
 {
-    char text[2048];
+    char text[2048], line[64];
     size_t len = 0;
+    bool token = s->fake->mood == NDT7_DIRECTORY;
     while (len < sizeof text - 1 && take(s, text + len, 1)) {
         text[++len] = '\0';
         if (strstr(text, "\r\n\r\n"))
             break;
     }
-    s->upload = strncmp(text, "GET /ndt/v7/upload HTTP/1.1\r\n", 29) == 0;
+    if (strncmp(text, "GET /v2/nearest/ndt/ndt7?client_name=tightlink HTTP/1.0\r\n", 57) == 0) {
+        name_servers(s);
+        return false;
+    }
+    s->upload = strncmp(text, "GET /ndt/v7/upload", 18) == 0;
+    int size = snprintf(line, sizeof line, "GET /ndt/v7/%s%s HTTP/1.1\r\n",
+                        s->upload ? "upload" : "download",
+                        !token      ? ""
+                        : s->upload ? "?t=up"
+                                    : "?t=down");
     const char *at = strstr(text, "Sec-WebSocket-Key: ");
-    s->fake->request_fine =
-        at && (s->upload || strncmp(text, "GET /ndt/v7/download HTTP/1.1\r\n", 31) == 0) &&
-        strstr(text, "Sec-WebSocket-Protocol: net.measurementlab.ndt.v7\r\n") &&
-        strstr(text, "Sec-WebSocket-Version: 13\r\n") && strstr(text, "Upgrade: websocket\r\n") &&
-        strstr(text, "User-Agent: ");
+    s->fake->request_fine = at && strncmp(text, line, (size_t)size) == 0 &&
+                            strstr(text, "Sec-WebSocket-Protocol: net.measurementlab.ndt.v7\r\n") &&
+                            strstr(text, "Sec-WebSocket-Version: 13\r\n") &&
+                            strstr(text, "Upgrade: websocket\r\n") && strstr(text, "User-Agent: ");
     return at && sscanf(at, "Sec-WebSocket-Key: %63s", key) == 1;
 }
 

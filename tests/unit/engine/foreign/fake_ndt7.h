@@ -10,19 +10,23 @@
 #include <stdint.h>
 
 enum fake_ndt7_mood {
-    NDT7_PROPER,       /* payload both ways, measurements, a ping */
-    NDT7_IN_PIECES,    /* its texts come in three frames */
-    NDT7_HUGE_FRAME,   /* announces 2^40 bytes */
-    NDT7_LONG_TEXT,    /* a text of 1 MiB */
-    NDT7_CHATTER,      /* texts without pause */
-    NDT7_MASKED,       /* masks as only clients do */
-    NDT7_NO_JSON,      /* a text that is none */
-    NDT7_ODD_NUMBERS,  /* negative, huge and quoted numbers in a measurement */
-    NDT7_HANGS_UP,     /* in the middle */
-    NDT7_WEB_PAGE,     /* answers 200 to the upgrade */
-    NDT7_OTHER_ACCEPT, /* agrees with another key */
-    NDT7_WANTS_TOKEN,  /* 403 */
-    NDT7_SENDS_BACK,   /* payload where it is to receive */
+    NDT7_PROPER,            /* payload both ways, measurements, a ping */
+    NDT7_IN_PIECES,         /* its texts come in three frames */
+    NDT7_HUGE_FRAME,        /* announces 2^40 bytes */
+    NDT7_LONG_TEXT,         /* a text of 1 MiB */
+    NDT7_CHATTER,           /* texts without pause */
+    NDT7_MASKED,            /* masks as only clients do */
+    NDT7_NO_JSON,           /* a text that is none */
+    NDT7_ODD_NUMBERS,       /* negative, huge and quoted numbers in a measurement */
+    NDT7_HANGS_UP,          /* in the middle */
+    NDT7_WEB_PAGE,          /* answers 200 to the upgrade */
+    NDT7_OTHER_ACCEPT,      /* agrees with another key */
+    NDT7_WANTS_TOKEN,       /* 403 */
+    NDT7_SENDS_BACK,        /* payload where it is to receive */
+    NDT7_DIRECTORY,         /* names itself as M-Lab's Locate does, and wants the token it gave */
+    NDT7_DIRECTORY_FULL,    /* has no server to spare */
+    NDT7_DIRECTORY_PLAIN,   /* names servers without TLS only */
+    NDT7_DIRECTORY_ENDLESS, /* answers without an end */
 };
 
 struct fake_ndt7 {

@@ -4,19 +4,26 @@
 #include <string.h>
 
 #include "fake_ndt7.h"
+#include "ndt7_locate.h"
 #include "ndt7_text.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/far.h"
 
-static enum tl_status reach(const struct fake_ndt7 *fake, struct tl_far **ret_far,
-                            struct tl_error *reterr)
+static enum tl_status reach_by(const struct fake_ndt7 *fake, const char *resource,
+                               struct tl_far **ret_far, struct tl_error *reterr)
 {
     struct tl_far_options options = {.reach = {.host = "127.0.0.1",
                                                .port = fake->port,
                                                .timeout_ns = 20 * TL_NS_PER_S,
                                                .cancel_fd = -1},
-                                     .resource = ""};
+                                     .resource = resource};
     return tl_far_connect(TL_FAR_NDT7, &options, ret_far, reterr);
+}
+
+static enum tl_status reach(const struct fake_ndt7 *fake, struct tl_far **ret_far,
+                            struct tl_error *reterr)
+{
+    return reach_by(fake, "", ret_far, reterr);
 }
 
 static enum tl_status run(enum fake_ndt7_mood mood, enum tl_wire_direction direction,
@@ -142,4 +149,87 @@ Test(ndt7, a_measurement_is_an_object_of_few_bytes)
     cr_assert_eq(ndt7_read_measurement(bbr, strlen(bbr), &measurement, NULL), TL_OK);
     cr_assert(!measurement.bbr, "no bandwidth was ever seen");
     cr_assert_eq(ndt7_read_measurement("{", 1, &measurement, NULL), TL_PROTOCOL);
+}
+
+/* --- The nearest one -------------------------------------------------------------------------- */
+
+#define DIRECTORY "/v2/nearest/ndt/ndt7"
+
+Test(ndt7, a_directory_names_the_server_and_a_token_for_each_direction, .timeout = 60)
+{
+    for (int i = 0; i < 2; i++) {
+        struct fake_ndt7 fake;
+        struct tl_far *far;
+        struct tl_tcp_result result;
+        struct tl_error error = {0};
+        struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
+                                   .streams = 1,
+                                   .duration_ns = 500 * TL_NS_PER_MS};
+        fake_ndt7_start(&fake, NDT7_DIRECTORY);
+        cr_assert_eq(reach_by(&fake, DIRECTORY, &far, &error), TL_OK, "%s", error.text);
+        cr_assert_str_eq(tl_far_info(far)->program, "ndt7 at 127.0.0.1");
+        cr_assert_eq(tl_far_tcp_test(far, &spec, NULL, NULL, &result, &error), TL_OK, "%s",
+                     error.text);
+        cr_assert(fake.request_fine, "direction %d: not the token of this direction", i);
+        tl_tcp_result_finish(&result);
+        tl_far_close(far);
+        fake_ndt7_stop(&fake);
+    }
+}
+
+static const struct {
+    enum fake_ndt7_mood mood;
+    enum tl_status status;
+    const char *says;
+} bad_directories[] = {
+    {NDT7_DIRECTORY_FULL, TL_BUSY, "no NDT server to spare now (204)"},
+    {NDT7_DIRECTORY_PLAIN, TL_PROTOCOL, "no NDT server that uses TLS"},
+    {NDT7_DIRECTORY_ENDLESS, TL_PROTOCOL, "answers with more than"},
+};
+
+Test(ndt7, a_directory_that_names_nothing_gets_one_sentence, .timeout = 60)
+{
+    for (size_t i = 0; i < sizeof bad_directories / sizeof *bad_directories; i++) {
+        struct fake_ndt7 fake;
+        struct tl_far *far;
+        struct tl_error error = {0};
+        fake_ndt7_start(&fake, bad_directories[i].mood);
+        cr_assert_eq(reach_by(&fake, DIRECTORY, &far, &error), bad_directories[i].status, "%zu: %s",
+                     i, error.text);
+        cr_assert(strstr(error.text, bad_directories[i].says), "%zu: %s", i, error.text);
+        fake_ndt7_stop(&fake);
+    }
+}
+
+#define URLS(down, up)                                                                             \
+    "{\"results\":[{\"urls\":{\"wss:///ndt/v7/download\":\"" down                                  \
+    "\",\"wss:///ndt/v7/upload\":\"" up "\"}}]}"
+
+Test(ndt7, of_a_directorys_answer_only_whole_and_harmless_places_are_taken)
+{
+    static const char *const none[] = {
+        "{}",
+        "{\"results\":[]}",
+        "{\"results\":[{\"urls\":{\"wss:///ndt/v7/download\":\"wss://a/ndt/v7/download\"}}]}",
+        URLS("wss://a/ndt/v7/download", "wss://b/ndt/v7/upload"),
+        URLS("https://a/ndt/v7/download", "https://a/ndt/v7/upload"),
+        URLS("wss://a/other", "wss://a/ndt/v7/upload"),
+        URLS("wss://a/ndt/v7/download?x=1\\r\\nHost: b", "wss://a/ndt/v7/upload"),
+        URLS("wss://me@a/ndt/v7/download", "wss://me@a/ndt/v7/upload"),
+        URLS("wss:///ndt/v7/download", "wss:///ndt/v7/upload"),
+    };
+    struct ndt7_place places[NDT7_PLACES_MAX];
+    unsigned count = 7;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_assert_eq(ndt7_read_places(none[i], strlen(none[i]), places, &count, NULL), TL_PROTOCOL,
+                     "%s", none[i]);
+    cr_assert_eq(count, 7, "an output was touched");
+    static const char fine[] = URLS("wss://[2001:db8::1]:4443/ndt/v7/download?a=1",
+                                    "wss://[2001:db8::1]:4443/ndt/v7/upload");
+    cr_assert_eq(ndt7_read_places(fine, strlen(fine), places, &count, NULL), TL_OK);
+    cr_assert_eq(count, 1);
+    cr_assert_str_eq(places[0].host, "2001:db8::1");
+    cr_assert_eq(places[0].port, 4443);
+    cr_assert_str_eq(places[0].download, "?a=1");
+    cr_assert_str_eq(places[0].upload, "");
 }

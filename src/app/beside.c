@@ -31,6 +31,8 @@ void tl_app_beside_take(const struct tl_session_result *result, enum tl_directio
         row.best_bps = tl_facts_number(result->facts, TL_FLOW(direction, best_goodput_bps), NAN);
         row.rtt_ns = tl_facts_number(result->facts, TL_PATH(rtt_min_ns), NAN);
     }
+    row.low_bps = row.high_bps = row.best_bps;
+    row.turns = row.best_bps > 0;
     if (verdict && result->status == TL_OK) {
         row.state = verdict->state;
         if (verdict->state == TL_LIMITED) {
@@ -40,6 +42,23 @@ void tl_app_beside_take(const struct tl_session_result *result, enum tl_directio
         }
     }
     *ret_row = row;
+}
+
+void tl_app_beside_again(struct tl_app_beside_row *row, const struct tl_app_beside_row *turn)
+{
+    if (turn->turns == 0)
+        return;
+    if (row->turns == 0) {
+        *row = *turn;
+        return;
+    }
+    double before = row->turns, all = before + 1;
+    row->one_bps = (before * row->one_bps + turn->one_bps) / all;
+    row->best_bps = (before * row->best_bps + turn->best_bps) / all;
+    row->low_bps = fmin(row->low_bps, turn->best_bps);
+    row->high_bps = fmax(row->high_bps, turn->best_bps);
+    row->rtt_ns = fmin(row->rtt_ns, turn->rtt_ns);
+    row->turns++;
 }
 
 /* --- Together --------------------------------------------------------------------------------- */
@@ -61,9 +80,16 @@ static size_t measured(const struct tl_app_beside_row *rows, size_t count)
     return known;
 }
 
+/* In every turn. */
 static bool is_slow(const struct tl_app_beside_row *row, const struct tl_app_beside_row *best)
 {
-    return row->best_bps < AGREE * best->best_bps;
+    return row->high_bps < AGREE * best->low_bps;
+}
+
+/* On average, but its best turn was no slower than the other's worst. */
+static bool may_be_slow(const struct tl_app_beside_row *row, const struct tl_app_beside_row *best)
+{
+    return row->best_bps < AGREE * best->best_bps && !is_slow(row, best);
 }
 
 static bool is_here(const struct tl_app_beside_row *row)
@@ -114,20 +140,39 @@ static void say_slow(const struct tl_app_beside_row *row, const struct tl_app_be
                  row->name, rate, most, best->name);
 }
 
+static void say_unsteady(const struct tl_app_beside_row *row, const struct tl_app_beside_row *best,
+                         char *ret_text, size_t size)
+{
+    char low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE], least[TL_UNIT_TEXT_SIZE],
+        most[TL_UNIT_TEXT_SIZE];
+    snprintf(ret_text, size,
+             "Cannot tell: by turns %.120s gets %s to %s and %.120s %s to %s: what changes by "
+             "itself between turns is as large as what lies between them.",
+             row->name, tl_format_bps(row->low_bps, low), tl_format_bps(row->high_bps, high),
+             best->name, tl_format_bps(best->low_bps, least), tl_format_bps(best->high_bps, most));
+}
+
 void tl_app_beside_say(const struct tl_app_beside_row *rows, size_t count, char *ret_text,
                        size_t size)
 {
-    const struct tl_app_beside_row *best = fastest(rows, count), *slow = NULL;
+    const struct tl_app_beside_row *best = fastest(rows, count), *slow = NULL, *unsteady = NULL;
     if (measured(rows, count) < 2 || !(rows[0].best_bps > 0)) {
         snprintf(ret_text, size, "Nothing to compare: %s was measured.",
                  best ? "only one of them" : "none of them");
         return;
     }
-    for (size_t i = 0; i < count && !slow; i++)
-        if (rows[i].best_bps > 0 && is_slow(&rows[i], best))
+    for (size_t i = 0; i < count && !slow; i++) {
+        if (!(rows[i].best_bps > 0))
+            continue;
+        if (is_slow(&rows[i], best))
             slow = &rows[i]; /* the first: the one that was asked about, where it is slow */
+        else if (!unsteady && may_be_slow(&rows[i], best))
+            unsteady = &rows[i];
+    }
     if (slow)
         say_slow(slow, best, ret_text, size);
+    else if (unsteady)
+        say_unsteady(unsteady, best, ret_text, size);
     else
         say_same(rows, count, ret_text, size);
 }

@@ -9,7 +9,12 @@
 static struct tl_app_beside_row row(const char *name, double one_bps, double best_bps,
                                     double rtt_ns, const char *segment, const char *cause)
 {
-    struct tl_app_beside_row made = {.one_bps = one_bps, .best_bps = best_bps, .rtt_ns = rtt_ns};
+    struct tl_app_beside_row made = {.one_bps = one_bps,
+                                     .best_bps = best_bps,
+                                     .low_bps = best_bps,
+                                     .high_bps = best_bps,
+                                     .turns = best_bps > 0,
+                                     .rtt_ns = rtt_ns};
     snprintf(made.name, sizeof made.name, "%s", name);
     snprintf(made.segment, sizeof made.segment, "%s", segment);
     snprintf(made.cause, sizeof made.cause, "%s", cause);
@@ -59,4 +64,40 @@ Test(beside, one_that_answers_alone_is_compared_with_nothing)
                                        row("gone", NAN, NAN, NAN, "", "")};
     expect(rows, 2, "only one of them");
     expect(rows + 1, 1, "none of them");
+}
+
+Test(beside, what_changes_between_turns_accuses_nobody)
+{
+    struct tl_app_beside_row rows[] = {row("asked", 20e6, 20e6, 2e7, "", ""),
+                                       row("other", 90e6, 90e6, 2e7, "", "")};
+    struct tl_app_beside_row again[] = {row("asked", 85e6, 85e6, 2e7, "", ""),
+                                        row("other", 80e6, 80e6, 2e7, "", "")};
+    expect(rows, 2, "asked gets 20 Mb/s");
+    tl_app_beside_again(&rows[0], &again[0]);
+    tl_app_beside_again(&rows[1], &again[1]);
+    expect(rows, 2, "Cannot tell: by turns asked gets 20 Mb/s to 85 Mb/s and other 80 Mb/s to 90");
+}
+
+Test(beside, what_is_slow_in_every_turn_stays_slow)
+{
+    struct tl_app_beside_row rows[] = {row("asked", 20e6, 20e6, 2e7, "", ""),
+                                       row("other", 90e6, 90e6, 2e7, "", "")};
+    struct tl_app_beside_row again[] = {row("asked", 30e6, 30e6, 1e7, "", ""),
+                                        row("other", 80e6, 80e6, 2e7, "", "")};
+    tl_app_beside_again(&rows[0], &again[0]);
+    tl_app_beside_again(&rows[1], &again[1]);
+    cr_expect_float_eq(rows[0].best_bps, 25e6, 1);
+    cr_expect_float_eq(rows[0].rtt_ns, 1e7, 1);
+    expect(rows, 2, "asked gets 25 Mb/s where this PC and its access carry 85 Mb/s (with other)");
+}
+
+Test(beside, a_turn_that_failed_counts_for_nothing)
+{
+    struct tl_app_beside_row first = row("a", 20e6, 20e6, 2e7, "", "");
+    struct tl_app_beside_row gone = row("a", NAN, NAN, NAN, "", "");
+    tl_app_beside_again(&first, &gone);
+    cr_expect_eq(first.turns, 1);
+    cr_expect_float_eq(first.best_bps, 20e6, 1);
+    tl_app_beside_again(&gone, &first);
+    cr_expect_float_eq(gone.best_bps, 20e6, 1);
 }

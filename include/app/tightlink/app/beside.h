@@ -11,7 +11,9 @@
 
 struct tl_app_beside_row {
     char name[256], kind[16];
-    double one_bps, best_bps; /* one connection, the most that was seen; NAN */
+    double one_bps, best_bps; /* one connection, the most that was seen: the mean of turns; NAN */
+    double low_bps, high_bps; /* the most that was seen, in the slowest and the fastest turn; NAN */
+    unsigned turns;           /* in which a rate was measured */
     double rtt_ns;            /* without load; NAN */
     enum tl_verdict_state state;
     char cause[48], segment[16]; /* of a verdict "limited"; "" else */
@@ -21,6 +23,10 @@ struct tl_app_beside_row {
 /* direction: the one that is compared. */
 void tl_app_beside_take(const struct tl_session_result *result, enum tl_direction direction,
                         const char *name, struct tl_app_beside_row *ret_row);
+
+/* The same far end again, after all others had their turn: a path that changes by itself is told
+ * from one that is slow. What the first turn judged stays; of a first that failed, the second. */
+void tl_app_beside_again(struct tl_app_beside_row *row, const struct tl_app_beside_row *turn);
 
 /* One sentence about all of them; rows[0] is the one that was asked about. */
 void tl_app_beside_say(const struct tl_app_beside_row *rows, size_t count, char *ret_text,

@@ -87,6 +87,12 @@ const char *tl_format_bps_known(double bps, double uncertainty_bps,
     return ret_text;
 }
 
+const char *tl_format_bps_bounded(double bps, double low_bps, double high_bps,
+                                  char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    return tl_format_bps_known(bps, (high_bps - low_bps) / 2, ret_text);
+}
+
 const char *tl_format_bytes(double bytes, char ret_text[TL_UNIT_TEXT_SIZE])
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -108,6 +114,14 @@ const char *tl_format_ns(double ns, char ret_text[TL_UNIT_TEXT_SIZE])
                              : format_scaled(minutes / 60, "h", ret_text);
     }
     return format_steps(ns, 1000, units, 4, ret_text);
+}
+
+const char *tl_format_ns_known(double ns, double uncertainty_ns, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    (void)tl_format_ns(tl_round_known(ns, uncertainty_ns), ret_text);
+    if (uncertainty_ns > 0)
+        drop_zeros(ret_text);
+    return ret_text;
 }
 
 const char *tl_format_ratio(double ratio, char ret_text[TL_UNIT_TEXT_SIZE])

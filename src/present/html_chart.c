@@ -65,7 +65,8 @@ static void add_row(struct tl_buf *out, const struct ladder_row *row, double y, 
         row->limits     ? "x"
         : row->measured ? "m"
                         : "b");
-    label(out, WIDTH, y + 16, "end", row->limits ? "x" : "", tl_format_bps(row->bps, rate), 16);
+    label(out, WIDTH, y + 16, "end", row->limits ? "x" : "",
+          tl_format_bps_known(row->bps, row->doubt_bps, rate), 16);
 }
 
 void chart_ladder(struct tl_buf *out, const struct text_source *source, enum tl_direction direction)

@@ -114,16 +114,17 @@ static void print_label_rest(struct text *t, const struct axis *axis, const char
     }
 }
 
-static void print_row(struct text *t, const struct axis *axis, const char *place, const char *label,
-                      double bps, double high, enum tl_meaning ink)
+static void print_row(struct text *t, const struct axis *axis, const struct ladder_row *row)
 {
     char rate[TL_UNIT_TEXT_SIZE];
-    text_add(t, ink, ink == TL_SAID_BAD ? "(!) " : "    ");
-    tl_page_cell(t->page, place, PLACE_COLUMNS);
-    const char *rest = print_label(t, axis, label);
-    tl_page_cell_right(t->page, tl_format_bps(bps, rate), RATE_COLUMNS);
+    enum tl_meaning ink = row->limits ? TL_SAID_BAD : TL_SAID_PLAIN;
+    text_add(t, ink, row->limits ? "(!) " : "    ");
+    tl_page_cell(t->page, row->place, PLACE_COLUMNS);
+    const char *rest = print_label(t, axis, row->label);
+    tl_page_cell_right(t->page, tl_format_bps_known(row->bps, row->doubt_bps, rate), RATE_COLUMNS);
     text_add(t, TL_SAID_PLAIN, " |");
-    tl_page_bar(t->page, ink, position(axis, bps), position(axis, high), axis->bar_columns);
+    tl_page_bar(t->page, ink, position(axis, row->bps), position(axis, row->high_bps),
+                axis->bar_columns);
     text_newline(t);
     print_label_rest(t, axis, rest);
 }
@@ -143,20 +144,19 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
         if (rung->direction != direction || !rung->tested || count == LADDER_ROWS_MAX)
             continue;
         struct ladder_row *row = &ret_rows[count++];
-        *row = (struct ladder_row){text_place(source->run, rung->segment),
-                                   "",
-                                   rung->bps,
-                                   rung->high_bps,
-                                   rung->limits,
-                                   false};
+        *row = (struct ladder_row){
+            text_place(source->run, rung->segment), "",           rung->bps, rung->high_bps,
+            (rung->high_bps - rung->low_bps) / 2,   rung->limits, false};
         snprintf(row->label, sizeof row->label, "%s", rung->label);
     }
     for (size_t i = 0; i < MEASURED_COUNT; i++) {
-        double bps = text_number(source->facts, measured(direction, i));
-        if (isnan(bps) || count == LADDER_ROWS_MAX)
+        struct tl_fact rate;
+        tl_facts_get(source->facts, measured(direction, i), &rate);
+        if (rate.state != TL_FACT_KNOWN || count == LADDER_ROWS_MAX)
             continue;
         struct ladder_row *row = &ret_rows[count++];
-        *row = (struct ladder_row){"measured", "", bps, (double)NAN, false, true};
+        *row = (struct ladder_row){
+            "measured", "", rate.number, (double)NAN, (rate.high - rate.low) / 2, false, true};
         snprintf(row->label, sizeof row->label, "%s", labels[i]);
     }
     return count;
@@ -258,7 +258,7 @@ static void ladder_table(struct text *t, const struct text_source *source,
     text_table_begin(t, head, 4);
     for (size_t i = 0; i < count; i++) {
         const char *cells[] = {rows[i].limits ? "(!)" : "", rows[i].place, rows[i].label,
-                               tl_format_bps(rows[i].bps, rate)};
+                               tl_format_bps_known(rows[i].bps, rows[i].doubt_bps, rate)};
         text_table_row(t, cells, 4);
     }
     if (!t->sink->pictures)
@@ -289,8 +289,7 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
     print_axis(t, &axis);
     size_t count = text_ladder_rows(source, direction, rows);
     for (size_t i = 0; i < count; i++)
-        print_row(t, &axis, rows[i].place, rows[i].label, rows[i].bps, rows[i].high_bps,
-                  rows[i].limits ? TL_SAID_BAD : TL_SAID_PLAIN);
+        print_row(t, &axis, &rows[i]);
     for (size_t i = 0; i < findings->rung_count; i++)
         if (findings->ladder[i].direction == direction && is_untested(source, &findings->ladder[i]))
             print_untested(t, source->run, &findings->ladder[i]);

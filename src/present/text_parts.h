@@ -76,6 +76,7 @@ struct ladder_row {
     const char *place; /* static or borrowed from the findings */
     char label[256];
     double bps, high_bps; /* high_bps NAN where there is no upper bound */
+    double doubt_bps;     /* half of what bps may be off by, NAN where nobody knows */
     bool limits, measured;
 };
 #define LADDER_ROWS_MAX 64

@@ -67,7 +67,7 @@ static void weigh_agreement(struct weighing *w, const struct tl_side *side,
     double share = side->goodput.number / judged->bps;
     char text[128], ceiling[TL_UNIT_TEXT_SIZE];
     snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * share,
-             tl_format_bps(judged->bps, ceiling));
+             tl_format_bps_bounded(judged->bps, judged->low, judged->high, ceiling));
     weigh(w, fmax(1 - 0.2 * fabs(log2(share)), 0.6), text);
     if (judged->high > 3 * judged->low)
         weigh(w, 0.9, "the ceiling's bounds are wide");

@@ -174,6 +174,11 @@ void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_sco
 struct tl_value tl_formula_evaluate(const struct tl_formula *formula,
                                     const struct tl_formula_env *env);
 
+/* Half of what a known value may be off by: each fact's bounds, and those of the ceiling, moved by
+ * themselves, their effects added as independent errors are (root of the sum of squares). 0 where
+ * nothing it reads has bounds. */
+double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formula_env *env);
+
 /* A formula without facts and names, as the examples of functions are. */
 struct tl_value tl_formula_evaluate_constant(const struct tl_formula *formula);
 

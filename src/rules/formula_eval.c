@@ -234,15 +234,54 @@ struct tl_value tl_formula_evaluate_constant(const struct tl_formula *formula)
     return evaluate(formula, NULL, NULL);
 }
 
+/* A name may use only those above it, so one pass is enough. */
+static void evaluate_names(struct tl_formula_env *env)
+{
+    for (size_t i = 0; i < env->scope->name_count; i++)
+        env->names[i] = tl_formula_evaluate(&env->scope->formulas[i], env);
+}
+
+/* How far apart the values are for two values of one number, which is set back. */
+static double spread(const struct tl_formula *formula, struct tl_formula_env *env, double *number,
+                     double low, double high)
+{
+    double was = *number, values[2];
+    for (int i = 0; i < 2; i++) {
+        *number = i ? high : low;
+        evaluate_names(env);
+        struct tl_value value = tl_formula_evaluate(formula, env);
+        values[i] = value.known ? value.number : (double)NAN;
+    }
+    *number = was;
+    return isfinite(values[0]) && isfinite(values[1]) ? fabs(values[1] - values[0]) : 0;
+}
+
+double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formula_env *env)
+{
+    struct tl_formula_env moved = *env;
+    const struct tl_value *results = env->results;
+    uint64_t read = tl_formula_facts(formula, env->scope);
+    double squares = 0;
+    for (size_t i = 0; i < env->scope->fact_count; i++) {
+        struct tl_fact *fact = &moved.facts[i];
+        if ((read >> i & 1) && fact->state == TL_FACT_KNOWN && fact->high > fact->low)
+            squares += pow(spread(formula, &moved, &fact->number, fact->low, fact->high), 2);
+    }
+    if (results[TL_NAME_CEILING].known)
+        squares +=
+            pow(spread(formula, &moved, &moved.results[TL_NAME_CEILING].number,
+                       results[TL_NAME_CEILING_LOW].number, results[TL_NAME_CEILING_HIGH].number),
+                2);
+    return sqrt(squares) / 2;
+}
+
 void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_scope *scope,
                          const struct tl_facts *facts, enum tl_direction direction)
 {
     *env = (struct tl_formula_env){.scope = scope};
     for (size_t i = 0; i < scope->fact_count; i++)
         tl_facts_get(facts, tl_role_fact_key(scope->facts[i], direction), &env->facts[i]);
-    /* A name may use only those above it, so one pass is enough. */
-    for (size_t i = 0; i < scope->name_count; i++)
-        env->names[i] = tl_formula_evaluate(&scope->formulas[i], env);
+    evaluate_names(env);
 }
 
 uint64_t tl_formula_facts(const struct tl_formula *formula, const struct tl_formula_scope *scope)

@@ -25,7 +25,8 @@ static void begin(struct tl_buf *text)
 static void add_rung(struct tl_buf *text, const struct tl_judged *judged)
 {
     char rate[TL_UNIT_TEXT_SIZE], low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE];
-    tl_buf_addf(text, "Its rung lies at %s", tl_format_bps(judged->bps, rate));
+    tl_buf_addf(text, "Its rung lies at %s",
+                tl_format_bps_bounded(judged->bps, judged->low, judged->high, rate));
     if (judged->low < judged->bps || judged->high > judged->bps)
         tl_buf_addf(text, " (%s to %s)", tl_format_bps(judged->low, low),
                     tl_format_bps(judged->high, high));
@@ -40,7 +41,7 @@ static void add_rate_agreement(struct tl_buf *text, const struct tl_side *side,
     bool above = side->goodput.number < TL_AGREE_LOW * judged->low;
     begin(text);
     add_rung(text, judged);
-    tl_format_bps(side->goodput.number, rate);
+    tl_format_bps_bounded(side->goodput.number, side->goodput.low, side->goodput.high, rate);
     if (judged->rate_agrees == TL_TRUE)
         tl_buf_addf(text, ", and the measured %s agrees with it.", rate);
     else

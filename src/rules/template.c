@@ -45,18 +45,20 @@ static const struct format {
     const char *name;
     enum tl_unit unit; /* TL_UNIT_NUMBER: anything without dimension */
     const char *(*write)(double value, char ret_text[TL_UNIT_TEXT_SIZE]);
+    /* In a sentence, where the number may be off by `doubt`; NULL: it is written as it is. */
+    const char *(*known)(double value, double doubt, char ret_text[TL_UNIT_TEXT_SIZE]);
 } formats[] = {
-    {"bps", TL_UNIT_BPS, tl_format_bps},
-    {"bytes", TL_UNIT_BYTES, tl_format_bytes},
-    {"traffic", TL_UNIT_BYTES, tl_format_traffic},
-    {"ns", TL_UNIT_NS, tl_format_ns},
-    {"ratio", TL_UNIT_RATIO, tl_format_ratio},
-    {"count", TL_UNIT_COUNT, format_count},
-    {"number", TL_UNIT_NUMBER, format_number},
-    {"integer", TL_UNIT_BYTES, format_count}, /* a setting's value in a command */
-    {"bool", TL_UNIT_BOOL, format_bool},
-    {"text", TL_UNIT_TEXT, NULL},
-    {"words", TL_UNIT_TEXT, NULL}, /* the same, but in a command, where it may have several */
+    {"bps", TL_UNIT_BPS, tl_format_bps, tl_format_bps_known},
+    {"bytes", TL_UNIT_BYTES, tl_format_bytes, NULL},
+    {"traffic", TL_UNIT_BYTES, tl_format_traffic, NULL},
+    {"ns", TL_UNIT_NS, tl_format_ns, tl_format_ns_known},
+    {"ratio", TL_UNIT_RATIO, tl_format_ratio, NULL},
+    {"count", TL_UNIT_COUNT, format_count, NULL},
+    {"number", TL_UNIT_NUMBER, format_number, NULL},
+    {"integer", TL_UNIT_BYTES, format_count, NULL}, /* a setting's value in a command */
+    {"bool", TL_UNIT_BOOL, format_bool, NULL},
+    {"text", TL_UNIT_TEXT, NULL, NULL},
+    {"words", TL_UNIT_TEXT, NULL, NULL}, /* the same, but in a command, which takes several */
 };
 #define FORMAT_COUNT (sizeof formats / sizeof *formats)
 
@@ -270,6 +272,9 @@ static bool render_value(const struct tl_template_piece *piece, struct renderer 
         renderer->unsafe = piece->formula.text;
     if (!value.known)
         tl_buf_adds(out, piece->text ? piece->text : "unknown");
+    else if (formats[piece->choice].known && !renderer->command)
+        tl_buf_adds(out, formats[piece->choice].known(
+                             value.number, tl_formula_doubt(&piece->formula, renderer->env), text));
     else if (formats[piece->choice].write)
         tl_buf_adds(out, formats[piece->choice].write(value.number, text));
     else

@@ -169,8 +169,9 @@ void tl_open_rules_say(struct tl_arena *arena, struct tl_side *side,
 {
     struct tl_buf text = TL_BUF_INIT;
     char rate[TL_UNIT_TEXT_SIZE];
-    tl_buf_addf(&text, "Cannot tell yet what holds the %s at %s.",
-                tl_direction_name(side->direction), tl_format_bps(side->goodput.number, rate));
+    tl_buf_addf(
+        &text, "Cannot tell yet what holds the %s at %s.", tl_direction_name(side->direction),
+        tl_format_bps_bounded(side->goodput.number, side->goodput.low, side->goodput.high, rate));
     if (tl_goal_is_missed(side->question->goal_bps, &side->goodput))
         tl_buf_addf(&text, " The goal of %s is missed, whatever the cause.",
                     tl_format_bps(side->question->goal_bps, rate));

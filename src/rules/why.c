@@ -25,32 +25,43 @@ const char *tl_cause_list_title(size_t index)
     return tl_causes[index].title;
 }
 
-static void add_number(struct tl_buf *out, enum tl_unit unit, double number)
+/* A number no more exact than its fact is known. */
+static void add_number(struct tl_buf *out, const struct tl_fact *fact, double number)
 {
+    double known = tl_round_known(number, (fact->high - fact->low) / 2);
     char text[TL_UNIT_TEXT_SIZE];
-    switch (unit) {
+    switch (fact->unit) {
     case TL_UNIT_BPS:
-        tl_buf_adds(out, tl_format_bps(number, text));
+        tl_buf_adds(out, tl_format_bps_bounded(number, fact->low, fact->high, text));
         return;
     case TL_UNIT_BYTES:
         tl_buf_adds(out, tl_format_bytes(number, text));
         return;
     case TL_UNIT_NS:
-        tl_buf_adds(out, tl_format_ns(number, text));
+        tl_buf_adds(out, tl_format_ns_known(number, (fact->high - fact->low) / 2, text));
         return;
     case TL_UNIT_RATIO:
-        tl_buf_adds(out, tl_format_ratio(number, text));
+        tl_buf_adds(out, tl_format_ratio(known, text));
         return;
     case TL_UNIT_BOOL:
         tl_buf_adds(out, number != 0 ? "yes" : "no");
         return;
     default:
-        tl_buf_addf(out, "%.6g", number);
+        tl_buf_addf(out, "%.6g", known);
     }
 }
 
+static void add_fact_number(struct tl_buf *out, const struct tl_facts *facts,
+                            const struct tl_evidence_value *value)
+{
+    struct tl_fact fact;
+    tl_facts_get(facts, value->key, &fact);
+    add_number(out, &fact, value->number);
+}
+
 /* "download.ledger_rwnd_ratio = 3.1 %, far.os = linux" */
-static void add_values(struct tl_buf *out, const struct tl_evidence *evidence)
+static void add_values(struct tl_buf *out, const struct tl_facts *facts,
+                       const struct tl_evidence *evidence)
 {
     for (size_t i = 0; i < evidence->value_count; i++) {
         const struct tl_evidence_value *value = &evidence->values[i];
@@ -61,7 +72,7 @@ static void add_values(struct tl_buf *out, const struct tl_evidence *evidence)
         else if (value->text)
             tl_buf_adds(out, value->text);
         else
-            add_number(out, tl_fact_def(value->key.fact)->unit, value->number);
+            add_fact_number(out, facts, value);
     }
 }
 
@@ -74,12 +85,13 @@ static void wrap(struct tl_buf *out, unsigned indent, struct tl_buf *text)
 }
 
 /* The test as written, with the values it saw. */
-static void add_test(struct tl_buf *out, const struct tl_evidence *evidence)
+static void add_test(struct tl_buf *out, const struct tl_facts *facts,
+                     const struct tl_evidence *evidence)
 {
     struct tl_buf line = TL_BUF_INIT;
     tl_page_wrap(out, 6, evidence->say);
     tl_buf_addf(&line, "[%s] %s: ", tl_truth_name(evidence->truth), evidence->test);
-    add_values(&line, evidence);
+    add_values(&line, facts, evidence);
     wrap(out, 10, &line);
 }
 
@@ -92,8 +104,8 @@ static enum which speaks(const struct tl_evidence *evidence)
     return evidence->is_for ? SPEAKS_FOR : SPEAKS_AGAINST;
 }
 
-static void add_tests(struct tl_buf *out, const char *heading, const struct tl_finding *finding,
-                      enum which which)
+static void add_tests(struct tl_buf *out, const struct tl_facts *facts, const char *heading,
+                      const struct tl_finding *finding, enum which which)
 {
     bool any = false;
     for (size_t i = 0; i < finding->evidence_count; i++) {
@@ -102,7 +114,7 @@ static void add_tests(struct tl_buf *out, const char *heading, const struct tl_f
         if (!any)
             tl_buf_addf(out, "    %s\n", heading);
         any = true;
-        add_test(out, &finding->evidence[i]);
+        add_test(out, facts, &finding->evidence[i]);
     }
 }
 
@@ -166,9 +178,9 @@ static void add_verdict(struct tl_buf *out, const struct tl_findings *findings,
     if (finding) {
         tl_buf_addf(out, "\nWhy %s (rule %s)\n", finding->cause, finding->rule);
         add_standing(out, finding);
-        add_tests(out, "speaks for it", finding, SPEAKS_FOR);
-        add_tests(out, "speaks against it", finding, SPEAKS_AGAINST);
-        add_tests(out, "not decided, or not needed", finding, SPEAKS_NOT);
+        add_tests(out, facts, "speaks for it", finding, SPEAKS_FOR);
+        add_tests(out, facts, "speaks against it", finding, SPEAKS_AGAINST);
+        add_tests(out, facts, "not decided, or not needed", finding, SPEAKS_NOT);
     }
     if (verdict->deciding_count) {
         tl_buf_adds(out, "\nWhat could still change it\n");
@@ -199,8 +211,9 @@ static void add_rung(struct tl_buf *out, const struct tl_findings *findings,
 {
     const struct tl_finding *finding = behind(findings, rung);
     char rate[TL_UNIT_TEXT_SIZE];
-    tl_buf_addf(out, "  %-12s %s: %s%s\n", rung->tested ? tl_format_bps(rung->bps, rate) : "?",
-                rung->cause, rung->label, rung->limits ? "  <- the verdict" : "");
+    tl_format_bps_bounded(rung->bps, rung->low_bps, rung->high_bps, rate);
+    tl_buf_addf(out, "  %-12s %s: %s%s\n", rung->tested ? rate : "?", rung->cause, rung->label,
+                rung->limits ? "  <- the verdict" : "");
     if (!rung->tested) {
         struct tl_buf line = TL_BUF_INIT;
         tl_buf_addf(&line, "no rung: %s", rung->why_not);
@@ -274,22 +287,22 @@ static void add_result(struct tl_buf *out, const struct tl_finding *finding,
     switch (finding->result) {
     case TL_FOUND:
         add_standing(out, finding);
-        add_tests(out, "speaks for it", finding, SPEAKS_FOR);
-        add_tests(out, "speaks against it", finding, SPEAKS_AGAINST);
+        add_tests(out, facts, "speaks for it", finding, SPEAKS_FOR);
+        add_tests(out, facts, "speaks against it", finding, SPEAKS_AGAINST);
         break;
     case TL_RULED_OUT:
-        add_tests(out, "ruled out by", finding, SPEAKS_AGAINST);
+        add_tests(out, facts, "ruled out by", finding, SPEAKS_AGAINST);
         add_standing(out, finding);
         break;
     case TL_CANNOT_TELL:
-        add_tests(out, "speaks for it", finding, SPEAKS_FOR);
+        add_tests(out, facts, "speaks for it", finding, SPEAKS_FOR);
         if (finding->missing_count)
             tl_buf_adds(out, "    would be decided by\n");
         add_missing(out, facts, finding->missing, finding->missing_count);
         add_standing(out, finding);
         break;
     case TL_NOT_APPLICABLE:
-        add_tests(out, "does not apply, as", finding, SPEAKS_AGAINST);
+        add_tests(out, facts, "does not apply, as", finding, SPEAKS_AGAINST);
         break;
     }
 }

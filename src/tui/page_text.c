@@ -102,7 +102,9 @@ static void add_finding(struct tl_page *page, const struct tl_run *run,
         page_add_entry(page, "weight", text);
     }
     if (!isnan(finding->ceiling_bps))
-        page_add_entry(page, "ceiling", tl_format_bps(finding->ceiling_bps, rate));
+        page_add_entry(page, "ceiling",
+                       tl_format_bps_bounded(finding->ceiling_bps, finding->ceiling_low_bps,
+                                             finding->ceiling_high_bps, rate));
     page_add_entry(page, "says", finding->sentence);
     snprintf(text, sizeof text, "%s, by the rule %s", finding->cause, finding->rule);
     page_add_entry(page, "id", text);
@@ -135,7 +137,7 @@ static void add_fact(struct tl_fact_key key, const struct tl_fact *fact, void *c
     else if (fact->unit == TL_UNIT_TEXT)
         snprintf(line, sizeof line, "%.300s", fact->text);
     else if (fact->unit == TL_UNIT_BPS)
-        tl_format_bps(fact->number, line);
+        tl_format_bps_bounded(fact->number, fact->low, fact->high, line);
     else if (fact->unit == TL_UNIT_BYTES)
         tl_format_bytes(fact->number, line);
     else if (fact->unit == TL_UNIT_NS)

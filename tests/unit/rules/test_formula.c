@@ -50,6 +50,25 @@ static struct tl_value evaluate(const char *text)
     return tl_formula_evaluate(&formula, &env);
 }
 
+static double doubt(const char *text)
+{
+    static struct tl_formula_env env;
+    struct tl_formula formula = compile(text);
+    tl_formula_env_init(&env, &scope, facts, TL_DOWNLOAD);
+    return tl_formula_doubt(&formula, &env);
+}
+
+Test(formula, doubt_is_what_bounds_move_the_value_by)
+{
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, rtt_mean_ns), 50e6, 47e6, 53e6, "");
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, rtt_max_ns), 60e6, 56e6, 64e6, "");
+    cr_expect_eq(doubt("flow.goodput_bps"), 0);
+    cr_expect_float_eq(doubt("2 * flow.retrans_ratio"), 0.0016, 1e-12);
+    cr_expect_float_eq(doubt("flow.rtt_mean_ns - flow.rtt_max_ns"), 5e6, 1e-3,
+                       "3 and 4, as independent errors add");
+    cr_expect_float_eq(doubt("flow.rtt_mean_ns - flow.rtt_mean_ns"), 0, 1e-9);
+}
+
 static void expect_number(const char *text, double number)
 {
     struct tl_value value = evaluate(text);

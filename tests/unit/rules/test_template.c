@@ -53,6 +53,18 @@ static char *render(const char *text, struct tl_facts *facts, bool *ret_complete
     return copy;
 }
 
+Test(template, a_rate_has_no_more_digits_than_it_is_known_to)
+{
+    struct tl_facts *facts = tl_facts_create();
+    tl_facts_set_range(facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), 25.34e6, 23e6, 27e6, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_goodput_bps), 193.4e6, "");
+    cr_expect_str_eq(render("{flow.goodput_bps|bps}, {4 * flow.goodput_bps|bps}, "
+                            "{flow.streams_goodput_bps|bps}",
+                            facts, NULL),
+                     "25 Mb/s, 100 Mb/s, 193 Mb/s");
+    tl_facts_destroy(facts);
+}
+
 static void expect_error(const char *text, const char *part)
 {
     struct tl_template template = {0};

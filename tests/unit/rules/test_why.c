@@ -91,6 +91,20 @@ Test(why, tells_the_verdict_with_its_tests_and_their_numbers)
     EXPECT_SAYS("<- the verdict");
 }
 
+/* The rate scattered between its bounds: a third digit says nothing. */
+Test(why, no_number_is_more_exact_than_it_is_known)
+{
+    set_windowed();
+    tl_facts_set_range(facts, key_of("download.goodput_bps"), 25.34e6, 24e6, 26e6, "");
+    tl_facts_set_range(facts, key_of("download.rtt_mean_ns"), 50.34e6, 48e6, 53e6, "");
+    judge(NAN);
+    cr_assert_eq(tl_why(findings, facts, &page), TL_OK);
+    EXPECT_SAYS("and the measured 25 Mb/s agrees with it");
+    EXPECT_SAYS("download.goodput_bps = 25 Mb/s");
+    cr_expect(!says("25.3"), "%s", tl_buf_text(&page));
+    cr_expect(!says("50.3 ms"), "%s", tl_buf_text(&page));
+}
+
 Test(why, tells_which_stages_would_decide)
 {
     set_windowed();

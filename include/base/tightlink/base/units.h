@@ -29,12 +29,17 @@ double tl_round_known(double value, double uncertainty);
 /* The rate so rounded, without digits that say nothing: "4.1 Mb/s". */
 const char *tl_format_bps_known(double bps, double uncertainty_bps,
                                 char ret_text[TL_UNIT_TEXT_SIZE]);
+/* The same of a rate that lies between two bounds; as tl_format_bps() where they are NAN. */
+const char *tl_format_bps_bounded(double bps, double low_bps, double high_bps,
+                                  char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "512 KiB", "1.5 MiB", "87 B": binary, as socket buffers are configured. */
 const char *tl_format_bytes(double bytes, char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "1.4 GB", "280 MB": decimal, as amounts of traffic are counted. */
 const char *tl_format_traffic(double bytes, char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "42 ms", "0.61 ms", "3.2 s", "13 min", "180 us". */
 const char *tl_format_ns(double ns, char ret_text[TL_UNIT_TEXT_SIZE]);
+/* The time no more exact than it is known, as tl_format_bps_known(). */
+const char *tl_format_ns_known(double ns, double uncertainty_ns, char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "91 %", "0.10 %", "0.0005 %". */
 const char *tl_format_ratio(double ratio, char ret_text[TL_UNIT_TEXT_SIZE]);
 

@@ -268,6 +268,10 @@ void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *
     config->host = target->text;
     config->target_name = run->target_name;
     config->target_kind = "tightlink";
+    if (run->target_port && (!config->port || config->port == tl_far_row(TL_FAR_TIGHTLINK)->port))
+        config->port = (uint16_t)run->target_port;
+    if (!config->family)
+        config->family = run->target_only;
     config->download = run->download;
     config->upload = run->upload;
     config->goal = run->goal;

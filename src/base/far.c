@@ -89,6 +89,14 @@ enum tl_far_kind tl_far_kind_of_scheme(const char *scheme, size_t len)
     return (enum tl_far_kind)kind;
 }
 
+enum tl_far_kind tl_far_kind_of_id(const char *id)
+{
+    int kind = 0;
+    while (kind < TL_FAR_KIND_COUNT && strcmp(rows[kind].id, id) != 0)
+        kind++;
+    return (enum tl_far_kind)kind;
+}
+
 const char *tl_far_lack_text(unsigned abilities)
 {
     for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)

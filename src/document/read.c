@@ -10,6 +10,7 @@
 
 #include "layout.h"
 
+#include "tightlink/base/far.h"
 #include "tightlink/document/document.h"
 #include "tightlink/facts/save.h"
 
@@ -311,6 +312,12 @@ static enum tl_status check_run(const struct tl_json_at *at, const struct tl_run
         return refuse(at, NULL, "started", TL_SYNTAX, "this is no RFC 3339 time", reterr);
     if (run->target_family && run->target_family != 4 && run->target_family != 6)
         return refuse(at, "target", "family", TL_RANGE, "the family is 4 or 6", reterr);
+    if (run->target_only && run->target_only != 4 && run->target_only != 6)
+        return refuse(at, "target", "only_family", TL_RANGE, "the family is 4 or 6", reterr);
+    if (run->target_port > UINT16_MAX)
+        return refuse(at, "target", "port", TL_RANGE, "a port is 1 to 65535", reterr);
+    if (tl_far_kind_of_id(run->target_far) == TL_FAR_KIND_COUNT && run->target_far[0])
+        return refuse(at, "target", "far", TL_SYNTAX, "this is no kind of far end", reterr);
     if (run->goal.bps < 1)
         return refuse(at, "goal", "rate_bps", TL_RANGE, "this is below 1", reterr);
     return TL_OK;

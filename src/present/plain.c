@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "text_words.h"
+#include "tightlink/base/far.h"
 #include "tightlink/base/name.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/document/redact.h"
@@ -188,8 +189,9 @@ static bool is_open(const struct text_source *source)
     return false;
 }
 
-/* Stands in a command for a name that was masked. */
-#define STAND_IN "SERVER"
+/* Stand in a command for a name that was masked, and for the file of a key. */
+#define STAND_IN     "SERVER"
+#define KEY_STAND_IN "KEYFILE"
 
 static bool is_demo(const struct tl_run *run)
 {
@@ -204,33 +206,68 @@ static const char *name_of_far_end(const struct tl_run *run)
     return watched ? run->target_address : tl_run_is_of_others(run) ? "" : run->target_name;
 }
 
-/* What `tightlink run` or `demo` takes; NULL where there is none: others' hosts, a path made by
- * hand (demo --link), a name that no shell may be given. */
-static const char *name_to_run(const struct tl_run *run)
+/* A name as a shell takes it, in quotes where it needs them; false where there is none that
+ * `tightlink run` or `demo` would take: others' hosts, a path made by hand (demo --link). */
+static bool add_name(const struct tl_run *run, struct tl_buf *out)
 {
     const char *name = name_of_far_end(run);
-    if (tl_is_mask(name))
-        return is_demo(run) ? NULL : STAND_IN;
-    return tl_is_command_name(name, "", TL_COMMAND_HOST_MAX) ? name : NULL;
+    struct tl_target target;
+    if (tl_is_mask(name) && !is_demo(run))
+        tl_buf_adds(out, STAND_IN);
+    else if (tl_is_mask(name))
+        return false;
+    else if (tl_is_command_name(name, "", TL_COMMAND_HOST_MAX))
+        tl_buf_adds(out, name);
+    else if (strstr(name, "://") && tl_is_command_name(name, "/[]?=&%~,+", TL_COMMAND_HOST_MAX) &&
+             tl_target_parse(name, &target, NULL) == TL_OK)
+        tl_buf_addf(out, "'%s'", name);
+    else
+        return false;
+    return true;
 }
 
 void plain_add_stand_in(const struct text_source *source, struct tl_buf *out)
 {
-    const char *name = name_of_far_end(source->run);
-    if (tl_is_mask(name) && !is_demo(source->run))
+    const struct tl_run *run = source->run;
+    const char *name = name_of_far_end(run);
+    if (tl_is_mask(name) && !is_demo(run))
         tl_buf_addf(out, "For " STAND_IN " write the name that is masked here as %s.", name);
+    if (run->target_keyed)
+        tl_buf_addf(out, "%sFor " KEY_STAND_IN " write the file of the key that both ends hold.",
+                    out->len ? " " : "");
+}
+
+/* What is not the usual: without it the command would go another way, or nowhere. */
+static void add_reach(const struct tl_run *run, struct tl_buf *out)
+{
+    struct tl_target target;
+    bool named = strstr(run->target_name, "://") &&
+                 tl_target_parse(run->target_name, &target, NULL) == TL_OK && target.port;
+    if (run->target_only)
+        tl_buf_addf(out, " -%d", run->target_only);
+    if (run->target_port && !named)
+        tl_buf_addf(out, " --port %d", run->target_port);
+    if (run->target_keyed)
+        tl_buf_adds(out, " --key " KEY_STAND_IN);
+    if (is_demo(run) && run->target_far[0])
+        tl_buf_addf(out, " --far %s", run->target_far);
 }
 
 bool plain_add_again(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_run *run = source->run;
-    const char *name = name_to_run(run);
-    if (!name)
-        return false;
-    tl_buf_addf(out, "tightlink %s %s", is_demo(run) ? "demo" : "run", name);
-    if (!run->download || run->upload)
-        tl_buf_addf(out, " --direction %s", run->download ? "both" : "upload");
-    return true;
+    struct tl_buf name = TL_BUF_INIT;
+    bool known = add_name(run, &name);
+    if (known) {
+        tl_buf_addf(out, "tightlink %s %s", is_demo(run) ? "demo" : "run", tl_buf_text(&name));
+        add_reach(run, out);
+        if (!run->download || run->upload)
+            tl_buf_addf(out, " --direction %s", run->download ? "both" : "upload");
+    }
+    if (name.status != TL_OK)
+        out->status = name.status;
+    tl_buf_finish(&name);
+    return known;
 }
 
 bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,

@@ -9,6 +9,7 @@
 #include "budget.h"
 #include "segments.h"
 #include "session_private.h"
+#include "tightlink/base/far.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/mark.h"
 #include "tightlink/session/record.h"
@@ -147,6 +148,23 @@ static enum tl_status run_plan(struct tl_session *session, struct tl_error *rete
     return status == TL_CANCELLED ? tl_error_set(reterr, status, "stopped by you") : status;
 }
 
+/* What a command has to say so that it goes the same way again. */
+static void note_target(const struct tl_session *session, struct tl_run *run)
+{
+    const struct tl_session_config *config = &session->config;
+    uint16_t port = session->named.port ? session->named.port : config->port;
+    snprintf(run->target_name, sizeof run->target_name, "%s", session->target_name);
+    run->target_only = config->family;
+    run->target_keyed = config->key != NULL;
+    if (strcmp(run->target_kind, "demo") == 0) {
+        if (session->named.kind != TL_FAR_KIND_COUNT)
+            snprintf(run->target_far, sizeof run->target_far, "%s",
+                     tl_far_row(session->named.kind)->id);
+    } else if (port != tl_far_row(TL_FAR_TIGHTLINK)->port) {
+        run->target_port = port;
+    }
+}
+
 static void begin_run(struct tl_session *session)
 {
     struct tl_run *run = &session->result.run;
@@ -154,7 +172,7 @@ static void begin_run(struct tl_session *session)
     session->start_ns = tl_now_ns();
     tl_record_begin(run, session->target_kind, tl_realtime_ns());
     tl_host_mark_set(run);
-    snprintf(run->target_name, sizeof run->target_name, "%s", session->target_name);
+    note_target(session, run);
     run->download = config->download;
     run->upload = config->upload;
     run->goal = config->goal;

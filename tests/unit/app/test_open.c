@@ -118,6 +118,14 @@ Test(open, measuring_again_asks_for_the_same)
     cr_expect(config.download && config.upload);
     cr_expect(config.goal.bps == fixture.run.goal.bps);
     cr_expect_str_eq(config.target_name, fixture.run.target_name);
+    fixture.run.target_port = 6000;
+    fixture.run.target_only = 6;
+    config.port = 5411;
+    tl_app_config_of_run(&fixture.run, &target, &config);
+    cr_expect(config.port == 6000 && config.family == 6);
+    config.port = 7000; /* somebody said so */
+    tl_app_config_of_run(&fixture.run, &target, &config);
+    cr_expect(config.port == 7000);
     fixture_finish(&fixture);
 }
 

@@ -218,6 +218,60 @@ Test(text, a_run_without_a_cause_says_what_to_run)
     }
 }
 
+struct way_again {
+    const char *name, *kind, *far;
+    int port, only;
+    bool keyed;
+    const char *runs;
+};
+
+static void set_target(struct tl_run *run, const struct way_again *way)
+{
+    snprintf(run->target_name, sizeof run->target_name, "%s", way->name);
+    snprintf(run->target_kind, sizeof run->target_kind, "%s", way->kind);
+    snprintf(run->target_far, sizeof run->target_far, "%s", way->far);
+    run->target_port = way->port;
+    run->target_only = way->only;
+    run->target_keyed = way->keyed;
+}
+
+/* Port, family, key and kind: what is not the usual stands in the command, quoted where a shell
+ * would take it for more than a name; what no shell may be given stands in none. */
+Test(text, the_command_goes_the_same_way_again)
+{
+    static const struct way_again cases[] = {
+        {"srv-b", "tightlink", "", 6000, 6, false,
+         "tightlink run srv-b -6 --port 6000 --direction"},
+        {"srv-b", "tightlink", "", 0, 0, true, "tightlink run srv-b --key KEYFILE --direction"},
+        {"iperf3://srv-b", "iperf3", "", 0, 0, false, "tightlink run 'iperf3://srv-b' --direction"},
+        {"iperf3://[2001:db8::1]:5209", "iperf3", "", 5209, 0, false,
+         "tightlink run 'iperf3://[2001:db8::1]:5209' --direction"},
+        {"https://srv-b/big?x=1&y=2", "http", "", 0, 4, false,
+         "tightlink run 'https://srv-b/big?x=1&y=2' -4 --direction"},
+        {"satellite-64k", "demo", "iperf3", 0, 0, false,
+         "tightlink demo satellite-64k --far iperf3 --direction"},
+        {"https://srv-b/'; rm -r x", "http", "", 0, 0, false, NULL},
+        {"srv-b/x", "tightlink", "", 0, 0, false, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        struct tl_text_style style = {120, false, false};
+        struct tl_buf out = TL_BUF_INIT;
+        cr_assert(fixture_make("inconclusive", &fixture));
+        struct tl_run *run = &fixture.run;
+        set_target(run, &cases[i]);
+        cr_assert(tl_report_text(run, fixture.facts, &fixture.findings, &style, &out) == TL_OK);
+        const char *text = tl_buf_text(&out);
+        cr_expect(cases[i].runs ? strstr(text, cases[i].runs) != NULL
+                                : !strstr(text, "tightlink run "),
+                  "%zu: %s", i, text);
+        cr_expect(cases[i].keyed == (strstr(text, "For KEYFILE write the file of the key") != NULL),
+                  "%zu: %s", i, text);
+        tl_buf_finish(&out);
+        fixture_finish(&fixture);
+    }
+}
+
 static void expect_place(const char *segment, const char *wanted)
 {
     struct fixture fixture;

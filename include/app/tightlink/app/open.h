@@ -61,8 +61,9 @@ void tl_app_target_of_run(const struct tl_run *run, const char *written,
 /* Why the path of a kept run cannot be measured from here, a sentence; NULL: it can. */
 const char *tl_app_why_not_again(const struct tl_run *run);
 
-/* The same path, directions and goal as a kept run, for measuring or verifying again; texts are
- * borrowed from run and target (tl_app_target_of_run). Asks nothing else. */
+/* The same path, directions and goal as a kept run, for measuring or verifying again; its port and
+ * family too where config has none or the usual one. Texts are borrowed from run and target
+ * (tl_app_target_of_run). Asks nothing else. */
 void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *target,
                           struct tl_session_config *config);
 

@@ -63,6 +63,9 @@ const struct tl_far_row *tl_far_row(enum tl_far_kind kind);
 /* By scheme; TL_FAR_KIND_COUNT when there is none. */
 enum tl_far_kind tl_far_kind_of_scheme(const char *scheme, size_t len);
 
+/* By id, the first of them; likewise. */
+enum tl_far_kind tl_far_kind_of_id(const char *id);
+
 /* What the first of these abilities is called, as the object of "cannot": "tell its host's
  * settings"; NULL for none. */
 const char *tl_far_lack_text(unsigned abilities);

@@ -126,6 +126,11 @@ struct tl_run {
     char target_name[256], target_address[64];
     int target_family;    /* 4, 6 or 0 */
     char target_kind[16]; /* "tightlink", "demo" … as in the schema */
+    /* What else one has to say to reach it again; 0, false or "" where it is the usual. */
+    int target_port;     /* that was asked for */
+    int target_only;     /* 4 or 6: of the two families this one was asked for */
+    bool target_keyed;   /* a key was used */
+    char target_far[16]; /* of a demo: the kind of its far end */
     bool download, upload;
     struct tl_run_goal goal;
     char complaint[64]; /* "" without */

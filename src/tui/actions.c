@@ -292,7 +292,7 @@ void screen_end_session(struct screen *screen)
         tl_app_result_finish(&screen->result);
         tui_state_forget_run(&screen->state);
         screen->state.overlay = TUI_NO_OVERLAY;
-        screen->state.screen = TUI_START;
+        screen->state.screen = screen->state.watch.diagnosing ? TUI_WATCH : TUI_START;
         return;
     }
     screen->has_result = true;

@@ -28,17 +28,12 @@ static unsigned agreed(struct tui_state *state, enum tui_overlay overlay)
         return state->run.active ? TUI_DO_STOP : TUI_DO_NOTHING;
     case TUI_ASK_MORE:
         return state->run.active ? TUI_DO_BUDGET : TUI_DO_NOTHING;
-    case TUI_ASK_TRY:
-        return TUI_DO_VERIFY;
     case TUI_ASK_DELETE:
         return TUI_DO_DELETE;
     case TUI_ASK_SEND:
         return TUI_DO_SEND;
     case TUI_ASK_CAPTURE:
         return TUI_DO_CAPTURE;
-    case TUI_ASK_DIAGNOSE:
-        tui_watch_aim(state);
-        return TUI_DO_START;
     default:
         return TUI_DO_NOTHING;
     }

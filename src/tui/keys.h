@@ -33,7 +33,6 @@ bool tui_can_try(const struct tui_state *state);
 bool tui_has_next(const struct tui_state *state);
 
 /* The start screen's target and direction become those of state.watch.open. */
-void tui_watch_aim(struct tui_state *state);
 unsigned tui_go_to(struct tui_state *state, enum tui_screen screen); /* or a message why not */
 /* Asks for a line of text that begins with text. */
 void tui_prompt_open(struct tui_state *state, enum tui_prompt prompt, const char *text);

@@ -191,12 +191,9 @@ unsigned tui_try_fix(struct tui_state *state, int key)
 {
     const char *why = why_no_trial(state);
     (void)key;
-    if (why)
-        tui_say(state, why);
-    else if (state->from_store)
-        state->overlay = TUI_ASK_TRY;
-    else
-        return TUI_DO_VERIFY;
+    if (!why)
+        return TUI_DO_VERIFY; /* whose session asks before it sends anything */
+    tui_say(state, why);
     return TUI_DO_NOTHING;
 }
 

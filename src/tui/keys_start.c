@@ -92,7 +92,8 @@ static void next_key(struct tui_start *start)
 
 static unsigned begin(struct tui_state *state, int key)
 {
-    (void)state, (void)key;
+    (void)key;
+    state->watch.diagnosing = false;
     return TUI_DO_START;
 }
 

@@ -16,14 +16,15 @@ static void host_of(const char *peer, char *ret_host, size_t size)
     snprintf(ret_host, size, "%.*s", (int)len, peer);
 }
 
-void tui_watch_aim(struct tui_state *state)
+/* The start screen names the far end of the transfer. */
+static void aim(struct tui_state *state, const struct tl_app_live_row *row)
 {
     struct tui_start *start = &state->start;
-    const struct tl_app_live_row *row = &state->watch.open;
     host_of(row->peer, start->target, sizeof start->target);
     start->upload = row->direction == TL_UPLOAD;
     start->download = !start->upload;
     start->has_preview = false;
+    state->watch.diagnosing = true;
 }
 
 static unsigned judge(struct tui_state *state, const struct tl_app_live_row *row, bool export)
@@ -57,15 +58,17 @@ static const struct tl_app_live_row *take_row(struct tui_state *state)
     return row;
 }
 
-static unsigned ask_diagnose(struct tui_state *state, int key)
+/* The session asks before it sends anything. */
+static unsigned diagnose(struct tui_state *state, int key)
 {
+    const struct tl_app_live_row *row = take_row(state);
     (void)key;
-    if (!take_row(state))
-        return TUI_DO_NOTHING;
-    if (state->run.active)
+    if (row && !state->run.active) {
+        aim(state, row);
+        return TUI_DO_START;
+    }
+    if (row)
         tui_say(state, "a diagnosis is running");
-    else
-        state->overlay = TUI_ASK_DIAGNOSE;
     return TUI_DO_NOTHING;
 }
 
@@ -118,8 +121,7 @@ static unsigned select_row(struct tui_state *state, int key)
 
 const struct tui_binding tui_watch_keys[] = {
     {TUI_MEANS_ENTER, "over time", "the selected transfer over time", open_row, has_row},
-    {TUI_MEANS_MEASURE, "diagnose", "diagnose the way to it, after a question", ask_diagnose,
-     has_row},
+    {TUI_MEANS_MEASURE, "diagnose", "diagnose the way to it, after a question", diagnose, has_row},
     {TUI_MEANS_CAPTURE, "capture", "capture its headers, after a question", ask_capture, has_row},
     {TUI_MEANS_EXPORT, "export", "hand its verdict on", hand_on, has_row},
     {TUI_MEANS_FILTER, "filter", "filter by program, address, cause", tui_filter, NULL},
@@ -147,7 +149,7 @@ static unsigned move_cursor(struct tui_state *state, int key)
 
 const struct tui_binding tui_transfer_keys[] = {
     {TUI_MEANS_ENTER, "verdict", "its verdict, the fix, why not the others", judge_open, NULL},
-    {TUI_MEANS_MEASURE, "diagnose", "diagnose the way to it, after a question", ask_diagnose, NULL},
+    {TUI_MEANS_MEASURE, "diagnose", "diagnose the way to it, after a question", diagnose, NULL},
     {TUI_MEANS_CAPTURE, "capture", "capture its headers, after a question", ask_capture, NULL},
     {TUI_MEANS_ASIDE, "cursor", "the cursor, a second at once", move_cursor, NULL},
     {TUI_MEANS_EXPORT, "export", "hand its verdict on", hand_on, NULL},

@@ -8,6 +8,9 @@
 /* "stream, download". */
 const char *tui_stage_title(const struct tui_stage *stage, char ret_text[40]);
 
+/* Bytes moved so far, those of the running stage included. */
+double tui_live_moved(const struct tui_progress_state *run);
+
 /* Rate, round-trip time and segments sent again on one axis of time, as many of them as there
  * is room for; where columns are few the numbers stand below. */
 void tui_live_plots(const struct tui_progress_state *run, struct tui_grid *grid, int row, int rows,

@@ -167,7 +167,8 @@ size_t tui_list_packets(const struct tui_state *state, size_t ret_index[TUI_LIST
         const struct tl_app_pcap_row *row = &packets->rows[i];
         if (!contains(row->client, packets->list.filter) &&
             !contains(row->server, packets->list.filter) &&
-            !contains(row->cause, packets->list.filter))
+            !contains(row->cause, packets->list.filter) &&
+            !contains(tl_cause_name(row->cause), packets->list.filter))
             continue;
         size_t at = count++;
         for (; packets->by_held && at > 0 && held_before(packets, i, ret_index[at - 1]); at--)

@@ -95,10 +95,8 @@ enum tui_overlay {
     TUI_CONSENT,
     TUI_ASK_STOP,
     TUI_ASK_MORE, /* a larger budget than was agreed to */
-    TUI_ASK_TRY,  /* a kept run's remedy: connects and sends */
     TUI_ASK_DELETE,
     TUI_ASK_SEND,
-    TUI_ASK_DIAGNOSE, /* a test of the way to the far end of a transfer that runs */
     TUI_ASK_CAPTURE,
     TUI_COPIED
 };
@@ -272,6 +270,7 @@ struct tui_watch {
     struct tl_app_live_series series; /* of tui_watch_row(); count 0: none */
     bool frozen;
     bool export;         /* with TUI_DO_JUDGE: to be handed on */
+    bool diagnosing;     /* the way to `open` is what a session was begun for */
     char moved[160];     /* the last cause that moved: whose, from what, to what */
     char capturing[128]; /* the file that headers go to; "" for none */
 };

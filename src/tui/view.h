@@ -41,6 +41,8 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
 
 /* The keys of where one is, in a row. */
 void tui_view_keys(const struct tui_state *state, struct tui_grid *grid, int row);
+/* What the consent is asked for and what it would send at most; returns the title. */
+const char *tui_consent_text(const struct tui_state *state, char *ret_text, size_t size);
 /* "filter: " and such, before the text that is typed. */
 const char *tui_prompt_label(enum tui_prompt prompt);
 /* "11-20 20:58", local time: people remember when they were at it. */

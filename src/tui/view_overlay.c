@@ -83,27 +83,38 @@ static void draw_send(struct tui_state *state, struct tui_grid *grid)
     draw_question(state, grid, title, text, "y send      n do not");
 }
 
-static void draw_try(struct tui_state *state, struct tui_grid *grid)
+const char *tui_consent_text(const struct tui_state *state, char *ret_text, size_t size)
 {
-    char text[600];
-    snprintf(text, sizeof text,
-             "This run was kept; nothing has been sent. Trying its fix connects to %.253s and "
-             "measures the transfer again with the fix in tightlink's own connections. No setting "
-             "is changed. How much it loads is asked before it does.",
-             state->title);
-    draw_question(state, grid, "Connect and try the fix?", text, "y connect      n do not");
+    const struct tui_progress_state *run = &state->run;
+    if (tui_is_first_question(state) && run->verifying) {
+        snprintf(ret_text, size,
+                 "This connects to %.253s and measures the transfer again with the fix in "
+                 "tightlink's own connections; no setting is changed. %s",
+                 state->title, run->consent_text);
+        return "Connect and try the fix?";
+    }
+    if (tui_is_first_question(state) && state->watch.diagnosing) {
+        const char *peer = tui_watch_peer(state, &state->watch.open), *port = strrchr(peer, ':');
+        snprintf(ret_text, size,
+                 "This connects to %.*s, where tightlink serve has to run, and tests the %s. The "
+                 "transfer that you watch goes on and shares the way. %s",
+                 port ? (int)(port - peer) : 80, peer,
+                 tl_direction_name(state->watch.open.direction), run->consent_text);
+        return "Diagnose the way to it?";
+    }
+    snprintf(ret_text, size, "%s", run->consent_text);
+    return "Load the path?";
 }
 
-static void draw_diagnose(struct tui_state *state, struct tui_grid *grid)
+/* One question for all that is begun: what is done, what it sends at most. */
+static void draw_consent(struct tui_state *state, struct tui_grid *grid)
 {
-    char text[600];
-    const char *peer = tui_watch_peer(state, &state->watch.open), *port = strrchr(peer, ':');
-    snprintf(text, sizeof text,
-             "This connects to %.*s, where tightlink serve has to run, and tests the %s. The "
-             "transfer that you watch goes on and shares the way. How much it loads is asked "
-             "before it does.",
-             port ? (int)(port - peer) : 80, peer, tl_direction_name(state->watch.open.direction));
-    draw_question(state, grid, "Diagnose the way to it?", text, "y connect      n do not");
+    bool first = tui_is_first_question(state);
+    char text[900];
+    const char *title = tui_consent_text(state, text, sizeof text);
+    draw_question(state, grid, title, text,
+                  first ? "y go on      n send nothing"
+                        : "y go on      n end here, with what is known");
 }
 
 static void draw_capture(struct tui_state *state, struct tui_grid *grid)
@@ -134,20 +145,12 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         draw_help(state, grid);
         break;
     case TUI_CONSENT:
-        draw_question(state, grid, "Load the path?", state->run.consent_text,
-                      tui_is_first_question(state) ? "y go on      n send nothing"
-                                                   : "y go on      n end here, with what is known");
+        draw_consent(state, grid);
         break;
     case TUI_ASK_STOP:
         draw_question(state, grid, "A diagnosis is running.",
                       "Stop it and keep what was measured? The verdict says how far that goes.",
                       "y stop and keep      n go on");
-        break;
-    case TUI_ASK_TRY:
-        draw_try(state, grid);
-        break;
-    case TUI_ASK_DIAGNOSE:
-        draw_diagnose(state, grid);
         break;
     case TUI_ASK_CAPTURE:
         draw_capture(state, grid);

@@ -4,6 +4,7 @@
 
 #include "packets.h"
 #include "page_text.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "view.h"
 #include "watch.h"
@@ -18,11 +19,11 @@ static const char *mark_of(const struct tl_app_pcap_row *row, enum tui_ink *ret_
     return tui_verdict_mark(row->state, ret_ink);
 }
 
-/* "receive-window"; why there is none. */
+/* "receive buffer"; why there is none. */
 static const char *cause_of(const struct tui_state *state, const struct tl_app_pcap_row *row)
 {
     if (row->judged)
-        return row->cause[0] ? row->cause : "cannot tell";
+        return row->cause[0] ? tl_cause_name(row->cause) : "cannot tell";
     return row->number > state->packets.judged ? "is judged" : "no data";
 }
 
@@ -41,17 +42,17 @@ struct columns {
 static struct columns lay_out(int cols)
 {
     if (cols < 80)
-        return (struct columns){.server = 21, .width = 17, .bar = 39, .bar_width = 6, .cause = 46};
+        return (struct columns){.server = 20, .width = 15, .bar = 36, .bar_width = 5, .cause = 42};
     if (cols < 120)
         return (struct columns){
-            .size = 21, .server = 31, .width = 21, .bar = 53, .bar_width = 9, .cause = 63};
+            .size = 21, .server = 31, .width = 21, .bar = 53, .bar_width = 8, .cause = 62};
     int extra = cols - 120 > 44 ? 44 : cols - 120;
-    struct columns at = {.size = 21, .client = 31, .width = 21 + extra / 4};
+    struct columns at = {.size = 21, .client = 31, .width = 19 + extra / 4};
     at.server = at.client + at.width + 3;
     at.rtt = at.server + at.width + 1;
     at.resent = at.rtt + 10;
     at.bar = at.resent + 10;
-    at.bar_width = 10 + extra / 2;
+    at.bar_width = 8 + extra / 2;
     at.cause = at.bar + at.bar_width + 1;
     return at;
 }
@@ -59,7 +60,7 @@ static struct columns lay_out(int cols)
 static void draw_head(const struct columns *at, struct tui_grid *grid, int row)
 {
     tui_put_right(grid, row, 4, 5, TUI_BOLD, "flow");
-    tui_put_right(grid, row, 9, 11, TUI_BOLD, "rate");
+    tui_put_right(grid, row, 9, at->size ? 11 : 10, TUI_BOLD, "rate");
     if (at->size)
         tui_put_right(grid, row, at->size, 9, TUI_BOLD, "payload");
     if (at->client)
@@ -85,7 +86,7 @@ static void draw_row(const struct tui_state *state, const struct tl_app_pcap_row
     (void)tui_put(grid, row, 1, 4, ink, mark);
     snprintf(text, sizeof text, "%zu", flow->number);
     tui_put_right(grid, row, 4, 5, TUI_PLAIN, text);
-    tui_put_right(grid, row, 9, 11, TUI_PLAIN,
+    tui_put_right(grid, row, 9, at->size ? 11 : 10, TUI_PLAIN,
                   isnan(flow->rate_bps) ? "-" : tl_format_bps(flow->rate_bps, text));
     if (at->size)
         tui_put_right(grid, row, at->size, 9, TUI_PLAIN,

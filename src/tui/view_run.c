@@ -88,25 +88,29 @@ static void draw_stages(const struct tui_progress_state *run, struct tui_grid *g
                       run->active ? "connecting ..." : "no stage was run");
 }
 
+double tui_live_moved(const struct tui_progress_state *run)
+{
+    bool adds = run->running && run->has_live && run->live.live.bytes > 0;
+    return (double)run->bytes + (adds ? run->live.live.bytes : 0);
+}
+
 /* "srv-b   00:07, at most about 25 s of loading   280 MB of at most 1.4 GB   [running]" */
 static void draw_head(const struct tui_state *state, struct tui_grid *grid, int row)
 {
     const struct tui_progress_state *run = &state->run;
     char moved[TL_UNIT_TEXT_SIZE], most[TL_UNIT_TEXT_SIZE], load[TL_UNIT_TEXT_SIZE], text[160];
     long long seconds = (run->now_ns - run->started_ns) / 1000000000;
-    double bytes = (double)run->bytes;
     const char *what = !run->active    ? "[ended]"
                        : run->stopping ? "[stopping]"
                        : run->frozen   ? "[frozen]"
                        : run->paused   ? "[paused]"
                                        : "[running]";
-    if (run->running && run->has_live && run->live.live.bytes > 0)
-        bytes += run->live.live.bytes;
     int n = snprintf(text, sizeof text, "%02lld:%02lld", seconds / 60, seconds % 60);
     if (run->worst_ns > 0 && grid->cols >= 100)
         n += snprintf(text + n, sizeof text - (size_t)n, " (loading at most %s)",
                       tl_format_ns(run->worst_ns, load));
-    n += snprintf(text + n, sizeof text - (size_t)n, "   %s", tl_format_traffic(bytes, moved));
+    n += snprintf(text + n, sizeof text - (size_t)n, "   %s",
+                  tl_format_traffic(tui_live_moved(run), moved));
     if (run->worst_bytes > 0)
         n += snprintf(text + n, sizeof text - (size_t)n, " of %s%s",
                       grid->cols >= 76 ? "at most " : "",

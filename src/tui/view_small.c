@@ -6,6 +6,7 @@
 
 #include "keymap.h"
 #include "lines.h"
+#include "live.h"
 #include "page_text.h"
 #include "tightlink/base/units.h"
 #include "tightlink/present/report.h"
@@ -30,17 +31,11 @@ static const char *question(const struct tui_state *state, const char *help, con
     case TUI_CONSENT:
         *ret_keys = tui_is_first_question(state) ? "y go on      n send nothing"
                                                  : "y go on      n end here";
-        return state->run.consent_text;
+        (void)tui_consent_text(state, text, size);
+        return text;
     case TUI_ASK_STOP:
         *ret_keys = "y stop and keep      n go on";
         return "A diagnosis is running. Stop it and keep what was measured?";
-    case TUI_ASK_TRY:
-        snprintf(text, size, "Connect to %.253s and try the fix?", state->title);
-        return text;
-    case TUI_ASK_DIAGNOSE:
-        snprintf(text, size, "Connect to %s and diagnose the way?",
-                 tui_watch_peer(state, &state->watch.open));
-        return text;
     case TUI_ASK_CAPTURE:
         return "Capture the headers of this transfer?";
     case TUI_ASK_DELETE:
@@ -259,7 +254,10 @@ static void draw_start(const struct tui_state *state, struct tui_grid *grid, int
 static void draw_run(const struct tui_state *state, struct tui_grid *grid, int rows)
 {
     const struct tui_progress_state *run = &state->run;
-    char text[1400], line[TUI_HEADLINE_SIZE], time[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
+    const struct tl_probe_live *live = &run->live.live;
+    char text[1400], line[TUI_HEADLINE_SIZE], time[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE],
+        rate[TL_UNIT_TEXT_SIZE];
+    bool has_rate = run->running && run->has_live && isfinite(live->rate_bps);
     const char *stage =
         run->running && run->selected < run->stage_count ? run->stages[run->selected].id : "";
     if (!run->active && state->result)
@@ -267,9 +265,10 @@ static void draw_run(const struct tui_state *state, struct tui_grid *grid, int r
     else if (!run->active)
         snprintf(text, sizeof text, "%s", "Nothing has run yet.");
     else
-        snprintf(text, sizeof text, "%s  %s%s%s%s%.800s",
+        snprintf(text, sizeof text, "%s  %s%s%s%s%s%s%.800s",
                  tl_format_ns((double)(run->now_ns - run->started_ns), time),
-                 tl_format_traffic((double)run->bytes, moved), stage[0] ? "  " : "", stage,
+                 tl_format_traffic(tui_live_moved(run), moved), stage[0] ? "  " : "", stage,
+                 has_rate ? "  " : "", has_rate ? tl_format_bps(live->rate_bps, rate) : "",
                  run->reading[0] ? "\nSo far: " : "", run->reading);
     (void)tui_lines(grid, 0, 0, rows, grid->cols, 0, text);
 }

@@ -42,15 +42,15 @@ static struct columns lay_out(int cols)
 {
     if (cols < 76)
         return (struct columns){
-            .peer = 20, .peer_width = 15, .bar = 37, .bar_width = 6, .cause = 45};
+            .peer = 20, .peer_width = 15, .bar = 36, .bar_width = 5, .cause = 42};
     if (cols < 110)
         return (struct columns){.peer = 20,
                                 .peer_width = 21,
                                 .program = 43,
                                 .program_width = 11,
                                 .bar = 55,
-                                .bar_width = 8,
-                                .cause = 64};
+                                .bar_width = 6,
+                                .cause = 62};
     int extra = cols - 110 > 40 ? 40 : cols - 110;
     struct columns at = {.peer = 20, .peer_width = 22 + extra / 4, .program_width = 16 + extra / 4};
     at.program = at.peer + at.peer_width + 2;

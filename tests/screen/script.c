@@ -378,6 +378,7 @@ const struct script scripts[] = {
     {"watch-filter", "Transfers that run, filtered", NULL, nothing, "\027/scp", scene_add_running},
     {"watch-one", "One of them over time", NULL, nothing, "\027j\n<", scene_add_seconds},
     {"watch-diagnose", "Before a way is diagnosed", NULL, nothing, "\027r", scene_add_running},
+    {"try", "Before the fix of a kept run is tried", "limited", nothing, "3v", NULL},
     {"watch-capture", "Before headers are captured", NULL, nothing, "\027mjc", scene_add_running},
     {"packets", "Connections of a capture", NULL, nothing, "", scene_add_packets},
     {"packets-held", "The same, by the time that they were held back", NULL, nothing, " ",
@@ -460,6 +461,17 @@ void scene_make(const struct script *script, struct scene *ret_scene)
         script->add(ret_scene);
 }
 
+/* What the program does when a key asks for a session: it begins, and asks. */
+static void begin_what_was_asked_for(struct tui_state *state, unsigned actions)
+{
+    if (actions & TUI_DO_VERIFY)
+        tui_state_begin_trial(state, 0);
+    else if (actions & TUI_DO_START)
+        tui_state_begin(state, 0);
+    if (actions & (TUI_DO_VERIFY | TUI_DO_START))
+        ask(state, "Nothing has been sent yet.");
+}
+
 void scene_play(const struct script *script, struct scene *scene, int rows, int cols, bool utf8,
                 struct tl_buf *out)
 {
@@ -468,7 +480,9 @@ void scene_play(const struct script *script, struct scene *scene, int rows, int 
         abort();
     tui_view(&scene->state, &grid);
     for (const char *key = script->keys; *key; key++) {
-        (void)tui_state_key(&scene->state, *key == '\b' ? TUI_KEY_BACKSPACE : (unsigned char)*key);
+        unsigned actions =
+            tui_state_key(&scene->state, *key == '\b' ? TUI_KEY_BACKSPACE : (unsigned char)*key);
+        begin_what_was_asked_for(&scene->state, actions);
         tui_view(&scene->state, &grid);
     }
     tui_grid_text(&grid, out);

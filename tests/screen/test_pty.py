@@ -283,7 +283,7 @@ def a_capture_is_looked_through(folder):
     terminal = Terminal("pcap", path)
     terminal.expect(ENTER)
     terminal.expect(b"1 flow, by size")
-    terminal.expect(b"receive-window")
+    terminal.expect(b"receive buffer")
     terminal.keys(b"\r")
     terminal.expect(b"g graph  left")
     terminal.keys(b"g")

@@ -372,15 +372,24 @@ Test(keys, trying_the_fix_of_a_kept_run_asks_first, .init = begin)
     scene_make(script_named("verdict"), &scene);
     scene.state.screen = TUI_VERDICT;
     scene.state.from_store = true;
-    cr_expect(tui_state_key(&scene.state, 'v') == TUI_DO_NOTHING);
-    cr_assert(scene.state.overlay == TUI_ASK_TRY);
-    cr_expect(tui_state_key(&scene.state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
-    cr_expect(tui_state_key(&scene.state, 'n') == TUI_DO_NOTHING);
-    cr_assert(scene.state.overlay == TUI_NO_OVERLAY);
-    (void)tui_state_key(&scene.state, 'v');
-    cr_expect(tui_state_key(&scene.state, 'y') == TUI_DO_VERIFY);
-    scene.state.from_store = false; /* measured a moment ago, by consent */
-    cr_expect(tui_state_key(&scene.state, 'v') == TUI_DO_VERIFY);
+    struct tui_state *state = &scene.state;
+    const struct tl_event consent = {.kind = TL_EVENT_CONSENT,
+                                     .text = "Nothing has been sent yet. At most 200 MB."};
+    char text[900];
+    for (int yes = 0; yes <= 1; yes++) {
+        cr_expect(tui_state_key(state, 'v') == TUI_DO_VERIFY);
+        tui_state_begin_trial(state, 0); /* its session asks, once */
+        tui_state_event(state, &consent);
+        cr_assert(state->overlay == TUI_CONSENT);
+        cr_expect_str_eq(tui_consent_text(state, text, sizeof text), "Connect and try the fix?");
+        cr_expect(strstr(text, state->title) && strstr(text, "no setting is changed") &&
+                      strstr(text, consent.text),
+                  "%s", text);
+        cr_expect(tui_state_key(state, TUI_KEY_ENTER) == TUI_DO_NOTHING);
+        cr_expect(tui_state_key(state, yes ? 'y' : 'n') == (yes ? TUI_DO_CONSENT : TUI_DO_REFUSE));
+        state->run.active = state->run.verifying = false;
+        state->screen = TUI_VERDICT;
+    }
     scene_finish(&scene);
 }
 

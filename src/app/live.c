@@ -10,6 +10,7 @@
 
 #include "live_private.h"
 #include "tightlink/app/open.h"
+#include "tightlink/base/name.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/session/audit.h"
@@ -66,6 +67,17 @@ enum tl_status tl_app_live_parse(const char *text, struct tl_app_live_what *what
         what->host = text;
     }
     return TL_OK;
+}
+
+bool tl_app_asks_others(const char *host)
+{
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST}, *found = NULL;
+    if (!host || tl_is_loopback_name(host))
+        return false;
+    if (getaddrinfo(host, NULL, &hints, &found) != 0)
+        return true;
+    freeaddrinfo(found);
+    return false;
 }
 
 /* Every address that the name stands for. The resolver's own time limit holds (resolv.conf(5)). */

@@ -22,19 +22,11 @@ void cli_nodes_tell(void *context, const char *text)
 bool cli_nodes_consent(const struct cli_run_options *options, const char *sentence, int *ret_exit)
 {
     struct tl_error error = {0};
-    char answer[16] = "";
     if (cli_consent_possible(options, &error) != TL_OK) {
         *ret_exit = cli_fail(&error);
         return false;
     }
-    if (options->yes)
-        return true;
-    fprintf(stderr, "%s Go on? [y/N] ", sentence);
-    fflush(stderr);
-    if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
-        return true;
-    *ret_exit = CLI_EXIT_INCONCLUSIVE;
-    return false;
+    return options->yes || cli_ask(sentence, ret_exit);
 }
 
 static bool consent(const struct cli_between_nodes *between, int *ret_exit)

@@ -136,6 +136,12 @@ void cli_ask_for_disks(struct tl_session_config *config);
  * before anything is sent or changed. */
 enum tl_status cli_consent_possible(const struct cli_run_options *options, struct tl_error *reterr);
 
+/* Asks on the terminal, which is there. False: *ret_exit is that of the command. */
+bool cli_ask(const char *sentence, int *ret_exit);
+
+/* The question before a name is looked up, where one is; likewise. host may be NULL. */
+bool cli_may_look_up(const char *host, bool yes, int *ret_exit);
+
 /* Runs a session with progress, consent and signals; fills *ret_result.
  * The caller finishes the result with tl_app_result_finish. */
 enum tl_status cli_drive_session(const struct cli_run_options *options,
@@ -156,6 +162,9 @@ enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color,
 
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
+
+/* What an --out names: NULL for "-", which is standard output. Static or path itself. */
+const char *cli_out_path(const char *path);
 
 /* Writes text to stdout whole; false when that failed (errno tells). A reader that has gone has
  * had enough: that is no failure. */

@@ -6,6 +6,7 @@
 
 #include "audit_ladder.h"
 #include "parse.h"
+#include "tightlink/base/far.h"
 #include "tightlink/base/units.h"
 #include "tightlink/facts/save.h"
 #include "tightlink/session/audit.h"
@@ -58,17 +59,32 @@ static int print_json(const struct tl_facts *facts)
     return written ? CLI_EXIT_OK : CLI_EXIT_EXPORT;
 }
 
+static bool may_look_up(const char *host, bool yes, int *ret_exit)
+{
+    struct tl_target target;
+    struct tl_error error = {0};
+    if (!host)
+        return true;
+    if (tl_target_parse(host, &target, &error) == TL_OK)
+        return cli_may_look_up(target.host, yes, ret_exit);
+    *ret_exit = cli_fail(&error);
+    return false;
+}
+
 int cli_audit(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"goal", required_argument, NULL, 'g'}, {"json", no_argument, NULL, 'j'}, CLI_OPTIONS_END};
+    static const struct option long_options[] = {{"goal", required_argument, NULL, 'g'},
+                                                 {"json", no_argument, NULL, 'j'},
+                                                 {"yes", no_argument, NULL, 'y'},
+                                                 CLI_OPTIONS_END};
     struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
     double goal_bps = 0, goal_rtt_ns = 0;
     struct tl_error error = {0};
-    bool json = false;
+    bool json = false, yes = false;
     int option;
     while ((option = cli_next_option(&words)) > 0) {
         json |= option == 'j';
+        yes |= option == 'y';
         if (option == 'g' && cli_parse_goal(optarg, &goal_bps, &goal_rtt_ns, &error) != TL_OK)
             cli_refuse_value(&words, error.text);
         else if (option == 'g' && !(goal_rtt_ns > 0))
@@ -79,8 +95,11 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
         return words.exit_code;
     if (words.argc > 1)
         return cli_usage(command, "name one host, or none");
+    const char *host = words.argc ? words.argv[0] : NULL;
+    if (!may_look_up(host, yes, &words.exit_code))
+        return words.exit_code;
     struct tl_facts *facts;
-    if (tl_session_audit(words.argc ? words.argv[0] : NULL, &facts, &error) != TL_OK ||
+    if (tl_session_audit(host, &facts, &error) != TL_OK ||
         (goal_bps > 0 && tl_session_audit_alone(facts, &error) != TL_OK))
         return cli_fail(&error);
     int exit_code = CLI_EXIT_OK;

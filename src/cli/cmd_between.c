@@ -247,12 +247,36 @@ static int between_nodes(const struct cli_command *command, struct between_optio
     return cli_between_nodes(command, &options->nodes);
 }
 
+static bool consent(const struct between_options *options, int *ret_exit)
+{
+    char text[700], time[TL_UNIT_TEXT_SIZE];
+    int64_t ns = options->spec.duration_ns;
+    snprintf(text, sizeof text, "%.253s will send to %.253s as fast as it can%s%s.",
+             options->spec.from.host, options->spec.to.host, ns ? " for " : "",
+             ns ? tl_format_ns((double)ns, time) : "");
+    return cli_nodes_consent(&options->nodes.options, text, ret_exit);
+}
+
+static int between_responders(const struct between_options *options)
+{
+    struct tl_between_result result;
+    struct tl_error error = {0};
+    if (!catch_signals())
+        return CLI_EXIT_INCONCLUSIVE;
+    if (tl_session_between(&options->spec, cancel_fd, &result, &error) != TL_OK)
+        return cli_fail(&error);
+    if (!options->json)
+        print_text(options, &result);
+    else if (!print_json(options, &result))
+        return CLI_EXIT_EXPORT;
+    return CLI_EXIT_OK;
+}
+
 int cli_between(const struct cli_command *command, int argc, char **argv)
 {
     struct between_options options = {
         .spec = {.from = {.port = CLI_DEFAULT_PORT}, .to = {.port = CLI_DEFAULT_PORT}},
         .nodes = {.spec = {.both = true, .wait_ns = NODES_WAIT_NS}}};
-    struct tl_between_result result;
     struct tl_keys *keys = NULL;
     struct tl_error error = {0};
     struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
@@ -274,14 +298,8 @@ int cli_between(const struct cli_command *command, int argc, char **argv)
         return CLI_EXIT_AUTH;
     }
     options.spec.from.key = options.spec.to.key = tl_keys_at(keys, 0);
-    if (!catch_signals())
-        exit_code = CLI_EXIT_INCONCLUSIVE;
-    else if (tl_session_between(&options.spec, cancel_fd, &result, &error) != TL_OK)
-        exit_code = cli_fail(&error);
-    else if (!options.json)
-        print_text(&options, &result);
-    else if (!print_json(&options, &result))
-        exit_code = CLI_EXIT_EXPORT;
+    if (consent(&options, &exit_code))
+        exit_code = between_responders(&options);
     tl_keys_destroy(keys);
     return exit_code;
 }

@@ -20,13 +20,15 @@ struct capturing {
     struct tl_app_live_what what;
     struct tl_app_capture_order order;
     char path[PATH_MAX];
+    bool yes;
 };
 
-enum { OPTION_FOR = 256, OPTION_MAX };
+enum { OPTION_FOR = 256, OPTION_MAX, OPTION_YES };
 
 static const struct option long_options[] = {{"for", required_argument, NULL, OPTION_FOR},
                                              {"max", required_argument, NULL, OPTION_MAX},
                                              {"out", required_argument, NULL, 'o'},
+                                             {"yes", no_argument, NULL, OPTION_YES},
                                              CLI_OPTIONS_END};
 
 static enum tl_status take_option(int option, struct capturing *capturing, struct tl_error *reterr)
@@ -36,7 +38,12 @@ static enum tl_status take_option(int option, struct capturing *capturing, struc
         return tl_parse_ns(optarg, &capturing->order.for_ns, reterr);
     case OPTION_MAX:
         return tl_parse_bytes(optarg, &capturing->order.max_bytes, reterr);
+    case OPTION_YES:
+        capturing->yes = true;
+        return TL_OK;
     default:
+        if (!cli_out_path(optarg))
+            return tl_error_set(reterr, TL_USAGE, "a capture is a file: name one");
         if (strlen(optarg) >= sizeof capturing->path)
             return tl_error_set(reterr, TL_USAGE, "the name of the file is too long");
         strcpy(capturing->path, optarg);
@@ -107,6 +114,8 @@ int cli_capture(const struct cli_command *command, int argc, char **argv)
     enum tl_status status = tl_app_live_parse(words.argv[0], &capturing.what, &err);
     if (status != TL_OK)
         return cli_usage(command, "%s", err.text);
+    if (!cli_may_look_up(capturing.what.host, capturing.yes, &words.exit_code))
+        return words.exit_code;
     capturing.what.loopback = true;
     status = tl_app_capture_plan(&capturing.what, &capturing.order.plan, &err);
     if (status != TL_OK) {

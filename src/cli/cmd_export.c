@@ -71,7 +71,7 @@ static bool take_options(struct cli_words *words, struct export_options *options
             }
             break;
         case 'o':
-            options->out = optarg;
+            options->out = cli_out_path(optarg);
             break;
         case 'p':
             options->preview = true;

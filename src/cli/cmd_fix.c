@@ -1,6 +1,7 @@
 /* tightlink fix: applies the remedy of a saved run to this machine, verifies it, sets it back
  * unless told to keep it; undoes what an earlier one left. The only command that changes a
  * setting. */
+#include "cause.h"
 #include "cli.h"
 
 #include <math.h>
@@ -14,7 +15,6 @@
 #include "tightlink/base/units.h"
 #include "tightlink/fix/fix.h"
 #include "tightlink/rules/rules.h"
-#include "tightlink/rules/why.h"
 #include "words.h"
 
 struct fix_options {
@@ -368,12 +368,18 @@ static int show_or_apply(struct fix_options *options, const struct chosen *chose
     return options->dry_run ? CLI_EXIT_OK : apply(options, chosen, result);
 }
 
-static bool is_known_cause(const char *cause)
+/* --cause as its id; false: there is none of that name. */
+static bool find_cause(struct fix_options *options, struct tl_error *reterr)
 {
-    for (size_t i = 0; i < tl_cause_list_count(); i++)
-        if (strcmp(tl_cause_list_id(i), cause) == 0)
-            return true;
-    return false;
+    const char *cause = options->cause ? cli_cause_id(options->cause) : NULL;
+    if (options->cause && !cause) {
+        struct cli_nearest nearest = cli_cause_near(options->cause);
+        (void)tl_error_set(reterr, TL_USAGE, "there is no cause \"%.60s\"%s", options->cause,
+                           nearest.word ? cli_nearest_text(&nearest) : "; see: tightlink why-not");
+        return false;
+    }
+    options->cause = cause;
+    return true;
 }
 
 int cli_fix(const struct cli_command *command, int argc, char **argv)
@@ -391,9 +397,8 @@ int cli_fix(const struct cli_command *command, int argc, char **argv)
         return cli_usage(command, "%s", wrong);
     if (options.undo)
         return undo_held();
-    if (options.cause && !is_known_cause(options.cause))
-        return cli_usage(command, "there is no cause \"%.60s\"; see: tightlink why-not",
-                         options.cause);
+    if (!find_cause(&options, &error))
+        return cli_usage(command, "%s", error.text);
     if (cli_judge_file(words.argv[0], &result, &error) != TL_OK) {
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;

@@ -77,7 +77,7 @@ static enum tl_status apply(int option, const char *text, struct history_request
         request->all = true;
         return TL_OK;
     case OPT_OUT:
-        request->out = text;
+        request->out = cli_out_path(text);
         return TL_OK;
     case OPT_UNMASK:
         request->unmask = true;

@@ -56,7 +56,7 @@ int cli_key(const struct cli_command *command, int argc, char **argv)
     struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "o:");
     int option;
     while ((option = cli_next_option(&words)) > 0)
-        path = optarg;
+        path = cli_out_path(optarg);
     if (option < 0)
         return words.exit_code;
     if (words.argc != 1)

@@ -62,7 +62,7 @@ static void tell_moves(struct watching *watching, const struct tl_app_live_row *
     }
 }
 
-/* False when stdout took it not. */
+/* False when stdout took it not, or its reader has gone: nobody looks any more. */
 static bool print_second(struct watching *watching)
 {
     struct tl_buf out = TL_BUF_INIT;
@@ -78,7 +78,9 @@ static bool print_second(struct watching *watching)
         cli_live_table(rows, count, lines(), sum, columns(), &out);
         tl_buf_adds(&out, "Ctrl-C ends it and prints the verdict of the first one\n");
     }
-    bool written = out.status == TL_OK && cli_write_stdout(tl_buf_text(&out), out.len);
+    errno = 0;
+    bool written =
+        out.status == TL_OK && cli_write_stdout(tl_buf_text(&out), out.len) && errno != EPIPE;
     tl_buf_finish(&out);
     return written;
 }
@@ -240,6 +242,7 @@ enum {
     OPTION_NO_SCREEN,
     OPTION_NO_MOUSE,
     OPTION_COLOR,
+    OPTION_YES,
 };
 
 static const struct option long_options[] = {
@@ -253,11 +256,19 @@ static const struct option long_options[] = {
     {"no-screen", no_argument, NULL, OPTION_NO_SCREEN},
     {"no-mouse", no_argument, NULL, OPTION_NO_MOUSE},
     {"color", required_argument, NULL, OPTION_COLOR},
+    {"yes", no_argument, NULL, OPTION_YES},
     CLI_OPTIONS_END};
+
+static enum tl_status take_time(const char *text, int64_t *ret_ns, struct tl_error *reterr)
+{
+    enum tl_status status = tl_parse_ns(text, ret_ns, reterr);
+    if (status == TL_OK && *ret_ns < TL_NS_PER_S)
+        return tl_error_set(reterr, TL_USAGE, "a second at least, for instance 30s");
+    return status;
+}
 
 static enum tl_status take_option(int option, struct watching *watching, struct tl_error *reterr)
 {
-    enum tl_status status = TL_OK;
     switch (option) {
     case OPTION_ALL:
         watching->what.loopback = true;
@@ -283,16 +294,15 @@ static enum tl_status take_option(int option, struct watching *watching, struct 
     case OPTION_NO_MOUSE:
         watching->options.no_mouse = true;
         break;
+    case OPTION_YES:
+        watching->options.yes = true;
+        break;
     case OPTION_FOR:
-        status = tl_parse_ns(optarg, &watching->for_ns, reterr);
-        if (status == TL_OK && watching->for_ns < TL_NS_PER_S)
-            status = tl_error_set(reterr, TL_USAGE, "a second at least, for instance 30s");
-        break;
+        return take_time(optarg, &watching->for_ns, reterr);
     default:
-        status = cli_parse_color(optarg, &watching->options.color, reterr);
-        break;
+        return cli_parse_color(optarg, &watching->options.color, reterr);
     }
-    return status;
+    return TL_OK;
 }
 
 int cli_live(const struct cli_command *command, int argc, char **argv)
@@ -312,6 +322,8 @@ int cli_live(const struct cli_command *command, int argc, char **argv)
         return cli_usage(command, "name one process, port or host");
     if (words.argc && tl_app_live_parse(words.argv[0], &watching.what, &error) != TL_OK)
         return cli_usage(command, "%s", error.text);
+    if (!cli_may_look_up(watching.what.host, watching.options.yes, &words.exit_code))
+        return words.exit_code;
     watching.redraws =
         isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !watching.options.json;
     watching.screen = !watching.for_ns && cli_wants_screen(&watching.options);

@@ -1,6 +1,6 @@
 /* tightlink why FILE, tightlink why-not CAUSE FILE: the trace of a saved run in words. */
+#include "cause.h"
 #include "cli.h"
-#include "nearest.h"
 #include "pager.h"
 #include "words.h"
 
@@ -14,14 +14,6 @@ static void list_causes(FILE *out)
 {
     for (size_t i = 0; i < tl_cause_list_count(); i++)
         fprintf(out, "  %-22s %s\n", tl_cause_list_id(i), tl_cause_list_title(i));
-}
-
-static bool is_cause(const char *name)
-{
-    for (size_t i = 0; i < tl_cause_list_count(); i++)
-        if (strcmp(tl_cause_list_id(i), name) == 0)
-            return true;
-    return false;
 }
 
 /* cause: NULL for why. */
@@ -63,9 +55,7 @@ int cli_why(const struct cli_command *command, int argc, char **argv)
 
 static int no_cause(const struct cli_command *command, const char *name)
 {
-    struct cli_nearest nearest = {0};
-    for (size_t i = 0; i < tl_cause_list_count(); i++)
-        cli_nearest_offer(&nearest, name, tl_cause_list_id(i));
+    struct cli_nearest nearest = cli_cause_near(name);
     return cli_usage(command, "no cause is called \"%.60s\"%s The causes are:", name,
                      nearest.word ? cli_nearest_text(&nearest) : ".");
 }
@@ -76,14 +66,15 @@ int cli_why_not(const struct cli_command *command, int argc, char **argv)
     int exit_code;
     if (!cli_take_words(command, argc, argv, &words))
         return words.exit_code;
+    const char *cause = words.argc < 1 ? NULL : cli_cause_id(words.argv[0]);
     if (words.argc < 1)
         exit_code = cli_usage(command, "name a cause and a saved run; the causes are:");
-    else if (!is_cause(words.argv[0]))
+    else if (!cause)
         exit_code = no_cause(command, words.argv[0]);
     else if (words.argc != 2)
         return cli_usage(command, "name one saved run after the cause, or - for standard input");
     else
-        return print_trace(words.argv[0], words.argv[1]);
+        return print_trace(cause, words.argv[1]);
     list_causes(stderr);
     return exit_code;
 }

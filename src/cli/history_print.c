@@ -1,6 +1,6 @@
 /* Lists, trends and scores of the history, as text and as JSON. */
+#include "cause.h"
 #include "history.h"
-#include "nearest.h"
 #include "pager.h"
 
 #include <math.h>
@@ -198,10 +198,8 @@ static int list_json(struct history_request *request)
 static void tell_of_none(const struct tl_history_filter *filter)
 {
     struct cli_nearest nearest = {0};
-    for (size_t i = 0; filter->cause && i < tl_cause_list_count(); i++) {
-        cli_nearest_offer(&nearest, filter->cause, tl_cause_list_id(i));
-        cli_nearest_offer(&nearest, filter->cause, tl_cause_name(tl_cause_list_id(i)));
-    }
+    if (filter->cause)
+        nearest = cli_cause_near(filter->cause);
     if (nearest.word && nearest.distance > 0)
         cli_complain("no run is kept whose cause is %.60s%s", filter->cause,
                      cli_nearest_text(&nearest));

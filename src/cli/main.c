@@ -104,11 +104,12 @@ static const struct cli_command commands[] = {
      cli_serve},
     {"demo", "[NAME | list] [OPTIONS]", "diagnose an emulated path on this machine", demo_help,
      cli_demo},
-    {"audit", "[HOST] [--goal GOAL] [--json]", "this workstation alone, without traffic",
+    {"audit", "[HOST] [--goal GOAL] [--json] [--yes]", "this workstation alone, without traffic",
      "  HOST                look at the interface by which the route to HOST leaves\n"
      "  --goal RATE@RTT     what of this host would limit such a transfer first, for\n"
      "                      instance 900M@80ms; exit code 1 when something does\n"
-     "  --json              facts as JSON\n",
+     "  --json              facts as JSON\n"
+     "  --yes               do not ask before a HOST that is a name is looked up\n",
      cli_audit},
     {"pcap", "FILE [--flow N | --all] [--json] [--save FILE] [--no-screen]",
      "why the transfers in a capture are slow",
@@ -130,6 +131,7 @@ static const struct cli_command commands[] = {
      "  -o, --out FILE      into this new file; without it capture-TIME.pcap here\n"
      "  --for TIME          so long, for instance 30s (60s; Ctrl-C ends it earlier)\n"
      "  --max SIZE          stop at so many bytes, for instance 50MB (64MB)\n"
+     "  --yes               do not ask before a HOST that is a name is looked up\n"
      "Headers only: at most 96 bytes a packet, no payload. Needs no root where the helper\n"
      "tightlink-capture has the capability cap_net_raw; else the command that gives it is\n"
      "printed. Then: tightlink pcap FILE\n",
@@ -149,9 +151,10 @@ static const struct cli_command commands[] = {
      "  --no-history        do not keep that run in the history\n"
      "  --no-mouse          leave the mouse to the terminal\n"
      "  --color WHEN        auto, always, never\n"
+     "  --yes               do not ask before a HOST that is a name is looked up\n"
      "Reads the kernel's own records; sends nothing, but for a HOST that is a name the\n"
-     "question for its address. Other users' programs have no names unless you are\n"
-     "root.\n",
+     "question for its address, which you are asked about. Other users' programs have\n"
+     "no names unless you are root.\n",
      cli_live},
     {"mover", "[OPTIONS] -- COMMAND...", "run a transfer of your own and say why it is not faster",
      "  COMMAND...          scp, rsync, curl, rclone, aws: any command, with its options\n"
@@ -177,7 +180,7 @@ static const struct cli_command commands[] = {
      "  FILE                written by run --save or run --json (- for standard input)\n"
      "  --format FORMAT     text, markdown, html, json, json-lines or bundle (by the\n"
      "                      end of the name of --out, else text)\n"
-     "  -o, --out FILE      into this file instead of standard output\n"
+     "  -o, --out FILE      into this file; without it, or with -, to standard output\n"
      "  --preview           print what would leave and what is masked; write nothing\n"
      "  --unmask            leave addresses, names and paths as they are\n"
      "  --site-masks        the same masks in each export from here: two can be joined\n"
@@ -191,7 +194,7 @@ static const struct cli_command commands[] = {
      "it, what else was found, and what could still change it.\n",
      cli_why},
     {"why-not", "CAUSE FILE", "why a saved run does not name that cause",
-     "  CAUSE               an id; without one the list is printed\n"
+     "  CAUSE               an id or a name; without one the list is printed\n"
      "  FILE                written by run --save or run --json (- for standard input)\n"
      "Ruled out by which test, cannot tell for want of which facts and stages, or found\n"
      "and yet not the verdict.\n",
@@ -271,7 +274,7 @@ static const struct cli_command commands[] = {
      "  --wait TIME         with --node: how long it may put a test off (5min)\n"
      "  --insecure          with --node: take any certificate. Else one that nobody vouches\n"
      "                      for is remembered, and has to be the same the next time\n"
-     "  --yes               with --node: do not ask before loading the path\n"
+     "  --yes               do not ask before loading the path\n"
      "  --save FILE         with --node: also keep all of it in FILE.tightlink\n"
      "  --no-history        with --node: do not keep this run\n"
      "  --full              with --node: print all of the report, not its first lines\n"

@@ -210,7 +210,10 @@ static enum tl_status apply(int option, const char *text, struct cli_run_options
         return cli_parse_time_budget(text, &config->watch_ns, reterr);
     case OPT_SAVE:
         options->save = text;
-        return TL_OK;
+        return cli_out_path(text) ? TL_OK
+                                  : tl_error_set(reterr, TL_USAGE,
+                                                 "a bundle is a file: name one (--json writes the "
+                                                 "document to standard output)");
     case OPT_CAPTURE:
         options->capture = true;
         return TL_OK;

@@ -13,6 +13,11 @@
 #include "tightlink/present/report.h"
 #include "tightlink/rules/goal.h"
 
+const char *cli_out_path(const char *path)
+{
+    return strcmp(path, "-") == 0 ? NULL : path;
+}
+
 bool cli_write_stdout(const char *text, size_t len)
 {
     return (fflush(stdout) == 0 && tl_app_write_all(STDOUT_FILENO, text, len)) || errno == EPIPE;

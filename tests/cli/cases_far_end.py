@@ -69,7 +69,8 @@ def a_responder_at_its_own_port_is_asked_every_stage(machine):
 
 @case("far-end")
 def unknown_host_in_an_audit(machine):
-    tightlink(machine, "audit", "no-such-host.invalid").check(
+    tightlink(machine, "audit", "no-such-host.invalid").check(2, "has to be looked up")
+    tightlink(machine, "audit", "no-such-host.invalid", "--yes").check(
         3, "no-such-host.invalid cannot be resolved", "give its address")
 
 

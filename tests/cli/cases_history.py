@@ -142,6 +142,14 @@ def an_export_is_masked_unless_told_otherwise(machine):
     assert len(lines) == 1 and json.loads(lines[0])["run"]["target"]["name"] == "localhost"
     assert "samples" in json.loads(lines[0]), "the readings of the run are kept with it"
     tightlink(machine, "history", "export", "--out", path, env=env).check(6, "there already")
+    dash = tightlink(machine, "history", "export", "--unmask", "--out", "-", env=env).check(0)
+    assert dash.out.splitlines() == lines and not os.path.exists("-"), "- is standard output"
+    one = tightlink(machine, "export", "last", "--format", "json-lines", "-o", "-", env=env)
+    assert json.loads(one.check(0).out)["format"] == "tightlink.findings/1", one
+    assert not os.path.exists("-")
+    assert " lab-1 " in f" {tightlink(machine, 'key', 'lab-1', '-o', '-').check(0).out}"
+    tightlink(machine, "run", "127.0.0.1", "--save", "-", env=env).check(2, "a bundle is a file")
+    tightlink(machine, "capture", ":443", "-o", "-").check(2, "a capture is a file")
     assert len(name) < 4 or name not in masked.out, "this machine's name left"
 
 

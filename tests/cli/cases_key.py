@@ -115,11 +115,14 @@ def two_responders_are_tested_against_each_other(machine):
                 mode=None) as one, \
             Daemon(machine, "--key", path, "--bind", "127.0.0.2", "--port", str(one.port),
                    "--third-party", "127.0.0.1", mode=None):
+        unasked = tightlink(machine, "between", "127.0.0.1", "127.0.0.2", "--port", one.port,
+                            "--key", path)
+        unasked.check(2, "loads the path and no terminal is here to ask; add --yes")
         refused = tightlink(machine, "between", "127.0.0.1", "127.0.0.2", "--port", one.port,
-                            "--key", path, "--time", "3s")
+                            "--key", path, "--time", "3s", "--yes")
         refused.check(4, "127.0.0.1", "--third-party")
         done = tightlink(machine, "between", "127.0.0.2", "127.0.0.1", "--port", one.port,
-                         "--key", path, "--time", "3s", "--json")
+                         "--key", path, "--time", "3s", "--json", "--yes")
     done.check(0)
     numbers = json.loads(done.out)
     assert numbers["whole_bps"] > 1e6 and numbers["received_bytes"] > 1e6, numbers

@@ -151,8 +151,20 @@ def wrong_arguments_are_told(machine):
     tightlink(machine, "live", "a", "b").check(2, "name one")
     tightlink(machine, "live", "--for", "500ms").check(2, "a second at least")
     tightlink(machine, "live", "--nonsense").check(2, "no option of live")
-    tightlink(machine, "live", "no-such-host.invalid", "--for", "1s").check(3, "no-such-host")
+    tightlink(machine, "live", "no-such-host.invalid", "--for", "1s", "--yes").check(
+        3, "no-such-host")
     tightlink(machine, "live", "127.99.99.99", "--for", "1s").check(4, "no connection moved")
+
+
+@case("live")
+def a_name_is_looked_up_after_a_yes_alone(machine):
+    """name servers learn of it: an address and a name of this machine ask nobody"""
+    for words in (["live", "--for", "1s"], ["capture", "-o", "/dev/null", "--for", "1s"]):
+        refused = tightlink(machine, words[0], "no-such-host.invalid", *words[1:])
+        refused.check(2, "has to be looked up and no terminal is here to ask; add --yes")
+        tightlink(machine, words[0], "no-such-host.invalid", "--yes", *words[1:]).check(
+            3, "no-such-host.invalid: ")
+    tightlink(machine, "live", "localhost", "--for", "1s").check(4, "no connection moved")
 
 
 @case("live")

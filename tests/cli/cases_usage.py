@@ -118,7 +118,7 @@ def control_characters_do_not_reach_the_terminal(machine):
             (("run", "a", "--goal", evil), 2), (("run", "a", "--port", evil), 2),
             (("demo", evil), 2), (("demo", "--link", evil + "=1"), 2), ((evil, "--yes"), 3),
             (("rules", "explain", evil), 2), (("rules", "check", "/" + evil), 2),
-            (("explain", evil), 2), (("audit", evil), 3), (("-" + evil,), 2)]:
+            (("explain", evil), 2), (("audit", evil), 2), (("audit", evil, "--yes"), 3), (("-" + evil,), 2)]:
         result = tightlink(machine, *arguments, env={**os.environ, "LANG": "C.UTF-8"})
         assert result.code == code, f"{arguments}: {result}"
         assert is_plain(result.err), f"{arguments}: {result.err!r}"
@@ -161,6 +161,8 @@ def a_slip_is_answered_with_what_was_meant(machine):
             (("history", "--traget", "x"), "did you mean --target\\?"),
             (("run", "--directoin", "up", "h"), "did you mean --direction\\?"),
             (("why-not", "polcer", "x"), "did you mean policer\\?"),
+            (("why-not", "receive bufer", "x"), "did you mean receive buffer\\?"),
+            (("fix", "x", "--dry-run", "--cause", "polcer"), "did you mean policer\\?"),
             (("demo", "satelite-64k"), "did you mean satellite-64k\\?"),
             (("demo", "satelite"), "did you mean satellite-"),
             (("history", "lst"), "did you mean list\\?"), (("--hlep",), "did you mean --help\\?"),

@@ -23,6 +23,10 @@ struct tl_app_live_what {
 enum tl_status tl_app_live_parse(const char *text, struct tl_app_live_what *what,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Whether others (name servers) are asked for this name; not for addresses and names of this
+ * machine, nor NULL. Whoever names one agrees to that first. */
+bool tl_app_asks_others(const char *host);
+
 /* One connection in the last seconds. Texts are clean; numbers NAN where one end cannot tell. */
 struct tl_app_live_row {
     uint64_t cookie; /* names the connection while this machine is up */

@@ -160,22 +160,6 @@ void plain_add_cause(const struct text_source *source, struct tl_buf *out)
     }
 }
 
-void plain_add_named(const struct text_source *source, const char *text, struct tl_buf *out)
-{
-    static const char *const names[] = {"the far end", "The far end"};
-    while (*text) {
-        size_t n = 0;
-        while (n < 2 && strncmp(text, names[n], strlen(names[n])) != 0)
-            n++;
-        if (n == 2) {
-            tl_buf_add(out, text++, 1);
-        } else {
-            plain_add_place(source, "far-host", n == 1, out);
-            text += strlen(names[n]);
-        }
-    }
-}
-
 /* Something would decide that can still be measured. */
 static bool is_open(const struct text_source *source)
 {
@@ -268,6 +252,29 @@ bool plain_add_again(const struct text_source *source, struct tl_buf *out)
         out->status = name.status;
     tl_buf_finish(&name);
     return known;
+}
+
+/* The same in a sentence, which has no room to say what to put for a masked name. */
+static bool add_own_command(const struct text_source *source, struct tl_buf *out)
+{
+    return !tl_is_mask(name_of_far_end(source->run)) && plain_add_again(source, out);
+}
+
+void plain_add_named(const struct text_source *source, const char *text, struct tl_buf *out)
+{
+    static const char *const names[] = {"the far end", "The far end", "tightlink run HOST"};
+    while (*text) {
+        size_t n = 0;
+        while (n < 3 && strncmp(text, names[n], strlen(names[n])) != 0)
+            n++;
+        if (n == 3 || (n == 2 && !add_own_command(source, out))) {
+            tl_buf_add(out, text++, 1);
+            continue;
+        }
+        if (n < 2)
+            plain_add_place(source, "far-host", n == 1, out);
+        text += strlen(names[n]);
+    }
 }
 
 bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,

@@ -13,7 +13,8 @@ void plain_add_place(const struct text_source *source, const char *segment, bool
 /* What is wrong, in one sentence; nothing for a cause that has none. */
 void plain_add_cause(const struct text_source *source, struct tl_buf *out);
 
-/* A sentence of a rule with the other host's own name in the place of "the far end". */
+/* A sentence of a rule with the other host's own name in the place of "the far end", and the
+ * command that reaches it in the place of "tightlink run HOST". */
 void plain_add_named(const struct text_source *source, const char *text, struct tl_buf *out);
 
 /* The command that measures the same again, for options to follow; false and nothing where there is

@@ -160,12 +160,21 @@ static bool counts(const struct tl_verdict *verdict)
            (verdict->state == TL_LIMITED || verdict->state == TL_GOAL_MET || verdict->undecided);
 }
 
+/* What a fix brings where no rate is promised for it, behind another sentence. */
+static const char *unknown_gain(const struct tl_verdict *verdict)
+{
+    if (verdict->state != TL_LIMITED)
+        return "";
+    return verdict->fixed_promised && !verdict->fixed_at_least
+               ? " A fix brings little more."
+               : " What a fix brings is not known yet.";
+}
+
 void text_add_consequence(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     char now[32], then[32];
-    const char *unknown =
-        verdict->state == TL_LIMITED ? " What a fix brings is not known yet." : "";
+    const char *unknown = unknown_gain(verdict);
     if (verdict->state == TL_VERDICT_INVALID)
         tl_buf_adds(out, "Do not judge the connection by this run.");
     else if (!(verdict->measured_bps > 0))

@@ -272,6 +272,47 @@ Test(text, the_command_goes_the_same_way_again)
     }
 }
 
+/* A rule's sentence says HOST; whoever reads it has one. */
+Test(text, a_command_in_a_sentence_has_the_hosts_name)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {200, false, false};
+    struct tl_buf out = TL_BUF_INIT;
+    cr_assert(fixture_make("limited", &fixture));
+    char **why = &fixture.findings.findings[0].remedies[0].why, *kept = *why;
+    char says[] = "The far end tells: tightlink run HOST --for 16h writes it down.";
+    *why = says;
+    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+              TL_OK);
+    *why = kept; /* the fixtures share it */
+    cr_expect(strstr(tl_buf_text(&out), "srv-b.example.net tells: tightlink run srv-b.example.net "
+                                        "--for 16h writes it down."),
+              "%s", tl_buf_text(&out));
+    tl_buf_finish(&out);
+    fixture_finish(&fixture);
+}
+
+Test(text, a_fix_that_brings_little_is_not_called_unknown)
+{
+    struct fixture fixture;
+    struct tl_text_style style = {120, false, false};
+    cr_assert(fixture_make("limited", &fixture));
+    struct tl_verdict *verdict = &fixture.findings.verdict;
+    for (int promised = 0; promised < 2; promised++) {
+        struct tl_buf out = TL_BUF_INIT;
+        verdict->fixed_bps = 1.05 * verdict->measured_bps;
+        verdict->fixed_promised = promised;
+        verdict->fixed_at_least = false;
+        cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+                  TL_OK);
+        cr_expect(strstr(tl_buf_text(&out), promised ? "A fix brings little more."
+                                                     : "What a fix brings is not known yet."),
+                  "%s", tl_buf_text(&out));
+        tl_buf_finish(&out);
+    }
+    fixture_finish(&fixture);
+}
+
 static void expect_place(const char *segment, const char *wanted)
 {
     struct fixture fixture;

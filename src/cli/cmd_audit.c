@@ -81,7 +81,7 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
     double goal_bps = 0, goal_rtt_ns = 0;
     struct tl_error error = {0};
     bool json = false, yes = false;
-    int option;
+    int option, exit_code = CLI_EXIT_OK;
     while ((option = cli_next_option(&words)) > 0) {
         json |= option == 'j';
         yes |= option == 'y';
@@ -102,14 +102,12 @@ int cli_audit(const struct cli_command *command, int argc, char **argv)
     if (tl_session_audit(host, &facts, &error) != TL_OK ||
         (goal_bps > 0 && tl_session_audit_alone(facts, &error) != TL_OK))
         return cli_fail(&error);
-    int exit_code = CLI_EXIT_OK;
-    if (json) {
+    if (json)
         exit_code = print_json(facts);
-    } else if (goal_bps > 0) {
+    else if (goal_bps > 0)
         exit_code = cli_audit_ladder(facts, goal_bps, goal_rtt_ns) ? CLI_EXIT_OK : CLI_EXIT_MISSED;
-    } else {
+    else
         tl_facts_each(facts, print_fact, NULL);
-    }
     tl_facts_destroy(facts);
     return exit_code;
 }

@@ -210,8 +210,8 @@ enum tl_status tl_facts_load(const struct tl_json_at *at, struct tl_facts **ret_
         else if (!is_retired(id) && strange.count++ == 0)
             tl_utf8_clean(id, strlen(id), strange.first, sizeof strange.first);
     }
-    if (status == TL_OK && (status = tl_facts_status(facts)) != TL_OK)
-        tl_error_set(reterr, status, "%s", tl_status_text(status));
+    if (status == TL_OK)
+        status = tl_facts_status(facts, reterr);
     if (status != TL_OK) {
         tl_facts_destroy(facts);
         return status;

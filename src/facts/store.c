@@ -151,9 +151,11 @@ struct tl_facts *tl_facts_clone(const struct tl_facts *facts)
     return tl_facts_clone_mapped(facts, same_text, NULL);
 }
 
-enum tl_status tl_facts_status(const struct tl_facts *facts)
+enum tl_status tl_facts_status(const struct tl_facts *facts, struct tl_error *reterr)
 {
-    return facts->status;
+    return facts->status == TL_OK
+               ? TL_OK
+               : tl_error_set(reterr, facts->status, "no memory for what the measurements mean");
 }
 
 /* --- setting --- */

@@ -268,5 +268,5 @@ enum tl_status tl_packet_flow_facts(const struct tl_packet_flow *flow, struct tl
     tell_scaling(&told);
     tell_path(&told);
     explain(&told);
-    return tl_facts_status(facts);
+    return tl_facts_status(facts, NULL);
 }

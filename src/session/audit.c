@@ -24,7 +24,7 @@ enum tl_status tl_session_audit(const char *host, struct tl_facts **ret_facts,
     if (status == TL_OK)
         tl_facts_derive(facts);
     if (status == TL_OK)
-        status = tl_facts_status(facts);
+        status = tl_facts_status(facts, reterr);
     if (status == TL_OK)
         *ret_facts = facts;
     else

@@ -67,9 +67,9 @@ enum tl_status tl_record_judge(const struct tl_rules *rules, struct tl_session_r
     const struct tl_question question = question_of(&result->run);
     struct tl_findings *findings;
     tl_facts_derive(result->facts);
-    enum tl_status status = tl_facts_status(result->facts);
+    enum tl_status status = tl_facts_status(result->facts, reterr);
     if (status != TL_OK) /* a fact without its reason would be told as one that was not tried */
-        return tl_error_set(reterr, status, "no memory for what follows from the measurements");
+        return status;
     status = tl_rules_judge(rules, result->facts, &question, &findings, reterr);
     if (status != TL_OK)
         return status;

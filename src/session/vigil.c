@@ -154,7 +154,7 @@ static void keep_going(struct vigil *vigil, struct tl_probe *probe, enum tl_dire
 {
     struct tl_session *session = vigil->session;
     struct tl_run *run = &session->result.run;
-    struct tl_error error;
+    struct tl_error error = {0};
     int64_t longest_ns = least(tl_probe_vigil_longest_ns(probe), TRANSFER_NS);
     for (;;) {
         int64_t left_ns = vigil->until_ns - tl_now_ns();

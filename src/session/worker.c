@@ -300,7 +300,7 @@ void *session_worker(void *context)
     settle_quality(session);
     ask_owner(session);
     tl_segments_fill(result->facts, &result->run);
-    struct tl_error judging;
+    struct tl_error judging = {0};
     if (session_judge(session, &judging) != TL_OK && result->status == TL_OK) {
         result->status = judging.status;
         result->error = judging;

@@ -57,7 +57,7 @@ Test(store, values_of_every_kind_come_back)
     cr_expect(get("far.tcp_rmem_max_bytes").state == TL_FACT_UNKNOWN,
               "the other host's is its own");
     cr_expect(get("download.retrans_ratio").state == TL_FACT_UNKNOWN);
-    cr_expect(tl_facts_status(facts) == TL_OK);
+    cr_expect(tl_facts_status(facts, NULL) == TL_OK);
 }
 
 Test(store, a_later_value_replaces_an_earlier_one_whole)
@@ -178,7 +178,7 @@ Test(store, a_stage_that_ended_explains_what_it_left_unknown_in_its_direction)
     cr_expect(!get("upload.streams_goodput_bps").tried, "another stage");
     tl_facts_explain_stage(facts, "hosts", NULL, "denied");
     cr_expect(get("near.tcp_sack").tried && get("far.tcp_sack").tried);
-    cr_expect(tl_facts_status(facts) == TL_OK);
+    cr_expect(tl_facts_status(facts, NULL) == TL_OK);
 }
 
 Test(store, a_derived_fact_lacks_what_a_stage_measures)

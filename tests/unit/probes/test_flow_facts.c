@@ -51,7 +51,7 @@ Test(flow_facts, nothing_measured_leaves_reasons_and_no_zeros)
         cr_expect(fact.state == TL_FACT_UNKNOWN, "%s", id);
         cr_expect(strlen(fact.reason) > 0, "%s", id);
     }
-    cr_expect_eq(tl_facts_status(facts), TL_OK);
+    cr_expect_eq(tl_facts_status(facts, NULL), TL_OK);
 }
 
 Test(flow_facts, a_steady_rate_keeps_its_interval_and_ledger)

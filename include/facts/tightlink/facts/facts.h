@@ -165,7 +165,8 @@ void tl_facts_set_unknown(struct tl_facts *facts, struct tl_fact_key key, const 
  * flow get it in this direction only, or in both where direction is NULL. */
 void tl_facts_explain_stage(struct tl_facts *facts, const char *stage,
                             const enum tl_direction *direction, const char *reason);
-enum tl_status tl_facts_status(const struct tl_facts *facts);
+/* The first failure of any call above. */
+enum tl_status tl_facts_status(const struct tl_facts *facts, struct tl_error *reterr);
 
 void tl_facts_get(const struct tl_facts *facts, struct tl_fact_key key, struct tl_fact *ret_fact);
 /* The same, but where a derived fact is unknown: the measured one that it lacks, which is what

@@ -11,11 +11,12 @@
 #include "tightlink/base/time.h"
 
 #define EVENTS_PER_WAKEUP 128
+#define LATE_TICKS        4 /* more of them at once: the process was held up */
 
 struct loop {
     struct watch timer; /* first: timer_ready() finds the loop by it */
     int epoll_fd;
-    bool ticking;
+    bool ticking, put_off;
     loop_tick_fn *tick;
     void *context;
     struct watch *dead;
@@ -30,6 +31,16 @@ static void set_tick(struct loop *loop, bool on)
         loop->ticking = on;
 }
 
+/* Where this process was held up (stopped, starved, suspended), what came meanwhile has not been
+ * read yet: who spoke in time must not be found silent. The kernel tells descriptors in the order
+ * in which they became ready, so that all of them have had their turn before the next tick. Never
+ * twice in a row: a flood that makes every tick late puts no deadline off for long. */
+static bool must_read_first(struct loop *loop, uint64_t ticks)
+{
+    loop->put_off = !loop->put_off && ticks > LATE_TICKS;
+    return loop->put_off;
+}
+
 void loop_need_tick(struct loop *loop)
 {
     if (!loop->ticking)
@@ -39,8 +50,10 @@ void loop_need_tick(struct loop *loop)
 static void timer_ready(struct watch *watch, uint32_t events)
 {
     struct loop *loop = (struct loop *)watch;
-    uint64_t missed;
-    (void)!read(watch->fd, &missed, sizeof missed);
+    uint64_t ticks = 0; /* since the last one was read */
+    (void)!read(watch->fd, &ticks, sizeof ticks);
+    if (must_read_first(loop, ticks))
+        return;
     if (!loop->tick(loop->context, tl_now_ns()))
         set_tick(loop, false);
 }

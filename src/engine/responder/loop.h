@@ -18,7 +18,8 @@ struct watch {
     struct watch *next_dead;
 };
 
-/* Every TICK_NS. False: nobody needs the next one, until loop_need_tick(). */
+/* Every TICK_NS, one later where the process was held up. False: nobody needs the next one, until
+ * loop_need_tick(). */
 typedef bool loop_tick_fn(void *context, int64_t now_ns);
 
 struct loop;

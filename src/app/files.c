@@ -86,6 +86,15 @@ int tl_app_create_file(const char *path, const char *text, size_t len)
     return errnum;
 }
 
+/* A pipe from which nobody reads would be waited for, and no signal ends that: it is an error. */
+static int open_special(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFL, O_WRONLY);
+    return fd;
+}
+
 bool tl_app_replace_file(const char *path, const char *text, size_t len, unsigned mode)
 {
     char beside[PATH_MAX], id[TL_ULID_SIZE];
@@ -96,7 +105,7 @@ bool tl_app_replace_file(const char *path, const char *text, size_t len, unsigne
         errno = ENAMETOOLONG;
         return false;
     }
-    int fd = special ? open(path, O_WRONLY | O_CLOEXEC)
+    int fd = special ? open_special(path)
                      : open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
     if (fd < 0)
         return false;

@@ -10,6 +10,9 @@
 
 #include "tightlink/base/time.h"
 
+/* With remarks and blank lines, of which a device has no end. */
+#define LINES_READ_MAX (2 * TL_LAB_TRACE_LINES_MAX)
+
 static enum tl_status append(struct tl_lab_trace *trace, size_t *room, uint32_t at_ms)
 {
     if (trace->count == *room) {
@@ -42,6 +45,9 @@ static enum tl_status read_lines(struct tl_lab_trace *trace, FILE *stream, const
     size_t room = 0;
     for (int number = 1; fgets(line, sizeof line, stream); number++) {
         uint32_t at_ms;
+        if (number > LINES_READ_MAX || line[0] == '\0')
+            return tl_error_set(reterr, TL_LIMIT,
+                                "%.150s is no trace: a file of text with one time a line", file);
         if (line[0] == '#' || line[strspn(line, " \t\r\n")] == '\0')
             continue;
         if (!read_line(line, &at_ms))

@@ -1,12 +1,14 @@
 /* tightlink.conf: which ticket systems there are (inih). Every key is known, or the file is
  * refused with its place; a token in it is refused too. */
 #include <errno.h>
+#include <fcntl.h>
 #include <ini.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "sinks.h"
@@ -266,13 +268,21 @@ static enum tl_status read_file(struct tl_ticket_config *config, struct tl_error
 {
     struct reader reader = {.config = config};
     struct stat info;
-    FILE *file = fopen(config->path, "re");
-    if (!file)
-        return errno == ENOENT ? TL_OK
-                               : tl_error_set(reterr, tl_status_from_errno(errno), "%.300s: %s",
-                                              config->path, strerror(errno));
+    int fd = open(config->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!file) {
+        int errnum = errno;
+        if (fd >= 0)
+            close(fd);
+        return errnum == ENOENT ? TL_OK
+                                : tl_error_set(reterr, tl_status_from_errno(errnum), "%.300s: %s",
+                                               config->path, strerror(errnum));
+    }
     int line = 0;
-    if (fstat(fileno(file), &info) == 0 && info.st_size > FILE_MAX)
+    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) /* a pipe, or a device without end */
+        reader.status =
+            tl_error_set(&reader.error, TL_DENIED, "%.300s is no regular file", config->path);
+    else if (info.st_size > FILE_MAX)
         reader.status = tl_error_set(&reader.error, TL_LIMIT, "%.300s is too long", config->path);
     else
         line = ini_parse_file(file, take, &reader);

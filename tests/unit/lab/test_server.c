@@ -123,6 +123,8 @@ Test(lab_server, bad_traces_are_refused_with_their_line)
         unlink(name);
     }
     struct tl_error err = {0};
+    cr_expect_eq(tl_lab_trace_load(&trace, "/dev/zero", &err), TL_LIMIT, "it has no end");
+    cr_expect(strstr(err.text, "/dev/zero is no trace"), "%s", err.text);
     cr_expect_eq(tl_lab_trace_load(&trace, "/nowhere/at.all", &err), TL_IO);
     cr_expect(strstr(err.text, "/nowhere/at.all"), "%s", err.text);
 }

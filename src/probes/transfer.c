@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "counter_facts.h"
+#include "ends.h"
 #include "flow_facts.h"
 #include "hops_load.h"
 #include "interrupt.h"
@@ -409,6 +410,8 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
     if (result)
         tl_queue_find(result, &queue, &ret_beside->queue);
     tl_loaded_finish(loaded, from_ns, to_ns, &ret_beside->load);
+    if (whole)
+        tl_ends_judge(outcome, result, &ret_beside->load);
     tl_hops_load_finish(hops, probe, tl_direction_of_wire(spec->direction), from_ns, to_ns);
     return status;
 }

@@ -190,38 +190,49 @@ def p99(times):
     return sorted(times)[len(times) * 99 // 100]
 
 
+def served_beside_stalled(daemon, idle, awake, turn, words):
+    """One round: p99 of 200 hellos beside 1,000 connections that stall, and at a responder that nobody
+    else uses."""
+    stalled = []
+    for i in range(1000):
+        stalled.append(Connection(daemon.port, f"127.{i % 250}.4.1"))
+        with contextlib.suppress(OSError):
+            stalled[-1].send(words if i % 2 else b"\0")
+    asked, times, alone = frame(wire.PING, bytes(8)) * 8, [], []
+    for i in range(200):
+        for session in awake:
+            with contextlib.suppress(OSError):
+                session.socket.setblocking(False)
+                session.socket.send(asked)
+        times.append(hello_s(daemon.port, f"127.{turn + 1}.{i}.1"))
+        alone.append(hello_s(idle.port, f"127.{turn + 1}.{i}.1"))
+    for connection in stalled:
+        connection.close()
+    print(f"  hello: p99 {p99(times) * 1e3:.1f} ms of 200, {p99(alone) * 1e3:.1f} ms at a responder "
+          "that is alone")
+    return p99(times), p99(alone)
+
+
 @case
 def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
-    """P2: 50 ms (p99) beside stalled handshakes and sessions that ask without end and read nothing. In
-    turn another responder is asked that nobody else uses: where that one takes 10 ms (p99), it is the
-    machine that had no time, and the round says nothing."""
+    """P2: 50 ms (p99) beside stalled handshakes and sessions that ask without end and read nothing, at
+    the median of three rounds. In turn another responder is asked that nobody else uses: where that
+    one takes 10 ms (p99), it is the machine that had no time, and the round says nothing."""
     with KeyFile(f"alice {SECRET}") as key, Daemon(DAEMON, "--key", key) as daemon, \
             Daemon(DAEMON) as idle:
-        stalled, words = [], first_words("alice", SECRET)
-        for i in range(1000):
-            stalled.append(Connection(daemon.port, f"127.{i % 250}.4.1"))
-            with contextlib.suppress(OSError):
-                stalled[-1].send(words if i % 2 else b"\0")
+        words, rounds = first_words("alice", SECRET), []
         awake = [Session(daemon.port, f"127.0.{100 + i}.1") for i in range(30)]
-        asked = frame(wire.PING, bytes(8)) * 8
-        for turn in range(5):
-            times, alone = [], []
-            for i in range(200):
-                for session in awake:
-                    with contextlib.suppress(OSError):
-                        session.socket.setblocking(False)
-                        session.socket.send(asked)
-                times.append(hello_s(daemon.port, f"127.{turn + 1}.{i}.1"))
-                alone.append(hello_s(idle.port, f"127.{turn + 1}.{i}.1"))
-            print(f"  hello: p99 {p99(times) * 1e3:.1f} ms of 200, {p99(alone) * 1e3:.1f} ms at a "
-                  "responder that is alone")
-            if is_sanitized(DAEMON) or p99(alone) < 0.01:
+        for turn in range(9):
+            beside, alone = served_beside_stalled(daemon, idle, awake, turn, words)
+            if is_sanitized(DAEMON) or alone < 0.01:
+                rounds.append(beside)
+            if len(rounds) == 3:
                 break
         else:
-            raise Skipped("in five rounds this machine had no time even for a responder alone")
-        assert p99(times) < (1.0 if is_sanitized(DAEMON) else 0.05)
-        for connection in (*stalled, *awake):
-            connection.close()
+            raise Skipped("in nine rounds this machine had no time even for a responder alone")
+        assert sorted(rounds)[1] < (1.0 if is_sanitized(DAEMON) else 0.05), rounds
+        for session in awake:
+            session.close()
 
 
 # --- P7: everything under strace ---------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /* Preloaded into a program: the Nth call of a kind fails, once, as its manual page says that it
  * may.
  *
- *   TL_FAIL_CALL   which: alloc, open, read, write, recv, send, accept, poll, thread, clock
+ *   TL_FAIL_CALL   which: alloc, open, read, write, recv, send, accept, poll, thread, clock, make
  *   TL_FAIL_AT     the number of the call, from 1; 0 or none: count only
  *   TL_FAIL_ERRNO  as a number
  *   TL_FAIL_COUNT  a file to which the number of calls is written at the end
@@ -10,6 +10,7 @@
  * pass through here. */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,13 +22,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-enum kind { NONE, ALLOC, OPEN, READ, WRITE, RECV, SEND, ACCEPT, POLL, THREAD, CLOCK, KINDS };
+/* MAKE: a descriptor that is no file's. */
+enum kind { NONE, ALLOC, OPEN, READ, WRITE, RECV, SEND, ACCEPT, POLL, THREAD, CLOCK, MAKE, KINDS };
 static const char *const names[KINDS] = {"",     "alloc",  "open", "read",   "write", "recv",
-                                         "send", "accept", "poll", "thread", "clock"};
+                                         "send", "accept", "poll", "thread", "clock", "make"};
 
 static enum kind chosen;
 static unsigned long fail_at;
@@ -100,9 +106,28 @@ void *realloc(void *old, size_t size)
     }
 
 WRAP(READ, ssize_t, read, (int fd, void *bytes, size_t len), (fd, bytes, len))
+WRAP(READ, ssize_t, pread64, (int fd, void *bytes, size_t len, off64_t at), (fd, bytes, len, at))
+WRAP(READ, ssize_t, preadv64v2,
+     (int fd, const struct iovec *parts, int count, off64_t at, int flags),
+     (fd, parts, count, at, flags))
 WRAP(WRITE, ssize_t, write, (int fd, const void *bytes, size_t len), (fd, bytes, len))
+WRAP(WRITE, ssize_t, pwrite64, (int fd, const void *bytes, size_t len, off64_t at),
+     (fd, bytes, len, at))
+WRAP(WRITE, int, fsync, (int fd), (fd))
 WRAP(RECV, ssize_t, recv, (int fd, void *bytes, size_t len, int flags), (fd, bytes, len, flags))
 WRAP(RECV, ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+WRAP(RECV, ssize_t, recvfrom,
+     (int fd, void *bytes, size_t len, int flags, struct sockaddr *from, socklen_t *from_len),
+     (fd, bytes, len, flags, from, from_len))
+WRAP(RECV, int, recvmmsg,
+     (int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),
+     (fd, messages, count, flags, timeout))
+WRAP(SEND, ssize_t, sendto,
+     (int fd, const void *bytes, size_t len, int flags, const struct sockaddr *to,
+      socklen_t to_len),
+     (fd, bytes, len, flags, to, to_len))
+WRAP(SEND, int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags),
+     (fd, messages, count, flags))
 WRAP(SEND, ssize_t, send, (int fd, const void *bytes, size_t len, int flags),
      (fd, bytes, len, flags))
 WRAP(SEND, ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags),
@@ -110,6 +135,16 @@ WRAP(SEND, ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags),
 WRAP(ACCEPT, int, accept4, (int fd, struct sockaddr *address, socklen_t *len, int flags),
      (fd, address, len, flags))
 WRAP(POLL, int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
+WRAP(POLL, int, ppoll,
+     (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
+     (fds, count, timeout, mask))
+WRAP(POLL, int, epoll_wait, (int fd, struct epoll_event *events, int count, int timeout),
+     (fd, events, count, timeout))
+WRAP(MAKE, int, socket, (int domain, int type, int protocol), (domain, type, protocol))
+WRAP(MAKE, int, eventfd, (unsigned begin, int flags), (begin, flags))
+WRAP(MAKE, int, pipe2, (int fds[2], int flags), (fds, flags))
+WRAP(MAKE, int, timerfd_create, (clockid_t clock, int flags), (clock, flags))
+WRAP(MAKE, int, epoll_create1, (int flags), (flags))
 WRAP(CLOCK, int, clock_gettime, (clockid_t clock, struct timespec *ret_time), (clock, ret_time))
 
 int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attr, void *(*run)(void *),
@@ -141,6 +176,46 @@ WRAP(POLL, int, __poll_chk, (struct pollfd * fds, nfds_t count, int timeout, siz
     }
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
+
+/* What a build with _FORTIFY_SOURCE calls where no file is made. */
+int __open64_2(const char *path, int flags);
+WRAP(OPEN, int, __open64_2, (const char *path, int flags), (path, flags))
+
+int openat64(int folder, const char *path, int flags, ...)
+{
+    static int (*next)(int, const char *, int, ...);
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    if (fails(OPEN))
+        return -1;
+    if (!next)
+        next = NEXT(openat64);
+    return next(folder, path, flags, mode);
+}
+
+DIR *opendir(const char *path)
+{
+    return fails(OPEN) ? NULL : NEXT(opendir)(path);
+}
+
+/* Streams read inside libc as well: the call fails as it would where their read(2) does. */
+size_t fread(void *bytes, size_t size, size_t count, FILE *file)
+{
+    if (!fails(READ))
+        return NEXT(fread)(bytes, size, count, file);
+    file->_flags |= 0x20; /* _IO_ERR_SEEN, which ferror() asks */
+    return 0;
+}
+
+char *fgets(char *text, int size, FILE *file)
+{
+    if (!fails(READ))
+        return NEXT(fgets)(text, size, file);
+    file->_flags |= 0x20;
+    return NULL;
+}
 
 FILE *fopen(const char *path, const char *mode)
 {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The Nth call failing: allocations, files, sockets, threads, clocks (fail_call.c), of each kind.
 
-Arguments: the shim, tightlink, tightlinkd, a saved run; --all for every N and every errno. Whatever
-fails, a command ends by itself, says what is wrong in one plain sentence, and prints either the whole
+Arguments: the shim, tightlink, tightlinkd, a saved run; --all for every N and every errno, then how
+many places of each kind in the responder and in a diagnosis, whose errors take turns (200), and parts
+of it (commands, responder, diagnosis; none: all). Whatever fails, a command ends by itself, says what is wrong in one plain sentence, and prints either the whole
 of what it prints without a failure or says that it did not; tightlinkd lives on and serves the next.
 """
 import errno
@@ -17,13 +18,29 @@ import wire
 
 SHIM, TIGHTLINK, TIGHTLINKD, RUN = (os.path.abspath(path) for path in sys.argv[1:5])
 ALL = "--all" in sys.argv[5:]
-# What the manual pages name, those first that a healthy machine shows.
-ERRNOS = {"alloc": [errno.ENOMEM], "open": [errno.EMFILE, errno.EACCES, errno.ENOENT, errno.EINTR],
-          "read": [errno.EIO, errno.EINTR], "write": [errno.ENOSPC, errno.EIO, errno.EINTR],
-          "recv": [errno.ECONNRESET, errno.EINTR, errno.ENOMEM],
-          "send": [errno.EPIPE, errno.EINTR, errno.ENOBUFS],
-          "accept": [errno.EMFILE, errno.ECONNABORTED, errno.ENOBUFS], "poll": [errno.EINTR],
-          "thread": [errno.EAGAIN], "clock": [errno.EINVAL]}
+PLACES = int(sys.argv[6]) if len(sys.argv) > 6 else 200
+PARTS = sys.argv[7:] or ["commands", "responder", "diagnosis"]
+# What the manual pages name (man 2 open, read, write and fsync, recv, send, accept, poll and
+# epoll_wait, clock_gettime, socket; 3 malloc, pthread_create; 7 ip, tcp, udp for errors that wait at a
+# socket), those first that a healthy machine shows. Not EBADF and EFAULT, by which a program is told of
+# its own mistake.
+NAMES = {
+    "alloc": "ENOMEM",
+    "open": "EMFILE EACCES ENOENT EINTR EBUSY EDQUOT EEXIST EFBIG EINVAL EISDIR ELOOP ENAMETOOLONG ENFILE "
+            "ENODEV ENOMEM ENOSPC ENOTDIR ENXIO EOPNOTSUPP EOVERFLOW EPERM EROFS ETXTBSY EAGAIN",
+    "read": "EIO EINTR EAGAIN EINVAL EISDIR ENXIO EOPNOTSUPP EOVERFLOW ESPIPE",
+    "write": "ENOSPC EIO EINTR EAGAIN EDESTADDRREQ EDQUOT EFBIG EINVAL EPERM EPIPE EROFS ESPIPE",
+    "recv": "ECONNRESET EINTR ENOMEM EAGAIN ECONNREFUSED EINVAL ENOTCONN ENOTSOCK ETIMEDOUT EHOSTUNREACH "
+            "ENETUNREACH EMSGSIZE EPROTO",
+    "send": "EPIPE EINTR ENOBUFS EACCES EAGAIN EALREADY ECONNRESET EDESTADDRREQ EINVAL EISCONN EMSGSIZE "
+            "ENOMEM ENOTCONN ENOTSOCK EOPNOTSUPP ENETUNREACH EHOSTUNREACH EPERM ETIMEDOUT ECONNREFUSED",
+    "accept": "EMFILE ECONNABORTED ENOBUFS EAGAIN EINTR EINVAL ENFILE ENOMEM ENOTSOCK EOPNOTSUPP EPERM "
+              "EPROTO ENOSR ESOCKTNOSUPPORT EPROTONOSUPPORT ETIMEDOUT ENETDOWN ENOPROTOOPT EHOSTDOWN "
+              "ENONET EHOSTUNREACH ENETUNREACH",
+    "poll": "EINTR ENOMEM EINVAL", "thread": "EAGAIN EINVAL EPERM",
+    "clock": "EINVAL EPERM EACCES ENODEV EOPNOTSUPP",
+    "make": "EMFILE EACCES EAFNOSUPPORT EINVAL ENFILE ENOBUFS ENOMEM EPROTONOSUPPORT ENODEV EPERM"}
+ERRNOS = {call: [getattr(errno, name) for name in names.split()] for call, names in NAMES.items()}
 MOST = 2000 if ALL else 6  # of the calls of a kind, evenly over all of them
 
 
@@ -62,6 +79,13 @@ def judge(what, baseline, done):
     return None
 
 
+def turns(count, places, call):
+    """Which calls of so many fail, and with what: with as many errors as there are, in turns."""
+    numbers = ERRNOS[call]
+    step = max(1, count // places)
+    return [(at, numbers[i % len(numbers)]) for i, at in enumerate(range(1, count + 1, step))]
+
+
 def walk(folder, command, calls):
     """Every chosen call of a command, failing once; faults found, and how many were tried."""
     faults, tried, seen = [], 0, []
@@ -98,10 +122,10 @@ def walk_responder(folder, calls):
         with wire.Daemon(TIGHTLINKD, "--no-sandbox") as daemon:  # it writes the count
             assert use(daemon.port), "it does not serve without a failure"
             daemon.stop()
-        count, few = count_of(folder), MOST if ALL else 3
-        for at in range(1, count + 1, max(1, count // few)):
-            os.environ.update(environment(folder, call, at, ERRNOS[call][0]))
-            what = f"tightlinkd: {call} {at} of {count}"
+        count = count_of(folder)
+        for at, number in turns(count, PLACES if ALL else 3, call):
+            os.environ.update(environment(folder, call, at, number))
+            what = f"tightlinkd: {call} {at} of {count}, {errno.errorcode[number]}"
             tried += 1
             try:
                 daemon = wire.Daemon(TIGHTLINKD, "--no-sandbox")
@@ -119,6 +143,28 @@ def walk_responder(folder, calls):
     return faults, tried
 
 
+def judge_diagnosis(done):
+    """What is wrong with how a diagnosis ended, None if nothing: it has a document with a sentence for
+    what it could not do, or says why it has none."""
+    said = done.stderr.decode(errors="replace")
+    if done.returncode < 0:
+        return f"signal {-done.returncode}: {said[-300:]}"
+    if any(line.rstrip().endswith(":") for line in said.splitlines() if line.startswith("tightlink")):
+        return f"a sentence without its reason: {said[-300:]}"
+    if not done.stdout:
+        return None if said.strip() and done.returncode else f"exit {done.returncode} and not a word"
+    try:
+        document = json.loads(done.stdout)
+    except ValueError as why:
+        return f"the document is cut: {why}"
+    quality = document["run"]["quality"]
+    if quality["status"] != "valid" and not any(reason.strip() for reason in quality["reasons"]):
+        return f"{quality['status']} without a reason"
+    if done.returncode == 0 and document["verdict"]["state"] == "invalid":
+        return "invalid, and exit code 0"
+    return None
+
+
 def walk_diagnosis(folder, calls):
     """A whole run over loopback with a call of the client failing; a crash or silence is a fault."""
     faults, tried = [], 0
@@ -126,17 +172,15 @@ def walk_diagnosis(folder, calls):
         command = ("run", "127.0.0.1", "--port", str(daemon.port), "--yes", "--json", "--time", "6")
         for call in calls:
             baseline = run(folder, command, call)
-            count, few = count_of(folder), 200
-            for at in range(1, count + 1, max(1, count // few)):
-                done = run(folder, command, call, at, ERRNOS[call][0])
+            count = count_of(folder)
+            for at, number in turns(count, PLACES, call):
+                what = f"run: {call} {at} of {count}, {errno.errorcode[number]}"
                 tried += 1
-                what = f"run: {call} {at} of {count}"
-                if done.returncode < 0:
-                    faults.append(f"{what}: signal {-done.returncode}: {done.stderr[-300:]!r}")
-                elif not done.stdout and not done.stderr:
-                    faults.append(f"{what}: exit {done.returncode} and not a word")
-                elif done.stdout:
-                    json.loads(done.stdout)
+                try:
+                    fault = judge_diagnosis(run(folder, command, call, at, number))
+                except subprocess.TimeoutExpired:
+                    fault = "does not end"
+                faults += [f"{what}: {fault}"] if fault else []
         assert baseline.stdout, baseline.stderr
     return faults, tried
 
@@ -150,16 +194,18 @@ def report(what, faults, tried):
 
 def main():
     failed = 0
-    calls = ("alloc", "open", "read", "write", "poll", "thread", "clock")
+    calls = ("alloc", "open", "read", "write", "poll", "thread", "clock", "make")
     with tempfile.TemporaryDirectory(prefix="tightlink-injected-") as folder:
         for command in (("explain", RUN), ("explain", RUN, "--json"), ("why", RUN),
                         ("compare", RUN, RUN), ("export", RUN, "--format", "html", "--unmask"),
                         ("fix", RUN, "--dry-run", "--other-host"), ("rules", "list")):
-            failed += report(command[0], *walk(folder, command, calls))
-        calls = ("alloc", "read", "recv", "send", "accept", "thread", "clock")
-        failed += report("tightlinkd", *walk_responder(folder, calls))
-        if ALL:
-            failed += report("a diagnosis", *walk_diagnosis(folder, (*calls[:4], "poll", "thread")))
+            if "commands" in PARTS:
+                failed += report(command[0], *walk(folder, command, calls))
+        if "responder" in PARTS:
+            failed += report("tightlinkd", *walk_responder(folder, tuple(NAMES)))
+        if ALL and "diagnosis" in PARTS:
+            calls = tuple(call for call in NAMES if call != "accept")
+            failed += report("a diagnosis", *walk_diagnosis(folder, calls))
     sys.exit(1 if failed else 0)
 
 

@@ -121,3 +121,23 @@ def a_file_that_is_far_too_long_is_refused_before_it_is_in_memory(machine):
         assert child.returncode > 0 and said, (arguments, child.returncode, said)
         if not sanitized:  # whose allocator keeps what is freed
             assert used.ru_maxrss < 64 << 10, f"{arguments[0]}: {used.ru_maxrss >> 10} MB"
+
+
+@case("output")
+def what_has_no_end_or_no_reader_is_refused(machine):
+    """Pipes, devices and folders where a file is taken: an error that names them, and soon."""
+    folder = os.path.join(machine.folder, "endless")
+    os.mkdir(folder)
+    pipe = os.path.join(folder, "pipe")
+    os.mkfifo(pipe)
+    secret = ("run", "127.0.0.1", "--port", "9", "--yes")
+    commands = [(name, ("config", "--check", name)) for name in (pipe, "/dev/zero", folder)]
+    commands += [(name, (*secret, "--key", name)) for name in (pipe, "/dev/zero", folder)]
+    commands += [(name, command) for name in ("/dev/zero", folder) for command in
+                 (("explain", name), ("why", name), ("compare", name, name), ("export", name),
+                  ("fix", name, "--dry-run"), ("pcap", name), ("verify", name, "--yes"),
+                  ("history", "import", name), ("demo", f"down.trace={name}", "--yes"))]
+    commands += [(pipe, (*secret, "--save", pipe))]
+    for name, command in commands:
+        result = tightlink(machine, *command, seconds=20, stdin=subprocess.DEVNULL)
+        assert result.code > 0 and name in result.err + result.out, (command, str(result))

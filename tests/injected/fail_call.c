@@ -1,7 +1,8 @@
 /* Preloaded into a program: the Nth call of a kind fails, once, as its manual page says that it
  * may.
  *
- *   TL_FAIL_CALL   which: alloc, open, read, write, recv, send, accept, poll, thread, clock, make
+ *   TL_FAIL_CALL   which: alloc, open, read, write, recv, send, accept, poll, epoll, thread, clock,
+ *                  make
  *   TL_FAIL_AT     the number of the call, from 1; 0 or none: count only
  *   TL_FAIL_ERRNO  as a number
  *   TL_FAIL_COUNT  a file to which the number of calls is written at the end
@@ -31,9 +32,25 @@
 #include <unistd.h>
 
 /* MAKE: a descriptor that is no file's. */
-enum kind { NONE, ALLOC, OPEN, READ, WRITE, RECV, SEND, ACCEPT, POLL, THREAD, CLOCK, MAKE, KINDS };
-static const char *const names[KINDS] = {"",     "alloc",  "open", "read",   "write", "recv",
-                                         "send", "accept", "poll", "thread", "clock", "make"};
+enum kind {
+    NONE,
+    ALLOC,
+    OPEN,
+    READ,
+    WRITE,
+    RECV,
+    SEND,
+    ACCEPT,
+    POLL,
+    EPOLL,
+    THREAD,
+    CLOCK,
+    MAKE,
+    KINDS
+};
+static const char *const names[KINDS] = {"",       "alloc", "open",   "read", "write",
+                                         "recv",   "send",  "accept", "poll", "epoll",
+                                         "thread", "clock", "make"};
 
 static enum kind chosen;
 static unsigned long fail_at;
@@ -138,7 +155,7 @@ WRAP(POLL, int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, co
 WRAP(POLL, int, ppoll,
      (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
      (fds, count, timeout, mask))
-WRAP(POLL, int, epoll_wait, (int fd, struct epoll_event *events, int count, int timeout),
+WRAP(EPOLL, int, epoll_wait, (int fd, struct epoll_event *events, int count, int timeout),
      (fd, events, count, timeout))
 WRAP(MAKE, int, socket, (int domain, int type, int protocol), (domain, type, protocol))
 WRAP(MAKE, int, eventfd, (unsigned begin, int flags), (begin, flags))

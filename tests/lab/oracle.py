@@ -7,7 +7,8 @@ accepted: which of them is lower is then a matter of chance.
 
 The models and where they come from:
   capacity   rate x payload / packet; 1448 of 1500 bytes for TCP over IPv4 with timestamps
-  windows    window / RTT; Linux advertises between 0.45 and 0.85 of tcp_rmem's maximum. Of
+  windows    window / RTT, in whole segments, over a round trip that is as long as its jitter at
+             most makes it; Linux advertises between 0.45 and 0.85 of tcp_rmem's maximum. Of
              tcp_wmem's maximum it keeps 0.72 (4 MiB) to 3.1 times (100 KiB) in flight: overhead
              counts, and the last segments of 64 KiB are let in whole
   loss       Mathis 1997 for reno, RFC 9438 section 5.1 for cubic, none for BBR; a range,
@@ -86,7 +87,12 @@ def send_share(window, share, kib):
     return 8 * (share * window + kib * 1024)
 
 
-def host_rungs(path, truth, sender, receiver, ends):
+def whole_segments(window, segment_bytes):
+    """A sender sends whole segments into a window: what a small one leaves over stays unused."""
+    return max(1, window // segment_bytes) * segment_bytes
+
+
+def host_rungs(path, truth, sender, receiver, ends, segment_bytes):
     sender_at, receiver_at = ends
     # With the proxy, the half beside c has its own round trip; the far half has buffers of
     # 64 MiB at the proxy.
@@ -96,7 +102,9 @@ def host_rungs(path, truth, sender, receiver, ends):
     receive_rtt, send_rtt = max(rtt[receiver_at], 1e-4), max(rtt[sender_at], 1e-4)
     if "rmem" in receiver:
         window = size(receiver["rmem"])
-        truth.rungs.append(Rung("receive-window", receiver_at, 0.40 * window * 8 / receive_rtt,
+        least = whole_segments(0.40 * window, segment_bytes)
+        truth.rungs.append(Rung("receive-window", receiver_at,
+                                least * 8 / (receive_rtt + path.longest_jitter()),
                                 0.85 * window * 8 / receive_rtt))
     if "wmem" in sender:
         window = size(sender["wmem"])
@@ -407,7 +415,7 @@ def truth_of(spec, direction, goal_bps=0):
     cc, rtt = sender.get("cc", "cubic"), path.rtt()
     stripped_sack = any("sack" in s.get("strip", "") for _, s in [*data, *acks])
     sack_off = off(near, "sack") or off(far, "sack")
-    host_rungs(path, truth, sender, receiver, ends)
+    host_rungs(path, truth, sender, receiver, ends, segment_bytes)
     for prefix, s in data:
         link_rungs(path, truth, prefix, s, share, rtt, cc)
         loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off,

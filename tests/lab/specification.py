@@ -119,6 +119,11 @@ class Path:
         return sum(span(s["delay"]) for way in ("up", "down") for _, s in self.way(way)
                    if "delay" in s)
 
+    def longest_jitter(self):
+        """By which a round trip may be longer than rtt() while nothing queues."""
+        return sum(span(s[key].split("/")[0]) for way in ("up", "down") for _, s in self.way(way)
+                   for key in ("jitter", "wander") if key in s)
+
     def near_rtt(self):
         """Up to the proxy at r1."""
         return sum(span(s["delay"]) for way in ("up", "down") for p, s in self.way(way)

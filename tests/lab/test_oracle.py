@@ -110,6 +110,10 @@ def paths_as_they_are_by_hand():
     check([r.cause for r in truth.accept] == ["cross-traffic"], "a tenth of the link is ours")
     check(truth.accept[0].high < 32e6 and "random-loss" not in truth.beside, "and the loss theirs")
     # Measured: 2.87 MiB of tcp_wmem's 4 MiB on the way, where the window would carry 3.46 MiB.
+    small = oracle.truth_of("rate=10M delay=7ms far.rmem=8KiB family=6 up.wander=3.6ms/13ms",
+                            "upload").accept[0]
+    check(abs(small.low - 2 * 1428 * 8 / 17.6e-3) < 1e3, "two whole segments a round trip")
+    check(abs(small.high - 0.85 * 8192 * 8 / 14e-3) < 1e3, "and at most the largest window")
     truth = oracle.truth_of("rate=419M delay=136ms far.rmem=5663KiB stock=on", "upload")
     check({r.cause for r in truth.accept} == {"receive-window", "send-buffer"}, "side by side")
     truth = oracle.truth_of("rate=1G delay=50ms far.rmem=2MiB stock=on", "upload")

@@ -5,7 +5,7 @@
 
 CASES is a JSON file: for each case the arguments of `tightlink demo`, the causes and the
 segment that are right, causes that may be called limiting or contributing beside it, and
-the range of the ceiling where there is a truth for it. Each run is also checked for what
+the range of the ceiling where there is a truth for it, and facts that must be known. Each run is also checked for what
 must hold in every run: the document validates, the ledger sums to 1, judging the saved
 run again gives the same verdict, and the traffic stays below what the case allows.
 
@@ -26,6 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtim
 import policy  # noqa: E402 (it lies beside)
 
 SECONDS = 150  # no diagnosis is that long
+NOT_TRIED = "the stage was run and did not bring it"  # a fact that no probe spoke of
 
 
 def validator(schema_path):
@@ -56,14 +57,31 @@ def check_everywhere(document, program, text, schema):
         saved.flush()
         again = subprocess.run([program, "explain", "--json", saved.name], capture_output=True,
                                text=True, timeout=60)
+    yield from turns_left_out(document)
     if not again.stdout:
         yield f"explain said nothing: {again.stderr.strip()}"
     elif verdict_key(json.loads(again.stdout)) != verdict_key(document):
         yield f"explain judges differently: {verdict_key(json.loads(again.stdout))}"
 
 
+def is_known(document, fact):
+    return document["facts"].get(fact, {}).get("state") == "known"
+
+
+def turns_left_out(document):
+    """Where one connection was run again behind several, so are the trains that came before."""
+    for way in document["run"]["directions"]:
+        second = document["facts"].get(f"{way}.trains_again_bps", {"reason": NOT_TRIED})
+        if is_known(document, f"{way}.again_bps") and is_known(document, f"{way}.trains_bps") \
+                and second.get("reason") == NOT_TRIED:
+            yield f"no second trains behind the {way}"
+
+
 def check_truth(document, case):
     """The verdict against what was emulated."""
+    for fact in case.get("known", []):
+        if not is_known(document, fact):
+            yield f"{fact} is not known: {document['facts'].get(fact, {}).get('reason')}"
     verdict = document["verdict"]
     state = case.get("state", "limited")
     if verdict["state"] != state:

@@ -1,4 +1,7 @@
-/* How sure a verdict is, as a number and as reasons a person can check. */
+/* How sure a verdict is. What may speak against being sure is a doubt. The number that people see
+ * was counted: how many of the verdicts on emulated paths that were as doubtful as this one were
+ * right (counted.json, made by tests/lab/count.py). A second number, by judgement, tells the plan
+ * how much is still open; it is shown to nobody. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,22 +9,62 @@
 #include "judge.h"
 #include "tightlink/base/units.h"
 
-/* Nothing measured on one run is certain. */
-#define CONFIDENCE_MAX 0.97
+/* The judgement's own best: nothing measured on one run is certain. */
+#define EVIDENCE_MAX 0.97
 
 /* A rung that is the measured rate agrees with it always: that confirms nothing. As a model that
  * misses the rate by a factor of one and a half, by judgement. */
 #define REPEATED 0.88
 
+/* A doubt for the counts: fewer tests than that had their facts; the rate lies further than that
+ * from the ceiling. */
+#define KNOWN_MIN 0.9
+#define FIT_LOW   0.85
+#define FIT_HIGH  1.25
+
+/* Names of doubts as counted.json has them. */
+#define REPEATS_RATE   "repeats-rate"
+#define BELOW_CEILING  "below-ceiling"
+#define ABOVE_CEILING  "above-ceiling"
+#define WIDE_BOUNDS    "wide-bounds"
+#define FACTS_MISSING  "facts-missing"
+#define CONTRARY       "contrary"
+#define VARIED         "varied"
+#define VARIED_MUCH    "varied-much"
+#define RIVAL          "rival"
+#define LEDGER_UNKNOWN "ledger-unknown"
+#define DISTURBED      "disturbed"
+
 struct weighing {
-    double confidence;
-    struct tl_buf reasons;
+    double evidence;       /* by judgement */
+    double right;          /* the share of such verdicts that is right, each doubt by itself */
+    double most;           /* what the least proved doubt allows */
+    bool uncounted;        /* a doubt that too few counted verdicts had */
+    struct tl_buf reasons; /* for people */
 };
 
-static void weigh(struct weighing *w, double factor, const char *reason)
+static void say(struct weighing *w, const char *reason)
 {
-    w->confidence *= factor;
     tl_buf_addf(&w->reasons, "%s%s", w->reasons.len ? "; " : "", reason);
+}
+
+/* After the words for it. */
+static void doubt(struct weighing *w, const char *id)
+{
+    const struct tl_counted_doubt *counted = NULL;
+    for (size_t i = 0; i < tl_counted_doubt_count && !counted; i++)
+        if (strcmp(tl_counted_doubts[i].id, id) == 0)
+            counted = &tl_counted_doubts[i];
+    bool few = !counted || counted->verdicts < TL_COUNTED_MIN;
+    w->uncounted |= few;
+    if (!counted || (few && counted->weight >= 1))
+        return;
+    double best = tl_counted_levels[tl_counted_level_count - 1].low;
+    if (counted->weight < 1 || counted->most < best)
+        tl_buf_addf(&w->reasons, " (of %d such verdicts on emulated paths %d were right)",
+                    counted->verdicts, counted->right);
+    w->right *= counted->weight;
+    w->most = fmin(w->most, counted->most);
 }
 
 static bool is_support(const struct tl_rule *rule, size_t test)
@@ -44,12 +87,17 @@ static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
     }
     char text[96];
     snprintf(text, sizeof text, "%zu of %zu tests had their facts", known, rule->test_count);
+    say(w, text);
     double share = rule->test_count ? (double)known / (double)rule->test_count : 1;
-    weigh(w, 0.7 + 0.3 * share, text);
+    w->evidence *= 0.7 + 0.3 * share;
+    if (share < KNOWN_MIN)
+        doubt(w, FACTS_MISSING);
     if (contrary) {
         snprintf(text, sizeof text, "%zu supporting %s against it", contrary,
                  contrary == 1 ? "test speaks" : "tests speak");
-        weigh(w, pow(0.85, (double)contrary), text);
+        say(w, text);
+        w->evidence *= pow(0.85, (double)contrary);
+        doubt(w, CONTRARY);
     }
 }
 
@@ -61,26 +109,41 @@ static void weigh_agreement(struct weighing *w, const struct tl_side *side,
     if (!judged->has_rung)
         return;
     if (judged->repeats_rate) {
-        weigh(w, REPEATED, "its ceiling only repeats the rate that was seen");
+        say(w, "its ceiling only repeats the rate that was seen");
+        w->evidence *= REPEATED;
+        doubt(w, REPEATS_RATE);
         return;
     }
     double share = side->goodput.number / judged->bps;
     char text[128], ceiling[TL_UNIT_TEXT_SIZE];
     snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * share,
              tl_format_bps_bounded(judged->bps, judged->low, judged->high, ceiling));
-    weigh(w, fmax(1 - 0.2 * fabs(log2(share)), 0.6), text);
-    if (judged->high > 3 * judged->low)
-        weigh(w, 0.9, "the ceiling's bounds are wide");
+    say(w, text);
+    w->evidence *= fmax(1 - 0.2 * fabs(log2(share)), 0.6);
+    if (share < FIT_LOW)
+        doubt(w, BELOW_CEILING);
+    if (share > FIT_HIGH)
+        doubt(w, ABOVE_CEILING);
+    if (judged->high > 3 * judged->low) {
+        say(w, "the ceiling's bounds are wide");
+        w->evidence *= 0.9;
+        doubt(w, WIDE_BOUNDS);
+    }
 }
 
 static void weigh_steadiness(struct weighing *w, const struct tl_side *side)
 {
     const struct tl_fact *goodput = &side->goodput;
     double spread = (goodput->high - goodput->low) / goodput->number;
-    if (spread > 0.3)
-        weigh(w, 0.75, "the rate varied much");
-    else if (spread > 0.1)
-        weigh(w, 0.9, "the rate varied");
+    if (spread > 0.3) {
+        say(w, "the rate varied much");
+        w->evidence *= 0.75;
+        doubt(w, VARIED_MUCH);
+    } else if (spread > 0.1) {
+        say(w, "the rate varied");
+        w->evidence *= 0.9;
+        doubt(w, VARIED);
+    }
 }
 
 static void weigh_rivals(struct weighing *w, const struct tl_side *side,
@@ -91,26 +154,62 @@ static void weigh_rivals(struct weighing *w, const struct tl_side *side,
         near |= &side->judged[i] != judged && side->judged[i].result == TL_FOUND &&
                 side->judged[i].severity == TL_LIMITS &&
                 side->judged[i].rule->severity == TL_LIMITS;
-    if (near)
-        weigh(w, 0.85, "another cause lies within 15 %");
-    if (judged->ledger_agrees == TL_UNKNOWN_TRUTH)
-        weigh(w, 0.85, "the time ledger is not known");
+    if (near) {
+        say(w, "another cause lies within 15 %");
+        w->evidence *= 0.85;
+        doubt(w, RIVAL);
+    }
+    if (judged->ledger_agrees == TL_UNKNOWN_TRUTH) {
+        say(w, "the time ledger is not known");
+        w->evidence *= 0.85;
+        doubt(w, LEDGER_UNKNOWN);
+    }
 }
 
-double tl_confidence(struct tl_arena *arena, const struct tl_side *side,
-                     const struct tl_judged *judged, char **ret_reasons)
+static void weigh_quality(struct weighing *w, const struct tl_question *question)
 {
-    struct weighing w = {.confidence = CONFIDENCE_MAX};
+    if (question->quality != TL_QUALITY_DEGRADED)
+        return;
+    const char *reason = question->quality_reason;
+    say(w, reason && *reason ? reason : "the measurement was disturbed");
+    w->evidence *= 0.7;
+    doubt(w, DISTURBED);
+}
+
+/* Levels are sorted by the score they begin at; the first holds whatever lies below. Never more
+ * than the verdict's own doubts say: a good average must not lift a doubtful one. */
+static double look_up(struct weighing *w)
+{
+    const struct tl_counted_level *level = &tl_counted_levels[0];
+    for (size_t i = 1; i < tl_counted_level_count; i++)
+        if (tl_counted_levels[i].score <= w->right + 1e-6)
+            level = &tl_counted_levels[i];
+    double confidence = fmin(fmin(level->low, w->right), w->most);
+    if (w->uncounted && confidence > TL_UNCOUNTED_MAX) {
+        say(w, "too few were counted in these circumstances for more than medium");
+        return TL_UNCOUNTED_MAX;
+    }
+    if (confidence < level->low)
+        return confidence; /* the doubts have told their own counts */
+    char text[128];
+    snprintf(text, sizeof text, "of %d verdicts as sure as this on emulated paths, %d were right",
+             level->verdicts, level->right);
+    say(w, text);
+    return confidence;
+}
+
+struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *side,
+                               const struct tl_judged *judged)
+{
+    struct weighing w = {.evidence = EVIDENCE_MAX, .right = tl_counted_undoubted, .most = 1};
     weigh_agreement(&w, side, judged);
     weigh_evidence(&w, judged);
     weigh_steadiness(&w, side);
     weigh_rivals(&w, side, judged);
-    if (side->question->quality == TL_QUALITY_DEGRADED) {
-        const char *reason = side->question->quality_reason;
-        weigh(&w, 0.7, reason && *reason ? reason : "the measurement was disturbed");
-    }
-    *ret_reasons = tl_arena_strdup(arena, tl_buf_text(&w.reasons));
+    weigh_quality(&w, side->question);
+    struct tl_sureness sureness = {.evidence = w.evidence, .confidence = look_up(&w)};
+    sureness.reasons = tl_arena_strdup(arena, tl_buf_text(&w.reasons));
     arena->failed |= w.reasons.status != TL_OK;
     tl_buf_finish(&w.reasons);
-    return w.confidence;
+    return sureness;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the rule files, what they share and the list of causes as C. Arguments: output,
-causes.json, rules folder, shared.json, rule files. The texts go in unparsed: the loader judges a built-in rule like any other."""
+"""Writes the rule files, what they share, the list of causes and the counts behind confidence as C.
+Arguments: output, causes.json, counted.json, rules folder, shared.json, rule files. The texts go in unparsed: the loader judges a built-in rule like any other."""
 import json
 import pathlib
 import sys
@@ -23,8 +23,26 @@ def builtin(folder, file):
     return f'    {{"{name}",\n{c_string(text)},\n     {len(text.encode())}}}'
 
 
+def counted(path):
+    """What tests/lab/count.py counted."""
+    data = json.loads(path.read_text())
+    if data["format"] != "tightlink.counted/1":
+        sys.exit(f"{path}: no counts of verdicts")
+    out = ["const struct tl_counted_doubt tl_counted_doubts[] = {"]
+    for doubt in data["doubts"]:
+        out.append(f"    {{{json.dumps(doubt['id'])}, {doubt['verdicts']}, {doubt['right']}, "
+                   f"{doubt['weight']:.4f}, {doubt['most']:.4f}}},")
+    out += ["};", f"const size_t tl_counted_doubt_count = {len(data['doubts'])};",
+            "const struct tl_counted_level tl_counted_levels[] = {"]
+    for level in data["levels"]:
+        out.append(f"    {{{level['score']:.4f}, {level['verdicts']}, {level['right']}, "
+                   f"{level['low']:.4f}}},")
+    return out + ["};", f"const size_t tl_counted_level_count = {len(data['levels'])};",
+                  f"const double tl_counted_undoubted = {data['undoubted']:.4f};", ""]
+
+
 def main():
-    output, causes_path, folder, shared, *files = map(pathlib.Path, sys.argv[1:])
+    output, causes_path, counted_path, folder, shared, *files = map(pathlib.Path, sys.argv[1:])
     causes = json.loads(causes_path.read_text())
     if causes["format"] != "tightlink.causes/1":
         sys.exit(f"{causes_path}: not a list of causes")
@@ -34,6 +52,7 @@ def main():
         fields = (json.dumps(cause[key]) for key in ("id", "where", "title", "signature"))
         out.append("    {" + ", ".join(fields) + "},")
     out += ["};", f"const size_t tl_cause_count = {len(causes['causes'])};", "",
+            *counted(counted_path),
             "const struct tl_builtin_file tl_builtin_shared =", builtin(folder, shared) + ";", "",
             "const struct tl_builtin_file tl_builtin_files[] = {"]
     for file in sorted(files):

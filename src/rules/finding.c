@@ -306,7 +306,9 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
                      const struct tl_judged *judged, struct tl_finding *ret_finding)
 {
     const struct tl_rule *rule = judged->rule;
-    char *reasons;
+    struct tl_sureness sureness = {0};
+    if (judged->result == TL_FOUND)
+        sureness = tl_sureness(arena, side, judged);
     *ret_finding = (struct tl_finding){
         .rule = tl_arena_strdup(arena, rule->id),
         .cause = tl_arena_strdup(arena, rule->cause),
@@ -315,7 +317,8 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .direction = judged->direction,
         .result = judged->result,
         .severity = judged->severity,
-        .confidence = judged->result == TL_FOUND ? tl_confidence(arena, side, judged, &reasons) : 0,
+        .confidence = sureness.confidence,
+        .evidence_ratio = sureness.evidence,
         .ceiling_bps = judged->bps,
         .ceiling_low_bps = judged->low,
         .ceiling_high_bps = judged->high,

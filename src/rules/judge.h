@@ -20,6 +20,11 @@
 #define TL_STEADY_NS_MIN   3e9
 #define TL_STEADY_RTTS_MIN 20
 
+/* Confidence where no verdict like this one was counted: medium, by judgement. */
+#define TL_UNCOUNTED_MAX 0.75
+/* A doubt that fewer of the counted verdicts had says nothing yet. */
+#define TL_COUNTED_MIN 10
+
 /* More traffic than that on our interface belongs to others: the rate is not the path's. */
 #define TL_OTHER_TRAFFIC_MAX 0.25
 /* A program that waits more than that for a core, and has work at least half of the time,
@@ -136,9 +141,14 @@ const struct tl_judged *tl_verdict_explainer(const struct tl_side *side,
 char *tl_standing_text(struct tl_arena *arena, const struct tl_side *side,
                        const struct tl_judged *judged);
 
-/* Confidence in a chosen candidate, with its reasons as one text. */
-double tl_confidence(struct tl_arena *arena, const struct tl_side *side,
-                     const struct tl_judged *judged, char **ret_reasons);
+/* How sure a found cause is: confidence as it was counted, with its reasons as one text, and the
+ * evidence by judgement (findings.h). */
+struct tl_sureness {
+    double confidence, evidence;
+    char *reasons;
+};
+struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *side,
+                               const struct tl_judged *judged);
 
 /* The finding as reports show it. */
 void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,

@@ -115,6 +115,24 @@ struct tl_builtin_file {
     const char *text;
     size_t len;
 };
+/* counted.json: verdicts on emulated paths, and how many of them were right. */
+struct tl_counted_doubt {
+    const char *id;
+    int verdicts, right;
+    double weight; /* of the share that is right; 1 where wrong verdicts do not come with it */
+    double most;   /* what a verdict with it is told at most: few verdicts prove little */
+};
+struct tl_counted_level {
+    double score; /* where it begins: the undoubted share times the weights */
+    int verdicts, right;
+    double low; /* the lower bound of the share that is right (Wilson 1927, 95 %) */
+};
+extern const struct tl_counted_doubt tl_counted_doubts[];
+extern const size_t tl_counted_doubt_count;
+extern const struct tl_counted_level tl_counted_levels[]; /* by score */
+extern const size_t tl_counted_level_count;
+extern const double tl_counted_undoubted; /* the share right of those without a doubt */
+
 extern const struct tl_cause tl_causes[];
 extern const size_t tl_cause_count;
 extern const struct tl_builtin_file tl_builtin_shared; /* rules/shared.json */

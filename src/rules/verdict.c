@@ -163,7 +163,10 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->fixed_stage = chosen->fixed_stage ? tl_arena_strdup(arena, chosen->fixed_stage) : NULL;
     verdict->next_cause = chosen->next ? tl_arena_strdup(arena, chosen->next->rule->cause) : NULL;
     verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);
-    verdict->confidence = tl_confidence(arena, side, chosen, &verdict->confidence_reasons);
+    struct tl_sureness sureness = tl_sureness(arena, side, chosen);
+    verdict->confidence = sureness.confidence;
+    verdict->confidence_reasons = sureness.reasons;
+    verdict->evidence_ratio = sureness.evidence;
     if (!chosen->rule->overrides)
         return;
     /* It explains no rate, so nobody knows what the rate will be without it. */
@@ -268,9 +271,9 @@ static bool say_goal(struct tl_arena *arena, struct tl_side *side)
     say_limited(arena, side, blocker);
     verdict->ceiling_bps = scaled;
     forget_fix(verdict);
-    verdict->confidence *= 0.8;
-    verdict->confidence_reasons =
-        tl_arena_strdup(arena, "computed for a longer path than the one that was measured");
+    verdict->confidence = fmin(verdict->confidence, TL_UNCOUNTED_MAX);
+    verdict->confidence_reasons = tl_arena_strdup(
+        arena, "computed for a longer path than the one that was measured: no more than medium");
     verdict->sentence = tl_arena_printf(
         arena,
         "The %s reaches %s here, but over the goal's round-trip time of %s it could not exceed %s "

@@ -9,7 +9,7 @@
  * Worth (0 to 1) is the largest of what a stage's missing facts could do:
  *
  *   overturn  an open cause (cannot tell yet, and nothing known speaks against it) could
- *             become the verdict: what the present verdict lacks in confidence, times the
+ *             become the verdict: what the present verdict lacks in evidence, times the
  *             share of the cause's tests that already speak for it
  *   confirm   a test of the verdict's own cause is still unknown
  *   next      nobody knows what a fix would bring: the next rung of the ladder is missing,

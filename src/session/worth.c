@@ -8,7 +8,7 @@
 /* An open cause that nothing speaks for yet is still possible. */
 #define PROMISE_LEAST 0.25
 
-/* What one unknown test of the verdict's own cause may take from its confidence or add. */
+/* What one unknown test of the verdict's own cause may take from its evidence or add. */
 #define CONFIRM_WORTH 0.5
 
 /* To know what a fix brings; more where a buffer hides everything behind it. */
@@ -92,12 +92,12 @@ static double gap(const struct weighing *w)
     const struct tl_findings *findings = w->state->findings;
     const struct tl_verdict *verdict = &findings->verdict;
     if (verdict->direction == w->direction)
-        return verdict->state == TL_LIMITED ? 1 - verdict->confidence : 1;
-    double confidence = 0;
+        return verdict->state == TL_LIMITED ? 1 - verdict->evidence_ratio : 1;
+    double evidence = 0;
     for (size_t i = 0; i < findings->finding_count; i++)
         if (is_limit(w, &findings->findings[i]))
-            confidence = fmax(confidence, findings->findings[i].confidence);
-    return 1 - confidence;
+            evidence = fmax(evidence, findings->findings[i].evidence_ratio);
+    return 1 - evidence;
 }
 
 static void name_cause(struct weighing *w, const char *cause)

@@ -17,6 +17,7 @@ row; what may be said beside it, and the truth of generated paths, comes from or
                     last line of each case counting
   --report DOC      writes the tables as Markdown
   --keep DIR        keeps each run's document there, for `tightlink explain`
+  --again           with --from and --keep: TIGHTLINK judges the kept documents again
   --changing N      so many changing paths (generate.py), each privileged and as installed
   --traces DIR      recordings in mahimahi's format (*.down, *.up) for the family radio-recorded;
                     without, that family is left out
@@ -36,15 +37,12 @@ Each case is run as tests/realtime/policy.py says: on a machine that keeps time,
 it was wrong, which a line tells. Exit 77: this machine permits no emulated path.
 """
 import argparse
-import collections
 import concurrent.futures
 import contextlib
 import hashlib
 import json
-import math
 import os
 import pathlib
-import platform
 import re
 import subprocess
 import sys
@@ -52,19 +50,15 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtime"))
+import accuracy  # noqa: E402
 import generate  # noqa: E402
 import oracle  # noqa: E402
 import policy  # noqa: E402
 
 SKIP = 77
 TIMEOUT_S = 240
-HELD_UP = "too busy to emulate"
 TOLERANCE = 0.10
 PLACED_BY_VIA = ("random-loss", "burst-loss", "corruption")
-# What people are shown (src/present/text_words.c; findings.schema.json has the number).
-LEVELS = (("low", 0.0, 0.5), ("medium", 0.5, 0.8), ("high", 0.8, 1.01))
-# A wrong party named as surely as that is what must not be.
-ACCUSED = 0.6
 OUTCOMES = ("right", "not-placed", "cannot-tell", "wrong", "wrong-party", "invalid", "failed")
 FILLED = 0.97  # of the link's rate: one connection took all of it
 FILLING = ("reordering", "duplex-mismatch")  # faults that a connection may outgrow
@@ -78,22 +72,6 @@ SETTINGS_CASES = [
      "cause": "capacity", "segment": "path", "note": "udp-receive-buffer",
      "settings": {"net/core/rmem_max": "4608", "net/core/rmem_default": "4608"}},
 ]
-
-
-# Scenarios whose truth no measurement from the two ends can tell, and why. They count as what
-# they are; the page says the reason beside them.
-EXPLAINED = {
-    "lan-loss": "loss of some packets in a thousand is told by no router: most answer one probe a "
-                "second, so a run has six answers of each hop. A loss is said to lie on the path "
-                "unless an interface counts it, and counts as not placed here; responders on the way "
-                "tell: the lab cases via-lan-loss and via-path-loss",
-    "duplex": "the collisions are emulated, the interface is virtual: it has no duplex mode and "
-              "counts no collision, which is what the rule rests on (tested from recorded "
-              "answers of real cards)",
-    "delay-step": "a path that grew longer in both directions while one connection ran is told from "
-                  "a queue; where it grew between two stages, or in one direction, a queue of other "
-                  "traffic that came meanwhile looks the same, and the run says that it cannot tell",
-}
 
 
 @contextlib.contextmanager
@@ -262,11 +240,6 @@ def program_id(program):
     return hashlib.sha256(pathlib.Path(program).read_bytes()).hexdigest()[:8]
 
 
-def builds(results):
-    """How many cases each build of the program ran, the newest last; rows of old files do not tell."""
-    return collections.Counter(r.get("program", "earlier") for r in results)
-
-
 def run_case(program, row, keep):
     with contextlib.ExitStack() as stack:
         if "settings" in row:
@@ -281,18 +254,23 @@ def run_case(program, row, keep):
               else sorted({r.cause for r in truth.accept})}
     if document is None:
         return {**result, "outcome": "failed", "problems": [failure], "missing": []}
+    return {**result, **judged(document, row), "rtt_s": truth_rtt(row)}
+
+
+def judged(document, row):
+    """What a result says of the verdict in a document."""
     verdict, run = document["verdict"], document["run"]
     outcome, problems, missing = judge(document, row)
     quality = run["quality"]
     if outcome.startswith("wrong") and quality["status"] in ("invalid", "aborted"):
         outcome = "invalid"
-    return {**result, "outcome": outcome, "problems": problems, "missing": missing,
+    return {"outcome": outcome, "problems": problems, "missing": missing,
             "state": verdict["state"], "cause": verdict.get("cause"),
             "segment": verdict.get("segment"), "ceiling_bps": verdict.get("ceiling_bps"),
             "measured_bps": verdict.get("measured_bps"), "confidence": verdict.get("confidence"),
             "next_cause": verdict.get("next_cause"), "deciding": verdict.get("deciding"),
             "sentence": verdict.get("sentence"), "status": quality["status"],
-            "reasons": quality["reasons"], "rtt_s": truth_rtt(row),
+            "reasons": quality["reasons"],
             "megabytes": round((run["sent_bytes"] + run["received_bytes"]) / 1e6, 1),
             "stages": [s.get("id") for s in document["stages"]]}
 
@@ -301,23 +279,14 @@ def truth_rtt(row):
     return oracle.Path(row["spec"]).rtt()
 
 
-def mbps(value):
-    return "-" if value is None else f"{value / 1e6:.4g}"
-
-
 HEADER = (f"{'case':28} {'verdict':32} {'truth':26} {'ceiling':>8} {'measured':>8} {'conf':>5}"
           f" {'s':>5} {'MB':>6}  rates in Mb/s")
-
-
-def was_held_up(result):
-    """By the run's own word."""
-    return any(HELD_UP in reason for reason in result.get("reasons", []))
 
 
 def show(result):
     said = f"{result.get('cause') or result.get('state', '-')} @ {result.get('segment') or '-'}"
     print(f"{result['name']:28} {said:32} {'/'.join(result['truth'])[:26]:26}"
-          f" {mbps(result.get('ceiling_bps')):>8} {mbps(result.get('measured_bps')):>8}"
+          f" {accuracy.mbps(result.get('ceiling_bps')):>8} {accuracy.mbps(result.get('measured_bps')):>8}"
           f" {result.get('confidence') or 0:5.2f} {result['seconds']:5.1f}"
           f" {result.get('megabytes', 0):6.0f}  {result['outcome']}"
           + (f" (others used {result['others']:.1f} processors)" if result["others"] > 0.3 else ""),
@@ -328,183 +297,6 @@ def show(result):
         print(f"    {result['spec']} ({result['direction']})", flush=True)
 
 
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2] if values else 0
-
-
-def summary(results):
-    count = collections.Counter(r["outcome"] for r in results)
-    return [f"{len(results)} cases: {count['right']} right, {count['not-placed']} right but not "
-            f"placed, {count['cannot-tell']} cannot tell, "
-            f"{count['wrong']} wrong, {count['wrong-party']} of the wrong party, "
-            f"{count['invalid']} invalid, {count['failed']} failed",
-            f"median {median([r['seconds'] for r in results]):.1f} s and "
-            f"{median([r.get('megabytes', 0) for r in results]):.0f} MB a case"]
-
-
-def confusion(results):
-    """Rows (true causes, what was said, how often), most frequent first."""
-    table = collections.Counter(
-        ("/".join(r["truth"]), (r.get("cause") if r.get("state") == "limited" else r.get("state"))
-         or "failed") for r in results)
-    return sorted(table.items(), key=lambda item: (item[0][0], -item[1]))
-
-
-def wilson(right, count, z=1.96):
-    """The interval in which a share lies with 95 % (Wilson 1927)."""
-    if not count:
-        return 0.0, 1.0
-    share, square = right / count, z * z / count
-    middle = (share + square / 2) / (1 + square)
-    half = z / (1 + square) * math.sqrt(share * (1 - share) / count + square / (4 * count))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def calibration(results):
-    """For verdicts with a cause: rows (level, from, to, verdicts, right, wrong parties)."""
-    rows = []
-    for level, low, high in LEVELS:
-        inside = [r for r in results if r.get("state") == "limited"
-                  and low <= (r.get("confidence") or 0) < high]
-        rows.append((level, low, min(high, 1.0), len(inside),
-                     sum(r["outcome"] in ("right", "not-placed") for r in inside),
-                     sum(r["outcome"] == "wrong-party" for r in inside)))
-    return rows
-
-
-def accusations(results):
-    """(wrong parties named at ACCUSED or more, verdicts with a cause that are as sure)."""
-    sure = [r for r in results if r.get("state") == "limited" and (r.get("confidence") or 0) >= ACCUSED]
-    return sum(r["outcome"] == "wrong-party" for r in sure), len(sure)
-
-
-def accusations_text(results):
-    wrong, count = accusations(results)
-    return f"wrong party at a confidence of {ACCUSED} or more: {wrong} of {count} verdicts"
-
-
-def families(results):
-    """Rows (family, privileged or as installed, results), in the order of first appearance."""
-    table = {}
-    for r in results:
-        family = r.get("family") or ("steady" if r["generated"] else "scenario")
-        table.setdefault((family, "stock" if r.get("stock") else "privileged"), []).append(r)
-    return [(family, how, rows) for (family, how), rows in sorted(table.items())]
-
-
-def share_text(right, count):
-    low, high = wilson(right, count)
-    return f"{right / count:.0%} ({low:.0%} to {high:.0%})" if count else "-"
-
-
-def print_tables(results):
-    print()
-    for line in summary(results):
-        print(line)
-    print("\ntrue cause -> named, times")
-    for (truth, said), times in confusion(results):
-        print(f"  {truth:40} {said:24} {times}")
-    print("\nfamily               hosts       cases  right  cannot tell  wrong  wrong party"
-          "  median s  median MB")
-    for family, how, rows in families(results):
-        count = collections.Counter(r["outcome"] for r in rows)
-        print(f"  {family:18} {how:10} {len(rows):6d} {count['right'] + count['not-placed']:6d}"
-              f" {count['cannot-tell']:12d} {count['wrong']:6d} {count['wrong-party']:12d}"
-              f" {median([r['seconds'] for r in rows]):9.1f}"
-              f" {median([r.get('megabytes', 0) for r in rows]):10.0f}")
-    print("\n" + accusations_text(results))
-    print("\nconfidence        verdicts  right  wrong party")
-    for level, low, high, count, right, accused in calibration(results):
-        print(f"  {level:6} {low:.1f} to {high:.1f} {count:8d}  {right:5d}  {accused:11d}"
-              f"  {share_text(right, count)}")
-
-
-def shown_spec(result):
-    """A recording by its name alone: its folder is the machine's."""
-    return re.sub(r"trace=\S*/", "trace=", result["spec"])
-
-
-def family_table(results):
-    lines = ["## Families", "",
-             "*Privileged*: buffers up to 64 MiB at both ends. *Stock*: settings as installed, both",
-             "ends as an ordinary user. Where the wrong party is accused, who would have to act is",
-             "none of those that the truth would ask; it is no part of the column before it.", "",
-             "| family | hosts | cases | right | cannot tell | wrong | wrong party | median s | median MB |",
-             "|---|---|---|---|---|---|---|---|---|"]
-    for family, how, rows in families(results):
-        count = collections.Counter(r["outcome"] for r in rows)
-        lines.append(f"| {family} | {how} | {len(rows)} | {count['right'] + count['not-placed']} "
-                     f"| {count['cannot-tell']} | {count['wrong'] + count['failed'] + count['invalid']} "
-                     f"| {count['wrong-party']} | {median([r['seconds'] for r in rows]):.1f} "
-                     f"| {median([r.get('megabytes', 0) for r in rows]):.0f} |")
-    return lines + [""]
-
-
-def level_table(results):
-    lines = ["## Confidence", "",
-             "Of the verdicts that name a cause at this level, so many are right; in brackets the",
-             "interval of Wilson that holds the share with 95 %. All of it is counted on emulated",
-             "paths: no data from the field are in it.", "",
-             "| level | confidence | verdicts | right | wrong party | share right |",
-             "|---|---|---|---|---|---|"]
-    for level, low, high, count, right, accused in calibration(results):
-        lines.append(f"| {level} | {low:.1f} to {high:.1f} | {count} | {right} | {accused} "
-                     f"| {share_text(right, count)} |")
-    return lines + ["", accusations_text(results).capitalize() + ".", ""]
-
-
-def markdown(results):
-    lines = ["# How often the verdict is the truth", "",
-             "Generated by `ninja -C build/test lab-matrix` (tests/lab/matrix.py); do not edit. Paths are",
-             "emulated on one machine, so the truth is known: that of a scenario is its row in",
-             "src/lab/scenario.c, that of a generated path is computed from its specification by",
-             "tests/lab/oracle.py. Where two causes lie within 15 %, either is right. *Right* means the",
-             "cause, its segment, its ceiling within 10 % where the truth is a number, and nothing else",
-             "called limiting or contributing without ground. *Not placed* is all of that, but for a",
-             "loss at one end's own network: the run does not know on which part of the way it lies.",
-             "",
-             f"Kernel {platform.release()}, {os.cpu_count()} processors. During "
-             f"{sum(r['others'] > 0.3 for r in results)} of {len(results)} cases other programs used more "
-             f"than 0.3 of them. In {sum(map(was_held_up, results))} the emulator was late: "
-             "that path was not quite what its row says.", "",
-             "Builds of the program, by the start of its SHA-256: "
-             + ", ".join(f"{build} ({count} cases)" for build, count in builds(results).items()) + ".", ""]
-    lines += family_table(results) + level_table(results)
-    for title, rows in (("Scenarios", [r for r in results if not r["generated"]]),
-                        ("Generated steady paths",
-                         [r for r in results if r["generated"] and r.get("family", "steady") == "steady"]),
-                        ("Changing paths",
-                         [r for r in results if r.get("family", "steady") not in ("steady", "scenario")])):
-        if not rows:
-            continue
-        lines += [f"## {title}", "", *[line + "." for line in summary(rows)], "",
-                  "| case | verdict | truth | ceiling Mb/s | measured Mb/s | confidence | s | MB | build | |",
-                  "|---|---|---|---|---|---|---|---|---|---|"]
-        for r in rows:
-            said = r.get("cause") or r.get("state", "-")
-            lines.append(f"| {r['name']} | {said}{' @ ' + r['segment'] if r.get('segment') else ''} "
-                         f"| {' or '.join(r['truth'])} | {mbps(r.get('ceiling_bps'))} "
-                         f"| {mbps(r.get('measured_bps'))} | {r.get('confidence') or 0:.2f} "
-                         f"| {r['seconds']:.0f} | {r.get('megabytes', 0):.0f} "
-                         f"| {r.get('program', 'earlier')} | {r['outcome']}"
-                         + (": " + "; ".join(r["problems"]) if r["problems"] else "")
-                         + (" (emulator late)" if was_held_up(r) else "") + " |")
-        lines.append("")
-    lines += ["## Confusion", "", "| truth | named | times |", "|---|---|---|"]
-    lines += [f"| {truth} | {said} | {times} |" for (truth, said), times in confusion(results)]
-    wrong = [r for r in results if r["outcome"].startswith("wrong")]
-    lines += ["", "## Wrong verdicts", ""]
-    lines += [f"- {r['name']}{' (wrong party)' if r['outcome'] == 'wrong-party' else ''}: "
-              f"{'; '.join(r['problems'])} (`{shown_spec(r)}`, {r['direction']})"
-              for r in wrong] or ["None."]
-    rows = [r for r in results if r["outcome"] != "right" and r["name"] in EXPLAINED]
-    if rows:
-        lines += ["", "## What the two ends cannot know", ""]
-        lines += [f"- {r['name']}: {EXPLAINED[r['name']]}." for r in rows]
-    return "\n".join(lines) + "\n"
-
-
 def read_results(paths):
     latest = {}
     for path in paths:
@@ -513,6 +305,23 @@ def read_results(paths):
             latest.pop(row["name"], None)
             latest[row["name"]] = row
     return list(latest.values())
+
+
+def judge_again(options, results):
+    """The same runs, as this build of the program judges them."""
+    scenarios = {row["name"]: row for row in scenario_rows(options.scenarios)}
+    program = program_id(options.program)
+    for result in results:
+        kept = pathlib.Path(options.keep) / f"{result['name']}.json"
+        if not kept.exists():
+            print(f"no document of {result['name']}: left as it was judged", file=sys.stderr)
+            yield result
+            continue
+        said = subprocess.run([options.program, "explain", str(kept), "--json"],
+                              capture_output=True, text=True, timeout=60)
+        row = scenarios.get(result["name"].removesuffix("-stock"), {"goal_bps": 0})
+        row = {**row, **{key: result[key] for key in ("name", "spec", "direction")}}
+        yield {**result, **judged(json.loads(said.stdout), row), "judged_by": program}
 
 
 def as_installed(row):
@@ -557,6 +366,7 @@ def parse_options():
     parser.add_argument("--for", dest="seconds", type=float, default=float("inf"))
     parser.add_argument("--keep")
     parser.add_argument("--from", dest="sources", nargs="+", default=[])
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--report")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--list", action="store_true", help="only says what would be run")
@@ -564,6 +374,8 @@ def parse_options():
     options = parser.parse_args()
     if options.allow_settings and options.jobs > 1:
         parser.error("--allow-settings changes the machine for all cases: not with --jobs 2")
+    if options.again and not (options.sources and options.keep):
+        parser.error("--again judges documents of --keep that belong to the lines of --from")
     return options
 
 
@@ -618,10 +430,12 @@ def main():
                   f" beside {sorted(truth.beside)} notes {sorted(truth.notes)}")
         return
     results = read_results(options.sources) if options.sources else run_all(options)
+    if options.again:
+        results = list(judge_again(options, results))
     if not options.json:
-        print_tables(results)
+        accuracy.print_tables(results)
     if options.report:
-        pathlib.Path(options.report).write_text(markdown(results))
+        pathlib.Path(options.report).write_text(accuracy.markdown(results))
     sys.exit(1 if any(r["outcome"] in ("wrong", "wrong-party", "failed") for r in results) else 0)
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+import accuracy
+import count
 import generate
 import matrix
 import oracle
@@ -143,12 +145,27 @@ def the_air_is_the_emulators(write_trace):
 
 
 def shares_have_intervals():
-    low, high = matrix.wilson(8, 10)
+    low, high = accuracy.wilson(8, 10)
     check(abs(low - 0.490) < 0.002 and abs(high - 0.943) < 0.002, (low, high))
     rows = [{"state": "limited", "confidence": c, "outcome": o}
             for c, o in ((0.61, "wrong-party"), (0.59, "wrong-party"), (0.9, "right"))]
-    check(matrix.accusations(rows) == (1, 2), matrix.accusations(rows))
-    check(matrix.wilson(0, 0) == (0.0, 1.0) and matrix.wilson(10, 10)[1] == 1.0, "the ends")
+    check(accuracy.accusations(rows) == (1, 2), accuracy.accusations(rows))
+    check(accuracy.wilson(0, 0) == (0.0, 1.0) and accuracy.wilson(10, 10)[1] == 1.0, "the ends")
+
+
+def counts_rise_with_the_score():
+    check(count.pool([(0.5, 20, 10), (0.6, 20, 8), (0.9, 40, 39)]) == [[0.5, 40, 18], [0.9, 40, 39]],
+          "two that fall are one level")
+    check(count.pool([(0.5, 3, 3), (0.6, 20, 10), (0.9, 2, 0)]) == [[0.5, 25, 13]], "few are none")
+    check(abs(count.fisher(3, 0, 3, 3) - 0.05) < 1e-9, "one table of twenty")
+    doubtful = [{"doubts": {"repeats-rate"}, "right": i < 6, "outcome": "x"} for i in range(12)]
+    plain = [{"doubts": {"varied"}, "right": True, "outcome": "x"} for _ in range(40)]
+    counted = count.fit(doubtful + plain)
+    weights = {d["id"]: d["weight"] for d in counted["doubts"]}
+    check(weights["repeats-rate"] < 0.4 and weights["varied"] == 1, weights)
+    low = accuracy.wilson(6, 12)[0]
+    check(abs(count.told(doubtful[0], counted) - low) < 1e-3, "no better than its own count")
+    check(0.9 < count.told(plain[0], counted) < 0.93, "forty of forty prove no more")
 
 
 def verdicts_are_judged():
@@ -183,5 +200,6 @@ paths_as_they_are_by_hand()
 changing_paths_have_a_truth()
 the_air_is_the_emulators(sys.argv[2])
 shares_have_intervals()
+counts_rise_with_the_score()
 verdicts_are_judged()
 print("the oracle agrees")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../key_of.h"
+#include "judge.h"
 #include "tightlink/rules/rules.h"
 
 static struct tl_rules *rules;
@@ -305,6 +306,32 @@ Test(judge, the_same_facts_give_the_same_findings)
     }
     tl_findings_destroy(a);
     tl_findings_destroy(b);
+}
+
+Test(judge, confidence_is_what_was_counted_and_no_more_than_its_doubts)
+{
+    set_windowed("download");
+    struct tl_findings *findings = judge(true, false, NAN);
+    const struct tl_verdict *verdict = &findings->verdict;
+    cr_expect_eq(verdict->state, TL_LIMITED);
+    cr_expect_gt(verdict->confidence, 0);
+    cr_expect_leq(verdict->confidence, tl_counted_levels[tl_counted_level_count - 1].low);
+    cr_expect(strstr(verdict->confidence_reasons, "emulated paths") ||
+                  verdict->confidence <= TL_UNCOUNTED_MAX,
+              "%s", verdict->confidence_reasons);
+    cr_expect_neq(verdict->confidence, verdict->evidence_ratio, "the plan's is another number");
+    tl_findings_destroy(findings);
+}
+
+Test(judge, counted_levels_rise_and_tell_no_more_than_they_hold)
+{
+    cr_assert_gt(tl_counted_level_count, 0);
+    for (size_t i = 0; i < tl_counted_level_count; i++) {
+        const struct tl_counted_level *level = &tl_counted_levels[i];
+        cr_expect_lt(level->low, (double)level->right / level->verdicts);
+        cr_expect(i == 0 || level->score > level[-1].score);
+        cr_expect(i == 0 || level->low > level[-1].low);
+    }
 }
 
 Test(judge, deciding_facts_are_known_to_the_table_and_unknown_to_the_store)

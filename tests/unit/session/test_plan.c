@@ -69,11 +69,11 @@ static struct tl_verdict unknown(void)
         .state = TL_INCONCLUSIVE, .measured_bps = 5e7, .fixed_bps = NONE, .ceiling_bps = NONE};
 }
 
-static struct tl_verdict limited(double confidence, double fixed_bps)
+static struct tl_verdict limited(double evidence_ratio, double fixed_bps)
 {
     return (struct tl_verdict){.state = TL_LIMITED,
                                .cause = (char *)"receive-window",
-                               .confidence = confidence,
+                               .evidence_ratio = evidence_ratio,
                                .measured_bps = 2.5e7,
                                .fixed_bps = fixed_bps};
 }
@@ -162,7 +162,7 @@ Test(plan, situations)
         {"of the next rung only a lower bound is known", open_capacity,
          (struct tl_verdict){.state = TL_LIMITED,
                              .cause = (char *)"receive-window",
-                             .confidence = 0.95,
+                             .evidence_ratio = 0.95,
                              .measured_bps = 2.5e7,
                              .fixed_bps = 2e8,
                              .fixed_at_least = true},

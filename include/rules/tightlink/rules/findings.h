@@ -62,6 +62,7 @@ struct tl_finding {
     enum tl_result result;
     enum tl_severity severity;                             /* meaningful when found */
     double confidence;                                     /* 0 to 1; meaningful when found */
+    double evidence_ratio;                                 /* as the verdict's */
     double ceiling_bps, ceiling_low_bps, ceiling_high_bps; /* NAN where none */
     char *sentence;
     char *send_to;
@@ -100,7 +101,10 @@ struct tl_verdict {
     enum tl_verdict_state state;
     char *cause, *segment; /* NULL unless limited */
     enum tl_direction direction;
-    double confidence;
+    double confidence; /* lower bound of the share of such verdicts that was right (counted.json) */
+    /* 0 to 1, by judgement: how much of what could be known is known and fits. What the plan
+     * weighs further stages by; in no document and shown to nobody. */
+    double evidence_ratio;
     char *confidence_reasons; /* why not less and why not more, for people; "" unless limited */
     char *sentence;           /* for a person who knows no networking */
     double measured_bps, ceiling_bps, fixed_bps; /* NAN where unknown */

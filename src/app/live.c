@@ -16,6 +16,8 @@
 #include "tightlink/session/audit.h"
 
 #define INTERVAL_NS TL_NS_PER_S
+/* A reading may take one part in so many of the time until the next one. */
+#define READINGS_SHARE 100
 
 /* --- What to watch -------------------------------------------------------------------------- */
 
@@ -129,6 +131,7 @@ enum tl_status tl_app_live_create(const struct tl_app_live_what *what, const str
     if (status == TL_OK)
         status = tl_session_audit(what->host, &live->host_facts, reterr);
     live->start_ns = live->step_ns = tl_now_ns();
+    live->stride = 1;
     if (status == TL_OK)
         status = tl_flow_watch_create(&filter, live->start_ns, &live->watch, reterr);
     if (status == TL_OK)
@@ -156,6 +159,28 @@ int64_t tl_app_live_step_ns(void)
     return INTERVAL_NS / TL_FLOW_WATCH_READINGS_PER_INTERVAL;
 }
 
+/* Steps from one reading to the next, by what a reading cost: at most a hundredth of a processor,
+ * and at least one in each second. */
+static int stride_for(int64_t cost_ns)
+{
+    int64_t step_ns = tl_app_live_step_ns();
+    int stride = 1;
+
+    while (stride < TL_FLOW_WATCH_READINGS_PER_INTERVAL &&
+           cost_ns * READINGS_SHARE > stride * step_ns)
+        stride *= 2;
+    return stride;
+}
+
+static enum tl_status read_flows(struct tl_app_live *live, int64_t now_ns, struct tl_error *reterr)
+{
+    int64_t before_ns = tl_thread_cpu_ns();
+    enum tl_status status = tl_flow_watch_read(live->watch, now_ns, reterr);
+
+    live->stride = stride_for(tl_thread_cpu_ns() - before_ns);
+    return status;
+}
+
 static void take_sum(struct tl_app_live *live, const struct tl_live_sum *sum, double span_ns)
 {
     const char *why;
@@ -171,7 +196,7 @@ static void take_sum(struct tl_app_live *live, const struct tl_live_sum *sum, do
         live->sum.whole = false;
         snprintf(live->sum.left_out, sizeof live->sum.left_out,
                  "connections shorter than %.0f ms: %s",
-                 (double)tl_app_live_step_ns() / TL_NS_PER_MS, why);
+                 (double)(live->stride * tl_app_live_step_ns()) / TL_NS_PER_MS, why);
     } else if (!sum->whole) {
         snprintf(live->sum.left_out, sizeof live->sum.left_out,
                  "more connections began or ended than could be followed");
@@ -182,10 +207,12 @@ enum tl_status tl_app_live_step(struct tl_app_live *live, bool *ret_second, stru
 {
     int64_t now_ns = tl_now_ns();
     struct tl_live_sum sum;
-    enum tl_status status = tl_flow_watch_read(live->watch, now_ns, reterr);
 
     *ret_second = false;
-    if (status != TL_OK || ++live->steps % TL_FLOW_WATCH_READINGS_PER_INTERVAL)
+    if (++live->steps % live->stride) /* it divides the readings of an interval */
+        return TL_OK;
+    enum tl_status status = read_flows(live, now_ns, reterr);
+    if (status != TL_OK || live->steps % TL_FLOW_WATCH_READINGS_PER_INTERVAL)
         return status;
     tl_flow_watch_close(live->watch, now_ns, &sum);
     take_sum(live, &sum, (double)(now_ns - live->step_ns));

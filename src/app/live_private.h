@@ -37,6 +37,7 @@ struct tl_app_live {
     struct tl_facts *host_facts; /* of this machine: what an audit tells */
     int64_t start_ns, step_ns;
     int steps;
+    int stride; /* a reading each so many steps: more connections cost more */
     struct tl_app_live_row *rows;
     size_t row_count, row_cap;
     struct live_opinion *opinions;

@@ -9,6 +9,9 @@
  *   far less in flight than it had before    slack: the congestion window has room
  *   else                                     wait: congestion window, send buffer or program
  *
+ * Slack and wait behind a segment that was not full are counted once more as spent: a sender with
+ * more to send would have filled it.
+ *
  * (T-RAT, Zhang et al. 2002; root cause analysis, Siekkinen et al. 2005.) */
 #include "half.h"
 
@@ -60,6 +63,19 @@ static float *reason(struct half *half, struct tl_packet_bin *bin, double **ret_
     return &bin->wait_ns;
 }
 
+/* Of slack or wait: what was sent last left nothing to send. */
+static void add_spent(struct tl_packet_half *out, struct tl_packet_bin *bin, const float *part,
+                      int64_t span_ns)
+{
+    if (part == &bin->slack_ns) {
+        bin->spent_slack_ns += (float)span_ns;
+        out->spent_slack_ns += (double)span_ns;
+    } else if (part == &bin->wait_ns) {
+        bin->spent_wait_ns += (float)span_ns;
+        out->spent_wait_ns += (double)span_ns;
+    }
+}
+
 /* The part of [from, to) that lies within reach of the last acknowledgement. */
 static void add_reach(struct half *half, int64_t from, int64_t to)
 {
@@ -90,6 +106,8 @@ static void add_time(struct half *half, int64_t to)
         float *part = reason(half, bin, &sum);
         *part += (float)(end - from);
         *sum += (double)(end - from);
+        if (half->spent)
+            add_spent(half->out, bin, part, end - from);
         from = end;
     }
 }

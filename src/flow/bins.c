@@ -35,6 +35,8 @@ static void join_bins(struct tl_packet_bin *into, const struct tl_packet_bin *ot
     into->rwnd_ns += other->rwnd_ns;
     into->recovery_ns += other->recovery_ns;
     into->wait_ns += other->wait_ns;
+    into->spent_slack_ns += other->spent_slack_ns;
+    into->spent_wait_ns += other->spent_wait_ns;
 }
 
 /* Two bins become one, until that index fits. */
@@ -93,6 +95,28 @@ struct tl_packet_bin *bins_at(struct tl_packet_half *out, int64_t time_ns)
     out->bin_last = &out->bins[index];
     out->bin_last_ns = out->bins_begin_ns + (int64_t)index * out->bin_ns;
     return out->bin_last;
+}
+
+static uint32_t shifted(uint32_t bytes, unsigned bits)
+{
+    return bytes <= UINT32_MAX >> bits ? bytes << bits : UINT32_MAX - 1;
+}
+
+void bins_open_window(struct tl_packet_half *out, unsigned bits)
+{
+    for (uint32_t i = 0; i < out->bins_count; i++) {
+        struct tl_packet_bin *bin = &out->bins[i];
+        bin->wait_ns += bin->rwnd_ns;
+        bin->rwnd_ns = 0;
+        if (bin->window_min_bytes == UINT32_MAX)
+            continue;
+        bin->window_min_bytes = shifted(bin->window_min_bytes, bits);
+        bin->window_max_bytes = shifted(bin->window_max_bytes, bits);
+    }
+    out->wait_ns += out->rwnd_ns;
+    out->rwnd_ns = 0;
+    out->window_max_bytes <<= bits;
+    out->window_bytes_ns = out->window_ns = out->window_open_ns = 0;
 }
 
 void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss)

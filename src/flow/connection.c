@@ -29,13 +29,15 @@ static void least(double *value, double sample)
 }
 
 /* A sender's segments are as large as the other end permits, less the timestamps in each. */
-static void settle_mss(struct tl_packet_half *sender, const struct tl_packet_half *receiver)
+static void settle_mss(struct half *half, const struct tl_packet_half *receiver)
 {
+    struct tl_packet_half *sender = half->out;
     uint32_t least = receiver->syn_mss_bytes;
     uint32_t options = sender->has_timestamps && receiver->has_timestamps ? 12 : 0;
     if (sender->syn_mss_bytes && sender->syn_mss_bytes < least)
         least = sender->syn_mss_bytes;
-    if (least > 64 + options)
+    half->mss_told = least > 64 + options;
+    if (half->mss_told)
         sender->mss_bytes = least - options;
 }
 
@@ -51,8 +53,8 @@ static void settle_options(struct connection *connection)
     connection->halves[TL_CLIENT].scale = scaled ? server->wscale : 0;
     connection->halves[TL_SERVER].scale = scaled ? client->wscale : 0;
     client->window_scale_known = server->window_scale_known = true;
-    settle_mss(client, server);
-    settle_mss(server, client);
+    settle_mss(&connection->halves[TL_CLIENT], server);
+    settle_mss(&connection->halves[TL_SERVER], client);
 }
 
 static void take_syn(struct connection *connection, const struct tl_segment *segment, int from)

@@ -71,8 +71,9 @@ static uint32_t one_segment(uint32_t payload_bytes)
     return payload_bytes;
 }
 
-/* The segment size in use where no SYN tells it: the largest that is seen; a jumbo frame's counts
- * where two follow each other, as the end of what offload joined has any size. */
+/* The segment size in use where no SYN was captured, or none tells it (as simulators' do not): the
+ * largest that is seen; a jumbo frame's counts where two follow each other, as the end of what
+ * offload joined has any size. */
 static void learn_mss(struct half *half, const struct tl_segment *segment)
 {
     struct tl_packet_half *out = half->out;
@@ -81,6 +82,18 @@ static void learn_mss(struct half *half, const struct tl_segment *segment)
     half->last_segment_bytes = bytes;
     if (bytes > out->mss_bytes && (bytes <= ETHER_MSS || (again && bytes <= JUMBO_MSS)))
         out->mss_bytes = bytes;
+}
+
+/* Its last segment is less than a full one. On a path that takes less than the MSS all are smaller:
+ * one that follows another of its size is full. */
+static bool is_partial(struct half *half, uint32_t payload_bytes)
+{
+    uint32_t before = half->odd_segment_bytes;
+    half->odd_segment_bytes = 0;
+    if (payload_bytes % half_mss(half) == 0)
+        return false;
+    half->odd_segment_bytes = one_segment(payload_bytes);
+    return half->odd_segment_bytes > ETHER_MSS || half->odd_segment_bytes != before;
 }
 
 static void count_pause(struct half *half, int64_t gap_ns)
@@ -121,6 +134,8 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
     half->last_was_small = len < half_mss(half);
     out->joined_count += segments > 1;
     account_sent(half, segment->time_ns, begin, end);
+    half->spent = is_partial(half, segment->payload_bytes);
+    out->partial_count += half->spent;
     uint32_t backlog = half_queue(half, segment->time_ns, len);
     if (backlog)
         out->backlog_classes[tl_packet_flight_class(backlog)] += segments;
@@ -292,7 +307,7 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
         half->fin = end + 1;
     if (segment->payload_bytes == 0)
         return;
-    if (!out->syn_seen)
+    if (!half->mss_told)
         learn_mss(half, segment);
     out->data_packets_count++;
     account_until(half, segment->time_ns);

@@ -42,12 +42,14 @@ struct ring {
 
 struct half {
     struct tl_packet_half *out;
-    bool started, sacks_work;
-    uint64_t first, next, una;   /* as the capturing machine sees them */
-    uint64_t sacked_to;          /* highest byte that was acknowledged selectively */
-    uint64_t fin;                /* behind the last byte; 0: not seen */
-    uint8_t scale;               /* of the receiver's window */
-    uint32_t last_segment_bytes; /* without a SYN: of the data packet before */
+    bool started, sacks_work, mss_told; /* mss_told: by the other end's SYN */
+    uint64_t first, next, una;          /* as the capturing machine sees them */
+    uint64_t sacked_to;                 /* highest byte that was acknowledged selectively */
+    uint64_t fin;                       /* behind the last byte; 0: not seen */
+    uint8_t scale;                      /* of the receiver's window */
+    uint8_t beyond_count;        /* acknowledgements in a row whose window is less than was sent */
+    uint32_t last_segment_bytes; /* where no SYN tells the MSS: of the data packet before */
+    uint32_t odd_segment_bytes;  /* of the data packet before; 0: it was a multiple of the MSS */
 
     struct piece *pieces;
     struct ring piece_ring;
@@ -58,6 +60,7 @@ struct half {
     int64_t now_ns; /* accounted up to here; 0: not yet */
     uint64_t sender_una, sender_right;
     bool right_known, filled; /* filled: what was sent last went up to the window's edge */
+    bool spent;               /* what was sent last was no full segment: no more was there */
     int64_t last_ack_ns;      /* that made progress reached the sender */
     double ack_delay_ns;      /* from here to the sender and back */
     uint64_t peak;            /* most in flight of late, since the last loss or restart */
@@ -125,6 +128,8 @@ void pieces_split(struct half *half, uint64_t byte);
 struct tl_packet_bin *bins_at(struct tl_packet_half *out, int64_t time_ns);
 void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss);
 void bins_add_flight(struct tl_packet_half *out, uint64_t flight_bytes, uint32_t segments);
+/* The window was larger than it was taken for, by so many bits: no time so far was closed. */
+void bins_open_window(struct tl_packet_half *out, unsigned bits);
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);
 
 /* --- account.c: what kept the sender from sending ------------------------------------------- */

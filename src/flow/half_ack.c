@@ -7,6 +7,9 @@
 /* Queues on the sender's side grow and drain: the least sample of this and the last window. */
 #define ECHO_WINDOW_NS INT64_C(50000000)
 #define STEADY_GAP_NS  INT64_C(3000000)
+#define SCALE_MAX      14 /* RFC 7323, section 2.3 */
+#define RAW_WINDOW_MIN 16 /* below, what the scale cuts off is much of it */
+#define BEYOND_MIN     2  /* one may have been overtaken */
 
 static void add_rtt(struct half *half, int64_t time_ns, double near_rtt_ns)
 {
@@ -213,11 +216,36 @@ static double way_to_sender_ns(const struct half *half, double near_rtt_ns)
     return isfinite(near_rtt_ns) ? near_rtt_ns : 0;
 }
 
+/* Without a handshake the scale of the window is not known; but what was seen on its way before an
+ * acknowledgement passed lies within the window that this one announces, since windows do not
+ * shrink (RFC 7323, section 2.4). The least scale for which that holds makes the least window: time
+ * that is open under it was open. */
+static void learn_scale(struct half *half, const struct tl_segment *segment, uint64_t ack)
+{
+    struct tl_packet_half *out = half->out;
+    if (out->window_scale_known || segment->flags & (TL_TCP_SYN | TL_TCP_RST) || ack < half->una ||
+        segment->window < RAW_WINDOW_MIN)
+        return;
+    if (half->next <= ack + ((uint64_t)segment->window << half->scale)) {
+        half->beyond_count = 0;
+        return;
+    }
+    if (++half->beyond_count < BEYOND_MIN || half->scale == SCALE_MAX)
+        return;
+    uint8_t before = half->scale;
+    while (half->scale < SCALE_MAX && half->next > ack + ((uint64_t)segment->window << half->scale))
+        half->scale++;
+    half->window <<= half->scale - before;
+    half->filled = false;
+    bins_open_window(out, half->scale - before);
+}
+
 void half_ack(struct half *half, const struct tl_segment *segment, double near_rtt_ns)
 {
     struct tl_packet_half *out = half->out;
     half_begin_in_middle(half, segment->ack);
     uint64_t ack = half_unwrap(half->next, segment->ack);
+    learn_scale(half, segment, ack);
     uint64_t window =
         segment->flags & TL_TCP_SYN ? segment->window : (uint64_t)segment->window << half->scale;
     if (half->fin && ack == half->fin)
@@ -248,7 +276,7 @@ void half_ack(struct half *half, const struct tl_segment *segment, double near_r
     }
     if (!(segment->flags & TL_TCP_RST)) {
         take_window(half, segment, window);
-        account_ack(half, segment->time_ns, ack, out->window_scale_known ? ack + window : 0);
+        account_ack(half, segment->time_ns, ack, ack + window);
     }
 }
 

@@ -24,10 +24,17 @@
 #define BLUR_MAX 0.15
 /* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
  * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
-#define LEVEL      0.8
-#define GROWS      1.1   /* from the first third of the pieces to the last: a window that opens */
-#define RTO_MIN_NS 200e6 /* of Linux; RFC 6298 wants a second */
-#define PIECES_MAX 64
+#define LEVEL 0.8
+#define GROWS 1.1 /* from the first third of the pieces to the last: a window that opens */
+/* Share of the waiting behind segments that were not full, beyond that of such segments, from which
+ * on they mark where what was written ended. Some systems begin a segment with each write, so that
+ * segments that are not full stand anywhere. */
+#define SPENT          0.3
+#define SPENT_SOME     0.1  /* behind a full send buffer there is next to none */
+#define IDLE_LEAST     0.05 /* of the time with nothing in flight: no full send buffer */
+#define CLOSED_PLAINLY 0.5
+#define RTO_MIN_NS     200e6 /* of Linux; RFC 6298 wants a second */
+#define PIECES_MAX     64
 
 const char *tl_packet_place_name(enum tl_packet_place place)
 {
@@ -155,6 +162,17 @@ static double plateaus_ns(const struct tl_packet_half *half)
     return events * 2e9 * cbrt(segments * (1 - 0.7) / 0.4);
 }
 
+/* The window, by the handshake; or it was full to the last segment for half of the time, under the
+ * least scale that what was sent allows: only beside the sender that is seen to the segment, and a
+ * flight that another cause holds at a power of two of the announced number is a rare chance. */
+static bool window_known(const struct tl_packet_half *half, enum tl_packet_place place,
+                         double closed_ratio)
+{
+    return half->window_scale_known ||
+           (place == TL_PLACE_SENDER && closed_ratio >= CLOSED_PLAINLY &&
+            half->loss_events_count < LOSSY_EVENTS);
+}
+
 static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio, bool calm,
                                      bool held)
 {
@@ -177,6 +195,25 @@ static bool may_be_timers(const struct tl_packet_half *half, enum tl_packet_plac
 {
     return place != TL_PLACE_SENDER && half->loss_events_count > 0 &&
            half->pauses_ns >= RTO_MIN_NS * (double)half->pauses_count;
+}
+
+/* Share of the waiting behind segments that were not full, beyond that of such segments. */
+static double spent_share(const struct tl_packet_half *half)
+{
+    double waited_ns = half->slack_ns + half->wait_ns,
+           chance = (double)half->partial_count / fmax((double)half->segments_count, 1),
+           spent = (half->spent_slack_ns + half->spent_wait_ns) / fmax(waited_ns, 1);
+    return (spent - chance) / fmax(1 - chance, 0.01);
+}
+
+/* What was written ended with a segment that was not full, and the sender waited for more. A full
+ * send buffer may end within a segment, too; but then something is always in flight, and seen
+ * beside the sender acknowledgements set it off. */
+static bool writes_show(const struct tl_packet_half *half, enum tl_packet_place place,
+                        const struct tl_packet_ledger *ledger)
+{
+    bool buffered = ledger->idle_ratio < IDLE_LEAST && place != TL_PLACE_SENDER;
+    return spent_share(half) >= SPENT && !buffered && !(ledger->clocked_ratio >= CLOCKED);
 }
 
 static void add_part(struct tl_packet_ledger *ledger, enum tl_packet_wait wait, double share,
@@ -213,17 +250,24 @@ static double split(const struct tl_packet_half *half, double total, enum tl_pac
     /* With nothing in flight no queue stands, whatever the round trips look like. */
     bool stands = ledger->standing_ratio >= STANDING && ledger->idle_ratio < IDLE_MOST;
     bool network = lossy || stands || window_grows(half);
-    double unknown = 0;
+    double unknown = 0, wait = half->wait_ns / total, slack = half->slack_ns / total;
     ledger->wait = network ? TL_WAIT_NETWORK : host;
     /* What a loss has taken from the window looks like slack. */
     ledger->slack = lossy && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
     if (stands) /* a link that has a queue waits for nobody */
         ledger->slack = TL_WAIT_NETWORK;
+    ledger->spent = ledger->spent && !stands;
     ledger->app_ratio = ledger->idle_ratio;
-    ledger->rwnd_ratio = ledger->closed_ratio;
+    ledger->rwnd_ratio = ledger->window_known ? ledger->closed_ratio : 0;
+    unknown += ledger->closed_ratio - ledger->rwnd_ratio;
     ledger->network_ratio = half->recovery_ns / total;
-    add_part(ledger, ledger->wait, half->wait_ns / total, &unknown);
-    add_part(ledger, ledger->slack, half->slack_ns / total, &unknown);
+    if (ledger->spent) {
+        ledger->app_ratio += (half->spent_slack_ns + half->spent_wait_ns) / total;
+        wait -= half->spent_wait_ns / total;
+        slack -= half->spent_slack_ns / total;
+    }
+    add_part(ledger, ledger->wait, wait, &unknown);
+    add_part(ledger, ledger->slack, slack, &unknown);
     return unknown;
 }
 
@@ -233,14 +277,17 @@ static const char *why_unknown(const struct tl_packet_half *half, enum tl_packet
                                double unknown)
 {
     bool small = 2 * half->small_count > half->data_packets_count;
-    if (ledger->idle_ratio > BLUR_MAX && may_be_timers(half, place))
+    if (ledger->idle_ratio > BLUR_MAX && !ledger->spent && may_be_timers(half, place))
         return "only a capture at the sender tells its program's pause from the wait for a timer "
                "after a loss";
     if (small && host != TL_WAIT_APP && ledger->idle_ratio < 0.5)
         return "it sends small pieces, each once the one before was acknowledged";
-    if (!half->window_scale_known)
+    bool blind = place == TL_PLACE_UNKNOWN && !half->window_scale_known;
+    if (blind || (!ledger->window_known && ledger->closed_ratio > BLUR_MAX))
         return "the handshake was not captured: the scale of the receive window is not known";
-    if (unknown <= BLUR_MAX || unknown <= fmax(ledger->idle_ratio, ledger->closed_ratio))
+    double most =
+        fmax(ledger->spent ? ledger->app_ratio : ledger->idle_ratio, ledger->closed_ratio);
+    if (unknown <= BLUR_MAX || unknown <= most)
         return NULL; /* a known part outweighs it, whatever it is */
     return place == TL_PLACE_SENDER
                ? "its packets do not tell whether the send buffer, the program or the congestion "
@@ -267,9 +314,14 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
         fail(ledger, "the capture has no acknowledgements of this data");
         return;
     }
+    ledger->window_known = window_known(half, place, ledger->closed_ratio);
     bool held = is_level(half) && plateaus_ns(half) <= BLUR_MAX * total;
     enum tl_packet_wait host =
         host_wait(place, ledger->clocked_ratio, is_calm(half, ledger->standing_ratio), held);
+    /* Writes may come in step with the acknowledgements of those before. */
+    if (host == TL_WAIT_SNDBUF && spent_share(half) >= SPENT_SOME)
+        host = TL_WAIT_UNKNOWN;
+    ledger->spent = writes_show(half, place, ledger);
     double unknown = split(half, total, host, ledger);
     const char *why = why_unknown(half, place, host, ledger, unknown);
     if (why)

@@ -22,9 +22,12 @@ struct sums {
 static void add_parts(struct sums *sums, const struct tl_packet_bin *bin,
                       const struct tl_packet_ledger *ledger)
 {
-    double wait = bin->wait_ns, slack = bin->slack_ns;
+    double spent_wait = ledger->spent ? (double)bin->spent_wait_ns : 0,
+           spent_slack = ledger->spent ? (double)bin->spent_slack_ns : 0;
+    double wait = bin->wait_ns - spent_wait, slack = bin->slack_ns - spent_slack;
     double app = bin->idle_ns + (ledger->wait == TL_WAIT_APP ? wait : 0) +
                  (ledger->slack == TL_WAIT_APP ? slack : 0);
+    /* Busy is all time that is not the program's. */
     sums->busy += bin->idle_ns + wait + slack + bin->rwnd_ns + bin->recovery_ns - app;
     sums->rwnd += bin->rwnd_ns;
     sums->sndbuf +=
@@ -68,7 +71,8 @@ static uint64_t options_of(const struct tl_packet_flow *flow)
 }
 
 static void fill_sender(const struct tl_packet_flow *flow, const struct tl_packet_half *half,
-                        const struct sums *sums, bool ledger_known, struct tl_tcp_sample *sample)
+                        const struct sums *sums, const struct tl_packet_ledger *ledger,
+                        struct tl_tcp_sample *sample)
 {
     double mss = half->mss_bytes ? half->mss_bytes : 1448;
     set(sample, TL_SF_bytes_acked, sums->acked);
@@ -86,11 +90,12 @@ static void fill_sender(const struct tl_packet_flow *flow, const struct tl_packe
         set(sample, TL_SF_rtt_ns, sums->rtt_ns);
         set(sample, TL_SF_min_rtt_ns, sums->rtt_min_ns);
     }
-    if (half->window_scale_known) {
+    if (ledger->window_known) {
         set(sample, TL_SF_snd_wnd_bytes, sums->window);
-        tl_sample_set(sample, TL_SF_options, options_of(flow));
+        if (half->window_scale_known)
+            tl_sample_set(sample, TL_SF_options, options_of(flow));
     }
-    if (ledger_known) {
+    if (ledger->known) {
         set(sample, TL_SF_busy_ns, sums->busy);
         set(sample, TL_SF_rwnd_limited_ns, sums->rwnd);
         set(sample, TL_SF_sndbuf_limited_ns, sums->sndbuf);
@@ -117,7 +122,7 @@ enum tl_status tl_packet_log(const struct tl_packet_flow *flow, int sender,
             continue;
         struct tl_tcp_sample sent = {.time_ns = time_ns, .last = i + 1 == half->bins_count},
                              received = sent;
-        fill_sender(flow, half, &sums, ledger->known, &sent);
+        fill_sender(flow, half, &sums, ledger, &sent);
         set(&received, TL_SF_app_bytes, half->acked_bytes ? sums.acked : sums.sent);
         status = tl_sample_log_add(ret_sender, &sent, TL_SERIES_POINTS_MAX);
         if (status == TL_OK)

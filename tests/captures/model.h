@@ -115,6 +115,7 @@ struct model_segment {
 
 struct model_sender {
     uint64_t una, next, written, right;
+    uint64_t small_end;             /* of the last segment that was not full */
     struct model_segment *segments; /* a ring of SEGMENTS_MAX */
     uint32_t head, count;
     double cwnd, ssthresh; /* segments */

@@ -53,6 +53,8 @@ static bool vanishes(struct model *model, const struct model_packet *packet)
     }
     if (spec->police_mbps > 0) {
         double bytes = packet->len + HEADERS + 14.0;
+        if (path->tokens_ns == 0) /* nobody has used any */
+            path->tokens = spec->bucket_kb * 1e3;
         path->tokens += ((double)model->now_ns - path->tokens_ns) * spec->police_mbps / 8e3;
         path->tokens = fmin(path->tokens, spec->bucket_kb * 1e3);
         path->tokens_ns = (double)model->now_ns;

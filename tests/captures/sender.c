@@ -92,8 +92,10 @@ static bool send_new(struct model *model)
     uint32_t len = left < MSS ? (uint32_t)left : MSS;
     if (len == 0 || sender->next + len > sender->right || sender->count == SEGMENTS_MAX)
         return false;
-    if (len < MSS && sender->count > 0) /* Nagle (RFC 9293, section 3.7.4) */
+    if (len < MSS && sender->small_end > sender->una) /* Nagle as Linux has it (Minshall 1999) */
         return false;
+    if (len < MSS)
+        sender->small_end = sender->next + len;
     struct model_segment *segment = segment_at(sender, sender->count++);
     *segment = (struct model_segment){.seq = sender->next, .len = len};
     sender->next += len;
@@ -135,7 +137,8 @@ static void fill_buffer(struct model *model)
         (double)(edge - sender->written) * 3 < model->spec.sndbuf_kb * 1e3 &&
         wanted > sender->written && sender->written + MSS > sender->next + MSS)
         return;
-    if (model->spec.write_kb <= 0) {
+    if (model->spec.write_kb <= 0) { /* whole segments, as Linux fills its buffer */
+        edge -= edge % MSS;
         sender->written = edge > sender->written ? edge : sender->written;
         return;
     }

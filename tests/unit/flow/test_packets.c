@@ -384,3 +384,23 @@ Test(packets, segment_size_is_learnt_from_what_offload_joined)
     cr_expect_eq(mss_from((const uint32_t[]){5000, 6 * 1448}, 2), 1448);
     cr_expect_eq(mss_from((const uint32_t[]){8948, 8948, 700}, 3), 8948);
 }
+
+/* Simulators leave the option out of their SYNs, and send what they are told to. */
+Test(packets, segment_size_is_learnt_where_no_handshake_tells_it)
+{
+    struct script script = script_begin();
+    for (int from = CLIENT; from <= SERVER; from++) {
+        uint8_t flags = from == CLIENT ? TL_TCP_SYN : TL_TCP_SYN | TL_TCP_ACK;
+        struct tl_segment syn = script_segment(&script, from, flags, 999, from ? 1000 : 0, 0);
+        syn.has_wscale = true;
+        script_add(&script, &syn);
+        script.time_ns += 10 * MS;
+    }
+    for (uint32_t i = 0; i < 40; i++)
+        script_send(&script, SERVER, 1000 + i * 536, 1000, 536);
+    const struct tl_packet_half *half = &script_end(&script)->halves[TL_SERVER];
+    cr_expect_eq(half->mss_bytes, 536);
+    cr_expect_eq(half->small_count, 0);
+    cr_expect_eq(half->segments_count, 40);
+    tl_packets_destroy(script.packets);
+}

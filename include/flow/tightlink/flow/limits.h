@@ -35,6 +35,8 @@ struct tl_packet_ledger {
     /* Known in any case: idle with nothing in flight, and the window closed. */
     double idle_ratio, closed_ratio;
     enum tl_packet_wait wait, slack; /* how those parts were counted */
+    bool window_known;     /* else the receive window is at least as large as its half says */
+    bool spent;            /* waiting behind segments that were not full counts as the program's */
     double clocked_ratio;  /* share of trains that an acknowledgement set off, beyond chance; NAN */
     double standing_ratio; /* of half seconds in which a queue stood throughout; NAN: too short */
 };

@@ -36,6 +36,8 @@ struct tl_packet_bin {
     float rwnd_ns;     /* no full segment fits into the receive window */
     float recovery_ns; /* what was lost is being sent again */
     float wait_ns; /* data in flight, the window open: congestion window, send buffer or program */
+    /* Of the two, while what was sent last was no full segment: then there was no more of it. */
+    float spent_slack_ns, spent_wait_ns;
 };
 
 /* A segment that was sent twice, or found missing. */
@@ -84,7 +86,7 @@ struct tl_packet_half {
     int64_t stuck_ns;                                     /* how long, in vain */
 
     /* The receiver's window. */
-    bool window_scale_known;
+    bool window_scale_known; /* by the handshake; else the least scale that what was sent allows */
     uint64_t window_max_bytes;
     uint64_t window_count; /* acknowledgements that announced one */
     /* Since it was about as large as its largest: integral, time, and the time in which it was
@@ -94,7 +96,8 @@ struct tl_packet_half {
     double zero_window_ns;
 
     /* The sender's account, ns; the fields of a bin, summed. */
-    double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns;
+    double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns, spent_slack_ns, spent_wait_ns;
+    uint64_t partial_count; /* data packets whose last segment was not a full one */
     uint64_t flight_max_bytes;
     uint32_t flight_classes[TL_PACKETS_RTT_CLASSES]; /* segments, by what was then in flight */
     /* The same by what would wait before a link half as fast again as the flow: how much was sent

@@ -66,4 +66,4 @@ def a_pager_that_is_left_or_cannot_be_run(machine):
     seen, code = on_terminal(machine, "help", PAGER="/nowhere/pager -x")
     assert "could not be run; --no-pager" in seen and code == 6, (code, seen)
     seen, code = on_terminal(machine, "rules", "explain", "nothing", PAGER=MARK)
-    assert code == 2 and "no rule is called" in seen, (code, seen)
+    assert code == 2 and "no rule or cause is called" in seen, (code, seen)

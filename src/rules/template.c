@@ -35,6 +35,14 @@ static const char *format_number(double value, char ret_text[TL_UNIT_TEXT_SIZE])
     return ret_text;
 }
 
+/* Two digits, as of one that was reckoned from a share or by a model. */
+static const char *format_rough(double value, char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    double step = fabs(value) < 100 ? 1 : pow(10, floor(log10(fabs(value))) - 1);
+    snprintf(ret_text, TL_UNIT_TEXT_SIZE, "%.0f", step * round(value / step));
+    return ret_text;
+}
+
 static const char *format_bool(double value, char ret_text[TL_UNIT_TEXT_SIZE])
 {
     snprintf(ret_text, TL_UNIT_TEXT_SIZE, "%s", value != 0 ? "on" : "off");
@@ -55,6 +63,7 @@ static const struct format {
     {"ratio", TL_UNIT_RATIO, tl_format_ratio, NULL},
     {"count", TL_UNIT_COUNT, format_count, NULL},
     {"number", TL_UNIT_NUMBER, format_number, NULL},
+    {"rough", TL_UNIT_NUMBER, format_rough, NULL},
     {"integer", TL_UNIT_BYTES, format_count, NULL}, /* a setting's value in a command */
     {"bool", TL_UNIT_BOOL, format_bool, NULL},
     {"text", TL_UNIT_TEXT, NULL, NULL},
@@ -119,7 +128,7 @@ static enum tl_status compile_value(struct compiler *c, const char *hole, size_t
     if (piece.choice == FORMAT_COUNT)
         return tl_error_set(c->reterr, TL_UNKNOWN,
                             "the format \"%.*s\" is not known; there are bps bytes traffic ns "
-                            "ratio count number integer bool text words",
+                            "ratio count number rough integer bool text words",
                             name_len > 20 ? 20 : (int)name_len, name);
     enum tl_status status =
         tl_formula_compile(c->arena, c->scope, true, hole, bar, &piece.formula, c->reterr);

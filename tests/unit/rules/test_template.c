@@ -132,6 +132,20 @@ Test(template, writes_large_numbers_out)
     tl_facts_destroy(facts);
 }
 
+Test(template, writes_two_digits_of_what_was_reckoned)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{41.4, "41"}, {10813, "11000"}, {1483, "1500"}, {99.7, "100"}, {0, "0"}};
+    struct tl_facts *facts = tl_facts_create();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, responsiveness_rpm), cases[i].value, "");
+        cr_expect_str_eq(render("{flow.responsiveness_rpm|rough}", facts, NULL), cases[i].text);
+    }
+    tl_facts_destroy(facts);
+}
+
 Test(template, leaves_out_groups_with_unknown_values)
 {
     struct tl_facts *facts = tl_facts_create();

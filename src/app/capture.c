@@ -11,8 +11,11 @@
 static enum tl_status add_ports(const struct tl_flow_watch_filter *filter,
                                 struct tl_app_capture_plan *plan, struct tl_error *reterr)
 {
+    struct tl_flow_watch_filter own = *filter;
     struct tl_flow_watch *watch = NULL;
-    enum tl_status status = tl_flow_watch_create(filter, tl_now_ns(), &watch, reterr);
+    own.port = 0; /* where the number may be one, it is in the plan already */
+    own.pid_or_port = false;
+    enum tl_status status = tl_flow_watch_create(&own, tl_now_ns(), &watch, reterr);
     if (status != TL_OK)
         return status;
     const struct tl_live *live = tl_flow_watch_live(watch);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tightlink/base/buf.h"
+#include "tightlink/base/fd.h"
 #include "tightlink/base/random.h"
 
 static enum tl_status unreadable(const char *path, int errnum, struct tl_error *reterr)
@@ -51,24 +52,10 @@ enum tl_status tl_app_read_file(const char *path, size_t limit, char **ret_text,
     return status;
 }
 
-bool tl_app_write_all(int fd, const char *text, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 /* Closes fd after writing text and waiting for the disk; 0 or the first errno. */
 static int fill(int fd, const char *text, size_t len, bool special)
 {
-    bool done = tl_app_write_all(fd, text, len) && (special || fsync(fd) == 0);
+    bool done = tl_fd_write(fd, text, len) && (special || fsync(fd) == 0);
     int errnum = done ? 0 : errno;
     if (close(fd) < 0 && !errnum)
         errnum = errno;
@@ -119,6 +106,23 @@ bool tl_app_replace_file(const char *path, const char *text, size_t len, unsigne
 }
 
 #define NAMES_MAX 100
+
+bool tl_app_is_taken(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0)
+        return false;
+    /* A link to a device or a pipe (/dev/stdout) takes what is written; one to nothing stays. */
+    return S_ISREG(status.st_mode) ||
+           (S_ISLNK(status.st_mode) && (stat(path, &status) != 0 || S_ISREG(status.st_mode)));
+}
+
+bool tl_app_untaken(const char *path, char *ret_name, size_t size)
+{
+    int n = snprintf(ret_name, size, "%s", path);
+    return n >= 0 && (size_t)n < size &&
+           (!tl_app_is_taken(path) || tl_app_free_name(path, ret_name, size));
+}
 
 bool tl_app_free_name(const char *path, char *ret_name, size_t size)
 {

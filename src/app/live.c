@@ -59,16 +59,33 @@ enum tl_status tl_app_live_parse(const char *text, struct tl_app_live_what *what
             return tl_error_set(reterr, TL_USAGE, "there is no process %.40s", pid);
         what->pid = (int)number;
     } else if (take_number(text, PID_MAX, &number)) {
+        if (number <= 65535)
+            what->port = (uint16_t)number;
         if (is_process(number))
             what->pid = (int)number;
-        else if (number <= 65535)
-            what->port = (uint16_t)number;
-        else
+        what->pid_or_port = what->pid && what->port;
+        if (!what->pid && !what->port)
             return tl_error_set(reterr, TL_USAGE, "there is no process %ld", number);
     } else {
         what->host = text;
     }
     return TL_OK;
+}
+
+static bool read_namespace(const char *process, char ret_name[64])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%s/ns/net", process);
+    ssize_t len = readlink(path, ret_name, 63);
+    ret_name[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+bool tl_app_live_is_elsewhere(int pid)
+{
+    char process[16], own[64], other[64];
+    snprintf(process, sizeof process, "%d", pid);
+    return read_namespace("self", own) && read_namespace(process, other) && strcmp(own, other) != 0;
 }
 
 bool tl_app_asks_others(const char *host)
@@ -113,8 +130,10 @@ static enum tl_status resolve(const char *host, struct tl_flow_watch_filter *fil
 enum tl_status live_filter(const struct tl_app_live_what *what,
                            struct tl_flow_watch_filter *ret_filter, struct tl_error *reterr)
 {
-    *ret_filter = (struct tl_flow_watch_filter){
-        .pid = what->pid, .port = what->port, .loopback = what->loopback};
+    *ret_filter = (struct tl_flow_watch_filter){.pid = what->pid,
+                                                .port = what->port,
+                                                .pid_or_port = what->pid_or_port,
+                                                .loopback = what->loopback};
     return what->host ? resolve(what->host, ret_filter, reterr) : TL_OK;
 }
 

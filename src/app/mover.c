@@ -10,8 +10,9 @@
 #include "mover_private.h"
 #include "tightlink/base/time.h"
 
-/* Short enough to see pauses within a round trip of 40 ms; a reading takes some 100 us, and shall
- * take no more than a twentieth of a core. */
+/* Short enough to see pauses within a round trip of 40 ms. Readings shall take no more than a
+ * twentieth of a core; where a look for new connections is dear, since the kernel's table is large,
+ * those that are known are read by themselves in between. */
 #define STEP_NS      (5 * TL_NS_PER_MS)
 #define STEP_COSTS   20
 #define STEP_MOST_NS (250 * TL_NS_PER_MS)
@@ -34,7 +35,7 @@ static enum tl_status prepare(struct tl_app_mover *mover, struct tl_error *reter
 {
     struct tl_flow_watch_filter filter = {.holds = holds};
 
-    mover->step_ns = STEP_NS;
+    mover->step_ns = mover->all_every_ns = STEP_NS;
     mover->closed_ns = tl_now_ns();
     mover->tree = tl_flow_tree_create("", getpid());
     mover->readings = tl_mover_watch_create();
@@ -170,22 +171,45 @@ static bool is_due(const struct tl_app_mover *mover, int64_t now_ns)
     return now_ns - mover->closed_ns >= (fine ? INTERVAL_FINE_NS : INTERVAL_NS);
 }
 
+/* How long to the next reading that costs as much. */
+static int64_t step_of(int64_t cost_ns)
+{
+    int64_t step_ns = STEP_COSTS * cost_ns;
+    return step_ns < STEP_NS ? STEP_NS : step_ns > STEP_MOST_NS ? STEP_MOST_NS : step_ns;
+}
+
+static enum tl_status read_connections(struct tl_app_mover *mover, int64_t now_ns,
+                                       struct tl_error *reterr)
+{
+    bool all = now_ns - mover->read_all_ns >= mover->all_every_ns;
+    int64_t begin_ns = cpu_now_ns();
+    enum tl_status status = TL_OK;
+
+    if (all)
+        status = tl_flow_watch_read(mover->watch, now_ns, reterr);
+    else
+        tl_flow_watch_read_known(mover->watch, now_ns);
+    int64_t step_ns = step_of(cpu_now_ns() - begin_ns);
+    if (all) {
+        mover->read_all_ns = now_ns;
+        mover->all_every_ns = step_ns;
+    } else {
+        mover->step_ns = step_ns;
+    }
+    return status;
+}
+
 enum tl_status tl_app_mover_step(struct tl_app_mover *mover, struct tl_error *reterr)
 {
     int64_t now_ns = tl_now_ns();
 
     mover_child_reap(&mover->child, now_ns);
     look(mover, now_ns);
-    int64_t cost_ns = cpu_now_ns();
-    enum tl_status status = tl_flow_watch_read(mover->watch, now_ns, reterr);
+    enum tl_status status = read_connections(mover, now_ns, reterr);
     if (status != TL_OK)
         return status;
     take_readings(mover, now_ns);
-    if (is_due(mover, now_ns))
-        status = mover_close_interval(mover, now_ns, reterr);
-    cost_ns = STEP_COSTS * (cpu_now_ns() - cost_ns);
-    mover->step_ns = cost_ns < STEP_NS ? STEP_NS : cost_ns > STEP_MOST_NS ? STEP_MOST_NS : cost_ns;
-    return status;
+    return is_due(mover, now_ns) ? mover_close_interval(mover, now_ns, reterr) : TL_OK;
 }
 
 /* --- What it came to -------------------------------------------------------------------------- */

@@ -40,7 +40,9 @@ struct tl_app_mover {
     struct tl_flow_watch *watch;
     struct tl_mover_watch *readings;
     struct mover_best best;
-    int64_t step_ns, looked_ns, closed_ns, moved_ns, last_moved_ns;
+    int64_t step_ns;                   /* to the next reading */
+    int64_t read_all_ns, all_every_ns; /* those that look for new connections */
+    int64_t looked_ns, closed_ns, moved_ns, last_moved_ns;
     uint64_t moving_bytes;               /* counters of all that are there, at the last reading */
     uint64_t sent_bytes, received_bytes; /* of all intervals that are closed */
     size_t connections_count;

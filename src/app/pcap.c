@@ -47,6 +47,12 @@ static enum tl_status read_all(struct tl_app_pcap *pcap, struct tl_capture *capt
         return TL_OK;
     if (broken.text[0])
         return tl_error_set(reterr, broken.status, "%s", broken.text);
+    if (pcap->file.cut_count)
+        return tl_error_set(reterr, TL_SYNTAX,
+                            "%llu of its %llu packets end within their headers: capture at least "
+                            "96 bytes of each (tcpdump -s 96)",
+                            (unsigned long long)pcap->file.cut_count,
+                            (unsigned long long)pcap->file.info.packets_count);
     return tl_error_set(reterr, TL_SYNTAX, "of its %llu packets none is TCP",
                         (unsigned long long)pcap->file.info.packets_count);
 }
@@ -111,8 +117,9 @@ enum tl_status pcap_find(const struct tl_app_pcap *pcap, size_t number,
 enum tl_status pcap_no_detail(struct tl_error *reterr)
 {
     return tl_error_set(reterr, TL_LIMIT,
-                        "this flow had to make room for larger ones: only its size is known. Cut "
-                        "the capture down to it (tcpdump -r FILE -w PART 'port ...') to judge it");
+                        "only the size of this flow is known: it had to make room for larger "
+                        "ones, or its packets make more work than those of a transfer. Cut the "
+                        "capture down to it (tcpdump -r FILE -w PART 'port ...') to judge it");
 }
 
 /* What the sender waited for. Where that is not known as a whole, its parts may be. */
@@ -208,6 +215,13 @@ enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
     }
     tl_app_result_finish(&result);
     return status;
+}
+
+enum tl_status tl_app_pcap_list_row(struct tl_app_pcap *pcap, size_t number,
+                                    struct tl_app_pcap_row *ret_row, struct tl_error *reterr)
+{
+    return number <= TL_APP_PCAP_JUDGED_MAX ? tl_app_pcap_judge(pcap, number, ret_row, reterr)
+                                            : tl_app_pcap_row(pcap, number, ret_row, reterr);
 }
 
 enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,

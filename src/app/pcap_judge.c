@@ -10,6 +10,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/document/document.h"
+#include "tightlink/facts/trust.h"
 #include "tightlink/flow/limits.h"
 #include "tightlink/probes/packet_flow.h"
 #include "tightlink/session/record.h"
@@ -17,21 +18,6 @@
 /* Shares of what was acknowledged and is not in the capture. */
 #define UNSEEN_DEGRADED 0.01
 #define UNSEEN_INVALID  0.2
-
-static void add_reason(struct tl_run *run, enum tl_quality quality, const char *fmt, ...)
-    TL_PRINTF(3, 4);
-
-static void add_reason(struct tl_run *run, enum tl_quality quality, const char *fmt, ...)
-{
-    va_list args;
-    if (quality > run->quality)
-        run->quality = quality;
-    if (run->reason_count == TL_RUN_REASONS_MAX)
-        return;
-    va_start(args, fmt);
-    vsnprintf(run->reasons[run->reason_count++], sizeof run->reasons[0], fmt, args);
-    va_end(args);
-}
 
 /* What the capture lacks is no loss of the path's; and it lowers what can be said. */
 static void find_quality(const struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
@@ -43,22 +29,25 @@ static void find_quality(const struct tl_app_pcap *pcap, const struct tl_packet_
         (double)half->unseen_bytes / fmax((double)(half->payload_bytes + half->unseen_bytes), 1);
     char share[TL_UNIT_TEXT_SIZE];
     if (unseen > UNSEEN_DEGRADED)
-        add_reason(run, unseen > UNSEEN_INVALID ? TL_QUALITY_INVALID : TL_QUALITY_DEGRADED,
-                   "the capture missed %s of what was acknowledged: the capturing machine dropped "
-                   "packets, or they went another way",
-                   tl_format_ratio(unseen, share));
+        tl_trust_lower_run(
+            run, unseen > UNSEEN_INVALID ? TL_QUALITY_INVALID : TL_QUALITY_DEGRADED,
+            "the capture missed %s of what was acknowledged: the capturing machine dropped "
+            "packets, or they went another way",
+            tl_format_ratio(unseen, share));
     if (pcap->file.info.dropped_known && pcap->file.info.dropped_count > 0)
-        add_reason(run, TL_QUALITY_DEGRADED,
-                   "the capturing system says that it dropped %llu packets",
-                   (unsigned long long)pcap->file.info.dropped_count);
+        tl_trust_lower_run(run, TL_QUALITY_DEGRADED,
+                           "the capturing system says that it dropped %llu packets",
+                           (unsigned long long)pcap->file.info.dropped_count);
     if (pcap->file.broken[0])
-        add_reason(run, TL_QUALITY_DEGRADED, "%.200s; what stood before is judged",
-                   pcap->file.broken);
+        tl_trust_lower_run(run, TL_QUALITY_DEGRADED, "%.200s; what stood before is judged",
+                           pcap->file.broken);
     if (flow->backwards)
-        add_reason(run, TL_QUALITY_DEGRADED,
-                   "times in the capture run backwards: its clock was set, or files were merged");
+        tl_trust_lower_run(
+            run, TL_QUALITY_DEGRADED,
+            "times in the capture run backwards: its clock was set, or files were merged");
     if (!flow->halves[TL_CLIENT].syn_seen)
-        add_reason(run, TL_QUALITY_DEGRADED, "the beginning of the connection was not captured");
+        tl_trust_lower_run(run, TL_QUALITY_DEGRADED,
+                           "the beginning of the connection was not captured");
 }
 
 static void begin_run(const struct tl_app_pcap *pcap, const struct tl_packet_brief *brief,
@@ -164,11 +153,12 @@ static void add_flows(struct tl_json_writer *w, void *context)
 {
     struct listing *listing = context;
     size_t count = tl_packets_count(listing->pcap->packets);
+    size_t max = listing->max < TL_APP_PCAP_LISTED_MAX ? listing->max : TL_APP_PCAP_LISTED_MAX;
     add_capture(w, listing->pcap);
     tl_json_begin_array(w, "flows");
-    for (size_t number = 1; number <= count && number <= listing->max; number++) {
+    for (size_t number = 1; number <= count && number <= max; number++) {
         struct tl_app_pcap_row row;
-        listing->status = tl_app_pcap_judge(listing->pcap, number, &row, listing->reterr);
+        listing->status = tl_app_pcap_list_row(listing->pcap, number, &row, listing->reterr);
         if (listing->status != TL_OK)
             break;
         add_row(w, &row);

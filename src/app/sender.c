@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tightlink/base/wake.h"
 #include "tightlink/store/outbox.h"
 
 #define TEXT_COUNT 6
@@ -28,13 +29,12 @@ static void *deliver(void *context)
     struct tl_app_sender *sender = context;
     struct tl_app_sent *sent = &sender->sent;
     struct tl_outbox *outbox = NULL;
-    const uint64_t one = 1;
     sent->status = tl_outbox_open(NULL, &outbox, &sent->error);
     if (sent->status == TL_OK)
         sent->status = tl_ticket_send(sender->config, outbox, sent->target, &sender->message,
                                       &sent->result, &sent->error);
     tl_outbox_close(outbox);
-    (void)!write(sender->fd, &one, sizeof one);
+    tl_wake(sender->fd);
     return NULL;
 }
 

@@ -38,12 +38,12 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
         .id = "http", .scheme = "https", .what = "a web server", .port = 443, .resource = true,
         .built = true,
         .can = TL_FAR_DOWNLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU | TL_FAR_HOPS |
-               TL_FAR_MANY},
+               TL_FAR_FAMILY | TL_FAR_MANY},
     [TL_FAR_HTTP] = {
         .id = "http", .scheme = "http", .what = "a web server", .port = 80, .resource = true,
         .built = true,
         .can = TL_FAR_DOWNLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU | TL_FAR_HOPS |
-               TL_FAR_MANY},
+               TL_FAR_FAMILY | TL_FAR_MANY},
 };
 /* clang-format on */
 
@@ -103,6 +103,11 @@ const char *tl_far_lack_text(unsigned abilities)
         if (abilities & lacks[i].ability)
             return lacks[i].text;
     return NULL;
+}
+
+bool tl_far_responder_would(const char *reason)
+{
+    return strstr(reason, TL_FAR_WOULD) != NULL;
 }
 
 /* --- What a user writes --------------------------------------------------------------------- */

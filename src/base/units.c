@@ -136,6 +136,24 @@ const char *tl_format_ratio(double ratio, char ret_text[TL_UNIT_TEXT_SIZE])
     return ret_text;
 }
 
+size_t tl_word_length(const char *text)
+{
+    static const char *const units[] = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "B",  "KiB", "MiB",
+                                        "GiB", "TiB",  "kB",   "MB",   "GB",   "TB", "ns",  "us",
+                                        "ms",  "s",    "min",  "h",    "days", "%"};
+    size_t len = strcspn(text, " ");
+    if (len == 0 || text[len] != ' ' || !isdigit((unsigned char)text[len - 1]))
+        return len;
+    const char *unit = text + len + 1;
+    size_t more = strcspn(unit, " "), letters = more;
+    while (letters && strchr(".,;:)", unit[letters - 1]))
+        letters--;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i]) == letters && strncmp(units[i], unit, letters) == 0)
+            return len + 1 + more;
+    return len;
+}
+
 /* Reads a finite number and leaves *rest at the first letter of its unit. */
 static enum tl_status parse_number(const char *text, const char *what, double *ret_value,
                                    const char **ret_rest, struct tl_error *reterr)
@@ -188,6 +206,14 @@ static enum tl_status apply_unit(const char *text, const char *rest, const struc
     return tl_error_set(reterr, TL_SYNTAX, "\"%.60s\" is not %s", text, what);
 }
 
+static enum tl_status parse(const char *text, const char *what, const struct unit *units,
+                            double *ret_value, struct tl_error *reterr)
+{
+    const char *rest;
+    enum tl_status status = parse_number(text, what, ret_value, &rest, reterr);
+    return status == TL_OK ? apply_unit(text, rest, units, what, ret_value, reterr) : status;
+}
+
 enum tl_status tl_parse_bps(const char *text, double *ret_bps, struct tl_error *reterr)
 {
     static const char what[] = "a rate; write for instance 900M, 1.5 Gb/s or 11 MB/s";
@@ -200,10 +226,7 @@ enum tl_status tl_parse_bps(const char *text, double *ret_bps, struct tl_error *
         {NULL, 0},
     };
     double value;
-    const char *rest;
-    enum tl_status status = parse_number(text, what, &value, &rest, reterr);
-    if (status == TL_OK)
-        status = apply_unit(text, rest, units, what, &value, reterr);
+    enum tl_status status = parse(text, what, units, &value, reterr);
     if (status != TL_OK)
         return status;
     if (value > 1e15)
@@ -220,10 +243,7 @@ enum tl_status tl_parse_ns(const char *text, int64_t *ret_ns, struct tl_error *r
         {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}, {NULL, 0},
     };
     double value;
-    const char *rest;
-    enum tl_status status = parse_number(text, what, &value, &rest, reterr);
-    if (status == TL_OK)
-        status = apply_unit(text, rest, units, what, &value, reterr);
+    enum tl_status status = parse(text, what, units, &value, reterr);
     if (status != TL_OK)
         return status;
     if (value < 1 || value > 366.0 * 86400e9)
@@ -253,10 +273,7 @@ enum tl_status tl_parse_bytes(const char *text, int64_t *ret_bytes, struct tl_er
         {NULL, 0},
     };
     double value;
-    const char *rest;
-    enum tl_status status = parse_number(text, what, &value, &rest, reterr);
-    if (status == TL_OK)
-        status = apply_unit(text, rest, units, what, &value, reterr);
+    enum tl_status status = parse(text, what, units, &value, reterr);
     if (status != TL_OK)
         return status;
     if (value < 1 || value > 1e18)

@@ -20,9 +20,9 @@ static uint32_t stages_of(const struct cli_run_options *options)
     return named ? named : both;
 }
 
-/* The same questions, light. */
+/* The same questions, light. False where it failed or *stopped was set. */
 static bool measure(const struct cli_run_options *options, const char *name,
-                    enum tl_direction direction, struct tl_app_beside_row *ret_row)
+                    enum tl_direction direction, struct tl_app_beside_row *ret_row, bool *stopped)
 {
     struct cli_run_options other = *options;
     struct tl_session_result result;
@@ -53,9 +53,9 @@ static bool measure(const struct cli_run_options *options, const char *name,
         return false;
     }
     tl_app_beside_take(&result, direction, name, ret_row);
-    bool stopped = result.status == TL_CANCELLED;
+    *stopped |= result.status == TL_CANCELLED;
     tl_app_result_finish(&result);
-    return !stopped;
+    return !*stopped;
 }
 
 static const char *rate_text(double bps, char text[TL_UNIT_TEXT_SIZE])
@@ -111,29 +111,33 @@ static size_t list_names(const char *text, char (*ret_names)[256], size_t max)
     return count;
 }
 
-void cli_compare_others(const struct cli_run_options *options,
+bool cli_compare_others(const struct cli_run_options *options,
+                        const struct tl_app_held_signals *held,
                         const struct tl_session_result *result)
 {
     struct tl_app_beside_row rows[TL_APP_BESIDE_MAX], turn;
     enum tl_direction direction = options->config.download ? TL_DOWNLOAD : TL_UPLOAD;
     char names[TL_APP_BESIDE_MAX][256];
-    bool going = result->status != TL_CANCELLED;
+    bool stopped = result->status == TL_CANCELLED, going = !stopped;
     size_t done = 1;
 
     snprintf(names[0], sizeof names[0], "%s", options->config.host);
     size_t count = 1 + list_names(options->compare, names + 1, TL_APP_BESIDE_MAX - 1);
     tl_app_beside_take(result, direction, names[0], &rows[0]);
     while (going && done < count) {
-        going = measure(options, names[done], direction, &rows[done]);
+        stopped = tl_app_signals_come(held, 0);
+        going = !stopped && measure(options, names[done], direction, &rows[done], &stopped);
         done += going;
     }
     for (size_t i = 0; going && done > 1 && i < count; i++) {
         if (rows[i].turns == 0) /* whoever did not answer is not asked again */
             continue;
-        going = measure(options, names[i], direction, &turn);
+        stopped = tl_app_signals_come(held, 0);
+        going = !stopped && measure(options, names[i], direction, &turn, &stopped);
         if (going)
             tl_app_beside_again(&rows[i], &turn);
     }
     print(rows, done, options->json || options->json_lines ? stderr : stdout);
     fflush(stdout);
+    return !stopped;
 }

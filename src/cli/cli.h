@@ -163,6 +163,9 @@ enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color,
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);
 
+/* Says that a file is there already, and which name beside it is free; returns the exit code. */
+int cli_refuse_taken(const char *path);
+
 /* What an --out names: NULL for "-", which is standard output. Static or path itself. */
 const char *cli_out_path(const char *path);
 

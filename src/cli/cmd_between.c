@@ -16,6 +16,7 @@
 #include "tightlink/base/key.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "tightlink/base/wake.h"
 #include "tightlink/session/between.h"
 #include "words.h"
 
@@ -37,8 +38,7 @@ static int cancel_fd = -1;
 
 static void on_signal(int number)
 {
-    uint64_t one = 1;
-    (void)!write(cancel_fd, &one, sizeof one);
+    tl_wake(cancel_fd);
 }
 
 static bool catch_signals(void)

@@ -243,6 +243,16 @@ static int diagnose(const struct tl_lab_scenario *scenario, const struct tl_lab_
     return exit_code;
 }
 
+/* What a run needs to say how it is made again. Where that has no room in it, a name alone would
+ * say another path. */
+static void name_path(const struct tl_lab_scenario *scenario, struct cli_run_options *options)
+{
+    const char *link = options->link_spec;
+    bool told = !link || strlen(link) < TL_RUN_LINK_SIZE;
+    options->config.target_name = scenario && told ? scenario->name : "emulated path";
+    options->config.target_link = told ? link : NULL;
+}
+
 int cli_demo(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_run_options options;
@@ -273,6 +283,6 @@ int cli_demo(const struct cli_command *command, int argc, char **argv)
         options.config.goal.bps = scenario->goal_bps;
     options.yes = true; /* the traffic stays on this machine */
     options.config.target_kind = "demo";
-    options.config.target_name = scenario ? scenario->name : "emulated path";
+    name_path(scenario, &options);
     return diagnose(scenario, &path, &options, &error);
 }

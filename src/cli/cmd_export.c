@@ -87,27 +87,10 @@ static bool take_options(struct cli_words *words, struct export_options *options
 
 /* --- writing --- */
 
-/* What is there stays; a device or a pipe takes it. */
-static bool is_taken(const char *path)
-{
-    struct stat status;
-    return path && lstat(path, &status) == 0 &&
-           (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode));
-}
-
-static int refuse(const char *path)
-{
-    char name[PATH_MAX];
-    bool free = tl_app_free_name(path, name, sizeof name);
-    cli_complain("%s is there already and stays as it is%s%s", path,
-                 free ? "; this name is free: " : "; name a new file", free ? name : "");
-    return CLI_EXIT_EXPORT;
-}
-
 static int deliver(const struct export_options *options, const struct tl_buf *text)
 {
-    if (is_taken(options->out))
-        return refuse(options->out);
+    if (options->out && tl_app_is_taken(options->out))
+        return cli_refuse_taken(options->out);
     bool done = options->out ? tl_app_replace_file(options->out, tl_buf_text(text), text->len, 0666)
                              : cli_write_stdout(tl_buf_text(text), text->len);
     if (done)
@@ -144,7 +127,7 @@ static void print_preview(const struct export_options *options, const struct tl_
     if (!redactor)
         puts("Nothing is masked (--unmask).");
     else
-        printf("Masked: %zu values.\n", count);
+        printf("Masked: %zu value%s.\n", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++) {
         struct tl_mask mask = tl_redactor_at(redactor, i);
         printf("  %-14s %4zu %-6s %-18s ", mask.mask, mask.count,
@@ -172,8 +155,8 @@ static int export_capture(const struct cli_command *command, const struct export
     struct tl_error error = {0};
     if (options->format_given || options->preview || options->masks != TL_APP_MASKS_NEW)
         return cli_usage(command, "a capture leaves masked, in one form: --out FILE.pcap alone");
-    if (is_taken(options->out))
-        return refuse(options->out);
+    if (tl_app_is_taken(options->out))
+        return cli_refuse_taken(options->out);
     if (tl_app_pcap_mask(path, options->out, &counts, &error) != TL_OK) {
         cli_complain("%s", error.text);
         return error.status == TL_IO ? CLI_EXIT_EXPORT : CLI_EXIT_USAGE;

@@ -11,11 +11,13 @@
 #include "tightlink/app/open.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/time.h"
+#include "tightlink/facts/facts.h"
 #include "words.h"
 
 enum {
     OPT_TARGET = 256,
     OPT_CAUSE,
+    OPT_DIRECTION,
     OPT_TAG,
     OPT_TEXT,
     OPT_SINCE,
@@ -31,6 +33,7 @@ enum {
 
 static const struct option long_options[] = {{"target", required_argument, NULL, OPT_TARGET},
                                              {"cause", required_argument, NULL, OPT_CAUSE},
+                                             {"direction", required_argument, NULL, OPT_DIRECTION},
                                              {"tag", required_argument, NULL, OPT_TAG},
                                              {"text", required_argument, NULL, OPT_TEXT},
                                              {"since", required_argument, NULL, OPT_SINCE},
@@ -44,24 +47,41 @@ static const struct option long_options[] = {{"target", required_argument, NULL,
                                              {"unmask", no_argument, NULL, OPT_UNMASK},
                                              CLI_OPTIONS_END};
 
+static enum tl_status take_direction(const char *text, struct tl_history_filter *filter,
+                                     struct tl_error *reterr)
+{
+    bool download, upload;
+    enum tl_status status = cli_parse_direction(text, &download, &upload, reterr);
+    if (status == TL_OK && download != upload)
+        filter->direction = tl_direction_name(upload ? TL_UPLOAD : TL_DOWNLOAD);
+    return status;
+}
+
+/* Where a filter that is taken as it was typed is kept; NULL: it is another option. */
+static const char **words_of(int option, struct tl_history_filter *filter)
+{
+    return option == OPT_TARGET ? &filter->target
+           : option == OPT_TAG  ? &filter->tag
+           : option == OPT_TEXT ? &filter->text
+                                : NULL;
+}
+
 static enum tl_status apply(int option, const char *text, struct history_request *request,
                             struct tl_error *reterr)
 {
     struct tl_history_filter *filter = &request->filter;
+    const char **words = words_of(option, filter);
     int64_t now_ns = tl_realtime_ns();
-    switch (option) {
-    case OPT_TARGET:
-        filter->target = text;
+    if (words) {
+        *words = text;
         return TL_OK;
+    }
+    switch (option) {
     case OPT_CAUSE:
         filter->cause = tl_cause_id_of(text);
         return TL_OK;
-    case OPT_TAG:
-        filter->tag = text;
-        return TL_OK;
-    case OPT_TEXT:
-        filter->text = text;
-        return TL_OK;
+    case OPT_DIRECTION:
+        return take_direction(text, filter, reterr);
     case OPT_SINCE:
         return cli_parse_when(text, now_ns, &filter->since_ns, reterr);
     case OPT_UNTIL:
@@ -193,6 +213,14 @@ static const struct {
     {"score", 0, cli_history_score},
     {"import", SOME, import},
 };
+
+bool cli_is_history_word(const char *word)
+{
+    bool known = false;
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        known |= strcmp(actions[i].name, word) == 0;
+    return known;
+}
 
 static int no_action(const struct cli_command *command, const char *word)
 {

@@ -15,10 +15,8 @@ static int write_new_file(const char *path, const char *line)
     size_t len = strlen(line);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST) {
-        cli_complain("%s is there already and stays as it is; add the line to it by hand "
-                     "(tightlink key NAME >> FILE), or choose another file",
-                     path);
-        return CLI_EXIT_EXPORT;
+        cli_complain("a key is added to a file by hand: tightlink key NAME >> %s", path);
+        return cli_refuse_taken(path);
     }
     if (fd >= 0 && write(fd, line, len) == (ssize_t)len && fsync(fd) == 0 && close(fd) == 0)
         return CLI_EXIT_OK;

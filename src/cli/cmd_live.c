@@ -141,6 +141,25 @@ static int deliver(struct watching *watching, const struct tl_session_result *re
     return exit_code == CLI_EXIT_OK ? sent : exit_code;
 }
 
+static int report_none(const struct watching *watching)
+{
+    int pid = watching->what.pid;
+    if (pid && tl_app_live_is_elsewhere(pid))
+        cli_complain("process %d lives in another network namespace, as in a container, and its "
+                     "connections are not seen from here; as root: nsenter --target %d --net "
+                     "tightlink live %d",
+                     pid, pid, pid);
+    else if (pid || watching->what.port || watching->what.host)
+        cli_complain("no connection of that kind moved anything while it was watched: start the "
+                     "transfer and watch again, or name no process, port or host to see them all");
+    else
+        cli_complain("no connection%s moved anything while it was watched: start the transfer and "
+                     "watch again%s",
+                     watching->what.loopback ? "" : " that leaves this machine",
+                     watching->what.loopback ? "" : "; --all shows those within it, too");
+    return CLI_EXIT_INCONCLUSIVE;
+}
+
 /* The connection that is held up most, in full. */
 static int report_first(struct watching *watching)
 {
@@ -151,11 +170,8 @@ static int report_first(struct watching *watching)
 
     if (count == 0 && watching->screen)
         return CLI_EXIT_OK; /* whoever looked has seen it */
-    if (count == 0) {
-        cli_complain("no connection moved anything while it was watched: start the transfer and "
-                     "watch again, or name no process, port or host to see them all");
-        return CLI_EXIT_INCONCLUSIVE;
-    }
+    if (count == 0)
+        return report_none(watching);
     if (!watching->options.json && !watching->options.json_lines) {
         struct tl_buf out = TL_BUF_INIT;
         cli_live_table(rows, count, ROWS_MAX, tl_app_live_sum(watching->live), columns(), &out);

@@ -16,7 +16,7 @@
 #include "tightlink/base/units.h"
 
 #define ROWS_SHORT 10   /* flows listed below the verdict */
-#define ROWS_JSON  1000 /* in the document; all with --all */
+#define ROWS_JSON  1000 /* in the document; with --all as many as a list takes */
 #define WIDTH      78
 
 struct pcap_options {
@@ -176,7 +176,7 @@ enum tl_status cli_print_flows(struct tl_app_pcap *pcap, size_t max, struct tl_e
     for (size_t number = 1; number <= count && number <= max; number++) {
         struct tl_app_pcap_row row;
         char bytes[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE];
-        enum tl_status status = tl_app_pcap_judge(pcap, number, &row, reterr);
+        enum tl_status status = tl_app_pcap_list_row(pcap, number, &row, reterr);
         if (status != TL_OK)
             return status;
         printf("%4zu %-22s %-22s %10s %11s %s%s%s\n", number, row.client, row.server,
@@ -190,8 +190,13 @@ enum tl_status cli_print_flows(struct tl_app_pcap *pcap, size_t max, struct tl_e
                : strcmp(row.segment, "far-host") == 0 ? "server"
                                                       : row.segment);
     }
-    if (count > max)
+    if (count > max && max < TL_APP_PCAP_LISTED_MAX)
         printf("     and %zu more: tightlink pcap --all lists them\n", count - max);
+    else if (count > max)
+        printf("     and %zu smaller ones\n", count - max);
+    if (count > TL_APP_PCAP_JUDGED_MAX && max > TL_APP_PCAP_JUDGED_MAX)
+        printf("     the first %d are judged, any other with --flow NUMBER\n",
+               TL_APP_PCAP_JUDGED_MAX);
     return TL_OK;
 }
 
@@ -224,7 +229,7 @@ static int print_text(struct tl_app_pcap *pcap, const struct pcap_options *optio
     int exit_code = status == TL_OK ? (int)cli_exit_for_result(&result) : CLI_EXIT_OK;
     tl_app_result_finish(&result);
     if (status == TL_OK && !options->number && count > 1)
-        status = cli_print_flows(pcap, options->all ? count : ROWS_SHORT, &error);
+        status = cli_print_flows(pcap, options->all ? TL_APP_PCAP_LISTED_MAX : ROWS_SHORT, &error);
     if (status == TL_OK)
         return exit_code;
     cli_complain("%s", error.text);

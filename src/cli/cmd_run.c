@@ -10,13 +10,13 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tightlink/app/open.h"
+#include "tightlink/app/signals.h"
 #include "tightlink/base/key.h"
 #include "tightlink/base/time.h"
 #include "tightlink/rules/rules.h"
@@ -132,8 +132,9 @@ static void begin_capture(void *context)
         cli_run_capture_begin(options->operand, options->config.port, path, capture);
 }
 
-/* The diagnosis itself, once all that it needs is loaded. */
-static int diagnose(struct cli_run_options *options, bool screen)
+/* The diagnosis itself, once all that it needs is loaded. held: for --compare; else NULL. */
+static int diagnose(struct cli_run_options *options, bool screen,
+                    const struct tl_app_held_signals *held)
 {
     struct tl_session_result result;
     struct tl_error error = {0};
@@ -141,7 +142,6 @@ static int diagnose(struct cli_run_options *options, bool screen)
     struct capturing capturing = {options, &capture};
     bool has_result = true;
     char samples[PATH_MAX];
-    int exit_code = CLI_EXIT_OK;
     if (options->config.watch_ns > 0 && !options->config.watch_path)
         options->config.watch_path = state_file("watch", "samples", samples);
     struct cli_run_options asking = *options;
@@ -149,27 +149,27 @@ static int diagnose(struct cli_run_options *options, bool screen)
     asking.agreed_context = &capturing;
     enum tl_status status = screen ? cli_drive_screen(&asking, NULL, &result, &has_result, &error)
                                    : cli_drive_session(&asking, &result, &error);
-    if (status != TL_OK)
-        exit_code = cli_fail(&error);
+    int exit_code = status == TL_OK ? CLI_EXIT_OK : cli_fail(&error);
+    has_result &= status == TL_OK;
     cli_run_capture_end(&capture, options->config.rules);
     options->pcap = capture.pcap;
     options->brief = screen;
-    if (status == TL_OK && has_result && result.not_begun && !options->json &&
-        !options->json_lines) {
+    if (has_result && result.not_begun && !options->json && !options->json_lines) {
         exit_code = cli_fail(&result.error);
         tl_app_result_finish(&result);
         has_result = false;
     }
-    if (status == TL_OK && has_result)
+    if (has_result)
         exit_code = keep_and_tell(options, &result);
-    if (status == TL_OK && has_result && !options->json && !options->json_lines)
+    if (has_result && !options->json && !options->json_lines)
         cli_run_capture_print(&capture, &result);
     options->pcap = NULL;
     cli_run_capture_finish(&capture);
-    if (status == TL_OK && has_result && options->compare)
-        cli_compare_others(options, &result);
-    if (status == TL_OK && has_result)
+    if (has_result) {
+        if (options->compare && !cli_compare_others(options, held, &result))
+            exit_code = CLI_EXIT_INTERRUPTED;
         tl_app_result_finish(&result);
+    }
     return exit_code;
 }
 
@@ -177,32 +177,32 @@ static int diagnose(struct cli_run_options *options, bool screen)
  * The exit code is that of the last, or 1 where --alarm saw a verdict move. */
 static int repeat(struct cli_run_options *options)
 {
-    sigset_t signals, before;
+    struct tl_app_held_signals held;
     bool moved = false;
-    int exit_code, number;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
+    int exit_code;
+    tl_app_signals_hold(&held);
     for (;;) {
         int64_t next_ns = tl_boottime_ns() + options->repeat_ns;
-        exit_code = diagnose(options, false);
+        exit_code = diagnose(options, false, &held);
         moved |= exit_code == CLI_EXIT_MISSED;
         if (exit_code == CLI_EXIT_INTERRUPTED || exit_code == CLI_EXIT_USAGE || fflush(stdout) != 0)
             break;
-        int64_t left_ns = next_ns - tl_boottime_ns();
-        struct timespec wait = {.tv_sec = left_ns > 0 ? left_ns / TL_NS_PER_S : 0,
-                                .tv_nsec = left_ns > 0 ? left_ns % TL_NS_PER_S : 0};
-        sigprocmask(SIG_BLOCK, &signals, &before);
-        while ((number = sigtimedwait(&signals, NULL, &wait)) < 0 && errno == EINTR)
-            ;
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        if (number > 0) {
+        if (tl_app_signals_come(&held, next_ns)) {
             exit_code = CLI_EXIT_INTERRUPTED;
             break;
         }
     }
+    (void)tl_app_signals_release(&held);
     return options->alarm && moved ? CLI_EXIT_MISSED : exit_code;
+}
+
+/* Whenever somebody ends it, what was measured is told. */
+static int compare(struct cli_run_options *options, bool screen)
+{
+    struct tl_app_held_signals held;
+    tl_app_signals_hold(&held);
+    int exit_code = diagnose(options, screen, &held);
+    return tl_app_signals_release(&held) ? CLI_EXIT_INTERRUPTED : exit_code;
 }
 
 static int load_and_diagnose(const struct cli_command *command, struct cli_run_options *options,
@@ -228,7 +228,9 @@ static int load_and_diagnose(const struct cli_command *command, struct cli_run_o
     }
     options->config.rules = rules;
     options->keys = keys;
-    int exit_code = options->repeat_ns ? repeat(options) : diagnose(options, screen);
+    int exit_code = options->repeat_ns ? repeat(options)
+                    : options->compare ? compare(options, screen)
+                                       : diagnose(options, screen, NULL);
     tl_rules_destroy(rules);
     tl_keys_destroy(keys);
     cli_login_finish(&login);

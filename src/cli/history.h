@@ -17,6 +17,9 @@ struct history_request {
     const char *out; /* NULL: standard output */
 };
 
+/* Whether the first word of `tightlink history` may be this one. */
+bool cli_is_history_word(const char *word);
+
 /* Each returns an exit code. */
 int cli_history_list(const struct cli_command *command, struct history_request *request);
 int cli_history_trend(const struct cli_command *command, struct history_request *request);

@@ -73,9 +73,10 @@ static FILE *open_out(const char *path)
         return stdout;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file)
-        cli_complain("%s: %s", path,
-                     errno == EEXIST ? "is there already; name a new file" : strerror(errno));
+    if (!file && errno == EEXIST)
+        (void)cli_refuse_taken(path);
+    else if (!file)
+        cli_complain("%s: %s", path, strerror(errno));
     return file;
 }
 

@@ -37,9 +37,9 @@ static const char *short_time(int64_t ns, char ret_text[32])
     return ret_text;
 }
 
-static const char *rate(double bps, char ret_text[TL_UNIT_TEXT_SIZE])
+static const char *rate(double bps, double doubt_bps, char ret_text[TL_UNIT_TEXT_SIZE])
 {
-    return isnan(bps) ? "-" : tl_format_bps(bps, ret_text);
+    return isnan(bps) ? "-" : tl_format_bps_known(bps, doubt_bps, ret_text);
 }
 
 /* How wide what differs from run to run is. */
@@ -95,7 +95,7 @@ static void print_row(const struct tl_history_run *run, const struct table *tabl
     printf("%.*s  %-11s  ", (int)table->id, run->id, short_time(run->started_ns, when));
     put_cell(run->target, table->target);
     printf(" %-4s %10s", strcmp(run->direction, "upload") == 0 ? "up" : "down",
-           rate(run->stream_bps, one));
+           rate(run->stream_bps, run->stream_doubt_bps, one));
     if (table->rtt)
         printf(" %7s", isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, rtt));
     fputs("  ", stdout);
@@ -246,30 +246,39 @@ static const char *date_of(int64_t ns, char ret_text[32])
 }
 
 /* "-1.2 Mb/s" and "+300 kb/s", in the unit that fits. */
-static const char *change(double bps, char ret_text[TL_UNIT_TEXT_SIZE + 1])
+static const char *change(double bps, double doubt_bps, char ret_text[TL_UNIT_TEXT_SIZE + 1])
 {
     char size[TL_UNIT_TEXT_SIZE];
     snprintf(ret_text, TL_UNIT_TEXT_SIZE + 1, "%c%s", bps < 0 ? '-' : '+',
-             tl_format_bps(fabs(bps), size));
+             tl_format_bps_known(fabs(bps), doubt_bps, size));
     return ret_text;
+}
+
+static void print_rate(const char *what, struct tl_history_rate of)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    printf("%s %s", what, rate(of.bps, of.doubt_bps, text));
 }
 
 static void print_trend(const struct tl_history_trend *trend)
 {
-    char median[TL_UNIT_TEXT_SIZE], least[TL_UNIT_TEXT_SIZE], most[TL_UNIT_TEXT_SIZE];
-    char newest[TL_UNIT_TEXT_SIZE], from[32], to[32];
+    char from[32], to[32];
     char slope[TL_UNIT_TEXT_SIZE + 1], low[TL_UNIT_TEXT_SIZE + 1], high[TL_UNIT_TEXT_SIZE + 1];
-    printf("%zu runs of one stream, %s to %s: median %s, least %s, most %s, newest %s\n",
-           trend->count, date_of(trend->oldest_ns, from), date_of(trend->newest_ns, to),
-           rate(trend->median_bps, median), rate(trend->least_bps, least),
-           rate(trend->most_bps, most), rate(trend->newest_bps, newest));
+    printf("%zu runs of one stream, %s, %s to %s:", trend->count, trend->direction,
+           date_of(trend->oldest_ns, from), date_of(trend->newest_ns, to));
+    print_rate(" median", trend->median);
+    print_rate(", least", trend->least);
+    print_rate(", most", trend->most);
+    print_rate(", newest", trend->newest);
+    putchar('\n');
     if (isnan(trend->slope_bps_per_day)) {
         puts("No trend: that takes four runs.");
         return;
     }
+    double doubt = (trend->high_bps_per_day - trend->low_bps_per_day) / 2;
     printf("Trend: %s a day (95 %% interval %s to %s): %s\n",
-           change(trend->slope_bps_per_day, slope), change(trend->low_bps_per_day, low),
-           change(trend->high_bps_per_day, high),
+           change(trend->slope_bps_per_day, doubt, slope),
+           change(trend->low_bps_per_day, doubt, low), change(trend->high_bps_per_day, doubt, high),
            trend->low_bps_per_day > 0    ? "it becomes faster."
            : trend->high_bps_per_day < 0 ? "it becomes slower."
                                          : "no direction can be told from noise.");
@@ -283,6 +292,10 @@ int cli_history_trend(const struct cli_command *command, struct history_request 
         return cli_usage(command, "trend needs --target HOST");
     if (tl_history_trend(request->history, &request->filter, &trend, &error) != TL_OK)
         return cli_fail(&error);
+    if (!request->json && !trend.count) {
+        tell_of_none(&request->filter);
+        return CLI_EXIT_OK;
+    }
     if (!request->json) {
         cli_page();
         print_trend(&trend);
@@ -294,11 +307,13 @@ int cli_history_trend(const struct cli_command *command, struct history_request 
     tl_json_begin_object(&w, NULL);
     tl_json_add_string(&w, "format", "tightlink.trend/1");
     tl_json_add_string(&w, "target", request->filter.target);
+    if (trend.direction[0])
+        tl_json_add_string(&w, "direction", trend.direction);
     tl_json_add_integer(&w, "runs_count", (int64_t)trend.count);
-    tl_json_add_number(&w, "median_bps", trend.median_bps);
-    tl_json_add_number(&w, "least_bps", trend.least_bps);
-    tl_json_add_number(&w, "most_bps", trend.most_bps);
-    tl_json_add_number(&w, "newest_bps", trend.newest_bps);
+    tl_json_add_number(&w, "median_bps", trend.median.bps);
+    tl_json_add_number(&w, "least_bps", trend.least.bps);
+    tl_json_add_number(&w, "most_bps", trend.most.bps);
+    tl_json_add_number(&w, "newest_bps", trend.newest.bps);
     tl_json_add_number(&w, "slope_bps_per_day", trend.slope_bps_per_day);
     tl_json_add_number(&w, "low_bps_per_day", trend.low_bps_per_day);
     tl_json_add_number(&w, "high_bps_per_day", trend.high_bps_per_day);

@@ -1,8 +1,10 @@
 /* What app does, with its notices and failures said on stderr. */
 #include "keep.h"
 
+#include <limits.h>
 #include <string.h>
 
+#include "tightlink/app/files.h"
 #include "tightlink/app/keep.h"
 #include "tightlink/app/leave.h"
 #include "tightlink/app/open.h"
@@ -97,10 +99,17 @@ bool cli_save_run(const char *path, const struct tl_session_result *result)
     struct tl_error error = {0};
     if (!result->findings)
         return true; /* nothing was measured, and that was said */
-    enum tl_status status = tl_app_save_bundle(path, result, &error);
-    if (status == TL_OK)
-        cli_complain("saved in %s; tightlink show %s opens it", path, path);
+    char name[PATH_MAX];
+    if (!tl_app_untaken(path, name, sizeof name)) {
+        cli_complain("--save: %s is there already, and no name beside it is free", path);
+        return false;
+    }
+    enum tl_status status = tl_app_save_bundle(name, result, &error);
+    if (status != TL_OK)
+        cli_complain("--save: %s was not written: %s", name, error.text);
     else
-        cli_complain("--save: %s was not written: %s", path, error.text);
+        cli_complain(
+            "%s%ssaved in %s; tightlink show %s opens it", strcmp(name, path) == 0 ? "" : path,
+            strcmp(name, path) == 0 ? "" : " is there already and stays as it is; ", name, name);
     return status == TL_OK;
 }

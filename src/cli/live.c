@@ -215,18 +215,19 @@ static void take_events(struct live *live)
     }
 }
 
-static void follow(struct live *live)
+/* To the session's end, or until nothing can be waited for any more: then the errno. */
+static int follow(struct live *live)
 {
     struct pollfd fds[] = {{.fd = tl_session_event_fd(live->session), .events = POLLIN},
                            {.fd = live->signal_fd, .events = POLLIN}};
     while (!live->done) {
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            break;
+            return errno;
         if (fds[1].revents & POLLIN)
             take_signal(live);
         take_events(live);
     }
-    clear_line(live);
+    return 0;
 }
 
 enum tl_status cli_consent_possible(const struct cli_run_options *options, struct tl_error *reterr)
@@ -264,9 +265,15 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
     if (status == TL_OK)
         status = tl_session_start(live.session, reterr);
     if (status == TL_OK) {
-        follow(&live);
+        int errnum = follow(&live);
+        clear_line(&live);
+        if (errnum) /* the worker may wait for an answer that nobody would give */
+            tl_session_stop(live.session);
         tl_session_finish(live.session, ret_result);
         take_samples(live.session, ret_result);
+        if (errnum)
+            ret_result->status =
+                tl_error_set(&ret_result->error, TL_IO, "poll: %s", strerror(errnum));
         if (live.interrupted)
             ret_result->status = TL_CANCELLED;
     }

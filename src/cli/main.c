@@ -1,5 +1,6 @@
 /* tightlink: the command table, help, version and dispatch. */
 #include "cli.h"
+#include "history.h"
 #include "nearest.h"
 #include "pager.h"
 
@@ -52,7 +53,7 @@ static const char run_help[] =
     "  --repeat TIME       again and again, each begun so long after the one before (with --yes)\n"
     "  --alarm             exit code 1 when the verdict differs from that of the run before\n"
     "  --telemetry NAME    send numbers and verdict to [telemetry NAME] of tightlink.conf\n"
-    "  --save FILE         also keep all of it in FILE.tightlink, with the readings\n"
+    "  --save FILE         also keep all of it in FILE, with the readings (run.tightlink)\n"
     "  --no-history        do not keep this run (tightlink history lists those kept)\n"
     "  --capture           keep the headers of its packets too (beside --save FILE, or in\n"
     "                      ~/.local/state/tightlink) and judge them like tightlink pcap\n"
@@ -74,7 +75,8 @@ static const char history_help[] =
     "  trend --target HOST\n"
     "                      how its rate moves from run to run\n"
     "  score               how many predictions came true, by month\n"
-    "  --target HOST, --cause NAME, --tag TAG, --text TEXT, --since WHEN, --until WHEN\n"
+    "  --target HOST, --cause NAME, --direction WHICH, --tag TAG, --text TEXT,\n"
+    "  --since WHEN, --until WHEN\n"
     "                      only these runs; WHEN is 30d, 12h or 2026-11-01\n"
     "  --limit N           at most N (50 as text; 0: all)\n"
     "  --json              one document on stdout\n"
@@ -121,7 +123,7 @@ static const struct cli_command commands[] = {
      "  --no-screen         text, not the screen; --no-mouse, --color WHEN as for run\n"
      "  --json              one document on stdout (see: tightlink schema), all flows in its\n"
      "                      list \"flows\"\n"
-     "  --save FILE         also keep that flow in FILE.tightlink, with plots: tightlink export\n"
+     "  --save FILE         also keep that flow in FILE (flow.tightlink), with plots: export\n"
      "                      FILE.tightlink --out slow.html\n"
      "96 bytes a packet suffice (tcpdump -s 96). Taken at the sender a capture tells most;\n"
      "with the handshake in it, more. The client is the end that opened the connection.\n",
@@ -137,8 +139,8 @@ static const struct cli_command commands[] = {
      "printed. Then: tightlink pcap FILE\n",
      cli_capture},
     {"live", "[PID | PORT | HOST] [OPTIONS]", "transfers that run now, and why not faster",
-     "  PID, PORT, HOST     only those of that process, port (also :443) or host; without\n"
-     "                      one all that leave this machine\n"
+     "  PID, PORT, HOST     only those of that process and what it started, port (also\n"
+     "                      :443) or host; without one all that leave this machine\n"
      "  --all               also those that stay on this machine\n"
      "  --for TIME          so long and without the screen, for instance 30s (12s where\n"
      "                      stdout is no terminal)\n"
@@ -162,7 +164,7 @@ static const struct cli_command commands[] = {
      "                      memory, where a responder answers at the far end\n"
      "  --disk DIRECTORY    and what the disk behind this directory gives\n"
      "  --port PORT         the responder's port (5411)\n"
-     "  --save FILE         also keep all of it in FILE.tightlink\n"
+     "  --save FILE         also keep all of it in FILE (run.tightlink)\n"
      "  --no-history        do not keep this run\n"
      "  --full              print all of the report, not its first lines\n"
      "  --json              the document on stdout; what the command prints goes to stderr\n"
@@ -275,7 +277,7 @@ static const struct cli_command commands[] = {
      "  --insecure          with --node: take any certificate. Else one that nobody vouches\n"
      "                      for is remembered, and has to be the same the next time\n"
      "  --yes               do not ask before loading the path\n"
-     "  --save FILE         with --node: also keep all of it in FILE.tightlink\n"
+     "  --save FILE         with --node: also keep all of it in FILE (run.tightlink)\n"
      "  --no-history        with --node: do not keep this run\n"
      "  --full              with --node: print all of the report, not its first lines\n"
      "  --json              one object on standard output (with --node see: tightlink schema)\n"
@@ -431,7 +433,9 @@ static int dispatch(int argc, char **argv)
     if (word[0] == '-')
         return no_such_option(word);
     /* A mistyped command is no host to be looked up and connected to. */
-    const char *meant = near_command(word);
+    char of_history[64];
+    snprintf(of_history, sizeof of_history, "; did you mean history %.20s?", word);
+    const char *meant = cli_is_history_word(word) ? of_history : near_command(word);
     if (meant[0]) {
         cli_complain("%.60s is no command%s A host of that name: tightlink run %.60s", word, meant,
                      word);

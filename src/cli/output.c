@@ -3,15 +3,26 @@
 #include "pager.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tightlink/app/files.h"
 #include "tightlink/app/pcap.h"
+#include "tightlink/base/fd.h"
 #include "tightlink/base/units.h"
 #include "tightlink/present/report.h"
 #include "tightlink/rules/goal.h"
+
+int cli_refuse_taken(const char *path)
+{
+    char name[PATH_MAX];
+    bool free = tl_app_free_name(path, name, sizeof name);
+    cli_complain("%s is there already and stays as it is%s%s", path,
+                 free ? "; this name is free: " : "; name a new file", free ? name : "");
+    return CLI_EXIT_EXPORT;
+}
 
 const char *cli_out_path(const char *path)
 {
@@ -20,7 +31,7 @@ const char *cli_out_path(const char *path)
 
 bool cli_write_stdout(const char *text, size_t len)
 {
-    return (fflush(stdout) == 0 && tl_app_write_all(STDOUT_FILENO, text, len)) || errno == EPIPE;
+    return (fflush(stdout) == 0 && tl_fd_write(STDOUT_FILENO, text, len)) || errno == EPIPE;
 }
 
 static int terminal_width(void)
@@ -239,7 +250,7 @@ int cli_deliver(const struct cli_run_options *options, const struct tl_session_r
     if (status != TL_OK) {
         struct tl_error error = {.status = status};
         exit_code = cli_fail(&error);
-    } else if (!tl_app_write_all(STDOUT_FILENO, out->data, out->len) &&
+    } else if (!tl_fd_write(STDOUT_FILENO, out->data, out->len) &&
                !(options->kept && errno == EPIPE)) {
         exit_code = options->kept ? tell_kept(result) : keep(result, json.data, json.len);
     }

@@ -116,12 +116,15 @@ static const char *const target_kinds[] = {"tightlink", "iperf3",     "nuttcp", 
 static const struct layout_field target_fields[] = {
     TEXT(tl_run, "name", target_name, NEEDED, .mask = LAYOUT_MASK_HOST),
     TEXT(tl_run, "address", target_address, .mask = LAYOUT_MASK_HOST),
+    TEXT(tl_run, "proxy", target_proxy, .mask = LAYOUT_MASK_HOST),
     INT(tl_run, "family", target_family, SPARSE),
     CHOICE(tl_run, "kind", target_kind, target_kinds),
     INT(tl_run, "port", target_port, SPARSE),
     INT(tl_run, "only_family", target_only, SPARSE),
     BOOL(tl_run, "keyed", target_keyed, SPARSE),
+    BOOL(tl_run, "login", target_login, SPARSE),
     TEXT(tl_run, "far", target_far, OPEN),
+    TEXT(tl_run, "link", target_link),
 };
 static const struct layout target = LAYOUT_OF(target_fields, tl_run);
 

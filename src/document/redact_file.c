@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tightlink/base/fd.h"
 #include "tightlink/base/json.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/random.h"
@@ -72,14 +73,7 @@ static enum tl_status write_file(const char *path, const struct tl_buf *text,
                                  struct tl_error *reterr)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    size_t done = 0;
-    bool failed = fd < 0;
-    while (!failed && done < text->len) {
-        ssize_t n = write(fd, text->data + done, text->len - done);
-        failed = n < 0 && errno != EINTR;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    failed = failed || fsync(fd) < 0;
+    bool failed = fd < 0 || !tl_fd_write(fd, text->data, text->len) || fsync(fd) < 0;
     int errnum = errno;
     if (fd >= 0)
         close(fd);

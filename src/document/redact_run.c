@@ -62,6 +62,7 @@ void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *ru
     struct tl_fact fact;
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_name);
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_address);
+    tl_redactor_learn(redactor, TL_MASK_HOST, run->target_proxy);
     for (int i = 0; i < run->hop_count; i++) {
         tl_redactor_learn(redactor, TL_MASK_HOST, run->hops[i].name);
         tl_redactor_learn(redactor, TL_MASK_HOST, run->hops[i].address);

@@ -226,7 +226,8 @@ static void derive_variation(const struct target *t)
     struct variation all = {NAN, NAN, NAN};
     add_rate(t, TL_FACT_FLOW_full_bps, &all);
     add_rate(t, TL_FACT_FLOW_streams_full_bps, &all);
-    double most = fmax(all.most, between_turns(t)), low = all.low, high = all.high;
+    double most = fmax(all.most, between_turns(t)), again = flow(t, TL_FACT_FLOW_again_bps);
+    double low = fmin(all.low, again), high = fmax(all.high, again); /* pass over NAN */
     if (isnan(most)) {
         set_needs(t, TL_FACT_FLOW_rate_variation_ratio, here(t, TL_FACT_FLOW_streams_full_bps));
         set_needs(t, TL_FACT_FLOW_link_low_bps, here(t, TL_FACT_FLOW_streams_full_bps));
@@ -271,6 +272,31 @@ static void derive_bdp(const struct target *t)
         set_needs(t, TL_FACT_FLOW_bdp_bytes, TL_PATH(rtt_min_ns));
     else
         set(t, TL_FACT_FLOW_bdp_bytes, tl_bytes_from_bps_ns(rate, rtt), "");
+}
+
+/* The kernel takes a buffer that a program asks for twice (socket(7)), autotuning's not. */
+#define ASKED_IS_DOUBLED 2
+
+static void derive_window_reach(const struct target *t, enum tl_direction direction)
+{
+    struct tl_fact_key one = here(t, TL_FACT_FLOW_goodput_bps);
+    bool by_sender =
+        flow(t, TL_FACT_FLOW_ledger_sndbuf_ratio) > flow(t, TL_FACT_FLOW_ledger_rwnd_ratio);
+    struct tl_fact_key asked = by_sender ? TL_HOST_OF(direction, TL_SENDER, core_wmem_max_bytes)
+                                         : TL_HOST_OF(direction, TL_RECEIVER, core_rmem_max_bytes);
+    struct tl_fact_key tuned = by_sender ? TL_HOST_OF(direction, TL_SENDER, tcp_wmem_max_bytes)
+                                         : TL_HOST_OF(direction, TL_RECEIVER, tcp_rmem_max_bytes);
+    double one_bps = number_in(t->facts, one), asked_bytes = number_in(t->facts, asked),
+           tuned_bytes = number_in(t->facts, tuned);
+    if (isnan(one_bps))
+        set_needs(t, TL_FACT_FLOW_window_reach_bps, one);
+    else if (isnan(asked_bytes))
+        set_needs(t, TL_FACT_FLOW_window_reach_bps, asked);
+    else if (!(tuned_bytes > 0))
+        set_needs(t, TL_FACT_FLOW_window_reach_bps, tuned);
+    else
+        set(t, TL_FACT_FLOW_window_reach_bps,
+            one_bps * ASKED_IS_DOUBLED * asked_bytes / tuned_bytes, "");
 }
 
 /* A sender in need of window sends whole segments (RFC 9293, section 3.8.6.2.1, avoidance of
@@ -404,6 +430,7 @@ void tl_facts_derive(struct tl_facts *facts)
         derive_queue_delay(&t);
         derive_bdp(&t);
         derive_usable_window(&t);
+        derive_window_reach(&t, direction);
         derive_cpu(&t, direction, TL_SENDER);
         derive_cpu(&t, direction, TL_RECEIVER);
         derive_payload_ratio(&t);

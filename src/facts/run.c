@@ -32,6 +32,21 @@ bool tl_run_is_watched(const struct tl_run *run)
     return strcmp(run->target_kind, "live") == 0 || tl_run_is_captured(run);
 }
 
+enum tl_far_kind tl_run_far_kind(const struct tl_run *run)
+{
+    bool demo = strcmp(run->target_kind, "demo") == 0;
+    if (demo && !run->target_far[0])
+        return TL_FAR_TIGHTLINK;
+    return tl_far_kind_of_id(demo ? run->target_far : run->target_kind);
+}
+
+const char *tl_run_stranger(const struct tl_run *run)
+{
+    enum tl_far_kind kind = tl_run_far_kind(run);
+    bool stranger = kind != TL_FAR_TIGHTLINK && kind != TL_FAR_KIND_COUNT;
+    return stranger ? tl_far_row(kind)->what : NULL;
+}
+
 struct tl_segment_record *tl_run_add_segment(struct tl_run *run, const char *id, const char *name)
 {
     struct tl_segment_record *segment = &run->segments[run->segment_count++];

@@ -10,6 +10,9 @@
 #include "tightlink/base/json.h"
 #include "tightlink/base/json_write.h"
 
+/* From this share on the kernel's chronometer is worth an early word. */
+#define WAITS_RATIO 0.5
+
 /* The numbers of a reading and their names in a file. */
 static const struct {
     const char *name;
@@ -44,6 +47,23 @@ void tl_samples_finish(struct tl_samples *samples)
 {
     free(samples->items);
     *samples = (struct tl_samples){0};
+}
+
+const char *tl_reading_waits_for(const struct tl_reading *reading, double *ret_ratio)
+{
+    const struct {
+        double ratio;
+        const char *what;
+    } parts[] = {{reading->app_ratio, "the sending program has nothing to send"},
+                 {reading->sndbuf_ratio, "the send buffer is full"},
+                 {reading->rwnd_ratio, "the receive window is full"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].ratio >= WAITS_RATIO) {
+            *ret_ratio = parts[i].ratio;
+            return parts[i].what;
+        }
+    }
+    return NULL;
 }
 
 void tl_samples_add(struct tl_samples *samples, const struct tl_reading *reading)

@@ -151,6 +151,19 @@ struct tl_facts *tl_facts_clone(const struct tl_facts *facts)
     return tl_facts_clone_mapped(facts, same_text, NULL);
 }
 
+void tl_facts_take(struct tl_facts *facts, struct tl_facts *from)
+{
+    for (size_t i = 0; i < slot_count(); i++) {
+        if (!from->slots[i].is_set)
+            continue;
+        slot_clear(&facts->slots[i]);
+        facts->slots[i] = from->slots[i];
+        from->slots[i] = (struct tl_fact_slot){0};
+    }
+    if (facts->status == TL_OK)
+        facts->status = from->status;
+}
+
 enum tl_status tl_facts_status(const struct tl_facts *facts, struct tl_error *reterr)
 {
     return facts->status == TL_OK

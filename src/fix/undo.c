@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "setting.h"
+#include "tightlink/base/fd.h"
 #include "tightlink/base/json.h"
 #include "tightlink/base/json_write.h"
 
@@ -84,20 +85,6 @@ static void describe(const struct tl_fix *fix, struct tl_buf *out)
     tl_buf_adds(out, "\n");
 }
 
-static bool write_whole(int fd, const char *text, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text += n;
-        len -= (size_t)n;
-    }
-    return fsync(fd) == 0;
-}
-
 static bool sync_directory(const char *directory)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -130,7 +117,7 @@ enum tl_status tl_fix_undo_write(const struct tl_fix *fix, const char *directory
         (void)tl_error_set(reterr, status, "out of memory");
     else if (fd < 0)
         status = failed(reterr, made, "cannot be made");
-    else if (!write_whole(fd, text.data, text.len))
+    else if (!tl_fd_write(fd, text.data, text.len) || fsync(fd) != 0)
         status = failed(reterr, made, "cannot be written");
     else if (rename(made, path) != 0 || !sync_directory(directory))
         status = failed(reterr, path, "cannot be kept");

@@ -28,8 +28,8 @@
  * what holds it later. */
 #define PEAK_NS INT64_C(1000000000)
 
-/* Whether the window holds the sender: no full segment fits; or it was filled by what was sent
- * last, and the sender waits until a third of it is open (tcp_tso_should_defer). */
+/* Whether the window holds the sender: no full segment fits; or what was sent last left no room for
+ * another such packet, and the sender waits until a third of it is open (tcp_tso_should_defer). */
 static bool is_closed(const struct half *half)
 {
     uint64_t room = half->sender_right > half->next ? half->sender_right - half->next : 0;
@@ -166,6 +166,7 @@ static bool grow_acks(struct half *half)
         acks[i] = half->acks[(ring->head + i) & (ring->room - 1)];
     free(half->acks);
     half->acks = acks;
+    half->out->held_bytes += (room - ring->room) * sizeof *acks;
     ring->head = 0;
     ring->room = room;
     return true;
@@ -204,6 +205,17 @@ static void note_peak(struct half *half, int64_t time_ns, uint64_t flight)
         half->peak = flight;
 }
 
+/* What the sender would send next, if the window let it: a packet for offload as large as the last
+ * one, which it does not begin with less (tcp_tso_should_defer). Seen from afar the size is not the
+ * sender's, and what was sent and what was acknowledged meet a little apart. */
+static uint64_t next_bytes(const struct half *half, uint64_t begin, uint64_t end)
+{
+    uint64_t mss = half_mss(half);
+    if (half->ack_delay_ns > 1e6)
+        return mss + half->window / 16;
+    return end - begin > mss ? end - begin : mss;
+}
+
 void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
 {
     struct tl_packet_half *out = half->out;
@@ -218,9 +230,7 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
         out->clocked_count += time_ns - half->last_ack_ns <= half->reach_ns;
         out->clocked_by_chance += half->reached_ns / half->clock_ns;
     }
-    /* Seen from afar, what was sent and what was acknowledged meet a little apart. */
-    uint64_t blur = half->ack_delay_ns > 1e6 ? half->window / 16 : 0;
-    half->filled = half->right_known && half->sender_right < end + half_mss(half) + blur;
+    half->filled = half->right_known && half->sender_right < end + next_bytes(half, begin, end);
     uint64_t flight = end - half->sender_una;
     bins_add_flight(out, flight, half_segments(half, (uint32_t)(end - begin)));
     if (flight > out->flight_max_bytes)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define BIN_NS     INT64_C(10000000)
-#define BINS_FIRST 64u
+#define BINS_FIRST 8u
 
 static void clear_bin(struct tl_packet_bin *bin)
 {
@@ -16,6 +16,7 @@ static void join_bins(struct tl_packet_bin *into, const struct tl_packet_bin *ot
 {
     into->sent_bytes += other->sent_bytes;
     into->acked_bytes += other->acked_bytes;
+    into->delivered_bytes += other->delivered_bytes;
     into->segments_count += other->segments_count;
     into->retrans_count += other->retrans_count;
     into->dsack_count += other->dsack_count;
@@ -67,9 +68,11 @@ static bool grow(struct tl_packet_half *out, uint32_t count)
     if (out->bins && wanted <= room)
         return true;
     struct tl_packet_bin *bins = realloc(out->bins, wanted * sizeof *bins);
-    if (bins)
-        out->bins = bins;
-    return bins != NULL;
+    if (!bins)
+        return false;
+    out->held_bytes += (wanted - (out->bins ? room : 0)) * sizeof *bins;
+    out->bins = bins;
+    return true;
 }
 
 struct tl_packet_bin *bins_at(struct tl_packet_half *out, int64_t time_ns)
@@ -127,12 +130,13 @@ void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss
         return;
     }
     if ((count & (count - 1)) == 0) { /* 0, 1, 2, 4 … are full */
-        struct tl_packet_loss *losses =
-            realloc(out->losses, (count ? 2 * count : 1) * sizeof *losses);
+        uint32_t room = count ? 2 * count : 1;
+        struct tl_packet_loss *losses = realloc(out->losses, room * sizeof *losses);
         if (!losses) {
             out->losses_left_out++;
             return;
         }
+        out->held_bytes += (room - count) * sizeof *losses;
         out->losses = losses;
     }
     out->losses[out->losses_count++] = *loss;

@@ -33,12 +33,19 @@ static void settle_mss(struct half *half, const struct tl_packet_half *receiver)
 {
     struct tl_packet_half *sender = half->out;
     uint32_t least = receiver->syn_mss_bytes;
-    uint32_t options = sender->has_timestamps && receiver->has_timestamps ? 12 : 0;
+    bool stamped = sender->has_timestamps && receiver->has_timestamps;
+    uint32_t options = stamped ? 12 : 0;
     if (sender->syn_mss_bytes && sender->syn_mss_bytes < least)
         least = sender->syn_mss_bytes;
-    half->mss_told = least > 64 + options;
+    bool cut = !stamped && (sender->syn_cut || receiver->syn_cut);
+    half->mss_told = least > 64 + options && !cut;
     if (half->mss_told)
         sender->mss_bytes = least - options;
+}
+
+static bool may_scale(const struct tl_packet_half *half)
+{
+    return half->has_wscale || half->syn_cut;
 }
 
 /* Both ends must offer window scaling for it to be used (RFC 7323, section 2.2). */
@@ -52,7 +59,8 @@ static void settle_options(struct connection *connection)
     /* What the client sends is held by the server's window, and the other way round. */
     connection->halves[TL_CLIENT].scale = scaled ? server->wscale : 0;
     connection->halves[TL_SERVER].scale = scaled ? client->wscale : 0;
-    client->window_scale_known = server->window_scale_known = true;
+    client->window_scale_known = server->window_scale_known =
+        scaled || !(may_scale(client) && may_scale(server));
     settle_mss(&connection->halves[TL_CLIENT], server);
     settle_mss(&connection->halves[TL_SERVER], client);
 }
@@ -71,6 +79,7 @@ static void take_syn(struct connection *connection, const struct tl_segment *seg
     out->has_timestamps = segment->has_timestamps;
     out->syn_ttl = segment->ttl;
     out->syn_mss_bytes = segment->has_mss ? segment->mss_bytes : 0;
+    out->syn_cut = segment->options_cut;
     if (!answers) {
         connection->syn_ns = segment->time_ns;
         connection->flow.client_known = true;
@@ -101,25 +110,23 @@ static void take_third(struct connection *connection, const struct tl_segment *s
 /* A timestamp that comes back tells the way to the end that echoes it and back again. */
 static void take_stamps(struct connection *connection, const struct tl_segment *segment, int from)
 {
-    int other = 1 - from;
     if (segment->tsval != connection->last_stamp[from]) {
         connection->last_stamp[from] = segment->tsval;
-        connection->stamps[from][segment->tsval % STAMPS].value = segment->tsval;
-        connection->stamps[from][segment->tsval % STAMPS].time_ns = segment->time_ns;
+        stamps_sent(&connection->stamps[from], segment->tsval, segment->time_ns);
     }
     if (segment->tsecr == connection->last_echo[from])
         return;
     connection->last_echo[from] = segment->tsecr;
-    unsigned slot = segment->tsecr % STAMPS;
-    int64_t sent_ns = connection->stamps[other][slot].time_ns;
-    if (!sent_ns || connection->stamps[other][slot].value != segment->tsecr)
+    int64_t sent_ns = stamps_echoed(&connection->stamps[1 - from], segment->tsecr);
+    if (!sent_ns)
         return;
     int64_t sample_ns = segment->time_ns - sent_ns;
     if (sample_ns < 0 || sample_ns > ECHO_NS_MAX)
         return;
     least(&connection->flow.near_rtt_ns[from], (double)sample_ns);
     if (segment->payload_bytes > 0)
-        half_echo(&connection->halves[from], segment->time_ns, (double)sample_ns);
+        half_echo(&connection->halves[from], segment->time_ns, (double)sample_ns,
+                  connection->flow.near_rtt_ns[from]);
 }
 
 void connection_add(struct connection *connection, const struct tl_segment *segment, int from)
@@ -159,6 +166,19 @@ void connection_add(struct connection *connection, const struct tl_segment *segm
                   flow->near_rtt_ns[1 - from]);
 }
 
+uint64_t connection_held_bytes(const struct connection *connection)
+{
+    const struct tl_packet_flow *flow = &connection->flow;
+    size_t stamps = connection->stamps[0].room + connection->stamps[1].room;
+    return sizeof *connection + stamps * sizeof(struct stamp) + flow->halves[0].held_bytes +
+           flow->halves[1].held_bytes;
+}
+
+uint64_t connection_steps(const struct connection *connection)
+{
+    return connection->halves[0].steps_count + connection->halves[1].steps_count;
+}
+
 void connection_end(struct connection *connection)
 {
     for (int end = 0; end < 2; end++)
@@ -168,6 +188,7 @@ void connection_end(struct connection *connection)
 void connection_finish(struct connection *connection)
 {
     for (int end = 0; end < 2; end++) {
+        stamps_finish(&connection->stamps[end]);
         half_finish(&connection->halves[end]);
         free(connection->flow.halves[end].bins);
         free(connection->flow.halves[end].losses);

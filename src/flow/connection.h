@@ -3,8 +3,7 @@
 #define TL_FLOW_CONNECTION_H
 
 #include "half.h"
-
-#define STAMPS 64u
+#include "stamps.h"
 
 struct connection {
     struct tl_packet_flow flow;
@@ -12,18 +11,18 @@ struct connection {
     /* The handshake. */
     int64_t syn_ns, syn_ack_ns;
     bool shaken;
-    /* When a timestamp was first sent, by its low bits; and the last echo of the other end. */
-    struct {
-        uint32_t value;
-        int64_t time_ns;
-    } stamps[2][STAMPS];
+    struct stamps stamps[2]; /* by the end that sent them */
     uint32_t last_stamp[2], last_echo[2];
-    uint32_t entry; /* of the table */
+    uint32_t entry; /* of the table, which also counts these: */
+    uint64_t held_bytes, steps_count;
 };
 
 void connection_init(struct connection *connection, const struct tl_segment *segment, int from);
 /* from: the end that sent it. */
 void connection_add(struct connection *connection, const struct tl_segment *segment, int from);
+/* What it holds in memory, and what has been done for its packets so far. */
+uint64_t connection_held_bytes(const struct connection *connection);
+uint64_t connection_steps(const struct connection *connection);
 void connection_end(struct connection *connection);
 void connection_finish(struct connection *connection); /* frees what it holds */
 

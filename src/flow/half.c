@@ -36,7 +36,8 @@ void half_finish(struct half *half)
 void half_begin(struct half *half, uint32_t first_seq)
 {
     half->started = true;
-    half->first = half->next = half->una = half->sender_una = HALF_UNWRAP_BASE + first_seq;
+    half->first = half->next = HALF_UNWRAP_BASE + first_seq;
+    half->una = half->sender_una = half->data_una = half->first;
     half->sender_right = 0;
     half->right_known = false;
 }
@@ -148,21 +149,24 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
                                 .tsval = segment->tsval,
                                 .rtt_ns = half->last_rtt_ns,
                                 .flight_bytes = (uint32_t)(end - half->sender_una),
+                                .next_flight_bytes = (uint32_t)(end - half->sender_una),
                                 .backlog_bytes = backlog,
                                 .ip_id = segment->ip_id,
                                 .checksum = segment->checksum,
                                 .sent_count = 1,
                                 .packet_bytes = segment->packet_bytes};
     half->next = end;
+    half->data_una = half->sender_una;
     count_new(half, segment->time_ns, len);
 }
 
 static void add_loss(struct half *half, const struct piece *piece, bool upstream, bool needless)
 {
-    struct tl_packet_loss loss = {.time_ns = piece->first_ns,
+    struct tl_packet_loss loss = {.time_ns = upstream ? piece->last_ns : piece->first_ns,
                                   .offset_bytes = piece->begin - half->first,
                                   .rtt_ns = piece->rtt_ns,
                                   .flight_bytes = piece->flight_bytes,
+                                  .next_flight_bytes = piece->next_flight_bytes,
                                   .backlog_bytes = piece->backlog_bytes,
                                   .len_bytes = piece->len,
                                   .upstream = upstream,
@@ -260,6 +264,7 @@ static bool send_old(struct half *half, const struct tl_segment *segment, uint64
     pieces_split(half, end);
     for (uint32_t index = pieces_find(half, begin); index < half->piece_ring.count; index++) {
         struct piece *piece = half_piece(half, index);
+        half->steps_count++;
         if (piece->begin >= end)
             break;
         if (piece->state & PIECE_HOLE) {
@@ -295,6 +300,13 @@ static bool is_probe(struct half *half, const struct tl_segment *segment, uint64
     return true;
 }
 
+/* Nothing between was captured: of no use as a list of what is missing. */
+static bool is_gap(const struct half *half, uint64_t bytes)
+{
+    uint64_t room = HALF_HOLES_FIRST + HALF_HOLES_EACH * half->out->data_packets_count;
+    return bytes > HALF_GAP_MAX || half->holes_count + bytes / half_mss(half) > room;
+}
+
 void half_data(struct half *half, const struct tl_segment *segment, double near_rtt_ns,
                double far_rtt_ns)
 {
@@ -312,10 +324,10 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
     out->data_packets_count++;
     account_until(half, segment->time_ns);
     if (begin > half->next) {
-        if (begin - half->next > HALF_GAP_MAX) {
+        if (is_gap(half, begin - half->next)) {
             out->unseen_bytes += begin - half->next;
             half->piece_ring.count = 0;
-            half->next = half->una = half->sender_una = begin;
+            half->next = half->una = half->sender_una = half->data_una = begin;
         } else {
             pieces_append_holes(half, segment->time_ns, begin);
         }

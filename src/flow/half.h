@@ -11,9 +11,13 @@
 #include "tightlink/flow/packets.h"
 
 #define HALF_UNWRAP_BASE (UINT64_C(1) << 32)
-#define HALF_GAP_MAX     (UINT64_C(16) << 20) /* a longer jump is a gap of the capture */
-#define HALF_PIECES_MAX  65536u               /* packets in flight that are followed */
-#define HALF_ACKS_MAX    8192u                /* acknowledgements on their way to the sender */
+/* A longer jump is a gap of the capture; so is one over more segments than the packets that were
+ * captured can have had lost between them. */
+#define HALF_GAP_MAX     (UINT64_C(16) << 20)
+#define HALF_HOLES_FIRST (HALF_GAP_MAX / 1448)
+#define HALF_HOLES_EACH  16u
+#define HALF_PIECES_MAX  65536u /* packets in flight that are followed */
+#define HALF_ACKS_MAX    8192u  /* acknowledgements on their way to the sender */
 
 enum piece_state {
     PIECE_SACKED = 1,
@@ -23,8 +27,8 @@ enum piece_state {
 /* A data packet in flight. */
 struct piece {
     uint64_t begin;
-    int64_t first_ns, last_ns;
-    uint32_t len, tsval, rtt_ns, flight_bytes, backlog_bytes;
+    int64_t first_ns, last_ns; /* of a hole: when it was seen; when what stands before it came */
+    uint32_t len, tsval, rtt_ns, flight_bytes, next_flight_bytes, backlog_bytes;
     uint16_t ip_id, checksum;
     uint8_t sent_count, state;
     uint16_t packet_bytes;
@@ -45,8 +49,13 @@ struct half {
     bool started, sacks_work, mss_told; /* mss_told: by the other end's SYN */
     uint64_t first, next, una;          /* as the capturing machine sees them */
     uint64_t sacked_to;                 /* highest byte that was acknowledged selectively */
-    uint64_t fin;                       /* behind the last byte; 0: not seen */
-    uint8_t scale;                      /* of the receiver's window */
+    struct { /* whose pieces are marked: blocks come again and again, most of them grown */
+        uint64_t begin, end;
+    } sacked[TL_SEGMENT_SACKS_MAX];
+    uint8_t sacked_next;               /* of them: the one to give way */
+    uint64_t holes_count, steps_count; /* segments jumped over; list elements that were walked */
+    uint64_t fin;                      /* behind the last byte; 0: not seen */
+    uint8_t scale;                     /* of the receiver's window */
     uint8_t beyond_count;        /* acknowledgements in a row whose window is less than was sent */
     uint32_t last_segment_bytes; /* where no SYN tells the MSS: of the data packet before */
     uint32_t odd_segment_bytes;  /* of the data packet before; 0: it was a multiple of the MSS */
@@ -59,7 +68,8 @@ struct half {
     /* The sender's place. */
     int64_t now_ns; /* accounted up to here; 0: not yet */
     uint64_t sender_una, sender_right;
-    bool right_known, filled; /* filled: what was sent last went up to the window's edge */
+    uint64_t data_una;        /* sender_una when it sent what was seen last */
+    bool right_known, filled; /* filled: another packet like the last one did not fit the window */
     bool spent;               /* what was sent last was no full segment: no more was there */
     int64_t last_ack_ns;      /* that made progress reached the sender */
     double ack_delay_ns;      /* from here to the sender and back */
@@ -78,7 +88,7 @@ struct half {
     double far_rtt_ns;  /* from here to the receiver and back, last sample */
     double near_rtt_ns; /* from here to the sender and back, by timestamps, of late */
     double echo_least_ns, echo_last_ns;
-    int64_t echo_begin_ns;
+    int64_t echo_begin_ns, echo_steady_ns; /* of the last sample that needed no correction */
     uint32_t last_rtt_ns;
     uint64_t window;
     int64_t last_data_ns, zero_since_ns, last_move_ns, window_since_ns;
@@ -97,8 +107,8 @@ void half_begin(struct half *half, uint32_t first_seq);
 void half_data(struct half *half, const struct tl_segment *segment, double near_rtt_ns,
                double far_rtt_ns);
 void half_ack(struct half *half, const struct tl_segment *segment, double near_rtt_ns);
-/* A sample of the way between here and the sender. */
-void half_echo(struct half *half, int64_t time_ns, double sample_ns);
+/* A sample of the way between here and the sender, and the least one so far. */
+void half_echo(struct half *half, int64_t time_ns, double sample_ns, double least_ns);
 /* Accounts the rest. */
 void half_end(struct half *half);
 

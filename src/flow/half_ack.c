@@ -79,11 +79,13 @@ static void take_sample(struct half *half, int64_t time_ns, int64_t newest_ns, b
 }
 
 /* What is acknowledged is no longer in flight. Behind a hole that was filled the newest piece has
- * waited for the hole: that is no sample of the way. */
-static void forget_below(struct half *half, const struct tl_segment *segment, uint64_t ack,
-                         uint64_t sacked_before)
+ * waited for the hole: that is no sample of the way. Returns how much of it had been acknowledged
+ * selectively. */
+static uint64_t forget_below(struct half *half, const struct tl_segment *segment, uint64_t ack,
+                             uint64_t sacked_before)
 {
     int64_t newest_ns = 0;
+    uint64_t told_bytes = 0;
     bool first = true, small = false, fills_hole = half->una < sacked_before;
     while (half->piece_ring.count > 0) {
         const struct piece *piece = half_piece(half, 0);
@@ -107,28 +109,58 @@ static void forget_below(struct half *half, const struct tl_segment *segment, ui
             take_back(half, piece->begin); /* Eifel detection, RFC 3522 */
         }
         count_piece(half, segment, piece, sacked_before);
+        told_bytes += piece->state & PIECE_SACKED ? piece->len : 0;
         first = false;
         pieces_drop_first(half);
     }
-    if (!newest_ns || fills_hole)
-        return;
-    take_sample(half, segment->time_ns, newest_ns, small, ack - half->una);
+    if (newest_ns && !fills_hole)
+        take_sample(half, segment->time_ns, newest_ns, small, ack - half->una);
+    return told_bytes;
 }
 
-static void sack_pieces(struct half *half, uint64_t begin, uint64_t end)
+/* Where the part of a block begins that no block before it marked; that part counts as marked. */
+static uint64_t unmarked_from(struct half *half, uint64_t begin, uint64_t end)
 {
+    for (int i = 0; i < TL_SEGMENT_SACKS_MAX; i++) {
+        uint64_t before = half->sacked[i].end;
+        if (begin < half->sacked[i].begin || begin > before)
+            continue;
+        half->sacked[i].end = end > before ? end : before;
+        return end > before ? before : end;
+    }
+    half->sacked[half->sacked_next].begin = begin;
+    half->sacked[half->sacked_next].end = end;
+    half->sacked_next = (half->sacked_next + 1) % TL_SEGMENT_SACKS_MAX;
+    return begin;
+}
+
+/* Returns how much is new. */
+static uint64_t sack_pieces(struct half *half, uint64_t begin, uint64_t end)
+{
+    uint64_t new_bytes = 0;
     if (end > half->next)
-        return;
+        return 0;
     pieces_split(half, begin);
     pieces_split(half, end);
+    begin = unmarked_from(half, begin, end);
     for (uint32_t i = pieces_find(half, begin); i < half->piece_ring.count; i++) {
+        half->steps_count++;
         struct piece *piece = half_piece(half, i);
         if (piece->begin + piece->len > end)
             break;
+        new_bytes += piece->state & PIECE_SACKED ? 0 : piece->len;
         piece->state |= PIECE_SACKED;
     }
     if (end > half->sacked_to)
         half->sacked_to = end;
+    return new_bytes;
+}
+
+static void count_delivered(struct half *half, int64_t time_ns, uint64_t bytes)
+{
+    struct tl_packet_bin *bin = half->out->bin_ns && bytes ? bins_at(half->out, time_ns) : NULL;
+    if (bin)
+        bin->delivered_bytes += bytes;
 }
 
 /* A block below the acknowledgement, or within the second one, reports a duplicate (RFC 2883). */
@@ -147,7 +179,7 @@ static void take_sacks(struct half *half, const struct tl_segment *segment, uint
                 bin->dsack_count++;
             take_back(half, begin);
         } else if (end > begin && begin >= ack) {
-            sack_pieces(half, begin, end);
+            count_delivered(half, segment->time_ns, sack_pieces(half, begin, end));
         }
     }
 }
@@ -170,6 +202,8 @@ static void count_window(struct half *half, int64_t time_ns)
 static void take_window(struct half *half, const struct tl_segment *segment, uint64_t window)
 {
     struct tl_packet_half *out = half->out;
+    if (segment->flags & TL_TCP_SYN) /* unscaled, and what many begin with: it shows no buffer */
+        return;
     if (window == 0 && half->zero_since_ns == 0) {
         out->zero_window_count++;
         half->zero_since_ns = segment->time_ns;
@@ -218,26 +252,51 @@ static double way_to_sender_ns(const struct half *half, double near_rtt_ns)
 
 /* Without a handshake the scale of the window is not known; but what was seen on its way before an
  * acknowledgement passed lies within the window that this one announces, since windows do not
- * shrink (RFC 7323, section 2.4). The least scale for which that holds makes the least window: time
- * that is open under it was open. */
+ * shrink but by what the scale cuts off (RFC 7323, section 2.4). The least scale for which that
+ * holds makes the least window: time that is open under it was open. */
+static bool is_beyond(const struct half *half, uint64_t ack, uint64_t window)
+{
+    return half->next > ack + ((window + 1) << half->scale);
+}
+
 static void learn_scale(struct half *half, const struct tl_segment *segment, uint64_t ack)
 {
     struct tl_packet_half *out = half->out;
     if (out->window_scale_known || segment->flags & (TL_TCP_SYN | TL_TCP_RST) || ack < half->una ||
         segment->window < RAW_WINDOW_MIN)
         return;
-    if (half->next <= ack + ((uint64_t)segment->window << half->scale)) {
+    if (!is_beyond(half, ack, segment->window)) {
         half->beyond_count = 0;
         return;
     }
     if (++half->beyond_count < BEYOND_MIN || half->scale == SCALE_MAX)
         return;
     uint8_t before = half->scale;
-    while (half->scale < SCALE_MAX && half->next > ack + ((uint64_t)segment->window << half->scale))
+    while (half->scale < SCALE_MAX && is_beyond(half, ack, segment->window))
         half->scale++;
     half->window <<= half->scale - before;
     half->filled = false;
     bins_open_window(out, half->scale - before);
+}
+
+/* It acknowledges more in order than the one before. */
+static void make_progress(struct half *half, const struct tl_segment *segment, uint64_t ack,
+                          uint64_t sacked_before, double near_rtt_ns)
+{
+    struct tl_packet_half *out = half->out;
+    bool fills = half->una < sacked_before;
+    count_stall(half, segment->time_ns);
+    uint64_t told_bytes = forget_below(half, segment, ack, sacked_before);
+    if (told_bytes < ack - half->una)
+        count_delivered(half, segment->time_ns, ack - half->una - told_bytes);
+    out->acked_bytes += ack - half->una;
+    struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
+    if (bin)
+        bin->acked_bytes += ack - half->una;
+    half->una = ack;
+    half->last_move_ns = out->last_progress_ns = segment->time_ns;
+    if (!fills)
+        add_rtt(half, segment->time_ns, near_rtt_ns);
 }
 
 void half_ack(struct half *half, const struct tl_segment *segment, double near_rtt_ns)
@@ -261,29 +320,31 @@ void half_ack(struct half *half, const struct tl_segment *segment, double near_r
     uint64_t sacked_before = half->sacked_to;
     if (segment->sack_count)
         take_sacks(half, segment, ack);
-    if (ack > half->una) {
-        bool fills = half->una < sacked_before;
-        count_stall(half, segment->time_ns);
-        forget_below(half, segment, ack, sacked_before);
-        out->acked_bytes += ack - half->una;
-        struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
-        if (bin)
-            bin->acked_bytes += ack - half->una;
-        half->una = ack;
-        half->last_move_ns = out->last_progress_ns = segment->time_ns;
-        if (!fills)
-            add_rtt(half, segment->time_ns, near_rtt_ns);
-    }
+    if (ack > half->una)
+        make_progress(half, segment, ack, sacked_before, near_rtt_ns);
     if (!(segment->flags & TL_TCP_RST)) {
         take_window(half, segment, window);
         account_ack(half, segment->time_ns, ack, ack + window);
     }
 }
 
-void half_echo(struct half *half, int64_t time_ns, double sample_ns)
+/* A sender that paused may have waited for its program or a window before it echoed, at most since
+ * it had sent before: behind a slow link, where every packet comes after a pause, what is left of
+ * the sample is the way's. */
+static double less_pause(double sample_ns, double pause_ns, double least_ns)
 {
-    if (time_ns - half->last_data_ns > STEADY_GAP_NS) /* it waited for its program, or a window */
-        return;
+    return fmax(sample_ns - pause_ns, least_ns);
+}
+
+void half_echo(struct half *half, int64_t time_ns, double sample_ns, double least_ns)
+{
+    int64_t pause_ns = time_ns - half->last_data_ns;
+    if (pause_ns <= STEADY_GAP_NS)
+        half->echo_steady_ns = time_ns;
+    else if (time_ns - half->echo_steady_ns < 2 * ECHO_WINDOW_NS)
+        return; /* there are better ones */
+    else
+        sample_ns = less_pause(sample_ns, (double)pause_ns, least_ns);
     if (time_ns - half->echo_begin_ns > ECHO_WINDOW_NS) {
         half->echo_last_ns = half->echo_begin_ns ? half->echo_least_ns : sample_ns;
         half->echo_least_ns = sample_ns;

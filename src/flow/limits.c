@@ -10,22 +10,31 @@
 #define SHORT_NS 300e3
 /* Share of trains that acknowledgements set off, beyond chance: most of a window- or buffer-limited
  * sender's, few of a program's with its own clock. Between the two nothing is said. */
-#define CLOCKED      0.6
-#define UNCLOCKED    0.3
-#define TRAINS_MIN   20
-#define PIECE_NS     INT64_C(500000000)
-#define PIECES_MIN   4
-#define STANDING     0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
-#define IDLE_MOST    0.1 /* of the time, at a link that is full */
-#define CALM         0.2 /* of the time, at most, a queue stands */
-#define LOSSY_EVENTS 3
-#define DISTURBED    0.05 /* of the trains, at most, may come behind a loss or something late */
+#define CLOCKED    0.6
+#define UNCLOCKED  0.3
+#define TRAINS_MIN 20
+/* A kernel that paces sends a millisecond's worth at a time, and at least two segments
+ * (tcp_tso_autosize): trains like that follow its clock, not the program's. */
+#define PACED_SEGMENTS 2.5
+#define PACED_NS       1.5e6
+#define PIECE_NS       INT64_C(500000000)
+#define PIECES_MIN     4
+#define STANDING       0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
+#define IDLE_MOST      0.1 /* of the time, at a link that is full */
+#define CALM           0.2 /* of the time, at most, a queue stands */
+#define LOSSY_EVENTS   3
+#define DISTURBED      0.05 /* of the trains, at most, may come behind a loss or something late */
 /* Parts that cannot be told from one another may make up this much before nothing is said. */
 #define BLUR_MAX 0.15
 /* A full send buffer holds the flight at one level: a tenth of the time it may be below this share
  * of what it is at most in another tenth. A window that CUBIC cuts falls to 0.7. */
 #define LEVEL 0.8
 #define GROWS 1.1 /* from the first third of the pieces to the last: a window that opens */
+/* What CUBIC adds to a window that nothing cuts from the first third to the last one, behind the
+ * first quarter of the time t: (684 - 59) / 1000 of C t^3 segments (RFC 9438, equation 1), or half
+ * of 0.53 a round trip, as Reno would (equation 4). */
+#define CUBIC_ADDS (0.4 * 0.625)
+#define RENO_ADDS  (0.53 / 2)
 /* Share of the waiting behind segments that were not full, beyond that of such segments, from which
  * on they mark where what was written ended. Some systems begin a segment with each write, so that
  * segments that are not full stand anywhere. */
@@ -119,6 +128,12 @@ static bool is_calm(const struct tl_packet_half *half, double standing_ratio)
            !(standing_ratio >= CALM);
 }
 
+static bool may_be_paced(const struct tl_packet_half *half, double total_ns)
+{
+    double trains = (double)half->trains_count;
+    return (double)half->segments_count < PACED_SEGMENTS * trains || total_ns < PACED_NS * trains;
+}
+
 /* The mean flight of pieces of many round trips each, behind the first quarter; how many. */
 static unsigned flight_pieces(const struct tl_packet_half *half, double ret_means[PIECES_MAX])
 {
@@ -153,6 +168,16 @@ static bool is_level(const struct tl_packet_half *half)
     return last <= GROWS * first && means[pieces / 10] >= LEVEL * means[pieces - 1 - pieces / 10];
 }
 
+/* Slow start may end without a loss; a congestion window that has not had the time to grow since
+ * then is as level as a full send buffer. */
+static bool would_have_grown(const struct tl_packet_half *half, double total_ns)
+{
+    double segments = half->flight_bytes_ns / half->flight_ns / fmax(half->mss_bytes, 1);
+    double adds =
+        fmax(CUBIC_ADDS * pow(total_ns / 1e9, 3), RENO_ADDS * total_ns / half->rtt_min_ns);
+    return adds >= (GROWS - 1) * segments;
+}
+
 /* Time in which CUBIC (RFC 9438, section 4.2) keeps the window near what it was at a loss, on
  * either side of it: twice the K of its equation 2, for C = 0.4 and beta = 0.7. */
 static double plateaus_ns(const struct tl_packet_half *half)
@@ -173,8 +198,8 @@ static bool window_known(const struct tl_packet_half *half, enum tl_packet_place
             half->loss_events_count < LOSSY_EVENTS);
 }
 
-static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio, bool calm,
-                                     bool held)
+static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio,
+                                     bool own_clock, bool calm, bool held)
 {
     if (place == TL_PLACE_UNKNOWN || !isfinite(clocked_ratio))
         return TL_WAIT_UNKNOWN;
@@ -182,11 +207,11 @@ static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_
         return TL_WAIT_UNKNOWN;
     /* From afar what follows an acknowledgement by its round trip was set off by it; but what does
      * not may have waited on the way: only at the sender itself is a clock of its own seen. */
-    if (place != TL_PLACE_SENDER)
-        return clocked_ratio >= CLOCKED ? TL_WAIT_SNDBUF : TL_WAIT_UNKNOWN;
-    return clocked_ratio >= CLOCKED             ? TL_WAIT_SNDBUF
-           : clocked_ratio <= UNCLOCKED && calm ? TL_WAIT_APP
-                                                : TL_WAIT_UNKNOWN;
+    if (place != TL_PLACE_SENDER) /* what is overtaken or sent again releases more at once */
+        return clocked_ratio >= CLOCKED && calm ? TL_WAIT_SNDBUF : TL_WAIT_UNKNOWN;
+    return clocked_ratio >= CLOCKED                          ? TL_WAIT_SNDBUF
+           : clocked_ratio <= UNCLOCKED && calm && own_clock ? TL_WAIT_APP
+                                                             : TL_WAIT_UNKNOWN;
 }
 
 /* Away from the sender what was lost before is not seen: the wait for its timer looks like a pause
@@ -315,9 +340,10 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
         return;
     }
     ledger->window_known = window_known(half, place, ledger->closed_ratio);
-    bool held = is_level(half) && plateaus_ns(half) <= BLUR_MAX * total;
-    enum tl_packet_wait host =
-        host_wait(place, ledger->clocked_ratio, is_calm(half, ledger->standing_ratio), held);
+    bool held =
+        is_level(half) && would_have_grown(half, total) && plateaus_ns(half) <= BLUR_MAX * total;
+    enum tl_packet_wait host = host_wait(place, ledger->clocked_ratio, !may_be_paced(half, total),
+                                         is_calm(half, ledger->standing_ratio), held);
     /* Writes may come in step with the acknowledgements of those before. */
     if (host == TL_WAIT_SNDBUF && spent_share(half) >= SPENT_SOME)
         host = TL_WAIT_UNKNOWN;

@@ -26,7 +26,7 @@ static double rank_of(const uint32_t classes[TL_PACKETS_RTT_CLASSES], uint32_t b
 
 /* Ranks of the losses' events: by what was in flight, and by what was sent together. */
 struct ranks {
-    double events, flight, together, together_count, flat, known;
+    double events, flight, next, together, together_count, flat, known;
 };
 
 static void add_event(struct ranks *ranks, const struct tl_packet_half *half,
@@ -36,6 +36,7 @@ static void add_event(struct ranks *ranks, const struct tl_packet_half *half,
         loss->backlog_bytes ? rank_of(half->backlog_classes, loss->backlog_bytes) : (double)NAN;
     ranks->events++;
     ranks->flight += rank_of(half->flight_classes, loss->flight_bytes);
+    ranks->next += rank_of(half->flight_classes, loss->next_flight_bytes);
     if (isfinite(together)) {
         ranks->together += together;
         ranks->together_count++;
@@ -69,7 +70,8 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
     /* A queue that is short drops what comes together, a deep one or a bucket what exceeds it in
      * all: the load that the losses follow more is the one that makes them. */
     double flight = mean_of(ranks.flight, ranks.events),
-           train = mean_of(ranks.together, ranks.together_count);
+           train = mean_of(ranks.together, ranks.together_count),
+           next = mean_of(ranks.next, ranks.events);
     double flight_bound = RANK_BOUND / sqrt(ranks.events),
            train_bound = RANK_BOUND / sqrt(ranks.together_count);
     double mean = fmax(flight, train), bound = train > flight ? train_bound : flight_bound;
@@ -80,6 +82,9 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
         .train_ratio = train,
         .train_low_ratio = fmax(train - train_bound, 0),
         .train_high_ratio = fmin(train + train_bound, 1),
+        .next_ratio = next,
+        .next_low_ratio = fmax(next - flight_bound, 0),
+        .next_high_ratio = fmin(next + flight_bound, 1),
         .events_count = ranks.events,
         .upstream_ratio = losses > 0 ? upstream / losses : (double)NAN,
         .flat_ratio = ranks.known > 0 ? ranks.flat / ranks.known : (double)NAN};

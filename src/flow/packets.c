@@ -18,6 +18,7 @@ struct entry {
     uint16_t ports[2];
     uint8_t client; /* index into the above */
     bool client_known;
+    bool given_up;    /* made too much work: not followed again */
     uint32_t tracked; /* NONE: not followed */
     int64_t first_ns, last_ns;
     uint64_t payload_bytes[2], wire_bytes;
@@ -35,6 +36,8 @@ struct tl_packets {
     uint32_t slot_mask, slot_used;
     struct connection **tracked;
     uint32_t tracked_count;
+    uint64_t held_bytes; /* by those that are followed */
+    int64_t steps_left;  /* for all that are */
     uint64_t random, left_out;
     uint32_t *order; /* after finish */
 };
@@ -46,6 +49,7 @@ struct tl_packets *tl_packets_create(void)
         return NULL;
     packets->slot_mask = 255;
     packets->random = 0x9e3779b97f4a7c15u;
+    packets->steps_left = TL_PACKETS_STEPS_FIRST;
     packets->slots = malloc((packets->slot_mask + 1) * sizeof *packets->slots);
     if (!packets->slots) {
         tl_packets_destroy(packets);
@@ -190,11 +194,60 @@ static uint32_t choose_victim(struct tl_packets *packets)
     return best;
 }
 
+static void let_go(struct tl_packets *packets, uint32_t place)
+{
+    struct connection *connection = packets->tracked[place];
+    entry_at(packets, connection->entry)->tracked = NONE;
+    packets->held_bytes -= connection->held_bytes;
+    connection_finish(connection);
+}
+
+/* Out of the list, whose last one takes the place. */
+static void stop_tracking(struct tl_packets *packets, uint32_t place)
+{
+    let_go(packets, place);
+    free(packets->tracked[place]);
+    struct connection *last = packets->tracked[--packets->tracked_count];
+    if (place == packets->tracked_count)
+        return;
+    packets->tracked[place] = last;
+    entry_at(packets, last->entry)->tracked = place;
+}
+
+/* The one whose packets have made the most work so far. */
+static uint32_t find_costliest(const struct tl_packets *packets)
+{
+    uint32_t worst = 0;
+    for (uint32_t i = 1; i < packets->tracked_count; i++)
+        if (packets->tracked[i]->steps_count > packets->tracked[worst]->steps_count)
+            worst = i;
+    return worst;
+}
+
+/* After a packet of a connection: what that made it hold and cost. */
+static void settle_costs(struct tl_packets *packets, uint32_t index)
+{
+    struct connection *connection = packets->tracked[entry_at(packets, index)->tracked];
+    uint64_t held = connection_held_bytes(connection), steps = connection_steps(connection);
+    packets->held_bytes += held - connection->held_bytes;
+    packets->steps_left -= (int64_t)(steps - connection->steps_count);
+    connection->held_bytes = held;
+    connection->steps_count = steps;
+    if (packets->steps_left < 0) {
+        uint32_t worst = find_costliest(packets);
+        entry_at(packets, packets->tracked[worst]->entry)->given_up = true;
+        stop_tracking(packets, worst);
+    }
+    while (packets->held_bytes > TL_PACKETS_DETAIL_BYTES_MAX)
+        stop_tracking(packets, choose_victim(packets));
+}
+
 /* Begins to follow: in new memory, or in that of one that moved less than bytes. */
 static struct connection *begin_tracking(struct tl_packets *packets, uint32_t index, uint64_t bytes)
 {
     uint32_t place = packets->tracked_count;
-    if (place < TL_PACKETS_TRACKED_MAX) {
+    bool has_room = packets->held_bytes + sizeof(struct connection) <= TL_PACKETS_DETAIL_BYTES_MAX;
+    if (place == 0 || (place < TL_PACKETS_TRACKED_MAX && has_room)) {
         if (!grow_list(&packets->tracked, place))
             return NULL;
         packets->tracked[place] = malloc(sizeof *packets->tracked[place]);
@@ -206,8 +259,7 @@ static struct connection *begin_tracking(struct tl_packets *packets, uint32_t in
         struct entry *victim = entry_at(packets, packets->tracked[place]->entry);
         if (bytes && victim->payload_bytes[0] + victim->payload_bytes[1] >= bytes / 2)
             return NULL;
-        victim->tracked = NONE;
-        connection_finish(packets->tracked[place]);
+        let_go(packets, place);
     }
     entry_at(packets, index)->tracked = place;
     return packets->tracked[place];
@@ -224,7 +276,7 @@ static void track(struct tl_packets *packets, uint32_t index, const struct tl_se
     struct entry *entry = entry_at(packets, index);
     uint64_t bytes = entry->payload_bytes[0] + entry->payload_bytes[1];
     bool again = entry->packets_count[0] + entry->packets_count[1] > 1;
-    if (again && bytes < WORTH_BYTES)
+    if (entry->given_up || (again && bytes < WORTH_BYTES))
         return;
     struct connection *connection = begin_tracking(packets, index, again ? bytes : 0);
     if (!connection)
@@ -309,8 +361,11 @@ enum tl_status tl_packets_add(struct tl_packets *packets, const struct tl_segmen
     entry->wire_bytes += segment->packet_bytes;
     if (entry->tracked == NONE)
         track(packets, index, segment, from);
-    if (entry->tracked != NONE)
+    packets->steps_left += TL_PACKETS_STEPS_EACH;
+    if (entry->tracked != NONE) {
         connection_add(packets->tracked[entry->tracked], segment, client_of(entry, from));
+        settle_costs(packets, index);
+    }
     if (fresh && packets->slot_used > packets->slot_mask / 4 * 3 && !grow_slots(packets))
         return TL_NOMEM;
     return TL_OK;

@@ -20,6 +20,7 @@ static bool grow_pieces(struct half *half)
         pieces[i] = *half_piece(half, i);
     free(half->pieces);
     half->pieces = pieces;
+    half->out->held_bytes += (room - ring->room) * sizeof *pieces;
     ring->head = 0;
     ring->room = room;
     return true;
@@ -64,6 +65,7 @@ void pieces_split(struct half *half, uint64_t byte)
         return;
     if (index + 1 >= half->piece_ring.count) /* the oldest made room for the new one: it was this */
         return;
+    half->steps_count += half->piece_ring.count - index;
     for (uint32_t i = half->piece_ring.count - 1; i > index; i--)
         *half_piece(half, i) = *half_piece(half, i - 1);
     struct piece *first = half_piece(half, index), *second = half_piece(half, index + 1);
@@ -73,21 +75,28 @@ void pieces_split(struct half *half, uint64_t byte)
     first->len = len;
 }
 
-/* What was jumped over, a segment each. */
+/* What was jumped over, a segment each. It may have followed at once on what came before: the end
+ * of what is sent together is what policers and queues drop. Hence the load is that of then, also
+ * where what came next was sent a round trip later. */
 void pieces_append_holes(struct half *half, int64_t time_ns, uint64_t end)
 {
+    int64_t before_ns = half->last_data_ns ? half->last_data_ns : time_ns;
     while (half->next < end) {
         struct piece *piece = pieces_append(half);
         uint64_t len = end - half->next < half_mss(half) ? end - half->next : half_mss(half);
         if (piece)
-            *piece = (struct piece){.begin = half->next,
-                                    .len = (uint32_t)len,
-                                    .first_ns = time_ns,
-                                    .last_ns = time_ns,
-                                    .rtt_ns = half->last_rtt_ns,
-                                    .flight_bytes = (uint32_t)(half->next + len - half->sender_una),
-                                    .backlog_bytes = half_queue(half, time_ns, (uint32_t)len),
-                                    .state = PIECE_HOLE};
+            *piece =
+                (struct piece){.begin = half->next,
+                               .len = (uint32_t)len,
+                               .first_ns = time_ns,
+                               .last_ns = before_ns,
+                               .rtt_ns = half->last_rtt_ns,
+                               .flight_bytes = (uint32_t)(half->next + len - half->data_una),
+                               .next_flight_bytes = (uint32_t)(half->next + len - half->sender_una),
+                               .backlog_bytes = half_queue(half, before_ns, (uint32_t)len),
+                               .state = PIECE_HOLE};
         half->next += len;
+        half->holes_count++;
+        half->steps_count++;
     }
 }

@@ -32,6 +32,7 @@ struct passing {
     struct step steps[TL_PACKETS_BINS_MAX];
     uint32_t first, count; /* steps from the first loss to the last one */
     double bin_ns, rtt_ns, losses;
+    bool behind; /* most losses lie before the capturing machine */
 };
 
 static double mean_rtt(const struct tl_packet_half *half)
@@ -65,6 +66,7 @@ static struct passing *gather(const struct tl_packet_half *half)
     struct passing *passing = calloc(1, sizeof *passing);
     if (!passing)
         return NULL;
+    int64_t upstream = 0; /* more than others */
     passing->bin_ns = (double)half->bin_ns;
     passing->rtt_ns = mean_rtt(half);
     for (uint32_t i = 0; i < half->bins_count; i++) {
@@ -78,9 +80,11 @@ static struct passing *gather(const struct tl_packet_half *half)
         if (loss->needless)
             continue;
         step->losses++;
+        upstream += loss->upstream ? 1 : -1;
         if (!loss->upstream) /* else what was lost is in no count */
             step->bytes = fmaxf(step->bytes - (float)loss->len_bytes, 0);
     }
+    passing->behind = upstream > 0;
     return passing;
 }
 
@@ -149,26 +153,39 @@ static double fit(struct passing *passing, double rate, double *ret_depth)
     return quiet > 0 ? empty / passing->losses * covered / quiet * (1 - usual / quiet) : 0;
 }
 
-/* The most that passed in a window of about a round trip. What enters a deep queue is more than
- * what leaves it, and what fills a gap is acknowledged at once: the lesser of what was sent and of
- * what was acknowledged a round trip later. */
+/* The most that passed in a window of so many steps: the lesser of what was sent and of what was
+ * acknowledged later, where that counts. */
+static double most_of(const struct tl_packet_half *half, const struct passing *passing,
+                      uint32_t width, uint32_t later)
+{
+    double sent = 0, acked = 0, most = 0;
+    for (uint32_t i = 0; i + later < half->bins_count; i++) {
+        sent += (double)passing->steps[i].bytes;
+        acked += (double)half->bins[i + later].delivered_bytes;
+        if (i >= width) {
+            sent -= (double)passing->steps[i - width].bytes;
+            acked -= (double)half->bins[i + later - width].delivered_bytes;
+        }
+        most = fmax(most, passing->behind ? sent : fmin(sent, acked));
+    }
+    return most / (width * passing->bin_ns) * 8e9;
+}
+
+/* The most that passed in about a round trip. Before the place of the losses what enters a deep
+ * queue is more than what leaves it, and what fills a gap is acknowledged at once: both what was
+ * sent and what was acknowledged a round trip later count. Behind that place what comes by has
+ * passed it, in any shorter time too that radio links and aggregation do not hand over at once. */
 static double peak_of(const struct tl_packet_half *half, const struct passing *passing)
 {
     if (!isfinite(passing->rtt_ns))
         return (double)NAN;
-    uint32_t width = (uint32_t)ceil(fmax(passing->rtt_ns, PEAK_NS) / passing->bin_ns),
-             later = (uint32_t)ceil(passing->rtt_ns / passing->bin_ns);
-    double sent = 0, acked = 0, most = 0;
-    for (uint32_t i = 0; i + later < half->bins_count; i++) {
-        sent += (double)passing->steps[i].bytes;
-        acked += (double)half->bins[i + later].acked_bytes;
-        if (i >= width) {
-            sent -= (double)passing->steps[i - width].bytes;
-            acked -= (double)half->bins[i + later - width].acked_bytes;
-        }
-        most = fmax(most, fmin(sent, acked));
-    }
-    return most > 0 ? most / (width * passing->bin_ns) * 8e9 : (double)NAN;
+    uint32_t least = (uint32_t)ceil(PEAK_NS / passing->bin_ns),
+             round = (uint32_t)ceil(passing->rtt_ns / passing->bin_ns);
+    double most =
+        most_of(half, passing, round > least ? round : least, passing->behind ? 0 : round);
+    if (passing->behind && round > least)
+        most = fmax(most, most_of(half, passing, least, 0));
+    return most > 0 ? most : (double)NAN;
 }
 
 /* The rate for which a bucket fits best. */

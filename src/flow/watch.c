@@ -32,15 +32,26 @@ static bool is_one_of(const struct tl_flow_watch_filter *filter, const unsigned 
     return false;
 }
 
+/* The process and the port that were named; a number may be either. */
+static bool is_named(struct tl_flow_watch *watch, const struct tl_host_socket *socket)
+{
+    const struct tl_flow_watch_filter *filter = &watch->filter;
+    bool at_port = socket->local_port == filter->port || socket->remote_port == filter->port;
+
+    if (filter->pid_or_port && at_port)
+        return true;
+    if (filter->pid && !watch_programs_has(watch->programs, socket->inode, filter->pid))
+        return false;
+    return !filter->port || filter->pid_or_port || at_port;
+}
+
 static bool is_wanted(struct tl_flow_watch *watch, const struct tl_host_socket *socket)
 {
     const struct tl_flow_watch_filter *filter = &watch->filter;
 
-    if (filter->port && socket->local_port != filter->port && socket->remote_port != filter->port)
-        return false;
     if (filter->remote_count && !is_one_of(filter, socket->remote))
         return false;
-    if (filter->pid && watch_programs_owner(watch->programs, socket->inode) != filter->pid)
+    if (!is_named(watch, socket))
         return false;
     if (filter->holds && !filter->holds(socket->inode, filter->context))
         return false;
@@ -58,30 +69,48 @@ static bool take(const struct tl_host_socket *socket, void *context)
     return true;
 }
 
-/* Of one that ended nobody can tell any more which program held it: those of a PID or of a set of
- * programs count only where a reading has met them. */
+/* Of one that ended nobody can tell any more which program held it (its inode is 0): those of a PID
+ * or of a set of programs count only where a reading has met them. */
 static bool take_end(const struct tl_host_socket *socket, void *context)
 {
     struct tl_flow_watch *watch = context;
     bool known = tl_live_find(watch->live, socket->cookie) != NULL;
 
-    if (known || (!watch->filter.pid && !watch->filter.holds && is_wanted(watch, socket)))
+    if (known || (!watch->filter.holds && is_wanted(watch, socket)))
         tl_live_take_end(watch->live, socket);
     return true;
+}
+
+static void begin(struct tl_flow_watch *watch, int64_t now_ns)
+{
+    tl_live_begin(watch->live, now_ns);
+    if (watch->ends && !tl_host_socket_ends_read(watch->ends, take_end, watch))
+        tl_live_ends_lost(watch->live);
 }
 
 enum tl_status tl_flow_watch_read(struct tl_flow_watch *watch, int64_t now_ns,
                                   struct tl_error *reterr)
 {
-    tl_live_begin(watch->live, now_ns);
-    if (watch->ends && !tl_host_socket_ends_read(watch->ends, take_end, watch))
-        tl_live_ends_lost(watch->live);
+    begin(watch, now_ns);
     enum tl_host_why why = tl_host_sockets_each(take, watch);
     if (why != TL_HOST_WHY_KNOWN)
         return tl_error_set(reterr, TL_IO, "the kernel does not tell its connections: %s",
                             tl_host_why_text(why));
     tl_live_end(watch->live);
     return TL_OK;
+}
+
+void tl_flow_watch_read_known(struct tl_flow_watch *watch, int64_t now_ns)
+{
+    size_t count = tl_live_count(watch->live);
+
+    begin(watch, now_ns);
+    for (size_t i = 0; i < count; i++) {
+        const struct tl_live_flow *flow = tl_live_at(watch->live, i);
+        struct tl_host_socket socket;
+        if (!flow->ended && tl_host_socket_again(&flow->socket, &socket))
+            (void)!tl_live_take(watch->live, &socket); /* it has its place */
+    }
 }
 
 enum tl_status tl_flow_watch_create(const struct tl_flow_watch_filter *filter, int64_t now_ns,

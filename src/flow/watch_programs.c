@@ -61,6 +61,18 @@ pid_t watch_programs_owner(struct watch_programs *programs, uint64_t inode)
     return tl_host_owners_find(programs->owners, inode);
 }
 
+/* What was passed on since the last scan is found by the next one. */
+bool watch_programs_has(struct watch_programs *programs, uint64_t inode, pid_t pid)
+{
+    if (tl_host_owners_has(programs->owners, inode, pid))
+        return true;
+    if (!inode || programs->scanned)
+        return false;
+    programs->scanned = true;
+    return tl_host_owners_scan(programs->owners) == TL_OK &&
+           tl_host_owners_has(programs->owners, inode, pid);
+}
+
 static double rate_bps(uint64_t now, uint64_t before, double span_ns)
 {
     return now >= before ? (double)(now - before) * 8e9 / span_ns : NAN;

@@ -12,6 +12,9 @@ void watch_programs_destroy(struct watch_programs *programs);
 /* Who holds the socket; asks the kernel anew for an inode it has not seen. 0: nobody known. */
 pid_t watch_programs_owner(struct watch_programs *programs, uint64_t inode);
 
+/* Whether that process or a descendant of it holds the socket. */
+bool watch_programs_has(struct watch_programs *programs, uint64_t inode, pid_t pid);
+
 /* Looks at the program of each connection that moved a byte in the interval closed last. */
 void watch_programs_look(struct watch_programs *programs, const struct tl_live *live,
                          int64_t now_ns);

@@ -1,5 +1,5 @@
-/* Which process holds which socket: the links "socket:[INODE]" of /proc/PID/fd, as a sorted list.
- */
+/* Which processes hold which socket, and whose children they are: the links "socket:[INODE]" of
+ * /proc/PID/fd and the parents in /proc/PID/stat, as sorted lists. */
 #include "tightlink/host/process.h"
 
 #include <dirent.h>
@@ -12,21 +12,35 @@
 
 /* Sockets of one machine that are kept; a server with more shows the rest without a name. */
 #define OWNERS_MAX (1u << 20)
+/* Generations between a command and the program that it started to transfer. */
+#define GENERATIONS_MAX 32
 
 struct owner {
     uint64_t inode;
     pid_t pid;
 };
 
+struct child {
+    pid_t pid, parent;
+};
+
 struct list {
     struct owner *owners;
     size_t count, cap;
+    struct child *children;
+    size_t child_count, child_cap;
 };
 
 struct tl_host_owners {
     char root[TL_PROC_PATH_SIZE / 2];
     struct list list;
 };
+
+static void finish(struct list *list)
+{
+    free(list->owners);
+    free(list->children);
+}
 
 struct tl_host_owners *tl_host_owners_create(const char *root)
 {
@@ -40,7 +54,7 @@ void tl_host_owners_destroy(struct tl_host_owners *owners)
 {
     if (!owners)
         return;
-    free(owners->list.owners);
+    finish(&owners->list);
     free(owners);
 }
 
@@ -57,6 +71,21 @@ static enum tl_status add(struct list *list, uint64_t inode, pid_t pid)
         list->cap = cap;
     }
     list->owners[list->count++] = (struct owner){.inode = inode, .pid = pid};
+    return TL_OK;
+}
+
+static enum tl_status add_child(const char *root, pid_t pid, struct list *list)
+{
+    if (list->child_count == list->child_cap) {
+        size_t cap = list->child_cap ? 2 * list->child_cap : 256;
+        struct child *grown = realloc(list->children, cap * sizeof(*grown));
+        if (!grown)
+            return TL_NOMEM;
+        list->children = grown;
+        list->child_cap = cap;
+    }
+    list->children[list->child_count++] =
+        (struct child){.pid = pid, .parent = tl_host_process_parent(root, pid)};
     return TL_OK;
 }
 
@@ -92,6 +121,20 @@ static int by_inode(const void *a, const void *b)
     return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
+static int by_pid(const void *a, const void *b)
+{
+    const struct child *left = a, *right = b;
+    return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static void sort(struct list *list)
+{
+    if (list->count)
+        qsort(list->owners, list->count, sizeof(*list->owners), by_inode);
+    if (list->child_count)
+        qsort(list->children, list->child_count, sizeof(*list->children), by_pid);
+}
+
 enum tl_status tl_host_owners_scan(struct tl_host_owners *owners)
 {
     char path[TL_PROC_PATH_SIZE];
@@ -105,22 +148,25 @@ enum tl_status tl_host_owners_scan(struct tl_host_owners *owners)
         return TL_IO;
     while (status == TL_OK && (entry = readdir(proc))) {
         long pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0)
-            status = add_process(owners->root, (pid_t)pid, &list);
+        if (pid <= 0)
+            continue;
+        status = add_process(owners->root, (pid_t)pid, &list);
+        if (status == TL_OK)
+            status = add_child(owners->root, (pid_t)pid, &list);
     }
     closedir(proc);
     if (status != TL_OK) {
-        free(list.owners);
+        finish(&list);
         return status;
     }
-    if (list.count)
-        qsort(list.owners, list.count, sizeof(*list.owners), by_inode);
-    free(owners->list.owners);
+    sort(&list);
+    finish(&owners->list);
     owners->list = list;
     return TL_OK;
 }
 
-pid_t tl_host_owners_find(const struct tl_host_owners *owners, uint64_t inode)
+/* Index of the first of its holders, or where they would stand. */
+static size_t first_of(const struct tl_host_owners *owners, uint64_t inode)
 {
     size_t low = 0, high = owners->list.count;
 
@@ -131,7 +177,41 @@ pid_t tl_host_owners_find(const struct tl_host_owners *owners, uint64_t inode)
         else
             high = middle;
     }
-    return inode && low < owners->list.count && owners->list.owners[low].inode == inode
-               ? owners->list.owners[low].pid
+    return low;
+}
+
+pid_t tl_host_owners_find(const struct tl_host_owners *owners, uint64_t inode)
+{
+    size_t first = first_of(owners, inode);
+
+    return inode && first < owners->list.count && owners->list.owners[first].inode == inode
+               ? owners->list.owners[first].pid
                : 0;
+}
+
+/* 0: not known. */
+static pid_t parent_of(const struct list *list, pid_t pid)
+{
+    struct child key = {.pid = pid};
+    const struct child *found =
+        list->child_count ? bsearch(&key, list->children, list->child_count, sizeof(key), by_pid)
+                          : NULL;
+    return found ? found->parent : 0;
+}
+
+static bool descends(const struct list *list, pid_t pid, pid_t ancestor)
+{
+    for (int i = 0; i < GENERATIONS_MAX && pid > 0; i++, pid = parent_of(list, pid))
+        if (pid == ancestor)
+            return true;
+    return false;
+}
+
+bool tl_host_owners_has(const struct tl_host_owners *owners, uint64_t inode, pid_t pid)
+{
+    for (size_t i = first_of(owners, inode);
+         inode && i < owners->list.count && owners->list.owners[i].inode == inode; i++)
+        if (descends(&owners->list, owners->list.owners[i].pid, pid))
+            return true;
+    return false;
 }

@@ -15,12 +15,14 @@
 #define CONTAINER_DIGITS 12
 
 /* Fields of /proc/PID/stat behind the name, counted as proc(5) does. */
-#define STAT_UTIME 14
-#define STAT_STIME 15
-#define STAT_START 22
+#define STAT_PARENT 4
+#define STAT_UTIME  14
+#define STAT_STIME  15
+#define STAT_START  22
 
 struct stat_line {
     char state;
+    pid_t parent;
     uint64_t utime_ticks, stime_ticks, start_ticks;
 };
 
@@ -38,7 +40,9 @@ static bool parse_stat(const char *text, struct stat_line *ret_stat)
             continue;
         uint64_t number = strtoull(at + 1, NULL, 10);
         field++;
-        if (field == STAT_UTIME)
+        if (field == STAT_PARENT)
+            ret_stat->parent = (pid_t)number;
+        else if (field == STAT_UTIME)
             ret_stat->utime_ticks = number;
         else if (field == STAT_STIME)
             ret_stat->stime_ticks = number;
@@ -158,6 +162,15 @@ static bool take_io(char *line, void *context)
     else if (sscanf(line, "write_bytes: %llu", &number) == 1)
         process->disk_write_bytes = number;
     return true;
+}
+
+pid_t tl_host_process_parent(const char *root, pid_t pid)
+{
+    struct stat_line stat;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return read_stat(root, path, &stat) ? stat.parent : 0;
 }
 
 void tl_host_process_read(const char *root, pid_t pid, struct tl_host_process *ret_process)

@@ -28,16 +28,17 @@
 /* tcpi_min_rtt before the first sample. */
 #define NO_MIN_RTT UINT32_MAX
 
+/* Of an IPv4 address as a mapped IPv6 address (RFC 4291, section 2.5.5.2). */
+static const unsigned char mapped_prefix[12] = {[10] = 0xff, [11] = 0xff};
+
 static void map_address(int family, const void *address, unsigned char ret_mapped[16])
 {
-    static const unsigned char prefix[12] = {[10] = 0xff, [11] = 0xff};
-
     if (family == AF_INET6) {
         memcpy(ret_mapped, address, 16);
         return;
     }
-    memcpy(ret_mapped, prefix, sizeof(prefix));
-    memcpy(ret_mapped + sizeof(prefix), address, 4);
+    memcpy(ret_mapped, mapped_prefix, sizeof(mapped_prefix));
+    memcpy(ret_mapped + sizeof(mapped_prefix), address, 4);
 }
 
 static uint64_t ns(uint64_t us)
@@ -153,6 +154,7 @@ static bool read_socket(const struct nlmsghdr *msg, struct tl_host_socket *ret_s
     map_address(diag->idiag_family, diag->id.idiag_dst, socket.remote);
     socket.local_port = ntohs(diag->id.idiag_sport);
     socket.remote_port = ntohs(diag->id.idiag_dport);
+    socket.device_index = diag->id.idiag_if;
     socket.uid = diag->idiag_uid;
     socket.inode = diag->idiag_inode;
     socket.reader_gone = diag->idiag_state != TCP_STATE_ESTABLISHED;
@@ -175,22 +177,30 @@ static bool take_socket(const struct nlmsghdr *msg, void *context)
     return true;
 }
 
-static enum tl_host_why ask_family(struct tl_netlink *diag, unsigned char family,
-                                   struct visit *visit)
+/* The request without its key: which connections. */
+static struct inet_diag_req_v2 *put_request(void *buf, unsigned char family, uint16_t flags)
 {
-    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
     struct nlmsghdr *msg = mnl_nlmsg_put_header(buf);
     struct inet_diag_req_v2 *request;
 
     msg->nlmsg_type = SOCK_DIAG_BY_FAMILY;
-    msg->nlmsg_flags = NLM_F_DUMP;
+    msg->nlmsg_flags = flags;
     request = mnl_nlmsg_put_extra_header(msg, sizeof(*request));
     request->sdiag_family = family;
     request->sdiag_protocol = IPPROTO_TCP;
     request->idiag_ext =
         1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) | 1 << (INET_DIAG_CONG - 1);
     request->idiag_states = MOVING_STATES;
-    enum tl_host_why why = tl_netlink_ask(diag, msg, take_socket, visit);
+    return request;
+}
+
+static enum tl_host_why ask_family(struct tl_netlink *diag, unsigned char family,
+                                   struct visit *visit)
+{
+    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
+
+    (void)put_request(buf, family, NLM_F_DUMP);
+    enum tl_host_why why = tl_netlink_ask(diag, (struct nlmsghdr *)buf, take_socket, visit);
     /* No message at all is an answer here: there is no connection. */
     return why == TL_HOST_WHY_MALFORMED ? TL_HOST_WHY_KNOWN : why;
 }
@@ -207,6 +217,46 @@ enum tl_host_why tl_host_sockets_each(tl_host_socket_fn fn, void *context)
         why = ask_family(&diag, AF_INET6, &visit);
     tl_netlink_finish(&diag);
     return why;
+}
+
+/* --- One that is known ------------------------------------------------------------------- */
+
+/* By its addresses; an IPv4 connection of an IPv6 socket is found as one of IPv4. */
+static void put_key(const struct tl_host_socket *known, struct inet_diag_req_v2 *request)
+{
+    size_t skip = request->sdiag_family == AF_INET ? sizeof(mapped_prefix) : 0;
+
+    memcpy(request->id.idiag_src, known->local + skip, sizeof(known->local) - skip);
+    memcpy(request->id.idiag_dst, known->remote + skip, sizeof(known->remote) - skip);
+    request->id.idiag_sport = htons(known->local_port);
+    request->id.idiag_dport = htons(known->remote_port);
+    request->id.idiag_if = known->device_index;
+    request->id.idiag_cookie[0] = (uint32_t)known->cookie;
+    request->id.idiag_cookie[1] = (uint32_t)(known->cookie >> 32);
+}
+
+/* The kernel gives one by its key whatever its state is; what it keeps of a closed one has no
+ * counters. */
+static bool take_held(const struct nlmsghdr *msg, void *context)
+{
+    const struct inet_diag_msg *diag = mnl_nlmsg_get_payload(msg);
+
+    return mnl_nlmsg_get_payload_len(msg) >= sizeof(*diag) &&
+           (1 << diag->idiag_state & MOVING_STATES) && diag->idiag_inode &&
+           read_socket(msg, context);
+}
+
+bool tl_host_socket_again(const struct tl_host_socket *known, struct tl_host_socket *ret_socket)
+{
+    _Alignas(struct nlmsghdr) char buf[TL_NETLINK_ASK_SIZE] = {0};
+    bool mapped = memcmp(known->local, mapped_prefix, sizeof(mapped_prefix)) == 0;
+    struct tl_netlink diag;
+
+    put_key(known, put_request(buf, mapped ? AF_INET : AF_INET6, 0));
+    tl_netlink_init(&diag, NETLINK_SOCK_DIAG);
+    enum tl_host_why why = tl_netlink_ask(&diag, (struct nlmsghdr *)buf, take_held, ret_socket);
+    tl_netlink_finish(&diag);
+    return why == TL_HOST_WHY_KNOWN;
 }
 
 /* --- With one peer ----------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tightlink/base/time.h"
@@ -20,6 +21,9 @@
 
 /* How long a killed process may take to go. */
 #define MEMBER_EXIT_MS 2000
+/* Half a second, at most, for a group whose last member is ending. */
+#define REMOVE_TRIES 50
+#define REMOVE_NS    (10 * TL_NS_PER_MS)
 
 static const char *const controllers[TL_LAB_CONTROLLER_COUNT] = {"cpu", "blkio"};
 
@@ -339,9 +343,12 @@ static void remove_set(const struct tl_lab_cgroup_set *set)
         const char *path = set->path[h];
         if (!*path || access(path, F_OK) != 0)
             continue;
-        /* A process that was starting another one may leave that behind: look again. */
-        for (int tries = 0; tries < 3 && rmdir(path) != 0 && errno == EBUSY; tries++)
+        /* A process that was starting another one may leave that behind, and one that is ending is
+         * no member any more but holds the group for a moment: look again. */
+        for (int tries = 0; tries < REMOVE_TRIES && rmdir(path) != 0 && errno == EBUSY; tries++) {
             empty_group(set, (enum tl_lab_host)h);
+            nanosleep(&(struct timespec){.tv_nsec = REMOVE_NS}, NULL);
+        }
     }
 }
 

@@ -135,7 +135,7 @@ static const struct tl_lab_scenario scenarios[] = {
      "routers=5 link-at=3 rate=40M delay=8ms link2.delay=2ms link4.delay=4ms", DOWN, 0, "capacity",
      PATH, "", 37e6, 39e6},
     {"delay-step", "the route grows 40 ms longer in mid-run",
-     "rate=100M delay=10ms delay-step=6s:+20ms", DOWN, 0, "unstable-path", PATH, "capacity", 0, 0},
+     "rate=100M delay=10ms delay-step=4s:+20ms", DOWN, 0, "unstable-path", PATH, "capacity", 0, 0},
     {"duplex", "packets collide as on a link with a duplex mismatch",
      "rate=100M delay=2ms down.collision=20%", DOWN, 0, "duplex-mismatch", NEAR, "random-loss", 0,
      0},

@@ -88,7 +88,8 @@ void chart_ladder(struct tl_buf *out, const struct text_source *source, enum tl_
     else
         snprintf(from, sizeof from, "0");
     label(out, BARS_AT, y + 17, "start", "d", from, 24);
-    label(out, BARS_AT + BARS_WIDTH, y + 17, "end", "d", tl_format_bps(high, to), 16);
+    label(out, BARS_AT + BARS_WIDTH, y + 17, "end", "d",
+          tl_format_bps_known(high, text_ladder_doubt(rows, count, high), to), 16);
     end(out);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
 void tl_page_init(struct tl_page *page, int width, bool utf8)
@@ -187,7 +188,7 @@ struct wrapping {
     enum tl_line_kind more;
 };
 
-/* Adds one word (no spaces in it) where the line has room, breaking a word that is longer than a
+/* Adds one word where the line has room, breaking a word that is longer than a
  * line. */
 static void add_word(struct wrapping *wrapping, const char *word, size_t len, bool first)
 {
@@ -234,7 +235,7 @@ void tl_page_paragraph(struct tl_page *page, enum tl_meaning meaning, size_t ind
     keep_status(page, clean.status);
     bool first = true;
     for (const char *p = tl_buf_text(&clean); *p && page->status == TL_OK;) {
-        size_t len = strcspn(p, " ");
+        size_t len = tl_word_length(p);
         if (len) {
             add_word(&wrapping, p, len, first);
             first = false;

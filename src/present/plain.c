@@ -83,10 +83,13 @@ static const struct {
                            "a distance needs more."},
 };
 
-/* The other computer's name, as far as there is room for it. */
-static void add_other_end(const struct text_source *source, struct tl_buf *out)
+/* The name of the other computer, or of the proxy that was measured, as far as there is room. */
+static void add_other_end(const struct text_source *source, bool begins, struct tl_buf *out)
 {
-    const char *name = source->run->target_name;
+    const char *proxy = source->run->target_proxy;
+    const char *name = proxy[0] ? proxy : source->run->target_name;
+    if (proxy[0])
+        tl_buf_adds(out, begins ? "The proxy " : "the proxy ");
     if (!name[0])
         tl_buf_adds(out, "the other computer");
     else if (source->name_columns)
@@ -130,7 +133,7 @@ void plain_add_place(const struct text_source *source, const char *segment, bool
                          : strcmp(segment, "far-lan") == 0 ? "he network at "
                                                            : "he line to ";
         tl_buf_addf(out, "%s%s", !*of ? "" : begins ? "T" : "t", of);
-        add_other_end(source, out);
+        add_other_end(source, begins && !*of, out);
     }
 }
 
@@ -145,16 +148,25 @@ static const char *words_of(const struct tl_run *run, const char *cause)
     return "";
 }
 
+#define ON " on "
+
 void plain_add_cause(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     const char *says = verdict->cause ? words_of(source->run, verdict->cause) : "";
+    bool nowhere = verdict->segment && strcmp(verdict->segment, "flow") == 0;
     while (*says) {
         size_t len = strcspn(says, "{");
-        tl_buf_add(out, says, len);
+        bool on =
+            nowhere && len >= strlen(ON) && strncmp(says + len - strlen(ON), ON, strlen(ON)) == 0;
+        tl_buf_add(out, says, on ? len - strlen(ON) : len);
         says += len;
         if (!*says)
             break;
+        if (on) { /* "The program" of a transfer, at neither end */
+            says += strlen("{p}");
+            continue;
+        }
         plain_add_place(source, verdict->segment, says[1] == 'P', out);
         says += strlen("{p}");
     }
@@ -173,9 +185,10 @@ static bool is_open(const struct text_source *source)
     return false;
 }
 
-/* Stand in a command for a name that was masked, and for the file of a key. */
-#define STAND_IN     "SERVER"
-#define KEY_STAND_IN "KEYFILE"
+/* Stand in a command for a name that was masked, and for the files of a key or a login. */
+#define STAND_IN        "SERVER"
+#define KEY_STAND_IN    "KEYFILE"
+#define LOGIN_STAND_INS "--user USER --password-file PASSWORDFILE --public-key PUBLICKEYFILE"
 
 static bool is_demo(const struct tl_run *run)
 {
@@ -190,16 +203,43 @@ static const char *name_of_far_end(const struct tl_run *run)
     return watched ? run->target_address : tl_run_is_of_others(run) ? "" : run->target_name;
 }
 
+/* What stands in the specification of a path. */
+#define LINK_CHARACTERS " =/%+,"
+
+/* "rate=30M trace=path-1a2b3c": the file of a recording is masked. */
+static bool has_masked_value(const char *link)
+{
+    char value[TL_RUN_LINK_SIZE];
+    bool masked = false;
+    while ((link = strchr(link, '=')) && !masked) {
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(link + 1, " "), link + 1);
+        masked = tl_is_mask(value);
+        link++;
+    }
+    return masked;
+}
+
+/* A demo's name; none where all of the path was made by hand. False where it cannot be made again:
+ * a part of it was masked, or is nothing that a shell may be given. */
+static bool add_demo(const struct tl_run *run, struct tl_buf *out)
+{
+    const char *name = run->target_name, *link = run->target_link;
+    bool named = tl_is_command_name(name, "", TL_COMMAND_NAME_MAX);
+    if (tl_is_mask(name) || has_masked_value(link) || (!named && !link[0]) ||
+        (link[0] && !tl_is_command_name(link, LINK_CHARACTERS, TL_RUN_LINK_SIZE)))
+        return false;
+    tl_buf_adds(out, named ? name : "");
+    return true;
+}
+
 /* A name as a shell takes it, in quotes where it needs them; false where there is none that
- * `tightlink run` or `demo` would take: others' hosts, a path made by hand (demo --link). */
+ * `tightlink run` would take: others' hosts. */
 static bool add_name(const struct tl_run *run, struct tl_buf *out)
 {
     const char *name = name_of_far_end(run);
     struct tl_target target;
-    if (tl_is_mask(name) && !is_demo(run))
+    if (tl_is_mask(name))
         tl_buf_adds(out, STAND_IN);
-    else if (tl_is_mask(name))
-        return false;
     else if (tl_is_command_name(name, "", TL_COMMAND_HOST_MAX))
         tl_buf_adds(out, name);
     else if (strstr(name, "://") && tl_is_command_name(name, "/[]?=&%~,+", TL_COMMAND_HOST_MAX) &&
@@ -219,32 +259,59 @@ void plain_add_stand_in(const struct text_source *source, struct tl_buf *out)
     if (run->target_keyed)
         tl_buf_addf(out, "%sFor " KEY_STAND_IN " write the file of the key that both ends hold.",
                     out->len ? " " : "");
+    if (run->target_login)
+        tl_buf_addf(out,
+                    "%sFor USER, PASSWORDFILE and PUBLICKEYFILE write the name and the files that "
+                    "this run was given.",
+                    out->len ? " " : "");
 }
 
-/* What is not the usual: without it the command would go another way, or nowhere. */
-static void add_reach(const struct tl_run *run, struct tl_buf *out)
+/* What is not the usual: without it the command would go another way, or nowhere. Of a stranger's
+ * server only where the far end is the same. */
+static void add_reach(const struct tl_run *run, bool same_far, struct tl_buf *out)
 {
     struct tl_target target;
     bool named = strstr(run->target_name, "://") &&
                  tl_target_parse(run->target_name, &target, NULL) == TL_OK && target.port;
     if (run->target_only)
         tl_buf_addf(out, " -%d", run->target_only);
-    if (run->target_port && !named)
+    if (same_far && run->target_port && !named)
         tl_buf_addf(out, " --port %d", run->target_port);
     if (run->target_keyed)
         tl_buf_adds(out, " --key " KEY_STAND_IN);
-    if (is_demo(run) && run->target_far[0])
+    if (same_far && run->target_login)
+        tl_buf_adds(out, " " LOGIN_STAND_INS);
+    if (is_demo(run) && run->target_link[0])
+        tl_buf_addf(out, " --link '%s'", run->target_link);
+    if (same_far && is_demo(run) && run->target_far[0])
         tl_buf_addf(out, " --far %s", run->target_far);
 }
 
-bool plain_add_again(const struct text_source *source, struct tl_buf *out)
+/* The host of a stranger's server, where a responder would listen at its own port. */
+static bool add_host(const struct tl_run *run, struct tl_buf *out)
 {
-    const struct tl_run *run = source->run;
+    struct tl_target target;
+    const char *name = name_of_far_end(run);
+    if (tl_is_mask(name))
+        name = STAND_IN;
+    else if (tl_target_parse(name, &target, NULL) == TL_OK)
+        name = target.host;
+    bool known = tl_is_command_name(name, "", TL_COMMAND_HOST_MAX);
+    tl_buf_adds(out, known ? name : "");
+    return known;
+}
+
+/* The same again, or where same_far is false to a responder in the stranger's place. */
+static bool add_command(const struct tl_run *run, bool same_far, struct tl_buf *out)
+{
     struct tl_buf name = TL_BUF_INIT;
-    bool known = add_name(run, &name);
+    bool known = is_demo(run) ? add_demo(run, &name)
+                 : same_far   ? add_name(run, &name)
+                              : add_host(run, &name);
     if (known) {
-        tl_buf_addf(out, "tightlink %s %s", is_demo(run) ? "demo" : "run", tl_buf_text(&name));
-        add_reach(run, out);
+        tl_buf_addf(out, "tightlink %s%s%s", is_demo(run) ? "demo" : "run", name.len ? " " : "",
+                    tl_buf_text(&name));
+        add_reach(run, same_far, out);
         if (!run->download || run->upload)
             tl_buf_addf(out, " --direction %s", run->download ? "both" : "upload");
     }
@@ -252,6 +319,53 @@ bool plain_add_again(const struct text_source *source, struct tl_buf *out)
         out->status = name.status;
     tl_buf_finish(&name);
     return known;
+}
+
+bool plain_add_again(const struct text_source *source, struct tl_buf *out)
+{
+    return add_command(source->run, true, out);
+}
+
+/* Nothing that can still be measured would decide, but a responder in the stranger's place would.
+ */
+static bool awaits_responder(const struct text_source *source)
+{
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    struct tl_fact fact = {.reason = ""};
+    for (size_t i = 0; i < verdict->deciding_count && !tl_far_responder_would(fact.reason); i++)
+        tl_facts_get_lacking(source->facts, verdict->deciding[i], &fact);
+    return verdict->undecided && tl_run_stranger(source->run) &&
+           tl_far_responder_would(fact.reason);
+}
+
+/* Servers of the public, where a reader can hardly start a responder. */
+static bool is_public(const struct tl_run *run)
+{
+    enum tl_far_kind kind = tl_run_far_kind(run);
+    return !is_demo(run) && (kind == TL_FAR_HTTPS || kind == TL_FAR_NDT7);
+}
+
+/* Who would tell what this far end cannot, and how to ask. */
+static void add_way_to_responder(const struct text_source *source, struct tl_buf *says,
+                                 struct tl_buf *command)
+{
+    if (source->run->target_proxy[0]) {
+        tl_buf_adds(command, "no_proxy='*' ");
+        plain_add_again(source, command);
+        tl_buf_adds(says, "Past the proxy, where there is a way, this tells on which side of it "
+                          "the limit lies:");
+    } else if (is_public(source->run)) {
+        plain_add_again(source, command);
+        tl_buf_adds(says, "Run it again with --compare and a second server's URL: that tells "
+                          "whether it lies there or on this side.");
+    } else {
+        bool known = add_command(source->run, false, command);
+        tl_buf_addf(says, "A tightlink responder there would tell%s%s",
+                    is_demo(source->run) ? "" : ". Start it (tightlink serve), and then here",
+                    known                  ? ":"
+                    : is_demo(source->run) ? "."
+                                           : ": tightlink run HOST.");
+    }
 }
 
 /* The same in a sentence, which has no room to say what to put for a masked name. */
@@ -277,6 +391,11 @@ void plain_add_named(const struct text_source *source, const char *text, struct 
     }
 }
 
+bool plain_nothing_was_measured(const struct tl_run *run)
+{
+    return run->quality == TL_QUALITY_ABORTED && run->sent_bytes + run->received_bytes == 0;
+}
+
 bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
                       struct tl_buf *ret_command)
 {
@@ -287,13 +406,20 @@ bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
     if (verdict->state == TL_LIMITED || verdict->state == TL_GOAL_MET ||
         (verdict->state == TL_VERDICT_INVALID && !source->run->stage_count))
         return false; /* nothing was measured: its sentence says why */
+    bool open = longer && is_open(source);
+    if (!open && awaits_responder(source)) {
+        add_way_to_responder(source, ret_says, ret_command);
+        return true;
+    }
     bool command = plain_add_again(source, ret_command);
-    if (command && longer && is_open(source)) {
+    if (command && open) {
         tl_buf_adds(ret_says, "This would tell:");
         tl_buf_adds(ret_command, " --time-budget 60s --data-budget 3GB");
     } else if (verdict->undecided) {
         tl_buf_adds(ret_says, "Run it again while it is slow: nothing else that can be measured "
                               "from here would tell.");
+    } else if (plain_nothing_was_measured(source->run)) {
+        tl_buf_adds(ret_says, "When that is put right, run it again:");
     } else {
         tl_buf_adds(ret_says, "Run it again when nothing disturbs it.");
     }

@@ -21,9 +21,17 @@ void plain_add_named(const struct text_source *source, const char *text, struct 
  * none. */
 bool plain_add_again(const struct text_source *source, struct tl_buf *out);
 
+/* What an administrator has to put into a remedy's command before it can be run, and where that is
+ * found, in a sentence; nothing where it can be run as it stands, or is none. */
+void plain_add_to_fill_in(const struct text_source *source, const struct tl_remedy *remedy,
+                          struct tl_buf *out);
+
 /* What to put into such a command where the name was masked, in a sentence; nothing where the
  * command has the name. */
 void plain_add_stand_in(const struct text_source *source, struct tl_buf *out);
+
+/* It was given up before anything was sent: nobody answered there, for instance. */
+bool plain_nothing_was_measured(const struct tl_run *run);
 
 /* What to do where no cause was named: a sentence, and the command that would tell, where one can
  * be run. False and nothing where a cause is known, or nothing was measured. */

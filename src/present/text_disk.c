@@ -13,8 +13,14 @@
 static const char *rate_text(const struct text_source *source, struct tl_fact_key key,
                              char ret_rate[TL_UNIT_TEXT_SIZE])
 {
-    double bps = text_number(source->facts, key);
-    return isnan(bps) ? "--" : tl_format_bps(bps, ret_rate);
+    enum tl_direction direction = key.scope == tl_scope_of(TL_UPLOAD) ? TL_UPLOAD : TL_DOWNLOAD;
+    struct tl_fact rate;
+    tl_facts_get(source->facts, key, &rate);
+    if (rate.state != TL_FACT_KNOWN)
+        return "--";
+    double doubt = tl_told_doubt(source->facts, &source->findings->verdict, direction, rate.number,
+                                 rate.low, rate.high);
+    return tl_format_bps_known(rate.number, doubt, ret_rate);
 }
 
 static void print_row(struct text *t, const struct text_source *source, const char *from,

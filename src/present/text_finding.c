@@ -71,14 +71,15 @@ void text_evidence(struct text *t, const struct text_source *source)
 /* --- remedies --- */
 
 /* "about 930 Mb/s", "about 87 Mb/s (78 Mb/s to 96 Mb/s)", "at least 4.2 Mb/s" */
-static void print_prediction(char *ret_text, size_t size, const struct tl_prediction *predicted)
+static void print_prediction(const struct text_source *source, char *ret_text, size_t size,
+                             const struct tl_prediction *predicted)
 {
     char bps[TL_UNIT_TEXT_SIZE], low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE];
     bool at_least = isinf(predicted->high_bps);
     bool is_range = isfinite(predicted->high_bps) && isfinite(predicted->low_bps);
-    text_predicted_rate(predicted->bps, at_least, bps);
-    text_predicted_rate(predicted->low_bps, false, low);
-    text_predicted_rate(predicted->high_bps, false, high);
+    text_predicted_rate(source, predicted->bps, at_least, bps);
+    text_predicted_rate(source, predicted->low_bps, false, low);
+    text_predicted_rate(source, predicted->high_bps, false, high);
     if (at_least)
         snprintf(ret_text, size, "at least %s", bps);
     else if (is_range && strcmp(low, high) != 0)
@@ -87,16 +88,35 @@ static void print_prediction(char *ret_text, size_t size, const struct tl_predic
         snprintf(ret_text, size, "about %s", bps);
 }
 
-static void print_gain(struct text *t, const struct text_source *source,
-                       const struct tl_prediction *predicted)
+/* Several connections were tried already: what they get is no guess, and "at least" that much may
+ * stand beside it as the gain of another fix. */
+static void print_after(const struct text_source *source, char *ret_text, size_t size,
+                        const struct tl_remedy *remedy)
 {
+    const struct tl_prediction *predicted = &remedy->predicted;
+    char rate[TL_UNIT_TEXT_SIZE];
+    double doubt;
+    if (remedy->trial.kind == TL_TRIAL_STREAMS && !isinf(predicted->high_bps) &&
+        tl_told_measured(source->facts, source->findings->verdict.direction, predicted->bps,
+                         &doubt))
+        snprintf(ret_text, size, "%s, as measured",
+                 text_predicted_rate(source, predicted->bps, false, rate));
+    else
+        print_prediction(source, ret_text, size, predicted);
+}
+
+static void print_gain(struct text *t, const struct text_source *source,
+                       const struct tl_remedy *remedy)
+{
+    const struct tl_prediction *predicted = &remedy->predicted;
     bool at_least = isinf(predicted->high_bps);
-    double now = text_measured_bps(source), then = text_predicted_bps(predicted->bps, at_least);
+    double now = text_measured_bps(source),
+           then = text_predicted_bps(source, predicted->bps, at_least);
     char before[TL_UNIT_TEXT_SIZE], after[128], slow[32], fast[32], text[256];
     text_measured_rate(source, before);
     if (then < WORTH_A_LINE * now)
         return; /* it tells more, or saves what was sent, and makes nothing faster */
-    print_prediction(after, sizeof after, predicted);
+    print_after(source, after, sizeof after, remedy);
     int n = snprintf(text, sizeof text, "%s %s %s", before, text_arrow(t), after);
     if (then >= WORTH_A_FACTOR * now)
         snprintf(text + n, sizeof text - (size_t)n,
@@ -154,27 +174,39 @@ static void print_send_to(struct text *t, const struct text_source *source)
     tl_buf_finish(&command);
 }
 
-/* A remedy for one system is a command, to be copied whole; for any system, a sentence. */
-static void remedy_entry(struct text *t, const struct text_source *source,
-                         const struct tl_remedy *remedy, const char *label, const char *text)
+/* A command is to be copied whole. */
+static void remedy_entry(struct text *t, const struct text_source *source, const char *label,
+                         const char *text)
 {
-    if (text && *text && remedy->os && *remedy->os)
+    if (text && *text && tl_remedy_is_command(text))
         text_command(t, label, LABEL_COLUMNS, text);
     else
         named_entry(t, source, label, text);
+}
+
+void text_to_fill_in(struct text *t, const struct text_source *source,
+                     const struct tl_remedy *remedy, size_t label_columns)
+{
+    struct tl_buf says = TL_BUF_INIT;
+    plain_add_to_fill_in(source, remedy, &says);
+    if (says.len)
+        text_entry(t, "", label_columns, tl_buf_text(&says));
+    text_keep_status(t, says.status);
+    tl_buf_finish(&says);
 }
 
 static void print_remedy(struct text *t, const struct text_source *source,
                          const struct tl_remedy *remedy, size_t number, size_t count)
 {
     print_fix_heading(t, source, remedy, number, count);
-    remedy_entry(t, source, remedy, "do", remedy->does);
+    remedy_entry(t, source, "do", remedy->does);
+    text_to_fill_in(t, source, remedy, LABEL_COLUMNS);
     if (number == 1)
         print_send_to(t, source);
     if (remedy->promised)
-        print_gain(t, source, &remedy->predicted);
-    remedy_entry(t, source, remedy, "to keep it", remedy->persist);
-    remedy_entry(t, source, remedy, "undo", remedy->undo);
+        print_gain(t, source, remedy);
+    remedy_entry(t, source, "to keep it", remedy->persist);
+    remedy_entry(t, source, "undo", remedy->undo);
     named_entry(t, source, "why", remedy->why);
     named_entry(t, source, "risk", remedy->risk);
 }
@@ -215,7 +247,9 @@ static void print_next(struct text *t, const struct text_source *source)
         tl_buf_addf(&text, " --stages %s", verdict->fixed_stage);
     if (rung) {
         plain_add_place(source, rung->segment, false, &text);
-        tl_buf_addf(&text, ", %s: %s", rung->label, text_predicted_rate(rung->bps, false, rate));
+        double doubt = tl_told_doubt(source->facts, verdict, rung->direction, rung->bps,
+                                     rung->low_bps, rung->high_bps);
+        tl_buf_addf(&text, ", %s: %s", rung->label, tl_format_bps_known(rung->bps, doubt, rate));
     }
     if (text.len) {
         text_heading(t, "After the fix");
@@ -230,8 +264,9 @@ static void print_next(struct text *t, const struct text_source *source)
 }
 
 /* A remedy that was tried: what was predicted, what came. */
-static void print_verified(struct text *t, const struct tl_run *run)
+static void print_verified(struct text *t, const struct text_source *source)
 {
+    const struct tl_run *run = source->run;
     if (run->verified_count == 0)
         return;
     text_heading(t, "Tried in tightlink's own sockets");
@@ -239,7 +274,7 @@ static void print_verified(struct text *t, const struct tl_run *run)
     for (int i = 0; i < run->verified_count; i++) {
         const struct tl_verified_record *verified = &run->verified[i];
         char text[448], predicted[128], measured[TL_UNIT_TEXT_SIZE];
-        print_prediction(predicted, sizeof predicted, &verified->predicted);
+        print_prediction(source, predicted, sizeof predicted, &verified->predicted);
         snprintf(text, sizeof text, "%s: %s predicted, %s measured%s", verified->what, predicted,
                  tl_format_bps(verified->measured_bps, measured), text_score_note(verified->score));
         text_entry(t, text_score(verified->score), LABEL_COLUMNS, text);
@@ -273,7 +308,7 @@ void text_fix(struct text *t, const struct text_source *source)
     }
     for (size_t i = 0; i < count; i++)
         print_remedy(t, source, &finding->remedies[i], i + 1, count);
-    print_verified(t, source->run);
+    print_verified(t, source);
     if (!count) {
         text_heading(t, "Fix");
         text_newline(t);

@@ -9,8 +9,6 @@
 #include "text_words.h"
 #include "tightlink/base/units.h"
 
-/* What a fix brings is known to a tenth, the score of a prediction (HIT): a half width of 5 %. */
-#define PREDICTION_DOUBT 0.05
 /* From this gain on a fix is worth a word in the first lines. */
 #define WORTH_SAYING 1.1
 /* Reasons that the first lines have room for. */
@@ -45,15 +43,16 @@ static double promised(const struct text_source *source)
     const struct tl_verdict *verdict = &source->findings->verdict;
     bool say = verdict->state == TL_LIMITED && verdict->fixed_promised &&
                verdict->fixed_bps >= WORTH_SAYING * verdict->measured_bps;
-    return say ? text_predicted_bps(verdict->fixed_bps, verdict->fixed_at_least) : (double)NAN;
+    return say ? text_predicted_bps(source, verdict->fixed_bps, verdict->fixed_at_least)
+               : (double)NAN;
 }
 
 /* Half of what the rate may be off by; NAN where that is not known. */
 static double measured_doubt(const struct text_source *source)
 {
-    struct tl_fact fact;
-    tl_facts_get(source->facts, TL_FLOW(source->findings->verdict.direction, goodput_bps), &fact);
-    return fact.state == TL_FACT_KNOWN ? (fact.high - fact.low) / 2 : (double)NAN;
+    const struct tl_verdict *verdict = &source->findings->verdict;
+    return tl_told_doubt(source->facts, verdict, verdict->direction, verdict->measured_bps,
+                         (double)NAN, (double)NAN);
 }
 
 double text_measured_bps(const struct text_source *source)
@@ -66,15 +65,31 @@ const char *text_measured_rate(const struct text_source *source, char ret_text[T
     return tl_format_bps_known(text_measured_bps(source), measured_doubt(source), ret_text);
 }
 
-double text_predicted_bps(double bps, bool at_least)
+/* A rate that was measured elsewhere (by several connections, with large buffers) is known as that
+ * is, and seen, so that it needs no rounding down; the verdict's direction is that of all remedies.
+ */
+static bool predicted_doubt(const struct text_source *source, double bps, double *ret_doubt)
 {
-    double doubt = PREDICTION_DOUBT * bps, rate = tl_round_known(bps, doubt);
-    return at_least && rate > bps ? tl_round_known(bps - doubt, doubt) : rate;
+    if (tl_told_measured(source->facts, source->findings->verdict.direction, bps, ret_doubt))
+        return true;
+    *ret_doubt = TL_PREDICTION_DOUBT * bps;
+    return false;
 }
 
-const char *text_predicted_rate(double bps, bool at_least, char ret_text[TL_UNIT_TEXT_SIZE])
+double text_predicted_bps(const struct text_source *source, double bps, bool at_least)
 {
-    return tl_format_bps_known(text_predicted_bps(bps, at_least), PREDICTION_DOUBT * bps, ret_text);
+    double doubt;
+    bool seen = predicted_doubt(source, bps, &doubt);
+    double rate = tl_round_known(bps, doubt);
+    return at_least && !seen && rate > bps ? tl_round_known(bps - doubt, doubt) : rate;
+}
+
+const char *text_predicted_rate(const struct text_source *source, double bps, bool at_least,
+                                char ret_text[TL_UNIT_TEXT_SIZE])
+{
+    double doubt;
+    (void)predicted_doubt(source, bps, &doubt);
+    return tl_format_bps_known(text_predicted_bps(source, bps, at_least), doubt, ret_text);
 }
 
 /* "This PC limits the download: 96.1 Mb/s instead of about 930 Mb/s." Says no more than the
@@ -85,7 +100,7 @@ static void add_limit(const struct text_source *source, struct tl_buf *out)
     char now[TL_UNIT_TEXT_SIZE], then[TL_UNIT_TEXT_SIZE];
     bool gain = promised(source) > 0;
     text_measured_rate(source, now);
-    text_predicted_rate(verdict->fixed_bps, verdict->fixed_at_least, then);
+    text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, then);
     plain_add_place(source, verdict->segment, true, out);
     tl_buf_addf(out, " %slimits the %s%s %s%s%s.",
                 verdict->confidence >= 0.8   ? ""
@@ -254,7 +269,7 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out)
         add_rate(&line, "got", text_measured_rate(source, text));
     if (promised(source) > 0)
         add_rate(&line, verdict->fixed_at_least ? "possible at least" : "possible",
-                 text_predicted_rate(verdict->fixed_bps, verdict->fixed_at_least, text));
+                 text_predicted_rate(source, verdict->fixed_bps, verdict->fixed_at_least, text));
     double rtt = tl_facts_number(source->facts, TL_PATH(rtt_min_ns), (double)NAN);
     if (rtt > 0)
         add_rate(&line, "round trip", tl_format_ns(rtt, text));

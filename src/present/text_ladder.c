@@ -17,7 +17,8 @@
 #define LINEAR_SPAN_MAX 30
 
 struct axis {
-    double low, high; /* rates at the two ends; low is 0 on a linear axis */
+    double low, high;  /* rates at the two ends; low is 0 on a linear axis */
+    double high_doubt; /* as the row of that rate tells it */
     size_t label_columns, bar_columns;
 };
 
@@ -90,7 +91,8 @@ static void print_axis(struct text *t, const struct axis *axis)
     else
         snprintf(left, sizeof left, "0");
     tl_page_cell(t->page, left, axis->bar_columns - RATE_COLUMNS);
-    tl_page_cell_right(t->page, tl_format_bps(axis->high, high), RATE_COLUMNS);
+    tl_page_cell_right(t->page, tl_format_bps_known(axis->high, axis->high_doubt, high),
+                       RATE_COLUMNS);
     text_newline(t);
 }
 
@@ -144,9 +146,15 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
         if (rung->direction != direction || !rung->tested || count == LADDER_ROWS_MAX)
             continue;
         struct ladder_row *row = &ret_rows[count++];
-        *row = (struct ladder_row){
-            text_place(source->run, rung->segment), "",           rung->bps, rung->high_bps,
-            (rung->high_bps - rung->low_bps) / 2,   rung->limits, false};
+        *row =
+            (struct ladder_row){text_place(source->run, rung->segment),
+                                "",
+                                rung->bps,
+                                rung->high_bps,
+                                tl_told_doubt(source->facts, &source->findings->verdict, direction,
+                                              rung->bps, rung->low_bps, rung->high_bps),
+                                rung->limits,
+                                false};
         snprintf(row->label, sizeof row->label, "%s", rung->label);
     }
     for (size_t i = 0; i < MEASURED_COUNT; i++) {
@@ -160,6 +168,14 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
         snprintf(row->label, sizeof row->label, "%s", labels[i]);
     }
     return count;
+}
+
+double text_ladder_doubt(const struct ladder_row *rows, size_t count, double bps)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].bps == bps)
+            return rows[i].doubt_bps;
+    return (double)NAN;
 }
 
 /* A rung without a rate whose cause is not ruled out: those stand in the list of what was. Of
@@ -278,7 +294,9 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
         ladder_table(t, source, direction);
         return;
     }
+    size_t count = text_ladder_rows(source, direction, rows);
     struct axis axis = make_axis(t, low, high);
+    axis.high_doubt = text_ladder_doubt(rows, count, high);
     size_t before = MARK_COLUMNS + PLACE_COLUMNS + axis.label_columns + RATE_COLUMNS + 2;
     char heading[64];
     snprintf(heading, sizeof heading, "%-*s", (int)before, text_ladder_heading(direction));
@@ -287,7 +305,6 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
                  direction == TL_DOWNLOAD ? "Ladder, download" : "Ladder, upload");
     text_heading(t, heading);
     print_axis(t, &axis);
-    size_t count = text_ladder_rows(source, direction, rows);
     for (size_t i = 0; i < count; i++)
         print_row(t, &axis, &rows[i]);
     for (size_t i = 0; i < findings->rung_count; i++)
@@ -298,7 +315,7 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
 static void print_share(struct text *t, const char *label, double share)
 {
     char percent[TL_UNIT_TEXT_SIZE];
-    snprintf(percent, sizeof percent, "%.0f %%", share * 100);
+    snprintf(percent, sizeof percent, isfinite(share) ? "%.0f %%" : "unknown", share * 100);
     if (!t->sink->columns) {
         const char *cells[] = {label, percent};
         text_table_row(t, cells, 2);
@@ -310,16 +327,23 @@ static void print_share(struct text *t, const char *label, double share)
     tl_page_cell_right(t->page, percent, 8);
     text_add(t, TL_SAID_PLAIN, " |");
     /* as printed */
-    tl_page_bar(t->page, TL_SAID_PLAIN, round(share * 100) / 100, (double)NAN, bar);
+    if (isfinite(share))
+        tl_page_bar(t->page, TL_SAID_PLAIN, round(share * 100) / 100, (double)NAN, bar);
     text_newline(t);
+}
+
+/* A kept run may say anything; what is no part of the time is not known. */
+static double part_of(double ratio)
+{
+    return ratio >= 0 && ratio <= 1.01 ? ratio : (double)NAN;
 }
 
 void text_ledger_parts(const struct tl_ledger_row *row, struct ledger_part ret_parts[LEDGER_PARTS])
 {
-    ret_parts[0] = (struct ledger_part){"the receiver's window", row->rwnd_ratio};
-    ret_parts[1] = (struct ledger_part){"the network", row->network_ratio};
-    ret_parts[2] = (struct ledger_part){"the sender's buffer", row->sndbuf_ratio};
-    ret_parts[3] = (struct ledger_part){"the sending program", row->app_ratio};
+    ret_parts[0] = (struct ledger_part){"the receiver's window", part_of(row->rwnd_ratio)};
+    ret_parts[1] = (struct ledger_part){"the network", part_of(row->network_ratio)};
+    ret_parts[2] = (struct ledger_part){"the sender's buffer", part_of(row->sndbuf_ratio)};
+    ret_parts[3] = (struct ledger_part){"the sending program", part_of(row->app_ratio)};
 }
 
 void text_add_ledger_heading(const struct tl_ledger_row *row, struct tl_buf *out)

@@ -31,8 +31,9 @@ const char *text_measured_rate(const struct text_source *source, char ret_text[T
 /* A rate that was predicted, no more exact than predictions come true; the least that it will be
  * is named from below. One voice: every part of a report names one prediction by one number, and
  * reckons times and factors with it. */
-double text_predicted_bps(double bps, bool at_least);
-const char *text_predicted_rate(double bps, bool at_least, char ret_text[TL_UNIT_TEXT_SIZE]);
+double text_predicted_bps(const struct text_source *source, double bps, bool at_least);
+const char *text_predicted_rate(const struct text_source *source, double bps, bool at_least,
+                                char ret_text[TL_UNIT_TEXT_SIZE]);
 /* "Run 01J9..., 2026-11-20 20:41 UTC, measured on host-3fa9c1": what somebody who has many reports
  * looks for first. Nothing for a run without an id. */
 void text_add_origin(const struct text_source *source, struct tl_buf *out);
@@ -67,6 +68,10 @@ void text_rates(struct text *t, const struct text_source *source);
 void text_command_again(struct text *t, const struct text_source *source, const char *label,
                         size_t label_columns, const char *command);
 
+/* The same file: what has to be put into a remedy's command, as an entry. */
+void text_to_fill_in(struct text *t, const struct text_source *source,
+                     const struct tl_remedy *remedy, size_t label_columns);
+
 /* text_ladder.c: rungs and measured rates of a direction on one axis, then its time ledger. */
 void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction);
 void text_ledger(struct text *t, const struct text_source *source, enum tl_direction direction);
@@ -83,6 +88,8 @@ struct ladder_row {
 /* Tested rungs, then what was measured; returns how many. */
 size_t text_ladder_rows(const struct text_source *source, enum tl_direction direction,
                         struct ladder_row ret_rows[LADDER_ROWS_MAX]);
+/* Half of what the rate of one of them may be off by, so that an axis tells it as its row does. */
+double text_ladder_doubt(const struct ladder_row *rows, size_t count, double bps);
 /* The ends of the axis; low is 0 on a linear one, above on a logarithmic one. high is 0 where
  * there is nothing to draw. And where a rate stands on it, 0 to 1. */
 void text_ladder_scale(const struct text_source *source, enum tl_direction direction,

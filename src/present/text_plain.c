@@ -70,12 +70,13 @@ static void first_fix(struct text *t, const struct text_source *source, bool und
     }
     add_where(source, remedy, &where);
     plain_add_named(source, remedy->does, &does);
-    if (remedy->os[0])
+    if (tl_remedy_is_command(remedy->does))
         text_command(t, "do", LABEL_COLUMNS, remedy->does);
     else
         text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&does));
     text_entry(t, "where", LABEL_COLUMNS, tl_buf_text(&where));
-    if (undo && remedy->os[0] && remedy->undo[0])
+    text_to_fill_in(t, source, remedy, LABEL_COLUMNS);
+    if (undo && tl_remedy_is_command(remedy->undo))
         text_command(t, "undo", LABEL_COLUMNS, remedy->undo);
     entry(t, source, "ask", add_send_to);
     text_keep_status(t, where.status);
@@ -137,7 +138,8 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
     const struct text_source source = text_source_of_page(run, facts, findings, page);
     struct text t = {.sink = &text_columns, .page = page};
     char when[32];
-    heading(&t, heads[findings->verdict.state]);
+    heading(&t, plain_nothing_was_measured(run) ? "Nothing was measured"
+                                                : heads[findings->verdict.state]);
     sentence(&t, &source, text_add_headline);
     sentence(&t, &source, text_add_cause);
     sentence(&t, &source, text_add_consequence);

@@ -37,6 +37,8 @@ const char *text_place(const struct tl_run *run, const char *segment)
         {"near-host", "client"},   {"far-host", "server"}, {"lan", "client LAN"},
         {"far-lan", "server LAN"}, {"path", "path"},       {"flow", "transfer"},
     };
+    if (run->target_proxy[0] && strcmp(segment, "far-host") == 0)
+        return "proxy";
     return tl_run_is_of_others(run)
                ? translate(overheard, sizeof overheard / sizeof *overheard, segment)
                : translate(words, sizeof words / sizeof *words, segment);

@@ -4,18 +4,27 @@
 
 #include <stdio.h>
 
-enum tl_status tl_connect_reach(const struct tl_probe_target *target, int cancel_fd,
-                                struct tl_far **ret_far, struct tl_error *reterr)
+static enum tl_status reach(const struct tl_probe_target *target, int cancel_fd,
+                            struct tl_far **ret_far, int64_t *ret_reached_ns,
+                            struct tl_error *reterr)
 {
     struct tl_far_options options = {.reach = {.host = target->host,
                                                .port = target->port,
                                                .family = target->family,
                                                .cancel_fd = cancel_fd,
                                                .key = target->key,
+                                               .ret_reached_ns = ret_reached_ns,
                                                .program = "tightlink " TL_VERSION_TEXT},
                                      .resource = target->resource ? target->resource : "",
-                                     .login = target->login};
+                                     .login = target->login,
+                                     .proxy = target->proxy};
     return tl_far_connect(target->kind, &options, ret_far, reterr);
+}
+
+enum tl_status tl_connect_reach(const struct tl_probe_target *target, int cancel_fd,
+                                struct tl_far **ret_far, struct tl_error *reterr)
+{
+    return reach(target, cancel_fd, ret_far, NULL, reterr);
 }
 
 enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel_fd,
@@ -34,9 +43,16 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
 }
 
 enum tl_status tl_probe_redial(const struct tl_probe_target *target, int cancel_fd,
-                               struct tl_far **ret_far, struct tl_error *reterr)
+                               struct tl_far **ret_far, int64_t *ret_reached_ns,
+                               struct tl_error *reterr)
 {
-    return tl_connect_reach(target, cancel_fd, ret_far, reterr);
+    return reach(target, cancel_fd, ret_far, ret_reached_ns, reterr);
+}
+
+int64_t tl_connect_rtt_ns(const struct tl_far *far)
+{
+    const struct tl_client_info *info = tl_far_info(far);
+    return info->hello_rtt_ns > info->connect_rtt_ns ? info->hello_rtt_ns : info->connect_rtt_ns;
 }
 
 void tl_probe_disconnect(struct tl_far *far)

@@ -97,7 +97,7 @@ static void add_outcome(struct file_stage *stage, const struct tl_probe_outcome 
     if (cell->record.state != TL_STAGE_DONE)
         tl_outcome_state(whole, cell->record.state, "%s", cell->record.reason);
     if (!disk_failed)
-        tl_outcome_quality(whole, cell->quality, "%s", cell->quality_reason);
+        tl_trust_lower(&whole->trust, cell->trust.quality, "%s", cell->trust.reason);
 }
 
 static bool is_named(const struct file_stage *stage, const struct cell *cell)

@@ -51,7 +51,8 @@ static enum tl_status connect_other(const struct tl_probe *probe, int64_t timeou
                   .key = target->key,
                   .program = "tightlink " TL_VERSION_TEXT},
         .resource = target->resource ? target->resource : "",
-        .login = target->login};
+        .login = target->login,
+        .proxy = target->proxy};
     return tl_far_connect(target->kind, &options, ret_far, reterr);
 }
 
@@ -76,6 +77,13 @@ static void echo_other(struct tl_far *other, struct tl_facts *facts)
     free(echo);
 }
 
+/* Somebody is there, whatever they answered. */
+static bool is_reached(enum tl_status status)
+{
+    return status != TL_TIMEOUT && status != TL_REFUSED && status != TL_UNREACHABLE &&
+           status != TL_CLOSED && status != TL_IO;
+}
+
 void tl_family_look(const struct tl_probe *probe)
 {
     struct tl_far *other;
@@ -98,7 +106,7 @@ void tl_family_look(const struct tl_probe *probe)
         return;
     const char *name = family_name(other_family(probe));
     tl_facts_set_text(probe->facts, TL_PATH(other_family), name, "");
-    tl_facts_set_bool(probe->facts, TL_PATH(other_family_works), status == TL_OK, "");
+    tl_facts_set_bool(probe->facts, TL_PATH(other_family_works), is_reached(status), "");
     if (status != TL_OK) {
         tl_facts_set_unknown(probe->facts, TL_PATH(other_connect_rtt_ns), "%s", error.text);
         tl_facts_set_unknown(probe->facts, TL_PATH(other_rtt_idle_ns), "%s", error.text);
@@ -148,7 +156,7 @@ enum tl_status tl_probe_family(const struct tl_probe *probe, enum tl_direction d
     }
     tl_facts_destroy(on_other.facts);
     /* What fails over the other family is no failure of the run. */
-    ret_outcome->quality = TL_QUALITY_VALID;
+    ret_outcome->trust = (struct tl_trust){0};
     if (status == TL_CANCELLED && reterr)
         *reterr = error;
     return status == TL_CANCELLED ? status : TL_OK;

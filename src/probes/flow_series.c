@@ -14,7 +14,8 @@ static void set_losses(struct tl_facts *facts, enum tl_direction direction,
     struct tl_policer_fit fit;
     tl_series_losses(series, from_ns, to_ns, &pattern);
     tl_series_policer(series, from_ns, to_ns, &fit);
-    tl_flow_set(facts, TL_FLOW(direction, loss_run_mean_count), pattern.run_mean_count, few);
+    tl_flow_set_range(facts, TL_FLOW(direction, loss_run_mean_count), pattern.run_mean_count,
+                      pattern.run_low_count, pattern.run_high_count, few);
     tl_flow_set(facts, TL_FLOW(direction, loss_flat_ratio), pattern.flat_ratio, "nothing was lost");
     tl_flow_set_range(facts, TL_FLOW(direction, loss_delay_rank_ratio), pattern.delay_rank_ratio,
                       pattern.delay_rank_low, pattern.delay_rank_high, few);

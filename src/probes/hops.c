@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "connect.h"
 #include "outcome.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/engine/far.h"
@@ -82,8 +83,11 @@ enum tl_status tl_probe_hops(const struct tl_probe *probe, struct tl_probe_outco
     struct tl_hops_result *result = calloc(1, sizeof *result);
     if (!result)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
-    struct tl_hops_spec spec = {
-        .cancel_fd = -1, .rtt_ns = (int64_t)tl_facts_number(probe->facts, TL_PATH(rtt_idle_ns), 0)};
+    struct tl_hops_spec spec = {.cancel_fd = -1,
+                                .rtt_ns =
+                                    (int64_t)tl_facts_number(probe->facts, TL_PATH(rtt_idle_ns),
+                                                             (double)tl_connect_rtt_ns(probe->far)),
+                                .beside_test = probe->beside};
     enum tl_status status = tl_far_hops(probe->far, &spec, result, &error);
     if (status == TL_OK || status == TL_TIMEOUT || status == TL_REFUSED)
         keep(probe, result);

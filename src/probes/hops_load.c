@@ -11,6 +11,7 @@
 #include "hops_rise.h"
 #include "path_facts.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 #include "tightlink/engine/far.h"
 
 /* A Linux router answers one probe a second, after a burst of six: what it answers falls into the
@@ -54,36 +55,6 @@ struct tl_hops_load *tl_hops_load_start(const struct tl_probe *probe, int64_t du
     return NULL;
 }
 
-static void set_unknown(struct tl_facts *facts, enum tl_direction direction, const char *reason)
-{
-    const struct tl_fact_key keys[] = {
-        TL_FLOW(direction, tight_first_hop), TL_FLOW(direction, tight_last_hop),
-        TL_FLOW(direction, tight_segment), TL_FLOW(direction, tight_rtt_rise_ns)};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        struct tl_fact fact;
-        tl_facts_get(facts, keys[i], &fact);
-        if (fact.state != TL_FACT_KNOWN) /* another stage may have known it */
-            tl_facts_set_unknown(facts, keys[i], "%s", reason);
-    }
-}
-
-static void set_rise(struct tl_facts *facts, enum tl_direction direction,
-                     const struct tl_hops_rise *rise, int hops)
-{
-    struct tl_fact_key place = TL_FLOW(direction, tight_segment);
-    double before = tl_facts_number(facts, TL_FLOW(direction, tight_rtt_rise_ns), 0);
-    if (before > rise->rise_ns)
-        return;
-    tl_facts_set_number(facts, TL_FLOW(direction, tight_rtt_rise_ns), rise->rise_ns, "");
-    tl_facts_set_number(facts, TL_FLOW(direction, tight_first_hop), rise->first_hop, "");
-    tl_facts_set_number(facts, TL_FLOW(direction, tight_last_hop), rise->last_hop, "");
-    const char *segment = tl_path_segment(rise->first_hop, rise->last_hop, hops);
-    if (segment)
-        tl_facts_set_text(facts, place, segment, "round trips of every hop, idle and loaded");
-    else
-        tl_facts_set_unknown(facts, place, "the routers around it did not answer often enough");
-}
-
 /* The facts and the record of hops that were measured idle and loaded; pure. */
 static void settle(const struct tl_probe *probe, enum tl_direction direction,
                    const struct tl_hops_result *loaded, int64_t from_ns, int64_t to_ns)
@@ -92,8 +63,9 @@ static void settle(const struct tl_probe *probe, enum tl_direction direction,
     struct tl_run *run = probe->run;
     int count = loaded->count;
     if (!loaded->count_known || count != run->hop_count) {
-        set_unknown(probe->facts, direction,
-                    loaded->count_known ? "the number of hops changed" : "no probe arrived");
+        tl_hops_rise_unknown(probe->facts, direction,
+                             loaded->count_known ? "the number of hops changed"
+                                                 : "no probe arrived");
         return;
     }
     for (int hop = 1; hop <= count; hop++) {
@@ -105,26 +77,22 @@ static void settle(const struct tl_probe *probe, enum tl_direction direction,
             record->loaded_rtt_ns = rtt_ns;
     }
     struct tl_hops_rise rise = tl_hops_rise(hops, count);
-    if (rise.known)
-        set_rise(probe->facts, direction, &rise, count);
-    else
-        set_unknown(probe->facts, direction, rise.reason);
+    tl_hops_rise_set(probe->facts, direction, &rise, count);
 }
 
 void tl_hops_load_finish(struct tl_hops_load *load, const struct tl_probe *probe,
                          enum tl_direction direction, int64_t from_ns, int64_t to_ns)
 {
-    static const uint64_t one = 1;
     if (!load) {
-        set_unknown(probe->facts, direction, "the hops of the way are not known");
+        tl_hops_rise_unknown(probe->facts, direction, "the hops of the way are not known");
         return;
     }
-    (void)!write(load->spec.cancel_fd, &one, sizeof one);
+    tl_wake(load->spec.cancel_fd);
     pthread_join(load->thread, NULL);
     if (load->status == TL_OK)
         settle(probe, direction, &load->result, from_ns, to_ns);
     else
-        set_unknown(probe->facts, direction, "probes beside the load did not get through");
+        tl_hops_rise_unknown(probe->facts, direction, "probes beside the load did not get through");
     close(load->spec.cancel_fd);
     free(load);
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "path_facts.h"
+
 /* Fewer answers under load say nothing about a hop. */
 #define ANSWERS_MIN 3
 /* A rise that counts: more than timers and routers' own slowness make. */
@@ -12,6 +14,8 @@
  * what lies between the two may be either. */
 #define RISEN_RATIO 0.55
 #define FLAT_RATIO  0.3
+/* Rises of one queue under one stream and under several. */
+#define ALIKE_RATIO 0.5
 
 enum state { UNKNOWN, FLAT, RISEN };
 
@@ -55,4 +59,50 @@ struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count)
             rise.last_hop = hop;
     }
     return rise;
+}
+
+void tl_hops_rise_unknown(struct tl_facts *facts, enum tl_direction direction, const char *reason)
+{
+    const struct tl_fact_key keys[] = {
+        TL_FLOW(direction, tight_first_hop), TL_FLOW(direction, tight_last_hop),
+        TL_FLOW(direction, tight_segment), TL_FLOW(direction, tight_rtt_rise_ns)};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct tl_fact fact;
+        tl_facts_get(facts, keys[i], &fact);
+        if (fact.state != TL_FACT_KNOWN) /* another stage may have known it */
+            tl_facts_set_unknown(facts, keys[i], "%s", reason);
+    }
+}
+
+/* Whether it says more than what an earlier transfer told. Of two rises of a like size the one that
+ * is placed within fewer links: routers that answered just before are silent for a while, so that a
+ * later and shorter transfer places its rise less well. */
+static bool says_more(const struct tl_hops_rise *rise, double before_ns, double before_links)
+{
+    double links = rise->last_hop - rise->first_hop;
+    bool alike = fmin(rise->rise_ns, before_ns) >= ALIKE_RATIO * fmax(rise->rise_ns, before_ns);
+    return alike && links != before_links ? links < before_links : rise->rise_ns >= before_ns;
+}
+
+void tl_hops_rise_set(struct tl_facts *facts, enum tl_direction direction,
+                      const struct tl_hops_rise *rise, int count)
+{
+    if (!rise->known) {
+        tl_hops_rise_unknown(facts, direction, rise->reason);
+        return;
+    }
+    struct tl_fact_key place = TL_FLOW(direction, tight_segment);
+    double before_ns = tl_facts_number(facts, TL_FLOW(direction, tight_rtt_rise_ns), 0);
+    double before_links = tl_facts_number(facts, TL_FLOW(direction, tight_last_hop), 0) -
+                          tl_facts_number(facts, TL_FLOW(direction, tight_first_hop), 0);
+    if (before_ns > 0 && !says_more(rise, before_ns, before_links))
+        return;
+    tl_facts_set_number(facts, TL_FLOW(direction, tight_rtt_rise_ns), rise->rise_ns, "");
+    tl_facts_set_number(facts, TL_FLOW(direction, tight_first_hop), rise->first_hop, "");
+    tl_facts_set_number(facts, TL_FLOW(direction, tight_last_hop), rise->last_hop, "");
+    const char *segment = tl_path_segment(rise->first_hop, rise->last_hop, count);
+    if (segment)
+        tl_facts_set_text(facts, place, segment, "round trips of every hop, idle and loaded");
+    else
+        tl_facts_set_unknown(facts, place, "the routers around it did not answer often enough");
 }

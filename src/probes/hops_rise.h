@@ -4,6 +4,7 @@
 #define TL_PROBES_HOPS_RISE_H
 
 #include "tightlink/engine/hops.h"
+#include "tightlink/facts/facts.h"
 
 struct tl_hops_rise {
     bool known;         /* a queue grew, and it is known where within these bounds */
@@ -17,5 +18,13 @@ struct tl_hops_rise {
  * hops[count], the last one being the far end. Pure. A hop that rose while hops behind it did
  * not is slow to answer, not on a full link: it is passed over. */
 struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count);
+
+/* The facts tight_* of a direction from it, count hops being the way. What an earlier transfer told
+ * stays where that says more. */
+void tl_hops_rise_set(struct tl_facts *facts, enum tl_direction direction,
+                      const struct tl_hops_rise *rise, int count);
+
+/* They are not known for that reason, unless an earlier transfer told them. */
+void tl_hops_rise_unknown(struct tl_facts *facts, enum tl_direction direction, const char *reason);
 
 #endif

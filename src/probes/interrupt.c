@@ -83,7 +83,7 @@ static void add(struct tl_interruptions *found, int64_t from_ns, int64_t to_ns)
         return;
     }
     if (found->count < TL_INTERRUPTIONS_MAX)
-        found->at[found->count++] = (struct tl_interruption){from_ns, to_ns};
+        found->at[found->count++] = (struct tl_interruption){.from_ns = from_ns, .to_ns = to_ns};
 }
 
 /* The part of [from, to], in which one stream stood, in which all others stood too. */
@@ -225,7 +225,7 @@ void tl_interruptions_find_brief(const struct tl_tcp_result *result,
 static struct tl_interruption longest_between(const struct tl_tcp_result *result,
                                               const struct tl_interruptions *found)
 {
-    struct tl_interruption longest = {0, 0};
+    struct tl_interruption longest = {.from_ns = 0};
     for (unsigned i = 0; i <= found->count; i++) {
         int64_t from_ns = i < found->count ? found->at[i].to_ns : 0;
         int64_t to_ns = result->elapsed_ns;
@@ -233,7 +233,7 @@ static struct tl_interruption longest_between(const struct tl_tcp_result *result
             if (found->at[j].to_ns > from_ns && found->at[j].from_ns < to_ns)
                 to_ns = found->at[j].from_ns;
         if (to_ns - from_ns > longest.to_ns - longest.from_ns)
-            longest = (struct tl_interruption){from_ns, to_ns};
+            longest = (struct tl_interruption){.from_ns = from_ns, .to_ns = to_ns};
     }
     return longest;
 }
@@ -269,10 +269,14 @@ struct told {
     double count, total_ns, longest_ns, first_ns;
 };
 
-static struct told tell(const struct tl_interruptions *found)
+/* Those of the path alone, or all. */
+static struct told tell(const struct tl_interruptions *found, bool all)
 {
-    struct told told = {.count = found->count, .first_ns = INFINITY};
+    struct told told = {.first_ns = INFINITY};
     for (unsigned i = 0; i < found->count; i++) {
+        if (!all && found->at[i].whose != TL_SILENCE_OF_PATH)
+            continue;
+        told.count++;
         double ns = (double)(found->at[i].to_ns - found->at[i].from_ns);
         told.total_ns += ns;
         told.longest_ns = fmax(told.longest_ns, ns);
@@ -307,23 +311,24 @@ static void take_rates(const struct told *told, const char *when, struct tl_prob
     char length[TL_UNIT_TEXT_SIZE];
     outcome->interrupted = true;
     tl_outcome_state(outcome, TL_STAGE_LIMITED,
-                     "the path carried nothing for %s at %s: the rates of this stage do not count",
-                     tl_format_ns(told->total_ns, length), when);
+                     "%s for %s%s%s: the rates of this stage do not count",
+                     when ? "the path carried nothing" : "nothing arrived",
+                     tl_format_ns(told->total_ns, length), when ? " at " : "", when ? when : "");
 }
 
 void tl_interruptions_note(struct tl_facts *facts, struct tl_tcp_result *result,
                            const struct tl_interruptions *found, struct tl_probe_outcome *outcome)
 {
     enum tl_direction direction = tl_direction_of_wire(result->spec.direction);
-    struct told told = tell(found);
+    struct told of_path = tell(found, false), told = tell(found, true);
     char when[128];
-    note(facts, direction, &told, tl_realtime_ns() - result->elapsed_ns + (int64_t)told.first_ns,
+    note(facts, direction, &of_path, tl_realtime_ns() - result->elapsed_ns + (int64_t)told.first_ns,
          outcome->record.id, when);
     if (found->count == 0 || keep_what_is_whole(result, found))
         return;
     /* A rate with a brief one in it is still a rate. */
     if (told.longest_ns >= (double)least_ns(result))
-        take_rates(&told, when, outcome);
+        take_rates(&told, of_path.count > 0 ? when : NULL, outcome);
 }
 
 void tl_outage_note(struct tl_facts *facts, enum tl_direction direction, int64_t since_ns,
@@ -339,6 +344,5 @@ void tl_outage_note(struct tl_facts *facts, enum tl_direction direction, int64_t
     note(facts, direction, &told, tl_realtime_ns() - (tl_now_ns() - since_ns), outcome->record.id,
          when);
     take_rates(&told, when, outcome);
-    outcome->quality = TL_QUALITY_VALID; /* the dead path is told as what it was */
-    outcome->quality_reason[0] = '\0';
+    outcome->trust = (struct tl_trust){0}; /* the dead path is told as what it was */
 }

@@ -10,6 +10,7 @@
 
 struct tl_interruption {
     int64_t from_ns, to_ns; /* into the transfer; one that kept it from beginning is before 0 */
+    enum tl_silence whose;  /* tl_interruptions_place() */
 };
 
 struct tl_interruptions {
@@ -31,9 +32,22 @@ void tl_interruptions_find_brief(const struct tl_tcp_result *result,
                                  const struct tl_echo_result *echo, int64_t start_ns,
                                  struct tl_interruptions *interruptions);
 
-/* Adds them to the facts of the direction. The result's steady part is then that of the longest
- * part without any; where none is long enough for a rate, and one of them is longer than a stream's
- * own timer, the stage's rates do not count: its outcome is marked and says when. */
+/* Says of each whose it is, by the sender's readings and by what probes beside the transfer heard;
+ * echo NULL: there were none. */
+void tl_interruptions_place(const struct tl_tcp_result *result, const struct tl_echo_result *echo,
+                            int64_t start_ns, struct tl_interruptions *interruptions);
+/* The same of the last silent_ns of a transfer that a silence ended. */
+enum tl_silence tl_silence_at_end(const struct tl_tcp_result *result,
+                                  const struct tl_echo_result *echo, int64_t start_ns,
+                                  int64_t silent_ns);
+/* Lowers trust for those that are not the path's, and says why. */
+void tl_interruptions_trust(const struct tl_tcp_result *result,
+                            const struct tl_interruptions *found, struct tl_trust *trust);
+
+/* Adds those of the path to the facts of the direction. The result's steady part is then that of
+ * the longest part without any, whosoever they are; where none is long enough for a rate, and one
+ * of them is longer than a stream's own timer, the stage's rates do not count: its outcome is
+ * marked and says when. */
 void tl_interruptions_note(struct tl_facts *facts, struct tl_tcp_result *result,
                            const struct tl_interruptions *found, struct tl_probe_outcome *outcome);
 

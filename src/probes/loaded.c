@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 #include "tightlink/engine/far.h"
 
 /* 25 small datagrams a second: 30 kb/s, which a thin way back for acknowledgements still bears. */
@@ -71,9 +72,8 @@ struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration
 
 const struct tl_echo_result *tl_loaded_stop(struct tl_loaded *loaded)
 {
-    static const uint64_t one = 1;
     if (loaded && !loaded->stopped) {
-        (void)!write(loaded->spec.cancel_fd, &one, sizeof one);
+        tl_wake(loaded->spec.cancel_fd);
         pthread_join(loaded->thread, NULL);
         loaded->stopped = true;
     }

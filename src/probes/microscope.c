@@ -66,7 +66,7 @@ enum tl_status tl_probe_microscope(const struct tl_probe *probe, enum tl_directi
     if (status == TL_UNSUPPORTED || status == TL_DENIED) {
         tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE,
                          "the sending host permits no other congestion control (%s)", names[0]);
-        ret_outcome->quality = TL_QUALITY_VALID;
+        ret_outcome->trust = (struct tl_trust){0};
         status = TL_OK;
     } else if (tl_transfer_counts(ret_outcome)) {
         set_facts(probe->facts, direction, result);

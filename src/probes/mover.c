@@ -18,6 +18,8 @@
 #define BEGUN_BYTES 65536
 /* Shorter pauses are within the clock of the readings. */
 #define PAUSE_NS (12 * TL_NS_PER_MS)
+/* Of the time, in which it is not known when bytes moved: with more the pauses are not known. */
+#define BLIND_MOST 0.5
 /* Of one connection: so many amounts on the way are kept, evenly over its time. */
 #define FLIGHTS_MAX 1024
 /* Below that many the middle of them says little. */
@@ -32,6 +34,7 @@ struct connection {
     uint64_t first_bytes;
     int64_t begun_ns, settled_ns; /* 0 before */
     struct tl_running ways[2];
+    int64_t blind_ns[2]; /* in which bytes moved and a pause of half a round trip may hide */
     uint64_t readings_count, starved_count;
     double flights[FLIGHTS_MAX];
     size_t flight_count, flight_seen, flight_step;
@@ -132,10 +135,17 @@ static void keep_flight(struct connection *connection, uint64_t flight)
 
 /* Where nobody read for longer than a pause and bytes moved meanwhile, when they did is not known:
  * that time is none. */
-static void forget_hole(struct tl_running *running, uint64_t bytes, int64_t now_ns)
+static void forget_hole(struct connection *connection, int way, uint64_t bytes, int64_t rtt_ns,
+                        int64_t now_ns)
 {
-    if (running->begun && bytes != running->bytes && now_ns - running->last_ns > PAUSE_NS)
-        running->last_move_ns += now_ns - running->last_ns;
+    struct tl_running *running = &connection->ways[way];
+    int64_t hole_ns = now_ns - running->last_ns;
+
+    if (!running->begun || bytes == running->bytes || hole_ns <= PAUSE_NS)
+        return;
+    running->last_move_ns += hole_ns;
+    if (hole_ns > rtt_ns / 2)
+        connection->blind_ns[way] += hole_ns;
 }
 
 void tl_mover_watch_take(struct tl_mover_watch *watch, const struct tl_host_socket *socket,
@@ -146,8 +156,9 @@ void tl_mover_watch_take(struct tl_mover_watch *watch, const struct tl_host_sock
     if (!connection || !is_settled(connection, socket, now_ns))
         return;
     for (int way = TL_DOWNLOAD; way <= TL_UPLOAD; way++) {
-        forget_hole(&connection->ways[way],
-                    way == TL_DOWNLOAD ? socket->received_bytes : socket->acked_bytes, now_ns);
+        forget_hole(connection, way,
+                    way == TL_DOWNLOAD ? socket->received_bytes : socket->acked_bytes,
+                    socket->rtt_min_ns, now_ns);
         tl_running_take(&connection->ways[way], socket, (enum tl_direction)way, now_ns, PAUSE_NS);
     }
     connection->answers[TL_UPLOAD] = socket->data_segs_in_count;
@@ -170,6 +181,7 @@ int64_t tl_mover_watch_settled_ns(const struct tl_mover_watch *watch, uint64_t c
 /* --- Facts ------------------------------------------------------------------------------------ */
 
 static const char too_short[] = "the transfer ended before it had got up to its rate";
+static const char too_rarely[] = "this PC was too busy to read the connection often enough";
 static const char one_end[] = "only the sending end sees it";
 
 /* Median, and how far the amounts scatter around it. */
@@ -205,16 +217,19 @@ static void set_arrivals(const struct tl_running *running, double rtt_ns, struct
     tl_flow_set(facts, TL_FLOW(TL_DOWNLOAD, mover_starved_ratio), NAN, one_end);
 }
 
-static void set_pauses(const struct tl_running *running, enum tl_direction direction,
+static void set_pauses(const struct connection *connection, enum tl_direction direction,
                        struct tl_facts *facts)
 {
+    const struct tl_running *running = &connection->ways[direction];
     double span_ns = (double)(running->last_ns - running->first_ns);
     double bursts = (double)running->burst_count;
+    bool seen = (double)connection->blind_ns[direction] <= BLIND_MOST * span_ns;
 
-    tl_flow_set(facts, TL_FLOW(direction, mover_idle_ratio), running->idle_ns / span_ns, too_short);
-    tl_flow_set(facts, TL_FLOW(direction, mover_cycles_count), bursts, too_short);
-    tl_flow_set(facts, TL_FLOW(direction, mover_cycle_ns), bursts > 0 ? span_ns / bursts : NAN,
-                "nothing paused");
+    tl_flow_set(facts, TL_FLOW(direction, mover_idle_ratio),
+                seen ? running->idle_ns / span_ns : NAN, too_rarely);
+    tl_flow_set(facts, TL_FLOW(direction, mover_cycles_count), seen ? bursts : NAN, too_rarely);
+    tl_flow_set(facts, TL_FLOW(direction, mover_cycle_ns),
+                seen && bursts > 0 ? span_ns / bursts : NAN, seen ? "nothing paused" : too_rarely);
 }
 
 static void set_answers(const struct connection *connection, const struct tl_running *running,
@@ -241,7 +256,7 @@ static void set_connection(struct connection *connection, enum tl_direction dire
         set_flight(connection, direction, facts);
     else
         set_arrivals(running, rtt_ns, facts);
-    set_pauses(running, direction, facts);
+    set_pauses(connection, direction, facts);
     set_answers(connection, running, direction, facts);
     tl_running_set(running, direction, facts);
 }

@@ -1,5 +1,6 @@
 /* Stage mtu: which packet sizes get through in each direction, and what the way does to
  * headers. Under a second and some 20 kB where nothing is wrong. */
+#include "connect.h"
 #include "outcome.h"
 #include "path_facts.h"
 #include "tightlink/engine/far.h"
@@ -34,12 +35,11 @@ static enum tl_status search_twice(const struct tl_probe *probe, const struct tl
 static enum tl_status search(const struct tl_probe *probe, struct tl_probe_outcome *outcome,
                              struct tl_error *reterr)
 {
-    const struct tl_client_info *info = tl_far_info(probe->far);
     struct tl_pmtu_spec spec = {
         .up_max_bytes = (int)tl_facts_number(probe->facts, TL_NEAR(link_mtu_bytes), 0),
         .down_max_bytes = (int)tl_facts_number(probe->facts, TL_FAR(link_mtu_bytes), 0),
         .rtt_ns = (int64_t)tl_facts_number(probe->facts, TL_PATH(rtt_idle_ns),
-                                           (double)info->connect_rtt_ns),
+                                           (double)tl_connect_rtt_ns(probe->far)),
         .cancel_fd = -1};
     struct tl_pmtu_result result;
     struct tl_error error = {0};

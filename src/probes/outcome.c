@@ -27,27 +27,3 @@ void tl_outcome_state(struct tl_probe_outcome *outcome, enum tl_stage_state stat
     vsnprintf(outcome->record.reason, sizeof outcome->record.reason, fmt, args);
     va_end(args);
 }
-
-void tl_outcome_quality(struct tl_probe_outcome *outcome, enum tl_quality quality, const char *fmt,
-                        ...)
-{
-    if (quality <= outcome->quality)
-        return;
-    va_list args;
-    va_start(args, fmt);
-    outcome->quality = quality;
-    vsnprintf(outcome->quality_reason, sizeof outcome->quality_reason, fmt, args);
-    va_end(args);
-}
-
-void tl_outcome_explain(struct tl_probe_outcome *outcome, enum tl_quality quality, const char *fmt,
-                        ...)
-{
-    if (quality == TL_QUALITY_VALID || quality < outcome->quality)
-        return;
-    va_list args;
-    va_start(args, fmt);
-    outcome->quality = quality;
-    vsnprintf(outcome->quality_reason, sizeof outcome->quality_reason, fmt, args);
-    va_end(args);
-}

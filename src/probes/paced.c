@@ -2,9 +2,9 @@
  * dropped packets at the full rate drops none now; a bad cable goes on losing its share.
  *
  * Where several streams get more than one, a second one follows. Losses that vanished: near the
- * best rate, which tells whether even spacing is all that was missing. Losses that stayed: with
- * BBR, where the sender permits it, well below the best rate; it does not slow down for them, and
- * so counts in seconds what would take the host's own congestion control a minute. */
+ * best rate, which tells whether even spacing is all that was missing. Losses that stayed: well
+ * below the best rate, with BBR where the sender permits it; it does not slow down for them, and so
+ * counts in seconds what would take the host's own congestion control a minute. */
 #include <math.h>
 #include <stdio.h>
 
@@ -96,7 +96,8 @@ static bool plan_second(const struct tl_probe *probe, enum tl_direction directio
     return true;
 }
 
-/* Bytes and time go into the stage's outcome. A sender that does not permit BBR is no failure. */
+/* Bytes and time go into the stage's outcome. A sender that does not permit BBR is no failure: its
+ * own congestion control meets the same losses, only fewer of them in the time. */
 static enum tl_status run_second(const struct tl_probe *probe, enum tl_direction direction,
                                  const struct tl_tcp_spec *spec, struct tl_probe_outcome *outcome,
                                  struct tl_error *reterr)
@@ -109,8 +110,10 @@ static enum tl_status run_second(const struct tl_probe *probe, enum tl_direction
         set_near_facts(probe->facts, direction, result);
     tl_transfer_free(result);
     if (status == TL_UNSUPPORTED || status == TL_DENIED) {
+        struct tl_tcp_spec own = *spec;
         *outcome = before;
-        return TL_OK;
+        own.congestion[0] = '\0';
+        return spec->congestion[0] ? run_second(probe, direction, &own, outcome, reterr) : TL_OK;
     }
     outcome->record.sent_bytes += before.record.sent_bytes;
     outcome->record.received_bytes += before.record.received_bytes;

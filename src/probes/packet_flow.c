@@ -124,6 +124,8 @@ static void tell_losses(const struct told *told)
                       rank.low_ratio, rank.high_ratio, few);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_train_rank_ratio),
                       rank.train_ratio, rank.train_low_ratio, rank.train_high_ratio, few);
+    tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_next_rank_ratio), rank.next_ratio,
+                      rank.next_low_ratio, rank.next_high_ratio, few);
     put(told, TL_FACT_FLOW_loss_upstream_ratio, rank.upstream_ratio, "nothing was lost");
     put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
     put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");
@@ -219,7 +221,7 @@ static void tell_scaling(const struct told *told)
         const struct tl_packet_half *half = &told->flow->halves[end];
         bool asked = end == TL_CLIENT || told->flow->halves[TL_CLIENT].has_wscale;
         bool whole = half->has_timestamps || half->sack_permitted;
-        if (half->syn_seen && asked && (half->has_wscale || whole))
+        if (half->syn_seen && asked && (half->has_wscale || (whole && !half->syn_cut)))
             tl_facts_set_bool(told->facts, TL_KEY(scopes[end], TL_FACT_HOST_tcp_window_scaling),
                               half->has_wscale, "its SYN in the capture");
     }

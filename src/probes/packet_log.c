@@ -11,7 +11,7 @@
 
 /* Counters so far. */
 struct sums {
-    double sent, acked, segments, retrans, retrans_bytes, dsack, late;
+    double sent, acked, delivered, segments, retrans, retrans_bytes, dsack, late;
     double busy, rwnd, sndbuf;
     double rtt_ns, rtt_min_ns;
     double window, flight;
@@ -39,6 +39,7 @@ static void add_bin(struct sums *sums, const struct tl_packet_half *half,
 {
     sums->sent += (double)bin->sent_bytes;
     sums->acked += (double)bin->acked_bytes;
+    sums->delivered += (double)bin->delivered_bytes;
     sums->segments += bin->segments_count;
     sums->retrans += bin->retrans_count;
     sums->retrans_bytes += (double)bin->retrans_count * half->mss_bytes;
@@ -123,7 +124,7 @@ enum tl_status tl_packet_log(const struct tl_packet_flow *flow, int sender,
         struct tl_tcp_sample sent = {.time_ns = time_ns, .last = i + 1 == half->bins_count},
                              received = sent;
         fill_sender(flow, half, &sums, ledger, &sent);
-        set(&received, TL_SF_app_bytes, half->acked_bytes ? sums.acked : sums.sent);
+        set(&received, TL_SF_app_bytes, half->acked_bytes ? sums.delivered : sums.sent);
         status = tl_sample_log_add(ret_sender, &sent, TL_SERIES_POINTS_MAX);
         if (status == TL_OK)
             status = tl_sample_log_add(ret_receiver, &received, TL_SERIES_POINTS_MAX);

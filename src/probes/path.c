@@ -17,9 +17,9 @@
 #define ECHO_INTERVAL_NS (10 * TL_NS_PER_MS)
 
 static void set_spread(struct tl_facts *facts, enum tl_direction direction,
-                       const struct tl_delay_spread *data, const struct tl_delay_spread *ack)
+                       const struct tl_delay_spread *data, const struct tl_delay_spread *ack,
+                       const char *reason)
 {
-    static const char reason[] = "no UDP probe was answered";
     tl_flow_set(facts, TL_FLOW(direction, idle_data_delay_ns), data->median_ns, reason);
     tl_flow_set(facts, TL_FLOW(direction, idle_data_delay_p75_ns), data->p75_ns, reason);
     tl_flow_set(facts, TL_FLOW(direction, idle_ack_delay_ns), ack->median_ns, reason);
@@ -27,7 +27,8 @@ static void set_spread(struct tl_facts *facts, enum tl_direction direction,
 }
 
 /* What the path's delay does without us: every later "grew" and "flat" is measured against it. */
-static void set_idle(struct tl_facts *facts, const struct tl_echo_result *echo)
+static void set_idle(struct tl_facts *facts, const struct tl_echo_result *echo,
+                     const char *one_way_reason)
 {
     struct tl_idle_delay idle;
     tl_idle_delay(echo, &idle);
@@ -37,13 +38,14 @@ static void set_idle(struct tl_facts *facts, const struct tl_echo_result *echo)
         tl_facts_set_number(facts, TL_PATH(rtt_idle_memory_ratio), fmax(idle.memory_ratio, 0), "");
     else
         tl_facts_set_unknown(facts, TL_PATH(rtt_idle_memory_ratio), "too few probes were answered");
-    set_spread(facts, TL_UPLOAD, &idle.forward, &idle.backward);
-    set_spread(facts, TL_DOWNLOAD, &idle.backward, &idle.forward);
+    set_spread(facts, TL_UPLOAD, &idle.forward, &idle.backward, one_way_reason);
+    set_spread(facts, TL_DOWNLOAD, &idle.backward, &idle.forward, one_way_reason);
 }
 
-static void set_facts(struct tl_facts *facts, const struct tl_echo_result *echo)
+static void set_facts(struct tl_facts *facts, const struct tl_echo_result *echo, bool one_way)
 {
-    const char *method = "UDP echo, time at the responder taken out";
+    const char *method = one_way ? "UDP echo, time at the responder taken out"
+                                 : "ICMP echo, or a closed port's refusal";
     tl_facts_set_number(facts, TL_PATH(echo_sent_count), echo->sent_count, method);
     tl_facts_set_number(facts, TL_PATH(echo_loss_ratio),
                         (double)echo->lost_count / (double)echo->sent_count, method);
@@ -54,7 +56,11 @@ static void set_facts(struct tl_facts *facts, const struct tl_echo_result *echo)
     }
     tl_facts_set_number(facts, TL_PATH(rtt_idle_ns), (double)echo->median_rtt_ns, method);
     tl_facts_set_number(facts, TL_PATH(rtt_idle_min_ns), (double)echo->min_rtt_ns, method);
-    set_idle(facts, echo);
+    set_idle(
+        facts, echo,
+        one_way
+            ? "no UDP probe was answered"
+            : "this kind of far end does not tell in which direction delay grows: " TL_FAR_WOULD);
 }
 
 enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
@@ -69,7 +75,7 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     enum tl_status status = tl_far_echo(probe->far, &spec, echo, &error);
     if (status == TL_OK) {
-        set_facts(probe->facts, echo);
+        set_facts(probe->facts, echo, tl_far_can(probe->far, TL_FAR_ONE_WAY));
         ret_outcome->record.sent_bytes = echo->sent_count * TL_WIRE_UDP_PROBE_SIZE;
         ret_outcome->record.received_bytes = echo->answered_count * TL_WIRE_UDP_PROBE_SIZE;
     } else {

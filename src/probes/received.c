@@ -2,6 +2,7 @@
 #include "received.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "flow_facts.h"
 #include "tightlink/base/stats.h"
@@ -9,6 +10,8 @@
 #include "tightlink/engine/arrivals.h"
 
 static const char not_told[] = "this kernel does not tell it";
+static const char no_window[] =
+    "this kernel does not tell the window that it offers (Linux 6.2 does)";
 
 bool tl_received_alone(const struct tl_tcp_result *result)
 {
@@ -84,6 +87,47 @@ static void set_losses(struct tl_facts *facts, enum tl_direction direction,
                       "too few losses stood clear of others");
 }
 
+/* What the sender alone knows of its TCP, besides the facts of its end. */
+static const enum tl_fact_name of_sender[] = {
+    TL_FACT_FLOW_cc,
+    TL_FACT_FLOW_ce_ratio,
+    TL_FACT_FLOW_retrans_count,
+    TL_FACT_FLOW_retrans_ratio,
+    TL_FACT_FLOW_rtt_at_loss_ns,
+    TL_FACT_FLOW_loss_flat_ratio,
+    TL_FACT_FLOW_loss_run_mean_count,
+    TL_FACT_FLOW_streams_loss_event_ratio,
+    TL_FACT_FLOW_streams_retrans_count,
+    TL_FACT_FLOW_streams_retrans_ratio,
+    TL_FACT_FLOW_streams_rtt_at_loss_ns,
+    TL_FACT_FLOW_streams_rtt_min_ns,
+    TL_FACT_FLOW_streams_sender_cpu_ratio,
+};
+
+static bool is_of_sender(enum tl_fact_name name)
+{
+    bool listed = false;
+    for (size_t i = 0; i < sizeof of_sender / sizeof *of_sender; i++)
+        listed = listed || of_sender[i] == name;
+    return listed || strncmp(tl_fact_def(name)->name, "sender_", strlen("sender_")) == 0;
+}
+
+/* Why they are unknown: neither this kernel nor the path is to blame. */
+static void explain_sender(struct tl_facts *facts, enum tl_direction direction, const char *stage)
+{
+    for (int i = 0; i < TL_FACT_COUNT; i++) {
+        const struct tl_fact_def *def = tl_fact_def((enum tl_fact_name)i);
+        struct tl_fact_key key = TL_KEY(tl_scope_of(direction), (enum tl_fact_name)i);
+        struct tl_fact fact;
+        if (def->subject != TL_SUBJECT_FLOW || strcmp(def->stage, stage) != 0 ||
+            !is_of_sender(key.fact))
+            continue;
+        tl_facts_get(facts, key, &fact);
+        if (fact.state == TL_FACT_UNKNOWN)
+            tl_facts_set_unknown(facts, key, TL_RECEIVED_WHY);
+    }
+}
+
 void tl_received_set_streams(struct tl_facts *facts, enum tl_direction direction,
                              const struct tl_tcp_result *result)
 {
@@ -95,6 +139,7 @@ void tl_received_set_streams(struct tl_facts *facts, enum tl_direction direction
         tl_arrivals_add(&all, &one);
     }
     set_loss(facts, TL_FLOW(direction, streams_received_loss_ratio), &all);
+    explain_sender(facts, direction, "streams");
 }
 
 void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
@@ -117,7 +162,7 @@ void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, TL_FLOW(direction, steady_rtts_count),
                 span_ns / (isfinite(rtt_ns) ? rtt_ns : rtt_min_ns), TL_RECEIVED_WHY);
     tl_flow_set(facts, TL_FLOW(direction, snd_wnd_max_bytes), receiver->rcv_wnd_max_bytes,
-                "this kernel does not tell the window that it offers (Linux 6.2 does)");
+                no_window);
     tl_flow_set(facts, TL_FLOW(direction, receiver_window_use_ratio),
                 in_flight_bytes / receiver->rcv_wnd_max_bytes, not_told);
     tl_flow_set(facts, TL_FLOW(direction, mss_bytes), receiver->mss_bytes, not_told);
@@ -125,4 +170,14 @@ void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
     set_option(facts, TL_FLOW(direction, sack_ok), receiver->options, TL_TCP_OPT_SACK);
     set_option(facts, TL_FLOW(direction, timestamps_ok), receiver->options, TL_TCP_OPT_TIMESTAMPS);
     set_losses(facts, direction, result, isfinite(rtt_ns) ? rtt_ns : rtt_min_ns);
+    explain_sender(facts, direction, "stream");
+}
+
+void tl_received_set_offered(struct tl_facts *facts, enum tl_direction direction,
+                             const struct tl_tcp_result *result)
+{
+    bool ours = !result->near_sends;
+    tl_flow_set(facts, TL_FLOW(direction, receiver_offered_bytes),
+                ours ? result->steady.receiver.rcv_wnd_max_bytes : (double)NAN,
+                ours ? no_window : "of itself the far end may say what it likes");
 }

@@ -9,10 +9,10 @@
 /* Whether the sender told its TCP's account. */
 bool tl_received_alone(const struct tl_tcp_result *result);
 
-/* Why the sender's numbers are unknown, for a reader. */
+/* Why the sender's numbers are unknown, for a reader; so says each fact of the stages below that
+ * the sender alone knows. */
 #define TL_RECEIVED_WHY                                                                            \
-    "this kind of far end does not tell what its TCP sees as sender: a tightlink responder there " \
-    "(tightlink serve) would"
+    "this kind of far end does not tell what its TCP sees as sender: " TL_FAR_WOULD
 
 /* Facts of stage "stream" that follow from the receiver: the window that it offered and how much of
  * it was on the way, segments, options, round trips as it estimates them, losses by the holes that
@@ -23,6 +23,10 @@ void tl_received_set(struct tl_facts *facts, enum tl_direction direction,
 
 /* The same of stage "streams": losses alone, behind the facts of the load beside it. */
 void tl_received_set_streams(struct tl_facts *facts, enum tl_direction direction,
+                             const struct tl_tcp_result *result);
+
+/* The window that was offered in a stream, whoever sent it, where this PC received it. */
+void tl_received_set_offered(struct tl_facts *facts, enum tl_direction direction,
                              const struct tl_tcp_result *result);
 
 #endif

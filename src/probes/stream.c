@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "counter_facts.h"
-#include "ends.h"
 #include "flow_facts.h"
 #include "outcome.h"
 #include "path_facts.h"
@@ -45,7 +44,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
     tl_flow_set(facts, TL_FLOW(direction, receiver_other_traffic_ratio),
                 tl_other_traffic(result, false),
                 "the receiver does not tell its interface's traffic");
-    tl_ends_set(facts, direction, result);
+    tl_received_set_offered(facts, direction, result);
     if (tl_received_alone(result))
         tl_received_set(facts, direction, result);
 }

@@ -83,13 +83,38 @@ static void add_turn(struct tl_probe_outcome *outcome, const struct tl_probe_out
 #define AGAIN_RTTS     25
 #define AGAIN_STANDING 0.5 /* of the time: else windows and losses held the one, not the link */
 #define AGAIN_RATIO    1.3 /* rates further apart are to be explained */
+/* A link that one connection kept full the whole time has nothing left for several: from the
+ * scatter between two tests on the link has changed, or others had the rest. */
+#define FULL_STANDING 0.8
+#define FULL_RATIO    1.15
+/* What varies so much and never comes near what trains passed at is a link that changes, or what
+ * others leave of one that does not: trains some seconds later tell. */
+#define VARIES_RATIO 0.3
+#define WIDER_RATIO  1.25
+
+static bool varies_below_trains(const struct tl_facts *facts, enum tl_direction direction)
+{
+    struct tl_fact one, many;
+    tl_facts_get(facts, TL_FLOW(direction, full_bps), &one);
+    tl_facts_get(facts, TL_FLOW(direction, streams_full_bps), &many);
+    if (one.state != TL_FACT_KNOWN || many.state != TL_FACT_KNOWN)
+        return false;
+    bool varies = one.high - one.low >= VARIES_RATIO * one.number ||
+                  many.high - many.low >= VARIES_RATIO * many.number;
+    double trains_bps = number(facts, TL_FLOW(direction, trains_bps));
+    return varies && trains_bps >= WIDER_RATIO * fmax(one.high, many.high);
+}
 
 static bool wants_again(const struct tl_facts *facts, enum tl_direction direction)
 {
+    if (varies_below_trains(facts, direction))
+        return true;
     double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
     double many_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
+    double standing = number(facts, TL_FLOW(direction, queue_standing_ratio));
     bool apart = many_bps > AGAIN_RATIO * one_bps || one_bps > AGAIN_RATIO * many_bps;
-    return apart && number(facts, TL_FLOW(direction, queue_standing_ratio)) >= AGAIN_STANDING;
+    return (apart && standing >= AGAIN_STANDING) ||
+           (many_bps > FULL_RATIO * one_bps && standing >= FULL_STANDING);
 }
 
 /* One connection once more: first one, then several, then one again (A B A). */
@@ -104,7 +129,7 @@ static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction 
     spec.streams = 1;
     spec.duration_ns = (int64_t)fmax((double)AGAIN_NS, AGAIN_RTTS * rtt_ns);
     spec.max_bytes = (uint64_t)bytes;
-    spec.agrees_bps = 0;
+    spec.agrees_bps = spec.surpasses_bps = 0;
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (!result)
@@ -166,7 +191,7 @@ static enum tl_status run_pair(const struct tl_probe *probe, enum tl_direction d
     spec.streams = 2;
     spec.duration_ns = PAIR_NS;
     spec.max_bytes = (uint64_t)bytes;
-    spec.agrees_bps = 0;
+    spec.agrees_bps = spec.surpasses_bps = 0;
     tl_outcome_begin(&turn, "streams");
     enum tl_status status = tl_transfer_run(probe, &spec, &turn, &result, reterr);
     if (tl_transfer_counts(&turn)) {
@@ -176,7 +201,7 @@ static enum tl_status run_pair(const struct tl_probe *probe, enum tl_direction d
                     "the transfer had no steady part");
     }
     add_turn(outcome, &turn);
-    tl_outcome_quality(outcome, turn.quality, "%s", turn.quality_reason);
+    tl_trust_lower(&outcome->trust, turn.trust.quality, "%s", turn.trust.reason);
     if (status != TL_OK)
         tl_outcome_state(outcome, turn.record.state, "%s", turn.record.reason);
     tl_transfer_free(result);
@@ -192,6 +217,18 @@ double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direct
     return known ? rate.number : 0;
 }
 
+/* Of its time: what the network did to it says little. */
+#define HELD_RATIO 0.5
+
+double tl_probe_held_bps(const struct tl_facts *facts, enum tl_direction direction)
+{
+    struct tl_fact rate;
+    tl_facts_get(facts, TL_FLOW(direction, goodput_bps), &rate);
+    double held = tl_facts_number(facts, TL_FLOW(direction, ledger_rwnd_ratio), 0) +
+                  tl_facts_number(facts, TL_FLOW(direction, ledger_sndbuf_ratio), 0);
+    return rate.state == TL_FACT_KNOWN && held >= HELD_RATIO ? rate.high : 0;
+}
+
 static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_direction direction,
                                        const struct tl_probe_limits *limits)
 {
@@ -199,6 +236,7 @@ static struct tl_tcp_spec plan_streams(const struct tl_probe *probe, enum tl_dir
     unsigned most = tl_far_info(probe->far)->max_streams;
     spec.streams = most && most < TL_PROBE_STREAMS ? most : TL_PROBE_STREAMS;
     spec.agrees_bps = tl_probe_known_bps(probe->facts, direction);
+    spec.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
     if (is_short(probe->facts) && spec.duration_ns > SHORT_NS)
         spec.duration_ns = SHORT_NS;
     return spec;

@@ -159,7 +159,9 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
         return TL_OK;
     }
     enum tl_status status = tl_far_udp_test(probe->far, &spec, NULL, NULL, &result, &error);
-    const char *reason = "the path or the far end takes no datagrams";
+    const char *reason = status == TL_UNSUPPORTED && error.text[0]
+                             ? error.text
+                             : "the path or the far end takes no datagrams";
     double bps = (double)NAN, held_ns = (double)NAN;
     if (status == TL_OK && result.valid) {
         bps = tl_trains_rate(&result, tl_trains_scatter(probe->facts, direction), &reason);

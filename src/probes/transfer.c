@@ -1,4 +1,4 @@
-/* Running a TCP test and judging whether it can be trusted. */
+/* Running a TCP test, and what was seen of it beside its rate. */
 #include "transfer.h"
 
 #include <math.h>
@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "counter_facts.h"
-#include "ends.h"
 #include "flow_facts.h"
 #include "hops_load.h"
 #include "interrupt.h"
@@ -17,24 +16,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
-
-/* More than this between the two ends' counts is not a matter of data on the way. */
-#define ENDS_DISAGREE_RATIO 0.02
-/* Time that a hypervisor takes from a core: above this the rate is the host's, not the path's. */
-#define STEAL_DEGRADED_RATIO 0.05
-/* Of the traffic on our own interface that was not ours. */
-#define OTHER_TRAFFIC_DEGRADED_RATIO 0.05
-/* As in rules/judge.h. */
-#define STARVED_WAIT_RATIO 0.1
-#define STARVED_WORK_RATIO 0.5
-
-/* Longer than that without a turn, and the rate is that of this program's absence: the responder
- * stops sending after a second without our word (promise P4). */
-#define HELD_UP_NS TL_NS_PER_S
-
-/* A transfer that moved less than this, over a time that lets every kernel repeat itself often. */
-#define STANDS_STILL_BYTES (64 * 1024)
-#define STANDS_STILL_NS    (2500 * TL_NS_PER_MS)
+#include "tightlink/facts/trust.h"
 
 /* Later than the least time, by the last answers that may be under way. */
 #define STILL_WAIT_NS   (2600 * TL_NS_PER_MS)
@@ -68,7 +50,7 @@ static void end_when_still(const struct tl_probe *probe, struct tl_tcp_spec *spe
     if (!hole || probing > 0)
         return;
     spec->still_ns = STILL_WAIT_NS + (int64_t)(STILL_WAIT_RTTS * rtt_ns);
-    spec->still_bytes = STANDS_STILL_BYTES;
+    spec->still_bytes = TL_TRUST_STILL_BYTES;
 }
 
 /* A transfer under way. Live numbers come every TL_CLIENT_LIVE_NS: where they did not, this
@@ -104,59 +86,6 @@ static void on_live(void *context, const struct tl_tcp_live *live)
     probe->live(probe->context, &out);
 }
 
-/* NAN compares false: what is not known starves nobody. */
-static bool is_starved(double run_ratio, double wait_ratio)
-{
-    return wait_ratio > STARVED_WAIT_RATIO && run_ratio + wait_ratio >= STARVED_WORK_RATIO;
-}
-
-static void judge_steal(struct tl_probe_outcome *outcome, const char *where,
-                        const struct tl_tcp_side *side)
-{
-    const struct tl_host_value *steal = &side->cpu.values[TL_CPU_STEAL];
-    char text[TL_UNIT_TEXT_SIZE];
-    if (tl_host_is_known(*steal) && steal->number > STEAL_DEGRADED_RATIO)
-        tl_outcome_quality(outcome, TL_QUALITY_DEGRADED,
-                           "a hypervisor took %s of a core's time from %s",
-                           tl_format_ratio(steal->number, text), where);
-}
-
-/* Other programs' traffic on our own interface, and programs that took the cores: what the
- * rules make of more of it stands in rules/disturbed.c. */
-static void judge_others(struct tl_probe_outcome *outcome, const struct tl_tcp_result *result)
-{
-    const struct tl_flow_stats *sender = &result->steady.sender;
-    const struct tl_receiver_stats *receiver = &result->steady.receiver;
-    double ratio = tl_other_traffic(result, result->near_sends);
-    char text[TL_UNIT_TEXT_SIZE];
-    if (ratio > OTHER_TRAFFIC_DEGRADED_RATIO)
-        tl_outcome_quality(outcome, TL_QUALITY_DEGRADED,
-                           "other programs made %s of the traffic on this PC's link",
-                           tl_format_ratio(ratio, text));
-    bool starved = is_starved(sender->thread_cpu_ratio, sender->thread_wait_ratio);
-    if (starved || is_starved(receiver->thread_cpu_ratio, receiver->thread_wait_ratio))
-        tl_outcome_quality(
-            outcome, TL_QUALITY_DEGRADED,
-            "the %s program waited for a processor core %s of the time",
-            starved ? "sending" : "receiving",
-            tl_format_ratio(starved ? sender->thread_wait_ratio : receiver->thread_wait_ratio,
-                            text));
-}
-
-/* Whether we were away. Then the far end seemed to break off or to be silent, and is not to
- * blame for it. */
-static bool judge_hold_up(struct tl_probe_outcome *outcome, int64_t held_up_ns)
-{
-    char text[TL_UNIT_TEXT_SIZE];
-    bool held_up = held_up_ns > HELD_UP_NS;
-    if (held_up)
-        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
-                           "tightlink itself was held up for %s: it was stopped, or this PC is "
-                           "overloaded",
-                           tl_format_ns((double)held_up_ns, text));
-    return held_up;
-}
-
 /* When something last arrived at the receiver: a dead path is noticed seconds later. */
 static int64_t last_arrival_ns(const struct tl_tcp_result *result)
 {
@@ -181,38 +110,48 @@ static int64_t silent_since(const struct tl_tcp_result *result)
     return result->elapsed_ns - (before ? rate->silence_at_ns : last_ns);
 }
 
-static void judge_quality(struct tl_probe_outcome *outcome, enum tl_status status,
-                          const struct tl_tcp_result *result)
+static double steal_ratio(const struct tl_tcp_side *side)
 {
-    char at[TL_UNIT_TEXT_SIZE], ratio[TL_UNIT_TEXT_SIZE];
-    bool silent = result->end == TL_TCP_END_SILENT;
-    tl_format_ns((double)(silent ? last_arrival_ns(result) : result->elapsed_ns), at);
-    outcome->silent_ns = silent_since(result);
-    if (silent)
-        tl_outcome_quality(outcome, TL_QUALITY_ABORTED,
-                           "the path or the far end went dead %s into the transfer", at);
-    else if (result->end == TL_TCP_END_UNHEARD)
-        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
-                           "the far end heard nothing from this program %s into the transfer", at);
-    else if (result->end == TL_TCP_END_LOST || result->end == TL_TCP_END_FAILED)
-        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
-                           "the far end broke off %s into the transfer", at);
-    else if (result->end == TL_TCP_END_UNRULY)
-        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
-                           "the far end did not keep to what was agreed: it said or sent more, or "
-                           "something else, %s into the transfer",
-                           at);
-    else if (status == TL_OK && !result->end_signed)
-        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
-                           "the far end ended the transfer without saying so");
-    else if (status == TL_OK && !result->spec.file &&
-             result->ends_agree_ratio > ENDS_DISAGREE_RATIO)
-        tl_outcome_quality(outcome, TL_QUALITY_INVALID,
-                           "the two ends disagree by %s about what was transferred",
-                           tl_format_ratio(result->ends_agree_ratio, ratio));
-    judge_steal(outcome, "the sending host", &result->sender);
-    judge_steal(outcome, "the receiving host", &result->receiver);
-    judge_others(outcome, result);
+    const struct tl_host_value *steal = &side->cpu.values[TL_CPU_STEAL];
+    return tl_host_is_known(*steal) ? steal->number : (double)NAN;
+}
+
+static struct tl_trust_transfer seen_of(const struct tl_tcp_result *result, enum tl_status status,
+                                        int64_t held_up_ns)
+{
+    const struct tl_flow_stats *sender = &result->steady.sender;
+    const struct tl_receiver_stats *receiver = &result->steady.receiver;
+    return (struct tl_trust_transfer){
+        .end = result->end,
+        .failed = status != TL_OK,
+        .end_signed = result->end_signed,
+        .host_answered = tl_tcp_result_program_silent(result),
+        .held_up_ns = (double)held_up_ns,
+        .elapsed_ns = (double)result->elapsed_ns,
+        .last_arrival_ns = (double)last_arrival_ns(result),
+        .received_bytes = (double)result->receiver.bytes,
+        /* What waits for a disk has arrived in the kernel: blocks have checksums instead. */
+        .ends_agree_ratio = result->spec.file ? (double)NAN : result->ends_agree_ratio,
+        .other_traffic_ratio = tl_other_traffic(result, result->near_sends),
+        .sender = {steal_ratio(&result->sender), sender->thread_cpu_ratio,
+                   sender->thread_wait_ratio},
+        .receiver = {steal_ratio(&result->receiver), receiver->thread_cpu_ratio,
+                     receiver->thread_wait_ratio}};
+}
+
+/* What the far end tells of a stream that this PC received, beside what was seen here. */
+static void judge_told(struct tl_trust *trust, const struct tl_tcp_result *result,
+                       const struct tl_echo_load *load)
+{
+    const struct tl_flow_stats *sender = &result->steady.sender;
+    if (result->near_sends)
+        return;
+    tl_trust_told(trust, &(struct tl_trust_told){.rtt_min_ns = sender->rtt_min_ns,
+                                                 .beside_rtt_ns = load->rtt_median_ns,
+                                                 .lost_count = sender->retrans_count -
+                                                               fmax(sender->dsack_count, 0),
+                                                 .loss_event_count = sender->loss_event_count,
+                                                 .ooo_count = result->steady.receiver.ooo_count});
 }
 
 /* Bytes ended the transfer before its time: those of the budget, or fewer that were granted.
@@ -232,31 +171,6 @@ static void note_spent(struct tl_probe_outcome *outcome, const struct tl_tcp_res
         tl_outcome_state(outcome, TL_STAGE_LIMITED,
                          "the data budget let only %s through, in %s: allow more for a sure rate",
                          bytes, time);
-}
-
-/* A black hole for packets of full size looks like a dead path to the data connection, while the
- * control connection, whose segments are small, goes on: the far end signed its word. What came
- * through is less than a first window of any kernel. */
-static bool stands_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
-                         const struct tl_tcp_result *result)
-{
-    enum tl_direction direction = tl_direction_of_wire(spec->direction);
-    bool over = result->end == TL_TCP_END_SILENT || result->end == TL_TCP_END_FAILED ||
-                result->elapsed_ns >= STANDS_STILL_NS;
-    return tl_facts_number(probe->facts, TL_FLOW(direction, mtu_black_hole), 0) > 0 &&
-           result->end_signed && over && result->receiver.bytes < STANDS_STILL_BYTES;
-}
-
-/* The same at a far end that answers no datagrams of given size and whose own word may be held up
- * by the hole: a transfer of segments as the hosts have them, of which next to nothing came. */
-static bool seems_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
-                        const struct tl_tcp_result *result)
-{
-    bool broke = result->end == TL_TCP_END_SILENT || result->end == TL_TCP_END_FAILED ||
-                 result->end == TL_TCP_END_LOST;
-    return !tl_far_can(probe->far, TL_FAR_SYN) && spec->maxseg_bytes == 0 &&
-           (broke || result->end == TL_TCP_END_DEADLINE) && result->elapsed_ns >= STANDS_STILL_NS &&
-           result->receiver.bytes < STANDS_STILL_BYTES;
 }
 
 static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
@@ -289,15 +203,19 @@ static void count_bytes(const struct tl_tcp_spec *spec, const struct tl_tcp_resu
             (long long)(result->end_signed ? result->receiver.bytes : result->sender.bytes);
 }
 
+/* A far end that answers no datagrams of given size tells of no hole: then segments are tried,
+ * where they were as large as the hosts have them. */
 static bool is_still(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
-                     const struct tl_tcp_result *result, struct tl_probe_outcome *outcome)
+                     const struct tl_trust_transfer *seen, struct tl_probe_outcome *outcome)
 {
     struct tl_stage_record *record = &outcome->record;
+    enum tl_direction direction = tl_direction_of_wire(spec->direction);
+    bool hole = tl_facts_number(probe->facts, TL_FLOW(direction, mtu_black_hole), 0) > 0;
     bool download = spec->direction == TL_WIRE_DOWNLOAD, vanish;
     uint64_t moved_bytes;
-    if (stands_still(probe, spec, result))
+    if (hole && tl_trust_stood_still(seen))
         return true;
-    if (!seems_still(probe, spec, result))
+    if (tl_far_can(probe->far, TL_FAR_SYN) || spec->maxseg_bytes > 0 || !tl_trust_seems_still(seen))
         return false;
     vanish = tl_segments_vanish(probe, spec, &moved_bytes);
     *(download ? &record->received_bytes : &record->sent_bytes) += (long long)moved_bytes;
@@ -342,16 +260,17 @@ static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec
     int64_t took_ns = tl_now_ns() - asked_ns;
     watch_clock(&running);
     count_bytes(spec, result, outcome);
-    if (status != TL_CANCELLED && is_still(probe, spec, result, outcome)) {
+    struct tl_trust_transfer seen = seen_of(result, status, running.held_up_ns);
+    if (status != TL_CANCELLED && is_still(probe, spec, &seen, outcome)) {
         note_stall(probe, spec, result, outcome);
         tl_outcome_end(outcome);
         return TL_OK;
     }
     note_end(probe, spec, status, result, &error, outcome);
-    if (!judge_hold_up(outcome, running.held_up_ns)) {
-        judge_quality(outcome, status, result);
-        /* A disk may pause, and what waits for it at its end has arrived in the kernel: blocks
-         * have checksums instead of counts. */
+    if (tl_trust_transfer(&outcome->trust, &seen)) {
+        outcome->silent_ns = silent_since(result);
+        outcome->silence = tl_silence_at_end(result, NULL, 0, outcome->silent_ns);
+        /* A disk may pause. */
         *ret_whole = status == TL_OK && !spec->file;
         if (*ret_whole)
             tl_interruptions_find(
@@ -364,6 +283,17 @@ static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec
     return status;
 }
 
+static void note_interruptions(const struct tl_probe *probe, struct tl_tcp_result *result,
+                               const struct tl_echo_result *echo, int64_t start_ns,
+                               struct tl_interruptions *found, struct tl_probe_outcome *outcome)
+{
+    if (echo)
+        tl_interruptions_find_brief(result, echo, start_ns, found);
+    tl_interruptions_place(result, echo, start_ns, found);
+    tl_interruptions_trust(result, found, &outcome->trust);
+    tl_interruptions_note(probe->facts, result, found, outcome);
+}
+
 enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp_spec *spec,
                                struct tl_probe_outcome *outcome, struct tl_tcp_result **ret_result,
                                struct tl_error *reterr)
@@ -372,7 +302,7 @@ enum tl_status tl_transfer_run(const struct tl_probe *probe, const struct tl_tcp
     bool whole;
     enum tl_status status = run(probe, spec, outcome, ret_result, &interruptions, &whole, reterr);
     if (whole)
-        tl_interruptions_note(probe->facts, *ret_result, &interruptions, outcome);
+        note_interruptions(probe, *ret_result, NULL, 0, &interruptions, outcome);
     return status;
 }
 
@@ -390,10 +320,10 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
     /* The two ends of a test start their clocks within a round trip of one another. */
     int64_t end_ns = tl_now_ns(), start_ns = end_ns - (result ? result->elapsed_ns : 0);
     const struct tl_echo_result *echo = tl_loaded_stop(loaded);
-    if (whole && echo)
-        tl_interruptions_find_brief(result, echo, start_ns, &interruptions);
     if (whole)
-        tl_interruptions_note(probe->facts, result, &interruptions, outcome);
+        note_interruptions(probe, result, echo, start_ns, &interruptions, outcome);
+    else if (result && outcome->silent_ns > 0)
+        outcome->silence = tl_silence_at_end(result, echo, start_ns, outcome->silent_ns);
     int64_t from_ns = start_ns, to_ns = end_ns;
     if (result && result->steady.rate.valid) {
         from_ns = start_ns + result->steady.rate.start_ns;
@@ -411,7 +341,7 @@ enum tl_status tl_transfer_run_loaded(const struct tl_probe *probe, const struct
         tl_queue_find(result, &queue, &ret_beside->queue);
     tl_loaded_finish(loaded, from_ns, to_ns, &ret_beside->load);
     if (whole)
-        tl_ends_judge(outcome, result, &ret_beside->load);
+        judge_told(&outcome->trust, result, &ret_beside->load);
     tl_hops_load_finish(hops, probe, tl_direction_of_wire(spec->direction), from_ns, to_ns);
     return status;
 }
@@ -421,7 +351,7 @@ bool tl_transfer_counts(const struct tl_probe_outcome *outcome)
     bool whole =
         outcome->record.state == TL_STAGE_DONE || outcome->record.state == TL_STAGE_LIMITED;
     return whole && !outcome->interrupted && !outcome->stalled &&
-           outcome->quality <= TL_QUALITY_DEGRADED;
+           outcome->trust.quality <= TL_QUALITY_DEGRADED;
 }
 
 void tl_transfer_free(struct tl_tcp_result *result)

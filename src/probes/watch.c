@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "outcome.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/host/watch.h"
@@ -70,8 +69,9 @@ void tl_watch_judge(struct tl_watch *watch, struct tl_probe_outcome *outcome)
         count = tl_host_watch_drain(watch->host, events, EVENTS_AT_ONCE);
         for (size_t i = 0; i < count; i++) {
             tl_format_ns((double)(events[i].at_ns - watch->begun_ns), at);
-            tl_outcome_explain(outcome, tl_watch_quality(events[i].kind), "%s %s into stage %s",
-                               tl_host_event_text(events[i].kind), at, outcome->record.id);
+            tl_trust_explain(&outcome->trust, tl_watch_quality(events[i].kind),
+                             "%s %s into stage %s", tl_host_event_text(events[i].kind), at,
+                             outcome->record.id);
         }
     }
 }

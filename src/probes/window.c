@@ -1,9 +1,8 @@
 /* Stage window: one stream whose socket buffers are as large as a program may ask for.
  * SO_RCVBUF and SO_SNDBUF go up to net.core.{r,w}mem_max, whatever tcp_rmem and tcp_wmem
  * say (socket(7), tcp(7)): so what a larger buffer brings can be measured without root. */
-#include <stdio.h>
-
 #include <math.h>
+#include <stdio.h>
 
 #include "flow_facts.h"
 #include "outcome.h"
@@ -78,6 +77,8 @@ enum tl_status tl_probe_window(const struct tl_probe *probe, enum tl_direction d
         tl_outcome_end(ret_outcome);
         return TL_OK;
     }
+    spec.agrees_bps = tl_probe_known_bps(probe->facts, direction);
+    spec.surpasses_bps = tl_probe_held_bps(probe->facts, direction);
     enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
     if (tl_transfer_counts(ret_outcome))
         set_facts(probe->facts, direction, result);

@@ -1,20 +1,12 @@
 /* How sure a verdict is. What may speak against being sure is a doubt. The number that people see
  * was counted: how many of the verdicts on emulated paths that were as doubtful as this one were
- * right (counted.json, made by tests/lab/count.py). A second number, by judgement, tells the plan
- * how much is still open; it is shown to nobody. */
+ * right (counted.json, made by tests/lab/count.py). The plan weighs further stages by it, too. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "judge.h"
 #include "tightlink/base/units.h"
-
-/* The judgement's own best: nothing measured on one run is certain. */
-#define EVIDENCE_MAX 0.97
-
-/* A rung that is the measured rate agrees with it always: that confirms nothing. As a model that
- * misses the rate by a factor of one and a half, by judgement. */
-#define REPEATED 0.88
 
 /* A doubt for the counts: fewer tests than that had their facts; the rate lies further than that
  * from the ceiling. */
@@ -36,7 +28,6 @@
 #define DISTURBED      "disturbed"
 
 struct weighing {
-    double evidence;       /* by judgement */
     double right;          /* the share of such verdicts that is right, each doubt by itself */
     double most;           /* what the least proved doubt allows */
     bool uncounted;        /* a doubt that too few counted verdicts had */
@@ -75,7 +66,7 @@ static bool is_support(const struct tl_rule *rule, size_t test)
     return false;
 }
 
-/* The share of tests that had their facts; supporting evidence that spoke against the cause. */
+/* How many tests had their facts; supporting evidence that spoke against the cause. */
 static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
 {
     const struct tl_rule *rule = judged->rule;
@@ -89,20 +80,18 @@ static void weigh_evidence(struct weighing *w, const struct tl_judged *judged)
     snprintf(text, sizeof text, "%zu of %zu tests had their facts", known, rule->test_count);
     say(w, text);
     double share = rule->test_count ? (double)known / (double)rule->test_count : 1;
-    w->evidence *= 0.7 + 0.3 * share;
     if (share < KNOWN_MIN)
         doubt(w, FACTS_MISSING);
     if (contrary) {
         snprintf(text, sizeof text, "%zu supporting %s against it", contrary,
                  contrary == 1 ? "test speaks" : "tests speak");
         say(w, text);
-        w->evidence *= pow(0.85, (double)contrary);
         doubt(w, CONTRARY);
     }
 }
 
 /* Agreement within the bounds is what made it a candidate; how near the rate came to the ceiling
- * itself is how well the model fits: a fifth less for each factor of two, at most 0.6. */
+ * itself is how well the model fits. */
 static void weigh_agreement(struct weighing *w, const struct tl_side *side,
                             const struct tl_judged *judged)
 {
@@ -110,23 +99,21 @@ static void weigh_agreement(struct weighing *w, const struct tl_side *side,
         return;
     if (judged->repeats_rate) {
         say(w, "its ceiling only repeats the rate that was seen");
-        w->evidence *= REPEATED;
         doubt(w, REPEATS_RATE);
         return;
     }
     double share = side->goodput.number / judged->bps;
+    double told = side->goodput.number / judged->told;
     char text[128], ceiling[TL_UNIT_TEXT_SIZE];
-    snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * share,
-             tl_format_bps_bounded(judged->bps, judged->low, judged->high, ceiling));
+    snprintf(text, sizeof text, "the rate is %.0f %% of the ceiling %s", 100 * told,
+             tl_format_bps_known(judged->told, tl_judged_doubt(side, judged), ceiling));
     say(w, text);
-    w->evidence *= fmax(1 - 0.2 * fabs(log2(share)), 0.6);
     if (share < FIT_LOW)
         doubt(w, BELOW_CEILING);
     if (share > FIT_HIGH)
         doubt(w, ABOVE_CEILING);
     if (judged->high > 3 * judged->low) {
         say(w, "the ceiling's bounds are wide");
-        w->evidence *= 0.9;
         doubt(w, WIDE_BOUNDS);
     }
 }
@@ -137,11 +124,9 @@ static void weigh_steadiness(struct weighing *w, const struct tl_side *side)
     double spread = (goodput->high - goodput->low) / goodput->number;
     if (spread > 0.3) {
         say(w, "the rate varied much");
-        w->evidence *= 0.75;
         doubt(w, VARIED_MUCH);
     } else if (spread > 0.1) {
         say(w, "the rate varied");
-        w->evidence *= 0.9;
         doubt(w, VARIED);
     }
 }
@@ -156,12 +141,10 @@ static void weigh_rivals(struct weighing *w, const struct tl_side *side,
                 side->judged[i].rule->severity == TL_LIMITS;
     if (near) {
         say(w, "another cause lies within 15 %");
-        w->evidence *= 0.85;
         doubt(w, RIVAL);
     }
     if (judged->ledger_agrees == TL_UNKNOWN_TRUTH) {
         say(w, "the time ledger is not known");
-        w->evidence *= 0.85;
         doubt(w, LEDGER_UNKNOWN);
     }
 }
@@ -172,7 +155,6 @@ static void weigh_quality(struct weighing *w, const struct tl_question *question
         return;
     const char *reason = question->quality_reason;
     say(w, reason && *reason ? reason : "the measurement was disturbed");
-    w->evidence *= 0.7;
     doubt(w, DISTURBED);
 }
 
@@ -201,13 +183,13 @@ static double look_up(struct weighing *w)
 struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *side,
                                const struct tl_judged *judged)
 {
-    struct weighing w = {.evidence = EVIDENCE_MAX, .right = tl_counted_undoubted, .most = 1};
+    struct weighing w = {.right = tl_counted_undoubted, .most = 1};
     weigh_agreement(&w, side, judged);
     weigh_evidence(&w, judged);
     weigh_steadiness(&w, side);
     weigh_rivals(&w, side, judged);
     weigh_quality(&w, side->question);
-    struct tl_sureness sureness = {.evidence = w.evidence, .confidence = look_up(&w)};
+    struct tl_sureness sureness = {.confidence = look_up(&w)};
     sureness.reasons = tl_arena_strdup(arena, tl_buf_text(&w.reasons));
     arena->failed |= w.reasons.status != TL_OK;
     tl_buf_finish(&w.reasons);

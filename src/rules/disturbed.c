@@ -4,6 +4,7 @@
 
 #include "judge.h"
 #include "tightlink/base/units.h"
+#include "tightlink/facts/trust.h"
 
 static double number_of(const struct tl_side *side, struct tl_fact_key key)
 {
@@ -63,8 +64,8 @@ int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio)
     *ret_wait_ratio = 0;
     for (size_t i = 0; i < 2; i++) {
         double wait = number_of(side, ends[i].wait), run = number_of(side, ends[i].run);
-        if (wait > TL_STARVED_WAIT_MAX && wait + run >= TL_STARVED_WORK_MIN &&
-            wait > *ret_wait_ratio && !kept_up(side, ends[i].role)) {
+        if (tl_trust_is_starved(run, wait) && wait > *ret_wait_ratio &&
+            !kept_up(side, ends[i].role)) {
             starved = (int)ends[i].role;
             *ret_wait_ratio = wait;
         }

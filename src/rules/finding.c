@@ -1,5 +1,6 @@
 /* Turns a judged rule into a finding: sentences with their numbers, evidence,
  * missing facts, remedies. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -140,6 +141,12 @@ static bool has_no_words(const struct tl_test *test, enum tl_truth truth)
     return (truth == TL_TRUE && !test->say.text) || (truth == TL_FALSE && !test->against.text);
 }
 
+/* Nobody measured what it asks about: its rule says what holds then, and that is no evidence. */
+static bool rests_on_nothing(const struct tl_trace *trace)
+{
+    return trace->left.is_assumed || trace->right.is_assumed;
+}
+
 static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged,
                           struct tl_finding *finding)
 {
@@ -158,7 +165,8 @@ static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged
             .test = tl_arena_strdup(arena, test->written),
             .truth = trace->truth,
             .is_for = trace->truth == TL_FALSE ? !test->is_for : test->is_for,
-            .is_spare = (spare >> i & 1) != 0 || has_no_words(test, trace->truth),
+            .is_spare = (spare >> i & 1) != 0 || has_no_words(test, trace->truth) ||
+                        rests_on_nothing(trace),
         };
         fill_values(arena, judged, test, evidence);
     }
@@ -177,6 +185,15 @@ static bool remedy_fits(const struct tl_side *side, const struct tl_judged *judg
     enum tl_end end = remedy->where == TL_ROLE_RECEIVER ? TL_RECEIVER : TL_SENDER;
     tl_facts_get(side->facts, TL_HOST_OF(side->direction, end, os), &os);
     return os.state != TL_FACT_KNOWN || strcmp(os.text, remedy->os) == 0;
+}
+
+bool tl_remedy_is_command(const char *text)
+{
+    if (!text)
+        return false;
+    size_t first = strcspn(text, " ");
+    bool cmdlet = isupper((unsigned char)text[0]) && memchr(text, '-', first); /* Set-NetAdapter */
+    return islower((unsigned char)text[0]) || cmdlet;
 }
 
 static double number_of(const struct tl_judged *judged, const struct tl_formula *formula)
@@ -318,10 +335,9 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .result = judged->result,
         .severity = judged->severity,
         .confidence = sureness.confidence,
-        .evidence_ratio = sureness.evidence,
-        .ceiling_bps = judged->bps,
+        .ceiling_bps = judged->told,
         .ceiling_low_bps = judged->low,
-        .ceiling_high_bps = judged->high,
+        .ceiling_high_bps = fmax(judged->high, judged->told),
         .sentence = sentence(arena, judged),
         .send_to = tl_arena_strdup(
             arena, tl_role_send_to(rule->role, judged->direction, judged->overheard)),

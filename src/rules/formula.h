@@ -141,6 +141,8 @@ struct tl_value {
     const char *text;    /* of a text fact */
     uint64_t missing;    /* bit i: fact i of the scope is unknown; 0 when known */
     const char *problem; /* unknown though nothing is missing: "division by zero"; else NULL */
+    bool is_constant;    /* a number that stands in the rule */
+    bool is_assumed;     /* known only because such a number stands in for a fact that is not */
 };
 
 /* The facts of one rule, read once for a judgement, and the values of its names. */
@@ -149,6 +151,10 @@ struct tl_formula_env {
     struct tl_fact facts[TL_SCOPE_FACTS_MAX];
     struct tl_value names[TL_SCOPE_NAMES_MAX];
     struct tl_value results[TL_NAME_COUNT];
+    /* Rates that are told elsewhere as well: half of what such a one may be off by there. NULL:
+     * there is none. */
+    bool (*told)(const void *context, double bps, double *ret_doubt);
+    const void *told_context;
 };
 
 /* Compiles text[0..len). With results, the names ceiling, ceiling_low, ceiling_high, fixed,
@@ -174,9 +180,9 @@ void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_sco
 struct tl_value tl_formula_evaluate(const struct tl_formula *formula,
                                     const struct tl_formula_env *env);
 
-/* Half of what a known value may be off by: each fact's bounds, and those of the ceiling, moved by
- * themselves, their effects added as independent errors are (root of the sum of squares). 0 where
- * nothing it reads has bounds. */
+/* Half of what a known value may be off by: as it is told elsewhere, for one number has one voice;
+ * else each fact's bounds, and those of the ceiling, moved by themselves, their effects added as
+ * independent errors are (root of the sum of squares). 0 where nothing it reads has bounds. */
 double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formula_env *env);
 
 /* A formula without facts and names, as the examples of functions are. */

@@ -102,9 +102,13 @@ static struct tl_value unary(enum tl_formula_op op, double a)
 static struct tl_value first_known(const struct tl_value *args, unsigned argc)
 {
     struct tl_value unknown = {0};
-    for (unsigned i = 0; i < argc; i++)
-        if (args[i].known)
-            return args[i];
+    for (unsigned i = 0; i < argc; i++) {
+        if (!args[i].known)
+            continue;
+        struct tl_value first = args[i];
+        first.is_assumed |= i > 0 && first.is_constant;
+        return first;
+    }
     (void)all_known(args, argc, &unknown);
     return unknown;
 }
@@ -156,7 +160,7 @@ static struct tl_value call(const struct tl_function *function, const struct tl_
     return undefined("there is no model for it");
 }
 
-static struct tl_value apply(const struct tl_formula_code *code, const struct tl_value *args)
+static struct tl_value operate(const struct tl_formula_code *code, const struct tl_value *args)
 {
     struct tl_value unknown;
     if (code->op == TL_OP_FIRST)
@@ -177,6 +181,17 @@ static struct tl_value apply(const struct tl_formula_code *code, const struct tl
                            : binary(code->op, args[0].number, args[1].number);
 }
 
+/* What rests on an assumption is one, too. */
+static struct tl_value apply(const struct tl_formula_code *code, const struct tl_value *args)
+{
+    struct tl_value value = operate(code, args);
+    bool chooses = code->op == TL_OP_FIRST || code->op == TL_OP_MAX_KNOWN ||
+                   code->op == TL_OP_IF_KNOWN || code->op == TL_OP_CALL;
+    for (unsigned i = 0; i < code->argc && !chooses; i++)
+        value.is_assumed |= args[i].is_assumed;
+    return value;
+}
+
 static struct tl_value name_value(const struct tl_formula_env *env, unsigned index)
 {
     size_t own = TL_SCOPE_NAMES_MAX;
@@ -190,7 +205,7 @@ static struct tl_value step(const struct tl_formula_code *code, const struct tl_
 {
     switch (code->op) {
     case TL_OP_NUMBER:
-        return known(code->number);
+        return (struct tl_value){.known = true, .number = code->number, .is_constant = true};
     case TL_OP_TEXT:
         return (struct tl_value){.known = true, .number = NAN, .text = code->text};
     case TL_OP_ARGUMENT:
@@ -261,7 +276,11 @@ double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formul
     struct tl_formula_env moved = *env;
     const struct tl_value *results = env->results;
     uint64_t read = tl_formula_facts(formula, env->scope);
-    double squares = 0;
+    struct tl_value value = tl_formula_evaluate(formula, env);
+    double squares = 0, told;
+    if (env->told && value.known && formula->unit == TL_UNIT_BPS &&
+        env->told(env->told_context, value.number, &told))
+        return told;
     for (size_t i = 0; i < env->scope->fact_count; i++) {
         struct tl_fact *fact = &moved.facts[i];
         if ((read >> i & 1) && fact->state == TL_FACT_KNOWN && fact->high > fact->low)

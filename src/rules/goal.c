@@ -93,7 +93,7 @@ static void judge_rate(struct judging *j)
         return;
     }
     take(line, &rate);
-    tl_format_bps(rate.number, got);
+    tl_format_bps_bounded(rate.number, rate.low, rate.high, got);
     if (rate.number >= line->wanted)
         answer(line, TL_GOAL_PASS, "%s wanted, %s measured", wanted, got);
     else if (fmax(rate.high, rate.number) < line->wanted)

@@ -37,13 +37,41 @@ static void read_side(struct tl_side *side)
         tl_facts_get(side->facts, TL_KEY(tl_scope_of(side->direction), names[i]), &side->shares[i]);
 }
 
-static void set_results(struct tl_judged *judged)
+/* A rate that a ladder shows, or that comes after the fix; context is the side. */
+static bool told_doubt(const void *context, double bps, double *ret_doubt)
+{
+    const struct tl_side *side = context;
+    const struct tl_verdict *verdict = side->told_by;
+    if (tl_told_measured(side->facts, side->direction, bps, ret_doubt))
+        return true;
+    for (size_t i = 0; i < side->count; i++) {
+        if (!side->judged[i].has_rung || side->judged[i].told != bps)
+            continue;
+        *ret_doubt = tl_judged_doubt(side, &side->judged[i]);
+        return true;
+    }
+    if (!verdict || verdict->direction != side->direction || bps != verdict->fixed_bps)
+        return false;
+    *ret_doubt = TL_PREDICTION_DOUBT * bps;
+    return true;
+}
+
+double tl_judged_doubt(const struct tl_side *side, const struct tl_judged *judged)
+{
+    return tl_told_doubt(side->facts, side->told_by, side->direction, judged->told, judged->low,
+                         fmax(judged->high, judged->told));
+}
+
+static void set_results(const struct tl_side *side, struct tl_judged *judged)
 {
     struct tl_value *results = judged->env->results;
     bool known = judged->has_rung;
-    results[TL_NAME_CEILING] = (struct tl_value){.known = known, .number = judged->bps};
+    results[TL_NAME_CEILING] = (struct tl_value){.known = known, .number = judged->told};
     results[TL_NAME_CEILING_LOW] = (struct tl_value){.known = known, .number = judged->low};
-    results[TL_NAME_CEILING_HIGH] = (struct tl_value){.known = known, .number = judged->high};
+    results[TL_NAME_CEILING_HIGH] =
+        (struct tl_value){.known = known, .number = fmax(judged->high, judged->told)};
+    judged->env->told = told_doubt;
+    judged->env->told_context = side;
 }
 
 static void judge_side(struct tl_arena *arena, const struct tl_rules *rules, struct tl_side *side)
@@ -56,7 +84,7 @@ static void judge_side(struct tl_arena *arena, const struct tl_rules *rules, str
         tl_judge_rule(arena, rules->rules[i], side, &side->judged[i]);
         if (arena->failed)
             return;
-        set_results(&side->judged[i]);
+        set_results(side, &side->judged[i]);
         side->count++;
     }
     tl_ladder_link(side);
@@ -164,7 +192,10 @@ enum tl_status tl_rules_judge(const struct tl_rules *rules, const struct tl_fact
     bool room = allocate(&box->arena, rules, count, &box->findings);
     for (size_t i = 0; room && i < count && !box->arena.failed; i++)
         judge_side(&box->arena, rules, &sides[i]);
+    box->findings.verdict =
+        count == 2 ? *worse(&sides[0].verdict, &sides[1].verdict, question) : sides[0].verdict;
     for (size_t i = 0; i < count && !box->arena.failed; i++) {
+        sides[i].told_by = &box->findings.verdict;
         fill_findings(&box->arena, &sides[i], &box->findings);
         fill_ledger(&sides[i], &box->findings);
     }
@@ -172,8 +203,6 @@ enum tl_status tl_rules_judge(const struct tl_rules *rules, const struct tl_fact
         tl_findings_destroy(&box->findings);
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     }
-    box->findings.verdict =
-        count == 2 ? *worse(&sides[0].verdict, &sides[1].verdict, question) : sides[0].verdict;
     *ret_findings = &box->findings;
     return TL_OK;
 }

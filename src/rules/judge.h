@@ -27,13 +27,9 @@
 
 /* More traffic than that on our interface belongs to others: the rate is not the path's. */
 #define TL_OTHER_TRAFFIC_MAX 0.25
-/* A program that waits more than that for a core, and has work at least half of the time,
- * may hold the rate itself (doc/architecture.md, "Faults"). A receiver that waits for a core now
- * and then, but for data most of the time, does not. */
-#define TL_STARVED_WAIT_MAX 0.1
-#define TL_STARVED_WORK_MIN 0.5
-/* Unless what it did kept up: a receiver that waited for data at least half of the time, with its
- * buffer next to empty; a sender whose socket ran empty next to never. */
+/* A program that is starved (tl_trust_is_starved) may hold the rate itself, unless what it did kept
+ * up: a receiver that waited for data at least half of the time, with its buffer next to empty; a
+ * sender whose socket ran empty next to never. */
 #define TL_KEPT_UP_WAIT_MIN  0.5
 #define TL_KEPT_UP_QUEUE_MAX 0.02
 #define TL_KEPT_UP_APP_MAX   0.03
@@ -50,6 +46,7 @@ struct tl_judged {
     uint64_t missing; /* facts of the rule's scope that would decide; cannot-tell only */
     bool has_rung;    /* the ceiling is a number */
     double bps, low, high;
+    double told; /* bps as it is told: with an upper bound no lower than what was seen and agrees */
     const struct tl_ceiling *ceiling; /* the one taken */
     uint64_t ceiling_missing;         /* facts without which it is unknown */
     /* Whether the measured rate fits the ceiling, the ledger's share fits, and the rule's own
@@ -77,7 +74,11 @@ struct tl_side {
     struct tl_judged *judged; /* one a rule */
     bool disturbed, starved;  /* all causes rest; those of the network do */
     struct tl_verdict verdict;
+    const struct tl_verdict *told_by; /* whose promise is told; NULL before there is one */
 };
+
+/* Half of what the rung of a judged rule may be off by, as every sentence tells it. */
+double tl_judged_doubt(const struct tl_side *side, const struct tl_judged *judged);
 
 /* Fills *ret_judged up to own_agrees; severity as the rule has it. */
 void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const struct tl_side *side,
@@ -141,10 +142,9 @@ const struct tl_judged *tl_verdict_explainer(const struct tl_side *side,
 char *tl_standing_text(struct tl_arena *arena, const struct tl_side *side,
                        const struct tl_judged *judged);
 
-/* How sure a found cause is: confidence as it was counted, with its reasons as one text, and the
- * evidence by judgement (findings.h). */
+/* How sure a found cause is: confidence as it was counted, with its reasons as one text. */
 struct tl_sureness {
-    double confidence, evidence;
+    double confidence;
     char *reasons;
 };
 struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *side,

@@ -89,6 +89,19 @@ static enum tl_truth rate_agrees(const struct tl_judged *judged, const struct tl
                                                                                       : TL_FALSE;
 }
 
+/* What was seen can be had: a ceiling that agrees with it is off by what it lies below it, where
+ * its upper bound does too, and where the two are one number as far as the rate is known. (Rungs
+ * are compared by what their formulas give; of losses, "11 Mb/s in the long run" stays below 35
+ * seen.) */
+static double told(const struct tl_judged *judged, const struct tl_side *side)
+{
+    const struct tl_fact *seen = &side->goodput;
+    bool off =
+        seen->number > judged->high || (seen->number > judged->bps && seen->low <= judged->bps);
+    bool exceeded = judged->has_rung && judged->rate_agrees == TL_TRUE && off;
+    return exceeded ? side->goodput.number : judged->bps;
+}
+
 static enum tl_truth ledger_agrees(const struct tl_judged *judged, const struct tl_side *side)
 {
     if (judged->rule->ledger == TL_SHARE_NONE)
@@ -135,6 +148,7 @@ void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const str
     decide(ret_judged);
     find_ceiling(ret_judged);
     ret_judged->rate_agrees = rate_agrees(ret_judged, side);
+    ret_judged->told = told(ret_judged, side);
     ret_judged->ledger_agrees = ledger_agrees(ret_judged, side);
     ret_judged->own_agrees = tl_logic_evaluate(rule->agrees, ret_judged->traces);
     ret_judged->agrees_missing = tl_logic_missing(rule->agrees, ret_judged->traces);

@@ -83,14 +83,43 @@ static bool was_tried(const struct tl_side *side, const struct tl_judged *judged
            held < UNHELD_RATIO && large.high <= (1 + TL_RANGE_RATIO) * large.number;
 }
 
+/* Whether the path's own rung lacks a fact that only datagrams bring: then they tell where a fix
+ * ends. That they arrive faster than a transfer does bounds nothing. */
+static bool wait_for_datagrams(const struct tl_side *side)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        const struct tl_judged *judged = &side->judged[i];
+        uint64_t missing = judged->rule->essential ? judged->ceiling_missing : 0;
+        for (size_t f = 0; missing >> f; f++) {
+            struct tl_fact fact;
+            tl_facts_get_lacking(side->facts, tl_judged_fact(judged, f), &fact);
+            if (missing >> f & 1 && !fact.tried && strcmp(fact.stage, "udp") == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Several connections that no buffer held found what the path carries, and a program may not ask
+ * for a buffer of any size: a larger one has to be able to bring more than was seen. */
+static bool larger_buffer_tells(const struct tl_side *side)
+{
+    enum tl_direction direction = side->direction;
+    double held = fmax(known_number(side, TL_FLOW(direction, streams_rwnd_ratio)),
+                       known_number(side, TL_FLOW(direction, streams_sndbuf_ratio)));
+    double reach_bps = known_number(side, TL_FLOW(direction, window_reach_bps));
+    return never_measured(side, TL_FLOW(direction, window_goodput_bps)) && !(held < UNHELD_RATIO) &&
+           !(reach_bps <= TL_AGREE_HIGH * best_of(side)); /* NAN: may */
+}
+
 /* What would tell more than a lower bound. Static storage; NULL where nothing is left to ask. */
 static const char *telling_stage(const struct tl_side *side, const struct tl_judged *judged)
 {
-    if (is_of_buffers(judged) && never_measured(side, TL_FLOW(side->direction, window_goodput_bps)))
+    if (is_of_buffers(judged) && larger_buffer_tells(side))
         return "window";
     if (never_measured(side, TL_FLOW(side->direction, streams_goodput_bps)))
         return "streams";
-    return never_measured(side, TL_FLOW(side->direction, udp_knee_bps)) ? "udp" : NULL;
+    return wait_for_datagrams(side) ? "udp" : NULL;
 }
 
 static bool out_of_sight(const struct tl_side *side, const struct tl_judged *next)
@@ -239,9 +268,9 @@ static void fill_rung(struct tl_arena *arena, const struct tl_judged *judged, st
         .segment = tl_arena_strdup(arena, judged->segment),
         .direction = judged->direction,
         .tested = judged->has_rung,
-        .bps = judged->bps,
+        .bps = judged->told,
         .low_bps = judged->low,
-        .high_bps = judged->high,
+        .high_bps = fmax(judged->high, judged->told),
         .limits = judged->is_verdict,
         .essential = judged->rule->essential,
     };

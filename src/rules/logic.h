@@ -11,7 +11,7 @@
 
 #define TL_RULE_TESTS_MAX  64
 #define TL_TEST_TEXTS_MAX  16
-#define TL_LOGIC_DEPTH_MAX 8
+#define TL_LOGIC_DEPTH_MAX 10
 
 enum tl_compare { TL_LT, TL_LE, TL_GT, TL_GE, TL_EQ, TL_NE, TL_IN };
 const char *tl_compare_name(enum tl_compare compare); /* "<", "in" … */

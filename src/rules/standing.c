@@ -22,14 +22,16 @@ static void begin(struct tl_buf *text)
 }
 
 /* "Its rung lies at 5.2 Mb/s (5.1 Mb/s to 5.3 Mb/s)" */
-static void add_rung(struct tl_buf *text, const struct tl_judged *judged)
+static void add_rung(struct tl_buf *text, const struct tl_side *side,
+                     const struct tl_judged *judged)
 {
     char rate[TL_UNIT_TEXT_SIZE], low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE];
+    double most = fmax(judged->high, judged->told);
     tl_buf_addf(text, "Its rung lies at %s",
-                tl_format_bps_bounded(judged->bps, judged->low, judged->high, rate));
-    if (judged->low < judged->bps || judged->high > judged->bps)
+                tl_format_bps_known(judged->told, tl_judged_doubt(side, judged), rate));
+    if (judged->low < judged->told || most > judged->told)
         tl_buf_addf(text, " (%s to %s)", tl_format_bps(judged->low, low),
-                    tl_format_bps(judged->high, high));
+                    tl_format_bps(most, high));
 }
 
 static void add_rate_agreement(struct tl_buf *text, const struct tl_side *side,
@@ -40,7 +42,7 @@ static void add_rate_agreement(struct tl_buf *text, const struct tl_side *side,
         return;
     bool above = side->goodput.number < TL_AGREE_LOW * judged->low;
     begin(text);
-    add_rung(text, judged);
+    add_rung(text, side, judged);
     tl_format_bps_bounded(side->goodput.number, side->goodput.low, side->goodput.high, rate);
     if (judged->rate_agrees == TL_TRUE)
         tl_buf_addf(text, ", and the measured %s agrees with it.", rate);
@@ -121,7 +123,8 @@ static void add_rivals(struct tl_buf *text, const struct tl_side *side,
     else if (verdict->has_rung)
         tl_buf_addf(text,
                     "It agrees too, but the verdict is the lowest rung that agrees: %s at %s.",
-                    verdict->rule->cause, tl_format_bps(verdict->bps, rate));
+                    verdict->rule->cause,
+                    tl_format_bps_known(verdict->told, tl_judged_doubt(side, verdict), rate));
     else
         tl_buf_addf(text, "It agrees too, but the verdict, %s, stands at the measured rate.",
                     verdict->rule->cause);

@@ -10,6 +10,7 @@
 #include "tightlink/base/name.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/rules/findings.h"
 
 enum piece_kind { PIECE_TEXT, PIECE_VALUE, PIECE_WORD, PIECE_OPEN, PIECE_CLOSE };
 
@@ -265,7 +266,8 @@ enum tl_status tl_template_compile(struct tl_arena *arena, struct tl_formula_sco
 struct renderer {
     const struct tl_formula_env *env;
     const struct tl_template_words *words;
-    bool command;
+    bool command;       /* texts in it are names */
+    bool exact;         /* numbers are not rounded to what is known: they are set, not read */
     const char *unsafe; /* the first formula whose text may not stand in a command */
     struct tl_buf *out;
 };
@@ -281,7 +283,7 @@ static bool render_value(const struct tl_template_piece *piece, struct renderer 
         renderer->unsafe = piece->formula.text;
     if (!value.known)
         tl_buf_adds(out, piece->text ? piece->text : "unknown");
-    else if (formats[piece->choice].known && !renderer->command)
+    else if (formats[piece->choice].known && !renderer->exact)
         tl_buf_adds(out, formats[piece->choice].known(
                              value.number, tl_formula_doubt(&piece->formula, renderer->env), text));
     else if (formats[piece->choice].write)
@@ -358,7 +360,11 @@ bool tl_template_render_command(const struct tl_template *template,
                                 const struct tl_template_words *values, const char **ret_unsafe,
                                 struct tl_buf *out)
 {
-    struct renderer renderer = {.env = env, .words = values, .command = true, .out = out};
+    struct renderer renderer = {.env = env,
+                                .words = values,
+                                .command = true,
+                                .exact = tl_remedy_is_command(template->text),
+                                .out = out};
     bool complete = render(template, &renderer);
     *ret_unsafe = renderer.unsafe;
     return complete && !renderer.unsafe;

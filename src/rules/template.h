@@ -56,9 +56,9 @@ bool tl_template_render(const struct tl_template *template, const struct tl_form
 
 /* The same for a text that people put into a shell, or that tightlink does for them. Texts that
  * come from outside are names then: [A-Za-z0-9._:@-], not begun by . or -, at most 63 bytes (of
- * `words`: blanks and commas as well). Where one is anything else false, and *ret_unsafe is its
- * formula as it is written, owned by the template; what was added to out is of no use. Else
- * *ret_unsafe is NULL. */
+ * `words`: blanks and commas as well). Where it is a command (tl_remedy_is_command) numbers are
+ * exact. Where one is anything else false, and *ret_unsafe is its formula as it is written, owned
+ * by the template; what was added to out is of no use. Else *ret_unsafe is NULL. */
 bool tl_template_render_command(const struct tl_template *template,
                                 const struct tl_formula_env *env,
                                 const struct tl_template_words *words, const char **ret_unsafe,

@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "judge.h"
+#include "tightlink/base/cause_name.h"
+#include "tightlink/base/far.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
 #define UNSURE_RULES_MAX 2 /* more would not be read */
 #define TRIED_STAGES_MAX 2
+#define LEFT_CAUSES_MAX  4
 
 /* Nobody can say yet, and nothing that is known speaks against it. */
 static bool is_open(const struct tl_side *side, const struct tl_judged *judged,
@@ -112,20 +115,76 @@ struct tl_open_rules tl_open_rules_find(struct tl_arena *arena, struct tl_side *
     return open;
 }
 
-/* A stage whose facts would decide: it can still be run, or was run, or tried, in vain. */
+/* Whether a responder in the stranger's place would bring something that the rule lacks. */
+static bool awaits_responder(const struct tl_side *side, const struct tl_judged *judged)
+{
+    uint64_t missing = judged->missing | judged->agrees_missing;
+    for (size_t f = 0; f < judged->rule->scope.fact_count; f++) {
+        struct tl_fact fact;
+        if (!(missing >> f & 1))
+            continue;
+        tl_facts_get_lacking(side->facts, tl_judged_fact(judged, f), &fact);
+        if (fact.tried && tl_far_responder_would(fact.reason))
+            return true;
+    }
+    return false;
+}
+
+/* "Not ruled out: full line; other traffic; speed limit, drops; and 5 more." False: there are none.
+ */
+static bool add_left(struct tl_buf *text, const struct tl_side *side,
+                     const struct tl_open_rules *open)
+{
+    const char *causes[LEFT_CAUSES_MAX];
+    size_t count = 0, more = 0;
+    for (size_t i = 0; i < open->count; i++) {
+        const struct tl_judged *judged = open->rules[i].judged;
+        size_t s = 0;
+        if (!awaits_responder(side, judged))
+            continue;
+        while (s < count && strcmp(causes[s], judged->rule->cause) != 0)
+            s++;
+        if (s == count && count < LEFT_CAUSES_MAX)
+            causes[count++] = judged->rule->cause;
+        else
+            more += s == count;
+    }
+    for (size_t i = 0; i < count; i++)
+        tl_buf_addf(text, "%s%s", i == 0 ? " Not ruled out: " : "; ", tl_cause_name(causes[i]));
+    if (more)
+        tl_buf_addf(text, "; and %zu more", more);
+    if (count)
+        tl_buf_adds(text, ".");
+    return count > 0;
+}
+
+/* Stages whose facts would decide: the first fact that each lacks. */
 struct stages {
     size_t count;
-    struct tl_fact facts[8]; /* the first that each lacks */
+    struct tl_fact facts[8];
 };
 
-static void collect_stages(const struct tl_side *side, bool tried, struct stages *ret_stages)
+enum standing {
+    STAGE_OPEN,     /* it can still be run */
+    STAGE_IN_VAIN,  /* it was run, or tried */
+    STAGE_STRANGER, /* likewise, and a responder in the stranger's place would bring it */
+};
+
+static enum standing standing_of(const struct tl_side *side, const struct tl_fact *fact)
+{
+    bool stranger = side->question->stranger && tl_far_responder_would(fact->reason);
+    return !fact->tried ? STAGE_OPEN : stranger ? STAGE_STRANGER : STAGE_IN_VAIN;
+}
+
+static void collect_stages(const struct tl_side *side, enum standing standing,
+                           struct stages *ret_stages)
 {
     const size_t room = sizeof ret_stages->facts / sizeof *ret_stages->facts;
     ret_stages->count = 0;
     for (size_t i = 0; i < side->verdict.deciding_count; i++) {
         struct tl_fact fact;
         tl_facts_get_lacking(side->facts, side->verdict.deciding[i], &fact);
-        bool known = !has_stage(&fact) || fact.tried != tried;
+        bool known = !has_stage(&fact) || standing_of(side, &fact) != standing;
         for (size_t s = 0; s < ret_stages->count && !known; s++)
             known = strcmp(ret_stages->facts[s].stage, fact.stage) == 0;
         if (!known && ret_stages->count < room)
@@ -133,20 +192,37 @@ static void collect_stages(const struct tl_side *side, bool tried, struct stages
     }
 }
 
-/* "The streams and paced stages would decide." Of those that were tried the reason instead. */
+/* " The streams and paced stages" */
+static void add_names(struct tl_buf *text, const struct stages *stages)
+{
+    for (size_t s = 0; s < stages->count; s++)
+        tl_buf_addf(text, "%s%s",
+                    s == 0                   ? " The "
+                    : s + 1 == stages->count ? " and "
+                                             : ", ",
+                    stages->facts[s].stage);
+    tl_buf_adds(text, stages->count == 1 ? " stage" : " stages");
+}
+
+/* "The streams and paced stages would decide." Of those that were tried the reason instead, or who
+ * would bring it. */
 static void add_stages(struct tl_buf *text, const struct tl_side *side)
 {
-    struct stages open, tried;
-    collect_stages(side, false, &open);
-    collect_stages(side, true, &tried);
-    for (size_t s = 0; s < open.count; s++)
-        tl_buf_addf(text, "%s%s",
-                    s == 0                ? " The "
-                    : s + 1 == open.count ? " and "
-                                          : ", ",
-                    open.facts[s].stage);
-    if (open.count)
-        tl_buf_adds(text, open.count == 1 ? " stage would decide." : " stages would decide.");
+    struct stages open, tried, stranger;
+    collect_stages(side, STAGE_OPEN, &open);
+    collect_stages(side, STAGE_IN_VAIN, &tried);
+    collect_stages(side, STAGE_STRANGER, &stranger);
+    if (open.count) {
+        add_names(text, &open);
+        tl_buf_adds(text, " would decide.");
+    }
+    if (stranger.count) {
+        add_names(text, &stranger);
+        tl_buf_addf(text, "%s lack%s what %s cannot tell: " TL_FAR_WOULD ".",
+                    open.count ? " also" : "", stranger.count == 1 ? "s" : "",
+                    side->question->stranger);
+        return;
+    }
     for (size_t s = 0; s < tried.count && s < TRIED_STAGES_MAX; s++) {
         tl_buf_addf(text, " What the %s stage measures would %sdecide, but is not to be had here: ",
                     tried.facts[s].stage, open.count || s ? "also " : "");
@@ -180,7 +256,7 @@ void tl_open_rules_say(struct tl_arena *arena, struct tl_side *side,
         const struct tl_judged *judged = open->rules[said].judged;
         tl_buf_addf(&text, " %s", tl_judged_render(arena, judged, &judged->rule->unsure, NULL));
     }
-    if (!said)
+    if (!said && !(side->question->stranger && add_left(&text, side, open)))
         tl_buf_adds(&text, " None of the causes that were tested explains it.");
     add_stages(&text, side);
     side->verdict.state = TL_INCONCLUSIVE;

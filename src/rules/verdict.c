@@ -10,7 +10,8 @@
 #include "tightlink/base/utf8.h"
 
 /* The upper bound of the rate below this share of the goal leaves no doubt. */
-#define CLEARLY_BELOW 0.95
+#define CLEARLY_BELOW     0.95
+#define WINDOW_HELD_RATIO 0.9 /* as where the length of a test is decided (engine/tcp/steady.c) */
 
 double tl_verdict_level(const struct tl_side *side, const struct tl_judged *judged)
 {
@@ -156,17 +157,17 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->segment = tl_arena_strdup(arena, chosen->segment);
     verdict->send_to = tl_arena_strdup(
         arena, tl_role_send_to(chosen->rule->role, side->direction, side->question->overheard));
-    verdict->ceiling_bps = chosen->bps;
+    verdict->ceiling_bps = chosen->told;
     verdict->fixed_bps = chosen->fixed;
     verdict->fixed_at_least = chosen->fixed_at_least;
     verdict->fixed_promised = tl_verdict_may_promise(side, chosen, chosen->fixed);
     verdict->fixed_stage = chosen->fixed_stage ? tl_arena_strdup(arena, chosen->fixed_stage) : NULL;
     verdict->next_cause = chosen->next ? tl_arena_strdup(arena, chosen->next->rule->cause) : NULL;
+    side->told_by = verdict;
     verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);
     struct tl_sureness sureness = tl_sureness(arena, side, chosen);
     verdict->confidence = sureness.confidence;
     verdict->confidence_reasons = sureness.reasons;
-    verdict->evidence_ratio = sureness.evidence;
     if (!chosen->rule->overrides)
         return;
     /* It explains no rate, so nobody knows what the rate will be without it. */
@@ -183,6 +184,15 @@ static double steady_rtts(const struct tl_side *side, double *ret_length)
     *ret_length = number_of(side, TL_FLOW(side->direction, steady_ns));
     double rtts = *ret_length / number_of(side, TL_FLOW(side->direction, rtt_min_ns));
     return isfinite(rtts) ? rtts : number_of(side, TL_FLOW(side->direction, steady_rtts_count));
+}
+
+/* A receive window that holds the sender all the time, with nothing lost, hands on the same in each
+ * round trip: there are no cycles to be waited for, and half of them tell the rate. */
+static double rtts_needed(const struct tl_side *side)
+{
+    double held = number_of(side, TL_FLOW(side->direction, ledger_rwnd_ratio));
+    double lost = number_of(side, TL_FLOW(side->direction, retrans_count));
+    return held > WINDOW_HELD_RATIO && lost <= 0 ? TL_STEADY_RTTS_MIN / 2.0 : TL_STEADY_RTTS_MIN;
 }
 
 /* Preconditions of any verdict; true when one failed and the sentence is said. */
@@ -212,7 +222,7 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
         return true;
     }
     double length = NAN, rtts = steady_rtts(side, &length);
-    bool brief = length < TL_STEADY_NS_MIN, few = rtts < TL_STEADY_RTTS_MIN;
+    bool brief = length < TL_STEADY_NS_MIN, few = rtts < rtts_needed(side);
     if (!brief && !few)
         return false;
     char time[TL_UNIT_TEXT_SIZE];
@@ -257,7 +267,7 @@ static bool say_goal(struct tl_arena *arena, struct tl_side *side)
         return false;
     char rate[TL_UNIT_TEXT_SIZE], wanted[TL_UNIT_TEXT_SIZE], rtt[TL_UNIT_TEXT_SIZE],
         would[TL_UNIT_TEXT_SIZE];
-    tl_format_bps(side->goodput.number, rate);
+    tl_format_bps_bounded(side->goodput.number, side->goodput.low, side->goodput.high, rate);
     tl_format_bps(goal, wanted);
     const char *direction = tl_direction_name(side->direction);
     struct tl_judged *blocker = goal_blocker(side, &scaled);

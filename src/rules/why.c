@@ -207,11 +207,13 @@ static const struct tl_finding *behind(const struct tl_findings *findings,
 }
 
 static void add_rung(struct tl_buf *out, const struct tl_findings *findings,
-                     const struct tl_rung *rung)
+                     const struct tl_facts *facts, const struct tl_rung *rung)
 {
     const struct tl_finding *finding = behind(findings, rung);
     char rate[TL_UNIT_TEXT_SIZE];
-    tl_format_bps_bounded(rung->bps, rung->low_bps, rung->high_bps, rate);
+    double doubt = tl_told_doubt(facts, &findings->verdict, rung->direction, rung->bps,
+                                 rung->low_bps, rung->high_bps);
+    tl_format_bps_known(rung->bps, doubt, rate);
     tl_buf_addf(out, "  %-12s %s: %s%s\n", rung->tested ? rate : "?", rung->cause, rung->label,
                 rung->limits ? "  <- the verdict" : "");
     if (!rung->tested) {
@@ -227,12 +229,12 @@ static void add_rung(struct tl_buf *out, const struct tl_findings *findings,
 }
 
 static void add_ladder(struct tl_buf *out, const struct tl_findings *findings,
-                       enum tl_direction direction)
+                       const struct tl_facts *facts, enum tl_direction direction)
 {
     tl_buf_adds(out, "\nThe rungs, lowest first\n");
     for (size_t i = 0; i < findings->rung_count; i++)
         if (findings->ladder[i].direction == direction)
-            add_rung(out, findings, &findings->ladder[i]);
+            add_rung(out, findings, facts, &findings->ladder[i]);
 }
 
 static void add_others(struct tl_buf *out, const struct tl_findings *findings,
@@ -275,7 +277,7 @@ enum tl_status tl_why(const struct tl_findings *findings, const struct tl_facts 
 {
     enum tl_direction direction = findings->verdict.direction;
     add_verdict(out, findings, facts);
-    add_ladder(out, findings, direction);
+    add_ladder(out, findings, facts, direction);
     add_others(out, findings, verdict_finding(findings), direction);
     add_tally(out, findings, direction);
     return out->status;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 
 enum tl_status tl_events_init(struct tl_events *events, struct tl_error *reterr)
 {
@@ -62,7 +63,6 @@ static bool make_room(struct tl_events *events, enum tl_event_kind arriving)
 
 void tl_events_push(struct tl_events *events, const struct tl_event *event)
 {
-    uint64_t one = 1;
     pthread_mutex_lock(&events->lock);
     if (make_room(events, event->kind)) {
         struct tl_event *slot = at(events, events->count++);
@@ -70,8 +70,7 @@ void tl_events_push(struct tl_events *events, const struct tl_event *event)
         slot->time_ns = tl_now_ns() - events->start_ns;
     }
     pthread_mutex_unlock(&events->lock);
-    /* Can only fail when the counter is full, and then the reader is awake. */
-    (void)!write(events->fd, &one, sizeof one);
+    tl_wake(events->fd);
 }
 
 bool tl_events_pop(struct tl_events *events, struct tl_event *ret_event)

@@ -10,6 +10,7 @@
 #include "session_private.h"
 #include "tightlink/base/far.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 #include "tightlink/probes/discover.h"
 
 /* A responder that is there answers within this, nearly always: nobody else is greeted then (as
@@ -29,14 +30,16 @@ static uint16_t port_of(const struct tl_session *session, enum tl_far_kind kind)
 
 static void aim(struct tl_session *session, enum tl_far_kind kind, uint16_t port)
 {
-    session->target = (struct tl_probe_target){.host = session->host,
-                                               .other_host = session->config.other_host,
-                                               .port = port,
-                                               .family = session->config.family,
-                                               .key = session->config.key,
-                                               .kind = kind,
-                                               .resource = session->named.resource,
-                                               .login = session->config.login};
+    session->target =
+        (struct tl_probe_target){.host = session->host,
+                                 .other_host = session->config.other_host,
+                                 .port = port,
+                                 .family = session->config.family,
+                                 .key = session->config.key,
+                                 .kind = kind,
+                                 .resource = session->named.resource,
+                                 .login = session->config.login,
+                                 .proxy = session->via_proxy.host[0] ? &session->via_proxy : NULL};
     session->plan.far = kind;
 }
 
@@ -61,6 +64,41 @@ static void tell_kind(struct tl_session *session, const char *how)
                  how, row->what, session->target.port,
                  row->can & TL_FAR_SENDER ? "" : ", what its TCP waits for when it sends",
                  row->can & TL_FAR_UDP ? "" : ", what becomes of datagrams");
+}
+
+/* Through a proxy there are two transfers: the one from it to this PC is measured. */
+static void tell_proxy(struct tl_session *session)
+{
+    const struct tl_proxy *via = &session->via_proxy;
+    if (via->host[0])
+        session_note(session,
+                     "%s names the proxy %s, port %u, and so other programs go through it: this "
+                     "measures the way to that proxy, and what it waits for behind it stays open "
+                     "(no_proxy=%s measures the way straight to %s)",
+                     session->proxy, via->host, via->port, session->named.host,
+                     session->named.host);
+    else if (session->proxy)
+        session_note(session,
+                     "%s names a proxy, which is not used (%s): this measures the way straight to "
+                     "%s, other programs may go another one",
+                     session->proxy, session->no_proxy.text, session->named.host);
+}
+
+static void blame_proxy(const struct tl_session *session, struct tl_error *error)
+{
+    struct tl_error without = *error;
+    bool unreached = error->status == TL_TIMEOUT || error->status == TL_REFUSED ||
+                     error->status == TL_NOHOST || error->status == TL_UNREACHABLE;
+    if (session->via_proxy.host[0] && unreached)
+        (void)!tl_error_set(error, error->status,
+                            "%.300s; it is the proxy that %s names: no_proxy=%.100s measures the "
+                            "way straight to that server",
+                            without.text, session->proxy, session->named.host);
+    else if (session->proxy && unreached)
+        (void)!tl_error_set(error, error->status,
+                            "%.300s; %s names a proxy, which is not used: where it is the only way "
+                            "out, measure as far as a server on this side of it",
+                            without.text, session->proxy);
 }
 
 /* --- Who else answers ------------------------------------------------------------------------ */
@@ -91,7 +129,7 @@ static void *look_around(void *context)
         tl_probe_discover(&look->target, look->cancel_fd, &look->kinds, NULL) != TL_OK)
         return NULL;
     if (!is_raised(look->ended_fd, PATIENCE_NS))
-        (void)eventfd_write(look->found_fd, 1);
+        tl_wake(look->found_fd);
     return NULL;
 }
 
@@ -135,8 +173,8 @@ static enum tl_status dial_and_look(struct tl_session *session, unsigned *ret_ki
         bool cut_short = status == TL_CANCELLED && is_raised(look.found_fd, 0);
         bool wanted = cut_short || session_can_go_apart(status);
         if (!wanted)
-            (void)eventfd_write(look.cancel_fd, 1);
-        (void)eventfd_write(look.ended_fd, 1);
+            tl_wake(look.cancel_fd);
+        tl_wake(look.ended_fd);
         pthread_join(look.thread, NULL);
         *ret_kinds = wanted ? look.kinds : 0;
     }
@@ -200,6 +238,10 @@ enum tl_status session_connect(struct tl_session *session, struct tl_error *rete
                                               : dial(session, session->cancel_fd, &error);
     if (status == TL_OK && kind != TL_FAR_TIGHTLINK)
         tell_kind(session, "this is");
+    if (status == TL_OK)
+        tell_proxy(session);
+    else
+        blame_proxy(session, &error);
     if (others != 0)
         status = take_other(session, others, status, &error);
     if (strcmp(session->target_kind, "tightlink") == 0)

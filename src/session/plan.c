@@ -52,8 +52,7 @@ bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
     if (why)
         snprintf(ret_why, TL_PLAN_LACK_SIZE, "%s", why);
     else if (far_lacks)
-        snprintf(ret_why, TL_PLAN_LACK_SIZE,
-                 "%s cannot %s: a tightlink responder there (tightlink serve) would", far->what,
+        snprintf(ret_why, TL_PLAN_LACK_SIZE, "%s cannot %s: " TL_FAR_WOULD, far->what,
                  tl_far_lack_text(far_lacks));
     return why || far_lacks;
 }

@@ -9,8 +9,9 @@
  * Worth (0 to 1) is the largest of what a stage's missing facts could do:
  *
  *   overturn  an open cause (cannot tell yet, and nothing known speaks against it) could
- *             become the verdict: what the present verdict lacks in evidence, times the
- *             share of the cause's tests that already speak for it
+ *             become the verdict: what the present verdict lacks in confidence (the share of
+ *             such verdicts that was not right, counted.json), times the share of the cause's
+ *             tests that already speak for it
  *   confirm   a test of the verdict's own cause is still unknown
  *   next      nobody knows what a fix would bring: the next rung of the ladder is missing,
  *             or the stream was held by a buffer that only a larger one can lift
@@ -30,7 +31,8 @@
 #include "tightlink/facts/facts.h"
 #include "tightlink/rules/findings.h"
 
-/* A verdict of 0.85 and an open cause for which two tests in three speak: 0.15 x 0.67. */
+/* A verdict of confidence 0.85 and an open cause for which two tests in three speak: 0.15 x 0.67.
+ */
 #define TL_PLAN_WORTH_MIN 0.1
 
 struct tl_plan_state {

@@ -104,7 +104,7 @@ static enum tl_status run_prefix(struct tl_session *session, size_t index,
         }
     }
     snprintf(outcome.record.id, sizeof outcome.record.id, "via");
-    outcome.quality = TL_QUALITY_VALID; /* a prefix that was disturbed spoils no verdict */
+    outcome.trust = (struct tl_trust){0}; /* a prefix that was disturbed spoils no verdict */
     session_end_stage(session, &outcome);
     tl_facts_destroy(facts);
     return status == TL_CANCELLED || status == TL_NOMEM ? status : TL_OK;

@@ -1,4 +1,4 @@
-/* A run's record: how it begins, how far it can be trusted, what the rules say of it. */
+/* A run's record: how it begins, what the rules say of it. */
 #include "tightlink/session/record.h"
 
 #include <math.h>
@@ -25,28 +25,6 @@ void tl_record_begin(struct tl_run *run, const char *kind, int64_t begin_ns)
                                      .mtu_bytes = (double)NAN};
 }
 
-/* The run is as good as its worst stage; reasons are kept while there is room. The one that made
- * it as bad as it is stands first: the verdict names that one. */
-void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason)
-{
-    if (quality == TL_QUALITY_VALID)
-        return;
-    bool worse = quality > run->quality;
-    if (worse)
-        run->quality = quality;
-    for (int i = 0; i < run->reason_count; i++)
-        if (strcmp(run->reasons[i], reason) == 0)
-            return;
-    int at = worse ? 0 : run->reason_count;
-    if (at == TL_RUN_REASONS_MAX)
-        return;
-    if (run->reason_count < TL_RUN_REASONS_MAX)
-        run->reason_count++;
-    memmove(run->reasons[at + 1], run->reasons[at],
-            (size_t)(run->reason_count - 1 - at) * sizeof run->reasons[0]);
-    snprintf(run->reasons[at], sizeof run->reasons[0], "%.255s", reason);
-}
-
 /* The reason stays the run's. */
 static struct tl_question question_of(const struct tl_run *run)
 {
@@ -54,6 +32,7 @@ static struct tl_question question_of(const struct tl_run *run)
         .download = run->download,
         .upload = run->upload,
         .overheard = tl_run_is_of_others(run),
+        .stranger = tl_run_stranger(run),
         .goal_bps = run->goal.bps,
         .goal_rtt_ns = run->goal.rtt_ns,
         .quality = run->quality,

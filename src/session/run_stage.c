@@ -9,9 +9,7 @@
 
 #include "session_private.h"
 #include "tightlink/base/time.h"
-
-/* From this share on the kernel's chronometer is worth an early word. */
-#define EARLY_RATIO 0.5
+#include "tightlink/base/wake.h"
 
 void session_push(struct tl_session *session, struct tl_event *event)
 {
@@ -33,22 +31,8 @@ static void on_note(void *context, const char *sentence)
     session_note(context, "%s", sentence);
 }
 
-/* What the running stream seems to wait for; the judge has not seen it yet. */
-static void add_early_reading(const struct tl_probe_live *live, struct tl_event *event)
-{
-    const struct {
-        double ratio;
-        const char *what;
-    } parts[] = {{live->rwnd_ratio, "the receive window is full"},
-                 {live->sndbuf_ratio, "the send buffer is full"},
-                 {live->app_ratio, "the sending program has nothing to send"}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].ratio >= EARLY_RATIO)
-            snprintf(event->text, sizeof event->text, "%s %.0f %% of the time (not yet confirmed)",
-                     parts[i].what, 100 * parts[i].ratio);
-}
-
-static void keep_reading(struct tl_session *session, const struct tl_probe_live *live)
+static struct tl_reading reading_of(const struct tl_session *session,
+                                    const struct tl_probe_live *live)
 {
     struct tl_reading reading = {.has_direction = session->has_direction,
                                  .direction = session->direction,
@@ -65,13 +49,16 @@ static void keep_reading(struct tl_session *session, const struct tl_probe_live 
                                  .rwnd_ratio = live->rwnd_ratio,
                                  .network_ratio = live->network_ratio};
     snprintf(reading.stage, sizeof reading.stage, "%s", session->stage);
-    tl_samples_add(&session->samples, &reading);
+    return reading;
 }
 
 static void on_live(void *context, const struct tl_probe_live *live)
 {
     struct tl_session *session = context;
-    keep_reading(session, live);
+    struct tl_reading reading = reading_of(session, live);
+    double ratio = 0;
+    const char *what = tl_reading_waits_for(&reading, &ratio);
+    tl_samples_add(&session->samples, &reading);
     struct tl_event event = {.kind = TL_EVENT_LIVE,
                              .has_direction = session->has_direction,
                              .direction = session->direction,
@@ -81,7 +68,9 @@ static void on_live(void *context, const struct tl_probe_live *live)
                              .elapsed_ns = live->elapsed_ns,
                              .live = *live};
     snprintf(event.stage, sizeof event.stage, "%s", session->stage);
-    add_early_reading(live, &event);
+    if (what)
+        snprintf(event.text, sizeof event.text, "%s %.0f %% of the time (not yet confirmed)", what,
+                 100 * ratio);
     session_push(session, &event);
 }
 
@@ -134,7 +123,7 @@ void session_end_stage(struct tl_session *session, const struct tl_probe_outcome
         run->stages[run->stage_count++] = outcome->record;
     run->sent_bytes += outcome->record.sent_bytes;
     run->received_bytes += outcome->record.received_bytes;
-    session_add_quality(run, outcome->quality, outcome->quality_reason);
+    tl_trust_lower_run(run, outcome->trust.quality, "%s", outcome->trust.reason);
     explain_facts(session, &outcome->record);
     tl_facts_derive(session->result.facts);
     struct tl_event event = {.kind = TL_EVENT_STAGE_END,
@@ -173,8 +162,7 @@ static bool clear_cancel(struct tl_session *session)
     (void)!read(session->cancel_fd, &value, sizeof value);
     if (!session_is_stopped(session))
         return true;
-    value = 1;
-    (void)!write(session->cancel_fd, &value, sizeof value);
+    tl_wake(session->cancel_fd);
     return false;
 }
 
@@ -239,29 +227,48 @@ static void mark_done(struct tl_session *session, const struct tl_plan_step *ste
         plan->forced[step->stage] = false;
 }
 
-enum tl_status session_run_step(struct tl_session *session, const struct tl_plan_step *step,
-                                struct tl_error *reterr)
+void session_announce_step(struct tl_session *session, const struct tl_plan_step *step)
+{
+    const struct tl_stage *stage = tl_stage_at(step->stage);
+    session_stage_changed(session, step->stage, TL_STAGE_RUNS, step->why);
+    session_begin_stage(session, stage->id, stage->per_direction ? &step->direction : NULL,
+                        step->duration_ns, step->why);
+}
+
+enum tl_status session_measure_step(struct tl_session *session, const struct tl_plan_step *step,
+                                    struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
 {
     const struct tl_stage *stage = tl_stage_at(step->stage);
     struct tl_probe probe = session_probe(session);
     struct tl_probe_limits limits = {.duration_ns = length_of(session, step), .bytes = step->bytes};
-    struct tl_probe_outcome outcome = {0};
-    session_stage_changed(session, step->stage, TL_STAGE_RUNS, step->why);
-    session_begin_stage(session, stage->id, stage->per_direction ? &step->direction : NULL,
-                        step->duration_ns, step->why);
+    session_announce_step(session, step);
     session_enter_stage(session, (int)step->stage);
-    int64_t begun_ns = tl_now_ns();
     tl_watch_begin(session->watch);
     enum tl_status status = stage->load
-                                ? stage->load(&probe, step->direction, &limits, &outcome, reterr)
-                                : stage->light(&probe, &outcome, reterr);
-    tl_watch_judge(session->watch, &outcome);
-    status = session_redial(session, session_leave_stage(session, status, &outcome), &outcome);
-    session_end_stage(session, &outcome);
+                                ? stage->load(&probe, step->direction, &limits, ret_outcome, reterr)
+                                : stage->light(&probe, ret_outcome, reterr);
+    tl_watch_judge(session->watch, ret_outcome);
+    return session_leave_stage(session, status, ret_outcome);
+}
+
+void session_finish_step(struct tl_session *session, const struct tl_plan_step *step,
+                         const struct tl_probe_outcome *outcome)
+{
+    session_end_stage(session, outcome);
     mark_done(session, step);
-    repeat_if_interrupted(session, step, &outcome);
+    repeat_if_interrupted(session, step, outcome);
+    session_stage_changed(session, step->stage, TL_STAGE_ENDED, outcome->record.reason);
+}
+
+enum tl_status session_run_step(struct tl_session *session, const struct tl_plan_step *step,
+                                struct tl_error *reterr)
+{
+    struct tl_probe_outcome outcome = {0};
+    int64_t begun_ns = tl_now_ns();
+    enum tl_status status = session_measure_step(session, step, &outcome, reterr);
+    status = session_redial(session, status, &outcome);
+    session_finish_step(session, step, &outcome);
     spend(session, step->stage, &outcome, tl_now_ns() - begun_ns);
-    session_stage_changed(session, step->stage, TL_STAGE_ENDED, outcome.record.reason);
     return status;
 }
 

@@ -87,11 +87,12 @@ static void fill_hops(const struct tl_facts *facts, struct tl_run *run)
 
 void tl_segments_fill(const struct tl_facts *facts, struct tl_run *run)
 {
+    bool proxied = run->target_proxy[0] != '\0';
     run->segment_count = 0;
     tl_run_add_segment(run, "near-host", "this PC")->mtu_bytes =
         number(facts, TL_NEAR(link_mtu_bytes));
-    struct tl_segment_record *path =
-        tl_run_add_segment(run, "path", "the path between the two hosts");
+    struct tl_segment_record *path = tl_run_add_segment(
+        run, "path", proxied ? "the path to the proxy" : "the path between the two hosts");
     path->rtt_add_ns = number(facts, TL_PATH(rtt_min_ns));
     double found = smaller(number(facts, TL_FLOW(TL_DOWNLOAD, path_mtu_bytes)),
                            number(facts, TL_FLOW(TL_UPLOAD, path_mtu_bytes)));
@@ -102,6 +103,6 @@ void tl_segments_fill(const struct tl_facts *facts, struct tl_run *run)
     path->loaded_rtt_add_ns = larger(number(facts, TL_FLOW(TL_DOWNLOAD, queue_delay_ns)),
                                      number(facts, TL_FLOW(TL_UPLOAD, queue_delay_ns)));
     fill_hops(facts, run);
-    tl_run_add_segment(run, "far-host", run->target_name)->mtu_bytes =
+    tl_run_add_segment(run, "far-host", proxied ? run->target_proxy : run->target_name)->mtu_bytes =
         number(facts, TL_FAR(link_mtu_bytes));
 }

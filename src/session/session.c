@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "session_private.h"
+#include "tightlink/base/proxy.h"
+#include "tightlink/base/wake.h"
 #include "worker.h"
 
 _Static_assert(TL_PLAN_COUNT <= TL_SESSION_STAGES_MAX, "a set of stages is one word");
@@ -26,6 +28,10 @@ static void copy_config(struct tl_session *session, const struct tl_session_conf
     snprintf(session->target_name, sizeof session->target_name, "%s",
              config->target_name ? config->target_name : config->host);
     snprintf(session->target_kind, sizeof session->target_kind, "%s", config->target_kind);
+    if (config->target_link) {
+        snprintf(session->target_link, sizeof session->target_link, "%s", config->target_link);
+        session->config.target_link = session->target_link;
+    }
     if (config->other_host) {
         snprintf(session->other_host, sizeof session->other_host, "%s", config->other_host);
         session->config.other_host = session->other_host;
@@ -49,6 +55,14 @@ static void copy_config(struct tl_session *session, const struct tl_session_conf
     session->commands.running = -1;
 }
 
+/* Programs here go through the proxy that the environment names: so does this one. */
+static void take_proxy(struct tl_session *session)
+{
+    session->proxy = tl_proxy_variable(&session->named, getenv);
+    if (session->proxy)
+        (void)!tl_proxy_parse(getenv(session->proxy), &session->via_proxy, &session->no_proxy);
+}
+
 enum tl_status tl_session_create(const struct tl_session_config *config,
                                  struct tl_session **ret_session, struct tl_error *reterr)
 {
@@ -60,6 +74,8 @@ enum tl_status tl_session_create(const struct tl_session_config *config,
     if (!session)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
     session->named = named;
+    if (strcmp(config->target_kind ? config->target_kind : "", "demo") != 0)
+        take_proxy(session);
     session->events.fd = -1;
     session->dial_fd = -1;
     pthread_mutex_init(&session->commands.lock, NULL);
@@ -102,24 +118,16 @@ bool tl_session_next_event(struct tl_session *session, struct tl_event *ret_even
 
 void tl_session_consent(struct tl_session *session, bool given)
 {
-    uint64_t answer = given ? 2 : 1;
-    (void)!write(session->consent_fd, &answer, sizeof answer);
+    tl_wake_with(session->consent_fd, given ? 2 : 1);
 }
 
 void tl_session_stop(struct tl_session *session)
 {
-    uint64_t one = 1;
     if (!atomic_exchange(&session->stopped, true))
-        (void)!write(session->cancel_fd, &one, sizeof one);
+        tl_wake(session->cancel_fd);
 }
 
 /* --- Commands -------------------------------------------------------------------------- */
-
-static void wake(struct tl_session *session)
-{
-    uint64_t one = 1;
-    (void)!write(session->wake_fd, &one, sizeof one);
-}
 
 /* Changes the commands under their lock, then tells the worker. */
 #define WITH_COMMANDS(session, change)                                                             \
@@ -127,14 +135,13 @@ static void wake(struct tl_session *session)
         pthread_mutex_lock(&(session)->commands.lock);                                             \
         change;                                                                                    \
         pthread_mutex_unlock(&(session)->commands.lock);                                           \
-        wake(session);                                                                             \
+        tl_wake((session)->wake_fd);                                                               \
     } while (0)
 
 enum tl_status tl_session_skip(struct tl_session *session, const char *stage)
 {
     struct tl_commands *commands = &session->commands;
     enum tl_plan_stage index = stage ? tl_stage_find(stage) : TL_PLAN_COUNT;
-    uint64_t one = 1;
     if (stage && index == TL_PLAN_COUNT)
         return TL_UNKNOWN;
     pthread_mutex_lock(&commands->lock);
@@ -143,9 +150,9 @@ enum tl_status tl_session_skip(struct tl_session *session, const char *stage)
         commands->skip |= 1u << skipped;
     /* Under the lock: the stage that is cancelled is the one that was named. */
     if (skipped >= 0 && skipped == commands->running)
-        (void)!write(session->cancel_fd, &one, sizeof one);
+        tl_wake(session->cancel_fd);
     pthread_mutex_unlock(&commands->lock);
-    wake(session);
+    tl_wake(session->wake_fd);
     return TL_OK;
 }
 

@@ -3,6 +3,7 @@
  *   session.c    create, start, finish; the owner's commands
  *   worker.c     the way of a run: consent, connect, light stages, plan, what follows
  *   run_stage.c  one stage: probe, events, record
+ *   beside.c     two light stages at once
  *   decisions.c  what the plan decided, as records and as the list of a screen
  *   far.c        which kind of far end it is, and what it cannot
  *   apart.c      nothing there that could be measured with
@@ -20,6 +21,7 @@
 #include "events.h"
 #include "plan.h"
 #include "prefixes.h"
+#include "tightlink/base/proxy.h"
 #include "tightlink/probes/watch.h"
 #include "tightlink/session/session.h"
 
@@ -35,7 +37,11 @@ struct tl_commands {
 struct tl_session {
     struct tl_session_config config; /* texts point into the fields below */
     struct tl_target named;          /* as the user wrote it */
+    const char *proxy;               /* the variable that names one for it; NULL: none */
+    struct tl_proxy via_proxy;       /* what it names; host "": nothing that is spoken to */
+    struct tl_error no_proxy;        /* then: why */
     char host[256], other_host[256], target_name[256], target_kind[16], directory[PATH_MAX];
+    char target_link[TL_RUN_LINK_SIZE];
     char watch_path[PATH_MAX], via[TL_SESSION_VIA_MAX][256];
 
     pthread_t thread;
@@ -56,7 +62,9 @@ struct tl_session {
     struct tl_far *far;
     struct tl_watch *watch;
     struct tl_plan_state plan;
-    bool repeated[TL_PLAN_COUNT][2];      /* done again because the path was interrupted */
+    bool repeated[TL_PLAN_COUNT][2]; /* done again because the path was interrupted */
+    bool asked_again; /* a stage ended without an answer of a far end that was there: once is enough
+                       */
     int64_t budget_time_ns, budget_bytes; /* as a whole; plan has what is left */
     bool budget_set;                      /* the bytes were set during the run */
     int64_t start_ns;
@@ -81,7 +89,14 @@ void session_end_stage(struct tl_session *session, const struct tl_probe_outcome
 void session_enter_stage(struct tl_session *session, int stage);
 enum tl_status session_leave_stage(struct tl_session *session, enum tl_status status,
                                    struct tl_probe_outcome *outcome);
-void session_add_quality(struct tl_run *run, enum tl_quality quality, const char *reason);
+/* The parts of a stage of the table: said to have begun; run up to its outcome; recorded. Between
+ * the last two the path may have to come back (session_redial). */
+void session_announce_step(struct tl_session *session, const struct tl_plan_step *step);
+enum tl_status session_measure_step(struct tl_session *session, const struct tl_plan_step *step,
+                                    struct tl_probe_outcome *ret_outcome,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+void session_finish_step(struct tl_session *session, const struct tl_plan_step *step,
+                         const struct tl_probe_outcome *outcome);
 /* One stage of the table; a skip by the user is TL_OK. */
 enum tl_status session_run_step(struct tl_session *session, const struct tl_plan_step *step,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
@@ -99,6 +114,12 @@ void session_set_bytes(struct tl_session *session, int64_t bytes);
  * with a new connection, and *outcome says when and how long; else status. */
 enum tl_status session_redial(struct tl_session *session, enum tl_status status,
                               struct tl_probe_outcome *outcome);
+
+/* beside.c: a light stage, and in a thread another one that does not disturb it. The status is that
+ * of the first; the other one is not done where it could not be measured beside it. */
+enum tl_status session_run_pair(struct tl_session *session, const struct tl_plan_step *step,
+                                const struct tl_plan_step *companion,
+                                struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* decisions.c */
 void session_list_stages(struct tl_session *session);

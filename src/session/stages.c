@@ -197,14 +197,17 @@ static const struct tl_stage table[TL_PLAN_COUNT] = {
         .id = "hosts", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
         .cost = cost_hosts, .light = tl_probe_hosts,
         .why = "the settings of both hosts"},
+    /* Small packets both, a few milliseconds apart. */
     [TL_PLAN_PATH] = {
         .id = "path", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
-        .cost = cost_path, .light = tl_probe_path,
+        .cost = cost_path, .light = tl_probe_path, .companion = TL_PLAN_HOPS,
         .why = "the round-trip time without load"},
+    /* Its packets are large: beside idle delays they would be a load. What this machine can do takes
+     * a processor, and no packet on the way. */
     [TL_PLAN_MTU] = {
         .id = "mtu", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
         .far = ALWAYS(TL_FAR_MTU),
-        .cost = cost_search, .light = tl_probe_mtu,
+        .cost = cost_search, .light = tl_probe_mtu, .companion = TL_PLAN_CALIBRATE,
         .why = "which packet sizes get through"},
     [TL_PLAN_HOPS] = {
         .id = "hops", .when = TL_WHEN_ALWAYS, .needs = TL_NEEDS_RESPONDER,
@@ -285,6 +288,24 @@ static const struct tl_stage table[TL_PLAN_COUNT] = {
 const struct tl_stage *tl_stage_at(enum tl_plan_stage stage)
 {
     return &table[stage];
+}
+
+/* Routers report few packets a second, so that sizes come before hops. A host that is no responder
+ * answers few as well: there its round trip comes first, and one stage at a time. */
+const enum tl_plan_stage *tl_stage_light_order(enum tl_far_kind far)
+{
+    static const enum tl_plan_stage responder[] = {TL_PLAN_HOSTS, TL_PLAN_MTU,       TL_PLAN_PATH,
+                                                   TL_PLAN_HOPS,  TL_PLAN_CALIBRATE, TL_PLAN_COUNT},
+                                    stranger[] = {TL_PLAN_HOSTS, TL_PLAN_PATH,      TL_PLAN_MTU,
+                                                  TL_PLAN_HOPS,  TL_PLAN_CALIBRATE, TL_PLAN_COUNT};
+    return far == TL_FAR_TIGHTLINK ? responder : stranger;
+}
+
+enum tl_plan_stage tl_stage_companion(enum tl_plan_stage stage, enum tl_far_kind far)
+{
+    enum tl_plan_stage companion = table[stage].companion;
+    bool asks = table[companion].needs & TL_NEEDS_RESPONDER;
+    return companion && (far == TL_FAR_TIGHTLINK || !asks) ? companion : TL_PLAN_COUNT;
 }
 
 const char *tl_plan_stage_id(enum tl_plan_stage stage)

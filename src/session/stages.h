@@ -35,7 +35,7 @@ enum tl_plan_stage {
 
 /* When a stage is run. A skip by the user goes before all of them. */
 enum tl_stage_when {
-    TL_WHEN_ALWAYS, /* light ones: before the consent, in every run, in the table's order */
+    TL_WHEN_ALWAYS, /* light ones: before the path is loaded, in every run */
     TL_WHEN_FIRST,  /* what the first judgement rests on */
     TL_WHEN_WANTED, /* when the plan finds it worth its time: its facts could change the verdict */
     TL_WHEN_ASKED,  /* only when the user asks for it */
@@ -66,7 +66,10 @@ struct tl_stage {
     unsigned far[2];    /* what the far end must be able to do, by direction: TL_FAR_* */
     bool loads;         /* fills the path: only after consent, and within the budgets */
     bool per_direction; /* else once a run; a load probe then gets the first direction asked for */
-    bool apart;         /* a light probe that does without a responder: probe->far may be NULL */
+    /* Of a light one: another light one that it is run beside, as neither disturbs what the other
+     * measures and it reads nothing that the other one brings; 0: none. */
+    enum tl_plan_stage companion;
+    bool apart; /* a light probe that does without a responder: probe->far may be NULL */
     tl_stage_cost_fn *cost;
     tl_probe_light_fn *light; /* one of these two, or none while not built */
     tl_probe_load_fn *load;
@@ -79,6 +82,11 @@ const char *tl_plan_stage_id(enum tl_plan_stage stage);
 bool tl_stage_is_built(enum tl_plan_stage stage);
 /* TL_PLAN_COUNT when there is none of that id. */
 enum tl_plan_stage tl_stage_find(const char *id);
+
+/* The stages of TL_WHEN_ALWAYS as they follow one another; TL_PLAN_COUNT behind the last. */
+const enum tl_plan_stage *tl_stage_light_order(enum tl_far_kind far);
+/* What is run beside this one at this kind of far end; TL_PLAN_COUNT: nothing. */
+enum tl_plan_stage tl_stage_companion(enum tl_plan_stage stage, enum tl_far_kind far);
 
 /* A path with this RTT wants that long a stream: warm-up and 20 round trips. NAN: 100 ms. */
 int64_t tl_plan_stream_ns(double rtt_ns);

@@ -16,28 +16,56 @@
 #include "tightlink/session/record.h"
 #include "worker.h"
 
+static bool is_wanted_light(const struct tl_session *session, enum tl_plan_stage index)
+{
+    const struct tl_stage *stage = tl_stage_at(index);
+    char lacks[TL_PLAN_LACK_SIZE];
+    return stage->when == TL_WHEN_ALWAYS && stage->light && !session->plan.skipped[index] &&
+           !session->plan.done[index][TL_DOWNLOAD] &&
+           !tl_plan_lacks(&session->plan, index, TL_DOWNLOAD, lacks);
+}
+
+static struct tl_plan_step light_step(const struct tl_session *session, enum tl_plan_stage index)
+{
+    const struct tl_stage *stage = tl_stage_at(index);
+    struct tl_plan_step step = {.stage = index, .direction = TL_DOWNLOAD};
+    struct tl_stage_cost cost;
+    stage->cost(&session->plan, TL_DOWNLOAD, &cost);
+    step.duration_ns = cost.time_ns;
+    step.bytes = cost.bytes;
+    snprintf(step.why, sizeof step.why, "%s", stage->why);
+    step.worth = 2; /* not weighed */
+    return step;
+}
+
+/* Beside it its companion, where one is wanted and its turn has not come. */
+static enum tl_status run_light(struct tl_session *session, const struct tl_plan_step *step,
+                                struct tl_error *reterr)
+{
+    enum tl_plan_stage index = tl_stage_companion(step->stage, session->plan.far);
+    if (index == TL_PLAN_COUNT || !is_wanted_light(session, index))
+        return session_run_step(session, step, reterr);
+    struct tl_plan_step companion = light_step(session, index);
+    enum tl_status status = session_run_pair(session, step, &companion, reterr);
+    if (session->plan.done[index][TL_DOWNLOAD])
+        session_record_choice(session, &companion);
+    return status;
+}
+
 /* What every run begins with. */
 static enum tl_status run_light_stages(struct tl_session *session, struct tl_error *reterr)
 {
-    for (int i = 0; i < TL_PLAN_COUNT; i++) {
-        const struct tl_stage *stage = tl_stage_at((enum tl_plan_stage)i);
-        struct tl_plan_step step = {.stage = (enum tl_plan_stage)i, .direction = TL_DOWNLOAD};
-        struct tl_stage_cost cost;
+    const enum tl_plan_stage *next = tl_stage_light_order(session->plan.far);
+    for (; *next != TL_PLAN_COUNT; next++) {
         session_take_commands(session);
         if (session_is_stopped(session))
             return tl_error_set(reterr, TL_CANCELLED, "stopped by you");
-        char lacks[TL_PLAN_LACK_SIZE];
-        if (stage->when != TL_WHEN_ALWAYS || !stage->light || session->plan.skipped[i] ||
-            tl_plan_lacks(&session->plan, step.stage, step.direction, lacks))
+        if (!is_wanted_light(session, *next))
             continue;
-        stage->cost(&session->plan, TL_DOWNLOAD, &cost);
-        step.duration_ns = cost.time_ns;
-        step.bytes = cost.bytes;
-        snprintf(step.why, sizeof step.why, "%s", stage->why);
-        step.worth = 2; /* not weighed */
+        struct tl_plan_step step = light_step(session, *next);
         session_record_choice(session, &step);
-        enum tl_status status = session_run_step(session, &step, reterr);
-        if (status == TL_OK && !session->plan.done[i][TL_DOWNLOAD]) /* the path was dead in it */
+        enum tl_status status = run_light(session, &step, reterr);
+        if (status == TL_OK && !session->plan.done[*next][TL_DOWNLOAD]) /* the path was dead */
             status = session_run_step(session, &step, reterr);
         if (session_ends(status))
             return status;
@@ -155,9 +183,12 @@ static void note_target(const struct tl_session *session, struct tl_run *run)
     const struct tl_session_config *config = &session->config;
     uint16_t port = session->named.port ? session->named.port : config->port;
     snprintf(run->target_name, sizeof run->target_name, "%s", session->target_name);
+    snprintf(run->target_proxy, sizeof run->target_proxy, "%s", session->via_proxy.host);
     run->target_only = config->family;
     run->target_keyed = config->key != NULL;
+    run->target_login = config->login != NULL;
     if (strcmp(run->target_kind, "demo") == 0) {
+        snprintf(run->target_link, sizeof run->target_link, "%s", session->target_link);
         if (session->named.kind != TL_FAR_KIND_COUNT)
             snprintf(run->target_far, sizeof run->target_far, "%s",
                      tl_far_row(session->named.kind)->id);
@@ -280,7 +311,7 @@ static void settle_quality(struct tl_session *session)
     if (result->status == TL_OK || (result->status == TL_CANCELLED && has_stream))
         return;
     if (result->run.quality < TL_QUALITY_INVALID) /* else a stage has said why */
-        session_add_quality(&result->run, TL_QUALITY_ABORTED, result->error.text);
+        tl_trust_lower_run(&result->run, TL_QUALITY_ABORTED, "%s", result->error.text);
 }
 
 static void ask_owner(struct tl_session *session)
@@ -288,7 +319,7 @@ static void ask_owner(struct tl_session *session)
     const struct tl_session_config *config = &session->config;
     char reason[sizeof session->result.run.reasons[0]];
     if (config->disturbed && config->disturbed(config->disturbed_context, reason, sizeof reason))
-        session_add_quality(&session->result.run, TL_QUALITY_DEGRADED, reason);
+        tl_trust_lower_run(&session->result.run, TL_QUALITY_DEGRADED, "%s", reason);
 }
 
 void *session_worker(void *context)

@@ -24,6 +24,13 @@
 #define BUFFER_LIMITS_RATIO 0.1
 #define NO_BUFFER_SHARE     0.5
 
+/* Less of their time than this held by buffers, several connections found what the path carries. */
+#define UNHELD_RATIO 0.3
+/* What a larger buffer has to bring beyond what was seen: less is the scatter between two tests. */
+#define MORE_RATIO 1.1
+/* The least that a doubt about the network counts where something else held the sender. */
+#define NETWORK_LEAST 0.25
+
 struct weighing {
     const struct tl_plan_state *state;
     const char *stage;
@@ -86,18 +93,19 @@ static bool is_limit(const struct weighing *w, const struct tl_finding *finding)
            finding->severity == TL_LIMITS;
 }
 
-/* What is still open in this direction: 1 without a verdict, 0 with a certain one. */
+/* What is still open in this direction: 1 without a verdict, else the share of verdicts like it
+ * that may be wrong, as they were counted. */
 static double gap(const struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
     const struct tl_verdict *verdict = &findings->verdict;
     if (verdict->direction == w->direction)
-        return verdict->state == TL_LIMITED ? 1 - verdict->evidence_ratio : 1;
-    double evidence = 0;
+        return verdict->state == TL_LIMITED ? 1 - verdict->confidence : 1;
+    double confidence = 0;
     for (size_t i = 0; i < findings->finding_count; i++)
         if (is_limit(w, &findings->findings[i]))
-            evidence = fmax(evidence, findings->findings[i].evidence_ratio);
-    return 1 - evidence;
+            confidence = fmax(confidence, findings->findings[i].confidence);
+    return 1 - confidence;
 }
 
 static void name_cause(struct weighing *w, const char *cause)
@@ -107,18 +115,45 @@ static void name_cause(struct weighing *w, const char *cause)
         snprintf(w->causes + used, sizeof w->causes - used, "%s%s", used ? ", " : "", cause);
 }
 
-static bool buffer_limits(const struct weighing *w)
+static double number(const struct weighing *w, struct tl_fact_key key, double fallback)
 {
-    return tl_facts_number(w->state->facts, TL_FLOW(w->direction, ledger_rwnd_ratio), 0) >
-               BUFFER_LIMITS_RATIO ||
-           tl_facts_number(w->state->facts, TL_FLOW(w->direction, ledger_sndbuf_ratio), 0) >
-               BUFFER_LIMITS_RATIO;
+    return tl_facts_number(w->state->facts, key, fallback);
 }
 
-/* Where no buffer held the stream, a larger one can hardly show anything. */
+static bool buffer_limits(const struct weighing *w)
+{
+    return number(w, TL_FLOW(w->direction, ledger_rwnd_ratio), 0) > BUFFER_LIMITS_RATIO ||
+           number(w, TL_FLOW(w->direction, ledger_sndbuf_ratio), 0) > BUFFER_LIMITS_RATIO;
+}
+
+/* Several connections were run and no buffer held them: a larger one shows no more of the path. */
+static bool several_found_the_path(const struct weighing *w)
+{
+    return number(w, TL_FLOW(w->direction, streams_rwnd_ratio), 1) < UNHELD_RATIO &&
+           number(w, TL_FLOW(w->direction, streams_sndbuf_ratio), 1) < UNHELD_RATIO;
+}
+
+/* Whether the largest buffer that a program may ask for carries more than the connections of stage
+ * streams do, each with a buffer of its own: what they got, or would get at most. */
+static bool window_reaches_further(const struct weighing *w)
+{
+    double one_bps = number(w, TL_FLOW(w->direction, goodput_bps), (double)NAN);
+    double several_bps =
+        number(w, TL_FLOW(w->direction, streams_goodput_bps), TL_PROBE_STREAMS * one_bps);
+    double reach_bps = number(w, TL_FLOW(w->direction, window_reach_bps), (double)NAN);
+    return !several_found_the_path(w) && !(reach_bps <= MORE_RATIO * several_bps); /* NAN: may */
+}
+
+/* How much of what the stage could show is there to be seen: larger buffers show little where no
+ * buffer held the stream, or where several connections reach further; and what the network alone
+ * does held a sender no longer than the network did. */
 static double fitness(const struct weighing *w)
 {
-    return w->index == TL_PLAN_WINDOW && !buffer_limits(w) ? NO_BUFFER_SHARE : 1;
+    if (w->index == TL_PLAN_WINDOW)
+        return buffer_limits(w) && window_reaches_further(w) ? 1 : NO_BUFFER_SHARE;
+    if (w->index == TL_PLAN_PACED)
+        return fmax(number(w, TL_FLOW(w->direction, ledger_network_ratio), 1), NETWORK_LEAST);
+    return 1;
 }
 
 static void weigh_open(struct weighing *w, double open)
@@ -172,6 +207,16 @@ static void weigh_confirmation(struct weighing *w, double open)
     }
 }
 
+/* Whether the path's own rung can come of this stage. What several streams got together is as much
+ * as anybody promises of the path: datagrams that got there faster are no bound for a transfer. And
+ * where no buffer was in the way a larger one only repeats the one stream. */
+static bool can_complete_the_rung(const struct weighing *w)
+{
+    if (w->index == TL_PLAN_UDP)
+        return !(number(w, TL_FLOW(w->direction, streams_goodput_bps), 0) > 0);
+    return w->index != TL_PLAN_WINDOW || (buffer_limits(w) && window_reaches_further(w));
+}
+
 /* What a fix would bring is not known, or only from below, and could be: a path that is full hides
  * nothing. */
 static void weigh_next_rung(struct weighing *w)
@@ -182,9 +227,13 @@ static void weigh_next_rung(struct weighing *w)
                  isfinite(verdict->fixed_bps) && !verdict->fixed_at_least;
     if (known)
         return;
-    if (w->index == TL_PLAN_WINDOW && buffer_limits(w))
-        add(w, BEHIND_BUFFER_WORTH, "a buffer limits: a larger one shows what is behind it");
-    for (size_t i = 0; i < findings->rung_count; i++) {
+    enum tl_plan_stage behind = window_reaches_further(w) ? TL_PLAN_WINDOW : TL_PLAN_STREAMS;
+    if (w->index == behind && buffer_limits(w))
+        add(w, BEHIND_BUFFER_WORTH,
+            behind == TL_PLAN_WINDOW
+                ? "a buffer limits: a larger one shows what is behind it"
+                : "a buffer limits: several connections, a buffer each, show what is behind it");
+    for (size_t i = 0; i < findings->rung_count && can_complete_the_rung(w); i++) {
         const struct tl_rung *rung = &findings->ladder[i];
         if (rung->direction == w->direction && rung->essential && !rung->tested &&
             misses(w, rung->missing, rung->missing_count))

@@ -2,32 +2,43 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "tightlink/base/cause_name.h"
+#include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/store/compare.h"
+#include "tightlink/store/history.h"
 
 #define CELL 40
+/* An MTU is 1500 B, not 1.46 KiB; buffers are larger. */
+#define ODD_BYTES_MAX 65536
 
-static const char *format_number(double value, enum tl_unit unit, char ret_text[CELL])
+static const char *format_number(double value, double doubt, enum tl_unit unit, char ret_text[CELL])
 {
     char text[TL_UNIT_TEXT_SIZE];
     if (isnan(value))
         return "-";
     switch (unit) {
     case TL_UNIT_BPS:
-        tl_format_bps(value, text);
+        tl_format_bps_known(value, doubt, text);
         break;
     case TL_UNIT_NS:
-        tl_format_ns(value, text);
+        tl_format_ns_known(value, doubt, text);
+        break;
+    case TL_UNIT_BYTES:
+        if (value < ODD_BYTES_MAX && fmod(value, 1024) != 0)
+            snprintf(text, sizeof text, "%.0f B", value);
+        else
+            tl_format_bytes(value, text);
         break;
     case TL_UNIT_RATIO:
         tl_format_ratio(value, text);
         break;
     case TL_UNIT_BOOL:
         return value != 0 ? "on" : "off";
-    default: /* settings are written as they are set */
+    default:
         snprintf(text, sizeof text, "%.12g", value);
         break;
     }
@@ -43,37 +54,71 @@ static void add_beyond(const struct tl_compare_row *row, struct tl_buf *out)
         tl_buf_addf(out,
                     row->high_ratio - row->low_ratio < 0.1 ? " (%+.1f to %+.1f %%)"
                                                            : " (%+.0f to %+.0f %%)",
-                    100 * row->low_ratio, 100 * row->high_ratio);
+                    100 * tl_compare_known_ratio(row, row->low_ratio),
+                    100 * tl_compare_known_ratio(row, row->high_ratio));
+}
+
+/* Local time, as in the list of runs. */
+static const char *when(const char *started, char ret_text[CELL])
+{
+    int64_t ns;
+    struct tm parts;
+    if (tl_history_time(started, &ns) != TL_OK)
+        return "-";
+    time_t seconds = (time_t)(ns / TL_NS_PER_S);
+    if (!localtime_r(&seconds, &parts) || !strftime(ret_text, CELL, "%Y-%m-%d %H:%M", &parts))
+        return "-";
+    return ret_text;
+}
+
+/* What a document says, for a column of so many bytes: a kept run is a stranger's file. */
+#define COLUMN(bytes) ((bytes) + 1)
+
+static const char *column(const char *text, char *ret_text, size_t size)
+{
+    tl_utf8_clean(text, strlen(text), ret_text, size);
+    return ret_text;
 }
 
 static void add_side(const char *letter, const struct tl_compare_side *side, struct tl_buf *out)
 {
-    char rate[CELL];
-    tl_buf_addf(out, " %s %.8s  %.10s %.5s  %-9s %-22.22s %s\n", letter, side->id, side->started,
-                side->started + (strlen(side->started) > 11 ? 11 : 0), side->direction,
-                tl_cause_name(side->cause[0] ? side->cause : side->state),
-                format_number(side->measured_bps, TL_UNIT_BPS, rate));
+    char rate[CELL], started[CELL], id[COLUMN(8)], cause[COLUMN(22)], quality[COLUMN(22)];
+    const char *name = tl_cause_name(side->cause[0] ? side->cause : side->state);
+    tl_buf_addf(out, " %s %s  %-16s  %-9s %-22s %s\n", letter, column(side->id, id, sizeof id),
+                when(side->started, started), side->direction, column(name, cause, sizeof cause),
+                format_number(side->measured_bps, side->measured_doubt_bps, TL_UNIT_BPS, rate));
     if (strcmp(side->quality, "valid") != 0)
-        tl_buf_addf(out, "   its measurements are %s\n", side->quality);
+        tl_buf_addf(out, "   its measurements are %s\n",
+                    column(side->quality, quality, sizeof quality));
+}
+
+/* In units that people read; as they are set where those would hide the difference. */
+static void add_setting(const struct tl_compare_setting *setting, struct tl_buf *out)
+{
+    char a[CELL], b[CELL], was[COLUMN(18)];
+    const char *before = setting->a_text, *after = setting->b_text;
+    if (setting->unit != TL_UNIT_TEXT) {
+        before = format_number(setting->a, 0, setting->unit, a);
+        after = format_number(setting->b, 0, setting->unit, b);
+        if (strcmp(before, after) == 0) {
+            before = format_number(setting->a, 0, TL_UNIT_NUMBER, a);
+            after = format_number(setting->b, 0, TL_UNIT_NUMBER, b);
+        }
+    }
+    tl_buf_addf(out, "  %-34.34s %18s -> ", setting->id, column(before, was, sizeof was));
+    tl_utf8_add_clean(out, after, true);
+    tl_buf_adds(out, "\n");
 }
 
 static void add_settings(const struct tl_comparison *comparison, struct tl_buf *out)
 {
-    char a[CELL], b[CELL];
     if (!comparison->setting_count) {
         tl_buf_adds(out, "No setting of either host differs.\n");
         return;
     }
     tl_buf_adds(out, "Settings that differ\n");
-    for (size_t i = 0; i < comparison->setting_count; i++) {
-        const struct tl_compare_setting *setting = &comparison->settings[i];
-        bool text = setting->unit == TL_UNIT_TEXT;
-        tl_buf_addf(out, "  %-34.34s %18.18s -> ", setting->id,
-                    text ? setting->a_text : format_number(setting->a, setting->unit, a));
-        tl_utf8_add_clean(out, text ? setting->b_text : format_number(setting->b, setting->unit, b),
-                          true);
-        tl_buf_adds(out, "\n");
-    }
+    for (size_t i = 0; i < comparison->setting_count; i++)
+        add_setting(&comparison->settings[i], out);
     if (comparison->setting_total > comparison->setting_count)
         tl_buf_addf(out, "  and %zu more\n", comparison->setting_total - comparison->setting_count);
 }
@@ -93,9 +138,11 @@ void tl_compare_text(const struct tl_comparison *comparison, struct tl_buf *out)
     tl_buf_addf(out, "\n%-19s %12s %12s %8s  %s\n", "", "A", "B", "change", "beyond noise? (95 %)");
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct tl_compare_row *row = &comparison->rows[i];
-        snprintf(change, sizeof change, "%+.0f %%", 100 * row->change_ratio);
-        tl_buf_addf(out, "%-18s %11s %11s %8s  ", row->label, format_number(row->a, row->unit, a),
-                    format_number(row->b, row->unit, b),
+        double percent = round(100 * tl_compare_known_ratio(row, row->change_ratio));
+        snprintf(change, sizeof change, "%+.0f %%", percent + 0.0); /* never "-0" */
+        tl_buf_addf(out, "%-18s %11s %11s %8s  ", row->label,
+                    format_number(row->a, row->a_doubt, row->unit, a),
+                    format_number(row->b, row->b_doubt, row->unit, b),
                     isfinite(row->change_ratio) ? change : "-");
         add_beyond(row, out);
         tl_buf_adds(out, "\n");

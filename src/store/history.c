@@ -29,6 +29,9 @@ static const char *const migrations[] = {
     " tag TEXT NOT NULL, at INTEGER NOT NULL REFERENCES runs(at) ON DELETE CASCADE,"
     " PRIMARY KEY(tag, at)) WITHOUT ROWID;"
     "CREATE INDEX tags_at ON tags(at);",
+    "ALTER TABLE runs ADD COLUMN stream_doubt_bps REAL;"
+    "ALTER TABLE runs ADD COLUMN streams_doubt_bps REAL;"
+    "ALTER TABLE runs ADD COLUMN tried_doubt_bps REAL;",
 };
 
 static const struct tl_db_schema schema = {
@@ -123,10 +126,11 @@ static void bind_summary(sqlite3_stmt *statement, int64_t at, const struct tl_su
                                  summary->state,    summary->cause,       summary->segment,
                                  summary->sentence, summary->quality};
     const double numbers[] = {
-        summary->confidence,        summary->measured_bps, summary->stream_bps,
-        summary->streams_bps,       summary->rtt_ns,       summary->loaded_rtt_ns,
-        summary->retrans_ratio,     summary->fixed_bps,    summary->tried_predicted_bps,
-        summary->tried_measured_bps};
+        summary->confidence,         summary->measured_bps,     summary->stream_bps,
+        summary->streams_bps,        summary->rtt_ns,           summary->loaded_rtt_ns,
+        summary->retrans_ratio,      summary->fixed_bps,        summary->tried_predicted_bps,
+        summary->tried_measured_bps, summary->stream_doubt_bps, summary->streams_doubt_bps,
+        summary->tried_doubt_bps};
     int index = 0;
     (void)sqlite3_bind_int64(statement, ++index, at);
     tl_db_bind_text(statement, ++index, summary->id);
@@ -148,8 +152,8 @@ static enum tl_status put_row(struct tl_history *history, int64_t at,
         "INSERT INTO runs(at, id, started_ns, duration_ns, target, target_kind, direction, state,"
         " cause, segment, sentence, quality, confidence, measured_bps, stream_bps, streams_bps,"
         " rtt_ns, loaded_rtt_ns, retrans_ratio, fixed_bps, tried_predicted_bps,"
-        " tried_measured_bps, hit)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+        " tried_measured_bps, stream_doubt_bps, streams_doubt_bps, tried_doubt_bps, hit)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
         " ON CONFLICT(id) DO UPDATE SET started_ns = excluded.started_ns,"
         " duration_ns = excluded.duration_ns, target = excluded.target,"
         " target_kind = excluded.target_kind, direction = excluded.direction,"
@@ -160,7 +164,10 @@ static enum tl_status put_row(struct tl_history *history, int64_t at,
         " rtt_ns = excluded.rtt_ns, loaded_rtt_ns = excluded.loaded_rtt_ns,"
         " retrans_ratio = excluded.retrans_ratio, fixed_bps = excluded.fixed_bps,"
         " tried_predicted_bps = excluded.tried_predicted_bps,"
-        " tried_measured_bps = excluded.tried_measured_bps, hit = excluded.hit",
+        " tried_measured_bps = excluded.tried_measured_bps,"
+        " stream_doubt_bps = excluded.stream_doubt_bps,"
+        " streams_doubt_bps = excluded.streams_doubt_bps,"
+        " tried_doubt_bps = excluded.tried_doubt_bps, hit = excluded.hit",
         &statement, reterr);
     if (status != TL_OK)
         return status;

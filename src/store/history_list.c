@@ -41,6 +41,8 @@ static void build(const struct tl_history_filter *filter, const char *columns, c
         tl_buf_adds(sql, " AND target = ?1");
     if (filter->cause)
         tl_buf_adds(sql, " AND cause = ?2");
+    if (filter->direction)
+        tl_buf_adds(sql, " AND direction = ?9");
     if (filter->tag)
         tl_buf_adds(sql, " AND at IN (SELECT at FROM tags WHERE tag = ?3)");
     if (filter->text) {
@@ -65,6 +67,8 @@ static enum tl_status bind(sqlite3_stmt *statement, const struct tl_history_filt
         tl_db_bind_text(statement, 1, filter->target);
     if (filter->cause)
         tl_db_bind_text(statement, 2, filter->cause);
+    if (filter->direction)
+        tl_db_bind_text(statement, 9, filter->direction);
     if (filter->tag)
         tl_db_bind_text(statement, 3, filter->tag);
     if (filter->text) {
@@ -113,7 +117,7 @@ enum tl_status tl_history_select(struct tl_history *history, const char *columns
     "id, started_ns, duration_ns, target, target_kind, direction, state, cause, segment,"          \
     " sentence, quality, confidence, measured_bps, stream_bps, streams_bps, rtt_ns,"               \
     " loaded_rtt_ns, retrans_ratio, fixed_bps, tried_predicted_bps, tried_measured_bps, hit,"      \
-    " note, tags"
+    " note, tags, stream_doubt_bps, streams_doubt_bps, tried_doubt_bps"
 
 static void read_row(sqlite3_stmt *s, struct tl_history_run *row)
 {
@@ -142,6 +146,9 @@ static void read_row(sqlite3_stmt *s, struct tl_history_run *row)
         .hit = sqlite3_column_int(s, 21),
         .note = tl_db_text(s, 22),
         .tags = tl_db_text(s, 23),
+        .stream_doubt_bps = tl_db_number(s, 24),
+        .streams_doubt_bps = tl_db_number(s, 25),
+        .tried_doubt_bps = tl_db_number(s, 26),
     };
 }
 

@@ -55,8 +55,25 @@ enum tl_status tl_history_score(struct tl_history *history, const struct tl_hist
 struct points {
     size_t count;
     int64_t oldest_ns, newest_ns;
-    double days[TL_HISTORY_TREND_MAX], bps[TL_HISTORY_TREND_MAX]; /* newest first */
+    char direction[16];
+    double days[TL_HISTORY_TREND_MAX]; /* newest first */
+    struct tl_history_rate rates[TL_HISTORY_TREND_MAX];
 };
+
+static void take_point(sqlite3_stmt *statement, struct points *points)
+{
+    const char *direction = tl_db_text(statement, 3);
+    if (!points->count)
+        snprintf(points->direction, sizeof points->direction, "%s", direction);
+    else if (strcmp(points->direction, direction) != 0)
+        return; /* rates of the two directions are not one row */
+    points->oldest_ns = sqlite3_column_int64(statement, 0);
+    if (!points->count)
+        points->newest_ns = points->oldest_ns;
+    points->days[points->count] = (double)points->oldest_ns / NS_PER_DAY;
+    points->rates[points->count++] =
+        (struct tl_history_rate){sqlite3_column_double(statement, 1), tl_db_number(statement, 2)};
+}
 
 static enum tl_status read_points(struct tl_history *history,
                                   const struct tl_history_filter *filter, struct points *points,
@@ -65,19 +82,13 @@ static enum tl_status read_points(struct tl_history *history,
     sqlite3_stmt *statement;
     int result = SQLITE_DONE;
     enum tl_status status = tl_history_select(
-        history, "started_ns, stream_bps", filter,
+        history, "started_ns, stream_bps, stream_doubt_bps, direction", filter,
         " AND stream_bps IS NOT NULL AND quality IN ('valid', 'degraded') ORDER BY at DESC", false,
         &statement, reterr);
     if (status != TL_OK)
         return status;
-    while (points->count < TL_HISTORY_TREND_MAX &&
-           (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        points->oldest_ns = sqlite3_column_int64(statement, 0);
-        if (!points->count)
-            points->newest_ns = points->oldest_ns;
-        points->days[points->count] = (double)points->oldest_ns / NS_PER_DAY;
-        points->bps[points->count++] = sqlite3_column_double(statement, 1);
-    }
+    while (points->count < TL_HISTORY_TREND_MAX && (result = sqlite3_step(statement)) == SQLITE_ROW)
+        take_point(statement, points);
     if (result != SQLITE_ROW && result != SQLITE_DONE)
         status = tl_db_error(&history->db, result, reterr);
     sqlite3_finalize(statement);
@@ -96,8 +107,8 @@ static enum tl_status fit(const struct points *points, struct tl_history_trend *
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             if (points->days[i] > points->days[j])
-                slopes[count++] =
-                    (points->bps[i] - points->bps[j]) / (points->days[i] - points->days[j]);
+                slopes[count++] = (points->rates[i].bps - points->rates[j].bps) /
+                                  (points->days[i] - points->days[j]);
     if (count) {
         double d = (double)n, pairs = (double)count;
         double margin = 1.959964 * sqrt(d * (d - 1) * (2 * d + 5) / 18) / 2 / pairs;
@@ -109,12 +120,38 @@ static enum tl_status fit(const struct points *points, struct tl_history_trend *
     return TL_OK;
 }
 
+static int by_rate(const void *a, const void *b)
+{
+    double first = ((const struct tl_history_rate *)a)->bps;
+    double second = ((const struct tl_history_rate *)b)->bps;
+    return (first > second) - (first < second);
+}
+
+/* Least, most and median; between two middle ones the median is known no better than either. */
+static void sort_rates(struct points *points, struct tl_history_trend *trend)
+{
+    struct tl_history_rate *rates = points->rates;
+    size_t n = points->count;
+    if (!n)
+        return;
+    trend->newest = rates[0];
+    qsort(rates, n, sizeof *rates, by_rate);
+    const struct tl_history_rate *low = &rates[(n - 1) / 2], *high = &rates[n / 2];
+    trend->least = rates[0];
+    trend->most = rates[n - 1];
+    trend->median =
+        (struct tl_history_rate){(low->bps + high->bps) / 2, fmax(low->doubt_bps, high->doubt_bps)};
+}
+
 enum tl_status tl_history_trend(struct tl_history *history, const struct tl_history_filter *filter,
                                 struct tl_history_trend *ret_trend, struct tl_error *reterr)
 {
     const double nan = (double)NAN;
-    struct tl_history_trend trend = {.median_bps = nan,
-                                     .newest_bps = nan,
+    const struct tl_history_rate none = {nan, nan};
+    struct tl_history_trend trend = {.median = none,
+                                     .least = none,
+                                     .most = none,
+                                     .newest = none,
                                      .slope_bps_per_day = nan,
                                      .low_bps_per_day = nan,
                                      .high_bps_per_day = nan};
@@ -125,15 +162,12 @@ enum tl_status tl_history_trend(struct tl_history *history, const struct tl_hist
     trend.count = points.count;
     trend.oldest_ns = points.oldest_ns;
     trend.newest_ns = points.newest_ns;
-    trend.least_bps = tl_stats_min(points.bps, points.count);
-    trend.most_bps = tl_stats_max(points.bps, points.count);
-    if (points.count)
-        trend.newest_bps = points.bps[0];
+    snprintf(trend.direction, sizeof trend.direction, "%s", points.direction);
     if (points.count >= 4)
         status = fit(&points, &trend, reterr);
     if (status != TL_OK)
         return status;
-    trend.median_bps = tl_stats_median(points.bps, points.count);
+    sort_rates(&points, &trend);
     *ret_trend = trend;
     return TL_OK;
 }

@@ -10,6 +10,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
 #include "tightlink/document/document.h"
+#include "tightlink/facts/told.h"
 #include "tightlink/store/history.h"
 
 /* As the reader of saved runs (report/read.c). */
@@ -283,6 +284,40 @@ static double flow_fact(const struct tl_json *doc, const struct tl_summary *summ
     return tl_summary_fact(doc, id, NULL, NULL);
 }
 
+double tl_summary_rate(const struct tl_json *doc, const char *direction, const char *name,
+                       double *ret_doubt)
+{
+    char id[96];
+    double low, high;
+    snprintf(id, sizeof id, "%.15s.%s", direction, name);
+    double value = tl_summary_fact(doc, id, &low, &high);
+    *ret_doubt = high > low ? (high - low) / 2 : (double)NAN;
+    return value;
+}
+
+/* That of a rate which was measured; else that of a prediction. */
+static double told_doubt(const struct tl_json *doc, const char *direction, double bps)
+{
+    for (size_t i = 0; i < TL_TOLD_RATES; i++) {
+        double doubt;
+        if (tl_summary_rate(doc, direction, tl_fact_def(tl_told_rates[i])->name, &doubt) == bps)
+            return doubt;
+    }
+    return TL_PREDICTION_DOUBT * bps;
+}
+
+static void read_rates(const struct tl_json *doc, struct tl_summary *summary)
+{
+    const char *direction = summary->direction;
+    summary->stream_bps =
+        tl_summary_rate(doc, direction, "goodput_bps", &summary->stream_doubt_bps);
+    summary->streams_bps =
+        tl_summary_rate(doc, direction, "streams_goodput_bps", &summary->streams_doubt_bps);
+    summary->measured_doubt_bps = told_doubt(doc, direction, summary->measured_bps);
+    summary->fixed_doubt_bps = told_doubt(doc, direction, summary->fixed_bps);
+    summary->tried_doubt_bps = told_doubt(doc, direction, summary->tried_predicted_bps);
+}
+
 enum tl_status tl_summary_read(const struct tl_json *doc, struct tl_summary *ret_summary,
                                struct tl_error *reterr)
 {
@@ -302,8 +337,7 @@ enum tl_status tl_summary_read(const struct tl_json *doc, struct tl_summary *ret
         status = read_tried(&root, &summary, reterr);
     if (status != TL_OK)
         return status;
-    summary.stream_bps = flow_fact(doc, &summary, "goodput_bps");
-    summary.streams_bps = flow_fact(doc, &summary, "streams_goodput_bps");
+    read_rates(doc, &summary);
     summary.loaded_rtt_ns = flow_fact(doc, &summary, "loaded_rtt_ns");
     summary.retrans_ratio = flow_fact(doc, &summary, "retrans_ratio");
     summary.rtt_ns = tl_summary_fact(doc, "path.rtt_min_ns", NULL, NULL);

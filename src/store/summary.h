@@ -17,7 +17,10 @@ struct tl_summary {
     double confidence, measured_bps, fixed_bps;
     double stream_bps, streams_bps, rtt_ns, loaded_rtt_ns, retrans_ratio;
     double tried_predicted_bps, tried_measured_bps;
-    int hit; /* -1: nothing was tried */
+    /* Half of what the rates may be off by, as they are told. */
+    double measured_doubt_bps, fixed_doubt_bps, stream_doubt_bps, streams_doubt_bps;
+    double tried_doubt_bps; /* of what was predicted */
+    int hit;                /* -1: nothing was tried */
 };
 
 /* Parses a document. *ret_doc is owned by the caller. The limits of saved runs hold. */
@@ -31,5 +34,10 @@ enum tl_status tl_summary_read(const struct tl_json *doc, struct tl_summary *ret
 /* Value of a known fact, NAN otherwise; bounds where they are given, else the value. */
 double tl_summary_fact(const struct tl_json *doc, const char *id, double *ret_low,
                        double *ret_high);
+
+/* The same of a rate of the direction; half of what it may be off by, NAN where that is not known.
+ */
+double tl_summary_rate(const struct tl_json *doc, const char *direction, const char *name,
+                       double *ret_doubt);
 
 #endif

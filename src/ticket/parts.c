@@ -77,6 +77,21 @@ static void set_basic_shell(struct ticket_job *job)
     tl_buf_finish(&line);
 }
 
+static void add_base64(struct tl_buf *out, const char *data, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = (const unsigned char *)data;
+    for (size_t i = 0; i < len; i += 3) {
+        size_t left = len - i;
+        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? bytes[i + 2] : 0);
+        char four[4] = {digits[group >> 18], digits[group >> 12 & 63],
+                        left > 1 ? digits[group >> 6 & 63] : '=',
+                        left > 2 ? digits[group & 63] : '='};
+        tl_buf_add(out, four, sizeof four);
+    }
+}
+
 enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr)
 {
     struct tl_buf pair = TL_BUF_INIT, encoded = TL_BUF_INIT;
@@ -84,7 +99,7 @@ enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr
     if (status != TL_OK)
         return status;
     tl_buf_addf(&pair, "%s:%s", job->target->values[KEY_USER], job->secret);
-    ticket_add_base64(&encoded, tl_buf_text(&pair), pair.len);
+    add_base64(&encoded, tl_buf_text(&pair), pair.len);
     snprintf(job->auth, sizeof job->auth, "Authorization: Basic %s", tl_buf_text(&encoded));
     snprintf(job->auth_shown, sizeof job->auth_shown,
              "Authorization: Basic <base64 of %.100s:token of %.300s>",
@@ -212,21 +227,6 @@ enum tl_status ticket_post(struct ticket_job *job, struct ticket_request *reques
 /* --- Bodies
  * ---------------------------------------------------------------------------------------- */
 
-void ticket_add_base64(struct tl_buf *out, const char *data, size_t len)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *bytes = (const unsigned char *)data;
-    for (size_t i = 0; i < len; i += 3) {
-        size_t left = len - i;
-        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? bytes[i + 2] : 0);
-        char four[4] = {digits[group >> 18], digits[group >> 12 & 63],
-                        left > 1 ? digits[group >> 6 & 63] : '=',
-                        left > 2 ? digits[group & 63] : '='};
-        tl_buf_add(out, four, sizeof four);
-    }
-}
-
 size_t ticket_files(const struct tl_ticket_message *message,
                     struct ticket_file ret_files[TICKET_FILES_MAX])
 {
@@ -237,6 +237,27 @@ size_t ticket_files(const struct tl_ticket_message *message,
     if (message->html && message->html[0])
         ret_files[count++] = (struct ticket_file){"report.html", "text/html", message->html};
     return count;
+}
+
+void ticket_add_files(struct tl_json_writer *w, const char *key, const struct ticket_file *members,
+                      const struct tl_ticket_message *message)
+{
+    struct ticket_file files[TICKET_FILES_MAX];
+    size_t count = ticket_files(message, files);
+    if (!count)
+        return;
+    tl_json_begin_array(w, key);
+    for (size_t i = 0; i < count; i++) {
+        struct tl_buf encoded = TL_BUF_INIT;
+        add_base64(&encoded, files[i].data, strlen(files[i].data));
+        tl_json_begin_object(w, NULL);
+        tl_json_add_string(w, members->name, files[i].name);
+        tl_json_add_string(w, members->type, files[i].type);
+        tl_json_add_string(w, members->data, tl_buf_text(&encoded));
+        tl_json_end(w);
+        tl_buf_finish(&encoded);
+    }
+    tl_json_end(w);
 }
 
 void ticket_multipart(struct ticket_request *request, const char *field,

@@ -171,7 +171,6 @@ enum tl_status ticket_search(struct ticket_job *job, struct ticket_request *requ
 /* A request whose reply tells nothing more. */
 enum tl_status ticket_post(struct ticket_job *job, struct ticket_request *request,
                            struct tl_error *reterr) TL_WARN_UNUSED;
-void ticket_add_base64(struct tl_buf *out, const char *data, size_t len);
 /* A ticket's number or key as a path may have it: letters, digits and dashes. */
 enum tl_status ticket_check_name(const char *ticket, struct tl_error *reterr) TL_WARN_UNUSED;
 
@@ -182,6 +181,10 @@ struct ticket_file {
 #define TICKET_FILES_MAX 2
 size_t ticket_files(const struct tl_ticket_message *message,
                     struct ticket_file ret_files[TICKET_FILES_MAX]);
+/* The same inside a JSON body, as an array of objects, in base64; members has what a system calls
+ * name, type and data. Nothing where there are none. */
+void ticket_add_files(struct tl_json_writer *w, const char *key, const struct ticket_file *members,
+                      const struct tl_ticket_message *message);
 /* A body of multipart/form-data (RFC 7578) with one file as a field; fills content type and
  * body. extra: another field with JSON before it, "" for none. */
 void ticket_multipart(struct ticket_request *request, const char *field,

@@ -24,24 +24,10 @@ static enum tl_status find(struct ticket_job *job, char ret_ticket[TL_TICKET_NAM
 
 static void add_content(struct tl_json_writer *w, const struct tl_ticket_message *message)
 {
-    struct ticket_file files[TICKET_FILES_MAX];
-    size_t count = ticket_files(message, files);
+    static const struct ticket_file members = {"FileName", "FileType", "FileContent"};
     tl_json_add_string(w, "ContentType", "text/plain");
     tl_json_add_string(w, "Content", message->text);
-    if (!count)
-        return;
-    tl_json_begin_array(w, "Attachments");
-    for (size_t i = 0; i < count; i++) {
-        struct tl_buf encoded = TL_BUF_INIT;
-        ticket_add_base64(&encoded, files[i].data, __builtin_strlen(files[i].data));
-        tl_json_begin_object(w, NULL);
-        tl_json_add_string(w, "FileName", files[i].name);
-        tl_json_add_string(w, "FileType", files[i].type);
-        tl_json_add_string(w, "FileContent", tl_buf_text(&encoded));
-        tl_json_end(w);
-        tl_buf_finish(&encoded);
-    }
-    tl_json_end(w);
+    ticket_add_files(w, "Attachments", &members, message);
 }
 
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],

@@ -1,7 +1,5 @@
 /* Zammad (docs.zammad.org/en/latest/api). A ticket begins with an article, which carries the files;
  * a comment is a further article that only agents see. */
-#include <string.h>
-
 #include "private.h"
 
 static enum tl_status open_zammad(struct ticket_job *job, struct tl_error *reterr)
@@ -21,25 +19,13 @@ static enum tl_status find(struct ticket_job *job, char ret_ticket[TL_TICKET_NAM
 /* The members of an article, in the object that is open. */
 static void add_article(struct tl_json_writer *w, const struct ticket_job *job)
 {
-    struct ticket_file files[TICKET_FILES_MAX];
-    size_t count = ticket_files(job->message, files);
+    static const struct ticket_file members = {"filename", "mime-type", "data"};
     tl_json_add_string(w, "subject", job->title);
     tl_json_add_string(w, "body", job->message->text);
     tl_json_add_string(w, "content_type", "text/plain");
     tl_json_add_string(w, "type", "note");
     tl_json_add_bool(w, "internal", true);
-    tl_json_begin_array(w, "attachments");
-    for (size_t i = 0; i < count; i++) {
-        struct tl_buf encoded = TL_BUF_INIT;
-        ticket_add_base64(&encoded, files[i].data, strlen(files[i].data));
-        tl_json_begin_object(w, NULL);
-        tl_json_add_string(w, "filename", files[i].name);
-        tl_json_add_string(w, "data", tl_buf_text(&encoded));
-        tl_json_add_string(w, "mime-type", files[i].type);
-        tl_json_end(w);
-        tl_buf_finish(&encoded);
-    }
-    tl_json_end(w);
+    ticket_add_files(w, "attachments", &members, job->message);
 }
 
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],

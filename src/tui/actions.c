@@ -1,6 +1,7 @@
 /* What keys ask for is done here: sessions, files, the clipboard. */
 #include "screen.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ static void save_run(struct screen *screen)
 {
     const struct tl_session_result *result = screen->state.result;
     struct tl_buf json = TL_BUF_INIT;
-    char path[64], text[200];
+    char path[64], name[80] = "", text[280];
     snprintf(path, sizeof path, "tightlink-%.26s.json", result->run.id);
     if (strchr(path, '/') || tl_kept_write(&result->run, result->facts, result->findings,
                                            result->samples, true, &json) != TL_OK) {
@@ -117,11 +118,14 @@ static void save_run(struct screen *screen)
         tl_buf_finish(&json);
         return;
     }
-    int errnum = tl_app_create_file(path, json.data, json.len);
+    int errnum = tl_app_untaken(path, name, sizeof name)
+                     ? tl_app_create_file(name, json.data, json.len)
+                     : EEXIST;
     if (errnum)
         snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
     else
-        snprintf(text, sizeof text, "saved as %s here; tightlink show %s opens it", path, path);
+        snprintf(text, sizeof text, "saved as %s here%s; tightlink show %s opens it", name,
+                 strcmp(name, path) == 0 ? "" : ", beside the earlier one", name);
     screen_say(screen, text);
     tl_buf_finish(&json);
 }

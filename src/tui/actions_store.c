@@ -2,6 +2,7 @@
 #include "handover.h"
 #include "screen.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,16 +118,20 @@ static void write_pair(struct screen *screen)
     const struct tui_history *history = &screen->state.history;
     struct tl_buf out = TL_BUF_INIT;
     struct tl_error error = {0};
-    char path[100], text[240];
+    char path[100], name[110] = "", text[280];
     snprintf(path, sizeof path, "tightlink-%.26s-%.26s-compare.txt", history->a, history->b);
     enum tl_status status = tl_app_comparison_text(screen->comparison, &out, &error);
-    int errnum = status == TL_OK ? tl_app_create_file(path, out.data, out.len) : 0;
+    int errnum = status != TL_OK ? 0
+                 : tl_app_untaken(path, name, sizeof name)
+                     ? tl_app_create_file(name, out.data, out.len)
+                     : EEXIST;
     if (status != TL_OK)
         complain(screen, &error, status);
     else if (errnum)
         snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
     else
-        snprintf(text, sizeof text, "written: %s here", path);
+        snprintf(text, sizeof text, "written: %s here%s", name,
+                 strcmp(name, path) == 0 ? "" : ", beside the earlier one");
     if (status == TL_OK)
         screen_say(screen, text);
     tl_buf_finish(&out);
@@ -257,17 +262,16 @@ static void write_preview(struct screen *screen)
              strcmp(format, "text") == 0 ? "txt" : format);
     if (strchr(path, '/'))
         return;
-    char name[100];
-    bool taken = access(path, F_OK) == 0 && tl_app_free_name(path, name, sizeof name);
-    if (!taken)
-        snprintf(name, sizeof name, "%s", path);
-    int errnum = tl_app_create_file(name, leaving->text, leaving->len);
+    char name[100] = "";
+    int errnum = tl_app_untaken(path, name, sizeof name)
+                     ? tl_app_create_file(name, leaving->text, leaving->len)
+                     : EEXIST;
     if (errnum) {
-        snprintf(text, sizeof text, "%s was not written: %s", name, strerror(errnum));
+        snprintf(text, sizeof text, "%s was not written: %s", path, strerror(errnum));
     } else {
         screen_keep_masks(screen, masks, sizeof masks);
         snprintf(text, sizeof text, "written: %s here%s%s", name,
-                 taken ? ", beside the earlier one" : "", masks);
+                 strcmp(name, path) == 0 ? "" : ", beside the earlier one", masks);
     }
     screen_say(screen, text);
 }

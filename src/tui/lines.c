@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
 /* Where the report's entries begin: a command goes on under its own beginning. */
@@ -65,9 +66,9 @@ static void put(struct cursor *cursor, enum tui_ink ink, const char *text, size_
 static void break_before(struct cursor *cursor, const char *text, size_t len)
 {
     char word[TUI_GRID_MAX];
-    size_t end = 0;
-    while (end < len && end < sizeof word - 1 && text[end] != ' ')
-        end++;
+    size_t end = tl_word_length(text);
+    end = end < len ? end : len;
+    end = end < sizeof word - 1 ? end : sizeof word - 1;
     memcpy(word, text, end);
     word[end] = '\0';
     int width = (int)tl_utf8_width(word), begin = cursor->indent;

@@ -27,6 +27,10 @@ int tui_live_numbers(const struct tui_progress_state *run, struct tui_grid *grid
 struct tui_series;
 void tui_live_plot(struct tui_grid *grid, int row, int rows, int col, int columns,
                    const struct tui_series *series, const char *(*format)(double, char *));
+/* The same between two labels of the caller's, from 0 to top. */
+void tui_live_plot_between(struct tui_grid *grid, int row, int rows, int col, int columns,
+                           const struct tui_series *series, double top, const char *low_label,
+                           const char *top_label);
 /* The same up to a top of the caller's. */
 void tui_live_plot_to(struct tui_grid *grid, int row, int rows, int col, int columns,
                       const struct tui_series *series, double top,

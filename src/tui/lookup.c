@@ -9,6 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tightlink/base/wake.h"
+
 struct tui_lookup {
     struct tl_session_config config;
     char host[256];
@@ -22,9 +24,8 @@ struct tui_lookup {
 static void *answer(void *context)
 {
     struct tui_lookup *lookup = context;
-    const uint64_t one = 1;
     lookup->status = tl_session_preview(&lookup->config, &lookup->preview, &lookup->error);
-    (void)!write(lookup->fd, &one, sizeof one);
+    tl_wake(lookup->fd);
     return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/present/report.h"
 #include "tightlink/rules/why.h"
 
 #define LABEL 12
@@ -65,6 +66,25 @@ static void add_evidence(struct tl_page *page, const struct tl_finding *finding)
     }
 }
 
+static void add_doing(struct tl_page *page, const char *label, const char *text)
+{
+    if (tl_remedy_is_command(text))
+        page_add_command(page, label, text);
+    else
+        page_add_entry(page, label, text);
+}
+
+static void add_to_fill_in(struct tl_page *page, const struct tl_run *run,
+                           const struct tl_remedy *remedy)
+{
+    struct tl_buf says = TL_BUF_INIT;
+    tl_report_to_fill_in(run, remedy, &says);
+    page_add_entry(page, "", tl_buf_text(&says));
+    if (says.status != TL_OK)
+        page->status = says.status;
+    tl_buf_finish(&says);
+}
+
 static void add_remedies(struct tl_page *page, const struct tl_run *run,
                          const struct tl_finding *finding)
 {
@@ -74,23 +94,19 @@ static void add_remedies(struct tl_page *page, const struct tl_run *run,
         snprintf(text, sizeof text, "Fix %zu of %zu: on %s, needs %s", i + 1, finding->remedy_count,
                  tui_place(run, remedy->where), remedy->needs);
         page_add_heading(page, text);
-        if (remedy->os[0])
-            page_add_command(page, "now", remedy->does);
-        else
-            page_add_entry(page, "now", remedy->does);
-        if (remedy->os[0])
-            page_add_command(page, "permanent", remedy->persist);
-        else
-            page_add_entry(page, "permanent", remedy->persist);
+        add_doing(page, "now", remedy->does);
+        add_to_fill_in(page, run, remedy);
+        add_doing(page, "permanent", remedy->persist);
         page_add_entry(page, "why", remedy->why);
         page_add_entry(page, "risk", remedy->risk);
-        page_add_command(page, "undo", remedy->undo);
+        add_doing(page, "undo", remedy->undo);
     }
 }
 
-static void add_finding(struct tl_page *page, const struct tl_run *run,
+static void add_finding(struct tl_page *page, const struct tl_session_result *result,
                         const struct tl_finding *finding)
 {
+    const struct tl_run *run = &result->run;
     char text[128], rate[TL_UNIT_TEXT_SIZE];
     page_add_words(page, TL_SAID_STRONG, 0, finding->title);
     snprintf(text, sizeof text, "%s, %s: %s", tui_place(run, finding->segment),
@@ -102,9 +118,13 @@ static void add_finding(struct tl_page *page, const struct tl_run *run,
         page_add_entry(page, "weight", text);
     }
     if (!isnan(finding->ceiling_bps))
-        page_add_entry(page, "ceiling",
-                       tl_format_bps_bounded(finding->ceiling_bps, finding->ceiling_low_bps,
-                                             finding->ceiling_high_bps, rate));
+        page_add_entry(
+            page, "ceiling",
+            tl_format_bps_known(finding->ceiling_bps,
+                                tl_told_doubt(result->facts, &result->findings->verdict,
+                                              finding->direction, finding->ceiling_bps,
+                                              finding->ceiling_low_bps, finding->ceiling_high_bps),
+                                rate));
     page_add_entry(page, "says", finding->sentence);
     snprintf(text, sizeof text, "%s, by the rule %s", finding->cause, finding->rule);
     page_add_entry(page, "id", text);
@@ -302,7 +322,7 @@ void tui_page_build(const struct tui_state *state, struct tl_page *page)
             page_add_reflowed(page, tl_buf_text(&text));
         break;
     case TUI_PAGE_FINDING:
-        add_finding(page, &state->result->run, finding_at(state));
+        add_finding(page, state->result, finding_at(state));
         break;
     case TUI_PAGE_HOP:
         add_hop(page, state);

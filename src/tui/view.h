@@ -37,6 +37,9 @@ void tui_packets_small(struct tui_state *state, struct tui_grid *grid, int rows)
 void tui_watch_small(struct tui_state *state, struct tui_grid *grid, int rows);
 /* One column and the keys, where there is no room for a frame. */
 void tui_view_small(struct tui_state *state, struct tui_grid *grid);
+/* What was copied, and what has to be put into it before it can be run. */
+void tui_add_copied(const struct tui_state *state, struct tl_buf *out);
+
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
 
 /* The keys of where one is, in a row. */
@@ -47,6 +50,8 @@ const char *tui_consent_text(const struct tui_state *state, char *ret_text, size
 const char *tui_prompt_label(enum tui_prompt prompt);
 /* "11-20 20:58", local time: people remember when they were at it. */
 const char *tui_history_when(int64_t started_ns, char ret_text[20]);
+/* The rates of the selected run's far end over its runs. */
+void tui_history_graph(const struct tui_state *state, struct tui_grid *grid, int row, int rows);
 /* Why no run is listed. */
 const char *tui_history_empty(const struct tui_history *history);
 /* "(!)", "ok ", ... of one cause, and its ink. */

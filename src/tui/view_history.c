@@ -7,7 +7,6 @@
 #include "lines.h"
 #include "live.h"
 #include "page_text.h"
-#include "plot.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "view.h"
@@ -30,10 +29,11 @@ const char *tui_history_empty(const struct tui_history *history)
                                 : "no run has been kept yet; each diagnosis is from now on";
 }
 
-static void put_rate(struct tui_grid *grid, int row, int col, double bps)
+static void put_rate(struct tui_grid *grid, int row, int col, double bps, double doubt_bps)
 {
     char text[TL_UNIT_TEXT_SIZE];
-    tui_put_right(grid, row, col, 10, TUI_PLAIN, isnan(bps) ? "-" : tl_format_bps(bps, text));
+    tui_put_right(grid, row, col, 10, TUI_PLAIN,
+                  isnan(bps) ? "-" : tl_format_bps_known(bps, doubt_bps, text));
 }
 
 /* "receive buffer (PC)", "goal met" ...; without the place where there is little room. */
@@ -56,9 +56,9 @@ struct columns {
 /* More is shown the more room there is. */
 static struct columns lay_out(int cols)
 {
-    struct columns at = {.target = 18, .verdict = cols >= 100 ? 81 : cols >= 76 ? 63 : 42};
+    struct columns at = {.target = 18, .verdict = cols >= 118 ? 81 : cols >= 76 ? 63 : 42};
     at.rtt = cols >= 76 ? 54 : 0;
-    at.loss = cols >= 100 ? 64 : 0;
+    at.loss = cols >= 118 ? 64 : 0;
     at.tags = cols >= 100 ? cols - 15 : 0;
     return at;
 }
@@ -93,9 +93,9 @@ static void draw_run(const struct tui_state *state, const struct tl_history_run 
     (void)tui_put(grid, row, 3, 14, TUI_PLAIN, tui_history_when(run->started_ns, text));
     (void)tui_put_short(grid, row, at->target, narrow ? 11 : 15, TUI_PLAIN,
                         tui_name(state, run->target));
-    put_rate(grid, row, narrow ? 30 : 33, run->stream_bps);
+    put_rate(grid, row, narrow ? 30 : 33, run->stream_bps, run->stream_doubt_bps);
     if (!narrow) {
-        put_rate(grid, row, 43, run->streams_bps);
+        put_rate(grid, row, 43, run->streams_bps, run->streams_doubt_bps);
         tui_put_right(grid, row, at->rtt, 8, TUI_PLAIN,
                       isnan(run->rtt_ns) ? "-" : tl_format_ns(run->rtt_ns, number));
     }
@@ -112,26 +112,6 @@ static void draw_run(const struct tui_state *state, const struct tl_history_run 
         tui_select_row(grid, row, grid->cols);
 }
 
-/* The rates of the selected far end, oldest first. */
-static void draw_graph(const struct tui_state *state, struct tui_grid *grid, int row, int rows)
-{
-    const struct tl_history_list *list = state->history.list;
-    const struct tl_history_run *selected = tui_state_stored(state);
-    double values[256];
-    int count = 0;
-    for (size_t i = list->count; i-- > 0 && count < 256;)
-        if (strcmp(list->runs[i].target, selected->target) == 0)
-            values[count++] = list->runs[i].stream_bps;
-    struct tui_series series = {values, count, 1};
-    (void)tui_putf(grid, row, 1, grid->cols - 2, TUI_BOLD,
-                   "One stream to %s over %d runs, oldest first", tui_name(state, selected->target),
-                   count);
-    if (count < 2 || rows < 3)
-        (void)tui_put(grid, row + 1, 1, grid->cols - 2, TUI_DIM, "two runs make a line");
-    else
-        tui_live_plot(grid, row + 1, rows - 1, 0, grid->cols, &series, tl_format_bps);
-}
-
 static void draw_selected(const struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
     const struct tl_history_run *run = tui_state_stored(state);
@@ -142,7 +122,7 @@ static void draw_selected(const struct tui_state *state, struct tui_grid *grid, 
     used = used > 3 ? 3 : used;
     if (run->hit >= 0) {
         snprintf(line, sizeof line, "The fix was tried: %s predicted, %s measured: %s",
-                 tl_format_bps(run->tried_predicted_bps, text),
+                 tl_format_bps_known(run->tried_predicted_bps, run->tried_doubt_bps, text),
                  tl_format_bps(run->tried_measured_bps, tried), run->hit ? "HIT" : "MISS");
         used += tui_wrap(grid, row + used, 1, rows - used, grid->cols - 2, TUI_PLAIN, line);
     }
@@ -164,7 +144,7 @@ static void draw_below(struct tui_state *state, struct tui_grid *grid, int row, 
     struct tui_history *history = &state->history;
     if (!history->comparison) {
         if (history->graph && tui_state_stored(state))
-            draw_graph(state, grid, row, rows);
+            tui_history_graph(state, grid, row, rows);
         else
             draw_selected(state, grid, row, rows);
         return;

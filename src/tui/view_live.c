@@ -61,9 +61,16 @@ void tui_live_plot_to(struct tui_grid *grid, int row, int rows, int col, int col
                       const char *(*format)(double, char *))
 {
     char text[TL_UNIT_TEXT_SIZE];
-    tui_put_right(grid, row, col, TUI_PLOT_LABEL - 1, TUI_DIM, format(top, text));
+    tui_live_plot_between(grid, row, rows, col, columns, series, top, "0", format(top, text));
+}
+
+void tui_live_plot_between(struct tui_grid *grid, int row, int rows, int col, int columns,
+                           const struct tui_series *series, double top, const char *low_label,
+                           const char *top_label)
+{
+    tui_put_right(grid, row, col, TUI_PLOT_LABEL - 1, TUI_DIM, top_label);
     if (rows > 1)
-        tui_put_right(grid, row + rows - 1, col, TUI_PLOT_LABEL - 1, TUI_DIM, "0");
+        tui_put_right(grid, row + rows - 1, col, TUI_PLOT_LABEL - 1, TUI_DIM, low_label);
     for (int r = 0; r < rows; r++)
         (void)tui_put(grid, row + r, col + TUI_PLOT_LABEL - 1, 1, TUI_DIM, grid->utf8 ? "│" : "|");
     if (rows > 1)

@@ -4,6 +4,7 @@
 
 #include "keymap.h"
 #include "lines.h"
+#include "tightlink/present/report.h"
 #include "view.h"
 #include "watch.h"
 #include "zones.h"
@@ -127,15 +128,30 @@ static void draw_capture(struct tui_state *state, struct tui_grid *grid)
     draw_question(state, grid, "Capture this transfer?", text, "y capture      n do not");
 }
 
+void tui_add_copied(const struct tui_state *state, struct tl_buf *out)
+{
+    const struct tl_finding *finding = tui_state_finding(state);
+    struct tl_buf says = TL_BUF_INIT;
+    tl_buf_adds(out, state->copied);
+    if (finding && state->remedy < finding->remedy_count)
+        tl_report_to_fill_in(&state->result->run, &finding->remedies[state->remedy], &says);
+    if (says.len)
+        tl_buf_addf(out, "\n\n%s", tl_buf_text(&says));
+    tl_buf_finish(&says);
+}
+
 static void draw_copied(struct tui_state *state, struct tui_grid *grid)
 {
     const struct tl_finding *finding = tui_state_finding(state);
     size_t count = finding ? finding->remedy_count : 0;
     char title[96];
+    struct tl_buf text = TL_BUF_INIT;
     snprintf(title, sizeof title, "Sent to the clipboard: fix %zu of %zu", state->remedy + 1,
              count);
-    draw_question(state, grid, title, state->copied,
+    tui_add_copied(state, &text);
+    draw_question(state, grid, title, tl_buf_text(&text),
                   count > 1 ? "y the next one      any other key closes" : "any key closes");
+    tl_buf_finish(&text);
 }
 
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)

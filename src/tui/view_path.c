@@ -37,6 +37,7 @@ struct row {
     const struct tl_run *run;
     const struct tl_segment_record *segment;
     const struct tl_rung *rung;
+    double doubt_bps; /* of the rung, as the ladder tells it; NAN */
     struct seen seen;
 };
 
@@ -83,6 +84,13 @@ static struct seen see(const struct tl_findings *findings, const struct tl_segme
     return seen;
 }
 
+static double doubt_of(const struct tl_session_result *result, const struct tl_rung *rung)
+{
+    return result->facts ? tl_told_doubt(result->facts, &result->findings->verdict, rung->direction,
+                                         rung->bps, rung->low_bps, rung->high_bps)
+                         : (double)NAN;
+}
+
 static void put_number(struct tui_grid *grid, int row, int col, double value,
                        const char *(*format)(double, char *))
 {
@@ -94,10 +102,12 @@ static void put_number(struct tui_grid *grid, int row, int col, double value,
 static int draw_segment(struct tui_grid *grid, int at, const struct row *row, int most)
 {
     const struct tl_segment_record *segment = row->segment;
-    char mtu[16] = "-", hops[32] = "-";
-    double ceiling = segment->prefix_ceiling_bps > 0 ? segment->prefix_ceiling_bps
-                     : row->rung                     ? row->rung->bps
-                                                     : (double)NAN;
+    char mtu[16] = "-", hops[32] = "-", rate[TL_UNIT_TEXT_SIZE];
+    bool prefix = segment->prefix_ceiling_bps > 0;
+    double ceiling = prefix      ? segment->prefix_ceiling_bps
+                     : row->rung ? row->rung->bps
+                                 : (double)NAN;
+    double doubt = prefix ? (double)NAN : row->doubt_bps;
     if (!isnan(segment->mtu_bytes))
         snprintf(mtu, sizeof mtu, "%.0f", segment->mtu_bytes);
     if (segment->last_hop > segment->first_hop)
@@ -114,7 +124,8 @@ static int draw_segment(struct tui_grid *grid, int at, const struct row *row, in
         tui_put_right(grid, at, 39, 6, TUI_PLAIN, mtu);
         put_number(grid, at, 44, segment->loss_ratio, tl_format_ratio);
     }
-    put_number(grid, at, narrow ? 28 : 54, ceiling, tl_format_bps);
+    tui_put_right(grid, at, narrow ? 28 : 54, 10, TUI_PLAIN,
+                  isnan(ceiling) ? "-" : tl_format_bps_known(ceiling, doubt, rate));
     int col = narrow ? 40 : 66, columns = grid->cols - col - 1;
     int lines = tui_wrap(grid, 0, 0, 0, columns, TUI_PLAIN, row->seen.what);
     if (lines <= most)
@@ -447,6 +458,7 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
     for (int i = 0; i < count && row < last - 4 && result->findings; i++) {
         struct row line = {.run = &result->run, .segment = &result->run.segments[i]};
         line.rung = lowest_rung(result->findings, line.segment->id);
+        line.doubt_bps = line.rung ? doubt_of(result, line.rung) : (double)NAN;
         line.seen = see(result->findings, line.segment, line.rung);
         row += draw_segment(grid, row, &line, rows_for(grid, last - row, count - i));
     }

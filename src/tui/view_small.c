@@ -45,10 +45,14 @@ static const char *question(const struct tui_state *state, const char *help, con
     case TUI_ASK_MORE:
         *ret_keys = "y take it      n keep the old one";
         return "That is more than you agreed to.";
-    case TUI_COPIED:
+    case TUI_COPIED: {
+        struct tl_buf copied = TL_BUF_INIT;
         *ret_keys = "y the next one";
-        snprintf(text, size, "Sent to the clipboard:\n%s", state->copied);
+        tui_add_copied(state, &copied);
+        snprintf(text, size, "Sent to the clipboard:\n%s", tl_buf_text(&copied));
+        tl_buf_finish(&copied);
         return text;
+    }
     case TUI_NO_OVERLAY:
         break;
     }
@@ -100,7 +104,9 @@ static void draw_stored(const struct tui_state *state, int index, struct tui_gri
     (void)tui_put(grid, row, 1, WHEN_COLUMNS, TUI_PLAIN, tui_history_when(run->started_ns, when));
     (void)tui_put_short(grid, row, at, names, TUI_PLAIN, tui_name(state, run->target));
     tui_put_right(grid, row, at + names + 1, RATE_COLUMNS, TUI_PLAIN,
-                  isnan(run->stream_bps) ? "-" : tl_format_bps(run->stream_bps, text));
+                  isnan(run->stream_bps)
+                      ? "-"
+                      : tl_format_bps_known(run->stream_bps, run->stream_doubt_bps, text));
 }
 
 static void draw_hop(const struct tui_state *state, int index, struct tui_grid *grid, int row)
@@ -129,7 +135,7 @@ static void draw_cause(const struct tui_state *state, int index, struct tui_grid
 
 static void draw_question(struct tui_state *state, struct tui_grid *grid, int rows)
 {
-    char text[sizeof state->copied + 64];
+    char text[sizeof state->copied + 1024];
     struct tl_buf help = TL_BUF_INIT;
     struct tui_box_state *box = &state->box;
     if (state->overlay == TUI_HELP)

@@ -121,11 +121,13 @@ static void draw_sum(const struct tui_watch *watch, struct tui_grid *grid, int r
 /* Why nothing is listed. */
 static void draw_nothing(const struct tui_watch *watch, struct tui_grid *grid, int row, int rows)
 {
-    const char *text = watch->problem[0] ? watch->problem
-                       : watch->list.filter[0]
-                           ? "nothing matches; / changes the filter"
-                           : "No connection of this machine moved anything in the last ten "
-                             "seconds. Start the transfer: it appears here within a second.";
+    const char *text =
+        watch->problem[0] ? watch->problem
+        : watch->list.filter[0]
+            ? "nothing matches; / changes the filter"
+            : "No connection that leaves this machine moved anything in the last ten "
+              "seconds. Start the transfer: it appears here within a second. "
+              "(Those within this machine: tightlink live --all.)";
     (void)tui_wrap(grid, row, 1, rows, grid->cols - 2, TUI_PLAIN, text);
 }
 

@@ -169,7 +169,8 @@ def client_memory(options, streams):
 
 
 def responder_memory(options, sessions):
-    """Sessions from as many addresses as that needs, one of them in a test of 32 streams."""
+    """Sessions from as many addresses and networks as that needs, one of them in a test of
+    32 streams."""
     def run(network, seconds):
         port = free_port(network.server)
         server = Program(network.server, [options.tightlinkd, "--open", "--port", port])
@@ -177,7 +178,7 @@ def responder_memory(options, sessions):
         try:
             server.wait_listening(port)
             with InNamespace(network.client):
-                opened = [wire.Session(port, source=f"127.0.1.{1 + i // 2}")
+                opened = [wire.Session(port, source=f"127.0.{1 + i // 8}.{1 + i // 2}")
                           for i in range(sessions - 1)]
             for session in opened:
                 session.send(wire.frame(wire.HOST_QUERY))

@@ -252,7 +252,7 @@ def measure(row, network, rounds, seconds, progress):
                      f"{contestant.name}")
             try:
                 runs[contestant.name].append(contestant.run(network, seconds))
-            except (Failure, OSError, ValueError, KeyError) as error:
+            except (Failure, AssertionError, OSError, ValueError, KeyError) as error:
                 errors[contestant.name] = f"{type(error).__name__}: {error}"
     result = {"row": row.id, "title": row.title, "unit": row.unit, "rounds": rounds,
               "network": network.name if network else None,

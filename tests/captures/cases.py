@@ -91,6 +91,9 @@ CASES = [
           tso=22, middle_share=0.77, seconds=8)),
     ("sender-app", ["sender-app"],  # each write has a short tail
      dict(seed=1008, write_kb=64, write_gap_ms=100, link_mbps=200)),
+    ("random-loss", ["random-loss"],  # slow start overran the link's queue once
+     dict(seed=997374, delay_ms=3.629353, seconds=6, reno=1, tso=1, gro=1, loss_ratio=0.006266,
+          link_mbps=109.238297)),
 ]
 
 # What a capture may lack, laid over every third case in turn.

@@ -6,15 +6,20 @@ real.py CAPTURE_PATH FLOW_END TIGHTLINK [--only NAME,...] [--keep FOLDER]
 
 A wrong cause fails; "cannot tell" does not. Of the cases marked with truth the capture at the sender must
 count what was sent again as TCP_INFO does, the time that the receive window took to 3 points, and the
-shortest round trip to 1 %. Exit code 77 where no path can be made here."""
+shortest round trip to 1 %. Each is run as tests/realtime/policy.py says. Exit code 77 where no path can be
+made here."""
 import argparse
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 
 from real_cases import CASES
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtime"))
+import policy  # noqa: E402 (it lies beside)
 
 SECONDS = 90
 SKIPPED = 77
@@ -59,8 +64,7 @@ def one(arguments, case, folder):
     argv += case.get("send", "").split() + ["--"] + case.get("receive", "").split()
     made = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS, check=False)
     if made.returncode == SKIPPED:
-        print("skipped: no path can be made here:", made.stderr.strip())
-        sys.exit(SKIPPED)
+        raise policy.Skip(f"no path can be made here: {made.stderr.strip()}")
     if made.returncode != 0:
         return [], [f"the transfer failed: {made.stderr.strip()}"]
     with open(os.path.join(folder, "truth.json"), encoding="utf-8") as file:
@@ -89,23 +93,25 @@ def main():
     parser.add_argument("--keep", help="leave the captures in this folder")
     arguments = parser.parse_args()
     wanted = [name for name in arguments.only.split(",") if name]
-    counts = {"right": 0, "cannot tell": 0, "WRONG": 0}
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for case in CASES:
-            if wanted and case["name"] not in wanted:
-                continue
+    rows, gate = {}, policy.Gate()
+
+    def attempt(case):
+        """See policy.py. A capture that is kept is the last attempt's."""
+        with tempfile.TemporaryDirectory() as folder:
             place = os.path.join(arguments.keep or folder, case["name"])
             os.makedirs(place, exist_ok=True)
-            rows, problems = one(arguments, case, place)
-            for where, named, state in rows:
-                counts[state] += 1
+            rows[case["name"]], problems = one(arguments, case, place)
+        wrong = [f"{where}: {named}" for where, named, state in rows[case["name"]] if state == "WRONG"]
+        return wrong + problems
+
+    for case in CASES:
+        if not wanted or case["name"] in wanted:
+            gate.run(case["name"], lambda case=case: attempt(case))
+            for where, named, state in rows.get(case["name"], ()):
                 print(f"{case['name']:24} {where:7} {state:12} {named or '-'}", flush=True)
-            for problem in problems:
-                print(f"{case['name']:24} {problem}")
-            failed += len(problems)
-    print(f"{counts['right']} right, {counts['cannot tell']} cannot tell, {counts['WRONG']} wrong")
-    return 1 if counts["WRONG"] or failed else 0
+    states = [state for some in rows.values() for _, _, state in some]
+    print(f"{states.count('right')} right, {states.count('cannot tell')} cannot tell, {states.count('WRONG')} wrong")
+    return gate.exit_code()
 
 
 if __name__ == "__main__":

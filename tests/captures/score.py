@@ -28,10 +28,11 @@ FLOORS = {"receive-window": 0.6, "policer": 0.55, "random-loss": 0.6, "burst-los
 def judge(program, path):
     run = subprocess.run([program, "pcap", path, "--json"], capture_output=True, text=True,
                          timeout=SECONDS, check=False)
-    if run.returncode < 0 or (run.returncode not in (0, 4) and not run.stderr):
-        return {"state": "error", "cause": None}, {}
-    if run.returncode not in (0, 4):  # no packet of a connection is in it
+    if run.returncode == 2 and "packets none is TCP" in run.stderr:
         return {"state": "inconclusive", "cause": None}, {}
+    if run.returncode not in (0, 4):  # not for rules that do not load, say
+        print(f"{path}: exit {run.returncode}: {run.stderr.strip()}")
+        return {"state": "error", "cause": None}, {}
     document = json.loads(run.stdout)
     return document["verdict"], document.get("facts", {})
 

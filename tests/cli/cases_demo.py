@@ -64,7 +64,7 @@ def goal_met(machine):
 
 def dies(machine, direction):
     """The link goes down for the rest of the run."""
-    result = tightlink(machine, "demo", "--link", "rate=50M delay=10ms outage=6s-300s",
+    result = tightlink(machine, "demo", "--link", "rate=50M delay=10ms outage=4s-300s",
                        "--direction", direction, "--json")
     result.check(4, r"(stopped answering|died|went dead|does not answer)", "dead|died|down")
     document = result.document()

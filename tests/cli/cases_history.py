@@ -2,6 +2,7 @@
 cannot be kept."""
 import json
 import os
+import re
 import signal
 import stat
 
@@ -141,7 +142,8 @@ def an_export_is_masked_unless_told_otherwise(machine):
         lines = file.read().splitlines()
     assert len(lines) == 1 and json.loads(lines[0])["run"]["target"]["name"] == "localhost"
     assert "samples" in json.loads(lines[0]), "the readings of the run are kept with it"
-    tightlink(machine, "history", "export", "--out", path, env=env).check(6, "there already")
+    tightlink(machine, "history", "export", "--out", path, env=env).check(
+        6, "is there already and stays as it is; this name is free: .*out-2.jsonl")
     dash = tightlink(machine, "history", "export", "--unmask", "--out", "-", env=env).check(0)
     assert dash.out.splitlines() == lines and not os.path.exists("-"), "- is standard output"
     one = tightlink(machine, "export", "last", "--format", "json-lines", "-o", "-", env=env)
@@ -163,6 +165,22 @@ def two_runs_are_compared(machine):
     assert document["format"] == "tightlink.comparison/1" and document["same_target"], document
     tightlink(machine, "compare", "last", env=env).check(2, "name two runs")
     tightlink(machine, "compare", "last", "nothing", env=env).check(2, "neither a file nor a run")
+
+
+@case("history")
+def a_rate_is_told_alike_in_list_trend_and_comparison(machine):
+    env = home(machine, "alike")
+    for path in customers(machine, "alike", "srv-b.example.net", "srv-b.example.net"):
+        tightlink(machine, "history", "import", path, env=env).check(0)
+    said = tightlink(machine, "compare", "last-1", "last", env=env).check(0).out
+    rates = re.search(r"\none stream +(\S+ [kMG]b/s) +(\S+ [kMG]b/s)", said)
+    assert rates, said
+    lines = tightlink(machine, "history", env=env).check(0).out.splitlines()
+    assert f" {rates[2]} " in lines[1] and f" {rates[1]} " in lines[2], (rates, lines)
+    of = ("history", "trend", "--target", "srv-b.example.net")
+    said = tightlink(machine, *of, env=env).check(0).out
+    assert "2 runs of one stream, download" in said and f"newest {rates[2]}" in said, said
+    tightlink(machine, *of, "--direction", "upload", env=env).check(0, "no run is kept that fits")
 
 
 @case("history")
@@ -223,6 +241,48 @@ def a_full_disk_is_one_sentence(machine):
     result = keep_runs(machine, env, 3)
     assert result.err.count("disk is full") == 1 and result.out, result
     libc.umount(env["XDG_DATA_HOME"].encode())
+
+
+def measures(child):
+    """Whether a connection is open: a run is under way."""
+    folder = "/proc/%d/fd" % child.popen.pid
+    try:
+        return any("socket:" in os.readlink(os.path.join(folder, name))
+                   for name in os.listdir(folder))
+    except FileNotFoundError:
+        return child.popen.poll() is not None
+
+
+@case("history")
+def every_one_of_repeated_runs_hears_an_interrupt(machine):
+    env = home(machine, "interrupt")
+    with Daemon(machine) as daemon:
+        child = start(machine, "run", "127.0.0.1", "--port", daemon.port, *QUICK, "--repeat", "3s",
+                      env=env)
+        until(40, lambda: listed(machine, env), "the first run")
+        until(20, lambda: measures(child), "the second run")
+        child.send(signal.SIGINT)
+        result = child.result()
+    assert result.code == 130 and len(listed(machine, env)) <= 2, result
+
+
+@case("history")
+def a_comparison_hears_an_interrupt_and_tells_what_it_has(machine):
+    env = home(machine, "beside")
+    with Daemon(machine) as daemon:
+        for number, (ends, moment) in enumerate((
+                (signal.SIGINT, lambda child: True), (signal.SIGTERM, lambda child: True),
+                (signal.SIGHUP, measures), (signal.SIGINT, measures))):
+            errors = os.path.join(machine.folder, f"beside-{number}")
+            with open(errors, "w+") as err:
+                child = start(machine, "run", "127.0.0.1", "--port", daemon.port, *QUICK,
+                              "--compare", "127.0.0.1", env=env, stderr=err)
+                until(40, lambda: "beside it:" in open(errors).read(), "the first turn beside it")
+                until(20, lambda: moment(child), "its connection")
+                child.send(ends)
+                result = child.result()
+            assert result.code == 130 and "Beside one another" in result.out, (ends, result)
+            assert len(listed(machine, env)) == number + 1, (ends, result)
 
 
 @case("history")

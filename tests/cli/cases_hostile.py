@@ -2,9 +2,10 @@
 far end said, in every form that it has, shows none of it as it is."""
 import json
 import os
+import re
 import subprocess
 
-from harness import case, is_plain, tightlink
+from harness import case, is_plain, is_sanitized, tightlink
 
 # OSC 52 (the clipboard), C1 (CSI), right-to-left override, a zero-width space, a tag character.
 STEER = "\x1b]52;c;ZXZpbA==\x07\x9b31m\u202eevil\u200b\U000e0041"
@@ -38,9 +39,11 @@ def facts_with_names(document):
     return document
 
 
+PLAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "receive-window.json")
+
+
 def hostile_run(machine):
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
-    with open(os.path.join(folder, "receive-window.json")) as file:
+    with open(PLAIN) as file:
         document = facts_with_names(poisoned(json.load(file)))
     path = os.path.join(machine.folder, "hostile" + STEER.replace("/", "") + ".json")
     with open(path, "w") as file:
@@ -75,6 +78,7 @@ def no_command_lets_a_file_steer_the_terminal(machine):
     commands = [("explain", path), ("explain", path, "--json"), ("why", path),
                 ("why-not", "capacity", path),
                 ("compare", path, path), ("compare", path, path, "--json"),
+                ("compare", path, PLAIN), ("compare", PLAIN, path), ("compare", path, PLAIN, "--json"),
                 ("fix", path, "--dry-run"),
                 ("export", path, "--preview"), ("export", path, "--preview", "--unmask"),
                 *(("export", path, "--format", form, *more)
@@ -98,6 +102,31 @@ def no_command_lets_a_file_steer_the_terminal(machine):
     assert reached >= 28, f"only {reached} commands show anything of the file: it is not read"
 
 
+def every_number(value, number):
+    if isinstance(value, dict):
+        return {name: every_number(inner, number) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [every_number(inner, number) for inner in value]
+    return number if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+@case("output")
+def numbers_without_measure_are_no_words(machine):
+    """The largest, the smallest and negative numbers for every fact: no "inf", no "nan" is printed."""
+    with open(PLAIN) as file:
+        document = json.load(file)
+    path = os.path.join(machine.folder, "numbers.json")
+    env = {**os.environ, "XDG_STATE_HOME": machine.folder, "XDG_DATA_HOME": machine.folder}
+    for number in (1e308, -1e308, 5e-324, 1e18):
+        with open(path, "w") as file:
+            json.dump({**document, "facts": every_number(document["facts"], number)}, file)
+        for arguments in (("explain", path), ("export", path, "--format", "markdown"),
+                          ("export", path, "--format", "html"), ("compare", path, PLAIN)):
+            result = tightlink(machine, *arguments, env=env)
+            words = re.search(r"(?<![a-z])(nan|inf)(?![a-z])", result.out.lower())
+            assert result.out and not words, f"{arguments[0]} of {number}: {words}"
+
+
 @case("output")
 def a_file_that_is_far_too_long_is_refused_before_it_is_in_memory(machine):
     """200 MB that begin like a bundle, in every command that opens one."""
@@ -105,8 +134,6 @@ def a_file_that_is_far_too_long_is_refused_before_it_is_in_memory(machine):
     with open(path, "wb") as file:
         file.write(b"\x28\xb5\x2f\xfd")
         file.truncate(200 << 20)
-    with open(machine.tightlink, "rb") as program:
-        sanitized = b"__asan_init" in program.read()
     env = {**os.environ, "XDG_STATE_HOME": machine.folder, "XDG_DATA_HOME": machine.folder}
     for arguments in (("explain", path), ("why", path), ("compare", path, path), ("show", path),
                       ("export", path), ("fix", path, "--dry-run"), ("history", "import", path),
@@ -119,7 +146,7 @@ def a_file_that_is_far_too_long_is_refused_before_it_is_in_memory(machine):
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         assert child.returncode > 0 and said, (arguments, child.returncode, said)
-        if not sanitized:  # whose allocator keeps what is freed
+        if not is_sanitized(machine.tightlink):
             assert used.ru_maxrss < 64 << 10, f"{arguments[0]}: {used.ru_maxrss >> 10} MB"
 
 

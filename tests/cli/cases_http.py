@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 
-from harness import case, tightlink, validate
+from harness import Process, Skip, case, tightlink, validate
 
 BIG = 400_000_000
 BLOCK = os.urandom(1 << 20)
@@ -116,8 +116,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server:
-    def __init__(self, context=None):
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    def __init__(self, context=None, port=0, family=socket.AF_INET):
+        class Listener(http.server.ThreadingHTTPServer):
+            address_family = family
+        host = "127.0.0.1" if family == socket.AF_INET else "::1"
+        self.server = Listener((host, port), Handler)
         self.server.daemon_threads = True
         if context:
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
@@ -130,6 +133,85 @@ class Server:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+
+class Proxy:
+    """Takes what RFC 9112 (3.2.2, 3.2.3) lets a client say to a proxy, and nothing else. refusal:
+    the status that it answers everybody with."""
+
+    def __init__(self, refusal=None):
+        self.refusal, self.asked = refusal, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.answer, args=(client,), daemon=True).start()
+
+    def answer(self, client):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            some = client.recv(4096)
+            if not some:
+                return
+            head += some
+        line, _, rest = head.decode("ascii").partition("\r\n")
+        self.asked.append(line)
+        method, where, version = line.split(" ")
+        assert version == "HTTP/1.1" and "\r\nHost: " in "\r\n" + rest, head
+        if self.refusal:
+            client.sendall(f"HTTP/1.1 {self.refusal}\r\nContent-Length: 0\r\n\r\n".encode())
+        elif method == "CONNECT":
+            host, _, port = where.rpartition(":")
+            server = socket.create_connection((host, int(port)))
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            threading.Thread(target=self.pump, args=(client, server), daemon=True).start()
+            self.pump(server, client)
+        else:
+            authority, _, path = where.removeprefix("http://").partition("/")
+            assert where.startswith("http://"), where
+            host, _, port = authority.rpartition(":")
+            server = socket.create_connection((host, int(port)))
+            server.sendall(f"{method} /{path} HTTP/1.1\r\n{rest}".encode("ascii"))
+            self.pump(server, client)
+        client.close()
+
+    @staticmethod
+    def pump(source, sink):
+        try:
+            while some := source.recv(1 << 18):
+                sink.sendall(some)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        source.close()
+
+
+class Settings:
+    """Variables of the environment, set for a while."""
+
+    def __init__(self, **values):
+        self.values = values
+
+    def __enter__(self):
+        os.environ.update(self.values)
+
+    def __exit__(self, *_):
+        for name in self.values:
+            del os.environ[name]
 
 
 def run(machine, port, name, *options, scheme="http", **settings):
@@ -164,6 +246,98 @@ def each_connection_reads_a_part_of_its_own(machine):
 
 
 @case("http")
+def a_proxy_of_the_environment_is_what_is_measured(machine):
+    """Other programs go through it; which part was measured is said before and behind the run."""
+    with Server() as server, Proxy() as proxy, Settings(http_proxy=proxy.url):
+        result = run(machine, server.port, "small")
+        result.check(3, "has only 1000 bytes")
+        result = run(machine, server.port, "parts", "--json-lines", "--stages", "streams",
+                     "--data-budget", "100MB")
+        assert f"http_proxy names the proxy 127.0.0.1, port {proxy.port}" in str(result), result
+        result = run(machine, server.port, "held", "--json", "--stages", "stream")
+        assert proxy.asked and all(line.startswith(f"GET http://127.0.0.1:{server.port}/")
+                                   for line in proxy.asked), proxy.asked
+        document = result.document()
+        validate(machine, document)
+        assert document["run"]["target"]["proxy"] == "127.0.0.1", document["run"]
+        names = {segment["id"]: segment["name"] for segment in document["segments"]}
+        assert names["path"] == "the path to the proxy", names
+
+
+@case("http")
+def behind_a_proxy_tls_goes_through_a_tunnel(machine):
+    with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server, Proxy() as proxy:
+        settings = {**os.environ, "https_proxy": proxy.url}
+        result = run(machine, server.port, "big", scheme="https", env=settings)
+        result.check(result.code, "certificate of 127.0.0.1 is not to be trusted")
+        result = run(machine, server.port, "quicker", "--json", "--stages", "stream",
+                     scheme="https", env={**settings, "SSL_CERT_FILE": f"{folder}/crt"})
+        assert set(proxy.asked) == {f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"}, proxy.asked
+    rate = result.document()["facts"]["download.goodput_bps"]
+    assert 30e6 < rate["value"] < 90e6, rate
+
+
+@case("http")
+def what_a_proxy_refuses_is_its_own_sentence(machine):
+    with Server() as server:
+        for status, scheme, says in (("407 Who are you", "http", r"wants a login \(407\)"),
+                                     ("407 Who are you", "https", r"wants a login \(407\)"),
+                                     ("403 Not there", "https", "answers 403 Not there to a tunnel"),
+                                     ("504 Slow", "http", "answers 504 Slow through the proxy")):
+            with Proxy(status) as proxy, Settings(all_proxy=proxy.url):
+                result = run(machine, server.port, "big", scheme=scheme)
+            assert result.code in (3, 5), result
+            result.check(result.code, says)
+
+
+@case("http")
+def a_proxy_that_is_not_there_is_named_and_a_way_past_it(machine):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+    with Server() as server:
+        with Settings(http_proxy=f"http://127.0.0.1:{port}"):
+            result = run(machine, server.port, "big")
+            result.check(3, "it is the proxy that http_proxy names", "no_proxy=127.0.0.1")
+        with Settings(http_proxy=f"http://127.0.0.1:{port}", no_proxy="127.0.0.0/8"):
+            result = run(machine, server.port, "big", "--stages", "stream", "--data-budget", "50MB")
+            assert result.code in (0, 4) and "no_proxy" not in str(result), result
+        with Settings(all_proxy=f"socks5h://127.0.0.1:{port}"):
+            result = run(machine, server.port, "big", "--json-lines", "--stages", "stream",
+                         "--data-budget", "50MB")
+            assert "proxies of the kind socks5h are not spoken to" in str(result), result
+
+
+def run_with_both(machine, port, *options):
+    """At a name of both families, which stands in a table of names of this process alone."""
+    with tempfile.NamedTemporaryFile("w") as hosts:
+        hosts.write("127.0.0.1 both.test\n::1 both.test\n")
+        hosts.flush()
+        script = f'mount --bind {hosts.name} /etc/hosts || exit 77; exec "$@"'
+        result = Process(["unshare", "-m", "sh", "-c", script, "sh", machine.tightlink, "run",
+                          f"http://both.test:{port}/held", "--yes", "--no-history", "--json",
+                          "--stages", "path", *options]).result(60)
+    if result.code == 77:
+        raise Skip("no table of names of one's own: " + result.err)
+    return result.document()["facts"]
+
+
+@case("http")
+def the_other_address_family_is_looked_at_and_a_dead_one_is_told(machine):
+    if not machine.isolated:
+        raise Skip("needs root, for a table of names of its own")
+    with Server() as server:
+        facts = run_with_both(machine, server.port, "-4")
+        assert facts["path.other_family"]["value"] == "none", facts["path.other_family"]
+        facts = run_with_both(machine, server.port)
+        assert facts["path.other_family"]["value"] == "IPv6", facts["path.other_family"]
+        assert facts["path.other_family_works"]["value"] is False, facts
+        with Server(port=server.port, family=socket.AF_INET6):
+            facts = run_with_both(machine, server.port)
+        assert facts["path.other_family"]["value"] in ("IPv4", "IPv6"), facts
+        assert facts["path.other_family_works"]["value"] is True, facts
+
+
+@case("http")
 def an_endless_body_stays_within_the_budget(machine):
     with Server() as server:
         result = run(machine, server.port, "endless", "--json", "--stages", "stream",
@@ -177,7 +351,7 @@ def an_endless_body_stays_within_the_budget(machine):
 def what_is_no_big_file_is_said_in_one_sentence(machine):
     with Server() as server:
         for name, says in (("small", "has only 1000 bytes"), ("page", "answers with a page"),
-                           ("missing", "answers 404"), ("loop", "redirects more than 5 times"),
+                           ("missing", "answers 404 Not Found: name a file"), ("loop", "redirects more than 5 times"),
                            ("scheme", "not followed to another scheme"),
                            ("headers", "headers without end")):
             result = run(machine, server.port, name)

@@ -91,7 +91,7 @@ def key_options_that_make_no_sense(machine):
     tightlink(machine, "key").check(2, "one name")
     tightlink(machine, "key", "a b").check(2, "name")
     before = secret_of(path)
-    tightlink(machine, "key", "lab-1", "--out", path).check(6, "stays as it is")
+    tightlink(machine, "key", "lab-1", "--out", path).check(6, "stays as it is; this name is free")
     assert secret_of(path) == before
 
 

@@ -71,6 +71,66 @@ def the_table_names_program_and_port(machine):
 
 
 @case("live")
+def a_command_whose_child_holds_the_connection_is_found(machine):
+    """scp leaves its connection to ssh, a shell to whatever it runs"""
+    shell = subprocess.Popen(["sh", "-c", f"'{sys.executable}' -c '{READER}'; true"],
+                             stdout=subprocess.PIPE)
+    port = int(shell.stdout.readline())
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(port), "20000", "8"])
+    try:
+        result = tightlink(machine, "live", f"pid:{shell.pid}", "--for", "2s")
+    finally:
+        writer.kill()
+        writer.wait()
+        shell.wait(10)
+    assert "python" in result.out, result
+
+
+@case("live")
+def a_number_that_is_a_process_as_well_is_a_port_too(machine):
+    """whoever types 5201 means iperf3's port, whatever process has that number"""
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        if 1024 <= pid <= 32767:
+            try:
+                listener = socket.create_server(("127.0.0.1", pid))
+                break
+            except OSError:
+                continue
+    else:
+        raise Skip("no process here has a number that is free as a port")
+    with listener:
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(pid), "20000", "8"])
+        connection, _ = listener.accept()
+        try:
+            reader = subprocess.Popen([sys.executable, "-c", """
+import socket, sys
+connection = socket.socket(fileno=int(sys.argv[1]))
+while connection.recv(1 << 16): pass
+""", str(connection.fileno())], pass_fds=[connection.fileno()])
+            result = tightlink(machine, "live", pid, "--for", "2s")
+        finally:
+            writer.kill()
+            writer.wait()
+            connection.close()
+            reader.wait(10)
+    assert f"127.0.0.1:{pid}" in result.out, result
+
+
+@case("live")
+def a_process_of_another_network_namespace_is_told(machine):
+    away = subprocess.Popen(["unshare", "--net", "sleep", "20"], stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(0.5)
+        if away.poll() is not None:
+            raise Skip("needs root to make a network namespace")
+        tightlink(machine, "live", f"pid:{away.pid}", "--for", "1s").check(
+            4, f"nsenter --target {away.pid} --net")
+    finally:
+        away.kill()
+        away.wait()
+
+
+@case("live")
 def each_second_is_a_line_and_the_last_a_document(machine):
     with Transfer() as transfer:
         result = tightlink(machine, "live", transfer.port, "--for", "3s", "--json-lines")
@@ -95,6 +155,14 @@ def it_sends_nothing(machine):
     before = lo_bytes()
     tightlink(machine, "live", "--all", "--for", "2s")
     assert lo_bytes() == before
+
+
+@case("live")
+def what_is_not_shown_is_said(machine):
+    """Nothing there: of what was asked for, or of all that leaves this machine."""
+    tightlink(machine, "live", ":1", "--for", "1s").check(4, "no connection of that kind")
+    said = tightlink(machine, "live", "--all", "--for", "1s")
+    assert "of that kind" not in said.err and "--all shows" not in said.err, said
 
 
 @case("live")
@@ -153,7 +221,7 @@ def wrong_arguments_are_told(machine):
     tightlink(machine, "live", "--nonsense").check(2, "no option of live")
     tightlink(machine, "live", "no-such-host.invalid", "--for", "1s", "--yes").check(
         3, "no-such-host")
-    tightlink(machine, "live", "127.99.99.99", "--for", "1s").check(4, "no connection moved")
+    tightlink(machine, "live", "127.99.99.99", "--for", "1s").check(4, "no connection of that kind moved")
 
 
 @case("live")
@@ -164,7 +232,7 @@ def a_name_is_looked_up_after_a_yes_alone(machine):
         refused.check(2, "has to be looked up and no terminal is here to ask; add --yes")
         tightlink(machine, words[0], "no-such-host.invalid", "--yes", *words[1:]).check(
             3, "no-such-host.invalid: ")
-    tightlink(machine, "live", "localhost", "--for", "1s").check(4, "no connection moved")
+    tightlink(machine, "live", "localhost", "--for", "1s").check(4, "no connection of that kind moved")
 
 
 @case("live")

@@ -287,7 +287,16 @@ def masked(machine):
             same = set(one) - {"client", "server", "wire_bytes"}
             assert {key: one[key] for key in same} == {key: other[key] for key in same}, other
             assert one["client"].split(":")[1] == other["client"].split(":")[1], other
-        tightlink(machine, "export", there, "--out", out).check(6, "stays as it is")
+        kept = os.path.join(folder, "flow.tightlink")
+        tightlink(machine, "pcap", there, "--save", kept).check(0, f"saved in {kept};")
+        with open(kept, "rb") as file:
+            before = file.read()
+        beside = os.path.join(folder, "flow-2.tightlink")
+        tightlink(machine, "pcap", there, "--save", kept).check(
+            0, f"{kept} is there already and stays as it is; saved in {beside};")
+        with open(kept, "rb") as file:
+            assert file.read() == before and os.path.exists(beside)
+        tightlink(machine, "export", there, "--out", out).check(6, "stays as it is; this name is free: .*masked-2.pcap")
         tightlink(machine, "export", there, "--unmask", "--out", out + "2.pcap").check(2, "masked")
         tightlink(machine, "export", __file__, "--out", out + "3.pcap").check(2, "neither pcap")
         assert not os.path.exists(out + "3.pcap")

@@ -157,7 +157,9 @@ def words_without_a_network(machine):
 @case("usage")
 def a_slip_is_answered_with_what_was_meant(machine):
     for arguments, says in [
-            (("hsitory",), "did you mean history\\?"), (("exprot", "x"), "did you mean export\\?"),
+            (("hsitory",), "did you mean history\\?"),
+            (("trend", "srv-b"), "did you mean history trend\\?"),
+            (("exprot", "x"), "did you mean export\\?"),
             (("history", "--traget", "x"), "did you mean --target\\?"),
             (("run", "--directoin", "up", "h"), "did you mean --direction\\?"),
             (("why-not", "polcer", "x"), "did you mean policer\\?"),

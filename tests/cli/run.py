@@ -8,6 +8,7 @@ Prints a line a case. Exit: 0 passed, 1 failed, 77 nothing of the group is possi
 import sys
 
 import cases_budget
+import cases_captures
 import cases_demo
 import cases_far_end
 import cases_fix
@@ -27,7 +28,7 @@ import cases_stop
 import cases_usage
 from harness import Machine, suite
 
-assert all((cases_budget, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
+assert all((cases_budget, cases_captures, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
             cases_http, cases_key, cases_live, cases_mover, cases_nodes, cases_nuttcp, cases_output, cases_pager,
             cases_pcap, cases_plan, cases_stop, cases_usage))
 

@@ -260,6 +260,84 @@ def seal(kind, cookie, sequence, size, reply=0):
     return head + struct.pack(">I", wire.crc32c(head + bytes(4) + tail)) + tail
 
 
+class Stranger:
+    """A UDP socket that never proves its tuple, and counts what it sends and what comes back."""
+
+    def __init__(self, source, port):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((source, 0))
+        self.socket.connect(("127.0.0.1", port))
+        self.socket.setblocking(False)
+        self.sent = self.came = 0
+
+    def ask(self, kinds):
+        for data in kinds:
+            self.sent += len(data)
+            self.socket.send(data)
+            self.take()
+
+    @staticmethod
+    def questions(token, challenge):
+        """Every kind of datagram, whole and cut short, with a token and a cookie that are right."""
+        cookie = challenge[:8]
+        kinds = [wire.prove(1, token), wire.prove(1, token)[:63], wire.prove(3, token, bytes(16))]
+        kinds += [seal(kind, cookie, 1, size, reply=reply) for kind in (5, 7, 8, 30)
+                  for size, reply in ((48, 0), (48, 9216), (400, 400))]
+        return kinds + [b"TLU1" + bytes([kind, 0, 0, 48]) + cookie + bytes(48) for kind in range(48)]
+
+    def take(self):
+        try:
+            while True:
+                self.came += len(self.socket.recv(65536))
+        except BlockingIOError:
+            pass
+
+
+@case
+def no_state_makes_udp_an_amplifier():
+    """Bytes out for bytes in, to who has not proved the tuple: none to another address, no more than
+    came to the client's own, whatever the session is doing."""
+    token = challenge = os.urandom(16)
+    with Daemon(DAEMON) as daemon:
+        other, own = (Stranger(source, daemon.port) for source in ("127.0.0.9", "127.0.0.1"))
+
+        def attack(state):
+            kinds = Stranger.questions(token, challenge)
+            for _ in range(5):
+                other.ask(kinds)
+                own.ask(kinds)
+            time.sleep(0.1)
+            for stranger in (other, own):
+                stranger.take()
+            assert other.came == 0, f"{state}: {other.came} bytes to another address"
+            assert own.came <= own.sent, f"{state}: {own.came} bytes for {own.sent}"
+
+        attack("no session")
+        session = Session(daemon.port)
+        token = session.token
+        attack("a session")
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.connect(("127.0.0.1", daemon.port))
+        udp.settimeout(3)
+        udp.send(wire.prove(1, token))
+        challenge = udp.recv(64)[24:40]
+        attack("a tuple asked to prove itself")
+        udp.send(wire.prove(3, token, challenge))
+        assert udp.recv(64)[4] == 4
+        attack("a tuple proved")
+        session.send(wire.test_udp(size=1200, ms=1500, rate=20000000))
+        granted = session.granted()
+        attack("a test granted")
+        session.send(frame(wire.UDP_START, struct.pack(">II", granted["test_id"], 0) + challenge[:8]))
+        session.expect(wire.STARTED, skip=(wire.READINGS, wire.PONG))
+        attack("a test that sends")
+        session.close()
+        attack("a session that is gone")
+        print(f"  another address: 0 bytes for {other.sent}; the client's own, unproved: "
+              f"{own.came / own.sent:.3f} bytes a byte")
+        assert own.came > 0, "nothing was tried"
+
+
 @case
 def both_families_are_served():
     with Daemon(DAEMON) as daemon:

@@ -66,8 +66,8 @@ def answered_bytes(udp, datagram, seconds):
 
 @case
 def probes_count_against_rate_cap_and_quota():
-    """Answers to probes, and the longer ones of path probes, under 1 Mb/s and 300 kB a day."""
-    with Daemon(DAEMON, "--rate-cap", "1M", "--daily-quota", "300kB") as daemon:
+    """Answers to probes, and the longer ones of path probes, under 1 Mb/s and 600 kB a day."""
+    with Daemon(DAEMON, "--rate-cap", "1M", "--daily-quota", "600kB") as daemon:
         session = Session(daemon.port)
         udp, cookie = prove(session, daemon.port)
         probe = b"TLU1" + struct.pack(">BxH", 5, 0) + cookie + bytes(32) + bytes(952)
@@ -83,7 +83,7 @@ def probes_count_against_rate_cap_and_quota():
         assert more * 8 <= 1.3e6, f"{more * 8 / 1e6:.2f} Mb in a second under 1 Mb/s"
         session.ping()
         came += more + answered_bytes(udp, probe, 1.5)
-        assert came <= 300e3, f"{came} bytes of 300,000 a day"
+        assert came <= 300e3, f"{came} bytes of 300,000, the half of a day that one host may have"
 
 
 def received_bytes(udp, session, granted, cookie, seconds):
@@ -138,7 +138,7 @@ def a_reservation_is_no_use():
 
 @case
 def rate_cap_and_quota_hold():
-    with Daemon(DAEMON, "--rate-cap", "80M", "--daily-quota", "15MB") as daemon:
+    with Daemon(DAEMON, "--rate-cap", "80M", "--daily-quota", "30MB") as daemon:
         session = Session(daemon.port)
         for direction in (wire.DOWNLOAD, wire.UPLOAD):
             _, end, moved, _ = session.run(direction=direction, ms=1000)
@@ -146,9 +146,14 @@ def rate_cap_and_quota_hold():
             if direction == wire.DOWNLOAD:
                 assert 5e6 < sum(end["bytes"]) < 12e6, f"80 Mb/s for 1 s: {end}"
         session.send(wire.test_tcp())
-        assert session.error(skip=(wire.PONG,))[0] == wire.E_QUOTA
+        code, text = session.error(skip=(wire.PONG,))
+        assert code == wire.E_QUOTA and "your network" in text, (code, text)
         session.ping()
         assert session.expect(wire.PONG), "the session lives on"
+        # Half of the day is left for others, an eighth of the day for each host.
+        for host in ("127.0.80.1", "127.0.81.1"):
+            _, end, *_ = Session(daemon.port, host).run(direction=wire.DOWNLOAD, ms=1000)
+            assert 2e6 < sum(end["bytes"]) < 4.5e6, f"an eighth of 30 MB: {end}"
 
 
 @case

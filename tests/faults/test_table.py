@@ -183,6 +183,48 @@ def responder_stops():
     return expect(document, ["aborted", "invalid"], ["invalid"], "went dead")
 
 
+def stalls(seconds, *options):
+    """The responder's program is stopped for a while, and its host is not: who looks for a fault of
+    the path would look in vain."""
+    def stall(_):
+        far.process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        far.process.send_signal(signal.SIGCONT)
+    with Far() as far:
+        document, *_ = run(*options, at=1.5, then=stall)
+    quality, state, text = said(document)
+    for word in ("path fails", "path carried nothing", "path is dead", "path to"):
+        assert word not in text, text
+    assert document["verdict"].get("cause") != "unstable-path", text
+    assert "the path carried nothing" not in json.dumps(document), "told of a stage"
+    return quality, f"{state} {document['verdict'].get('cause') or ''}".strip(), text[:90]
+
+
+@fault
+def responder_stalls_2_s():
+    return stalls(2)
+
+
+@fault
+def responder_stalls_4_s():
+    return stalls(4)
+
+
+@fault
+def responder_stalls_6_s():
+    return stalls(5.6)
+
+
+@fault
+def responder_stalls_9_s():
+    return stalls(9)
+
+
+@fault
+def responder_stalls_9_s_in_an_upload():
+    return stalls(9, "--direction", "upload")
+
+
 @fault
 def signals():
     """Stopped and continued for a moment, over and over: every wait ends with EINTR."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What tightlinkd promises in seconds: a new client is served at once, and who is silent, stopped or gone
-frees what he held (P2 to P4). Nothing may run beside it but its own cases.
+"""What tightlinkd promises in seconds: a new client is served at once, with and without TLS, and who
+is silent, stopped or gone frees what he held (P2 to P4). Nothing may run beside it but its own cases.
 
 Arguments: path of tightlinkd, then names of cases (none: all)."""
 import contextlib
@@ -8,6 +8,7 @@ import concurrent.futures
 import itertools
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ import time
 
 import states
 import wire
-from cases import case, is_sanitized, percentile, run, until, waits
+from cases import Skipped, case, is_sanitized, percentile, run, until, waits
+from keyed import SECRET, KeyFile, first_words
 from states import STATES
 from three import Three, ip
 from wire import Connection, Daemon, Session, frame
@@ -236,6 +238,25 @@ def out_of_descriptors_is_no_busy_loop():
         assert waiting[0].read()[0] == wire.WELCOME, "it does not accept again"
 
 
+def hello_s(port, source):
+    """From the first word to the answer, WELCOME and no ERROR."""
+    begin = time.monotonic()
+    session = Session(port, source)
+    took = time.monotonic() - begin
+    with contextlib.suppress(OSError):
+        session.send(frame(wire.BYE))
+    session.close()
+    return took
+
+
+def told(beside, times):
+    """The p99, printed with the median."""
+    p99 = percentile(times, 0.99)
+    print(f"  hello to welcome, {beside}: median {percentile(times, 0.5) * 1e3:.2f} ms, p99 "
+          f"{p99 * 1e3:.2f} ms")
+    return p99
+
+
 @case
 def a_new_client_is_served_beside_a_thousand_strangers():
     with Daemon(DAEMON) as daemon:
@@ -246,16 +267,9 @@ def a_new_client_is_served_beside_a_thousand_strangers():
         strangers = [Connection(daemon.port, f"127.0.6.{i % 250 + 1}") for i in range(1000)]
         for stranger in strangers[::2]:
             stranger.send(wire.hello()[:50])
-        latencies = []
-        for i in range(300):  # a hundredth of which are three
-            begin = time.monotonic()
-            session = Session(daemon.port, f"127.0.7.{i % 250 + 1}")
-            latencies.append(time.monotonic() - begin)
-            session.send(frame(wire.BYE))
-            session.close()
-        p99 = percentile(latencies, 0.99)
-        print(f"  hello to welcome beside 1,000 half-open and 1 stalled: median "
-              f"{percentile(latencies, 0.5) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")
+        # A hundredth of 300 are three.
+        times = [hello_s(daemon.port, f"127.0.7.{i % 250 + 1}") for i in range(300)]
+        p99 = told("beside 1,000 half-open and 1 stalled", times)
         assert p99 < SLOWED * 0.05, f"p99 {p99 * 1e3:.1f} ms"
         del data
 
@@ -270,17 +284,8 @@ def a_new_client_is_served_beside_a_hundred_stalled_sessions():
             stalled.append(connection)
         strangers = [Connection(daemon.port, f"127.0.6.{i % 250 + 1}") for i in range(1000)]
         time.sleep(1.2)  # from when on a silent session gives way
-        latencies = []
-        for i in range(300):  # a hundredth of which are three
-            begin = time.monotonic()
-            session = Session(daemon.port, f"127.0.7.{i % 250 + 1}")  # WELCOME, not ERROR
-            latencies.append(time.monotonic() - begin)
-            session.send(frame(wire.BYE))
-            session.close()
-        p99 = percentile(latencies, 0.99)
-        print(f"  hello to welcome beside 1,000 half-open and 100 stalled: median "
-              f"{percentile(latencies, 0.5) * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")
-        assert p99 < SLOWED * 0.05
+        times = [hello_s(daemon.port, f"127.0.7.{i % 250 + 1}") for i in range(300)]
+        assert told("beside 1,000 half-open and 100 stalled", times) < SLOWED * 0.05
         del stalled, strangers
 
 
@@ -288,7 +293,6 @@ def a_new_client_is_served_beside_a_hundred_stalled_sessions():
 def ten_thousand_strangers():
     with Daemon(DAEMON) as daemon:
         idle = daemon.rss()
-        import resource
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         count = min(10000, hard - 500)
@@ -296,23 +300,60 @@ def ten_thousand_strangers():
         begin = time.monotonic()
         for i in range(count):
             strangers.append(Connection(daemon.port, f"127.0.{10 + i // 250}.{i % 250 + 1}"))
-        latencies = []
         held = daemon.descriptors()
         memory = daemon.rss()
-        for i in range(50):
-            start = time.monotonic()
-            session = Session(daemon.port, f"127.0.7.{i + 1}")
-            latencies.append(time.monotonic() - start)
-            session.send(frame(wire.BYE))
-            session.close()
         print(f"  {held} descriptors held after {count} connections in "
-              f"{time.monotonic() - begin:.1f} s; {(memory - idle) / 1e6:.1f} MB more; hello to "
-              f"welcome median {percentile(latencies, 0.5) * 1e3:.2f} ms, p99 "
-              f"{percentile(latencies, 0.99) * 1e3:.2f} ms")
-        assert percentile(latencies, 0.99) <= SLOWED * 0.25  # P2
+              f"{time.monotonic() - begin:.1f} s; {(memory - idle) / 1e6:.1f} MB more")
+        times = [hello_s(daemon.port, f"127.0.7.{i + 1}") for i in range(50)]
+        assert told("beside them", times) <= SLOWED * 0.25  # P2
         assert memory - idle < 8e6
         for stranger in strangers:
             stranger.close()
+
+
+def served_beside_stalled(daemon, idle, awake, turn, words):
+    """One round: p99 of 200 hellos beside 1,000 connections that stall, and at a responder that nobody
+    else uses."""
+    stalled = []
+    for i in range(1000):
+        stalled.append(Connection(daemon.port, f"127.{i % 250}.4.1"))
+        with contextlib.suppress(OSError):
+            stalled[-1].send(words if i % 2 else b"\0")
+    asked, times, alone = frame(wire.PING, bytes(8)) * 8, [], []
+    for i in range(200):
+        for session in awake:
+            with contextlib.suppress(OSError):
+                session.socket.setblocking(False)
+                session.socket.send(asked)
+        times.append(hello_s(daemon.port, f"127.{turn + 1}.{i}.1"))
+        alone.append(hello_s(idle.port, f"127.{turn + 1}.{i}.1"))
+    for connection in stalled:
+        connection.close()
+    return told(f"turn {turn + 1}", times), told("  at a responder that is alone", alone)
+
+
+@case
+def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
+    """P2: 50 ms (p99) beside stalled handshakes and sessions that ask without end and read nothing, at
+    the median of three rounds. In turn another responder is asked that nobody else uses: where that
+    one takes 10 ms (p99), it is the machine that had no time, and the round says nothing."""
+    if not shutil.which("openssl"):
+        raise Skipped("there is no openssl program, which is a client here")
+    with KeyFile(f"alice {SECRET}") as key, Daemon(DAEMON, "--key", key) as daemon, \
+            Daemon(DAEMON) as idle:
+        words, rounds = first_words("alice", SECRET), []
+        awake = [Session(daemon.port, f"127.0.{100 + i}.1") for i in range(30)]
+        for turn in range(9):
+            beside, alone = served_beside_stalled(daemon, idle, awake, turn, words)
+            if is_sanitized(DAEMON) or alone < 0.01:
+                rounds.append(beside)
+            if len(rounds) == 3:
+                break
+        else:
+            raise Skipped("in nine rounds this machine had no time even for a responder alone")
+        assert sorted(rounds)[1] < (1.0 if is_sanitized(DAEMON) else 0.05), rounds
+        for session in awake:
+            session.close()
 
 
 run(sys.argv[2:])

@@ -134,6 +134,50 @@ static void arrivals(const uint8_t *bytes, size_t len)
     fuzz_accepted++;
 }
 
+/* A whole test as its receiver counts it. Two bytes say what test it is; then six a datagram: its
+ * number, when it says that it left (now and then anything at all), when it came, how long it is.
+ */
+static void account(const uint8_t *bytes, size_t len)
+{
+    static struct tl_udp_interval intervals[TL_UDP_INTERVALS_MAX];
+    static struct tl_udp_receiver receiver;
+    static struct tl_udp_train trains[4];
+    struct udp_account account;
+    unsigned count = 0;
+    uint64_t sum = 0, sequence = 0;
+    int64_t arrival_ns = 0;
+    if (len < 2)
+        return;
+    struct udp_account_spec spec = {.duration_ns = INT64_C(1000000) << bytes[0] % 16,
+                                    .interval_ns = 1000000 * (1 + bytes[1] % 100)};
+    if (bytes[0] & 0x80) {
+        spec.train_length = 2 + bytes[1] % 7;
+        spec.train_count = 4;
+    }
+    MUST(udp_account_init(&account, &spec) == TL_OK);
+    for (size_t i = 2; i + 6 <= len; i += 6) {
+        const uint8_t *at = bytes + i;
+        sequence = at[0] & 1 ? sequence - at[1] : sequence + ((uint64_t)at[1] << (at[0] >> 1) % 32);
+        sequence &= (UINT64_C(1) << 48) - 1;
+        arrival_ns += at[2] * 10000;
+        uint64_t sent_ns = (uint64_t)arrival_ns + at[3] * UINT64_C(1000);
+        if (at[4] >= 0xf0)
+            sent_ns = (uint64_t)at[3] << (at[4] & 7) * 8;
+        sent_ns %= (uint64_t)spec.duration_ns + 1000000000; /* a receiver takes no other */
+        udp_account_add(&account, sequence, (int64_t)sent_ns, 48 + at[5], arrival_ns, at[4] & 1);
+    }
+    udp_account_close(&account, account.track.next + 3, &receiver, intervals, &count, trains);
+    MUST(count <= TL_UDP_INTERVALS_MAX && receiver.span_ns >= 0);
+    MUST(isnan(receiver.received_bps) || receiver.received_bps >= 0);
+    for (unsigned i = 0; i < count; i++)
+        sum += intervals[i].received_count;
+    MUST(sum == account.track.unique_count);
+    for (unsigned i = 0; spec.train_count && i < 4; i++)
+        MUST(trains[i].received_count <= spec.train_length);
+    udp_account_finish(&account);
+    fuzz_accepted++;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -146,8 +190,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         message(kind, copy, size - 1);
     else if (kind < 6)
         datagram(copy, size - 1);
-    else
+    else if (kind == 6)
         arrivals(copy, size - 1);
+    else
+        account(copy, size - 1);
     free(copy);
     return 0;
 }
@@ -178,7 +224,7 @@ static size_t seed_message(unsigned number, uint8_t *frame)
     }
 }
 
-const unsigned fuzz_seed_count = 7;
+const unsigned fuzz_seed_count = 9;
 
 size_t fuzz_seed(unsigned number, uint8_t *bytes)
 {
@@ -197,6 +243,14 @@ size_t fuzz_seed(unsigned number, uint8_t *bytes)
     if (number == 5)
         return 1 +
                tl_wire_encode_udp_feedback(&(struct tl_wire_udp_feedback){.cookie = 1}, bytes + 1);
+    if (number > 6) { /* a rate test, and trains: all arrive but one, a millisecond apart */
+        bytes[0] = 7;
+        bytes[1] = number == 7 ? 7 : 0x87;
+        bytes[2] = 9;
+        for (unsigned i = 3; i < 603; i += 6)
+            memcpy(bytes + i, (uint8_t[]){0, i == 303 ? 2 : 1, 100, 10, 1, 200}, 6);
+        return 603;
+    }
     for (unsigned i = 0; i < 400; i += 4) {
         bytes[1 + i] = i == 200 ? 1 : i == 300 ? 40 : 0;
         bytes[2 + i] = 1;

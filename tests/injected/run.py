@@ -138,6 +138,7 @@ def walk_responder(folder, calls):
                     faults.append(f"{what}: serves nobody behind it: {daemon.text()[-300:]}")
                 elif daemon.stop()[1] != 0:
                     faults.append(f"{what}: does not end well: {daemon.text()[-300:]}")
+        print(f"  tightlinkd: {call} {count} calls", flush=True)
     for name in ("LD_PRELOAD", "TL_FAIL_CALL", "TL_FAIL_AT", "TL_FAIL_ERRNO", "TL_FAIL_COUNT"):
         os.environ.pop(name, None)
     return faults, tried
@@ -165,15 +166,17 @@ def judge_diagnosis(done):
     return None
 
 
-def walk_diagnosis(folder, calls):
-    """A whole run over loopback with a call of the client failing; a crash or silence is a fault."""
+def walk_diagnosis(folder, calls, options=("--time", "6"), first=None):
+    """A whole run over loopback with a call of the client failing, the first ones or some of all; a
+    crash or silence is a fault."""
     faults, tried = [], 0
     with wire.Daemon(TIGHTLINKD) as daemon:
-        command = ("run", "127.0.0.1", "--port", str(daemon.port), "--yes", "--json", "--time", "6")
+        command = ("run", "127.0.0.1", "--port", str(daemon.port), "--yes", "--json", *options)
         for call in calls:
             baseline = run(folder, command, call)
             count = count_of(folder)
-            for at, number in turns(count, PLACES, call):
+            chosen = turns(min(first, count), first, call) if first else turns(count, PLACES, call)
+            for at, number in chosen:
                 what = f"run: {call} {at} of {count}, {errno.errorcode[number]}"
                 tried += 1
                 try:
@@ -181,6 +184,7 @@ def walk_diagnosis(folder, calls):
                 except subprocess.TimeoutExpired:
                     fault = "does not end"
                 faults += [f"{what}: {fault}"] if fault else []
+            print(f"  run: {call} {count} calls, {len(chosen)} of them failed", flush=True)
         assert baseline.stdout, baseline.stderr
     return faults, tried
 
@@ -203,7 +207,10 @@ def main():
                 failed += report(command[0], *walk(folder, command, calls))
         if "responder" in PARTS:
             failed += report("tightlinkd", *walk_responder(folder, tuple(NAMES)))
-        if ALL and "diagnosis" in PARTS:
+        if not ALL:  # the wake-ups of a run begin with consent, which nobody gives twice
+            failed += report("the first writes of a diagnosis",
+                             *walk_diagnosis(folder, ("write",), ("--stages", "mtu"), 3))
+        elif "diagnosis" in PARTS:
             calls = tuple(call for call in NAMES if call not in ("accept", "epoll"))
             failed += report("a diagnosis", *walk_diagnosis(folder, calls))
     sys.exit(1 if failed else 0)

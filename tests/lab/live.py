@@ -3,14 +3,17 @@
 
     live.py IN_PATH TIGHTLINK TIGHTLINKD FLOW_END [CASE...]
 
-What an end names must be the limit; an end that cannot see it must say that it cannot tell. Exit
-77: no path can be emulated here."""
+What an end names must be the limit; an end that cannot see it must say that it cannot tell. Each is
+run as tests/realtime/policy.py says. Exit 77: no path can be emulated here."""
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtime"))
+import policy  # noqa: E402 (it lies beside)
 
 SKIP = 77
 SECONDS = 12
@@ -76,29 +79,29 @@ def run(tools, folder, case):
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
                           check=False)
     if done.returncode == SKIP:
-        print(f"skipped: no emulated path here: {done.stderr}")
-        sys.exit(SKIP)
+        raise policy.Skip(f"no emulated path here: {done.stderr}")
     return read(folder / "near.json"), read(folder / "far.json")
 
 
+def attempt(tools, case):
+    """See policy.py."""
+    with tempfile.TemporaryDirectory(prefix="tightlink-live-") as name:
+        near, far = run(tools, pathlib.Path(name), case)
+    wrong = [f"{end}: {cause}: {verdict['sentence']}"
+             for end, (cause, verdict), allowed in (("sender", near, case[4]), ("receiver", far, case[5]))
+             if cause and cause not in allowed]
+    if case[6] and not near[0]:
+        wrong.append(f"the sender sees it and does not say so: {near[1]['sentence']}")
+    print(f"{case[0]:20} sender: {near[0] or 'cannot tell':16} receiver: {far[0] or 'cannot tell'}", flush=True)
+    return wrong
+
+
 def main():
-    tools, only, failed = sys.argv[1:5], sys.argv[5:], 0
+    tools, only, gate = sys.argv[1:5], sys.argv[5:], policy.Gate()
     for case in CASES:
-        if only and case[0] not in only:
-            continue
-        with tempfile.TemporaryDirectory(prefix="tightlink-live-") as name:
-            near, far = run(tools, pathlib.Path(name), case)
-        wrong = [end for end, (cause, _), allowed in (("sender", near, case[4]),
-                                                      ("receiver", far, case[5]))
-                 if cause and cause not in allowed]
-        if case[6] and not near[0]:
-            wrong.append("sender, which sees it")
-        failed += bool(wrong)
-        print(f"{'WRONG' if wrong else 'ok   '} {case[0]:20} sender: {near[0] or 'cannot tell':16} "
-              f"receiver: {far[0] or 'cannot tell'} {', '.join(wrong)}", flush=True)
-        for _, verdict in (near, far) if wrong else ():
-            print(f"      {verdict['sentence']}")
-    return 1 if failed else 0
+        if not only or case[0] in only:
+            gate.run(case[0], lambda case=case: attempt(tools, case))
+    return gate.exit_code()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ The models and where they come from:
   windows    window / RTT, in whole segments, over a round trip that is as long as its jitter at
              most makes it; Linux advertises between 0.45 and 0.85 of tcp_rmem's maximum. Of
              tcp_wmem's maximum it keeps 0.72 (4 MiB) to 3.1 times (100 KiB) in flight: overhead
-             counts, and the last segments of 64 KiB are let in whole
+             counts, and the last segments of 64 KiB are let in whole, of which half is on the way in
+             the mean
   loss       Mathis 1997 for reno, RFC 9438 section 5.1 for cubic, none for BBR; a range,
              because single runs of some seconds stray far from the mean
   ack path   one acknowledgement of 52 to 72 bytes for two segments, fewer with GRO
@@ -108,7 +109,8 @@ def host_rungs(path, truth, sender, receiver, ends, segment_bytes):
                                 0.85 * window * 8 / receive_rtt))
     if "wmem" in sender:
         window = size(sender["wmem"])
-        truth.rungs.append(Rung("send-buffer", sender_at, send_share(window, 0.65, 64) / send_rtt,
+        truth.rungs.append(Rung("send-buffer", sender_at,
+                                send_share(window, 0.65, 32) / (send_rtt + path.longest_jitter()),
                                 send_share(window, 1.1, 320) / send_rtt, number=False))
     plain_window = 65535 * 8 / receive_rtt
     for host, at in ((sender, sender_at), (receiver, receiver_at)):

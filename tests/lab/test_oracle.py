@@ -111,6 +111,10 @@ def paths_as_they_are_by_hand():
     truth = oracle.truth_of("rate=100M delay=10ms down.others=9", "download")
     check([r.cause for r in truth.accept] == ["cross-traffic"], "a tenth of the link is ours")
     check(truth.accept[0].high < 32e6 and "random-loss" not in truth.beside, "and the loss theirs")
+    # Measured: 58 KiB of tcp_wmem's 32 KiB on the way in the mean, 86 at most; 38 Mb/s with more.
+    truth = oracle.truth_of("rate=40M delay=7.5ms family=6 far.wmem=32KiB jitter=1.1ms",
+                            "download")
+    check("send-buffer" in {r.cause for r in truth.accept}, truth.accept)
     # Measured: 2.87 MiB of tcp_wmem's 4 MiB on the way, where the window would carry 3.46 MiB.
     small = oracle.truth_of("rate=10M delay=7ms far.rmem=8KiB family=6 up.wander=3.6ms/13ms",
                             "upload").accept[0]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whether each fact is read: by a rule, or by code that decides, reckons or reports with it. One
-that only its probe sets costs a measurement and tells nobody anything.
+that only its probe sets costs a measurement and tells nobody anything. The same of each field of a
+message on the wire (wire_fields.py).
 
     unread.py SOURCE-ROOT BUILD-ROOT
 
@@ -8,7 +9,8 @@ Code is read as the compiler sees it, so that names which macros make are seen: 
 read where it stands outside the arguments of a function that sets one, in src/probes only inside
 those of a function that gets one. Rules name facts by role; <end> stands for either end. A fact of
 the sender that is read keeps its twin of the receiver. Exceptions: `unread.txt` beside this script,
-a name or a stage that ends in "/", two blanks, and the reason; one that is not needed is a fault.
+a name, message.member, or a stage that ends in "/", two blanks, and the reason; one that is not
+needed is a fault.
 """
 import collections
 import json
@@ -19,6 +21,8 @@ import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+
+import wire_fields
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROLES = {"HOST": {"sender", "receiver", "near", "far"}, "PATH": {"path"},
@@ -112,8 +116,9 @@ def main():
     alive = {fact for fact in stages
              if fact in code or any((role, fact.partition("_")[2]) in rules
                                     for role in ROLES[fact.partition("_")[0]])}
-    if len(stages) < 300 or len(alive) < 200:
-        sys.exit(f"{len(stages)} facts, {len(alive)} of them read: this check has lost its way")
+    fields_count, unread_fields = wire_fields.unread(root)
+    if len(stages) < 300 or len(alive) < 200 or fields_count < 150:
+        sys.exit(f"{len(stages)} facts, {len(alive)} of them read, {fields_count} wire fields: this check has lost its way")
     unread = {fact for fact in stages if fact not in alive and twin(fact) not in alive}
     excused = {}
     for line in (HERE / "unread.txt").read_text().splitlines():
@@ -127,10 +132,14 @@ def main():
         needed[name] += 1
         if not name:
             faults.append(f"{fact} is set and never read: no rule, report or decision names it")
+    for field in sorted(unread_fields):
+        needed[field] += 1
+        if field not in excused:
+            faults.append(f"{field} is on the wire, and nobody reads it who gets the message")
     faults += [f"unread.txt: {name} is read or gone" for name in excused if not needed[name]]
     faults += [f"unread.txt: {name}: no reason" for name, reason in excused.items() if not reason]
-    print("\n".join(faults) or f"{len(stages)} facts, {len(unread)} of them for a person to read, "
-          "with a reason")
+    print("\n".join(faults) or f"{len(stages)} facts, {len(unread)} of them for a person to read; "
+          f"{fields_count} wire fields, {len(unread_fields)} of them for others; each with a reason")
     sys.exit(1 if faults else 0)
 
 

@@ -3,7 +3,9 @@
 each time, at its first run: a gate that cannot fail says nothing when it passes.
 
     plant.py ROOT [--loaded] [--keep FOLDER]
+    plant.py ROOT --check
 
+--check only looks whether each fault can still be planted where it belongs, at every run of the tests.
 --loaded keeps every processor busy meanwhile. Of the copy only what the tests need is built (minutes),
 in a temporary folder, or in FOLDER, which stays. The tests that each fault must turn red are those of
 `scripts/test` by name, summed up by `scripts/test-results`; without a fault the same are green.
@@ -40,19 +42,25 @@ class Fault:
     says: str = ""     # what the closing lines must hold
 
 
-VERDICT = 'tl_json_add_number(w, "ceiling_bps", verdict->ceiling_bps);'
+VERDICT = "    add_record(&writer, &layout_verdict, &findings->verdict, &context);"
 FAULTS = [
     Fault("a wrong verdict", "src/rules/judge.h", "#define TL_AGREE_HIGH 1.1",
           "#define TL_AGREE_HIGH 0.5", ["rule-cases"]),
-    Fault("a crash", "src/document/json.c", VERDICT, f"if (verdict->ceiling_bps > 0) *(volatile int "
-          f"*)8 = 0;\n    {VERDICT}", ["report-schema", "unit-document"]),
-    Fault("a schema error", "src/document/json.c", VERDICT, VERDICT.replace("ceiling_bps\"", "roof\""),
-          ["report-schema"]),
+    Fault("a crash", "src/document/json.c", VERDICT, "    if (findings->verdict.ceiling_bps > 0) *(volatile int "
+          f"*)8 = 0;\n{VERDICT}", ["report-schema", "unit-document"]),
+    Fault("a schema error", "src/document/layout.c", 'NUMBER(tl_verdict, "ceiling_bps",',
+          'NUMBER(tl_verdict, "roof",', ["report-schema"]),
     Fault("a leak", "src/base/buf.c", "    free(buf->data);\n", "", ["rule-cases"], sanitized=True,
           says="LeakSanitizer"),
     Fault("a forbidden include", "src/facts/store.c", "#include",
           '#include "tightlink/session/session.h"\n#include', []),
 ]
+
+
+def misplaced(root):
+    """Faults that can no longer be planted."""
+    return [f"{fault.file} no longer holds {fault.old!r}: plant {fault.name} elsewhere" for fault in FAULTS
+            if fault.old not in (root / fault.file).read_text()]
 
 
 def copy_tree(root, folder):
@@ -97,8 +105,6 @@ def plant(folder, fault):
     """Why the gate stayed green; None when it turned red."""
     path = folder / fault.file
     before = path.read_text()
-    if fault.old not in before:
-        return f"{fault.file} no longer holds {fault.old!r}: plant it elsewhere"
     path.write_text(before.replace(fault.old, fault.new, 1))
     try:
         directory = "build/sanitize" if fault.sanitized else "build/test"
@@ -144,7 +150,11 @@ def main():
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("--loaded", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    wrong = misplaced(options.root)
+    if wrong or options.check:
+        sys.exit("\n".join(wrong) or 0)
     with contextlib.ExitStack() as stack:
         folder = options.keep or pathlib.Path(stack.enter_context(
             tempfile.TemporaryDirectory(prefix="tightlink-planted-", dir="/var/tmp")))

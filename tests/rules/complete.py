@@ -36,6 +36,21 @@ def facts_of(rule):
     return {f"{scope}.{name}" for scope, name in FACT.findall(json.dumps(rule))}
 
 
+# A word in a command for what is not known.
+STAND_IN = re.compile(r"(?:\|(?:text|words)\||[ \"])([A-Z]{4,})(?=[} \"]|$)")
+
+
+def stand_in_faults(remedy, place, explained):
+    """A command is words or can be run: what it lacks is told where to find."""
+    if not re.match(r"[a-z]|\w+-\w+ ", remedy["do"]):
+        return
+    if re.search(r"[a-z]\. |; or |, and ", remedy["do"]):
+        yield f"{place}: \"{remedy['do']}\" begins as a command and goes on as a sentence"
+    for word in set(STAND_IN.findall(remedy["do"])):
+        if (remedy.get("os"), word) not in explained:
+            yield f"{place}: nobody says where to find {word} (src/present/command.c)"
+
+
 def remedy_faults(remedy, place):
     if "why" not in remedy:
         yield f"{place}: no why"
@@ -156,6 +171,24 @@ def is_measured(name, code):
     return any(end in code and re.search(r"(\"|_|\b)" + re.escape(end) + r"(\"|_|\b)", code) for end in ends)
 
 
+def ids_in(part):
+    """What tests and conditions are called."""
+    if isinstance(part, list):
+        for inner in part:
+            yield from ids_in(inner)
+    elif isinstance(part, dict):
+        if "id" in part:
+            yield part["id"]
+        yield from ids_in(list(part.values()))
+
+
+def ambiguous(rule, shared):
+    """An id means one thing: what is called as something of shared.json has to be that."""
+    for name in ids_in([part for key, part in rule.items() if key != "id"]):
+        if name in shared["tests"] or name in shared["conditions"]:
+            yield f'"{name}" is called as one of shared.json: {{"is": "{name}"}}, or another id'
+
+
 def all_faults(causes, rules, cases, code):
     named = {rule["cause"] for rule in rules.values()}
     for cause in causes:
@@ -174,8 +207,22 @@ def all_faults(causes, rules, cases, code):
             yield f"{rule_id}: no case shows that {confusion} (a name with \"{words}\")"
 
 
+def command_faults(rules, explained):
+    for rule_id, rule in sorted(rules.items()):
+        for number, remedy in enumerate(rule.get("remedies", [])):
+            yield from stand_in_faults(remedy, f"{rule_id}: /remedies/{number}", explained)
+
+
 def self_test():
     """The script must be able to fail."""
+    commands = {"bad": {"remedies": [
+        {"os": "linux", "do": "tc qdisc del dev {sender.link_name|text|CARD} root"},
+        {"os": "linux", "do": "tc qdisc del dev {sender.link_name|text|IFACE} root"},
+        {"os": "macos", "do": "networksetup -setMTU IFACE 1400"},
+        {"os": "linux", "do": "mount -o remount that file system, and wait"},
+        {"do": "Ask the provider about its QDISC settings, and wait."}]}}
+    faults = list(command_faults(commands, {("linux", "IFACE")}))
+    assert [fault.split(":")[1] for fault in faults] == [f" /remedies/{n}" for n in (0, 2, 3)], faults
     bad = {"cause": "x", "severity": "limits", "references": [], "remedies": [
         {"do": "sysctl -w a=1", "needs": "root", "os": "linux"},
         {"do": "Fix it.", "needs": "provider", "why": "w"}],
@@ -184,6 +231,9 @@ def self_test():
     assert "bad: it may be the verdict, and nothing is named that refutes it" in found, found
     assert "bad: no case shows it refuted" in found, found
     assert len(found) >= 12 and "bad: t: a constant without because" in found, found
+    shared = {"tests": {"lost": {}}, "conditions": {"full": {}}}
+    assert list(ambiguous({"id": "lost", "when": {"all": [{"is": "lost"}, {"id": "own"}]}}, shared)) == []
+    assert len(list(ambiguous({"when": {"id": "full", "any": [{"id": "lost"}]}}, shared))) == 2
     assert not list(unreasoned({"test": ["max(flow.a_bps, 1bps) / 1s", ">", 0]}))
 
 
@@ -197,6 +247,12 @@ def main():
     found = list(all_faults(causes, rules, cases, sources(root)))
     found += [f"shared.json: no stage sets {fact}" for fact in sorted(facts_of(shared))
               if not is_measured(fact.split(".", 1)[1], sources(root))]
+    table = (root / "src/present/command.c").read_text()
+    explained = set(re.findall(r'\{"(\w+)", "([A-Z]+)"', table))
+    assert explained, "src/present/command.c has no table of words"
+    found += command_faults(rules, explained)
+    found += [f"{path.stem}: {fault}" for path in sorted(rules_folder.glob("*/*.json"))
+              for fault in ambiguous(json.loads(path.read_text()), shared)]
     print("\n".join(found) or f"{len(rules)} rules for {len(causes)} causes are whole")
     sys.exit(1 if found else 0)
 

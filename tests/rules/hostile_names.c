@@ -3,9 +3,10 @@
  * what leaves in any format is harmless: no control character, no bidirectional one, no live
  * markup. TAP, one line a file of cases.
  *
- *     hostile-names CASES-FOLDER [together]
+ *     hostile-names CASES-FOLDER [few]
  *
- * With "together" the names stand in all facts of a case at once, and not in each alone as well. */
+ * With "few" the names stand in all facts of a case at once, and not in each alone as well, and a
+ * case that is not written out has one of the names, its neighbours the others. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,12 @@ static const char *const names[] = {
     "31m\xe2\x80\xae<script>evil()</script>[x](evil:y)`",
 };
 #define NAME_COUNT (sizeof names / sizeof *names)
+
+/* A name that only a shell or a file system misreads looks on a page like any other. */
+static bool hurts_pages(const char *name)
+{
+    return strpbrk(name, "<\x1b") != NULL;
+}
 
 struct text_facts {
     struct tl_fact_key keys[FACTS_MAX];
@@ -158,6 +165,8 @@ static void check_case(const struct tl_rules *rules, const struct tl_json_at *fi
                        const struct tl_json *bases, size_t index, bool each, struct counts *counts)
 {
     for (size_t n = 0; n < NAME_COUNT; n++) {
+        if (!each && index > 0 && index % NAME_COUNT != n)
+            continue;
         struct text_facts texts = {.count = 0};
         struct tl_case test;
         struct tl_error error;
@@ -175,7 +184,7 @@ static void check_case(const struct tl_rules *rules, const struct tl_json_at *fi
         }
         for (size_t i = 0; i < texts.count; i++)
             tl_facts_set_text(test.facts, texts.keys[i], names[n], "");
-        judge(rules, &test, names[n], index == 0, counts);
+        judge(rules, &test, names[n], index == 0 && hurts_pages(names[n]), counts);
         tl_case_finish(&test);
     }
 }

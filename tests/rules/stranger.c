@@ -17,6 +17,7 @@
 #include "tightlink/present/formats.h"
 #include "tightlink/present/report.h"
 #include "tightlink/rules/why.h"
+#include "voice.h"
 
 #define VERDICTS_MAX 2000
 #define TEN          10
@@ -189,70 +190,10 @@ static void read_plain_words(const struct tl_case *test, const struct tl_finding
 
 /* --- One voice --- */
 
+static struct tl_buf digits_apart = TL_BUF_INIT;
+static size_t digits_compared;
 static unsigned voices_heard;
 static struct tl_buf voices_apart = TL_BUF_INIT;
-
-static bool same_cause(const struct tl_finding *finding, const char *cause, const char *segment)
-{
-    return strcmp(finding->cause, cause) == 0 && strcmp(finding->segment, segment) == 0;
-}
-
-/* Whether a report says the finding's sentence, by its begin: a column may cut it. */
-static bool says(const char *words, const struct tl_finding *finding)
-{
-    char *sentence = plain_words_alone(finding->sentence ? finding->sentence : finding->title);
-    sentence[strnlen(sentence, 40)] = '\0';
-    bool said = strstr(words, sentence) != NULL;
-    free(sentence);
-    return said;
-}
-
-/* A cause that is said to be ruled out is not also said not to have been tested, by a rung or by
- * another rule. */
-static void hear_ruled_out(const struct tl_case *test, const struct tl_findings *findings,
-                           const char *format, const char *words)
-{
-    static const char *const places[][2] = {{"near-host", "this PC"}, {"far-host", "far end"},
-                                            {"lan", "LAN"},           {"far-lan", "far LAN"},
-                                            {"path", "path"},         {"flow", "transfer"}};
-    char row[128];
-    for (size_t i = 0; i < findings->finding_count; i++) {
-        const struct tl_finding *out = &findings->findings[i];
-        size_t place = 0;
-        if (out->result != TL_RULED_OUT || !says(words, out))
-            continue;
-        while (strcmp(places[place][0], out->segment) != 0)
-            place++;
-        snprintf(row, sizeof row, "-- %s %s:", places[place][1], out->cause);
-        if (strstr(words, row))
-            tl_buf_addf(&voices_apart, "# %s, %s: %s says \"%s\" and \"%.99s\"\n", test->rule,
-                        test->name, format, out->sentence, strstr(words, row));
-        for (size_t f = 0; f < findings->finding_count; f++) {
-            const struct tl_finding *other = &findings->findings[f];
-            if ((other->result == TL_FOUND || other->result == TL_CANNOT_TELL) &&
-                same_cause(other, out->cause, out->segment) && says(words, other))
-                tl_buf_addf(&voices_apart, "# %s, %s: %s says \"%s\" and \"%s\"\n", test->rule,
-                            test->name, format, out->sentence, other->sentence);
-        }
-    }
-}
-
-/* No item of a list stands there twice. (Of Markdown, where each is one line.) */
-static void hear_lists(const struct tl_case *test, const char *text)
-{
-    const char *list = "";
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t len = strcspn(line, "\n");
-        if (line[0] == '#')
-            list = line;
-        if (strncmp(line, "- ", 2) != 0)
-            continue;
-        for (const char *other = list; other < line; other = strchr(other, '\n') + 1)
-            if (strncmp(other, line, len + 1) == 0)
-                tl_buf_addf(&voices_apart, "# %s, %s: twice: %.*s\n", test->rule, test->name,
-                            (int)len, line);
-    }
-}
 
 static void hear(const struct tl_case *test, const struct tl_findings *findings)
 {
@@ -267,17 +208,42 @@ static void hear(const struct tl_case *test, const struct tl_findings *findings)
             exit(2);
         char *words = plain_words_alone(tl_buf_text(&text));
         if (test->question.download != test->question.upload) /* else nothing tells them apart */
-            hear_ruled_out(test, findings, tl_export_format_name((enum tl_export_format)format),
-                           words);
+            voice_ruled_out(test, findings, tl_export_format_name((enum tl_export_format)format),
+                            words, &voices_apart);
         free(words);
         if (format == TL_EXPORT_MARKDOWN)
-            hear_lists(test, tl_buf_text(&text));
+            voice_lists(test, tl_buf_text(&text), &voices_apart);
         if (format == TL_EXPORT_HTML)
             read_plain_words(test, findings, tl_buf_text(&text));
         tl_buf_finish(&text);
     }
     tl_export_destroy(export);
     voices_heard++;
+}
+
+/* One number has the same digits in the first lines, the fix, the reasons and the ladder. */
+static void read_digits(const struct tl_case *test, const struct tl_findings *findings)
+{
+    char *texts[] = {
+        part(test, findings, TL_PART_HEAD),  part(test, findings, TL_PART_FIX),
+        part(test, findings, TL_PART_RATES), part(test, findings, TL_PART_EVIDENCE),
+        first_lines(test, findings, true),   part(test, findings, TL_PART_MEASUREMENTS)};
+    char *ladder = part(test, findings, TL_PART_MEASUREMENTS);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        digits_compared += voice_digits(test, findings, texts[i], ladder, &digits_apart);
+        free(texts[i]);
+    }
+    free(ladder);
+    voice_seen(test, findings, findings->verdict.state == TL_LIMITED ? finding_of(findings) : NULL,
+               &digits_apart);
+}
+
+static void read_findings(const struct tl_case *test, const struct tl_findings *findings)
+{
+    note_causes(findings);
+    keep(test, findings);
+    hear(test, findings);
+    read_digits(test, findings);
 }
 
 static void read_cases(const struct tl_rules *rules, const char *folder, const char *name,
@@ -296,7 +262,7 @@ static void read_cases(const struct tl_rules *rules, const char *folder, const c
         if (tl_case_read(&root, bases, i, &test, &error) != TL_OK)
             continue;
         if (tl_rules_judge(rules, test.facts, &test.question, &findings, &error) == TL_OK)
-            note_causes(findings), keep(&test, findings), hear(&test, findings);
+            read_findings(&test, findings);
         tl_findings_destroy(findings);
         tl_case_finish(&test);
     }
@@ -356,6 +322,14 @@ static bool has_fix(const char *lines, const char *does)
     return !does[0] || strstr(lines, begin) != NULL;
 }
 
+static void add_nonsense(const struct verdict *verdict, struct tl_buf *out)
+{
+    if (has(verdict->fix, "No command is written here"))
+        tl_buf_adds(out, " a fix that is written");
+    if (has(verdict->head, "on the transfer itself"))
+        tl_buf_adds(out, " a place that there is");
+}
+
 static void check(const struct verdict *verdict, unsigned number, unsigned *failed)
 {
     struct tl_buf all = TL_BUF_INIT, lacks = TL_BUF_INIT;
@@ -383,6 +357,7 @@ static void check(const struct verdict *verdict, unsigned number, unsigned *fail
     const char *word = plain_words_break(verdict->plain);
     if (word)
         tl_buf_addf(&lacks, " plain words: \"%s\" stands in (%s)", word, verdict->plain);
+    add_nonsense(verdict, &lacks);
     if (has(verdict->evidence, " is false") || has(verdict->evidence, " is true"))
         tl_buf_addf(&lacks, " words for the evidence (%s)", verdict->evidence);
     printf("%sok %u - %s\n", lacks.len ? "not " : "", number, verdict->name);
@@ -492,8 +467,10 @@ int main(int argc, char **argv)
         check(&verdicts[all ? i : tl_random_next(&random) % verdict_count], i + 2, &failed);
     failed += tell_of_all("speak with one voice", &voices_apart, count + 2);
     failed += tell_of_all("begin with plain words", &words_apart, count + 3);
-    failed += tell_of_causes(count + 4);
-    printf("1..%u\n", count + 4);
+    failed += tell_of_all("tell one number by the same digits", &digits_apart, count + 4);
+    failed += digits_compared < 1000; /* it read none */
+    failed += tell_of_causes(count + 5);
+    printf("1..%u\n", count + 5);
     forget_verdicts();
     tl_rules_destroy(rules);
     return failed || verdict_count < TEN ? 1 : 0;

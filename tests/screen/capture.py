@@ -25,7 +25,8 @@ HEAD = """# Screens
 - `Enter` on a stage shows its samples with a cursor and what the stage measured; a kept run has
   its readings too. `Enter` on a router shows all that is known of it.
 - Every run is kept; the history opens them again, judged by the rules of today, compares two that
-  `a` and `b` mark, draws the rates of a far end over time, and keeps notes and tags.
+  `a` and `b` mark, draws the rates of a far end over its runs (logarithmic where they lie far apart),
+  and keeps notes and tags.
 - Lists call a cause by a name that people have ("receive buffer"); its id (`receive-window`) stands
   below the history's list, on the page that `n` opens, beside the name where a list of the command
   line has room, and in JSON. `history --cause` and filters take both.

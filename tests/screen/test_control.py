@@ -101,6 +101,7 @@ def history_and_export():
     terminal.keys("\t5")
     terminal.expect("Runs on this machine")
     terminal.expect("3 runs")
+    terminal.expect("inconclusive")
     terminal.keys("Nseen € by a test\r")
     terminal.expect("note: seen € by a test")
     terminal.keys("Tafter\r")
@@ -126,7 +127,7 @@ def history_and_export():
     terminal.keys("njDy")
     terminal.expect("2 runs")
     terminal.keys("g")
-    terminal.expect("oldest first")
+    terminal.expect("One stream, download, 127.0.0.1")
     terminal.keys("\r")
     terminal.expect("[3 Verdict]", 20)
     terminal.keys("2")  # its readings were kept

@@ -12,6 +12,9 @@
 #include "tightlink/base/utf8.h"
 #include "view.h"
 
+/* Of random keys and clicks on each screen, the same ones in every run. */
+#define RANDOM_COUNT 300
+
 static const int sizes[][2] = {{15, 60}, {24, 80}, {40, 120}, {10, 40}, {60, 200}};
 
 static void begin(void)
@@ -114,7 +117,7 @@ Test(keys, random_ones_do_no_harm, .init = begin)
         struct tui_grid grid;
         scene_make(script, &scene);
         cr_assert(tui_grid_init(&grid, 24, 80, true) == TL_OK);
-        for (int i = 0; i < 1500; i++) {
+        for (int i = 0; i < RANDOM_COUNT; i++) {
             int key = rand() % 3 ? 1 + rand() % 300 : special[rand() % 11];
             bool asked = scene.state.overlay == TUI_CONSENT;
             unsigned actions = tui_state_key(&scene.state, key);
@@ -289,7 +292,7 @@ Test(mouse, clicks_everywhere_do_no_harm, .init = begin)
         struct tui_grid grid;
         scene_make(script, &scene);
         cr_assert(tui_grid_init(&grid, 24, 80, true) == TL_OK);
-        for (int i = 0; i < 1500; i++) {
+        for (int i = 0; i < RANDOM_COUNT; i++) {
             tui_view(&scene.state, &grid);
             bool asked = scene.state.overlay == TUI_CONSENT;
             unsigned actions =

@@ -172,3 +172,31 @@ Test(screens, a_message_stands_whole, .init = begin)
         scene_finish(&scene);
     }
 }
+
+/* On a linear axis a rate of a hundredth of the largest would lie on the line of nothing. */
+Test(screens, a_graph_of_rates_far_apart_is_logarithmic, .init = begin)
+{
+    struct scene scene;
+    struct tui_grid grid;
+    struct tl_buf out = TL_BUF_INIT;
+    scene_make(script_named("history-graph"), &scene);
+    struct tl_history_run *older = &scene.list.runs[1];
+    double before = older->stream_bps;
+    scene.state.screen = TUI_HISTORY;
+    scene.state.history.graph = true;
+    cr_assert(tui_grid_init(&grid, 24, 80, true) == TL_OK);
+    tui_view(&scene.state, &grid);
+    tui_grid_text(&grid, &out);
+    cr_expect(strstr(tl_buf_text(&out), "        0│"), "%s", tl_buf_text(&out));
+    older->stream_bps = 9.1e6;
+    out.len = 0;
+    tui_view(&scene.state, &grid);
+    tui_grid_text(&grid, &out);
+    cr_expect(strstr(tl_buf_text(&out), "1 Mb/s│") && strstr(tl_buf_text(&out), "1 Gb/s│"), "%s",
+              tl_buf_text(&out));
+    cr_expect(!strstr(tl_buf_text(&out), "        0│"));
+    older->stream_bps = before;
+    tl_buf_finish(&out);
+    tui_grid_finish(&grid);
+    scene_finish(&scene);
+}

@@ -1,9 +1,16 @@
 """Where the program sends a ticket from: a home of its own, and what must never be printed in it."""
+import functools
 import json
 import os
 import shutil
 import subprocess
 import tempfile
+
+
+@functools.lru_cache(maxsize=None)
+def saved_run(fixture):
+    return subprocess.run([fixture, "limited", "json"], check=True, capture_output=True,
+                          text=True).stdout
 
 
 class Place:
@@ -28,9 +35,8 @@ class Place:
                    f"{url or f'http://127.0.0.1:{port}{path}'}\ntoken_file = desk.token\n"
                    f"{system.config}{extra}")
         self.saved = self.folder + "/run.json"
+        document = saved_run(fixture)
         with open(self.saved, "w") as file:
-            document = subprocess.run([fixture, "limited", "json"], check=True,
-                                      capture_output=True, text=True).stdout
             file.write(document)
         self.run_id = json.loads(document)["run"]["id"]
         self.token = system.token

@@ -22,6 +22,7 @@ static struct tl_client *create_client(const struct tl_client_options *options)
                    options->program ? options->program : "tightlink");
     client->port = options->port;
     client->cancel_fd = options->cancel_fd;
+    client->ret_reached_ns = options->ret_reached_ns;
     client->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : TL_CLIENT_TIMEOUT_NS;
     client->fd = client->udp_fd = -1;
     pthread_mutex_init(&client->token_lock, NULL);
@@ -103,6 +104,8 @@ enum tl_status tl_client_connect(const struct tl_client_options *options,
         status = take_key(client, options->key, reterr);
     if (status == TL_OK)
         status = dial_each(client, list, reterr);
+    if (client)
+        client->ret_reached_ns = NULL;
     freeaddrinfo(list);
     if (status != TL_OK) {
         if (client)

@@ -305,6 +305,8 @@ enum tl_status client_dial(struct tl_client *client, const struct sockaddr *addr
     if (status != TL_OK)
         return status;
     int64_t connected_ns = tl_now_ns();
+    if (client->ret_reached_ns)
+        *client->ret_reached_ns = connected_ns;
     int64_t rtt_ns = handshake_rtt_ns(client->fd, connected_ns - start_ns);
     memcpy(&client->info.peer, address, len);
     if (client->secured)

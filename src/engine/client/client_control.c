@@ -1,5 +1,6 @@
 /* Frames over the control connection: sending, waiting, the far end's errors. */
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
@@ -91,6 +92,15 @@ enum tl_status client_send_ping(struct tl_client *client, struct tl_error *reter
     uint8_t frame[TL_WIRE_FRAME_MAX];
     struct tl_wire_ping ping = {.cookie = (uint64_t)tl_now_ns()};
     return client_send(client, frame, tl_wire_encode_ping(&ping, frame), reterr);
+}
+
+int64_t client_unacked_ns(const struct tl_client *client)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof(info);
+    if (client->fd < 0 || getsockopt(client->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+        return -1;
+    return info.tcpi_last_ack_recv * TL_NS_PER_MS;
 }
 
 /* The far end's error codes as ours. */

@@ -26,6 +26,7 @@ struct tl_client {
     char host[256]; /* for sentences: cleaned */
     int port, cancel_fd;
     int64_t timeout_ns;
+    int64_t *ret_reached_ns; /* of the caller of tl_client_connect, while it connects; NULL */
     char program[TL_WIRE_TEXT_SIZE];
     struct tl_client_info info;
     int fd;                         /* control, -1 = closed */
@@ -82,6 +83,9 @@ enum tl_status client_closed(const struct tl_client *client, int errnum,
 enum tl_status client_send(struct tl_client *client, const uint8_t *frame, size_t len,
                            struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status client_send_ping(struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
+/* How long ago the far host's kernel acknowledged anything (TCP_INFO); -1 where that is not known.
+ */
+int64_t client_unacked_ns(const struct tl_client *client);
 /* An exchange begins in which the far end has so much to say at most, beside what every exchange
  * may have (a whole host's records, answers to pings). More is TL_PROTOCOL: who never stops talking
  * holds nobody. */

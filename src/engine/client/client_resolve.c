@@ -2,7 +2,6 @@
  * no longer than we want. The thread outlives an impatient caller and then frees the job. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +10,10 @@
 #include <unistd.h>
 
 #include "client_private.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/base/wake.h"
 
 enum { ADDRESSES_MAX = 4 }; /* of each family */
 
@@ -41,7 +42,7 @@ static void *resolve_main(void *arg)
     struct resolve_job *job = arg;
     job->code = getaddrinfo(job->host, job->port, &job->hints, &job->list);
     atomic_store(&job->done, true);
-    (void)eventfd_write(job->done_fd, 1);
+    tl_wake(job->done_fd);
     release_job(job);
     return NULL;
 }
@@ -68,17 +69,8 @@ static struct resolve_job *create_job(const struct tl_client_options *options)
 
 static int start_thread(struct resolve_job *job)
 {
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
     atomic_fetch_add(&job->owners, 1);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int errnum = pthread_create(&thread, &attributes, resolve_main, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    int errnum = tl_thread_start(NULL, resolve_main, job);
     if (errnum != 0)
         release_job(job);
     return errnum;

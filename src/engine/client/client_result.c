@@ -8,8 +8,12 @@
 #include "client_tcp.h"
 #include "tightlink/base/time.h"
 
-#define FAR_CLOCK_SLACK_NS (10 * TL_NS_PER_S)   /* a far sample may be that much after the end */
-#define EARLY_CLOSE_NS     (250 * TL_NS_PER_MS) /* a deadline of the other end may be earlier */
+#define FAR_CLOCK_SLACK_NS (10 * TL_NS_PER_S) /* a far sample may be that much after the end */
+#define UNHEARD_NS         (3 * TL_NS_PER_S) /* silence of a program that is asked 5 times a second */
+#define ACKED_NS                                                                                   \
+    (1500 * TL_NS_PER_MS)                   /* acknowledgements at least that often: two of the    \
+                                             * kernel's own timeouts */
+#define EARLY_CLOSE_NS (250 * TL_NS_PER_MS) /* a deadline of the other end may be earlier */
 
 static void init_side(struct tl_tcp_side *side)
 {
@@ -30,7 +34,7 @@ void result_init(struct tl_tcp_result *result, const struct tl_tcp_spec *spec)
     result->near_sends = spec->direction == TL_WIRE_UPLOAD;
     init_side(&result->sender);
     init_side(&result->receiver);
-    result->data_rtt_ns = -1;
+    result->data_rtt_ns = result->unacked_ns = -1;
     result->ends_agree_ratio = NAN;
     result->steady.fairness_ratio = NAN;
     tl_steady_rate(NULL, 0, 0, &result->steady.rate);
@@ -49,6 +53,14 @@ void tl_tcp_result_finish(struct tl_tcp_result *result)
         tl_tcp_result_finish(result->upload);
     free(result->upload);
     result->upload = NULL;
+}
+
+/* A path that comes back after seconds lets the far kernel's own timers hold its words for seconds
+ * more: only who acknowledged all the time was reached all the time. */
+bool tl_tcp_result_program_silent(const struct tl_tcp_result *result)
+{
+    return result->unheard_ns >= UNHEARD_NS && result->unacked_ns >= 0 &&
+           result->unacked_ns < ACKED_NS;
 }
 
 void result_note(struct tl_tcp_result *result, const char *fmt, ...)

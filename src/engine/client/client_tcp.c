@@ -190,9 +190,8 @@ static bool is_known(const struct tcp_run *run)
 {
     bool known = run->spec->stop_when_known;
     for (unsigned i = 0; i < run->lane_count; i++) {
-        const struct tl_steady *steady = &run->lanes[i].result->steady;
-        known = known && (steady->known ||
-                          tl_steady_agrees(steady, run->spec->agrees_bps, run->ready.streams));
+        known = known && tl_steady_settles(&run->lanes[i].result->steady, run->spec->agrees_bps,
+                                           run->spec->surpasses_bps, run->ready.streams);
     }
     return known;
 }
@@ -227,11 +226,23 @@ static enum tl_status look_whether_known(struct tcp_run *run, int64_t now_ns,
     return status;
 }
 
+/* Which of the two is silent: the far kernel, and so the path, or the far program alone. */
+static void look_at_silence(struct tcp_run *run, int64_t now_ns)
+{
+    int64_t unacked_ns = client_unacked_ns(run->client);
+    int64_t unheard_ns = now_ns - run->client->heard_ns;
+    if (unacked_ns > run->result->unacked_ns)
+        run->result->unacked_ns = unacked_ns;
+    if (unheard_ns > run->result->unheard_ns)
+        run->result->unheard_ns = unheard_ns;
+}
+
 /* What has to happen at intervals. */
 static enum tl_status keep_time(struct tcp_run *run, int64_t now_ns, struct tl_error *reterr)
 {
     enum tl_status status = TL_OK;
     if (now_ns >= run->ping_ns) {
+        look_at_silence(run, now_ns);
         run->ping_ns = now_ns + TL_CLIENT_PING_NS;
         status = client_send_ping(run->client, reterr);
     }
@@ -386,6 +397,12 @@ static enum tl_status judge_end(struct tcp_run *run, enum tl_status status, stru
         failed = failed || result->end == TL_TCP_END_FAILED;
         unheard = unheard || result->end == TL_TCP_END_UNHEARD;
     }
+    if (silent && (status == TL_OK || status == TL_TIMEOUT) &&
+        tl_tcp_result_program_silent(run->result))
+        return tl_error_set(reterr, TL_TIMEOUT,
+                            "the responder at %s said nothing for %.1f s, while its host "
+                            "acknowledged what was sent: it was stopped, or got no processor",
+                            run->client->host, (double)run->result->unheard_ns / 1e9);
     if (status == TL_OK && silent)
         return tl_error_set(reterr, TL_TIMEOUT, "the path to %s died %.1f s after the start",
                             run->client->host, (double)run->result->elapsed_ns / 1e9);

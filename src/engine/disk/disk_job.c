@@ -4,8 +4,6 @@
  * The threads are detached and hold the job, since a thread inside a read or write of a disk
  * that does not answer cannot be ended by anybody: the last one to let go frees it. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -13,7 +11,9 @@
 
 #include "disk_job.h"
 #include "tightlink/base/random.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 
 static void job_release(struct disk_job *job)
 {
@@ -136,7 +136,7 @@ static void *worker_main(void *context)
     worker->cpu_ns = (uint64_t)tl_thread_cpu_ns();
     if (atomic_fetch_sub(&job->alive, 1) == 1) {
         note_written(job);
-        (void)eventfd_write(job->done_fd, 1);
+        tl_wake(job->done_fd);
     }
     job_release(job);
     return NULL;
@@ -165,23 +165,13 @@ static enum tl_status allocate(struct disk_job *job)
 
 static int start_threads(struct disk_job *job)
 {
-    pthread_attr_t detached;
-    sigset_t all, before;
     int errnum = 0;
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     unsigned started = 0, threads = job->ring ? 1 : job->spec.depth;
     atomic_store(&job->alive, threads);
     atomic_fetch_add(&job->holds, threads);
     job->start_ns = tl_now_ns();
-    for (; started < threads && errnum == 0; started += errnum == 0) {
-        pthread_t thread;
-        errnum = pthread_create(&thread, &detached, worker_main, &job->workers[started]);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
+    for (; started < threads && errnum == 0; started += errnum == 0)
+        errnum = tl_thread_start(NULL, worker_main, &job->workers[started]);
     if (errnum == 0)
         return 0;
     /* Those that never began; the caller's hold keeps the job while the others end. */

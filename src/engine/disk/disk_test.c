@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +13,10 @@
 #include "disk_private.h"
 #include "tightlink/base/libc.h"
 #include "tightlink/base/stats.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
+#include "tightlink/base/wake.h"
 
 #define LOOK_NS      (50 * TL_NS_PER_MS)
 #define LIVE_NS      (100 * TL_NS_PER_MS)
@@ -86,22 +86,9 @@ static void *sync_main(void *context)
     syncing->errnum = fdatasync(syncing->area->fd) == 0 ? 0 : errno;
     syncing->took_ns = tl_now_ns() - from_ns;
     atomic_store(&syncing->done, true);
-    (void)eventfd_write(syncing->done_fd, 1);
+    tl_wake(syncing->done_fd);
     syncing_release(syncing);
     return NULL;
-}
-
-static bool start_sync(struct syncing *syncing)
-{
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, NULL, sync_main, syncing) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
-        pthread_detach(thread);
-    return started;
 }
 
 /* 0 or an errno; ETIMEDOUT where it hangs, ECANCELED. *ret_ns is untouched without success. */
@@ -113,7 +100,7 @@ static int sync_area(struct tl_disk_area *area, int cancel_fd, int64_t *ret_ns)
     atomic_init(&syncing->holds, 2);
     syncing->area = tl_disk_area_hold(area);
     syncing->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (syncing->done_fd < 0 || !start_sync(syncing)) {
+    if (syncing->done_fd < 0 || tl_thread_start(NULL, sync_main, syncing) != 0) {
         syncing_release(syncing);
         syncing_release(syncing);
         return EAGAIN;

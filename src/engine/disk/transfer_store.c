@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,7 +20,9 @@
 
 #include "disk_private.h"
 #include "tightlink/base/random.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 #include "udp_crc.h"
 
 enum slot_state { SLOT_FREE, SLOT_BUSY, SLOT_FULL };
@@ -65,7 +66,7 @@ static struct slot *slot_of(struct transfer_store *store, uint64_t turn)
 
 static void tell_worker(struct transfer_store *store)
 {
-    (void)eventfd_write(store->event_fd, 1);
+    tl_wake(store->event_fd);
 }
 
 static uint32_t sum_of(const void *bytes, size_t len)
@@ -216,22 +217,13 @@ static void *thread_main(void *context)
 
 enum tl_status transfer_store_start(struct transfer_store *store)
 {
-    pthread_attr_t detached;
-    sigset_t all, before;
     int errnum = 0;
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 0; i < store->threads && errnum == 0; i++) {
-        pthread_t thread;
         atomic_fetch_add(&store->holds, 1);
-        errnum = pthread_create(&thread, &detached, thread_main, store);
+        errnum = tl_thread_start(NULL, thread_main, store);
         if (errnum != 0)
             transfer_store_release(store);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
     return errnum == 0 ? TL_OK : TL_IO;
 }
 

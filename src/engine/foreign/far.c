@@ -24,8 +24,7 @@ struct tl_far {
 
 static enum tl_status cannot(enum tl_far_kind kind, unsigned ability, struct tl_error *reterr)
 {
-    return tl_error_set(reterr, TL_UNSUPPORTED,
-                        "%s cannot %s: a tightlink responder there (tightlink serve) would",
+    return tl_error_set(reterr, TL_UNSUPPORTED, "%s cannot %s: " TL_FAR_WOULD,
                         tl_far_row(kind)->what, tl_far_lack_text(ability));
 }
 

@@ -28,6 +28,18 @@ struct far_peer {
 enum tl_status far_peer_reach(const struct tl_far_options *options, struct far_peer *ret_peer,
                               int *ret_fd, struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* The same, but the addresses are raced as programs race them (RFC 8305): each has 250 ms before
+ * the next is tried beside it, and who is connected first is taken. Only for servers of many
+ * clients: one that serves a single client would see two. */
+enum tl_status far_peer_race(const struct tl_far_options *options, struct far_peer *ret_peer,
+                             int *ret_fd, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The race alone: addresses with their port, one at least; peer has host, port, cancel_fd and
+ * timeout_ns (of each address), and gets the address that won and its round trip. Errors as of the
+ * last address that failed, TL_CANCELLED. */
+enum tl_status far_race(struct far_peer *peer, const struct addrinfo *list, int *ret_fd,
+                        struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* Another connection to the same address, at any port. options NULL: the hosts' own. The
  * handshake's round trip comes back where ret_rtt_ns is not NULL. TL_REFUSED, TL_TIMEOUT,
  * TL_CANCELLED … */

@@ -4,6 +4,9 @@
  *   test:      each stream: connect, TLS, GET of the file, from a place of its own where the server
  *              answers with parts -> headers -> payload
  *
+ * Through a proxy of the environment each connection goes to that proxy, and with TLS on through a
+ * tunnel of it: the far end of what is measured, and of all that is said, is the proxy.
+ *
  * The sockets are this end's own, so that TCP_INFO, windows and buffers are read and set as with
  * any other far end. Of a TLS connection the payload is counted as it arrives, in records (22 bytes
  * of 16 KiB are theirs), and is not decrypted: it is somebody's file and nobody looks at it. */
@@ -44,10 +47,15 @@ struct http_test {
 static enum tl_status check_file(const struct http_end *end, const struct http_reply *reply,
                                  struct tl_error *reterr)
 {
-    const char *host = end->peer.host;
+    char host[TL_UTF8_NAME_SIZE];
+    tl_utf8_clean_name(end->server.host, host);
+    if (reply->status == 407 && end->server.proxied)
+        return tl_error_set(reterr, TL_AUTH, HTTP_WANTS_LOGIN, end->peer.host);
     if (reply->status != 200 && reply->status != 206)
-        return tl_error_set(reterr, TL_DENIED, "%s answers %d%s%s: name a file that it serves",
-                            host, reply->status, reply->reason[0] ? " " : "", reply->reason);
+        return tl_error_set(reterr, TL_DENIED, "%s answers %d%s%s%s%s: name a file that it serves",
+                            host, reply->status, reply->reason[0] ? " " : "", reply->reason,
+                            end->server.proxied ? " through the proxy " : "",
+                            end->server.proxied ? end->peer.host : "");
     if (reply->is_page)
         return tl_error_set(reterr, TL_UNSUPPORTED,
                             "%s answers with a page (HTML), no file: name the URL of a big file",
@@ -65,7 +73,7 @@ static enum tl_status look(struct http_end *end, const struct tl_far_options *op
                            struct http_reply *ret_reply, struct tl_error *reterr)
 {
     struct http_connection connection = {.fd = -1};
-    enum tl_status status = far_peer_reach(options, &end->peer, &connection.fd, reterr);
+    enum tl_status status = far_peer_race(options, &end->peer, &connection.fd, reterr);
     if (status == TL_OK)
         status = http_open(&end->peer, &end->server, &connection, reterr);
     if (status == TL_OK)
@@ -81,12 +89,12 @@ static enum tl_status find_file(struct http_end *end, const struct tl_far_option
     struct tl_far_options at = *options;
     bool was_public = false;
     for (int i = 0; i <= REDIRECTS_MAX; i++) {
-        at.reach.host = end->server.host;
-        at.reach.port = end->server.port;
+        at.reach.host = options->proxy ? options->proxy->host : end->server.host;
+        at.reach.port = options->proxy ? options->proxy->port : end->server.port;
         enum tl_status status = look(end, &at, ret_reply, reterr);
         if (status != TL_OK)
             return status;
-        bool is_private = http_is_private((const struct sockaddr *)&end->peer.info.peer);
+        bool is_private = http_is_inside(&end->server, &end->peer);
         if (was_public && is_private)
             return tl_error_set(reterr, TL_DENIED,
                                 "%s redirects into a private network: not followed",
@@ -157,8 +165,7 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
                        : spec->congestion[0]               ? "choose its congestion control"
                                                            : NULL;
     if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED,
-                            "a web server cannot %s: a tightlink responder there would", what);
+        return tl_error_set(reterr, TL_UNSUPPORTED, "a web server cannot %s: " TL_FAR_WOULD, what);
     if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
         return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
     return TL_OK;

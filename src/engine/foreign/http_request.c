@@ -15,9 +15,15 @@
 #include "tightlink/base/far.h"
 #include "tightlink/base/time.h"
 
-#define ANSWER_NS   (10 * TL_NS_PER_S)
+#define ANSWER_NS   (10 * TL_NS_PER_S) /* or twice what the caller gives a connection */
 #define LINE_SIZE   4096
 #define HEADERS_MAX 100 /* who says more says nothing */
+
+static int64_t answer_due_ns(const struct far_peer *peer)
+{
+    int64_t ns = 2 * peer->timeout_ns;
+    return tl_now_ns() + (ns < ANSWER_NS ? ns : ANSWER_NS);
+}
 
 /* --- Where ------------------------------------------------------------------------------------ */
 
@@ -36,7 +42,7 @@ enum tl_status http_server_init(struct http_server *server, const struct tl_far_
                                 bool tls, struct tl_error *reterr)
 {
     const char *resource = options->resource ? options->resource : "";
-    *server = (struct http_server){.tls = tls, .length = -1};
+    *server = (struct http_server){.tls = tls, .proxied = options->proxy != NULL, .length = -1};
     server->port = options->reach.port ? options->reach.port : tls ? 443 : 80;
     snprintf(server->host, sizeof server->host, "%s", options->reach.host);
     snprintf(server->resource, sizeof server->resource, "%s%s", resource[0] == '/' ? "" : "/",
@@ -105,6 +111,18 @@ bool http_is_private(const struct sockaddr *address)
            (at[0] == 0xfe && (at[1] & 0xc0) == 0x80);
 }
 
+bool http_is_inside(const struct http_server *server, const struct far_peer *peer)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    if (!server->proxied)
+        return http_is_private((const struct sockaddr *)&peer->info.peer);
+    if (inet_pton(AF_INET, server->host, &v4.sin_addr) == 1)
+        return http_is_private((const struct sockaddr *)&v4);
+    return inet_pton(AF_INET6, server->host, &v6.sin6_addr) == 1 &&
+           http_is_private((const struct sockaddr *)&v6);
+}
+
 /* --- TLS -------------------------------------------------------------------------------------- */
 
 static enum tl_status no_trust(const struct far_peer *peer, const SSL *ssl, struct tl_error *reterr)
@@ -146,20 +164,47 @@ static bool set_name(SSL *ssl, const char *host)
     return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
+/* Asks the proxy for a tunnel to the server (RFC 9110, section 9.3.6). */
+static enum tl_status dig_tunnel(const struct far_peer *peer, const struct http_server *server,
+                                 struct http_connection *connection, struct tl_error *reterr)
+{
+    char text[3 * HTTP_HOST_SIZE], to[HTTP_HOST_SIZE];
+    struct http_reply reply;
+    bool v6 = strchr(server->host, ':') != NULL;
+    snprintf(to, sizeof to, "%s%s%s:%u", v6 ? "[" : "", server->host, v6 ? "]" : "", server->port);
+    int len = snprintf(text, sizeof text,
+                       "CONNECT %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n\r\n", to, to);
+    enum tl_status status = http_exchange(peer, connection, text, (size_t)len, &reply, reterr);
+    if (status != TL_OK || reply.status / 100 == 2)
+        return status;
+    if (reply.status == 407)
+        return tl_error_set(reterr, TL_AUTH, HTTP_WANTS_LOGIN, peer->host);
+    return tl_error_set(reterr, TL_DENIED, "the proxy %s answers %d%s%s to a tunnel to %s",
+                        peer->host, reply.status, reply.reason[0] ? " " : "", reply.reason, to);
+}
+
 enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
                          struct http_connection *connection, struct tl_error *reterr)
 {
-    int64_t until_ns = tl_now_ns() + ANSWER_NS;
+    struct far_peer end = *peer; /* who speaks TLS */
     enum tl_status status = TL_OK;
     int code = 0;
     if (!server->tls)
         return TL_OK;
+    if (server->proxied) {
+        status = dig_tunnel(peer, server, connection, reterr);
+        tl_utf8_clean_name(server->host, end.host);
+        end.port = server->port;
+    }
+    if (status != TL_OK)
+        return status;
+    int64_t until_ns = answer_due_ns(peer);
     connection->ssl = SSL_new(server->context);
     if (!connection->ssl || SSL_set_fd(connection->ssl, connection->fd) != 1 ||
         !set_name(connection->ssl, server->host))
         return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
     while (status == TL_OK && (code = SSL_connect(connection->ssl)) != 1)
-        status = await_tls(peer, connection, code, until_ns, reterr);
+        status = await_tls(&end, connection, code, until_ns, reterr);
     return status;
 }
 
@@ -262,6 +307,8 @@ void http_take_header(const char *line, struct http_reply *reply)
         snprintf(reply->accept, sizeof reply->accept, "%s", value);
     else if (len == 22 && strncasecmp(line, "sec-websocket-protocol", len) == 0)
         snprintf(reply->protocol, sizeof reply->protocol, "%s", value);
+    else if (len == 21 && strncasecmp(line, "sec-websocket-version", len) == 0)
+        snprintf(reply->versions, sizeof reply->versions, "%s", value);
     else if (len == 6 && strncasecmp(line, "server", len) == 0)
         tl_utf8_clean(value, strnlen(value, 48), reply->program, sizeof reply->program);
 }
@@ -269,9 +316,11 @@ void http_take_header(const char *line, struct http_reply *reply)
 static enum tl_status read_headers(const struct far_peer *peer, struct http_connection *connection,
                                    struct http_reply *ret_reply, struct tl_error *reterr)
 {
-    int64_t until_ns = tl_now_ns() + ANSWER_NS;
+    int64_t until_ns = answer_due_ns(peer);
     char line[LINE_SIZE];
     enum tl_status status = receive_line(peer, connection, line, until_ns, reterr);
+    if (status == TL_OK)
+        line[strcspn(line, "\r")] = '\0';
     if (status == TL_OK && !http_take_status(line, ret_reply))
         return tl_error_set(reterr, TL_PROTOCOL, "%s port %u does not speak HTTP/1", peer->host,
                             peer->port);
@@ -311,7 +360,7 @@ enum tl_status http_receive_body(const struct far_peer *peer, struct http_connec
                                  const struct http_reply *reply, size_t max, char **ret_text,
                                  size_t *ret_len, struct tl_error *reterr)
 {
-    int64_t until_ns = tl_now_ns() + ANSWER_NS;
+    int64_t until_ns = answer_due_ns(peer);
     bool told = reply->length >= 0 && (uint64_t)reply->length <= max;
     size_t whole = told ? (size_t)reply->length : max + 1, len = 0, some;
     enum tl_status status = TL_OK;
@@ -351,7 +400,7 @@ enum tl_status http_exchange(const struct far_peer *peer, struct http_connection
                              const char *text, size_t len, struct http_reply *ret_reply,
                              struct tl_error *reterr)
 {
-    enum tl_status status = send_text(peer, connection, text, len, tl_now_ns() + ANSWER_NS, reterr);
+    enum tl_status status = send_text(peer, connection, text, len, answer_due_ns(peer), reterr);
     return status == TL_OK ? read_headers(peer, connection, ret_reply, reterr) : status;
 }
 
@@ -359,14 +408,15 @@ enum tl_status http_ask(const struct far_peer *peer, const struct http_server *s
                         struct http_connection *connection, const char *range,
                         struct http_reply *ret_reply, struct tl_error *reterr)
 {
-    char text[2048], host[HTTP_HOST_SIZE];
+    char text[2048 + HTTP_HOST_SIZE], host[HTTP_HOST_SIZE];
+    bool whole = server->proxied && !server->tls; /* RFC 9112, section 3.2.2: to a proxy */
     http_host_header(server, host);
     int len = snprintf(text, sizeof text,
-                       "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
+                       "GET %s%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
                        "Accept: */*\r\nAccept-Encoding: identity\r\n%s%s%s"
                        "Connection: close\r\n\r\n",
-                       server->resource, host, range[0] ? "Range: bytes=" : "", range,
-                       range[0] ? "\r\n" : "");
+                       whole ? "http://" : "", whole ? host : "", server->resource, host,
+                       range[0] ? "Range: bytes=" : "", range, range[0] ? "\r\n" : "");
     if (len < 0 || (size_t)len >= sizeof text)
         return tl_error_set(reterr, TL_USAGE, "that URL is too long");
     return http_exchange(peer, connection, text, (size_t)len, ret_reply, reterr);

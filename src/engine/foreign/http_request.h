@@ -9,9 +9,15 @@
 #include "far_socket.h"
 
 #define HTTP_HOST_SIZE 272
+/* %s: the proxy. */
+#define HTTP_WANTS_LOGIN                                                                           \
+    "the proxy %s wants a login (407), which is not given to it: measure from a host that it "     \
+    "knows, "                                                                                      \
+    "or name the server in no_proxy where there is a straight way to it"
 
 struct http_server {
     bool tls;
+    bool proxied; /* the peer is a proxy, which is asked for it */
     char host[256];
     uint16_t port;
     char resource[1024]; /* begins with a slash */
@@ -32,11 +38,13 @@ struct http_reply {
     char location[1024];          /* as it came; "" without */
     char accept[40];              /* of a WebSocket; as it came, "" without */
     char protocol[64];            /* likewise */
+    char versions[16];            /* of WebSocket that it knows; likewise */
     int64_t length;               /* of the whole file; -1: not told */
     bool is_page;                 /* text/html */
 };
 
-/* From a target: port and path as given, else those of the scheme. TL_NOMEM. */
+/* From a target: port and path as given, else those of the scheme; the proxy of the options is used
+ * by whoever connects. TL_NOMEM. */
 enum tl_status http_server_init(struct http_server *server, const struct tl_far_options *options,
                                 bool tls, struct tl_error *reterr) TL_WARN_UNUSED;
 void http_server_finish(struct http_server *server);
@@ -45,9 +53,13 @@ enum tl_status http_redirect(struct http_server *server, const char *location,
                              struct tl_error *reterr) TL_WARN_UNUSED;
 /* An address that the public network does not carry (RFC 1918, 4193, loopback, link-local). */
 bool http_is_private(const struct sockaddr *address);
+/* Whether the place named is one: by the peer's address, or behind a proxy, which alone knows it,
+ * by its name where that is an address. */
+bool http_is_inside(const struct http_server *server, const struct far_peer *peer);
 
-/* TLS on a socket that is connected, the certificate checked against the host's name. TL_AUTH with
- * a sentence where it is not to be trusted; errors of far_await(). */
+/* TLS on a socket that is connected, through a tunnel where the peer is a proxy, the certificate
+ * checked against the host's name. TL_AUTH with a sentence where it is not to be trusted, TL_DENIED
+ * where the proxy makes no tunnel; errors of far_await(). */
 enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
                          struct http_connection *connection,
                          struct tl_error *reterr) TL_WARN_UNUSED;

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,10 +11,28 @@
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
-/* Of i_errno, those that a user can do something about (iperf_api.h). */
-#define ERROR_TOTAL_RATE 27
-#define ERROR_CONGESTION 134
-#define ERROR_AUTH       142
+#define ERRNO_MAX 133 /* the last that Linux has (errno.h) */
+
+/* Of i_errno (iperf_api.h), those that a user or the server's administrator can do something about.
+ * Versions only add to them. */
+static const struct {
+    uint32_t first, last;
+    enum tl_status status;
+    const char *says;
+} refusals[] = {
+    {27, 27, TL_DENIED, "ended the test: more than its administrator lets through"},
+    {37, 37, TL_DENIED,
+     "takes no test of this length: its administrator set a longest one (--server-max-duration)"},
+    {123, 123, TL_UNSUPPORTED, "cannot set segments of that size"},
+    {124, 124, TL_UNSUPPORTED, "cannot set a socket buffer of that size"},
+    {130, 130, TL_UNSUPPORTED, "cannot set a socket buffer of that size"},
+    {134, 134, TL_UNSUPPORTED, "has no such congestion control"},
+    {141, 141, TL_UNSUPPORTED, "cannot set a socket buffer of that size"},
+    {142, 142, TL_AUTH,
+     "wants a user, or does not know this one: give --user, --password-file and --public-key"},
+    {200, 204, TL_DENIED, "cannot make the data connections of the test"},
+    {205, 207, TL_CLOSED, "lost a data connection of the test"},
+};
 
 #define PART_NS TL_NS_PER_S
 
@@ -51,33 +70,43 @@ enum tl_status iperf3_say(struct iperf3_control *control, enum iperf3_state stat
                         reterr);
 }
 
-/* What follows SERVER_ERROR: the program's own number. Most servers tell errno behind it, which is
- * about their host. */
+/* What its system said, as most servers tell behind their own number: "" where nothing. */
+static void hear_errno(struct iperf3_control *control, char *ret_text, size_t size)
+{
+    uint32_t number;
+    int64_t until_ns = tl_now_ns() + PART_NS;
+    ret_text[0] = '\0';
+    if (far_receive_all(control->peer, control->fd, &number, sizeof number, until_ns, NULL) !=
+        TL_OK)
+        return;
+    number = ntohl(number);
+    if (number > 0 && number <= ERRNO_MAX)
+        snprintf(ret_text, size, "; its system says: %s", strerror((int)number));
+}
+
+/* What follows SERVER_ERROR: the program's own number. */
 static enum tl_status explain_error(struct iperf3_control *control, int64_t until_ns,
                                     struct tl_error *reterr)
 {
     uint32_t number;
+    char system[100];
     const char *host = control->peer->host;
     enum tl_status status =
         far_receive_all(control->peer, control->fd, &number, sizeof number, until_ns, NULL);
-    number = status == TL_OK ? ntohl(number) : 0;
     if (status == TL_CANCELLED)
         return tl_error_set(reterr, TL_CANCELLED, "cancelled");
-    if (number == ERROR_AUTH)
-        return tl_error_set(reterr, TL_AUTH,
-                            "the iperf3 server at %s wants a user, or does not know this one: give "
-                            "--user, --password-file and --public-key",
-                            host);
-    if (number == ERROR_TOTAL_RATE)
-        return tl_error_set(reterr, TL_DENIED,
-                            "the iperf3 server at %s ended the test: more than its administrator "
-                            "lets through",
-                            host);
-    if (number == ERROR_CONGESTION)
-        return tl_error_set(reterr, TL_UNSUPPORTED,
-                            "the iperf3 server at %s has no such congestion control", host);
+    number = status == TL_OK ? ntohl(number) : 0;
+    if (status == TL_OK)
+        hear_errno(control, system, sizeof system);
+    else
+        system[0] = '\0';
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (number >= refusals[i].first && number <= refusals[i].last)
+            return tl_error_set(reterr, refusals[i].status, "the iperf3 server at %s %s%s", host,
+                                refusals[i].says, system);
     return tl_error_set(reterr, TL_DENIED,
-                        "the iperf3 server at %s refuses the test (its error %u)", host, number);
+                        "the iperf3 server at %s refuses the test (its error %u%s)", host, number,
+                        system);
 }
 
 enum tl_status iperf3_expect(struct iperf3_control *control, enum iperf3_state wanted,

@@ -26,8 +26,8 @@ enum tl_status iperf3_udp_check(struct tl_udp_spec *spec, struct tl_error *reter
     if (status != TL_OK)
         return status;
     if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED,
-                            "an iperf3 server cannot %s: a tightlink responder there would", what);
+        return tl_error_set(reterr, TL_UNSUPPORTED, "an iperf3 server cannot %s: " TL_FAR_WOULD,
+                            what);
     if (spec->datagram_bytes == 0)
         spec->datagram_bytes = TL_UDP_DATAGRAM_BYTES;
     if (trains)

@@ -17,13 +17,13 @@
 
 #include "far_private.h"
 #include "ndt7_frames.h"
+#include "ndt7_greet.h"
 #include "ndt7_locate.h"
 #include "near_half.h"
 #include "stranger.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
-#define SUBPROTOCOL  "net.measurementlab.ndt.v7"
 #define DURATION_MAX (10 * TL_NS_PER_S)
 /* A server that closes in order after so much of the time has run its test. */
 #define WHOLE_RATIO 0.8
@@ -61,7 +61,7 @@ static enum tl_status look(struct ndt7_end *end, const struct tl_far_options *op
                            struct tl_error *reterr)
 {
     struct http_connection connection = {.fd = -1};
-    enum tl_status status = far_peer_reach(options, &end->peer, &connection.fd, reterr);
+    enum tl_status status = far_peer_race(options, &end->peer, &connection.fd, reterr);
     if (status == TL_OK)
         status = http_open(&end->peer, &end->server, &connection, reterr);
     http_close(&connection);
@@ -141,8 +141,7 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
                        : !upload && spec->congestion[0]       ? "choose its congestion control"
                                                               : NULL;
     if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED,
-                            "an NDT server cannot %s: a tightlink responder there would", what);
+        return tl_error_set(reterr, TL_UNSUPPORTED, "an NDT server cannot %s: " TL_FAR_WOULD, what);
     if (spec->duration_ns <= 0)
         return tl_error_set(reterr, TL_RANGE, "a test takes some time");
     return TL_OK;
@@ -164,7 +163,7 @@ static enum tl_status check_reply(const struct ndt7_test *test, const struct htt
         return tl_error_set(reterr, TL_PROTOCOL,
                             "%s port %u is no NDT server: it answers %d to ndt7", host,
                             test->peer.port, reply->status);
-    if (strcmp(reply->accept, wanted) != 0 || strcmp(reply->protocol, SUBPROTOCOL) != 0)
+    if (strcmp(reply->accept, wanted) != 0 || strcmp(reply->protocol, NDT7_SUBPROTOCOL) != 0)
         return tl_error_set(reterr, TL_PROTOCOL, "%s agrees to something that is not ndt7", host);
     return TL_OK;
 }
@@ -181,12 +180,13 @@ static enum tl_status upgrade(struct ndt7_test *test, struct tl_error *reterr)
     EVP_EncodeBlock((unsigned char *)key, nonce, sizeof nonce);
     ndt7_accept_of(key, wanted);
     http_host_header(&test->end->server, host);
-    int len = snprintf(text, sizeof text,
-                       "GET /ndt/v7/%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
-                       "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                       "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: " SUBPROTOCOL "\r\n\r\n",
-                       upload ? "upload" : "download",
-                       upload ? test->end->upload : test->end->download, host, key);
+    int len =
+        snprintf(text, sizeof text,
+                 "GET /ndt/v7/%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
+                 "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                 "Sec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: " NDT7_SUBPROTOCOL "\r\n\r\n",
+                 upload ? "upload" : "download", upload ? test->end->upload : test->end->download,
+                 host, key);
     if (len < 0 || (size_t)len >= sizeof text)
         return tl_error_set(reterr, TL_USAGE, "that URL is too long");
     enum tl_status status =
@@ -320,6 +320,7 @@ _Static_assert(offsetof(struct ndt7_end, peer) == 0, "stranger.h reads the peer 
 const struct far_ops far_ndt7_ops = {
     .connect = connect_end,
     .close = close_end,
+    .answers = ndt7_greet,
     .info = stranger_info,
     .ping = stranger_ping,
     .echo = stranger_echo,

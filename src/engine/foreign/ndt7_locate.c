@@ -132,7 +132,7 @@ enum tl_status ndt7_locate(const struct tl_far_options *options,
     size_t len = 0;
     enum tl_status status = http_server_init(&server, options, true, reterr);
     if (status == TL_OK)
-        status = far_peer_reach(options, &peer, &connection.fd, reterr);
+        status = far_peer_race(options, &peer, &connection.fd, reterr);
     if (status == TL_OK)
         status = http_open(&peer, &server, &connection, reterr);
     if (status == TL_OK)

@@ -305,8 +305,9 @@ bool near_half_step(struct near_half *half)
         analyse(half);
     }
     bool spent = is_spent(half, now_ns);
-    bool agrees = tl_steady_agrees(&result->steady, half->spec->agrees_bps, result->streams);
-    bool known = half->spec->stop_when_known && (result->steady.known || agrees);
+    bool known = half->spec->stop_when_known &&
+                 tl_steady_settles(&result->steady, half->spec->agrees_bps,
+                                   half->spec->surpasses_bps, result->streams);
     if (spent)
         result->end = TL_TCP_END_BYTES;
     else if (known)

@@ -129,8 +129,8 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
                        : !upload && spec->congestion[0]       ? "choose its congestion control"
                                                               : NULL;
     if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED,
-                            "a nuttcp server cannot %s: a tightlink responder there would", what);
+        return tl_error_set(reterr, TL_UNSUPPORTED, "a nuttcp server cannot %s: " TL_FAR_WOULD,
+                            what);
     if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
         return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
     return TL_OK;

@@ -141,7 +141,7 @@ static void send_welcome(struct session *session, const struct tl_wire_hello *he
         .max_seconds = (uint16_t)responder->options.max_seconds,
         .max_streams = (uint16_t)responder->options.max_streams,
         .rate_cap_bps = responder->options.rate_cap_bps,
-        .quota_left_bytes = turn_bytes_left(responder),
+        .quota_left_bytes = turn_bytes_left(session),
     };
     memcpy(welcome.program, responder->program, sizeof welcome.program);
     uint8_t frame[TL_WIRE_FRAME_MAX];

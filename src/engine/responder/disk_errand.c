@@ -1,14 +1,15 @@
 /* The thread of a disk errand; disk_errand.h tells the idea. */
 #include "disk_errand.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "tightlink/base/thread.h"
+#include "tightlink/base/wake.h"
 
 /* What both sides have. */
 struct shared {
@@ -72,23 +73,16 @@ static void *errand_main(void *context)
     if (shared->read)
         tl_host_disk_read(shared->directory, &answer->host);
     atomic_store(&shared->done, true);
-    (void)eventfd_write(shared->done_fd, 1);
+    tl_wake(shared->done_fd);
     shared_release(shared);
     return NULL;
 }
 
 static bool start_thread(struct shared *shared)
 {
-    pthread_t thread;
-    sigset_t all, before;
     atomic_fetch_add(&shared->holds, 1);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&thread, NULL, errand_main, shared) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
-        pthread_detach(thread);
-    else
+    bool started = tl_thread_start(NULL, errand_main, shared) == 0;
+    if (!started)
         shared_release(shared);
     return started;
 }
@@ -155,7 +149,7 @@ void disk_errand_let_go(struct disk_errand *errand)
 {
     if (!errand)
         return;
-    (void)eventfd_write(errand->shared->cancel_fd, 1);
+    tl_wake(errand->shared->cancel_fd);
     (void)loop_release(errand->loop, &errand->watch);
     shared_release(errand->shared);
     loop_bury(errand->loop, &errand->watch);

@@ -3,12 +3,14 @@
 #include "host_reader.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "tightlink/base/thread.h"
+#include "tightlink/base/wake.h"
 
 /* Owned by the thread between submit and done. */
 struct host_job {
@@ -63,7 +65,7 @@ static void *reader_main(void *arg)
         pthread_mutex_lock(&reader->lock);
         job->next = reader->done;
         reader->done = job;
-        (void)eventfd_write(reader->done_watch.fd, 1);
+        tl_wake(reader->done_watch.fd);
     }
     pthread_mutex_unlock(&reader->lock);
     return NULL;
@@ -85,16 +87,6 @@ static void done_ready(struct watch *watch, uint32_t events)
         free(job);
         job = next;
     }
-}
-
-static int start_thread(struct host_reader *reader)
-{
-    sigset_t all, before;
-    sigfillset(&all); /* signals are for the program's own thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int errnum = pthread_create(&reader->thread, NULL, reader_main, reader);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return errnum;
 }
 
 /* What is left without its thread. */
@@ -121,7 +113,7 @@ enum tl_status host_reader_create(struct loop *loop, host_read_fn *done,
     if (reader->done_watch.fd >= 0)
         status = loop_add(loop, &reader->done_watch, EPOLLIN, done_ready);
     if (status == TL_OK)
-        status = tl_status_from_errno(start_thread(reader));
+        status = tl_status_from_errno(tl_thread_start(&reader->thread, reader_main, reader));
     if (status != TL_OK) {
         free_reader(reader);
         return status;

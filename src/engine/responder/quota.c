@@ -1,38 +1,102 @@
-/* The quota of a day. */
+/* The quota of a day, and each network's share of it. */
 #include "quota.h"
 
+#include <string.h>
+
+#include "share.h"
+#include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
 #define DAY_NS (24 * 3600 * TL_NS_PER_S)
 
-uint64_t quota_left(struct quota *quota, int64_t now_ns)
+enum tl_status quota_init(struct quota *quota, uint64_t all_bytes)
+{
+    *quota = (struct quota){.all_bytes = all_bytes};
+    return tl_random_secure(quota->seeds, sizeof quota->seeds);
+}
+
+static void turn_day(struct quota *quota, int64_t now_ns)
+{
+    if (quota->day_ns == 0)
+        quota->day_ns = now_ns;
+    if (now_ns - quota->day_ns < DAY_NS)
+        return;
+    quota->day_ns = now_ns; /* tests that run over midnight count for the new day */
+    quota->moved_bytes = 0;
+    memset(quota->sums, 0, sizeof quota->sums);
+}
+
+/* --- What networks moved ---------------------------------------------------------------------- */
+
+static uint64_t *sum_of(struct quota *quota, unsigned row, const struct in6_addr *address,
+                        enum share_level level)
+{
+    return &quota->sums[row][share_key(address, level, quota->seeds[row]) & (QUOTA_SUMS - 1)];
+}
+
+static uint64_t less_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t rest_of(uint64_t whole, uint64_t part)
+{
+    return part < whole ? whole - part : 0;
+}
+
+/* What the networks of an address lack of their shares, the least of them. */
+static uint64_t share_left(struct quota *quota, const struct in6_addr *address)
+{
+    uint64_t least = UINT64_MAX;
+    for (enum share_level level = SHARE_HOST; level < SHARE_LEVELS; level++) {
+        uint32_t part = share_part(address, level);
+        uint64_t moved =
+            less_of(*sum_of(quota, 0, address, level), *sum_of(quota, 1, address, level));
+        if (part > 0)
+            least = less_of(least, rest_of(quota->all_bytes / part, moved));
+    }
+    return least;
+}
+
+void quota_spend(struct quota *quota, const struct in6_addr *address, uint64_t bytes)
+{
+    quota->moved_bytes += bytes;
+    for (enum share_level level = SHARE_HOST; address && level < SHARE_LEVELS; level++)
+        for (unsigned row = 0; row < QUOTA_ROWS; row++)
+            *sum_of(quota, row, address, level) += bytes;
+}
+
+/* --- What is left ----------------------------------------------------------------------------- */
+
+/* Where so many bytes of the day count as used. */
+static uint64_t left_beside(struct quota *quota, const struct in6_addr *address, uint64_t used)
+{
+    uint64_t left = rest_of(quota->all_bytes, used);
+    if (!address)
+        return left;
+    uint64_t for_all = rest_of(quota->all_bytes / 2, used);
+    uint64_t own = less_of(share_left(quota, address), left);
+    return for_all > own ? for_all : own;
+}
+
+uint64_t quota_left(struct quota *quota, int64_t now_ns, const struct in6_addr *address)
 {
     if (quota->all_bytes == 0)
         return UINT64_MAX;
-    if (quota->day_ns == 0)
-        quota->day_ns = now_ns;
-    if (now_ns - quota->day_ns >= DAY_NS) { /* tests that run over midnight count for the new day */
-        quota->day_ns = now_ns;
-        quota->moved_bytes = 0;
-    }
-    uint64_t used = quota->moved_bytes + quota->reserved_bytes;
-    return used < quota->all_bytes ? quota->all_bytes - used : 0;
+    turn_day(quota, now_ns);
+    return left_beside(quota, address, quota->moved_bytes + quota->reserved_bytes);
 }
 
-bool quota_is_spent(struct quota *quota, int64_t now_ns)
+bool quota_permits(struct quota *quota, int64_t now_ns, const struct in6_addr *address,
+                   uint64_t bytes)
 {
-    return quota_left(quota, now_ns) == 0 && quota->moved_bytes >= quota->all_bytes;
+    turn_day(quota, now_ns);
+    return quota->all_bytes == 0 || bytes <= left_beside(quota, address, quota->moved_bytes);
 }
 
-bool quota_permits(struct quota *quota, int64_t now_ns, uint64_t bytes)
+bool quota_is_spent(struct quota *quota, int64_t now_ns, const struct in6_addr *address)
 {
-    (void)quota_left(quota, now_ns); /* turns the day */
-    return quota->all_bytes == 0 || quota->moved_bytes + bytes <= quota->all_bytes;
-}
-
-void quota_spend(struct quota *quota, uint64_t bytes)
-{
-    quota->moved_bytes += bytes;
+    return !quota_permits(quota, now_ns, address, 1);
 }
 
 uint64_t quota_reserve(struct quota *quota, uint64_t bytes)
@@ -43,8 +107,9 @@ uint64_t quota_reserve(struct quota *quota, uint64_t bytes)
     return bytes;
 }
 
-void quota_settle(struct quota *quota, uint64_t reserved_bytes, uint64_t moved_bytes)
+void quota_settle(struct quota *quota, const struct in6_addr *address, uint64_t reserved_bytes,
+                  uint64_t moved_bytes)
 {
     quota->reserved_bytes -= reserved_bytes;
-    quota->moved_bytes += moved_bytes;
+    quota_spend(quota, address, moved_bytes);
 }

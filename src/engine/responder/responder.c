@@ -24,6 +24,7 @@
 #include "socket_address.h"
 #include "status.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 #include "turn.h"
 #include "udp_echo.h"
 #include "udp_port.h"
@@ -62,24 +63,16 @@ static void stop_ready(struct watch *watch, uint32_t events)
         keys_reload(responder);
 }
 
-static void wake(struct tl_responder *responder)
-{
-    int errnum = errno; /* a signal handler must not change it */
-    uint64_t one = 1;
-    (void)!write(responder->stop.fd, &one, sizeof one);
-    errno = errnum;
-}
-
 void tl_responder_stop(struct tl_responder *responder)
 {
     atomic_store(&responder->stop_asked, true);
-    wake(responder);
+    tl_wake(responder->stop.fd);
 }
 
 void tl_responder_reload(struct tl_responder *responder)
 {
     atomic_store(&responder->reload_asked, true);
-    wake(responder);
+    tl_wake(responder->stop.fd);
 }
 
 int tl_responder_port(const struct tl_responder *responder)
@@ -286,6 +279,8 @@ static enum tl_status allocate_tables(struct tl_responder *responder)
     responder->samples = calloc(SAMPLE_BATCH, sizeof *responder->samples);
     enum tl_status status = responder->samples ? TL_OK : TL_NOMEM;
     if (status == TL_OK)
+        status = quota_init(&responder->quota, responder->options.daily_quota_bytes);
+    if (status == TL_OK)
         status = sessions_init(&responder->sessions, 2 * responder->session_max);
     if (status == TL_OK)
         status = loop_create(tick, responder, &responder->loop);
@@ -312,7 +307,6 @@ static void take_options(struct tl_responder *responder, const struct tl_respond
     own->rate_cap_bps = (uint64_t)tl_limit_clamp(TL_LIMIT_RATE_CAP_BPS, options->rate_cap_bps);
     own->daily_quota_bytes =
         (uint64_t)tl_limit_clamp(TL_LIMIT_DAILY_QUOTA_BYTES, options->daily_quota_bytes);
-    responder->quota.all_bytes = own->daily_quota_bytes;
     snprintf(responder->program, sizeof responder->program, "%s",
              options->program ? options->program : "tightlinkd");
 }

@@ -8,10 +8,6 @@
 
 #include "tightlink/base/random.h"
 
-/* Widths of an address that are counted, in bytes, from ::ffff:0:0/96 or ::/0. */
-enum share_level { SHARE_HOST, SHARE_NEIGHBOURS, SHARE_SITE, SHARE_LEVELS };
-static const uint32_t parts[SHARE_LEVELS] = {8, 4, 2}; /* a share is 1/part of the room */
-
 #define SLOTS_PER_MEMBER 4 /* three keys each, the table never fuller than 3/4 */
 
 struct share_slot {
@@ -35,21 +31,32 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Bytes of the address that a level looks at. */
+/* Bytes of the address that a level looks at, from ::ffff:0:0/96 or ::/0. */
 static size_t prefix_bytes(const struct in6_addr *address, enum share_level level)
 {
     static const size_t v4[SHARE_LEVELS] = {16, 15, 15}, v6[SHARE_LEVELS] = {8, 7, 6};
     return IN6_IS_ADDR_V4MAPPED(address) ? v4[level] : v6[level];
 }
 
-static uint64_t key_of(const struct share_pool *pool, const struct in6_addr *address,
-                       enum share_level level)
+uint32_t share_part(const struct in6_addr *address, enum share_level level)
+{
+    static const uint32_t parts[SHARE_LEVELS] = {8, 4, 2};
+    return level == SHARE_SITE && IN6_IS_ADDR_V4MAPPED(address) ? 0 : parts[level];
+}
+
+uint64_t share_key(const struct in6_addr *address, enum share_level level, uint64_t seed)
 {
     uint8_t prefix[16] = {0};
     uint64_t halves[2];
     memcpy(prefix, address->s6_addr, prefix_bytes(address, level));
     memcpy(halves, prefix, sizeof halves);
-    return mix(mix(mix(pool->seed + (uint64_t)level) ^ halves[0]) ^ halves[1]);
+    return mix(mix(mix(seed + (uint64_t)level) ^ halves[0]) ^ halves[1]);
+}
+
+static uint64_t key_of(const struct share_pool *pool, const struct in6_addr *address,
+                       enum share_level level)
+{
+    return share_key(address, level, pool->seed);
 }
 
 static uint32_t find(const struct share_pool *pool, uint64_t key)
@@ -76,9 +83,9 @@ bool share_pool_admits(struct share_pool *pool, const struct in6_addr *address)
         return false;
     for (unsigned level = 0; level < SHARE_LEVELS; level++) {
         uint32_t slot = find(pool, key_of(pool, address, (enum share_level)level));
-        uint32_t limit = pool->room / parts[level] > 0 ? pool->room / parts[level] : 1;
-        /* IPv4 has no site. */
-        if (level == SHARE_SITE && IN6_IS_ADDR_V4MAPPED(address))
+        uint32_t part = share_part(address, (enum share_level)level);
+        uint32_t limit = part > 0 && pool->room / part > 0 ? pool->room / part : 1;
+        if (part == 0)
             continue;
         if (is_dropped(pool, pool->slots[slot].count, limit, limit - limit / 2))
             return false;

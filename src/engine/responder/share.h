@@ -18,6 +18,13 @@
 
 struct share_pool;
 
+/* Widths of an address that are counted. */
+enum share_level { SHARE_HOST, SHARE_NEIGHBOURS, SHARE_SITE, SHARE_LEVELS };
+/* A network of that width may have one part in so many; 0: IPv4 has no such width. */
+uint32_t share_part(const struct in6_addr *address, enum share_level level);
+/* A number for the network that an address is in, another one with another seed. */
+uint64_t share_key(const struct in6_addr *address, enum share_level level, uint64_t seed);
+
 /* room: members at most, all together. TL_NOMEM, or no random numbers. */
 enum tl_status share_pool_create(uint32_t room, bool early,
                                  struct share_pool **ret_pool) TL_WARN_UNUSED;

@@ -14,23 +14,36 @@
 
 #define HANDOVER_NS TL_NS_PER_S /* between two tests, for the estimate of BUSY */
 
-uint64_t turn_bytes_left(struct tl_responder *responder)
+/* Whose share of the day a session's bytes are; holders of a key have none to keep to. */
+static const struct in6_addr *sharer(const struct session *session)
 {
-    return quota_left(&responder->quota, tl_boottime_ns());
+    return session->secure ? NULL : &session->peer.sin6_addr;
+}
+
+static bool is_spent(const struct session *session)
+{
+    return quota_is_spent(&session->responder->quota, tl_boottime_ns(), sharer(session));
+}
+
+uint64_t turn_bytes_left(const struct session *session)
+{
+    return quota_left(&session->responder->quota, tl_boottime_ns(), sharer(session));
 }
 
 void turn_settle(struct session *session, uint64_t moved_bytes)
 {
-    quota_settle(&session->responder->quota, session->test.reserved_bytes, moved_bytes);
+    quota_settle(&session->responder->quota, sharer(session), session->test.reserved_bytes,
+                 moved_bytes);
     session->test.reserved_bytes = 0;
     session->responder->queue_dirty = true; /* somebody may wait for these bytes */
 }
 
 /* GCRA, as in accept_guard.c, in bytes: a quarter of a second's worth may go at once. */
-bool turn_may_answer(struct tl_responder *responder, size_t bytes)
+bool turn_may_answer(const struct session *session, size_t bytes)
 {
+    struct tl_responder *responder = session->responder;
     uint64_t cap_bps = responder->options.rate_cap_bps;
-    if (!quota_permits(&responder->quota, tl_boottime_ns(), bytes))
+    if (!quota_permits(&responder->quota, tl_boottime_ns(), sharer(session), bytes))
         return false;
     if (cap_bps > 0) {
         int64_t now_ns = tl_now_ns();
@@ -40,7 +53,7 @@ bool turn_may_answer(struct tl_responder *responder, size_t bytes)
             return false;
         responder->light_ns = full_ns + step_ns;
     }
-    quota_spend(&responder->quota, bytes);
+    quota_spend(&responder->quota, sharer(session), bytes);
     return true;
 }
 
@@ -61,11 +74,15 @@ bool turn_is_idle(struct session *session)
 
 bool turn_may_load(struct session *session)
 {
-    if (!quota_is_spent(&session->responder->quota, tl_boottime_ns()))
+    struct quota *quota = &session->responder->quota;
+    if (!is_spent(session))
         return true;
     session_error(session, TL_WIRE_E_QUOTA,
-                  "this responder's bytes of today are used up; ask its administrator, or "
-                  "come again tomorrow");
+                  quota_is_spent(quota, tl_boottime_ns(), NULL)
+                      ? "this responder's bytes of today are used up; ask its administrator, or "
+                        "come again tomorrow"
+                      : "your network has had its share of this responder's bytes of today; ask "
+                        "its administrator, or come again tomorrow");
     return false;
 }
 
@@ -168,9 +185,9 @@ void turn_ready(struct session *session)
 {
     struct session_test *test = &session->test;
     int64_t now_ns = tl_now_ns(), rest_ns = session->responder->bursts_ns - now_ns;
-    uint64_t left = turn_bytes_left(session->responder);
+    uint64_t left = turn_bytes_left(session);
     test->held_back = false;
-    if (left == 0 && !quota_is_spent(&session->responder->quota, tl_boottime_ns())) {
+    if (left == 0 && !is_spent(session)) {
         /* A test over another interface has reserved what is left. */
         hold_back(session, reservation_ns(session->responder, now_ns));
         return;
@@ -182,7 +199,7 @@ void turn_ready(struct session *session)
     if (left == 0) {
         session->state = SESSION_IDLE;
         test->ops->forget(session);
-        session_error(session, TL_WIRE_E_QUOTA, "this responder's bytes of today are used up");
+        (void)turn_may_load(session); /* says why not */
         return;
     }
     if (test->granted.max_bytes > left)

@@ -19,9 +19,10 @@ void turn_ready(struct session *session);
 void turns_serve(struct tl_responder *responder);
 /* The reservation of the session's test becomes what was really moved. */
 void turn_settle(struct session *session, uint64_t moved_bytes);
-uint64_t turn_bytes_left(struct tl_responder *responder);
+/* Of today's, for that session; UINT64_MAX without a quota. */
+uint64_t turn_bytes_left(const struct session *session);
 /* Whether an answer of so many bytes may go out beside the tests: it counts against the rate cap
  * and the day's bytes as all else does. False: silence. */
-bool turn_may_answer(struct tl_responder *responder, size_t bytes);
+bool turn_may_answer(const struct session *session, size_t bytes);
 
 #endif

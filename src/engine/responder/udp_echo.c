@@ -33,7 +33,7 @@ static void answer_probe(struct tl_responder *responder, const struct arrival *a
     if (!udp_tuple_take_token(session))
         return;
     size_t len = probe.reply_bytes ? probe.reply_bytes : arrival->len;
-    if (!turn_may_answer(responder, len))
+    if (!turn_may_answer(session, len))
         return;
     int64_t held_ns = tl_realtime_ns() - arrival->realtime_ns;
     probe.type = TL_WIRE_UDP_REPLY;

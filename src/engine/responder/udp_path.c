@@ -55,7 +55,7 @@ void udp_answer_path(struct tl_responder *responder, const struct arrival *arriv
         probe.silent || !take_token(session))
         return;
     size_t len = probe.answer_bytes ? probe.answer_bytes : TL_WIRE_UDP_PATH_SIZE;
-    if (!turn_may_answer(responder, len))
+    if (!turn_may_answer(session, len))
         return;
     struct tl_wire_udp_path_answer answer = {
         .cookie = probe.cookie,

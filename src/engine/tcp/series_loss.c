@@ -41,7 +41,8 @@ static void add_event(const struct tl_series *series, size_t at, struct events *
 }
 
 struct windows {
-    double count, lost, squares; /* windows, losses, sum of squared losses */
+    size_t count;
+    double lost[TL_SERIES_POINTS_MAX];
 };
 
 static double window_ns(const struct tl_series *series)
@@ -66,22 +67,61 @@ static void walk(const struct tl_series *series, size_t from, size_t to, struct 
         lost += fresh;
         if (time_ns - open_ns < width_ns)
             continue;
-        windows->count++;
-        windows->lost += lost;
-        windows->squares += lost * lost;
+        windows->lost[windows->count++] = lost;
         open_ns = time_ns;
         lost = 0;
     }
 }
 
+/* The window with the most losses. */
+static size_t worst_of(const struct windows *windows)
+{
+    size_t worst = 0;
+    for (size_t i = 1; i < windows->count; i++)
+        if (windows->lost[i] > windows->lost[worst])
+            worst = i;
+    return worst;
+}
+
+/* NAN where too few are left. */
+static double run_mean(const struct windows *windows, size_t left_out, bool leaves_out)
+{
+    double lost = 0, squares = 0, count = 0;
+    for (size_t i = 0; i < windows->count; i++) {
+        if (leaves_out && i + 1 >= left_out && i <= left_out + 1)
+            continue;
+        lost += windows->lost[i];
+        squares += windows->lost[i] * windows->lost[i];
+        count++;
+    }
+    if (lost < TL_SERIES_LOSSES_MIN || count < 2)
+        return NAN;
+    double batch = squares / lost - lost / count;
+    return (fmax(batch, 1) + 1) / 2;
+}
+
+/* Windows with losses from which on the worst of them decides nothing. */
+#define MANY_LOSSY 10
+
+static bool is_among_many(const struct windows *windows)
+{
+    size_t lossy = 0;
+    for (size_t i = 0; i < windows->count; i++)
+        lossy += windows->lost[i] > 0;
+    return lossy >= MANY_LOSSY;
+}
+
+/* Slow start overruns a queue once, whatever loses packets afterwards; and of few bursts one is a
+ * large part. With fewer than enough losses beside the worst window anything may be so. */
 static void fill_runs(const struct windows *windows, struct tl_loss_pattern *pattern)
 {
-    pattern->run_mean_count = NAN;
-    if (windows->lost < TL_SERIES_LOSSES_MIN || windows->count < 2)
-        return;
-    double batch = windows->squares / windows->lost - windows->lost / windows->count;
-    batch = fmax(batch, 1);
-    pattern->run_mean_count = (batch + 1) / 2;
+    size_t worst = worst_of(windows);
+    bool single = windows->count > 0 && windows->lost[worst] <= 1;
+    double all = run_mean(windows, worst, false);
+    double rest = single ? all : run_mean(windows, worst, true);
+    pattern->run_mean_count = isnan(rest) ? all : rest;
+    pattern->run_low_count = isnan(rest) && all > 1 ? 1 : fmin(all, rest);
+    pattern->run_high_count = is_among_many(windows) ? rest : fmax(all, rest);
 }
 
 /* The share of readings whose rate lies below the rate before each event, and how much the
@@ -145,7 +185,8 @@ void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t t
 {
     struct events events = {.count = 0};
     struct windows windows = {0};
-    *ret_pattern = (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_pattern =
+        (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     size_t from = series_at(series, (double)from_ns), to = series_at(series, (double)to_ns + 1);
     if (from + 2 > to)
         return;

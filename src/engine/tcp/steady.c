@@ -377,39 +377,68 @@ static bool is_near(double bps, double other_bps)
     return fabs(bps - other_bps) <= TL_STEADY_KNOWN_RATIO * other_bps;
 }
 
-bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned streams)
-{
-    const struct tl_steady_rate *rate = &steady->rate;
-    int64_t steady_ns = rate->end_ns - rate->start_ns;
-    double half = rate->high_bps - rate->goodput_bps;
-    bool long_enough =
-        steady_ns >= TL_STEADY_AGREES_NS &&
-        (double)steady_ns >= TL_STEADY_AGREES_RTTS_COUNT * steady->sender.rtt_mean_ns;
-    bool even = half <= TL_STEADY_KNOWN_RATIO * rate->goodput_bps &&
-                fabs(rate->drift_ratio) <= KNOWN_DRIFT_RATIO;
-    return one_bps > 0 && rate->valid && long_enough && even && steady->cycles_inside &&
-           (is_near(rate->goodput_bps, one_bps) || is_near(rate->goodput_bps, streams * one_bps));
-}
-
 /* Held by the receive window nearly all the time, and what arrived is that window a round trip:
  * two ways to the same number. The interval of the batches is not asked: one window more or less
  * falls into a batch of one round trip, which says nothing of the rate. */
+static bool is_window_a_round_trip(const struct tl_steady_rate *rate,
+                                   const struct tl_flow_stats *stats)
+{
+    if (!rate->valid || !stats->ledger.valid || !(stats->ledger.rwnd_ratio > WINDOW_HELD_RATIO))
+        return false;
+    double window_bps = stats->snd_wnd_max_bytes * 8e9 / stats->rtt_mean_ns;
+    double segment_bps = stats->mss_bytes * 8e9 / stats->rtt_mean_ns;
+    double off_bps = rate->goodput_bps - window_bps;
+    return off_bps <= TL_STEADY_KNOWN_RATIO * window_bps &&
+           off_bps >= -TL_STEADY_KNOWN_RATIO * window_bps - segment_bps;
+}
+
+static bool lasts_for_comparison(const struct tl_steady *steady)
+{
+    int64_t steady_ns = steady->rate.end_ns - steady->rate.start_ns;
+    return steady->rate.valid && steady->cycles_inside && steady_ns >= TL_STEADY_AGREES_NS &&
+           (double)steady_ns >= TL_STEADY_AGREES_RTTS_COUNT * steady->sender.rtt_mean_ns;
+}
+
+bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps)
+{
+    const struct tl_steady_rate *rate = &steady->rate;
+    double half = rate->high_bps - rate->goodput_bps;
+    return one_high_bps > 0 && lasts_for_comparison(steady) &&
+           !(steady->fairness_ratio < TL_STEADY_AGREES_FAIRNESS) &&
+           half <= TL_STEADY_MORE_WITHIN * rate->goodput_bps &&
+           fabs(rate->drift_ratio) <= TL_STEADY_MORE_WITHIN &&
+           rate->low_bps >= TL_STEADY_MORE_RATIO * one_high_bps;
+}
+
+bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned streams)
+{
+    const struct tl_steady_rate *rate = &steady->rate;
+    double half = rate->high_bps - rate->goodput_bps;
+    bool even = half <= TL_STEADY_KNOWN_RATIO * rate->goodput_bps;
+    bool shared_alike = !(steady->fairness_ratio < TL_STEADY_AGREES_FAIRNESS);
+    bool same = shared_alike && (is_near(rate->goodput_bps, one_bps) ||
+                                 is_near(rate->goodput_bps, streams * one_bps));
+    bool foretold = streams == 1 && is_window_a_round_trip(rate, &steady->sender);
+    return one_bps > 0 && lasts_for_comparison(steady) &&
+           fabs(rate->drift_ratio) <= KNOWN_DRIFT_RATIO && ((even && same) || foretold);
+}
+
+bool tl_steady_settles(const struct tl_steady *steady, double agrees_bps, double surpasses_bps,
+                       unsigned streams)
+{
+    return steady->known || tl_steady_agrees(steady, agrees_bps, streams) ||
+           tl_steady_surpasses(steady, surpasses_bps);
+}
+
 static bool is_window_known(const struct tl_rate_point *points, size_t count,
                             const struct tl_flow_stats *stats, int64_t rtt_ns)
 {
     struct tl_steady_rate rate;
-    if (!stats->ledger.valid || !(stats->ledger.rwnd_ratio > WINDOW_HELD_RATIO))
-        return false;
     tl_steady_rate(points, count, rtt_ns, &rate);
-    double window_bps = stats->snd_wnd_max_bytes * 8e9 / stats->rtt_mean_ns;
-    double segment_bps = stats->mss_bytes * 8e9 / stats->rtt_mean_ns;
-    double off_bps = rate.goodput_bps - window_bps;
     /* One round trip to spare: the last look at the test lays its batches anew. */
     int64_t steady_ns = rate.end_ns - rate.start_ns;
-    return rate.valid && steady_ns >= TL_STEADY_MIN_NS + rtt_ns &&
-           steady_ns >= (TL_STEADY_MIN_RTTS_COUNT + 1) * rtt_ns &&
-           off_bps <= TL_STEADY_KNOWN_RATIO * window_bps &&
-           off_bps >= -TL_STEADY_KNOWN_RATIO * window_bps - segment_bps;
+    return is_window_a_round_trip(&rate, stats) && steady_ns >= TL_STEADY_MIN_NS + rtt_ns &&
+           steady_ns >= (TL_STEADY_MIN_RTTS_COUNT + 1) * rtt_ns;
 }
 
 bool tl_steady_known(const struct tl_rate_point *points, size_t count,

@@ -16,6 +16,7 @@
 #include "stream_private.h"
 #include "tightlink/base/libc.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 #include "tightlink/host/counters.h"
 #include "tightlink/host/place.h"
 
@@ -238,7 +239,7 @@ enum tl_status tl_streams_start(struct tl_streams *set, struct tl_error *reterr)
 void tl_streams_stop(struct tl_streams *set)
 {
     atomic_store(&set->stopping, true);
-    (void)eventfd_write(set->stop_fd, 1);
+    tl_wake(set->stop_fd);
 }
 
 int tl_streams_event_fd(const struct tl_streams *set)

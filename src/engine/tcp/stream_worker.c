@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "stream_private.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/wake.h"
 
 static struct ending send_until_end(struct stream *stream, int64_t start_ns)
 {
@@ -112,6 +112,6 @@ void *tl_stream_worker_main(void *arg)
     atomic_store(&stream->errnum, ending.errnum);
     atomic_store(&stream->end, (int)ending.end);
     if (atomic_fetch_sub(&set->alive, 1) == 1)
-        (void)eventfd_write(set->done_fd, 1);
+        tl_wake(set->done_fd);
     return NULL;
 }

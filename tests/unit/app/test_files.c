@@ -83,3 +83,18 @@ Test(files, a_free_name_is_found_beside_a_taken_one, .init = make, .fini = clear
     cr_expect_str_eq(name, wanted);
     cr_expect(!tl_app_free_name(taken, name, 5), "it does not fit");
 }
+
+Test(files, what_is_there_is_not_written_over, .init = make, .fini = clear)
+{
+    char name[80], beside[80];
+    cr_expect(!tl_app_is_taken(path) && tl_app_untaken(path, name, sizeof name));
+    cr_expect_str_eq(name, path);
+    cr_assert(tl_app_create_file(path, "one", 3) == 0);
+    snprintf(beside, sizeof beside, "%s-2", path);
+    cr_expect(tl_app_is_taken(path) && tl_app_untaken(path, name, sizeof name));
+    cr_expect_str_eq(name, beside);
+    cr_assert(symlink("/nonexistent/target", link_path) == 0);
+    cr_expect(tl_app_is_taken(link_path), "a link to nothing");
+    cr_assert(unlink(link_path) == 0 && symlink("/dev/null", link_path) == 0);
+    cr_expect(!tl_app_is_taken(link_path) && !tl_app_is_taken("/dev/null"), "these take all");
+}

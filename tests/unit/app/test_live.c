@@ -49,3 +49,13 @@ Test(live, a_number_is_a_process_or_a_port_and_addresses_are_hosts)
     cr_expect(tl_app_live_parse("port:0", &what, &error) == TL_USAGE && error.text[0]);
     cr_expect(tl_app_live_parse("pid:4194305", &what, &error) == TL_USAGE);
 }
+
+Test(live, a_number_that_is_a_process_and_may_be_a_port_is_both)
+{
+    struct tl_app_live_what what = {0};
+    struct tl_error error = {0};
+    cr_expect_eq(tl_app_live_parse("1", &what, &error), TL_OK);
+    cr_expect_eq(what.pid, 1);
+    cr_expect_eq(what.port, 1);
+    cr_expect(what.pid_or_port);
+}

@@ -45,6 +45,28 @@ Test(units, times_and_amounts_are_read)
     cr_expect(tl_parse_bytes("64KiB", &value, NULL) == TL_OK && value == 65536);
 }
 
+Test(units, a_number_and_its_unit_are_one_word)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+    } cases[] = {
+        {"41.8 Mb/s instead", 9},
+        {"(30 ms) more", 7},
+        {"97 %, so", 5},
+        {"at 41.8", 2},
+        {"41.8", 4},
+        {"2 connections", 1},
+        {"s 3", 1},
+        {"", 0},
+        {"9 minutes", 1},
+        {"4 min", 5},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect(tl_word_length(cases[i].text) == cases[i].length, "%s: %zu", cases[i].text,
+                  tl_word_length(cases[i].text));
+}
+
 Test(units, a_number_is_no_more_exact_than_it_is_known)
 {
     static const struct {

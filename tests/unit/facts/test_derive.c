@@ -177,6 +177,25 @@ Test(derive, the_usable_window_holds_whole_segments)
     expect("download.usable_window_bytes", 1448000);
 }
 
+/* As measured in the lab: 25.97 Mb/s by 256 KiB, and 41.6 Mb/s with the 208 KiB that a program may
+ * ask for there; the end whose buffer held the connection longer counts. */
+Test(derive, a_larger_buffer_reaches_as_far_as_a_program_may_ask)
+{
+    put("upload.goodput_bps", 25.97e6);
+    put("upload.ledger_rwnd_ratio", 0.99);
+    put("upload.ledger_sndbuf_ratio", 0);
+    put("far.tcp_rmem_max_bytes", 262144);
+    put("near.tcp_wmem_max_bytes", 65536);
+    expect_unknown("upload.window_reach_bps", "needs far.core_rmem_max_bytes (not measured)");
+    put("far.core_rmem_max_bytes", 212992);
+    put("near.core_wmem_max_bytes", 65536);
+    expect("upload.window_reach_bps", 42.20125e6);
+    put("upload.ledger_sndbuf_ratio", 1);
+    expect("upload.window_reach_bps", 51.94e6);
+    put("near.tcp_wmem_max_bytes", 0);
+    expect_unknown("upload.window_reach_bps", "near.tcp_wmem_max_bytes is zero");
+}
+
 Test(derive, idle_probes_like_those_under_load_were_not_disturbed)
 {
     put("download.idle_data_delay_ns", 1.7e6); /* jitter of 3 to 5 ms, before and beside a load */

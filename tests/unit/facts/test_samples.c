@@ -33,6 +33,22 @@ Test(samples, readings_come_back_as_they_were)
     tl_buf_finish(&second);
 }
 
+Test(samples, what_a_stream_waits_for_is_named_from_half_of_its_time)
+{
+    double ratio = -1;
+    struct tl_reading full = {.app_ratio = NAN, .sndbuf_ratio = 0.1, .rwnd_ratio = 0.5};
+    cr_expect_str_eq(tl_reading_waits_for(&full, &ratio), "the receive window is full");
+    cr_expect_eq(ratio, 0.5);
+    full.rwnd_ratio = 0.49;
+    cr_expect_null(tl_reading_waits_for(&full, &ratio));
+    full.sndbuf_ratio = 0.9;
+    cr_expect_str_eq(tl_reading_waits_for(&full, &ratio), "the send buffer is full");
+    full.app_ratio = 0.8;
+    cr_expect_str_eq(tl_reading_waits_for(&full, &ratio),
+                     "the sending program has nothing to send");
+    cr_expect_eq(ratio, 0.8);
+}
+
 Test(samples, more_than_a_run_has_are_cut_and_said_so)
 {
     struct tl_samples samples = {0};

@@ -121,6 +121,28 @@ Test(store, a_clone_is_equal_and_independent)
     tl_facts_destroy(clone);
 }
 
+/* What another stage measured meanwhile stays, what was never set takes nothing away. */
+Test(store, facts_of_a_stage_beside_are_taken_over)
+{
+    struct tl_facts *beside = tl_facts_create();
+    struct tl_fact fact;
+    tl_facts_set_text(facts, TL_NEAR(os), "linux", "uname");
+    tl_facts_set_number(facts, TL_PATH(hops_count), 3, "");
+    tl_facts_set_range(beside, TL_PATH(hops_count), 5, 4, 6, "TTL as it arrived");
+    tl_facts_set_unknown(beside, TL_PATH(hops_ways_count), "no router answers");
+    tl_facts_take(facts, beside);
+    tl_facts_destroy(beside);
+    tl_facts_get(facts, TL_PATH(hops_count), &fact);
+    cr_expect_eq(fact.number, 5);
+    cr_expect_eq(fact.low, 4);
+    cr_expect_str_eq(fact.method, "TTL as it arrived");
+    tl_facts_get(facts, TL_PATH(hops_ways_count), &fact);
+    cr_expect_eq(fact.state, TL_FACT_UNKNOWN);
+    cr_expect_str_eq(fact.reason, "no router answers");
+    tl_facts_get(facts, TL_NEAR(os), &fact);
+    cr_expect_str_eq(fact.text, "linux");
+}
+
 static void collect(struct tl_fact_key key, const struct tl_fact *fact, void *context)
 {
     char id[TL_FACT_ID_SIZE];

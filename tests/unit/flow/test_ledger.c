@@ -51,6 +51,61 @@ Test(packets, what_was_sent_bounds_a_window_of_unknown_scale)
     cr_expect(!ledger.window_known);
 }
 
+/* A receiver that has read nothing announces a right edge that does not move, cut off to a multiple
+ * of the scale: one that stands back by that is no larger scale (RFC 7323, section 2.4). */
+Test(packets, a_right_edge_that_the_scale_cuts_off_is_no_larger_scale)
+{
+    struct script script = script_begin();
+    for (uint32_t round = 0; round < 100; round++) {
+        uint32_t seq = 1000 + round * 10 * MSS;
+        for (uint32_t i = 0; i < 10; i++)
+            script_send(&script, SERVER, seq + i * MSS, 1000, MSS);
+        script.time_ns += 20 * MS;
+        for (uint32_t i = 1; i <= 10; i++) {
+            uint32_t room = (10 - i) * MSS + (i == 10 ? 10 * MSS : 0);
+            script.window = (uint16_t)(room / 128);
+            script_send(&script, CLIENT, 1000, seq + i * MSS, 0);
+        }
+    }
+    const struct tl_packet_flow *flow = script_end(&script);
+    uint64_t window = flow->halves[TL_SERVER].window_max_bytes;
+    cr_expect_eq(window, 10 * MSS / 128 * 128, "%llu", (unsigned long long)window);
+    tl_packets_destroy(script.packets);
+}
+
+/* Single segments a millisecond and a half apart, seen beside the sender that acknowledgements do
+ * not set off; or writes of as much as makes the same rate, each six of them at once. */
+static struct tl_packet_ledger trains_of(unsigned segments)
+{
+    struct script script = script_begin();
+    script_shake(&script, 40 * MS, 0);
+    uint32_t seq = 1000, acked = 1000;
+    for (uint32_t i = 0; i < 3000 / segments; i++) {
+        for (unsigned k = 0; k < segments; k++, seq += MSS)
+            script_send(&script, SERVER, seq, 1000, MSS);
+        script.time_ns += segments * MS * 3 / 4;
+        if (seq - acked > 26 * MSS) { /* each 40 ms later, in the middle between two trains */
+            acked = seq - 26 * MSS;
+            script_send(&script, CLIENT, 1000, acked, 0);
+        }
+        script.time_ns += segments * MS * 3 / 4;
+    }
+    struct tl_packet_ledger ledger;
+    const struct tl_packet_flow *flow = script_end(&script);
+    cr_expect_eq(tl_packet_place(flow, TL_SERVER), TL_PLACE_SENDER);
+    tl_packet_ledger(flow, TL_SERVER, &ledger);
+    tl_packets_destroy(script.packets);
+    return ledger;
+}
+
+/* The kernel's own clock, where it paces, is no program's. */
+Test(packets, single_segments_by_a_clock_are_no_programs)
+{
+    struct tl_packet_ledger paced = trains_of(1), written = trains_of(6);
+    cr_expect(!(paced.app_ratio > 0.5), "%g", paced.app_ratio);
+    cr_expect_gt(written.app_ratio, 0.5, "%s %g", written.why, written.clocked_ratio);
+}
+
 /* A write of ten segments and a half each 15 to 19 ms over a round trip of 40 ms, and a pause
  * behind four, seen at the receiver: each ends with what was left of it. */
 static struct tl_packet_ledger writes_of(uint32_t last_bytes)
@@ -102,4 +157,118 @@ Test(packets, smaller_segments_throughout_are_no_ends_of_writes)
     tl_packet_ledger(script_end(&script), TL_SERVER, &ledger);
     cr_expect(!ledger.spent);
     tl_packets_destroy(script.packets);
+}
+
+/* Packets of ten segments into a window of 88: the sender does not begin the last one with eight.
+ */
+Test(packets, a_window_without_room_for_another_packet_of_offload_is_closed)
+{
+    struct script script = script_begin();
+    script_shake(&script, 40 * MS, 0);
+    for (uint32_t round = 0; round < 50; round++) {
+        uint32_t seq = 1000 + round * 80 * MSS;
+        for (uint32_t i = 0; i < 8; i++)
+            script_send(&script, SERVER, seq + i * 10 * MSS, 1000, 10 * MSS);
+        script.time_ns += 40 * MS;
+        script_send(&script, CLIENT, 1000, seq + 80 * MSS, 0);
+    }
+    const struct tl_packet_flow *flow = script_end(&script);
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(flow, TL_SERVER, &ledger);
+    cr_expect_eq(tl_packet_place(flow, TL_SERVER), TL_PLACE_SENDER);
+    cr_expect_gt(ledger.closed_ratio, 0.95);
+    tl_packets_destroy(script.packets);
+}
+
+/* Thirty packets of ten segments in flight the whole time; each acknowledgement sets one off, and
+ * one comes each thirtieth of 40 ms. So many of these lie between the capture and the sender; of so
+ * many packets one is overtaken on its way (0: none). */
+static struct tl_packet_ledger level_for(uint32_t rounds, uint32_t near, uint32_t overtaken_each)
+{
+    const int64_t step_ns = 40 * MS / 30;
+    struct script script = script_begin();
+    script.window = 30000;
+    script_shake(&script, (30 - near) * step_ns, near * step_ns);
+    for (uint32_t i = 0; i < 30 * rounds; i++) {
+        uint32_t seq = 1000 + i * 10 * MSS;
+        bool overtaken = overtaken_each && i % overtaken_each == 0;
+        if (i >= 30)
+            script_send(&script, CLIENT, 1000, seq - (29 - near) * 10 * MSS, 0);
+        if (overtaken) /* the first of ten comes last */
+            script_send(&script, SERVER, seq + MSS, 1000, 9 * MSS);
+        script_send(&script, SERVER, seq, 1000, overtaken ? MSS : 10 * MSS);
+        script.time_ns += step_ns;
+    }
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(script_end(&script), TL_SERVER, &ledger);
+    tl_packets_destroy(script.packets);
+    return ledger;
+}
+
+/* Slow start may end without a loss; CUBIC then adds 0.4 t^3 segments: seven in three seconds. */
+Test(packets, a_level_window_is_a_buffer_only_once_it_would_have_grown)
+{
+    cr_expect(!level_for(75, 0, 0).known);
+    struct tl_packet_ledger ledger = level_for(250, 0, 0);
+    cr_expect(ledger.known, "%s", ledger.why);
+    cr_expect_gt(ledger.sndbuf_ratio, 0.9);
+}
+
+/* From afar the trains that overtaking makes look as those of a full send buffer do. */
+Test(packets, overtaking_is_no_full_send_buffer_from_afar)
+{
+    cr_expect_eq(level_for(250, 15, 0).wait, TL_WAIT_SNDBUF);
+    cr_expect_neq(level_for(250, 15, 10).wait, TL_WAIT_SNDBUF);
+}
+
+/* A packet each gap arrives beside the receiver and is acknowledged at once; it echoes what was
+ * acknowledged so long before. The mean round trip. */
+static double echoed_after(int64_t gap_ns, int64_t (*delay_ns)(int packet))
+{
+    struct script script = script_begin();
+    struct tl_segment segment;
+    script_shake(&script, 0, 40 * MS);
+    for (int i = 0; i < 400; i++) {
+        uint32_t seq = 1000 + (uint32_t)i * MSS;
+        for (int from = SERVER; from >= CLIENT; from--) {
+            bool data = from == SERVER;
+            segment = script_segment(&script, from, TL_TCP_ACK, data ? seq : 1000,
+                                     data ? 1000 : seq + MSS, data ? MSS : 0);
+            segment.has_timestamps = true;
+            segment.tsval = (uint32_t)(script.time_ns / MS);
+            if (data)
+                segment.tsecr = (uint32_t)((script.time_ns - delay_ns(i)) / gap_ns * gap_ns / MS);
+            script_add(&script, &segment);
+        }
+        script.time_ns += gap_ns;
+    }
+    const struct tl_packet_flow *flow = script_end(&script);
+    const struct tl_packet_half *half = &flow->halves[TL_SERVER];
+    double mean_ns = half->rtt_sum_ns / (double)half->rtt_count;
+    tl_packets_destroy(script.packets);
+    return mean_ns;
+}
+
+static int64_t growing(int packet)
+{
+    return (40 + 2 * packet) * MS;
+}
+
+static int64_t waiting(int packet)
+{
+    (void)packet;
+    return 58 * MS;
+}
+
+/* 2.3 Mb/s: each packet comes 5 ms behind the one before. */
+Test(packets, a_queue_before_a_slow_link_shows_at_the_receiver)
+{
+    double mean = echoed_after(5 * MS, growing);
+    cr_expect_float_eq(mean, 400 * MS, 20 * MS, "%g", mean);
+}
+
+/* A program that writes each 20 ms echoes up to that much later. */
+Test(packets, what_a_sender_waited_for_its_program_is_no_queue)
+{
+    cr_expect_leq(echoed_after(20 * MS, waiting), 45 * MS);
 }

@@ -39,7 +39,7 @@ static void send(struct made *made, int64_t time_ns, uint32_t flight, bool lost)
     struct tl_packet_bin *bin = &made->bins[time_ns / made->half.bin_ns];
     bin->sent_bytes += MSS;
     if (!lost && time_ns + 30 * MS < 10000 * MS) /* a round trip later */
-        made->bins[(time_ns + 30 * MS) / made->half.bin_ns].acked_bytes += MSS;
+        made->bins[(time_ns + 30 * MS) / made->half.bin_ns].delivered_bytes += MSS;
     made->half.flight_classes[tl_packet_flight_class(flight)]++;
     if (lost && made->half.losses_count < TL_PACKETS_LOSSES_MAX)
         made->losses[made->half.losses_count++] = (struct tl_packet_loss){
@@ -175,6 +175,28 @@ Test(loss_cause, what_passes_at_most_tells_a_bucket_from_a_short_queue)
     }
     cr_expect_gt(policer[0].peak_bps, 1.3 * policer[0].rate_bps);
     cr_expect_lt(policer[1].peak_bps, 1.2 * policer[1].rate_bps);
+}
+
+/* Behind the place of the losses what comes by has passed it: over a way of 200 ms a bucket that
+ * passes as much as the link before it can for a while shows all the same. */
+Test(loss_cause, what_arrives_at_once_counts_behind_the_place_of_the_losses)
+{
+    struct made *made = begin();
+    struct tl_packet_policer policer[2];
+    made->half.rtt_sum_ns = 100 * 200e6;
+    for (int64_t time_ns = 0; time_ns < 9000 * MS; time_ns += 2 * MS)
+        for (int i = time_ns % (1000 * MS) ? 0 : -40; i <= 0; i++) /* 41 at once each second */
+            send(made, time_ns, 30000, false);
+    for (int behind = 0; behind < 2; behind++) {
+        for (uint32_t i = 0; i < 20; i++)
+            made->losses[i] = (struct tl_packet_loss){
+                .time_ns = (int64_t)(i + 1) * 400 * MS, .len_bytes = MSS, .upstream = behind};
+        made->half.losses_count = 20;
+        tl_packet_policer(&made->half, &policer[behind]);
+    }
+    cr_expect_float_eq(policer[0].peak_bps, 140 * MSS * 8 / 0.2, 1e6);
+    cr_expect_float_eq(policer[1].peak_bps, 65 * MSS * 8 / 0.05, 1e6);
+    free(made);
 }
 
 /* What is sent has bursts, and losses come in a few of them: a bucket that never fills again within

@@ -95,6 +95,27 @@ Test(packets, a_gap_is_a_loss_or_an_overtaking_by_its_time)
     tl_packets_destroy(script.packets);
 }
 
+/* The end of what was sent together is lost, and seen to be missing only with what is sent next. */
+Test(packets, what_is_missing_followed_what_came_before_it)
+{
+    struct script script = script_begin();
+    script_shake(&script, 0, 30 * MS);
+    transfer(&script, 1000, 3);
+    int64_t before_ns = script.time_ns - MS / 10;
+    script_send(&script, CLIENT, 1000, 1000 + 3 * MSS, 0);
+    script.time_ns += 45 * MS;
+    script_send(&script, SERVER, 1000 + 5 * MSS, 1000, MSS);
+    script.time_ns += 32 * MS;
+    script_send(&script, SERVER, 1000 + 3 * MSS, 1000, 2 * MSS);
+    const struct tl_packet_half *half = &script_end(&script)->halves[TL_SERVER];
+    cr_assert_eq(half->losses_count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_expect(half->losses[i].upstream);
+        cr_expect_eq(half->losses[i].time_ns, before_ns);
+    }
+    tl_packets_destroy(script.packets);
+}
+
 Test(packets, what_the_capture_missed_is_no_loss)
 {
     struct script script = script_begin();
@@ -351,6 +372,12 @@ Test(packets, what_an_acknowledgement_takes_before_a_new_gap_was_not_late)
     const struct tl_packet_half *half = &script_end(&script)->halves[TL_SERVER];
     cr_expect_eq(half->retrans_count, 1);
     cr_expect_eq(half->late_count, 0);
+    uint64_t delivered_bytes[2] = {0}; /* with the first acknowledgement, and later */
+    for (uint32_t i = 0; i < half->bins_count; i++)
+        delivered_bytes[half->bins_begin_ns + (i + 1) * half->bin_ns > script.time_ns] +=
+            half->bins[i].delivered_bytes;
+    cr_expect_eq(delivered_bytes[0], 5 * MSS, "three in order, two behind the gap");
+    cr_expect_eq(delivered_bytes[1], MSS, "what filled the gap alone");
     tl_packets_destroy(script.packets);
 }
 
@@ -402,5 +429,44 @@ Test(packets, segment_size_is_learnt_where_no_handshake_tells_it)
     cr_expect_eq(half->mss_bytes, 536);
     cr_expect_eq(half->small_count, 0);
     cr_expect_eq(half->segments_count, 40);
+    tl_packets_destroy(script.packets);
+}
+
+/* A window of 64 KiB in the SYN, 32 KiB from then on: the buffer holds 32, all of it empty. */
+Test(packets, the_window_of_a_syn_is_no_buffer)
+{
+    struct script script = script_begin();
+    script.window = 65535;
+    script_shake(&script, 0, 20 * MS);
+    script.window = 250;
+    for (uint32_t i = 0; i < 50; i++) {
+        script_send(&script, CLIENT, 1000 + i * MSS, 1000, MSS);
+        script.time_ns += 20 * MS;
+        script_send(&script, SERVER, 1000, 1000 + (i + 1) * MSS, 0);
+    }
+    const struct tl_packet_half *half = &script_end(&script)->halves[TL_CLIENT];
+    cr_expect_eq(half->window_max_bytes, 250u << 7);
+    cr_expect_float_eq(half->window_bytes_ns / half->window_ns, 32000, 1);
+    tl_packets_destroy(script.packets);
+}
+
+/* A snap length of 64 leaves of a SYN's options behind a VLAN tag the first few only. */
+Test(packets, options_that_the_snap_length_cut_are_not_missing)
+{
+    struct script script = script_begin();
+    for (int from = CLIENT; from <= SERVER; from++) {
+        struct tl_segment syn = script_segment(
+            &script, from, from == CLIENT ? TL_TCP_SYN : TL_TCP_SYN | TL_TCP_ACK, 999, 1000, 0);
+        syn.has_mss = syn.sack_permitted = syn.options_cut = true;
+        syn.mss_bytes = MSS + 12;
+        script_add(&script, &syn);
+        script.time_ns += 10 * MS;
+    }
+    script_send(&script, CLIENT, 1000, 1000, 0);
+    transfer(&script, 1000, 2);
+    const struct tl_packet_flow *flow = script_end(&script);
+    cr_expect(!flow->halves[CLIENT].window_scale_known);
+    cr_expect(!flow->halves[SERVER].window_scale_known);
+    cr_expect_eq(flow->halves[SERVER].mss_bytes, MSS); /* by what is sent: timestamps take 12 */
     tl_packets_destroy(script.packets);
 }

@@ -82,6 +82,27 @@ Test(watch, a_connection_has_its_bytes_and_its_program)
     close(pair.server);
 }
 
+Test(watch, those_that_are_known_are_read_without_a_look_at_all)
+{
+    struct pair pair = connect_pair();
+    struct tl_flow_watch *watch = watch_port(pair.port);
+    const struct tl_live *live = tl_flow_watch_live(watch);
+    int64_t now_ns = tl_now_ns();
+    uint64_t bytes = 0;
+    move(&pair, 20000);
+    tl_flow_watch_read_known(watch, now_ns);
+    cr_assert_eq(tl_live_count(live), 2);
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect_eq(tl_live_at(live, i)->last_ns, now_ns);
+        cr_expect_not(tl_live_at(live, i)->ended);
+        bytes += tl_live_at(live, i)->socket.received_bytes;
+    }
+    cr_expect_eq(bytes, 20000);
+    tl_flow_watch_destroy(watch);
+    close(pair.client);
+    close(pair.server);
+}
+
 Test(watch, others_connections_stay_out)
 {
     struct pair pair = connect_pair(), other = connect_pair();

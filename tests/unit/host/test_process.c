@@ -40,6 +40,63 @@ Test(process, a_socket_that_came_later_is_found_by_the_next_scan)
     close(fd);
 }
 
+/* A recorded process of that number, child of that parent, with one socket or none. */
+static void record(const char *root, int pid, int parent, const char *socket)
+{
+    char path[256], stat_line[128];
+    snprintf(path, sizeof path, "%s/proc/%d", root, pid);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/proc/%d/fd", root, pid);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/proc/%d/fd/3", root, pid);
+    if (socket)
+        cr_assert_eq(symlink(socket, path), 0);
+    snprintf(path, sizeof path, "%s/proc/%d/stat", root, pid);
+    snprintf(stat_line, sizeof stat_line,
+             "%d (a) S %d 1 1 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 1 0 4242 9 9\n", pid, parent);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(stat_line, file);
+    fclose(file);
+}
+
+static void forget(const char *root, int pid)
+{
+    static const char *const parts[] = {"/fd/3", "/fd", "/stat", ""};
+    char path[256];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/proc/%d%s", root, pid, parts[i]);
+        remove(path);
+    }
+}
+
+Test(process, a_command_has_what_the_programs_hold_that_it_started)
+{
+    char root[64] = "/tmp/tl-owners-XXXXXX", proc[128];
+    cr_assert_not_null(mkdtemp(root));
+    snprintf(proc, sizeof proc, "%s/proc", root);
+    mkdir(proc, 0700);
+    record(root, 20, 1, NULL);            /* a copy */
+    record(root, 21, 20, NULL);           /* what it runs by a shell */
+    record(root, 22, 21, "socket:[700]"); /* that holds the connection */
+    record(root, 23, 22, "socket:[700]"); /* with its own child */
+    record(root, 24, 1, "socket:[701]");
+    struct tl_host_owners *owners = tl_host_owners_create(root);
+    cr_assert_eq(tl_host_owners_scan(owners), TL_OK);
+    cr_expect_eq(tl_host_owners_find(owners, 700), 22, "who was there first");
+    for (int pid = 20; pid <= 23; pid++)
+        cr_expect(tl_host_owners_has(owners, 700, pid), "%d", pid);
+    cr_expect_not(tl_host_owners_has(owners, 700, 24));
+    cr_expect_not(tl_host_owners_has(owners, 701, 20));
+    cr_expect(tl_host_owners_has(owners, 701, 24));
+    cr_expect_not(tl_host_owners_has(owners, 0, 20));
+    tl_host_owners_destroy(owners);
+    for (int pid = 20; pid <= 24; pid++)
+        forget(root, pid);
+    rmdir(proc);
+    rmdir(root);
+}
+
 Test(process, without_proc_the_old_map_stays)
 {
     struct tl_host_owners *owners = tl_host_owners_create("/nowhere");

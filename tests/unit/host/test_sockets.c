@@ -105,6 +105,104 @@ Test(sockets, a_mapped_address_is_the_same_host)
     close_pair(&pair);
 }
 
+/* Of the client's end, however the dump writes its addresses. */
+struct of_port {
+    uint16_t port;
+    struct tl_host_socket socket;
+    bool found;
+};
+
+static bool keep_port(const struct tl_host_socket *socket, void *context)
+{
+    struct of_port *of = context;
+    of->found = socket->remote_port == of->port;
+    if (of->found)
+        of->socket = *socket;
+    return !of->found;
+}
+
+static struct tl_host_socket look_for(uint16_t port)
+{
+    struct of_port of = {.port = port};
+    enum tl_host_why why = tl_host_sockets_each(keep_port, &of);
+    if (why != TL_HOST_WHY_KNOWN)
+        cr_skip_test("skipped: the kernel tells nothing: %s", tl_host_why_text(why));
+    cr_assert(of.found);
+    return of.socket;
+}
+
+Test(sockets, a_known_one_is_read_again_until_it_ends)
+{
+    struct tl_host_socket again;
+    char text[3000] = {0};
+    struct pair pair = connect_pair("127.77.5.1");
+    struct tl_host_socket known = look_for(pair.port);
+    cr_assert_eq(write(pair.server, text, sizeof text), (ssize_t)sizeof text);
+    cr_assert_eq(recv(pair.client, text, sizeof text, MSG_WAITALL), (ssize_t)sizeof text);
+    cr_assert(tl_host_socket_again(&known, &again));
+    cr_expect_eq(again.cookie, known.cookie);
+    cr_expect_eq(again.inode, known.inode);
+    cr_expect_eq(again.received_bytes, known.received_bytes + sizeof text);
+    cr_expect_eq(again.rcvbuf_bytes, known.rcvbuf_bytes);
+    close_pair(&pair); /* this end first: the kernel keeps it in TIME-WAIT under the same cookie */
+    cr_expect_not(tl_host_socket_again(&known, &again));
+}
+
+/* The key of another, later connection must not answer for it. */
+Test(sockets, another_one_with_the_same_addresses_is_not_it)
+{
+    struct tl_host_socket again;
+    struct pair pair = connect_pair("127.77.6.1");
+    struct tl_host_socket known = look_for(pair.port);
+    known.cookie++;
+    cr_expect_not(tl_host_socket_again(&known, &again));
+    close_pair(&pair);
+}
+
+Test(sockets, one_of_ipv6_is_read_again_too)
+{
+    struct sockaddr_in6 in = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    socklen_t len = sizeof in;
+    struct tl_host_socket again;
+    int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int client = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&in, sizeof in) < 0)
+        cr_skip_test("skipped: no IPv6 here");
+    cr_assert_eq(listen(listener, 1), 0);
+    cr_assert_eq(getsockname(listener, (struct sockaddr *)&in, &len), 0);
+    cr_assert_eq(connect(client, (struct sockaddr *)&in, sizeof in), 0);
+    struct tl_host_socket known = look_for(ntohs(in.sin6_port));
+    cr_expect(tl_host_socket_again(&known, &again));
+    cr_expect_eq(again.cookie, known.cookie);
+    close(client);
+    close(listener);
+}
+
+/* A server on "::" holds an IPv4 connection in an IPv6 socket. */
+Test(sockets, one_of_ipv4_in_an_ipv6_socket_is_read_again_too)
+{
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6};
+    socklen_t len = sizeof any;
+    struct tl_host_socket again;
+    int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), off = 0;
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(listener, (struct sockaddr *)&any, sizeof any) < 0)
+        cr_skip_test("skipped: no IPv6 here");
+    cr_assert_eq(listen(listener, 1), 0);
+    cr_assert_eq(getsockname(listener, (struct sockaddr *)&any, &len), 0);
+    struct sockaddr_in in = local("127.77.7.1", ntohs(any.sin6_port));
+    cr_assert_eq(connect(client, (struct sockaddr *)&in, sizeof in), 0);
+    int server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    cr_assert_eq(getsockname(client, (struct sockaddr *)&in, &len), 0);
+    struct tl_host_socket known = look_for(ntohs(in.sin_port)); /* the server's end */
+    cr_expect(tl_host_socket_again(&known, &again));
+    cr_expect_eq(again.cookie, known.cookie);
+    close(server);
+    close(client);
+    close(listener);
+}
+
 struct sum {
     uint16_t port;
     uint64_t bytes;

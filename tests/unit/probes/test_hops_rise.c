@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "../key_of.h"
 #include "hops_rise.h"
 
 #define MS     1e6
@@ -129,4 +130,44 @@ Test(hops_rise, a_router_that_answered_before_the_queue_alone_says_nothing)
     hops[3].both_far_rtt_ns = hops[4].idle_rtt_ns + 0.3 * MS;
     struct tl_hops_rise rise = tl_hops_rise(hops, 4);
     cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 2);
+}
+
+/* --- The facts of two transfers -------------------------------------------------------------- */
+
+static void expect_place(const struct tl_facts *facts, const char *segment, double rise_ns)
+{
+    struct tl_fact fact;
+    tl_facts_get(facts, key_of("download.tight_segment"), &fact);
+    cr_expect_str_eq(fact.state == TL_FACT_KNOWN ? fact.text : "", segment);
+    cr_expect_float_eq(tl_facts_number(facts, key_of("download.tight_rtt_rise_ns"), 0), rise_ns, 1);
+}
+
+static struct tl_hops_rise between(int first_hop, int last_hop, double rise_ns)
+{
+    return (struct tl_hops_rise){true, first_hop, last_hop, rise_ns, ""};
+}
+
+Test(hops_rise, a_short_transfer_that_places_its_rise_less_well_replaces_nothing)
+{
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_hops_rise one = between(0, 1, 19 * MS), several = between(0, 3, 20 * MS);
+    tl_hops_rise_set(facts, TL_DOWNLOAD, &one, 3);
+    tl_hops_rise_set(facts, TL_DOWNLOAD, &several, 3);
+    expect_place(facts, "lan", 19 * MS);
+    tl_facts_destroy(facts);
+}
+
+Test(hops_rise, what_is_placed_better_or_rises_much_more_replaces_what_was_before)
+{
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_hops_rise wide = between(0, 3, 20 * MS), close = between(2, 3, 18 * MS);
+    struct tl_hops_rise small = between(0, 1, 5 * MS), large = between(0, 2, 50 * MS);
+    tl_hops_rise_set(facts, TL_DOWNLOAD, &wide, 3);
+    tl_hops_rise_set(facts, TL_DOWNLOAD, &close, 3);
+    expect_place(facts, "far-lan", 18 * MS);
+    tl_hops_rise_set(facts, TL_DOWNLOAD, &small, 3);
+    expect_place(facts, "far-lan", 18 * MS);
+    tl_hops_rise_set(facts, TL_DOWNLOAD, &large, 3);
+    expect_place(facts, "", 50 * MS);
+    tl_facts_destroy(facts);
 }

@@ -1,6 +1,7 @@
 /* Interruptions in readings made by hand: what counts, and what only looks like one. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "interrupt.h"
 
@@ -230,5 +231,90 @@ Test(interrupt, where_no_part_is_long_enough_the_rates_do_not_count)
     struct tl_probe_outcome outcome = {0};
     tl_interruptions_note(facts, &result, &found, &outcome);
     cr_expect(outcome.interrupted);
+    tl_facts_destroy(facts);
+}
+
+/* --- Whose it is ------------------------------------------------------------------------------ */
+
+/* The sender's readings every 100 ms; with nothing on its way between from and to, or none at all.
+ */
+static void sender(int64_t end_ns, int64_t from_ns, int64_t to_ns, bool read)
+{
+    struct tl_tcp_sample sample = {.stream = 0};
+    for (int64_t now_ns = 0; now_ns <= end_ns; now_ns += 100 * MS) {
+        bool idle = now_ns > from_ns && now_ns < to_ns;
+        sample.time_ns = now_ns;
+        tl_sample_set(&sample, TL_SF_unacked_count, idle ? 0 : 20);
+        if (!idle || read)
+            cr_assert(tl_sample_log_add(&result.sender.logs[0], &sample, 10000) == TL_OK);
+    }
+}
+
+static enum tl_silence whose_of(const struct tl_echo_result *echo)
+{
+    struct tl_interruptions found = find(0);
+    cr_assert_eq(found.count, 1);
+    tl_interruptions_place(&result, echo, 100 * S, &found);
+    return found.at[0].whose;
+}
+
+Test(interrupt, what_was_on_its_way_and_did_not_arrive_is_the_paths)
+{
+    stream(0, 8 * S, 2 * S, 5 * S);
+    sender(8 * S, 9 * S, 9 * S, true);
+    cr_expect_eq(whose_of(probes(8 * S, 2 * S, 5 * S)), TL_SILENCE_OF_PATH);
+}
+
+Test(interrupt, with_nothing_on_its_way_the_sender_paused)
+{
+    stream(0, 8 * S, 2 * S, 5 * S);
+    sender(8 * S, 2 * S, 5 * S, true);
+    cr_expect_eq(whose_of(NULL), TL_SILENCE_OF_PROGRAM);
+}
+
+Test(interrupt, a_sender_whose_socket_nobody_read_was_not_there)
+{
+    stream(0, 8 * S, 2 * S, 5 * S);
+    sender(8 * S, 1800 * MS, 5 * S, false); /* its kernel still sent what it had */
+    cr_expect_eq(whose_of(probes(8 * S, 2 * S, 5 * S)), TL_SILENCE_OF_PROGRAM,
+                 "a responder that is stopped answers no probe either");
+}
+
+Test(interrupt, readings_that_were_dropped_are_no_absence)
+{
+    stream(0, 8 * S, 2 * S, 5 * S);
+    sender(8 * S, 2 * S, 5 * S, false);
+    result.sender.samples_dropped = 20;
+    cr_expect_eq(whose_of(NULL), TL_SILENCE_OF_PATH);
+}
+
+Test(interrupt, a_stranger_that_answers_probes_meanwhile_paused_itself)
+{
+    stream(0, 8 * S, 2 * S, 5 * S);
+    cr_expect_eq(whose_of(probes(8 * S, 9 * S, 9 * S)), TL_SILENCE_OF_PROGRAM);
+    cr_expect_eq(whose_of(probes(8 * S, 2 * S, 5 * S)), TL_SILENCE_OF_PATH);
+}
+
+Test(interrupt, without_anybody_who_tells_nobody_is_named)
+{
+    stream(0, 8 * S, 2 * S, 5 * S);
+    cr_expect_eq(whose_of(NULL), TL_SILENCE_OF_NOBODY);
+    cr_expect_eq(whose_of(probes(8 * S, 0, 9 * S)), TL_SILENCE_OF_NOBODY,
+                 "no probe is ever answered");
+}
+
+Test(interrupt, what_is_not_the_paths_is_no_fact_of_the_path)
+{
+    fine_stream(0, 10 * S, 2 * S, 4 * S);
+    struct tl_interruptions found = find(0);
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_probe_outcome outcome = {0};
+    tl_interruptions_place(&result, NULL, 0, &found);
+    tl_interruptions_trust(&result, &found, &outcome.trust);
+    tl_interruptions_note(facts, &result, &found, &outcome);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, interrupted_count), -1), 0);
+    cr_expect_eq(outcome.trust.quality, TL_QUALITY_DEGRADED);
+    cr_expect(strstr(outcome.trust.reason, "is not known"));
+    cr_expect(result.steady.rate.start_ns >= 4 * S, "the rate is still that of what is whole");
     tl_facts_destroy(facts);
 }

@@ -120,6 +120,18 @@ Test(mover, time_in_which_nobody_read_is_no_pause)
     cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, mover_idle_ratio)), 0, 1e-9);
 }
 
+Test(mover, readings_that_are_too_far_apart_do_not_say_that_nothing_paused)
+{
+    for (int64_t i = 1; i < 100; i++) {
+        struct tl_host_socket socket = sender(2000 * (uint64_t)i, WINDOW);
+        tl_mover_watch_take(watch, &socket, i * 60 * TL_NS_PER_MS);
+    }
+    judge(TL_UPLOAD);
+    cr_expect(isnan(number(TL_FLOW(TL_UPLOAD, mover_idle_ratio))));
+    cr_expect(isnan(number(TL_FLOW(TL_UPLOAD, mover_cycles_count))));
+    cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, mover_starved_ratio)), 1, 1e-9);
+}
+
 Test(mover, a_receiver_sees_what_arrives_in_a_round_trip)
 {
     uint64_t received = 0;

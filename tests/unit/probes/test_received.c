@@ -53,6 +53,36 @@ Test(received, without_probes_the_receivers_estimate_is_what_there_is)
     cr_expect_eq(mean_rtt(30e6, (double)NAN), 30e6);
 }
 
+/* Neither this kernel nor the path is to blame for what the sender does not tell. */
+Test(received, what_the_sender_alone_knows_says_who_would_tell)
+{
+    static const char *const ids[] = {
+        "download.sender_thread_cpu_ratio",
+        "download.sender_allowance_rate_count",
+        "download.cc",
+        "download.retrans_ratio",
+        "download.loss_run_mean_count",
+        "download.streams_retrans_count",
+    };
+    struct tl_facts *facts = tl_facts_create();
+    struct tl_tcp_result *result = make_result(10e6);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        tl_facts_set_unknown(facts, key_of(ids[i]), "it was not read");
+    tl_facts_set_unknown(facts, key_of("download.receiver_thread_cpu_ratio"), "it was not read");
+    tl_received_set(facts, TL_DOWNLOAD, result);
+    tl_received_set_streams(facts, TL_DOWNLOAD, result);
+    struct tl_fact fact;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        tl_facts_get(facts, key_of(ids[i]), &fact);
+        cr_expect(tl_far_responder_would(fact.reason), "%s: %s", ids[i], fact.reason);
+    }
+    tl_facts_get(facts, key_of("download.receiver_thread_cpu_ratio"), &fact);
+    cr_expect_str_eq(fact.reason, "it was not read", "this PC's own");
+    tl_tcp_result_finish(result);
+    free(result);
+    tl_facts_destroy(facts);
+}
+
 /* 100 segments a reading, of which `ooo` came behind a hole in each tenth. */
 static void add_arrivals(struct tl_tcp_result *result, unsigned stream, uint64_t ooo)
 {
@@ -89,4 +119,19 @@ Test(received, holes_tell_how_often_packets_were_lost)
     tl_tcp_result_finish(result);
     free(result);
     tl_facts_destroy(facts);
+}
+
+Test(received, the_window_offered_is_known_of_this_pc_alone)
+{
+    struct tl_tcp_result *result = make_result(30e6);
+    struct tl_facts *facts = tl_facts_create();
+    result->steady.receiver.rcv_wnd_max_bytes = 3e6;
+    tl_received_set_offered(facts, TL_DOWNLOAD, result);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_DOWNLOAD, receiver_offered_bytes), -1), 3e6);
+    result->near_sends = true;
+    tl_received_set_offered(facts, TL_UPLOAD, result);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_UPLOAD, receiver_offered_bytes), -1), -1);
+    tl_facts_destroy(facts);
+    tl_tcp_result_finish(result);
+    free(result);
 }

@@ -231,6 +231,17 @@ Test(formula, takes_the_first_that_is_known)
     cr_expect_not(evaluate("first(flow.streams_goodput_bps, flow.window_goodput_bps)").known);
 }
 
+/* A number of the rule in place of a fact that nobody measured is no evidence. */
+Test(formula, tells_what_was_assumed)
+{
+    cr_expect(evaluate("if_known(flow.dsack_count, 5)").is_assumed);
+    cr_expect(evaluate("2 * if_known(flow.dsack_count, 5) + 1").is_assumed);
+    cr_expect_not(evaluate("if_known(flow.retrans_count, 5)").is_assumed);
+    cr_expect_not(evaluate("if_known(flow.dsack_count, flow.retrans_count)").is_assumed,
+                  "another fact says it, too");
+    cr_expect_not(evaluate("5").is_assumed);
+}
+
 Test(formula, keeps_its_limits)
 {
     char text[4096];

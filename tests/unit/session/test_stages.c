@@ -77,3 +77,35 @@ Test(stages, cost_stays_within_sight_with_nothing_known)
         cr_expect(cost.bytes >= 0 && cost.bytes <= state.bytes_left);
     }
 }
+
+/* Whatever the kind of far end, each is run once, and a companion never before its partner. */
+Test(stages, every_light_stage_has_its_turn)
+{
+    for (int far = 0; far < TL_FAR_KIND_COUNT; far++) {
+        int turns[TL_PLAN_COUNT] = {0}, count = 0;
+        const enum tl_plan_stage *next = tl_stage_light_order((enum tl_far_kind)far);
+        for (; *next != TL_PLAN_COUNT; next++) {
+            cr_expect_eq(tl_stage_at(*next)->when, TL_WHEN_ALWAYS);
+            turns[*next] = ++count;
+        }
+        for (int i = 0; i < TL_PLAN_COUNT; i++) {
+            enum tl_plan_stage stage = (enum tl_plan_stage)i,
+                               companion = tl_stage_companion(stage, (enum tl_far_kind)far);
+            cr_expect_eq(turns[i] > 0, tl_stage_at(stage)->when == TL_WHEN_ALWAYS, "%s",
+                         tl_plan_stage_id(stage));
+            if (companion == TL_PLAN_COUNT)
+                continue;
+            cr_expect_lt(turns[i], turns[companion], "%s", tl_plan_stage_id(stage));
+            cr_expect(tl_stage_at(stage)->light && tl_stage_at(companion)->light);
+        }
+    }
+}
+
+/* It answers few datagrams a second: what asks it, or the routers, has the way for itself. */
+Test(stages, a_stranger_is_asked_by_one_stage_at_a_time)
+{
+    cr_expect_eq(tl_stage_companion(TL_PLAN_PATH, TL_FAR_TIGHTLINK), TL_PLAN_HOPS);
+    cr_expect_eq(tl_stage_companion(TL_PLAN_PATH, TL_FAR_IPERF3), TL_PLAN_COUNT);
+    cr_expect_eq(tl_stage_companion(TL_PLAN_MTU, TL_FAR_IPERF3), TL_PLAN_CALIBRATE);
+    cr_expect_eq(tl_stage_companion(TL_PLAN_STREAM, TL_FAR_TIGHTLINK), TL_PLAN_COUNT);
+}

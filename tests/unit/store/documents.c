@@ -33,8 +33,10 @@ struct tl_buf make_document(const struct made_run *made)
     if (made->cause)
         fixture.findings.verdict.cause = (char *)(uintptr_t)made->cause;
     if (made->stream_bps > 0) {
+        enum tl_direction direction = made->upload ? TL_UPLOAD : TL_DOWNLOAD;
         fixture.findings.verdict.measured_bps = made->stream_bps;
-        tl_facts_set_range(fixture.facts, TL_FLOW(TL_DOWNLOAD, goodput_bps), made->stream_bps,
+        fixture.findings.verdict.direction = direction;
+        tl_facts_set_range(fixture.facts, TL_FLOW(direction, goodput_bps), made->stream_bps,
                            made->stream_bps * (1 - made->half_width),
                            made->stream_bps * (1 + made->half_width), "");
     }

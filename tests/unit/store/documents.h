@@ -14,6 +14,7 @@ struct made_run {
     const char *cause;  /* NULL: the fixture's, receive-window */
     double stream_bps;  /* 0: the fixture's */
     double half_width;  /* of its bounds, relative; 0: none */
+    bool upload;        /* the verdict and the rate are of that direction */
     int hit;            /* 1, 0, or -1: nothing was tried */
 };
 

@@ -2,7 +2,9 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "documents.h"
 #include "tightlink/base/json.h"
@@ -127,11 +129,52 @@ Test(compare, settings_that_differ_are_listed_and_readings_of_the_moment_are_not
     cr_expect_str_eq(comparison.settings[1].b_text, "bbr");
     struct tl_buf text = TL_BUF_INIT;
     tl_compare_text(&comparison, &text);
-    cr_expect(strstr(tl_buf_text(&text), "524288 -> 16777216") != NULL, "%s", tl_buf_text(&text));
+    cr_expect(strstr(tl_buf_text(&text), "512 KiB -> 16 MiB") != NULL, "%s", tl_buf_text(&text));
+    text.len = 0;
+    comparison.settings[0].b = 524289;
+    tl_compare_text(&comparison, &text);
+    cr_expect(strstr(tl_buf_text(&text), "524288 -> 524289") != NULL, "%s", tl_buf_text(&text));
     tl_buf_finish(&text);
     tl_buf_finish(&first);
     tl_buf_finish(&a);
     tl_buf_finish(&b);
+}
+
+/* 96.13 known to 2 % is 96, in the table, the heads and the sentence; as the verdict says it. */
+Test(compare, no_number_is_more_exact_than_it_is_known)
+{
+    struct tl_comparison comparison = compare(RUN(9.613e7, 0.02), RUN(9.123e8, 0.02));
+    struct tl_buf text = TL_BUF_INIT;
+    tl_compare_text(&comparison, &text);
+    const char *said = tl_buf_text(&text);
+    cr_expect(!strstr(said, "96.1") && !strstr(said, "912"), "%s", said);
+    cr_expect(strstr(said, "from 96 Mb/s to 910 Mb/s (+850 %), beyond noise"), "%s", said);
+    cr_expect(strstr(said, "      96 Mb/s    910 Mb/s   +850 %"), "%s", said);
+    cr_expect(strstr(said, "+820 to +880 %"), "%s", said);
+    tl_buf_finish(&text);
+}
+
+Test(compare, what_stayed_the_same_is_said_so)
+{
+    struct tl_comparison comparison = compare(RUN(7.21e7, 0.05), RUN(7.19e7, 0.05));
+    struct tl_buf text = TL_BUF_INIT;
+    tl_compare_text(&comparison, &text);
+    cr_expect(strstr(tl_buf_text(&text), "One stream got 72 Mb/s in both; the verdict is still"),
+              "%s", tl_buf_text(&text));
+    cr_expect(!strstr(tl_buf_text(&text), "-0 %"), "%s", tl_buf_text(&text));
+    tl_buf_finish(&text);
+}
+
+/* In the time of the place, as the list of runs has it. */
+Test(compare, dates_are_of_this_place)
+{
+    setenv("TZ", "XXX-2", 1);
+    tzset();
+    struct tl_comparison comparison = compare(RUN(1e8, 0), RUN(1e8, 0));
+    struct tl_buf text = TL_BUF_INIT;
+    tl_compare_text(&comparison, &text); /* 22:13 UTC */
+    cr_expect(strstr(tl_buf_text(&text), "2023-11-15 00:13"), "%s", tl_buf_text(&text));
+    tl_buf_finish(&text);
 }
 
 Test(compare, what_is_no_run_is_named)

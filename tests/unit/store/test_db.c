@@ -1,6 +1,7 @@
 /* Files that are damaged, newer, of another program, read-only or on a full disk. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -19,8 +20,11 @@
 
 static enum tl_status keep(struct tl_history *history, int number, struct tl_error *reterr)
 {
-    struct tl_buf document =
-        make_document(&(struct made_run){.number = number, .started_ns = NOON + number, .hit = -1});
+    struct tl_buf document = make_document(&(struct made_run){.number = number,
+                                                              .started_ns = NOON + number,
+                                                              .stream_bps = 9.61e7,
+                                                              .half_width = 0.02,
+                                                              .hit = -1});
     enum tl_status status = tl_history_add(history, document.data, document.len, reterr);
     tl_buf_finish(&document);
     return status;
@@ -77,6 +81,27 @@ Test(db, the_file_and_its_directory_are_for_their_owner_alone)
     cr_expect(tl_history_open(NULL, &history, &error) == TL_UNKNOWN && error.text[0]);
 }
 
+/* Its runs stay; what they did not keep is not known, and a run kept now has all. */
+Test(db, a_file_of_an_older_tightlink_is_taken_on)
+{
+    char path[4200];
+    struct tl_history_list list = {0};
+    snprintf(path, sizeof path, "%s", test_path("older.sqlite"));
+    struct tl_history *history = open_file(path);
+    cr_assert(keep(history, 1, NULL) == TL_OK);
+    tl_history_close(history);
+    change(path, "ALTER TABLE runs DROP COLUMN stream_doubt_bps;"
+                 "ALTER TABLE runs DROP COLUMN streams_doubt_bps;"
+                 "ALTER TABLE runs DROP COLUMN tried_doubt_bps; PRAGMA user_version = 1");
+    history = open_file(path);
+    cr_assert(keep(history, 2, NULL) == TL_OK);
+    cr_assert(tl_history_list(history, NULL, &list, NULL) == TL_OK && list.count == 2);
+    cr_expect(list.runs[0].stream_doubt_bps > 0 && isnan(list.runs[1].stream_doubt_bps));
+    cr_expect(list.runs[1].stream_bps == list.runs[0].stream_bps);
+    tl_history_list_finish(&list);
+    tl_history_close(history);
+}
+
 Test(db, a_file_that_is_no_database_is_moved_aside_with_a_sentence)
 {
     const char *path = test_path("h.sqlite");
@@ -129,7 +154,7 @@ Test(db, a_newer_database_is_refused_and_left_alone)
     struct tl_error error = {0};
     cr_expect(tl_history_open(path, &history, &error) == TL_VERSION);
     cr_expect(strstr(error.text, "newer") != NULL, "%s", error.text);
-    change(path, "PRAGMA user_version = 1");
+    change(path, "PRAGMA user_version = 2");
     history = open_file(path);
     cr_expect(count(history) == 1);
     tl_history_close(history);

@@ -84,6 +84,20 @@ Test(history, a_run_comes_back_with_its_numbers_and_its_document)
     tl_history_close(history);
 }
 
+Test(history, a_rate_comes_back_with_what_it_may_be_off_by)
+{
+    struct tl_history *history = open_history();
+    keep(history, &(struct made_run){
+                      .started_ns = NOON, .stream_bps = 9.61e7, .half_width = 0.02, .hit = 1});
+    struct tl_history_list list = {0};
+    cr_assert(tl_history_list(history, NULL, &list, NULL) == TL_OK && list.count == 1);
+    const struct tl_history_run *run = &list.runs[0];
+    cr_expect_float_eq(run->stream_doubt_bps, 0.02 * 9.61e7, 1);
+    cr_expect_float_eq(run->tried_doubt_bps, 0.05 * 9e8, 1, "predictions are known to a tenth");
+    tl_history_list_finish(&list);
+    tl_history_close(history);
+}
+
 Test(history, a_missing_number_is_not_0)
 {
     struct tl_history *history = open_history();

@@ -38,11 +38,35 @@ Test(history_time, a_trend_is_the_slope_whatever_one_bad_run_says)
     cr_expect(trend.oldest_ns == START && trend.newest_ns == START + 19 * DAY);
     cr_expect_float_eq(trend.slope_bps_per_day, -1e6, 1e4, "%g", trend.slope_bps_per_day);
     cr_expect(trend.low_bps_per_day <= -1e6 && trend.high_bps_per_day < 0);
-    cr_expect(trend.least_bps == 1e6 && trend.most_bps == 1e9 && trend.newest_bps == 1e9 - 19e6);
+    cr_expect(trend.least.bps == 1e6 && trend.most.bps == 1e9 && trend.newest.bps == 1e9 - 19e6);
     struct tl_history_filter none = {.target = "nobody"};
     cr_assert(tl_history_trend(history, &none, &trend, NULL) == TL_OK);
     cr_expect(trend.oldest_ns == 0 && trend.newest_ns == 0);
-    cr_expect(trend.count == 0 && isnan(trend.median_bps) && isnan(trend.slope_bps_per_day));
+    cr_expect(trend.count == 0 && isnan(trend.median.bps) && isnan(trend.slope_bps_per_day));
+    tl_history_close(history);
+}
+
+/* A slow upload after fast downloads is no download that became slower. */
+Test(history_time, a_trend_is_of_one_direction)
+{
+    struct tl_history *history = open_history();
+    struct tl_history_trend trend;
+    for (int i = 0; i < 12; i++)
+        keep(history, (struct made_run){.number = i,
+                                        .started_ns = START + i * DAY,
+                                        .stream_bps = i < 5 ? 9e8 : 1e8 + i,
+                                        .half_width = 0.01,
+                                        .upload = i >= 5,
+                                        .hit = -1});
+    cr_assert(tl_history_trend(history, NULL, &trend, NULL) == TL_OK);
+    cr_expect_str_eq(trend.direction, "upload");
+    cr_expect(trend.count == 7 && trend.most.bps == 1e8 + 11 && trend.oldest_ns == START + 5 * DAY);
+    cr_expect_float_eq(trend.median.bps, 1e8 + 8, 0.1);
+    cr_expect_float_eq(trend.median.doubt_bps, 1e6, 1);
+    struct tl_history_filter down = {.direction = "download"};
+    cr_assert(tl_history_trend(history, &down, &trend, NULL) == TL_OK);
+    cr_expect_str_eq(trend.direction, "download");
+    cr_expect(trend.count == 5 && trend.least.bps == 9e8);
     tl_history_close(history);
 }
 

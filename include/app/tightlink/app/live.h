@@ -12,16 +12,21 @@
 
 /* What a person names: a process, a port, a host, or nothing (all that leaves this machine). */
 struct tl_app_live_what {
-    int pid;          /* 0: any */
+    int pid;          /* with those that it started; 0: any */
     uint16_t port;    /* 0: any */
+    bool pid_or_port; /* a number that may be either */
     const char *host; /* name or address, NULL: any; looked up for up to 5 s */
     bool loopback;    /* also what stays on this machine */
 };
 
-/* "1234" is a process where one of that number is there, else a port; "pid:1234", ":443" and
+/* "1234" is the port, and the process where one of that number is there; "pid:1234", ":443" and
  * "port:443" say which; all else is a host, borrowed. TL_USAGE with a sentence. */
 enum tl_status tl_app_live_parse(const char *text, struct tl_app_live_what *what,
                                  struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Whether that process lives in another network namespace than this one, as in a container: its
+ * connections are not seen from here. False where that may not be known. */
+bool tl_app_live_is_elsewhere(int pid);
 
 /* Whether others (name servers) are asked for this name; not for addresses and names of this
  * machine, nor NULL. Whoever names one agrees to that first. */

@@ -57,6 +57,10 @@ size_t tl_app_pcap_count(const struct tl_app_pcap *pcap);
 enum tl_status tl_app_pcap_row(struct tl_app_pcap *pcap, size_t number,
                                struct tl_app_pcap_row *ret_row,
                                struct tl_error *reterr) TL_WARN_UNUSED;
+/* Of a list: a file of hostile packets can hold a million connections, and judging one takes
+ * milliseconds. The largest are listed, and of those the largest judged. */
+#define TL_APP_PCAP_LISTED_MAX 20000
+#define TL_APP_PCAP_JUDGED_MAX 1000
 /* The same, judged. */
 enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
                                  struct tl_app_pcap_row *ret_row,
@@ -88,8 +92,13 @@ enum tl_status tl_app_pcap_result(struct tl_app_pcap *pcap, size_t number,
                                   struct tl_session_result *ret_result,
                                   struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* As a list has it: judged where it is one of the first TL_APP_PCAP_JUDGED_MAX. */
+enum tl_status tl_app_pcap_list_row(struct tl_app_pcap *pcap, size_t number,
+                                    struct tl_app_pcap_row *ret_row,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* The document of that connection with all others (at most max) in its list "flows", each judged
- * that carried data. Adds to out. */
+ * that carried data, as far as lists go. Adds to out. */
 enum tl_status tl_app_pcap_document(struct tl_app_pcap *pcap, size_t number, size_t max,
                                     struct tl_buf *out, struct tl_error *reterr) TL_WARN_UNUSED;
 

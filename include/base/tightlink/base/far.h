@@ -70,6 +70,11 @@ enum tl_far_kind tl_far_kind_of_id(const char *id);
  * settings"; NULL for none. */
 const char *tl_far_lack_text(unsigned abilities);
 
+/* What ends each reason why a far end does not tell something that a responder there would. */
+#define TL_FAR_WOULD "a tightlink responder there (tightlink serve) would"
+/* Whether a reason says so. */
+bool tl_far_responder_would(const char *reason);
+
 /* Who we are to a far end that asks; texts borrowed as long as a far end has them. */
 struct tl_far_login {
     const char *user;       /* NULL: none */

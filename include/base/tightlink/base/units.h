@@ -54,4 +54,8 @@ enum tl_status tl_parse_ns(const char *text, int64_t *ret_ns,
 enum tl_status tl_parse_bytes(const char *text, int64_t *ret_bytes,
                               struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Bytes of the word at text, up to the next blank. A number and its unit ("41.8 Mb/s,") are one, so
+ * that no line ends between them. */
+size_t tl_word_length(const char *text);
+
 #endif

@@ -147,6 +147,10 @@ typedef char *tl_facts_map(const char *text, void *context);
 struct tl_facts *tl_facts_clone_mapped(const struct tl_facts *facts, tl_facts_map *map,
                                        void *context);
 
+/* Moves what was ever set in *from into facts, over what stood there; *from is empty then. For a
+ * stage that ran beside another one, with a store of its own. */
+void tl_facts_take(struct tl_facts *facts, struct tl_facts *from);
+
 /* A unit or a scope that is not the fact's is our bug (assert). Numbers that are not finite are
  * stored as unknown ("not a number"); bounds that are not finite, or on the wrong side
  * of the value, become the value. Texts are copied; method may be NULL. A failed

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "tightlink/base/far.h"
 #include "tightlink/facts/facts.h"
 #include "tightlink/facts/trial.h"
 
@@ -114,6 +115,9 @@ struct tl_run_goal {
 #define TL_RUN_PLAN_MAX     96
 #define TL_RUN_VERIFIED_MAX 4
 
+/* The specification of an emulated path (demo --link), its NUL included. */
+#define TL_RUN_LINK_SIZE 1024
+
 #define TL_RUN_HOST_MARK_SIZE 33 /* 128 bits in hexadecimal */
 
 /* One run without its facts and findings: the "run", "stages" and "segments" of the schema. */
@@ -124,13 +128,16 @@ struct tl_run {
     long long duration_ns;
     char tool_version[32];
     char target_name[256], target_address[64];
-    int target_family;    /* 4, 6 or 0 */
-    char target_kind[16]; /* "tightlink", "demo" … as in the schema */
+    char target_proxy[256]; /* on the way to it: what was measured, as is the address; "" without */
+    int target_family;      /* 4, 6 or 0 */
+    char target_kind[16];   /* "tightlink", "demo" … as in the schema */
     /* What else one has to say to reach it again; 0, false or "" where it is the usual. */
-    int target_port;     /* that was asked for */
-    int target_only;     /* 4 or 6: of the two families this one was asked for */
-    bool target_keyed;   /* a key was used */
-    char target_far[16]; /* of a demo: the kind of its far end */
+    int target_port;                    /* that was asked for */
+    int target_only;                    /* 4 or 6: of the two families this one was asked for */
+    bool target_keyed;                  /* a key was used */
+    bool target_login;                  /* a name and a password were given (iperf3) */
+    char target_far[16];                /* of a demo: the kind of its far end */
+    char target_link[TL_RUN_LINK_SIZE]; /* of a demo: what --link said of the path */
     bool download, upload;
     struct tl_run_goal goal;
     char complaint[64]; /* "" without */
@@ -159,6 +166,11 @@ bool tl_run_is_captured(const struct tl_run *run);
 bool tl_run_is_of_others(const struct tl_run *run);
 /* Somebody else's transfer, live or in a capture: it was only watched, nothing was sent. */
 bool tl_run_is_watched(const struct tl_run *run);
+
+/* What was measured against; TL_FAR_KIND_COUNT: no far end of ours (a capture, others' hosts). */
+enum tl_far_kind tl_run_far_kind(const struct tl_run *run);
+/* "a web server": a far end that is no responder, which would tell more; NULL otherwise. */
+const char *tl_run_stranger(const struct tl_run *run);
 
 /* One segment more, of which nothing is known yet; id is its kind too. There must be room. */
 struct tl_segment_record *tl_run_add_segment(struct tl_run *run, const char *id, const char *name);

@@ -23,6 +23,10 @@ struct tl_reading {
     double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio; /* of the stage so far */
 };
 
+/* What a running stream seems to wait for, half of its time or more; NULL: nothing that one could
+ * name. Not a verdict: the rules have not seen it. *ret_ratio is untouched then. */
+const char *tl_reading_waits_for(const struct tl_reading *reading, double *ret_ratio);
+
 /* Ten a second for a quarter of an hour: more than any plan loads. Watching (run --for) has its
  * own file. */
 #define TL_SAMPLES_MAX 10000

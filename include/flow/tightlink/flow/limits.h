@@ -70,6 +70,9 @@ void tl_packet_policer(const struct tl_packet_half *half, struct tl_packet_polic
 struct tl_packet_loss_rank {
     double rank_ratio, low_ratio, high_ratio;
     double train_ratio, train_low_ratio, train_high_ratio; /* by what was sent together alone */
+    /* By what was in flight when the packet behind the loss was sent: of a gap nobody has seen
+     * which of the two it was sent with. */
+    double next_ratio, next_low_ratio, next_high_ratio;
     double events_count;
     double upstream_ratio; /* share of losses that came before the capturing machine; NAN: none */
     double flat_ratio;     /* share of events before which the round-trip time was within 1.2 of its

@@ -7,16 +7,23 @@
  * account serves a capture at either end and in the middle.
  *
  * Memory is bounded: TL_PACKETS_FLOWS_MAX connections are counted, TL_PACKETS_TRACKED_MAX of them
- * followed in all detail; of those the small ones make room first. Nothing depends on the length of
- * the capture. What cannot be known is NAN, or said by a flag; a number is never made up.
+ * followed in all detail, in at most TL_PACKETS_DETAIL_BYTES_MAX together; of those the small ones
+ * make room first. So is time: a connection whose packets make more work than packets of any
+ * transfer do (TL_PACKETS_STEPS_EACH) is followed no further. Nothing depends on the length of the
+ * capture. What cannot be known is NAN, or said by a flag; a number is never made up.
  * One thread at a time. */
 #ifndef TL_FLOW_PACKETS_H
 #define TL_FLOW_PACKETS_H
 
 #include "tightlink/flow/segment.h"
 
-#define TL_PACKETS_FLOWS_MAX   (1u << 22)
-#define TL_PACKETS_TRACKED_MAX (1u << 14)
+#define TL_PACKETS_FLOWS_MAX        (1u << 20) /* of 125 bytes each */
+#define TL_PACKETS_TRACKED_MAX      (1u << 14)
+#define TL_PACKETS_DETAIL_BYTES_MAX (UINT64_C(256) << 20)
+/* Steps through the lists of a connection (packets in flight, blocks of SACK): those that a
+ * capture has from the beginning, two seconds of them, and those that each packet brings. */
+#define TL_PACKETS_STEPS_FIRST INT64_C(500000000)
+#define TL_PACKETS_STEPS_EACH  INT64_C(4096)
 /* Of one direction. */
 #define TL_PACKETS_BINS_MAX   2048u
 #define TL_PACKETS_LOSSES_MAX 8192u
@@ -24,6 +31,7 @@
 /* One interval of a direction, all of the same width. */
 struct tl_packet_bin {
     uint64_t sent_bytes, acked_bytes;       /* new payload that passed; acknowledged */
+    uint64_t delivered_bytes;               /* acknowledged first, in order or selectively */
     uint32_t segments_count, retrans_count; /* of one MSS each; sent again */
     uint32_t dsack_count, late_count;
     uint32_t vain_bytes;          /* sent again, and lost once more */
@@ -42,10 +50,11 @@ struct tl_packet_bin {
 
 /* A segment that was sent twice, or found missing. */
 struct tl_packet_loss {
-    int64_t time_ns;        /* when it was sent the first time, or its gap was seen */
-    uint64_t offset_bytes;  /* in the stream */
-    uint32_t rtt_ns;        /* when it was sent; 0: unknown */
-    uint32_t flight_bytes;  /* then */
+    int64_t time_ns;            /* when it was sent the first time, or its gap was seen */
+    uint64_t offset_bytes;      /* in the stream */
+    uint32_t rtt_ns;            /* when it was sent; 0: unknown */
+    uint32_t flight_bytes;      /* then */
+    uint32_t next_flight_bytes; /* when what was seen next was sent; the same but for a gap */
     uint32_t backlog_bytes; /* that packets sent together would make before a link; 0: unknown */
     uint32_t len_bytes;
     bool upstream; /* before it came here: what was sent first is in no count */
@@ -62,6 +71,7 @@ struct tl_packet_loss {
 struct tl_packet_half {
     /* From the sender's SYN; unknown where it was not captured. */
     bool syn_seen, has_wscale, sack_permitted, has_timestamps;
+    bool syn_cut; /* the snap length cut its options: what is not among them is unknown */
     uint8_t wscale, ttl, syn_ttl;
     uint16_t syn_mss_bytes; /* 0: none */
     uint32_t syn_count;     /* more than one: it was sent again */
@@ -131,6 +141,7 @@ struct tl_packet_half {
     struct tl_packet_loss *losses;
     uint32_t losses_count;
     uint64_t losses_left_out;
+    uint64_t held_bytes; /* in memory, for this direction's lists */
 };
 
 enum { TL_CLIENT, TL_SERVER }; /* who opened the connection, and who answered */

@@ -24,8 +24,9 @@
 
 /* Which connections: all that are set must fit. */
 struct tl_flow_watch_filter {
-    pid_t pid;                                            /* that holds it; 0: any */
-    uint16_t port;                                        /* at either end; 0: any */
+    pid_t pid;        /* that holds it, or whose descendant does; 0: any */
+    uint16_t port;    /* at either end; 0: any */
+    bool pid_or_port; /* one of the two fits */
     unsigned char remotes[TL_FLOW_WATCH_REMOTES_MAX][16]; /* one of them; IPv4 mapped into IPv6 */
     size_t remote_count;                                  /* 0: any */
     bool loopback; /* also those that do not leave this machine */
@@ -58,6 +59,9 @@ void tl_flow_watch_destroy(struct tl_flow_watch *watch); /* takes NULL */
 /* One reading. TL_IO where the kernel does not answer any more. */
 enum tl_status tl_flow_watch_read(struct tl_flow_watch *watch, int64_t now_ns,
                                   struct tl_error *reterr) TL_WARN_UNUSED;
+/* Between two readings: those of the last one that still move data, each by itself (some 10 us a
+ * connection), without what has begun since. For a caller that reads a few of them often. */
+void tl_flow_watch_read_known(struct tl_flow_watch *watch, int64_t now_ns);
 /* Closes the interval; looks at the programs of those that moved a byte. */
 void tl_flow_watch_close(struct tl_flow_watch *watch, int64_t now_ns, struct tl_live_sum *ret_sum);
 

@@ -21,12 +21,16 @@ struct tl_host_owners;
 struct tl_host_owners *tl_host_owners_create(const char *root); /* NULL: out of memory */
 void tl_host_owners_destroy(struct tl_host_owners *owners);     /* takes NULL */
 
-/* Reads /proc/PID/fd of every process anew: some 2 us a descriptor. TL_NOMEM, TL_IO when /proc
- * cannot be read at all; the old map stays then. */
+/* Reads /proc/PID/fd and stat of every process anew: some 2 us a descriptor, 10 a process.
+ * TL_NOMEM, TL_IO when /proc cannot be read at all; the old map stays then. */
 enum tl_status tl_host_owners_scan(struct tl_host_owners *owners) TL_WARN_UNUSED;
 
 /* 0 where nobody known holds it: it came after the scan, or belongs to another user. */
 pid_t tl_host_owners_find(const struct tl_host_owners *owners, uint64_t inode);
+
+/* Whether that process holds it, alone or with others, or one that it started (scp leaves its
+ * connection to ssh), or one that those started: as of the last scan. */
+bool tl_host_owners_has(const struct tl_host_owners *owners, uint64_t inode, pid_t pid);
 
 /* --- What a process does ----------------------------------------------------------------- */
 
@@ -52,6 +56,9 @@ struct tl_host_process {
 };
 
 void tl_host_process_read(const char *root, pid_t pid, struct tl_host_process *ret_process);
+
+/* Who started it, or took it over; 0 where it is not there. */
+pid_t tl_host_process_parent(const char *root, pid_t pid);
 
 /* --- Which program works beside us --------------------------------------------------------- */
 

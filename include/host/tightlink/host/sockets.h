@@ -20,8 +20,9 @@ struct tl_host_socket {
     uint64_t cookie; /* the kernel's own number of it, never used again while the machine is up */
     unsigned char local[16], remote[16]; /* IPv4 as a mapped IPv6 address */
     uint16_t local_port, remote_port;
-    uint32_t uid;   /* of the owner */
-    uint64_t inode; /* what /proc/PID/fd shows; 0: no program holds it any more */
+    uint32_t device_index; /* that it is bound to; 0: none */
+    uint32_t uid;          /* of the owner */
+    uint64_t inode;        /* what /proc/PID/fd shows; 0: no program holds it any more */
     uint64_t cgroup_id;
     uint32_t mark; /* needs CAP_NET_ADMIN */
     bool mark_known;
@@ -64,6 +65,11 @@ enum tl_host_why tl_host_sockets(const struct sockaddr *peer, struct tl_host_soc
  * is none; else the reason. Any thread. */
 typedef bool (*tl_host_socket_fn)(const struct tl_host_socket *socket, void *context);
 enum tl_host_why tl_host_sockets_each(tl_host_socket_fn fn, void *context) TL_WARN_UNUSED;
+
+/* One that a look at all has told, read again. Costs no look through the kernel's whole table,
+ * which takes milliseconds on a machine with much memory. False where no program holds it any
+ * more, or the kernel does not tell: the next look at all says which. Any thread. */
+bool tl_host_socket_again(const struct tl_host_socket *known, struct tl_host_socket *ret_socket);
 
 /* Connections that end, with their last counters: those too short to be met by a dump are not lost.
  * The kernel tells each once, when the connection's own socket is gone (before TIME-WAIT). One that

@@ -51,6 +51,11 @@ void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
 void tl_report_headline(const struct tl_run *run, const struct tl_facts *facts,
                         const struct tl_findings *findings, struct tl_buf *out);
 
+/* Words in a remedy's command that stand for what was not known, and where to find it, as a
+ * sentence; nothing where it can be run as it stands. */
+void tl_report_to_fill_in(const struct tl_run *run, const struct tl_remedy *remedy,
+                          struct tl_buf *out);
+
 /* What the plan decided: the stages in the order in which they were chosen and why, then those
  * left out and why. */
 enum tl_status tl_report_plan(const struct tl_run *run, const struct tl_text_style *style,

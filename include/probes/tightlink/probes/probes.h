@@ -14,7 +14,7 @@
 #include "tightlink/base/far.h"
 #include "tightlink/base/status.h"
 #include "tightlink/facts/facts.h"
-#include "tightlink/facts/run.h"
+#include "tightlink/facts/trust.h"
 
 struct tl_far; /* engine/far.h */
 struct tl_key; /* base/key.h */
@@ -39,8 +39,9 @@ struct tl_probe {
     struct tl_far *far; /* NULL without a far end that answers: only for stages that need none */
     const struct tl_probe_target *target; /* as the user named it */
     struct tl_facts *facts;
-    struct tl_run *run;    /* for its hops; NULL: they are not kept */
-    int cancel_fd;         /* readable: end now */
+    struct tl_run *run; /* for its hops; NULL: they are not kept */
+    int cancel_fd;      /* readable: end now */
+    bool beside;        /* another stage runs in another thread, and has the far end's attention */
     const char *directory; /* what the user named for disk stages; NULL: none */
     bool far_disk;         /* the user wants the far end's opened directory in them too */
     void (*live)(void *context, const struct tl_probe_live *live);
@@ -55,14 +56,21 @@ struct tl_probe_limits {
     double max_bps; /* payload; a TCP stream is paced to it, 0: not */
 };
 
+/* Who was silent while nothing came. */
+enum tl_silence {
+    TL_SILENCE_OF_PATH,
+    TL_SILENCE_OF_PROGRAM, /* nothing was on its way, or the far host acknowledged or answered */
+    TL_SILENCE_OF_NOBODY,  /* nobody tells of the sender, nor of the path */
+};
+
 /* What came of a stage. record.id is filled too. */
 struct tl_probe_outcome {
     struct tl_stage_record record;
-    enum tl_quality quality; /* of what was measured in it */
-    char quality_reason[256];
+    struct tl_trust trust; /* in what was measured in it */
     bool stalled;      /* packets of full size vanish: nothing that a transfer measures counts */
     int64_t silent_ns; /* since when nothing had come when the stage gave up; 0: not known */
-    bool interrupted;  /* the path carried nothing for a while: the stage's facts were not set */
+    enum tl_silence silence; /* whose that was */
+    bool interrupted; /* the path carried nothing for a while: the stage's facts were not set */
 };
 
 /* Where the far end is, and what it is. */
@@ -75,6 +83,7 @@ struct tl_probe_target {
     enum tl_far_kind kind;            /* 0: a responder */
     const char *resource;             /* path and query of a URL; NULL: none */
     const struct tl_far_login *login; /* NULL: none */
+    const struct tl_proxy *proxy;     /* before a web server: it is what is measured; NULL: none */
 };
 
 /* Resolves, connects and greets: sets path.connect_rtt_ns. *ret_far is the caller's
@@ -84,9 +93,10 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                 struct tl_facts *facts, struct tl_far **ret_far, struct tl_run *run,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_probe_disconnect(struct tl_far *far);
-/* The same once more, behind an outage: sets no facts. */
+/* The same once more, behind an outage: sets no facts. *ret_reached_ns as of tl_client_options. */
 enum tl_status tl_probe_redial(const struct tl_probe_target *target, int cancel_fd,
-                               struct tl_far **ret_far, struct tl_error *reterr) TL_WARN_UNUSED;
+                               struct tl_far **ret_far, int64_t *ret_reached_ns,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
 /* The path was dead from since_ns to until_ns (tl_now_ns()): adds an interruption to the facts of
  * the direction. The stage's rates do not count, and it did not spoil the run: its outcome says
  * when. */
@@ -139,6 +149,9 @@ tl_probe_load_fn tl_probe_streams;
 /* The rate of the one stream where it is known as well as one that ends a test, else 0: several
  * streams that agree with it end early. */
 double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direction);
+/* The most that the one stream may have got, where a buffer held it for most of its time, else 0:
+ * what gets clearly more shows what is behind the buffer, and ends early. */
+double tl_probe_held_bps(const struct tl_facts *facts, enum tl_direction direction);
 /* paced: one stream at TL_PROBE_PACED_RATIO of the rate that `stream` measured. */
 tl_probe_load_fn tl_probe_paced;
 /* family: one short stream over the other address family of the same name. */

@@ -12,6 +12,7 @@
 
 #include "tightlink/base/status.h"
 #include "tightlink/facts/facts.h"
+#include "tightlink/facts/told.h"
 #include "tightlink/facts/trial.h"
 
 enum tl_result { TL_FOUND, TL_RULED_OUT, TL_CANNOT_TELL, TL_NOT_APPLICABLE };
@@ -54,6 +55,10 @@ struct tl_remedy {
     struct tl_trial trial; /* how a program can try it by itself; NONE: it cannot */
 };
 
+/* Whether what a remedy says (do, undo, persist) is a command to be copied whole, or words: for one
+ * system alone it may be either. NULL is none. */
+bool tl_remedy_is_command(const char *text);
+
 struct tl_finding {
     char *rule, *cause;
     char *title;   /* of the rule: what it is, for people */
@@ -62,7 +67,6 @@ struct tl_finding {
     enum tl_result result;
     enum tl_severity severity;                             /* meaningful when found */
     double confidence;                                     /* 0 to 1; meaningful when found */
-    double evidence_ratio;                                 /* as the verdict's */
     double ceiling_bps, ceiling_low_bps, ceiling_high_bps; /* NAN where none */
     char *sentence;
     char *send_to;
@@ -102,9 +106,6 @@ struct tl_verdict {
     char *cause, *segment; /* NULL unless limited */
     enum tl_direction direction;
     double confidence; /* lower bound of the share of such verdicts that was right (counted.json) */
-    /* 0 to 1, by judgement: how much of what could be known is known and fits. What the plan
-     * weighs further stages by; in no document and shown to nobody. */
-    double evidence_ratio;
     char *confidence_reasons; /* why not less and why not more, for people; "" unless limited */
     char *sentence;           /* for a person who knows no networking */
     double measured_bps, ceiling_bps, fixed_bps; /* NAN where unknown */
@@ -137,6 +138,13 @@ struct tl_findings {
     struct tl_ledger_row *ledger;
     size_t ledger_count;
 };
+
+/* Half of what a rate may be off by, as it is told (base/units.h, tl_format_bps_known): one that
+ * was measured in that direction as that is known; another by the bounds given; what the verdict
+ * (NULL: none yet) says comes after the fix no better than predictions are. NAN where nobody knows.
+ * One number is written with the same digits wherever it stands. */
+double tl_told_doubt(const struct tl_facts *facts, const struct tl_verdict *verdict,
+                     enum tl_direction direction, double bps, double low_bps, double high_bps);
 
 /* NULL is fine. */
 void tl_findings_destroy(struct tl_findings *findings);

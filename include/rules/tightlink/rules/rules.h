@@ -68,6 +68,8 @@ struct tl_question {
     bool download, upload;   /* directions to judge */
     bool overheard;          /* a capture: neither end is this machine; sentences say "the client"
                               * for the near one, which opened the connection, and "the server" */
+    const char *stranger;    /* "a web server": the far end, where it is no responder, which would
+                              * tell more; NULL: it is one, or nobody could be */
     double goal_bps;         /* NAN without a goal */
     double goal_rtt_ns;      /* NAN without one */
     enum tl_quality quality; /* invalid and aborted forbid a verdict */

@@ -53,6 +53,7 @@ struct tl_session_config {
     int64_t data_budget_bytes; /* 0: TL_SESSION_DATA_BUDGET, more on links above 1 Gb/s */
     const char *target_kind;   /* "demo"; "tightlink": whatever kind the far end turns out to be */
     const char *target_name;   /* as findings shall call it; NULL: host */
+    const char *target_link;   /* of a demo: what --link said; copied; NULL: nothing */
     const char *directory;     /* where disk stages may test; copied; NULL: nowhere */
     bool far_disk;             /* and in the directory that the far end's administrator opened */
     const struct tl_rules *rules;     /* borrowed, outlives the session */

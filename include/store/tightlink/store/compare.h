@@ -34,10 +34,14 @@ struct tl_compare_row {
     char label[32]; /* "one stream" */
     enum tl_unit unit;
     double a, b;
+    double a_doubt, b_doubt; /* half of what they may be off by; 0 where nobody knows */
     double change_ratio, low_ratio, high_ratio; /* b / a - 1 with its 95 % interval */
     enum tl_beyond_noise beyond;
     const char *method; /* "readings", "bounds"; "" without an interval. Static. */
 };
+
+/* The change, or an end of its interval, no more exact than the interval leaves it. */
+double tl_compare_known_ratio(const struct tl_compare_row *row, double ratio);
 
 /* A setting of either host that differs. */
 struct tl_compare_setting {
@@ -51,6 +55,7 @@ struct tl_compare_side {
     char id[27], started[32], target[256], direction[16];
     char state[16], cause[48], segment[16], quality[16], sentence[256];
     double measured_bps, fixed_bps;
+    double measured_doubt_bps, fixed_doubt_bps; /* half of what they may be off by */
 };
 
 struct tl_comparison {

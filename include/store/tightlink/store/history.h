@@ -69,10 +69,14 @@ struct tl_history_run {
     double confidence;
     double measured_bps;            /* of the verdict's direction */
     double stream_bps, streams_bps; /* one stream, several */
+    /* Half of what they may be off by (base/units.h, tl_format_bps_known); NAN also in runs that an
+     * older tightlink kept. */
+    double stream_doubt_bps, streams_doubt_bps;
     double rtt_ns, loaded_rtt_ns, retrans_ratio;
     double fixed_bps; /* what a fix was predicted to bring */
     /* The remedy that was tried, where one was. */
     double tried_predicted_bps, tried_measured_bps;
+    double tried_doubt_bps;  /* of the prediction */
     int hit;                 /* 1 within 10 % of the prediction, 0 not, -1 nothing was tried */
     const char *note, *tags; /* tags: "before, after fix" */
 };
@@ -81,6 +85,7 @@ struct tl_history_run {
 struct tl_history_filter {
     const char *target; /* the whole name */
     const char *cause, *tag;
+    const char *direction; /* "download", "upload" */
     const char *text; /* somewhere in target, cause, sentence, note or tags; ASCII case apart */
     int64_t since_ns, until_ns; /* wall clock, until exclusive */
     size_t limit;               /* 0: all */
@@ -151,16 +156,21 @@ enum tl_status tl_history_score(struct tl_history *history, const struct tl_hist
                                 struct tl_history_score *ret_scores, size_t max, size_t *ret_count,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* The one-stream rate of a target over its runs: Theil and Sen's slope (the median of the
- * slopes between all pairs; Sen 1968), which single bad runs do not move, with its 95 %
- * interval after Kendall. Runs without a rate, and invalid ones, do not count; of more than
- * TL_HISTORY_TREND_MAX the newest do. */
+/* A rate and half of what it may be off by, NAN where that is not known. */
+struct tl_history_rate {
+    double bps, doubt_bps;
+};
+
+/* The one-stream rate of a target over its runs of one direction, that of the newest: Theil and
+ * Sen's slope (the median of the slopes between all pairs; Sen 1968), which single bad runs do not
+ * move, with its 95 % interval after Kendall. Runs without a rate, and invalid ones, do not count;
+ * of more than TL_HISTORY_TREND_MAX the newest do. */
 #define TL_HISTORY_TREND_MAX 400
 struct tl_history_trend {
     size_t count;
-    int64_t oldest_ns, newest_ns;           /* when they began; 0 without runs */
-    double median_bps, least_bps, most_bps; /* NAN without runs */
-    double newest_bps;
+    int64_t oldest_ns, newest_ns;                       /* when they began; 0 without runs */
+    char direction[16];                                 /* "download"; "" without runs */
+    struct tl_history_rate median, least, most, newest; /* NAN without runs */
     double slope_bps_per_day, low_bps_per_day, high_bps_per_day; /* NAN below 4 runs */
 };
 enum tl_status tl_history_trend(struct tl_history *history, const struct tl_history_filter *filter,

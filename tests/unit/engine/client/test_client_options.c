@@ -98,8 +98,10 @@ Test(client_options, pacing_holds_at_the_sender, .timeout = 120)
                                    .duration_ns = 1500 * MS,
                                    .pacing_bps = 100000000};
         run(client, &spec);
-        double bps = result.steady.rate.goodput_bps;
-        cr_expect(bps > 30e6 && bps < 110e6, "%s: %g", name_of(spec.direction), bps);
+        /* Four at 100 Mb/s each would be 400, and without pacing it is gigabits. What a busy
+         * machine lets wait comes in a burst: the mean of all of it, not of a part. */
+        double bps = result.steady.rate.whole_bps;
+        cr_expect(bps > 30e6 && bps < 150e6, "%s: %g", name_of(spec.direction), bps);
         tl_tcp_result_finish(&result);
     }
     tl_client_close(client);

@@ -188,6 +188,27 @@ static void run_udp(struct session *s, const char *json)
         close(udp.fd);
 }
 
+/* SERVER_ERROR with the numbers of the mood, if it has some. */
+static bool refuse(struct session *s)
+{
+    static const struct {
+        enum fake_mood mood;
+        uint32_t own, system; /* system 0: 3.12 tells none */
+    } refusals[] = {{FAKE_DENIES_USER, 142, 0},
+                    {FAKE_REFUSES_LENGTH, 37, 0},
+                    {FAKE_HAS_NO_SOCKETS, 204, EMFILE},
+                    {FAKE_HAS_A_NEW_ERROR, 999, 0x80000000}};
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        uint32_t numbers[2] = {htonl(refusals[i].own), htonl(refusals[i].system)};
+        if (refusals[i].mood != s->fake->mood)
+            continue;
+        say(s->control, -2);
+        (void)!send(s->control, numbers, refusals[i].system ? 8 : 4, MSG_NOSIGNAL);
+        return true;
+    }
+    return false;
+}
+
 static void run_test(struct session *s, const char cookie[COOKIE_BYTES])
 {
     char json[JSON_MAX];
@@ -199,12 +220,8 @@ static void run_test(struct session *s, const char cookie[COOKIE_BYTES])
         return;
     }
     s->fake->parameters_fine = check_parameters(json);
-    if (mood == FAKE_DENIES_USER) {
-        uint32_t error = htonl(142); /* 3.12 tells no errno behind it */
-        say(s->control, -2);
-        (void)!send(s->control, &error, sizeof error, MSG_NOSIGNAL);
+    if (refuse(s))
         return;
-    }
     s->streams = fake_number_of(json, "\"parallel\":");
     s->reverse = strstr(json, "\"reverse\":true") != NULL;
     if (s->streams > STREAMS_MAX)

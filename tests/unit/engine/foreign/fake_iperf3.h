@@ -13,6 +13,9 @@ enum fake_mood {
     FAKE_BUSY_TWICE,       /* ACCESS_DENIED to the second and third connection, then proper */
     FAKE_BUSY,             /* ACCESS_DENIED to all but the first */
     FAKE_DENIES_USER,      /* SERVER_ERROR 142 for the parameters */
+    FAKE_REFUSES_LENGTH,   /* the same, 37 */
+    FAKE_HAS_NO_SOCKETS,   /* 204, and of its system EMFILE */
+    FAKE_HAS_A_NEW_ERROR,  /* one that nobody knows, and an errno that is none */
     FAKE_SILENT,           /* takes the cookie of a test and says nothing */
     FAKE_STOPS,            /* closes everything in the middle of the payload */
     FAKE_TERMINATES,       /* says SERVER_TERMINATE there */

@@ -216,6 +216,22 @@ static void name_servers(struct session *s)
     (void)SSL_shutdown(s->ssl);
 }
 
+/* As RFC 6455, section 4.4, has it; where no WebSocket is spoken nobody looks at its version. */
+static void refuse_version(struct session *s, const char *request)
+{
+    bool place = strncmp(request, "GET /ndt/v7/download HTTP/1.1\r\n", 31) == 0;
+    bool web = s->fake->mood == NDT7_WEB_PAGE;
+    bool spoken = !web && (place || s->fake->mood == NDT7_GATE);
+    char text[256];
+    int len = snprintf(text, sizeof text, "HTTP/1.1 %s\r\n%sContent-Length: 0\r\n\r\n",
+                       web      ? "200 OK"
+                       : spoken ? "400 Bad Request"
+                                : "404 Not Found",
+                       spoken ? "Sec-Websocket-Version: 13\r\n" : "");
+    s->fake->greetings++;
+    (void)!put(s, text, (size_t)len);
+}
+
 /* A request for a test; false also for one that was answered here. */
 static bool take_request(struct session *s, char key[64])
 {
@@ -229,6 +245,10 @@ static bool take_request(struct session *s, char key[64])
     }
     if (strncmp(text, "GET /v2/nearest/ndt/ndt7?client_name=tightlink HTTP/1.0\r\n", 57) == 0) {
         name_servers(s);
+        return false;
+    }
+    if (!strstr(text, "Sec-WebSocket-Version: 13\r\n")) {
+        refuse_version(s, text);
         return false;
     }
     s->upload = strncmp(text, "GET /ndt/v7/upload", 18) == 0;

@@ -22,6 +22,7 @@ enum fake_ndt7_mood {
     NDT7_WEB_PAGE,          /* answers 200 to the upgrade */
     NDT7_OTHER_ACCEPT,      /* agrees with another key */
     NDT7_WANTS_TOKEN,       /* 403 */
+    NDT7_GATE,              /* knows no places: upgrades, and refuses an upgrade, anywhere */
     NDT7_SENDS_BACK,        /* payload where it is to receive */
     NDT7_DIRECTORY,         /* names itself as M-Lab's Locate does, and wants the token it gave */
     NDT7_DIRECTORY_FULL,    /* has no server to spare */
@@ -34,7 +35,8 @@ struct fake_ndt7 {
     int listener, port;
     pthread_t thread;
     SSL_CTX *context;
-    char trust[64]; /* the file of the certificate */
+    char trust[64];       /* the file of the certificate */
+    atomic_int greetings; /* in a version that there is not */
     atomic_bool request_fine, pong_fine, masked_all;
     atomic_uint_least64_t received_bytes;
 };

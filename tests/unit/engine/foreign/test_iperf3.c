@@ -115,6 +115,9 @@ static const struct {
     const char *says;
 } bad[] = {
     {FAKE_DENIES_USER, TL_AUTH, "wants a user"},
+    {FAKE_REFUSES_LENGTH, TL_DENIED, "takes no test of this length"},
+    {FAKE_HAS_NO_SOCKETS, TL_DENIED, "data connections of the test; its system says: Too many"},
+    {FAKE_HAS_A_NEW_ERROR, TL_DENIED, "refuses the test (its error 999)"},
     {FAKE_STOPS, TL_CLOSED, "closed the connection"},
     {FAKE_TERMINATES, TL_CLOSED, "was ended"},
     {FAKE_ENDLESS_RESULTS, TL_PROTOCOL, "announces 4294967295 bytes"},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fake_ndt7.h"
+#include "ndt7_greet.h"
 #include "ndt7_locate.h"
 #include "ndt7_text.h"
 #include "tightlink/base/time.h"
@@ -232,4 +233,30 @@ Test(ndt7, of_a_directorys_answer_only_whole_and_harmless_places_are_taken)
     cr_assert_eq(places[0].port, 4443);
     cr_assert_str_eq(places[0].download, "?a=1");
     cr_assert_str_eq(places[0].upload, "");
+}
+
+/* Behind a host alone one is looked for: no test is begun, and a web server is not taken for one.
+ */
+Test(ndt7, a_server_is_found_without_a_test, .timeout = 60)
+{
+    static const struct {
+        enum fake_ndt7_mood mood;
+        enum tl_status status;
+        int greetings;
+    } cases[] = {
+        {NDT7_PROPER, TL_OK, 2}, {NDT7_WEB_PAGE, TL_REFUSED, 1}, {NDT7_GATE, TL_REFUSED, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fake_ndt7 fake;
+        struct tl_error error = {0};
+        fake_ndt7_start(&fake, cases[i].mood);
+        struct tl_far_options options = {.reach = {.host = "127.0.0.1",
+                                                   .port = fake.port,
+                                                   .timeout_ns = 20 * TL_NS_PER_S,
+                                                   .cancel_fd = -1}};
+        cr_expect_eq(ndt7_greet(&options, &error), cases[i].status, "%zu: %s", i, error.text);
+        cr_expect_eq(fake.greetings, cases[i].greetings, "%zu", i);
+        cr_expect_eq(fake.received_bytes, 0);
+        fake_ndt7_stop(&fake);
+        cr_expect_eq(ndt7_greet(&options, &error), TL_REFUSED, "%zu: %s", i, error.text);
+    }
 }

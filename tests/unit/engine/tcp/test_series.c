@@ -90,6 +90,35 @@ Test(series, bursts_show_their_mean_length)
               pattern.run_mean_count);
 }
 
+/* 200 segments that slow start lost at once, sent again over three round trips. */
+Test(series, one_overflow_among_single_losses_makes_no_runs)
+{
+    struct tl_random rng;
+    struct tl_loss_pattern pattern;
+    series.count = 0;
+    tl_random_seed(&rng, 7);
+    for (int i = 0; i < 200; i++)
+        add_point(30e6, 20e6,
+                  (i >= 3 && i <= 5 ? 66 : 0) + lose(&rng, 30e6 / 8 * 0.05 / MSS, 0.006, 0));
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert_gt(pattern.lost_count, 260);
+    cr_assert_leq(pattern.run_mean_count, 1.4, "%g", pattern.run_mean_count);
+    cr_assert_eq(pattern.run_low_count, pattern.run_mean_count);
+    cr_assert_eq(pattern.run_high_count, pattern.run_mean_count, "many windows say otherwise");
+}
+
+/* Two bursts and no more: whether the first is how packets are lost here is not known. */
+Test(series, of_two_bursts_one_proves_no_runs)
+{
+    struct tl_loss_pattern pattern;
+    series.count = 0;
+    for (int i = 0; i < 100; i++)
+        add_point(10e6, 20e6, i == 30 ? 8 : i == 60 ? 2 : 0);
+    tl_series_losses(&series, 0, 60 * S, &pattern);
+    cr_assert_eq(pattern.run_low_count, 1);
+    cr_assert_gt(pattern.run_high_count, 3);
+}
+
 Test(series, too_few_losses_have_no_pattern)
 {
     struct tl_loss_pattern pattern;

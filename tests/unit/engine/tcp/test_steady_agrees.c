@@ -1,4 +1,5 @@
-/* When a test of several connections bears out the one before it, and when it does not. */
+/* When a test of several connections, or of one with a larger window, bears out the one before it,
+ * and when it does not. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -15,6 +16,7 @@ static struct tl_steady even_steady(double bps, int64_t steady_ns, double rtt_ns
                                        .goodput_bps = bps,
                                        .low_bps = 0.99 * bps,
                                        .high_bps = 1.01 * bps},
+                              .fairness_ratio = 0.95,
                               .sender = {.rtt_mean_ns = rtt_ns}};
 }
 
@@ -49,4 +51,70 @@ Test(steady_agrees, an_agreement_by_chance_is_none)
     steady.cycles_inside = true;
     steady.rate.valid = false;
     cr_assert_not(tl_steady_agrees(&steady, 95e6, 8));
+}
+
+Test(steady_agrees, connections_that_share_it_unlike_may_be_two_groups)
+{
+    struct tl_steady steady = even_steady(95e6, 2500 * MS, 20e6);
+    steady.fairness_ratio = 0.42;
+    cr_assert_not(tl_steady_agrees(&steady, 95e6, 8), "two members of a bundle, one is bad");
+    steady.fairness_ratio = 0.75;
+    cr_assert(tl_steady_agrees(&steady, 95e6, 8), "by chance");
+    steady.fairness_ratio = NAN;
+    cr_assert(tl_steady_agrees(&steady, 95e6, 8), "nobody knows what each got");
+}
+
+/* 256 KiB over 50 ms, held by them all the time. */
+static struct tl_steady held_steady(int64_t steady_ns)
+{
+    struct tl_steady steady = even_steady(262144 * 8 / 0.05, steady_ns, 50e6);
+    steady.rate.high_bps = 1.2 * steady.rate.goodput_bps; /* a window more or less in a batch */
+    steady.sender.ledger = (struct tl_ledger){.valid = true, .rwnd_ratio = 0.99};
+    steady.sender.snd_wnd_max_bytes = 262144;
+    steady.sender.mss_bytes = 1448;
+    return steady;
+}
+
+Test(steady_agrees, a_larger_window_that_fills_bears_the_smaller_one_out)
+{
+    struct tl_steady steady = held_steady(2500 * MS);
+    cr_assert(tl_steady_agrees(&steady, 26e6, 1));
+    cr_assert_not(tl_steady_agrees(&steady, 26e6, 8), "nobody adds windows up");
+    cr_assert_not(tl_steady_agrees(&steady, 0, 1), "nothing was measured before");
+    steady.sender.ledger.rwnd_ratio = 0.8;
+    cr_assert_not(tl_steady_agrees(&steady, 26e6, 1), "something else held it, too");
+    steady = held_steady(2500 * MS);
+    steady.rate.goodput_bps *= 0.9;
+    cr_assert_not(tl_steady_agrees(&steady, 26e6, 1), "less than its window");
+    steady = held_steady(2500 * MS);
+    steady.rate.drift_ratio = 0.1;
+    cr_assert_not(tl_steady_agrees(&steady, 26e6, 1), "still rising");
+    steady = held_steady(1500 * MS);
+    cr_assert_not(tl_steady_agrees(&steady, 26e6, 1), "too short");
+}
+
+/* 77 Mb/s by a send buffer, known within 4 %; with a larger one 118, known within 6 %. */
+Test(steady_agrees, what_gets_clearly_more_than_a_buffer_let_through_is_told_early)
+{
+    struct tl_steady steady = even_steady(118e6, 2500 * MS, 50e6);
+    steady.rate.low_bps = 111e6;
+    steady.rate.high_bps = 125e6;
+    cr_assert(tl_steady_surpasses(&steady, 80e6));
+    cr_assert_not(tl_steady_surpasses(&steady, 90e6), "its lower bound is not far enough above");
+    cr_assert_not(tl_steady_surpasses(&steady, 0), "no buffer held the one before");
+    cr_assert_not(tl_steady_surpasses(&steady, NAN));
+    cr_assert_not(tl_steady_agrees(&steady, 77e6, 1));
+    steady.rate.drift_ratio = 0.12;
+    cr_assert_not(tl_steady_surpasses(&steady, 80e6), "still rising: a promise too small");
+    steady.rate.drift_ratio = 0;
+    steady.rate.high_bps = 131e6;
+    cr_assert_not(tl_steady_surpasses(&steady, 80e6), "known within 11 % only");
+    steady = even_steady(118e6, 1500 * MS, 50e6);
+    cr_assert_not(tl_steady_surpasses(&steady, 80e6), "too short for the queue's account");
+    steady = even_steady(118e6, 2500 * MS, 50e6);
+    steady.cycles_inside = false;
+    cr_assert_not(tl_steady_surpasses(&steady, 80e6), "the plateau of a sawtooth");
+    steady.cycles_inside = true;
+    steady.fairness_ratio = 0.42;
+    cr_assert_not(tl_steady_surpasses(&steady, 80e6), "two groups, perhaps: the whole time tells");
 }

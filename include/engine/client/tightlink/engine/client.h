@@ -20,6 +20,7 @@
 
 #include "tightlink/base/key.h"
 #include "tightlink/base/status.h"
+#include "tightlink/base/tcp_end.h"
 #include "tightlink/engine/disk.h"
 #include "tightlink/engine/sample.h"
 #include "tightlink/engine/steady.h"
@@ -48,6 +49,9 @@ struct tl_client_options {
     const char *program; /* "tightlink 0.1.0", told in HELLO; NULL: "tightlink" */
     /* Control over TLS 1.3 with this key; NULL: plain. Borrowed, outlives the client. */
     const struct tl_key *key;
+    /* When the path last carried a handshake of TCP (tl_now_ns()), also where what follows fails;
+     * untouched without one. NULL: not asked. Of a responder only. Borrowed. */
+    int64_t *ret_reached_ns;
 };
 
 struct tl_client_info {
@@ -152,6 +156,8 @@ struct tl_tcp_spec {
     bool stop_when_known;        /* end once the rate is known (steady.h) */
     double agrees_bps;           /* a steady rate of one connection, measured before: the test also
                                   * ends where its own agrees with it (tl_steady_agrees); 0: none */
+    double surpasses_bps;        /* the most that one connection got which a buffer held: the test
+                                  * also ends where it gets more (tl_steady_surpasses); 0: none */
     int64_t still_ns;            /* end then if fewer than still_bytes have arrived; 0: never. Of a
                                   * responder only */
     uint64_t still_bytes;
@@ -186,25 +192,6 @@ struct tl_tcp_live {
 /* Called on the calling thread about every TL_CLIENT_LIVE_NS. Must not block. */
 typedef void tl_tcp_live_fn(void *context, const struct tl_tcp_live *live);
 
-/* Why a test ended. */
-#define TL_TCP_END_MAP(X)                                                                          \
-    X(NOT_RUN, "the test did not begin")                                                           \
-    X(KNOWN, "the rate was known")                                                                 \
-    X(DEADLINE, "its time was over")                                                               \
-    X(BYTES, "its bytes were moved")                                                               \
-    X(CANCELLED, "it was cancelled")                                                               \
-    X(SILENT, "nothing came back: the path or the far end is dead")                                \
-    X(LOST, "the far end closed the connection without an end")                                    \
-    X(UNHEARD, "the far end heard nothing from this program")                                      \
-    X(FAILED, "the far end reported a failure")                                                    \
-    X(UNRULY, "the far end did not keep to what was agreed")
-
-enum tl_tcp_end {
-#define TL_TCP_END_ENUM(name, text) TL_TCP_END_##name,
-    TL_TCP_END_MAP(TL_TCP_END_ENUM)
-#undef TL_TCP_END_ENUM
-};
-
 /* One end of a test. NAN, -1 and "" = not known. */
 struct tl_tcp_side {
     struct tl_sample_log logs[TL_STREAMS_MAX];       /* owned by the result */
@@ -236,6 +223,10 @@ struct tl_tcp_result {
     int64_t exchange_ns;   /* a stranger's protocol before the start and after the end, in turns
                             * of both ends; 0 of a responder, whose start is one answer */
     enum tl_tcp_end end;
+    int64_t unacked_ns;      /* the longest time in which the far host's kernel acknowledged nothing
+                              * of what the control connection said every TL_CLIENT_PING_NS; -1: not
+                              * known */
+    int64_t unheard_ns;      /* the longest in which the far program said nothing there */
     bool end_signed;         /* the responder's TEST_END came with our token; without it the
                               * result is not valid (doc/architecture.md, "Faults") */
     double ends_agree_ratio; /* difference of acknowledged and received bytes, of the larger;
@@ -270,6 +261,10 @@ enum tl_status tl_client_peer_test(struct tl_client *sender, struct tl_client *r
                                    const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
                                    void *context, struct tl_tcp_result *ret_result,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* Whether the far program fell silent for long while its kernel acknowledged all the time: the path
+ * carried, and what is silent is not the path. */
+bool tl_tcp_result_program_silent(const struct tl_tcp_result *result);
 
 /* Frees the logs and the upload's result. */
 void tl_tcp_result_finish(struct tl_tcp_result *result);

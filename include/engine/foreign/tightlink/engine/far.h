@@ -14,6 +14,7 @@
 #define TL_ENGINE_FAR_H
 
 #include "tightlink/base/far.h"
+#include "tightlink/base/proxy.h"
 #include "tightlink/engine/client.h"
 #include "tightlink/engine/client_disk.h"
 #include "tightlink/engine/client_path.h"
@@ -25,6 +26,7 @@ struct tl_far_options {
     struct tl_client_options reach;   /* port 0: the kind's own */
     const char *resource;             /* path and query of a URL, "" without; borrowed */
     const struct tl_far_login *login; /* NULL: none */
+    const struct tl_proxy *proxy;     /* of a web server; NULL: straight to it. Borrowed */
 };
 
 struct tl_far;

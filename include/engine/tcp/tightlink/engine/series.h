@@ -59,11 +59,14 @@ void tl_series_slow_start(const struct tl_series *series, struct tl_slow_start *
  * Runs: were losses independent, their numbers x in windows would be Poisson with mean m. Where
  * they come in batches of L, the size-biased mean batch is E[L^2]/E[L] = sum x^2 / sum x - m
  * (compound Poisson; Gilbert 1960 for the batches of a two-state channel). It is 1 for single
- * losses at any rate. A geometric L of mean l has 2l - 1. */
+ * losses at any rate. A geometric L of mean l has 2l - 1. What happens once is no rule: the mean
+ * is that without the worst window and those beside it, and where few windows have losses the
+ * bounds hold that of all, too. */
 struct tl_loss_pattern {
-    double lost_count;          /* segments sent again */
-    double event_count;         /* stretches with losses, at least a window apart */
-    double run_mean_count;      /* mean batch, >= 1; NAN below TL_SERIES_LOSSES_MIN losses */
+    double lost_count;     /* segments sent again */
+    double event_count;    /* stretches with losses, at least a window apart */
+    double run_mean_count; /* mean batch, >= 1; NAN below TL_SERIES_LOSSES_MIN losses */
+    double run_low_count, run_high_count;
     double flat_ratio;          /* share of events before which the round-trip time was flat */
     double rate_at_loss_bps;    /* median of congestion window / RTT before events */
     double rate_at_loss_spread; /* their interquartile range over it */

@@ -33,6 +33,13 @@
  * account (queue.h) and a quarter of a second to spare. */
 #define TL_STEADY_AGREES_NS         (2250 * INT64_C(1000000))
 #define TL_STEADY_AGREES_RTTS_COUNT 12
+/* 15 % is what rules take for more than the scatter between two tests; here both bounds are apart.
+ */
+#define TL_STEADY_MORE_RATIO  1.3
+#define TL_STEADY_MORE_WITHIN 0.1
+/* Connections shared out less alike than that (Jain's index) may belong to two groups, as on the
+ * members of a bundle: the whole time tells (members.h). Chance makes 0.65 and more of eight. */
+#define TL_STEADY_AGREES_FAIRNESS 0.6
 /* Points a curve may have: 60 s at 10 ms. */
 #define TL_STEADY_POINTS_MAX 6400
 
@@ -212,13 +219,29 @@ void tl_steady_analyse(const struct tl_sample_log *senders, const struct tl_samp
                        struct tl_rate_point workspace[TL_STEADY_POINTS_MAX],
                        struct tl_steady *ret_steady);
 
-/* Whether a test of several connections says the same as the one before it: its interval is within
- * TL_STEADY_KNOWN_RATIO and its halves differ by no more, no cycle hides outside of its steady
- * part, and what all got together is what the one got (a link is full) or each as much as the one
- * (each is held alike), within TL_STEADY_KNOWN_RATIO. Two measurements bear one another out, so
- * that TL_STEADY_AGREES_NS and TL_STEADY_AGREES_RTTS_COUNT do instead of what one by itself needs.
- * one_bps: a rate whose own interval is as narrow; 0 or NAN: none, false. */
+/* Whether a test says the same as the one of one connection before it: its halves differ by no more
+ * than TL_STEADY_KNOWN_RATIO, no cycle hides outside of its steady part, and
+ *   its interval is within TL_STEADY_KNOWN_RATIO, and what several got together is what the one got
+ *   (a link is full) or each as much as the one (each is held alike), within that ratio, and they
+ *   share it alike; or
+ *   it is one connection with a larger window, held by that all the time, and its rate is that
+ *   window a round trip, as tl_steady_known() has it: what the one before it foretold.
+ * Two measurements bear one another out, so that TL_STEADY_AGREES_NS and
+ * TL_STEADY_AGREES_RTTS_COUNT do instead of what one by itself needs. one_bps: a rate whose own
+ * interval is as narrow; 0 or NAN: none, false. */
 bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned streams);
+
+/* Whether a test shows beyond doubt that it gets more than the one before it, which a buffer held:
+ * its rate, known within TL_STEADY_MORE_WITHIN, lies above TL_STEADY_MORE_RATIO of the other one's
+ * upper bound, its halves differ by no more than TL_STEADY_MORE_WITHIN, its connections share it
+ * alike, no cycle hides outside of its steady part, and it lasts as long as tl_steady_agrees() has
+ * it. one_high_bps: 0 or NAN: none, false. */
+bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps);
+
+/* Whether a test may end: its rate is known, or it agrees with agrees_bps, or surpasses the other.
+ */
+bool tl_steady_settles(const struct tl_steady *steady, double agrees_bps, double surpasses_bps,
+                       unsigned streams);
 
 /* The same of a part of the test, as if it had begun and ended there; times stay those of the whole
  * test, and so does sender_whole. For a test in which the path carried nothing for a while. */

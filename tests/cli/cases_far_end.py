@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-from harness import Daemon, Process, Skip, case, is_plain, tightlink, validate
+from harness import Daemon, Process, Skip, case, closed_port, is_plain, tightlink, validate
 
 QUICK = ("--yes", "--data-budget", "20MB", "--time-budget", "3s")
 
@@ -76,9 +76,8 @@ def unknown_host_in_an_audit(machine):
 
 @case("far-end")
 def refused_port(machine):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
+    with closed_port() as port:
+        result = tightlink(machine, "run", "127.0.0.1", "--port", port, *QUICK)
     result.check(4, f"nothing listens on port {port} of 127.0.0.1", "tightlink serve --open")
     for said in ("Seen without a responder", "until the port refused", "Left open",
                  "receive buffer"):
@@ -96,9 +95,8 @@ def nothing_answers_at_all(machine):
 
 @case("far-end")
 def unreachable_far_end_as_json(machine):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    result = tightlink(machine, "run", "127.0.0.1", "--port", port, "--json", *QUICK).check(4)
+    with closed_port() as port:
+        result = tightlink(machine, "run", "127.0.0.1", "--port", port, "--json", *QUICK).check(4)
     document = result.document()
     validate(machine, document)
     assert document["run"]["quality"]["status"] == "aborted", document["run"]

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 
-from harness import Process, Skip, case, tightlink, validate
+from harness import Process, Skip, case, closed_port, tightlink, validate
 
 BIG = 400_000_000
 BLOCK = os.urandom(1 << 20)
@@ -292,9 +292,7 @@ def what_a_proxy_refuses_is_its_own_sentence(machine):
 
 @case("http")
 def a_proxy_that_is_not_there_is_named_and_a_way_past_it(machine):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-    with Server() as server:
+    with Server() as server, closed_port() as port:
         with Settings(http_proxy=f"http://127.0.0.1:{port}"):
             result = run(machine, server.port, "big")
             result.check(3, "it is the proxy that http_proxy names", "no_proxy=127.0.0.1")

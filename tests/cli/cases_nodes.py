@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 
-from harness import Skip, case, start, tightlink, until, validate
+from harness import Skip, case, closed_port, start, tightlink, until, validate
 from psched_stub import Node
 
 
@@ -240,9 +240,8 @@ def wrong_command_lines_say_what_is_wrong(machine):
 
 @case("nodes")
 def nobody_listening_is_said(machine):
-    with node(machine) as stub:
-        port = stub.port
-    result = tightlink(machine, "between", "a", "b", "--node", f"127.0.0.1:{port}", "--yes")
+    with closed_port() as port:
+        result = tightlink(machine, "between", "a", "b", "--node", f"127.0.0.1:{port}", "--yes")
     result.check(3, "nothing answers at 127.0.0.1:.*port 443")
 
 

@@ -4,6 +4,7 @@ with their output, a register of cases. Standard library only.
 As root the whole driver moves into a network namespace of its own: then the counters of
 `lo` are those of the test alone, and other users' ports do not matter."""
 import concurrent.futures
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -305,6 +306,15 @@ def json_lines(result):
     assert all("event" in line for line in lines[:-1]), result
     assert lines[-1]["format"] == "tightlink.findings/1", result
     return lines[:-1], lines[-1]
+
+
+@contextlib.contextmanager
+def closed_port():
+    """A port of loopback that refuses, and goes on to: a port that was only just free may be somebody
+    else's before it is tried."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 def is_plain(text):

@@ -274,11 +274,10 @@ def a_name_that_does_not_resolve_waits(programs):
 def a_port_where_nothing_listens_waits(programs):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    place = Place(programs, strict.Rt(), port=port)
-    place.send(code=6, says="nothing answers")
-    assert "waiting" in place.ticket("--list", code=0).stdout
-    place.close()
+        place = Place(programs, strict.Rt(), port=probe.getsockname()[1])
+        place.send(code=6, says="nothing answers")  # while the port is held, so that nobody else takes it
+        assert "waiting" in place.ticket("--list", code=0).stdout
+        place.close()
 
 
 @case

@@ -156,6 +156,8 @@ static void finish(struct session *s)
     if (!take_json(s->control, text))
         return;
     s->fake->results_fine = strstr(text, "\"streams\":[{\"id\":1,\"bytes\":") != NULL;
+    if (s->udp)
+        fake_udp_drain(s->udp, (uint64_t)fake_number_of(text, "\"packets\":"));
     give_results(s);
     say(s->control, 14);
     if (take(s->control, &state, 1))

@@ -62,6 +62,8 @@ bool fake_udp_listen(struct fake_udp *udp);
 bool fake_udp_accept(struct fake_udp *udp);
 /* Moves datagrams until the client says something: whether that was TEST_END. */
 bool fake_udp_move(struct fake_udp *udp);
+/* What the client says to have sent and is not read yet: its words by TCP may overtake it. */
+void fake_udp_drain(struct fake_udp *udp, uint64_t sent);
 /* One stream of the results. */
 void fake_udp_result(const struct fake_udp *udp, char *ret_text, size_t size);
 int fake_number_of(const char *json, const char *key);

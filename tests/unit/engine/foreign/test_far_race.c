@@ -19,9 +19,9 @@ struct place {
     int fd, fillers[SILENT_MAX];
 };
 
-/* A listener at that address, on a port of its own or that one; false where there is no such
- * address. */
-static bool listen_at(struct place *place, const char *address, uint16_t port)
+/* A socket at that address, on a port of its own or that one, which refuses connections; false
+ * where there is no such address. */
+static bool refuse_at(struct place *place, const char *address, uint16_t port)
 {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM}, *found;
     char text[8];
@@ -37,7 +37,13 @@ static bool listen_at(struct place *place, const char *address, uint16_t port)
     memset(place->fillers, -1, sizeof place->fillers);
     place->fd = socket(place->info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return place->fd >= 0 && bind(place->fd, place->info.ai_addr, len) == 0 &&
-           listen(place->fd, 0) == 0 && getsockname(place->fd, place->info.ai_addr, &len) == 0;
+           getsockname(place->fd, place->info.ai_addr, &len) == 0;
+}
+
+/* The same, and it listens. */
+static bool listen_at(struct place *place, const char *address, uint16_t port)
+{
+    return refuse_at(place, address, port) && listen(place->fd, 0) == 0;
 }
 
 /* Its queue is full: further connections get no answer (tcp_conn_request() drops their SYN). */
@@ -120,12 +126,11 @@ Test(far_race, a_refused_address_costs_nothing, .timeout = 20)
     struct place places[2], *winner;
     struct tl_error error = {0};
     int64_t ns;
-    cr_assert(listen_at(&places[0], "127.0.0.1", 0) && listen_at(&places[1], "127.0.0.2", 0));
-    close(places[0].fd);
-    places[0].fd = -1;
+    cr_assert(refuse_at(&places[0], "127.0.0.1", 0) && listen_at(&places[1], "127.0.0.2", 0));
     cr_assert_eq(race(places, 2, -1, &winner, &ns, &error), TL_OK, "%s", error.text);
     cr_expect_eq(winner, &places[1]);
     cr_expect_lt(ns, 240 * TL_NS_PER_MS);
+    leave(&places[0]);
     leave(&places[1]);
 }
 
@@ -150,10 +155,8 @@ Test(far_race, where_nobody_answers_each_has_its_time_and_a_cancel_ends_it, .tim
     struct place places[2], *winner;
     struct tl_error error = {0};
     int64_t ns;
-    cr_assert(listen_at(&places[0], "127.0.0.1", 0) && listen_at(&places[1], "127.0.0.2", 0));
+    cr_assert(listen_at(&places[0], "127.0.0.1", 0) && refuse_at(&places[1], "127.0.0.2", 0));
     silence(&places[0]);
-    close(places[1].fd);
-    places[1].fd = -1;
     cr_expect_eq(race(places, 2, -1, &winner, &ns, &error), TL_TIMEOUT);
     cr_expect_str_eq(error.text, "srv port 80: it does not answer");
     cr_expect_geq(ns, TL_NS_PER_S);

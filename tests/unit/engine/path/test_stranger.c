@@ -12,10 +12,11 @@
 
 struct host {
     struct sockaddr_in address;
-    int fd; /* bound there; -1: closed */
+    int fd; /* bound there, so that nobody else comes to it */
 };
 
-/* A port that was free a moment ago; silent: somebody has it and answers nothing. */
+/* A port that hears nobody but itself and so refuses; silent: somebody has it and answers nothing.
+ */
 static struct host make_host(bool silent)
 {
     struct host host = {.address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}},
@@ -23,10 +24,8 @@ static struct host make_host(bool silent)
     socklen_t len = sizeof host.address;
     cr_assert(bind(host.fd, (struct sockaddr *)&host.address, len) == 0);
     cr_assert(getsockname(host.fd, (struct sockaddr *)&host.address, &len) == 0);
-    if (!silent) {
-        close(host.fd);
-        host.fd = -1;
-    }
+    if (!silent)
+        cr_assert(connect(host.fd, (struct sockaddr *)&host.address, len) == 0);
     return host;
 }
 

@@ -32,6 +32,10 @@ ip link add {LINK} numtxqueues 4 numrxqueues 4 type veth peer name other
 ip addr add 10.77.1.2/24 dev {LINK}
 ip -6 addr add fd77::2/64 dev {LINK} nodad
 ip link set {LINK} addrgenmode none up; ip link set other addrgenmode none up
+for turn in $(seq 500); do # the kernel tells a moment later that both ends are there
+    ip route show | grep -q linkdown || break
+    sleep 0.02
+done
 """
 STATE = f"""
 ls /etc/sysctl.d; cat /etc/sysctl.d/* 2>/dev/null

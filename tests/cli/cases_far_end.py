@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-from harness import Daemon, Process, Skip, case, closed_port, is_plain, tightlink, validate
+from harness import Daemon, Process, Skip, case, closed_port, is_plain, tightlink, until, validate
 
 QUICK = ("--yes", "--data-budget", "20MB", "--time-budget", "3s")
 
@@ -217,6 +217,13 @@ def serve_is_the_responder(machine):
     assert result.code in (0, 4) and served.code == 0, f"{result}\n{served}"
 
 
+def listens(port):
+    """Seen without a connection, which such a server takes for a client."""
+    with open("/proc/net/tcp") as table:
+        rows = [line.split() for line in table]
+    return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows)
+
+
 @contextlib.contextmanager
 def iperf3_server():
     """The installed iperf3 at its usual port, where it is looked for."""
@@ -230,8 +237,8 @@ def iperf3_server():
             raise Skip("port 5201 is in use") from error
     with subprocess.Popen(["iperf3", "-s", "-B", "127.0.0.1"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as serving:
-        time.sleep(0.5)
         try:
+            until(20, lambda: listens(5201), "iperf3 listens")
             yield
         finally:
             serving.kill()

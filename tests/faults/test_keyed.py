@@ -143,11 +143,10 @@ def clients_that_know_no_seals_or_tokens_are_served():
 def prove(session, port, udp):
     """Proves a socket's tuple as the session's client does; the challenge."""
     challenge = bytes(16)
-    udp.settimeout(10)
     udp.connect(("127.0.0.1", port))
     for kind in (1, 3):
-        udp.send(session.seal(wire.prove(kind, session.said(UDP), challenge)))
-        answer = udp.recv(100)
+        answer = wire.answered(
+            udp, lambda: session.seal(wire.prove(kind, session.said(UDP), challenge)))
         assert answer[4] == kind + 1, answer
         challenge = answer[24:40]
     return challenge

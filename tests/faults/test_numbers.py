@@ -34,11 +34,8 @@ def prove(port, host, session, token, source=None):
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind((source or "", 0))
     udp.connect((host, port))
-    udp.settimeout(3)
-    udp.send(wire.prove(1, token))
-    challenge = udp.recv(64)[24:40]
-    udp.send(wire.prove(3, token, challenge))
-    assert udp.recv(64)[4] == 4
+    challenge = wire.answered(udp, wire.prove(1, token))[24:40]
+    assert wire.answered(udp, wire.prove(3, token, challenge))[4] == 4
     return udp, challenge
 
 

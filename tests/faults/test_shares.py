@@ -37,12 +37,8 @@ def prove(session, port):
     """A UDP socket whose tuple is proved, and its cookie."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.connect(("127.0.0.1", port))
-    udp.settimeout(2)
-    def step(kind, challenge):
-        udp.send(wire.prove(kind, session.token, challenge))
-        return udp.recv(100)[24:40]
-    challenge = step(1, bytes(16))
-    step(3, challenge)
+    challenge = wire.answered(udp, wire.prove(1, session.token))[24:40]
+    wire.answered(udp, wire.prove(3, session.token, challenge))
     return udp, challenge[:8]
 
 

@@ -49,6 +49,19 @@ def prove(kind, token, challenge=bytes(16)):
     return b"TLU1" + bytes([kind, 0, 0, 0]) + token + challenge + bytes(24)
 
 
+def answered(udp, datagram):
+    """The answer to a datagram. A busy loopback may lose either: it is asked again, as any client does.
+    datagram: bytes, or what makes them anew for each time."""
+    for _ in range(5):
+        udp.settimeout(3)
+        udp.send(datagram() if callable(datagram) else datagram)
+        try:
+            return udp.recv(65536)
+        except TimeoutError:
+            pass
+    raise AssertionError("no answer by UDP, asked five times")
+
+
 def crc32c(data):
     """RFC 3720, B.4."""
     crc = 0xffffffff

@@ -8,6 +8,7 @@ machine (sleep, a step of the clock) is forced in the unit tests that the table 
 Exit code 77: this machine permits no namespaces."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -74,7 +75,7 @@ class Far:
         self.process.wait()
 
 
-def run(*options, host="10.99.0.2", wrap=(), at=None, then=None, when=('"live"',), seconds=60):
+def run(*options, host="10.99.0.2", wrap=(), at=None, then=None, when=('"live"',), seconds=120):
     """Runs a diagnosis; calls then(process) at seconds after the first line with all the words of
     when: a transfer runs, unless other words are given."""
     command = inside(NEAR, *wrap, TIGHTLINK, "run", host, "--yes", "--json-lines", "--direction",
@@ -92,7 +93,7 @@ def run(*options, host="10.99.0.2", wrap=(), at=None, then=None, when=('"live"',
     reader = threading.Thread(target=read)
     reader.start()
     if then:
-        begun.wait(20)
+        begun.wait(60)
         time.sleep(at)
         then(process)
     try:
@@ -253,7 +254,7 @@ def slow_DNS():
             wrap=("unshare", "-m", "sh", "-c",
                   f'mount --bind {resolv.name} /etc/resolv.conf && exec "$@"', "sh"))
         took = time.monotonic() - begin
-    assert status == 3 and took < 9, (status, took, errors)
+    assert status == 3 and took < 20, (status, took, errors)  # 150 s, were it left to the resolver
     text = said(document)[2] if document else errors
     assert "far.example.org" in text, text
     return "aborted", f"exit {status} after {took:.0f} s", "the name that did not resolve"
@@ -267,7 +268,7 @@ def no_ICMP():
         document, *_ = run()
     quality, state, text = said(document)
     assert quality in ("valid", "degraded") and state in ("limited", "inconclusive"), text
-    assert "100 %" not in text and "dead" not in text, text
+    assert not re.search(r"100 %[^.]*\b(loss|lost)|dead", text), text
     return quality, state, "UDP and TCP answer"
 
 
@@ -305,8 +306,9 @@ def host_starved():
 def other_traffic():
     """The responder grants 80 Mb/s; some 80 Mb/s of datagrams come beside it."""
     blast = ("import socket,time\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n"
-             "while True:\n for _ in range(10): s.sendto(bytes(1400),('10.99.0.1',9))\n"
-             " time.sleep(0.0014)\n")
+             "begun,sent=time.monotonic(),0\n"
+             "while True:\n while sent<7000*(time.monotonic()-begun):\n"
+             "  s.sendto(bytes(1400),('10.99.0.1',9)); sent+=1\n time.sleep(0.0014)\n")
     other = subprocess.Popen(inside(FAR, sys.executable, "-c", blast), stderr=subprocess.DEVNULL)
     try:
         with Far("--rate-cap", "80M"):

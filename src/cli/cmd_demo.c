@@ -42,6 +42,7 @@ static enum tl_status no_demo(const char *name, struct tl_error *reterr)
         if (cli_distance(name, first) <= 1 && !nearest.word)
             nearest = (struct cli_nearest){all[i].name, 1};
     }
+    cli_nearest_offer(&nearest, name, "list");
     return tl_error_set(reterr, TL_USAGE, "no demo is called \"%.60s\"%s see: tightlink demo list",
                         name, nearest.word ? cli_nearest_text(&nearest) : ";");
 }

@@ -1,4 +1,5 @@
 /* tightlink rules list | explain ID | check DIRECTORY [CASES]. */
+#include "cause.h"
 #include "cli.h"
 #include "nearest.h"
 #include "pager.h"
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/cause_name.h"
 #include "tightlink/rules/rules.h"
 
 static int list(const struct tl_rules *rules)
@@ -18,18 +20,20 @@ static int list(const struct tl_rules *rules)
     return CLI_EXIT_OK;
 }
 
-static int explain(const struct tl_rules *rules, const char *id)
+/* written: an id, or the name that lists have for a cause. */
+static int explain(const struct tl_rules *rules, const char *written)
 {
+    const char *id = tl_cause_id_of(written);
     struct tl_buf page = TL_BUF_INIT;
     int exit_code = CLI_EXIT_OK;
     cli_page();
     if (tl_rules_explain(rules, id, &page) != TL_OK) {
-        struct cli_nearest nearest = {0};
-        for (size_t i = 0; i < tl_rules_count(rules); i++) {
-            cli_nearest_offer(&nearest, id, tl_rules_id_at(rules, i));
-            cli_nearest_offer(&nearest, id, tl_rules_cause_at(rules, i));
+        struct cli_nearest nearest = cli_cause_near(written);
+        for (size_t i = 0; i < tl_rules_count(rules); i++) { /* the user's own, too */
+            cli_nearest_offer(&nearest, written, tl_rules_id_at(rules, i));
+            cli_nearest_offer(&nearest, written, tl_rules_cause_at(rules, i));
         }
-        cli_complain("no rule or cause is called \"%.60s\"%s see: tightlink rules list", id,
+        cli_complain("no rule or cause is called \"%.60s\"%s see: tightlink rules list", written,
                      nearest.word ? cli_nearest_text(&nearest) : ";");
         exit_code = CLI_EXIT_USAGE;
     } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {
@@ -57,6 +61,16 @@ static int check(const char *directory, const char *cases)
     return exit_code;
 }
 
+static int no_verb(const struct cli_command *command, const char *verb)
+{
+    struct cli_nearest nearest = {0};
+    cli_nearest_offer(&nearest, verb, "list");
+    cli_nearest_offer(&nearest, verb, "explain");
+    cli_nearest_offer(&nearest, verb, "check");
+    return cli_usage(command, "write rules list, rules explain ID or rules check DIRECTORY%s",
+                     nearest.distance ? cli_nearest_text(&nearest) : "");
+}
+
 int cli_rules(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_words words;
@@ -68,7 +82,7 @@ int cli_rules(const struct cli_command *command, int argc, char **argv)
     bool wants_list = strcmp(verb, "list") == 0 && words.argc == 1;
     bool wants_page = strcmp(verb, "explain") == 0 && words.argc == 2;
     if (!wants_list && !wants_page)
-        return cli_usage(command, "write rules list, rules explain ID or rules check DIRECTORY");
+        return no_verb(command, verb);
     struct tl_error error = {0};
     struct tl_rules *rules;
     if (cli_load_rules(&rules, &error) != TL_OK)

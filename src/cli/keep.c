@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "cause.h"
+#include "nearest.h"
 #include "tightlink/app/files.h"
 #include "tightlink/app/keep.h"
 #include "tightlink/app/leave.h"
@@ -36,13 +38,28 @@ enum tl_status cli_open_history(struct tl_history **ret_history, struct tl_error
     return status;
 }
 
+/* Where a run was asked for that is none: a cause has a page, and "lsat" was meant to be a run. */
+static enum tl_status offer_instead(const char *name, enum tl_status status,
+                                    struct tl_error *reterr)
+{
+    if (status != TL_USAGE || !reterr)
+        return status;
+    struct tl_error said = *reterr;
+    struct cli_nearest nearest = cli_cause_near(name);
+    if (nearest.word)
+        return tl_error_set(reterr, status, "%s; a cause: tightlink rules explain %s", said.text,
+                            cli_cause_id(nearest.word));
+    cli_nearest_offer(&nearest, name, "last");
+    return tl_error_set(reterr, status, "%s%s", said.text, cli_nearest_text(&nearest));
+}
+
 enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
                               struct tl_error *reterr)
 {
     struct tl_buf notices = TL_BUF_INIT;
     enum tl_status status = tl_app_open(path, result, &notices, reterr);
     say(&notices);
-    return status;
+    return offer_instead(path, status, reterr);
 }
 
 enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
@@ -51,7 +68,7 @@ enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_
     struct tl_buf notices = TL_BUF_INIT;
     enum tl_status status = tl_app_read_document(name, ret_text, ret_len, NULL, &notices, reterr);
     say(&notices);
-    return status;
+    return offer_instead(name, status, reterr);
 }
 
 bool cli_keep_run(const struct tl_session_result *result, bool *ret_kept)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "tightlink/base/cause_name.h"
@@ -58,6 +59,12 @@ static const char *fit_end(const char *text, size_t width, char *ret_text, size_
     return ret_text;
 }
 
+/* What has ended can no longer be asked whose it was, and root may ask of all. */
+static const char *nobody(const struct tl_app_live_row *row)
+{
+    return row->ended || geteuid() == 0 ? "not known" : "another user's";
+}
+
 static void add_row(const struct tl_app_live_row *row, size_t width, struct tl_buf *out)
 {
     char bar[BAR + 1], rate[TL_UNIT_TEXT_SIZE], cause[64], peer[64];
@@ -68,7 +75,7 @@ static void add_row(const struct tl_app_live_row *row, size_t width, struct tl_b
     tl_buf_addf(out, "%-4s %10s  %-*s %-16.16s [%s] %s\n",
                 row->direction == TL_UPLOAD ? "out" : "in", tl_format_bps(row->mean_bps, rate),
                 (int)peer_width, fit_end(row->peer, peer_width, peer, sizeof peer),
-                row->program[0] ? row->program : "another user's", bar,
+                row->program[0] ? row->program : nobody(row), bar,
                 likely(row, cause, sizeof cause));
 }
 
@@ -91,7 +98,8 @@ void cli_live_table(const struct tl_app_live_row *rows, size_t count, size_t max
 {
     add_sum(sum, out);
     if (count == 0) {
-        tl_buf_adds(out, "no connection moved anything in the last ten seconds\n");
+        tl_buf_adds(out, sum->flows_count ? "none of them lasted long enough to be watched\n"
+                                          : "no connection moved data in the last ten seconds\n");
         return;
     }
     tl_buf_addf(out, "way        rate  with                  program          waits for    "

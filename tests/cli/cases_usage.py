@@ -169,8 +169,15 @@ def a_slip_is_answered_with_what_was_meant(machine):
             (("demo", "satelite"), "did you mean satellite-"),
             (("history", "lst"), "did you mean list\\?"), (("--hlep",), "did you mean --help\\?"),
             (("--verison",), "did you mean --version\\?"),
-            (("rules", "explain", "recieve-window"), "did you mean receive-window\\?")]:
+            (("rules", "explain", "recieve-window"), "did you mean receive-window\\?"),
+            (("rules", "explain", "recieve buffer"), "did you mean receive buffer\\?"),
+            (("rules", "explan", "policer"), "did you mean explain\\?"),
+            (("demo", "lsit"), "did you mean list\\?"), (("explain", "lats"), "did you mean last\\?"),
+            (("compare", "last", "lsat"), "neither a file nor a run"),
+            (("explain", "policer"), "a cause: tightlink rules explain policer"),
+            (("why", "recieve buffer"), "a cause: tightlink rules explain receive-window")]:
         tightlink(machine, *arguments).check(2, says)
+    tightlink(machine, "rules", "explain", "receive buffer").check(0, out="receive-window")
     tightlink(machine, "help", "export").check(0, out="Examples:\n  tightlink export last")
     tightlink(machine, "help", "exprot").check(2, "did you mean export\\?")
 

@@ -62,8 +62,12 @@ static void set_busiest(struct tl_facts *facts, enum tl_direction direction,
                 known ? busy.cores_ratio : (double)NAN, "/proc cannot be read");
     if (known && busy.pid)
         tl_facts_set_text(facts, TL_END(direction, near, other_program_name), busy.name, "");
-    tl_facts_set_unknown(facts, TL_END(direction, far, other_program_ratio),
-                         "no responder tells what else runs on its host");
+    else
+        tl_facts_set_unknown(facts, TL_END(direction, near, other_program_name),
+                             known ? "no other program was busy" : "/proc cannot be read");
+    static const char nobody[] = "no responder tells what else runs on its host";
+    tl_facts_set_unknown(facts, TL_END(direction, far, other_program_ratio), nobody);
+    tl_facts_set_unknown(facts, TL_END(direction, far, other_program_name), nobody);
 }
 
 enum tl_status tl_probe_stream(const struct tl_probe *probe, enum tl_direction direction,

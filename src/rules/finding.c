@@ -56,19 +56,31 @@ struct tl_fact_key *tl_judged_facts(struct tl_arena *arena, const struct tl_judg
     return keys;
 }
 
-static void add_missing(const struct tl_judged *judged, uint64_t set, struct tl_buf *out)
+char *tl_judged_lacking(struct tl_arena *arena, const struct tl_judged *judged, uint64_t set)
 {
-    const char *between = "";
+    struct tl_buf text = TL_BUF_INIT;
+    const char *stages[TL_SCOPE_FACTS_MAX], *reason = "no value";
+    size_t count = 0;
     for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
+        struct tl_fact fact;
         if (!(set >> i & 1))
             continue;
-        char id[TL_FACT_ID_SIZE];
-        const char *reason = judged->env->facts[i].reason;
-        tl_buf_addf(out, "%s%s (", between, tl_fact_id(tl_judged_fact(judged, i), id));
-        tl_utf8_add_clean(out, reason && *reason ? reason : "not measured", false);
-        tl_buf_adds(out, ")");
-        between = ", ";
+        tl_facts_get_lacking(judged->env->store, tl_judged_fact(judged, i), &fact);
+        bool told = fact.tried || strcmp(fact.stage, "derived") == 0;
+        if (told && *fact.reason)
+            reason = fact.reason;
+        for (size_t s = 0; s < count && !told; s++)
+            told = strcmp(stages[s], fact.stage) == 0;
+        if (!told)
+            stages[count++] = fact.stage;
     }
+    for (size_t s = 0; s < count; s++)
+        tl_buf_addf(&text, "%s%s", s > 0 ? ", " : count > 1 ? "stages " : "stage ", stages[s]);
+    if (count)
+        tl_buf_adds(&text, " would tell");
+    else
+        tl_utf8_add_clean(&text, reason, false);
+    return keep_text(arena, &text);
 }
 
 /* The sentence that fits what the test saw. */
@@ -81,15 +93,11 @@ static char *evidence_text(struct tl_arena *arena, const struct tl_judged *judge
         return tl_judged_render(arena, judged, &test->against, NULL);
     if (trace->truth != TL_UNKNOWN_TRUTH)
         return tl_arena_printf(arena, "%s is %s", test->written, tl_truth_name(trace->truth));
-    struct tl_buf text = TL_BUF_INIT;
     uint64_t missing = trace->left.missing | trace->right.missing;
     const char *problem = trace->left.problem ? trace->left.problem : trace->right.problem;
-    tl_buf_adds(&text, "cannot be tested: ");
     if (missing)
-        add_missing(judged, missing, &text);
-    else
-        tl_buf_adds(&text, problem ? problem : "no value");
-    return keep_text(arena, &text);
+        problem = tl_judged_lacking(arena, judged, missing);
+    return tl_arena_printf(arena, "not tested: %s", problem ? problem : "no value");
 }
 
 /* A text fact may come from the other end (promise P12). */

@@ -148,6 +148,7 @@ struct tl_value {
 /* The facts of one rule, read once for a judgement, and the values of its names. */
 struct tl_formula_env {
     const struct tl_formula_scope *scope;
+    const struct tl_facts *store; /* where the facts come from */
     struct tl_fact facts[TL_SCOPE_FACTS_MAX];
     struct tl_value names[TL_SCOPE_NAMES_MAX];
     struct tl_value results[TL_NAME_COUNT];

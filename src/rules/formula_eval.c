@@ -297,7 +297,7 @@ double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formul
 void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_scope *scope,
                          const struct tl_facts *facts, enum tl_direction direction)
 {
-    *env = (struct tl_formula_env){.scope = scope};
+    *env = (struct tl_formula_env){.scope = scope, .store = facts};
     for (size_t i = 0; i < scope->fact_count; i++)
         tl_facts_get(facts, tl_role_fact_key(scope->facts[i], direction), &env->facts[i]);
     evaluate_names(env);

@@ -158,6 +158,10 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
 char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
                        const struct tl_template *template, bool *ret_complete);
 
+/* Why facts of that set are not known, in the arena: "stages udp, paced would tell", or the reason
+ * of one that was asked for in vain. */
+char *tl_judged_lacking(struct tl_arena *arena, const struct tl_judged *judged, uint64_t set);
+
 /* Fact i of the judged rule's scope, in this direction. */
 struct tl_fact_key tl_judged_fact(const struct tl_judged *judged, size_t fact);
 /* The keys of a set of those facts, *ret_count of them, in the arena. */

@@ -237,23 +237,6 @@ void tl_ladder_link(struct tl_side *side)
     }
 }
 
-/* "needs streams_goodput_bps (streams)" */
-static char *missing_text(struct tl_arena *arena, const struct tl_judged *judged, uint64_t missing)
-{
-    struct tl_buf text = TL_BUF_INIT;
-    for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
-        if (!(missing >> i & 1))
-            continue;
-        const struct tl_fact_def *def = tl_fact_def(judged->rule->scope.facts[i].fact);
-        tl_buf_addf(&text, "%s%s (stage %s)", text.len ? ", " : "not tested: needs ", def->name,
-                    def->stage);
-    }
-    char *copy = tl_arena_strdup(arena, text.len ? tl_buf_text(&text) : "no number can be given");
-    arena->failed |= text.status != TL_OK;
-    tl_buf_finish(&text);
-    return copy;
-}
-
 static void fill_missing(struct tl_arena *arena, const struct tl_judged *judged,
                          struct tl_rung *rung)
 {
@@ -282,7 +265,11 @@ static void fill_rung(struct tl_arena *arena, const struct tl_judged *judged, st
     else if (!judged->ceiling_missing && judged->rule->no_ceiling.text)
         rung->why_not = tl_judged_render(arena, judged, &judged->rule->no_ceiling, NULL);
     else
-        rung->why_not = missing_text(arena, judged, judged->ceiling_missing);
+        rung->why_not =
+            judged->ceiling_missing
+                ? tl_arena_printf(arena, "not tested: %s",
+                                  tl_judged_lacking(arena, judged, judged->ceiling_missing))
+                : tl_arena_strdup(arena, "no number can be given");
 }
 
 /* Lowest first, untested last, then by name, so that the order is the same everywhere. */

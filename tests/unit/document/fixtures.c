@@ -37,7 +37,7 @@ static struct tl_evidence window_evidence[] = {
      .truth = TL_FALSE,
      .is_for = false},
     {.id = "larger-window-helps",
-     .say = "cannot be tested: download.window_goodput_bps (not measured)",
+     .say = "not tested: stage window would tell",
      .test = "flow.window_goodput_bps / flow.goodput_bps >= 1.15",
      .truth = TL_UNKNOWN_TRUTH,
      .is_for = true},
@@ -254,7 +254,7 @@ static struct tl_finding open_findings[] = {
 
 static struct tl_rung open_ladder[] = {
     {"capacity", "path", TL_UPLOAD, false, NONE, NONE, NONE, "several connections",
-     "not tested: needs streams_goodput_bps (stage streams)", false, false, NULL, 0},
+     "not tested: stage streams would tell", false, false, NULL, 0},
 };
 
 /* --- runs --- */

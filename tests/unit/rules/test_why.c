@@ -211,3 +211,36 @@ Test(why, no_such_cause)
     cr_expect_eq(tl_why_not(findings, facts, "banana", &page), TL_UNKNOWN);
     cr_expect_eq(page.len, 0);
 }
+
+/* What stands between the words of a rule's own sentence and a fact's id. */
+static bool names_a_fact(const char *text)
+{
+    static const char *const ends[] = {"_bps", "_bytes", "_ns", "_ratio", "_count", "_name"};
+    bool named = false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        named |= strstr(text, ends[i]) != NULL;
+    return named;
+}
+
+Test(why, what_is_not_known_is_told_by_stages_and_reasons_not_by_facts)
+{
+    size_t open = 0, in_vain = 0;
+    set_windowed();
+    tl_facts_set_unknown(facts, key_of("download.streams_goodput_bps"), "nobody listened");
+    judge(NAN);
+    for (size_t i = 0; i < findings->rung_count; i++) {
+        const char *why_not = findings->ladder[i].why_not;
+        cr_expect(!names_a_fact(why_not), "%s", why_not);
+    }
+    for (size_t i = 0; i < findings->finding_count; i++)
+        for (size_t e = 0; e < findings->findings[i].evidence_count; e++) {
+            const struct tl_evidence *evidence = &findings->findings[i].evidence[e];
+            if (evidence->truth != TL_UNKNOWN_TRUTH)
+                continue;
+            cr_expect(!names_a_fact(evidence->say), "%s", evidence->say);
+            open += strstr(evidence->say, " would tell") != NULL;
+            in_vain += strcmp(evidence->say, "not tested: nobody listened") == 0;
+        }
+    cr_expect_gt(open, 0);
+    cr_expect_gt(in_vain, 0);
+}

@@ -19,7 +19,8 @@ class FarEnd:
     connection, on which it sends what it likes for as long as it likes."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.address = wire.own_address()
+        self.listener = socket.create_server((self.address, 0), backlog=64)
         self.port = self.listener.getsockname()[1]
         self.ended = threading.Event()
         self.flooding = threading.Event()
@@ -139,7 +140,7 @@ class DatagramFarEnd(FarEnd):
     def __init__(self):
         super().__init__()
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.udp.bind(("127.0.0.1", self.port))
+        self.udp.bind((self.address, self.port))
         self.udp.settimeout(0.2)
         threading.Thread(target=self.answer, daemon=True).start()
 

@@ -337,24 +337,6 @@ def what_a_key_line_says_wrong_is_told():
         assert "from=NETWORK" in done.stderr and SECRET[:8] not in done.stderr, done.stderr
 
 
-def is_full(held, places, come, said):
-    """One more than a class has places for is refused with these words, or comes in for one that has
-    been silent for a second, which a machine with other work lets happen: they are never more."""
-    for session in held:
-        session.ping()
-    spoken, all_held = time.monotonic(), all(session.is_open() for session in held)
-    try:
-        session = come()
-    except (AssertionError, wire.Closed) as why:
-        assert said in str(why), why
-        return
-    silent = time.monotonic() - spoken
-    inside = sum(one.is_open() for one in held) + session.is_open()
-    assert inside <= places and (silent > 1 or not all_held), \
-        f"{inside} of {places}, {silent:.2f} s after a word of each"
-    session.close()
-
-
 @case
 def each_class_has_its_places():
     """Without a key 2, with one 3, and whoever has an administrator's key comes in all the same."""
@@ -362,9 +344,9 @@ def each_class_has_its_places():
     with KeyFile(*lines) as key, \
             keyed_daemon(key, "--places", "open=2,keyed=3,admin=1") as daemon:
         strangers = [wire.Session(daemon.port, f"127.0.{50 + i}.1") for i in range(2)]
-        is_full(strangers, 2, lambda: wire.Session(daemon.port, "127.0.90.1"), "with a key")
+        wire.is_full(strangers, 2, lambda: wire.Session(daemon.port, "127.0.90.1"), "with a key")
         holders = [KeyedSession(daemon.port, source=f"127.0.{60 + i}.1") for i in range(3)]
-        is_full(holders, 3, lambda: KeyedSession(daemon.port, source="127.0.91.1"), "administrator")
+        wire.is_full(holders, 3, lambda: KeyedSession(daemon.port, source="127.0.91.1"), "administrator")
         for session in (*strangers, *holders, KeyedSession(daemon.port, "root", "127.0.92.1")):
             session.close()
 

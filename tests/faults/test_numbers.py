@@ -148,6 +148,9 @@ def full_load_lives_in_64_megabytes():
                 strangers.append(Connection(daemon.port, f"127.{i % 200}.{i // 200 % 250}.1"))
                 if i % 4 == 0:
                     strangers[-1].send(words)
+            if i % 100 == 0:
+                for other in keyed:
+                    other.ping()
         session = Session(daemon.port, "127.8.9.1")
         udp, _ = prove(daemon.port, "127.0.0.1", session, session.token, "127.8.9.1")
         granted = session.ask(direction=wire.BOTH, streams=16, ms=2000)

@@ -9,6 +9,8 @@ import struct
 import subprocess
 import time
 
+from cases import until
+
 MAGIC = b"TGHTLINK"
 VERSION = 1
 (HELLO, WELCOME, ERROR, HOST_QUERY, HOST, HOST_END, TEST_TCP, READY, BUSY, DATA_HELLO, DATA_OK,
@@ -19,6 +21,13 @@ DOWNLOAD, UPLOAD, BOTH = 0, 1, 2
 END_TIME, END_BYTES, END_STOPPED, END_CLOSED, END_UNHEARD, END_FAILED = range(6)
 (E_PROTOCOL, E_VERSION, E_TYPE, E_STATE, E_SESSIONS, E_TOKEN, E_TIMEOUT, E_CONGESTION, E_QUOTA,
  E_REFUSED, E_INTERNAL, E_GOING) = range(1, 13)
+
+
+def own_address():
+    """An address of loopback that is this process's alone: a client of another test that looks for a
+    server that is gone, at a port that is somebody else's by now, comes to nobody here."""
+    pid = os.getpid()
+    return f"127.{64 | pid >> 16 & 63}.{pid >> 8 & 255}.{pid & 255}"
 
 
 def frame(kind, payload=b""):
@@ -323,6 +332,24 @@ class Session(Connection):
         for data in streams:
             data.close()
         return granted, end, moved, samples
+
+
+def is_full(held, places, come, said):
+    """One more than there are places for is refused with these words, or comes in for one that has
+    been silent for a second, which a machine with other work lets happen: they are never more."""
+    for session in held:
+        session.ping()
+    spoken, all_held = time.monotonic(), all(session.is_open() for session in held)
+    try:
+        session = come()
+    except (AssertionError, Closed) as why:
+        assert said in str(why), why
+        return
+    silent = time.monotonic() - spoken
+    until(10, lambda: sum(one.is_open() for one in held) + session.is_open() <= places,
+          f"no more than {places} have a place")
+    assert silent > 1 or not all_held, f"who had spoken {silent:.2f} s ago lost a place"
+    session.close()
 
 
 def writable_sockets(ready):

@@ -9,7 +9,6 @@
 #include "tightlink/app/open.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/live_flow.h"
-#include "tightlink/probes/mark.h"
 #include "tightlink/session/record.h"
 
 /* Connections that are judged in one second: some 1 ms each. The others keep their opinion. */

@@ -8,7 +8,6 @@
 #include "overheard.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
-#include "tightlink/probes/live_flow.h"
 
 /* As the kernel's socket has it, IPv4 inside IPv6. */
 static void format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size)

@@ -7,7 +7,6 @@
 #include "capture_run.h"
 #include "overheard.h"
 #include "tightlink/app/open.h"
-#include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/document/document.h"
 #include "tightlink/facts/trust.h"

@@ -1,7 +1,6 @@
 /* The table of connections: readings in, intervals out. What an interval holds: live_interval.c. */
 #include "tightlink/flow/live.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* The whole record in one call. */
-#include <stddef.h>
 
 #include "tightlink/host/host.h"
 

@@ -1,7 +1,6 @@
 /* The driver's own statistics (ethtool -S). Every driver has its own names; a table says
  * which of them mean what we need. Two ioctls, open to any user (net/ethtool/ioctl.c). */
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>

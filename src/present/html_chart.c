@@ -6,7 +6,6 @@
 
 #include "documents.h"
 #include "escape.h"
-#include "text_words.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tightlink/base/units.h"
-
 struct word {
     const char *from, *to;
 };

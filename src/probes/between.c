@@ -8,7 +8,6 @@
 #include "connect.h"
 #include "live.h"
 #include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
 
 #define STANDARD_NS (10 * TL_NS_PER_S)

@@ -7,7 +7,6 @@
 #include "disk_facts.h"
 #include "outcome.h"
 #include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "hops_rise.h"
-#include "path_facts.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
 #include "tightlink/engine/far.h"

@@ -1,8 +1,6 @@
 /* The length of the second paced stream. */
 #include "paced_second.h"
 
-#include <math.h>
-
 int64_t tl_paced_count_ns(double pacing_bps, double mss_bytes, double loss_ratio)
 {
     double losses_per_s = pacing_bps / 8 / mss_bytes * loss_ratio;

@@ -1,6 +1,5 @@
 /* What a connection of a capture did over time, for plots. */
 #include <math.h>
-#include <stdio.h>
 
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"

@@ -7,8 +7,6 @@
 #include "flow_facts.h"
 #include "outcome.h"
 #include "received.h"
-#include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"

@@ -7,7 +7,6 @@
 
 #include "judge.h"
 #include "tightlink/base/units.h"
-#include "tightlink/base/utf8.h"
 
 /* The upper bound of the rate below this share of the goal leaves no doubt. */
 #define CLEARLY_BELOW     0.95

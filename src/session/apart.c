@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "session_private.h"
-#include "tightlink/base/units.h"
 #include "tightlink/probes/reach.h"
 
 bool session_can_go_apart(enum tl_status status)

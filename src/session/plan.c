@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "worth.h"
 

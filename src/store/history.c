@@ -7,7 +7,6 @@
 
 #include "pack.h"
 #include "summary.h"
-#include "tightlink/document/document.h"
 
 /* Rows are clustered by the time of their start, so that "the newest" and "since" read
  * neighbours. Documents lie apart, packed, so that a list does not read past them. */

@@ -6,7 +6,6 @@
 #include "screen.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 
 /* Keys are answered between two slices. */
 #define SLICE_NS (20 * TL_NS_PER_MS)

@@ -6,10 +6,8 @@
 
 #include "screen.h"
 #include "tightlink/app/capture.h"
-#include "tightlink/app/keep.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 
 struct watcher {
     struct tl_app_live *live;      /* NULL where it could not begin */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tightlink/base/units.h"
-
 #if TL_WITH_TICKETS
 
 #include "tightlink/app/send.h"

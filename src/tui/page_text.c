@@ -8,7 +8,6 @@
 #include "page_write.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
-#include "tightlink/base/utf8.h"
 #include "tightlink/present/report.h"
 #include "tightlink/rules/why.h"
 

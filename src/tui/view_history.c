@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "lines.h"
-#include "live.h"
 #include "page_text.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"

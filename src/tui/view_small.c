@@ -11,7 +11,6 @@
 #include "tightlink/base/units.h"
 #include "tightlink/present/report.h"
 #include "view.h"
-#include "watch.h"
 #include "zones.h"
 
 /* Of a message above the keys. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lines.h"
-#include "tightlink/base/units.h"
 #include "tightlink/present/report.h"
 #include "view.h"
 

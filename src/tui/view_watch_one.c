@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "live.h"
-#include "page_text.h"
 #include "plot.h"
 #include "tightlink/base/units.h"
-#include "view.h"
 #include "watch.h"
 
 /* Seconds that a plot's width stands for at least: a second of them is no flat line. */

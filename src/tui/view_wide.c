@@ -6,7 +6,6 @@
 
 #include "lines.h"
 #include "live.h"
-#include "page_text.h"
 #include "plot.h"
 #include "tightlink/base/units.h"
 #include "tightlink/present/report.h"

@@ -7,7 +7,6 @@
 
 #if TL_WITH_URING
 
-#include <errno.h>
 #include <liburing.h>
 
 struct disk_ring {

@@ -7,7 +7,6 @@
 
 #include "disk_part.h"
 #include "responder_private.h"
-#include "tightlink/base/time.h"
 #include "turn.h"
 
 /* --- The answer --------------------------------------------------------------------------- */

@@ -23,7 +23,6 @@
 #include "session.h"
 #include "socket_address.h"
 #include "status.h"
-#include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
 #include "turn.h"
 #include "udp_echo.h"

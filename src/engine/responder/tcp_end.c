@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "responder_private.h"
 #include "tightlink/base/time.h"
 
 #define EARLY_CLOSE_NS (250 * TL_NS_PER_MS) /* a sender's deadline may be this much earlier */

@@ -7,7 +7,6 @@
 #include "responder_private.h"
 #include "tcp_dial.h"
 #include "tcp_run.h"
-#include "tightlink/base/time.h"
 #include "turn.h"
 
 /* --- Its turn ------------------------------------------------------------------------------- */

@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tightlink/base/random.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/stream.h"

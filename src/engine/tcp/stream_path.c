@@ -1,8 +1,6 @@
 /* The choice of how a sender hands payload over, and of a receiver's buffer and wake-ups. */
 #include "stream_path.h"
 
-#include <string.h>
-
 #define RECV_MIN_BYTES   (32 * 1024)
 #define RECV_TOTAL_BYTES (8 * 1024 * 1024)
 #define CACHE_BYTES      (1024 * 1024) /* where the machine does not say */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "tightlink/base/time.h"
-#include "tightlink/host/cpu.h"
 
 static enum tl_status allocate(struct udp_flow *flow)
 {

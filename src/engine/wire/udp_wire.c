@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "udp_datagram.h"
 #include "wire_layout.h"
 
 #define MSG tl_wire_test_udp

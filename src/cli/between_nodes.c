@@ -10,8 +10,6 @@
 #include "tightlink/app/open.h"
 #include "tightlink/app/signals.h"
 #include "tightlink/base/name.h"
-#include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 
 void cli_nodes_tell(void *context, const char *text)
 {

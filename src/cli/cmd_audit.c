@@ -71,41 +71,53 @@ static bool may_look_up(const char *host, bool yes, int *ret_exit)
     return false;
 }
 
+struct auditing {
+    bool json, yes;
+    double goal_bps, goal_rtt_ns;
+};
+
+static enum tl_status take_goal(const char *text, void *options, struct tl_error *reterr)
+{
+    struct auditing *auditing = options;
+    enum tl_status status =
+        cli_parse_goal(text, &auditing->goal_bps, &auditing->goal_rtt_ns, reterr);
+    if (status == TL_OK && !(auditing->goal_rtt_ns > 0))
+        return tl_error_set(reterr, TL_USAGE,
+                            "an audit sees no path: write the rate and its round trip, "
+                            "for instance 900M@80ms");
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {CLI_READ("goal", take_goal)},
+    {CLI_FLAG("json", struct auditing, json)},
+    {CLI_FLAG("yes", struct auditing, yes)},
+    {.name = NULL},
+};
+
 int cli_audit(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {{"goal", required_argument, NULL, 'g'},
-                                                 {"json", no_argument, NULL, 'j'},
-                                                 {"yes", no_argument, NULL, 'y'},
-                                                 CLI_OPTIONS_END};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    double goal_bps = 0, goal_rtt_ns = 0;
+    struct auditing auditing = {0};
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     struct tl_error error = {0};
-    bool json = false, yes = false;
-    int option, exit_code = CLI_EXIT_OK;
-    while ((option = cli_next_option(&words)) > 0) {
-        json |= option == 'j';
-        yes |= option == 'y';
-        if (option == 'g' && cli_parse_goal(optarg, &goal_bps, &goal_rtt_ns, &error) != TL_OK)
-            cli_refuse_value(&words, error.text);
-        else if (option == 'g' && !(goal_rtt_ns > 0))
-            cli_refuse_value(&words, "an audit sees no path: write the rate and its round trip, "
-                                     "for instance 900M@80ms");
-    }
-    if (option < 0)
+    int exit_code = CLI_EXIT_OK;
+    if (!cli_take_options(&words, options, &auditing))
         return words.exit_code;
     if (words.argc > 1)
         return cli_usage(command, "name one host, or none");
     const char *host = words.argc ? words.argv[0] : NULL;
-    if (!may_look_up(host, yes, &words.exit_code))
+    if (!may_look_up(host, auditing.yes, &words.exit_code))
         return words.exit_code;
     struct tl_facts *facts;
     if (tl_session_audit(host, &facts, &error) != TL_OK ||
-        (goal_bps > 0 && tl_session_audit_alone(facts, &error) != TL_OK))
+        (auditing.goal_bps > 0 && tl_session_audit_alone(facts, &error) != TL_OK))
         return cli_fail(&error);
-    if (json)
+    if (auditing.json)
         exit_code = print_json(facts);
-    else if (goal_bps > 0)
-        exit_code = cli_audit_ladder(facts, goal_bps, goal_rtt_ns) ? CLI_EXIT_OK : CLI_EXIT_MISSED;
+    else if (auditing.goal_bps > 0)
+        exit_code = cli_audit_ladder(facts, auditing.goal_bps, auditing.goal_rtt_ns)
+                        ? CLI_EXIT_OK
+                        : CLI_EXIT_MISSED;
     else
         tl_facts_each(facts, print_fact, NULL);
     tl_facts_destroy(facts);

@@ -29,7 +29,7 @@
 struct between_options {
     struct tl_between_spec spec;
     const char *key_file;
-    bool json, port_given;
+    bool json, port_given, one_way;
     long streams; /* 0: not said */
     struct cli_between_nodes nodes;
 };
@@ -49,104 +49,44 @@ static bool catch_signals(void)
            sigaction(SIGTERM, &action, NULL) == 0;
 }
 
-enum {
-    OPTION_NODE = 256,
-    OPTION_ONE_WAY,
-    OPTION_WAIT,
-    OPTION_INSECURE,
-    OPTION_YES,
-    OPTION_SAVE,
-    OPTION_NO_HISTORY,
-    OPTION_FULL
-};
-
-/* Options that --node alone knows. */
-static enum tl_status apply_to_nodes(int option, const char *text, struct cli_between_nodes *nodes,
-                                     struct tl_error *reterr)
+static enum tl_status take_port(const char *text, void *into, struct tl_error *reterr)
 {
-    switch (option) {
-    case OPTION_NODE:
-        nodes->node = text;
-        break;
-    case OPTION_ONE_WAY:
-        nodes->spec.both = false;
-        break;
-    case OPTION_WAIT:
-        return cli_parse_time_budget(text, &nodes->spec.wait_ns, reterr);
-    case OPTION_INSECURE:
-        nodes->spec.insecure = true;
-        break;
-    case OPTION_YES:
-        nodes->options.yes = true;
-        break;
-    case OPTION_SAVE:
-        nodes->options.save = text;
-        break;
-    case OPTION_NO_HISTORY:
-        nodes->options.no_history = true;
-        break;
-    default:
-        nodes->options.full = true;
-    }
+    struct between_options *options = into;
+    options->port_given = true;
+    enum tl_status status = cli_parse_port(text, &options->spec.from.port, reterr);
+    options->spec.to.port = options->spec.from.port;
+    return status;
+}
+
+static enum tl_status take_streams(const char *text, void *into, struct tl_error *reterr)
+{
+    struct between_options *options = into;
+    char *end;
+    long streams = strtol(text, &end, 10);
+    if (end == text || *end || streams < 1 || streams > 128)
+        return tl_error_set(reterr, TL_USAGE, "1 to 128 streams, not \"%.20s\"", text);
+    options->streams = streams;
+    options->spec.streams = (unsigned)streams;
     return TL_OK;
 }
 
-static enum tl_status apply(int option, const char *text, struct between_options *options,
-                            struct tl_error *reterr)
-{
-    char *end;
-    long streams;
-    enum tl_status status;
-    switch (option) {
-    case 'k':
-        options->key_file = text;
-        return TL_OK;
-    case 'j':
-        options->json = true;
-        return TL_OK;
-    case 't':
-        return cli_parse_time_budget(text, &options->spec.duration_ns, reterr);
-    case 'p':
-        options->port_given = true;
-        status = cli_parse_port(text, &options->spec.from.port, reterr);
-        options->spec.to.port = options->spec.from.port;
-        return status;
-    case 's':
-        streams = strtol(text, &end, 10);
-        if (end == text || *end || streams < 1 || streams > 128)
-            return tl_error_set(reterr, TL_USAGE, "1 to 128 streams, not \"%.20s\"", text);
-        options->streams = streams;
-        options->spec.streams = (unsigned)streams;
-        return TL_OK;
-    default:
-        return apply_to_nodes(option, text, &options->nodes, reterr);
-    }
-}
-
-static const struct option long_options[] = {{"key", required_argument, NULL, 'k'},
-                                             {"time", required_argument, NULL, 't'},
-                                             {"streams", required_argument, NULL, 's'},
-                                             {"port", required_argument, NULL, 'p'},
-                                             {"json", no_argument, NULL, 'j'},
-                                             {"node", required_argument, NULL, OPTION_NODE},
-                                             {"one-way", no_argument, NULL, OPTION_ONE_WAY},
-                                             {"wait", required_argument, NULL, OPTION_WAIT},
-                                             {"insecure", no_argument, NULL, OPTION_INSECURE},
-                                             {"yes", no_argument, NULL, OPTION_YES},
-                                             {"save", required_argument, NULL, OPTION_SAVE},
-                                             {"no-history", no_argument, NULL, OPTION_NO_HISTORY},
-                                             {"full", no_argument, NULL, OPTION_FULL},
-                                             CLI_OPTIONS_END};
-
-static bool take_options(struct cli_words *words, struct between_options *options)
-{
-    struct tl_error error = {0};
-    int option;
-    while ((option = cli_next_option(words)) > 0)
-        if (apply(option, optarg, options, &error) != TL_OK)
-            cli_refuse_value(words, error.text);
-    return option == 0;
-}
+/* From "node" on: what --node alone knows. */
+static const struct cli_option between_table[] = {
+    {CLI_TEXT("key", struct between_options, key_file)},
+    {CLI_TIME("time", struct between_options, spec.duration_ns)},
+    {CLI_READ("streams", take_streams)},
+    {CLI_READ("port", take_port)},
+    {CLI_FLAG("json", struct between_options, json)},
+    {CLI_TEXT("node", struct between_options, nodes.node)},
+    {CLI_FLAG("one-way", struct between_options, one_way)},
+    {CLI_TIME("wait", struct between_options, nodes.spec.wait_ns)},
+    {CLI_FLAG("insecure", struct between_options, nodes.spec.insecure)},
+    {CLI_FLAG("yes", struct between_options, nodes.options.yes)},
+    {CLI_TEXT("save", struct between_options, nodes.options.save)},
+    {CLI_FLAG("no-history", struct between_options, nodes.options.no_history)},
+    {CLI_FLAG("full", struct between_options, nodes.options.full)},
+    {.name = NULL},
+};
 
 static void print_share(const char *what, double ratio)
 {
@@ -239,6 +179,7 @@ static int between_nodes(const struct cli_command *command, struct between_optio
                          TL_NODES_SECONDS_MAX);
     if (options->streams > TL_NODES_STREAMS_MAX)
         return cli_usage(command, "nodes run at most %d streams for others", TL_NODES_STREAMS_MAX);
+    spec->both = !options->one_way;
     spec->seconds = (int)(ns / TL_NS_PER_S);
     spec->streams = options->streams ? (int)options->streams : NODES_STREAMS;
     spec->source = options->spec.from.host;
@@ -276,12 +217,12 @@ int cli_between(const struct cli_command *command, int argc, char **argv)
 {
     struct between_options options = {
         .spec = {.from = {.port = CLI_DEFAULT_PORT}, .to = {.port = CLI_DEFAULT_PORT}},
-        .nodes = {.spec = {.both = true, .wait_ns = NODES_WAIT_NS}}};
+        .nodes = {.spec = {.wait_ns = NODES_WAIT_NS}}};
     struct tl_keys *keys = NULL;
     struct tl_error error = {0};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     int exit_code = CLI_EXIT_OK;
-    if (!take_options(&words, &options))
+    if (!cli_take_options(&words, between_table, &options))
         return words.exit_code;
     if (words.argc != 2)
         return cli_usage(command, "two hosts: where the data comes from, and where it goes");

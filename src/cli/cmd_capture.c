@@ -23,33 +23,36 @@ struct capturing {
     bool yes;
 };
 
-enum { OPTION_FOR = 256, OPTION_MAX, OPTION_YES };
-
-static const struct option long_options[] = {{"for", required_argument, NULL, OPTION_FOR},
-                                             {"max", required_argument, NULL, OPTION_MAX},
-                                             {"out", required_argument, NULL, 'o'},
-                                             {"yes", no_argument, NULL, OPTION_YES},
-                                             CLI_OPTIONS_END};
-
-static enum tl_status take_option(int option, struct capturing *capturing, struct tl_error *reterr)
+static enum tl_status take_time(const char *text, void *options, struct tl_error *reterr)
 {
-    switch (option) {
-    case OPTION_FOR:
-        return tl_parse_ns(optarg, &capturing->order.for_ns, reterr);
-    case OPTION_MAX:
-        return tl_parse_bytes(optarg, &capturing->order.max_bytes, reterr);
-    case OPTION_YES:
-        capturing->yes = true;
-        return TL_OK;
-    default:
-        if (!cli_out_path(optarg))
-            return tl_error_set(reterr, TL_USAGE, "a capture is a file: name one");
-        if (strlen(optarg) >= sizeof capturing->path)
-            return tl_error_set(reterr, TL_USAGE, "the name of the file is too long");
-        strcpy(capturing->path, optarg);
-        return TL_OK;
-    }
+    struct capturing *capturing = options;
+    return tl_parse_ns(text, &capturing->order.for_ns, reterr);
 }
+
+static enum tl_status take_size(const char *text, void *options, struct tl_error *reterr)
+{
+    struct capturing *capturing = options;
+    return tl_parse_bytes(text, &capturing->order.max_bytes, reterr);
+}
+
+static enum tl_status take_path(const char *text, void *options, struct tl_error *reterr)
+{
+    struct capturing *capturing = options;
+    if (!cli_out_path(text))
+        return tl_error_set(reterr, TL_USAGE, "a capture is a file: name one");
+    if (strlen(text) >= sizeof capturing->path)
+        return tl_error_set(reterr, TL_USAGE, "the name of the file is too long");
+    strcpy(capturing->path, text);
+    return TL_OK;
+}
+
+static const struct cli_option options[] = {
+    {CLI_READ("for", take_time)},
+    {CLI_READ("max", take_size)},
+    {CLI_READ("out", take_path), .letter = 'o'},
+    {CLI_FLAG("yes", struct capturing, yes)},
+    {.name = NULL},
+};
 
 /* Ctrl-C ends the helper, which gets it too, and not the command: its counts are still to come. */
 static enum tl_status run_helper(const struct tl_app_capture_order *order, const char *path,
@@ -100,12 +103,8 @@ int cli_capture(const struct cli_command *command, int argc, char **argv)
     struct capturing capturing = {
         .order = {.for_ns = SECONDS_DEFAULT * TL_NS_PER_S, .max_bytes = BYTES_DEFAULT}};
     struct tl_error err = {0};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "o:");
-    int option;
-    while ((option = cli_next_option(&words)) > 0)
-        if (take_option(option, &capturing, &err) != TL_OK)
-            cli_refuse_value(&words, err.text);
-    if (option < 0)
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, options, &capturing))
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one process, port or host");

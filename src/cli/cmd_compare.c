@@ -47,17 +47,22 @@ static enum tl_status compare(char *const names[2], struct tl_comparison *compar
     return status;
 }
 
+struct comparing {
+    bool json;
+};
+
+static const struct cli_option options[] = {
+    {CLI_FLAG("json", struct comparing, json)},
+    {.name = NULL},
+};
+
 int cli_compare(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {{"json", no_argument, NULL, 'j'}, CLI_OPTIONS_END};
     struct tl_comparison comparison;
     struct tl_error error = {0};
-    bool json = false;
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    int option;
-    while ((option = cli_next_option(&words)) > 0)
-        json = true;
-    if (option < 0)
+    struct comparing comparing = {0};
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, options, &comparing))
         return words.exit_code;
     if (words.argc != 2)
         return cli_usage(command, "name two runs: files, or ids that tightlink history lists");
@@ -66,5 +71,5 @@ int cli_compare(const struct cli_command *command, int argc, char **argv)
         (void)cli_fail(&error);
         return CLI_EXIT_USAGE;
     }
-    return print(&comparison, json);
+    return print(&comparison, comparing.json);
 }

@@ -69,22 +69,27 @@ static int check(const char *path)
 }
 #endif
 
+struct request {
+    bool example, check;
+};
+
+static const struct cli_option options[] = {
+    {CLI_FLAG("example", struct request, example)},
+    {CLI_FLAG("check", struct request, check)},
+    {.name = NULL},
+};
+
 int cli_config(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"example", no_argument, NULL, 'e'}, {"check", no_argument, NULL, 'c'}, CLI_OPTIONS_END};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    int option, wanted = 0;
-    while ((option = cli_next_option(&words)) > 0) {
-        if (wanted)
-            return cli_usage(command, "one of --example and --check");
-        wanted = option;
-    }
-    if (option < 0)
+    struct request request = {0};
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, options, &request))
         return words.exit_code;
-    if (!wanted || words.argc > (wanted == 'c'))
+    if (request.example && request.check)
+        return cli_usage(command, "one of --example and --check");
+    if ((!request.example && !request.check) || words.argc > request.check)
         return cli_usage(command, "say --example, or --check [FILE]");
-    if (wanted == 'c')
+    if (request.check)
         return check(words.argv[0]);
     fputs(sample, stdout);
     return CLI_EXIT_OK;

@@ -1,9 +1,9 @@
 /* tightlink doctor: what this machine permits, a line each. */
 #include "cli.h"
+#include "tightlink/session/audit.h"
 #include "words.h"
 
 #include "tightlink/lab/lab.h"
-#include "tightlink/session/audit.h"
 
 static void print_line(const char *what, bool works, const char *detail)
 {
@@ -14,8 +14,8 @@ static void print_line(const char *what, bool works, const char *detail)
 
 int cli_doctor(const struct cli_command *command, int argc, char **argv)
 {
-    struct cli_words words;
-    if (!cli_take_words(command, argc, argv, &words))
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, NULL, NULL))
         return words.exit_code;
     if (words.argc > 0)
         return cli_usage(command, "doctor takes no arguments");

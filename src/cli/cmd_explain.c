@@ -5,20 +5,18 @@
 
 #include "tightlink/app/open.h"
 
+static const struct cli_option explain_options[] = {
+    {CLI_FLAG("json", struct cli_run_options, json)},
+    {CLI_COLOR("color", struct cli_run_options, color)},
+    {.name = NULL},
+};
+
 int cli_explain(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'}, {"color", required_argument, NULL, 'c'}, CLI_OPTIONS_END};
     struct cli_run_options options = {0};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     struct tl_error error = {0};
-    int option;
-    while ((option = cli_next_option(&words)) > 0) {
-        if (option == 'c' && cli_parse_color(optarg, &options.color, &error) != TL_OK)
-            cli_refuse_value(&words, error.text);
-        options.json |= option == 'j';
-    }
-    if (option < 0)
+    if (!cli_take_options(&words, explain_options, &options))
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one saved run, or - for standard input");

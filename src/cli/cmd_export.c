@@ -42,48 +42,29 @@ static enum tl_export_format format_of_name(const char *path)
     return TL_EXPORT_TEXT;
 }
 
-static int unknown_format(const struct cli_command *command, const char *name)
+static enum tl_status take_format(const char *text, void *into, struct tl_error *reterr)
 {
+    struct export_options *options = into;
     struct tl_buf names = TL_BUF_INIT;
+    options->format_given = true;
+    if (tl_export_format_find(text, &options->format))
+        return TL_OK;
     for (int i = 0; i <= TL_EXPORT_BUNDLE; i++)
         tl_buf_addf(&names, "%s%s", i ? ", " : "", tl_export_format_name((enum tl_export_format)i));
-    int exit_code =
-        cli_usage(command, "--format: \"%.40s\" is none of %s", name, tl_buf_text(&names));
+    enum tl_status status =
+        tl_error_set(reterr, TL_USAGE, "\"%.40s\" is none of %s", text, tl_buf_text(&names));
     tl_buf_finish(&names);
-    return exit_code;
+    return status;
 }
 
-static const struct option long_options[] = {
-    {"format", required_argument, NULL, 'f'}, {"out", required_argument, NULL, 'o'},
-    {"unmask", no_argument, NULL, 'u'},       {"site-masks", no_argument, NULL, 'm'},
-    {"preview", no_argument, NULL, 'p'},      CLI_OPTIONS_END};
-
-static bool take_options(struct cli_words *words, struct export_options *options)
-{
-    int option;
-    while ((option = cli_next_option(words)) > 0) {
-        switch (option) {
-        case 'f':
-            options->format_given = true;
-            if (!tl_export_format_find(optarg, &options->format)) {
-                words->exit_code = unknown_format(words->command, optarg);
-                return false;
-            }
-            break;
-        case 'o':
-            options->out = cli_out_path(optarg);
-            break;
-        case 'p':
-            options->preview = true;
-            break;
-        default:
-            options->masks = option == 'u' ? TL_APP_MASKS_NONE : TL_APP_MASKS_SITE;
-        }
-    }
-    if (!options->format_given)
-        options->format = format_of_name(options->out);
-    return option == 0;
-}
+static const struct cli_option export_table[] = {
+    {CLI_READ("format", take_format), .letter = 'f'},
+    {CLI_OUT("out", struct export_options, out), .letter = 'o'},
+    {CLI_SET("unmask", struct export_options, masks, enum tl_app_masks, TL_APP_MASKS_NONE)},
+    {CLI_SET("site-masks", struct export_options, masks, enum tl_app_masks, TL_APP_MASKS_SITE)},
+    {CLI_FLAG("preview", struct export_options, preview)},
+    {.name = NULL},
+};
 
 /* --- writing --- */
 
@@ -216,10 +197,12 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
     struct export_options options = {0};
     struct tl_session_result result = {0};
     struct tl_error error = {0};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "f:o:");
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     int exit_code;
-    if (!take_options(&words, &options))
+    if (!cli_take_options(&words, export_table, &options))
         return words.exit_code;
+    if (!options.format_given)
+        options.format = format_of_name(options.out);
     if (words.argc != 1)
         return cli_usage(command, "name one saved run, or - for standard input");
     if (is_capture_name(options.out))

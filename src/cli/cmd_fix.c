@@ -291,38 +291,19 @@ static int undo_held(void)
     return CLI_EXIT_OK;
 }
 
-static const struct option long_options[] = {{"dry-run", no_argument, NULL, 'd'},
-                                             {"apply", no_argument, NULL, 'a'},
-                                             {"keep", no_argument, NULL, 'k'},
-                                             {"undo", no_argument, NULL, 'u'},
-                                             {"measure", no_argument, NULL, 'm'},
-                                             {"far-end", no_argument, NULL, 'f'},
-                                             {"other-host", no_argument, NULL, 'o'},
-                                             {"cause", required_argument, NULL, 'c'},
-                                             {"port", required_argument, NULL, 'p'},
-                                             {"yes", no_argument, NULL, 'y'},
-                                             CLI_OPTIONS_END};
-
-static bool take_options(struct cli_words *words, struct fix_options *options)
-{
-    struct tl_error error;
-    int option;
-    while ((option = cli_next_option(words)) > 0) {
-        options->dry_run |= option == 'd';
-        options->apply |= option == 'a';
-        options->keep |= option == 'k';
-        options->undo |= option == 'u';
-        options->measure |= option == 'm';
-        options->at_far_end |= option == 'f';
-        options->other_host |= option == 'o';
-        options->run.yes |= option == 'y';
-        if (option == 'c')
-            options->cause = optarg;
-        if (option == 'p' && cli_parse_port(optarg, &options->run.config.port, &error) != TL_OK)
-            cli_refuse_value(words, error.text);
-    }
-    return option == 0;
-}
+static const struct cli_option fix_table[] = {
+    {CLI_FLAG("dry-run", struct fix_options, dry_run)},
+    {CLI_FLAG("apply", struct fix_options, apply)},
+    {CLI_FLAG("keep", struct fix_options, keep)},
+    {CLI_FLAG("undo", struct fix_options, undo)},
+    {CLI_FLAG("measure", struct fix_options, measure)},
+    {CLI_FLAG("far-end", struct fix_options, at_far_end)},
+    {CLI_FLAG("other-host", struct fix_options, other_host)},
+    {CLI_TEXT("cause", struct fix_options, cause)},
+    {CLI_PORT("port", struct fix_options, run.config.port)},
+    {CLI_FLAG("yes", struct fix_options, run.yes)},
+    {.name = NULL},
+};
 
 /* What is wrong with what was asked for; NULL when nothing is. */
 static const char *contradiction(const struct fix_options *options, int operands)
@@ -388,9 +369,9 @@ int cli_fix(const struct cli_command *command, int argc, char **argv)
     struct tl_session_result result = {0};
     struct tl_error error = {0};
     struct chosen chosen;
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     int exit_code;
-    if (!take_options(&words, &options))
+    if (!cli_take_options(&words, fix_table, &options))
         return words.exit_code;
     const char *wrong = contradiction(&options, words.argc);
     if (wrong)

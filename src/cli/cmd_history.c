@@ -14,109 +14,48 @@
 #include "tightlink/facts/facts.h"
 #include "words.h"
 
-enum {
-    OPT_TARGET = 256,
-    OPT_CAUSE,
-    OPT_DIRECTION,
-    OPT_TAG,
-    OPT_TEXT,
-    OPT_SINCE,
-    OPT_UNTIL,
-    OPT_LIMIT,
-    OPT_JSON,
-    OPT_BEFORE,
-    OPT_KEEP,
-    OPT_ALL,
-    OPT_OUT,
-    OPT_UNMASK,
-};
-
-static const struct option long_options[] = {{"target", required_argument, NULL, OPT_TARGET},
-                                             {"cause", required_argument, NULL, OPT_CAUSE},
-                                             {"direction", required_argument, NULL, OPT_DIRECTION},
-                                             {"tag", required_argument, NULL, OPT_TAG},
-                                             {"text", required_argument, NULL, OPT_TEXT},
-                                             {"since", required_argument, NULL, OPT_SINCE},
-                                             {"until", required_argument, NULL, OPT_UNTIL},
-                                             {"limit", required_argument, NULL, OPT_LIMIT},
-                                             {"json", no_argument, NULL, OPT_JSON},
-                                             {"before", required_argument, NULL, OPT_BEFORE},
-                                             {"keep", required_argument, NULL, OPT_KEEP},
-                                             {"all", no_argument, NULL, OPT_ALL},
-                                             {"out", required_argument, NULL, OPT_OUT},
-                                             {"unmask", no_argument, NULL, OPT_UNMASK},
-                                             CLI_OPTIONS_END};
-
-static enum tl_status take_direction(const char *text, struct tl_history_filter *filter,
-                                     struct tl_error *reterr)
+static enum tl_status take_direction(const char *text, void *into, struct tl_error *reterr)
 {
+    struct history_request *request = into;
     bool download, upload;
     enum tl_status status = cli_parse_direction(text, &download, &upload, reterr);
     if (status == TL_OK && download != upload)
-        filter->direction = tl_direction_name(upload ? TL_UPLOAD : TL_DOWNLOAD);
+        request->filter.direction = tl_direction_name(upload ? TL_UPLOAD : TL_DOWNLOAD);
     return status;
 }
 
-/* Where a filter that is taken as it was typed is kept; NULL: it is another option. */
-static const char **words_of(int option, struct tl_history_filter *filter)
+static enum tl_status take_cause(const char *text, void *into, struct tl_error *reterr)
 {
-    return option == OPT_TARGET ? &filter->target
-           : option == OPT_TAG  ? &filter->tag
-           : option == OPT_TEXT ? &filter->text
-                                : NULL;
+    struct history_request *request = into;
+    (void)reterr;
+    request->filter.cause = tl_cause_id_of(text);
+    return TL_OK;
 }
 
-static enum tl_status apply(int option, const char *text, struct history_request *request,
-                            struct tl_error *reterr)
+static enum tl_status take_limit(const char *text, void *into, struct tl_error *reterr)
 {
-    struct tl_history_filter *filter = &request->filter;
-    const char **words = words_of(option, filter);
-    int64_t now_ns = tl_realtime_ns();
-    if (words) {
-        *words = text;
-        return TL_OK;
-    }
-    switch (option) {
-    case OPT_CAUSE:
-        filter->cause = tl_cause_id_of(text);
-        return TL_OK;
-    case OPT_DIRECTION:
-        return take_direction(text, filter, reterr);
-    case OPT_SINCE:
-        return cli_parse_when(text, now_ns, &filter->since_ns, reterr);
-    case OPT_UNTIL:
-        return cli_parse_when(text, now_ns, &filter->until_ns, reterr);
-    case OPT_BEFORE:
-        return cli_parse_when(text, now_ns, &request->before_ns, reterr);
-    case OPT_LIMIT:
-        request->limit_given = true;
-        return cli_parse_count(text, &filter->limit, reterr);
-    case OPT_KEEP:
-        return cli_parse_count(text, &request->keep_count, reterr);
-    case OPT_ALL:
-        request->all = true;
-        return TL_OK;
-    case OPT_OUT:
-        request->out = cli_out_path(text);
-        return TL_OK;
-    case OPT_UNMASK:
-        request->unmask = true;
-        return TL_OK;
-    default:
-        request->json = true;
-        return TL_OK;
-    }
+    struct history_request *request = into;
+    request->limit_given = true;
+    return cli_parse_count(text, &request->filter.limit, reterr);
 }
 
-static bool take_options(struct cli_words *words, struct history_request *request)
-{
-    struct tl_error error = {0};
-    int option;
-    while ((option = cli_next_option(words)) > 0)
-        if (apply(option, optarg, request, &error) != TL_OK)
-            cli_refuse_value(words, error.text);
-    return option == 0;
-}
+static const struct cli_option options[] = {
+    {CLI_TEXT("target", struct history_request, filter.target)},
+    {CLI_READ("cause", take_cause)},
+    {CLI_READ("direction", take_direction)},
+    {CLI_TEXT("tag", struct history_request, filter.tag)},
+    {CLI_TEXT("text", struct history_request, filter.text)},
+    {CLI_WHEN("since", struct history_request, filter.since_ns)},
+    {CLI_WHEN("until", struct history_request, filter.until_ns)},
+    {CLI_READ("limit", take_limit)},
+    {CLI_FLAG("json", struct history_request, json)},
+    {CLI_WHEN("before", struct history_request, before_ns)},
+    {CLI_COUNT("keep", struct history_request, keep_count)},
+    {CLI_FLAG("all", struct history_request, all)},
+    {CLI_OUT("out", struct history_request, out)},
+    {CLI_FLAG("unmask", struct history_request, unmask)},
+    {.name = NULL},
+};
 
 /* --- Actions --------------------------------------------------------------------------------- */
 
@@ -237,8 +176,8 @@ int cli_history(const struct cli_command *command, int argc, char **argv)
     struct tl_error error = {0};
     int exit_code;
     size_t index = 0;
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    if (!take_options(&words, &request))
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, options, &request))
         return words.exit_code;
     request.action = words.argc ? words.argv[0] : "list";
     request.arguments = words.argv + (words.argc > 0);

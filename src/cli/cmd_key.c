@@ -46,18 +46,22 @@ static int deliver(const char *name, const char *path)
     return exit_code;
 }
 
+struct making {
+    const char *path; /* NULL: standard output */
+};
+
+static const struct cli_option options[] = {
+    {CLI_OUT("out", struct making, path), .letter = 'o'},
+    {.name = NULL},
+};
+
 int cli_key(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {{"out", required_argument, NULL, 'o'},
-                                                 CLI_OPTIONS_END};
-    const char *path = NULL;
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "o:");
-    int option;
-    while ((option = cli_next_option(&words)) > 0)
-        path = cli_out_path(optarg);
-    if (option < 0)
+    struct making making = {NULL};
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, options, &making))
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "one name for the key, for instance: tightlink key lab-1");
-    return deliver(words.argv[0], path);
+    return deliver(words.argv[0], making.path);
 }

@@ -247,92 +247,37 @@ static int run(const struct cli_command *command, struct watching *watching)
     return exit_code;
 }
 
-enum {
-    OPTION_JSON = 256,
-    OPTION_JSON_LINES,
-    OPTION_FOR,
-    OPTION_ALL,
-    OPTION_ALARM,
-    OPTION_TELEMETRY,
-    OPTION_NO_HISTORY,
-    OPTION_NO_SCREEN,
-    OPTION_NO_MOUSE,
-    OPTION_COLOR,
-    OPTION_YES,
-};
-
-static const struct option long_options[] = {
-    {"all", no_argument, NULL, OPTION_ALL},
-    {"for", required_argument, NULL, OPTION_FOR},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"json-lines", no_argument, NULL, OPTION_JSON_LINES},
-    {"alarm", no_argument, NULL, OPTION_ALARM},
-    {"telemetry", required_argument, NULL, OPTION_TELEMETRY},
-    {"no-history", no_argument, NULL, OPTION_NO_HISTORY},
-    {"no-screen", no_argument, NULL, OPTION_NO_SCREEN},
-    {"no-mouse", no_argument, NULL, OPTION_NO_MOUSE},
-    {"color", required_argument, NULL, OPTION_COLOR},
-    {"yes", no_argument, NULL, OPTION_YES},
-    CLI_OPTIONS_END};
-
-static enum tl_status take_time(const char *text, int64_t *ret_ns, struct tl_error *reterr)
+static enum tl_status take_time(const char *text, void *options, struct tl_error *reterr)
 {
-    enum tl_status status = tl_parse_ns(text, ret_ns, reterr);
-    if (status == TL_OK && *ret_ns < TL_NS_PER_S)
+    struct watching *watching = options;
+    enum tl_status status = tl_parse_ns(text, &watching->for_ns, reterr);
+    if (status == TL_OK && watching->for_ns < TL_NS_PER_S)
         return tl_error_set(reterr, TL_USAGE, "a second at least, for instance 30s");
     return status;
 }
 
-static enum tl_status take_option(int option, struct watching *watching, struct tl_error *reterr)
-{
-    switch (option) {
-    case OPTION_ALL:
-        watching->what.loopback = true;
-        break;
-    case OPTION_JSON:
-        watching->options.json = true;
-        break;
-    case OPTION_JSON_LINES:
-        watching->options.json_lines = true;
-        break;
-    case OPTION_ALARM:
-        watching->options.alarm = true;
-        break;
-    case OPTION_TELEMETRY:
-        watching->options.telemetry = optarg;
-        break;
-    case OPTION_NO_HISTORY:
-        watching->options.no_history = true;
-        break;
-    case OPTION_NO_SCREEN:
-        watching->options.no_screen = true;
-        break;
-    case OPTION_NO_MOUSE:
-        watching->options.no_mouse = true;
-        break;
-    case OPTION_YES:
-        watching->options.yes = true;
-        break;
-    case OPTION_FOR:
-        return take_time(optarg, &watching->for_ns, reterr);
-    default:
-        return cli_parse_color(optarg, &watching->options.color, reterr);
-    }
-    return TL_OK;
-}
+static const struct cli_option options[] = {
+    {CLI_FLAG("all", struct watching, what.loopback)},
+    {CLI_READ("for", take_time)},
+    {CLI_FLAG("json", struct watching, options.json)},
+    {CLI_FLAG("json-lines", struct watching, options.json_lines)},
+    {CLI_FLAG("alarm", struct watching, options.alarm)},
+    {CLI_TEXT("telemetry", struct watching, options.telemetry)},
+    {CLI_FLAG("no-history", struct watching, options.no_history)},
+    {CLI_FLAG("no-screen", struct watching, options.no_screen)},
+    {CLI_FLAG("no-mouse", struct watching, options.no_mouse)},
+    {CLI_COLOR("color", struct watching, options.color)},
+    {CLI_FLAG("yes", struct watching, options.yes)},
+    {.name = NULL},
+};
 
 int cli_live(const struct cli_command *command, int argc, char **argv)
 {
     struct watching watching = {0};
     struct tl_error error = {0};
     const char *term = getenv("TERM");
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    int option;
-
-    while ((option = cli_next_option(&words)) > 0)
-        if (take_option(option, &watching, &error) != TL_OK)
-            cli_refuse_value(&words, error.text);
-    if (option < 0)
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, options, &watching))
         return words.exit_code;
     if (words.argc > 1)
         return cli_usage(command, "name one process, port or host");

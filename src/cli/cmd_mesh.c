@@ -32,27 +32,9 @@ struct meshing {
     struct tl_mesh mesh;
 };
 
-enum {
-    OPTION_NODE = 256,
-    OPTION_OWN,
-    OPTION_TIME,
-    OPTION_WAIT,
-    OPTION_INSECURE,
-    OPTION_YES,
-    OPTION_JSON
-};
-
-static const struct option long_options[] = {{"node", required_argument, NULL, OPTION_NODE},
-                                             {"own", required_argument, NULL, OPTION_OWN},
-                                             {"time", required_argument, NULL, OPTION_TIME},
-                                             {"wait", required_argument, NULL, OPTION_WAIT},
-                                             {"insecure", no_argument, NULL, OPTION_INSECURE},
-                                             {"yes", no_argument, NULL, OPTION_YES},
-                                             {"json", no_argument, NULL, OPTION_JSON},
-                                             CLI_OPTIONS_END};
-
-static enum tl_status take_time(const char *text, struct meshing *meshing, struct tl_error *reterr)
+static enum tl_status take_time(const char *text, void *options, struct tl_error *reterr)
 {
+    struct meshing *meshing = options;
     int64_t ns = 0;
     enum tl_status status = cli_parse_time_budget(text, &ns, reterr);
     if (status != TL_OK)
@@ -64,32 +46,25 @@ static enum tl_status take_time(const char *text, struct meshing *meshing, struc
     return TL_OK;
 }
 
-static enum tl_status take_option(int option, struct meshing *meshing, struct tl_error *reterr)
+static enum tl_status take_node(const char *text, void *options, struct tl_error *reterr)
 {
-    switch (option) {
-    case OPTION_NODE:
-        if (meshing->elsewhere_count == TL_MESH_NODES_MAX)
-            return tl_error_set(reterr, TL_USAGE, "at most %d nodes", TL_MESH_NODES_MAX);
-        meshing->elsewhere[meshing->elsewhere_count++] = optarg;
-        return TL_OK;
-    case OPTION_OWN:
-        meshing->own = optarg;
-        return TL_OK;
-    case OPTION_TIME:
-        return take_time(optarg, meshing, reterr);
-    case OPTION_WAIT:
-        return cli_parse_time_budget(optarg, &meshing->spec.wait_ns, reterr);
-    case OPTION_INSECURE:
-        meshing->spec.insecure = true;
-        return TL_OK;
-    case OPTION_YES:
-        meshing->options.yes = true;
-        return TL_OK;
-    default:
-        meshing->options.json = true;
-        return TL_OK;
-    }
+    struct meshing *meshing = options;
+    if (meshing->elsewhere_count == TL_MESH_NODES_MAX)
+        return tl_error_set(reterr, TL_USAGE, "at most %d nodes", TL_MESH_NODES_MAX);
+    meshing->elsewhere[meshing->elsewhere_count++] = text;
+    return TL_OK;
 }
+
+static const struct cli_option options[] = {
+    {CLI_READ("node", take_node)},
+    {CLI_TEXT("own", struct meshing, own)},
+    {CLI_READ("time", take_time)},
+    {CLI_TIME("wait", struct meshing, spec.wait_ns)},
+    {CLI_FLAG("insecure", struct meshing, spec.insecure)},
+    {CLI_FLAG("yes", struct meshing, options.yes)},
+    {CLI_FLAG("json", struct meshing, options.json)},
+    {.name = NULL},
+};
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
@@ -325,18 +300,15 @@ static enum tl_status prepare(struct meshing *meshing, const char *names, struct
 int cli_mesh(const struct cli_command *command, int argc, char **argv)
 {
     struct meshing *meshing = calloc(1, sizeof *meshing);
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     struct tl_error error = {0};
-    int option, exit_code = CLI_EXIT_OK;
+    int exit_code = CLI_EXIT_OK;
     if (!meshing)
         return cli_fail(&(struct tl_error){.status = TL_NOMEM, .text = "out of memory"});
     meshing->spec = (struct tl_nodes_spec){
         .both = true, .brief = true, .streams = 1, .seconds = SECONDS, .wait_ns = WAIT_NS};
     meshing->mesh.own_bps = NAN;
-    while ((option = cli_next_option(&words)) > 0)
-        if (take_option(option, meshing, &error) != TL_OK)
-            cli_refuse_value(&words, error.text);
-    if (option < 0)
+    if (!cli_take_options(&words, options, meshing))
         exit_code = words.exit_code;
     else if (words.argc != 1)
         exit_code = cli_usage(command, "which nodes? For instance: tightlink mesh ps-a,ps-b,ps-c");

@@ -279,32 +279,9 @@ static int run(struct moving *moving)
     return exit_code;
 }
 
-enum {
-    OPTION_JSON = 256,
-    OPTION_JSON_LINES,
-    OPTION_MEASURE,
-    OPTION_DISK,
-    OPTION_PORT,
-    OPTION_SAVE,
-    OPTION_NO_HISTORY,
-    OPTION_FULL,
-    OPTION_COLOR
-};
-
-static const struct option long_options[] = {{"json", no_argument, NULL, OPTION_JSON},
-                                             {"json-lines", no_argument, NULL, OPTION_JSON_LINES},
-                                             {"measure", no_argument, NULL, OPTION_MEASURE},
-                                             {"disk", required_argument, NULL, OPTION_DISK},
-                                             {"port", required_argument, NULL, OPTION_PORT},
-                                             {"save", required_argument, NULL, OPTION_SAVE},
-                                             {"no-history", no_argument, NULL, OPTION_NO_HISTORY},
-                                             {"full", no_argument, NULL, OPTION_FULL},
-                                             {"color", required_argument, NULL, OPTION_COLOR},
-                                             CLI_OPTIONS_END};
-
-static enum tl_status take_disk(const char *directory, struct moving *moving,
-                                struct tl_error *reterr)
+static enum tl_status take_disk(const char *directory, void *options, struct tl_error *reterr)
 {
+    struct moving *moving = options;
     struct stat status;
 
     if (stat(directory, &status) != 0 || !S_ISDIR(status.st_mode))
@@ -315,48 +292,26 @@ static enum tl_status take_disk(const char *directory, struct moving *moving,
     return TL_OK;
 }
 
-static enum tl_status take_option(int option, struct moving *moving, struct tl_error *reterr)
-{
-    switch (option) {
-    case OPTION_JSON:
-        moving->options.json = true;
-        return TL_OK;
-    case OPTION_JSON_LINES:
-        moving->options.json_lines = true;
-        return TL_OK;
-    case OPTION_MEASURE:
-        moving->measure = true;
-        return TL_OK;
-    case OPTION_DISK:
-        return take_disk(optarg, moving, reterr);
-    case OPTION_PORT:
-        return cli_parse_port(optarg, &moving->options.config.port, reterr);
-    case OPTION_SAVE:
-        moving->options.save = optarg;
-        return TL_OK;
-    case OPTION_NO_HISTORY:
-        moving->no_history = true;
-        return TL_OK;
-    case OPTION_FULL:
-        moving->options.full = true;
-        return TL_OK;
-    default:
-        return cli_parse_color(optarg, &moving->options.color, reterr);
-    }
-}
+static const struct cli_option options[] = {
+    {CLI_FLAG("json", struct moving, options.json)},
+    {CLI_FLAG("json-lines", struct moving, options.json_lines)},
+    {CLI_FLAG("measure", struct moving, measure)},
+    {CLI_READ("disk", take_disk)},
+    {CLI_PORT("port", struct moving, options.config.port)},
+    {CLI_TEXT("save", struct moving, options.save)},
+    {CLI_FLAG("no-history", struct moving, no_history)},
+    {CLI_FLAG("full", struct moving, options.full)},
+    {CLI_COLOR("color", struct moving, options.color)},
+    {.name = NULL},
+};
 
 int cli_mover(const struct cli_command *command, int argc, char **argv)
 {
     struct moving moving = {.options = {.config = {.port = CLI_DEFAULT_PORT}}};
-    struct tl_error error = {0};
-    /* "+": the first word that is no option begins the command. */
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "+");
-    int option;
+    /* The first word that is no option begins the command. */
+    struct cli_words words = {command, argc, argv, true, CLI_EXIT_OK};
 
-    while ((option = cli_next_option(&words)) > 0)
-        if (take_option(option, &moving, &error) != TL_OK)
-            cli_refuse_value(&words, error.text);
-    if (option < 0)
+    if (!cli_take_options(&words, options, &moving))
         return words.exit_code;
     if (!words.argc)
         return cli_usage(command, "which command? For instance: tightlink mover -- scp big host:");

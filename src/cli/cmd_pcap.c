@@ -12,7 +12,6 @@
 #include "tightlink/app/open.h"
 #include "tightlink/app/pcap.h"
 #include "tightlink/base/cause_name.h"
-#include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
 #define ROWS_SHORT 10   /* flows listed below the verdict */
@@ -254,46 +253,27 @@ static int print_json(struct tl_app_pcap *pcap, const struct pcap_options *optio
     return exit_code;
 }
 
-static bool take_number(const char *text, size_t *ret_number)
+static enum tl_status take_number(const char *text, void *into, struct tl_error *reterr)
 {
+    struct pcap_options *options = into;
     char *end;
     unsigned long number = strtoul(text, &end, 10);
-    *ret_number = number;
-    return text[0] >= '1' && text[0] <= '9' && *end == '\0' && number <= UINT32_MAX;
+    if (text[0] < '1' || text[0] > '9' || *end != '\0' || number > UINT32_MAX)
+        return tl_error_set(reterr, TL_USAGE, "%s is no number of a flow", text);
+    options->number = number;
+    return TL_OK;
 }
 
-/* CLI_EXIT_OK: go on. */
-static int read_options(const struct cli_command *command, int argc, char **argv,
-                        struct pcap_options *options, bool *ret_done)
-{
-    static const struct option long_options[] = {
-        {"flow", required_argument, NULL, 'f'},  {"all", no_argument, NULL, 'a'},
-        {"json", no_argument, NULL, 'j'},        {"save", required_argument, NULL, 's'},
-        {"no-screen", no_argument, NULL, 'n'},   {"no-mouse", no_argument, NULL, 'm'},
-        {"color", required_argument, NULL, 'c'}, CLI_OPTIONS_END};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    struct tl_error error = {0};
-    int option;
-    *ret_done = true;
-    while ((option = cli_next_option(&words)) > 0) {
-        if (option == 'f' && !take_number(optarg, &options->number))
-            return cli_usage(command, "--flow: %s is no number of a flow", optarg);
-        options->save = option == 's' ? optarg : options->save;
-        if (option == 'c' && cli_parse_color(optarg, &options->screen.color, &error) != TL_OK)
-            return cli_usage(command, "--color: %s", error.text);
-        options->screen.no_screen |= option == 'n';
-        options->screen.no_mouse |= option == 'm';
-        options->all |= option == 'a';
-        options->json |= option == 'j';
-    }
-    if (option < 0)
-        return words.exit_code;
-    if (words.argc != 1)
-        return cli_usage(command, "name one capture file, or - for standard input");
-    options->path = words.argv[0];
-    *ret_done = false;
-    return CLI_EXIT_OK;
-}
+static const struct cli_option pcap_table[] = {
+    {CLI_READ("flow", take_number)},
+    {CLI_FLAG("all", struct pcap_options, all)},
+    {CLI_FLAG("json", struct pcap_options, json)},
+    {CLI_TEXT("save", struct pcap_options, save)},
+    {CLI_FLAG("no-screen", struct pcap_options, screen.no_screen)},
+    {CLI_FLAG("no-mouse", struct pcap_options, screen.no_mouse)},
+    {CLI_COLOR("color", struct pcap_options, screen.color)},
+    {.name = NULL},
+};
 
 /* --save: the flow that was asked for, with its readings for plots. */
 static int save(struct tl_app_pcap *pcap, const struct pcap_options *options, int exit_code)
@@ -350,10 +330,13 @@ int cli_pcap(const struct cli_command *command, int argc, char **argv)
     struct tl_app_pcap *pcap = NULL;
     struct tl_buf notices = TL_BUF_INIT;
     struct tl_error error = {0};
-    bool done;
-    int exit_code = read_options(command, argc, argv, &options, &done);
-    if (done)
-        return exit_code;
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    int exit_code;
+    if (!cli_take_options(&words, pcap_table, &options))
+        return words.exit_code;
+    if (words.argc != 1)
+        return cli_usage(command, "name one capture file, or - for standard input");
+    options.path = words.argv[0];
     enum tl_status status = tl_app_load_rules(&rules, &notices, &error);
     if (status == TL_OK && notices.len)
         cli_complain("%s", tl_buf_text(&notices));

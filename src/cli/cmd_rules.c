@@ -73,8 +73,8 @@ static int no_verb(const struct cli_command *command, const char *verb)
 
 int cli_rules(const struct cli_command *command, int argc, char **argv)
 {
-    struct cli_words words;
-    if (!cli_take_words(command, argc, argv, &words))
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, NULL, NULL))
         return words.exit_code;
     const char *verb = words.argc > 0 ? words.argv[0] : "";
     if (strcmp(verb, "check") == 0 && (words.argc == 2 || words.argc == 3))

@@ -10,8 +10,8 @@
 
 int cli_schema(const struct cli_command *command, int argc, char **argv)
 {
-    struct cli_words words;
-    if (!cli_take_words(command, argc, argv, &words))
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, NULL, NULL))
         return words.exit_code;
     if (words.argc > 0)
         return cli_usage(command, "schema takes no arguments");

@@ -92,25 +92,13 @@ bool cli_wants_screen(const struct cli_run_options *options)
     return wanted && cli_screen_is_possible();
 }
 
-static const struct option long_options[] = {{"color", required_argument, NULL, 'c'},
-                                             {"no-mouse", no_argument, NULL, 'm'},
-                                             {"full", no_argument, NULL, 'f'},
-                                             {"keep", no_argument, NULL, 'k'},
-                                             CLI_OPTIONS_END};
-
-static bool take_options(struct cli_words *words, struct cli_run_options *options)
-{
-    int option;
-    struct tl_error error = {0};
-    while ((option = cli_next_option(words)) > 0) {
-        options->no_mouse |= option == 'm';
-        options->full |= option == 'f';
-        options->keep_opened |= option == 'k';
-        if (option == 'c' && cli_parse_color(optarg, &options->color, &error) != TL_OK)
-            cli_refuse_value(words, error.text);
-    }
-    return option == 0;
-}
+static const struct cli_option show_options[] = {
+    {CLI_COLOR("color", struct cli_run_options, color)},
+    {CLI_FLAG("no-mouse", struct cli_run_options, no_mouse)},
+    {CLI_FLAG("full", struct cli_run_options, full)},
+    {CLI_FLAG("keep", struct cli_run_options, keep_opened)},
+    {.name = NULL},
+};
 
 int cli_show(const struct cli_command *command, int argc, char **argv)
 {
@@ -119,9 +107,9 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
     struct tl_error error = {0};
     struct tl_rules *rules = NULL;
     bool has_result;
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     int exit_code;
-    if (!take_options(&words, &options))
+    if (!cli_take_options(&words, show_options, &options))
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one saved run");

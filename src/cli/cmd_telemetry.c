@@ -98,24 +98,29 @@ int cli_send_telemetry(const struct tl_session_result *result, const char *sink,
 
 #endif
 
+struct sending {
+    const char *sink, *config_path;
+};
+
+static const struct cli_option options[] = {
+    {CLI_TEXT("to", struct sending, sink)},
+    {CLI_TEXT("config", struct sending, config_path)},
+    {.name = NULL},
+};
+
 int cli_telemetry(const struct cli_command *command, int argc, char **argv)
 {
-    static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
-                                                 {"config", required_argument, NULL, 'c'},
-                                                 CLI_OPTIONS_END};
-    const char *sink = NULL, *config_path = NULL;
+    struct sending sending = {NULL, NULL};
     struct tl_session_result result = {0};
     struct tl_error error = {0};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    int option, exit_code;
-    while ((option = cli_next_option(&words)) > 0)
-        *(option == 't' ? &sink : &config_path) = optarg;
-    if (option < 0)
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    int exit_code;
+    if (!cli_take_options(&words, options, &sending))
         return words.exit_code;
-    if (words.argc != 1 || !sink)
+    if (words.argc != 1 || !sending.sink)
         return cli_usage(command, "name a run and --to NAME");
     if (cli_judge_file(words.argv[0], &result, &error) == TL_OK) {
-        exit_code = cli_send_telemetry(&result, sink, config_path, false);
+        exit_code = cli_send_telemetry(&result, sending.sink, sending.config_path, false);
     } else {
         cli_complain("%s", error.text);
         exit_code = CLI_EXIT_USAGE;

@@ -7,7 +7,6 @@
 #if TL_WITH_TICKETS
 
 #include "pager.h"
-#include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/app/send.h"
 #include "tightlink/base/time.h"
@@ -246,37 +245,19 @@ static int list_targets(const struct tl_ticket_config *config)
 
 /* --- Options --- */
 
-static const struct option long_options[] = {{"to", required_argument, NULL, 't'},
-                                             {"comment-on", required_argument, NULL, 'o'},
-                                             {"config", required_argument, NULL, 'f'},
-                                             {"list", no_argument, NULL, 'l'},
-                                             {"retry", no_argument, NULL, 'r'},
-                                             {"dry-run", no_argument, NULL, 'd'},
-                                             {"print-curl", no_argument, NULL, 'p'},
-                                             {"unmask", no_argument, NULL, 'u'},
-                                             {"site-masks", no_argument, NULL, 'm'},
-                                             {"targets", no_argument, NULL, 's'},
-                                             CLI_OPTIONS_END};
-
-static bool take_options(struct cli_words *words, struct request *request)
-{
-    int option;
-    while ((option = cli_next_option(words)) > 0) {
-        request->to = option == 't' ? optarg : request->to;
-        request->comment_on = option == 'o' ? optarg : request->comment_on;
-        request->config_path = option == 'f' ? optarg : request->config_path;
-        request->list |= option == 'l';
-        request->retry |= option == 'r';
-        request->dry_run |= option == 'd';
-        request->print_curl |= option == 'p';
-        request->masks = option == 'u'   ? TL_APP_MASKS_NONE
-                         : option == 'm' ? TL_APP_MASKS_SITE
-                                         : request->masks;
-        request->targets |= option == 's';
-    }
-    request->operand = words->argc ? words->argv[0] : NULL;
-    return option == 0;
-}
+static const struct cli_option options[] = {
+    {CLI_TEXT("to", struct request, to)},
+    {CLI_TEXT("comment-on", struct request, comment_on)},
+    {CLI_TEXT("config", struct request, config_path)},
+    {CLI_FLAG("list", struct request, list)},
+    {CLI_FLAG("retry", struct request, retry)},
+    {CLI_FLAG("dry-run", struct request, dry_run)},
+    {CLI_FLAG("print-curl", struct request, print_curl)},
+    {CLI_SET("unmask", struct request, masks, enum tl_app_masks, TL_APP_MASKS_NONE)},
+    {CLI_SET("site-masks", struct request, masks, enum tl_app_masks, TL_APP_MASKS_SITE)},
+    {CLI_FLAG("targets", struct request, targets)},
+    {.name = NULL},
+};
 
 int cli_ticket(const struct cli_command *command, int argc, char **argv)
 {
@@ -284,9 +265,10 @@ int cli_ticket(const struct cli_command *command, int argc, char **argv)
     struct tl_ticket_config *config = NULL;
     struct tl_error error = {0};
     int exit_code;
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    if (!take_options(&words, &request))
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, options, &request))
         return words.exit_code;
+    request.operand = words.argc ? words.argv[0] : NULL;
     if (words.argc > 1)
         return cli_usage(command, "one run only, not also \"%s\"", words.argv[1]);
     bool without_run = request.list || request.retry || request.targets;

@@ -29,29 +29,18 @@ static enum tl_status read_run(const char *path, struct tl_run *run, struct tl_f
     return status;
 }
 
-static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
-                                             {"yes", no_argument, NULL, 'y'},
-                                             {"port", required_argument, NULL, 'p'},
-                                             CLI_OPTIONS_END};
-
-static bool take_options(struct cli_words *words, struct cli_run_options *options)
-{
-    struct tl_error error;
-    int option;
-    while ((option = cli_next_option(words)) > 0) {
-        options->json |= option == 'j';
-        options->yes |= option == 'y';
-        if (option == 'p' && cli_parse_port(optarg, &options->config.port, &error) != TL_OK)
-            cli_refuse_value(words, error.text);
-    }
-    return option == 0;
-}
+static const struct cli_option verify_options[] = {
+    {CLI_FLAG("json", struct cli_run_options, json)},
+    {CLI_FLAG("yes", struct cli_run_options, yes)},
+    {CLI_PORT("port", struct cli_run_options, config.port)},
+    {.name = NULL},
+};
 
 int cli_verify(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_run_options options = {.config = {.port = CLI_DEFAULT_PORT, .verify = true}};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "");
-    if (!take_options(&words, &options))
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, verify_options, &options))
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one saved run");

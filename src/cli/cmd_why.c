@@ -45,8 +45,8 @@ static int print_trace(const char *cause, const char *path)
 
 int cli_why(const struct cli_command *command, int argc, char **argv)
 {
-    struct cli_words words;
-    if (!cli_take_words(command, argc, argv, &words))
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    if (!cli_take_options(&words, NULL, NULL))
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one saved run, or - for standard input");
@@ -62,9 +62,9 @@ static int no_cause(const struct cli_command *command, const char *name)
 
 int cli_why_not(const struct cli_command *command, int argc, char **argv)
 {
-    struct cli_words words;
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
     int exit_code;
-    if (!cli_take_words(command, argc, argv, &words))
+    if (!cli_take_options(&words, NULL, NULL))
         return words.exit_code;
     const char *cause = words.argc < 1 ? NULL : cli_cause_id(words.argv[0]);
     if (words.argc < 1)

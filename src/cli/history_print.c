@@ -12,7 +12,6 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
-#include "tightlink/rules/why.h"
 
 /* Rows of a list on which nobody set a limit. */
 #define LIST_DEFAULT 50

@@ -14,7 +14,6 @@
 
 #include "tightlink/app/signals.h"
 #include "tightlink/base/json_write.h"
-#include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
 struct live {

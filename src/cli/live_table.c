@@ -10,7 +10,6 @@
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/units.h"
-#include "tightlink/base/utf8.h"
 
 #define BAR 10
 

@@ -7,99 +7,36 @@
 #include "parse.h"
 #include "words.h"
 
-enum {
-    OPT_JSON = 256,
-    OPT_JSON_LINES,
-    OPT_YES,
-    OPT_DIRECTION,
-    OPT_GOAL,
-    OPT_TIME,
-    OPT_DATA,
-    OPT_PORT,
-    OPT_LINK,
-    OPT_KEY,
-    OPT_KEY_NAME,
-    OPT_DRY_RUN,
-    OPT_EXPLAIN_PLAN,
-    OPT_SKIP,
-    OPT_FORCE,
-    OPT_STAGES,
-    OPT_FAR,
-    OPT_USER,
-    OPT_PASSWORD_FILE,
-    OPT_PUBLIC_KEY,
-    OPT_FAR_DISK,
-    OPT_DISK,
-    OPT_VERIFY,
-    OPT_FOR,
-    OPT_VIA,
-    OPT_COMPARE,
-    OPT_OUT,
-    OPT_SAVE,
-    OPT_CAPTURE,
-    OPT_COLOR,
-    OPT_NO_HISTORY,
-    OPT_REPEAT,
-    OPT_ALARM,
-    OPT_TELEMETRY,
-    OPT_NO_SCREEN,
-    OPT_NO_MOUSE,
-    OPT_FULL,
-};
-
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, OPT_JSON},
-    {"json-lines", no_argument, NULL, OPT_JSON_LINES},
-    {"yes", no_argument, NULL, OPT_YES},
-    {"direction", required_argument, NULL, OPT_DIRECTION},
-    {"goal", required_argument, NULL, OPT_GOAL},
-    {"time-budget", required_argument, NULL, OPT_TIME},
-    {"data-budget", required_argument, NULL, OPT_DATA},
-    {"port", required_argument, NULL, OPT_PORT},
-    {"link", required_argument, NULL, OPT_LINK},
-    {"key", required_argument, NULL, OPT_KEY},
-    {"key-name", required_argument, NULL, OPT_KEY_NAME},
-    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
-    {"explain-plan", no_argument, NULL, OPT_EXPLAIN_PLAN},
-    {"skip", required_argument, NULL, OPT_SKIP},
-    {"force", required_argument, NULL, OPT_FORCE},
-    {"stages", required_argument, NULL, OPT_STAGES},
-    {"disk", required_argument, NULL, OPT_DISK},
-    {"verify", no_argument, NULL, OPT_VERIFY},
-    {"via", required_argument, NULL, OPT_VIA},
-    {"compare", required_argument, NULL, OPT_COMPARE},
-    {"for", required_argument, NULL, OPT_FOR},
-    {"out", required_argument, NULL, OPT_OUT},
-    {"save", required_argument, NULL, OPT_SAVE},
-    {"capture", no_argument, NULL, OPT_CAPTURE},
-    {"far", required_argument, NULL, OPT_FAR},
-    {"user", required_argument, NULL, OPT_USER},
-    {"password-file", required_argument, NULL, OPT_PASSWORD_FILE},
-    {"public-key", required_argument, NULL, OPT_PUBLIC_KEY},
-    {"far-disk", no_argument, NULL, OPT_FAR_DISK},
-    {"color", required_argument, NULL, OPT_COLOR},
-    {"no-history", no_argument, NULL, OPT_NO_HISTORY},
-    {"repeat", required_argument, NULL, OPT_REPEAT},
-    {"alarm", no_argument, NULL, OPT_ALARM},
-    {"telemetry", required_argument, NULL, OPT_TELEMETRY},
-    {"no-screen", no_argument, NULL, OPT_NO_SCREEN},
-    {"full", no_argument, NULL, OPT_FULL},
-    {"no-mouse", no_argument, NULL, OPT_NO_MOUSE},
-    CLI_OPTIONS_END};
-
-/* --skip, --force and --stages. */
-static enum tl_status apply_stages(int option, const char *text, struct tl_session_config *config,
-                                   struct tl_error *reterr)
+static enum tl_status add_stages(const char *text, struct tl_session_config *config, uint32_t *set,
+                                 struct tl_error *reterr)
 {
-    uint32_t set;
-    enum tl_status status = cli_parse_stages(text, &set, reterr);
+    uint32_t more;
+    enum tl_status status = cli_parse_stages(text, &more, reterr);
     if (status != TL_OK)
         return status;
-    *(option == OPT_SKIP ? &config->skip : &config->force) |= set;
-    config->only_force |= option == OPT_STAGES;
+    *set |= more;
     if (config->skip & config->force)
         return tl_error_set(reterr, TL_USAGE, "a stage cannot be both skipped and asked for");
     return TL_OK;
+}
+
+static enum tl_status take_skip(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    return add_stages(text, &options->config, &options->config.skip, reterr);
+}
+
+static enum tl_status take_force(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    return add_stages(text, &options->config, &options->config.force, reterr);
+}
+
+static enum tl_status take_stages(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    options->config.only_force = true;
+    return take_force(text, options, reterr);
 }
 
 void cli_ask_for_disks(struct tl_session_config *config)
@@ -122,9 +59,9 @@ enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color, stru
 }
 
 /* --via HOST,HOST: nearest first. */
-static enum tl_status apply_via(const char *text, struct cli_run_options *options,
-                                struct tl_error *reterr)
+static enum tl_status take_via(const char *text, void *into, struct tl_error *reterr)
 {
+    struct cli_run_options *options = into;
     struct tl_session_config *config = &options->config;
     for (config->via_count = 0;; text++) {
         size_t len = strcspn(text, ",");
@@ -143,133 +80,110 @@ static enum tl_status apply_via(const char *text, struct cli_run_options *option
 }
 
 /* The session knows a rate and a round trip that are not asked for as NAN. */
-static enum tl_status apply_goal(const char *text, struct tl_session_config *config,
-                                 struct tl_error *reterr)
+static enum tl_status take_goal(const char *text, void *into, struct tl_error *reterr)
 {
+    struct cli_run_options *options = into;
     struct tl_run_goal goal;
     enum tl_status status = cli_parse_goals(text, &goal, reterr);
     if (status != TL_OK)
         return status;
     goal.bps = goal.bps > 0 ? goal.bps : (double)NAN;
     goal.rtt_ns = goal.rtt_ns > 0 ? goal.rtt_ns : (double)NAN;
-    config->goal = goal;
+    options->config.goal = goal;
     return TL_OK;
 }
 
-static enum tl_status apply(int option, const char *text, struct cli_run_options *options,
-                            struct tl_error *reterr)
+static enum tl_status take_direction(const char *text, void *into, struct tl_error *reterr)
 {
-    struct tl_session_config *config = &options->config;
-    switch (option) {
-    case OPT_JSON:
-        options->json = true;
-        return TL_OK;
-    case OPT_JSON_LINES:
-        options->json_lines = true;
-        return TL_OK;
-    case OPT_YES:
-        options->yes = true;
-        return TL_OK;
-    case OPT_DIRECTION:
-        options->direction_given = true;
-        return cli_parse_direction(text, &config->download, &config->upload, reterr);
-    case OPT_GOAL:
-        return apply_goal(text, config, reterr);
-    case OPT_TIME:
-        return cli_parse_time_budget(text, &config->time_budget_ns, reterr);
-    case OPT_DATA:
-        return cli_parse_data_budget(text, &config->data_budget_bytes, reterr);
-    case OPT_PORT:
-        options->port_given = true;
-        return cli_parse_port(text, &config->port, reterr);
-    case OPT_LINK:
-        options->link_spec = text;
-        return TL_OK;
-    case OPT_KEY:
-        options->key_file = text;
-        return TL_OK;
-    case OPT_KEY_NAME:
-        options->key_name = text;
-        return TL_OK;
-    case OPT_DRY_RUN:
-        options->dry_run = true;
-        return TL_OK;
-    case OPT_EXPLAIN_PLAN:
-        options->explain_plan = true;
-        return TL_OK;
-    case OPT_SKIP:
-    case OPT_FORCE:
-    case OPT_STAGES:
-        return apply_stages(option, text, config, reterr);
-    case OPT_VIA:
-        return apply_via(text, options, reterr);
-    case OPT_COMPARE:
-        options->compare = text;
-        return TL_OK;
-    case OPT_FOR:
-        return cli_parse_time_budget(text, &config->watch_ns, reterr);
-    case OPT_SAVE:
-        options->save = text;
-        return cli_out_path(text) ? TL_OK
-                                  : tl_error_set(reterr, TL_USAGE,
-                                                 "a bundle is a file: name one (--json writes the "
-                                                 "document to standard output)");
-    case OPT_CAPTURE:
-        options->capture = true;
-        return TL_OK;
-    case OPT_OUT:
-        config->watch_path = text;
-        return TL_OK;
-    case OPT_COLOR:
-        return cli_parse_color(text, &options->color, reterr);
-    case OPT_REPEAT:
-        return cli_parse_time_budget(text, &options->repeat_ns, reterr);
-    case OPT_ALARM:
-        options->alarm = true;
-        return TL_OK;
-    case OPT_TELEMETRY:
-        options->telemetry = text;
-        return TL_OK;
-    case OPT_NO_HISTORY:
-        options->no_history = true;
-        return TL_OK;
-    case OPT_NO_SCREEN:
-        options->no_screen = true;
-        return TL_OK;
-    case OPT_FULL:
-        options->full = true;
-        return TL_OK;
-    case OPT_NO_MOUSE:
-        options->no_mouse = true;
-        return TL_OK;
-    case OPT_VERIFY:
-        config->verify = true;
-        return TL_OK;
-    case OPT_DISK:
-        config->directory = text;
-        cli_ask_for_disks(config);
-        return TL_OK;
-    case OPT_USER:
-        options->login.user = text;
-        return TL_OK;
-    case OPT_PASSWORD_FILE:
-        options->password_file = text;
-        return TL_OK;
-    case OPT_PUBLIC_KEY:
-        options->public_key_file = text;
-        return TL_OK;
-    case OPT_FAR:
-        options->far = text;
-        return TL_OK;
-    case OPT_FAR_DISK:
-        config->far_disk = true;
-        cli_ask_for_disks(config);
-        return TL_OK;
-    default: /* '4' or '6' */
-        config->family = option - '0';
-        return TL_OK;
-    }
+    struct cli_run_options *options = into;
+    options->direction_given = true;
+    return cli_parse_direction(text, &options->config.download, &options->config.upload, reterr);
 }
+
+static enum tl_status take_data_budget(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    return cli_parse_data_budget(text, &options->config.data_budget_bytes, reterr);
+}
+
+static enum tl_status take_port(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    options->port_given = true;
+    return cli_parse_port(text, &options->config.port, reterr);
+}
+
+static enum tl_status take_save(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    options->save = text;
+    if (cli_out_path(text))
+        return TL_OK;
+    return tl_error_set(reterr, TL_USAGE,
+                        "a bundle is a file: name one (--json writes the document to standard "
+                        "output)");
+}
+
+static enum tl_status take_disk(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    (void)reterr;
+    options->config.directory = text;
+    cli_ask_for_disks(&options->config);
+    return TL_OK;
+}
+
+static enum tl_status take_far_disk(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    (void)text, (void)reterr;
+    options->config.far_disk = true;
+    cli_ask_for_disks(&options->config);
+    return TL_OK;
+}
+
+static const struct cli_option run_table[] = {
+    {CLI_FLAG("json", struct cli_run_options, json)},
+    {CLI_FLAG("json-lines", struct cli_run_options, json_lines)},
+    {CLI_FLAG("yes", struct cli_run_options, yes)},
+    {CLI_READ("direction", take_direction)},
+    {CLI_READ("goal", take_goal)},
+    {CLI_TIME("time-budget", struct cli_run_options, config.time_budget_ns)},
+    {CLI_READ("data-budget", take_data_budget)},
+    {CLI_READ("port", take_port)},
+    {CLI_TEXT("link", struct cli_run_options, link_spec)},
+    {CLI_TEXT("key", struct cli_run_options, key_file)},
+    {CLI_TEXT("key-name", struct cli_run_options, key_name)},
+    {CLI_FLAG("dry-run", struct cli_run_options, dry_run)},
+    {CLI_FLAG("explain-plan", struct cli_run_options, explain_plan)},
+    {CLI_READ("skip", take_skip)},
+    {CLI_READ("force", take_force)},
+    {CLI_READ("stages", take_stages)},
+    {CLI_READ("disk", take_disk)},
+    {CLI_FLAG("verify", struct cli_run_options, config.verify)},
+    {CLI_READ("via", take_via)},
+    {CLI_TEXT("compare", struct cli_run_options, compare)},
+    {CLI_TIME("for", struct cli_run_options, config.watch_ns)},
+    {CLI_TEXT("out", struct cli_run_options, config.watch_path)},
+    {CLI_READ("save", take_save)},
+    {CLI_FLAG("capture", struct cli_run_options, capture)},
+    {CLI_TEXT("far", struct cli_run_options, far)},
+    {CLI_TEXT("user", struct cli_run_options, login.user)},
+    {CLI_TEXT("password-file", struct cli_run_options, password_file)},
+    {CLI_TEXT("public-key", struct cli_run_options, public_key_file)},
+    {CLI_DOES("far-disk", take_far_disk)},
+    {CLI_COLOR("color", struct cli_run_options, color)},
+    {CLI_FLAG("no-history", struct cli_run_options, no_history)},
+    {CLI_TIME("repeat", struct cli_run_options, repeat_ns)},
+    {CLI_FLAG("alarm", struct cli_run_options, alarm)},
+    {CLI_TEXT("telemetry", struct cli_run_options, telemetry)},
+    {CLI_FLAG("no-screen", struct cli_run_options, no_screen)},
+    {CLI_FLAG("full", struct cli_run_options, full)},
+    {CLI_FLAG("no-mouse", struct cli_run_options, no_mouse)},
+    {CLI_SET("", struct cli_run_options, config.family, int, 4), .letter = '4'},
+    {CLI_SET("", struct cli_run_options, config.family, int, 6), .letter = '6'},
+    {.name = NULL},
+};
 
 bool cli_parse_run_options(const struct cli_command *command, int argc, char **argv,
                            struct cli_run_options *options, int *ret_exit)
@@ -279,15 +193,11 @@ bool cli_parse_run_options(const struct cli_command *command, int argc, char **a
                                                    .goal.bps = (double)NAN,
                                                    .goal.rtt_ns = (double)NAN,
                                                    .target_kind = "tightlink"}};
-    struct cli_words words = CLI_WORDS(command, argc, argv, long_options, "46");
-    struct tl_error error = {0};
-    int option;
-    while ((option = cli_next_option(&words)) > 0)
-        if (apply(option, optarg, options, &error) != TL_OK)
-            cli_refuse_value(&words, error.text);
+    struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
+    bool taken = cli_take_options(&words, run_table, options);
     options->operand = words.argc ? words.argv[0] : NULL;
     *ret_exit = words.exit_code;
-    if (option == 0 && words.argc > 1)
+    if (taken && words.argc > 1)
         *ret_exit = cli_usage(command, "one name only, not also \"%s\"", words.argv[1]);
-    return option == 0 && words.argc <= 1;
+    return taken && words.argc <= 1;
 }

@@ -1,21 +1,55 @@
 /* Reading options: the one loop over getopt, and what it refuses. */
 #include "words.h"
 
+#include <assert.h>
+#include <getopt.h>
 #include <stdio.h>
 
-static const char *option_name(const struct cli_words *words, int val)
+#include "parse.h"
+#include "tightlink/base/time.h"
+
+#define OPTIONS_MAX 48
+#define ROW_VAL     256 /* what getopt calls the first row: behind all letters */
+
+static bool takes_word(const struct cli_option *option)
 {
-    for (const struct option *o = words->table; o->name; o++)
-        if (o->val == val)
-            return o->name;
-    return "";
+    return option->takes >= CLI_TAKES_TEXT;
+}
+
+/* The table as getopt wants it. */
+static void lay_out(const struct cli_option *table, bool first_word_ends, struct option *longs,
+                    char *letters)
+{
+    size_t count = 0;
+    letters += sprintf(letters, "%s:h", first_word_ends ? "+" : "");
+    for (const struct cli_option *row = table; row && row->name; row++) {
+        int has_arg = takes_word(row) ? required_argument : no_argument;
+        assert(row - table < OPTIONS_MAX);
+        if (row->name[0])
+            longs[count++] =
+                (struct option){row->name, has_arg, NULL, ROW_VAL + (int)(row - table)};
+        if (row->letter)
+            letters += sprintf(letters, "%c%s", row->letter, takes_word(row) ? ":" : "");
+    }
+    longs[count++] = (struct option){"help", no_argument, NULL, 'h'};
+    longs[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* Of a row's val or its letter; NULL: there is none. */
+static const struct cli_option *row_of(const struct cli_option *table, int val)
+{
+    for (const struct cli_option *row = table; row && row->name; row++)
+        if (val == ROW_VAL + (int)(row - table) || (val && val == row->letter))
+            return row;
+    return NULL;
 }
 
 /* getopt's '?' and ':' (unknown, without its value, with a value it does not take). */
-static int refuse(const struct cli_words *words, int found)
+static int refuse(const struct cli_words *words, const struct cli_option *table, int found)
 {
     /* optopt: 0 for a long name that is not known, the character of a short one, else val. */
-    const char *name = option_name(words, optopt);
+    const struct cli_option *row = row_of(table, optopt);
+    const char *name = row ? row->name : optopt == 'h' ? "help" : "";
     if (found == ':')
         return cli_usage(words->command, "--%s lacks its value", name);
     if (name[0])
@@ -25,47 +59,61 @@ static int refuse(const struct cli_words *words, int found)
     return cli_no_option(words->command, words->argv[optind - 1]);
 }
 
-static int end(struct cli_words *words, int exit_code)
+static enum tl_status take(const struct cli_option *row, const char *text, void *options,
+                           struct tl_error *reterr)
 {
-    words->exit_code = exit_code;
-    words->last = -1;
-    return -1;
+    void *member = (char *)options + row->at;
+    switch (row->takes) {
+    case CLI_TAKES_FLAG:
+        *(bool *)member = true;
+        return TL_OK;
+    case CLI_TAKES_SET:
+        *(int *)member = row->value;
+        return TL_OK;
+    case CLI_TAKES_TEXT:
+        *(const char **)member = text;
+        return TL_OK;
+    case CLI_TAKES_OUT:
+        *(const char **)member = cli_out_path(text);
+        return TL_OK;
+    case CLI_TAKES_PORT:
+        return cli_parse_port(text, member, reterr);
+    case CLI_TAKES_TIME:
+        return cli_parse_time_budget(text, member, reterr);
+    case CLI_TAKES_WHEN:
+        return cli_parse_when(text, tl_realtime_ns(), member, reterr);
+    case CLI_TAKES_COUNT:
+        return cli_parse_count(text, member, reterr);
+    case CLI_TAKES_COLOR:
+        return cli_parse_color(text, member, reterr);
+    default:
+        return row->read(text, options, reterr);
+    }
 }
 
-int cli_next_option(struct cli_words *words)
+bool cli_take_options(struct cli_words *words, const struct cli_option *table, void *options)
 {
-    char letters[16];
-    if (words->last < 0)
-        return -1;
-    bool first_ends = words->letters[0] == '+';
-    snprintf(letters, sizeof letters, "%s:h%s", first_ends ? "+" : "", words->letters + first_ends);
-    if (!words->last)
-        optind = 1;
+    struct option longs[OPTIONS_MAX + 2];
+    char letters[2 * OPTIONS_MAX + 4];
+    struct tl_error error = {0};
+    int found;
+    lay_out(table, words->first_word_ends, longs, letters);
+    optind = 1;
     opterr = 0;
-    words->last = getopt_long(words->argc, words->argv, letters, words->table, NULL);
-    if (words->last == 'h') {
-        cli_print_help(words->command, stdout);
-        return end(words, CLI_EXIT_OK);
+    words->exit_code = CLI_EXIT_OK;
+    while ((found = getopt_long(words->argc, words->argv, letters, longs, NULL)) != -1) {
+        const struct cli_option *row = row_of(table, found);
+        if (row && take(row, takes_word(row) ? optarg : NULL, options, &error) == TL_OK)
+            continue;
+        if (row)
+            words->exit_code = cli_usage(words->command, "--%s: %s", row->name, error.text);
+        else if (found == 'h')
+            cli_print_help(words->command, stdout);
+        else
+            words->exit_code = refuse(words, table, found);
+        return false;
     }
-    if (words->last == '?' || words->last == ':')
-        return end(words, refuse(words, words->last));
-    if (words->last != -1)
-        return words->last;
     words->argc -= optind;
     words->argv += optind;
-    return 0;
-}
-
-bool cli_take_words(const struct cli_command *command, int argc, char **argv,
-                    struct cli_words *ret_words)
-{
-    static const struct option none[] = {CLI_OPTIONS_END};
-    *ret_words = (struct cli_words)CLI_WORDS(command, argc, argv, none, "");
-    return cli_next_option(ret_words) == 0;
-}
-
-void cli_refuse_value(struct cli_words *words, const char *sentence)
-{
-    const char *name = option_name(words, words->last);
-    (void)end(words, cli_usage(words->command, "--%s: %s", name, sentence));
+    return true;
 }

@@ -8,85 +8,101 @@
 
 enum scope { SCOPE_LINK, SCOPE_HOST, SCOPE_LAB };
 
-/* offset is that of the value's field in the structure of its scope. */
+/* offset is that of the value's field in the structure of its scope. "first/second" has two. */
 struct key {
     const char *name;
     enum scope scope;
     tl_lab_value_reader *read;
     size_t offset;
+    const char *shape; /* NULL: one value */
+    tl_lab_value_reader *read_second;
+    size_t second_offset;
 };
 
 #define LINK(field) offsetof(struct tl_lab_link_config, field)
 #define HOST(field) offsetof(struct tl_lab_host_config, field)
 #define LAB(field)  offsetof(struct tl_lab_config, field)
+#define ONE         NULL, NULL, 0
 
 static const struct key keys[] = {
-    {"rate", SCOPE_LINK, tl_lab_read_rate, LINK(rate_bps)},
-    {"delay", SCOPE_LINK, tl_lab_read_span, LINK(delay_ns)},
-    {"jitter", SCOPE_LINK, tl_lab_read_span, LINK(jitter_ns)},
-    {"scatter", SCOPE_LINK, tl_lab_read_span, LINK(scatter_ns)},
-    {"wander", SCOPE_LINK, tl_lab_read_wander, 0},
-    {"grants", SCOPE_LINK, tl_lab_read_grants, 0},
-    {"trace", SCOPE_LINK, tl_lab_read_trace, 0},
-    {"radio", SCOPE_LINK, tl_lab_read_radio, 0},
-    {"fades", SCOPE_LINK, tl_lab_read_fades, 0},
-    {"handovers", SCOPE_LINK, tl_lab_read_handovers, 0},
-    {"leo", SCOPE_LINK, tl_lab_read_leo, 0},
-    {"wifi", SCOPE_LINK, tl_lab_read_wifi, 0},
-    {"aqm", SCOPE_LINK, tl_lab_read_aqm, 0},
-    {"queue", SCOPE_LINK, tl_lab_read_size, LINK(queue_bytes)},
-    {"policer", SCOPE_LINK, tl_lab_read_policer, 0},
-    {"shaper", SCOPE_LINK, tl_lab_read_shaper, 0},
-    {"loss", SCOPE_LINK, tl_lab_read_ratio, LINK(loss_ratio)},
-    {"burst-loss", SCOPE_LINK, tl_lab_read_burst_loss, 0},
-    {"reorder", SCOPE_LINK, tl_lab_read_reorder, 0},
-    {"duplicate", SCOPE_LINK, tl_lab_read_ratio, LINK(duplicate_ratio)},
-    {"corrupt", SCOPE_LINK, tl_lab_read_ratio, LINK(corrupt_ratio)},
-    {"maxlen", SCOPE_LINK, tl_lab_read_length, LINK(maxlen_bytes)},
-    {"outage", SCOPE_LINK, tl_lab_read_outage, 0},
-    {"dropout", SCOPE_LINK, tl_lab_read_dropout, 0},
-    {"delay-step", SCOPE_LINK, tl_lab_read_delay_step, 0},
-    {"flow-policer", SCOPE_LINK, tl_lab_read_flow_policer, 0},
-    {"flow-shaper", SCOPE_LINK, tl_lab_read_flow_shaper, 0},
-    {"port-loss", SCOPE_LINK, tl_lab_read_port_loss, 0},
-    {"cross", SCOPE_LINK, tl_lab_read_rate, LINK(cross_bps)},
-    {"cross-burst", SCOPE_LINK, tl_lab_read_cross_burst, 0},
-    {"cross-flows", SCOPE_LINK, tl_lab_read_count, LINK(cross_flows)},
-    {"others", SCOPE_LINK, tl_lab_read_count, LINK(others)},
-    {"others-burst", SCOPE_LINK, tl_lab_read_others_burst, 0},
-    {"mss", SCOPE_LINK, tl_lab_read_length, LINK(mss_max_bytes)},
-    {"clamp", SCOPE_LINK, tl_lab_read_length, LINK(clamp_bytes)},
-    {"strip", SCOPE_LINK, tl_lab_read_strip, 0},
-    {"dscp", SCOPE_LINK, tl_lab_read_dscp, 0},
-    {"collision", SCOPE_LINK, tl_lab_read_ratio, LINK(collision_ratio)},
-    {"seed", SCOPE_LINK, tl_lab_read_seed, LINK(seed)},
-    {"rmem", SCOPE_HOST, tl_lab_read_size, HOST(rmem_max_bytes)},
-    {"wmem", SCOPE_HOST, tl_lab_read_size, HOST(wmem_max_bytes)},
-    {"wscale", SCOPE_HOST, tl_lab_read_switch, HOST(window_scaling)},
-    {"sack", SCOPE_HOST, tl_lab_read_switch, HOST(sack)},
-    {"timestamps", SCOPE_HOST, tl_lab_read_switch, HOST(timestamps)},
-    {"autotune", SCOPE_HOST, tl_lab_read_switch, HOST(autotune)},
-    {"offloads", SCOPE_HOST, tl_lab_read_switch, HOST(offloads)},
-    {"stock", SCOPE_HOST, tl_lab_read_stock, 0},
-    {"ecn", SCOPE_HOST, tl_lab_read_switch, HOST(ecn)},
-    {"unprivileged", SCOPE_HOST, tl_lab_read_switch, HOST(unprivileged)},
-    {"cc", SCOPE_HOST, tl_lab_read_cc, HOST(cc)},
-    {"mtu", SCOPE_HOST, tl_lab_read_length, HOST(mtu)},
-    {"lan-mtu", SCOPE_HOST, tl_lab_read_length, HOST(lan_mtu)},
-    {"disk", SCOPE_HOST, tl_lab_read_disk, 0},
-    {"cpu", SCOPE_HOST, tl_lab_read_ratio, HOST(cpu_ratio)},
-    {"cpu-period", SCOPE_HOST, tl_lab_read_span, HOST(cpu_period_ns)},
-    {"wan-mtu", SCOPE_LAB, tl_lab_read_length, LAB(wan_mtu)},
-    {"pppoe", SCOPE_LAB, tl_lab_read_pppoe, 0},
-    {"icmp", SCOPE_LAB, tl_lab_read_icmp, 0},
-    {"icmp-interval", SCOPE_LAB, tl_lab_read_span, LAB(icmp_interval_ns)},
-    {"routers", SCOPE_LAB, tl_lab_read_count, LAB(routers)},
-    {"link-at", SCOPE_LAB, tl_lab_read_link_at, 0},
-    {"split", SCOPE_LAB, tl_lab_read_switch, LAB(split)},
-    {"split-port", SCOPE_LAB, tl_lab_read_count, LAB(split_port)},
-    {"family", SCOPE_LAB, tl_lab_read_family, LAB(family)},
-    {"plain", SCOPE_LAB, tl_lab_read_switch, LAB(plain)},
-    {"carrier", SCOPE_LAB, tl_lab_read_carrier, LAB(carrier)},
+    {"rate", SCOPE_LINK, tl_lab_read_rate, LINK(rate_bps), ONE},
+    {"delay", SCOPE_LINK, tl_lab_read_span, LINK(delay_ns), ONE},
+    {"jitter", SCOPE_LINK, tl_lab_read_span, LINK(jitter_ns), ONE},
+    {"scatter", SCOPE_LINK, tl_lab_read_span, LINK(scatter_ns), ONE},
+    {"wander", SCOPE_LINK, tl_lab_read_span, LINK(wander_ns), "MOST/TIME, such as 3ms/30ms",
+     tl_lab_read_span, LINK(wander_time_ns)},
+    {"grants", SCOPE_LINK, tl_lab_read_grants, 0, ONE},
+    {"trace", SCOPE_LINK, tl_lab_read_trace, 0, ONE},
+    {"radio", SCOPE_LINK, tl_lab_read_radio, 0, ONE},
+    {"fades", SCOPE_LINK, tl_lab_read_span, LINK(fade_every_ns), "EVERY/LENGTH, such as 12s/300ms",
+     tl_lab_read_span, LINK(fade_length_ns)},
+    {"handovers", SCOPE_LINK, tl_lab_read_span, LINK(handover_every_ns),
+     "EVERY/LENGTH, such as 25s/120ms", tl_lab_read_span, LINK(handover_length_ns)},
+    {"leo", SCOPE_LINK, tl_lab_read_leo, 0, ONE},
+    {"wifi", SCOPE_LINK, tl_lab_read_wifi, 0, ONE},
+    {"aqm", SCOPE_LINK, tl_lab_read_aqm, 0, ONE},
+    {"queue", SCOPE_LINK, tl_lab_read_size, LINK(queue_bytes), ONE},
+    {"policer", SCOPE_LINK, tl_lab_read_rate, LINK(policer_bps), "RATE/BURST, such as 40M/150kB",
+     tl_lab_read_size, LINK(policer_burst_bytes)},
+    {"shaper", SCOPE_LINK, tl_lab_read_rate, LINK(shaper_bps), "RATE/BURST, such as 30M/5MB",
+     tl_lab_read_size, LINK(shaper_burst_bytes)},
+    {"loss", SCOPE_LINK, tl_lab_read_ratio, LINK(loss_ratio), ONE},
+    {"burst-loss", SCOPE_LINK, tl_lab_read_ratio, LINK(burst_enter_ratio),
+     "ENTER/LEAVE, such as 0.01%/30%", tl_lab_read_ratio, LINK(burst_leave_ratio)},
+    {"reorder", SCOPE_LINK, tl_lab_read_ratio, LINK(reorder_ratio),
+     "RATIO/EXTRA-DELAY, such as 3%/5ms", tl_lab_read_span, LINK(reorder_extra_ns)},
+    {"duplicate", SCOPE_LINK, tl_lab_read_ratio, LINK(duplicate_ratio), ONE},
+    {"corrupt", SCOPE_LINK, tl_lab_read_ratio, LINK(corrupt_ratio), ONE},
+    {"maxlen", SCOPE_LINK, tl_lab_read_length, LINK(maxlen_bytes), ONE},
+    {"outage", SCOPE_LINK, tl_lab_read_outage, 0, ONE},
+    {"dropout", SCOPE_LINK, tl_lab_read_span, LINK(dropout_every_ns),
+     "EVERY/LENGTH, such as 8s/1.6s", tl_lab_read_span, LINK(dropout_length_ns)},
+    {"delay-step", SCOPE_LINK, tl_lab_read_delay_step, 0, ONE},
+    {"flow-policer", SCOPE_LINK, tl_lab_read_rate, LINK(flow_policer_bps),
+     "RATE/BURST, such as 20M/50kB", tl_lab_read_size, LINK(flow_policer_burst_bytes)},
+    {"flow-shaper", SCOPE_LINK, tl_lab_read_rate, LINK(flow_shaper_bps),
+     "RATE/BURST, such as 20M/50kB", tl_lab_read_size, LINK(flow_shaper_burst_bytes)},
+    {"port-loss", SCOPE_LINK, tl_lab_read_port_loss, 0, ONE},
+    {"cross", SCOPE_LINK, tl_lab_read_rate, LINK(cross_bps), ONE},
+    {"cross-burst", SCOPE_LINK, tl_lab_read_span, LINK(cross_on_ns), "ON/OFF, such as 300ms/200ms",
+     tl_lab_read_span, LINK(cross_off_ns)},
+    {"cross-flows", SCOPE_LINK, tl_lab_read_count, LINK(cross_flows), ONE},
+    {"others", SCOPE_LINK, tl_lab_read_count, LINK(others), ONE},
+    {"others-burst", SCOPE_LINK, tl_lab_read_span, LINK(others_on_ns), "ON/OFF, such as 2s/1s",
+     tl_lab_read_span, LINK(others_off_ns)},
+    {"mss", SCOPE_LINK, tl_lab_read_length, LINK(mss_max_bytes), ONE},
+    {"clamp", SCOPE_LINK, tl_lab_read_length, LINK(clamp_bytes), ONE},
+    {"strip", SCOPE_LINK, tl_lab_read_strip, 0, ONE},
+    {"dscp", SCOPE_LINK, tl_lab_read_dscp, 0, ONE},
+    {"collision", SCOPE_LINK, tl_lab_read_ratio, LINK(collision_ratio), ONE},
+    {"seed", SCOPE_LINK, tl_lab_read_seed, LINK(seed), ONE},
+    {"rmem", SCOPE_HOST, tl_lab_read_size, HOST(rmem_max_bytes), ONE},
+    {"wmem", SCOPE_HOST, tl_lab_read_size, HOST(wmem_max_bytes), ONE},
+    {"wscale", SCOPE_HOST, tl_lab_read_switch, HOST(window_scaling), ONE},
+    {"sack", SCOPE_HOST, tl_lab_read_switch, HOST(sack), ONE},
+    {"timestamps", SCOPE_HOST, tl_lab_read_switch, HOST(timestamps), ONE},
+    {"autotune", SCOPE_HOST, tl_lab_read_switch, HOST(autotune), ONE},
+    {"offloads", SCOPE_HOST, tl_lab_read_switch, HOST(offloads), ONE},
+    {"stock", SCOPE_HOST, tl_lab_read_stock, 0, ONE},
+    {"ecn", SCOPE_HOST, tl_lab_read_switch, HOST(ecn), ONE},
+    {"unprivileged", SCOPE_HOST, tl_lab_read_switch, HOST(unprivileged), ONE},
+    {"cc", SCOPE_HOST, tl_lab_read_cc, HOST(cc), ONE},
+    {"mtu", SCOPE_HOST, tl_lab_read_length, HOST(mtu), ONE},
+    {"lan-mtu", SCOPE_HOST, tl_lab_read_length, HOST(lan_mtu), ONE},
+    {"disk", SCOPE_HOST, tl_lab_read_disk, 0, ONE},
+    {"cpu", SCOPE_HOST, tl_lab_read_ratio, HOST(cpu_ratio), ONE},
+    {"cpu-period", SCOPE_HOST, tl_lab_read_span, HOST(cpu_period_ns), ONE},
+    {"wan-mtu", SCOPE_LAB, tl_lab_read_length, LAB(wan_mtu), ONE},
+    {"pppoe", SCOPE_LAB, tl_lab_read_pppoe, 0, ONE},
+    {"icmp", SCOPE_LAB, tl_lab_read_icmp, 0, ONE},
+    {"icmp-interval", SCOPE_LAB, tl_lab_read_span, LAB(icmp_interval_ns), ONE},
+    {"routers", SCOPE_LAB, tl_lab_read_count, LAB(routers), ONE},
+    {"link-at", SCOPE_LAB, tl_lab_read_link_at, 0, ONE},
+    {"split", SCOPE_LAB, tl_lab_read_switch, LAB(split), ONE},
+    {"split-port", SCOPE_LAB, tl_lab_read_count, LAB(split_port), ONE},
+    {"family", SCOPE_LAB, tl_lab_read_family, LAB(family), ONE},
+    {"plain", SCOPE_LAB, tl_lab_read_switch, LAB(plain), ONE},
+    {"carrier", SCOPE_LAB, tl_lab_read_carrier, LAB(carrier), ONE},
 };
 
 static const struct {
@@ -185,17 +201,25 @@ static void *element(const struct name *name, struct tl_lab_config *config, int 
                                    : &config->beside[name->link][i];
 }
 
+static enum tl_status read_value(const struct key *key, const char *text, void *scope,
+                                 struct tl_error *reterr)
+{
+    char *first = (char *)scope + key->offset, *second = (char *)scope + key->second_offset;
+    return key->shape ? tl_lab_read_two(text, key->shape, key->read, first, key->read_second,
+                                        second, reterr)
+                      : key->read(text, first, reterr);
+}
+
 static enum tl_status store(const struct name *name, const char *value,
                             struct tl_lab_config *config, struct tl_error *reterr)
 {
     const struct key *key = name->key;
     if (key->scope == SCOPE_LAB)
-        return key->read(value, (char *)config + key->offset, reterr);
+        return read_value(key, value, config, reterr);
     for (int i = 0; i < 2; i++) {
         if (name->only >= 0 && name->only != i)
             continue;
-        enum tl_status status =
-            key->read(value, (char *)element(name, config, i) + key->offset, reterr);
+        enum tl_status status = read_value(key, value, element(name, config, i), reterr);
         if (status != TL_OK)
             return status;
     }

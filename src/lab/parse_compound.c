@@ -18,8 +18,7 @@ bool tl_lab_cut(const char *text, char separator, char ret_first[TL_LAB_PAIR_SIZ
     return true;
 }
 
-/* Reads "first/second" with a reader for each; nothing is stored unless both are good. */
-static enum tl_status read_two(const char *text, const char *shape,
+enum tl_status tl_lab_read_two(const char *text, const char *shape,
                                tl_lab_value_reader *first_reader, void *ret_first,
                                tl_lab_value_reader *second_reader, void *ret_second,
                                struct tl_error *reterr)
@@ -30,34 +29,6 @@ static enum tl_status read_two(const char *text, const char *shape,
         return tl_error_set(reterr, TL_SYNTAX, "\"%s\" must be %s", text, shape);
     enum tl_status status = first_reader(first, ret_first, reterr);
     return status == TL_OK ? second_reader(second, ret_second, reterr) : status;
-}
-
-enum tl_status tl_lab_read_policer(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "RATE/BURST, such as 40M/150kB", tl_lab_read_rate, &link->policer_bps,
-                    tl_lab_read_size, &link->policer_burst_bytes, reterr);
-}
-
-enum tl_status tl_lab_read_shaper(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "RATE/BURST, such as 30M/5MB", tl_lab_read_rate, &link->shaper_bps,
-                    tl_lab_read_size, &link->shaper_burst_bytes, reterr);
-}
-
-enum tl_status tl_lab_read_burst_loss(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "ENTER/LEAVE, such as 0.01%/30%", tl_lab_read_ratio,
-                    &link->burst_enter_ratio, tl_lab_read_ratio, &link->burst_leave_ratio, reterr);
-}
-
-enum tl_status tl_lab_read_reorder(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "RATIO/EXTRA-DELAY, such as 3%/5ms", tl_lab_read_ratio,
-                    &link->reorder_ratio, tl_lab_read_span, &link->reorder_extra_ns, reterr);
 }
 
 enum tl_status tl_lab_read_outage(const char *text, void *ret_value, struct tl_error *reterr)
@@ -76,13 +47,6 @@ enum tl_status tl_lab_read_outage(const char *text, void *ret_value, struct tl_e
     if (status == TL_OK)
         link->outage[link->outage_count++] = window;
     return status;
-}
-
-enum tl_status tl_lab_read_dropout(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "EVERY/LENGTH, such as 8s/1.6s", tl_lab_read_span,
-                    &link->dropout_every_ns, tl_lab_read_span, &link->dropout_length_ns, reterr);
 }
 
 enum tl_status tl_lab_read_delay_step(const char *text, void *ret_value, struct tl_error *reterr)
@@ -106,13 +70,6 @@ enum tl_status tl_lab_read_delay_step(const char *text, void *ret_value, struct 
         step.extra_ns = -step.extra_ns;
     link->delay_step[link->delay_step_count++] = step;
     return TL_OK;
-}
-
-enum tl_status tl_lab_read_wander(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "MOST/TIME, such as 3ms/30ms", tl_lab_read_span, &link->wander_ns,
-                    tl_lab_read_span, &link->wander_time_ns, reterr);
 }
 
 /* One time, or two with a hyphen between. */
@@ -158,20 +115,6 @@ enum tl_status tl_lab_read_radio(const char *text, void *ret_value, struct tl_er
     return read_rates(text, link, reterr);
 }
 
-enum tl_status tl_lab_read_fades(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "EVERY/LENGTH, such as 12s/300ms", tl_lab_read_span, &link->fade_every_ns,
-                    tl_lab_read_span, &link->fade_length_ns, reterr);
-}
-
-enum tl_status tl_lab_read_handovers(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "EVERY/LENGTH, such as 25s/120ms", tl_lab_read_span,
-                    &link->handover_every_ns, tl_lab_read_span, &link->handover_length_ns, reterr);
-}
-
 enum tl_status tl_lab_read_leo(const char *text, void *ret_value, struct tl_error *reterr)
 {
     struct tl_lab_link_config *link = ret_value;
@@ -190,8 +133,8 @@ enum tl_status tl_lab_read_wifi(const char *text, void *ret_value, struct tl_err
         return tl_error_set(reterr, TL_SYNTAX, "\"%s\" must be %s", text, shape);
     link->service = TL_LAB_SERVICE_WIFI;
     enum tl_status status = tl_lab_read_rate(air, &link->air_bps, reterr);
-    return status == TL_OK ? read_two(rest, shape, tl_lab_read_count, &link->air_others,
-                                      tl_lab_read_ratio, &link->air_fail_ratio, reterr)
+    return status == TL_OK ? tl_lab_read_two(rest, shape, tl_lab_read_count, &link->air_others,
+                                             tl_lab_read_ratio, &link->air_fail_ratio, reterr)
                            : status;
 }
 
@@ -219,34 +162,6 @@ enum tl_status tl_lab_read_aqm(const char *text, void *ret_value, struct tl_erro
                         "\"%s\" is neither codel, fq-codel, pie, red nor off, with or without "
                         ",ecn",
                         text);
-}
-
-enum tl_status tl_lab_read_flow_policer(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "RATE/BURST, such as 20M/50kB", tl_lab_read_rate, &link->flow_policer_bps,
-                    tl_lab_read_size, &link->flow_policer_burst_bytes, reterr);
-}
-
-enum tl_status tl_lab_read_flow_shaper(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "RATE/BURST, such as 20M/50kB", tl_lab_read_rate, &link->flow_shaper_bps,
-                    tl_lab_read_size, &link->flow_shaper_burst_bytes, reterr);
-}
-
-enum tl_status tl_lab_read_cross_burst(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "ON/OFF, such as 300ms/200ms", tl_lab_read_span, &link->cross_on_ns,
-                    tl_lab_read_span, &link->cross_off_ns, reterr);
-}
-
-enum tl_status tl_lab_read_others_burst(const char *text, void *ret_value, struct tl_error *reterr)
-{
-    struct tl_lab_link_config *link = ret_value;
-    return read_two(text, "ON/OFF, such as 2s/1s", tl_lab_read_span, &link->others_on_ns,
-                    tl_lab_read_span, &link->others_off_ns, reterr);
 }
 
 enum tl_status tl_lab_read_port_loss(const char *text, void *ret_value, struct tl_error *reterr)

@@ -27,34 +27,28 @@ tl_lab_value_reader tl_lab_read_carrier; /* enum tl_lab_carrier */
 tl_lab_value_reader tl_lab_read_trace;   /* into a struct tl_lab_link_config: a file */
 
 /* Of several parts, or of several fields: into a struct tl_lab_link_config ... */
-tl_lab_value_reader tl_lab_read_policer;      /* "40M/150kB" */
-tl_lab_value_reader tl_lab_read_shaper;       /* "30M/5MB" */
-tl_lab_value_reader tl_lab_read_burst_loss;   /* "0.01%/30%" */
-tl_lab_value_reader tl_lab_read_reorder;      /* "3%/5ms" */
-tl_lab_value_reader tl_lab_read_outage;       /* "6s-9s"; adds one */
-tl_lab_value_reader tl_lab_read_dropout;      /* "8s/1.6s" */
-tl_lab_value_reader tl_lab_read_delay_step;   /* "5s:+30ms"; adds one */
-tl_lab_value_reader tl_lab_read_wander;       /* "3ms/30ms" */
-tl_lab_value_reader tl_lab_read_grants;       /* "8ms" or "2ms-10ms" */
-tl_lab_value_reader tl_lab_read_radio;        /* "4M-40M" */
-tl_lab_value_reader tl_lab_read_fades;        /* "12s/300ms" */
-tl_lab_value_reader tl_lab_read_handovers;    /* "25s/120ms" */
-tl_lab_value_reader tl_lab_read_leo;          /* "40M-150M" */
-tl_lab_value_reader tl_lab_read_wifi;         /* "200M/3/30%" */
-tl_lab_value_reader tl_lab_read_aqm;          /* "codel" or "pie,ecn" */
-tl_lab_value_reader tl_lab_read_flow_policer; /* "20M/50kB" */
-tl_lab_value_reader tl_lab_read_flow_shaper;  /* "20M/50kB" */
-tl_lab_value_reader tl_lab_read_cross_burst;  /* "300ms/200ms" */
-tl_lab_value_reader tl_lab_read_others_burst; /* "2s/1s" */
-tl_lab_value_reader tl_lab_read_port_loss;    /* "odd:5%" or "1/4:5%" */
-tl_lab_value_reader tl_lab_read_strip;        /* "wscale,sack" */
-tl_lab_value_reader tl_lab_read_dscp;         /* "8" */
+tl_lab_value_reader tl_lab_read_outage;     /* "6s-9s"; adds one */
+tl_lab_value_reader tl_lab_read_delay_step; /* "5s:+30ms"; adds one */
+tl_lab_value_reader tl_lab_read_grants;     /* "8ms" or "2ms-10ms" */
+tl_lab_value_reader tl_lab_read_radio;      /* "4M-40M" */
+tl_lab_value_reader tl_lab_read_leo;        /* "40M-150M" */
+tl_lab_value_reader tl_lab_read_wifi;       /* "200M/3/30%" */
+tl_lab_value_reader tl_lab_read_aqm;        /* "codel" or "pie,ecn" */
+tl_lab_value_reader tl_lab_read_port_loss;  /* "odd:5%" or "1/4:5%" */
+tl_lab_value_reader tl_lab_read_strip;      /* "wscale,sack" */
+tl_lab_value_reader tl_lab_read_dscp;       /* "8" */
 /* ... or a struct tl_lab_host_config, or a struct tl_lab_config. */
 tl_lab_value_reader tl_lab_read_disk;    /* host: "on" or "read:40MB/s,write:20MB/s" */
 tl_lab_value_reader tl_lab_read_stock;   /* host: a switch */
 tl_lab_value_reader tl_lab_read_icmp;    /* lab: "off", "silent" */
 tl_lab_value_reader tl_lab_read_pppoe;   /* lab: a switch */
 tl_lab_value_reader tl_lab_read_link_at; /* lab: "lan", "3" */
+
+/* Reads "first/second" with a reader for each; shape says what it should be. */
+enum tl_status tl_lab_read_two(const char *text, const char *shape,
+                               tl_lab_value_reader *first_reader, void *ret_first,
+                               tl_lab_value_reader *second_reader, void *ret_second,
+                               struct tl_error *reterr);
 
 /* Cuts "first/second" (or another separator) in two; false when it has only one part. */
 bool tl_lab_cut(const char *text, char separator, char ret_first[TL_LAB_PAIR_SIZE],

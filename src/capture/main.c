@@ -55,7 +55,6 @@ static volatile sig_atomic_t ended;
 
 static void stop(int signal_number)
 {
-    (void)signal_number;
     ended = 1;
     pcap_breakloop(running);
 }

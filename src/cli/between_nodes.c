@@ -13,7 +13,6 @@
 
 void cli_nodes_tell(void *context, const char *text)
 {
-    (void)context;
     cli_complain("%s", text);
 }
 

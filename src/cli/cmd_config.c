@@ -63,7 +63,6 @@ static int check(const char *path)
 #else
 static int check(const char *path)
 {
-    (void)path;
     cli_complain("this tightlink was built without ticket systems (libcurl and inih)");
     return CLI_EXIT_USAGE;
 }

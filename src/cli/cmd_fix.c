@@ -183,7 +183,6 @@ static void compare(const struct chosen *chosen, const struct tl_facts *before, 
 
 static void tell_step(const char *step, const char *key, void *context)
 {
-    (void)context;
     put_line(step, key);
     fflush(stdout);
 }

@@ -27,7 +27,6 @@ static enum tl_status take_direction(const char *text, void *into, struct tl_err
 static enum tl_status take_cause(const char *text, void *into, struct tl_error *reterr)
 {
     struct history_request *request = into;
-    (void)reterr;
     request->filter.cause = tl_cause_id_of(text);
     return TL_OK;
 }
@@ -84,7 +83,6 @@ static int change_run(const struct cli_command *command, struct history_request 
     struct tl_error error = {0};
     const char *action = request->action, *text = request->arguments[1];
     bool deletes = strcmp(action, "delete") == 0;
-    (void)command;
     enum tl_status status = tl_history_resolve(request->history, request->arguments[0], id, &error);
     if (status == TL_OK && deletes)
         status = tl_history_delete(request->history, id, &error);
@@ -117,7 +115,6 @@ static int prune(const struct cli_command *command, struct history_request *requ
 static int import(const struct cli_command *command, struct history_request *request)
 {
     int exit_code = CLI_EXIT_OK;
-    (void)command;
     for (size_t i = 0; i < request->argument_count; i++) {
         const char *name = request->arguments[i];
         struct tl_session_result result = {0};

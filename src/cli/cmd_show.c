@@ -78,7 +78,6 @@ enum tl_status cli_drive_screen(const struct cli_run_options *options,
                                 struct tl_session_result *ret_result, bool *ret_has_result,
                                 struct tl_error *reterr)
 {
-    (void)options, (void)saved, (void)ret_result, (void)ret_has_result;
     return tl_error_set(reterr, TL_UNSUPPORTED, "this tightlink was built without the screen");
 }
 #endif

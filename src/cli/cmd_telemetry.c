@@ -91,7 +91,6 @@ int cli_send_telemetry(const struct tl_session_result *result, const char *sink,
 int cli_send_telemetry(const struct tl_session_result *result, const char *sink,
                        const char *config_path, bool moved)
 {
-    (void)result, (void)config_path, (void)moved;
     cli_complain("telemetry %s: this tightlink was built without libcurl and inih", sink);
     return CLI_EXIT_USAGE;
 }

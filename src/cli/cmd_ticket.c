@@ -292,7 +292,6 @@ int cli_ticket(const struct cli_command *command, int argc, char **argv)
 
 int cli_ticket(const struct cli_command *command, int argc, char **argv)
 {
-    (void)argc, (void)argv;
     return cli_usage(command, "this tightlink was built without ticket systems (libcurl and inih)");
 }
 

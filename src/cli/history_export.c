@@ -101,7 +101,6 @@ int cli_history_export(const struct cli_command *command, struct history_request
     struct exporter exporter = {.request = request, .out = open_out(request->out)};
     struct tl_error error = {0};
     enum tl_status status = TL_OK;
-    (void)command;
     if (!exporter.out)
         return CLI_EXIT_EXPORT;
     if (!request->unmask) {

@@ -211,7 +211,6 @@ int cli_history_list(const struct cli_command *command, struct history_request *
     struct tl_history_list list = {0};
     struct tl_error error = {0};
     size_t id_length;
-    (void)command;
     if (request->json)
         return list_json(request);
     if (!request->limit_given)
@@ -348,7 +347,6 @@ int cli_history_score(const struct cli_command *command, struct history_request 
     struct tl_history_score scores[120];
     struct tl_error error = {0};
     size_t count = 0, tried = 0, hits = 0;
-    (void)command;
     if (tl_history_score(request->history, &request->filter, scores, sizeof scores / sizeof *scores,
                          &count, &error) != TL_OK)
         return cli_fail(&error);

@@ -127,7 +127,6 @@ static enum tl_status take_save(const char *text, void *into, struct tl_error *r
 static enum tl_status take_disk(const char *text, void *into, struct tl_error *reterr)
 {
     struct cli_run_options *options = into;
-    (void)reterr;
     options->config.directory = text;
     cli_ask_for_disks(&options->config);
     return TL_OK;
@@ -136,7 +135,6 @@ static enum tl_status take_disk(const char *text, void *into, struct tl_error *r
 static enum tl_status take_far_disk(const char *text, void *into, struct tl_error *reterr)
 {
     struct cli_run_options *options = into;
-    (void)text, (void)reterr;
     options->config.far_disk = true;
     cli_ask_for_disks(&options->config);
     return TL_OK;

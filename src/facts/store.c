@@ -142,7 +142,6 @@ struct tl_facts *tl_facts_clone_mapped(const struct tl_facts *facts, tl_facts_ma
 
 static char *same_text(const char *text, void *context)
 {
-    (void)context;
     return strdup(text);
 }
 

@@ -314,7 +314,6 @@ static void consider_visit(const char *root, enum hierarchy_version version, con
 {
     struct visit *visit = result;
 
-    (void)root;
     visit->level(visit->context, version == V1 ? 1 : 2, dir);
 }
 

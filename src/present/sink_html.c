@@ -10,7 +10,6 @@
 
 static void add(struct text *t, enum tl_meaning meaning, const char *text)
 {
-    (void)meaning;
     escape_html(t->out, text);
 }
 
@@ -31,7 +30,6 @@ static void end_line(struct text *t)
 
 static void paragraph(struct text *t, size_t indent, const char *text)
 {
-    (void)indent;
     tl_buf_adds(t->out, "<p>");
     escape_html(t->out, text);
     tl_buf_adds(t->out, "</p>\n");
@@ -39,7 +37,6 @@ static void paragraph(struct text *t, size_t indent, const char *text)
 
 static void item(struct text *t, size_t indent, size_t more, const char *text)
 {
-    (void)more;
     paragraph(t, indent, text);
 }
 
@@ -52,7 +49,6 @@ static void add_label(struct text *t, const char *label)
 
 static void entry(struct text *t, const char *label, size_t label_columns, const char *text)
 {
-    (void)label_columns;
     add_label(t, label);
     tl_buf_adds(t->out, "<span>");
     escape_html(t->out, text);
@@ -62,7 +58,6 @@ static void entry(struct text *t, const char *label, size_t label_columns, const
 /* A command stands alone, to be copied whole. */
 static void command(struct text *t, const char *label, size_t label_columns, const char *command)
 {
-    (void)label_columns;
     add_label(t, label);
     tl_buf_adds(t->out, "<pre>");
     while (*command) {

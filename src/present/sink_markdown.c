@@ -4,7 +4,6 @@
 
 static void add(struct text *t, enum tl_meaning meaning, const char *text)
 {
-    (void)meaning;
     escape_markdown(t->out, text);
 }
 
@@ -26,7 +25,6 @@ static void end_line(struct text *t)
 
 static void paragraph(struct text *t, size_t indent, const char *text)
 {
-    (void)indent;
     tl_buf_adds(t->out, "\n");
     escape_markdown(t->out, text);
     tl_buf_adds(t->out, "\n");
@@ -34,7 +32,6 @@ static void paragraph(struct text *t, size_t indent, const char *text)
 
 static void item(struct text *t, size_t indent, size_t more, const char *text)
 {
-    (void)indent, (void)more;
     tl_buf_adds(t->out, "- ");
     escape_markdown(t->out, text);
     end_line(t);
@@ -50,7 +47,6 @@ static void add_label(struct text *t, const char *label)
 
 static void entry(struct text *t, const char *label, size_t label_columns, const char *text)
 {
-    (void)label_columns;
     add_label(t, label);
     escape_markdown(t->out, text);
     tl_buf_adds(t->out, "\n");
@@ -59,7 +55,6 @@ static void entry(struct text *t, const char *label, size_t label_columns, const
 /* A command stands alone, to be copied whole. */
 static void command(struct text *t, const char *label, size_t label_columns, const char *command)
 {
-    (void)label_columns;
     add_label(t, label);
     tl_buf_adds(t->out, "\n\n");
     escape_markdown_block(t->out, command);

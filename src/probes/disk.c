@@ -157,7 +157,6 @@ enum tl_status tl_probe_disk(const struct tl_probe *probe, enum tl_direction dir
     struct disk_stage stage = {probe, ret_outcome};
     struct tl_error error = {0};
     enum tl_status status = TL_OK;
-    (void)direction, (void)limits;
     tl_outcome_begin(ret_outcome, "disk");
     if (probe->directory)
         status = settle(&stage, TL_SCOPE_NEAR, test_near(&stage, &error), &error);

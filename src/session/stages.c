@@ -61,14 +61,12 @@ static void loading(const struct tl_plan_state *state, int64_t time_ns,
 static void cost_hosts(const struct tl_plan_state *state, enum tl_direction direction,
                        struct tl_stage_cost *ret_cost)
 {
-    (void)state, (void)direction;
     *ret_cost = (struct tl_stage_cost){.time_ns = TL_NS_PER_S / 2, .bytes = 16 * 1024};
 }
 
 static void cost_path(const struct tl_plan_state *state, enum tl_direction direction,
                       struct tl_stage_cost *ret_cost)
 {
-    (void)state, (void)direction;
     *ret_cost = (struct tl_stage_cost){.time_ns = TL_NS_PER_S, .bytes = 16 * 1024};
 }
 
@@ -76,7 +74,6 @@ static void cost_path(const struct tl_plan_state *state, enum tl_direction direc
 static void cost_search(const struct tl_plan_state *state, enum tl_direction direction,
                         struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     double rtt_ns = path_rtt_ns(state);
     int64_t more_ns = rtt_ns > 0 ? (int64_t)(10 * rtt_ns) : TL_NS_PER_S;
     *ret_cost = (struct tl_stage_cost){.time_ns = 3 * TL_NS_PER_S + more_ns, .bytes = 1000 * 1000};
@@ -85,7 +82,6 @@ static void cost_search(const struct tl_plan_state *state, enum tl_direction dir
 static void cost_stream(const struct tl_plan_state *state, enum tl_direction direction,
                         struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     loading(state, tl_plan_stream_ns(path_rtt_ns(state)), ret_cost);
 }
 
@@ -95,7 +91,6 @@ static void cost_stream(const struct tl_plan_state *state, enum tl_direction dir
 static void cost_window(const struct tl_plan_state *state, enum tl_direction direction,
                         struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     double rtt_ns = fmax(path_rtt_ns(state), 0); /* NAN: fmax gives 0 */
     int64_t ns = tl_plan_stream_ns(path_rtt_ns(state)) -
                  (rtt_ns < LONG_PATH_NS ? (int64_t)(22 * rtt_ns) : 0);
@@ -138,14 +133,12 @@ static void cost_paced(const struct tl_plan_state *state, enum tl_direction dire
 static void cost_verify(const struct tl_plan_state *state, enum tl_direction direction,
                         struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     loading(state, tl_plan_trial_ns(path_rtt_ns(state)), ret_cost);
 }
 
 static void cost_short(const struct tl_plan_state *state, enum tl_direction direction,
                        struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     loading(state, STREAM_MIN_NS, ret_cost);
 }
 
@@ -154,7 +147,6 @@ static void cost_short(const struct tl_plan_state *state, enum tl_direction dire
 static void cost_udp(const struct tl_plan_state *state, enum tl_direction direction,
                      struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     double rtt_ns = path_rtt_ns(state);
     double rtts = state->far == TL_FAR_TIGHTLINK ? 50 : 170;
     loading(state, 9 * TL_NS_PER_S + (int64_t)(rtts * (rtt_ns > 0 ? rtt_ns : 0)), ret_cost);
@@ -164,7 +156,6 @@ static void cost_udp(const struct tl_plan_state *state, enum tl_direction direct
 static void cost_disk(const struct tl_plan_state *state, enum tl_direction direction,
                       struct tl_stage_cost *ret_cost)
 {
-    (void)state, (void)direction;
     *ret_cost = (struct tl_stage_cost){.time_ns = TL_PROBE_DISK_NS};
 }
 
@@ -172,7 +163,6 @@ static void cost_disk(const struct tl_plan_state *state, enum tl_direction direc
 static void cost_disk_to_disk(const struct tl_plan_state *state, enum tl_direction direction,
                               struct tl_stage_cost *ret_cost)
 {
-    (void)direction;
     loading(state, 4 * tl_plan_stream_ns(path_rtt_ns(state)), ret_cost);
 }
 

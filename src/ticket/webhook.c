@@ -70,7 +70,6 @@ static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_N
 
 static enum tl_status comment(struct ticket_job *job, const char *ticket, struct tl_error *reterr)
 {
-    (void)ticket;
     return tl_error_set(reterr, TL_UNSUPPORTED, "%s: a webhook has no tickets to add to",
                         job->target->name);
 }

@@ -227,39 +227,32 @@ void screen_list_targets(struct screen *screen)
 enum tl_status screen_pack_ticket(struct screen *screen, const struct tl_export *export,
                                   struct tl_error *reterr)
 {
-    (void)screen, (void)export;
     return tl_error_set(reterr, TL_UNSUPPORTED, "built without ticket systems");
 }
 
 void screen_show_curl(struct screen *screen)
 {
-    (void)screen;
 }
 
 void screen_send_ticket(struct screen *screen)
 {
-    (void)screen;
 }
 
 int screen_sender_fd(const struct screen *screen)
 {
-    (void)screen;
     return -1;
 }
 
 void screen_take_answer(struct screen *screen)
 {
-    (void)screen;
 }
 
 void screen_unpack_ticket(struct screen *screen)
 {
-    (void)screen;
 }
 
 void screen_finish_handover(struct screen *screen)
 {
-    (void)screen;
 }
 
 #endif

@@ -165,7 +165,6 @@ unsigned tui_back(struct tui_state *state, int key)
 {
     struct tui_page_state *page = &state->page;
     unsigned actions = TUI_DO_NOTHING;
-    (void)key;
     if (page->kind == TUI_PAGE_CAUSES && state->causes.filter[0]) {
         state->causes = (struct tui_list){0};
         return TUI_DO_NOTHING;
@@ -189,7 +188,6 @@ unsigned tui_back(struct tui_state *state, int key)
 
 static unsigned quit(struct tui_state *state, int key)
 {
-    (void)key;
     if (state->leaving.sending && !state->leaving.warned) {
         state->leaving.warned = true;
         snprintf(
@@ -205,7 +203,6 @@ static unsigned quit(struct tui_state *state, int key)
 
 unsigned tui_interrupt(struct tui_state *state, int key)
 {
-    (void)key;
     if (!state->run.active || state->run.stopping)
         return TUI_DO_QUIT;
     state->overlay = TUI_NO_OVERLAY;
@@ -214,7 +211,6 @@ unsigned tui_interrupt(struct tui_state *state, int key)
 
 static unsigned help(struct tui_state *state, int key)
 {
-    (void)key;
     state->overlay = TUI_HELP;
     return TUI_DO_NOTHING;
 }
@@ -226,7 +222,6 @@ static unsigned to_screen(struct tui_state *state, int key)
 
 static unsigned redraw(struct tui_state *state, int key)
 {
-    (void)state, (void)key;
     return TUI_DO_REDRAW;
 }
 

@@ -22,13 +22,11 @@ static unsigned judge(struct tui_state *state, bool export)
 
 static unsigned show_verdict(struct tui_state *state, int key)
 {
-    (void)key;
     return judge(state, false);
 }
 
 static unsigned hand_on(struct tui_state *state, int key)
 {
-    (void)key;
     return judge(state, true);
 }
 
@@ -37,7 +35,6 @@ static unsigned hand_on(struct tui_state *state, int key)
 static unsigned open_row(struct tui_state *state, int key)
 {
     const struct tl_app_pcap_row *row = tui_packets_row(state);
-    (void)key;
     if (!row)
         return TUI_DO_NOTHING;
     state->packets.open = *row;
@@ -57,7 +54,6 @@ static unsigned select_row(struct tui_state *state, int key)
 /* The other order; the first of it is what one wants to see. */
 static unsigned turn_order(struct tui_state *state, int key)
 {
-    (void)key;
     state->packets.by_held = !state->packets.by_held;
     state->packets.list.selected = 0;
     tui_say(state, state->packets.by_held ? "sorted by the time in which something held them back"
@@ -103,7 +99,6 @@ static unsigned zoom(struct tui_state *state, int key)
 
 static unsigned turn_plot(struct tui_state *state, int key)
 {
-    (void)key;
     state->packets.plot = (enum tui_packets_plot)((state->packets.plot + 1) % TUI_PLOTS);
     return TUI_DO_NOTHING;
 }

@@ -28,7 +28,6 @@ const struct tui_binding tui_page_keys[] = {
 static unsigned turn_words(struct tui_state *state, int key)
 {
     bool plain = state->page.kind == TUI_PAGE_SIMPLE;
-    (void)key;
     state->page =
         (struct tui_page_state){.kind = plain ? TUI_PAGE_ENGINEER : TUI_PAGE_SIMPLE, .cursor = -1};
     return TUI_DO_NOTHING;
@@ -72,7 +71,6 @@ const struct tui_binding tui_cause_keys[] = {
 static unsigned open_cause(struct tui_state *state, int key)
 {
     size_t index[TUI_LIST_MAX];
-    (void)key;
     if (state->causes.selected >= (int)tui_list_causes(state, index))
         return TUI_DO_NOTHING;
     size_t at = index[state->causes.selected];

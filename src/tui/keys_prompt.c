@@ -81,7 +81,6 @@ static char *filter_here(struct tui_state *state, int **ret_selected)
 unsigned tui_filter(struct tui_state *state, int key)
 {
     int *selected;
-    (void)key;
     tui_prompt_open(state, TUI_ASK_FILTER, filter_here(state, &selected));
     return TUI_DO_NOTHING;
 }

@@ -39,7 +39,6 @@ void tui_move(int *at, int key, int page, int last)
 
 unsigned tui_mask_names(struct tui_state *state, int key)
 {
-    (void)key;
     state->private_names = !state->private_names;
     tui_say(state, state->private_names ? "host names and addresses are hidden on the screen"
                                         : "host names and addresses are shown");
@@ -51,7 +50,6 @@ unsigned tui_mask_names(struct tui_state *state, int key)
 static unsigned freeze(struct tui_state *state, int key)
 {
     struct tui_progress_state *run = &state->run;
-    (void)key;
     run->frozen = !run->frozen;
     if (run->frozen && run->sampled >= 0) {
         run->still = run->stages[run->sampled].samples;
@@ -67,7 +65,6 @@ static unsigned freeze(struct tui_state *state, int key)
 static unsigned pause_run(struct tui_state *state, int key)
 {
     struct tui_progress_state *run = &state->run;
-    (void)key;
     run->paused = !run->paused;
     tui_say(state, run->paused ? "waits after the running stage; p goes on" : "goes on");
     return run->paused ? TUI_DO_PAUSE : TUI_DO_RESUME;
@@ -75,7 +72,6 @@ static unsigned pause_run(struct tui_state *state, int key)
 
 static unsigned skip(struct tui_state *state, int key)
 {
-    (void)key;
     return state->run.running ? TUI_DO_SKIP : TUI_DO_NOTHING;
 }
 
@@ -86,7 +82,6 @@ static bool can_redo(const struct tui_state *state)
 
 static unsigned redo(struct tui_state *state, int key)
 {
-    (void)key;
     return can_redo(state) ? TUI_DO_REDO : TUI_DO_NOTHING;
 }
 
@@ -94,7 +89,6 @@ static unsigned ask_budget(struct tui_state *state, int key)
 {
     const struct tui_progress_state *run = &state->run;
     char bytes[TL_UNIT_TEXT_SIZE];
-    (void)key;
     tui_prompt_open(state, TUI_ASK_BUDGET,
                     run->worst_bytes > 0 ? tl_format_traffic((double)run->worst_bytes, bytes) : "");
     return TUI_DO_NOTHING;
@@ -102,7 +96,6 @@ static unsigned ask_budget(struct tui_state *state, int key)
 
 static unsigned open_stage(struct tui_state *state, int key)
 {
-    (void)key;
     if (state->run.stage_count)
         tui_page_open(state, TUI_PAGE_STAGE, (size_t)state->run.selected);
     return TUI_DO_NOTHING;
@@ -156,7 +149,6 @@ bool tui_has_request(const struct tui_state *state)
 
 unsigned tui_copy_fix(struct tui_state *state, int key)
 {
-    (void)key;
     if (first_fix(state))
         return TUI_DO_COPY;
     tui_say(state, "there is no fix to copy");
@@ -190,7 +182,6 @@ bool tui_can_try(const struct tui_state *state)
 unsigned tui_try_fix(struct tui_state *state, int key)
 {
     const char *why = why_no_trial(state);
-    (void)key;
     if (!why)
         return TUI_DO_VERIFY; /* whose session asks before it sends anything */
     tui_say(state, why);
@@ -204,19 +195,16 @@ static bool is_judged(const struct tui_state *state)
 
 unsigned tui_export(struct tui_state *state, int key)
 {
-    (void)key;
     return tui_go_to(state, TUI_EXPORT);
 }
 
 unsigned tui_ticket(struct tui_state *state, int key)
 {
-    (void)key;
     return tui_go_to(state, TUI_EXPORT) | (is_judged(state) ? TUI_DO_TICKET : TUI_DO_NOTHING);
 }
 
 unsigned tui_save(struct tui_state *state, int key)
 {
-    (void)key;
     if (is_judged(state))
         return TUI_DO_SAVE;
     tui_say(state, "there is no verdict to save");
@@ -232,19 +220,16 @@ static unsigned open_page(struct tui_state *state, enum tui_page kind)
 
 static unsigned open_plain(struct tui_state *state, int key)
 {
-    (void)key;
     return open_page(state, TUI_PAGE_SIMPLE);
 }
 
 static unsigned open_engineer(struct tui_state *state, int key)
 {
-    (void)key;
     return open_page(state, TUI_PAGE_ENGINEER);
 }
 
 unsigned tui_why_not(struct tui_state *state, int key)
 {
-    (void)key;
     return open_page(state, TUI_PAGE_CAUSES);
 }
 
@@ -256,7 +241,6 @@ bool tui_has_next(const struct tui_state *state)
 unsigned tui_next(struct tui_state *state, int key)
 {
     const struct tl_finding *finding = tui_next_cause(state, ++state->next_cause);
-    (void)key;
     state->page = (struct tui_page_state){0};
     if (finding) {
         tui_page_open(state, TUI_PAGE_FINDING,
@@ -311,14 +295,12 @@ const struct tui_binding tui_verdict_keys[] = {
 
 static unsigned turn_chart(struct tui_state *state, int key)
 {
-    (void)key;
     state->hop_chart = !state->hop_chart;
     return TUI_DO_NOTHING;
 }
 
 static unsigned turn_flows(struct tui_state *state, int key)
 {
-    (void)key;
     state->flows = !state->flows;
     return TUI_DO_NOTHING;
 }
@@ -326,7 +308,6 @@ static unsigned turn_flows(struct tui_state *state, int key)
 static unsigned open_hop(struct tui_state *state, int key)
 {
     size_t index[TUI_LIST_MAX];
-    (void)key;
     if (state->hops.selected < (int)tui_list_hops(state, index))
         tui_page_open(state, TUI_PAGE_HOP, index[state->hops.selected]);
     return TUI_DO_NOTHING;

@@ -92,7 +92,6 @@ static void next_key(struct tui_start *start)
 
 static unsigned begin(struct tui_state *state, int key)
 {
-    (void)key;
     state->watch.diagnosing = false;
     return TUI_DO_START;
 }
@@ -130,7 +129,6 @@ static unsigned change(struct tui_state *state, int key)
 static unsigned erase(struct tui_state *state, int key)
 {
     char *text = text_of(&state->start);
-    (void)key;
     if (text)
         tui_text_remove(text);
     if (state->start.field == TUI_TARGET)
@@ -142,7 +140,6 @@ static unsigned erase(struct tui_state *state, int key)
 static unsigned take_recent(struct tui_state *state, int key)
 {
     struct tui_start *start = &state->start;
-    (void)key;
     if (!start->recent_count)
         return TUI_DO_NOTHING;
     start->field = TUI_TARGET;
@@ -154,14 +151,12 @@ static unsigned take_recent(struct tui_state *state, int key)
 
 static unsigned take_key(struct tui_state *state, int key)
 {
-    (void)key;
     next_key(&state->start);
     return TUI_DO_NOTHING;
 }
 
 static unsigned show_live(struct tui_state *state, int key)
 {
-    (void)key;
     return tui_go_to(state, TUI_WATCH);
 }
 

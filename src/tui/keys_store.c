@@ -32,7 +32,6 @@ static unsigned mark_run(struct tui_state *state, int key)
 
 static unsigned save_pair(struct tui_state *state, int key)
 {
-    (void)key;
     if (state->history.comparison)
         return TUI_DO_PAIR;
     tui_say(state, "mark two runs with a and b first; Enter, then e exports one alone");
@@ -59,7 +58,6 @@ static bool has_run(const struct tui_state *state)
 
 static unsigned open_run(struct tui_state *state, int key)
 {
-    (void)key;
     if (state->run.active)
         tui_say(state, "a diagnosis is running: its verdict comes first");
     else if (has_run(state))
@@ -69,7 +67,6 @@ static unsigned open_run(struct tui_state *state, int key)
 
 static unsigned ask_note(struct tui_state *state, int key)
 {
-    (void)key;
     if (has_run(state))
         tui_prompt_open(state, TUI_ASK_NOTE, tui_state_stored(state)->note);
     return TUI_DO_NOTHING;
@@ -77,7 +74,6 @@ static unsigned ask_note(struct tui_state *state, int key)
 
 static unsigned ask_tag(struct tui_state *state, int key)
 {
-    (void)key;
     if (has_run(state))
         tui_prompt_open(state, TUI_ASK_TAG, "");
     return TUI_DO_NOTHING;
@@ -85,7 +81,6 @@ static unsigned ask_tag(struct tui_state *state, int key)
 
 static unsigned ask_delete(struct tui_state *state, int key)
 {
-    (void)key;
     if (has_run(state))
         state->overlay = TUI_ASK_DELETE;
     return TUI_DO_NOTHING;
@@ -93,7 +88,6 @@ static unsigned ask_delete(struct tui_state *state, int key)
 
 static unsigned turn_graph(struct tui_state *state, int key)
 {
-    (void)key;
     state->history.graph = !state->history.graph;
     return TUI_DO_NOTHING;
 }
@@ -125,7 +119,6 @@ const struct tui_binding tui_history_keys[] = {
 static unsigned next_target(struct tui_state *state, int key)
 {
     struct tui_export *leaving = &state->leaving;
-    (void)key;
     if (!leaving->target_count) {
         tui_say(state, leaving->no_targets[0] ? leaving->no_targets
                                               : "tightlink.conf names no ticket system "
@@ -150,7 +143,6 @@ static unsigned next_form(struct tui_state *state, int key)
 static unsigned mask(struct tui_state *state, int key)
 {
     struct tui_export *leaving = &state->leaving;
-    (void)key;
     leaving->unmasked = !leaving->unmasked;
     tui_say(state, leaving->unmasked ? "names and addresses leave as they are"
                                      : "names and addresses are masked");
@@ -159,20 +151,17 @@ static unsigned mask(struct tui_state *state, int key)
 
 static unsigned list_masks(struct tui_state *state, int key)
 {
-    (void)key;
     tui_page_open(state, TUI_PAGE_MASKS, 0);
     return TUI_DO_NOTHING;
 }
 
 static unsigned write_file(struct tui_state *state, int key)
 {
-    (void)state, (void)key;
     return TUI_DO_WRITE;
 }
 
 static unsigned copy(struct tui_state *state, int key)
 {
-    (void)state, (void)key;
     return TUI_DO_CLIP;
 }
 
@@ -208,7 +197,6 @@ static bool takes_comments(const struct tui_state *state)
 
 static unsigned show_curl(struct tui_state *state, int key)
 {
-    (void)state, (void)key;
     return TUI_DO_CURL;
 }
 
@@ -222,7 +210,6 @@ static bool is_sending(struct tui_state *state)
 
 static unsigned add_to(struct tui_state *state, int key)
 {
-    (void)key;
     if (is_sending(state))
         return TUI_DO_NOTHING;
     if (is_webhook(state))
@@ -234,7 +221,6 @@ static unsigned add_to(struct tui_state *state, int key)
 
 static unsigned ask_send(struct tui_state *state, int key)
 {
-    (void)key;
     if (!is_sending(state) && state->leaving.text)
         state->overlay = TUI_ASK_SEND;
     return TUI_DO_NOTHING;

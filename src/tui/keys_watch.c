@@ -62,7 +62,6 @@ static const struct tl_app_live_row *take_row(struct tui_state *state)
 static unsigned diagnose(struct tui_state *state, int key)
 {
     const struct tl_app_live_row *row = take_row(state);
-    (void)key;
     if (row && !state->run.active) {
         aim(state, row);
         return TUI_DO_START;
@@ -74,7 +73,6 @@ static unsigned diagnose(struct tui_state *state, int key)
 
 static unsigned ask_capture(struct tui_state *state, int key)
 {
-    (void)key;
     if (!take_row(state))
         return TUI_DO_NOTHING;
     if (state->watch.capturing[0])
@@ -87,14 +85,12 @@ static unsigned ask_capture(struct tui_state *state, int key)
 static unsigned hand_on(struct tui_state *state, int key)
 {
     const struct tl_app_live_row *row = take_row(state);
-    (void)key;
     return row ? judge(state, row, true) : TUI_DO_NOTHING;
 }
 
 static unsigned freeze(struct tui_state *state, int key)
 {
     struct tui_watch *watch = &state->watch;
-    (void)key;
     watch->frozen = !watch->frozen;
     tui_say(state, watch->frozen ? "the picture stands still, the watch goes on; z lets it move"
                                  : "the picture moves");
@@ -105,7 +101,6 @@ static unsigned freeze(struct tui_state *state, int key)
 
 static unsigned open_row(struct tui_state *state, int key)
 {
-    (void)key;
     if (take_row(state))
         tui_page_open(state, TUI_PAGE_WATCH, 0);
     return TUI_DO_NOTHING;
@@ -134,7 +129,6 @@ const struct tui_binding tui_watch_keys[] = {
 
 static unsigned judge_open(struct tui_state *state, int key)
 {
-    (void)key;
     return judge(state, &state->watch.open, false);
 }
 

@@ -83,18 +83,15 @@ void disk_ring_run(struct disk_ring *ring, struct disk_worker *workers, unsigned
 
 struct disk_ring *disk_ring_create(unsigned depth)
 {
-    (void)depth;
     return NULL;
 }
 
 void disk_ring_destroy(struct disk_ring *ring)
 {
-    (void)ring;
 }
 
 void disk_ring_run(struct disk_ring *ring, struct disk_worker *workers, unsigned depth)
 {
-    (void)ring, (void)workers, (void)depth;
 }
 
 #endif

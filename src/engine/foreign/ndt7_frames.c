@@ -63,7 +63,6 @@ static ssize_t ended(struct ndt7_frames *frames, int code)
 static ssize_t receive_bytes(uint8_t *into, size_t len, int flags, void *context)
 {
     struct ndt7_frames *frames = context;
-    (void)flags;
     int code = SSL_read(frames->connection->ssl, into, (int)len);
     return code > 0 ? code : ended(frames, code);
 }
@@ -71,7 +70,6 @@ static ssize_t receive_bytes(uint8_t *into, size_t len, int flags, void *context
 static ssize_t send_bytes(const uint8_t *from, size_t len, int flags, void *context)
 {
     struct ndt7_frames *frames = context;
-    (void)flags;
     int code = SSL_write(frames->connection->ssl, from, (int)len);
     return code > 0 ? code : ended(frames, code);
 }

@@ -6,43 +6,36 @@
 enum tl_status tl_psched_open(const struct tl_psched_node *node, int cancel_fd,
                               struct tl_psched **ret_psched, struct tl_error *reterr)
 {
-    (void)node, (void)cancel_fd, (void)ret_psched;
     return tl_error_set(reterr, TL_UNSUPPORTED,
                         "this tightlink was built without libcurl, by which pScheduler is asked");
 }
 
 void tl_psched_close(struct tl_psched *psched)
 {
-    (void)psched;
 }
 
 const char *tl_psched_pin(const struct tl_psched *psched)
 {
-    (void)psched;
     return "";
 }
 
 bool tl_psched_clock_is_loose(const struct tl_psched *psched)
 {
-    (void)psched;
     return false;
 }
 
 enum tl_status tl_psched_start(struct tl_psched *psched, const struct tl_psched_spec *spec,
                                struct tl_psched_task *ret_task, struct tl_error *reterr)
 {
-    (void)spec, (void)ret_task;
     return tl_psched_open(NULL, -1, &psched, reterr);
 }
 
 enum tl_status tl_psched_await(struct tl_psched *psched, const struct tl_psched_task *task,
                                struct tl_psched_result *ret_result, struct tl_error *reterr)
 {
-    (void)task, (void)ret_result;
     return tl_psched_open(NULL, -1, &psched, reterr);
 }
 
 void tl_psched_cancel(struct tl_psched *psched, const struct tl_psched_task *task)
 {
-    (void)psched, (void)task;
 }

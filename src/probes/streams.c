@@ -89,8 +89,9 @@ static void add_turn(struct tl_probe_outcome *outcome, const struct tl_probe_out
 #define FULL_RATIO    1.15
 /* What varies so much and never comes near what trains passed at is a link that changes, or what
  * others leave of one that does not: trains some seconds later tell. */
-#define VARIES_RATIO 0.3
-#define WIDER_RATIO  1.25
+#define VARIES_RATIO    0.3
+#define WIDER_RATIO     1.25 /* than the median */
+#define WIDER_THAN_BEST 1.1  /* than the 90th percentile */
 
 static bool varies_below_trains(const struct tl_facts *facts, enum tl_direction direction)
 {
@@ -102,7 +103,8 @@ static bool varies_below_trains(const struct tl_facts *facts, enum tl_direction 
     bool varies = one.high - one.low >= VARIES_RATIO * one.number ||
                   many.high - many.low >= VARIES_RATIO * many.number;
     double trains_bps = number(facts, TL_FLOW(direction, trains_bps));
-    return varies && trains_bps >= WIDER_RATIO * fmax(one.high, many.high);
+    return varies && trains_bps >= WIDER_RATIO * fmax(one.number, many.number) &&
+           trains_bps >= WIDER_THAN_BEST * fmax(one.high, many.high);
 }
 
 static bool wants_again(const struct tl_facts *facts, enum tl_direction direction)

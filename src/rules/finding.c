@@ -45,9 +45,9 @@ struct tl_fact_key tl_judged_fact(const struct tl_judged *judged, size_t fact)
 }
 
 struct tl_fact_key *tl_judged_facts(struct tl_arena *arena, const struct tl_judged *judged,
-                                    uint64_t set, size_t *ret_count)
+                                    tl_fact_set set, size_t *ret_count)
 {
-    size_t count = 0, room = (size_t)__builtin_popcountll(set) + 1;
+    size_t count = 0, room = tl_fact_set_count(set) + 1;
     struct tl_fact_key *keys = TL_ARENA_ARRAY(arena, room, struct tl_fact_key);
     for (size_t i = 0; keys && i < judged->rule->scope.fact_count; i++)
         if (set >> i & 1)
@@ -56,7 +56,7 @@ struct tl_fact_key *tl_judged_facts(struct tl_arena *arena, const struct tl_judg
     return keys;
 }
 
-char *tl_judged_lacking(struct tl_arena *arena, const struct tl_judged *judged, uint64_t set)
+char *tl_judged_lacking(struct tl_arena *arena, const struct tl_judged *judged, tl_fact_set set)
 {
     struct tl_buf text = TL_BUF_INIT;
     const char *stages[TL_SCOPE_FACTS_MAX], *reason = "no value";
@@ -93,7 +93,7 @@ static char *evidence_text(struct tl_arena *arena, const struct tl_judged *judge
         return tl_judged_render(arena, judged, &test->against, NULL);
     if (trace->truth != TL_UNKNOWN_TRUTH)
         return tl_arena_printf(arena, "%s is %s", test->written, tl_truth_name(trace->truth));
-    uint64_t missing = trace->left.missing | trace->right.missing;
+    tl_fact_set missing = trace->left.missing | trace->right.missing;
     const char *problem = trace->left.problem ? trace->left.problem : trace->right.problem;
     if (missing)
         problem = tl_judged_lacking(arena, judged, missing);
@@ -112,10 +112,10 @@ static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
                         const struct tl_test *test, struct tl_evidence *evidence)
 {
     const struct tl_formula_scope *scope = &judged->rule->scope;
-    uint64_t set = tl_formula_facts(&test->left, scope);
+    tl_fact_set set = tl_formula_facts(&test->left, scope);
     if (test->right.code)
         set |= tl_formula_facts(&test->right, scope);
-    size_t count = (size_t)__builtin_popcountll(set);
+    size_t count = tl_fact_set_count(set);
     evidence->values = TL_ARENA_ARRAY(arena, count + 1, struct tl_evidence_value);
     if (!evidence->values)
         return;
@@ -133,10 +133,10 @@ static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
     }
 }
 
-static uint64_t spare_tests(const struct tl_judged *judged)
+static tl_test_set spare_tests(const struct tl_judged *judged)
 {
     const struct tl_rule *rule = judged->rule;
-    uint64_t spare =
+    tl_test_set spare =
         tl_logic_spare(rule->applies, judged->traces) | tl_logic_spare(rule->when, judged->traces);
     for (size_t i = 0; i < rule->ceiling_count; i++)
         spare |= tl_logic_spare(rule->ceilings[i].when, judged->traces);
@@ -162,7 +162,7 @@ static void fill_evidence(struct tl_arena *arena, const struct tl_judged *judged
     finding->evidence = TL_ARENA_ARRAY(arena, rule->test_count + 1, struct tl_evidence);
     if (!finding->evidence)
         return;
-    uint64_t spare = spare_tests(judged);
+    tl_test_set spare = spare_tests(judged);
     for (size_t i = 0; i < rule->test_count; i++) {
         const struct tl_test *test = &rule->tests[i];
         const struct tl_trace *trace = &judged->traces[i];

@@ -24,18 +24,28 @@
 #include "arena.h"
 #include "tightlink/facts/facts.h"
 
-/* Limits on one formula and on one rule (P13). The facts of a rule fit a 64-bit set. */
+/* Limits on one formula and on one rule (P13). The facts of a rule fit a tl_fact_set. */
 #define TL_FORMULA_CHARS_MAX 2048
 #define TL_FORMULA_CODE_MAX  256
 #define TL_FORMULA_DEPTH_MAX 24
 #define TL_FORMULA_STACK_MAX 64
-#define TL_SCOPE_FACTS_MAX   64
+#define TL_SCOPE_FACTS_MAX   96
 #define TL_SCOPE_NAMES_MAX   64
 #define TL_FUNCTION_ARGS_MAX 8
 #define TL_FUNCTION_NEST_MAX 8 /* functions that call one another: 3 KB of stack each */
 #define TL_FORMULA_COST_MAX                                                                        \
     20000 /* operations, those of the functions called included: else eight                        \
            * functions that each call the next one often never end */
+
+/* Bit i: fact i of the rule's scope. */
+typedef unsigned __int128 tl_fact_set;
+#define TL_FACT_BIT(i) ((tl_fact_set)1 << (i))
+
+static inline size_t tl_fact_set_count(tl_fact_set set)
+{
+    return (size_t)(__builtin_popcountll((uint64_t)set) +
+                    __builtin_popcountll((uint64_t)(set >> 64)));
+}
 
 enum tl_formula_op {
     TL_OP_NUMBER,
@@ -139,7 +149,7 @@ struct tl_value {
     bool known;
     double number;
     const char *text;    /* of a text fact */
-    uint64_t missing;    /* bit i: fact i of the scope is unknown; 0 when known */
+    tl_fact_set missing; /* bit i: fact i of the scope is unknown; 0 when known */
     const char *problem; /* unknown though nothing is missing: "division by zero"; else NULL */
     bool is_constant;    /* a number that stands in the rule */
     bool is_assumed;     /* known only because such a number stands in for a fact that is not */
@@ -193,7 +203,8 @@ struct tl_value tl_formula_evaluate_constant(const struct tl_formula *formula);
 bool tl_formula_is_builtin(const char *name);
 
 /* The facts that a formula reads, also through names, as a set over the scope's facts. */
-uint64_t tl_formula_facts(const struct tl_formula *formula, const struct tl_formula_scope *scope);
+tl_fact_set tl_formula_facts(const struct tl_formula *formula,
+                             const struct tl_formula_scope *scope);
 
 /* Units, as formula_units.c checks them. */
 bool tl_unit_is_plain(enum tl_unit unit); /* number, ratio or count */

@@ -46,7 +46,7 @@ static struct tl_value fact_value(const struct tl_formula_env *env, enum tl_form
 {
     const struct tl_fact *fact = &env->facts[index];
     if (fact->state != TL_FACT_KNOWN)
-        return (struct tl_value){.missing = UINT64_C(1) << index};
+        return (struct tl_value){.missing = TL_FACT_BIT(index)};
     if (fact->unit == TL_UNIT_TEXT)
         return (struct tl_value){.known = true, .number = NAN, .text = fact->text};
     double number = op == TL_OP_FACT_LOW    ? fact->low
@@ -275,7 +275,7 @@ double tl_formula_doubt(const struct tl_formula *formula, const struct tl_formul
 {
     struct tl_formula_env moved = *env;
     const struct tl_value *results = env->results;
-    uint64_t read = tl_formula_facts(formula, env->scope);
+    tl_fact_set read = tl_formula_facts(formula, env->scope);
     struct tl_value value = tl_formula_evaluate(formula, env);
     double squares = 0, told;
     if (env->told && value.known && formula->unit == TL_UNIT_BPS &&
@@ -303,17 +303,17 @@ void tl_formula_env_init(struct tl_formula_env *env, const struct tl_formula_sco
     evaluate_names(env);
 }
 
-uint64_t tl_formula_facts(const struct tl_formula *formula, const struct tl_formula_scope *scope)
+tl_fact_set tl_formula_facts(const struct tl_formula *formula, const struct tl_formula_scope *scope)
 {
     /* Facts behind each name, in order of definition. */
-    uint64_t names[TL_SCOPE_NAMES_MAX] = {0};
+    tl_fact_set names[TL_SCOPE_NAMES_MAX] = {0};
     for (size_t n = 0; n <= scope->name_count; n++) {
         const struct tl_formula *f = n < scope->name_count ? &scope->formulas[n] : formula;
-        uint64_t set = 0;
+        tl_fact_set set = 0;
         for (size_t i = 0; i < f->code_count; i++) {
             const struct tl_formula_code *code = &f->code[i];
             if (code->op == TL_OP_FACT || code->op == TL_OP_FACT_LOW || code->op == TL_OP_FACT_HIGH)
-                set |= UINT64_C(1) << code->index;
+                set |= TL_FACT_BIT(code->index);
             else if (code->op == TL_OP_NAME && code->index < TL_SCOPE_NAMES_MAX)
                 set |= names[code->index];
         }

@@ -43,21 +43,21 @@ struct tl_judged {
     struct tl_formula_env *env;
     struct tl_trace *traces; /* one a test */
     enum tl_result result;
-    uint64_t missing; /* facts of the rule's scope that would decide; cannot-tell only */
-    bool has_rung;    /* the ceiling is a number */
+    tl_fact_set missing; /* facts of the rule's scope that would decide; cannot-tell only */
+    bool has_rung;       /* the ceiling is a number */
     double bps, low, high;
     double told; /* bps as it is told: with an upper bound no lower than what was seen and agrees */
     const struct tl_ceiling *ceiling; /* the one taken */
-    uint64_t ceiling_missing;         /* facts without which it is unknown */
+    tl_fact_set ceiling_missing;      /* facts without which it is unknown */
     /* Whether the measured rate fits the ceiling, the ledger's share fits, and the rule's own
      * condition holds. */
     enum tl_truth rate_agrees, ledger_agrees, own_agrees;
-    uint64_t agrees_missing;   /* facts that would decide own_agrees */
-    enum tl_severity severity; /* after comparison with the others */
-    bool repeats_rate;         /* the rung is the rate that was seen, by the rule's own formula */
-    double fixed;              /* next rung above this one; NAN */
-    bool fixed_at_least;       /* fixed was seen elsewhere: a lower bound */
-    const char *fixed_stage;   /* would tell what fixed really is; NULL */
+    tl_fact_set agrees_missing; /* facts that would decide own_agrees */
+    enum tl_severity severity;  /* after comparison with the others */
+    bool repeats_rate;          /* the rung is the rate that was seen, by the rule's own formula */
+    double fixed;               /* next rung above this one; NAN */
+    bool fixed_at_least;        /* fixed was seen elsewhere: a lower bound */
+    const char *fixed_stage;    /* would tell what fixed really is; NULL */
     const struct tl_judged *next;
     bool is_verdict;
 };
@@ -160,12 +160,12 @@ char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
 
 /* Why facts of that set are not known, in the arena: "stages udp, paced would tell", or the reason
  * of one that was asked for in vain. */
-char *tl_judged_lacking(struct tl_arena *arena, const struct tl_judged *judged, uint64_t set);
+char *tl_judged_lacking(struct tl_arena *arena, const struct tl_judged *judged, tl_fact_set set);
 
 /* Fact i of the judged rule's scope, in this direction. */
 struct tl_fact_key tl_judged_fact(const struct tl_judged *judged, size_t fact);
 /* The keys of a set of those facts, *ret_count of them, in the arena. */
 struct tl_fact_key *tl_judged_facts(struct tl_arena *arena, const struct tl_judged *judged,
-                                    uint64_t set, size_t *ret_count);
+                                    tl_fact_set set, size_t *ret_count);
 
 #endif

@@ -89,7 +89,7 @@ static bool wait_for_datagrams(const struct tl_side *side)
 {
     for (size_t i = 0; i < side->count; i++) {
         const struct tl_judged *judged = &side->judged[i];
-        uint64_t missing = judged->rule->essential ? judged->ceiling_missing : 0;
+        tl_fact_set missing = judged->rule->essential ? judged->ceiling_missing : 0;
         for (size_t f = 0; missing >> f; f++) {
             struct tl_fact fact;
             tl_facts_get_lacking(side->facts, tl_judged_fact(judged, f), &fact);
@@ -240,7 +240,7 @@ void tl_ladder_link(struct tl_side *side)
 static void fill_missing(struct tl_arena *arena, const struct tl_judged *judged,
                          struct tl_rung *rung)
 {
-    uint64_t missing = judged->has_rung ? 0 : judged->ceiling_missing;
+    tl_fact_set missing = judged->has_rung ? 0 : judged->ceiling_missing;
     rung->missing = tl_judged_facts(arena, judged, missing, &rung->missing_count);
 }
 

@@ -77,34 +77,34 @@ enum tl_truth tl_logic_evaluate(const struct tl_logic *logic, const struct tl_tr
     return truth;
 }
 
-uint64_t tl_logic_missing(const struct tl_logic *logic, const struct tl_trace *traces)
+tl_fact_set tl_logic_missing(const struct tl_logic *logic, const struct tl_trace *traces)
 {
     if (!logic || tl_logic_evaluate(logic, traces) != TL_UNKNOWN_TRUTH)
         return 0;
     if (logic->kind == TL_LOGIC_TEST)
         return traces[logic->test].left.missing | traces[logic->test].right.missing;
-    uint64_t missing = 0;
+    tl_fact_set missing = 0;
     for (size_t i = 0; i < logic->child_count; i++)
         missing |= tl_logic_missing(logic->children[i], traces);
     return missing;
 }
 
-static uint64_t tests_of(const struct tl_logic *logic)
+static tl_test_set tests_of(const struct tl_logic *logic)
 {
     if (logic->kind == TL_LOGIC_TEST)
-        return UINT64_C(1) << logic->test;
-    uint64_t tests = 0;
+        return (tl_test_set)1 << logic->test;
+    tl_test_set tests = 0;
     for (size_t i = 0; i < logic->child_count; i++)
         tests |= tests_of(logic->children[i]);
     return tests;
 }
 
-uint64_t tl_logic_spare(const struct tl_logic *logic, const struct tl_trace *traces)
+tl_test_set tl_logic_spare(const struct tl_logic *logic, const struct tl_trace *traces)
 {
     if (!logic || logic->kind == TL_LOGIC_TEST)
         return 0;
     bool decided = logic->kind == TL_LOGIC_ANY && tl_logic_evaluate(logic, traces) == TL_TRUE;
-    uint64_t spare = 0;
+    tl_test_set spare = 0;
     for (size_t i = 0; i < logic->child_count; i++) {
         const struct tl_logic *child = logic->children[i];
         spare |= decided && tl_logic_evaluate(child, traces) != TL_TRUE

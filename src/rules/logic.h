@@ -9,9 +9,12 @@
 #include "template.h"
 #include "tightlink/rules/findings.h"
 
-#define TL_RULE_TESTS_MAX  64
+#define TL_RULE_TESTS_MAX  96
 #define TL_TEST_TEXTS_MAX  16
 #define TL_LOGIC_DEPTH_MAX 10
+
+/* Bit i: test i of the rule. */
+typedef unsigned __int128 tl_test_set;
 
 enum tl_compare { TL_LT, TL_LE, TL_GT, TL_GE, TL_EQ, TL_NE, TL_IN };
 const char *tl_compare_name(enum tl_compare compare); /* "<", "in" … */
@@ -59,11 +62,11 @@ enum tl_truth tl_logic_evaluate(const struct tl_logic *logic, const struct tl_tr
 
 /* The unknown facts that could decide: those of unknown tests that no decided branch has made
  * irrelevant. 0 when the result is known. */
-uint64_t tl_logic_missing(const struct tl_logic *logic, const struct tl_trace *traces);
+tl_fact_set tl_logic_missing(const struct tl_logic *logic, const struct tl_trace *traces);
 
 /* The tests that an `any` did not need, as another of its branches holds: they speak neither
  * for nor against. One bit a test. */
-uint64_t tl_logic_spare(const struct tl_logic *logic, const struct tl_trace *traces);
+tl_test_set tl_logic_spare(const struct tl_logic *logic, const struct tl_trace *traces);
 
 enum tl_truth tl_truth_not(enum tl_truth truth);
 

@@ -309,7 +309,12 @@ bool tl_rule_may_be_found(const struct tl_rule *rule)
 
 bool tl_rules_may_meet(const struct tl_rule *rule, const struct tl_rule *other)
 {
-    struct tl_goal goals[TL_GOALS_MAX];
+    /* What they apply to is little and often settles it: beneath all the rest it is asked anew for
+     * each way in which the rest may hold, more often than the search goes on. */
+    struct tl_goal goals[TL_GOALS_MAX] = {{rule, rule->applies, true},
+                                          {other, other->applies, true}};
+    if (!tl_goals_may_hold(goals, 2))
+        return false;
     size_t count = goals_of(rule, goals);
     return tl_goals_may_hold(goals, count + goals_of(other, goals + count));
 }

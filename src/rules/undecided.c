@@ -51,7 +51,7 @@ static bool has_stage(const struct tl_fact *fact)
  * anything the next time either. */
 static bool is_in_reach(const struct tl_facts *facts, const struct tl_judged *judged)
 {
-    uint64_t missing = judged->missing | judged->agrees_missing;
+    tl_fact_set missing = judged->missing | judged->agrees_missing;
     for (size_t f = 0; f < judged->rule->scope.fact_count; f++) {
         struct tl_fact fact;
         if (!(missing >> f & 1))
@@ -91,7 +91,7 @@ static void collect_deciding(struct tl_arena *arena, const struct tl_open_rules 
     verdict->deciding = TL_ARENA_ARRAY(arena, room, struct tl_fact_key);
     for (size_t i = 0; verdict->deciding && i < open->count; i++) {
         const struct tl_judged *judged = open->rules[i].judged;
-        uint64_t missing = judged->missing | judged->agrees_missing;
+        tl_fact_set missing = judged->missing | judged->agrees_missing;
         for (size_t f = 0; f < judged->rule->scope.fact_count; f++)
             if (missing >> f & 1)
                 add_deciding(verdict, tl_judged_fact(judged, f));
@@ -118,7 +118,7 @@ struct tl_open_rules tl_open_rules_find(struct tl_arena *arena, struct tl_side *
 /* Whether a responder in the stranger's place would bring something that the rule lacks. */
 static bool awaits_responder(const struct tl_side *side, const struct tl_judged *judged)
 {
-    uint64_t missing = judged->missing | judged->agrees_missing;
+    tl_fact_set missing = judged->missing | judged->agrees_missing;
     for (size_t f = 0; f < judged->rule->scope.fact_count; f++) {
         struct tl_fact fact;
         if (!(missing >> f & 1))

@@ -212,6 +212,16 @@ Test(derive, a_hiccup_in_a_quarter_of_the_idle_probes_hides_no_queue)
     expect("download.data_scatter_ns", 10e6);
 }
 
+Test(derive, what_waits_for_a_grant_scatters_although_a_load_is_let_through)
+{
+    put("upload.idle_data_delay_ns", 2.3e6);
+    put("upload.idle_data_delay_p75_ns", 3e6);
+    put("upload.idle_ack_delay_ns", 6e4);
+    put("upload.idle_ack_delay_p75_ns", 1.2e5);
+    put("upload.loaded_data_delay_ns", 0.39e6);
+    expect("upload.data_scatter_ns", 1.5 * 3e6);
+}
+
 Test(derive, probes_without_directions_scatter_by_their_round_trips)
 {
     put("path.rtt_idle_min_ns", 20e6);

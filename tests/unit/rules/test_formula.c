@@ -216,10 +216,10 @@ Test(formula, names_all_missing_facts)
     struct tl_value value =
         evaluate("flow.goodput_bps / flow.streams_goodput_bps + 1s / flow.rtt_mean_ns");
     cr_expect_not(value.known);
-    uint64_t expected = 0;
+    tl_fact_set expected = 0;
     for (size_t i = 0; i < scope.fact_count; i++)
         if (strcmp(scope.fact_ids[i], "flow.goodput_bps") != 0)
-            expected |= UINT64_C(1) << i;
+            expected |= TL_FACT_BIT(i);
     cr_expect_eq(value.missing, expected);
 }
 

@@ -7,7 +7,7 @@ static struct tl_logic leaves[3] = {{.kind = TL_LOGIC_TEST, .test = 0},
                                     {.kind = TL_LOGIC_TEST, .test = 1},
                                     {.kind = TL_LOGIC_TEST, .test = 2}};
 
-static struct tl_trace trace(enum tl_truth truth, uint64_t missing)
+static struct tl_trace trace(enum tl_truth truth, tl_fact_set missing)
 {
     return (struct tl_trace){.truth = truth, .left = {.missing = missing}};
 }

@@ -189,7 +189,7 @@ def a_budget_of_bytes_is_kept_down():
         assert 1 * MB < far.sent_bytes <= 36 * MB, far.sent_bytes
 
 
-@slow
+@case
 def a_budget_of_time_is_kept():
     """Also by a far end that answers pings for ever and never says that the test is over: what is
     waited for then is longer than the 5 s in which a responder that lives has to end it."""

@@ -63,6 +63,17 @@ bool tl_tcp_result_program_silent(const struct tl_tcp_result *result)
            result->unacked_ns < ACKED_NS;
 }
 
+enum tl_status result_overdue(const struct tcp_run *run, struct tl_error *reterr)
+{
+    const struct tl_tcp_result *result = run->result;
+    bool reached = result->unacked_ns >= 0 && result->unacked_ns < ACKED_NS;
+    if (!reached || result->unheard_ns >= UNHEARD_NS)
+        return client_fell_silent(run->client, run->start_ns, reterr);
+    return tl_error_set(reterr, TL_PROTOCOL,
+                        "%s answers, but did not end the test when its time was over",
+                        run->client->host);
+}
+
 void result_note(struct tl_tcp_result *result, const char *fmt, ...)
 {
     size_t used = strlen(result->notes), from = used > 0 ? used + 1 : 0;

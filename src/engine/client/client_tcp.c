@@ -303,7 +303,7 @@ static enum tl_status check_patience(struct tcp_run *run, int64_t now_ns, int64_
     /* A far end that still tells its readings is alive: behind a small window they take long. */
     if (silent_ns > TL_CLIENT_SILENT_NS ||
         (late_ns > TCP_END_NS && now_ns - run->told_ns > TALKING_NS) || late_ns > TCP_END_MAX_NS)
-        return client_fell_silent(run->client, run->start_ns, reterr);
+        return result_overdue(run, reterr);
     return TL_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Stage stream: one TCP stream as the hosts are configured. The rate, the ledger, and
  * nearly everything the first judgement rests on. */
 #include <math.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "counter_facts.h"
@@ -8,9 +9,26 @@
 #include "outcome.h"
 #include "path_facts.h"
 #include "received.h"
+#include "tightlink/base/units.h"
 #include "tightlink/host/process.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
+
+/* Of a far end without our engine there is none to tell. */
+static void set_call(struct tl_facts *facts, enum tl_direction direction,
+                     const struct tl_tcp_result *result)
+{
+#define TEXT(name, text) text,
+    static const char *const paths[] = {TL_SEND_PATH_MAP(TEXT)};
+#undef TEXT
+    const struct tl_tcp_side *near = result->near_sends ? &result->sender : &result->receiver;
+    char bytes[TL_UNIT_TEXT_SIZE], call[64];
+    if (near->call_bytes == 0)
+        return;
+    snprintf(call, sizeof call, "%s %s", result->near_sends ? paths[near->send_path] : "recv",
+             tl_format_bytes(near->call_bytes, bytes));
+    tl_facts_set_text(facts, TL_FLOW(direction, near_call), call, "");
+}
 
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_tcp_result *result, const struct tl_beside *beside)
@@ -24,6 +42,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                 steady->sender.delivered_ce_count / steady->sender.segments_count,
                 "the sender's kernel does not tell it");
     tl_flow_set(facts, TL_FLOW(direction, received_bytes), (double)result->receiver.bytes, "");
+    set_call(facts, direction, result);
     tl_flow_set(facts, TL_FLOW(direction, acked_ahead_bytes), tl_path_acked_ahead(result),
                 "one end has too few readings");
     tl_flow_set(facts, TL_FLOW(direction, ends_agree_ratio), result->ends_agree_ratio,

@@ -48,7 +48,8 @@ def tightlink(options, name="tightlink", serve=(), **load):
              *[f"{key}={value}" for key, value in load.items()]], seconds, False)
         result = json.loads(client.text())
         return run_of(server, client, result["mbps"], result["received_bytes"],
-                      result["path"] + (", discards" if result["discarded"] else ""))
+                      f"{result['path']} {result['call_bytes'] // 1024} KiB"
+                      + (", discards" if result["discarded"] else ""))
     return Contestant(name, run)
 
 

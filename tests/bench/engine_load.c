@@ -103,6 +103,8 @@ static void print_direction(const struct tl_tcp_result *one)
     printf(", \"congestion\": \"%s\", \"end\": \"%s\", \"path\": \"%s\", \"discarded\": %s",
            one->sender.congestion, end_texts[one->end], send_path_names[one->sender.send_path],
            one->receiver.discarded ? "true" : "false");
+    printf(", \"call_bytes\": %u",
+           one->near_sends ? one->sender.call_bytes : one->receiver.call_bytes);
 }
 
 static void print_result(void)

@@ -252,6 +252,7 @@ void result_complete_near(struct tl_tcp_result *result, struct tl_streams *near)
     if (placed > 0)
         result_note(result, "Threads here kept to the %u processors of the card's NUMA node.",
                     placed);
+    side->call_bytes = tl_streams_call_bytes(near);
     if (!result->near_sends) {
         side->discarded = result->spec.discard;
         return;

@@ -43,7 +43,7 @@ static void init_path(struct tl_streams *set)
     if (!set->spec.send) /* nothing is sent: stays AUTO, "not known" */
         return;
     tl_path_trial_init(&set->trial, set->spec.send_path, true, true, set->spec.duration_ns);
-    atomic_store(&set->send_path, (int)set->trial.path);
+    atomic_store(&set->way, set->trial.way);
 }
 
 enum tl_status tl_streams_create(const struct tl_streams_spec *spec,
@@ -163,9 +163,11 @@ enum tl_status tl_streams_add(struct tl_streams *set, int fd, struct tl_error *r
 /* All streams are known now, and with them what each may have. */
 static int create_buffers(struct tl_streams *set)
 {
-    set->recv_bytes = tl_stream_recv_bytes(sysconf(_SC_LEVEL2_CACHE_SIZE), set->count);
+    uint32_t bytes = tl_stream_recv_bytes(sysconf(_SC_LEVEL2_CACHE_SIZE), set->count);
+    uint32_t most_bytes = tl_stream_recv_most_bytes(bytes, set->count);
+    tl_path_trial_init_recv(&set->trial, bytes, most_bytes, set->spec.duration_ns);
     for (uint32_t i = 0; i < set->count; i++) {
-        set->streams[i].recv_buffer = malloc(set->recv_bytes);
+        set->streams[i].recv_buffer = malloc(most_bytes);
         if (!set->streams[i].recv_buffer)
             return ENOMEM;
     }
@@ -279,7 +281,12 @@ unsigned tl_streams_placed(const struct tl_streams *set)
 enum tl_send_path tl_streams_send_path(const struct tl_streams *set, bool *ret_copied)
 {
     *ret_copied = atomic_load(&set->zerocopy_copied);
-    return (enum tl_send_path)atomic_load(&set->send_path);
+    return set->trial.ways[atomic_load(&set->way)].path;
+}
+
+uint32_t tl_streams_call_bytes(const struct tl_streams *set)
+{
+    return set->trial.ways[atomic_load(&set->way)].bytes;
 }
 
 size_t tl_streams_drain(struct tl_streams *set, struct tl_tcp_sample *ret_samples, size_t max)

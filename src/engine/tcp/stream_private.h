@@ -18,7 +18,7 @@
 #include "transfer_worker.h"
 
 /* Payload is cut from a shared pool of this size at random places, so that no two sends in
- * a row carry the same bytes. It stays in a second level cache. */
+ * a row carry the same bytes. It stays in a second level cache: a call of more takes it again. */
 #define PAYLOAD_POOL_BYTES (512 * 1024)
 
 struct sample_ring {
@@ -46,6 +46,7 @@ struct stream {
     bool zerocopy_on;          /* SO_ZEROCOPY is set */
     uint32_t zerocopy_pending; /* sends whose pages the kernel still holds */
     int pipe_fds[2];           /* of splice(), -1 = not needed so far */
+    uint32_t pipe_bytes;       /* its size, as asked for */
     size_t piped_bytes;        /* in it */
     char congestion[TL_STREAM_CONGESTION_SIZE];
     /* Written by the worker, read by anyone. Times since start, -1 = never. */
@@ -67,13 +68,12 @@ struct tl_streams {
     _Atomic int64_t start_ns; /* CLOCK_MONOTONIC, 0 before start */
     pthread_t sampler;
     bool sampler_created;
-    unsigned char *pool;  /* senders: PAYLOAD_POOL_BYTES of noise, never written after create */
-    uint32_t recv_bytes;  /* receivers: of a buffer */
-    atomic_int send_path; /* enum tl_send_path in use */
+    unsigned char *pool; /* senders: PAYLOAD_POOL_BYTES of noise, never written after create */
+    atomic_uint way;     /* of trial.ways, in use */
     atomic_bool zerocopy_copied; /* the kernel said so, or has no MSG_ZEROCOPY */
     atomic_bool splice_refused;
     unsigned placed_count;   /* processors that workers keep to, 0 = any */
-    struct path_trial trial; /* the first stream's worker's, after start */
+    struct path_trial trial; /* the first stream's worker's, after start; its ways are everyone's */
     struct sample_ring ring;
 };
 
@@ -107,8 +107,9 @@ struct ending tl_stream_receive_store(struct stream *stream, int64_t start_ns);
 /* stream_send.c */
 enum tl_status tl_stream_pool_create(struct tl_streams *set) TL_WARN_UNUSED;
 /* As send() does, at most left bytes. Worker only, like what follows. */
-ssize_t tl_stream_send_some(struct stream *stream, enum tl_send_path path, uint64_t left);
-enum tl_send_path tl_stream_choose_path(struct stream *stream, int64_t now_ns);
+ssize_t tl_stream_send_some(struct stream *stream, struct path_way way, uint64_t left);
+/* What its next call is to be: a sender's, a receiver's. */
+struct path_way tl_stream_choose_way(struct stream *stream, int64_t now_ns);
 bool tl_stream_give_up_splice(struct stream *stream, int errnum);
 void tl_stream_close_pipe(struct stream *stream);
 void tl_stream_drain_notices(struct stream *stream);

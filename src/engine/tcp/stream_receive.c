@@ -71,7 +71,8 @@ static struct ending receive_piece(struct stream *stream, int64_t start_ns,
 {
     const struct tl_streams *set = stream->set;
     int flags = MSG_DONTWAIT | (set->spec.discard ? MSG_TRUNC : 0);
-    size_t len = receiving->left < set->recv_bytes ? (size_t)receiving->left : set->recv_bytes;
+    size_t bytes = tl_stream_choose_way(stream, now_ns).bytes;
+    size_t len = receiving->left < bytes ? (size_t)receiving->left : bytes;
     ssize_t got = recv(stream->fd, stream->recv_buffer, len, flags);
     if (got > 0) {
         tl_stream_count_bytes(stream, got, now_ns);

@@ -15,7 +15,8 @@
 #include "stream_private.h"
 #include "tightlink/base/time.h"
 
-#define PAGE 4096 /* pieces begin on such: whole pages make the fewest fragments */
+#define PAGE       4096 /* pieces begin on such: whole pages make the fewest fragments */
+#define PIECES_MAX (TL_STREAM_LARGE_BYTES / PAYLOAD_POOL_BYTES + 1)
 
 /* --- The pool ------------------------------------------------------------------------- */
 
@@ -37,18 +38,24 @@ enum tl_status tl_stream_pool_create(struct tl_streams *set)
 
 /* --- Ways of sending ------------------------------------------------------------------- */
 
-/* A place of the pool that leaves room for len, another one each time. */
-static size_t next_place(struct stream *stream, size_t len)
+/* Payload of one call: from a place of the pool on, another one each time, and round it again. */
+static size_t cut(struct stream *stream, size_t len, struct iovec pieces[PIECES_MAX])
 {
-    size_t places = (PAYLOAD_POOL_BYTES - len) / PAGE + 1;
-    return PAGE * (size_t)(tl_random_next(&stream->rng) % places);
+    size_t place = PAGE * (size_t)(tl_random_next(&stream->rng) % (PAYLOAD_POOL_BYTES / PAGE));
+    size_t count = 0;
+    for (; len > 0; place = 0) {
+        size_t room = PAYLOAD_POOL_BYTES - place, piece = len < room ? len : room;
+        pieces[count++] = (struct iovec){stream->set->pool + place, piece};
+        len -= piece;
+    }
+    return count;
 }
 
-static ssize_t send_copy(struct stream *stream, uint64_t left, int flags)
+static ssize_t send_copy(struct stream *stream, size_t len, int flags)
 {
-    size_t len = left < TL_STREAM_SEND_BYTES ? (size_t)left : TL_STREAM_SEND_BYTES;
-    const unsigned char *piece = stream->set->pool + next_place(stream, TL_STREAM_SEND_BYTES);
-    return send(stream->fd, piece, len, MSG_DONTWAIT | MSG_NOSIGNAL | flags);
+    struct iovec pieces[PIECES_MAX];
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = cut(stream, len, pieces)};
+    return sendmsg(stream->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL | flags);
 }
 
 /* A pipe that holds references to the pool's pages on their way to the socket. */
@@ -58,9 +65,15 @@ static bool open_pipe(struct stream *stream)
         stream->pipe_fds[0] = stream->pipe_fds[1] = -1;
         return false;
     }
-    /* Refused where the user's pipes are many: then it stays at 64 KiB, with more calls. */
-    (void)fcntl(stream->pipe_fds[1], F_SETPIPE_SZ, TL_STREAM_SPLICE_BYTES);
     return true;
+}
+
+/* Refused where the user's pipes are many: then it stays as it is, with more calls. */
+static void size_pipe(struct stream *stream, uint32_t bytes)
+{
+    if (stream->pipe_bytes < bytes)
+        (void)fcntl(stream->pipe_fds[1], F_SETPIPE_SZ, bytes);
+    stream->pipe_bytes = bytes;
 }
 
 void tl_stream_close_pipe(struct stream *stream)
@@ -75,17 +88,17 @@ void tl_stream_close_pipe(struct stream *stream)
 /* The pages go by reference, which is right as the pool is never written again; one that is
  * freed lives on in the kernel until it is sent. The socket does not block: the worker has set
  * O_NONBLOCK. SIGPIPE is blocked in it. */
-static ssize_t send_splice(struct stream *stream, uint64_t left)
+static ssize_t send_splice(struct stream *stream, uint32_t bytes, uint64_t left)
 {
     if (stream->pipe_fds[0] < 0 && !open_pipe(stream)) {
         errno = ENOSYS;
         return -1;
     }
     if (stream->piped_bytes == 0) {
-        struct iovec piece = {
-            .iov_base = stream->set->pool + next_place(stream, TL_STREAM_SPLICE_BYTES),
-            .iov_len = left < TL_STREAM_SPLICE_BYTES ? (size_t)left : TL_STREAM_SPLICE_BYTES};
-        ssize_t piped = vmsplice(stream->pipe_fds[1], &piece, 1, SPLICE_F_NONBLOCK);
+        struct iovec pieces[PIECES_MAX];
+        size_t count = cut(stream, left < bytes ? (size_t)left : bytes, pieces);
+        size_pipe(stream, bytes);
+        ssize_t piped = vmsplice(stream->pipe_fds[1], pieces, count, SPLICE_F_NONBLOCK);
         if (piped <= 0) {
             errno = ENOSYS; /* an empty pipe that takes nothing is of no use */
             return -1;
@@ -125,48 +138,48 @@ void tl_stream_drain_notices(struct stream *stream)
 }
 
 /* Without the permission, or where the locked memory is used up, it is a copy. */
-static ssize_t send_zerocopy(struct stream *stream, uint64_t left)
+static ssize_t send_zerocopy(struct stream *stream, size_t len)
 {
     if (!stream->zerocopy_on) {
         int on = 1;
         if (setsockopt(stream->fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) < 0) {
             atomic_store_explicit(&stream->set->zerocopy_copied, true, memory_order_relaxed);
-            return send_copy(stream, left, 0);
+            return send_copy(stream, len, 0);
         }
         stream->zerocopy_on = true;
     }
     tl_stream_drain_notices(stream);
-    ssize_t sent = send_copy(stream, left, MSG_ZEROCOPY);
+    ssize_t sent = send_copy(stream, len, MSG_ZEROCOPY);
     if (sent > 0)
         stream->zerocopy_pending++;
     if (sent < 0 && errno == ENOBUFS)
-        return send_copy(stream, left, 0);
+        return send_copy(stream, len, 0);
     return sent;
 }
 
-ssize_t tl_stream_send_some(struct stream *stream, enum tl_send_path path, uint64_t left)
+ssize_t tl_stream_send_some(struct stream *stream, struct path_way way, uint64_t left)
 {
-    switch (path) {
+    size_t len = left < way.bytes ? (size_t)left : way.bytes;
+    switch (way.path) {
     case TL_SEND_SPLICE:
-        return send_splice(stream, left);
+        return send_splice(stream, way.bytes, left);
     case TL_SEND_ZEROCOPY:
-        return send_zerocopy(stream, left);
+        return send_zerocopy(stream, len);
     default:
-        return send_copy(stream, left, 0);
+        return send_copy(stream, len, 0);
     }
 }
 
 /* --- Which one -------------------------------------------------------------------------- */
 
 /* The first stream tries for all: they share the way, and its thread pays like the others. */
-enum tl_send_path tl_stream_choose_path(struct stream *stream, int64_t now_ns)
+struct path_way tl_stream_choose_way(struct stream *stream, int64_t now_ns)
 {
     struct tl_streams *set = stream->set;
     struct path_trial *trial = &set->trial;
-    enum tl_send_path path =
-        (enum tl_send_path)atomic_load_explicit(&set->send_path, memory_order_relaxed);
+    unsigned way = atomic_load_explicit(&set->way, memory_order_relaxed);
     if (stream->index != 0)
-        return path;
+        return trial->ways[way];
     if (atomic_load_explicit(&set->zerocopy_copied, memory_order_relaxed))
         tl_path_trial_strike(trial, TL_SEND_ZEROCOPY);
     if (atomic_load_explicit(&set->splice_refused, memory_order_relaxed))
@@ -175,9 +188,9 @@ enum tl_send_path tl_stream_choose_path(struct stream *stream, int64_t now_ns)
         tl_path_trial_step(trial, now_ns,
                            atomic_load_explicit(&stream->bytes, memory_order_relaxed),
                            (uint64_t)tl_thread_cpu_ns());
-    if (trial->path != path)
-        atomic_store_explicit(&set->send_path, (int)trial->path, memory_order_relaxed);
-    return trial->path;
+    if (trial->way != way)
+        atomic_store_explicit(&set->way, trial->way, memory_order_relaxed);
+    return trial->ways[trial->way];
 }
 
 /* splice() that is not to be had here: true, and another way is in use. */
@@ -186,6 +199,6 @@ bool tl_stream_give_up_splice(struct stream *stream, int errnum)
     if (errnum != EINVAL && errnum != ENOSYS && errnum != EPERM)
         return false;
     atomic_store_explicit(&stream->set->splice_refused, true, memory_order_relaxed);
-    atomic_store_explicit(&stream->set->send_path, TL_SEND_COPY, memory_order_relaxed);
+    atomic_store_explicit(&stream->set->way, 0, memory_order_relaxed); /* send() */
     return true;
 }

@@ -20,8 +20,8 @@ static struct ending send_until_end(struct stream *stream, int64_t start_ns)
         struct ending ending = tl_stream_check_orders(stream, now_ns);
         if (ending.end != TL_STREAM_RUNNING)
             return ending;
-        enum tl_send_path path = tl_stream_choose_path(stream, now_ns);
-        ssize_t sent = tl_stream_send_some(stream, path, left);
+        struct path_way way = tl_stream_choose_way(stream, now_ns);
+        ssize_t sent = tl_stream_send_some(stream, way, left);
         if (sent > 0) {
             tl_stream_count_bytes(stream, sent, now_ns);
             left -= (uint64_t)sent;
@@ -32,7 +32,7 @@ static struct ending send_until_end(struct stream *stream, int64_t start_ns)
             tl_stream_drain_notices(stream);
             tl_stream_wait_socket(stream, POLLOUT, start_ns + spec->duration_ns);
         } else if (errno != EINTR &&
-                   !(path == TL_SEND_SPLICE && tl_stream_give_up_splice(stream, errno))) {
+                   !(way.path == TL_SEND_SPLICE && tl_stream_give_up_splice(stream, errno))) {
             return tl_stream_ending_of_errno(errno);
         }
     }

@@ -203,6 +203,7 @@ struct tl_tcp_side {
     char congestion[TL_STREAM_CONGESTION_SIZE];
     enum tl_send_path send_path; /* a sender's, as chosen; AUTO = not known */
     bool discarded;              /* a receiver's: it dropped its payload without a copy */
+    uint32_t call_bytes;         /* payload of one call as chosen, 0 = not known: told here only */
 };
 
 #define TL_TCP_NOTES_SIZE 256

@@ -34,7 +34,8 @@
 #define TL_STREAMS_MAX             128          /* what a responder grants is limits.h's */
 #define TL_STREAM_SEND_BYTES       (256 * 1024) /* one send() */
 #define TL_STREAM_SPLICE_BYTES     (256 * 1024) /* one splice() */
-#define TL_STREAM_RECV_BYTES       (256 * 1024) /* one recv() at most: stream_path.h */
+#define TL_STREAM_LARGE_BYTES      (1024 * 1024) /* one of either, where that costs less for a byte */
+#define TL_STREAM_RECV_BYTES       (256 * 1024) /* one recv() to begin with: stream_path.h */
 #define TL_STREAM_INTERVAL_NS      (50 * INT64_C(1000000))
 #define TL_STREAM_INTERVAL_MIN_NS  (5 * INT64_C(1000000)) /* finer costs the data path CPU */
 #define TL_STREAM_INTERVAL_MAX_NS  (1000 * INT64_C(1000000))
@@ -162,6 +163,9 @@ unsigned tl_streams_placed(const struct tl_streams *streams);
 /* The way of sending that is in use, never AUTO; and whether the kernel was found to copy
  * what MSG_ZEROCOPY was to spare (loopback, veth, a card without scatter-gather). Any thread. */
 enum tl_send_path tl_streams_send_path(const struct tl_streams *streams, bool *ret_copied);
+
+/* Payload of one call, at most: as chosen by then (stream_path.h). 0 before start. Any thread. */
+uint32_t tl_streams_call_bytes(const struct tl_streams *streams);
 
 /* The stream's result; before done the numbers so far with end RUNNING.
  * index < tl_streams_count(). */

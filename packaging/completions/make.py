@@ -13,6 +13,9 @@ import sys
 FILES = {"--key", "--keys", "--out", "--save", "--config", "--apply", "--dry-run", "--disk", "--link"}
 
 
+VALUES = {"--direction": ["download", "upload", "both"], "--color": ["auto", "always", "never"]}
+
+
 def help_of(*words):
     return subprocess.run([*words, "--help"], check=True, capture_output=True, text=True).stdout
 
@@ -26,8 +29,17 @@ def options_of(text):
     return options
 
 
+def words_of(tightlink, name, text):
+    """What a command's first argument may be: the words of its help, the names of the paths of demo."""
+    words = re.findall(r"^  ([a-z][a-z-]*)\b", text.partition("Examples:")[0], re.M)
+    if name == "demo":
+        listed = subprocess.run([tightlink, name, "list"], check=True, capture_output=True, text=True).stdout
+        words += re.findall(r"^ *([a-z][a-z0-9-]*)  ", listed, re.M)
+    return list(dict.fromkeys(words))
+
+
 def commands(tightlink, tightlinkd):
-    """Name -> (what it does, {option: what it does})."""
+    """Name -> (what it does, {option: what it does}, [first argument])."""
     found = {}
     overview = help_of(tightlink)
     everywhere = options_of(overview.partition("With every command:")[2])
@@ -36,9 +48,10 @@ def commands(tightlink, tightlinkd):
         if not re.fullmatch(r"[a-z][a-z-]*", name):
             continue
         if name == "serve":  # becomes tightlinkd
-            found[name] = (what.strip(), options_of(help_of(tightlinkd)))
+            found[name] = (what.strip(), options_of(help_of(tightlinkd)), [])
         else:
-            found[name] = (what.strip(), {**options_of(help_of(tightlink, name)), **everywhere})
+            text = help_of(tightlink, name)
+            found[name] = (what.strip(), {**options_of(text), **everywhere}, words_of(tightlink, name, text))
     assert len(found) > 10, found
     return found
 
@@ -50,13 +63,16 @@ def bash(table):
     print("    local command=${COMP_WORDS[1]} words=")
     print("    case $previous in")
     print(f"    {'|'.join(sorted(FILES))}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;")
+    for option, values in VALUES.items():
+        print(f"    {option}) COMPREPLY=($(compgen -W \"{' '.join(values)}\" -- \"$current\")); return ;;")
     print("    esac")
     print("    if [ \"$COMP_CWORD\" -eq 1 ]; then")
     print(f"        words=\"{' '.join(table)}\"")
     print("    else")
     print("        case $command in")
-    for name, (_, options) in table.items():
-        print(f"        {name}) words=\"{' '.join(options)}\" ;;")
+    for name, (_, options, words) in table.items():
+        first = f"; [ \"$COMP_CWORD\" -gt 2 ] || words+=\" {' '.join(words)}\"" if words else ""
+        print(f"        {name}) words=\"{' '.join(options)}\"{first} ;;")
     print("        esac")
     print("    fi")
     print("    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))")
@@ -74,12 +90,16 @@ def quoted(text):
 def zsh(table):
     print("#compdef tightlink\n# zsh completion for tightlink; printed from its help.")
     print("_tightlink() {\n    local -a commands options\n    commands=(")
-    for name, (what, _) in table.items():
+    for name, (what, _, _) in table.items():
         print(f"        '{name}:{quoted(what)}'")
-    print("    )\n    if (( CURRENT == 2 )); then")
+    print("    )\n    case $words[CURRENT-1] in")
+    for option, values in VALUES.items():
+        print(f"    {option}) compadd {' '.join(values)}; return ;;")
+    print("    esac\n    if (( CURRENT == 2 )); then")
     print("        _describe command commands; _hosts; return\n    fi\n    case $words[2] in")
-    for name, (_, options) in table.items():
-        print(f"    {name}) options=(")
+    for name, (_, options, words) in table.items():
+        print(f"    {name}) (( CURRENT > 3 )) || compadd {' '.join(words)}" if words else f"    {name})")
+        print("        options=(")
         for option, meaning in options.items():
             print(f"        '{option}:{quoted(meaning)}'")
         print("    ) ;;")
@@ -89,14 +109,18 @@ def zsh(table):
 
 def fish(table):
     print("# fish completion for tightlink; printed from its help.")
-    for name, (what, options) in table.items():
+    for name, (what, options, words) in table.items():
         what = what.replace("'", "\\'")
         print(f"complete -c tightlink -n __fish_use_subcommand -a {name} -d '{what}'")
+        if words:
+            print(f"complete -c tightlink -n '__fish_seen_subcommand_from {name}; "
+                  f"and test (count (commandline -opc)) -eq 2' -a '{' '.join(words)}'")
         for option, meaning in options.items():
             meaning = meaning.replace("'", "\\'")
-            needs_file = " -r -F" if option in FILES else ""
+            value = " -r -F" if option in FILES else \
+                f" -x -a '{' '.join(VALUES[option])}'" if option in VALUES else ""
             print(f"complete -c tightlink -n '__fish_seen_subcommand_from {name}' "
-                  f"-l {option[2:]}{needs_file} -d '{meaning}'")
+                  f"-l {option[2:]}{value} -d '{meaning}'")
 
 
 def bash_responder(options):

@@ -62,6 +62,10 @@ def main():
         assert "--for" in bash_offers(script.name, "tightlink", "live", "--")
         assert "--direction" not in bash_offers(script.name, "tightlink", "live", "--")
         assert bash_offers(script.name, "tightlink", "serve", "--") == options
+        assert bash_offers(script.name, "tightlink", "run", "--direction", "") == {"download", "upload", "both"}
+        assert bash_offers(script.name, "tightlink", "rules", "e") == {"explain"}
+        assert bash_offers(script.name, "tightlink", "rules", "explain", "--pa") == {"--paginate"}
+        assert bash_offers(script.name, "tightlink", "demo", "poli") >= {"policer"}
     for shell in ("zsh", "fish"):
         text = printed(make, shell, tightlinkd, tightlink)
         assert all(re.search(rf"\b{name}\b", text) for name in commands), shell

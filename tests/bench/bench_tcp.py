@@ -144,6 +144,12 @@ class Peers:
             found.append(neper(self.neper, streams))
         return found
 
+    def tuned(self, streams):
+        """iperf3 as who knows it would set it."""
+        many = ["-P", streams] if streams > 1 else []
+        return [iperf3(program, f"{name} {' '.join(best)}", *best, *many, counts=False)
+                for program, name in self.iperf3s for best in (("-Z",), ("-l", "1M"))]
+
     def discarding(self):
         """Those that can drop what they receive."""
         found = []
@@ -220,16 +226,14 @@ class InNamespace:
 
 def rows(options):
     peers = Peers(options)
-    sendfile = [iperf3(program, f"{name} {' '.join(best)}", *best, counts=False)
-                for program, name in peers.iperf3s for best in (("-Z",), ("-l", "1M"))]
     return [
         Row("tcp-1-copy", "TCP, 1 stream, the receiver copies", "Mb/s", 1.25,
-            [tightlink(options, direction="up"), *peers.all(1), *sendfile,
+            [tightlink(options, direction="up"), *peers.all(1), *peers.tuned(1),
              *bare_loops(options, 1)], peers.missing),
         Row("tcp-1-discard", "TCP, 1 stream, the receiver discards", "Mb/s", 1.10,
             [tightlink(options, direction="up", discard=1), *peers.discarding()], peers.missing),
-        Row("tcp-4-copy", "TCP, 4 streams, the receiver copies", "Mb/s", 1.20,
-            [tightlink(options, direction="up", streams=4), *peers.all(4),
+        Row("tcp-4-copy", "TCP, 4 streams, the receiver copies", "Mb/s", 1.10,
+            [tightlink(options, direction="up", streams=4), *peers.all(4), *peers.tuned(4),
              *bare_loops(options, 4)], peers.missing),
         Row("tcp-client-memory", "resident memory of a client of 32 streams", "MiB", None,
             [client_memory(options, 32)], networks=("lo",), limit=32),

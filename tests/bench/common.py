@@ -1,5 +1,6 @@
 """What every family of benchmarks shares: networks of our own, programs that run in them,
-processor time taken the same way for all, rounds in turns, ratios of medians.
+processor time taken the same way for all, rounds in turns, ratios of medians (with cpu_alone: of the
+least processor times).
 
 A family (bench_tcp.py ...) offers rows(tools) -> list of Row. A Row has contestants; the first
 is tightlink. Contestants of a row do the same work. Standard library only."""
@@ -232,13 +233,18 @@ def find_tool(given, names):
     return None
 
 
+def _least(values):
+    return min((value for value in values if value is not None), default=None)
+
+
 def _median(values):
     values = [value for value in values if value is not None]
     return statistics.median(values) if values else None
 
 
-def measure(row, network, rounds, seconds, progress):
-    """Rounds in turns A B A B; returns the row's result as plain data."""
+def measure(row, network, rounds, seconds, progress, cpu_alone=False):
+    """Rounds in turns A B A B; returns the row's result as plain data. cpu_alone: rates are shown and
+    judge nothing, since others use this machine."""
     runs = {contestant.name: [] for contestant in row.contestants}
     errors = {}
     rounds *= row.turns
@@ -255,41 +261,51 @@ def measure(row, network, rounds, seconds, progress):
             except (Failure, AssertionError, OSError, ValueError, KeyError) as error:
                 errors[contestant.name] = f"{type(error).__name__}: {error}"
     result = {"row": row.id, "title": row.title, "unit": row.unit, "rounds": rounds,
-              "network": network.name if network else None,
+              "cpu_alone": cpu_alone, "network": network.name if network else None,
               "congestion": network.congestion if network else None,
               "target": row.target, "cost_target": row.cost_target, "limit": row.limit,
               "missing": row.missing, "contestants": []}
+    # What others do beside a round only adds to its processor time.
+    cost_of = _least if cpu_alone else _median
     for contestant in row.contestants:
         mine = runs[contestant.name]
         result["contestants"].append({
             "name": contestant.name, "counts": contestant.counts, "bare": contestant.bare,
             "rate": _median([run.rate for run in mine]),
             "rates": [round(run.rate, 6) for run in mine],
-            "cost": _median([run.cost for run in mine]),
+            "cost": cost_of([run.cost for run in mine]),
             "rss_mib": _median([run.rss_mib for run in mine]),
             "note": mine[-1].note if mine else "",
             "error": errors.get(contestant.name)})
     return judge(result)
 
 
+def _ratios(own, others):
+    """Rate over the fastest of the others, processor time for a byte over the cheapest; None: unknown."""
+    rates = [item["rate"] for item in others]
+    costs = [item["cost"] for item in others if item["cost"]]
+    return (own["rate"] / max(rates) if own["rate"] and rates else None,
+            own["cost"] / min(costs) if own["cost"] and costs else None)
+
+
 def judge(result):
     """Ratios of medians, tightlink over the best peer of each kind."""
-    own, peers = result["contestants"][0], [
-        peer for peer in result["contestants"][1:] if peer["counts"] and peer["rate"]]
-    result["ratio"] = result["cost_ratio"] = result["share"] = None
-    bare = [item["rate"] for item in result["contestants"] if item["bare"] and item["rate"]]
-    if own["rate"] and bare:
-        result["share"] = own["rate"] / max(bare)
+    own, *others = result["contestants"]
+    others = [item for item in others if item["rate"]]
+    peers = [item for item in others if item["counts"]]
+    tuned = [item for item in others if not item["counts"] and not item["bare"]]
+    bare = [item for item in others if item["bare"]]
+    result["ratio"] = None
+    result["share"], result["cost_share"] = _ratios(own, bare)
+    result["tuned_ratio"], result["tuned_cost_ratio"] = _ratios(own, tuned)
+    result["cost_ratio"] = _ratios(own, peers)[1]
     if own["rate"] and peers:
         result["best"] = max(peers, key=lambda peer: peer["rate"])["name"]
         result["ratio"] = own["rate"] / max(peer["rate"] for peer in peers)
-    costs = [peer["cost"] for peer in peers if peer["cost"]]
-    if own["cost"] and costs:
-        result["cost_ratio"] = own["cost"] / min(costs)
     verdicts = []
     if own["error"]:
         verdicts.append("FAILED")
-    if result["target"] and result["ratio"]:
+    if result["target"] and result["ratio"] and not result["cpu_alone"]:
         verdicts.append(result["ratio"] >= result["target"])
     if result["cost_target"] and result["cost_ratio"]:
         verdicts.append(result["cost_ratio"] <= result["cost_target"])
@@ -307,7 +323,7 @@ def _number(value, digits=3):
 
 def show(result):
     where = f", {result['network']}, {result['congestion']}" if result["network"] else ""
-    lines = [f"{result['row']}: {result['title']}{where}, medians of {result['rounds']}"]
+    lines = [f"{result['row']}: {result['title']}{where}, {result['rounds']} rounds"]
     for item in result["contestants"]:
         if item["error"]:
             lines.append(f"  {item['name']:<26} failed: {item['error'][:160]}")
@@ -327,8 +343,10 @@ def show(result):
     if result["cost_ratio"] is not None:
         wanted = f" (wanted <= {result['cost_target']})" if result["cost_target"] else ""
         parts.append(f"CPU per GB {_number(result['cost_ratio'])} of the best{wanted}")
-    if result["share"] is not None:
-        parts.append(f"{_number(result['share'])} of the best bare loop")
+    for what, key in (("of the peers' best settings", "tuned_ratio"), ("of the best bare loop", "share")):
+        if result[key] is not None:
+            cost = result["cost_share" if key == "share" else "tuned_cost_ratio"]
+            parts.append(f"{_number(result[key])} {what}, CPU {_number(cost)}")
     if result["limit"] is not None:
         parts.append(f"limit {result['limit']} {result['unit']}")
     met = {True: "met", False: "MISSED", None: "shown"}[result["met"]]
@@ -347,8 +365,8 @@ def _cell(item):
 
 def markdown(results):
     """The table of doc/speed.md."""
-    lines = ["| work | tightlink (CPU s per GB) | peers | rate | CPU per GB | wanted | | of the bare loop |",
-             "|---|---|---|---|---|---|---|---|"]
+    lines = ["| work | tightlink (CPU s per GB) | peers | rate | CPU per GB | wanted | | peers' best settings, CPU "
+             "| bare loop, CPU |", "|---|---|---|---|---|---|---|---|---|"]
     for result in results:
         own, *peers = [_cell(item) for item in result["contestants"]]
         where = f", {result['network']}" if result["network"] else ""
@@ -358,7 +376,8 @@ def markdown(results):
         lines.append(f"| {result['title']}{where} | {own.split(' ', 1)[1]} {result['unit']} "
                      f"| {', '.join(peers)} | {_number(result['ratio'], 2)} "
                      f"| {_number(result['cost_ratio'], 2)} | {wanted} | {met} "
-                     f"| {_number(result['share'], 2)} |")
+                     f"| {_number(result['tuned_ratio'], 2)}, {_number(result['tuned_cost_ratio'], 2)} "
+                     f"| {_number(result['share'], 2)}, {_number(result['cost_share'], 2)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 """Runs tightlink and its peers in turns and prints ratios of medians.
 
   ninja bench                           everything that the PATH offers
+  ninja bench-cpu                       TCP's processor time for a byte, also beside other work
   tests/bench/run.py --engine-load P --tightlinkd P [--family tcp] [--row ID] [--network lo]
                      [--rounds 5] [--seconds 2] [--json FILE] [--markdown FILE]
                      [--iperf3 P[,P]] [--nuttcp P] ...
@@ -33,8 +34,10 @@ def arguments():
     parser.add_argument("--seconds", type=int, default=2, help="of one run")
     parser.add_argument("--congestion", default="reno",
                         help="of every contestant; host: as this machine has it (default reno)")
+    parser.add_argument("--cpu", action="store_true",
+                        help="judge processor time alone: rates need a machine of one's own")
     parser.add_argument("--json", metavar="FILE", help="write the results there, too")
-    parser.add_argument("--markdown", metavar="FILE", help="write them there as a table, too")
+    parser.add_argument("--markdown", metavar="FILE", help="write them there as a table, too (-: here)")
     parser.add_argument("--list", action="store_true", help="show the rows and end")
     for tool in ("iperf3", "nuttcp", "tcp-stream", "udp-stream", "fio"):
         parser.add_argument("--" + tool, metavar="PROGRAM",
@@ -77,13 +80,15 @@ def main():
                 print(f"{row.id}: skipped on {name}: {error}", flush=True)
                 continue
             result = common.measure(row, networks.get(name), options.rounds, options.seconds,
-                                    progress)
+                                    progress, options.cpu)
             results.append(result)
             progress("")
             print(common.show(result), flush=True)
     if options.json:
         common.save(options.json, results)
-    if options.markdown:
+    if options.markdown == "-":
+        print(common.markdown(results))
+    elif options.markdown:
         with open(options.markdown, "w") as file:
             file.write(common.markdown(results))
     missed = [f"{item['row']} {item['network'] or ''}".strip()

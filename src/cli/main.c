@@ -90,7 +90,7 @@ static const char demo_help[] =
     "  --far KIND          its far end: tightlink, or another server that is installed\n"
     "                      here: iperf3, nuttcp, http (in python3)\n"
     "  --direction, --goal, --json, --json-lines, --time-budget, --data-budget,\n"
-    "  --explain-plan, --skip, --force, --stages, --verify, --save: as for run\n"
+    "  --explain-plan, --skip, --force, --stages, --verify, --via, --save: as for run\n"
     "  --no-screen         on a terminal print the text at once, without the screen\n"
     "Needs no second machine: makes hosts of network namespaces and a link emulator\n"
     "between them, and leaves nothing behind.\n";

@@ -137,6 +137,22 @@ static enum tl_status may_number(const struct tl_json_at *object, const char *ke
     return TL_OK;
 }
 
+static enum tl_status read_target(const struct tl_json_at *target, struct tl_summary *summary,
+                                  struct tl_error *reterr)
+{
+    char name[256], proxy[256] = "";
+    enum tl_status status = need_text(target, "name", name, sizeof name, reterr);
+    if (status == TL_OK)
+        status = may_text(target, "proxy", proxy, sizeof proxy, reterr);
+    if (status == TL_OK)
+        status =
+            need_text(target, "kind", summary->target_kind, sizeof summary->target_kind, reterr);
+    if (status == TL_OK)
+        snprintf(summary->target, sizeof summary->target, "%s%s%s", name,
+                 proxy[0] ? TL_HISTORY_VIA : "", proxy);
+    return status;
+}
+
 static enum tl_status read_run(const struct tl_json_at *root, struct tl_summary *summary,
                                struct tl_error *reterr)
 {
@@ -161,10 +177,7 @@ static enum tl_status read_run(const struct tl_json_at *root, struct tl_summary 
     if (status == TL_OK)
         status = tl_json_get_object(&run, "target", &target, reterr);
     if (status == TL_OK)
-        status = need_text(&target, "name", summary->target, sizeof summary->target, reterr);
-    if (status == TL_OK)
-        status =
-            need_text(&target, "kind", summary->target_kind, sizeof summary->target_kind, reterr);
+        status = read_target(&target, summary, reterr);
     if (status == TL_OK)
         status = tl_json_get_object(&run, "quality", &quality, reterr);
     if (status == TL_OK)

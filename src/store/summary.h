@@ -7,12 +7,13 @@
 
 #include "tightlink/base/json.h"
 #include "tightlink/base/status.h"
+#include "tightlink/store/history.h"
 
 /* Texts are cut to their room; NAN where a number is not known. */
 struct tl_summary {
     char id[27], started[32];
     int64_t started_ns, duration_ns;
-    char target[256], target_kind[16], direction[16];
+    char target[TL_HISTORY_TARGET_SIZE], target_kind[16], direction[16];
     char state[16], cause[48], segment[16], sentence[384], quality[16];
     double confidence, measured_bps, fixed_bps;
     double stream_bps, streams_bps, rtt_ns, loaded_rtt_ns, retrans_ratio;

@@ -72,12 +72,15 @@ static void list_runs(struct screen *screen)
 static bool add_recent(const struct tl_history_run *run, void *context)
 {
     struct tui_start *start = context;
+    const char *via = strstr(run->target, TL_HISTORY_VIA); /* the environment's, not the user's */
+    char name[sizeof start->recent[0]];
+    int len = via ? (int)(via - run->target) : (int)strlen(run->target);
     bool known = strcmp(run->target_kind, "demo") == 0 || !run->target[0];
+    snprintf(name, sizeof name, "%.*s", len < 253 ? len : 253, run->target);
     for (int i = 0; i < start->recent_count; i++)
-        known |= strcmp(start->recent[i], run->target) == 0;
+        known |= strcmp(start->recent[i], name) == 0;
     if (!known)
-        snprintf(start->recent[start->recent_count++], sizeof start->recent[0], "%.253s",
-                 run->target);
+        memcpy(start->recent[start->recent_count++], name, sizeof name);
     return start->recent_count < TUI_RECENT_MAX;
 }
 

@@ -1,5 +1,6 @@
 """Web servers as far ends: a big file is read and judged; what is none is said in one sentence."""
 import http.server
+import json
 import os
 import socket
 import ssl
@@ -262,6 +263,18 @@ def a_proxy_of_the_environment_is_what_is_measured(machine):
         assert document["run"]["target"]["proxy"] == "127.0.0.1", document["run"]
         names = {segment["id"]: segment["name"] for segment in document["segments"]}
         assert names["path"] == "the path to the proxy", names
+
+
+@case("http")
+def the_history_keeps_the_way_by_a_proxy_apart(machine):
+    with tempfile.TemporaryDirectory() as data, Server() as server, Proxy() as proxy:
+        url = f"http://127.0.0.1:{server.port}/held"
+        for settings in ({}, {"http_proxy": proxy.url}):
+            tightlink(machine, "run", url, "--yes", "--stages", "stream", "--data-budget", "5MB",
+                      env={**os.environ, "XDG_DATA_HOME": data, **settings})
+        kept = tightlink(machine, "history", "--json", env={**os.environ, "XDG_DATA_HOME": data})
+    names = {row["target"] for row in json.loads(kept.check(0).out)["runs"]}
+    assert names == {url, f"{url} by way of 127.0.0.1"}, names
 
 
 @case("http")

@@ -30,6 +30,8 @@ struct tl_buf make_document(const struct made_run *made)
     snprintf(fixture.run.started, sizeof fixture.run.started, "%s", started);
     if (made->target)
         snprintf(fixture.run.target_name, sizeof fixture.run.target_name, "%s", made->target);
+    if (made->proxy)
+        snprintf(fixture.run.target_proxy, sizeof fixture.run.target_proxy, "%s", made->proxy);
     if (made->cause)
         fixture.findings.verdict.cause = (char *)(uintptr_t)made->cause;
     if (made->stream_bps > 0) {

@@ -11,6 +11,7 @@ struct made_run {
     int number;         /* becomes part of the id */
     int64_t started_ns; /* wall clock */
     const char *target; /* NULL: srv-b.example.net */
+    const char *proxy;  /* NULL: straight */
     const char *cause;  /* NULL: the fixture's, receive-window */
     double stream_bps;  /* 0: the fixture's */
     double half_width;  /* of its bounds, relative; 0: none */

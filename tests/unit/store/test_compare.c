@@ -57,6 +57,17 @@ Test(compare, a_change_within_the_bounds_is_noise_and_one_beyond_is_not)
     cr_expect(row(&blind, "download.goodput_bps")->beyond == TL_BEYOND_CANNOT_TELL);
 }
 
+Test(compare, a_way_by_a_proxy_is_another_target)
+{
+    struct made_run straight = RUN(1e8, 0.02), round = RUN(9e8, 0.02);
+    round.proxy = "proxy.example.net";
+    struct tl_comparison both = compare(straight, round);
+    cr_expect_not(both.same_target);
+    cr_expect_str_eq(both.a.target, "srv-b.example.net");
+    cr_expect_str_eq(both.b.target, "srv-b.example.net by way of proxy.example.net");
+    cr_expect(compare(round, round).same_target);
+}
+
 Test(compare, readings_are_resampled_where_a_document_has_them)
 {
     struct tl_buf documents[2] = {TL_BUF_INIT, TL_BUF_INIT};

@@ -20,6 +20,7 @@
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/status.h"
 #include "tightlink/facts/facts.h"
+#include "tightlink/store/history.h"
 
 #define TL_COMPARE_LEAST_RATIO  0.03
 #define TL_COMPARE_ROWS_MAX     12
@@ -52,7 +53,7 @@ struct tl_compare_setting {
 };
 
 struct tl_compare_side {
-    char id[27], started[32], target[256], direction[16];
+    char id[27], started[32], target[TL_HISTORY_TARGET_SIZE], direction[16];
     char state[16], cause[48], segment[16], quality[16], sentence[256];
     double measured_bps, fixed_bps;
     double measured_doubt_bps, fixed_doubt_bps; /* half of what they may be off by */

@@ -57,6 +57,11 @@ enum tl_status tl_history_document(struct tl_history *history, const char *id, c
 
 /* --- Lists ------------------------------------------------------------------------------ */
 
+/* What a run went to: the name of its far end and, where a proxy was measured in its place, behind
+ * TL_HISTORY_VIA that proxy. Two ways to one far end are two rows of a trend. */
+#define TL_HISTORY_VIA         " by way of "
+#define TL_HISTORY_TARGET_SIZE 528
+
 /* One row of a list. Numbers are NAN where they are not known; texts are never NULL, may be
  * "", and come from files and far ends: clean them on the way to a terminal (base/utf8.h). */
 struct tl_history_run {

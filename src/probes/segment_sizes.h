@@ -13,13 +13,15 @@
 
 /* --- The search ---------------------------------------------------------------------------- */
 
-/* Whether packets of at most that size get through; a connection of its own each. */
-typedef bool tl_segments_pass_fn(void *context, int packet_bytes);
+/* Whether packets of at most that size get through; a connection of its own each. A test that did
+ * not run its time tells nothing about sizes: the server was busy, or hung up. */
+enum tl_segments { TL_SEGMENTS_VANISH, TL_SEGMENTS_PASS, TL_SEGMENTS_UNTOLD };
+typedef enum tl_segments tl_segments_pass_fn(void *context, int packet_bytes);
 
 /* Between what passes and full_bytes, which stood still: usual sizes are tried by halves. False
  * where the smallest that every path has to take (1200 bytes, RFC 8899; 1280, RFC 8200) does not
- * pass either, for then the path is dead; and where full_bytes do now: then it was. *ret_way: sizes
- * and black_hole are set. */
+ * pass either, for then the path is dead; where full_bytes do now: then it was; and where a size
+ * twice tells nothing. *ret_way: sizes and black_hole are set. */
 bool tl_segments_search(int full_bytes, bool ipv6, tl_segments_pass_fn *pass, void *context,
                         struct tl_pmtu_way *ret_way);
 

@@ -6,13 +6,18 @@
 struct path {
     int takes_bytes; /* what is larger vanishes */
     unsigned tests;
+    int busy_bytes, busy_tests; /* so many tests of that size do not run their time */
 };
 
-static bool takes(void *context, int packet_bytes)
+static enum tl_segments takes(void *context, int packet_bytes)
 {
     struct path *path = context;
     path->tests++;
-    return packet_bytes <= path->takes_bytes;
+    if (packet_bytes == path->busy_bytes && path->busy_tests > 0) {
+        path->busy_tests--;
+        return TL_SEGMENTS_UNTOLD;
+    }
+    return packet_bytes <= path->takes_bytes ? TL_SEGMENTS_PASS : TL_SEGMENTS_VANISH;
 }
 
 static struct tl_pmtu_way found(int takes_bytes, int full_bytes, bool ipv6)
@@ -36,6 +41,19 @@ Test(segment_sizes, a_hole_is_found_between_usual_sizes)
     cr_expect_eq(found(1492, 1500, false).mtu_bytes, 1492);
     cr_expect_eq(found(1500, 9000, false).mtu_bytes, 1500);
     cr_expect_eq(found(1280, 1500, true).mtu_bytes, 1280);
+}
+
+Test(segment_sizes, a_test_that_was_cut_short_tells_no_size)
+{
+    static const int sizes[] = {1200, 1300, 1440, 1500};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct path once = {.takes_bytes = 1300, .busy_bytes = sizes[i], .busy_tests = 1};
+        struct path twice = {.takes_bytes = 1300, .busy_bytes = sizes[i], .busy_tests = 2};
+        struct tl_pmtu_way way;
+        cr_expect(tl_segments_search(1500, false, takes, &once, &way), "%d", sizes[i]);
+        cr_expect_eq(way.mtu_bytes, 1300, "%d: %d", sizes[i], way.mtu_bytes);
+        cr_expect_not(tl_segments_search(1500, false, takes, &twice, &way), "%d", sizes[i]);
+    }
 }
 
 Test(segment_sizes, a_dead_path_is_no_hole)

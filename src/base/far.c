@@ -32,8 +32,8 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
         .id = "ndt7", .scheme = "ndt7", .what = "an NDT server", .port = 443, .resource = true,
         .directory = "ndt7://locate.measurementlab.net/v2/nearest/ndt/ndt7",
         .built = true,
-        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_SENDER | TL_FAR_ECHO | TL_FAR_MTU |
-               TL_FAR_HOPS | TL_FAR_MANY},
+        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_SENDER | TL_FAR_ECHO |
+               TL_FAR_MTU | TL_FAR_HOPS | TL_FAR_MANY},
     [TL_FAR_HTTPS] = {
         .id = "http", .scheme = "https", .what = "a web server", .port = 443, .resource = true,
         .built = true,

@@ -55,6 +55,11 @@ int64_t tl_connect_rtt_ns(const struct tl_far *far)
     return info->hello_rtt_ns > info->connect_rtt_ns ? info->hello_rtt_ns : info->connect_rtt_ns;
 }
 
+unsigned tl_probe_far_cannot(const struct tl_far *far)
+{
+    return tl_far_cannot(far);
+}
+
 void tl_probe_disconnect(struct tl_far *far)
 {
     tl_far_close(far);

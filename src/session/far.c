@@ -46,8 +46,10 @@ static void aim(struct tl_session *session, enum tl_far_kind kind, uint16_t port
 static enum tl_status dial(struct tl_session *session, int cancel_fd, struct tl_error *reterr)
 {
     struct tl_session_result *result = &session->result;
-    return tl_probe_connect(&session->target, cancel_fd, result->facts, &session->far, &result->run,
-                            reterr);
+    enum tl_status status = tl_probe_connect(&session->target, cancel_fd, result->facts,
+                                             &session->far, &result->run, reterr);
+    session->plan.far_cannot = status == TL_OK ? tl_probe_far_cannot(session->far) : 0;
+    return status;
 }
 
 /* What this kind leaves untested, as one sentence before the user is asked. */
@@ -257,7 +259,7 @@ void session_explain_lacks(struct tl_session *session)
     char why[TL_PLAN_LACK_SIZE];
     for (int i = 0; i < TL_PLAN_COUNT; i++) {
         const struct tl_stage *stage = tl_stage_at((enum tl_plan_stage)i);
-        const unsigned can = tl_far_row(session->plan.far)->can;
+        const unsigned can = tl_far_row(session->plan.far)->can & ~session->plan.far_cannot;
         for (int d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
             enum tl_direction direction = (enum tl_direction)d;
             if ((stage->far[d] & ~can) &&

@@ -42,7 +42,8 @@ bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
 {
     const struct tl_stage *row = tl_stage_at(stage);
     const struct tl_far_row *far = tl_far_row(state->far);
-    unsigned lacks = row->needs & ~state->have, far_lacks = row->far[direction] & ~far->can;
+    unsigned lacks = row->needs & ~state->have,
+             far_lacks = row->far[direction] & ~(far->can & ~state->far_cannot);
     const char *why = lacks & TL_NEEDS_RESPONDER ? "needs a responder at the far end"
                       : lacks & TL_NEEDS_DISK
                           ? "needs a directory: --disk DIR here, --far-disk at the far end"

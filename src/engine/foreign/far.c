@@ -67,9 +67,14 @@ enum tl_far_kind tl_far_kind(const struct tl_far *far)
     return far->kind;
 }
 
+unsigned tl_far_cannot(const struct tl_far *far)
+{
+    return kinds[far->kind]->cannot ? kinds[far->kind]->cannot(far->end) : 0;
+}
+
 bool tl_far_can(const struct tl_far *far, unsigned abilities)
 {
-    return (tl_far_row(far->kind)->can & abilities) == abilities;
+    return (tl_far_row(far->kind)->can & ~tl_far_cannot(far) & abilities) == abilities;
 }
 
 const struct tl_client_info *tl_far_info(const struct tl_far *far)

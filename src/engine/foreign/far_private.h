@@ -29,6 +29,7 @@ struct far_ops {
      * or a little more; begins no test. NULL: never looked for. Any thread. */
     enum tl_status (*answers)(const struct tl_far_options *options, struct tl_error *reterr);
     const struct tl_client_info *(*info)(const void *end);
+    unsigned (*cannot)(const void *end); /* TL_FAR_* that this one has not; NULL: none */
     enum tl_status (*ping)(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr);
     enum tl_status (*host)(void *end, struct tl_host_settings *ret_settings,
                            struct tl_error *reterr);

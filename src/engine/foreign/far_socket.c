@@ -13,26 +13,32 @@
 #include "tightlink/base/utf8.h"
 #include "tightlink/engine/sampler.h"
 
-enum tl_status far_await(const struct far_peer *peer, int fd, short events, int64_t until_ns,
-                         struct tl_error *reterr)
+enum tl_status far_await_any(const struct far_peer *peer, struct pollfd *fds, unsigned count,
+                             int64_t until_ns, struct tl_error *reterr)
 {
+    fds[count] = (struct pollfd){.fd = peer->cancel_fd, .events = POLLIN};
     for (;;) {
-        struct pollfd fds[2] = {{.fd = fd, .events = events},
-                                {.fd = peer->cancel_fd, .events = POLLIN}};
         int64_t left_ns = until_ns - tl_now_ns();
         if (peer->tick && left_ns > TL_CLIENT_LIVE_NS)
             left_ns = TL_CLIENT_LIVE_NS;
-        int ready = poll(fds, 2, left_ns > 0 ? (int)(left_ns / TL_NS_PER_MS) + 1 : 0);
+        int ready = poll(fds, count + 1, left_ns > 0 ? (int)(left_ns / TL_NS_PER_MS) + 1 : 0);
         if (peer->tick)
             peer->tick(peer->tick_context);
-        if (ready > 0 && fds[1].revents)
+        if (ready > 0 && fds[count].revents)
             return tl_error_set(reterr, TL_CANCELLED, "cancelled");
-        if (ready > 0 && fds[0].revents)
+        if (ready > 0)
             return TL_OK;
         if (tl_now_ns() >= until_ns)
             return tl_error_set(reterr, TL_TIMEOUT, "%s port %u does not answer", peer->host,
                                 peer->port);
     }
+}
+
+enum tl_status far_await(const struct far_peer *peer, int fd, short events, int64_t until_ns,
+                         struct tl_error *reterr)
+{
+    struct pollfd fds[2] = {{.fd = fd, .events = events}};
+    return far_await_any(peer, fds, 1, until_ns, reterr);
 }
 
 static enum tl_status closed(const struct far_peer *peer, int errnum, struct tl_error *reterr)

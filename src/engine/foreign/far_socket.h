@@ -3,6 +3,7 @@
 #ifndef TL_ENGINE_FAR_SOCKET_H
 #define TL_ENGINE_FAR_SOCKET_H
 
+#include <poll.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -47,6 +48,9 @@ enum tl_status far_peer_dial(const struct far_peer *peer, uint16_t port,
                              const struct tl_stream_options *options, int *ret_fd,
                              int64_t *ret_rtt_ns, struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Until one of count is ready, as far_await(); fds has room for one more behind them. */
+enum tl_status far_await_any(const struct far_peer *peer, struct pollfd *fds, unsigned count,
+                             int64_t until_ns, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Until fd is ready for events, or until_ns, or cancelled: TL_OK, TL_TIMEOUT without a sentence of
  * its own, TL_CANCELLED. */
 enum tl_status far_await(const struct far_peer *peer, int fd, short events, int64_t until_ns,

@@ -4,7 +4,8 @@
  *   connect -> TLS -> GET /ndt/v7/download or upload, upgraded to a WebSocket -> payload, with the
  *   server's measurements as texts between it -> either end closes
  *
- * A test is one connection and lasts ten seconds at most. The server tells its TCP_INFO some times
+ * A connection is a test of the server's and lasts ten seconds at most; several are as many tests
+ * at once, which M-Lab's own servers are not asked for. The server tells its TCP_INFO some times
  * a second: of a download that is the sender's own account, from a server that anybody runs.
  * Payload is counted inside of frames and TLS; what TCP_INFO counts is up to 0.3 % more. */
 #include <openssl/evp.h>
@@ -35,13 +36,20 @@ struct ndt7_end {
     char download[NDT7_QUERY_SIZE], upload[NDT7_QUERY_SIZE];
 };
 
+struct ndt7_lane {
+    struct ndt7_test *test;
+    unsigned index;
+    struct http_connection connection;
+    struct ndt7_frames *frames;
+};
+
 struct ndt7_test {
     struct far_peer peer; /* the end's, with this test's tick */
     struct ndt7_end *end;
     const struct tl_tcp_spec *spec;
     struct tl_tcp_result *result;
-    struct http_connection connection;
-    struct ndt7_frames *frames;
+    struct ndt7_lane lanes[NEAR_HANDS_MAX];
+    unsigned lane_count; /* that were begun */
     struct near_half *half;
     struct tl_error text_error; /* of a text that made no sense */
     bool bbr;
@@ -118,7 +126,7 @@ static enum tl_status connect_end(const struct tl_far_options *options, void **r
         close_end(end);
         return status;
     }
-    end->peer.info.max_streams = 1;
+    end->peer.info.max_streams = directory ? 1 : NEAR_HANDS_MAX;
     end->peer.info.max_duration_ns = DURATION_MAX;
     snprintf(end->peer.info.program, sizeof end->peer.info.program, "ndt7%s%.100s",
              directory ? " at " : "", directory ? end->peer.host : "");
@@ -126,14 +134,21 @@ static enum tl_status connect_end(const struct tl_far_options *options, void **r
     return TL_OK;
 }
 
+/* Of a server that a directory named a token is good for one test. */
+static unsigned cannot(const void *context)
+{
+    const struct ndt7_end *end = context;
+    return end->peer.info.max_streams == 1 ? TL_FAR_STREAMS : 0;
+}
+
 /* --- Agreeing --------------------------------------------------------------------------------- */
 
-static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
+static enum tl_status check_spec(const struct ndt7_end *end, const struct tl_tcp_spec *spec,
+                                 struct tl_error *reterr)
 {
     bool upload = spec->direction == TL_WIRE_UPLOAD;
     const char *what = spec->file                          ? "move files"
                        : spec->direction == TL_WIRE_BOTH   ? "run both directions in one test"
-                       : spec->streams != 1                ? "run several connections in one test"
                        : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
                        : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
                        : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
@@ -142,8 +157,9 @@ static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error
                                                               : NULL;
     if (what)
         return tl_error_set(reterr, TL_UNSUPPORTED, "an NDT server cannot %s: " TL_FAR_WOULD, what);
-    if (spec->duration_ns <= 0)
-        return tl_error_set(reterr, TL_RANGE, "a test takes some time");
+    if (spec->streams < 1 || spec->streams > end->peer.info.max_streams || spec->duration_ns <= 0)
+        return tl_error_set(reterr, TL_RANGE, "1 to %u streams, and some time",
+                            end->peer.info.max_streams);
     return TL_OK;
 }
 
@@ -168,8 +184,9 @@ static enum tl_status check_reply(const struct ndt7_test *test, const struct htt
     return TL_OK;
 }
 
-static enum tl_status upgrade(struct ndt7_test *test, struct tl_error *reterr)
+static enum tl_status upgrade(struct ndt7_lane *lane, struct tl_error *reterr)
 {
+    struct ndt7_test *test = lane->test;
     char text[NDT7_QUERY_SIZE + 1024], host[HTTP_HOST_SIZE];
     char key[NDT7_KEY_SIZE], wanted[NDT7_KEY_SIZE];
     bool upload = test->result->near_sends;
@@ -190,7 +207,7 @@ static enum tl_status upgrade(struct ndt7_test *test, struct tl_error *reterr)
     if (len < 0 || (size_t)len >= sizeof text)
         return tl_error_set(reterr, TL_USAGE, "that URL is too long");
     enum tl_status status =
-        http_exchange(&test->peer, &test->connection, text, (size_t)len, &reply, reterr);
+        http_exchange(&test->peer, &lane->connection, text, (size_t)len, &reply, reterr);
     return status == TL_OK ? check_reply(test, &reply, wanted, reterr) : status;
 }
 
@@ -198,47 +215,68 @@ static enum tl_status upgrade(struct ndt7_test *test, struct tl_error *reterr)
 
 static void take_payload(void *context, size_t bytes)
 {
-    struct ndt7_test *test = context;
-    near_half_moved(test->half, bytes);
+    struct ndt7_lane *lane = context;
+    near_half_moved(lane->test->half, lane->index, bytes);
 }
 
 /* Of an upload the server's TCP is a receiver's, and this end's own account says more. */
 static void take_text(void *context, const char *text, size_t len)
 {
-    struct ndt7_test *test = context;
+    struct ndt7_lane *lane = context;
+    struct ndt7_test *test = lane->test;
     struct ndt7_measurement measurement;
     if (ndt7_read_measurement(text, len, &measurement, &test->text_error) != TL_OK)
         return;
+    measurement.sample.stream = lane->index;
     if (measurement.has_sample && !test->result->near_sends)
         near_half_far_sample(test->half, &measurement.sample);
     test->bbr = test->bbr || measurement.bbr;
 }
 
+static enum tl_status open_lane(struct ndt7_test *test, unsigned index, struct tl_error *reterr)
+{
+    struct ndt7_lane *lane = &test->lanes[index];
+    struct ndt7_listener listener = {take_payload, take_text, lane};
+    *lane = (struct ndt7_lane){.test = test, .index = index, .connection = {.fd = -1}};
+    test->lane_count = index + 1;
+    enum tl_status status = near_half_dial(&test->peer, test->peer.port, test->spec, index,
+                                           test->result, &lane->connection.fd, reterr);
+    if (status == TL_OK)
+        status = http_open(&test->peer, &test->end->server, &lane->connection, reterr);
+    if (status == TL_OK)
+        status = upgrade(lane, reterr);
+    if (status == TL_OK)
+        status = ndt7_frames_create(&lane->connection, test->result->near_sends, &listener,
+                                    &lane->frames, reterr);
+    if (status == TL_OK)
+        near_half_add_hand(test->half, lane->connection.fd);
+    return status;
+}
+
 static enum tl_status open_test(struct ndt7_test *test, tl_tcp_live_fn *live, void *context,
                                 struct tl_error *reterr)
 {
-    struct ndt7_listener listener = {take_payload, take_text, test};
-    struct tl_tcp_result *result = test->result;
-    enum tl_status status = near_half_dial(&test->peer, test->peer.port, test->spec, 0, result,
-                                           &test->connection.fd, reterr);
-    if (status != TL_OK)
-        return status;
-    status = near_half_begin_by_hand(&test->end->peer, test->spec, test->connection.fd, result,
-                                     live, context, &test->half, reterr);
-    if (status == TL_OK)
-        status = http_open(&test->peer, &test->end->server, &test->connection, reterr);
-    if (status == TL_OK)
-        status = upgrade(test, reterr);
-    if (status == TL_OK)
-        status = ndt7_frames_create(&test->connection, result->near_sends, &listener, &test->frames,
-                                    reterr);
+    enum tl_status status = near_half_begin_by_hand(&test->end->peer, test->spec, test->result,
+                                                    live, context, &test->half, reterr);
+    for (unsigned i = 0; i < test->spec->streams && status == TL_OK; i++)
+        status = open_lane(test, i, reterr);
     return status == TL_OK ? near_half_start(test->half, reterr) : status;
 }
 
-static enum tl_status closed(const struct ndt7_test *test, struct tl_error *reterr)
+static void close_test(struct ndt7_test *test)
 {
+    near_half_destroy(test->half);
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        ndt7_frames_destroy(test->lanes[i].frames);
+        http_close(&test->lanes[i].connection);
+    }
+}
+
+static enum tl_status closed(const struct ndt7_lane *lane, struct tl_error *reterr)
+{
+    const struct ndt7_test *test = lane->test;
     double passed_ns = (double)(tl_now_ns() - test->half->start_ns);
-    if (ndt7_frames_closed_in_order(test->frames) &&
+    if (ndt7_frames_closed_in_order(lane->frames) &&
         passed_ns >= WHOLE_RATIO * (double)DURATION_MAX) {
         test->result->end = TL_TCP_END_DEADLINE;
         return TL_OK;
@@ -247,38 +285,46 @@ static enum tl_status closed(const struct ndt7_test *test, struct tl_error *rete
                         passed_ns / 1e9);
 }
 
-static enum tl_status move_payload(struct ndt7_test *test, struct tl_error *reterr)
+/* What goes without waiting. *ret_more: there may be more at once. */
+static enum tl_status step_lane(struct ndt7_lane *lane, bool *ret_more, bool *ret_over,
+                                struct tl_error *reterr)
 {
-    while (!near_half_step(test->half)) {
-        struct pollfd cancel = {.fd = test->peer.cancel_fd, .events = POLLIN};
-        enum ndt7_turn turn = ndt7_frames_step(test->frames);
-        if (test->text_error.status != TL_OK)
-            return tl_error_set(reterr, TL_PROTOCOL, "%s", test->text_error.text);
-        if (turn == NDT7_BAD)
-            return tl_error_set(reterr, TL_PROTOCOL, "the NDT server at %s %s", test->peer.host,
-                                ndt7_frames_fault(test->frames));
-        if (turn == NDT7_CLOSED)
-            return closed(test, reterr);
-        if (turn == NDT7_MORE && poll(&cancel, 1, 0) > 0)
-            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
-        if (turn == NDT7_MORE)
-            continue;
-        enum tl_status status =
-            far_await(&test->peer, test->connection.fd, ndt7_frames_events(test->frames),
-                      near_half_due_ns(test->half), NULL);
-        if (status == TL_CANCELLED)
-            return tl_error_set(reterr, TL_CANCELLED, "cancelled");
-    }
-    return TL_OK;
+    const struct ndt7_test *test = lane->test;
+    enum ndt7_turn turn = ndt7_frames_step(lane->frames);
+    if (test->text_error.status != TL_OK)
+        return tl_error_set(reterr, TL_PROTOCOL, "%s", test->text_error.text);
+    if (turn == NDT7_BAD)
+        return tl_error_set(reterr, TL_PROTOCOL, "the NDT server at %s %s", test->peer.host,
+                            ndt7_frames_fault(lane->frames));
+    *ret_more = *ret_more || turn == NDT7_MORE;
+    *ret_over = turn == NDT7_CLOSED;
+    return turn == NDT7_CLOSED ? closed(lane, reterr) : TL_OK;
 }
 
-/* Nobody counts what arrived of an upload at its very end: what was acknowledged did. */
-static void take_acknowledged(struct ndt7_test *test)
+static enum tl_status await_lanes(const struct ndt7_test *test, bool more, struct tl_error *reterr)
 {
-    const struct tl_sample_log *log = &test->result->receiver.logs[0];
-    near_half_stop(test->half);
-    if (test->result->near_sends && log->count > 0)
-        near_half_take_total(test->half, 0, log->samples[log->count - 1].app_bytes);
+    struct pollfd fds[NEAR_HANDS_MAX + 1];
+    for (unsigned i = 0; i < test->lane_count; i++)
+        fds[i] = (struct pollfd){.fd = test->lanes[i].connection.fd,
+                                 .events = ndt7_frames_events(test->lanes[i].frames)};
+    int64_t until_ns = more ? 0 : near_half_due_ns(test->half);
+    enum tl_status status =
+        far_await_any(&test->peer, fds, more ? 0 : test->lane_count, until_ns, NULL);
+    return status == TL_CANCELLED ? tl_error_set(reterr, TL_CANCELLED, "cancelled") : TL_OK;
+}
+
+static enum tl_status move_payload(struct ndt7_test *test, struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
+    bool over = false;
+    while (status == TL_OK && !over && !near_half_step(test->half)) {
+        bool more = false;
+        for (unsigned i = 0; i < test->lane_count && status == TL_OK && !over; i++)
+            status = step_lane(&test->lanes[i], &more, &over, reterr);
+        if (status == TL_OK && !over)
+            status = await_lanes(test, more, reterr);
+    }
+    return status;
 }
 
 static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
@@ -287,31 +333,25 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
 {
     struct ndt7_end *end = context;
     struct tl_tcp_spec bounded = *spec;
-    struct ndt7_test test = {.end = end,
-                             .peer = end->peer,
-                             .spec = &bounded,
-                             .result = ret_result,
-                             .connection = {.fd = -1}};
+    struct ndt7_test test = {.end = end, .peer = end->peer, .spec = &bounded, .result = ret_result};
     int64_t asked_ns = tl_now_ns();
     if (bounded.duration_ns > DURATION_MAX)
         bounded.duration_ns = DURATION_MAX;
     result_init(ret_result, spec);
-    enum tl_status status = check_spec(spec, reterr);
+    enum tl_status status = check_spec(end, spec, reterr);
     if (status == TL_OK)
         status = open_test(&test, live, live_context, reterr);
     if (status == TL_OK)
         status = move_payload(&test, reterr);
     if (status == TL_OK) {
-        take_acknowledged(&test);
+        near_half_take_acknowledged(test.half);
         ret_result->end_signed = true; /* nobody has to end it but who wants to */
     }
     if (test.bbr)
         memcpy(ret_result->sender.congestion, "bbr", sizeof "bbr");
     if (test.half)
         status = near_half_finish(test.half, asked_ns, status, reterr);
-    ndt7_frames_destroy(test.frames);
-    near_half_destroy(test.half);
-    http_close(&test.connection);
+    close_test(&test);
     return status;
 }
 
@@ -322,6 +362,7 @@ const struct far_ops far_ndt7_ops = {
     .close = close_end,
     .answers = ndt7_greet,
     .info = stranger_info,
+    .cannot = cannot,
     .ping = stranger_ping,
     .echo = stranger_echo,
     .pmtu = stranger_pmtu,

@@ -69,8 +69,6 @@ static struct near_half *make(const struct far_peer *peer, const struct tl_tcp_s
     half->live = live;
     half->context = context;
     half->rate.bps = NAN;
-    half->hand_fd = -1;
-    half->moved_first_ns = half->moved_last_ns = -1;
     tl_cpu_reader_init(&half->cpu_reader, "");
     result->streams = spec->streams > 0 ? spec->streams : 1;
     result->granted_ns = spec->duration_ns;
@@ -106,17 +104,21 @@ enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_
 }
 
 enum tl_status near_half_begin_by_hand(const struct far_peer *peer, const struct tl_tcp_spec *spec,
-                                       int fd, struct tl_tcp_result *result, tl_tcp_live_fn *live,
+                                       struct tl_tcp_result *result, tl_tcp_live_fn *live,
                                        void *context, struct near_half **ret_half,
                                        struct tl_error *reterr)
 {
     struct near_half *half = make(peer, spec, result, live, context);
     if (!half)
         return tl_error_set(reterr, TL_NOMEM, "no memory for a test");
-    half->hand_fd = fd;
     half->log_max = (size_t)(spec->duration_ns / TL_STREAM_INTERVAL_NS) + 64;
     *ret_half = half;
     return TL_OK;
+}
+
+void near_half_add_hand(struct near_half *half, int fd)
+{
+    half->hands[half->hand_count++] = (struct near_hand){.fd = fd, .first_ns = -1, .last_ns = -1};
 }
 
 void near_half_destroy(struct near_half *half)
@@ -170,12 +172,13 @@ static void mirror(struct near_half *half, const struct tl_tcp_sample *sample)
     add(&half->result->receiver, &received, half->log_max);
 }
 
-void near_half_moved(struct near_half *half, size_t bytes)
+void near_half_moved(struct near_half *half, unsigned index, size_t bytes)
 {
-    half->moved_last_ns = tl_now_ns() - half->start_ns;
-    if (half->moved_first_ns < 0)
-        half->moved_first_ns = half->moved_last_ns;
-    half->moved_bytes += bytes;
+    struct near_hand *hand = &half->hands[index];
+    hand->last_ns = tl_now_ns() - half->start_ns;
+    if (hand->first_ns < 0)
+        hand->first_ns = hand->last_ns;
+    hand->moved_bytes += bytes;
 }
 
 void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample)
@@ -186,7 +189,10 @@ void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sa
 
 static uint64_t own_bytes(const struct near_half *half)
 {
-    return half->streams ? tl_streams_bytes(half->streams) : half->moved_bytes;
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < half->hand_count; i++)
+        bytes += half->hands[i].moved_bytes;
+    return half->streams ? tl_streams_bytes(half->streams) : bytes;
 }
 
 static bool is_done(const struct near_half *half)
@@ -194,19 +200,26 @@ static bool is_done(const struct near_half *half)
     return half->streams && tl_streams_done(half->streams);
 }
 
-/* By hand: what a sampler's thread does for streams. */
-static void sample_hand(struct near_half *half, int64_t now_ns, bool last)
+static void sample_hand(struct near_half *half, unsigned index, int64_t now_ns, bool last)
 {
     struct tl_tcp_result *result = half->result;
-    struct tl_tcp_sample sample = {.time_ns = now_ns - half->start_ns, .last = last};
-    if (!last && now_ns < half->sample_ns)
-        return;
-    half->sample_ns = now_ns + TL_STREAM_INTERVAL_NS;
-    tl_sample_read_socket(half->hand_fd, &sample);
-    tl_sample_set(&sample, TL_SF_app_bytes, half->moved_bytes);
+    struct tl_tcp_sample sample = {
+        .time_ns = now_ns - half->start_ns, .stream = index, .last = last};
+    tl_sample_read_socket(half->hands[index].fd, &sample);
+    tl_sample_set(&sample, TL_SF_app_bytes, half->hands[index].moved_bytes);
     add(result->near_sends ? &result->sender : &result->receiver, &sample, half->log_max);
     if (result->near_sends)
         mirror(half, &sample);
+}
+
+/* By hand: what a sampler's thread does for streams. */
+static void sample_hands(struct near_half *half, int64_t now_ns)
+{
+    if (half->streams || now_ns < half->sample_ns)
+        return;
+    half->sample_ns = now_ns + TL_STREAM_INTERVAL_NS;
+    for (unsigned i = 0; i < half->hand_count; i++)
+        sample_hand(half, i, now_ns, false);
 }
 
 static void drain(struct near_half *half)
@@ -293,8 +306,7 @@ bool near_half_step(struct near_half *half)
 {
     struct tl_tcp_result *result = half->result;
     int64_t now_ns = tl_now_ns();
-    if (!half->streams)
-        sample_hand(half, now_ns, false);
+    sample_hands(half, now_ns);
     if (now_ns >= half->live_ns) {
         half->live_ns = now_ns + TL_CLIENT_LIVE_NS;
         drain(half);
@@ -341,16 +353,17 @@ void near_half_shut(struct near_half *half)
         (void)shutdown(half->kept_fds[i], SHUT_WR);
 }
 
-static void complete_hand(struct near_half *half)
+static void complete_hand(struct near_half *half, unsigned index)
 {
     struct tl_tcp_result *result = half->result;
     struct tl_tcp_side *side = result->near_sends ? &result->sender : &result->receiver;
-    sample_hand(half, half->start_ns + result->elapsed_ns, true);
-    side->streams[0].end = TL_STREAM_END_STOPPED;
-    side->streams[0].bytes = half->moved_bytes;
-    side->streams[0].first_byte_ns = half->moved_first_ns;
-    side->streams[0].last_byte_ns = half->moved_last_ns;
-    side->streams[0].end_ns = result->elapsed_ns;
+    const struct near_hand *hand = &half->hands[index];
+    sample_hand(half, index, half->start_ns + result->elapsed_ns, true);
+    side->streams[index].end = TL_STREAM_END_STOPPED;
+    side->streams[index].bytes = hand->moved_bytes;
+    side->streams[index].first_byte_ns = hand->first_ns;
+    side->streams[index].last_byte_ns = hand->last_ns;
+    side->streams[index].end_ns = result->elapsed_ns;
 }
 
 void near_half_stop(struct near_half *half)
@@ -359,10 +372,10 @@ void near_half_stop(struct near_half *half)
         return;
     half->stopped = true;
     half->result->elapsed_ns = tl_now_ns() - half->start_ns;
-    if (!half->streams) {
-        complete_hand(half);
+    for (unsigned i = 0; i < half->hand_count; i++)
+        complete_hand(half, i);
+    if (!half->streams)
         return;
-    }
     struct pollfd done = {.fd = tl_streams_event_fd(half->streams), .events = POLLIN};
     tl_streams_stop(half->streams);
     if (!tl_streams_done(half->streams))
@@ -397,6 +410,17 @@ void near_half_take_total(struct near_half *half, unsigned index, uint64_t bytes
     struct tl_tcp_side *far = result->near_sends ? &result->receiver : &result->sender;
     if (index < result->streams)
         far->streams[index].bytes = bytes;
+}
+
+void near_half_take_acknowledged(struct near_half *half)
+{
+    const struct tl_tcp_result *result = half->result;
+    near_half_stop(half);
+    for (unsigned i = 0; result->near_sends && i < result->streams; i++) {
+        const struct tl_sample_log *log = &result->receiver.logs[i];
+        if (log->count > 0)
+            near_half_take_total(half, i, log->samples[log->count - 1].app_bytes);
+    }
 }
 
 static void read_after(struct near_half *half)

@@ -4,7 +4,8 @@
  *   begin -> add (each connected socket) -> start -> step … -> finish
  *
  * A protocol whose payload the kernel's sockets do not hold as it is (WebSocket in TLS) moves it by
- * itself, on one socket: begin_by_hand -> start -> moved, far_sample, step … -> finish.
+ * itself, on a few sockets: begin_by_hand -> add_hand -> start -> moved, far_sample, step … ->
+ * finish.
  *
  * An upload's receiver says nothing while it runs: what was acknowledged to this end stands in for
  * it, which is what its kernel has, less what it lost. The far end's word about the bytes comes in
@@ -16,6 +17,14 @@
 #include "live_rate.h"
 #include "tightlink/engine/far.h"
 
+#define NEAR_HANDS_MAX 8
+
+struct near_hand {
+    int fd; /* borrowed */
+    uint64_t moved_bytes;
+    int64_t first_ns, last_ns; /* of its payload; -1 without */
+};
+
 struct near_half {
     const struct tl_tcp_spec *spec;
     const struct far_peer *peer;
@@ -23,9 +32,9 @@ struct near_half {
     tl_tcp_live_fn *live;
     void *context;
     struct tl_streams *streams; /* NULL: by hand */
-    int hand_fd;                /* that the protocol moves payload on; borrowed */
-    uint64_t moved_bytes;
-    int64_t moved_first_ns, moved_last_ns, sample_ns;
+    struct near_hand hands[NEAR_HANDS_MAX];
+    unsigned hand_count;
+    int64_t sample_ns;
     struct tl_cpu_reader cpu_reader;
     struct tl_cpu_reading cpu;
     struct tl_host_counters counters;
@@ -45,13 +54,15 @@ enum tl_status near_half_begin(const struct far_peer *peer, const struct tl_tcp_
                                void *context, struct near_half **ret_half,
                                struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status near_half_begin_by_hand(const struct far_peer *peer, const struct tl_tcp_spec *spec,
-                                       int fd, struct tl_tcp_result *result, tl_tcp_live_fn *live,
+                                       struct tl_tcp_result *result, tl_tcp_live_fn *live,
                                        void *context, struct near_half **ret_half,
                                        struct tl_error *reterr) TL_WARN_UNUSED;
 void near_half_destroy(struct near_half *half);
 
-/* By hand: so many more bytes of payload were sent or received. */
-void near_half_moved(struct near_half *half, size_t bytes);
+/* By hand, before the start, at most NEAR_HANDS_MAX times: the socket of the next connection. */
+void near_half_add_hand(struct near_half *half, int fd);
+/* So many more bytes of payload were sent or received on that connection. */
+void near_half_moved(struct near_half *half, unsigned index, size_t bytes);
 /* What the far end told of its own TCP; time_ns counts from its start. */
 void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample);
 
@@ -83,6 +94,9 @@ void near_half_shut(struct near_half *half);
 void near_half_stop(struct near_half *half);
 /* Of the far end's side, stream index: what it says it moved. */
 void near_half_take_total(struct near_half *half, unsigned index, uint64_t bytes);
+/* Of an upload that nobody counts at its end: stops it, and takes what was acknowledged for what
+ * arrived. */
+void near_half_take_acknowledged(struct near_half *half);
 /* Says that a busy far end is asked again, and waits so long: TL_OK, TL_CANCELLED. */
 enum tl_status near_half_wait_turn(struct near_half *half, int64_t wait_ns,
                                    struct tl_error *reterr) TL_WARN_UNUSED;

@@ -93,6 +93,8 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                 struct tl_facts *facts, struct tl_far **ret_far, struct tl_run *run,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_probe_disconnect(struct tl_far *far);
+/* What its kind can and this one cannot: TL_FAR_*. */
+unsigned tl_probe_far_cannot(const struct tl_far *far);
 /* The same once more, behind an outage: sets no facts. *ret_reached_ns as of tl_client_options. */
 enum tl_status tl_probe_redial(const struct tl_probe_target *target, int cancel_fd,
                                struct tl_far **ret_far, int64_t *ret_reached_ns,

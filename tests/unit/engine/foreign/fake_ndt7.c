@@ -93,7 +93,7 @@ static bool take(struct session *s, void *into, size_t len)
 /* One frame of the client's. */
 static bool take_frame(struct session *s)
 {
-    static uint8_t data[1 << 20];
+    static _Thread_local uint8_t data[1 << 20];
     uint8_t head[2], more[8] = {0}, key[4];
     if (!take(s, head, sizeof head))
         return false;
@@ -293,17 +293,38 @@ static void serve(struct fake_ndt7 *fake, int fd)
     close(fd);
 }
 
+struct guest {
+    struct fake_ndt7 *fake;
+    int fd;
+};
+
+static void *guest_of(void *context)
+{
+    struct guest *guest = context;
+    serve(guest->fake, guest->fd);
+    return NULL;
+}
+
+/* Clients side by side, so many in all. */
 static void *main_of(void *context)
 {
     struct fake_ndt7 *fake = context;
-    for (;;) {
+    struct guest guests[32];
+    pthread_t threads[32];
+    size_t count = 0;
+    while (count < sizeof guests / sizeof *guests) {
         int fd = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0 && errno == EINTR)
             continue;
         if (fd < 0)
-            return NULL;
-        serve(fake, fd);
+            break;
+        guests[count] = (struct guest){fake, fd};
+        cr_assert_eq(pthread_create(&threads[count], NULL, guest_of, &guests[count]), 0);
+        count++;
     }
+    for (size_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    return NULL;
 }
 
 void fake_ndt7_start(struct fake_ndt7 *fake, enum fake_ndt7_mood mood)

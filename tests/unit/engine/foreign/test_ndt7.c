@@ -27,19 +27,70 @@ static enum tl_status reach(const struct fake_ndt7 *fake, struct tl_far **ret_fa
     return reach_by(fake, "", ret_far, reterr);
 }
 
-static enum tl_status run(enum fake_ndt7_mood mood, enum tl_wire_direction direction,
-                          struct fake_ndt7 *fake, struct tl_tcp_result *ret_result,
-                          struct tl_error *error)
+static enum tl_status run_by(unsigned streams, enum fake_ndt7_mood mood,
+                             enum tl_wire_direction direction, struct fake_ndt7 *fake,
+                             struct tl_tcp_result *ret_result, struct tl_error *error)
 {
     struct tl_far *far;
     struct tl_tcp_spec spec = {
-        .direction = direction, .streams = 1, .duration_ns = 500 * TL_NS_PER_MS};
+        .direction = direction, .streams = streams, .duration_ns = 500 * TL_NS_PER_MS};
     fake_ndt7_start(fake, mood);
     cr_assert_eq(reach(fake, &far, error), TL_OK, "%s", error->text);
     enum tl_status status = tl_far_tcp_test(far, &spec, NULL, NULL, ret_result, error);
     tl_far_close(far);
     fake_ndt7_stop(fake);
     return status;
+}
+
+static enum tl_status run(enum fake_ndt7_mood mood, enum tl_wire_direction direction,
+                          struct fake_ndt7 *fake, struct tl_tcp_result *ret_result,
+                          struct tl_error *error)
+{
+    return run_by(1, mood, direction, fake, ret_result, error);
+}
+
+Test(ndt7, several_connections_are_as_many_tests_at_once, .timeout = 60)
+{
+    static const enum tl_wire_direction ways[] = {TL_WIRE_DOWNLOAD, TL_WIRE_UPLOAD};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        struct fake_ndt7 fake;
+        struct tl_tcp_result result;
+        struct tl_error error = {0};
+        uint64_t sum = 0;
+        cr_assert_eq(run_by(4, NDT7_PROPER, ways[w], &fake, &result, &error), TL_OK, "%s",
+                     error.text);
+        cr_assert_eq(result.streams, 4);
+        for (unsigned i = 0; i < 4; i++) {
+            cr_assert_gt(result.receiver.streams[i].bytes, 0, "%zu %u", w, i);
+            cr_assert_gt(result.sender.logs[i].count, 1, "%zu %u", w, i);
+            cr_assert_neq(result.near_ports[i], 0);
+            sum += result.receiver.streams[i].bytes;
+        }
+        cr_assert_eq(result.receiver.bytes, sum);
+        cr_assert(result.end_signed && fake.masked_all);
+        tl_tcp_result_finish(&result);
+    }
+}
+
+Test(ndt7, more_connections_than_a_guest_opens_are_refused_before_anything_is_sent, .timeout = 60)
+{
+    struct fake_ndt7 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    cr_assert_eq(run_by(9, NDT7_PROPER, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_RANGE);
+    cr_assert_eq(fake.received_bytes, 0);
+    tl_tcp_result_finish(&result);
+}
+
+Test(ndt7, a_server_that_hangs_up_on_one_of_several_ends_the_test, .timeout = 60)
+{
+    struct fake_ndt7 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    cr_assert_eq(run_by(4, NDT7_HANGS_UP, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_CLOSED);
+    cr_assert(strstr(error.text, "ended the test after"), "%s", error.text);
+    cr_assert(!result.end_signed);
+    tl_tcp_result_finish(&result);
 }
 
 Test(ndt7, a_download_has_the_senders_own_account, .timeout = 60)

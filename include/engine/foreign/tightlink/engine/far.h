@@ -48,6 +48,8 @@ enum tl_status tl_far_discover(unsigned kinds, const struct tl_far_options *opti
 /* --- Asking it ------------------------------------------------------------------------------ */
 
 enum tl_far_kind tl_far_kind(const struct tl_far *far);
+/* TL_FAR_* that its kind has and this one has not. */
+unsigned tl_far_cannot(const struct tl_far *far);
 bool tl_far_can(const struct tl_far *far, unsigned abilities); /* all of them */
 /* Valid as long as the far end; port is where it listens. */
 const struct tl_client_info *tl_far_info(const struct tl_far *far);

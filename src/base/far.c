@@ -37,13 +37,13 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
     [TL_FAR_HTTPS] = {
         .id = "http", .scheme = "https", .what = "a web server", .port = 443, .resource = true,
         .built = true,
-        .can = TL_FAR_DOWNLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU | TL_FAR_HOPS |
-               TL_FAR_FAMILY | TL_FAR_MANY},
+        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU |
+               TL_FAR_HOPS | TL_FAR_FAMILY | TL_FAR_MANY},
     [TL_FAR_HTTP] = {
         .id = "http", .scheme = "http", .what = "a web server", .port = 80, .resource = true,
         .built = true,
-        .can = TL_FAR_DOWNLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU | TL_FAR_HOPS |
-               TL_FAR_FAMILY | TL_FAR_MANY},
+        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU |
+               TL_FAR_HOPS | TL_FAR_FAMILY | TL_FAR_MANY},
 };
 /* clang-format on */
 

@@ -117,11 +117,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server:
-    def __init__(self, context=None, port=0, family=socket.AF_INET):
+    def __init__(self, context=None, port=0, family=socket.AF_INET, handler=Handler):
         class Listener(http.server.ThreadingHTTPServer):
             address_family = family
         host = "127.0.0.1" if family == socket.AF_INET else "::1"
-        self.server = Listener((host, port), Handler)
+        self.server = Listener((host, port), handler)
         self.server.daemon_threads = True
         if context:
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True)

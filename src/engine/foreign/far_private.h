@@ -11,6 +11,7 @@
  *   iperf3*.c      iperf3 servers: TCP and UDP tests, their control connection, its texts
  *   http.c         web servers: a big file, read by connections of our own
  *   http_request.c one request to them: TLS, question, headers
+ *   http_upload.c  LibreSpeed's back ends: what is posted there
  *   ndt7*.c        NDT servers: the test, its WebSocket, its measurements, which one is near,
  * whether there is one nuttcp*.c      nuttcp servers: the test, its lines */
 #ifndef TL_ENGINE_FAR_PRIVATE_H

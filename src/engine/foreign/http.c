@@ -18,6 +18,7 @@
 
 #include "far_private.h"
 #include "http_request.h"
+#include "http_upload.h"
 #include "near_half.h"
 #include "stranger.h"
 #include "tightlink/base/time.h"
@@ -110,6 +111,13 @@ static enum tl_status find_file(struct http_end *end, const struct tl_far_option
                         REDIRECTS_MAX);
 }
 
+/* LibreSpeed alone takes data of strangers. */
+static unsigned cannot(const void *context)
+{
+    const struct http_end *end = context;
+    return http_is_librespeed(end->server.resource) ? 0 : TL_FAR_UPLOADS;
+}
+
 static void close_end(void *context)
 {
     struct http_end *end = context;
@@ -155,15 +163,20 @@ static enum tl_status connect_tls(const struct tl_far_options *options, void **r
 
 /* --- One test -------------------------------------------------------------------------------- */
 
-static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
+static enum tl_status check_spec(const struct http_end *end, const struct tl_tcp_spec *spec,
+                                 struct tl_error *reterr)
 {
-    const char *what = spec->direction != TL_WIRE_DOWNLOAD ? "receive from this PC"
+    bool upload = spec->direction == TL_WIRE_UPLOAD;
+    const char *what = spec->direction == TL_WIRE_BOTH ? "run both directions in one test"
+                       : upload && !http_is_librespeed(end->server.resource)
+                           ? "receive from this PC"
                        : spec->file                        ? "move files"
-                       : spec->sndbuf_bytes > 0            ? "enlarge its send buffer as asked"
-                       : spec->notsent_lowat_bytes         ? "hold back what it sends"
-                       : spec->pacing_bps                  ? "pace what it sends"
-                       : spec->congestion[0]               ? "choose its congestion control"
-                                                           : NULL;
+                       : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
+                       : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
+                       : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
+                       : !upload && spec->pacing_bps          ? "pace what it sends"
+                       : !upload && spec->congestion[0]       ? "choose its congestion control"
+                                                              : NULL;
     if (what)
         return tl_error_set(reterr, TL_UNSUPPORTED, "a web server cannot %s: " TL_FAR_WOULD, what);
     if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
@@ -241,7 +254,9 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
         (bounded.max_bytes == 0 || bounded.max_bytes > (uint64_t)end->server.length))
         bounded.max_bytes = (uint64_t)end->server.length;
     result_init(ret_result, spec);
-    enum tl_status status = check_spec(spec, reterr);
+    enum tl_status status = check_spec(end, spec, reterr);
+    if (status == TL_OK && spec->direction == TL_WIRE_UPLOAD)
+        return http_upload(&end->peer, &end->server, spec, live, live_context, ret_result, reterr);
     if (status == TL_OK)
         status = near_half_begin(&end->peer, &bounded, GRACE_NS, ret_result, live, live_context,
                                  &test.half, reterr);
@@ -261,6 +276,7 @@ const struct far_ops far_http_ops = {
     .connect = connect_plain,
     .close = close_end,
     .info = stranger_info,
+    .cannot = cannot,
     .ping = stranger_ping,
     .echo = stranger_echo,
     .pmtu = stranger_pmtu,
@@ -272,6 +288,7 @@ const struct far_ops far_https_ops = {
     .connect = connect_tls,
     .close = close_end,
     .info = stranger_info,
+    .cannot = cannot,
     .ping = stranger_ping,
     .echo = stranger_echo,
     .pmtu = stranger_pmtu,

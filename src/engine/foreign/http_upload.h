@@ -1,0 +1,22 @@
+/* Uploads to a LibreSpeed back end: what is posted to its empty.php. Private to this room.
+ *
+ * Its web server takes bodies of 20 MB (LibreSpeed's own size). Each connection posts one behind
+ * the other without waiting for the answers in between, so that no round trip is idle; answers are
+ * read as they come, bounded, and one that is no 200 ends the test. */
+#ifndef TL_ENGINE_HTTP_UPLOAD_H
+#define TL_ENGINE_HTTP_UPLOAD_H
+
+#include "http_request.h"
+#include "tightlink/engine/far.h"
+
+/* Whether a path names such a back end: …/garbage.php. */
+bool http_is_librespeed(const char *resource);
+
+/* One test of up to NEAR_HANDS_MAX connections; spec->direction is TL_WIRE_UPLOAD. peer: with the
+ * server's port. TL_DENIED: it refuses what is posted; TL_UNSUPPORTED: it closes behind each body.
+ */
+enum tl_status http_upload(const struct far_peer *peer, const struct http_server *server,
+                           const struct tl_tcp_spec *spec, tl_tcp_live_fn *live, void *context,
+                           struct tl_tcp_result *result, struct tl_error *reterr) TL_WARN_UNUSED;
+
+#endif

@@ -409,7 +409,7 @@ enum tl_status http_ask(const struct far_peer *peer, const struct http_server *s
                         struct http_reply *ret_reply, struct tl_error *reterr)
 {
     char text[2048 + HTTP_HOST_SIZE], host[HTTP_HOST_SIZE];
-    bool whole = server->proxied && !server->tls; /* RFC 9112, section 3.2.2: to a proxy */
+    bool whole = http_to_proxy(server);
     http_host_header(server, host);
     int len = snprintf(text, sizeof text,
                        "GET %s%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"

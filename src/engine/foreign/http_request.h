@@ -47,6 +47,12 @@ struct http_reply {
  * by whoever connects. TL_NOMEM. */
 enum tl_status http_server_init(struct http_server *server, const struct tl_far_options *options,
                                 bool tls, struct tl_error *reterr) TL_WARN_UNUSED;
+/* Requests go to the proxy itself, with the whole URL (RFC 9112, section 3.2.2). */
+static inline bool http_to_proxy(const struct http_server *server)
+{
+    return server->proxied && !server->tls;
+}
+
 void http_server_finish(struct http_server *server);
 /* The place that a redirect names. TL_DENIED: another scheme; TL_PROTOCOL. */
 enum tl_status http_redirect(struct http_server *server, const char *location,

@@ -28,8 +28,9 @@ struct posting {
     struct http_connection connection;
     size_t head_left, body_left;
     char line[LINE_SIZE]; /* of an answer, as far as it came */
-    size_t line_len, answer_bytes, posts;
+    size_t line_len, answer_bytes, posts, answers;
     bool stuck; /* no room to write */
+    bool waits; /* likewise, for an answer */
 };
 
 struct upload {
@@ -100,6 +101,7 @@ static enum tl_status take_line(const struct upload *upload, struct posting *pos
     const char *line = posting->line;
     if (http_take_status(line, &reply)) {
         posting->answer_bytes = 0;
+        posting->answers += reply.status == 200;
         return check_status(upload, &reply, reterr);
     }
     if (strncasecmp(line, "connection: close", 17) == 0)
@@ -144,7 +146,11 @@ static enum tl_status take_answers(const struct upload *upload, struct posting *
  * tells more of. */
 static ssize_t post_piece(struct upload *upload, struct posting *posting)
 {
-    if (posting->head_left == 0 && posting->body_left == 0) {
+    bool whole = posting->head_left == 0 && posting->body_left == 0;
+    posting->waits = whole && http_to_proxy(upload->server) && posting->answers < posting->posts;
+    if (posting->waits)
+        return 0;
+    if (whole) {
         posting->head_left = upload->head_len;
         posting->body_left = BODY_BYTES;
         posting->posts++;
@@ -181,7 +187,8 @@ static enum tl_status move_payload(struct upload *upload, struct tl_error *reter
         for (unsigned i = 0; i < upload->count && status == TL_OK; i++) {
             struct posting *posting = &upload->postings[i];
             status = step(upload, posting, reterr);
-            fds[i] = (struct pollfd){.fd = posting->connection.fd, .events = POLLIN | POLLOUT};
+            fds[i] = (struct pollfd){.fd = posting->connection.fd,
+                                     .events = posting->waits ? POLLIN : POLLIN | POLLOUT};
             more = more || !posting->stuck;
         }
         int64_t until_ns = more ? 0 : near_half_due_ns(upload->half);
@@ -198,7 +205,7 @@ static enum tl_status write_head(struct upload *upload, struct tl_error *reterr)
 {
     const struct http_server *server = upload->server;
     char host[HTTP_HOST_SIZE];
-    bool whole = server->proxied && !server->tls; /* as http_ask() has it */
+    bool whole = http_to_proxy(server);
     int folder = (int)(strcspn(server->resource, "?") - (sizeof GARBAGE - 1));
     http_host_header(server, host);
     int len = snprintf(upload->head, sizeof upload->head,

@@ -1,8 +1,9 @@
 /* Uploads to a LibreSpeed back end: what is posted to its empty.php. Private to this room.
  *
  * Its web server takes bodies of 20 MB (LibreSpeed's own size). Each connection posts one behind
- * the other without waiting for the answers in between, so that no round trip is idle; answers are
- * read as they come, bounded, and one that is no 200 ends the test. */
+ * the other without waiting for the answers in between, so that no round trip is idle; to a proxy,
+ * which need not take a second request before it has answered the first (squid hangs up), each
+ * waits. Answers are read as they come, bounded, and one that is no 200 ends the test. */
 #ifndef TL_ENGINE_HTTP_UPLOAD_H
 #define TL_ENGINE_HTTP_UPLOAD_H
 

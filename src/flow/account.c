@@ -10,7 +10,8 @@
  *   else                                     wait: congestion window, send buffer or program
  *
  * Slack and wait behind a segment that was not full are counted once more as spent: a sender with
- * more to send would have filled it.
+ * more to send would have filled it. So are those at the window's brim: it has room, but perhaps less
+ * than the sender would send together.
  *
  * (T-RAT, Zhang et al. 2002; root cause analysis, Siekkinen et al. 2005.) */
 #include "half.h"
@@ -27,6 +28,9 @@
 /* A peak counts for one to two of these: what a sender had in flight at its start says nothing of
  * what holds it later. */
 #define PEAK_NS INT64_C(1000000000)
+/* A capture farther from the sender does not see what left it together. */
+#define AFAR_NS  1e6
+#define TRAIN_NS INT64_C(50000)
 
 /* Whether the window holds the sender: no full segment fits; or what was sent last left no room for
  * another such packet, and the sender waits until a third of it is open (tcp_tso_should_defer). */
@@ -63,10 +67,28 @@ static float *reason(struct half *half, struct tl_packet_bin *bin, double **ret_
     return &bin->wait_ns;
 }
 
-/* Of slack or wait: what was sent last left nothing to send. */
-static void add_spent(struct tl_packet_half *out, struct tl_packet_bin *bin, const float *part,
+/* A sender may leave up to a third of the window unused for the sake of a larger packet
+ * (tcp_tso_should_defer). Beside it the trains that it sends are seen, and the next one is hardly
+ * twice as long. */
+static bool is_at_brim(const struct half *half)
+{
+    uint64_t room = half->sender_right > half->next ? half->sender_right - half->next : 0,
+             most = half->window / 3;
+    if (half->ack_delay_ns <= AFAR_NS && 2 * half->train_bytes < most)
+        most = 2 * half->train_bytes;
+    return half->right_known && room < most;
+}
+
+/* Of slack or wait: what was sent last left nothing to send; or the window may have been too full. */
+static void add_spent(struct half *half, struct tl_packet_bin *bin, const float *part,
                       int64_t span_ns)
 {
+    struct tl_packet_half *out = half->out;
+    bool waits = part == &bin->slack_ns || part == &bin->wait_ns;
+    if (waits && is_at_brim(half))
+        out->brim_ns += (double)span_ns;
+    if (!half->spent)
+        return;
     if (part == &bin->slack_ns) {
         bin->spent_slack_ns += (float)span_ns;
         out->spent_slack_ns += (double)span_ns;
@@ -106,8 +128,7 @@ static void add_time(struct half *half, int64_t to)
         float *part = reason(half, bin, &sum);
         *part += (float)(end - from);
         *sum += (double)(end - from);
-        if (half->spent)
-            add_spent(half->out, bin, part, end - from);
+        add_spent(half, bin, part, end - from);
         from = end;
     }
 }
@@ -206,14 +227,28 @@ static void note_peak(struct half *half, int64_t time_ns, uint64_t flight)
 }
 
 /* What the sender would send next, if the window let it: a packet for offload as large as the last
- * one, which it does not begin with less (tcp_tso_should_defer). Seen from afar the size is not the
- * sender's, and what was sent and what was acknowledged meet a little apart. */
+ * one, which it does not begin with less (tcp_tso_should_defer). Where it was captured cut, a train
+ * is one only if the window is full at times. Seen from afar the size is not the sender's, and what
+ * was sent and what was acknowledged meet a little apart. */
 static uint64_t next_bytes(const struct half *half, uint64_t begin, uint64_t end)
 {
     uint64_t mss = half_mss(half);
-    if (half->ack_delay_ns > 1e6)
+    if (half->ack_delay_ns > AFAR_NS)
         return mss + half->window / 16;
+    if (half->out->window_scale_known && end - begin <= mss &&
+        half->peak + 2 * mss >= half->window)
+        return half->train_bytes;
     return end - begin > mss ? end - begin : mss;
+}
+
+/* What leaves in no time, and without an acknowledgement in between, is one train. */
+static void note_train(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
+{
+    if (begin != half->train_end || time_ns - half->last_data_ns > TRAIN_NS ||
+        half->last_ack_ns > half->last_data_ns)
+        half->train_bytes = 0;
+    half->train_bytes += end - begin;
+    half->train_end = end;
 }
 
 void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
@@ -230,12 +265,13 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
         out->clocked_count += time_ns - half->last_ack_ns <= half->reach_ns;
         out->clocked_by_chance += half->reached_ns / half->clock_ns;
     }
-    half->filled = half->right_known && half->sender_right < end + next_bytes(half, begin, end);
+    note_train(half, time_ns, begin, end);
     uint64_t flight = end - half->sender_una;
+    note_peak(half, time_ns, flight);
+    half->filled = half->right_known && half->sender_right < end + next_bytes(half, begin, end);
     bins_add_flight(out, flight, half_segments(half, (uint32_t)(end - begin)));
     if (flight > out->flight_max_bytes)
         out->flight_max_bytes = flight;
-    note_peak(half, time_ns, flight);
     struct tl_packet_bin *bin = bins_at(out, time_ns);
     if (bin && flight > bin->flight_max_bytes)
         bin->flight_max_bytes = (uint32_t)(flight < UINT32_MAX ? flight : UINT32_MAX);

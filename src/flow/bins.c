@@ -117,7 +117,7 @@ void bins_open_window(struct tl_packet_half *out, unsigned bits)
         bin->window_max_bytes = shifted(bin->window_max_bytes, bits);
     }
     out->wait_ns += out->rwnd_ns;
-    out->rwnd_ns = 0;
+    out->rwnd_ns = out->brim_ns = 0;
     out->window_max_bytes <<= bits;
     out->window_bytes_ns = out->window_ns = out->window_open_ns = 0;
 }

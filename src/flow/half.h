@@ -71,6 +71,7 @@ struct half {
     uint64_t data_una;        /* sender_una when it sent what was seen last */
     bool right_known, filled; /* filled: another packet like the last one did not fit the window */
     bool spent;               /* what was sent last was no full segment: no more was there */
+    uint64_t train_bytes, train_end; /* what left the sender together */
     int64_t last_ack_ns;      /* that made progress reached the sender */
     double ack_delay_ns;      /* from here to the sender and back */
     uint64_t peak;            /* most in flight of late, since the last loss or restart */

@@ -347,6 +347,9 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
     /* Writes may come in step with the acknowledgements of those before. */
     if (host == TL_WAIT_SNDBUF && spent_share(half) >= SPENT_SOME)
         host = TL_WAIT_UNKNOWN;
+    /* Where it leaves unused what a train takes, the window may be what it fills. */
+    if (host == TL_WAIT_SNDBUF && half->brim_ns > BLUR_MAX * total)
+        host = TL_WAIT_UNKNOWN;
     ledger->spent = writes_show(half, place, ledger);
     double unknown = split(half, total, host, ledger);
     const char *why = why_unknown(half, place, host, ledger, unknown);

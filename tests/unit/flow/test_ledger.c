@@ -159,25 +159,42 @@ Test(packets, smaller_segments_throughout_are_no_ends_of_writes)
     tl_packets_destroy(script.packets);
 }
 
-/* Packets of ten segments into a window of 88: the sender does not begin the last one with eight.
- */
-Test(packets, a_window_without_room_for_another_packet_of_offload_is_closed)
+/* Packets of ten segments, captured whole or cut, eight of them in flight: each acknowledgement of
+ * ten sets one off, eight times in a round trip of 40 ms. So many of these lie between the capture
+ * and the sender. */
+static struct tl_packet_ledger eighty_into(uint16_t window, uint32_t near, bool cut)
 {
     struct script script = script_begin();
-    script_shake(&script, 40 * MS, 0);
-    for (uint32_t round = 0; round < 50; round++) {
-        uint32_t seq = 1000 + round * 80 * MSS;
-        for (uint32_t i = 0; i < 8; i++)
-            script_send(&script, SERVER, seq + i * 10 * MSS, 1000, 10 * MSS);
-        script.time_ns += 40 * MS;
-        script_send(&script, CLIENT, 1000, seq + 80 * MSS, 0);
+    script.window = window;
+    script_shake(&script, (8 - near) * 5 * MS, near * 5 * MS);
+    for (uint32_t i = 0; i < 2000; i++) {
+        uint32_t seq = 1000 + i * 10 * MSS;
+        if (i >= 8)
+            script_send(&script, CLIENT, 1000, seq - (7 - near) * 10 * MSS, 0);
+        for (uint32_t k = 0; k < (cut ? 10 : 1); k++)
+            script_send(&script, SERVER, seq + k * MSS, 1000, cut ? MSS : 10 * MSS);
+        script.time_ns += 5 * MS;
     }
-    const struct tl_packet_flow *flow = script_end(&script);
     struct tl_packet_ledger ledger;
-    tl_packet_ledger(flow, TL_SERVER, &ledger);
-    cr_expect_eq(tl_packet_place(flow, TL_SERVER), TL_PLACE_SENDER);
-    cr_expect_gt(ledger.closed_ratio, 0.95);
+    tl_packet_ledger(script_end(&script), TL_SERVER, &ledger);
     tl_packets_destroy(script.packets);
+    return ledger;
+}
+
+/* The sender does not begin another packet of ten with what a window of 88 or 81 has left. */
+Test(packets, a_window_without_room_for_another_packet_of_offload_is_closed)
+{
+    cr_expect_gt(eighty_into(88 * MSS / 128, 0, false).closed_ratio, 0.95);
+    cr_expect_gt(eighty_into(81 * MSS / 128, 0, true).closed_ratio, 0.95);
+}
+
+/* What the window has left may be too little for what is sent together. */
+Test(packets, a_send_buffer_is_none_where_the_window_is_nearly_full)
+{
+    cr_expect_eq(eighty_into(400 * MSS / 128, 0, true).wait, TL_WAIT_SNDBUF);
+    cr_expect_eq(eighty_into(400 * MSS / 128, 7, true).wait, TL_WAIT_SNDBUF);
+    cr_expect_neq(eighty_into(88 * MSS / 128, 0, true).wait, TL_WAIT_SNDBUF);
+    cr_expect_neq(eighty_into(100 * MSS / 128, 7, true).wait, TL_WAIT_SNDBUF);
 }
 
 /* Thirty packets of ten segments in flight the whole time; each acknowledgement sets one off, and

@@ -107,6 +107,7 @@ struct tl_packet_half {
 
     /* The sender's account, ns; the fields of a bin, summed. */
     double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns, spent_slack_ns, spent_wait_ns;
+    double brim_ns;         /* of slack and wait: the window had room, but perhaps for no train */
     uint64_t partial_count; /* data packets whose last segment was not a full one */
     uint64_t flight_max_bytes;
     uint32_t flight_classes[TL_PACKETS_RTT_CLASSES]; /* segments, by what was then in flight */

@@ -10,8 +10,8 @@
  *   else                                     wait: congestion window, send buffer or program
  *
  * Slack and wait behind a segment that was not full are counted once more as spent: a sender with
- * more to send would have filled it. So are those at the window's brim: it has room, but perhaps less
- * than the sender would send together.
+ * more to send would have filled it. So are those at the window's brim: it has room, but perhaps
+ * less than the sender would send together.
  *
  * (T-RAT, Zhang et al. 2002; root cause analysis, Siekkinen et al. 2005.) */
 #include "half.h"
@@ -68,18 +68,21 @@ static float *reason(struct half *half, struct tl_packet_bin *bin, double **ret_
 }
 
 /* A sender may leave up to a third of the window unused for the sake of a larger packet
- * (tcp_tso_should_defer). Beside it the trains that it sends are seen, and the next one is hardly
- * twice as long. */
+ * (tcp_tso_should_defer). Beside it the trains that it sends are seen, unless its link or pacing
+ * has drawn them out, and the next one is hardly twice as long. */
 static bool is_at_brim(const struct half *half)
 {
     uint64_t room = half->sender_right > half->next ? half->sender_right - half->next : 0,
-             most = half->window / 3;
-    if (half->ack_delay_ns <= AFAR_NS && 2 * half->train_bytes < most)
-        most = 2 * half->train_bytes;
+             most = half->window / 3, trains = half->window / 8;
+    if (trains < 2 * half->train_bytes)
+        trains = 2 * half->train_bytes;
+    if (half->ack_delay_ns <= AFAR_NS && trains < most)
+        most = trains;
     return half->right_known && room < most;
 }
 
-/* Of slack or wait: what was sent last left nothing to send; or the window may have been too full. */
+/* Of slack or wait: what was sent last left nothing to send; or the window may have been too full.
+ */
 static void add_spent(struct half *half, struct tl_packet_bin *bin, const float *part,
                       int64_t span_ns)
 {
@@ -235,8 +238,7 @@ static uint64_t next_bytes(const struct half *half, uint64_t begin, uint64_t end
     uint64_t mss = half_mss(half);
     if (half->ack_delay_ns > AFAR_NS)
         return mss + half->window / 16;
-    if (half->out->window_scale_known && end - begin <= mss &&
-        half->peak + 2 * mss >= half->window)
+    if (half->out->window_scale_known && end - begin <= mss && half->peak + 2 * mss >= half->window)
         return half->train_bytes;
     return end - begin > mss ? end - begin : mss;
 }

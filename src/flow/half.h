@@ -28,7 +28,7 @@ enum piece_state {
 struct piece {
     uint64_t begin;
     int64_t first_ns, last_ns; /* of a hole: when it was seen; when what stands before it came */
-    uint32_t len, tsval, rtt_ns, flight_bytes, next_flight_bytes, backlog_bytes;
+    uint32_t len, tsval, rtt_ns, far_rtt_ns, flight_bytes, next_flight_bytes, backlog_bytes;
     uint16_t ip_id, checksum;
     uint8_t sent_count, state;
     uint16_t packet_bytes;
@@ -72,10 +72,10 @@ struct half {
     bool right_known, filled; /* filled: another packet like the last one did not fit the window */
     bool spent;               /* what was sent last was no full segment: no more was there */
     uint64_t train_bytes, train_end; /* what left the sender together */
-    int64_t last_ack_ns;      /* that made progress reached the sender */
-    double ack_delay_ns;      /* from here to the sender and back */
-    uint64_t peak;            /* most in flight of late, since the last loss or restart */
-    uint64_t peak_next;       /* the same since peak_ns */
+    int64_t last_ack_ns;             /* that made progress reached the sender */
+    double ack_delay_ns;             /* from here to the sender and back */
+    uint64_t peak;                   /* most in flight of late, since the last loss or restart */
+    uint64_t peak_next;              /* the same since peak_ns */
     int64_t peak_ns;
     uint64_t peak_before; /* that loss */
     uint64_t recovery_to; /* in recovery below */
@@ -90,7 +90,7 @@ struct half {
     double near_rtt_ns; /* from here to the sender and back, by timestamps, of late */
     double echo_least_ns, echo_last_ns;
     int64_t echo_begin_ns, echo_steady_ns; /* of the last sample that needed no correction */
-    uint32_t last_rtt_ns;
+    uint32_t last_rtt_ns, last_far_ns;     /* last sample; the part of it from here on */
     uint64_t window;
     int64_t last_data_ns, zero_since_ns, last_move_ns, window_since_ns;
     uint64_t pause_bytes;

@@ -19,6 +19,7 @@ static void add_rtt(struct half *half, int64_t time_ns, double near_rtt_ns)
     if (!isfinite(rtt_ns))
         return;
     half->last_rtt_ns = rtt_ns < UINT32_MAX ? (uint32_t)rtt_ns : UINT32_MAX;
+    half->last_far_ns = (uint32_t)fmin(half->far_rtt_ns, UINT32_MAX);
     out->rtt_min_ns = fmin(out->rtt_min_ns, rtt_ns);
     out->rtt_sum_ns += rtt_ns;
     out->rtt_count++;

@@ -26,7 +26,7 @@ static double rank_of(const uint32_t classes[TL_PACKETS_RTT_CLASSES], uint32_t b
 
 /* Ranks of the losses' events: by what was in flight, and by what was sent together. */
 struct ranks {
-    double events, flight, next, together, together_count, flat, known;
+    double events, flight, next, together, together_count, flat, known, far_ns;
 };
 
 static void add_event(struct ranks *ranks, const struct tl_packet_half *half,
@@ -42,6 +42,7 @@ static void add_event(struct ranks *ranks, const struct tl_packet_half *half,
         ranks->together_count++;
     }
     ranks->known += loss->rtt_ns > 0;
+    ranks->far_ns += loss->far_rtt_ns;
     ranks->flat += loss->rtt_ns > 0 && loss->rtt_ns <= flat_ns;
 }
 
@@ -87,7 +88,8 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
         .next_high_ratio = fmin(next + flight_bound, 1),
         .events_count = ranks.events,
         .upstream_ratio = losses > 0 ? upstream / losses : (double)NAN,
-        .flat_ratio = ranks.known > 0 ? ranks.flat / ranks.known : (double)NAN};
+        .flat_ratio = ranks.known > 0 ? ranks.flat / ranks.known : (double)NAN,
+        .far_rtt_ns = ranks.known > 0 ? ranks.far_ns / ranks.known : (double)NAN};
 }
 
 double tl_packet_backoff(const struct tl_packet_half *half)

@@ -113,6 +113,21 @@ static void tell_ledger(const struct told *told)
                      tl_packet_place_name(tl_packet_place(told->flow, told->sender)));
 }
 
+/* What was lost behind the capturing machine was dropped there: what the way before it took, which
+ * timestamps and the sender's own clock make, is no queue before which it stood. */
+static void correct_delay(const struct told *told, const struct tl_packet_loss_rank *rank)
+{
+    struct tl_fact_key key = TL_FLOW(told->direction, rtt_at_loss_ns);
+    double least_ns = told->flow->near_rtt_ns[1 - told->sender],
+           waited_ns = fmax(rank->far_rtt_ns - least_ns, 0),
+           before_ns = tl_facts_number(told->facts, key, (double)NAN);
+    bool behind =
+        rank->upstream_ratio < 0.5 && tl_packet_place(told->flow, told->sender) == TL_PLACE_MIDDLE;
+    if (behind && before_ns > told->half->rtt_min_ns + waited_ns)
+        tl_facts_set_number(told->facts, key, told->half->rtt_min_ns + waited_ns,
+                            "of the way behind the capture");
+}
+
 static void tell_losses(const struct told *told)
 {
     static const char few[] = "too few losses to tell";
@@ -120,6 +135,7 @@ static void tell_losses(const struct told *told)
     struct tl_packet_loss_rank rank;
     tl_packet_policer(told->half, &policer);
     tl_packet_loss_rank(told->half, &rank);
+    correct_delay(told, &rank);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_load_rank_ratio), rank.rank_ratio,
                       rank.low_ratio, rank.high_ratio, few);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_train_rank_ratio),

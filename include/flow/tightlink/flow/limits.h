@@ -77,6 +77,7 @@ struct tl_packet_loss_rank {
     double upstream_ratio; /* share of losses that came before the capturing machine; NAN: none */
     double flat_ratio;     /* share of events before which the round-trip time was within 1.2 of its
                             * 10th percentile */
+    double far_rtt_ns;     /* mean of the part of it behind the capturing machine, then */
 };
 
 void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_loss_rank *ret_rank);

@@ -53,6 +53,7 @@ struct tl_packet_loss {
     int64_t time_ns;            /* when it was sent the first time, or its gap was seen */
     uint64_t offset_bytes;      /* in the stream */
     uint32_t rtt_ns;            /* when it was sent; 0: unknown */
+    uint32_t far_rtt_ns;        /* the part of it behind the capturing machine */
     uint32_t flight_bytes;      /* then */
     uint32_t next_flight_bytes; /* when what was seen next was sent; the same but for a gap */
     uint32_t backlog_bytes; /* that packets sent together would make before a link; 0: unknown */

@@ -83,11 +83,21 @@ static double position(const struct axis *axis, double bps)
     return text_ladder_position(axis->low, axis->high, bps);
 }
 
+#define LOG " (log)"
+
+/* Where the axis has no room for it the heading says that it is logarithmic. */
+static bool says_log(const struct axis *axis)
+{
+    char low[TL_UNIT_TEXT_SIZE];
+    return strlen(tl_format_bps(axis->low, low)) + strlen(LOG) < axis->bar_columns - RATE_COLUMNS;
+}
+
 static void print_axis(struct text *t, const struct axis *axis)
 {
     char low[TL_UNIT_TEXT_SIZE], high[TL_UNIT_TEXT_SIZE], left[TL_UNIT_TEXT_SIZE + 8];
     if (axis->low > 0)
-        snprintf(left, sizeof left, "%s (log)", tl_format_bps(axis->low, low));
+        snprintf(left, sizeof left, "%s%s", tl_format_bps(axis->low, low),
+                 says_log(axis) ? LOG : "");
     else
         snprintf(left, sizeof left, "0");
     tl_page_cell(t->page, left, axis->bar_columns - RATE_COLUMNS);
@@ -301,8 +311,9 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
     char heading[64];
     snprintf(heading, sizeof heading, "%-*s", (int)before, text_ladder_heading(direction));
     if (before < 42) /* a narrow screen */
-        snprintf(heading, sizeof heading, "%-*s", (int)before,
-                 direction == TL_DOWNLOAD ? "Ladder, download" : "Ladder, upload");
+        snprintf(heading, sizeof heading, "Ladder, %s%-*s", tl_direction_name(direction),
+                 (int)(before - strlen("Ladder, ") - strlen(tl_direction_name(direction))),
+                 axis.low > 0 && !says_log(&axis) ? LOG : "");
     text_heading(t, heading);
     print_axis(t, &axis);
     for (size_t i = 0; i < count; i++)

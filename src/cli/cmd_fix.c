@@ -13,6 +13,7 @@
 #include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
+#include "tightlink/facts/told.h"
 #include "tightlink/fix/fix.h"
 #include "tightlink/rules/rules.h"
 #include "words.h"
@@ -125,7 +126,8 @@ static void describe(const struct chosen *chosen, bool dry_run)
     put_line("risk", chosen->remedy->risk);
     if (chosen->remedy->promised)
         put_line(isinf(chosen->remedy->predicted.high_bps) ? "at least" : "brings",
-                 tl_format_bps(chosen->remedy->predicted.bps, rate));
+                 tl_format_bps_known(chosen->remedy->predicted.bps,
+                                     TL_PREDICTION_DOUBT * chosen->remedy->predicted.bps, rate));
     put_line("for good", chosen->remedy->persist);
     fflush(stdout);
 }

@@ -18,3 +18,10 @@ bool tl_told_measured(const struct tl_facts *facts, enum tl_direction direction,
     }
     return false;
 }
+
+double tl_told_prediction_doubt(const struct tl_facts *facts, enum tl_direction direction,
+                                double bps)
+{
+    double doubt;
+    return tl_told_measured(facts, direction, bps, &doubt) ? doubt : TL_PREDICTION_DOUBT * bps;
+}

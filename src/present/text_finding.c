@@ -276,7 +276,8 @@ static void print_verified(struct text *t, const struct text_source *source)
         char text[448], predicted[128], measured[TL_UNIT_TEXT_SIZE];
         print_prediction(source, predicted, sizeof predicted, &verified->predicted);
         snprintf(text, sizeof text, "%s: %s predicted, %s measured%s", verified->what, predicted,
-                 tl_format_bps(verified->measured_bps, measured), text_score_note(verified->score));
+                 text_predicted_rate(source, verified->measured_bps, false, measured),
+                 text_score_note(verified->score));
         text_entry(t, text_score(verified->score), LABEL_COLUMNS, text);
     }
 }

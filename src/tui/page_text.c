@@ -8,6 +8,7 @@
 #include "page_write.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
+#include "tightlink/facts/told.h"
 #include "tightlink/present/report.h"
 #include "tightlink/rules/why.h"
 
@@ -233,6 +234,15 @@ static const char *score_heading(enum tl_score score)
     return headings[score];
 }
 
+/* As exactly as such rates are known: what was measured anyway by its bounds, else to a tenth. */
+static void add_tried_rate(struct tl_page *page, const struct tui_state *state,
+                           const struct tl_verified_record *verified, const char *label, double bps)
+{
+    char text[TL_UNIT_TEXT_SIZE];
+    double doubt = tl_told_prediction_doubt(state->result->facts, verified->direction, bps);
+    page_add_entry(page, label, tl_format_bps_known(bps, doubt, text));
+}
+
 static void add_verified(struct tl_page *page, const struct tui_state *state)
 {
     const struct tl_run *run = &state->result->run;
@@ -245,14 +255,14 @@ static void add_verified(struct tl_page *page, const struct tui_state *state)
         page_add_heading(page, score_heading(verified->score));
         page_add_entry(page, "tried", verified->what);
         page_add_entry(page, "direction", tl_direction_name(verified->direction));
-        page_add_number(page, at_least ? "at least" : "predicted", predicted->bps, tl_format_bps);
+        add_tried_rate(page, state, verified, at_least ? "at least" : "predicted", predicted->bps);
         if (isfinite(predicted->low_bps) && isfinite(predicted->high_bps)) {
-            page_add_number(page, "from", predicted->low_bps, tl_format_bps);
-            page_add_number(page, "to", predicted->high_bps, tl_format_bps);
+            add_tried_rate(page, state, verified, "from", predicted->low_bps);
+            add_tried_rate(page, state, verified, "to", predicted->high_bps);
         }
-        page_add_number(page, "measured", verified->measured_bps, tl_format_bps);
+        add_tried_rate(page, state, verified, "measured", verified->measured_bps);
         if (isfinite(off)) {
-            snprintf(text, sizeof text, "%+.1f %% of the prediction; a HIT is within 10 %%",
+            snprintf(text, sizeof text, "%+.0f %% of the prediction; a HIT is within 10 %%",
                      100 * off);
             page_add_entry(page, "off by", text);
         }

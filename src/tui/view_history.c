@@ -8,6 +8,7 @@
 #include "page_text.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
+#include "tightlink/facts/told.h"
 #include "view.h"
 #include "zones.h"
 
@@ -122,7 +123,9 @@ static void draw_selected(const struct tui_state *state, struct tui_grid *grid, 
     if (run->hit >= 0) {
         snprintf(line, sizeof line, "The fix was tried: %s predicted, %s measured: %s",
                  tl_format_bps_known(run->tried_predicted_bps, run->tried_doubt_bps, text),
-                 tl_format_bps(run->tried_measured_bps, tried), run->hit ? "HIT" : "MISS");
+                 tl_format_bps_known(run->tried_measured_bps,
+                                     TL_PREDICTION_DOUBT * run->tried_measured_bps, tried),
+                 run->hit ? "HIT" : "MISS");
         used += tui_wrap(grid, row + used, 1, rows - used, grid->cols - 2, TUI_PLAIN, line);
     }
     if (run->tags[0] && used < rows)

@@ -8,6 +8,7 @@
 #include "page_text.h"
 #include "plot.h"
 #include "tightlink/base/units.h"
+#include "tightlink/facts/told.h"
 #include "view.h"
 #include "zones.h"
 
@@ -223,7 +224,9 @@ static int draw_verify(const struct tui_state *state, struct tui_grid *grid, int
             tui_put_right(grid, row + i, 15, 12, TUI_PLAIN, "-");
             continue;
         }
-        tui_put_right(grid, row + i, 15, 12, TUI_BOLD, tl_format_bps(values[i], text));
+        double doubt =
+            tl_told_prediction_doubt(state->result->facts, verified->direction, values[i]);
+        tui_put_right(grid, row + i, 15, 12, TUI_BOLD, tl_format_bps_known(values[i], doubt, text));
         int full = (int)lround(values[i] / top * columns);
         for (int c = 0; c < full; c++)
             (void)tui_put(grid, row + i, 29 + c, 1, i == 1 ? TUI_DIM : TUI_GOOD,

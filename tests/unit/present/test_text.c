@@ -433,3 +433,23 @@ Test(text, what_several_connections_got_is_no_guess)
     tl_buf_finish(&out);
     fixture_finish(&fixture);
 }
+
+Test(text, what_a_trial_brought_is_told_as_exactly_as_it_is_known)
+{
+    struct fixture fixture;
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_text_style style = {80, false, false};
+    cr_assert(fixture_make("limited", &fixture));
+    fixture.run.verified[0] = (struct tl_verified_record){.rule = "receive-window",
+                                                          .what = "receive buffer of 16 MiB",
+                                                          .predicted = {934e6, NAN, NAN},
+                                                          .measured_bps = 912.4e6,
+                                                          .score = TL_SCORE_HIT};
+    fixture.run.verified_count = 1;
+    cr_assert(tl_report_text(&fixture.run, fixture.facts, &fixture.findings, &style, &out) ==
+              TL_OK);
+    cr_expect(strstr(tl_buf_text(&out), "about 930 Mb/s predicted, 910 Mb/s"), "%s",
+              tl_buf_text(&out));
+    tl_buf_finish(&out);
+    fixture_finish(&fixture);
+}

@@ -17,4 +17,9 @@ extern const enum tl_fact_name tl_told_rates[TL_TOLD_RATES];
 bool tl_told_measured(const struct tl_facts *facts, enum tl_direction direction, double bps,
                       double *ret_doubt);
 
+/* Half of what a rate that was promised or tried may be off by: as it was measured, else as a
+ * prediction is known. */
+double tl_told_prediction_doubt(const struct tl_facts *facts, enum tl_direction direction,
+                                double bps);
+
 #endif

@@ -237,7 +237,7 @@ enum tl_status tl_app_live_step(struct tl_app_live *live, bool *ret_second, stru
     take_sum(live, &sum, (double)(now_ns - live->step_ns));
     live->step_ns = now_ns;
     *ret_second = true;
-    status = live_make_rows(live, now_ns);
+    status = live_make_rows(live);
     if (status != TL_OK)
         return tl_error_set(reterr, status, "out of memory");
     return live_form_opinions(live, now_ns, reterr);

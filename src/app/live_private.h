@@ -55,7 +55,7 @@ enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *f
                           struct tl_session_result *ret_result, struct tl_error *reterr);
 
 /* The rows anew, from the interval that was just closed. TL_NOMEM. */
-enum tl_status live_make_rows(struct tl_app_live *live, int64_t now_ns);
+enum tl_status live_make_rows(struct tl_app_live *live);
 
 /* Asks the rules about those of the first rows whose opinion is oldest. */
 enum tl_status live_form_opinions(struct tl_app_live *live, int64_t now_ns,

@@ -83,7 +83,7 @@ static void fill_opinion(struct tl_app_live *live, struct tl_app_live_row *row)
 }
 
 /* False for one that moved nothing lately. */
-static bool fill_row(struct tl_app_live *live, const struct tl_live_flow *flow, int64_t now_ns,
+static bool fill_row(struct tl_app_live *live, const struct tl_live_flow *flow,
                      struct tl_app_live_row *row)
 {
     struct tl_live_interval joined;
@@ -94,7 +94,6 @@ static bool fill_row(struct tl_app_live *live, const struct tl_live_flow *flow, 
     *row = (struct tl_app_live_row){
         .cookie = flow->socket.cookie,
         .direction = joined.sent_bytes > joined.received_bytes ? TL_UPLOAD : TL_DOWNLOAD,
-        .age_ns = (double)(now_ns - flow->first_ns),
         .ended = flow->ended,
     };
     format_end(flow->socket.local, flow->socket.local_port, row->local, sizeof row->local);
@@ -114,7 +113,7 @@ static int by_loss(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-enum tl_status live_make_rows(struct tl_app_live *live, int64_t now_ns)
+enum tl_status live_make_rows(struct tl_app_live *live)
 {
     const struct tl_live *flows = tl_flow_watch_live(live->watch);
     size_t count = tl_live_count(flows);
@@ -128,8 +127,7 @@ enum tl_status live_make_rows(struct tl_app_live *live, int64_t now_ns)
     }
     live->row_count = 0;
     for (size_t i = 0; i < count; i++)
-        live->row_count +=
-            fill_row(live, tl_live_at(flows, i), now_ns, &live->rows[live->row_count]);
+        live->row_count += fill_row(live, tl_live_at(flows, i), &live->rows[live->row_count]);
     if (live->row_count)
         qsort(live->rows, live->row_count, sizeof *live->rows, by_loss);
     return TL_OK;

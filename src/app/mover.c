@@ -245,7 +245,6 @@ void tl_app_mover_sum(const struct tl_app_mover *mover, struct tl_app_mover_sum 
         .moving_ns = (double)(mover->last_moved_ns - mover->moved_ns),
         .connections_count = mover->connections_count,
         .hidden = mover->hidden,
-        .left_behind = has_left_behind(mover),
     };
     memcpy(ret_sum->program, child->program, sizeof ret_sum->program);
 }

@@ -24,9 +24,6 @@ static void note_counts(struct tl_app_pcap *pcap, const struct tl_capture *captu
     pcap->first_ns = read->first_ns;
     pcap->last_ns = read->last_ns;
     file->tcp_count = read->counts[TL_DECODED_TCP];
-    file->fragment_count = read->counts[TL_DECODED_FRAGMENT];
-    file->other_ip_count = read->counts[TL_DECODED_OTHER_IP] + read->counts[TL_DECODED_TOO_BIG];
-    file->other_count = read->counts[TL_DECODED_OTHER];
     file->cut_count = read->counts[TL_DECODED_CUT];
     file->strange_link_count = read->counts[TL_DECODED_LINK_TYPE];
     file->left_out_count = tl_packets_left_out(pcap->packets);

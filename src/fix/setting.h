@@ -4,8 +4,6 @@
 
 #include "tightlink/fix/fix.h"
 
-#define TL_SETTING_NUMBERS_MAX 3
-
 struct tl_setting_def {
     const char *key;
     unsigned numbers;    /* how many whole numbers the value has; 0: a word */

@@ -257,10 +257,8 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
 {
     struct tl_packet_half *out = half->out;
     if (begin == half->sender_una && half->last_data_ns &&
-        time_ns - half->last_data_ns > RESTART_NS) { /* nothing was in flight */
+        time_ns - half->last_data_ns > RESTART_NS) /* nothing was in flight */
         half->peak = half->peak_next = 0;
-        out->idle_restarts_count++;
-    }
     if (half->last_ack_ns && half->last_data_ns && half->clock_ns > 0 &&
         time_ns - half->last_data_ns > BREAK_NS) {
         out->trains_count++;

@@ -125,17 +125,13 @@ void bins_open_window(struct tl_packet_half *out, unsigned bits)
 void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss)
 {
     uint32_t count = out->losses_count;
-    if (count == TL_PACKETS_LOSSES_MAX) {
-        out->losses_left_out++;
+    if (count == TL_PACKETS_LOSSES_MAX)
         return;
-    }
     if ((count & (count - 1)) == 0) { /* 0, 1, 2, 4 … are full */
         uint32_t room = count ? 2 * count : 1;
         struct tl_packet_loss *losses = realloc(out->losses, room * sizeof *losses);
-        if (!losses) {
-            out->losses_left_out++;
+        if (!losses)
             return;
-        }
         out->held_bytes += (room - count) * sizeof *losses;
         out->losses = losses;
     }

@@ -77,7 +77,6 @@ static void take_syn(struct connection *connection, const struct tl_segment *seg
     out->wscale = segment->wscale;
     out->sack_permitted = segment->sack_permitted;
     out->has_timestamps = segment->has_timestamps;
-    out->syn_ttl = segment->ttl;
     out->syn_mss_bytes = segment->has_mss ? segment->mss_bytes : 0;
     out->syn_cut = segment->options_cut;
     if (!answers) {
@@ -144,7 +143,6 @@ void connection_add(struct connection *connection, const struct tl_segment *segm
     flow->last_ns = segment->time_ns;
     flow->packets_count++;
     flow->wire_bytes += segment->packet_bytes;
-    flow->fragments_count += segment->fragmented;
     flow->fin_seen |= (segment->flags & TL_TCP_FIN) != 0;
     flow->rst_seen |= (segment->flags & TL_TCP_RST) != 0;
     out->packets_count++;

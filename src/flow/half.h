@@ -46,9 +46,9 @@ struct ring {
 
 struct half {
     struct tl_packet_half *out;
-    bool started, sacks_work, mss_told; /* mss_told: by the other end's SYN */
-    uint64_t first, next, una;          /* as the capturing machine sees them */
-    uint64_t sacked_to;                 /* highest byte that was acknowledged selectively */
+    bool started, mss_told;    /* mss_told: by the other end's SYN */
+    uint64_t first, next, una; /* as the capturing machine sees them */
+    uint64_t sacked_to;        /* highest byte that was acknowledged selectively */
     struct { /* whose pieces are marked: blocks come again and again, most of them grown */
         uint64_t begin, end;
     } sacked[TL_SEGMENT_SACKS_MAX];
@@ -93,10 +93,8 @@ struct half {
     uint32_t last_rtt_ns, last_far_ns;     /* last sample; the part of it from here on */
     uint64_t window;
     int64_t last_data_ns, zero_since_ns, last_move_ns, window_since_ns;
-    uint64_t pause_bytes;
     bool last_was_small;
     uint32_t stuck_count;
-    uint64_t needless_seen;
 };
 
 void half_init(struct half *half, struct tl_packet_half *out);

@@ -73,7 +73,6 @@ static void take_sample(struct half *half, int64_t time_ns, int64_t newest_ns, b
     if (alone && sample > DELAYED_ACK_NS && isfinite(half->far_rtt_ns) &&
         sample > half->far_rtt_ns + 30e6) {
         out->nagle_count += small;
-        out->nagle_ns += small ? sample : 0;
         return; /* the receiver's timer, not the way */
     }
     half->far_rtt_ns = sample;
@@ -295,7 +294,7 @@ static void make_progress(struct half *half, const struct tl_segment *segment, u
     if (bin)
         bin->acked_bytes += ack - half->una;
     half->una = ack;
-    half->last_move_ns = out->last_progress_ns = segment->time_ns;
+    half->last_move_ns = segment->time_ns;
     if (!fills)
         add_rtt(half, segment->time_ns, near_rtt_ns);
 }

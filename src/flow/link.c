@@ -189,6 +189,5 @@ enum tl_decoded decode_link(struct decode *decode, uint16_t link_type)
     case LINK_C_HDLC:
         return skip_to_ether_type(decode, 2);
     }
-    decode->decoder->strange_link_type = link_type;
     return TL_DECODED_LINK_TYPE;
 }

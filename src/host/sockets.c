@@ -73,20 +73,15 @@ static void take_state(const struct tcp_info *info, struct tl_host_socket *socke
     socket->rcv_mss_bytes = info->tcpi_rcv_mss;
     socket->pmtu_bytes = info->tcpi_pmtu;
     socket->cwnd_count = info->tcpi_snd_cwnd;
-    socket->ssthresh_count = info->tcpi_snd_ssthresh;
     socket->wscale_ok = info->tcpi_options & TCPI_OPT_WSCALE;
     socket->sack_ok = info->tcpi_options & TCPI_OPT_SACK;
     socket->timestamps_ok = info->tcpi_options & TCPI_OPT_TIMESTAMPS;
-    socket->ecn_ok = info->tcpi_options & TCPI_OPT_ECN;
     socket->rtt_ns = ns(info->tcpi_rtt);
     socket->rtt_var_ns = ns(info->tcpi_rttvar);
     socket->rtt_min_ns = info->tcpi_min_rtt == NO_MIN_RTT ? 0 : ns(info->tcpi_min_rtt);
     socket->rcv_rtt_ns = ns(info->tcpi_rcv_rtt);
     socket->delivery_rate_bps = info->tcpi_delivery_rate * 8;
-    socket->pacing_rate_bps = info->tcpi_pacing_rate == UINT64_MAX ? 0 : info->tcpi_pacing_rate * 8;
     socket->app_limited = info->tcpi_delivery_rate_app_limited;
-    socket->last_sent_ns = ns(info->tcpi_last_data_sent) * 1000; /* milliseconds */
-    socket->last_received_ns = ns(info->tcpi_last_data_recv) * 1000;
 }
 
 /* The attribute may be shorter than our struct (an older kernel) or longer. */
@@ -126,8 +121,6 @@ static void take_rest(const struct nlattr *const *table, struct tl_host_socket *
 
     if (cc)
         snprintf(socket->cc, sizeof(socket->cc), "%s", cc);
-    if (tl_netlink_number(table[INET_DIAG_CGROUP_ID], &number))
-        socket->cgroup_id = number;
     socket->mark_known = tl_netlink_number(table[INET_DIAG_MARK], &number);
     if (socket->mark_known)
         socket->mark = (uint32_t)number;

@@ -105,7 +105,7 @@ struct tl_rules {
 
 /* The closed list of causes (causes.json, compiled in). */
 struct tl_cause {
-    const char *id, *where, *title, *signature;
+    const char *id, *where, *title;
 };
 const struct tl_cause *tl_cause_find(const char *id); /* NULL if there is none */
 

@@ -194,7 +194,6 @@ void tui_state_event(struct tui_state *state, const struct tl_event *event)
         break;
     case TL_EVENT_READING:
         snprintf(run->reading, sizeof run->reading, "%s", event->text);
-        run->reading_state = event->verdict;
         if (event->bytes > run->bytes)
             run->bytes = event->bytes;
         break;

@@ -207,8 +207,7 @@ struct tui_progress_state {
     double worst_ns; /* what was consented to; 0 before */
     char consent_text[256];
     char reading[256]; /* the verdict so far */
-    enum tl_verdict_state reading_state;
-    char early[256]; /* of the running stage */
+    char early[256];   /* of the running stage */
 };
 
 /* --- history and export screens --- */

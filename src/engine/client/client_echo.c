@@ -188,7 +188,6 @@ static void summarise(struct tl_echo_result *result)
     result->lost_count = result->sent_count - result->answered_count;
     result->min_rtt_ns = count > 0 ? rtts[0] : none;
     result->median_rtt_ns = count > 0 ? (rtts[(count - 1) / 2] + rtts[count / 2]) / 2 : none;
-    result->max_rtt_ns = count > 0 ? rtts[count - 1] : none;
 }
 
 enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spec *spec,

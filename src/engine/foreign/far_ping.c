@@ -225,7 +225,6 @@ static void summarise(struct tl_echo_result *result)
     result->lost_count = result->sent_count - result->answered_count;
     result->min_rtt_ns = count > 0 ? rtts[0] : -1;
     result->median_rtt_ns = count > 0 ? (rtts[(count - 1) / 2] + rtts[count / 2]) / 2 : -1;
-    result->max_rtt_ns = count > 0 ? rtts[count - 1] : -1;
 }
 
 /* Runs spec by ICMP (fd) or, with -1, by TCP; closes fd. */

@@ -6,9 +6,8 @@
 #include "tightlink/engine/far.h"
 
 /* Servers from 3.18 on refuse longer parameters; results of 128 streams are some 40 kB. */
-#define IPERF3_PARAMETERS_MAX 8192
-#define IPERF3_RESULTS_MAX    (1024 * 1024)
-#define IPERF3_BLOCK_BYTES    (128 * 1024)
+#define IPERF3_RESULTS_MAX (1024 * 1024)
+#define IPERF3_BLOCK_BYTES (128 * 1024)
 
 /* Parameters of a TCP test. token: of authentication, "" without. */
 void iperf3_write_parameters(const struct tl_tcp_spec *spec, const char *token,

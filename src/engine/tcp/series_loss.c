@@ -156,9 +156,6 @@ static void fill_rates(const struct tl_series *series, size_t from, size_t to,
         pattern->threshold_ratio = 2 * below - 1;
     tl_stats_sort(events->rate_bps, events->count);
     pattern->rate_at_loss_bps = events->rate_bps[events->count / 2];
-    pattern->rate_at_loss_spread =
-        (events->rate_bps[3 * events->count / 4] - events->rate_bps[events->count / 4]) /
-        pattern->rate_at_loss_bps;
 }
 
 static void fill_ranks(const struct tl_series *series, size_t from, size_t to,
@@ -185,8 +182,7 @@ void tl_series_losses(const struct tl_series *series, int64_t from_ns, int64_t t
 {
     struct events events = {.count = 0};
     struct windows windows = {0};
-    *ret_pattern =
-        (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret_pattern = (struct tl_loss_pattern){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     size_t from = series_at(series, (double)from_ns), to = series_at(series, (double)to_ns + 1);
     if (from + 2 > to)
         return;

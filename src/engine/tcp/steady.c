@@ -26,7 +26,6 @@ struct walker {
     const struct tl_sample_log *log;
     size_t next;
     struct tl_rate_point before, after; /* the readings around the time asked for */
-    bool has_after;
 };
 
 static bool walker_step(struct walker *walker)
@@ -39,7 +38,6 @@ static bool walker_step(struct walker *walker)
         walker->before = walker->after;
         walker->after.time_ns = sample->time_ns;
         walker->after.bytes = bytes > walker->before.bytes ? bytes : walker->before.bytes;
-        walker->has_after = true;
         return true;
     }
     return false;

@@ -208,9 +208,6 @@ void udp_account_close(struct udp_account *account, uint64_t sent_count,
         .duplicate_count = track->duplicate_count,
         .reordered_count = track->reordered_count,
         .reorder_extent_max_count = track->extent_max,
-        .reorder_extent_mean_count =
-            track->reordered_count > 0 ? (double)track->extent_sum / (double)track->reordered_count
-                                       : NAN,
         .reorder_late_max_ns = track->late_max_ns,
         .foreign_count = account->foreign_count + account->damage.added_count,
         .runs = track->runs,

@@ -244,7 +244,6 @@ void udp_receiver_from_fields(const struct tl_udp_fields *f, struct tl_udp_recei
         .duplicate_count = get_count(f, TL_UR_duplicate_count),
         .reordered_count = get_count(f, TL_UR_reordered_count),
         .reorder_extent_max_count = get_count(f, TL_UR_reorder_extent_max_count),
-        .reorder_extent_mean_count = NAN,
         .reorder_late_max_ns = get_time(f, TL_UR_reorder_late_max_ns, 0),
         .foreign_count = get_count(f, TL_UR_foreign_count),
         .rcvbuf_bytes = (int)(get_count(f, TL_UR_rcvbuf_bytes) & INT32_MAX),
@@ -258,9 +257,6 @@ void udp_receiver_from_fields(const struct tl_udp_fields *f, struct tl_udp_recei
     uint64_t first = get_count(f, TL_UR_first_bytes);
     if (r.span_ns > 0 && r.received_bytes >= first)
         r.received_bps = (double)(r.received_bytes - first) * 8e9 / (double)r.span_ns;
-    if (r.reordered_count > 0)
-        r.reorder_extent_mean_count =
-            (double)get_count(f, TL_UR_reorder_extent_sum_count) / (double)r.reordered_count;
     r.runs.run_count = get_count(f, TL_UR_run_count);
     r.runs.longest_count = get_count(f, TL_UR_run_longest_count);
     for (unsigned i = 0; i < TL_UDP_RUN_CLASSES; i++)

@@ -40,7 +40,6 @@ struct tl_app_live_row {
     char file[256];              /* that the program reads or writes meanwhile, "" for none */
     bool file_written;
     enum tl_direction direction;                               /* in which it moved more */
-    double age_ns;                                             /* since it was first seen */
     double now_bps, mean_bps;                                  /* last second; last ten */
     double app_ratio, sndbuf_ratio, rwnd_ratio, network_ratio; /* of a sender; sum 1 */
     double queue_ratio; /* of a receiver: share of its buffer that lies there unread */

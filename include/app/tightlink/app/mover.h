@@ -58,7 +58,6 @@ struct tl_app_mover_sum {
     double moving_ns;                  /* from the first byte to the last one */
     size_t connections_count;          /* at the same time, at most */
     bool hidden;                       /* processes of another user are among it */
-    bool left_behind;                  /* processes of it are still there */
 };
 void tl_app_mover_sum(const struct tl_app_mover *mover, struct tl_app_mover_sum *ret_sum);
 

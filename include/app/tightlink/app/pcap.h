@@ -36,7 +36,7 @@ struct tl_app_pcap_row {
 /* The file as a whole. */
 struct tl_app_pcap_file {
     struct tl_capture_info info;
-    uint64_t tcp_count, fragment_count, other_ip_count, other_count, cut_count, strange_link_count;
+    uint64_t tcp_count, cut_count, strange_link_count;
     uint64_t left_out_count; /* TCP packets of connections beyond those that can be counted */
     char broken[512];        /* where the file breaks; what stood before it is judged. "" whole */
 };

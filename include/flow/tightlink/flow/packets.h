@@ -73,7 +73,7 @@ struct tl_packet_half {
     /* From the sender's SYN; unknown where it was not captured. */
     bool syn_seen, has_wscale, sack_permitted, has_timestamps;
     bool syn_cut; /* the snap length cut its options: what is not among them is unknown */
-    uint8_t wscale, ttl, syn_ttl;
+    uint8_t wscale, ttl;
     uint16_t syn_mss_bytes; /* 0: none */
     uint32_t syn_count;     /* more than one: it was sent again */
     uint32_t mss_bytes;     /* in use, by what was sent */
@@ -81,7 +81,7 @@ struct tl_packet_half {
     uint64_t packets_count, data_packets_count, segments_count;
     uint64_t payload_bytes; /* new, without what was sent again */
     uint64_t acked_bytes;
-    int64_t first_data_ns, last_data_ns, last_progress_ns; /* 0: none */
+    int64_t first_data_ns, last_data_ns; /* 0: none */
     uint64_t retrans_count, retrans_bytes;
     uint64_t needless_count;          /* of them: the first one had arrived */
     uint64_t dsack_count, late_count; /* told by the receiver; overtaken by later segments */
@@ -129,8 +129,6 @@ struct tl_packet_half {
     double pauses_ns;
     uint32_t pause_classes[TL_PACKETS_RTT_CLASSES];
     uint64_t nagle_count; /* small segments that waited for a delayed acknowledgement */
-    double nagle_ns;
-    uint64_t idle_restarts_count; /* pauses longer than a retransmission timeout */
 
     uint32_t rtt_classes[TL_PACKETS_RTT_CLASSES];
     double rtt_min_ns, rtt_sum_ns;
@@ -142,7 +140,6 @@ struct tl_packet_half {
     uint32_t bins_count;
     struct tl_packet_loss *losses;
     uint32_t losses_count;
-    uint64_t losses_left_out;
     uint64_t held_bytes; /* in memory, for this direction's lists */
 };
 
@@ -157,7 +154,7 @@ struct tl_packet_flow {
     /* Round trip between the capturing machine and each end, and over all; NAN unknown. */
     double near_rtt_ns[2], handshake_rtt_ns;
     uint16_t router_mtu_bytes; /* a router reported that it takes no more; 0: none did */
-    uint64_t too_big_count, fragments_count;
+    uint64_t too_big_count;
     uint64_t packets_count, wire_bytes;
     bool tracked; /* the halves are filled beyond their counts; else it had to make room */
     /* halves[TL_CLIENT]: data that the client sent. */

@@ -83,8 +83,7 @@ struct tl_too_big {
 
 struct tl_decoder {
     uint64_t counts[TL_DECODED_LINK_TYPE + 1];
-    uint16_t strange_link_type; /* the last one that was not known */
-    struct tl_too_big too_big;  /* of the last TL_DECODED_TOO_BIG */
+    struct tl_too_big too_big; /* of the last TL_DECODED_TOO_BIG */
     unsigned next_fragment;
     struct tl_fragment {
         bool used, has_first, has_last;

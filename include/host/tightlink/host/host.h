@@ -235,7 +235,6 @@ struct tl_host_settings {
 #define TL_HOST_KIND_WIRELESS    "wireless"
 #define TL_HOST_KIND_VETH        "veth"
 #define TL_HOST_KIND_TUN         "tun"
-#define TL_HOST_KIND_BRIDGE      "bridge"
 #define TL_HOST_KIND_VLAN        "vlan"
 /* Of link_card_kind alone: nothing lies below, as of a veth. */
 #define TL_HOST_KIND_NONE "none"

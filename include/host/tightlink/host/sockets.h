@@ -23,8 +23,7 @@ struct tl_host_socket {
     uint32_t device_index; /* that it is bound to; 0: none */
     uint32_t uid;          /* of the owner */
     uint64_t inode;        /* what /proc/PID/fd shows; 0: no program holds it any more */
-    uint64_t cgroup_id;
-    uint32_t mark; /* needs CAP_NET_ADMIN */
+    uint32_t mark;         /* needs CAP_NET_ADMIN */
     bool mark_known;
     bool reader_gone; /* half closed: this end reads or writes no more */
     char cc[16];      /* congestion control; "" where not told */
@@ -44,15 +43,14 @@ struct tl_host_socket {
     uint32_t drops_count;                  /* segments the socket itself threw away */
     uint32_t rcv_wnd_bytes, snd_wnd_bytes; /* windows in force; rcv_wnd from Linux 6.2 */
     uint32_t snd_mss_bytes, rcv_mss_bytes, pmtu_bytes;
-    uint32_t cwnd_count, ssthresh_count; /* segments; ssthresh UINT32_MAX: no loss so far */
-    bool wscale_ok, sack_ok, timestamps_ok, ecn_ok;
+    uint32_t cwnd_count; /* segments */
+    bool wscale_ok, sack_ok, timestamps_ok;
 
     uint64_t rtt_ns, rtt_var_ns, rtt_min_ns; /* of what this end sent; min 0 without a sample */
     uint64_t rcv_rtt_ns;                     /* as its receiver estimates it */
-    uint64_t delivery_rate_bps, pacing_rate_bps;
+    uint64_t delivery_rate_bps;
     bool app_limited; /* delivery_rate_bps is what the program gave, not what the path takes */
     uint64_t busy_ns, rwnd_limited_ns, sndbuf_limited_ns;
-    uint64_t last_sent_ns, last_received_ns; /* ago */
 };
 
 /* The established connections with this address, any port, at most `max`; *ret_count tells how

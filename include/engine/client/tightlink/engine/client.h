@@ -123,7 +123,7 @@ struct tl_echo_result {
     bool one_way_unknown; /* nobody there told its clock: far_ns means nothing */
     unsigned sent_count, answered_count, lost_count;
     unsigned duplicate_count, damaged_count, late_count; /* late: reordered behind a later one */
-    int64_t min_rtt_ns, median_rtt_ns, max_rtt_ns;       /* -1 without an answer */
+    int64_t min_rtt_ns, median_rtt_ns;                   /* -1 without an answer */
     struct tl_echo_probe probes[TL_ECHO_MAX];            /* sent_count of them */
 };
 

@@ -17,9 +17,6 @@
 
 /* Seconds and streams that nodes of others usually permit (perfSONAR toolkit's limits), and the
  * shortest test that they do not lengthen. */
-#define TL_PSCHED_SECONDS_MIN 5
-#define TL_PSCHED_SECONDS_MAX 60
-#define TL_PSCHED_STREAMS_MAX 6
 
 #define TL_PSCHED_INTERVALS_MAX 64
 #define TL_PSCHED_TRIPS_MAX     100
@@ -59,8 +56,8 @@ struct tl_psched_spec {
     enum tl_psched_test test;
     const char *source, *dest; /* host names or addresses: characters of names only */
     const char *source_node; /* the node that serves `source`, where it has another name; or NULL */
-    int seconds;             /* throughput: TL_PSCHED_SECONDS_MIN to _MAX */
-    int streams;             /* throughput: 1 to TL_PSCHED_STREAMS_MAX */
+    int seconds;             /* throughput: 5 to 60 */
+    int streams;             /* throughput: 1 to 6 */
     bool reverse;            /* throughput: data from dest to source */
     int64_t wait_ns;         /* how long the node may put it off, at most */
 };

@@ -67,9 +67,8 @@ struct tl_loss_pattern {
     double event_count;    /* stretches with losses, at least a window apart */
     double run_mean_count; /* mean batch, >= 1; NAN below TL_SERIES_LOSSES_MIN losses */
     double run_low_count, run_high_count;
-    double flat_ratio;          /* share of events before which the round-trip time was flat */
-    double rate_at_loss_bps;    /* median of congestion window / RTT before events */
-    double rate_at_loss_spread; /* their interquartile range over it */
+    double flat_ratio;       /* share of events before which the round-trip time was flat */
+    double rate_at_loss_bps; /* median of congestion window / RTT before events */
     /* How well the rate tells when a loss comes: the probability that it was higher before a
      * loss than at other times, scaled so that 0 is chance and 1 is always. Losses above a
      * threshold (a policer, a full queue) give nearly 1, losses by chance about 0.15: they hit

@@ -47,9 +47,7 @@
 #include "tightlink/host/counters.h"
 #include "tightlink/host/cpu.h"
 
-#define TL_UDP_HEAD_BYTES     40   /* of each datagram: number, times, CRC */
 #define TL_UDP_DATAGRAM_BYTES 1448 /* standard: as much as a TCP segment with time stamps */
-#define TL_UDP_GSO_LOSS_MAX   4    /* above that the probe makes bursts of its own */
 #define TL_UDP_INTERVALS_MAX  610  /* 60 s by 100 ms, and the rest behind */
 #define TL_UDP_RUN_CLASSES    16
 #define TL_UDP_DELAYS_MAX     65536
@@ -171,7 +169,6 @@ struct tl_udp_receiver {
     uint64_t duplicate_count;
     uint64_t reordered_count;
     uint64_t reorder_extent_max_count;
-    double reorder_extent_mean_count; /* NAN without reordering */
     int64_t reorder_late_max_ns;
     uint64_t foreign_count; /* not of this test: other content or number; never counted in */
     struct tl_udp_runs runs;

@@ -184,6 +184,8 @@ bool cli_find_program(const char *name, char *ret_path, size_t size);
  * the result, also after a failure. */
 enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,
                               struct tl_error *reterr) TL_WARN_UNUSED;
+/* The same where nothing else is to be said of a failure: false, after a sentence on stderr. */
+bool cli_open_run(const char *name, struct tl_session_result *ret_result);
 
 struct tl_app_pcap;
 /* The connections of a capture, at most max, a line each: judged (cmd_pcap.c). */

@@ -15,20 +15,15 @@ int cli_explain(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_run_options options = {0};
     struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
-    struct tl_error error = {0};
     if (!cli_take_options(&words, explain_options, &options))
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one saved run, or - for standard input");
     struct tl_session_result result = {0};
-    int exit_code;
+    int exit_code = CLI_EXIT_USAGE;
     cli_page();
-    if (cli_judge_file(words.argv[0], &result, &error) == TL_OK) {
+    if (cli_open_run(words.argv[0], &result))
         exit_code = cli_deliver(&options, &result);
-    } else {
-        cli_complain("%s", error.text);
-        exit_code = CLI_EXIT_USAGE;
-    }
     tl_app_result_finish(&result);
     return exit_code;
 }

@@ -196,9 +196,8 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
 {
     struct export_options options = {0};
     struct tl_session_result result = {0};
-    struct tl_error error = {0};
     struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
-    int exit_code;
+    int exit_code = CLI_EXIT_USAGE;
     if (!cli_take_options(&words, export_table, &options))
         return words.exit_code;
     if (!options.format_given)
@@ -212,12 +211,8 @@ int cli_export(const struct cli_command *command, int argc, char **argv)
         return cli_usage(command, "a bundle is no text: name a file with --out");
     if (!options.out || options.preview)
         cli_page();
-    if (cli_judge_file(words.argv[0], &result, &error) == TL_OK) {
+    if (cli_open_run(words.argv[0], &result))
         exit_code = export_result(&options, &result);
-    } else {
-        cli_complain("%s", error.text);
-        exit_code = CLI_EXIT_USAGE;
-    }
     tl_app_result_finish(&result);
     return exit_code;
 }

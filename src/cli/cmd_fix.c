@@ -381,8 +381,7 @@ int cli_fix(const struct cli_command *command, int argc, char **argv)
         return undo_held();
     if (!find_cause(&options, &error))
         return cli_usage(command, "%s", error.text);
-    if (cli_judge_file(words.argv[0], &result, &error) != TL_OK) {
-        cli_complain("%s", error.text);
+    if (!cli_open_run(words.argv[0], &result)) {
         exit_code = CLI_EXIT_USAGE;
     } else if (!choose(result.findings, &options, &chosen, &error)) {
         fflush(stdout);

@@ -118,10 +118,7 @@ static int import(const struct cli_command *command, struct history_request *req
     for (size_t i = 0; i < request->argument_count; i++) {
         const char *name = request->arguments[i];
         struct tl_session_result result = {0};
-        struct tl_error error = {0};
-        bool opened = cli_judge_file(name, &result, &error) == TL_OK;
-        if (!opened)
-            cli_complain("%s", error.text);
+        bool opened = cli_open_run(name, &result);
         if (opened && cli_import_run(&result))
             printf("%s  %.200s\n", result.run.id, name);
         else

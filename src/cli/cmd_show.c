@@ -112,8 +112,7 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
         return words.exit_code;
     if (words.argc != 1)
         return cli_usage(command, "name one saved run");
-    if (cli_judge_file(words.argv[0], &result, &error) != TL_OK) {
-        cli_complain("%s", error.text);
+    if (!cli_open_run(words.argv[0], &result)) {
         tl_app_result_finish(&result);
         return CLI_EXIT_USAGE;
     }

@@ -111,19 +111,14 @@ int cli_telemetry(const struct cli_command *command, int argc, char **argv)
 {
     struct sending sending = {NULL, NULL};
     struct tl_session_result result = {0};
-    struct tl_error error = {0};
     struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
-    int exit_code;
+    int exit_code = CLI_EXIT_USAGE;
     if (!cli_take_options(&words, options, &sending))
         return words.exit_code;
     if (words.argc != 1 || !sending.sink)
         return cli_usage(command, "name a run and --to NAME");
-    if (cli_judge_file(words.argv[0], &result, &error) == TL_OK) {
+    if (cli_open_run(words.argv[0], &result))
         exit_code = cli_send_telemetry(&result, sending.sink, sending.config_path, false);
-    } else {
-        cli_complain("%s", error.text);
-        exit_code = CLI_EXIT_USAGE;
-    }
     tl_app_result_finish(&result);
     return exit_code;
 }

@@ -24,8 +24,7 @@ static int print_trace(const char *cause, const char *path)
     struct tl_buf page = TL_BUF_INIT;
     int exit_code = CLI_EXIT_OK;
     cli_page();
-    if (cli_judge_file(path, &result, &error) != TL_OK) {
-        cli_complain("%s", error.text);
+    if (!cli_open_run(path, &result)) {
         exit_code = CLI_EXIT_USAGE;
     } else {
         enum tl_status status = cause ? tl_why_not(result.findings, result.facts, cause, &page)

@@ -62,6 +62,15 @@ enum tl_status cli_judge_file(const char *path, struct tl_session_result *result
     return offer_instead(path, status, reterr);
 }
 
+bool cli_open_run(const char *name, struct tl_session_result *ret_result)
+{
+    struct tl_error error = {0};
+    if (cli_judge_file(name, ret_result, &error) == TL_OK)
+        return true;
+    cli_complain("%s", error.text);
+    return false;
+}
+
 enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_len,
                                  struct tl_error *reterr)
 {

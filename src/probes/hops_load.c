@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hops_rise.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
 #include "tightlink/engine/far.h"
@@ -46,7 +47,7 @@ struct tl_hops_load *tl_hops_load_start(const struct tl_probe *probe, int64_t du
                                        .interval_ns = INTERVAL_NS,
                                        .cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                                        .beside_test = true};
-    if (load->spec.cancel_fd >= 0 && pthread_create(&load->thread, NULL, run, load) == 0)
+    if (load->spec.cancel_fd >= 0 && tl_thread_start(&load->thread, run, load) == 0)
         return load;
     if (load->spec.cancel_fd >= 0)
         close(load->spec.cancel_fd);

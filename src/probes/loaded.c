@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
 #include "tightlink/engine/far.h"
@@ -60,7 +61,7 @@ struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration
                               .interval_ns = interval_ns > INTERVAL_NS ? interval_ns : INTERVAL_NS,
                               .cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                               .beside_test = true};
-    if (loaded->spec.cancel_fd >= 0 && pthread_create(&loaded->thread, NULL, run, loaded) == 0) {
+    if (loaded->spec.cancel_fd >= 0 && tl_thread_start(&loaded->thread, run, loaded) == 0) {
         lead(probe);
         return loaded;
     }

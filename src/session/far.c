@@ -9,6 +9,7 @@
 
 #include "session_private.h"
 #include "tightlink/base/far.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
 #include "tightlink/probes/discover.h"
@@ -169,7 +170,7 @@ static enum tl_status dial_and_look(struct tl_session *session, unsigned *ret_ki
                         .found_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     bool asked = look.ended_fd >= 0 && look.cancel_fd >= 0 && look.found_fd >= 0 &&
                  open_dial(session, look.found_fd) &&
-                 pthread_create(&look.thread, NULL, look_around, &look) == 0;
+                 tl_thread_start(&look.thread, look_around, &look) == 0;
     enum tl_status status = dial(session, asked ? session->dial_fd : session->cancel_fd, reterr);
     if (asked) {
         bool cut_short = status == TL_CANCELLED && is_raised(look.found_fd, 0);

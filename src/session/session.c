@@ -10,6 +10,7 @@
 
 #include "session_private.h"
 #include "tightlink/base/proxy.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/wake.h"
 #include "worker.h"
 
@@ -99,7 +100,7 @@ enum tl_status tl_session_create(const struct tl_session_config *config,
 
 enum tl_status tl_session_start(struct tl_session *session, struct tl_error *reterr)
 {
-    int error = pthread_create(&session->thread, NULL, session_worker, session);
+    int error = tl_thread_start(&session->thread, session_worker, session);
     if (error)
         return tl_error_set(reterr, TL_NOMEM, "cannot start a thread: %s", strerror(error));
     session->started = true;

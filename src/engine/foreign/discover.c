@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "far_private.h"
+#include "tightlink/base/thread.h"
 
 struct greeting {
     pthread_t thread;
@@ -34,7 +35,7 @@ enum tl_status tl_far_discover(unsigned kinds, const struct tl_far_options *opti
             continue;
         greeting->options.reach.port = tl_far_row((enum tl_far_kind)i)->port;
         greeting->options.reach.timeout_ns = TL_FAR_DISCOVER_NS;
-        greeting->running = pthread_create(&greeting->thread, NULL, greet, greeting) == 0;
+        greeting->running = tl_thread_start(&greeting->thread, greet, greeting) == 0;
     }
     for (int i = 0; i < TL_FAR_KIND_COUNT; i++) {
         const struct greeting *greeting = &greetings[i];

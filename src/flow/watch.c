@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/address.h"
 #include "watch_programs.h"
 
 struct tl_flow_watch {
@@ -14,15 +15,6 @@ struct tl_flow_watch {
     enum tl_host_why ends_why;
     struct watch_programs *programs;
 };
-
-static bool is_loopback(const unsigned char address[16])
-{
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
-    static const unsigned char own[16] = {[15] = 1};
-
-    return memcmp(address, own, 16) == 0 ||
-           (memcmp(address, mapped, 12) == 0 && address[12] == 127);
-}
 
 static bool is_one_of(const struct tl_flow_watch_filter *filter, const unsigned char remote[16])
 {
@@ -48,7 +40,9 @@ static bool is_named(struct tl_flow_watch *watch, const struct tl_host_socket *s
 static bool is_wanted(struct tl_flow_watch *watch, const struct tl_host_socket *socket)
 {
     const struct tl_flow_watch_filter *filter = &watch->filter;
+    struct in6_addr remote;
 
+    memcpy(&remote, socket->remote, sizeof remote);
     if (filter->remote_count && !is_one_of(filter, socket->remote))
         return false;
     if (!is_named(watch, socket))
@@ -57,7 +51,7 @@ static bool is_wanted(struct tl_flow_watch *watch, const struct tl_host_socket *
         return false;
     /* Both ends of one that stays here would count each byte twice; who names it, wants it. */
     return filter->loopback || filter->holds || filter->pid || filter->port ||
-           filter->remote_count || !is_loopback(socket->remote);
+           filter->remote_count || !tl_address_is_loopback(&remote);
 }
 
 static bool take(const struct tl_host_socket *socket, void *context)

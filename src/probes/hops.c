@@ -1,6 +1,5 @@
 /* Stage hops: the routers on the way and their round trips, without load. About a second and
  * some kilobytes. */
-#include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,19 +7,11 @@
 
 #include "connect.h"
 #include "outcome.h"
+#include "tightlink/base/address.h"
 #include "tightlink/base/stats.h"
 #include "tightlink/engine/far.h"
 #include "tightlink/engine/hops.h"
 #include "tightlink/probes/probes.h"
-
-static void address_text(const struct in6_addr *address, char ret_text[64])
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    bool v4 = memcmp(address, mapped, sizeof mapped) == 0;
-    ret_text[0] = '\0';
-    if (!IN6_IS_ADDR_UNSPECIFIED(address))
-        (void)inet_ntop(v4 ? AF_INET : AF_INET6, address->s6_addr + (v4 ? 12 : 0), ret_text, 64);
-}
 
 /* limited: answers of that one are few by its own choice. */
 static void keep_hop(struct tl_hop_record *record, int number, const struct tl_hop *hop,
@@ -35,7 +26,8 @@ static void keep_hop(struct tl_hop_record *record, int number, const struct tl_h
         .rtt_max_ns = tl_stats_max(hop->rtt_ns, hop->sample_count),
         .loaded_rtt_ns = (double)NAN,
     };
-    address_text(&hop->address, record->address);
+    if (!IN6_IS_ADDR_UNSPECIFIED(&hop->address))
+        tl_address_text(&hop->address, record->address);
     bool some_missing = hop->answered_count < hop->sent_count;
     if (limited && hop->answered_count == 0)
         snprintf(record->note, sizeof record->note, "does not answer (ICMP filtered)");

@@ -1,11 +1,11 @@
 /* From path MTU searches and handshakes to facts. */
 #include "path_facts.h"
 
-#include <arpa/inet.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tightlink/base/address.h"
 #include "tightlink/engine/sample.h"
 
 const char *tl_path_segment(int first_hop, int last_hop, int hops)
@@ -43,18 +43,15 @@ static void set_mtu(struct tl_facts *facts, enum tl_direction direction,
 static void set_report(struct tl_facts *facts, enum tl_direction direction,
                        const struct tl_pmtu_way *way)
 {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     char text[INET6_ADDRSTRLEN];
-    bool v4 = memcmp(&way->reporter, mapped, sizeof mapped) == 0;
     struct tl_fact_key key = TL_FLOW(direction, mtu_reported_bytes);
     if (way->reported_bytes > 0)
         tl_facts_set_number(facts, key, way->reported_bytes, "ICMP");
     else
         tl_facts_set_unknown(facts, key, "no router reported an MTU");
     key = TL_FLOW(direction, mtu_reporter);
-    if (!IN6_IS_ADDR_UNSPECIFIED(&way->reporter) &&
-        inet_ntop(v4 ? AF_INET : AF_INET6, way->reporter.s6_addr + (v4 ? 12 : 0), text,
-                  sizeof text))
+    tl_address_text(&way->reporter, text);
+    if (!IN6_IS_ADDR_UNSPECIFIED(&way->reporter))
         tl_facts_set_text(facts, key, text, "ICMP");
     else
         tl_facts_set_unknown(facts, key, "no router reported an MTU");

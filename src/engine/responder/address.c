@@ -1,8 +1,9 @@
 /* Addresses as the responder keeps them. */
 #include "address.h"
 
-#include <arpa/inet.h>
 #include <string.h>
+
+#include "tightlink/base/address.h"
 
 void address_normalise(struct sockaddr_in6 *address)
 {
@@ -27,27 +28,13 @@ void address_plain(const struct in6_addr *address, uint16_t port,
     memcpy(ret_address, is_v4 ? (void *)&v4 : (void *)&v6, *ret_len);
 }
 
-void address_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN])
-{
-    bool v4 = IN6_IS_ADDR_V4MAPPED(address);
-    const void *bytes = v4 ? (const void *)&address->s6_addr[12] : (const void *)address;
-    if (!inet_ntop(v4 ? AF_INET : AF_INET6, bytes, ret_text, INET6_ADDRSTRLEN))
-        ret_text[0] = '\0';
-}
-
 void address_network_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN + 4])
 {
     struct in6_addr network = *address;
     bool v4 = IN6_IS_ADDR_V4MAPPED(&network);
     memset(network.s6_addr + (v4 ? 15 : 7), 0, v4 ? 1 : 9);
-    address_text(&network, ret_text);
+    tl_address_text(&network, ret_text);
     strcat(ret_text, v4 ? "/24" : "/56");
-}
-
-bool address_is_loopback(const struct in6_addr *address)
-{
-    return IN6_IS_ADDR_LOOPBACK(address) ||
-           (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
 bool address_same_peer(const struct in6_addr *a, const struct in6_addr *b)

@@ -11,11 +11,8 @@ void address_normalise(struct sockaddr_in6 *address);
 /* The other way round: as a socket of the address's own family wants it. */
 void address_plain(const struct in6_addr *address, uint16_t port,
                    struct sockaddr_storage *ret_address, socklen_t *ret_len);
-/* "192.0.2.1" or "2001:db8::1". */
-void address_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN]);
 /* Its /24 or /56: "192.0.2.0/24". */
 void address_network_text(const struct in6_addr *address, char ret_text[INET6_ADDRSTRLEN + 4]);
-bool address_is_loopback(const struct in6_addr *address);
 /* The same peer for the limit of sessions: one IPv4 address or one IPv6 /64. */
 bool address_same_peer(const struct in6_addr *a, const struct in6_addr *b);
 

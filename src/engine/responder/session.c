@@ -14,6 +14,7 @@
 #include "address.h"
 #include "host_reader.h"
 #include "responder_private.h"
+#include "tightlink/base/address.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
@@ -135,7 +136,7 @@ static void log_end(struct session *session)
     session->responder->unlogged_sessions = 0;
     const char *key = session->secure ? secure_key_name(session->secure) : "";
     char address[INET6_ADDRSTRLEN], lasted[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
-    address_text(&session->peer.sin6_addr, address);
+    tl_address_text(&session->peer.sin6_addr, address);
     responder_log(session->responder, "%s%s%s: %s, %llu tests, %s, ended: %s", address,
                   key[0] ? ", key " : "", key,
                   tl_format_ns((double)(tl_now_ns() - session->since_ns), lasted),

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "address.h"
 #include "peer_dial.h"
 #include "responder_private.h"
 #include "tcp_run.h"
+#include "tightlink/base/address.h"
 
 /* On the client's word, in keyed sessions, and only to peers that the administrator named: nobody
  * else's ports are touched, whatever a client asks for. After a failure the session waits for STOP,
@@ -65,7 +65,7 @@ static void dials_failed(void *owner, const char *why)
     struct session *session = owner;
     char address[INET6_ADDRSTRLEN];
     struct in6_addr peer = dialled_peer(&session->test.dial);
-    address_text(&peer, address);
+    tl_address_text(&peer, address);
     forget_dials(session);
     session_error(session, TL_WIRE_E_REFUSED, "the other responder, %s: %s", address, why);
 }

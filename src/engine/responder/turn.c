@@ -10,6 +10,7 @@
 #include "keys.h"
 #include "responder_private.h"
 #include "share.h"
+#include "tightlink/base/address.h"
 #include "tightlink/base/time.h"
 
 #define HANDOVER_NS TL_NS_PER_S /* between two tests, for the estimate of BUSY */
@@ -105,7 +106,7 @@ static unsigned interface_of(int fd)
     if (getsockname(fd, (struct sockaddr *)&own, &len) < 0)
         return 0;
     address_normalise(&own);
-    if (address_is_loopback(&own.sin6_addr))
+    if (tl_address_is_loopback(&own.sin6_addr))
         return if_nametoindex("lo");
     struct ifaddrs *list;
     if (getifaddrs(&list) < 0)

@@ -116,8 +116,12 @@ enum tl_status near_half_begin_by_hand(const struct far_peer *peer, const struct
     return TL_OK;
 }
 
+/* What waits in the send queue of an upload does not load the path after its end (P10). */
 void near_half_add_hand(struct near_half *half, int fd)
 {
+    struct linger abort_at_close = {.l_onoff = 1, .l_linger = 0};
+    if (half->spec->direction == TL_WIRE_UPLOAD)
+        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort_at_close, sizeof abort_at_close);
     half->hands[half->hand_count++] = (struct near_hand){.fd = fd, .first_ns = -1, .last_ns = -1};
 }
 

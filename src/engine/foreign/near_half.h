@@ -59,7 +59,8 @@ enum tl_status near_half_begin_by_hand(const struct far_peer *peer, const struct
                                        struct tl_error *reterr) TL_WARN_UNUSED;
 void near_half_destroy(struct near_half *half);
 
-/* By hand, before the start, at most NEAR_HANDS_MAX times: the socket of the next connection. */
+/* By hand, before the start, at most NEAR_HANDS_MAX times: the socket of the next connection. An
+ * upload's is cut off where it is closed. */
 void near_half_add_hand(struct near_half *half, int fd);
 /* So many more bytes of payload were sent or received on that connection. */
 void near_half_moved(struct near_half *half, unsigned index, size_t bytes);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "far_socket.h"
@@ -20,35 +19,6 @@
 #define ANALYSIS_NS (500 * TL_NS_PER_MS) /* between looks whether the rate is known */
 /* nuttcp tells four digits of a MiB. */
 #define COUNT_ROUNDING_BYTES 128
-
-static struct tl_stream_options options_of(const struct tl_tcp_spec *spec)
-{
-    struct tl_stream_options options = {.maxseg_bytes = spec->maxseg_bytes, .dscp = spec->dscp};
-    if (spec->direction == TL_WIRE_DOWNLOAD) {
-        options.rcvbuf_bytes = spec->rcvbuf_bytes;
-        return options;
-    }
-    options.sndbuf_bytes = spec->sndbuf_bytes;
-    options.notsent_lowat_bytes = spec->notsent_lowat_bytes;
-    options.max_pacing_bps = spec->pacing_bps / spec->streams;
-    memcpy(options.congestion, spec->congestion, sizeof options.congestion);
-    return options;
-}
-
-enum tl_status near_half_dial(const struct far_peer *peer, uint16_t port,
-                              const struct tl_tcp_spec *spec, unsigned index,
-                              struct tl_tcp_result *result, int *ret_fd, struct tl_error *reterr)
-{
-    struct tl_stream_options options = options_of(spec);
-    int64_t rtt_ns;
-    enum tl_status status = far_peer_dial(peer, port, &options, ret_fd, &rtt_ns, reterr);
-    if (status != TL_OK)
-        return status;
-    if (result->data_rtt_ns < 0 || rtt_ns < result->data_rtt_ns)
-        result->data_rtt_ns = rtt_ns;
-    result->near_ports[index] = far_local_port(*ret_fd);
-    return TL_OK;
-}
 
 static void read_before(struct near_half *half)
 {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A client that has come as far as one state of a session and says nothing more.
 
-    states.py HOST PORT SOURCE STATE    says "up" when it is there, and holds on until it is ended
+    states.py HOST PORT SOURCE STATE    says "here", begins at a line, says "up" when it is there, and
+                                        holds on until it is ended
 """
 import sys
 import time
@@ -64,6 +65,8 @@ STATES = {half: 3.5, part: 3.5, idle: 6.5, ready: 6.5, joined: 6.5, running: 6.5
 
 def main():
     host, port, source, wanted = sys.argv[1:]
+    print("here", flush=True)
+    sys.stdin.readline()
     held = {state.__name__: state for state in STATES}[wanted](
         {"host": host, "port": int(port), "source": source})
     print("up", flush=True)

@@ -54,15 +54,19 @@ def a_link_that_goes_down_in_each_state_frees_the_slot():
             trials.append((state, daemon, daemon.descriptors()))
         clients = [subprocess.Popen(
             hosts.inside(1, sys.executable, states.__file__, "10.97.0.2", str(daemon.port),
-                         "10.97.0.1", state.__name__), stdout=subprocess.PIPE, text=True)
+                         "10.97.0.1", state.__name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             for state, daemon, _ in trials]
         for client in clients:
             stack.callback(client.wait)
             stack.callback(client.kill)
         for client in clients:
+            assert client.stdout.readline() == "here\n"
+        for client in clients:  # all at once: the first deadline is of 3 s
+            print(file=client.stdin, flush=True)
+        for client in clients:
             assert client.stdout.readline() == "up\n"
         for state, daemon, before in trials:
-            assert daemon.descriptors() > before, f"{state.__name__} holds nothing"
+            until(1, lambda: daemon.descriptors() > before, f"{state.__name__} is accepted")
         ip("-n", hosts.names[1], "link", "set", "e0", "down")
         begin = time.monotonic()
         for state, daemon, before in trials:

@@ -87,6 +87,10 @@ static enum tl_silence by_probes(const struct tl_echo_result *echo, int64_t star
         sent++;
         answered += echo->probes[i].rtt_ns >= 0;
     }
+    /* A silence outlasts its outage: what is sent again waits, and probes of before and behind it
+     * are answered. */
+    if (answered >= ANSWERS && 2 * answered < sent)
+        return TL_SILENCE_OF_PATH;
     if (answered >= ANSWERS)
         return TL_SILENCE_OF_PROGRAM;
     /* A host that answers no probe at all says nothing by its silence. */

@@ -295,6 +295,13 @@ Test(interrupt, a_stranger_that_answers_probes_meanwhile_paused_itself)
     cr_expect_eq(whose_of(probes(8 * S, 2 * S, 5 * S)), TL_SILENCE_OF_PATH);
 }
 
+Test(interrupt, a_silence_that_outlasts_its_outage_is_the_paths)
+{
+    stream(0, 8 * S, 1 * S, 5 * S);
+    cr_expect_eq(whose_of(probes(8 * S, 1600 * MS, 4600 * MS)), TL_SILENCE_OF_PATH,
+                 "what is sent again waits for its timer, probes do not");
+}
+
 Test(interrupt, without_anybody_who_tells_nobody_is_named)
 {
     stream(0, 8 * S, 2 * S, 5 * S);

@@ -166,22 +166,10 @@ static enum tl_status connect_tls(const struct tl_far_options *options, void **r
 static enum tl_status check_spec(const struct http_end *end, const struct tl_tcp_spec *spec,
                                  struct tl_error *reterr)
 {
-    bool upload = spec->direction == TL_WIRE_UPLOAD;
-    const char *what = spec->direction == TL_WIRE_BOTH ? "run both directions in one test"
-                       : upload && !http_is_librespeed(end->server.resource)
-                           ? "receive from this PC"
-                       : spec->file                        ? "move files"
-                       : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
-                       : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
-                       : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
-                       : !upload && spec->pacing_bps          ? "pace what it sends"
-                       : !upload && spec->congestion[0]       ? "choose its congestion control"
-                                                              : NULL;
-    if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED, "a web server cannot %s: " TL_FAR_WOULD, what);
-    if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
-        return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
-    return TL_OK;
+    if (spec->direction == TL_WIRE_UPLOAD && !http_is_librespeed(end->server.resource))
+        return tl_error_set(reterr, TL_UNSUPPORTED,
+                            "a web server cannot receive from this PC: " TL_FAR_WOULD);
+    return stranger_check_spec(spec, "a web server", 0, STREAMS_MAX, reterr);
 }
 
 /* Where connection `index` begins to read: each its own part, as those do who fetch a file by

@@ -84,23 +84,6 @@ struct iperf3_test {
     struct near_half *half;
 };
 
-static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
-{
-    bool upload = spec->direction == TL_WIRE_UPLOAD;
-    const char *what = spec->file                          ? "move files"
-                       : spec->direction == TL_WIRE_BOTH   ? "run both directions in one test"
-                       : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
-                       : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
-                       : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
-                                                              : NULL;
-    if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED, "an iperf3 server cannot %s: " TL_FAR_WOULD,
-                            what);
-    if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
-        return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
-    return TL_OK;
-}
-
 /* One after the other: the server numbers them as they come. */
 static enum tl_status open_stream(struct iperf3_test *test, unsigned index, struct tl_error *reterr)
 {
@@ -248,7 +231,9 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     int64_t asked_ns = tl_now_ns();
     test.control.peer = &test.peer;
     result_init(ret_result, spec);
-    enum tl_status status = check_spec(spec, reterr);
+    enum tl_status status =
+        stranger_check_spec(spec, "an iperf3 server", STRANGER_PACES | STRANGER_CHOOSES_CONGESTION,
+                            STREAMS_MAX, reterr);
     if (status == TL_OK)
         status = near_half_begin(&end->peer, spec, GRACE_NS, ret_result, live, live_context,
                                  &test.half, reterr);

@@ -143,26 +143,6 @@ static unsigned cannot(const void *context)
 
 /* --- Agreeing --------------------------------------------------------------------------------- */
 
-static enum tl_status check_spec(const struct ndt7_end *end, const struct tl_tcp_spec *spec,
-                                 struct tl_error *reterr)
-{
-    bool upload = spec->direction == TL_WIRE_UPLOAD;
-    const char *what = spec->file                          ? "move files"
-                       : spec->direction == TL_WIRE_BOTH   ? "run both directions in one test"
-                       : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
-                       : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
-                       : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
-                       : !upload && spec->pacing_bps          ? "pace what it sends"
-                       : !upload && spec->congestion[0]       ? "choose its congestion control"
-                                                              : NULL;
-    if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED, "an NDT server cannot %s: " TL_FAR_WOULD, what);
-    if (spec->streams < 1 || spec->streams > end->peer.info.max_streams || spec->duration_ns <= 0)
-        return tl_error_set(reterr, TL_RANGE, "1 to %u streams, and some time",
-                            end->peer.info.max_streams);
-    return TL_OK;
-}
-
 static enum tl_status check_reply(const struct ndt7_test *test, const struct http_reply *reply,
                                   const char *wanted, struct tl_error *reterr)
 {
@@ -338,7 +318,8 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     if (bounded.duration_ns > DURATION_MAX)
         bounded.duration_ns = DURATION_MAX;
     result_init(ret_result, spec);
-    enum tl_status status = check_spec(end, spec, reterr);
+    enum tl_status status =
+        stranger_check_spec(spec, "an NDT server", 0, end->peer.info.max_streams, reterr);
     if (status == TL_OK)
         status = open_test(&test, live, live_context, reterr);
     if (status == TL_OK)

@@ -118,24 +118,6 @@ static enum tl_status answers(const struct tl_far_options *options, struct tl_er
 
 /* --- One test -------------------------------------------------------------------------------- */
 
-static enum tl_status check_spec(const struct tl_tcp_spec *spec, struct tl_error *reterr)
-{
-    bool upload = spec->direction == TL_WIRE_UPLOAD;
-    const char *what = spec->file                          ? "move files"
-                       : spec->direction == TL_WIRE_BOTH   ? "run both directions in one test"
-                       : upload && spec->rcvbuf_bytes > 0  ? "enlarge its receive buffer as asked"
-                       : !upload && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
-                       : !upload && spec->notsent_lowat_bytes ? "hold back what it sends"
-                       : !upload && spec->congestion[0]       ? "choose its congestion control"
-                                                              : NULL;
-    if (what)
-        return tl_error_set(reterr, TL_UNSUPPORTED, "a nuttcp server cannot %s: " TL_FAR_WOULD,
-                            what);
-    if (spec->streams < 1 || spec->streams > STREAMS_MAX || spec->duration_ns <= 0)
-        return tl_error_set(reterr, TL_RANGE, "1 to %d streams, and some time", STREAMS_MAX);
-    return TL_OK;
-}
-
 static void hang_up(struct nuttcp_test *test)
 {
     if (test->fd >= 0)
@@ -313,7 +295,8 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
         .peer = end->peer, .end = end, .spec = &granted, .result = ret_result, .fd = -1};
     int64_t asked_ns = tl_now_ns();
     result_init(ret_result, spec);
-    enum tl_status status = check_spec(spec, reterr);
+    enum tl_status status =
+        stranger_check_spec(spec, "a nuttcp server", STRANGER_PACES, STREAMS_MAX, reterr);
     if (status == TL_OK)
         status = near_half_begin(&end->peer, &granted, GRACE_NS, ret_result, live, live_context,
                                  &test.half, reterr);

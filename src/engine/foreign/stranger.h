@@ -6,6 +6,14 @@
 
 #include "far_private.h"
 
+/* Of what a test may ask for, what some strangers can do; the rest none of them can. */
+enum { STRANGER_PACES = 1, STRANGER_CHOOSES_CONGESTION = 2 };
+
+/* TL_UNSUPPORTED: what the server, such as "an NDT server", cannot do of it, and who would;
+ * TL_RANGE: streams or time. */
+enum tl_status stranger_check_spec(const struct tl_tcp_spec *spec, const char *server,
+                                   unsigned abilities, unsigned max_streams,
+                                   struct tl_error *reterr) TL_WARN_UNUSED;
 const struct tl_client_info *stranger_info(const void *end);
 enum tl_status stranger_ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr);
 enum tl_status stranger_echo(void *end, const struct tl_echo_spec *spec,

@@ -89,10 +89,8 @@ static enum tl_silence by_probes(const struct tl_echo_result *echo, int64_t star
     }
     /* A silence outlasts its outage: what is sent again waits, and probes of before and behind it
      * are answered. */
-    if (answered >= ANSWERS && 2 * answered < sent)
-        return TL_SILENCE_OF_PATH;
     if (answered >= ANSWERS)
-        return TL_SILENCE_OF_PROGRAM;
+        return 2 * answered < sent ? TL_SILENCE_OF_PATH : TL_SILENCE_OF_PROGRAM;
     /* A host that answers no probe at all says nothing by its silence. */
     bool answers = echo && echo->answered_count >= ANSWERS;
     return answers && answered == 0 && sent >= ANSWERS ? TL_SILENCE_OF_PATH : TL_SILENCE_OF_NOBODY;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "parse.h"
 #include "tightlink/base/buf.h"
 #include "tightlink/base/status.h"
 #include "tightlink/session/session.h"
@@ -63,11 +64,10 @@ int cli_compare(const struct cli_command *command, int argc, char **argv);
 int cli_config(const struct cli_command *command, int argc, char **argv);
 int cli_doctor(const struct cli_command *command, int argc, char **argv);
 
-/* Prints all commands in their groups, and two examples of one (overview.c). */
+/* Prints all commands in their groups (overview.c). */
 void cli_print_groups(const struct cli_command *commands, size_t count, FILE *out);
-void cli_print_examples(const char *name, FILE *out);
 
-/* Prints the usage of one command to out. */
+/* Prints the usage of one command to out, and two examples (overview.c). */
 void cli_print_help(const struct cli_command *command, FILE *out);
 
 /* Whether people here read UTF-8; else what we print is ASCII (LC_CTYPE, set in main). */
@@ -86,8 +86,6 @@ int cli_usage(const struct cli_command *command, const char *fmt, ...) TL_PRINTF
 /* The same for an option that the command does not have, with the one that may have been meant. */
 int cli_no_option(const struct cli_command *command, const char *word);
 enum cli_exit cli_exit_for(enum tl_status status);
-
-enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 
 /* What `run` and `demo` take from their command lines. */
 struct cli_run_options {
@@ -155,10 +153,6 @@ int cli_dry_run(const struct cli_run_options *options);
  * As JSON always a document; as text nothing where nothing was measured. When writing fails
  * the run is kept in a file that stderr names. Returns the exit code of the whole command. */
 int cli_deliver(const struct cli_run_options *options, const struct tl_session_result *result);
-
-/* "auto", "always", "never"; TL_USAGE for anything else. */
-enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color,
-                               struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* The exit code that a run stands for: how it ended, then its verdict. */
 enum cli_exit cli_exit_for_result(const struct tl_session_result *result);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "audit_ladder.h"
-#include "parse.h"
 #include "tightlink/base/far.h"
 #include "tightlink/base/units.h"
 #include "tightlink/facts/save.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "between_nodes.h"
-#include "parse.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/key.h"
 #include "tightlink/base/time.h"

@@ -4,7 +4,7 @@
 #include "demo_far.h"
 #include "nearest.h"
 #include "pager.h"
-#include "show.h"
+#include "screen.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
 #include "tightlink/facts/told.h"

@@ -7,7 +7,6 @@
 
 #include "keep.h"
 #include "nearest.h"
-#include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/time.h"

@@ -10,7 +10,7 @@
 
 #include "keep.h"
 #include "live_table.h"
-#include "show.h"
+#include "screen.h"
 #include "telemetry.h"
 #include "tightlink/app/live.h"
 #include "tightlink/app/open.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "between_nodes.h"
-#include "parse.h"
 #include "tightlink/app/mesh.h"
 #include "tightlink/app/open.h"
 #include "tightlink/app/signals.h"

@@ -2,7 +2,6 @@
  * What the command prints stays its own: our words go to standard error. */
 #include "cli.h"
 #include "keep.h"
-#include "parse.h"
 #include "words.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* tightlink pcap FILE: why the transfers in a capture are not faster. */
 #include "cli.h"
 #include "flow_plot.h"
-#include "show.h"
+#include "screen.h"
 #include "words.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "keep.h"
 #include "login.h"
 #include "run_capture.h"
-#include "show.h"
+#include "screen.h"
 #include "telemetry.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse.h"
 #include "tightlink/app/open.h"
 #include "tightlink/document/document.h"
 #include "tightlink/rules/rules.h"

@@ -319,17 +319,6 @@ static const char epilogue[] =
     "\nExit codes: 0 ran, 1 a given goal was missed, 2 usage, 3 unreachable,\n"
     "4 inconclusive or invalid, 5 authentication, 6 output failed, 130 interrupted.\n";
 
-void cli_print_help(const struct cli_command *command, FILE *out)
-{
-    if (out == stdout)
-        cli_page();
-    fprintf(out, "Usage: tightlink %s %s\n%c%s.\n", command->name, command->arguments,
-            command->summary[0] - 'a' + 'A', command->summary + 1);
-    if (command->help[0])
-        fprintf(out, "\n%s", command->help);
-    cli_print_examples(command->name, out);
-}
-
 static void print_overview(FILE *out)
 {
     if (out == stdout)

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "parse.h"
 #include "words.h"
 
 static enum tl_status add_stages(const char *text, struct tl_session_config *config, uint32_t *set,
@@ -43,19 +42,6 @@ void cli_ask_for_disks(struct tl_session_config *config)
 {
     config->force |= UINT32_C(1) << tl_session_stage_find("disk");
     config->force |= UINT32_C(1) << tl_session_stage_find("disk-to-disk");
-}
-
-enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color, struct tl_error *reterr)
-{
-    static const char *const words[] = {
-        [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(text, words[i]) != 0)
-            continue;
-        *ret_color = (enum cli_color)i;
-        return TL_OK;
-    }
-    return tl_error_set(reterr, TL_USAGE, "write auto, always or never, not \"%.40s\"", text);
 }
 
 /* --via HOST,HOST: nearest first. */

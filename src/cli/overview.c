@@ -1,5 +1,6 @@
-/* `tightlink help`: commands in groups, and two examples of each. */
+/* What the help says: commands in groups, one command, and two examples of each. */
 #include "cli.h"
+#include "pager.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ static const struct {
     {"schema", {"schema", "schema > findings.schema.json"}},
 };
 
-void cli_print_examples(const char *name, FILE *out)
+static void print_examples(const char *name, FILE *out)
 {
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         if (strcmp(examples[i].name, name) != 0)
@@ -94,4 +95,15 @@ void cli_print_groups(const struct cli_command *commands, size_t count, FILE *ou
     for (size_t i = 0; i < count; i++) /* none is left out */
         if (!is_grouped(commands[i].name))
             print_command(&commands[i], out);
+}
+
+void cli_print_help(const struct cli_command *command, FILE *out)
+{
+    if (out == stdout)
+        cli_page();
+    fprintf(out, "Usage: tightlink %s %s\n%c%s.\n", command->name, command->arguments,
+            command->summary[0] - 'a' + 'A', command->summary + 1);
+    if (command->help[0])
+        fprintf(out, "\n%s", command->help);
+    print_examples(command->name, out);
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "show.h"
+#include "screen.h"
 
 #define COLUMNS_DEFAULT 80
 /* What a shell says of a command that is not there. */

@@ -289,3 +289,16 @@ enum tl_status cli_parse_stages(const char *text, uint32_t *ret_set, struct tl_e
     *ret_set = set;
     return TL_OK;
 }
+
+enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color, struct tl_error *reterr)
+{
+    static const char *const words[] = {
+        [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i]) != 0)
+            continue;
+        *ret_color = (enum cli_color)i;
+        return TL_OK;
+    }
+    return tl_error_set(reterr, TL_USAGE, "write auto, always or never, not \"%.40s\"", text);
+}

@@ -29,6 +29,12 @@ enum tl_status cli_parse_goals(const char *text, struct tl_run_goal *ret_goal,
 enum tl_status cli_parse_goal(const char *text, double *ret_bps, double *ret_rtt_ns,
                               struct tl_error *reterr) TL_WARN_UNUSED;
 
+enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+
+/* "auto", "always", "never"; TL_USAGE for anything else. */
+enum tl_status cli_parse_color(const char *text, enum cli_color *ret_color,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* "download", "upload" or "both". */
 enum tl_status cli_parse_direction(const char *text, bool *ret_download, bool *ret_upload,
                                    struct tl_error *reterr) TL_WARN_UNUSED;

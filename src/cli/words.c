@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "parse.h"
 #include "tightlink/base/time.h"
 
 #define OPTIONS_MAX 48

@@ -1,6 +1,6 @@
 /* The screen as the commands see it; built without it, it is never possible. Private to src/cli. */
-#ifndef TL_CLI_SHOW_H
-#define TL_CLI_SHOW_H
+#ifndef TL_CLI_SCREEN_H
+#define TL_CLI_SCREEN_H
 
 #include "cli.h"
 

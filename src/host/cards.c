@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link.h"
+#include "tightlink/host/host.h"
 
 /* A VLAN on a bond below a bridge is three; a circle would be the kernel's fault. */
 #define DEPTH_MAX 5
@@ -16,14 +16,13 @@
 /* Not in <net/if.h>: the layer below has a carrier (include/uapi/linux/if.h). */
 #define LOWER_UP 0x10000U
 
-static bool is_one_of(const char *text, const char *const *list, size_t count)
+bool tl_link_is_one_of(const char *text, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(text, list[i]) == 0)
             return true;
     return false;
 }
-#define IS_ONE_OF(text, list) is_one_of(text, list, sizeof(list) / sizeof((list)[0]))
 
 /* IFLA_LINK names the device below of these; of a veth it names the other end. */
 static const char *const stacked_kinds[] = {"vlan", "macvlan", "macvtap", "ipvlan", "macsec"};
@@ -37,6 +36,16 @@ static bool is_card(const struct tl_link_row *row)
 static bool has_carrier(const struct tl_link_row *row)
 {
     return (row->flags & IFF_UP) && (row->flags & LOWER_UP);
+}
+
+/* Kinds that wrap each packet into another one. A bare "tun" is what user-space VPNs open. */
+static const char *const tunnel_kinds[] = {
+    TL_HOST_KIND_TUN, "wireguard", "gre",  "gretap", "ip6gre", "ip6gretap", "ipip",   "sit",
+    "ip6tnl",         "vti",       "vti6", "xfrm",   "ppp",    "vxlan",     "geneve", "erspan"};
+
+bool tl_link_is_tunnel_kind(const char *kind)
+{
+    return IS_ONE_OF(kind, tunnel_kinds);
 }
 
 bool tl_link_stands_on_another(const char *kind)

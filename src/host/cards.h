@@ -35,7 +35,13 @@ void tl_link_cards_below(const struct tl_link_row *rows, size_t count, int ifind
 /* The same, asking the kernel. */
 void tl_link_cards_find(struct tl_netlink *route, int ifindex, struct tl_link_cards *ret_cards);
 
+/* Whether the kernel's name of a kind is that of a tunnel: it wraps packets into others. */
+bool tl_link_is_tunnel_kind(const char *kind);
+
 /* Whether a card may lie below an interface of this kind (as the kernel spells it). */
 bool tl_link_stands_on_another(const char *kind);
+
+bool tl_link_is_one_of(const char *text, const char *const *list, size_t count);
+#define IS_ONE_OF(text, list) tl_link_is_one_of(text, list, sizeof(list) / sizeof((list)[0]))
 
 #endif

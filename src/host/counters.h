@@ -1,4 +1,4 @@
-/* Parsers of the counters' sources, for the tests. */
+/* The table of the counters, and the parsers of their sources. */
 #ifndef TL_HOST_COUNTERS_PRIVATE_H
 #define TL_HOST_COUNTERS_PRIVATE_H
 
@@ -7,6 +7,24 @@
 
 #include "netlink.h"
 #include "tightlink/host/counters.h"
+
+/* A row of the table: what is counted, where it is read, and what it is called there. */
+enum tl_counter_source {
+    TL_COUNTER_LINK,
+    TL_COUNTER_SOFTNET,
+    TL_COUNTER_SNMP,
+    TL_COUNTER_SNMP6,
+    TL_COUNTER_NIC,
+    TL_COUNTER_QDISC,
+    TL_COUNTER_TRACK,
+    TL_COUNTER_STATION,
+    TL_COUNTER_GAUGE
+};
+struct tl_counter_row {
+    const char *name, *unit, *key;
+    enum tl_counter_source source;
+};
+extern const struct tl_counter_row tl_counter_rows[];
 
 /* names: count times ETH_GSTRING_LEN bytes, as ETHTOOL_GSTRINGS gives them. */
 void tl_counters_take_nic(struct tl_host_counters *counters, const char *names,
@@ -26,7 +44,6 @@ enum tl_host_why tl_counters_read_tracking(struct tl_host_counters *counters, co
 /* Everything ABSENT, ready for the parsers. */
 void tl_counters_begin(struct tl_host_counters *ret_counters, int ifindex);
 void tl_counters_set(struct tl_host_counters *counters, unsigned id, uint64_t count);
-const char *tl_counters_key(unsigned id);
 /* What comes from files below root. */
 void tl_counters_read_files(struct tl_host_counters *counters, const char *root);
 

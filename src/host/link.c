@@ -23,25 +23,6 @@ static const char *const paravirtual_drivers[] = {"virtio_net",   "vmxnet3", "hv
 static const char *const wired_kinds[] = {
     TL_HOST_KIND_ETHERNET, TL_HOST_KIND_WIRELESS, TL_HOST_KIND_VLAN, "bond", "macvlan", "team"};
 
-/* Kinds that wrap each packet into another one. A bare "tun" is what user-space VPNs open. */
-static const char *const tunnel_kinds[] = {
-    TL_HOST_KIND_TUN, "wireguard", "gre",  "gretap", "ip6gre", "ip6gretap", "ipip",   "sit",
-    "ip6tnl",         "vti",       "vti6", "xfrm",   "ppp",    "vxlan",     "geneve", "erspan"};
-
-static bool is_one_of(const char *text, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(text, list[i]) == 0)
-            return true;
-    return false;
-}
-#define IS_ONE_OF(text, list) is_one_of(text, list, sizeof(list) / sizeof((list)[0]))
-
-bool tl_link_is_tunnel_kind(const char *kind)
-{
-    return IS_ONE_OF(kind, tunnel_kinds);
-}
-
 static void take_number(struct tl_host_settings *settings, enum tl_host_number_id id,
                         const struct nlattr *attr)
 {
@@ -157,7 +138,7 @@ void tl_link_settle(struct tl_host_settings *settings, const struct tl_link_cont
     }
     *nominal = tl_host_known(
         !IS_ONE_OF(card->why == TL_HOST_WHY_KNOWN ? card->text : kind->text, wired_kinds));
-    *tunnel = tl_host_known(IS_ONE_OF(kind->text, tunnel_kinds) || is_tunnel_type(link->type));
+    *tunnel = tl_host_known(tl_link_is_tunnel_kind(kind->text) || is_tunnel_type(link->type));
 }
 
 /* What is the card's to say, where another one lies below the interface. */

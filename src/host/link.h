@@ -36,9 +36,6 @@ struct tl_link_context {
 };
 bool tl_link_parse(const struct nlmsghdr *msg, void *link_context);
 
-/* Whether the kernel's name of a kind is that of a tunnel: it wraps packets into others. */
-bool tl_link_is_tunnel_kind(const char *kind);
-
 /* After all answers: names the kind where the kernel did not, and from it whether the
  * speed is nominal. */
 void tl_link_settle(struct tl_host_settings *settings, const struct tl_link_context *link);

@@ -43,7 +43,7 @@ static bool take_tracking(char *line, void *context)
         columns->named = true;
         for (unsigned i = 0; i < COLUMNS; i++)
             columns->place[i] =
-                column_of(line, tl_counters_key(TL_HOST_COUNTER_CONNTRACK_DROP + i));
+                column_of(line, tl_counter_rows[TL_HOST_COUNTER_CONNTRACK_DROP + i].key);
         return true;
     }
     for (int column = 0; tl_proc_take_hex(&at, &number); column++)

@@ -82,6 +82,12 @@ static enum tl_status read_kept(const char *name, char **ret_text, size_t *ret_l
     if (status == TL_OK)
         status = tl_history_document(history, id, ret_text, ret_len, &error);
     tl_history_close(history);
+    if (status == TL_UNKNOWN && strncmp(name, "last", 4) == 0 && (!name[4] || name[4] == '-'))
+        return tl_error_set(reterr, TL_USAGE,
+                            name[4] ? "no run is kept that is as old as %.20s; tightlink history "
+                                      "lists what is kept"
+                                    : "no run is kept yet; tightlink run HOST keeps one",
+                            name);
     if (status == TL_UNKNOWN)
         return tl_error_set(reterr, TL_USAGE,
                             "%.100s is neither a file nor a run of the history (tightlink history "

@@ -15,12 +15,12 @@ const char *cli_cause_id(const char *text)
     return NULL;
 }
 
-struct cli_nearest cli_cause_near(const char *text)
+struct tl_nearest cli_cause_near(const char *text)
 {
-    struct cli_nearest nearest = {0};
+    struct tl_nearest nearest = {0};
     for (size_t i = 0; i < tl_cause_list_count(); i++) {
-        cli_nearest_offer(&nearest, text, tl_cause_list_id(i));
-        cli_nearest_offer(&nearest, text, tl_cause_name(tl_cause_list_id(i)));
+        tl_nearest_offer(&nearest, text, tl_cause_list_id(i));
+        tl_nearest_offer(&nearest, text, tl_cause_name(tl_cause_list_id(i)));
     }
     return nearest;
 }

@@ -2,9 +2,9 @@
  * diagnosis from its near end, and at last what was emulated, to compare. */
 #include "cli.h"
 #include "demo_far.h"
-#include "nearest.h"
 #include "pager.h"
 #include "screen.h"
+#include "tightlink/base/nearest.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -31,20 +31,20 @@ static int list_scenarios(void)
 /* What is emulated: a named scenario or a specification of the user's own. */
 static enum tl_status no_demo(const char *name, struct tl_error *reterr)
 {
-    struct cli_nearest nearest = {0};
+    struct tl_nearest nearest = {0};
     size_t count;
     const struct tl_lab_scenario *all = tl_lab_scenario_list(&count);
     for (size_t i = 0; i < count; i++) {
         /* Of "satellite-64k" the first word alone is remembered, too. */
         char first[64];
         snprintf(first, sizeof first, "%.*s", (int)strcspn(all[i].name, "-"), all[i].name);
-        cli_nearest_offer(&nearest, name, all[i].name);
-        if (cli_distance(name, first) <= 1 && !nearest.word)
-            nearest = (struct cli_nearest){all[i].name, 1};
+        tl_nearest_offer(&nearest, name, all[i].name);
+        if (tl_nearest_distance(name, first) <= 1 && !nearest.word)
+            nearest = (struct tl_nearest){all[i].name, 1};
     }
-    cli_nearest_offer(&nearest, name, "list");
+    tl_nearest_offer(&nearest, name, "list");
     return tl_error_set(reterr, TL_USAGE, "no demo is called \"%.60s\"%s see: tightlink demo list",
-                        name, nearest.word ? cli_nearest_text(&nearest) : ";");
+                        name, nearest.word ? tl_nearest_text(&nearest) : ";");
 }
 
 static enum tl_status choose_path(const struct cli_run_options *options,

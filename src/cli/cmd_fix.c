@@ -354,9 +354,9 @@ static bool find_cause(struct fix_options *options, struct tl_error *reterr)
 {
     const char *cause = options->cause ? cli_cause_id(options->cause) : NULL;
     if (options->cause && !cause) {
-        struct cli_nearest nearest = cli_cause_near(options->cause);
+        struct tl_nearest nearest = cli_cause_near(options->cause);
         (void)tl_error_set(reterr, TL_USAGE, "there is no cause \"%.60s\"%s", options->cause,
-                           nearest.word ? cli_nearest_text(&nearest) : "; see: tightlink why-not");
+                           nearest.word ? tl_nearest_text(&nearest) : "; see: tightlink why-not");
         return false;
     }
     options->cause = cause;

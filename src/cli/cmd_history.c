@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "keep.h"
-#include "nearest.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/cause_name.h"
+#include "tightlink/base/nearest.h"
 #include "tightlink/base/time.h"
 #include "tightlink/facts/facts.h"
 #include "words.h"
@@ -156,11 +156,10 @@ bool cli_is_history_word(const char *word)
 
 static int no_action(const struct cli_command *command, const char *word)
 {
-    struct cli_nearest nearest = {0};
+    struct tl_nearest nearest = {0};
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        cli_nearest_offer(&nearest, word, actions[i].name);
-    return cli_usage(command, "history does not know \"%.60s\"%s", word,
-                     cli_nearest_text(&nearest));
+        tl_nearest_offer(&nearest, word, actions[i].name);
+    return cli_usage(command, "history does not know \"%.60s\"%s", word, tl_nearest_text(&nearest));
 }
 
 int cli_history(const struct cli_command *command, int argc, char **argv)

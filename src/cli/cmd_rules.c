@@ -1,8 +1,8 @@
 /* tightlink rules list | explain ID | check DIRECTORY [CASES]. */
 #include "cause.h"
 #include "cli.h"
-#include "nearest.h"
 #include "pager.h"
+#include "tightlink/base/nearest.h"
 #include "words.h"
 
 #include <errno.h>
@@ -28,13 +28,13 @@ static int explain(const struct tl_rules *rules, const char *written)
     int exit_code = CLI_EXIT_OK;
     cli_page();
     if (tl_rules_explain(rules, id, &page) != TL_OK) {
-        struct cli_nearest nearest = cli_cause_near(written);
+        struct tl_nearest nearest = cli_cause_near(written);
         for (size_t i = 0; i < tl_rules_count(rules); i++) { /* the user's own, too */
-            cli_nearest_offer(&nearest, written, tl_rules_id_at(rules, i));
-            cli_nearest_offer(&nearest, written, tl_rules_cause_at(rules, i));
+            tl_nearest_offer(&nearest, written, tl_rules_id_at(rules, i));
+            tl_nearest_offer(&nearest, written, tl_rules_cause_at(rules, i));
         }
         cli_complain("no rule or cause is called \"%.60s\"%s see: tightlink rules list", written,
-                     nearest.word ? cli_nearest_text(&nearest) : ";");
+                     nearest.word ? tl_nearest_text(&nearest) : ";");
         exit_code = CLI_EXIT_USAGE;
     } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {
         cli_complain("writing the output failed: %s", strerror(errno));
@@ -63,12 +63,12 @@ static int check(const char *directory, const char *cases)
 
 static int no_verb(const struct cli_command *command, const char *verb)
 {
-    struct cli_nearest nearest = {0};
-    cli_nearest_offer(&nearest, verb, "list");
-    cli_nearest_offer(&nearest, verb, "explain");
-    cli_nearest_offer(&nearest, verb, "check");
+    struct tl_nearest nearest = {0};
+    tl_nearest_offer(&nearest, verb, "list");
+    tl_nearest_offer(&nearest, verb, "explain");
+    tl_nearest_offer(&nearest, verb, "check");
     return cli_usage(command, "write rules list, rules explain ID or rules check DIRECTORY%s",
-                     nearest.distance ? cli_nearest_text(&nearest) : "");
+                     nearest.distance ? tl_nearest_text(&nearest) : "");
 }
 
 int cli_rules(const struct cli_command *command, int argc, char **argv)

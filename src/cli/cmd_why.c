@@ -54,9 +54,9 @@ int cli_why(const struct cli_command *command, int argc, char **argv)
 
 static int no_cause(const struct cli_command *command, const char *name)
 {
-    struct cli_nearest nearest = cli_cause_near(name);
+    struct tl_nearest nearest = cli_cause_near(name);
     return cli_usage(command, "no cause is called \"%.60s\"%s The causes are:", name,
-                     nearest.word ? cli_nearest_text(&nearest) : ".");
+                     nearest.word ? tl_nearest_text(&nearest) : ".");
 }
 
 int cli_why_not(const struct cli_command *command, int argc, char **argv)
@@ -66,6 +66,12 @@ int cli_why_not(const struct cli_command *command, int argc, char **argv)
     if (!cli_take_options(&words, NULL, NULL))
         return words.exit_code;
     const char *cause = words.argc < 1 ? NULL : cli_cause_id(words.argv[0]);
+    if (!cause && words.argc == 2 && cli_cause_near(words.argv[1]).word) { /* the run came first */
+        char *run = words.argv[0];
+        words.argv[0] = words.argv[1];
+        words.argv[1] = run;
+        cause = cli_cause_id(words.argv[0]);
+    }
     if (words.argc < 1)
         exit_code = cli_usage(command, "name a cause and a saved run; the causes are:");
     else if (!cause)

@@ -196,12 +196,12 @@ static int list_json(struct history_request *request)
 /* A cause of the user's own rules is none of the list, and no mistake. */
 static void tell_of_none(const struct tl_history_filter *filter)
 {
-    struct cli_nearest nearest = {0};
+    struct tl_nearest nearest = {0};
     if (filter->cause)
         nearest = cli_cause_near(filter->cause);
     if (nearest.word && nearest.distance > 0)
         cli_complain("no run is kept whose cause is %.60s%s", filter->cause,
-                     cli_nearest_text(&nearest));
+                     tl_nearest_text(&nearest));
     else
         cli_complain("no run is kept that fits; every tightlink run HOST is, unless --no-history");
 }

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "cause.h"
-#include "nearest.h"
 #include "tightlink/app/files.h"
 #include "tightlink/app/keep.h"
 #include "tightlink/app/leave.h"
 #include "tightlink/app/open.h"
+#include "tightlink/base/nearest.h"
 
 /* A line each; the buffer is finished. */
 static void say(struct tl_buf *notices)
@@ -45,12 +45,13 @@ static enum tl_status offer_instead(const char *name, enum tl_status status,
     if (status != TL_USAGE || !reterr)
         return status;
     struct tl_error said = *reterr;
-    struct cli_nearest nearest = cli_cause_near(name);
+    struct tl_nearest nearest = cli_cause_near(name);
     if (nearest.word)
         return tl_error_set(reterr, status, "%s; a cause: tightlink rules explain %s", said.text,
                             cli_cause_id(nearest.word));
-    cli_nearest_offer(&nearest, name, "last");
-    return tl_error_set(reterr, status, "%s%s", said.text, cli_nearest_text(&nearest));
+    if (strncmp(name, "last", 4) != 0)
+        tl_nearest_offer(&nearest, name, "last");
+    return tl_error_set(reterr, status, "%s%s", said.text, tl_nearest_text(&nearest));
 }
 
 enum tl_status cli_judge_file(const char *path, struct tl_session_result *result,

@@ -1,8 +1,8 @@
 /* tightlink: the command table, help, version and dispatch. */
 #include "cli.h"
 #include "history.h"
-#include "nearest.h"
 #include "pager.h"
+#include "tightlink/base/nearest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -363,11 +363,11 @@ static int close_output(int exit_code)
 /* "; did you mean history?", or "". */
 static const char *near_command(const char *word)
 {
-    struct cli_nearest nearest = {0};
+    struct tl_nearest nearest = {0};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        cli_nearest_offer(&nearest, word, commands[i].name);
-    cli_nearest_offer(&nearest, word, "help");
-    return cli_nearest_text(&nearest);
+        tl_nearest_offer(&nearest, word, commands[i].name);
+    tl_nearest_offer(&nearest, word, "help");
+    return tl_nearest_text(&nearest);
 }
 
 /* word: NULL for all commands. */
@@ -388,11 +388,11 @@ static int help(const char *word)
 /* A word with a dash where a command belongs. */
 static int no_such_option(const char *word)
 {
-    struct cli_nearest nearest = {0};
-    cli_nearest_offer(&nearest, word, "--help");
-    cli_nearest_offer(&nearest, word, "--version");
+    struct tl_nearest nearest = {0};
+    tl_nearest_offer(&nearest, word, "--help");
+    tl_nearest_offer(&nearest, word, "--version");
     if (nearest.word)
-        cli_complain("%.60s is no option%s", word, cli_nearest_text(&nearest));
+        cli_complain("%.60s is no option%s", word, tl_nearest_text(&nearest));
     else
         cli_complain("%s needs a command before it, for instance: tightlink run HOST", word);
     return CLI_EXIT_USAGE;

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "nearest.h"
+#include "tightlink/base/nearest.h"
 #include "tightlink/base/utf8.h"
 
 bool cli_locale_is_utf8(void)
@@ -73,7 +73,7 @@ int cli_usage(const struct cli_command *command, const char *fmt, ...)
 /* The options are those that the help text names. */
 int cli_no_option(const struct cli_command *command, const char *word)
 {
-    struct cli_nearest nearest = {0};
+    struct tl_nearest nearest = {0};
     static char names[64][32];
     size_t count = 0;
     for (const char *at = command->help; (at = strstr(at, "--")) && count < 64; at += 2) {
@@ -81,10 +81,10 @@ int cli_no_option(const struct cli_command *command, const char *word)
         if (len <= 2 || len >= sizeof names[0])
             continue;
         snprintf(names[count], sizeof names[0], "%.*s", (int)len, at);
-        cli_nearest_offer(&nearest, word, names[count++]);
+        tl_nearest_offer(&nearest, word, names[count++]);
     }
     return cli_usage(command, "%s is no option of %s%s", word, command->name,
-                     cli_nearest_text(&nearest));
+                     tl_nearest_text(&nearest));
 }
 
 /* What a failure before or outside of the measuring stands for. */

@@ -25,6 +25,7 @@
 #include "tightlink/engine/limits.h"
 #include "tightlink/engine/responder.h"
 #include "tightlink/engine/wire.h"
+#include "unknown.h"
 #include "user.h"
 
 #ifndef TL_VERSION_TEXT
@@ -305,8 +306,6 @@ static enum tl_status take_option(int id, const char *text, struct settings *set
         status = parse_number("ready-fd", text, 0, 65535, &number, reterr);
         settings->ready_fd = (int)number;
         break;
-    default: /* getopt has said what is wrong */
-        return tl_error_set(reterr, TL_USAGE, "the command line cannot be understood");
     }
     return status;
 }
@@ -473,8 +472,10 @@ int main(int argc, char **argv)
     struct settings settings = {
         .options = {.port = TL_WIRE_PORT, .program = PROGRAM, .log = log_line}, .ready_fd = -1};
     struct tl_error error;
-    int id;
-    while ((id = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+    opterr = 0;
+    for (int id; (id = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        if (id == '?')
+            return usage_error(unknown_option(long_options, argv[optind - 1]));
         if (id == OPTION_HELP || id == OPTION_VERSION) {
             fputs(id == OPTION_HELP ? help : PROGRAM "\n", stdout);
             return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -166,6 +166,10 @@ def two_runs_are_compared(machine):
     document = json.loads(tightlink(machine, "compare", "last-1", "last", "--json", env=env).out)
     assert document["format"] == "tightlink.comparison/1" and document["same_target"], document
     tightlink(machine, "compare", "last", env=env).check(2, "name two runs")
+    tightlink(machine, "explain", "last-9", env=env).check(2, "no run is kept that is as old as last-9")
+    nothing = home(machine, "nothing-kept")
+    said = tightlink(machine, "explain", "last", env=nothing).check(2, "no run is kept yet")
+    assert "did you mean" not in said.err, said
     tightlink(machine, "compare", "last", "nothing", env=env).check(2, "neither a file nor a run")
 
 

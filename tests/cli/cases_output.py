@@ -115,6 +115,7 @@ def why_tells_the_trace(machine):
         why_not = tightlink(machine, "why-not", "congestion-control", path)
         why_not.check(0, out=r"the stage\s+microscope\s+measures it")
         tightlink(machine, "why", path + ".no").check(2, "No such file")
+        assert tightlink(machine, "why-not", path, "congestion-control").out == why_not.out
         tightlink(machine, "why-not", "policer", __file__).check(2, "is no saved run")
 
 

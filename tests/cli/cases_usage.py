@@ -78,6 +78,13 @@ def unknown_options_are_named(machine):
     refuses(machine, "audit", "--bogus", says="--bogus is no option of audit")
     refuses(machine, "--json", says="--json needs a command before it")
     refuses(machine, "run", "host", "--link", "rate=1M", says="--link is an option of demo")
+    for words, says in (("--opne", "--opne is no option; did you mean --open?"),
+                        ("--bogus", "--bogus is no option\n"), ("-x", "-x is no option\n"),
+                        ("--port", "--port lacks its value"),
+                        ("--open=yes", "--open takes no value")):
+        result = tightlink(machine, "serve", words).check(2, says)
+        assert result.err.startswith("tightlinkd: ") and result.err.endswith(
+            "Try: tightlinkd --help\n"), result
     refuses(machine, "doctor", "now", says="doctor takes no arguments")
     refuses(machine, "schema", "now", says="schema takes no arguments")
     refuses(machine, "rules", "dance", says="write rules list")
@@ -164,6 +171,7 @@ def a_slip_is_answered_with_what_was_meant(machine):
             (("run", "--directoin", "up", "h"), "did you mean --direction\\?"),
             (("why-not", "polcer", "x"), "did you mean policer\\?"),
             (("why-not", "receive bufer", "x"), "did you mean receive buffer\\?"),
+            (("why-not", "x", "polcer"), "did you mean policer\\?"),
             (("fix", "x", "--dry-run", "--cause", "polcer"), "did you mean policer\\?"),
             (("demo", "satelite-64k"), "did you mean satellite-64k\\?"),
             (("demo", "satelite"), "did you mean satellite-"),
@@ -173,7 +181,7 @@ def a_slip_is_answered_with_what_was_meant(machine):
             (("rules", "explain", "recieve buffer"), "did you mean receive buffer\\?"),
             (("rules", "explan", "policer"), "did you mean explain\\?"),
             (("demo", "lsit"), "did you mean list\\?"), (("explain", "lats"), "did you mean last\\?"),
-            (("compare", "last", "lsat"), "neither a file nor a run"),
+            (("compare", "last", "lsat"), "no run is kept yet"),
             (("explain", "policer"), "a cause: tightlink rules explain policer"),
             (("why", "recieve buffer"), "a cause: tightlink rules explain receive-window")]:
         tightlink(machine, *arguments).check(2, says)

@@ -1,5 +1,5 @@
 /* What somebody may have meant. */
-#include "nearest.h"
+#include "tightlink/base/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Optimal string alignment: Levenshtein's table with exchanged neighbours. */
-size_t cli_distance(const char *a, const char *b)
+size_t tl_nearest_distance(const char *a, const char *b)
 {
     size_t rows[3][WORD_MAX + 1], la = strlen(a), lb = strlen(b);
     if (la > WORD_MAX || lb > WORD_MAX)
@@ -39,16 +39,16 @@ size_t cli_distance(const char *a, const char *b)
     return above[lb];
 }
 
-void cli_nearest_offer(struct cli_nearest *nearest, const char *typed, const char *word)
+void tl_nearest_offer(struct tl_nearest *nearest, const char *typed, const char *word)
 {
     size_t most = strlen(typed) <= SHORT_WORD ? 1 : SLIPS_MAX;
-    size_t distance = cli_distance(typed, word);
+    size_t distance = tl_nearest_distance(typed, word);
     if (distance > most || (nearest->word && nearest->distance <= distance))
         return;
-    *nearest = (struct cli_nearest){word, distance};
+    *nearest = (struct tl_nearest){word, distance};
 }
 
-const char *cli_nearest_text(const struct cli_nearest *nearest)
+const char *tl_nearest_text(const struct tl_nearest *nearest)
 {
     static char text[WORD_MAX + 40];
     if (!nearest->word)

@@ -1,0 +1,26 @@
+/* What is said of a word that is no option. */
+#include "unknown.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tightlink/base/nearest.h"
+
+const char *unknown_option(const struct option *options, const char *word)
+{
+    static char text[160];
+    struct tl_nearest nearest = {0};
+    size_t len = strcspn(word, "=");
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)len, word);
+    for (; options->name; options++)
+        tl_nearest_offer(&nearest, typed + strspn(typed, "-"), options->name);
+    if (!nearest.word)
+        snprintf(text, sizeof text, "%.60s is no option", typed);
+    else if (nearest.distance > 0)
+        snprintf(text, sizeof text, "%.60s is no option; did you mean --%s?", typed, nearest.word);
+    else
+        snprintf(text, sizeof text, "--%s %s", nearest.word,
+                 word[len] ? "takes no value" : "lacks its value");
+    return text;
+}

@@ -247,8 +247,10 @@ static uint64_t next_bytes(const struct half *half, uint64_t begin, uint64_t end
 static void note_train(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
 {
     if (begin != half->train_end || time_ns - half->last_data_ns > TRAIN_NS ||
-        half->last_ack_ns > half->last_data_ns)
+        half->last_ack_ns > half->last_data_ns) {
         half->train_bytes = 0;
+        half->out->bursts_count++;
+    }
     half->train_bytes += end - begin;
     half->train_end = end;
 }

@@ -240,11 +240,12 @@ static void count_stall(struct half *half, int64_t time_ns)
     half->out->stall_longest_ns = fmax(half->out->stall_longest_ns, (double)(time_ns - since));
 }
 
-/* Beside the sender its least is the way; later samples are what the host took to answer. */
+/* Beside the sender all of it is what the host took to answer, the handshake not always least: what
+ * leaves at once behind an acknowledgement was set off by it. */
 static double way_to_sender_ns(const struct half *half, double near_rtt_ns)
 {
     if (near_rtt_ns <= (double)half->reach_ns)
-        return near_rtt_ns;
+        return 0;
     if (isfinite(half->near_rtt_ns))
         return half->near_rtt_ns;
     return isfinite(near_rtt_ns) ? near_rtt_ns : 0;

@@ -130,8 +130,8 @@ static bool is_calm(const struct tl_packet_half *half, double standing_ratio)
 
 static bool may_be_paced(const struct tl_packet_half *half, double total_ns)
 {
-    double trains = (double)half->trains_count;
-    return (double)half->segments_count < PACED_SEGMENTS * trains || total_ns < PACED_NS * trains;
+    double bursts = (double)half->bursts_count;
+    return (double)half->segments_count < PACED_SEGMENTS * bursts || total_ns < PACED_NS * bursts;
 }
 
 /* The mean flight of pieces of many round trips each, behind the first quarter; how many. */

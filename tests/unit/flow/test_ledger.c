@@ -106,6 +106,46 @@ Test(packets, single_segments_by_a_clock_are_no_programs)
     cr_expect_gt(written.app_ratio, 0.5, "%s %g", written.why, written.clocked_ratio);
 }
 
+/* Segments over 40 ms: in what time each follows the one before, and the first of so many; a moment
+ * in the train at which an acknowledgement of one comes, so long before. The host answers the SYN
+ * within 20 us. */
+static struct tl_packet_ledger beside_sender(uint32_t train, int64_t step_ns, int64_t first_ns,
+                                             uint32_t moment, int64_t before_ns)
+{
+    struct script script = script_begin();
+    script_shake(&script, 40 * MS, 20000);
+    for (uint32_t i = 0; i < 500 * train; i++) {
+        script.time_ns += (i % train ? step_ns : first_ns) - before_ns;
+        if (i % train == moment && i > 5 * train)
+            script_send(&script, CLIENT, 1000, 1000 + (i - 4 * train) * MSS, 0);
+        script.time_ns += before_ns;
+        script_send(&script, SERVER, 1000 + i * MSS, 1000, MSS);
+    }
+    const struct tl_packet_flow *flow = script_end(&script);
+    struct tl_packet_ledger ledger;
+    cr_expect_eq(tl_packet_place(flow, TL_SERVER), TL_PLACE_SENDER);
+    tl_packet_ledger(flow, TL_SERVER, &ledger);
+    tl_packets_destroy(script.packets);
+    return ledger;
+}
+
+/* What follows an acknowledgement sooner than its host answered a SYN was set off by it. */
+Test(packets, an_acknowledgement_sets_off_what_follows_it_at_once)
+{
+    struct tl_packet_ledger ledger = beside_sender(8, 6000, 10 * MS, 0, 6000);
+    cr_expect_gt(ledger.clocked_ratio, 0.9, "%g", ledger.clocked_ratio);
+    cr_expect_neq(ledger.wait, TL_WAIT_APP);
+}
+
+/* A kernel that paces sends its segments one by one, a tenth of a millisecond apart. */
+Test(packets, segments_one_by_one_are_paced_however_close)
+{
+    struct tl_packet_ledger paced = beside_sender(50, 100000, 400000, 20, 30000),
+                            written = beside_sender(8, 6000, 10 * MS, 4, 0);
+    cr_expect_neq(paced.wait, TL_WAIT_APP);
+    cr_expect_eq(written.wait, TL_WAIT_APP, "%d %g", written.wait, written.clocked_ratio);
+}
+
 /* A write of ten segments and a half each 15 to 19 ms over a round trip of 40 ms, and a pause
  * behind four, seen at the receiver: each ends with what was left of it. */
 static struct tl_packet_ledger writes_of(uint32_t last_bytes)

@@ -123,6 +123,7 @@ struct tl_packet_half {
      * would by chance, by the share of time that lies so near one. */
     uint64_t trains_count, clocked_count;
     double clocked_by_chance;
+    uint64_t bursts_count; /* of packets that left in no time, with no acknowledgement in between */
 
     /* Pauses of more than 12 ms between data packets. */
     uint64_t pauses_count;

@@ -6,6 +6,7 @@ Arguments: path of tightlink, path of tightlinkd, then names of faults (none: al
 two network namespaces with a veth between them; what cannot be made here without touching the
 machine (sleep, a step of the clock) is forced in the unit tests that the table names.
 Exit code 77: this machine permits no namespaces."""
+import concurrent.futures
 import json
 import os
 import re
@@ -18,13 +19,19 @@ import time
 
 SKIP = 77
 TIGHTLINK, TIGHTLINKD = sys.argv[1:3]
-NEAR, FAR = f"tlf-near-{os.getpid()}", f"tlf-far-{os.getpid()}"
-FAULTS = {}
+FAULTS, ALONE = {}, set()
+AT_ONCE = 4
 
 
 def fault(function):
     FAULTS[function.__name__.replace("_", " ")] = function
     return function
+
+
+def alone(function):
+    """A fault that takes processors from whatever runs beside it."""
+    ALONE.add(function.__name__.replace("_", " "))
+    return fault(function)
 
 
 def ip(*args, check=True):
@@ -36,33 +43,83 @@ def inside(namespace, *command):
 
 
 class Hosts:
-    """near: 10.99.0.1 and fd99::1, far: .2 and ::2; a second link, unused, as 10.98.0.0/24."""
+    """near: 10.99.0.1 and fd99::1, far: .2 and ::2; a second link, unused, as 10.98.0.0/24. The
+    first carries as much as leaves the processors to others."""
+
+    def __init__(self, number, rate="300mbit"):
+        self.near, self.far = (f"tlf-{end}-{os.getpid()}-{number}" for end in ("near", "far"))
+        self.rate = rate
 
     def __enter__(self):
-        for name in (NEAR, FAR):
+        for name in (self.near, self.far):
             ip("netns", "add", name)
             ip("-n", name, "link", "set", "lo", "up")
         for link, net in (("v0", 99), ("w0", 98)):
-            ip("-n", NEAR, "link", "add", link, "type", "veth", "peer", "name", link, "netns", FAR)
-            for name, host in ((NEAR, 1), (FAR, 2)):
+            ip("-n", self.near, "link", "add", link, "type", "veth", "peer", "name", link, "netns",
+               self.far)
+            for name, host in ((self.near, 1), (self.far, 2)):
                 ip("-n", name, "addr", "add", f"10.{net}.0.{host}/24", "dev", link)
                 ip("-n", name, "addr", "add", f"fd{net}::{host}/64", "dev", link, "nodad")
                 ip("-n", name, "link", "set", link, "up")
+        if self.rate:
+            for name in (self.near, self.far):
+                subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "v0", "root", "tbf", "rate",
+                                self.rate, "burst", "64k", "latency", "20ms"], check=True)
         return self
 
     def __exit__(self, *unused):
-        for name in (NEAR, FAR):
+        for name in (self.near, self.far):
             ip("netns", "delete", name, check=False)
 
+    def responder(self, *options):
+        return Responder(self.far, *options)
 
-class Far:
-    """tightlinkd in the far namespace."""
+    def run(self, *options, host="10.99.0.2", wrap=(), at=None, then=None, when=('"live"',),
+            seconds=120):
+        """Runs a diagnosis; calls then(process) at seconds after the first line with all the words
+        of when: a transfer runs, unless other words are given."""
+        command = inside(self.near, *wrap, TIGHTLINK, "run", host, "--yes", "--json-lines",
+                         "--direction", "download", *options)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        lines, begun = [], threading.Event()
 
-    def __init__(self, *options):
+        def read():
+            for line in process.stdout:
+                lines.append(line)
+                if not begun.is_set() and all(word in line for word in when):
+                    begun.set()
+            begun.set()
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        if then:
+            begun.wait(60)
+            time.sleep(at)
+            then(process)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired as late:
+            process.kill()
+            raise AssertionError(f"not over after {seconds} s") from late
+        finally:
+            reader.join()
+        errors = process.stderr.read()
+        try:
+            document = json.loads(lines[-1])
+            return document.get("document", document), process.returncode, errors
+        except (IndexError, json.JSONDecodeError):
+            return None, process.returncode, errors
+
+
+class Responder:
+    """tightlinkd in a namespace."""
+
+    def __init__(self, namespace, *options):
         read, write = os.pipe()
         self.process = subprocess.Popen(
-            inside(FAR, TIGHTLINKD, "--open", "--ready-fd", str(write), *options), pass_fds=[write],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            inside(namespace, TIGHTLINKD, "--open", "--ready-fd", str(write), *options),
+            pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(read) as ready:
             assert ready.readline(), "tightlinkd did not start"
@@ -73,42 +130,6 @@ class Far:
     def __exit__(self, *unused):
         self.process.kill()
         self.process.wait()
-
-
-def run(*options, host="10.99.0.2", wrap=(), at=None, then=None, when=('"live"',), seconds=120):
-    """Runs a diagnosis; calls then(process) at seconds after the first line with all the words of
-    when: a transfer runs, unless other words are given."""
-    command = inside(NEAR, *wrap, TIGHTLINK, "run", host, "--yes", "--json-lines", "--direction",
-                     "download", *options)
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    lines, begun = [], threading.Event()
-
-    def read():
-        for line in process.stdout:
-            lines.append(line)
-            if not begun.is_set() and all(word in line for word in when):
-                begun.set()
-        begun.set()
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    if then:
-        begun.wait(60)
-        time.sleep(at)
-        then(process)
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise AssertionError(f"not over after {seconds} s")
-    finally:
-        reader.join()
-    errors = process.stderr.read()
-    try:
-        document = json.loads(lines[-1])
-        return document.get("document", document), process.returncode, errors
-    except (IndexError, json.JSONDecodeError):
-        return None, process.returncode, errors
 
 
 def said(document):
@@ -127,73 +148,71 @@ def expect(document, qualities, states, words):
 
 
 @fault
-def link_drops():
-    with Far():
-        document, *_ = run(at=1.5, then=lambda p: ip("-n", NEAR, "link", "set", "v0", "down"))
-    ip("-n", NEAR, "link", "set", "v0", "up")
+def link_drops(hosts):
+    with hosts.responder():
+        document, *_ = hosts.run(
+            at=1.5, then=lambda p: ip("-n", hosts.near, "link", "set", "v0", "down"))
     return expect(document, ["aborted"], ["invalid"], "the network link went down")
 
 
 @fault
-def route_changes():
+def route_changes(hosts):
     def change(_):
-        ip("-n", FAR, "route", "replace", "10.99.0.1/32", "dev", "w0")
-        ip("-n", NEAR, "route", "replace", "10.99.0.2/32", "via", "10.98.0.2", "dev", "w0")
-    with Far():
-        document, *_ = run(at=1.5, then=change)
-    ip("-n", NEAR, "route", "del", "10.99.0.2/32", check=False)
-    ip("-n", FAR, "route", "del", "10.99.0.1/32", check=False)
+        ip("-n", hosts.far, "route", "replace", "10.99.0.1/32", "dev", "w0")
+        ip("-n", hosts.near, "route", "replace", "10.99.0.2/32", "via", "10.98.0.2", "dev", "w0")
+    with hosts.responder():
+        document, *_ = hosts.run(at=1.5, then=change)
     return expect(document, ["degraded", "aborted", "invalid"],
                   ["limited", "inconclusive", "invalid"], "the route to the other end changed")
 
 
 @fault
-def responder_dies():
-    with Far() as far:
-        document, *_ = run(at=1.5, then=lambda p: far.process.kill())
+def responder_dies(hosts):
+    with hosts.responder() as far:
+        document, *_ = hosts.run(at=1.5, then=lambda p: far.process.kill())
     return expect(document, ["invalid"], ["invalid"], "the far end broke off")
 
 
-def dies_at(*when, options=()):
+def dies_at(hosts, *when, options=()):
     """The responder is killed while tightlink is held at the first line with these words."""
     def die(process):
         process.send_signal(signal.SIGSTOP)
         far.process.kill()
         far.process.wait()
         process.send_signal(signal.SIGCONT)
-    with Far() as far:
-        document, *_ = run(*options, at=0, then=die, when=when)
+    with hosts.responder() as far:
+        document, *_ = hosts.run(*options, at=0, then=die, when=when)
     return expect(document, ["aborted", "invalid"], ["invalid"], "far end")
 
 
 @fault
-def responder_dies_early():
+def responder_dies_early(hosts):
     """A UDP port that refuses and a connection that closes: a program that died, no firewall."""
-    return dies_at('"stage-start"', '"path"')
+    return dies_at(hosts, '"stage-start"', '"path"')
 
 
 @fault
-def responder_dies_between():
+def responder_dies_between(hosts):
     # Where the first transfer tells all, as on a busy host, nobody would ask the responder again.
-    return dies_at('"stage-end"', '"stream"', options=("--force", "streams"))
+    return dies_at(hosts, '"stage-end"', '"stream"', options=("--force", "streams"))
 
 
 @fault
-def responder_stops():
-    with Far() as far:
-        document, *_ = run(at=1.5, then=lambda p: far.process.send_signal(signal.SIGSTOP))
+def responder_stops(hosts):
+    with hosts.responder() as far:
+        document, *_ = hosts.run(at=1.5, then=lambda p: far.process.send_signal(signal.SIGSTOP))
     return expect(document, ["aborted", "invalid"], ["invalid"], "went dead")
 
 
-def stalls(seconds, *options):
+def stalls(hosts, seconds, *options):
     """The responder's program is stopped for a while, and its host is not: who looks for a fault of
     the path would look in vain."""
     def stall(_):
         far.process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         far.process.send_signal(signal.SIGCONT)
-    with Far() as far:
-        document, *_ = run(*options, at=1.5, then=stall)
+    with hosts.responder() as far:
+        document, *_ = hosts.run(*options, at=1.5, then=stall)
     quality, state, text = said(document)
     for word in ("path fails", "path carried nothing", "path is dead", "path to"):
         assert word not in text, text
@@ -203,32 +222,32 @@ def stalls(seconds, *options):
 
 
 @fault
-def responder_stalls_2_s():
-    return stalls(2)
+def responder_stalls_2_s(hosts):
+    return stalls(hosts, 2)
 
 
 @fault
-def responder_stalls_4_s():
-    return stalls(4)
+def responder_stalls_4_s(hosts):
+    return stalls(hosts, 4)
 
 
 @fault
-def responder_stalls_6_s():
-    return stalls(5.6)
+def responder_stalls_6_s(hosts):
+    return stalls(hosts, 5.6)
 
 
 @fault
-def responder_stalls_9_s():
-    return stalls(9)
+def responder_stalls_9_s(hosts):
+    return stalls(hosts, 9)
 
 
 @fault
-def responder_stalls_9_s_in_an_upload():
-    return stalls(9, "--direction", "upload")
+def responder_stalls_9_s_in_an_upload(hosts):
+    return stalls(hosts, 9, "--direction", "upload")
 
 
 @fault
-def signals():
+def signals(hosts):
     """Stopped and continued for a moment, over and over: every wait ends with EINTR."""
     def storm(process):
         for _ in range(100):
@@ -237,20 +256,20 @@ def signals():
             process.send_signal(signal.SIGSTOP)
             process.send_signal(signal.SIGCONT)
             time.sleep(0.02)
-    with Far():
-        document, *_ = run(at=0.3, then=storm)
+    with hosts.responder():
+        document, *_ = hosts.run(at=0.3, then=storm)
     quality, state, _ = said(document)
     assert quality in ("valid", "degraded") and state in ("limited", "inconclusive"), said(document)
     return quality, state, "no effect"
 
 
 @fault
-def slow_DNS():
+def slow_DNS(hosts):
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as resolv:
         resolv.write("nameserver 10.99.0.77\noptions timeout:30 attempts:5\n")
         resolv.flush()
         begin = time.monotonic()
-        document, status, errors = run(
+        document, status, errors = hosts.run(
             host="far.example.org",
             wrap=("unshare", "-m", "sh", "-c",
                   f'mount --bind {resolv.name} /etc/resolv.conf && exec "$@"', "sh"))
@@ -262,11 +281,11 @@ def slow_DNS():
 
 
 @fault
-def no_ICMP():
-    for name in (NEAR, FAR):
+def no_ICMP(hosts):
+    for name in (hosts.near, hosts.far):
         subprocess.run(inside(name, "sysctl", "-qw", "net.ipv4.icmp_echo_ignore_all=1"), check=True)
-    with Far():
-        document, *_ = run()
+    with hosts.responder():
+        document, *_ = hosts.run()
     quality, state, text = said(document)
     assert quality in ("valid", "degraded") and state in ("limited", "inconclusive"), text
     assert not re.search(r"100 %[^.]*\b(loss|lost)|dead", text), text
@@ -274,24 +293,23 @@ def no_ICMP():
 
 
 @fault
-def IPv6_only():
-    ip("-n", NEAR, "addr", "flush", "dev", "v0", "scope", "global")
-    ip("-n", NEAR, "addr", "add", "fd99::1/64", "dev", "v0", "nodad")
-    with Far():
-        document, *_ = run(host="fd99::2")
-    ip("-n", NEAR, "addr", "add", "10.99.0.1/24", "dev", "v0")
+def IPv6_only(hosts):
+    ip("-n", hosts.near, "addr", "flush", "dev", "v0", "scope", "global")
+    ip("-n", hosts.near, "addr", "add", "fd99::1/64", "dev", "v0", "nodad")
+    with hosts.responder():
+        document, *_ = hosts.run(host="fd99::2")
     quality, state, text = said(document)
     assert document["run"]["target"]["family"] == 6 and state in ("limited", "inconclusive"), text
     return quality, state, "family 6"
 
 
-@fault
-def host_starved():
+@alone
+def host_starved(hosts):
     core = ("taskset", "-c", "0")
     others = [subprocess.Popen([*core, sys.executable, "-c", "while True: pass"]) for _ in range(3)]
     try:
-        with Far():
-            document, *_ = run(wrap=core)
+        with hosts.responder():
+            document, *_ = hosts.run(wrap=core)
     finally:
         for other in others:
             other.kill()
@@ -303,17 +321,18 @@ def host_starved():
     return quality, f"{state} {cause or ''}".strip(), "the host, not the network"
 
 
-@fault
-def other_traffic():
+@alone
+def other_traffic(hosts):
     """The responder grants 80 Mb/s; some 80 Mb/s of datagrams come beside it."""
     blast = ("import socket,time\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n"
              "begun,sent=time.monotonic(),0\n"
              "while True:\n while sent<7000*(time.monotonic()-begun):\n"
              "  s.sendto(bytes(1400),('10.99.0.1',9)); sent+=1\n time.sleep(0.0014)\n")
-    other = subprocess.Popen(inside(FAR, sys.executable, "-c", blast), stderr=subprocess.DEVNULL)
+    other = subprocess.Popen(inside(hosts.far, sys.executable, "-c", blast),
+                             stderr=subprocess.DEVNULL)
     try:
-        with Far("--rate-cap", "80M"):
-            document, *_ = run()
+        with hosts.responder("--rate-cap", "80M"):
+            document, *_ = hosts.run()
     finally:
         other.kill()
         other.wait()
@@ -321,9 +340,9 @@ def other_traffic():
 
 
 @fault
-def too_short():
-    with Far():
-        document, *_ = run("--data-budget", "3MB")
+def too_short(hosts):
+    with hosts.responder():
+        document, *_ = hosts.run("--data-budget", "3MB")
     quality, state, text = said(document)
     assert state == "inconclusive", text
     return quality, state, "too short"
@@ -338,25 +357,32 @@ ELSEWHERE = {
 }
 
 
+def judge(number, name):
+    """Whether what was said is what the table says; prints its row."""
+    try:
+        with Hosts(number, rate=None if name in ALONE else "300mbit") as hosts:
+            row = FAULTS[name](hosts)
+    except (AssertionError, subprocess.SubprocessError, KeyError, OSError) as error:
+        print(f"{name:<18} FAILED: {error!r}", flush=True)
+        return False
+    print(f"{name:<18} {row[0]:<10} {row[1]:<22} {row[2]}", flush=True)
+    return True
+
+
 def main():
-    if os.geteuid() != 0 or ip("netns", "add", NEAR, check=False).returncode != 0:
+    probe = f"tlf-{os.getpid()}"
+    if os.geteuid() != 0 or ip("netns", "add", probe, check=False).returncode != 0:
         print("skipped: network namespaces need root")
         sys.exit(SKIP)
-    ip("netns", "delete", NEAR)
-    names = sys.argv[3:] or list(FAULTS)
-    failed = 0
+    ip("netns", "delete", probe)
+    names = list(enumerate(sys.argv[3:] or FAULTS))
     print(f"{'fault':<18} {'quality':<10} {'verdict':<22} said")
-    for name in names:
-        try:
-            with Hosts():
-                row = FAULTS[name]()
-            print(f"{name:<18} {row[0]:<10} {row[1]:<22} {row[2]}", flush=True)
-        except (AssertionError, subprocess.SubprocessError, KeyError, OSError) as error:
-            failed += 1
-            print(f"{name:<18} FAILED: {error!r}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        held = list(pool.map(lambda one: judge(*one), [one for one in names if one[1] not in ALONE]))
+    held += [judge(*one) for one in names if one[1] in ALONE]
     for name, where in ELSEWHERE.items():
         print(f"{name}: {where}")
-    sys.exit(1 if failed else 0)
+    sys.exit(0 if all(held) else 1)
 
 
 main()

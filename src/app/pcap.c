@@ -111,14 +111,6 @@ enum tl_status pcap_find(const struct tl_app_pcap *pcap, size_t number,
                         count);
 }
 
-enum tl_status pcap_no_detail(struct tl_error *reterr)
-{
-    return tl_error_set(reterr, TL_LIMIT,
-                        "only the size of this flow is known: it had to make room for larger "
-                        "ones, or its packets make more work than those of a transfer. Cut the "
-                        "capture down to it (tcpdump -r FILE -w PART 'port ...') to judge it");
-}
-
 /* What the sender waited for. Where that is not known as a whole, its parts may be. */
 static void fill_ledger(const struct tl_packet_flow *flow, int sender, struct tl_app_pcap_row *row)
 {

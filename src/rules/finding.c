@@ -7,82 +7,6 @@
 #include "judge.h"
 #include "tightlink/base/utf8.h"
 
-static struct tl_template_words words_of(const struct tl_judged *judged)
-{
-    enum tl_direction direction = judged->direction;
-    return (struct tl_template_words){
-        .place = tl_role_place(judged->rule->role, direction, judged->overheard),
-        .sender = tl_role_place(TL_ROLE_SENDER, direction, judged->overheard),
-        .receiver = tl_role_place(TL_ROLE_RECEIVER, direction, judged->overheard),
-        .direction = tl_direction_name(direction),
-        .traces = judged->traces,
-    };
-}
-
-/* The text as a copy of the arena's; finishes the buffer. */
-static char *keep_text(struct tl_arena *arena, struct tl_buf *text)
-{
-    char *copy = tl_arena_strdup(arena, tl_buf_text(text));
-    arena->failed |= text->status != TL_OK;
-    tl_buf_finish(text);
-    return copy;
-}
-
-char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
-                       const struct tl_template *template, bool *ret_complete)
-{
-    struct tl_buf text = TL_BUF_INIT;
-    struct tl_template_words words = words_of(judged);
-    bool complete = tl_template_render(template, judged->env, &words, &text);
-    if (ret_complete)
-        *ret_complete = complete;
-    return keep_text(arena, &text);
-}
-
-struct tl_fact_key tl_judged_fact(const struct tl_judged *judged, size_t fact)
-{
-    return tl_role_fact_key(judged->rule->scope.facts[fact], judged->direction);
-}
-
-struct tl_fact_key *tl_judged_facts(struct tl_arena *arena, const struct tl_judged *judged,
-                                    tl_fact_set set, size_t *ret_count)
-{
-    size_t count = 0, room = tl_fact_set_count(set) + 1;
-    struct tl_fact_key *keys = TL_ARENA_ARRAY(arena, room, struct tl_fact_key);
-    for (size_t i = 0; keys && i < judged->rule->scope.fact_count; i++)
-        if (set >> i & 1)
-            keys[count++] = tl_judged_fact(judged, i);
-    *ret_count = count;
-    return keys;
-}
-
-char *tl_judged_lacking(struct tl_arena *arena, const struct tl_judged *judged, tl_fact_set set)
-{
-    struct tl_buf text = TL_BUF_INIT;
-    const char *stages[TL_SCOPE_FACTS_MAX], *reason = "no value";
-    size_t count = 0;
-    for (size_t i = 0; i < judged->rule->scope.fact_count; i++) {
-        struct tl_fact fact;
-        if (!(set >> i & 1))
-            continue;
-        tl_facts_get_lacking(judged->env->store, tl_judged_fact(judged, i), &fact);
-        bool told = fact.tried || strcmp(fact.stage, "derived") == 0;
-        if (told && *fact.reason)
-            reason = fact.reason;
-        for (size_t s = 0; s < count && !told; s++)
-            told = strcmp(stages[s], fact.stage) == 0;
-        if (!told)
-            stages[count++] = fact.stage;
-    }
-    for (size_t s = 0; s < count; s++)
-        tl_buf_addf(&text, "%s%s", s > 0 ? ", " : count > 1 ? "stages " : "stage ", stages[s]);
-    if (count)
-        tl_buf_adds(&text, " would tell");
-    else
-        tl_utf8_add_clean(&text, reason, false);
-    return keep_text(arena, &text);
-}
-
 /* The sentence that fits what the test saw. */
 static char *evidence_text(struct tl_arena *arena, const struct tl_judged *judged,
                            const struct tl_test *test, const struct tl_trace *trace)
@@ -105,7 +29,7 @@ static char *clean_copy(struct tl_arena *arena, const char *text)
 {
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, false);
-    return keep_text(arena, &clean);
+    return tl_judged_keep_text(arena, &clean);
 }
 
 static void fill_values(struct tl_arena *arena, const struct tl_judged *judged,
@@ -195,15 +119,6 @@ static bool remedy_fits(const struct tl_side *side, const struct tl_judged *judg
     return os.state != TL_FACT_KNOWN || strcmp(os.text, remedy->os) == 0;
 }
 
-bool tl_remedy_is_command(const char *text)
-{
-    if (!text)
-        return false;
-    size_t first = strcspn(text, " ");
-    bool cmdlet = isupper((unsigned char)text[0]) && memchr(text, '-', first); /* Set-NetAdapter */
-    return islower((unsigned char)text[0]) || cmdlet;
-}
-
 static double number_of(const struct tl_judged *judged, const struct tl_formula *formula)
 {
     if (!formula->code)
@@ -252,11 +167,11 @@ static char *command(struct tl_arena *arena, const struct tl_judged *judged,
                      const struct tl_template *template, bool *ret_complete)
 {
     struct tl_buf text = TL_BUF_INIT;
-    struct tl_template_words words = words_of(judged);
+    struct tl_template_words words = tl_judged_words(judged);
     const char *unsafe;
     *ret_complete = tl_template_render_command(template, judged->env, &words, &unsafe, &text);
     if (!unsafe)
-        return keep_text(arena, &text);
+        return tl_judged_keep_text(arena, &text);
     tl_buf_finish(&text);
     *ret_complete = true;
     return tl_arena_printf(arena,

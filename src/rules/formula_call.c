@@ -1,17 +1,11 @@
-/* Functions in formulas: those of the language, and those that shared.json names. */
-#include <ctype.h>
+/* The functions of formulas, and the units that they take. */
 #include <string.h>
 
 #include "formula_parser.h"
-#include "shared.h"
 
 #define FAIL TL_PARSER_FAIL
 
-static const struct function {
-    const char *name;
-    enum tl_formula_op op;
-    unsigned min_args, max_args;
-} functions[] = {
+static const struct tl_builtin functions[] = {
     {"min", TL_OP_MIN, 2, 8},
     {"max", TL_OP_MAX, 2, 8},
     {"first", TL_OP_FIRST, 2, 8},
@@ -27,12 +21,17 @@ static const struct function {
     {"pow2ceil", TL_OP_POW2CEIL, 1, 1},
 };
 
-bool tl_formula_is_builtin(const char *name)
+const struct tl_builtin *tl_formula_builtin(const char *name)
 {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].name, name) == 0)
-            return true;
-    return strcmp(name, "low") == 0 || strcmp(name, "high") == 0;
+            return &functions[i];
+    return NULL;
+}
+
+bool tl_formula_is_builtin(const char *name)
+{
+    return tl_formula_builtin(name) || strcmp(name, "low") == 0 || strcmp(name, "high") == 0;
 }
 
 static enum tl_status need_unit(struct tl_parser *p, const char *function,
@@ -46,7 +45,7 @@ static enum tl_status need_unit(struct tl_parser *p, const char *function,
                 tl_unit_name(arg->unit));
 }
 
-static enum tl_status both_units(struct tl_parser *p, const struct function *f,
+static enum tl_status both_units(struct tl_parser *p, const struct tl_builtin *f,
                                  const struct tl_operand *args, enum tl_unit a, enum tl_unit b,
                                  enum tl_unit result, enum tl_unit *ret_unit)
 {
@@ -59,7 +58,7 @@ static enum tl_status both_units(struct tl_parser *p, const struct function *f,
 }
 
 /* All arguments of min, max and first have one unit. */
-static enum tl_status joined_units(struct tl_parser *p, const struct function *f,
+static enum tl_status joined_units(struct tl_parser *p, const struct tl_builtin *f,
                                    const struct tl_operand *args, unsigned argc,
                                    enum tl_unit *ret_unit)
 {
@@ -75,9 +74,9 @@ static enum tl_status joined_units(struct tl_parser *p, const struct function *f
     return TL_OK;
 }
 
-static enum tl_status check_builtin(struct tl_parser *p, const struct function *f,
-                                    const struct tl_operand *args, unsigned argc,
-                                    enum tl_unit *ret_unit)
+enum tl_status tl_parser_check_builtin(struct tl_parser *p, const struct tl_builtin *f,
+                                       const struct tl_operand *args, unsigned argc,
+                                       enum tl_unit *ret_unit)
 {
     if (argc < f->min_args)
         return FAIL(p, args[0].at, TL_SYNTAX, "%s() takes %u arguments", f->name, f->min_args);
@@ -101,100 +100,4 @@ static enum tl_status check_builtin(struct tl_parser *p, const struct function *
     default:
         return joined_units(p, f, args, argc, ret_unit);
     }
-}
-
-/* low(fact) and high(fact): the bounds of a measured number. */
-static enum tl_status parse_bound(struct tl_parser *p, const struct tl_word *name,
-                                  struct tl_operand *ret)
-{
-    struct tl_word word;
-    (void)tl_parser_peek(p);
-    enum tl_status status = tl_parser_word(p, &word);
-    if (status != TL_OK)
-        return status;
-    if (!strchr(word.text, '.') || !isalpha((unsigned char)word.text[0]))
-        return FAIL(p, word.at, TL_SYNTAX, "%s() takes one fact", name->text);
-    enum tl_formula_op op = strcmp(name->text, "low") == 0 ? TL_OP_FACT_LOW : TL_OP_FACT_HIGH;
-    status = tl_parser_fact(p, &word, op, ret);
-    if (status == TL_OK && !tl_parser_take(p, ')'))
-        return FAIL(p, p->at, TL_SYNTAX, "\")\" expected; %s() takes one fact", name->text);
-    return status;
-}
-
-/* The expressions up to the closing parenthesis. */
-static enum tl_status parse_arguments(struct tl_parser *p, const char *function, unsigned max_args,
-                                      struct tl_operand *ret_args, unsigned *ret_argc)
-{
-    unsigned argc = 0;
-    do {
-        if (argc == max_args)
-            return FAIL(p, p->at, TL_SYNTAX, "%s() takes no more than %u arguments", function,
-                        max_args);
-        enum tl_status status = tl_parser_expression(p, &ret_args[argc++]);
-        if (status != TL_OK)
-            return status;
-    } while (tl_parser_take(p, ','));
-    if (!tl_parser_take(p, ')'))
-        return FAIL(p, p->at, TL_SYNTAX, "\",\" or \")\" expected");
-    *ret_argc = argc;
-    return TL_OK;
-}
-
-static enum tl_status call_builtin(struct tl_parser *p, const struct tl_word *name,
-                                   const struct function *f, struct tl_operand *ret)
-{
-    struct tl_operand args[TL_FUNCTION_ARGS_MAX];
-    unsigned argc = 0;
-    enum tl_status status = parse_arguments(p, f->name, f->max_args, args, &argc);
-    ret->at = name->at;
-    if (status == TL_OK)
-        status = check_builtin(p, f, args, argc, &ret->unit);
-    /* if_known(a, b) is the first of the two that is known. */
-    enum tl_formula_op op = f->op == TL_OP_IF_KNOWN && argc == 2 ? TL_OP_FIRST : f->op;
-    if (status == TL_OK)
-        status =
-            tl_parser_emit(p, name->at, (struct tl_formula_code){.op = op, .argc = argc}, argc);
-    return status;
-}
-
-/* A function of shared.json: each argument has the unit of its parameter, or is a plain number
- * where a ratio or a count is taken. */
-static enum tl_status call_shared(struct tl_parser *p, const struct tl_word *name,
-                                  const struct tl_function *f, struct tl_operand *ret)
-{
-    struct tl_operand args[TL_FUNCTION_ARGS_MAX];
-    unsigned argc = 0;
-    enum tl_status status = parse_arguments(p, f->name, f->argc, args, &argc);
-    if (status != TL_OK)
-        return status;
-    if (argc < f->argc)
-        return FAIL(p, name->at, TL_SYNTAX, "%s() takes %u arguments", f->name, f->argc);
-    for (unsigned i = 0; i < argc; i++) {
-        enum tl_unit wanted = f->parameters[i].unit, joined;
-        if (!tl_unit_join(wanted, args[i].unit, &joined) || joined != wanted)
-            return FAIL(p, args[i].at, TL_SYNTAX, "%s() needs %s as its %s, this is %s", f->name,
-                        tl_unit_name(wanted), f->parameters[i].name, tl_unit_name(args[i].unit));
-    }
-    if (f->nest + 1 > TL_FUNCTION_NEST_MAX)
-        return FAIL(p, name->at, TL_LIMIT, "functions call one another deeper than %d",
-                    TL_FUNCTION_NEST_MAX);
-    if (p->scope->nest < f->nest + 1)
-        p->scope->nest = f->nest + 1;
-    *ret = (struct tl_operand){.at = name->at, .unit = f->unit};
-    return tl_parser_emit(
-        p, name->at, (struct tl_formula_code){.op = TL_OP_CALL, .argc = argc, .function = f}, argc);
-}
-
-enum tl_status tl_parser_call(struct tl_parser *p, const struct tl_word *name,
-                              struct tl_operand *ret)
-{
-    if (strcmp(name->text, "low") == 0 || strcmp(name->text, "high") == 0)
-        return parse_bound(p, name, ret);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].name, name->text) == 0)
-            return call_builtin(p, name, &functions[i], ret);
-    const struct tl_function *shared = tl_shared_function(p->scope->shared, name->text);
-    if (!shared)
-        return FAIL(p, name->at, TL_UNKNOWN, "there is no function \"%s\"", name->text);
-    return call_shared(p, name, shared, ret);
 }

@@ -1,187 +1,12 @@
 /* Compiles formulas: a recursive-descent parser of bounded depth that checks
- * units as it goes and emits postfix code. Functions are in formula_call.c. */
+ * units as it goes and emits postfix code. */
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formula_parser.h"
 #include "shared.h"
 
 #define FAIL TL_PARSER_FAIL
-
-enum tl_status tl_parser_fail(struct tl_parser *p, size_t column, enum tl_status status)
-{
-    tl_error_prefix(p->reterr, "formula \"%.*s%s\", column %zu", p->len > 80 ? 80 : (int)p->len,
-                    p->text, p->len > 80 ? "…" : "", column + 1);
-    return status;
-}
-
-static void skip_space(struct tl_parser *p)
-{
-    while (p->at < p->len && (p->text[p->at] == ' ' || p->text[p->at] == '\t'))
-        p->at++;
-}
-
-char tl_parser_peek(struct tl_parser *p)
-{
-    skip_space(p);
-    return p->at < p->len ? p->text[p->at] : '\0';
-}
-
-bool tl_parser_take(struct tl_parser *p, char c)
-{
-    if (tl_parser_peek(p) != c)
-        return false;
-    p->at++;
-    return true;
-}
-
-/* Appends code and keeps account of the stack that evaluation will need. */
-enum tl_status tl_parser_emit(struct tl_parser *p, size_t column, struct tl_formula_code code,
-                              unsigned pops)
-{
-    if (p->code_count == TL_FORMULA_CODE_MAX)
-        return FAIL(p, column, TL_LIMIT, "longer than %d operations", TL_FORMULA_CODE_MAX);
-    p->stack = p->stack - pops + 1;
-    if (p->stack >= TL_FORMULA_STACK_MAX)
-        return FAIL(p, column, TL_LIMIT, "more than %d values at once", TL_FORMULA_STACK_MAX);
-    p->code[p->code_count++] = code;
-    return TL_OK;
-}
-
-static const struct literal_unit {
-    const char *name;
-    enum tl_unit unit;
-    double factor;
-} literal_units[] = {
-    {"", TL_UNIT_NUMBER, 1},         {"%", TL_UNIT_RATIO, 0.01},   {"bps", TL_UNIT_BPS, 1},
-    {"kbps", TL_UNIT_BPS, 1e3},      {"Mbps", TL_UNIT_BPS, 1e6},   {"Gbps", TL_UNIT_BPS, 1e9},
-    {"B", TL_UNIT_BYTES, 1},         {"kB", TL_UNIT_BYTES, 1e3},   {"MB", TL_UNIT_BYTES, 1e6},
-    {"GB", TL_UNIT_BYTES, 1e9},      {"KiB", TL_UNIT_BYTES, 1024}, {"MiB", TL_UNIT_BYTES, 1048576},
-    {"GiB", TL_UNIT_BYTES, 1 << 30}, {"ns", TL_UNIT_NS, 1},        {"us", TL_UNIT_NS, 1e3},
-    {"ms", TL_UNIT_NS, 1e6},         {"s", TL_UNIT_NS, 1e9},       {"min", TL_UNIT_NS, 60e9},
-};
-
-/* The decimal number at p->at; leaves p->at behind it. */
-static enum tl_status scan_decimal(struct tl_parser *p, double *ret_number)
-{
-    char digits[48];
-    size_t start = p->at, n = 0;
-    bool dot = false, exponent = false;
-    for (; p->at < p->len; p->at++) {
-        char c = p->text[p->at];
-        bool is_exponent =
-            c == 'e' && !exponent && p->at + 1 < p->len &&
-            (isdigit((unsigned char)p->text[p->at + 1]) || strchr("+-", p->text[p->at + 1]));
-        bool sign = (c == '+' || c == '-') && p->at > start && p->text[p->at - 1] == 'e';
-        if (!isdigit((unsigned char)c) && !(c == '.' && !dot && !exponent) && !is_exponent && !sign)
-            break;
-        dot |= c == '.';
-        exponent |= is_exponent;
-        if (n + 1 >= sizeof digits)
-            return FAIL(p, start, TL_SYNTAX, "a number of more than %zu characters",
-                        sizeof digits - 1);
-        digits[n++] = c;
-    }
-    digits[n] = '\0';
-    char *end;
-    errno = 0;
-    *ret_number = strtod(digits, &end);
-    if (*end || end == digits)
-        return FAIL(p, start, TL_SYNTAX, "\"%s\" is not a number", digits);
-    if (!isfinite(*ret_number))
-        return FAIL(p, start, TL_RANGE, "\"%s\" is too large", digits);
-    return TL_OK;
-}
-
-static enum tl_status parse_number(struct tl_parser *p, struct tl_operand *ret)
-{
-    size_t start = p->at;
-    double number = 0;
-    enum tl_status status = scan_decimal(p, &number);
-    if (status != TL_OK)
-        return status;
-    size_t unit_at = p->at;
-    while (p->at < p->len && (isalpha((unsigned char)p->text[p->at]) || p->text[p->at] == '%'))
-        p->at++;
-    size_t len = p->at - unit_at;
-    for (size_t i = 0; i < sizeof literal_units / sizeof *literal_units; i++) {
-        const struct literal_unit *u = &literal_units[i];
-        if (strlen(u->name) != len || strncmp(u->name, p->text + unit_at, len) != 0)
-            continue;
-        *ret = (struct tl_operand){.at = start, .unit = u->unit};
-        return tl_parser_emit(
-            p, start, (struct tl_formula_code){.op = TL_OP_NUMBER, .number = number * u->factor},
-            0);
-    }
-    return FAIL(p, unit_at, TL_UNKNOWN,
-                "the unit \"%.*s\" is not known; there are %% bps kbps Mbps Gbps B kB MB GB KiB "
-                "MiB GiB ns us ms s min",
-                len > 16 ? 16 : (int)len, p->text + unit_at);
-}
-
-/* The fact's index in the scope; collects it when it is new. */
-static enum tl_status fact_index(struct tl_parser *p, size_t at, const char *id,
-                                 unsigned *ret_index)
-{
-    struct tl_formula_scope *scope = p->scope;
-    for (size_t i = 0; i < scope->fact_count; i++) {
-        if (strcmp(scope->fact_ids[i], id) == 0) {
-            *ret_index = (unsigned)i;
-            return TL_OK;
-        }
-    }
-    struct tl_role_fact fact;
-    if (!tl_role_fact_parse(id, &fact))
-        return FAIL(p, at, TL_UNKNOWN, "there is no fact \"%s\" (see doc/facts.md)", id);
-    if (scope->fact_count == TL_SCOPE_FACTS_MAX)
-        return FAIL(p, at, TL_LIMIT, "the rule reads more than %d facts", TL_SCOPE_FACTS_MAX);
-    unsigned index = (unsigned)scope->fact_count;
-    scope->fact_ids[index] = tl_arena_strdup(p->arena, id);
-    if (!scope->fact_ids[index])
-        return FAIL(p, at, TL_NOMEM, "out of memory");
-    scope->facts[index] = fact;
-    scope->fact_count++;
-    *ret_index = index;
-    return TL_OK;
-}
-
-enum tl_status tl_parser_word(struct tl_parser *p, struct tl_word *ret)
-{
-    size_t n = 0;
-    ret->at = p->at;
-    while (p->at < p->len) {
-        char c = p->text[p->at];
-        if (!isalnum((unsigned char)c) && c != '_' && c != '.')
-            break;
-        if (n + 1 >= sizeof ret->text)
-            return FAIL(p, ret->at, TL_SYNTAX, "a name of more than %zu characters",
-                        sizeof ret->text - 1);
-        ret->text[n++] = c;
-        p->at++;
-    }
-    ret->text[n] = '\0';
-    return TL_OK;
-}
-
-enum tl_status tl_parser_fact(struct tl_parser *p, const struct tl_word *word,
-                              enum tl_formula_op op, struct tl_operand *ret)
-{
-    unsigned index = 0;
-    if (p->scope->function)
-        return FAIL(p, word->at, TL_SYNTAX, "a function reads its parameters, not facts");
-    enum tl_status status = fact_index(p, word->at, word->text, &index);
-    if (status != TL_OK)
-        return status;
-    enum tl_unit unit = tl_fact_def(p->scope->facts[index].fact)->unit;
-    if (op != TL_OP_FACT && (unit == TL_UNIT_TEXT || unit == TL_UNIT_BOOL))
-        return FAIL(p, word->at, TL_SYNTAX, "only numbers have bounds, \"%s\" is %s", word->text,
-                    tl_unit_name(unit));
-    *ret = (struct tl_operand){.at = word->at, .unit = unit};
-    return tl_parser_emit(p, word->at, (struct tl_formula_code){.op = op, .index = index}, 0);
-}
 
 static const char *const result_names[TL_NAME_COUNT] = {
     [TL_NAME_CEILING] = "ceiling",           [TL_NAME_CEILING_LOW] = "ceiling_low",
@@ -291,20 +116,102 @@ static enum tl_status parse_name(struct tl_parser *p, const struct tl_word *word
     return status == TL_OK ? emit_name(p, word->at, index, ret) : status;
 }
 
-/* 'cubic': an argument for a function that chooses by it. */
-static enum tl_status parse_text(struct tl_parser *p, struct tl_operand *ret)
+static enum tl_status parse_expression(struct tl_parser *p, struct tl_operand *ret);
+
+/* low(fact) and high(fact): the bounds of a measured number. */
+static enum tl_status parse_bound(struct tl_parser *p, const struct tl_word *name,
+                                  struct tl_operand *ret)
 {
-    size_t start = ++p->at;
-    while (p->at < p->len && p->text[p->at] != '\'')
-        p->at++;
-    char *text = tl_arena_copy(p->arena, p->text + start, p->at - start);
-    if (p->at == p->len)
-        return FAIL(p, start, TL_SYNTAX, "the text has no closing \"'\"");
-    p->at++;
-    if (!text)
-        return FAIL(p, start, TL_NOMEM, "out of memory");
-    *ret = (struct tl_operand){.at = start, .unit = TL_UNIT_TEXT};
-    return tl_parser_emit(p, start, (struct tl_formula_code){.op = TL_OP_TEXT, .text = text}, 0);
+    struct tl_word word;
+    (void)tl_parser_peek(p);
+    enum tl_status status = tl_parser_word(p, &word);
+    if (status != TL_OK)
+        return status;
+    if (!strchr(word.text, '.') || !isalpha((unsigned char)word.text[0]))
+        return FAIL(p, word.at, TL_SYNTAX, "%s() takes one fact", name->text);
+    enum tl_formula_op op = strcmp(name->text, "low") == 0 ? TL_OP_FACT_LOW : TL_OP_FACT_HIGH;
+    status = tl_parser_fact(p, &word, op, ret);
+    if (status == TL_OK && !tl_parser_take(p, ')'))
+        return FAIL(p, p->at, TL_SYNTAX, "\")\" expected; %s() takes one fact", name->text);
+    return status;
+}
+
+/* The expressions up to the closing parenthesis. */
+static enum tl_status parse_arguments(struct tl_parser *p, const char *function, unsigned max_args,
+                                      struct tl_operand *ret_args, unsigned *ret_argc)
+{
+    unsigned argc = 0;
+    do {
+        if (argc == max_args)
+            return FAIL(p, p->at, TL_SYNTAX, "%s() takes no more than %u arguments", function,
+                        max_args);
+        enum tl_status status = parse_expression(p, &ret_args[argc++]);
+        if (status != TL_OK)
+            return status;
+    } while (tl_parser_take(p, ','));
+    if (!tl_parser_take(p, ')'))
+        return FAIL(p, p->at, TL_SYNTAX, "\",\" or \")\" expected");
+    *ret_argc = argc;
+    return TL_OK;
+}
+
+static enum tl_status call_builtin(struct tl_parser *p, const struct tl_word *name,
+                                   const struct tl_builtin *f, struct tl_operand *ret)
+{
+    struct tl_operand args[TL_FUNCTION_ARGS_MAX];
+    unsigned argc = 0;
+    enum tl_status status = parse_arguments(p, f->name, f->max_args, args, &argc);
+    ret->at = name->at;
+    if (status == TL_OK)
+        status = tl_parser_check_builtin(p, f, args, argc, &ret->unit);
+    /* if_known(a, b) is the first of the two that is known. */
+    enum tl_formula_op op = f->op == TL_OP_IF_KNOWN && argc == 2 ? TL_OP_FIRST : f->op;
+    if (status == TL_OK)
+        status =
+            tl_parser_emit(p, name->at, (struct tl_formula_code){.op = op, .argc = argc}, argc);
+    return status;
+}
+
+/* A function of shared.json: each argument has the unit of its parameter, or is a plain number
+ * where a ratio or a count is taken. */
+static enum tl_status call_shared(struct tl_parser *p, const struct tl_word *name,
+                                  const struct tl_function *f, struct tl_operand *ret)
+{
+    struct tl_operand args[TL_FUNCTION_ARGS_MAX];
+    unsigned argc = 0;
+    enum tl_status status = parse_arguments(p, f->name, f->argc, args, &argc);
+    if (status != TL_OK)
+        return status;
+    if (argc < f->argc)
+        return FAIL(p, name->at, TL_SYNTAX, "%s() takes %u arguments", f->name, f->argc);
+    for (unsigned i = 0; i < argc; i++) {
+        enum tl_unit wanted = f->parameters[i].unit, joined;
+        if (!tl_unit_join(wanted, args[i].unit, &joined) || joined != wanted)
+            return FAIL(p, args[i].at, TL_SYNTAX, "%s() needs %s as its %s, this is %s", f->name,
+                        tl_unit_name(wanted), f->parameters[i].name, tl_unit_name(args[i].unit));
+    }
+    if (f->nest + 1 > TL_FUNCTION_NEST_MAX)
+        return FAIL(p, name->at, TL_LIMIT, "functions call one another deeper than %d",
+                    TL_FUNCTION_NEST_MAX);
+    if (p->scope->nest < f->nest + 1)
+        p->scope->nest = f->nest + 1;
+    *ret = (struct tl_operand){.at = name->at, .unit = f->unit};
+    return tl_parser_emit(
+        p, name->at, (struct tl_formula_code){.op = TL_OP_CALL, .argc = argc, .function = f}, argc);
+}
+
+static enum tl_status parse_call(struct tl_parser *p, const struct tl_word *name,
+                                 struct tl_operand *ret)
+{
+    if (strcmp(name->text, "low") == 0 || strcmp(name->text, "high") == 0)
+        return parse_bound(p, name, ret);
+    const struct tl_builtin *builtin = tl_formula_builtin(name->text);
+    if (builtin)
+        return call_builtin(p, name, builtin, ret);
+    const struct tl_function *shared = tl_shared_function(p->scope->shared, name->text);
+    if (!shared)
+        return FAIL(p, name->at, TL_UNKNOWN, "there is no function \"%s\"", name->text);
+    return call_shared(p, name, shared, ret);
 }
 
 static enum tl_status parse_primary(struct tl_parser *p, struct tl_operand *ret)
@@ -312,11 +219,11 @@ static enum tl_status parse_primary(struct tl_parser *p, struct tl_operand *ret)
     char c = tl_parser_peek(p);
     size_t at = p->at;
     if (isdigit((unsigned char)c) || c == '.')
-        return parse_number(p, ret);
+        return tl_parser_number(p, ret);
     if (c == '\'')
-        return parse_text(p, ret);
+        return tl_parser_text(p, ret);
     if (tl_parser_take(p, '(')) {
-        enum tl_status status = tl_parser_expression(p, ret);
+        enum tl_status status = parse_expression(p, ret);
         if (status == TL_OK && !tl_parser_take(p, ')'))
             return FAIL(p, p->at, TL_SYNTAX, "\")\" expected");
         ret->at = at;
@@ -329,7 +236,7 @@ static enum tl_status parse_primary(struct tl_parser *p, struct tl_operand *ret)
             return status;
         if (strchr(word.text, '.'))
             return tl_parser_fact(p, &word, TL_OP_FACT, ret);
-        return tl_parser_take(p, '(') ? tl_parser_call(p, &word, ret) : parse_name(p, &word, ret);
+        return tl_parser_take(p, '(') ? parse_call(p, &word, ret) : parse_name(p, &word, ret);
     }
     if (!c)
         return FAIL(p, at, TL_SYNTAX, "it ends where a number, a fact or a name is expected");
@@ -378,7 +285,7 @@ static enum tl_status parse_term(struct tl_parser *p, struct tl_operand *ret)
     return status;
 }
 
-enum tl_status tl_parser_expression(struct tl_parser *p, struct tl_operand *ret)
+static enum tl_status parse_expression(struct tl_parser *p, struct tl_operand *ret)
 {
     enum tl_status status = parse_term(p, ret);
     while (status == TL_OK && (tl_parser_peek(p) == '+' || tl_parser_peek(p) == '-')) {
@@ -422,7 +329,7 @@ enum tl_status tl_formula_compile(struct tl_arena *arena, struct tl_formula_scop
                                .scope = scope,
                                .reterr = reterr};
     struct tl_operand result;
-    enum tl_status status = tl_parser_expression(&parser, &result);
+    enum tl_status status = parse_expression(&parser, &result);
     if (status != TL_OK)
         return status;
     if (tl_parser_peek(&parser))

@@ -1,5 +1,5 @@
-/* The parser's state, for the two files that parse formulas: formula_parse.c (the grammar) and
- * formula_call.c (functions and the units that they take). */
+/* The parser's state, for the files that parse formulas: formula_parse.c (the grammar),
+ * formula_call.c (functions and the units that they take), formula_parser.c (what both read). */
 #ifndef TL_RULES_FORMULA_PARSER_H
 #define TL_RULES_FORMULA_PARSER_H
 
@@ -44,11 +44,23 @@ enum tl_status tl_parser_word(struct tl_parser *p, struct tl_word *ret);
 enum tl_status tl_parser_emit(struct tl_parser *p, size_t column, struct tl_formula_code code,
                               unsigned pops);
 
-enum tl_status tl_parser_expression(struct tl_parser *p, struct tl_operand *ret);
+/* A literal: a number with its unit, and 'cubic', an argument for a function that chooses by it. */
+enum tl_status tl_parser_number(struct tl_parser *p, struct tl_operand *ret);
+enum tl_status tl_parser_text(struct tl_parser *p, struct tl_operand *ret);
 enum tl_status tl_parser_fact(struct tl_parser *p, const struct tl_word *word,
                               enum tl_formula_op op, struct tl_operand *ret);
-/* A call whose name and opening parenthesis were read. */
-enum tl_status tl_parser_call(struct tl_parser *p, const struct tl_word *name,
-                              struct tl_operand *ret);
+
+/* A function of the language. */
+struct tl_builtin {
+    const char *name;
+    enum tl_formula_op op;
+    unsigned min_args, max_args;
+};
+/* NULL where there is none of that name. */
+const struct tl_builtin *tl_formula_builtin(const char *name);
+/* The unit of what it gives, or why it does not take these. */
+enum tl_status tl_parser_check_builtin(struct tl_parser *p, const struct tl_builtin *f,
+                                       const struct tl_operand *args, unsigned argc,
+                                       enum tl_unit *ret_unit);
 
 #endif

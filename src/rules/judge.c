@@ -56,12 +56,6 @@ static bool told_doubt(const void *context, double bps, double *ret_doubt)
     return true;
 }
 
-double tl_judged_doubt(const struct tl_side *side, const struct tl_judged *judged)
-{
-    return tl_told_doubt(side->facts, side->told_by, side->direction, judged->told, judged->low,
-                         fmax(judged->high, judged->told));
-}
-
 static void set_results(const struct tl_side *side, struct tl_judged *judged)
 {
     struct tl_value *results = judged->env->results;

@@ -103,7 +103,7 @@ size_t tl_ladder_rungs(struct tl_arena *arena, const struct tl_side *side,
                        struct tl_rung *ret_rungs);
 
 /* The rate at which a rule limits: its rung, or what was measured where it has none. */
-double tl_verdict_level(const struct tl_side *side, const struct tl_judged *judged);
+double tl_judged_level(const struct tl_side *side, const struct tl_judged *judged);
 
 /* A rule that nobody can judge yet, and whether something that can still be measured would tell. */
 struct tl_open_rule {
@@ -154,6 +154,10 @@ struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *sid
 void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
                      const struct tl_judged *judged, struct tl_finding *ret_finding);
 
+/* What its sentences name: the place, the ends. */
+struct tl_template_words tl_judged_words(const struct tl_judged *judged);
+/* The text as a copy of the arena's; finishes the buffer. */
+char *tl_judged_keep_text(struct tl_arena *arena, struct tl_buf *text);
 /* Renders into the arena; "" for templates that are not given. *ret_complete may be NULL. */
 char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
                        const struct tl_template *template, bool *ret_complete);

@@ -30,6 +30,10 @@ void tl_load_fault_at(struct tl_load *load, const struct tl_json_at *at, enum tl
 /* The member's place, or the object's where it is absent. */
 struct tl_json_at tl_load_member(const struct tl_json_at *object, const char *key);
 
+/* The string under a key; false when it is absent or faulty. */
+bool tl_load_string(struct tl_load *load, const struct tl_json_at *object, const char *key,
+                    bool required, struct tl_json_at *ret_at, const char **ret_text);
+
 /* The readers below note their faults themselves and go on where they can. */
 bool tl_load_text(struct tl_load *load, const struct tl_json_at *object, const char *key,
                   bool required, const char **ret_text);
@@ -54,6 +58,18 @@ const struct tl_logic *tl_load_shared_condition(struct tl_load *load, const stru
                                                 unsigned depth);
 /* A condition or test above, by its id; NULL where there is none. load: struct tl_load. */
 const struct tl_logic *tl_load_condition(void *load, const char *id);
+/* A test above, or TL_RULE_TESTS_MAX; a condition above, or NULL. */
+size_t tl_load_find_test(const struct tl_load *load, const char *id);
+const struct tl_logic *tl_load_group(const struct tl_load *load, const char *id);
+/* {"is": "id"}: a test above this place, or one of shared.json, which is taken into the rule where
+ * it is first named; there its sentences may be the rule's own. */
+size_t tl_load_reference(struct tl_load *load, const struct tl_json_at *at, bool is_for);
+/* Fit for the terminal, where rule texts stand as they are; a rule file is foreign (P12, P13). */
+bool tl_load_is_printable(const char *text);
+#define TL_LOAD_TEXT_CHARS_MAX 512
+/* Small letters, digits and hyphens, or underscores in a name. */
+#define TL_LOAD_ID_CHARS_MAX 64
+bool tl_load_is_id(const char *text, bool name);
 /* Small letters, digits and _, and none of the words that judging defines. */
 bool tl_load_is_name(const char *text);
 void tl_load_ceilings(struct tl_load *load, const struct tl_json_at *root);

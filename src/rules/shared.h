@@ -28,6 +28,27 @@ struct tl_shared_name {
     const char *name, *text, *because;
 };
 
+struct tl_shared_entry {
+    bool is_own, used;
+};
+
+struct tl_shared {
+    struct tl_arena *arena;
+    struct tl_json *docs[2]; /* the text of tests and conditions */
+    size_t doc_count;
+    size_t function_count, name_count, test_count, condition_count;
+    struct tl_function *functions[TL_SHARED_FUNCTIONS_MAX];
+    struct tl_shared_entry function_entries[TL_SHARED_FUNCTIONS_MAX];
+    struct tl_shared_name names[TL_SHARED_NAMES_MAX];
+    struct tl_shared_entry name_entries[TL_SHARED_NAMES_MAX];
+    struct tl_shared_written {
+        const char *id;
+        struct tl_json_at at;
+    } tests[TL_SHARED_TESTS_MAX], conditions[TL_SHARED_CONDITIONS_MAX];
+    struct tl_shared_entry test_entries[TL_SHARED_TESTS_MAX],
+        condition_entries[TL_SHARED_CONDITIONS_MAX];
+};
+
 struct tl_shared *tl_shared_create(struct tl_arena *arena); /* NULL: out of memory */
 void tl_shared_destroy(struct tl_shared *shared);           /* NULL is fine */
 

@@ -401,3 +401,12 @@ void tl_template_outline(const struct tl_template *template, const char *role, s
             outline_value(&piece->formula, out);
     }
 }
+
+bool tl_remedy_is_command(const char *text)
+{
+    if (!text)
+        return false;
+    size_t first = strcspn(text, " ");
+    bool cmdlet = isupper((unsigned char)text[0]) && memchr(text, '-', first); /* Set-NetAdapter */
+    return islower((unsigned char)text[0]) || cmdlet;
+}

@@ -27,7 +27,7 @@ static bool is_open(const struct tl_side *side, const struct tl_judged *judged,
         judged->own_agrees == TL_FALSE)
         return false;
     return !verdict || !judged->has_rung ||
-           judged->bps <= TL_NEAR_FACTOR * tl_verdict_level(side, verdict);
+           judged->bps <= TL_NEAR_FACTOR * tl_judged_level(side, verdict);
 }
 
 /* The share of a rule's tests that already speak for its cause. */

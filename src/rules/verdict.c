@@ -8,14 +8,7 @@
 #include "judge.h"
 #include "tightlink/base/units.h"
 
-/* The upper bound of the rate below this share of the goal leaves no doubt. */
-#define CLEARLY_BELOW     0.95
 #define WINDOW_HELD_RATIO 0.9 /* as where the length of a test is decided (engine/tcp/steady.c) */
-
-double tl_verdict_level(const struct tl_side *side, const struct tl_judged *judged)
-{
-    return judged->has_rung ? judged->bps : side->goodput.number;
-}
 
 /* What was disturbed speaks for no cause; a starved host's rate not for one of the network. */
 bool tl_verdict_rests(const struct tl_side *side, const struct tl_judged *judged)
@@ -69,7 +62,7 @@ static struct tl_judged *choose(struct tl_side *side)
         struct tl_judged *judged = &side->judged[i];
         if (!tl_verdict_is_candidate(side, judged) || tl_verdict_explainer(side, judged))
             continue;
-        if (!best || tl_verdict_level(side, judged) < tl_verdict_level(side, best))
+        if (!best || tl_judged_level(side, judged) < tl_judged_level(side, best))
             best = judged;
     }
     return best;
@@ -94,7 +87,7 @@ static void grade(struct tl_side *side, const struct tl_judged *verdict)
             continue;
         bool near =
             verdict && tl_verdict_is_candidate(side, judged) &&
-            tl_verdict_level(side, judged) <= TL_NEAR_FACTOR * tl_verdict_level(side, verdict);
+            tl_judged_level(side, judged) <= TL_NEAR_FACTOR * tl_judged_level(side, verdict);
         bool reach = judged->has_rung && !tl_verdict_rests(side, judged) &&
                      judged->ledger_agrees != TL_FALSE &&
                      judged->low <= TL_CONTRIBUTES_FACTOR * side->goodput.number;
@@ -114,12 +107,6 @@ static void decide_single(struct tl_arena *arena, struct tl_side *side, enum tl_
         return;
     verdict->deciding[0] = TL_KEY(tl_scope_of(side->direction), fact);
     verdict->deciding_count = 1;
-}
-
-bool tl_goal_is_missed(double goal_bps, const struct tl_fact *goodput)
-{
-    return goal_bps > 0 && goodput->state == TL_FACT_KNOWN &&
-           fmax(goodput->high, goodput->number) < CLEARLY_BELOW * goal_bps;
 }
 
 static double number_of(const struct tl_side *side, struct tl_fact_key key)

@@ -61,7 +61,7 @@ void session_go_apart(struct tl_session *session, const struct tl_probe_target *
     struct tl_probe_outcome outcome;
     struct tl_reach reach;
     struct tl_error error = {0};
-    session_note(session, "no responder: looking at what can be seen without one");
+    tl_events_note(&session->events, "no responder: looking at what can be seen without one");
     run_near(session);
     session_begin_stage(session, "path", NULL, 0, "whether the host answers at all");
     enum tl_status status =

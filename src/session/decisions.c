@@ -16,7 +16,7 @@ void session_stage_changed(struct tl_session *session, enum tl_plan_stage stage,
                              .worst_bytes = cost.bytes};
     snprintf(event.stage, sizeof event.stage, "%s", tl_plan_stage_id(stage));
     snprintf(event.text, sizeof event.text, "%.255s", why);
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
 }
 
 /* All stages, each once. */

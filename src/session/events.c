@@ -2,7 +2,9 @@
 #include "events.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -71,6 +73,16 @@ void tl_events_push(struct tl_events *events, const struct tl_event *event)
     }
     pthread_mutex_unlock(&events->lock);
     tl_wake(events->fd);
+}
+
+void tl_events_note(struct tl_events *events, const char *fmt, ...)
+{
+    struct tl_event event = {.kind = TL_EVENT_NOTE};
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(event.text, sizeof event.text, fmt, args);
+    va_end(args);
+    tl_events_push(events, &event);
 }
 
 bool tl_events_pop(struct tl_events *events, struct tl_event *ret_event)

@@ -25,6 +25,8 @@ void tl_events_finish(struct tl_events *events);
  * number goes; with none to spare, a live number that arrives is dropped, and any
  * other event takes the place of the oldest. */
 void tl_events_push(struct tl_events *events, const struct tl_event *event);
+/* A sentence for whoever watches. */
+void tl_events_note(struct tl_events *events, const char *fmt, ...) TL_PRINTF(2, 3);
 bool tl_events_pop(struct tl_events *events, struct tl_event *ret_event);
 
 #endif

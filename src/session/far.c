@@ -58,15 +58,15 @@ static void tell_kind(struct tl_session *session, const char *how)
 {
     const struct tl_far_row *row = tl_far_row(session->target.kind);
     if (session->named.nearest)
-        session_note(session,
-                     "%s is one of M-Lab's, which publishes every test with this PC's address",
-                     session->result.run.target_address);
-    session_note(session,
-                 "%s %s, port %u: what only a tightlink responder there would tell stays open "
-                 "(its settings%s%s)",
-                 how, row->what, session->target.port,
-                 row->can & TL_FAR_SENDER ? "" : ", what its TCP waits for when it sends",
-                 row->can & TL_FAR_UDP ? "" : ", what becomes of datagrams");
+        tl_events_note(&session->events,
+                       "%s is one of M-Lab's, which publishes every test with this PC's address",
+                       session->result.run.target_address);
+    tl_events_note(&session->events,
+                   "%s %s, port %u: what only a tightlink responder there would tell stays open "
+                   "(its settings%s%s)",
+                   how, row->what, session->target.port,
+                   row->can & TL_FAR_SENDER ? "" : ", what its TCP waits for when it sends",
+                   row->can & TL_FAR_UDP ? "" : ", what becomes of datagrams");
 }
 
 /* Through a proxy there are two transfers: the one from it to this PC is measured. */
@@ -74,17 +74,18 @@ static void tell_proxy(struct tl_session *session)
 {
     const struct tl_proxy *via = &session->via_proxy;
     if (via->host[0])
-        session_note(session,
-                     "%s names the proxy %s, port %u, and so other programs go through it: this "
-                     "measures the way to that proxy, and what it waits for behind it stays open "
-                     "(no_proxy=%s measures the way straight to %s)",
-                     session->proxy, via->host, via->port, session->named.host,
-                     session->named.host);
+        tl_events_note(&session->events,
+                       "%s names the proxy %s, port %u, and so other programs go through it: this "
+                       "measures the way to that proxy, and what it waits for behind it stays open "
+                       "(no_proxy=%s measures the way straight to %s)",
+                       session->proxy, via->host, via->port, session->named.host,
+                       session->named.host);
     else if (session->proxy)
-        session_note(session,
-                     "%s names a proxy, which is not used (%s): this measures the way straight to "
-                     "%s, other programs may go another one",
-                     session->proxy, session->no_proxy.text, session->named.host);
+        tl_events_note(
+            &session->events,
+            "%s names a proxy, which is not used (%s): this measures the way straight to "
+            "%s, other programs may go another one",
+            session->proxy, session->no_proxy.text, session->named.host);
 }
 
 static void blame_proxy(const struct tl_session *session, struct tl_error *error)
@@ -201,7 +202,7 @@ static void tell_found(struct tl_session *session, unsigned kinds)
             snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s",
                      others[0] ? ", " : "", tl_far_row((enum tl_far_kind)i)->what);
     if (others[0])
-        session_note(session, "there also answers: %s", others);
+        tl_events_note(&session->events, "there also answers: %s", others);
     tell_kind(session, "no tightlink responder answers; found");
 }
 

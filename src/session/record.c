@@ -70,7 +70,7 @@ static void tell_reading(struct tl_session *session)
                              .verdict = verdict->state,
                              .confidence = verdict->confidence};
     snprintf(event.text, sizeof event.text, "%.255s", verdict->sentence ? verdict->sentence : "");
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
 }
 
 enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr)

@@ -93,8 +93,8 @@ enum tl_status session_redial(struct tl_session *session, enum tl_status status,
         return status;
     int64_t since_ns = tl_now_ns() - outcome->silent_ns;
     bool of_path = outcome->silence == TL_SILENCE_OF_PATH;
-    session_note(session, of_path ? "the path is silent: waiting until it comes back"
-                                  : "the far end is silent: waiting until it answers");
+    tl_events_note(&session->events, of_path ? "the path is silent: waiting until it comes back"
+                                             : "the far end is silent: waiting until it answers");
     if (dial(session, &fresh, &back_ns) != TL_OK)
         return status;
     bool was_dead = of_path && back_ns - since_ns >= SILENCE_NS;

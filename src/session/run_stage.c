@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,24 +10,10 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
 
-void session_push(struct tl_session *session, struct tl_event *event)
-{
-    tl_events_push(&session->events, event);
-}
-
-void session_note(struct tl_session *session, const char *fmt, ...)
-{
-    struct tl_event event = {.kind = TL_EVENT_NOTE};
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(event.text, sizeof event.text, fmt, args);
-    va_end(args);
-    session_push(session, &event);
-}
-
 static void on_note(void *context, const char *sentence)
 {
-    session_note(context, "%s", sentence);
+    struct tl_session *session = context;
+    tl_events_note(&session->events, "%s", sentence);
 }
 
 static struct tl_reading reading_of(const struct tl_session *session,
@@ -71,7 +56,7 @@ static void on_live(void *context, const struct tl_probe_live *live)
     if (what)
         snprintf(event.text, sizeof event.text, "%s %.0f %% of the time (not yet confirmed)", what,
                  100 * ratio);
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
 }
 
 struct tl_probe session_probe(struct tl_session *session)
@@ -101,7 +86,7 @@ void session_begin_stage(struct tl_session *session, const char *id,
                              .expected_ns = session->expected_ns};
     snprintf(event.stage, sizeof event.stage, "%s", id);
     snprintf(event.text, sizeof event.text, "%s", why);
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
 }
 
 /* What a stage left unknown has a reason from here on: who reads that it would decide must know
@@ -132,18 +117,13 @@ void session_end_stage(struct tl_session *session, const struct tl_probe_outcome
                              .bytes = run->sent_bytes + run->received_bytes,
                              .record = outcome->record};
     snprintf(event.stage, sizeof event.stage, "%s", outcome->record.id);
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
 }
 
 bool session_ends(enum tl_status status)
 {
     return status == TL_CANCELLED || status == TL_CLOSED || status == TL_TIMEOUT ||
            status == TL_PROTOCOL || status == TL_INVALID || status == TL_NOMEM;
-}
-
-bool session_is_stopped(struct tl_session *session)
-{
-    return atomic_load(&session->stopped);
 }
 
 void session_enter_stage(struct tl_session *session, int stage)
@@ -199,7 +179,7 @@ static void repeat_if_interrupted(struct tl_session *session, const struct tl_pl
         return;
     *repeated = true;
     session->plan.done[step->stage][step->direction] = false;
-    session_note(session, "%s", outcome->record.reason);
+    tl_events_note(&session->events, "%s", outcome->record.reason);
 }
 
 /* A stage that was interrupted is measured again for longer, so that a path that fails every few
@@ -315,12 +295,12 @@ void session_take_commands(struct tl_session *session)
         struct tl_event event = {.kind = TL_EVENT_PAUSED};
         uint64_t value;
         if (!told)
-            session_push(session, &event);
+            tl_events_push(&session->events, &event);
         told = true;
         while (poll(fds, 2, -1) < 0 && errno == EINTR)
             continue;
         (void)!read(session->wake_fd, &value, sizeof value);
     }
     if (told)
-        session_note(session, "going on");
+        tl_events_note(&session->events, "going on");
 }

@@ -76,9 +76,12 @@ struct tl_session {
     size_t prefix_count;                                    /* of those to responders on the way */
 };
 
+static inline bool session_is_stopped(struct tl_session *session)
+{
+    return atomic_load(&session->stopped);
+}
+
 /* run_stage.c */
-void session_push(struct tl_session *session, struct tl_event *event);
-void session_note(struct tl_session *session, const char *fmt, ...) TL_PRINTF(2, 3);
 struct tl_probe session_probe(struct tl_session *session);
 /* Begin and end of a stage for screens and records; end also counts bytes and quality. */
 void session_begin_stage(struct tl_session *session, const char *id,
@@ -102,7 +105,6 @@ enum tl_status session_run_step(struct tl_session *session, const struct tl_plan
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 /* A stage that failed ends the session when its connection is gone or the user wants it. */
 bool session_ends(enum tl_status status);
-bool session_is_stopped(struct tl_session *session);
 /* Judges what is known, and tells the reading so far. */
 enum tl_status session_judge(struct tl_session *session, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Takes the owner's commands over; waits while paused. */

@@ -87,10 +87,10 @@ static void record(struct tl_session *session, const struct tl_finding *finding,
         .score = tl_prediction_score(&remedy->predicted, tried->goodput_bps)};
     snprintf(verified->rule, sizeof verified->rule, "%s", finding->rule);
     snprintf(verified->what, sizeof verified->what, "%s", tried->what);
-    session_note(session, "%s with %s: %s%s predicted, %s measured", words[verified->score],
-                 tried->what, isinf(remedy->predicted.high_bps) ? "at least " : "",
-                 tl_format_bps(remedy->predicted.bps, before),
-                 tl_format_bps(tried->goodput_bps, after));
+    tl_events_note(
+        &session->events, "%s with %s: %s%s predicted, %s measured", words[verified->score],
+        tried->what, isinf(remedy->predicted.high_bps) ? "at least " : "",
+        tl_format_bps(remedy->predicted.bps, before), tl_format_bps(tried->goodput_bps, after));
 }
 
 enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *reterr)

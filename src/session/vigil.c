@@ -57,11 +57,11 @@ static void tell_outage(struct vigil *vigil)
     if (index >= TL_WATCH_OUTAGES_MAX)
         return;
     if (vigil->log.out)
-        session_note(vigil->session, "outage: nothing arrives since %s",
-                     record->outages[index].start);
+        tl_events_note(&vigil->session->events, "outage: nothing arrives since %s",
+                       record->outages[index].start);
     else
-        session_note(vigil->session, "outage over after %s",
-                     tl_format_ns((double)record->outages[index].length_ns, length));
+        tl_events_note(&vigil->session->events, "outage over after %s",
+                       tl_format_ns((double)record->outages[index].length_ns, length));
 }
 
 /* Time goes on, with or without bytes. */
@@ -100,14 +100,14 @@ static void on_live(void *context, const struct tl_probe_live *live)
     vigil->rtt_ns = live->rtt_ns;
     vigil->live_bytes = live->bytes;
     tick(vigil, came > 0 ? came : 0);
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
 }
 
 static void on_note(void *context, const char *sentence)
 {
     struct vigil *vigil = context;
     tick(vigil, 0);
-    session_note(vigil->session, "%s", sentence);
+    tl_events_note(&vigil->session->events, "%s", sentence);
 }
 
 /* False when the user ended it. */

@@ -82,7 +82,7 @@ static enum tl_status ask_consent(struct tl_session *session, const struct tl_bu
                              .worst_bytes = budget->worst_bytes,
                              .expected_ns = (double)budget->time_ns};
     snprintf(event.text, sizeof event.text, "%s%.200s", begin, budget->sentence);
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
     struct pollfd fds[] = {{.fd = session->consent_fd, .events = POLLIN},
                            {.fd = session->cancel_fd, .events = POLLIN}};
     while (poll(fds, 2, -1) < 0 && errno == EINTR)
@@ -163,7 +163,7 @@ static enum tl_status run_plan(struct tl_session *session, struct tl_error *rete
         if (status != TL_OK || spoiled || !tl_plan_next(&session->plan, &step))
             break;
         session_record_choice(session, &step);
-        session_note(session, "%s", step.why);
+        tl_events_note(&session->events, "%s", step.why);
         status = session_run_step(session, &step, reterr);
         if (!session_ends(status))
             status = session_judge(session, reterr);
@@ -171,7 +171,7 @@ static enum tl_status run_plan(struct tl_session *session, struct tl_error *rete
         spoiled = session->result.run.quality >= TL_QUALITY_INVALID;
     }
     if (status == TL_OK && !spoiled) {
-        session_note(session, "%s", step.why);
+        tl_events_note(&session->events, "%s", step.why);
         session_record_rest(session, step.why);
     }
     return status == TL_CANCELLED ? tl_error_set(reterr, status, "stopped by you") : status;
@@ -341,6 +341,6 @@ void *session_worker(void *context)
     tl_watch_destroy(session->watch);
     result->run.duration_ns = tl_now_ns() - session->start_ns;
     struct tl_event event = {.kind = TL_EVENT_DONE};
-    session_push(session, &event);
+    tl_events_push(&session->events, &event);
     return NULL;
 }

@@ -4,21 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum tl_status capture_cut(const struct tl_capture *capture, const char *what,
-                           struct tl_error *reterr)
-{
-    return tl_error_set(reterr, TL_SYNTAX,
-                        "the file ends in the middle of %s that begins at byte %llu", what,
-                        (unsigned long long)capture_offset(capture));
-}
-
-void capture_note_snap(struct tl_capture *capture, uint32_t snap_bytes)
-{
-    uint64_t *least = &capture->info.snap_bytes;
-    if (snap_bytes != 0 && (*least == 0 || snap_bytes < *least))
-        *least = snap_bytes;
-}
-
 static enum tl_status begin(struct tl_capture *capture, struct tl_error *reterr)
 {
     enum tl_status status = input_fill(&capture->input, 4, reterr);

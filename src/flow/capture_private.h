@@ -48,15 +48,16 @@ static inline uint64_t capture_offset(const struct tl_capture *capture)
     return capture->input.taken;
 }
 
+static inline void capture_note_snap(struct tl_capture *capture, uint32_t snap_bytes)
+{
+    uint64_t *least = &capture->info.snap_bytes;
+    if (snap_bytes != 0 && (*least == 0 || snap_bytes < *least))
+        *least = snap_bytes;
+}
+
 /* Read the file's first header and set next; the magic number is there. */
 enum tl_status pcap_begin(struct tl_capture *capture, struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status pcapng_begin(struct tl_capture *capture, struct tl_error *reterr) TL_WARN_UNUSED;
-
-/* "the file ends in the middle of …" */
-enum tl_status capture_cut(const struct tl_capture *capture, const char *what,
-                           struct tl_error *reterr);
-
-void capture_note_snap(struct tl_capture *capture, uint32_t snap_bytes);
 
 #define PCAP_MAGIC_US       0xa1b2c3d4u
 #define PCAP_MAGIC_NS       0xa1b23c4du

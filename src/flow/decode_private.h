@@ -22,6 +22,8 @@ static inline size_t decode_left(const struct decode *decode)
     return cursor_left(&decode->cursor) + decode->cut_bytes;
 }
 
+void address_from_v4(struct tl_flow_address *address, const uint8_t *bytes);
+
 enum tl_decoded decode_link(struct decode *decode, uint16_t link_type);
 enum tl_decoded decode_ether(struct decode *decode);
 enum tl_decoded decode_ether_type(struct decode *decode, uint16_t ether_type);

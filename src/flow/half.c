@@ -11,8 +11,6 @@
 /* A segment that comes again sooner than this share of a round trip was overtaken, not lost: the
  * sender cannot have known yet. */
 #define OVERTAKEN_SHARE 0.8
-/* Faster than the flow by this, so that only what is sent together waits. */
-#define LINK_OVER_FLOW  1.5
 #define ETHER_MSS       1460u
 #define ETHER_MSS_LEAST 1340u
 #define JUMBO_MSS       8960u
@@ -46,17 +44,6 @@ void half_begin_in_middle(struct half *half, uint32_t seq)
 {
     if (!half->started)
         half_begin(half, seq);
-}
-
-uint32_t half_queue(struct half *half, int64_t time_ns, uint32_t bytes)
-{
-    if (half->last_rtt_ns == 0 || half->peak == 0)
-        return 0;
-    double rate = LINK_OVER_FLOW * (double)half->peak / half->last_rtt_ns;
-    double left = half->backlog_bytes - rate * (double)(time_ns - half->backlog_ns);
-    half->backlog_bytes = (left > 0 ? left : 0) + bytes;
-    half->backlog_ns = time_ns;
-    return half->backlog_bytes < UINT32_MAX ? (uint32_t)half->backlog_bytes : UINT32_MAX;
 }
 
 /* --- What is sent ----------------------------------------------------------------------------- */
@@ -137,7 +124,7 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
     account_sent(half, segment->time_ns, begin, end);
     half->spent = is_partial(half, segment->payload_bytes);
     out->partial_count += half->spent;
-    uint32_t backlog = half_queue(half, segment->time_ns, len);
+    uint32_t backlog = pieces_queue(half, segment->time_ns, len);
     if (backlog)
         out->backlog_classes[tl_packet_flight_class(backlog)] += segments;
     struct piece *piece = pieces_append(half);
@@ -236,7 +223,7 @@ static void resend(struct half *half, struct piece *piece, const struct tl_segme
                    bool is_first)
 {
     struct tl_packet_half *out = half->out;
-    (void)half_queue(half, segment->time_ns, piece->len);
+    (void)pieces_queue(half, segment->time_ns, piece->len);
     count_again(half, segment, piece->len);
     if (piece->sent_count == 1)
         add_loss(half, piece, false, (piece->state & PIECE_SACKED) != 0);

@@ -113,14 +113,14 @@ void half_end(struct half *half);
 
 /* Without a SYN numbers begin where the first packet stands. */
 void half_begin_in_middle(struct half *half, uint32_t seq);
-/* That much passes here now: what it would leave waiting before a link that is somewhat faster than
- * the flow, packets that come together the more. 0 until a round trip is known. */
-uint32_t half_queue(struct half *half, int64_t time_ns, uint32_t bytes);
 /* A segment was overtaken by later ones. */
 void half_count_late(struct half *half, int64_t time_ns);
 
 /* --- pieces.c ------------------------------------------------------------------------------- */
 
+/* That much passes here now: what it would leave waiting before a link that is somewhat faster than
+ * the flow, packets that come together the more. 0 until a round trip is known. */
+uint32_t pieces_queue(struct half *half, int64_t time_ns, uint32_t bytes);
 /* NULL only without memory: then what is in flight is followed less closely. */
 struct piece *pieces_append(struct half *half);
 /* What was jumped over up to end, a segment each. */

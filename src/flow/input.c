@@ -246,3 +246,10 @@ void input_close(struct input *input)
     free(input->bytes);
     *input = (struct input){.fd = -1};
 }
+
+enum tl_status input_cut(const struct input *input, const char *what, struct tl_error *reterr)
+{
+    return tl_error_set(reterr, TL_SYNTAX,
+                        "the file ends in the middle of %s that begins at byte %llu", what,
+                        (unsigned long long)input->taken);
+}

@@ -46,6 +46,9 @@ static inline void input_take(struct input *input, size_t count)
     input->taken += count;
 }
 
+/* "the file ends in the middle of …", which begins where the window does. */
+enum tl_status input_cut(const struct input *input, const char *what, struct tl_error *reterr);
+
 const char *input_packing_name(enum input_packing packing);
 
 #endif

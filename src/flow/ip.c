@@ -8,21 +8,6 @@
 #define VXLAN_PORT  4789
 #define GENEVE_PORT 6081
 
-static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-bool tl_flow_address_is_v4(const struct tl_flow_address *address)
-{
-    return memcmp(address->bytes, mapped, sizeof mapped) == 0;
-}
-
-void tl_flow_address_format(const struct tl_flow_address *address,
-                            char ret_text[TL_FLOW_ADDRESS_SIZE])
-{
-    bool v4 = tl_flow_address_is_v4(address);
-    inet_ntop(v4 ? AF_INET : AF_INET6, address->bytes + (v4 ? 12 : 0), ret_text,
-              TL_FLOW_ADDRESS_SIZE);
-}
-
 /* --- Fragments ------------------------------------------------------------------------------
  *
  * The TCP header is in the first fragment, the length follows from the last one: the segment is
@@ -148,12 +133,6 @@ static void end_packet(struct decode *decode, size_t payload_bytes)
     }
 }
 
-static void set_v4(struct tl_flow_address *address, const uint8_t *bytes)
-{
-    memcpy(address->bytes, mapped, sizeof mapped);
-    memcpy(address->bytes + 12, bytes, 4);
-}
-
 static enum tl_decoded decode_v4(struct decode *decode)
 {
     const uint8_t *head = cursor_peek(&decode->cursor, 20);
@@ -172,8 +151,8 @@ static enum tl_decoded decode_v4(struct decode *decode)
     segment->ip_id = load16(head + 4);
     segment->ttl = head[8];
     segment->dont_fragment = fragment & 0x4000;
-    set_v4(&segment->from, head + 12);
-    set_v4(&segment->to, head + 16);
+    address_from_v4(&segment->from, head + 12);
+    address_from_v4(&segment->to, head + 16);
     end_packet(decode, payload_bytes);
     if (fragment & 0x3fff)
         return decode_fragment(decode, head[9], segment->ip_id, (size_t)(fragment & 0x1fff) * 8,

@@ -286,10 +286,3 @@ const struct tl_live_flow *tl_live_find(const struct tl_live *live, uint64_t coo
     const struct entry *entry = find(live, cookie);
     return entry ? &entry->flow : NULL;
 }
-
-const struct tl_live_interval *tl_live_interval_at(const struct tl_live_flow *flow, size_t back)
-{
-    if (back >= flow->interval_count || back >= TL_LIVE_INTERVALS)
-        return NULL;
-    return &flow->intervals[(flow->interval_count - 1 - back) % TL_LIVE_INTERVALS];
-}

@@ -320,3 +320,10 @@ double tl_live_held_ratio(const struct tl_live_interval *interval)
         return 0;
     return 1 - interval->read_queue_ratio;
 }
+
+const struct tl_live_interval *tl_live_interval_at(const struct tl_live_flow *flow, size_t back)
+{
+    if (back >= flow->interval_count || back >= TL_LIVE_INTERVALS)
+        return NULL;
+    return &flow->intervals[(flow->interval_count - 1 - back) % TL_LIVE_INTERVALS];
+}

@@ -28,7 +28,7 @@ static enum tl_status pcap_next(struct tl_capture *capture, struct tl_packet *re
         if (input_has(input) == 0)
             return TL_CLOSED;
         if (input_has(input) < header_bytes)
-            return capture_cut(capture, "a record header", reterr);
+            return input_cut(&capture->input, "a record header", reterr);
     }
     const uint8_t *header = input_at(input);
     uint32_t captured = capture32(capture, header + 8);
@@ -39,7 +39,7 @@ static enum tl_status pcap_next(struct tl_capture *capture, struct tl_packet *re
         if (status != TL_OK)
             return status;
         if (input_has(input) < header_bytes + captured)
-            return capture_cut(capture, "a record", reterr);
+            return input_cut(&capture->input, "a record", reterr);
         header = input_at(input);
     }
     uint32_t length = capture32(capture, header + 12);
@@ -61,7 +61,7 @@ enum tl_status pcap_begin(struct tl_capture *capture, struct tl_error *reterr)
     if (status != TL_OK)
         return status;
     if (input_has(&capture->input) < FILE_HEADER_BYTES)
-        return capture_cut(capture, "the file header", reterr);
+        return input_cut(&capture->input, "the file header", reterr);
     const uint8_t *header = input_at(&capture->input);
     uint32_t magic = capture32(capture, header);
     uint16_t major = capture16(capture, header + 4);

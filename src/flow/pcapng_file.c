@@ -138,7 +138,7 @@ static enum tl_status begin_section(struct tl_capture *capture, struct tl_error 
     if (status != TL_OK)
         return status;
     if (input_has(&capture->input) < 12)
-        return capture_cut(capture, "a section header", reterr);
+        return input_cut(&capture->input, "a section header", reterr);
     uint32_t order = load32_host(input_at(&capture->input) + 8);
     if (order != BYTE_ORDER_MAGIC && __builtin_bswap32(order) != BYTE_ORDER_MAGIC)
         return broken(capture, "a section without its byte order", reterr);
@@ -236,7 +236,7 @@ static enum tl_status fill_block(struct tl_capture *capture, uint32_t *ret_len,
     if (input_has(input) == 0)
         return TL_CLOSED;
     if (input_has(input) < 8)
-        return capture_cut(capture, "a block header", reterr);
+        return input_cut(&capture->input, "a block header", reterr);
     if (load32_host(input_at(input)) == BLOCK_SECTION) {
         status = begin_section(capture, reterr);
         if (status != TL_OK)
@@ -252,7 +252,7 @@ static enum tl_status fill_block(struct tl_capture *capture, uint32_t *ret_len,
     if (status != TL_OK)
         return status;
     if (input_has(input) < len)
-        return capture_cut(capture, "a block", reterr);
+        return input_cut(&capture->input, "a block", reterr);
     if (capture32(capture, input_at(input) + len - 4) != len)
         return broken(capture, "its two lengths differ", reterr);
     *ret_len = len;

@@ -1,7 +1,11 @@
-/* The data packets of a direction that are in flight: a ring in the order of the stream. */
+/* The data packets of a direction that are in flight: a ring in the order of the stream; and what
+ * they would leave waiting. */
 #include <stdlib.h>
 
 #include "half.h"
+
+/* Faster than the flow by this, so that only what is sent together waits. */
+#define LINK_OVER_FLOW 1.5
 
 void pieces_drop_first(struct half *half)
 {
@@ -93,10 +97,21 @@ void pieces_append_holes(struct half *half, int64_t time_ns, uint64_t end)
                                .rtt_ns = half->last_rtt_ns,
                                .flight_bytes = (uint32_t)(half->next + len - half->data_una),
                                .next_flight_bytes = (uint32_t)(half->next + len - half->sender_una),
-                               .backlog_bytes = half_queue(half, before_ns, (uint32_t)len),
+                               .backlog_bytes = pieces_queue(half, before_ns, (uint32_t)len),
                                .state = PIECE_HOLE};
         half->next += len;
         half->holes_count++;
         half->steps_count++;
     }
+}
+
+uint32_t pieces_queue(struct half *half, int64_t time_ns, uint32_t bytes)
+{
+    if (half->last_rtt_ns == 0 || half->peak == 0)
+        return 0;
+    double rate = LINK_OVER_FLOW * (double)half->peak / half->last_rtt_ns;
+    double left = half->backlog_bytes - rate * (double)(time_ns - half->backlog_ns);
+    half->backlog_bytes = (left > 0 ? left : 0) + bytes;
+    half->backlog_ns = time_ns;
+    return half->backlog_bytes < UINT32_MAX ? (uint32_t)half->backlog_bytes : UINT32_MAX;
 }

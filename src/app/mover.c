@@ -130,32 +130,6 @@ static void take_readings(struct tl_app_mover *mover, int64_t now_ns)
     mark(mover, settled, now_ns);
 }
 
-/* Those that have ended are judged now: the table forgets them. */
-static enum tl_status keep_ended(struct tl_app_mover *mover, struct tl_error *reterr)
-{
-    const struct tl_live *live = tl_flow_watch_live(mover->watch);
-    enum tl_status status = TL_OK;
-
-    for (size_t i = 0; i < tl_live_count(live) && status == TL_OK; i++)
-        if (tl_live_at(live, i)->ended)
-            status = mover_keep_best(mover, tl_live_at(live, i), reterr);
-    return status;
-}
-
-enum tl_status mover_close_interval(struct tl_app_mover *mover, int64_t now_ns,
-                                    struct tl_error *reterr)
-{
-    struct tl_live_sum sum;
-
-    tl_flow_watch_close(mover->watch, now_ns, &sum);
-    mover->closed_ns = now_ns;
-    mover->sent_bytes += sum.sent_bytes;
-    mover->received_bytes += sum.received_bytes;
-    if (sum.flows_count > mover->connections_count)
-        mover->connections_count = sum.flows_count;
-    return keep_ended(mover, reterr);
-}
-
 /* Processor time of this process: what a busy machine makes us wait is no cost of ours. */
 static int64_t cpu_now_ns(void)
 {

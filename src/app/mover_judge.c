@@ -43,8 +43,8 @@ static void fill_facts(struct tl_app_mover *mover, const struct tl_live_flow *fl
     tl_mover_facts(mover->readings, flow->socket.cookie, &processes, direction, rtt_ns, facts);
 }
 
-enum tl_status mover_keep_best(struct tl_app_mover *mover, const struct tl_live_flow *flow,
-                               struct tl_error *reterr)
+static enum tl_status keep_best(struct tl_app_mover *mover, const struct tl_live_flow *flow,
+                                struct tl_error *reterr)
 {
     struct mover_best *best = &mover->best;
     double bytes = moved(flow);
@@ -72,13 +72,39 @@ enum tl_status mover_keep_best(struct tl_app_mover *mover, const struct tl_live_
 
 /* --- The whole -------------------------------------------------------------------------------- */
 
+/* Those that have ended are judged now: the table forgets them. */
+static enum tl_status keep_ended(struct tl_app_mover *mover, struct tl_error *reterr)
+{
+    const struct tl_live *live = tl_flow_watch_live(mover->watch);
+    enum tl_status status = TL_OK;
+
+    for (size_t i = 0; i < tl_live_count(live) && status == TL_OK; i++)
+        if (tl_live_at(live, i)->ended)
+            status = keep_best(mover, tl_live_at(live, i), reterr);
+    return status;
+}
+
+enum tl_status mover_close_interval(struct tl_app_mover *mover, int64_t now_ns,
+                                    struct tl_error *reterr)
+{
+    struct tl_live_sum sum;
+
+    tl_flow_watch_close(mover->watch, now_ns, &sum);
+    mover->closed_ns = now_ns;
+    mover->sent_bytes += sum.sent_bytes;
+    mover->received_bytes += sum.received_bytes;
+    if (sum.flows_count > mover->connections_count)
+        mover->connections_count = sum.flows_count;
+    return keep_ended(mover, reterr);
+}
+
 static enum tl_status keep_all(struct tl_app_mover *mover, struct tl_error *reterr)
 {
     const struct tl_live *live = tl_flow_watch_live(mover->watch);
     enum tl_status status = TL_OK;
 
     for (size_t i = 0; i < tl_live_count(live) && status == TL_OK; i++)
-        status = mover_keep_best(mover, tl_live_at(live, i), reterr);
+        status = keep_best(mover, tl_live_at(live, i), reterr);
     return status;
 }
 

@@ -50,18 +50,15 @@ struct tl_app_mover {
     bool hidden; /* in any look */
 };
 
-/* mover.c: what was read since the last interval becomes one. */
-enum tl_status mover_close_interval(struct tl_app_mover *mover, int64_t now_ns,
-                                    struct tl_error *reterr) TL_WARN_UNUSED;
-
 /* mover_child.c */
 enum tl_status mover_child_start(const struct tl_app_mover_what *what, struct mover_child *child,
                                  bool *ret_missing, struct tl_error *reterr) TL_WARN_UNUSED;
 /* Takes the ends of all children. */
 void mover_child_reap(struct mover_child *child, int64_t now_ns);
 
-/* mover_judge.c: keeps what is known of a connection where none before it moved more. */
-enum tl_status mover_keep_best(struct tl_app_mover *mover, const struct tl_live_flow *flow,
-                               struct tl_error *reterr) TL_WARN_UNUSED;
+/* mover_judge.c: what was read since the last interval becomes one, and what has ended is kept
+ * where nothing before it moved more. */
+enum tl_status mover_close_interval(struct tl_app_mover *mover, int64_t now_ns,
+                                    struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

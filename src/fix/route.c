@@ -27,6 +27,16 @@ struct way {
 
 /* --- Text ------------------------------------------------------------------------------------- */
 
+bool tl_route_knows_congestion(const char *word, size_t len)
+{
+    static const char *const known[] = {"cubic",    "reno", "bbr", "htcp",     "westwood", "hybla",
+                                        "illinois", "yeah", "bic", "scalable", "vegas",    "dctcp"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i]) == len && strncmp(known[i], word, len) == 0)
+            return true;
+    return false;
+}
+
 static bool take_address(const char *text, struct way *way, unsigned char ret_address[16])
 {
     int family = strchr(text, ':') ? AF_INET6 : AF_INET;
@@ -52,7 +62,8 @@ static bool take_words(char words[][WORD_SIZE], size_t count, struct way *way)
         at += 2;
     }
     if (count != at + 4 || strcmp(words[at], "dev") != 0 || strcmp(words[at + 2], "congctl") != 0 ||
-        strlen(words[at + 1]) >= sizeof way->dev || !tl_setting_is_congestion(words[at + 3]) ||
+        strlen(words[at + 1]) >= sizeof way->dev ||
+        !tl_route_knows_congestion(words[at + 3], strlen(words[at + 3])) ||
         !tl_is_command_name(words[at + 1], "", sizeof way->dev - 1))
         return false;
     snprintf(way->dev, sizeof way->dev, "%s", words[at + 1]);

@@ -8,6 +8,10 @@
 
 #include "tightlink/fix/fix.h"
 
+/* Whether it is the name of a congestion control of the list: another word would make the kernel
+ * load a module of that name. */
+bool tl_route_knows_congestion(const char *word, size_t len);
+
 /* Brings a text into its one form; TL_RANGE for anything else. With `bounds` "none" is refused: it
  * is what an undo says, never a remedy. */
 enum tl_status tl_route_normalise(const char *text, size_t len, bool bounds,

@@ -57,24 +57,12 @@ static const struct tl_setting_def settings[] = {
     CHOICE(TL_SETTING_ROUTE, 0, 0, 0),
 };
 
-/* Writing an unknown name would make the kernel load a module of that name. */
-static const char *const words[] = {"cubic",    "reno", "bbr", "htcp",     "westwood", "hybla",
-                                    "illinois", "yeah", "bic", "scalable", "vegas",    "dctcp"};
-
 const struct tl_setting_def *tl_setting_find(const char *key, size_t len)
 {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (strlen(settings[i].key) == len && strncmp(settings[i].key, key, len) == 0)
             return &settings[i];
     return NULL;
-}
-
-bool tl_setting_is_congestion(const char *word)
-{
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], word) == 0)
-            return true;
-    return false;
 }
 
 static bool is_route(const char *key)
@@ -92,13 +80,11 @@ static enum tl_status normalise_word(const char *text, size_t len, bool bounds,
 {
     while (len && is_blank(text[len - 1]))
         len--;
-    bool known = false, plain = len > 0 && len < 16;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        known |= strlen(words[i]) == len && strncmp(words[i], text, len) == 0;
+    bool plain = len > 0 && len < 16;
     for (size_t i = 0; i < len && plain; i++)
         plain = (text[i] >= 'a' && text[i] <= 'z') || text[i] == '_' || text[i] == '-' ||
                 (text[i] >= '0' && text[i] <= '9');
-    if (!plain || (bounds && !known))
+    if (!plain || (bounds && !tl_route_knows_congestion(text, len)))
         return tl_error_set(reterr, TL_RANGE, "no congestion control that is known here");
     memcpy(ret_value, text, len);
     ret_value[len] = '\0';

@@ -44,10 +44,6 @@ bool tl_setting_leaps(const struct tl_setting_def *def, const char *before, cons
 /* Whether any number of `after` lies below that of `before`; both are normalised. */
 bool tl_setting_lowers(const struct tl_setting_def *def, const char *before, const char *after);
 
-/* Whether it is the name of a congestion control of the list: another word would make the kernel
- * load a module of that name. */
-bool tl_setting_is_congestion(const char *word);
-
 /* The key of a route's congestion control (route.h), which is no file below /proc/sys. */
 #define TL_SETTING_ROUTE "ip route"
 

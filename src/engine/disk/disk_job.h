@@ -1,5 +1,5 @@
-/* Inside of a disk job: what its ways of reading and writing share. Private to disk_job.c and
- * disk_ring.c. */
+/* Inside of a disk job: what its ways of reading and writing share. Private to disk_job.c,
+ * disk_ring.c and disk_worker.c. */
 #ifndef TL_ENGINE_DISK_JOB_H
 #define TL_ENGINE_DISK_JOB_H
 
@@ -34,12 +34,12 @@ struct disk_job {
 };
 
 /* Gives the worker its next block, ready to be moved; false when it shall end. */
-bool disk_job_next(struct disk_worker *worker);
+bool disk_worker_next(struct disk_worker *worker);
 /* Moves what is left of the block behind its first `done` bytes, and waits for it; 0 or an errno.
  */
-int disk_job_move(struct disk_worker *worker, size_t done);
+int disk_worker_move(struct disk_worker *worker, size_t done);
 /* Counts the block; false when it failed and the worker shall end. */
-bool disk_job_done(struct disk_worker *worker, int errnum);
+bool disk_worker_done(struct disk_worker *worker, int errnum);
 
 /* NULL where the kernel, a sandbox or the build does not permit it, or memory is short. */
 struct disk_ring *disk_ring_create(unsigned depth);

@@ -35,7 +35,7 @@ void disk_ring_destroy(struct disk_ring *ring)
 static bool prepare(struct disk_ring *ring, struct disk_worker *worker)
 {
     const struct disk_job_spec *spec = &worker->job->spec;
-    if (!disk_job_next(worker))
+    if (!disk_worker_next(worker))
         return false;
     struct io_uring_sqe *entry = io_uring_get_sqe(&ring->uring);
     if (spec->operation == TL_DISK_WRITE)
@@ -54,8 +54,8 @@ static bool finish(struct disk_worker *worker, int moved_bytes)
 {
     int errnum = 0;
     if (moved_bytes != TL_DISK_BLOCK_BYTES)
-        errnum = disk_job_move(worker, moved_bytes > 0 ? (size_t)moved_bytes : 0);
-    return disk_job_done(worker, errnum);
+        errnum = disk_worker_move(worker, moved_bytes > 0 ? (size_t)moved_bytes : 0);
+    return disk_worker_done(worker, errnum);
 }
 
 void disk_ring_run(struct disk_ring *ring, struct disk_worker *workers, unsigned depth)

@@ -1,4 +1,4 @@
-/* Writes the document: the tables of layout.c, and what is no plain value in them. */
+/* Writes the document by the tables of layout.c. */
 #include <math.h>
 #include <string.h>
 
@@ -8,109 +8,6 @@
 #include "tightlink/base/json_write.h"
 #include "tightlink/facts/save.h"
 #include "tightlink/rules/goal.h"
-
-/* A whole number of nanoseconds or bytes; absent when unknown. */
-static void add_whole(struct tl_json_writer *w, const char *key, double value)
-{
-    if (isfinite(value) && fabs(value) < 9e18)
-        tl_json_add_integer(w, key, llround(value));
-}
-
-/* --- members that are no plain value --- */
-
-void layout_write_directions(struct tl_json_writer *w, const char *key, const void *member,
-                             const struct layout_context *context)
-{
-    tl_json_begin_array(w, key);
-    if (context->run->download)
-        tl_json_add_string(w, NULL, tl_direction_name(TL_DOWNLOAD));
-    if (context->run->upload)
-        tl_json_add_string(w, NULL, tl_direction_name(TL_UPLOAD));
-    tl_json_end(w);
-}
-
-static void add_goal_line(struct tl_json_writer *w, const struct tl_goal_line *line)
-{
-    tl_json_begin_object(w, NULL);
-    tl_json_add_string(w, "name", line->name);
-    tl_json_add_string(w, "direction", tl_direction_name(line->direction));
-    tl_json_add_string(w, "answer", tl_goal_answer_name(line->answer));
-    tl_json_add_string(w, "unit", tl_unit_name(line->unit));
-    tl_json_add_number(w, "wanted", line->wanted);
-    tl_json_add_number(w, "measured", line->measured);
-    tl_json_add_number(w, "low", line->low);
-    tl_json_add_number(w, "high", line->high);
-    tl_json_add_string(w, "text", line->text);
-    tl_json_end(w);
-}
-
-/* The goal's lines with their answers. */
-void layout_write_goal_lines(struct tl_json_writer *w, const char *key, const void *member,
-                             const struct layout_context *context)
-{
-    tl_json_begin_array(w, key);
-    for (int d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
-        struct tl_goal_line lines[TL_GOAL_LINES_MAX];
-        size_t count = tl_goal_judge(context->run, context->facts, (enum tl_direction)d, lines);
-        for (size_t i = 0; i < count; i++)
-            add_goal_line(w, &lines[i]);
-    }
-    tl_json_end(w);
-}
-
-void layout_write_values(struct tl_json_writer *w, const char *key, const void *member,
-                         const struct layout_context *context)
-{
-    const struct tl_evidence *evidence = member;
-    tl_json_begin_object(w, key);
-    for (size_t i = 0; i < evidence->value_count; i++) {
-        const struct tl_evidence_value *value = &evidence->values[i];
-        char id[TL_FACT_ID_SIZE];
-        tl_fact_id(value->key, id);
-        if (!value->known)
-            tl_json_add_null(w, id);
-        else if (value->text)
-            tl_json_add_string(w, id, value->text);
-        else
-            tl_json_add_number(w, id, value->number);
-    }
-    tl_json_end(w);
-}
-
-void layout_write_at_least(struct tl_json_writer *w, const char *key, const void *member,
-                           const struct layout_context *context)
-{
-    if (isinf(*(const double *)member))
-        tl_json_add_bool(w, key, true);
-}
-
-void layout_write_hit(struct tl_json_writer *w, const char *key, const void *member,
-                      const struct layout_context *context)
-{
-    tl_json_add_bool(w, key, *(const enum tl_score *)member == TL_SCORE_HIT);
-}
-
-/* The ledger is of the steady part, which begins where the warm-up ends. */
-void layout_write_span(struct tl_json_writer *w, const char *key, const void *member,
-                       const struct layout_context *context)
-{
-    const struct tl_ledger_row *row = member;
-    struct tl_fact_key warmup = row->direction == TL_DOWNLOAD ? TL_FLOW(TL_DOWNLOAD, warmup_ns)
-                                                              : TL_FLOW(TL_UPLOAD, warmup_ns);
-    double from = tl_facts_number(context->facts, warmup, (double)NAN);
-    add_whole(w, key, from);
-    add_whole(w, "to_ns", from + row->duration_ns);
-}
-
-void layout_write_planned(struct tl_json_writer *w, const char *key, const void *member,
-                          const struct layout_context *context)
-{
-    const struct tl_plan_record *record = member;
-    if (record->has_direction)
-        tl_json_add_string(w, key, tl_direction_name(record->direction));
-}
-
-/* --- the tables --- */
 
 static void add_text(struct tl_json_writer *w, const struct layout_field *field, const char *text)
 {
@@ -125,13 +22,16 @@ static void add_double(struct tl_json_writer *w, const struct layout_field *fiel
     if (field->flags & LAYOUT_SPARSE && !(number > 0))
         return;
     if (field->kind == LAYOUT_WHOLE)
-        add_whole(w, field->key, number);
+        layout_add_whole(w, field->key, number);
     else
         tl_json_add_number(w, field->key, number);
 }
 
 static void add_record(struct tl_json_writer *w, const struct layout *layout, const void *record,
                        const struct layout_context *context);
+
+static void add_tried(struct tl_json_writer *w, const struct layout_field *field,
+                      const struct tl_finding *finding, const struct layout_context *context);
 
 static void add_records(struct tl_json_writer *w, const struct layout_field *field,
                         const void *record, const struct layout_context *context)
@@ -224,6 +124,9 @@ static void add_member(struct tl_json_writer *w, const struct layout_field *fiel
     case LAYOUT_ARRAY:
         add_records(w, field, record, context);
         break;
+    case LAYOUT_TRIED:
+        add_tried(w, field, record, context);
+        break;
     case LAYOUT_OTHER:
         field->write(w, field->key, at, context);
         break;
@@ -247,16 +150,15 @@ static void add_record(struct tl_json_writer *w, const struct layout *layout, co
 }
 
 /* What was tried of a finding's remedies. */
-void layout_write_verified(struct tl_json_writer *w, const char *key, const void *member,
-                           const struct layout_context *context)
+static void add_tried(struct tl_json_writer *w, const struct layout_field *field,
+                      const struct tl_finding *finding, const struct layout_context *context)
 {
-    const struct tl_finding *finding = member;
     for (int i = 0; i < context->run->verified_count; i++) {
         const struct tl_verified_record *verified = &context->run->verified[i];
         if (verified->direction != finding->direction || strcmp(verified->rule, finding->rule) != 0)
             continue;
-        tl_json_begin_object(w, key);
-        add_record(w, &layout_verified, verified, context);
+        tl_json_begin_object(w, field->key);
+        add_record(w, field->sub, verified, context);
         tl_json_end(w);
         return;
     }

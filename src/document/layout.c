@@ -283,7 +283,7 @@ static const struct layout_field finding_fields[] = {
     ARRAY(tl_finding, "evidence", evidence, evidence_count, evidence),
     FACTS(tl_finding, "missing", missing, missing_count),
     ARRAY(tl_finding, "remedies", remedies, remedy_count, remedy),
-    OTHER("verified", .write = layout_write_verified),
+    {.key = "verified", .kind = LAYOUT_TRIED, .sub = &layout_verified},
     PLAIN(LAYOUT_STRINGS, char **, tl_finding, "references", references,
           ITEMS(tl_finding, reference_count)),
 };

@@ -28,6 +28,7 @@ enum layout_kind {
     LAYOUT_GROUP,  /* an object whose members are of the same record */
     LAYOUT_LIST,   /* records of sub, inside this one: the first count of at most max */
     LAYOUT_ARRAY,  /* records of sub, in memory of their own: count of them */
+    LAYOUT_TRIED,  /* the record of sub, of the run, that tried this finding's remedy */
     LAYOUT_OTHER   /* by functions of its own */
 };
 
@@ -92,11 +93,13 @@ extern const struct layout layout_judged;   /* struct tl_findings: lists of the 
 /* How many of a LIST, ARRAY, TEXTS, STRINGS or FACTS the record has. */
 size_t layout_count(const struct layout_field *field, const void *record);
 
-/* Members that are no plain value; written by json.c. */
+/* Members that are no plain value (members.c). */
 layout_write layout_write_directions, layout_write_goal_lines, layout_write_values,
-    layout_write_verified, layout_write_span, layout_write_at_least, layout_write_hit,
-    layout_write_planned;
-/* Read by read.c. */
+    layout_write_span, layout_write_at_least, layout_write_hit, layout_write_planned;
 layout_read layout_read_directions, layout_read_at_least, layout_read_planned;
+/* A whole number of nanoseconds or bytes; absent when unknown. */
+void layout_add_whole(struct tl_json_writer *w, const char *key, double value);
+enum tl_status layout_read_direction(const struct tl_json_at *at, enum tl_direction *ret_direction,
+                                     struct tl_error *reterr);
 
 #endif

@@ -85,65 +85,6 @@ static enum tl_status read_word(const struct tl_json_at *at, const struct layout
     return tl_json_error(at, reterr, TL_UNKNOWN, "this word is not known here");
 }
 
-/* --- members that are no plain value --- */
-
-static enum tl_status read_direction(const struct tl_json_at *at, enum tl_direction *ret_direction,
-                                     struct tl_error *reterr)
-{
-    const char *text;
-    enum tl_status status = tl_json_string(at, &text, reterr);
-    if (status != TL_OK)
-        return status;
-    for (enum tl_direction d = TL_DOWNLOAD; d <= TL_UPLOAD; d++) {
-        if (strcmp(text, tl_direction_name(d)) == 0) {
-            *ret_direction = d;
-            return TL_OK;
-        }
-    }
-    return tl_json_error(at, reterr, TL_UNKNOWN, "neither download nor upload");
-}
-
-enum tl_status layout_read_directions(const struct tl_json_at *object, const char *key,
-                                      void *member, struct tl_error *reterr)
-{
-    struct tl_run *run = member;
-    struct tl_json_at directions;
-    enum tl_status status = tl_json_get_array(object, key, &directions, reterr);
-    for (size_t i = 0; status == TL_OK && i < tl_json_count(&directions); i++) {
-        struct tl_json_at at = tl_json_item(&directions, i);
-        enum tl_direction direction = TL_DOWNLOAD;
-        status = read_direction(&at, &direction, reterr);
-        if (status == TL_OK)
-            *(direction == TL_DOWNLOAD ? &run->download : &run->upload) = true;
-    }
-    if (status == TL_OK && !run->download && !run->upload)
-        status = tl_json_error(&directions, reterr, TL_SYNTAX, "no direction");
-    return status;
-}
-
-enum tl_status layout_read_at_least(const struct tl_json_at *object, const char *key, void *member,
-                                    struct tl_error *reterr)
-{
-    struct tl_json_at at;
-    bool at_least = false;
-    enum tl_status status =
-        tl_json_find(object, key, &at) ? tl_json_bool(&at, &at_least, reterr) : TL_OK;
-    if (at_least)
-        *(double *)member = INFINITY;
-    return status;
-}
-
-enum tl_status layout_read_planned(const struct tl_json_at *object, const char *key, void *member,
-                                   struct tl_error *reterr)
-{
-    struct tl_plan_record *record = member;
-    struct tl_json_at at;
-    record->has_direction = tl_json_find(object, key, &at);
-    return record->has_direction ? read_direction(&at, &record->direction, reterr) : TL_OK;
-}
-
-/* --- the tables --- */
-
 static enum tl_status read_record(const struct tl_json_at *object, const struct layout *layout,
                                   void *record, struct tl_error *reterr);
 
@@ -261,7 +202,7 @@ static enum tl_status read_verified(const struct tl_json_at *finding, const stru
     if (status == TL_OK)
         status = tl_json_get(finding, "direction", &member, reterr);
     if (status == TL_OK)
-        status = read_direction(&member, &record->direction, reterr);
+        status = layout_read_direction(&member, &record->direction, reterr);
     if (status == TL_OK)
         status = read_record(at, &layout_verified, record, reterr);
     if (status == TL_OK)

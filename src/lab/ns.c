@@ -1,4 +1,4 @@
-/* Namespaces as such, and what is set in them without rtnetlink. */
+/* Inside a namespace, and what is set in them without rtnetlink. */
 #include "ns.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static enum tl_status denied_or(int errnum, const char *what, struct tl_error *reterr)
+enum tl_status tl_lab_ns_denied(int errnum, const char *what, struct tl_error *reterr)
 {
     if (errnum == EPERM || errnum == EACCES)
         return tl_error_set(reterr, TL_DENIED,
@@ -24,29 +24,6 @@ static enum tl_status denied_or(int errnum, const char *what, struct tl_error *r
                             what, strerror(errnum));
     return tl_error_set(reterr, tl_status_from_errno(errnum), "%s failed: %s", what,
                         strerror(errnum));
-}
-
-enum tl_status tl_lab_ns_init(struct tl_lab_ns *ns, const char *name, struct tl_error *reterr)
-{
-    if (unshare(CLONE_NEWNET) != 0)
-        return denied_or(errno, "making a network namespace", reterr);
-    struct tl_lab_ns made = {.name = name};
-    made.fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (made.fd < 0)
-        return denied_or(errno, "opening /proc/thread-self/ns/net", reterr);
-    made.netlink = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-    if (!made.netlink || mnl_socket_bind(made.netlink, 0, MNL_SOCKET_AUTOPID) != 0) {
-        int errnum = errno;
-        tl_lab_ns_finish(&made);
-        return denied_or(errnum, "opening rtnetlink", reterr);
-    }
-    struct tl_lab_link_settings up = {.up = true};
-    enum tl_status status = tl_lab_ns_link(&made, "lo", &up, reterr);
-    if (status != TL_OK)
-        tl_lab_ns_finish(&made);
-    else
-        *ns = made;
-    return status;
 }
 
 void tl_lab_ns_finish(struct tl_lab_ns *ns)
@@ -62,7 +39,7 @@ void tl_lab_ns_finish(struct tl_lab_ns *ns)
 enum tl_status tl_lab_ns_enter(const struct tl_lab_ns *ns, struct tl_error *reterr)
 {
     if (setns(ns->fd, CLONE_NEWNET) != 0)
-        return denied_or(errno, "entering a network namespace", reterr);
+        return tl_lab_ns_denied(errno, "entering a network namespace", reterr);
     return TL_OK;
 }
 
@@ -80,11 +57,11 @@ enum tl_status tl_lab_ns_offloads_off(const char *link, struct tl_error *reterr)
                                         ETHTOOL_STXCSUM};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return denied_or(errno, "opening a socket", reterr);
+        return tl_lab_ns_denied(errno, "opening a socket", reterr);
     enum tl_status status = TL_OK;
     for (size_t i = 0; i < sizeof commands / sizeof *commands && status == TL_OK; i++)
         if (set_feature(fd, link, commands[i], 0) != 0)
-            status = denied_or(errno, "switching the offloads of a veth off", reterr);
+            status = tl_lab_ns_denied(errno, "switching the offloads of a veth off", reterr);
     close(fd);
     return status;
 }

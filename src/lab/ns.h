@@ -28,6 +28,9 @@ enum tl_status tl_lab_ns_init(struct tl_lab_ns *ns, const char *name,
                               struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_lab_ns_finish(struct tl_lab_ns *ns);
 
+/* The error of a step that may lack its privilege. */
+enum tl_status tl_lab_ns_denied(int errnum, const char *what, struct tl_error *reterr);
+
 /* Moves the calling thread into it. */
 enum tl_status tl_lab_ns_enter(const struct tl_lab_ns *ns, struct tl_error *reterr) TL_WARN_UNUSED;
 

@@ -1,6 +1,7 @@
-/* Links, addresses, routes and rules of a namespace, by rtnetlink (rtnetlink(7)). */
+/* A namespace, its links, addresses, routes and rules, by rtnetlink (rtnetlink(7)). */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
 #include <linux/if_addr.h>
@@ -9,6 +10,7 @@
 #include <linux/veth.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,6 +127,29 @@ enum tl_status tl_lab_ns_link(struct tl_lab_ns *ns, const char *link,
     if (settings->no_arp)
         put_no_link_local(request.head);
     return commit(ns, &request, "configure link", link, reterr);
+}
+
+enum tl_status tl_lab_ns_init(struct tl_lab_ns *ns, const char *name, struct tl_error *reterr)
+{
+    if (unshare(CLONE_NEWNET) != 0)
+        return tl_lab_ns_denied(errno, "making a network namespace", reterr);
+    struct tl_lab_ns made = {.name = name};
+    made.fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (made.fd < 0)
+        return tl_lab_ns_denied(errno, "opening /proc/thread-self/ns/net", reterr);
+    made.netlink = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+    if (!made.netlink || mnl_socket_bind(made.netlink, 0, MNL_SOCKET_AUTOPID) != 0) {
+        int errnum = errno;
+        tl_lab_ns_finish(&made);
+        return tl_lab_ns_denied(errnum, "opening rtnetlink", reterr);
+    }
+    struct tl_lab_link_settings up = {.up = true};
+    enum tl_status status = tl_lab_ns_link(&made, "lo", &up, reterr);
+    if (status != TL_OK)
+        tl_lab_ns_finish(&made);
+    else
+        *ns = made;
+    return status;
 }
 
 static int take_stats(const struct nlmsghdr *head, void *ret_count)

@@ -13,11 +13,6 @@
 #include "tightlink/base/units.h"
 #include "tightlink/document/kept.h"
 
-void screen_say(struct screen *screen, const char *text)
-{
-    snprintf(screen->state.message, sizeof screen->state.message, "%.299s", text);
-}
-
 static void forget_result(struct screen *screen)
 {
     tui_state_result(&screen->state, NULL);
@@ -50,7 +45,7 @@ void screen_start_session(struct screen *screen)
     if (status != TL_OK) {
         tl_session_destroy(screen->session);
         screen->session = NULL;
-        screen_say(screen, error.text[0] ? error.text : tl_status_text(status));
+        tui_say(&screen->state, error.text[0] ? error.text : tl_status_text(status));
         return;
     }
     forget_result(screen);
@@ -67,7 +62,7 @@ void screen_look_up(struct screen *screen)
     if (screen->lookup)
         return;
     if (tui_state_configure(&screen->state, &config, &error) != TL_OK) {
-        screen_say(screen, error.text);
+        tui_say(&screen->state, error.text);
         return;
     }
     if (tui_lookup_create(&config, &screen->lookup) == TL_OK)
@@ -86,7 +81,7 @@ void screen_take_lookup(struct screen *screen)
     if (!start->has_preview && start->field == TUI_STAGES)
         start->field = TUI_TARGET;
     if (status != TL_OK)
-        screen_say(screen, error.text);
+        tui_say(&screen->state, error.text);
     if (screen->look_again)
         screen_look_up(screen);
 }
@@ -114,7 +109,7 @@ static void save_run(struct screen *screen)
     snprintf(path, sizeof path, "tightlink-%.26s.json", result->run.id);
     if (strchr(path, '/') || tl_kept_write(&result->run, result->facts, result->findings,
                                            result->samples, true, &json) != TL_OK) {
-        screen_say(screen, "out of memory: the run was not saved");
+        tui_say(&screen->state, "out of memory: the run was not saved");
         tl_buf_finish(&json);
         return;
     }
@@ -126,7 +121,7 @@ static void save_run(struct screen *screen)
     else
         snprintf(text, sizeof text, "saved as %s here%s; tightlink show %s opens it", name,
                  strcmp(name, path) == 0 ? "" : ", beside the earlier one", name);
-    screen_say(screen, text);
+    tui_say(&screen->state, text);
     tl_buf_finish(&json);
 }
 
@@ -154,12 +149,12 @@ static void verify(struct screen *screen)
     if (status != TL_OK) {
         tl_session_destroy(screen->session);
         screen->session = NULL;
-        screen_say(screen, error.text[0] ? error.text : tl_status_text(status));
+        tui_say(&screen->state, error.text[0] ? error.text : tl_status_text(status));
         return;
     }
     screen->verifying = true;
     tui_state_begin_trial(&screen->state, tl_now_ns());
-    screen_say(screen, "trying the fix in tightlink's own sockets; no setting is changed");
+    tui_say(&screen->state, "trying the fix in tightlink's own sockets; no setting is changed");
 }
 
 static void set_budget(struct screen *screen)
@@ -173,7 +168,7 @@ static void set_budget(struct screen *screen)
         run->worst_ns = (double)run->new_ns;
     snprintf(text, sizeof text, "from the next stage on at most %s and %s in all",
              tl_format_traffic((double)run->worst_bytes, bytes), tl_format_ns(run->worst_ns, time));
-    screen_say(screen, text);
+    tui_say(&screen->state, text);
 }
 
 static void redo_stage(struct screen *screen)
@@ -185,14 +180,14 @@ static void redo_stage(struct screen *screen)
         snprintf(text, sizeof text, "%s runs again after the running stage", id);
     else
         snprintf(text, sizeof text, "%s cannot run again", id);
-    screen_say(screen, text);
+    tui_say(&screen->state, text);
 }
 
 static void stop_session(struct screen *screen)
 {
     screen->state.run.stopping = true;
     screen->state.overlay = TUI_NO_OVERLAY;
-    screen_say(screen, "stopping; what was measured is kept");
+    tui_say(&screen->state, "stopping; what was measured is kept");
     if (screen->session)
         tl_session_stop(screen->session);
 }
@@ -206,7 +201,7 @@ static void act_on_session(struct screen *screen, unsigned actions)
     if (actions & TUI_DO_RESUME)
         tl_session_resume(screen->session);
     if ((actions & TUI_DO_SKIP) && tl_session_skip(screen->session, NULL) != TL_OK)
-        screen_say(screen, "this stage cannot be skipped");
+        tui_say(&screen->state, "this stage cannot be skipped");
     if (actions & TUI_DO_REDO)
         redo_stage(screen);
     if (actions & TUI_DO_BUDGET)
@@ -260,11 +255,12 @@ static void end_verification(struct screen *screen)
     if (screen->has_result && strcmp(screen->result.run.id, run->id) == 0)
         screen->result.run = *run;
     if (count == 0 && tried.status != TL_OK)
-        screen_say(screen, tried.error.text[0] ? tried.error.text : tl_status_text(tried.status));
+        tui_say(&screen->state,
+                tried.error.text[0] ? tried.error.text : tl_status_text(tried.status));
     else if (count == 0 && tried.run.stage_count)
-        screen_say(screen, tried.run.stages[tried.run.stage_count - 1].reason);
+        tui_say(&screen->state, tried.run.stages[tried.run.stage_count - 1].reason);
     else
-        screen_say(screen, "");
+        tui_say(&screen->state, "");
     tl_app_result_finish(&tried);
     if (count)
         tui_state_verified(&screen->state, &screen->shown);
@@ -292,7 +288,7 @@ void screen_end_session(struct screen *screen)
     tl_session_destroy(screen->session);
     screen->session = NULL;
     if (screen->result.not_begun) { /* back to where it was asked for */
-        screen_say(screen, screen->result.error.text);
+        tui_say(&screen->state, screen->result.error.text);
         tl_app_result_finish(&screen->result);
         tui_state_forget_run(&screen->state);
         screen->state.overlay = TUI_NO_OVERLAY;

@@ -48,7 +48,7 @@ void screen_open_packets(struct screen *screen)
     struct tl_error error = {0};
     struct unpacked *unpacked = calloc(1, sizeof *unpacked);
     if (!unpacked) {
-        screen_say(screen, "out of memory: the capture is not shown");
+        tui_say(&screen->state, "out of memory: the capture is not shown");
         return;
     }
     packets->total = tl_app_pcap_count(pcap);
@@ -77,7 +77,7 @@ void screen_step_packets(struct screen *screen)
         struct tl_error error = {0};
         size_t at = unpacked->judged++;
         if (tl_app_pcap_judge(screen->request->pcap, at + 1, &unpacked->rows[at], &error) != TL_OK)
-            screen_say(screen, error.text);
+            tui_say(&screen->state, error.text);
         if (screen->state.packets.open.number == at + 1)
             screen->state.packets.open = unpacked->rows[at];
         screen->dirty = true;
@@ -91,14 +91,14 @@ static void judge(struct screen *screen)
     struct tl_error error = {0};
     if (tl_app_pcap_result(screen->request->pcap, screen->state.packets.open.number, &result,
                            &error) != TL_OK) {
-        screen_say(screen, error.text);
+        tui_say(&screen->state, error.text);
         tl_app_result_finish(&result);
         return;
     }
     screen_show_judged(screen, &result);
     screen->state.from_packets = true;
     if (screen->state.packets.export)
-        screen_act(screen, tui_state_key(&screen->state, '0' + TUI_EXPORT));
+        screen_act_on_store(screen, tui_go_to(&screen->state, TUI_EXPORT));
 }
 
 void screen_act_on_packets(struct screen *screen, unsigned actions)
@@ -106,7 +106,7 @@ void screen_act_on_packets(struct screen *screen, unsigned actions)
     if (!screen->unpacked || screen->state.screen != TUI_PACKETS)
         return;
     if (actions & TUI_DO_JUDGE && screen->session)
-        screen_say(screen, "a diagnosis is running: its verdict comes first");
+        tui_say(&screen->state, "a diagnosis is running: its verdict comes first");
     else if (actions & TUI_DO_JUDGE)
         judge(screen);
     take_series(screen);

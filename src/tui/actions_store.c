@@ -20,7 +20,7 @@
 
 static void complain(struct screen *screen, const struct tl_error *error, enum tl_status status)
 {
-    screen_say(screen, error->text[0] ? error->text : tl_status_text(status));
+    tui_say(&screen->state, error->text[0] ? error->text : tl_status_text(status));
 }
 
 /* Opened when it is first needed. */
@@ -34,7 +34,7 @@ static bool has_history(struct screen *screen)
             snprintf(history->problem, sizeof history->problem, "%.255s",
                      error.text[0] ? error.text : tl_status_text(status));
         else if (tl_history_notice(screen->history)[0])
-            screen_say(screen, tl_history_notice(screen->history));
+            tui_say(&screen->state, tl_history_notice(screen->history));
     }
     return screen->history != NULL;
 }
@@ -136,7 +136,7 @@ static void write_pair(struct screen *screen)
         snprintf(text, sizeof text, "written: %s here%s", name,
                  strcmp(name, path) == 0 ? "" : ", beside the earlier one");
     if (status == TL_OK)
-        screen_say(screen, text);
+        tui_say(&screen->state, text);
     tl_buf_finish(&out);
 }
 
@@ -195,7 +195,7 @@ static void change_run(struct screen *screen, unsigned actions)
             history->a[0] = history->b[0] = '\0';
             forget_comparison(screen);
         }
-        screen_say(screen, "the run is deleted");
+        tui_say(&screen->state, "the run is deleted");
     } else if (status != TL_OK) {
         complain(screen, &error, status);
     }
@@ -244,16 +244,6 @@ static void preview(struct screen *screen)
     leaving->redactor = screen->redactor;
 }
 
-void screen_keep_masks(struct screen *screen, char *ret_text, size_t size)
-{
-    char path[600];
-    ret_text[0] = '\0';
-    if (tl_app_keep_masks(screen->redactor, screen->state.result->run.id, path, sizeof path,
-                          NULL) == TL_OK &&
-        path[0])
-        snprintf(ret_text, size, "; what the masks stand for: %.200s", path);
-}
-
 static void write_preview(struct screen *screen)
 {
     const struct tui_export *leaving = &screen->state.leaving;
@@ -276,7 +266,7 @@ static void write_preview(struct screen *screen)
         snprintf(text, sizeof text, "written: %s here%s%s", name,
                  strcmp(name, path) == 0 ? "" : ", beside the earlier one", masks);
     }
-    screen_say(screen, text);
+    tui_say(&screen->state, text);
 }
 
 static void clip_preview(struct screen *screen)
@@ -289,7 +279,7 @@ static void clip_preview(struct screen *screen)
     screen->painted = -1; /* a terminal that does not know the sequence may show it */
     snprintf(text, sizeof text, "%s sent to the clipboard (OSC 52: not all terminals take it)",
              tl_format_traffic((double)leaving->len, bytes));
-    screen_say(screen, text);
+    tui_say(&screen->state, text);
 }
 
 static void choose_ticket(struct screen *screen)
@@ -299,10 +289,10 @@ static void choose_ticket(struct screen *screen)
     if (leaving->target_count && !leaving->to)
         leaving->to = 1;
     else if (!leaving->target_count)
-        screen_say(screen, leaving->no_targets[0]
-                               ? leaving->no_targets
-                               : "tightlink.conf names no ticket system (doc/tickets.md has "
-                                 "examples); s saves a file");
+        tui_say(&screen->state, leaving->no_targets[0]
+                                    ? leaving->no_targets
+                                    : "tightlink.conf names no ticket system (doc/tickets.md has "
+                                      "examples); s saves a file");
 }
 
 void screen_act_on_store(struct screen *screen, unsigned actions)

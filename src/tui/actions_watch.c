@@ -19,7 +19,7 @@ struct watcher {
 
 static void complain(struct screen *screen, const struct tl_error *error, enum tl_status status)
 {
-    screen_say(screen, error->text[0] ? error->text : tl_status_text(status));
+    tui_say(&screen->state, error->text[0] ? error->text : tl_status_text(status));
 }
 
 /* --- the watch --- */
@@ -139,7 +139,7 @@ static void judge(struct screen *screen)
     screen->state.from_watch = true;
     screen_keep(screen, &screen->opened);
     if (screen->state.watch.export)
-        screen_act(screen, tui_state_key(&screen->state, '0' + TUI_EXPORT));
+        screen_act_on_store(screen, tui_go_to(&screen->state, TUI_EXPORT));
 }
 
 /* --- captures --- */
@@ -169,7 +169,7 @@ static void capture(struct screen *screen)
     struct tl_error error = {0};
     char path[64];
     if (!order.program || !order.program[0]) {
-        screen_say(screen, "tightlink-capture is not beside tightlink: built without libpcap");
+        tui_say(&screen->state, "tightlink-capture is not beside tightlink: built without libpcap");
         return;
     }
     plan_of(&screen->state.watch.open, &order.plan);
@@ -180,7 +180,7 @@ static void capture(struct screen *screen)
         return;
     }
     snprintf(screen->state.watch.capturing, sizeof screen->state.watch.capturing, "%s", path);
-    screen_say(screen, "headers are captured; the file is named when it has ended");
+    tui_say(&screen->state, "headers are captured; the file is named when it has ended");
 }
 
 int screen_capture_fd(const struct screen *screen)
@@ -201,7 +201,7 @@ static void end_capture(struct screen *screen, bool stop)
             snprintf(dropped, sizeof dropped, ", %lld dropped here", count.dropped_count);
         snprintf(text, sizeof text, "%lld packets%s; tightlink pcap %s judges them",
                  count.packets_count, dropped, screen->state.watch.capturing);
-        screen_say(screen, text);
+        tui_say(&screen->state, text);
     }
     screen->state.watch.capturing[0] = '\0';
     screen->dirty = true;

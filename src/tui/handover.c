@@ -6,6 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/app/leave.h"
+
+void screen_keep_masks(struct screen *screen, char *ret_text, size_t size)
+{
+    char path[600];
+    ret_text[0] = '\0';
+    if (tl_app_keep_masks(screen->redactor, screen->state.result->run.id, path, sizeof path,
+                          NULL) == TL_OK &&
+        path[0])
+        snprintf(ret_text, size, "; what the masks stand for: %.200s", path);
+}
+
 #if TL_WITH_TICKETS
 
 #include "tightlink/app/send.h"
@@ -131,7 +143,7 @@ void screen_show_curl(struct screen *screen)
     tl_buf_finish(&screen->requests);
     if (tl_ticket_plan(screen->handover->config, leaving->targets[leaving->to - 1].name, &message,
                        true, &commands, &error) != TL_OK) {
-        screen_say(screen, error.text);
+        tui_say(&screen->state, error.text);
         tl_buf_finish(&commands);
         return;
     }
@@ -152,14 +164,14 @@ void screen_send_ticket(struct screen *screen)
     const char *target = leaving->targets[leaving->to - 1].name;
     struct tl_ticket_message message = message_of(screen);
     if (tl_app_sender_create(handover->config, target, &message, &handover->sender) != TL_OK) {
-        screen_say(screen, "out of memory: nothing was sent");
+        tui_say(&screen->state, "out of memory: nothing was sent");
         return;
     }
     leaving->sending = true;
     leaving->answer[0] = '\0';
     screen_keep_masks(screen, handover->masks, sizeof handover->masks);
     snprintf(text, sizeof text, "on its way to %.63s; the screen goes on meanwhile", target);
-    screen_say(screen, text);
+    tui_say(&screen->state, text);
 }
 
 int screen_sender_fd(const struct screen *screen)
@@ -200,7 +212,7 @@ void screen_take_answer(struct screen *screen)
     tl_app_sender_destroy(handover->sender);
     handover->sender = NULL;
     leaving->sending = false;
-    screen_say(screen, text);
+    tui_say(&screen->state, text);
 }
 
 void screen_finish_handover(struct screen *screen)

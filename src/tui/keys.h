@@ -6,9 +6,6 @@
 #include "state.h"
 #include "tightlink/base/utf8.h"
 
-/* One sentence on the message line. */
-void tui_say(struct tui_state *state, const char *text);
-
 unsigned tui_prompt_key(struct tui_state *state, int key); /* while a line is asked for */
 unsigned tui_start_text(struct tui_state *state, int key); /* in a text field of the start screen */
 bool tui_start_is_typing(const struct tui_state *state);
@@ -31,9 +28,10 @@ bool tui_has_own_fix(const struct tui_state *state);
 bool tui_has_request(const struct tui_state *state);
 bool tui_can_try(const struct tui_state *state);
 bool tui_has_next(const struct tui_state *state);
+bool tui_is_judged(const struct tui_state *state);
+/* A page about the verdict, where there is one. */
+unsigned tui_verdict_page(struct tui_state *state, enum tui_page kind);
 
-/* The start screen's target and direction become those of state.watch.open. */
-unsigned tui_go_to(struct tui_state *state, enum tui_screen screen); /* or a message why not */
 /* Asks for a line of text that begins with text. */
 void tui_prompt_open(struct tui_state *state, enum tui_prompt prompt, const char *text);
 unsigned tui_filter(struct tui_state *state, int key); /* asks for that of the list that is shown */

@@ -4,13 +4,6 @@
 
 #include "keys.h"
 
-void tui_page_open(struct tui_state *state, enum tui_page kind, size_t index)
-{
-    enum tui_page back = state->page.kind;
-    state->page = (struct tui_page_state){
-        .kind = kind, .back = back == kind ? TUI_NO_PAGE : back, .index = index, .cursor = -1};
-}
-
 static unsigned scroll(struct tui_state *state, int key)
 {
     struct tui_page_state *page = &state->page;

@@ -7,44 +7,6 @@
 #include "tightlink/base/units.h"
 #include "tightlink/session/session.h"
 
-void tui_move(int *at, int key, int page, int last)
-{
-    last = last < 0 ? 0 : last;
-    switch (key) {
-    case TUI_KEY_UP:
-    case 'k':
-        --*at;
-        break;
-    case TUI_KEY_DOWN:
-    case 'j':
-        ++*at;
-        break;
-    case TUI_KEY_PAGE_UP:
-        *at -= page;
-        break;
-    case TUI_KEY_PAGE_DOWN:
-        *at += page;
-        break;
-    case TUI_KEY_HOME:
-        *at = 0;
-        break;
-    case TUI_KEY_END:
-        *at = last;
-        break;
-    default:
-        break;
-    }
-    *at = *at < 0 ? 0 : *at > last ? last : *at;
-}
-
-unsigned tui_mask_names(struct tui_state *state, int key)
-{
-    state->private_names = !state->private_names;
-    tui_say(state, state->private_names ? "host names and addresses are hidden on the screen"
-                                        : "host names and addresses are shown");
-    return TUI_DO_NOTHING;
-}
-
 /* --- run --- */
 
 static unsigned freeze(struct tui_state *state, int key)
@@ -128,129 +90,14 @@ const struct tui_binding tui_ended_keys[] = {
 
 /* --- verdict --- */
 
-static const struct tl_remedy *first_fix(const struct tui_state *state)
-{
-    const struct tl_finding *finding = tui_state_finding(state);
-    return finding && finding->remedy_count ? &finding->remedies[0] : NULL;
-}
-
-/* A fix is this user's own where it is made on this PC or in the transfer itself. */
-bool tui_has_own_fix(const struct tui_state *state)
-{
-    const struct tl_remedy *fix = first_fix(state);
-    return fix && (strcmp(fix->needs, "user") == 0 || strcmp(fix->where, "near-host") == 0 ||
-                   strcmp(fix->where, "flow") == 0);
-}
-
-bool tui_has_request(const struct tui_state *state)
-{
-    return first_fix(state) && !tui_has_own_fix(state);
-}
-
-unsigned tui_copy_fix(struct tui_state *state, int key)
-{
-    if (first_fix(state))
-        return TUI_DO_COPY;
-    tui_say(state, "there is no fix to copy");
-    return TUI_DO_NOTHING;
-}
-
-/* Why the fix of what is shown cannot be tried here and now; NULL: it can. */
-static const char *why_no_trial(const struct tui_state *state)
-{
-    const struct tl_run *run = state->result ? &state->result->run : NULL;
-    const char *why = NULL;
-    if (state->run.active)
-        return "a diagnosis is running";
-    if (!tui_state_finding(state))
-        return "no cause was found, so there is no fix to try";
-    if (!first_fix(state))
-        return "no fix is known here that could be tried";
-    why = tl_app_why_not_again(run);
-    if (why)
-        return why;
-    if (state->from_store && strcmp(run->target_kind, "demo") == 0)
-        return "this was a demo: its path is gone, so nothing can be tried on it";
-    return tl_session_trial_remedy(state->result->findings, &why) ? NULL : why;
-}
-
-bool tui_can_try(const struct tui_state *state)
-{
-    return !why_no_trial(state);
-}
-
-unsigned tui_try_fix(struct tui_state *state, int key)
-{
-    const char *why = why_no_trial(state);
-    if (!why)
-        return TUI_DO_VERIFY; /* whose session asks before it sends anything */
-    tui_say(state, why);
-    return TUI_DO_NOTHING;
-}
-
-static bool is_judged(const struct tui_state *state)
-{
-    return state->result && state->result->findings;
-}
-
-unsigned tui_export(struct tui_state *state, int key)
-{
-    return tui_go_to(state, TUI_EXPORT);
-}
-
-unsigned tui_ticket(struct tui_state *state, int key)
-{
-    return tui_go_to(state, TUI_EXPORT) | (is_judged(state) ? TUI_DO_TICKET : TUI_DO_NOTHING);
-}
-
-unsigned tui_save(struct tui_state *state, int key)
-{
-    if (is_judged(state))
-        return TUI_DO_SAVE;
-    tui_say(state, "there is no verdict to save");
-    return TUI_DO_NOTHING;
-}
-
-static unsigned open_page(struct tui_state *state, enum tui_page kind)
-{
-    if (is_judged(state))
-        tui_page_open(state, kind, 0);
-    return TUI_DO_NOTHING;
-}
-
 static unsigned open_plain(struct tui_state *state, int key)
 {
-    return open_page(state, TUI_PAGE_SIMPLE);
+    return tui_verdict_page(state, TUI_PAGE_SIMPLE);
 }
 
 static unsigned open_engineer(struct tui_state *state, int key)
 {
-    return open_page(state, TUI_PAGE_ENGINEER);
-}
-
-unsigned tui_why_not(struct tui_state *state, int key)
-{
-    return open_page(state, TUI_PAGE_CAUSES);
-}
-
-bool tui_has_next(const struct tui_state *state)
-{
-    return tui_next_cause(state, 1) != NULL;
-}
-
-unsigned tui_next(struct tui_state *state, int key)
-{
-    const struct tl_finding *finding = tui_next_cause(state, ++state->next_cause);
-    state->page = (struct tui_page_state){0};
-    if (finding) {
-        tui_page_open(state, TUI_PAGE_FINDING,
-                      (size_t)(finding - state->result->findings->findings));
-        return TUI_DO_NOTHING;
-    }
-    tui_say(state, state->next_cause > 1 ? "that was the last; n begins again"
-                                         : "no other cause was found; w tells why not the others");
-    state->next_cause = 0;
-    return TUI_DO_NOTHING;
+    return tui_verdict_page(state, TUI_PAGE_ENGINEER);
 }
 
 static unsigned jump(struct tui_state *state, int key)
@@ -259,7 +106,7 @@ static unsigned jump(struct tui_state *state, int key)
                                : key == 'i' ? TL_PART_EVIDENCE
                                             : TL_PART_FIX;
     int last = state->rows_total - state->rows_shown;
-    if (!is_judged(state) || state->jump[part] < 0) {
+    if (!tui_is_judged(state) || state->jump[part] < 0) {
         tui_say(state, "this run has none");
         return TUI_DO_NOTHING;
     }
@@ -279,15 +126,15 @@ const struct tui_binding tui_verdict_keys[] = {
      tui_has_own_fix},
     {TUI_MEANS_COPY, "copy request", "copy what to ask for; again: the next one", tui_copy_fix,
      tui_has_request},
-    {TUI_MEANS_PLAIN, "plain", "in plain words", open_plain, is_judged},
+    {TUI_MEANS_PLAIN, "plain", "in plain words", open_plain, tui_is_judged},
     {TUI_MEANS_TRY, "try it", "try the fix; changes no setting", tui_try_fix, tui_can_try},
-    {TUI_MEANS_TICKET, "ticket", "to a ticket system", tui_ticket, is_judged},
-    {TUI_MEANS_EXPORT, "export", "hand this run on", tui_export, is_judged},
-    {TUI_MEANS_WHY_NOT, "why not", "why not the other causes", tui_why_not, is_judged},
+    {TUI_MEANS_TICKET, "ticket", "to a ticket system", tui_ticket, tui_is_judged},
+    {TUI_MEANS_EXPORT, "export", "hand this run on", tui_export, tui_is_judged},
+    {TUI_MEANS_WHY_NOT, "why not", "why not the other causes", tui_why_not, tui_is_judged},
     {TUI_MEANS_NEXT_CAUSE, "next cause", "the next cause that was found", tui_next, tui_has_next},
-    {TUI_MEANS_SAVE, "save", "save this run into a file here", tui_save, is_judged},
-    {TUI_MEANS_PART, "parts", "go to ladder, evidence, fix", jump, is_judged},
-    {TUI_MEANS_ENTER, NULL, "for an engineer: the whole judgement", open_engineer, is_judged},
+    {TUI_MEANS_SAVE, "save", "save this run into a file here", tui_save, tui_is_judged},
+    {TUI_MEANS_PART, "parts", "go to ladder, evidence, fix", jump, tui_is_judged},
+    {TUI_MEANS_ENTER, NULL, "for an engineer: the whole judgement", open_engineer, tui_is_judged},
     {TUI_MEANS_MOVE, NULL, "scroll; PgUp, PgDn, Home, End too", scroll, NULL},
     {TUI_MEANS_NOTHING, NULL, NULL, NULL, NULL}};
 

@@ -5,6 +5,10 @@
 #include "grid.h"
 #include "state.h"
 
+/* "(!) " and its ink; "receive buffer", or why there is none: what is known of a connection. */
+const char *tui_packets_mark(const struct tl_app_pcap_row *row, enum tui_ink *ret_ink);
+const char *tui_packets_cause(const struct tui_state *state, const struct tl_app_pcap_row *row);
+
 /* The sentence and the numbers of one connection; returns the rows used. */
 int tui_packets_words(const struct tui_state *state, const struct tl_app_pcap_row *flow,
                       struct tui_grid *grid, int at, int rows);

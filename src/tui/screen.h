@@ -35,8 +35,6 @@ struct screen {
     int64_t painted_ns;
 };
 
-/* One sentence on the message line. */
-void screen_say(struct screen *screen, const char *text);
 /* Begins a diagnosis as the start screen asks for it; or says why not. */
 void screen_start_session(struct screen *screen);
 /* Does what a key asked for: enum tui_action flags. */

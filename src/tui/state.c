@@ -361,3 +361,10 @@ enum tl_status tui_state_configure(const struct tui_state *state, struct tl_sess
     config->verify = start->verify;
     return TL_OK;
 }
+
+void tui_page_open(struct tui_state *state, enum tui_page kind, size_t index)
+{
+    enum tui_page back = state->page.kind;
+    state->page = (struct tui_page_state){
+        .kind = kind, .back = back == kind ? TUI_NO_PAGE : back, .index = index, .cursor = -1};
+}

@@ -360,6 +360,9 @@ struct tui_grid; /* grid.h */
 unsigned tui_state_click(struct tui_state *state, const struct tui_grid *grid, int row, int col);
 unsigned tui_state_wheel(struct tui_state *state, bool down);
 
+/* One sentence on the message line. */
+void tui_say(struct tui_state *state, const char *text);
+unsigned tui_go_to(struct tui_state *state, enum tui_screen screen); /* or a message why not */
 /* Opens a page over the screen, or over the page that is open. */
 void tui_page_open(struct tui_state *state, enum tui_page kind, size_t index);
 

@@ -10,23 +10,6 @@
 #include "watch.h"
 #include "zones.h"
 
-static const char *mark_of(const struct tl_app_pcap_row *row, enum tui_ink *ret_ink)
-{
-    if (!row->judged) {
-        *ret_ink = TUI_DIM;
-        return "--  ";
-    }
-    return tui_verdict_mark(row->state, ret_ink);
-}
-
-/* "receive buffer"; why there is none. */
-static const char *cause_of(const struct tui_state *state, const struct tl_app_pcap_row *row)
-{
-    if (row->judged)
-        return row->cause[0] ? tl_cause_name(row->cause) : "cannot tell";
-    return row->number > state->packets.judged ? "is judged" : "no data";
-}
-
 static const char *resent_of(const struct tl_app_pcap_row *row, char text[TL_UNIT_TEXT_SIZE])
 {
     return isnan(row->retrans_ratio) ? "-" : tl_format_ratio(row->retrans_ratio, text);
@@ -82,7 +65,7 @@ static void draw_row(const struct tui_state *state, const struct tl_app_pcap_row
     char text[TL_UNIT_TEXT_SIZE];
     struct tui_waits waits = {
         {flow->rwnd_ratio, flow->sndbuf_ratio, flow->network_ratio, flow->app_ratio, (double)NAN}};
-    const char *mark = mark_of(flow, &ink);
+    const char *mark = tui_packets_mark(flow, &ink);
     (void)tui_put(grid, row, 1, 4, ink, mark);
     snprintf(text, sizeof text, "%zu", flow->number);
     tui_put_right(grid, row, 4, 5, TUI_PLAIN, text);
@@ -105,7 +88,7 @@ static void draw_row(const struct tui_state *state, const struct tl_app_pcap_row
     tui_watch_bar(grid, row, at->bar, at->bar_width, &waits);
     (void)tui_put(grid, row, at->cause, grid->cols - at->cause,
                   flow->judged && flow->state == TL_LIMITED ? TUI_BOLD : TUI_DIM,
-                  cause_of(state, flow));
+                  tui_packets_cause(state, flow));
     if (selected)
         tui_select_row(grid, row, grid->cols);
 }
@@ -118,31 +101,6 @@ static void draw_title(const struct tui_packets *packets, struct tui_grid *grid,
     snprintf(text, sizeof text, "%s%.100s, %s ", packets->broken[0] ? "(!) broken: " : "",
              packets->file, packets->by_held ? "by time held back" : "by size");
     tui_put_right(grid, row, used + 2, grid->cols - used - 2, TUI_PLAIN, text);
-}
-
-int tui_packets_words(const struct tui_state *state, const struct tl_app_pcap_row *flow,
-                      struct tui_grid *grid, int at, int rows)
-{
-    enum tui_ink ink;
-    char text[600], number[TL_UNIT_TEXT_SIZE];
-    const char *mark = mark_of(flow, &ink);
-    int most = rows >= 6 ? 4 : rows - 1, columns = grid->cols - 2, used, col = 1;
-    if (rows < 2)
-        return 0;
-    snprintf(text, sizeof text, "%s%s", mark, flow->judged ? flow->says : cause_of(state, flow));
-    used = tui_wrap(grid, at, 1, most, columns,
-                    flow->judged && flow->state == TL_LIMITED ? ink : TUI_BOLD, text);
-    used = used > most ? most : used;
-    col += tui_putf(grid, at + used, col, columns, TUI_PLAIN, "%s in ",
-                    tl_format_traffic((double)flow->payload_bytes, number));
-    col += tui_putf(grid, at + used, col, columns - col, TUI_PLAIN, "%s   ",
-                    tl_format_ns(flow->span_ns, number));
-    tui_watch_value(grid, at + used, &col, "least RTT", flow->rtt_min_ns, tl_format_ns);
-    tui_watch_value(grid, at + used, &col, "sent again", flow->retrans_ratio, tl_format_ratio);
-    if (flow->place[0] && grid->cols - col > 32)
-        (void)tui_putf(grid, at + used, col, grid->cols - col, TUI_PLAIN, "captured %s",
-                       flow->place);
-    return used + 1;
 }
 
 /* Below the list: what the bars mean, where the file breaks, the selected connection. */
@@ -207,11 +165,12 @@ void tui_packets_small(struct tui_state *state, struct tui_grid *grid, int rows)
     for (int i = 0; i < lines && top + i < count; i++) {
         const struct tl_app_pcap_row *flow = &packets->rows[index[top + i]];
         enum tui_ink ink;
-        const char *mark = mark_of(flow, &ink);
+        const char *mark = tui_packets_mark(flow, &ink);
         (void)tui_putf(grid, 2 * i, 0, grid->cols, ink, "%c%s%zu %s",
                        top + i == packets->list.selected ? '>' : ' ', mark, flow->number,
                        isnan(flow->rate_bps) ? "-" : tl_format_bps(flow->rate_bps, rate));
-        (void)tui_putf(grid, 2 * i + 1, 5, grid->cols - 5, TUI_BOLD, "%s", cause_of(state, flow));
+        (void)tui_putf(grid, 2 * i + 1, 5, grid->cols - 5, TUI_BOLD, "%s",
+                       tui_packets_cause(state, flow));
         tui_put_end(grid, 2 * i + 1, 22, grid->cols - 22, tui_name(state, flow->server));
     }
 }

@@ -7,6 +7,7 @@
 #include "live.h"
 #include "packets.h"
 #include "plot.h"
+#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "view.h"
 #include "watch.h"
@@ -228,4 +229,46 @@ void tui_packets_page(struct tui_state *state, struct tui_grid *grid, int first,
     const struct tui_packets *packets = &state->packets;
     first += tui_packets_words(state, &packets->open, grid, first, last - first >= 16 ? 6 : 2);
     tui_packets_plots(packets, packets->plot, state->page.cursor, grid, first, last);
+}
+
+const char *tui_packets_mark(const struct tl_app_pcap_row *row, enum tui_ink *ret_ink)
+{
+    if (!row->judged) {
+        *ret_ink = TUI_DIM;
+        return "--  ";
+    }
+    return tui_verdict_mark(row->state, ret_ink);
+}
+
+const char *tui_packets_cause(const struct tui_state *state, const struct tl_app_pcap_row *row)
+{
+    if (row->judged)
+        return row->cause[0] ? tl_cause_name(row->cause) : "cannot tell";
+    return row->number > state->packets.judged ? "is judged" : "no data";
+}
+
+int tui_packets_words(const struct tui_state *state, const struct tl_app_pcap_row *flow,
+                      struct tui_grid *grid, int at, int rows)
+{
+    enum tui_ink ink;
+    char text[600], number[TL_UNIT_TEXT_SIZE];
+    const char *mark = tui_packets_mark(flow, &ink);
+    int most = rows >= 6 ? 4 : rows - 1, columns = grid->cols - 2, used, col = 1;
+    if (rows < 2)
+        return 0;
+    snprintf(text, sizeof text, "%s%s", mark,
+             flow->judged ? flow->says : tui_packets_cause(state, flow));
+    used = tui_wrap(grid, at, 1, most, columns,
+                    flow->judged && flow->state == TL_LIMITED ? ink : TUI_BOLD, text);
+    used = used > most ? most : used;
+    col += tui_putf(grid, at + used, col, columns, TUI_PLAIN, "%s in ",
+                    tl_format_traffic((double)flow->payload_bytes, number));
+    col += tui_putf(grid, at + used, col, columns - col, TUI_PLAIN, "%s   ",
+                    tl_format_ns(flow->span_ns, number));
+    tui_watch_value(grid, at + used, &col, "least RTT", flow->rtt_min_ns, tl_format_ns);
+    tui_watch_value(grid, at + used, &col, "sent again", flow->retrans_ratio, tl_format_ratio);
+    if (flow->place[0] && grid->cols - col > 32)
+        (void)tui_putf(grid, at + used, col, grid->cols - col, TUI_PLAIN, "captured %s",
+                       flow->place);
+    return used + 1;
 }

@@ -81,31 +81,6 @@ static void draw_cause(const struct tl_run *run, const struct tl_finding *findin
         tui_select_row(grid, row, grid->cols);
 }
 
-void tui_select_row(struct tui_grid *grid, int row, int columns)
-{
-    (void)tui_put(grid, row, 0, 1, TUI_BOLD, ">");
-    tui_ink_cells(grid, row, 0, columns, TUI_FOCUS);
-}
-
-int tui_list_top(int selected, int rows, int count)
-{
-    int top = selected - rows / 2;
-    if (top > count - rows)
-        top = count - rows;
-    return top < 0 ? 0 : top;
-}
-
-int tui_list_lines(int count, int room, int below)
-{
-    int lines = room - below - 1 < count ? room - below - 1 : count;
-    return lines < 1 ? 1 : lines;
-}
-
-int tui_list_below(int room)
-{
-    return room >= 14 ? room * 3 / 5 : room >= 8 ? 4 : 2;
-}
-
 static const char *standing_of(const struct tl_finding *finding)
 {
     return finding->standing && finding->standing[0] ? finding->standing : finding->sentence;

@@ -10,15 +10,6 @@
 #include "watch.h"
 #include "zones.h"
 
-const char *tui_watch_mark(const struct tl_app_live_row *row, enum tui_ink *ret_ink)
-{
-    if (row->ended && row->state == TL_INCONCLUSIVE) {
-        *ret_ink = TUI_DIM;
-        return "--  ";
-    }
-    return tui_verdict_mark(row->state, ret_ink);
-}
-
 const char *tui_watch_cause(const struct tl_app_live_row *row)
 {
     if (row->state == TL_LIMITED && row->cause[0])

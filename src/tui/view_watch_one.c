@@ -6,6 +6,7 @@
 #include "live.h"
 #include "plot.h"
 #include "tightlink/base/units.h"
+#include "view.h"
 #include "watch.h"
 
 /* Seconds that a plot's width stands for at least: a second of them is no flat line. */
@@ -216,4 +217,13 @@ void tui_watch_plots(const struct tl_app_live_series *series, int cursor, struct
     row += draw_part(&parts[2], series, share, cursor, grid, row);
     draw_time(grid, row, series->count);
     draw_values(series, cursor < 0 ? count - 1 : cursor, grid, row + 1);
+}
+
+const char *tui_watch_mark(const struct tl_app_live_row *row, enum tui_ink *ret_ink)
+{
+    if (row->ended && row->state == TL_INCONCLUSIVE) {
+        *ret_ink = TUI_DIM;
+        return "--  ";
+    }
+    return tui_verdict_mark(row->state, ret_ink);
 }

@@ -96,6 +96,24 @@ def a_test_ends_hard_5_s_after_its_time():
 
 
 @waits
+def data_that_arrive_are_a_sign_of_life():
+    """An upload whose control frames wait in the queue that its own data fill."""
+    with Daemon(DAEMON) as daemon:
+        session = Session(daemon.port)
+        granted = session.ask(ms=30000, direction=wire.UPLOAD)
+        data = session.open_streams(granted)[0]
+        session.start(granted)
+        begin = time.monotonic()
+        while time.monotonic() - begin < 7:
+            data.send(bytes(1000))
+            time.sleep(0.05)
+        data.close()
+        end = session.end()
+        print(f"  7 s without a control frame: the test ended with {end}")
+        assert sum(end["bytes"]) > 0
+
+
+@waits
 def pings_do_not_keep_a_test_that_is_not_started():
     with Daemon(DAEMON) as daemon:
         session = Session(daemon.port)

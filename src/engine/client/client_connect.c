@@ -94,7 +94,9 @@ static void widen(int fd)
 static enum tl_status connect_tcp(struct tl_client *client, const struct sockaddr *address,
                                   socklen_t len, struct tl_error *reterr)
 {
-    int on = 1, timeout_ms = (int)(TL_CLIENT_SILENT_NS / TL_NS_PER_MS), mss = CONTROL_MSS;
+    /* Beside an upload a ping waits in the queue that it fills, and may be dropped there: silence
+     * is judged by what comes back. */
+    int on = 1, timeout_ms = (int)(2 * TL_CLIENT_SILENT_NS / TL_NS_PER_MS), mss = CONTROL_MSS;
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return explain_connect(client, errno, reterr);

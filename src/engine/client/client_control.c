@@ -103,6 +103,15 @@ int64_t client_unacked_ns(const struct tl_client *client)
     return info.tcpi_last_ack_recv * TL_NS_PER_MS;
 }
 
+int64_t client_rtt_ns(const struct tl_client *client)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof(info);
+    if (client->fd < 0 || getsockopt(client->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+        return 0;
+    return info.tcpi_rtt * TL_NS_PER_US;
+}
+
 /* The far end's error codes as ours. */
 static enum tl_status status_of_code(unsigned code)
 {

@@ -86,6 +86,8 @@ enum tl_status client_send_ping(struct tl_client *client, struct tl_error *reter
 /* How long ago the far host's kernel acknowledged anything (TCP_INFO); -1 where that is not known.
  */
 int64_t client_unacked_ns(const struct tl_client *client);
+/* The control connection's round trip, queues included; 0 where it is not known. */
+int64_t client_rtt_ns(const struct tl_client *client);
 /* An exchange begins in which the far end has so much to say at most, beside what every exchange
  * may have (a whole host's records, answers to pings). More is TL_PROTOCOL: who never stops talking
  * holds nobody. */

@@ -300,9 +300,10 @@ static enum tl_status check_patience(struct tcp_run *run, int64_t now_ns, int64_
                             (double)run->result->granted_bytes / 1e6);
     int64_t silent_ns = now_ns - run->client->heard_ns;
     int64_t late_ns = now_ns - run->start_ns - run->result->granted_ns;
-    /* A far end that still tells its readings is alive: behind a small window they take long. */
+    /* A far end that still tells its readings is alive, however long they take behind a queue. */
+    int64_t talking_ns = TALKING_NS + 2 * client_rtt_ns(run->client);
     if (silent_ns > TL_CLIENT_SILENT_NS ||
-        (late_ns > TCP_END_NS && now_ns - run->told_ns > TALKING_NS) || late_ns > TCP_END_MAX_NS)
+        (late_ns > TCP_END_NS && now_ns - run->told_ns > talking_ns) || late_ns > TCP_END_MAX_NS)
         return result_overdue(run, reterr);
     return TL_OK;
 }

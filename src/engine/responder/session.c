@@ -281,7 +281,9 @@ void session_tick(struct session *session, int64_t now_ns)
 static void set_control_options(int fd)
 {
     int on = 1, bytes = CONTROL_SNDBUF;
-    int timeout_ms = (int)tl_limit_row(TL_LIMIT_SILENT_MS)->standard;
+    /* Behind a queue that an upload fills, acknowledgements of what we say take seconds, and more
+     * where some are dropped: whose peer is gone is told by what is heard of him (session_tick). */
+    int timeout_ms = 2 * (int)tl_limit_row(TL_LIMIT_SILENT_MS)->standard;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);

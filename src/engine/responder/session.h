@@ -103,9 +103,9 @@ struct session_test {
     struct peer_dials *dials; /* NULL: nothing is being dialled */
     uint32_t samples_dropped;
     /* The client's kernel acknowledges but the client is silent: see tcp_run.c. */
-    uint64_t acked_bytes[TL_WIRE_STREAMS_MAX];
-    bool progress;                 /* since the last tick */
-    int64_t unheard_ns, looked_ns; /* looked: when progress was seen last */
+    uint64_t moved_bytes[TL_WIRE_STREAMS_MAX]; /* acknowledged, or received */
+    bool progress;                             /* of what we send, since the last tick */
+    int64_t unheard_ns, looked_ns;             /* looked: when progress was seen last */
     /* Of datagrams */
     struct udp_test *udp;  /* NULL: another kind of test */
     struct watch udp_done; /* watches its flow's event descriptor, which owns it */

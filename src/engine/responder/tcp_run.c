@@ -231,14 +231,19 @@ void tcp_run_start(struct session *session, uint32_t test_id)
     session_send(session, frame, tl_wire_encode_started(&started, frame));
 }
 
-/* Whether a stream's peer acknowledged more than at its last sample. */
-static void note_progress(struct session_test *test, const struct tl_tcp_sample *sample)
+/* Whether a stream's peer acknowledged, or sent, more than at its last sample. Who sends is there,
+ * however long his control frames wait in the queue that his own data fill. */
+static void note_progress(struct session *session, const struct tl_tcp_sample *sample, bool sends)
 {
-    uint64_t acked = tl_sample_get(sample, TL_SF_bytes_acked);
-    if (sample->stream < TL_WIRE_STREAMS_MAX && acked > test->acked_bytes[sample->stream]) {
-        test->acked_bytes[sample->stream] = acked;
+    struct session_test *test = &session->test;
+    uint64_t moved = tl_sample_get(sample, sends ? TL_SF_bytes_acked : TL_SF_bytes_received);
+    if (sample->stream >= TL_WIRE_STREAMS_MAX || moved <= test->moved_bytes[sample->stream])
+        return;
+    test->moved_bytes[sample->stream] = moved;
+    if (sends)
         test->progress = true;
-    }
+    else
+        session->heard_ns = tl_now_ns();
 }
 
 static void send_batch(struct session *session, const struct tl_tcp_sample *batch, size_t count)
@@ -278,8 +283,7 @@ static void send_samples(struct session *session)
                (count = tl_streams_drain(from->streams, batch, SAMPLE_BATCH)) > 0) {
             for (size_t i = 0; i < count; i++) {
                 batch[i].stream += from->first;
-                if (from->sends)
-                    note_progress(&session->test, &batch[i]);
+                note_progress(session, &batch[i], from->sends);
             }
             send_batch(session, batch, count);
         }

@@ -149,6 +149,9 @@ enum tl_status cli_drive_session(const struct cli_run_options *options,
 /* --dry-run: prints what a run could do and would cost at most. Returns an exit code. */
 int cli_dry_run(const struct cli_run_options *options);
 
+/* A sentence on stdout, broken at words where a terminal shows it. */
+void cli_print_paragraph(const char *text);
+
 /* Writes the result to stdout in the form asked for, and to stderr why the run ended early.
  * As JSON always a document; as text nothing where nothing was measured. When writing fails
  * the run is kept in a file that stderr names. Returns the exit code of the whole command. */

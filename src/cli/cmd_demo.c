@@ -102,12 +102,17 @@ static void print_truth(const struct tl_lab_scenario *scenario,
     bool cause = verdict->cause && verdict->segment &&
                  strcmp(verdict->cause, scenario->cause) == 0 &&
                  strcmp(verdict->segment, scenario->segment) == 0;
-    printf("\nThis was an emulated path: %s (%s).\nThe truth is %s%s%s; the verdict %s.\n",
-           scenario->about, scenario->spec, scenario->cause, scenario->segment[0] ? " at " : "",
-           scenario->segment,
-           goal || cause    ? "says the same"
-           : verdict->cause ? "differs"
-                            : "names no cause");
+    char line[400];
+    snprintf(line, sizeof line, "This was an emulated path: %s (%s).", scenario->about,
+             scenario->spec);
+    cli_print_paragraph("");
+    cli_print_paragraph(line);
+    snprintf(line, sizeof line, "The truth is %s%s%s; the verdict %s.", scenario->cause,
+             scenario->segment[0] ? " at " : "", scenario->segment,
+             goal || cause    ? "says the same"
+             : verdict->cause ? "differs"
+                              : "names no cause");
+    cli_print_paragraph(line);
 }
 
 /* Its scheme before the address: "iperf3://10.0.0.2". */

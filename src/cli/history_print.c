@@ -262,8 +262,14 @@ static void print_trend(const struct tl_history_trend *trend)
 {
     char from[32], to[32];
     char slope[TL_UNIT_TEXT_SIZE + 1], low[TL_UNIT_TEXT_SIZE + 1], high[TL_UNIT_TEXT_SIZE + 1];
-    printf("%zu runs of one stream, %s, %s to %s:", trend->count, trend->direction,
-           date_of(trend->oldest_ns, from), date_of(trend->newest_ns, to));
+    bool one_day = strcmp(date_of(trend->oldest_ns, from), date_of(trend->newest_ns, to)) == 0;
+    printf("%zu run%s of one stream, %s, %s%s%s:", trend->count, trend->count == 1 ? "" : "s",
+           trend->direction, from, one_day ? "" : " to ", one_day ? "" : to);
+    if (trend->count == 1) {
+        print_rate("", trend->newest);
+        puts("\nNo trend: that takes four runs.");
+        return;
+    }
     print_rate(" median", trend->median);
     print_rate(", least", trend->least);
     print_rate(", most", trend->most);

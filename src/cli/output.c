@@ -15,6 +15,9 @@
 #include "tightlink/present/report.h"
 #include "tightlink/rules/goal.h"
 
+/* The narrowest terminal that text is broken for. */
+#define PARAGRAPH_COLUMNS 24
+
 int cli_refuse_taken(const char *path)
 {
     char name[PATH_MAX];
@@ -38,6 +41,28 @@ static int terminal_width(void)
 {
     int columns = cli_stdout_columns();
     return columns > 120 ? 120 : columns >= 60 ? columns : 80;
+}
+
+/* Sentences fit where tables do not. Who reads from a pipe breaks lines himself. */
+static int paragraph_width(void)
+{
+    int columns = cli_stdout_columns();
+    return !cli_stdout_is_terminal()      ? INT_MAX / 2
+           : columns > 120                ? 120
+           : columns >= PARAGRAPH_COLUMNS ? columns
+                                          : 80;
+}
+
+void cli_print_paragraph(const char *text)
+{
+    struct tl_page page;
+    struct tl_buf out = TL_BUF_INIT;
+    tl_page_init(&page, paragraph_width(), cli_locale_is_utf8());
+    tl_page_paragraph(&page, TL_SAID_PLAIN, 0, TL_LINE_TEXT, TL_LINE_TEXT, text);
+    if (tl_page_print(&page, false, &out) == TL_OK)
+        (void)cli_write_stdout(tl_buf_text(&out), out.len);
+    tl_page_finish(&page);
+    tl_buf_finish(&out);
 }
 
 static struct tl_text_style style_of_stdout(enum cli_color color)
@@ -87,6 +112,13 @@ static int tell_kept(const struct tl_session_result *result)
     cli_complain("writing the result failed: %s; it is in the history: tightlink explain %s",
                  strerror(errno), result->run.id);
     return CLI_EXIT_EXPORT;
+}
+
+/* Who wanted nothing kept went with the terminal; a demo is made again at will. */
+static bool may_be_lost(const struct cli_run_options *options)
+{
+    const char *kind = options->config.target_kind;
+    return errno == EIO && (options->no_history || (kind && strcmp(kind, "demo") == 0));
 }
 
 /* Whether a loading stage began, whatever came of it. */
@@ -140,7 +172,7 @@ static enum tl_status render_brief(const struct cli_run_options *options,
                                    const struct tl_text_style *style, struct tl_buf *out)
 {
     struct tl_page page;
-    tl_page_init(&page, style->width, style->utf8);
+    tl_page_init(&page, paragraph_width(), style->utf8);
     tl_report_brief(&result->run, result->facts, result->findings, &page);
     if (options->kept)
         tl_page_addf(&page, TL_SAID_DIM, "All of it: tightlink explain %.26s", result->run.id);
@@ -251,7 +283,7 @@ int cli_deliver(const struct cli_run_options *options, const struct tl_session_r
         struct tl_error error = {.status = status};
         exit_code = cli_fail(&error);
     } else if (!tl_fd_write(STDOUT_FILENO, out->data, out->len) &&
-               !(options->kept && errno == EPIPE)) {
+               !(options->kept && errno == EPIPE) && !may_be_lost(options)) {
         exit_code = options->kept ? tell_kept(result) : keep(result, json.data, json.len);
     }
     tl_buf_finish(&json);

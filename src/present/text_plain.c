@@ -92,7 +92,7 @@ static void way_on(struct text *t, const struct text_source *source, bool with_h
         return;
     if (with_heading)
         heading(t, "What to do");
-    text_item(t, 2, 2, tl_buf_text(&says));
+    text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&says));
     if (command.len)
         text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&command));
     text_keep_status(t, says.status);

@@ -143,7 +143,7 @@ static enum tl_status settle(const struct disk_stage *stage, enum tl_scope whose
         if (!isfinite(tl_facts_number(stage->probe->facts, rates[i], (double)NAN)))
             tl_facts_set_unknown(stage->probe->facts, rates[i], "%s", error->text);
     if (status == TL_CANCELLED)
-        tl_outcome_state(stage->outcome, TL_STAGE_SKIPPED, "stopped by you");
+        tl_outcome_state(stage->outcome, TL_STAGE_SKIPPED, TL_RUN_STOPPED);
     else
         tl_outcome_state(stage->outcome, TL_STAGE_FAILED, "%s", error->text);
     bool gone = status == TL_CANCELLED || status == TL_CLOSED || status == TL_PROTOCOL;

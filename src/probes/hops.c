@@ -86,7 +86,7 @@ enum tl_status tl_probe_hops(const struct tl_probe *probe, struct tl_probe_outco
     ret_outcome->record.sent_bytes = (long long)result->sent_bytes;
     ret_outcome->record.received_bytes = (long long)result->received_bytes;
     if (status == TL_CANCELLED)
-        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, "stopped by you");
+        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, TL_RUN_STOPPED);
     else if (status != TL_OK)
         tl_outcome_state(ret_outcome, TL_STAGE_LIMITED, "%s", error.text);
     free(result);

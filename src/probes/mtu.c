@@ -84,7 +84,7 @@ enum tl_status tl_probe_mtu(const struct tl_probe *probe, struct tl_probe_outcom
     if (status == TL_OK)
         status = search(probe, ret_outcome, reterr);
     if (status == TL_CANCELLED)
-        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, "stopped by you");
+        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, TL_RUN_STOPPED);
     tl_outcome_end(ret_outcome);
     return status;
 }

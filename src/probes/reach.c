@@ -200,5 +200,5 @@ enum tl_status tl_probe_reach(const struct tl_probe_target *target, int cancel_f
                                                : "until the port took a connection");
     describe(ret_reach, ret_outcome);
     tl_outcome_end(ret_outcome);
-    return go_on ? TL_OK : tl_error_set(reterr, TL_CANCELLED, "stopped by you");
+    return go_on ? TL_OK : tl_error_set(reterr, TL_CANCELLED, TL_RUN_STOPPED);
 }

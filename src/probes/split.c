@@ -20,7 +20,7 @@ enum tl_status tl_probe_split(const struct tl_probe *probe, struct tl_probe_outc
             tl_path_facts_syn(probe->facts, &result, tl_far_info(probe->far)->family == 6);
     }
     if (status == TL_CANCELLED)
-        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, "stopped by you");
+        tl_outcome_state(ret_outcome, TL_STAGE_SKIPPED, TL_RUN_STOPPED);
     else if (status != TL_OK)
         tl_outcome_state(ret_outcome, TL_STAGE_LIMITED, "%s", error.text);
     tl_outcome_end(ret_outcome);

@@ -227,7 +227,7 @@ static void note_end(const struct tl_probe *probe, const struct tl_tcp_spec *spe
                      const struct tl_error *error, struct tl_probe_outcome *outcome)
 {
     if (status == TL_CANCELLED)
-        tl_outcome_state(outcome, TL_STAGE_SKIPPED, "stopped by you");
+        tl_outcome_state(outcome, TL_STAGE_SKIPPED, TL_RUN_STOPPED);
     else if (status != TL_OK)
         tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error->text);
     else if (result->end == TL_TCP_END_BYTES)

@@ -406,7 +406,7 @@ static void tell_end(const struct climb *climb, enum tl_status status)
 {
     char rate[TL_UNIT_TEXT_SIZE];
     if (status == TL_CANCELLED)
-        tl_outcome_state(climb->outcome, TL_STAGE_SKIPPED, "stopped by you");
+        tl_outcome_state(climb->outcome, TL_STAGE_SKIPPED, TL_RUN_STOPPED);
     else if (status == TL_UNSUPPORTED || (status == TL_TIMEOUT && climb->search.low_bps <= 0))
         tl_outcome_state(climb->outcome, TL_STAGE_NOT_POSSIBLE, "%s", climb->error.text);
     else if (status != TL_OK)

@@ -133,7 +133,7 @@ enum tl_status session_run_prefixes(struct tl_session *session, struct tl_error 
         enum tl_status status = run_prefix(session, i, direction);
         if (status != TL_OK)
             return tl_error_set(reterr, status, "%s",
-                                status == TL_NOMEM ? "out of memory" : "stopped by you");
+                                status == TL_NOMEM ? "out of memory" : TL_RUN_STOPPED);
     }
     take(session->result.facts, direction, &session->prefixes[session->config.via_count]);
     set_loss_segment(session, direction);

@@ -174,7 +174,7 @@ static void keep_going(struct vigil *vigil, struct tl_probe *probe, enum tl_dire
         run->sent_bytes += outcome.record.sent_bytes;
         run->received_bytes += outcome.record.received_bytes;
         if (session_is_stopped(session) || status == TL_CANCELLED) {
-            snprintf(run->watch.ended, sizeof run->watch.ended, "stopped by you");
+            snprintf(run->watch.ended, sizeof run->watch.ended, TL_RUN_STOPPED);
             return;
         }
         if (status == TL_NOMEM || status == TL_DENIED || status == TL_AUTH) {

@@ -59,7 +59,7 @@ static enum tl_status run_light_stages(struct tl_session *session, struct tl_err
     for (; *next != TL_PLAN_COUNT; next++) {
         session_take_commands(session);
         if (session_is_stopped(session))
-            return tl_error_set(reterr, TL_CANCELLED, "stopped by you");
+            return tl_error_set(reterr, TL_CANCELLED, TL_RUN_STOPPED);
         if (!is_wanted_light(session, *next))
             continue;
         struct tl_plan_step step = light_step(session, *next);
@@ -174,7 +174,7 @@ static enum tl_status run_plan(struct tl_session *session, struct tl_error *rete
         tl_events_note(&session->events, "%s", step.why);
         session_record_rest(session, step.why);
     }
-    return status == TL_CANCELLED ? tl_error_set(reterr, status, "stopped by you") : status;
+    return status == TL_CANCELLED ? tl_error_set(reterr, status, TL_RUN_STOPPED) : status;
 }
 
 /* What a command has to say so that it goes the same way again. */

@@ -246,6 +246,10 @@ int tui_wrap(struct tui_grid *grid, int row, int col, int rows, int columns, enu
         size_t len = first_line(at, (size_t)columns, &next);
         if (lines >= rows)
             continue;
+        if (lines == rows - 1 && *next) { /* more than there is room for says so */
+            (void)tui_put_cut(grid, row + lines, col, columns, ink, at);
+            continue;
+        }
         snprintf(line, sizeof line, "%.*s", (int)len, at);
         (void)put_clean(grid, row + lines, col, columns, ink, line);
     }

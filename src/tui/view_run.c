@@ -47,9 +47,9 @@ static void draw_stage(const struct tui_progress_state *run, const struct tui_st
     int at = col + names + 6, rest = columns - names - 6;
     if (stage->state == TL_STAGE_RUNS) {
         double elapsed = run->has_live ? run->live.elapsed_ns : 0;
-        int used =
-            tui_putf(grid, row, at, rest, TUI_PLAIN, "%s / %s  ", tl_format_ns(elapsed, took),
-                     stage->expected_ns > 0 ? tl_format_ns(stage->expected_ns, most) : "?");
+        int used = tui_putf(grid, row, at, rest, TUI_PLAIN, "%s / %s  ",
+                            elapsed > 0 ? tl_format_ns(elapsed, took) : "0 s",
+                            stage->expected_ns > 0 ? tl_format_ns(stage->expected_ns, most) : "?");
         if (rest - used >= 10 && stage->expected_ns > 0)
             tui_progress(grid, row, at + used, rest - used - 1, elapsed / stage->expected_ns);
     } else if (stage->state == TL_STAGE_ENDED && stage->record.id[0]) {

@@ -186,7 +186,11 @@ def a_rate_is_told_alike_in_list_trend_and_comparison(machine):
     of = ("history", "trend", "--target", "srv-b.example.net")
     said = tightlink(machine, *of, env=env).check(0).out
     assert "2 runs of one stream, download" in said and f"newest {rates[2]}" in said, said
+    assert re.search(r"download, 20\d\d-\d\d-\d\d: median", said), "the one day stands once"
     tightlink(machine, *of, "--direction", "upload", env=env).check(0, "no run is kept that fits")
+    tightlink(machine, "history", "delete", "last-1", env=env).check(0)
+    said = tightlink(machine, *of, env=env).check(0).out
+    assert re.match(rf"1 run of one stream, download, \S+ {rates[2]}\n", said), said
 
 
 @case("history")

@@ -80,6 +80,16 @@ def what_stays_after_leaving(path):
             sys.exit(f"{options}: headline or what to do is not among what stays:\n{left}")
         if ("Disturbances" in left) != bool(options):
             sys.exit(f"{options}: not the part of the report that was asked for:\n{left}")
+    terminal = Terminal("show", path, rows=10, cols=40)
+    terminal.expect(b"96.1 Mb/s")
+    terminal.seen = b""
+    terminal.keys(b"q")
+    terminal.wait()
+    left = terminal.seen.rsplit(LEAVE, 1)[1]
+    left = re.sub(rb"\x1b[^a-zA-Z>]*[a-zA-Z>]", b"", left).decode().splitlines()
+    # A command stays whole, to be copied; so does a path.
+    if any(len(line) > 40 and "tightlink " not in line for line in left):
+        sys.exit(f"what stays is broken by a narrow terminal: {left}")
 
 
 def a_signal_restores(path, number):
@@ -201,6 +211,21 @@ def a_hangup_leaves_no_file(path, port):
                             stdout=subprocess.PIPE).stdout
     if listed.count(b"127.0.0.1") != 1:
         sys.exit(f"the history has not the one run that was measured: {listed!r}")
+
+
+def a_run_that_nobody_wants_kept_goes_with_its_terminal(port):
+    """With --no-history no file of it is in the home directory after the terminal was closed."""
+    home = HOME + "/gone"
+    os.mkdir(home)
+    terminal = Terminal("127.0.0.1", "--port", port, "--yes", "--no-history", HOME=home,
+                        XDG_DATA_HOME="", XDG_STATE_HOME="", XDG_CONFIG_HOME="")
+    terminal.expect(b"hosts")
+    terminal.keys(b"\r")
+    terminal.expect(b"waiting for", 30)
+    os.close(terminal.master)
+    terminal.child.wait(60)
+    kept = [name for name in files_below(home) if "history" not in os.path.basename(name)]
+    expect_equal("files of a run that is not to be kept", kept, [])
 
 
 class Traced(Terminal):
@@ -335,6 +360,7 @@ def main():
             a_run_from_start_to_verdict(port)
             a_run_that_is_ended_by_a_signal(port)
             a_hangup_leaves_no_file(path, port)
+            a_run_that_nobody_wants_kept_goes_with_its_terminal(port)
         finally:
             daemon.terminate()
             daemon.wait()

@@ -191,6 +191,8 @@ static const struct {
      "tightlink run srv-b.example.net --direction upload\n"},
     {"invalid", false, TL_QUALITY_INVALID, "when nothing disturbs it",
      "tightlink run srv-b.example.net\n"},
+    {"inconclusive", false, TL_QUALITY_INVALID, "let it run to its end",
+     "tightlink run srv-b.example.net --direction upload\n"}, /* stopped by its user */
     {"invalid", false, TL_QUALITY_ABORTED,
      "When that is put right, run it again:", "tightlink run srv-b.example.net\n"},
 };
@@ -203,6 +205,9 @@ Test(text, a_run_without_a_cause_says_what_to_run)
         cr_assert(fixture_make(without_cause[i].fixture, &fixture));
         fixture.findings.verdict.undecided = without_cause[i].undecided;
         fixture.run.quality = without_cause[i].quality;
+        if (strstr(without_cause[i].says, "to its end"))
+            snprintf(fixture.run.reasons[fixture.run.reason_count++], sizeof fixture.run.reasons[0],
+                     "%s", TL_RUN_STOPPED);
         if (without_cause[i].quality == TL_QUALITY_ABORTED) /* nobody answered there */
             fixture.run.sent_bytes = fixture.run.received_bytes = 0;
         for (int plain = 0; plain < 2; plain++) {

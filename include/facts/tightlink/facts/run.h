@@ -114,6 +114,8 @@ struct tl_run_goal {
 #define TL_RUN_REASONS_MAX  8
 #define TL_RUN_PLAN_MAX     96
 #define TL_RUN_VERIFIED_MAX 4
+/* The reason of a run, or of a stage, that its user ended early. */
+#define TL_RUN_STOPPED "stopped by you"
 
 /* The specification of an emulated path (demo --link), its NUL included. */
 #define TL_RUN_LINK_SIZE 1024

@@ -40,6 +40,7 @@
  * segments that are not full stand anywhere. */
 #define SPENT          0.3
 #define SPENT_SOME     0.1  /* behind a full send buffer there is next to none */
+#define ASKED          0.1  /* data packets of the other end for each train */
 #define IDLE_LEAST     0.05 /* of the time with nothing in flight: no full send buffer */
 #define CLOSED_PLAINLY 0.5
 #define RTO_MIN_NS     200e6 /* of Linux; RFC 6298 wants a second */
@@ -241,6 +242,12 @@ static bool writes_show(const struct tl_packet_half *half, enum tl_packet_place 
     return spent_share(half) >= SPENT && !buffered && !(ledger->clocked_ratio >= CLOCKED);
 }
 
+/* What it sends answers the other end, or waits for its answer. */
+static bool is_asked(const struct tl_packet_half *half, const struct tl_packet_half *other)
+{
+    return (double)other->data_packets_count > ASKED * (double)half->trains_count;
+}
+
 static void add_part(struct tl_packet_ledger *ledger, enum tl_packet_wait wait, double share,
                      double *unknown)
 {
@@ -345,7 +352,8 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
     enum tl_packet_wait host = host_wait(place, ledger->clocked_ratio, !may_be_paced(half, total),
                                          is_calm(half, ledger->standing_ratio), held);
     /* Writes may come in step with the acknowledgements of those before. */
-    if (host == TL_WAIT_SNDBUF && spent_share(half) >= SPENT_SOME)
+    if (host == TL_WAIT_SNDBUF &&
+        (spent_share(half) >= SPENT_SOME || is_asked(half, &flow->halves[1 - sender])))
         host = TL_WAIT_UNKNOWN;
     /* Where it leaves unused what a train takes, the window may be what it fills. */
     if (host == TL_WAIT_SNDBUF && half->brim_ns > BLUR_MAX * total)

@@ -271,6 +271,28 @@ Test(packets, a_level_window_is_a_buffer_only_once_it_would_have_grown)
     cr_expect_gt(ledger.sndbuf_ratio, 0.9);
 }
 
+/* Two writes of 1500 bytes, the second's end behind the acknowledgement of the first (RFC 896);
+ * then a byte that answers both. */
+Test(packets, what_waits_for_answers_is_no_full_send_buffer)
+{
+    struct script script = script_begin();
+    script_shake(&script, 40 * MS, 20000);
+    for (uint32_t i = 0; i < 200; i++) {
+        uint32_t seq = 1000 + i * 3000;
+        script_send(&script, SERVER, seq, 1000 + i, 1500);
+        script_send(&script, SERVER, seq + 1500, 1000 + i, MSS);
+        script.time_ns += 40 * MS;
+        script_send(&script, CLIENT, 1000 + i, seq + 1500, 0);
+        script_send(&script, SERVER, seq + 1500 + MSS, 1000 + i, 1500 - MSS);
+        script.time_ns += 40 * MS;
+        script_send(&script, CLIENT, 1000 + i, seq + 3000, 1);
+    }
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(script_end(&script), TL_SERVER, &ledger);
+    cr_expect_neq(ledger.wait, TL_WAIT_SNDBUF);
+    tl_packets_destroy(script.packets);
+}
+
 /* From afar the trains that overtaking makes look as those of a full send buffer do. */
 Test(packets, overtaking_is_no_full_send_buffer_from_afar)
 {

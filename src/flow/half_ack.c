@@ -340,6 +340,7 @@ static double less_pause(double sample_ns, double pause_ns, double least_ns)
 void half_echo(struct half *half, int64_t time_ns, double sample_ns, double least_ns)
 {
     int64_t pause_ns = time_ns - half->last_data_ns;
+    half->out->echoes_count++;
     if (pause_ns <= STEADY_GAP_NS)
         half->echo_steady_ns = time_ns;
     else if (time_ns - half->echo_steady_ns < 2 * ECHO_WINDOW_NS)

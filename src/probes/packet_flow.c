@@ -158,6 +158,26 @@ static void tell_losses(const struct told *told)
         "");
 }
 
+/* Without timestamps the handshake alone times the way between sender and capture. What waits there
+ * is then not seen: what comes to the receiver, or is lost before it comes by, tells no delay. */
+static void hide_delays(const struct told *told)
+{
+    static const enum tl_fact_name names[] = {
+        TL_FACT_FLOW_rtt_at_loss_ns, TL_FACT_FLOW_loss_flat_ratio,
+        TL_FACT_FLOW_loss_delay_rank_ratio, TL_FACT_FLOW_queue_standing_ratio,
+        TL_FACT_FLOW_queue_emptied_ratio};
+    struct tl_packet_loss_rank rank;
+    tl_packet_loss_rank(told->half, &rank);
+    enum tl_packet_place place = tl_packet_place(told->flow, told->sender);
+    bool before =
+        place == TL_PLACE_RECEIVER || (place == TL_PLACE_MIDDLE && rank.upstream_ratio >= 0.5);
+    if (told->half->echoes_count > 0 || !before)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put(told, names[i], (double)NAN,
+            "without timestamps the way before the capturing machine is not timed");
+}
+
 /* The receiver's buffer shows in its window: what the window lacks of its largest lies unread. */
 static void tell_receiver(const struct told *told)
 {
@@ -280,6 +300,7 @@ enum tl_status tl_packet_flow_facts(const struct tl_packet_flow *flow, struct tl
         return status;
     tell_ledger(&told);
     tell_losses(&told);
+    hide_delays(&told);
     tell_receiver(&told);
     tell_running(&told);
     tell_sizes(&told);

@@ -65,3 +65,33 @@ Test(packet_flow, options_taken_out_on_the_way_accuse_nobody)
     tl_facts_destroy(facts);
     free(flow);
 }
+
+/* Three packets were lost before a capturing machine beside the receiver, which knows the way to
+ * the sender by so many timestamps, or by the handshake alone. */
+static struct tl_fact flat_losses(uint64_t echoes_count)
+{
+    struct tl_packet_flow *flow = with_syns(true, true);
+    struct tl_packet_loss losses[3];
+    for (int i = 0; i < 3; i++)
+        losses[i] = (struct tl_packet_loss){.time_ns = (i + 1) * INT64_C(1000000000),
+                                            .rtt_ns = 20000000,
+                                            .flight_bytes = 1448,
+                                            .len_bytes = 1448,
+                                            .upstream = true};
+    flow->halves[TL_CLIENT].losses = losses;
+    flow->halves[TL_CLIENT].losses_count = 3;
+    flow->halves[TL_CLIENT].echoes_count = echoes_count;
+    flow->near_rtt_ns[TL_CLIENT] = 20e6;
+    struct tl_facts *facts = facts_of(flow);
+    struct tl_fact fact;
+    tl_facts_get(facts, TL_FLOW(TL_UPLOAD, loss_flat_ratio), &fact);
+    tl_facts_destroy(facts);
+    free(flow);
+    return fact;
+}
+
+Test(packet_flow, delays_that_nothing_times_are_not_flat)
+{
+    cr_expect_eq(flat_losses(1).state, TL_FACT_KNOWN);
+    cr_expect_neq(flat_losses(0).state, TL_FACT_KNOWN);
+}

@@ -117,6 +117,7 @@ struct tl_packet_half {
     uint32_t backlog_classes[TL_PACKETS_RTT_CLASSES];
     double flight_bytes_ns; /* integral over the time with data in flight */
     double flight_ns;
+    uint64_t echoes_count;   /* timestamps that came back with data: the way to the sender */
     double stall_longest_ns; /* longest time with data in flight and no progress */
     /* Whether acknowledgements make it send: of the trains of packets (more than 300 us behind the
      * packet before) those that began within 200 us of an acknowledgement, and how many of them

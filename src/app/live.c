@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "live_private.h"
-#include "tightlink/app/open.h"
 #include "tightlink/base/name.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"

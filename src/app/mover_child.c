@@ -1,7 +1,6 @@
 /* The user's command as a child of this process: start, signals, end. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

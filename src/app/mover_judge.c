@@ -1,7 +1,6 @@
 /* The connection that moved most, judged: what the kernel tells of it, what its readings show, what
  * the command's processes did, and this machine's settings. */
 #include <math.h>
-#include <string.h>
 
 #include "live_private.h"
 #include "mover_private.h"

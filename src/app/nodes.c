@@ -1,7 +1,6 @@
 /* A run between two perfSONAR nodes: who they are, what they measured, what the rules say. */
 #include "tightlink/app/nodes.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

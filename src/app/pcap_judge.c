@@ -1,14 +1,10 @@
 /* A connection of a capture as a run: its facts, judged. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "capture_run.h"
 #include "overheard.h"
-#include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
-#include "tightlink/document/document.h"
 #include "tightlink/facts/trust.h"
 #include "tightlink/flow/limits.h"
 #include "tightlink/probes/packet_flow.h"

@@ -3,7 +3,6 @@
  * one sentence. */
 #include "beside.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "tightlink/app/beside.h"

@@ -2,9 +2,7 @@
 #include "between_nodes.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "keep.h"
 #include "tightlink/app/open.h"

@@ -2,13 +2,10 @@
  * --node, what two perfSONAR nodes measure between them (between_nodes.c). */
 #include "cli.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "between_nodes.h"
 #include "tightlink/base/json_write.h"

@@ -5,7 +5,6 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tightlink/app/capture.h"

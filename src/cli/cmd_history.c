@@ -2,14 +2,12 @@
  * how a list looks in history_print.c. */
 #include "history.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "keep.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/nearest.h"
-#include "tightlink/base/time.h"
 #include "tightlink/facts/facts.h"
 #include "words.h"
 

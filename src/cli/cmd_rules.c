@@ -6,7 +6,6 @@
 #include "words.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tightlink/base/cause_name.h"

@@ -3,7 +3,6 @@
 #include "words.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "tightlink/app/open.h"
 

@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #if TL_WITH_TICKETS
 

@@ -2,9 +2,7 @@
 #include "cli.h"
 #include "keep.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tightlink/app/open.h"
 #include "tightlink/document/document.h"

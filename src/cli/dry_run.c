@@ -2,8 +2,6 @@
  * no name. */
 #include "cli.h"
 
-#include <string.h>
-
 #include "tightlink/base/units.h"
 
 static void print_stage(const struct tl_session_stage *stage)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/json_write.h"
 #include "tightlink/base/units.h"

@@ -1,5 +1,4 @@
 /* Writes the document by the tables of layout.c. */
-#include <math.h>
 #include <string.h>
 
 #include "json_private.h"
@@ -7,7 +6,6 @@
 
 #include "tightlink/base/json_write.h"
 #include "tightlink/facts/save.h"
-#include "tightlink/rules/goal.h"
 
 static void add_text(struct tl_json_writer *w, const struct layout_field *field, const char *text)
 {

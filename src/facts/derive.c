@@ -4,7 +4,6 @@
  * An unknown input makes the result unknown with a reason that names it, so that
  * the session can find the stage to run. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "store.h"

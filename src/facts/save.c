@@ -1,7 +1,6 @@
 /* Facts to JSON and back. */
 #include "tightlink/facts/save.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "store.h"

@@ -1,7 +1,6 @@
 /* Judging whether a measurement can be trusted: trust.h. */
 #include "tightlink/facts/trust.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "setting.h"
 #include "tightlink/base/name.h"
 
 #define WORDS_MAX  7

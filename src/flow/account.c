@@ -16,7 +16,6 @@
  * (T-RAT, Zhang et al. 2002; root cause analysis, Siekkinen et al. 2005.) */
 #include "half.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* A send buffer wakes its program once a third is free (sk_stream_write_space), so that flight

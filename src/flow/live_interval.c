@@ -2,7 +2,6 @@
 #include "live_interval.h"
 
 #include <math.h>
-#include <string.h>
 
 #define WINDOW_FULL 0.9
 /* Less than this was sent: the connection was listening, not sending (a request, acknowledgements).

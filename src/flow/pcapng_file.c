@@ -4,7 +4,6 @@
  * every other block is passed over by its length. */
 #include "capture_private.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,6 @@
 #include <linux/ethtool.h>
 #include <net/if.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* NUMA nodes, the card's one, and the choice of processors for a test. */
 #include "tightlink/host/place.h"
 
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

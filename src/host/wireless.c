@@ -2,7 +2,6 @@
  * interface has one peer, its access point. All questions are open to any user. */
 #include <linux/genetlink.h>
 #include <linux/nl80211.h>
-#include <string.h>
 
 #include "counters.h"
 #include "link.h"

@@ -1,7 +1,6 @@
 /* Defaults of a lab and what follows from them; check.c has the limits of what can be made. */
 #include "tightlink/lab/config.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "mangle.h"
 
 #include <netinet/in.h>
-#include <string.h>
 
 #define OPTION_END        0 /* option kinds of RFC 9293 3.1, 7323, 2018 */
 #define OPTION_NOP        1

@@ -1,6 +1,5 @@
 /* Whether a lab can be made here: a child makes one and tells. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

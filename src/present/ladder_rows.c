@@ -1,7 +1,6 @@
 /* The rows of the ladder and the parts of the ledger, for whoever draws them. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "text_parts.h"
 #include "text_words.h"

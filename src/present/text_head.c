@@ -1,7 +1,6 @@
 /* The head of a report: what limits, what it means, why, the rates. Its sentences are made here
  * for every format. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "plain.h"

@@ -1,7 +1,6 @@
 /* What was seen after the verdict (run --for): rates, outages, a graph. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "text_parts.h"
 #include "tightlink/base/units.h"

@@ -2,7 +2,6 @@
 #include "text_words.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct word {

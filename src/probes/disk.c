@@ -2,7 +2,6 @@
  * administrator opened where the user wants that too. Nothing goes over the wire but the
  * question and the answer. */
 #include <math.h>
-#include <stdio.h>
 
 #include "disk_facts.h"
 #include "outcome.h"

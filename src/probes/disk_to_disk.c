@@ -2,8 +2,6 @@
  * with memory at the other end. With the rate from memory to memory these are the two by two
  * that tell a slow disk from a slow network. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "flow_facts.h"
 #include "outcome.h"

@@ -1,11 +1,8 @@
 /* The other address family: a look at every run, and stage family, its rate. */
 #include "family.h"
 
-#include <math.h>
 #include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "flow_facts.h"
 #include "outcome.h"

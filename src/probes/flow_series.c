@@ -1,6 +1,5 @@
 /* From the readings of one stream over time, and from the UDP probes beside it, to facts. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "flow_facts.h"

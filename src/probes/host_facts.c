@@ -2,7 +2,6 @@
  * the same names, and a test holds them together. */
 #include "tightlink/probes/host_facts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void set_number(struct tl_facts *facts, struct tl_fact_key key,

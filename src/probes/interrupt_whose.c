@@ -4,7 +4,6 @@
  * paused. The sender's kernel knows: on a dead path something is on its way, unacknowledged; a
  * program that paused has nothing on its way, or was not there to read its socket at all. Where
  * nobody tells of the sender, probes beside the transfer that are answered show a path alive. */
-#include <stdio.h>
 
 #include "interrupt.h"
 #include "tightlink/base/time.h"

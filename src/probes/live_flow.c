@@ -5,7 +5,6 @@
 #include "tightlink/probes/live_flow.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "flow_facts.h"
 #include "tightlink/base/stats.h"

@@ -6,7 +6,6 @@
 
 #include "flow_facts.h"
 #include "outcome.h"
-#include "tightlink/engine/series.h"
 #include "tightlink/probes/probes.h"
 #include "transfer.h"
 

@@ -3,7 +3,6 @@
 #include "tightlink/probes/packet_flow.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

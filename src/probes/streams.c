@@ -4,7 +4,6 @@
  * the network held one stream and several get much more, two follow on short paths, for a second:
  * they tell a limit for each from a share of one for all. */
 #include <math.h>
-#include <stdio.h>
 
 #include "flow_facts.h"
 #include "outcome.h"

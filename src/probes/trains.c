@@ -2,7 +2,6 @@
 #include "trains.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "flow_facts.h"
 #include "tightlink/base/stats.h"

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "flow_facts.h"
 #include "live.h"

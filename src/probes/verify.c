@@ -2,7 +2,6 @@
  * bring is measured, and nothing outside of this program changes. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "outcome.h"
 #include "tightlink/base/units.h"

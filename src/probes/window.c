@@ -2,7 +2,6 @@
  * SO_RCVBUF and SO_SNDBUF go up to net.core.{r,w}mem_max, whatever tcp_rmem and tcp_wmem
  * say (socket(7), tcp(7)): so what a larger buffer brings can be measured without root. */
 #include <math.h>
-#include <stdio.h>
 
 #include "flow_facts.h"
 #include "outcome.h"

@@ -1,6 +1,5 @@
 /* Turns a judged rule into a finding: sentences with their numbers, evidence,
  * missing facts, remedies. */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 

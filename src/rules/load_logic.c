@@ -1,6 +1,4 @@
 /* Loading logic: conditions of several tests. */
-#include <stdint.h>
-#include <string.h>
 
 #include "load.h"
 

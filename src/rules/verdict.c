@@ -1,8 +1,6 @@
 /* The verdict of one direction: the lowest rung that agrees with the measured
  * rate and with the ledger; or what would be needed to name one. */
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "judge.h"

@@ -1,6 +1,5 @@
 /* No responder at the far end: what this host and the path tell without one. */
 #include <stdio.h>
-#include <string.h>
 
 #include "session_private.h"
 #include "tightlink/probes/reach.h"

@@ -1,7 +1,6 @@
 /* What the plan decided: as records of the run, and as the list that a screen shows. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "session_private.h"
 

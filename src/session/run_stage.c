@@ -3,7 +3,6 @@
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "session_private.h"

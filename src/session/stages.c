@@ -2,7 +2,6 @@
 #include "stages.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "plan.h"

@@ -1,10 +1,8 @@
 /* Going on after the verdict: one stream in transfers as long as the responder grants, dialled
  * again when one breaks, through outages, for hours, in bounded memory. */
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "session_private.h"
 #include "tightlink/base/time.h"

@@ -3,7 +3,6 @@
 #include "history_private.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "pack.h"
 #include "summary.h"

@@ -1,6 +1,5 @@
 /* GitLab issues (docs.gitlab.com/ee/api). Files are uploaded first; the text then holds the
  * Markdown links that GitLab gave for them. */
-#include <string.h>
 
 #include "private.h"
 

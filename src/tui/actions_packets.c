@@ -1,7 +1,6 @@
 /* What the screen of a capture's connections asks for: rows, one over time, its verdict. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "screen.h"
 #include "tightlink/app/open.h"

@@ -3,7 +3,6 @@
 #include "keys.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* --- questions --- */
 

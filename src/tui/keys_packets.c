@@ -1,5 +1,4 @@
 /* Keys of a capture's connections: their list, and one of them over time. */
-#include <stdio.h>
 
 #include "keys.h"
 

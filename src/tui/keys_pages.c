@@ -1,6 +1,4 @@
 /* Keys of pages: one thing in detail over a screen. */
-#include <stdio.h>
-#include <string.h>
 
 #include "keys.h"
 

@@ -1,11 +1,7 @@
 /* Keys of a running diagnosis, of the verdict and of the path. */
-#include <stdio.h>
-#include <string.h>
 
 #include "keys.h"
-#include "tightlink/app/open.h"
 #include "tightlink/base/units.h"
-#include "tightlink/session/session.h"
 
 /* --- run --- */
 

@@ -1,5 +1,4 @@
 /* What lists show and which of it a filter leaves: pure functions of the state. */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "terminal.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

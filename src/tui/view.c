@@ -1,11 +1,8 @@
 /* The frame of every screen: tabs, the line that says or asks, keys. */
 #include "view.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "keymap.h"
-#include "keys.h"
 #include "tightlink/base/utf8.h"
 #include "zones.h"
 

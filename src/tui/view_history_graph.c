@@ -1,7 +1,6 @@
 /* The rates of one far end over its runs. One step a run, for runs come in heaps with weeks between
  * them; the dates of the first and the last stand below. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
 
 #include "packets.h"
 #include "page_text.h"
-#include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "view.h"
 #include "watch.h"

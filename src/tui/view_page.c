@@ -1,7 +1,6 @@
 /* Pages: one thing in detail over a screen. Text scrolls below what is drawn. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lines.h"
 #include "live.h"

@@ -1,6 +1,5 @@
 /* The run screen: the list of stages, how far the run is, the early reading. The running stage
  * as plots and ledger is in view_live.c. Numbers that are not known are "-", never 0. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * keys that matter, help and the way out among them. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "keymap.h"
 #include "lines.h"

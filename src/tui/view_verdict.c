@@ -1,6 +1,5 @@
 /* The verdict: the report's own parts, in its own words. The head stays where it fits; the rest
  * scrolls, in two columns where there is room. */
-#include <stdio.h>
 #include <string.h>
 
 #include "lines.h"

@@ -1,7 +1,6 @@
 /* Transfers that other programs run now: the list, and what is left of it on a small terminal. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "page_text.h"
 #include "tightlink/base/cause_name.h"

@@ -1,6 +1,5 @@
 /* The verdict on a wide terminal: the fix across, below it ladder and ledger left, throughput and
  * evidence for and against right. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* The far end's disk, and the file side of a TCP test: asking, checksums, what both disks did. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "client_tcp.h"

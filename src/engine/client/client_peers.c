@@ -7,7 +7,6 @@
  *
  * Each responder's frames fill one side of a single result. */
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 

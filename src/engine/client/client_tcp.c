@@ -4,7 +4,6 @@
  *                -> running: SAMPLES come, PINGs go -> TEST_END
  *
  * It runs on the caller's thread; payload moves in the threads of stream.h. */
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* What becomes of a UDP test's accounts: the result of both ends, and how it ended. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

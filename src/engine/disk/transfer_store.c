@@ -10,11 +10,9 @@
  * is taken a few times a turn, never while the disk works. */
 #include "transfer_store.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TEXT_SIZE   512
 #define CIPHER_SIZE 1024 /* 8192 bits */

@@ -7,7 +7,6 @@
  *
  * The server reverses a download ("reverse"): we connect in both directions, so that no firewall at
  * this end is in the way. Each test has a control connection of its own. */
-#include <errno.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "pscheduler_http.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/sha.h>

@@ -2,9 +2,7 @@
  * there have their type and a value that a network can have. */
 #include "pscheduler_result.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

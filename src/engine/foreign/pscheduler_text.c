@@ -3,9 +3,7 @@
 #include "pscheduler_text.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "pscheduler_result.h"

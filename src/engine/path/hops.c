@@ -1,9 +1,7 @@
 /* Probes whose TTL ends at each router in turn. */
 #include "tightlink/engine/hops.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "path_socket.h"
 #include "tightlink/base/time.h"

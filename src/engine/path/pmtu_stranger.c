@@ -1,7 +1,6 @@
 /* The packet size that reaches a stranger: datagrams to a closed port, which it refuses one by one.
  * What it refuses has arrived; what it does not answer tells nothing (path_end.h). */
 #include <errno.h>
-#include <string.h>
 
 #include "path_socket.h"
 #include "tightlink/base/time.h"

@@ -2,10 +2,7 @@
  * failures: a status is pasted into tickets. */
 #include "status.h"
 
-#include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>

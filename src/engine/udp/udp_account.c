@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum tl_status udp_account_init(struct udp_account *ret_account,
                                 const struct udp_account_spec *spec)

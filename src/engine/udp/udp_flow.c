@@ -1,9 +1,7 @@
 /* One end of a UDP test: memory, thread, orders. */
 #include "udp_flow.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>

@@ -2,7 +2,6 @@
 #include "udp_report.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "udp_flow.h"
 

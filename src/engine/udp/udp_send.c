@@ -5,7 +5,6 @@
  * change, so that its CRC costs those (udp_crc.h). A datagram that the kernel refuses keeps
  * its number for the next try: what has a number was on its way. */
 #include <errno.h>
-#include <math.h>
 #include <netinet/udp.h>
 #include <poll.h>
 #include <stdio.h>

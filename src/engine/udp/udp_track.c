@@ -2,7 +2,6 @@
 #include "udp_track.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define WORDS (UDP_TRACK_WINDOW / 64)
 

@@ -4,10 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PAUSE_NS         INT64_C(12000000)
-#define DUPLICATE_NS     INT64_C(20000000) /* copies of a mirror port follow each other closely */
-#define REACH_NS         INT64_C(200000)
-#define TIMEOUT_LEAST_NS INT64_C(190000000) /* the least retransmission timeout is 200 ms */
+#define PAUSE_NS     INT64_C(12000000)
+#define DUPLICATE_NS INT64_C(20000000) /* copies of a mirror port follow each other closely */
+#define REACH_NS     INT64_C(200000)
 /* A segment that comes again sooner than this share of a round trip was overtaken, not lost: the
  * sender cannot have known yet. */
 #define OVERTAKEN_SHARE 0.8
@@ -120,7 +119,6 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
     if (half->last_was_small) /* more follows it */
         out->small_count++;
     half->last_was_small = len < half_mss(half);
-    out->joined_count += segments > 1;
     account_sent(half, segment->time_ns, begin, end);
     half->spent = is_partial(half, segment->payload_bytes);
     out->partial_count += half->spent;
@@ -231,9 +229,6 @@ static void resend(struct half *half, struct piece *piece, const struct tl_segme
         add_vain(half, piece);
     if (piece->state & PIECE_SACKED)
         out->needless_count++;
-    int64_t since = half->last_move_ns > piece->last_ns ? half->last_move_ns : piece->last_ns;
-    if (is_first && segment->time_ns - since > TIMEOUT_LEAST_NS)
-        out->timeouts_count++;
     if (piece->sent_count < UINT8_MAX)
         piece->sent_count++;
     if (is_first && piece->sent_count > out->stuck_count &&
@@ -259,7 +254,6 @@ static bool send_old(struct half *half, const struct tl_segment *segment, uint64
         if (piece->state & PIECE_HOLE) {
             fill_hole(half, piece, segment, rtt_ns);
         } else if (is_copy(piece, segment)) {
-            half->out->duplicates_count++;
             return false;
         } else {
             resend(half, piece, segment, index == 0);
@@ -277,16 +271,10 @@ static bool send_old(struct half *half, const struct tl_segment *segment, uint64
 }
 
 /* A probe of an idle connection, or of a closed window: one byte before what comes next. */
-static bool is_probe(struct half *half, const struct tl_segment *segment, uint64_t begin)
+static bool is_probe(const struct half *half, const struct tl_segment *segment, uint64_t begin)
 {
-    if (segment->payload_bytes > 1 || begin + 1 != half->next || half->next == half->first ||
-        segment->flags & (TL_TCP_FIN | TL_TCP_SYN | TL_TCP_RST))
-        return false;
-    if (half->window == 0 && half->out->zero_window_count)
-        half->out->persist_count++;
-    else
-        half->out->keepalive_count++;
-    return true;
+    return segment->payload_bytes <= 1 && begin + 1 == half->next && half->next != half->first &&
+           !(segment->flags & (TL_TCP_FIN | TL_TCP_SYN | TL_TCP_RST));
 }
 
 /* Nothing between was captured: of no use as a list of what is missing. */
@@ -333,9 +321,6 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
 
 void half_end(struct half *half)
 {
-    struct tl_packet_half *out = half->out;
-    if (half->zero_since_ns && half->now_ns > half->zero_since_ns)
-        out->zero_window_ns += (double)(half->now_ns - half->zero_since_ns);
     account_until(half, half->last_data_ns > half->last_move_ns ? half->last_data_ns
                                                                 : half->last_move_ns);
 }

@@ -207,8 +207,7 @@ static void take_window(struct half *half, const struct tl_segment *segment, uin
     if (window == 0 && half->zero_since_ns == 0) {
         out->zero_window_count++;
         half->zero_since_ns = segment->time_ns;
-    } else if (window > 0 && half->zero_since_ns) {
-        out->zero_window_ns += (double)(segment->time_ns - half->zero_since_ns);
+    } else if (window > 0) {
         half->zero_since_ns = 0;
     }
     count_window(half, segment->time_ns);

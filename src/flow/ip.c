@@ -53,7 +53,6 @@ static enum tl_decoded decode_fragment(struct decode *decode, uint8_t protocol, 
     int64_t time_ns = decode->segment->time_ns;
     *decode->segment = fragment->segment;
     decode->segment->time_ns = time_ns;
-    decode->segment->fragmented = true;
     decode->segment->payload_bytes = fragment->total_bytes > fragment->head_bytes
                                          ? fragment->total_bytes - fragment->head_bytes
                                          : 0;

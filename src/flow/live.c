@@ -180,7 +180,6 @@ void tl_live_take_end(struct tl_live *live, const struct tl_host_socket *socket)
 
     if (!entry && moved > 0 && !live->first_reading) {
         live->sum.short_count++;
-        live->sum.short_bytes += moved;
         live->sum.sent_bytes += socket->acked_bytes;
         live->sum.received_bytes += socket->received_bytes;
     } else if (entry && !entry->flow.ended) {

@@ -86,7 +86,6 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
         .next_ratio = next,
         .next_low_ratio = fmax(next - flight_bound, 0),
         .next_high_ratio = fmin(next + flight_bound, 1),
-        .events_count = ranks.events,
         .upstream_ratio = losses > 0 ? upstream / losses : (double)NAN,
         .flat_ratio = ranks.known > 0 ? ranks.flat / ranks.known : (double)NAN,
         .far_rtt_ns = ranks.known > 0 ? ranks.far_ns / ranks.known : (double)NAN};

@@ -77,7 +77,7 @@ static inline void clear_options(struct tl_segment *segment)
 {
     segment->sack_count = 0;
     segment->options_cut = segment->has_timestamps = segment->has_mss = false;
-    segment->has_wscale = segment->sack_permitted = segment->fragmented = false;
+    segment->has_wscale = segment->sack_permitted = false;
 }
 
 enum tl_decoded decode_tcp(struct decode *decode, size_t payload_bytes, uint32_t *ret_head_bytes)

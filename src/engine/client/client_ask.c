@@ -90,8 +90,7 @@ static void tell_queued(void *test, const struct tl_wire_busy *busy)
                                .rate_bps = NAN,
                                .rtt_ns = NAN,
                                .low_bps = NAN,
-                               .high_bps = NAN,
-                               .upload_bps = NAN};
+                               .high_bps = NAN};
     if (run->live)
         run->live(run->context, &live);
 }

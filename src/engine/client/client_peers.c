@@ -126,8 +126,7 @@ static void tell_live(struct pair *pair, int64_t now_ns)
         .rtt_ns = newest && tl_sample_has(newest, TL_SF_rtt_ns) ? (double)newest->rtt_ns : NAN,
         .sender = newest,
         .low_bps = NAN,
-        .high_bps = NAN,
-        .upload_bps = NAN};
+        .high_bps = NAN};
     tl_ledger_so_far(newest, &live.ledger);
     if (pair->live)
         pair->live(pair->context, &live);

@@ -173,12 +173,7 @@ static void tell_live(struct tcp_run *run, int64_t now_ns)
                                .rtt_ns = has_rtt ? (double)sender->rtt_ns : NAN,
                                .sender = sender,
                                .low_bps = rate->valid ? rate->low_bps : NAN,
-                               .high_bps = rate->valid ? rate->high_bps : NAN,
-                               .upload_bps = NAN};
-    if (run->lane_count > 1) {
-        (void)update_rate(run, &run->lanes[1]);
-        live.upload_bps = run->lanes[1].rate.bps;
-    }
+                               .high_bps = rate->valid ? rate->high_bps : NAN};
     tl_ledger_so_far(sender, &live.ledger);
     if (run->live)
         run->live(run->context, &live);

@@ -65,8 +65,7 @@ static bool make_room(struct column *column, uint32_t block)
     return true;
 }
 
-static void compare(struct tl_transfer_check *result, unsigned stream, uint32_t block,
-                    const struct pair *pair)
+static void compare(struct tl_transfer_check *result, uint32_t block, const struct pair *pair)
 {
     uint64_t offset = (uint64_t)block * TL_TRANSFER_BLOCK_BYTES;
     if (pair->near_bytes == 0 || pair->near_bytes != pair->far_bytes)
@@ -74,10 +73,8 @@ static void compare(struct tl_transfer_check *result, unsigned stream, uint32_t 
     result->checked_bytes += pair->near_bytes;
     if (pair->near_crc == pair->far_crc)
         return;
-    if (result->wrong_count++ == 0 || offset < result->first_wrong_bytes) {
+    if (result->wrong_count++ == 0 || offset < result->first_wrong_bytes)
         result->first_wrong_bytes = offset;
-        result->first_wrong_stream = stream;
-    }
 }
 
 void transfer_check_add(struct transfer_check *check, unsigned stream, bool near,
@@ -97,7 +94,7 @@ void transfer_check_add(struct transfer_check *check, unsigned stream, bool near
         return; /* told twice: the first one stands */
     *(near ? &pair->near_bytes : &pair->far_bytes) = sum->bytes;
     *(near ? &pair->near_crc : &pair->far_crc) = sum->crc;
-    compare(&check->result, stream, sum->block, pair);
+    compare(&check->result, sum->block, pair);
 }
 
 void transfer_check_result(const struct transfer_check *check, struct tl_transfer_check *ret_result)

@@ -141,16 +141,13 @@ static void name_directory(struct tl_disk_area *area, int directory_fd, const ch
     const char *told = len > 0 && target[0] == '/' ? target : directory;
     tl_utf8_clean(told, strlen(told), area->info.directory, sizeof area->info.directory);
     /* A name without any link in it resolves to itself, with "." and ".." taken out. */
-    area->info.linked = false;
     struct stat itself;
     size_t end = strlen(directory);
     while (end > 1 && directory[end - 1] == '/')
         end--;
     snprintf(real, sizeof real, "%.*s", (int)end, directory);
-    if (lstat(real, &itself) == 0 && S_ISLNK(itself.st_mode)) {
-        area->info.linked = true;
+    if (lstat(real, &itself) == 0 && S_ISLNK(itself.st_mode))
         add_note(area, "the directory named is a symbolic link: where it leads was tested");
-    }
 }
 
 /* --- The file ------------------------------------------------------------------------------ */

@@ -247,8 +247,7 @@ static void tell_live(struct near_half *half, int64_t now_ns)
         .rtt_ns = sender && tl_sample_has(sender, TL_SF_rtt_ns) ? (double)sender->rtt_ns : NAN,
         .sender = sender,
         .low_bps = rate->valid ? rate->low_bps : NAN,
-        .high_bps = rate->valid ? rate->high_bps : NAN,
-        .upload_bps = NAN};
+        .high_bps = rate->valid ? rate->high_bps : NAN};
     tl_ledger_so_far(sender, &live.ledger);
     if (half->live)
         half->live(half->context, &live);

@@ -73,7 +73,6 @@ static void take_event(struct run *run, const struct path_event *event)
     struct probe *probe = &run->probes[event->sequence];
     struct tl_hops_result *result = run->result;
     if (is_refusal(run, event)) {
-        result->far_answered = true;
         if (!result->count_known || probe->hop < result->count)
             result->count = probe->hop;
         result->count_known = true;
@@ -83,13 +82,11 @@ static void take_event(struct run *run, const struct path_event *event)
     } else if (event->kind == PATH_ANSWER && event->answer.ttl_known && probe->hop == 0 &&
                event->answer.probe_ttl <= TTL) {
         int count = TTL - event->answer.probe_ttl + 1;
-        result->far_answered = true;
         if (count <= TL_HOPS_MAX) {
             result->count = count;
             result->count_known = true;
         }
     } else if (event->kind == PATH_ANSWER && probe->hop > 0) {
-        result->far_answered = true;
         add_sample(run, probe, event);
     }
 }

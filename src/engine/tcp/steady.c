@@ -12,7 +12,6 @@
 #define GROUPS_MAX        20   /* more groups are too short to show how batches hang together */
 #define BATCHES_MAX       1024 /* longer tests get longer batches */
 #define SAME_RATIO        0.01 /* differences that are no warm-up */
-#define DRIFT_RATIO       0.10
 #define HELD_RATIO        0.2  /* with less of the time left to the network, it is not the limit */
 #define WINDOW_HELD_RATIO 0.9  /* with more of the time held by the window, nothing else is */
 #define CPU_BOUND_RATIO   0.9  /* of a core: the thread itself is the limit */
@@ -286,8 +285,7 @@ static void fill_extremes(const double *bps, unsigned count, struct tl_steady_ra
 static void fill_whole(const struct tl_rate_point *points, size_t count,
                        struct tl_steady_rate *ret_rate)
 {
-    *ret_rate = (struct tl_steady_rate){.warmup_bps = NAN,
-                                        .goodput_bps = NAN,
+    *ret_rate = (struct tl_steady_rate){.goodput_bps = NAN,
                                         .low_bps = NAN,
                                         .high_bps = NAN,
                                         .whole_bps = NAN,
@@ -316,19 +314,12 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
     const double *bps = batches.bps + dropped;
     unsigned kept = batches.count - dropped;
     double mean = mean_of(bps, kept), half = half_width(bps, kept, mean);
-    size_t index = 0;
     ret_rate->valid = true;
-    ret_rate->batch_ns = batches.width_ns;
-    ret_rate->batch_count = kept;
     ret_rate->start_ns = batches.start_ns + (int64_t)dropped * batches.width_ns;
     ret_rate->goodput_bps = mean;
     ret_rate->low_bps = fmax(0, mean - half);
     ret_rate->high_bps = mean + half;
-    if (ret_rate->start_ns > 0)
-        ret_rate->warmup_bps = tl_bps_from_bytes_ns(
-            bytes_at(points, count, &index, ret_rate->start_ns), (double)ret_rate->start_ns);
     ret_rate->drift_ratio = drift_ratio(bps, kept, mean);
-    ret_rate->drifting = fabs(ret_rate->drift_ratio) > DRIFT_RATIO;
     int64_t steady_ns = ret_rate->end_ns - ret_rate->start_ns;
     ret_rate->long_enough =
         steady_ns >= TL_STEADY_MIN_NS && steady_ns >= TL_STEADY_MIN_RTTS_COUNT * rtt_ns;

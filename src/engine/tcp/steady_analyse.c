@@ -143,7 +143,6 @@ void tl_flow_stats_sum(const struct tl_flow_stats *stats, size_t count,
         add_ledger(&sum.ledger, &stats[i].ledger);
         sum.readings += stats[i].readings;
     }
-    sum.retrans_bytes_ratio = sum.sent_bytes > 0 ? sum.retrans_bytes / sum.sent_bytes : NAN;
     *ret_sum = sum;
 }
 

@@ -287,8 +287,6 @@ static void fill_counters(struct window window, struct tl_flow_stats *stats)
     stats->sent_bytes = counter_growth(window, TL_SF_bytes_sent);
     stats->acked_bytes = counter_growth(window, TL_SF_bytes_acked);
     stats->retrans_bytes = counter_growth(window, TL_SF_bytes_retrans);
-    stats->retrans_bytes_ratio =
-        stats->sent_bytes > 0 ? stats->retrans_bytes / stats->sent_bytes : NAN;
     stats->segments_count = counter_growth(window, TL_SF_data_segs_out_count);
     stats->retrans_count = counter_growth(window, TL_SF_total_retrans_count);
     stats->rto_count = counter_growth(window, TL_SF_total_rto_count);

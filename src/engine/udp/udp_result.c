@@ -101,7 +101,7 @@ enum tl_status udp_result_init(struct tl_udp_result *result, const struct tl_udp
     udp_sender_from_fields(&none, &result->sender);
     udp_receiver_from_fields(&none, &result->receiver);
     result->loss_ratio = result->loss_low_ratio = result->loss_high_ratio = NAN;
-    result->train_mode_bps = result->wait_behind_ns = NAN;
+    result->wait_behind_ns = NAN;
     for (unsigned i = 0; i < TL_CPU_USAGE_COUNT; i++)
         result->sender_cpu.values[i] = result->receiver_cpu.values[i] =
             tl_host_unknown(TL_HOST_WHY_NOT_READ);
@@ -218,10 +218,6 @@ void udp_result_merge(struct tl_udp_result *result, int64_t interval_ns)
     bound_loss(result);
     for (unsigned i = 0; i < result->interval_count; i++)
         result->intervals[i].start_ns = (int64_t)i * interval_ns;
-    unsigned size =
-        result->spec.datagram_bytes ? result->spec.datagram_bytes : TL_UDP_DATAGRAM_BYTES;
-    if (trains)
-        result->train_mode_bps = tl_udp_train_rate(result->trains, result->train_count, size, NULL);
 }
 
 /* --- Trains ----------------------------------------------------------------------------------- */

@@ -46,7 +46,6 @@ Test(packets, a_segment_sent_again_is_one_loss_even_of_a_joined_packet)
     cr_expect_eq(half->retrans_count, 1);
     cr_expect_eq(half->losses_count, 1);
     cr_expect_eq(half->losses[0].offset_bytes, MSS);
-    cr_expect_eq(half->joined_count, 1);
     cr_expect_eq(half->needless_count, 0);
     tl_packets_destroy(script.packets);
 }
@@ -141,7 +140,6 @@ Test(packets, copies_of_a_mirror_port_are_no_retransmissions)
     segment.ttl--;
     script_add(&script, &segment);
     const struct tl_packet_half *half = &script_end(&script)->halves[TL_SERVER];
-    cr_expect_eq(half->duplicates_count, 1);
     cr_expect_eq(half->retrans_count, 0);
     cr_expect_eq(half->payload_bytes, MSS);
     tl_packets_destroy(script.packets);
@@ -163,10 +161,7 @@ Test(packets, keep_alive_and_window_probes_are_no_data)
     script.window = 1000;
     script_send(&script, CLIENT, 1000, 1000 + MSS, 0);
     const struct tl_packet_half *half = &script_end(&script)->halves[TL_SERVER];
-    cr_expect_eq(half->keepalive_count, 1);
-    cr_expect_eq(half->persist_count, 1);
     cr_expect_eq(half->zero_window_count, 1);
-    cr_expect_float_eq(half->zero_window_ns, 1e9, 1);
     cr_expect_eq(half->retrans_count, 0);
     tl_packets_destroy(script.packets);
 }
@@ -240,7 +235,6 @@ Test(packets, full_segments_that_never_arrive_are_noted)
     cr_expect_eq(half->stuck_count, 6);
     cr_expect_eq(half->smallest_stuck_packet, 52 + MSS);
     cr_expect_eq(half->largest_acked_packet, 152);
-    cr_expect_eq(half->timeouts_count, 5);
     tl_packets_destroy(script.packets);
 }
 

@@ -73,7 +73,6 @@ struct tl_packet_loss_rank {
     /* By what was in flight when the packet behind the loss was sent: of a gap nobody has seen
      * which of the two it was sent with. */
     double next_ratio, next_low_ratio, next_high_ratio;
-    double events_count;
     double upstream_ratio; /* share of losses that came before the capturing machine; NAN: none */
     double flat_ratio;     /* share of events before which the round-trip time was within 1.2 of its
                             * 10th percentile */

@@ -95,10 +95,9 @@ void tl_live_join(const struct tl_live_flow *flow, size_t count,
 /* Of all connections, in the interval that was closed last. */
 struct tl_live_sum {
     uint64_t sent_bytes, received_bytes;
-    size_t flows_count;   /* that moved a byte */
-    size_t short_count;   /* of them: began and ended between two readings */
-    uint64_t short_bytes; /* both ways */
-    bool whole;           /* false: more connections or ends than could be followed */
+    size_t flows_count; /* that moved a byte */
+    size_t short_count; /* of them: began and ended between two readings */
+    bool whole;         /* false: more connections or ends than could be followed */
 };
 
 struct tl_live;

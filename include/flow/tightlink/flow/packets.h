@@ -86,12 +86,10 @@ struct tl_packet_half {
     uint64_t needless_count;          /* of them: the first one had arrived */
     uint64_t dsack_count, late_count; /* told by the receiver; overtaken by later segments */
     uint64_t loss_events_count;       /* at most one a round trip */
-    uint64_t timeouts_count, duplicates_count, keepalive_count, persist_count;
-    uint64_t small_count;  /* data packets of less than one MSS, more following */
-    uint64_t joined_count; /* data packets of more than one MSS: offload at the capturing host */
-    uint64_t unseen_bytes; /* acknowledged, but not in the capture */
-    uint64_t ce_count, ece_count; /* marked on the way; echoed by the receiver */
-    uint64_t cut_count;           /* packets whose options the snap length cut */
+    uint64_t small_count;             /* data packets of less than one MSS, more following */
+    uint64_t unseen_bytes;            /* acknowledged, but not in the capture */
+    uint64_t ce_count, ece_count;     /* marked on the way; echoed by the receiver */
+    uint64_t cut_count;               /* packets whose options the snap length cut */
     uint32_t largest_acked_packet, smallest_stuck_packet; /* IP bytes; 0: none */
     uint32_t stuck_count;                                 /* times that one was sent */
     int64_t stuck_ns;                                     /* how long, in vain */
@@ -104,7 +102,6 @@ struct tl_packet_half {
      * fully open, less 3 segments. */
     double window_bytes_ns, window_ns, window_open_ns;
     uint64_t zero_window_count;
-    double zero_window_ns;
 
     /* The sender's account, ns; the fields of a bin, summed. */
     double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns, spent_slack_ns, spent_wait_ns;

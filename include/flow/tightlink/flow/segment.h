@@ -51,7 +51,7 @@ struct tl_segment {
     uint16_t packet_bytes;   /* length of the IP packet, at most 65535 */
     uint8_t flags, ttl, ecn; /* ecn: the two bits of the IP header */
     uint8_t sack_count;
-    bool dont_fragment, fragmented;
+    bool dont_fragment;
     bool options_cut; /* the snap length ends within the options */
     bool has_timestamps, has_mss, has_wscale, sack_permitted;
     uint8_t wscale;

@@ -39,8 +39,7 @@ static void check_result(unsigned streams)
         cr_assert_gt(result.receiver.streams[i].bytes, 0);
         cr_assert_gt(result.sender.streams[i].cpu_ns, 0);
     }
-    cr_assert(result.steady.rate.valid, "%u batches of %lld ns", result.steady.rate.batch_count,
-              (long long)result.steady.rate.batch_ns);
+    cr_assert(result.steady.rate.valid);
     cr_assert(result.steady.sender.ledger.valid);
     cr_assert(tl_host_is_known(result.sender.cpu.values[TL_CPU_CORE_BUSY]));
     cr_assert(tl_host_is_known(result.receiver.cpu.values[TL_CPU_CORE_BUSY]));

@@ -65,7 +65,7 @@ Test(path_client, the_far_end_is_the_only_hop, .timeout = 120)
     struct tl_client *client = dial(far.port, -1);
     struct tl_hops_spec spec = {.cancel_fd = -1};
     cr_assert_eq(tl_client_hops(client, &spec, &result, &error), TL_OK, "%s", error.text);
-    cr_expect(result.count_known && result.far_answered);
+    cr_expect(result.count_known);
     cr_expect_eq(result.count, 1);
     cr_expect_gt(result.hops[1].answered_count, 0);
     cr_expect_eq(result.ways_count, 0, "there is no router that could tell");

@@ -346,7 +346,6 @@ Test(transfer, a_changed_byte_is_found_and_placed)
     cr_expect_eq(result->check.wrong_count, 1);
     /* The head of the connection is a DATA_OK of 12 bytes. */
     cr_expect_eq(result->check.first_wrong_bytes, 3 * TL_TRANSFER_BLOCK_BYTES);
-    cr_expect_eq(result->check.first_wrong_stream, 0);
     tl_tcp_result_finish(result);
     tl_client_close(client);
     pthread_join(box.thread, NULL);

@@ -37,7 +37,7 @@ Test(steady, a_flat_rate_is_steady_from_nearly_the_start)
     struct tl_steady_rate rate;
     tl_random_seed(&rng, 1);
     tl_steady_rate(points, make_curve(noisy_100m, &rng, 5 * S), 20 * MS, &rate);
-    cr_assert(rate.valid && rate.long_enough && !rate.drifting);
+    cr_assert(rate.valid && rate.long_enough && fabs(rate.drift_ratio) <= 0.1);
     cr_assert_lt(rate.start_ns, 2 * S);
     assert_near(rate.goodput_bps, 100e6, 0.005, "rate");
     cr_assert(rate.low_bps <= 100e6 && rate.high_bps >= 100e6);
@@ -60,7 +60,6 @@ Test(steady, long_slow_start_is_cut_off)
     cr_assert(rate.start_ns > 3 * S && rate.start_ns < 6 * S, "start %.1f s",
               (double)rate.start_ns / 1e9);
     assert_near(rate.goodput_bps, 30e6, 0.01, "rate");
-    cr_assert_lt(rate.warmup_bps, 15e6);
     cr_assert_lt(rate.whole_bps, 27e6);
     tl_steady_rate(points, make_curve(slow_start, &rtt_s, 10 * S), 600 * MS, &rate);
     cr_assert(rate.valid);
@@ -73,7 +72,7 @@ Test(steady, a_test_that_ends_in_slow_start_says_so)
     double rtt_s = 0.6;
     struct tl_steady_rate rate;
     tl_steady_rate(points, make_curve(slow_start, &rtt_s, 4 * S), 600 * MS, &rate);
-    cr_assert(rate.drifting);
+    cr_assert_gt(fabs(rate.drift_ratio), 0.1);
     cr_assert_not(rate.long_enough);
 }
 
@@ -89,7 +88,6 @@ Test(steady, a_shapers_boost_is_warm_up)
     cr_assert(rate.valid && rate.long_enough);
     assert_near((double)rate.start_ns, 0.8e9, 0.15, "start");
     assert_near(rate.goodput_bps, 30e6, 0.001, "rate");
-    assert_near(rate.warmup_bps, 300e6, 0.15, "boost");
 }
 
 /* First-order autoregressive noise of 20 % around 50 Mb/s. */
@@ -287,7 +285,6 @@ Test(steady, a_line_between_two_points_is_no_steady_rate)
     for (size_t i = 0; i < 3; i++)
         points[i] = (struct tl_rate_point){(int64_t)i * 10 * S, (double)i * 1e6};
     tl_steady_rate(points, 3, MS, &rate);
-    cr_assert_eq(rate.batch_ns, 10 * S);
     cr_assert_not(tl_steady_known(points, 3, &stats, &stats, "bbr"));
 }
 

@@ -174,7 +174,7 @@ struct tl_tcp_spec {
 
 #define TL_TCP_FEW_STREAMS 8
 
-/* With direction BOTH, bytes and rates are the download's but for upload_bps. */
+/* With direction BOTH, bytes and rates are the download's. */
 struct tl_tcp_live {
     bool queued; /* waiting for our turn; then only these two hold */
     unsigned place;
@@ -186,7 +186,6 @@ struct tl_tcp_live {
     double low_bps, high_bps;           /* the steady rate's interval so far; NAN */
     const struct tl_tcp_sample *sender; /* newest reading of the first stream; NULL: none yet */
     struct tl_ledger ledger;            /* of that stream, since its start; may be invalid */
-    double upload_bps;                  /* direction BOTH: the upload's rate_bps; NAN */
 };
 
 /* Called on the calling thread about every TL_CLIENT_LIVE_NS. Must not block. */

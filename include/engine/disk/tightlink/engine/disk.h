@@ -47,7 +47,6 @@ struct tl_disk_area_info {
     uint64_t bytes;               /* size, a multiple of TL_DISK_BLOCK_BYTES */
     uint64_t free_bytes;          /* of the file system, for this user, before */
     bool direct;                  /* O_DIRECT works here */
-    bool linked;                  /* the name given is, or goes over, a symbolic link */
     char note[TL_DISK_NOTE_SIZE]; /* what was fallen back from, a sentence; "" = nothing */
 };
 
@@ -142,7 +141,6 @@ struct tl_transfer_check {
     uint64_t checked_bytes;
     uint64_t wrong_count;       /* blocks that differ: some device on the way, or a host's memory */
     uint64_t first_wrong_bytes; /* offset in its stream */
-    unsigned first_wrong_stream;
 };
 
 #endif

@@ -34,7 +34,6 @@ struct tl_hop {
 struct tl_hops_result {
     int count;                           /* hops with the far end; 0 = not known */
     bool count_known;                    /* from the TTL; else the last one that answered */
-    bool far_answered;                   /* at least one probe */
     unsigned ways_count;                 /* that flows take; 0 = not known */
     struct tl_hop hops[TL_HOPS_MAX + 1]; /* [1] to [count] */
     uint64_t sent_bytes, received_bytes;

@@ -66,14 +66,10 @@ size_t tl_steady_curve(const struct tl_sample_log *logs, size_t log_count,
 struct tl_steady_rate {
     bool valid;               /* a steady part of at least two batches exists */
     bool long_enough;         /* it lasts TL_STEADY_MIN_NS and TL_STEADY_MIN_RTTS_COUNT */
-    bool drifting;            /* its halves differ by more than 10 %: no one rate describes it */
     double drift_ratio;       /* second half less first half, over the mean */
     int64_t start_ns, end_ns; /* the steady part; warm-up is what lies before */
-    int64_t batch_ns;
-    unsigned batch_count;
     double goodput_bps;       /* mean of the steady part */
     double low_bps, high_bps; /* 95 % interval; goodput itself when not valid */
-    double warmup_bps;        /* mean before, NAN without */
     double whole_bps;         /* mean from time 0 to the last byte */
     double max_bps, min_bps;  /* of the batches of the steady part */
     int64_t silence_ns;       /* longest stretch of the whole test without a byte … */
@@ -126,7 +122,6 @@ struct tl_flow_stats {
     double rtt_mean_ns, rtt_max_ns;
     double rtt_at_loss_ns; /* mean of readings around new retransmissions */
     double sent_bytes, acked_bytes, retrans_bytes;
-    double retrans_bytes_ratio; /* retrans_bytes / sent_bytes */
     double segments_count, retrans_count;
     double loss_event_count; /* new retransmissions, at most one event a RTT, and at most as
                               * many as segments were retransmitted */

@@ -224,7 +224,6 @@ struct tl_udp_result {
     struct tl_udp_interval *intervals; /* owned */
     unsigned train_count;
     struct tl_udp_train *trains; /* owned */
-    double train_mode_bps;       /* see tl_udp_train_rate; NAN */
     /* How much longer a word that was sent behind the last datagram was on its way than one before
      * the test: a queue that still stands, where the receiver tells no delays. NAN: not known. */
     double wait_behind_ns;

@@ -2,7 +2,6 @@
  * readable; then the asking thread does. */
 #include "tightlink/app/send.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tightlink/base/thread.h"
 #include "tightlink/base/wake.h"
 #include "tightlink/store/outbox.h"
 
@@ -74,7 +74,7 @@ enum tl_status tl_app_sender_create(const struct tl_ticket_config *config, const
     snprintf(sender->sent.target, sizeof sender->sent.target, "%s", target);
     sender->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (status == TL_OK &&
-        (sender->fd < 0 || pthread_create(&sender->thread, NULL, deliver, sender) != 0))
+        (sender->fd < 0 || tl_thread_start(&sender->thread, deliver, sender) != 0))
         status = TL_IO;
     if (status == TL_OK) {
         *ret_sender = sender;

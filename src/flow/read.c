@@ -1,9 +1,10 @@
 /* Reading a capture with two threads: batches of decoded segments go from one to the other. */
 #include "tightlink/flow/read.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tightlink/base/thread.h"
 
 /* A few hundred segments make the cost of handing them over vanish, and all batches together fit
  * the second-level cache. */
@@ -134,7 +135,7 @@ static enum tl_status take_all(struct reader *reader, struct tl_packets *packets
 static enum tl_status run(struct reader *reader, struct tl_packets *packets)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, decode_all, reader) != 0) { /* then one does both */
+    if (tl_thread_start(&thread, decode_all, reader) != 0) { /* then one does both */
         enum tl_status status = TL_OK;
         struct batch *batch = &reader->batches[0];
         do {

@@ -10,7 +10,6 @@
 #include "emulator.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "mangle.h"
 #include "model.h"
 #include "schedule.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
@@ -358,13 +358,10 @@ static enum tl_status start_direction(const struct tl_lab_config *config, int at
     enum tl_status status = init_models(d, config, at, &slots, reterr);
     if (status == TL_OK && tl_lab_schedule_init(&d->schedule, slots, slot_size) != TL_OK)
         status = tl_error_set(reterr, TL_NOMEM, "no memory for the link emulator's packets");
-    pthread_t thread;
-    if (status == TL_OK && pthread_create(&thread, NULL, direction_main, d) != 0)
+    if (status == TL_OK && tl_thread_start(NULL, direction_main, d) != 0)
         status = tl_error_set(reterr, TL_NOMEM, "cannot start the link emulator's thread");
-    if (status == TL_OK) {
-        pthread_detach(thread);
+    if (status == TL_OK)
         return TL_OK;
-    }
     tl_lab_schedule_finish(&d->schedule);
     tl_lab_model_finish(&d->model);
     if (d->v6)

@@ -2,13 +2,13 @@
  * readable; then the asking thread does. */
 #include "lookup.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tightlink/base/thread.h"
 #include "tightlink/base/wake.h"
 
 struct tui_lookup {
@@ -39,7 +39,7 @@ enum tl_status tui_lookup_create(const struct tl_session_config *config,
     snprintf(lookup->host, sizeof lookup->host, "%s", config->host);
     lookup->config.host = lookup->host;
     lookup->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (lookup->fd < 0 || pthread_create(&lookup->thread, NULL, answer, lookup) != 0) {
+    if (lookup->fd < 0 || tl_thread_start(&lookup->thread, answer, lookup) != 0) {
         if (lookup->fd >= 0)
             close(lookup->fd);
         free(lookup);

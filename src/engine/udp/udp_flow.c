@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 
 static enum tl_status allocate(struct udp_flow *flow)
@@ -70,8 +71,8 @@ enum tl_status udp_flow_start(struct udp_flow *flow, struct tl_error *reterr)
         prepare_receiver(flow);
     flow->start_ns = tl_now_ns();
     atomic_store(&flow->heard_ns, flow->start_ns);
-    int errnum = pthread_create(&flow->thread, NULL,
-                                flow->spec.send ? udp_send_main : udp_receive_main, flow);
+    int errnum =
+        tl_thread_start(&flow->thread, flow->spec.send ? udp_send_main : udp_receive_main, flow);
     if (errnum != 0)
         return tl_error_set(reterr, tl_status_from_errno(errnum), "a thread for a UDP test: %s",
                             strerror(errnum));

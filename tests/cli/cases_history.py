@@ -263,6 +263,17 @@ def measures(child):
         return child.popen.poll() is not None
 
 
+def send_while(child, moment, number):
+    """Sends a signal at a moment that lasts for milliseconds: it is looked for while the program is
+    stopped, and the program finds the signal when it goes on. True once that was done."""
+    child.send(signal.SIGSTOP)
+    found = moment(child)
+    if found:
+        child.send(number)
+    child.send(signal.SIGCONT)
+    return found
+
+
 @case("history")
 def every_one_of_repeated_runs_hears_an_interrupt(machine):
     env = home(machine, "interrupt")
@@ -270,8 +281,7 @@ def every_one_of_repeated_runs_hears_an_interrupt(machine):
         child = start(machine, "run", "127.0.0.1", "--port", daemon.port, *QUICK, "--repeat", "3s",
                       env=env)
         until(40, lambda: listed(machine, env), "the first run")
-        until(20, lambda: measures(child), "the second run")
-        child.send(signal.SIGINT)
+        until(20, lambda: send_while(child, measures, signal.SIGINT), "the second run")
         result = child.result()
     assert result.code == 130 and len(listed(machine, env)) <= 2, result
 
@@ -288,8 +298,7 @@ def a_comparison_hears_an_interrupt_and_tells_what_it_has(machine):
                 child = start(machine, "run", "127.0.0.1", "--port", daemon.port, *QUICK,
                               "--compare", "127.0.0.1", env=env, stderr=err)
                 until(40, lambda: "beside it:" in open(errors).read(), "the first turn beside it")
-                until(20, lambda: moment(child), "its connection")
-                child.send(ends)
+                until(20, lambda: send_while(child, moment, ends), "its connection")
                 result = child.result()
             assert result.code == 130 and "Beside one another" in result.out, (ends, result)
             assert len(listed(machine, env)) == number + 1, (ends, result)

@@ -25,6 +25,8 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), os.pardir, "realtime"))
 import policy  # noqa: E402 (it lies beside)
 
+# What nohup takes from a program that it starts, and from those that the program starts.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 CLONE_NEWNET = 0x40000000
 NOBODY = 65534
 
@@ -113,6 +115,8 @@ class Result:
     def __str__(self):
         return (f"exit {self.code} after {self.seconds:.1f} s\n--- stdout\n{self.out[:6000]}\n"
                 f"--- stderr\n{self.err}")
+
+    __repr__ = __str__
 
     def document(self):
         return json.loads(self.out)

@@ -18,6 +18,8 @@ import time
 
 # Absolute, because the program runs in a directory of its own.
 TIGHTLINK, RESPONDER, FIXTURE = [os.path.abspath(path) for path in sys.argv[1:4]]
+# What nohup takes from a program that it starts, and from those that the program starts.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 LEAVE = b"\x1b[?1049l"  # rmcup of xterm
 ENTER = b"\x1b[?1049h"
 # The history of who runs the tests stays as it is.
@@ -67,7 +69,8 @@ class Terminal:
         while text not in self.seen:
             if time.monotonic() > end:
                 self.child.kill()
-                sys.exit(f"{text!r} did not come; the end of what came: {self.seen[-3000:]!r}")
+                raise AssertionError(
+                    f"{text!r} did not come; the end of what came: {self.seen[-3000:]!r}")
             self.read(0.05)
         self.seen = self.seen[self.seen.index(text) + len(text):]
 
@@ -80,7 +83,7 @@ class Terminal:
             self.read(0.05)
         if self.child.poll() is None:
             self.child.kill()
-            sys.exit(f"it did not end; the last that came: {self.seen[-2000:]!r}")
+            raise AssertionError(f"it did not end; the last that came: {self.seen[-2000:]!r}")
         self.read(0.1)
         return self.child.returncode
 

@@ -21,6 +21,7 @@ struct live_opinion {
     enum tl_verdict_state state;
     double confidence;
     char cause[48], says[512];
+    char program[96]; /* that held it when last known; "" */
     int stands;       /* times in a row that the cause was the same */
     char settled[48]; /* the last cause that stood */
     char was[48];     /* the one before it, where moved */
@@ -56,6 +57,9 @@ enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *f
 
 /* The rows anew, from the interval that was just closed. TL_NOMEM. */
 enum tl_status live_make_rows(struct tl_app_live *live);
+/* For qsort: what has ended comes last. What is held up is what moves while its program has more to
+ * give: a trickle that some program sends now and then stands below the copy that crawls. */
+int live_by_loss(const void *a, const void *b);
 
 /* Asks the rules about those of the first rows whose opinion is oldest. */
 enum tl_status live_form_opinions(struct tl_app_live *live, int64_t now_ns,

@@ -79,6 +79,10 @@ static void fill_opinion(struct tl_app_live *live, struct tl_app_live_row *row)
         memcpy(row->was, opinion->was, sizeof row->was);
         memcpy(row->cause, opinion->cause, sizeof row->cause);
         memcpy(row->says, opinion->says, sizeof row->says);
+        if (row->program[0])
+            memcpy(opinion->program, row->program, sizeof row->program);
+        else if (row->ended) /* who held it is known no more, but was */
+            memcpy(row->program, opinion->program, sizeof row->program);
     }
 }
 
@@ -104,11 +108,11 @@ static bool fill_row(struct tl_app_live *live, const struct tl_live_flow *flow,
     return true;
 }
 
-/* What is held up is what moves while its program has more to give: a trickle that some program
- * sends now and then stands below the copy that crawls. */
-static int by_loss(const void *a, const void *b)
+int live_by_loss(const void *a, const void *b)
 {
     const struct tl_app_live_row *left = a, *right = b;
+    if (left->ended != right->ended)
+        return left->ended - right->ended;
     double difference = right->held_ratio * right->mean_bps - left->held_ratio * left->mean_bps;
     return (difference > 0) - (difference < 0);
 }
@@ -129,6 +133,6 @@ enum tl_status live_make_rows(struct tl_app_live *live)
     for (size_t i = 0; i < count; i++)
         live->row_count += fill_row(live, tl_live_at(flows, i), &live->rows[live->row_count]);
     if (live->row_count)
-        qsort(live->rows, live->row_count, sizeof *live->rows, by_loss);
+        qsort(live->rows, live->row_count, sizeof *live->rows, live_by_loss);
     return TL_OK;
 }

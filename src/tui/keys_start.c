@@ -176,6 +176,16 @@ bool tui_start_is_typing(const struct tui_state *state)
            state->start.field != TUI_DIRECTION && state->start.field != TUI_STAGES;
 }
 
+/* Out of the text, so that what is typed next is a key. */
+static unsigned leave_text(struct tui_state *state, int key)
+{
+    if (!tui_start_is_typing(state))
+        return tui_back(state, key);
+    state->start.field = TUI_DIRECTION;
+    tui_say(state, "keys are keys now: 5 shows the runs that were kept, F10 leaves");
+    return TUI_DO_NOTHING;
+}
+
 unsigned tui_start_text(struct tui_state *state, int key)
 {
     tui_text_add(text_of(&state->start), TUI_TEXT_SIZE, (uint32_t)key);
@@ -191,6 +201,8 @@ const struct tui_binding tui_start_keys[] = {
     {TUI_MEANS_LIVE, "what runs now", "transfers that run on this PC now", show_live, NULL},
     {TUI_MEANS_MOVE, NULL, "the next field or stage", move, NULL},
     {TUI_MEANS_ASIDE, NULL, "the other direction", turn, NULL},
+    {TUI_MEANS_BACK, NULL, "out of the text: then 1 to 8 and q are keys", leave_text,
+     tui_start_is_typing},
     {TUI_MEANS_RECENT, NULL, "a server of an earlier run", take_recent, has_recent},
     {TUI_MEANS_KEY, NULL, "with another key, or none", take_key, has_keys},
     {TUI_MEANS_ERASE, NULL, NULL, erase, NULL},

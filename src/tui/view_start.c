@@ -139,7 +139,7 @@ static void draw_no_plan(const struct tui_start *start, struct tui_grid *grid, i
                          "Nothing is sent before you agree."
                        : "Type the name or address of the other end, where `tightlink serve "
                          "--open` runs. No responder there? Enter tells what can be seen "
-                         "without one.");
+                         "without one. Esc, then 5: the runs that were kept.");
 }
 
 void tui_view_start(struct tui_state *state, struct tui_grid *grid, int first, int last)

@@ -282,7 +282,7 @@ def behind_a_proxy_tls_goes_through_a_tunnel(machine):
     with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server, Proxy() as proxy:
         settings = {**os.environ, "https_proxy": proxy.url}
         result = run(machine, server.port, "big", scheme="https", env=settings)
-        result.check(result.code, "certificate of 127.0.0.1 is not to be trusted")
+        result.check(result.code, "certificate of 127.0.0.1 is not to be trusted", "SSL_CERT_FILE names")
         result = run(machine, server.port, "quicker", "--json", "--stages", "stream",
                      scheme="https", env={**settings, "SSL_CERT_FILE": f"{folder}/crt"})
         assert set(proxy.asked) == {f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"}, proxy.asked
@@ -435,7 +435,7 @@ def a_certificate_of_another_year_is_said_to_have_expired(machine):
         result = run(machine, server.port, "big", scheme="https",
                      env={**os.environ, "SSL_CERT_FILE": f"{folder}/crt"})
     assert result.code in (3, 5), result
-    result.check(result.code, "certificate of 127.0.0.1 is not to be trusted", "expired")
+    result.check(result.code, "certificate of 127.0.0.1 is not to be trusted", "expired; who runs the server has to renew it")
 
 
 @case("http")

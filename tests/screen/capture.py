@@ -44,7 +44,7 @@ HEAD = """# Screens
   to the cursor and back, and `Enter` again is its whole verdict (doc/captures.md).
 - While it runs `S` leaves the running stage out, `r` does the selected one once more, and `+` gives
   another budget; more than was agreed to asks first.
-- F1 is help, F10 and `q` leave, `Esc` steps back: a filter or marks go first. A key means the same
+- F1 is help, F10 and `q` leave, `Esc` steps back: a filter, marks or a text field go first. A key means the same
   on every screen: one table (`tui/keymap.c`, and beside each handler what is taken there) is what
   takes keys, draws the footer and writes help, which scrolls. A key that a place has not says so.
 - "copy fix" is offered where there is one for this PC, "copy request" where others must act, "try it"

@@ -253,3 +253,22 @@ Test(back, escape_stands_in_the_footer_where_it_leads_somewhere, .init = begin)
         }
     }
 }
+
+/* Who meets the start screen with its text field gets out of it without knowing Tab. */
+Test(back, escape_leaves_the_text_of_the_start_screen, .init = begin)
+{
+    struct scene scene;
+    struct tui_state *state = &scene.state;
+    play(script_named("start-empty"), &scene);
+    (void)tui_state_key(state, '1');
+    cr_expect_str_eq(state->start.target, "1");
+    cr_expect(tui_state_key(state, TUI_KEY_ESCAPE) == TUI_DO_NOTHING);
+    cr_expect(strstr(state->message, "5 shows"), "%s", state->message);
+    cr_expect(tui_state_key(state, '5') == TUI_DO_LIST);
+    cr_expect(state->screen == TUI_HISTORY);
+    cr_expect_str_eq(state->start.target, "1");
+    state->screen = TUI_START;
+    (void)tui_state_key(state, TUI_KEY_ESCAPE);
+    cr_expect(strstr(state->message, "first screen"), "%s", state->message);
+    scene_finish(&scene);
+}

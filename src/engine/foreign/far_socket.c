@@ -122,9 +122,11 @@ static enum tl_status refused(const struct far_peer *peer, uint16_t port, int er
                               struct tl_error *reterr)
 {
     return tl_error_set(reterr, tl_status_from_errno(errnum), "%s port %u: %s", peer->host, port,
-                        errnum == ECONNREFUSED ? "nothing listens there"
-                        : errnum == ETIMEDOUT  ? "it does not answer"
-                                               : strerror(errnum));
+                        errnum == ECONNREFUSED
+                            ? "nothing listens there; check the port, and whether the server runs"
+                        : errnum == ETIMEDOUT
+                            ? "it does not answer; a firewall may drop what is sent there"
+                            : strerror(errnum));
 }
 
 static enum tl_status finish_dial(const struct far_peer *peer, uint16_t port, int fd,

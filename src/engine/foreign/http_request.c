@@ -129,8 +129,12 @@ static enum tl_status no_trust(const struct far_peer *peer, const SSL *ssl, stru
 {
     long result = SSL_get_verify_result(ssl);
     if (result != X509_V_OK)
-        return tl_error_set(reterr, TL_AUTH, "the certificate of %s is not to be trusted: %s",
-                            peer->host, X509_verify_cert_error_string(result));
+        return tl_error_set(reterr, TL_AUTH, "the certificate of %s is not to be trusted: %s; %s",
+                            peer->host, X509_verify_cert_error_string(result),
+                            result == X509_V_ERR_CERT_HAS_EXPIRED
+                                ? "who runs the server has to renew it"
+                                : "where you trust it all the same, SSL_CERT_FILE names a file "
+                                  "with its issuer's certificate");
     return tl_error_set(reterr, TL_PROTOCOL, "%s port %u does not speak TLS as https does",
                         peer->host, peer->port);
 }

@@ -59,3 +59,14 @@ Test(live, a_number_that_is_a_process_and_may_be_a_port_is_both)
     cr_expect_eq(what.port, 1);
     cr_expect(what.pid_or_port);
 }
+
+/* Who watches wants what can still be helped. */
+Test(live, what_has_ended_stands_below_what_runs)
+{
+    struct tl_app_live_row crawls = {.held_ratio = 0.5, .mean_bps = 1e6};
+    struct tl_app_live_row trickle = {.held_ratio = 0, .mean_bps = 1e9};
+    struct tl_app_live_row ended = {.held_ratio = 1, .mean_bps = 1e9, .ended = true};
+    cr_expect(live_by_loss(&crawls, &trickle) < 0 && live_by_loss(&trickle, &crawls) > 0);
+    cr_expect(live_by_loss(&trickle, &ended) < 0 && live_by_loss(&ended, &trickle) > 0);
+    cr_expect(live_by_loss(&ended, &ended) == 0);
+}

@@ -152,13 +152,15 @@ static int export_capture(const struct cli_command *command, const struct export
 /* --- the command --- */
 
 static int write_export(const struct export_options *options, const struct tl_export *export,
-                        const struct tl_redactor *redactor)
+                        struct tl_redactor *redactor)
 {
     struct tl_buf document = TL_BUF_INIT, text = TL_BUF_INIT;
     int exit_code = CLI_EXIT_OK;
     enum tl_status status = tl_export_write(export, options->format, &document);
     if (status == TL_OK && options->preview)
         status = tl_export_write(export, TL_EXPORT_TEXT, &text);
+    if (status == TL_OK && redactor && options->format != TL_EXPORT_BUNDLE) /* which is packed */
+        tl_redactor_count_in(redactor, tl_buf_text(&document), document.len);
     if (status != TL_OK) {
         struct tl_error error = {.status = status};
         exit_code = cli_fail(&error);

@@ -4,6 +4,7 @@
  * redact_file.c. */
 #include "redact_private.h"
 
+#include <ctype.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -127,13 +128,40 @@ enum tl_status tl_redactor_status(const struct tl_redactor *redactor)
 
 size_t tl_redactor_count(const struct tl_redactor *redactor)
 {
-    return redactor->count;
+    return redactor->count - redactor->unseen_count;
 }
 
 struct tl_mask tl_redactor_at(const struct tl_redactor *redactor, size_t index)
 {
     const struct redact_value *value = &redactor->values[index];
     return (struct tl_mask){value->kind, value->value, value->mask, value->count};
+}
+
+static size_t count_in(const char *mask, const char *text, size_t len)
+{
+    size_t count = 0, size = strlen(mask);
+    const char *end = text + len, *at = text;
+    while ((at = memmem(at, (size_t)(end - at), mask, size))) {
+        at += size; /* a longer mask that begins alike is another one */
+        count += at == end || !isxdigit((unsigned char)*at);
+    }
+    return count;
+}
+
+void tl_redactor_count_in(struct tl_redactor *redactor, const char *text, size_t len)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < redactor->count; i++) {
+        struct redact_value value = redactor->values[i];
+        value.count = count_in(value.mask, text, len);
+        redactor->values[i].count = value.count;
+        if (!value.count)
+            continue;
+        memmove(&redactor->values[seen + 1], &redactor->values[seen],
+                (i - seen) * sizeof redactor->values[0]);
+        redactor->values[seen++] = value;
+    }
+    redactor->unseen_count = redactor->count - seen;
 }
 
 static void fail(struct tl_redactor *redactor, enum tl_status status)
@@ -223,6 +251,7 @@ static void add_mask(struct tl_redactor *redactor, enum tl_mask_kind kind, const
         return;
     }
     found->count++;
+    redactor->unseen_count = 0;
     tl_buf_adds(out, found->mask);
 }
 

@@ -25,6 +25,7 @@ struct tl_redactor {
     enum tl_status status;
     struct redact_value *values; /* owned, in the order in which they were met */
     size_t count, capacity;
+    size_t unseen_count; /* of the last values: what an export was counted in has not got them */
     struct redact_word learned[REDACT_LEARNED_MAX];
     size_t learned_count;
 };

@@ -240,6 +240,8 @@ static void preview(struct screen *screen)
     }
     leaving->text = tl_buf_text(&screen->preview);
     leaving->len = screen->preview.len;
+    if (screen->redactor && !leaving->to) /* a ticket has the whole run beside its text */
+        tl_redactor_count_in(screen->redactor, leaving->text, leaving->len);
     leaving->redactor = screen->redactor;
 }
 

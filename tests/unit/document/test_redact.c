@@ -312,3 +312,22 @@ Test(redact, the_words_of_the_rules_are_kept)
     pclose(list);
     cr_expect(files > 40, "%zu", files);
 }
+
+/* "5 values are masked" is said of what leaves, not of what the run has beside it. */
+Test(redact, what_is_counted_stands_in_what_leaves)
+{
+    struct tl_redactor *redactor = make();
+    char *first = masked(redactor, "192.0.2.1"), *second = masked(redactor, "192.0.2.2"),
+         report[99];
+    snprintf(report, sizeof report, "by %s, then %s; not %s00", second, second, first);
+    tl_redactor_count_in(redactor, report, strlen(report));
+    cr_assert(tl_redactor_count(redactor) == 1);
+    struct tl_mask mask = tl_redactor_at(redactor, 0);
+    cr_expect_str_eq(mask.value, "192.0.2.2");
+    cr_expect(mask.count == 2);
+    free(masked(redactor, "192.0.2.1"));
+    cr_expect(tl_redactor_count(redactor) == 2, "masked again, it is known again");
+    free(first);
+    free(second);
+    tl_redactor_destroy(redactor);
+}

@@ -87,6 +87,10 @@ struct tl_mask {
     size_t count;      /* how often */
 };
 size_t tl_redactor_count(const struct tl_redactor *redactor);
+/* Counts anew, by the masks that stand in what was made of the masked texts: a report has not all
+ * that its run has. The values that it has not are no longer counted or given until something is
+ * masked again; tl_redactor_save() keeps them all the same. */
+void tl_redactor_count_in(struct tl_redactor *redactor, const char *text, size_t len);
 /* index < tl_redactor_count(). */
 struct tl_mask tl_redactor_at(const struct tl_redactor *redactor, size_t index);
 

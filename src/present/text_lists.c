@@ -86,42 +86,16 @@ void text_also_found(struct text *t, const struct text_source *source)
     }
 }
 
-/* One line, cut between words where it is longer. */
-static void print_cut(struct text *t, const char *text, size_t columns)
-{
-    char first[256];
-    const char *rest;
-    size_t len = text_break(text, columns, &rest);
-    if (!*rest) {
-        (void)tl_page_add_cut(t->page, TL_SAID_PLAIN, text, columns);
-        return;
-    }
-    len = text_break(text, columns - 4, &rest);
-    snprintf(first, sizeof first, "%.*s ...", (int)len, text);
-    (void)tl_page_add_cut(t->page, TL_SAID_PLAIN, first, columns);
-}
-
 void text_ruled_out(struct text *t, const struct text_source *source)
 {
     const struct tl_finding *finding;
     bool begun = false;
     for (size_t i = 0; (finding = next_with(source, &i, TL_RULED_OUT));) {
         heading_once(t, "Ruled out", &begun);
-        if (!t->sink->columns) { /* there is room for all of it */
-            if (both(source))
-                text_entry(t, tl_direction_name(finding->direction), 9, said(finding));
-            else
-                text_item(t, 2, 2, said(finding));
-            continue;
-        }
-        tl_page_space(t->page, 2);
-        size_t room = (size_t)t->page->width - 2;
-        if (both(source)) {
-            tl_page_cell(t->page, tl_direction_name(finding->direction), 9);
-            room -= 9;
-        }
-        print_cut(t, said(finding), room);
-        text_newline(t);
+        if (both(source))
+            text_entry(t, tl_direction_name(finding->direction), 9, said(finding));
+        else
+            text_item(t, 2, 4, said(finding));
     }
 }
 

@@ -160,13 +160,20 @@ static void weigh_quality(struct weighing *w, const struct tl_question *question
 
 /* Levels are sorted by the score they begin at; the first holds whatever lies below. Never more
  * than the verdict's own doubts say: a good average must not lift a doubtful one. */
-static double look_up(struct weighing *w)
+static double counted(const struct weighing *w, const struct tl_counted_level **ret_level)
 {
     const struct tl_counted_level *level = &tl_counted_levels[0];
     for (size_t i = 1; i < tl_counted_level_count; i++)
         if (tl_counted_levels[i].score <= w->right + 1e-6)
             level = &tl_counted_levels[i];
-    double confidence = fmin(fmin(level->low, w->right), w->most);
+    *ret_level = level;
+    return fmin(fmin(level->low, w->right), w->most);
+}
+
+static double look_up(struct weighing *w)
+{
+    const struct tl_counted_level *level;
+    double confidence = counted(w, &level);
     if (w->uncounted && confidence > TL_UNCOUNTED_MAX) {
         say(w, "too few were counted in these circumstances for more than medium");
         return TL_UNCOUNTED_MAX;
@@ -188,8 +195,12 @@ struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *sid
     weigh_evidence(&w, judged);
     weigh_steadiness(&w, side);
     weigh_rivals(&w, side, judged);
+    const struct tl_counted_level *level;
+    struct tl_sureness sureness = {.undisturbed = counted(&w, &level)};
+    if (w.uncounted)
+        sureness.undisturbed = fmin(sureness.undisturbed, TL_UNCOUNTED_MAX);
     weigh_quality(&w, side->question);
-    struct tl_sureness sureness = {.confidence = look_up(&w)};
+    sureness.confidence = look_up(&w);
     sureness.reasons = tl_arena_strdup(arena, tl_buf_text(&w.reasons));
     arena->failed |= w.reasons.status != TL_OK;
     tl_buf_finish(&w.reasons);

@@ -144,7 +144,7 @@ char *tl_standing_text(struct tl_arena *arena, const struct tl_side *side,
 
 /* How sure a found cause is: confidence as it was counted, with its reasons as one text. */
 struct tl_sureness {
-    double confidence;
+    double confidence, undisturbed; /* the latter but for what disturbed the run */
     char *reasons;
 };
 struct tl_sureness tl_sureness(struct tl_arena *arena, const struct tl_side *side,

@@ -151,6 +151,7 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);
     struct tl_sureness sureness = tl_sureness(arena, side, chosen);
     verdict->confidence = sureness.confidence;
+    verdict->undisturbed = sureness.undisturbed;
     verdict->confidence_reasons = sureness.reasons;
     if (!chosen->rule->overrides)
         return;
@@ -266,6 +267,7 @@ static bool say_goal(struct tl_arena *arena, struct tl_side *side)
     verdict->ceiling_bps = scaled;
     forget_fix(verdict);
     verdict->confidence = fmin(verdict->confidence, TL_UNCOUNTED_MAX);
+    verdict->undisturbed = fmin(verdict->undisturbed, TL_UNCOUNTED_MAX);
     verdict->confidence_reasons = tl_arena_strdup(
         arena, "computed for a longer path than the one that was measured: no more than medium");
     verdict->sentence = tl_arena_printf(

@@ -94,13 +94,14 @@ static bool is_limit(const struct weighing *w, const struct tl_finding *finding)
 }
 
 /* What is still open in this direction: 1 without a verdict, else the share of verdicts like it
- * that may be wrong, as they were counted. */
+ * that may be wrong, as they were counted. No stage gives back what a disturbance took. */
 static double gap(const struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
     const struct tl_verdict *verdict = &findings->verdict;
     if (verdict->direction == w->direction)
-        return verdict->state == TL_LIMITED ? 1 - verdict->confidence : 1;
+        return verdict->state == TL_LIMITED ? 1 - fmax(verdict->confidence, verdict->undisturbed)
+                                            : 1;
     double confidence = 0;
     for (size_t i = 0; i < findings->finding_count; i++)
         if (is_limit(w, &findings->findings[i]))

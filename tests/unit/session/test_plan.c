@@ -357,6 +357,19 @@ Test(plan, of_equal_worth_the_cheaper_stage_comes_first)
     cr_expect_eq(step.stage, TL_PLAN_STREAMS);
 }
 
+/* A disturbed run is told as no more than medium, however much is measured. */
+Test(plan, what_a_disturbance_took_is_not_sought)
+{
+    struct tl_finding list[] = {open_cause("policer", paced_missing, 2)};
+    struct tl_findings findings = findings_of(list, 1, limited(0.8, 9e8));
+    struct tl_plan_state state = after_stream(&findings);
+    struct tl_plan_step step;
+    cr_assert(tl_plan_next(&state, &step));
+    cr_expect_eq(step.stage, TL_PLAN_PACED, "a doubt of the verdict's own");
+    findings.verdict.undisturbed = 0.98;
+    cr_expect(!tl_plan_next(&state, &step), "%s", step.why);
+}
+
 Test(plan, the_same_state_gives_the_same_plan)
 {
     struct tl_finding list[] = {open_cause("capacity", streams_missing, 2),

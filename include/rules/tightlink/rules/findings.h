@@ -106,6 +106,7 @@ struct tl_verdict {
     char *cause, *segment; /* NULL unless limited */
     enum tl_direction direction;
     double confidence; /* lower bound of the share of such verdicts that was right (counted.json) */
+    double undisturbed;       /* the same, had nothing disturbed the run; only while it is judged */
     char *confidence_reasons; /* why not less and why not more, for people; "" unless limited */
     char *sentence;           /* for a person who knows no networking */
     double measured_bps, ceiling_bps, fixed_bps; /* NAN where unknown */

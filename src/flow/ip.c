@@ -62,6 +62,12 @@ static enum tl_decoded decode_fragment(struct decode *decode, uint8_t protocol, 
 
 /* --- Tunnels -------------------------------------------------------------------------------- */
 
+static enum tl_decoded enter_tunnel(struct decode *decode, uint16_t ether_type)
+{
+    decode->inner = ether_type;
+    return TL_DECODED_OTHER_IP;
+}
+
 /* RFC 2784 and 2890; version 1 (PPTP) carries PPP, which is mostly compressed: not read. */
 static enum tl_decoded decode_gre(struct decode *decode)
 {
@@ -75,8 +81,8 @@ static enum tl_decoded decode_gre(struct decode *decode)
     if (!cursor_take(&decode->cursor, more))
         return TL_DECODED_CUT;
     if (type == 0x88be && !(flags & 0x1000)) /* ERSPAN type I has no header of its own */
-        return decode_ether(decode);
-    return decode_ether_type(decode, type);
+        type = ETHER_BRIDGED;
+    return enter_tunnel(decode, type);
 }
 
 static enum tl_decoded decode_udp(struct decode *decode)
@@ -86,13 +92,14 @@ static enum tl_decoded decode_udp(struct decode *decode)
         return TL_DECODED_CUT;
     uint16_t port = load16(head + 2);
     if (port == VXLAN_PORT) /* RFC 7348 */
-        return cursor_take(&decode->cursor, 8) ? decode_ether(decode) : TL_DECODED_CUT;
+        return cursor_take(&decode->cursor, 8) ? enter_tunnel(decode, ETHER_BRIDGED)
+                                               : TL_DECODED_CUT;
     if (port != GENEVE_PORT)
         return TL_DECODED_OTHER_IP;
     const uint8_t *geneve = cursor_take(&decode->cursor, 8); /* RFC 8926 */
     if (!geneve || !cursor_take(&decode->cursor, (size_t)(geneve[0] & 0x3f) * 4))
         return TL_DECODED_CUT;
-    return decode_ether_type(decode, load16(geneve + 2));
+    return enter_tunnel(decode, load16(geneve + 2));
 }
 
 /* What IP carries. payload_bytes is its length by the IP header. */

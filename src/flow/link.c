@@ -23,7 +23,6 @@ enum {
 
 enum {
     ETHER_IPV4 = 0x0800,
-    ETHER_BRIDGED = 0x6558, /* transparent Ethernet bridging, in GRE and Geneve */
     ETHER_VLAN = 0x8100,
     ETHER_IPV6 = 0x86dd,
     ETHER_MPLS = 0x8847,
@@ -39,13 +38,15 @@ enum {
 
 enum { PPP_IPV4 = 0x21, PPP_IPV6 = 0x57, PPP_MPLS = 0x281 };
 
+static enum tl_decoded decode_ether_type(struct decode *decode, uint16_t ether_type);
+
 static enum tl_decoded skip_to_ether_type(struct decode *decode, size_t skip)
 {
     const uint8_t *bytes = cursor_take(&decode->cursor, skip + 2);
     return bytes ? decode_ether_type(decode, load16(bytes + skip)) : TL_DECODED_CUT;
 }
 
-enum tl_decoded decode_ether(struct decode *decode)
+static enum tl_decoded decode_ether(struct decode *decode)
 {
     return skip_to_ether_type(decode, 12);
 }
@@ -117,7 +118,7 @@ static enum tl_decoded decode_erspan(struct decode *decode, bool third)
     return decode_ether(decode);
 }
 
-enum tl_decoded decode_ether_type(struct decode *decode, uint16_t ether_type)
+static enum tl_decoded decode_ether_type(struct decode *decode, uint16_t ether_type)
 {
     if (++decode->depth > DECODE_DEPTH_MAX)
         return TL_DECODED_OTHER;
@@ -163,7 +164,7 @@ static enum tl_decoded decode_cooked2(struct decode *decode)
     return head ? decode_ether_type(decode, load16(head)) : TL_DECODED_CUT;
 }
 
-enum tl_decoded decode_link(struct decode *decode, uint16_t link_type)
+static enum tl_decoded decode_outermost(struct decode *decode, uint16_t link_type)
 {
     switch (link_type) {
     case LINK_ETHERNET:
@@ -190,4 +191,15 @@ enum tl_decoded decode_link(struct decode *decode, uint16_t link_type)
         return skip_to_ether_type(decode, 2);
     }
     return TL_DECODED_LINK_TYPE;
+}
+
+enum tl_decoded decode_link(struct decode *decode, uint16_t link_type)
+{
+    enum tl_decoded decoded = decode_outermost(decode, link_type);
+    while (decode->inner != 0) {
+        uint16_t ether_type = decode->inner;
+        decode->inner = 0;
+        decoded = decode_ether_type(decode, ether_type);
+    }
+    return decoded;
 }

@@ -1,12 +1,12 @@
 /* A connection that another program runs, judged by the rules of a diagnosis: this machine's facts
  * and the connection's own. What one end cannot see stays unknown, and the rules then say so. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "live_private.h"
 #include "overheard.h"
 #include "tightlink/app/open.h"
+#include "tightlink/base/grow.h"
 #include "tightlink/base/time.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/session/record.h"
@@ -68,14 +68,9 @@ static struct live_opinion *opinion_of(struct tl_app_live *live, uint64_t cookie
     for (size_t i = 0; i < live->opinion_count; i++)
         if (live->opinions[i].cookie == cookie)
             return &live->opinions[i];
-    if (live->opinion_count == live->opinion_cap) {
-        size_t cap = live->opinion_cap ? 2 * live->opinion_cap : 32;
-        struct live_opinion *grown = realloc(live->opinions, cap * sizeof *grown);
-        if (!grown)
-            return NULL;
-        live->opinions = grown;
-        live->opinion_cap = cap;
-    }
+    if (!tl_grow(&live->opinions, live->opinion_count, &live->opinion_cap, 32,
+                 sizeof *live->opinions))
+        return NULL;
     struct live_opinion *opinion = &live->opinions[live->opinion_count++];
     *opinion = (struct live_opinion){.cookie = cookie, .state = TL_INCONCLUSIVE};
     return opinion;

@@ -15,6 +15,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "tightlink/base/grow.h"
 #include "tightlink/base/random.h"
 
 #define DIGEST_SIZE 32
@@ -218,15 +219,10 @@ static struct redact_value *add_value(struct tl_redactor *redactor, enum tl_mask
         fail(redactor, TL_LIMIT);
         return NULL;
     }
-    if (redactor->count == redactor->capacity) {
-        size_t capacity = redactor->capacity ? 2 * redactor->capacity : 64;
-        struct redact_value *values = realloc(redactor->values, capacity * sizeof *values);
-        if (!values) {
-            fail(redactor, TL_NOMEM);
-            return NULL;
-        }
-        redactor->values = values;
-        redactor->capacity = capacity;
+    if (!tl_grow(&redactor->values, redactor->count, &redactor->capacity, 64,
+                 sizeof *redactor->values)) {
+        fail(redactor, TL_NOMEM);
+        return NULL;
     }
     struct redact_value new = {kind, strdup(value), make_mask(redactor, kind, value), 0};
     if (!new.value || !new.mask) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/grow.h"
 #include "tightlink/base/json.h"
 #include "tightlink/base/json_write.h"
 
@@ -67,19 +68,11 @@ const char *tl_reading_waits_for(const struct tl_reading *reading, double *ret_r
 
 void tl_samples_add(struct tl_samples *samples, const struct tl_reading *reading)
 {
-    if (samples->count == TL_SAMPLES_MAX) {
+    if (samples->count == TL_SAMPLES_MAX ||
+        !tl_grow(&samples->items, samples->count, &samples->capacity, 256,
+                 sizeof *samples->items)) {
         samples->cut = true;
         return;
-    }
-    if (samples->count == samples->capacity) {
-        size_t capacity = samples->capacity ? 2 * samples->capacity : 256;
-        struct tl_reading *items = realloc(samples->items, capacity * sizeof *items);
-        if (!items) {
-            samples->cut = true;
-            return;
-        }
-        samples->items = items;
-        samples->capacity = capacity;
     }
     samples->items[samples->count++] = *reading;
 }

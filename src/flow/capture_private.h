@@ -27,7 +27,8 @@ struct tl_capture {
     uint32_t record_header_bytes, tick_ns;
     /* pcapng */
     struct capture_interface *interfaces; /* of this section */
-    unsigned interface_count, interface_room;
+    unsigned interface_count;
+    size_t interface_room;
     unsigned interface_base; /* those of earlier sections */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "live_interval.h"
+#include "tightlink/base/grow.h"
 
 struct entry {
     struct tl_live_flow flow;
@@ -98,14 +99,8 @@ static struct entry *find(const struct tl_live *live, uint64_t cookie)
 /* Half of the slots stay free, so that a search is short. */
 static bool make_room(struct tl_live *live)
 {
-    if (live->count == live->cap) {
-        size_t cap = live->cap ? 2 * live->cap : FIRST_SLOTS / 2;
-        struct entry **grown = realloc(live->entries, cap * sizeof(struct entry *));
-        if (!grown)
-            return false;
-        live->entries = grown;
-        live->cap = cap;
-    }
+    if (!tl_grow(&live->entries, live->count, &live->cap, FIRST_SLOTS / 2, sizeof *live->entries))
+        return false;
     if (2 * (live->count + 1) > live->slot_count) {
         size_t *slots = calloc(2 * live->slot_count, sizeof(*slots));
         if (!slots)

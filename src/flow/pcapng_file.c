@@ -4,8 +4,9 @@
  * every other block is passed over by its length. */
 #include "capture_private.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "tightlink/base/grow.h"
 
 #define BLOCK_SECTION    PCAPNG_MAGIC
 #define BLOCK_INTERFACE  1u
@@ -81,15 +82,9 @@ static enum tl_status add_interface(struct tl_capture *capture, struct cursor bo
     if (capture->interface_count == TL_CAPTURE_INTERFACES_MAX)
         return tl_error_set(reterr, TL_LIMIT, "more than %d interfaces at byte %llu",
                             TL_CAPTURE_INTERFACES_MAX, (unsigned long long)capture_offset(capture));
-    if (capture->interface_count == capture->interface_room) {
-        unsigned room = capture->interface_room ? 2 * capture->interface_room : 4;
-        struct capture_interface *more =
-            realloc(capture->interfaces, room * sizeof *capture->interfaces);
-        if (!more)
-            return tl_error_set(reterr, TL_NOMEM, "out of memory");
-        capture->interfaces = more;
-        capture->interface_room = room;
-    }
+    if (!tl_grow(&capture->interfaces, capture->interface_count, &capture->interface_room, 4,
+                 sizeof *capture->interfaces))
+        return tl_error_set(reterr, TL_NOMEM, "out of memory");
     struct capture_interface *interface = &capture->interfaces[capture->interface_count++];
     *interface = (struct capture_interface){.link_type = capture16(capture, head),
                                             .snap_bytes = capture32(capture, head + 4),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "proc.h"
+#include "tightlink/base/grow.h"
 #include "tightlink/base/time.h"
 #include "tightlink/host/process.h"
 
@@ -49,26 +50,14 @@ static bool parse_row(char *text, struct row *ret_row)
     return true;
 }
 
-static bool make_room(struct tl_host_busy_reading *reading)
-{
-    size_t room = reading->room ? 2 * reading->room : 256;
-    struct row *grown;
-
-    if (reading->count < reading->room)
-        return true;
-    if (reading->count == ROWS_MAX || !(grown = realloc(reading->rows, room * sizeof(*grown))))
-        return false;
-    reading->rows = grown;
-    reading->room = room;
-    return true;
-}
-
 static void take_process(const char *root, pid_t pid, struct tl_host_busy_reading *reading)
 {
     char path[64], text[1024];
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (tl_proc_read(root, path, text, sizeof(text)) != TL_HOST_WHY_KNOWN || !make_room(reading))
+    if (tl_proc_read(root, path, text, sizeof(text)) != TL_HOST_WHY_KNOWN ||
+        reading->count == ROWS_MAX ||
+        !tl_grow(&reading->rows, reading->count, &reading->room, 256, sizeof *reading->rows))
         return;
     struct row *row = &reading->rows[reading->count];
     row->pid = pid;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "proc.h"
+#include "tightlink/base/grow.h"
 
 /* Sockets of one machine that are kept; a server with more shows the rest without a name. */
 #define OWNERS_MAX (1u << 20)
@@ -61,28 +62,16 @@ static enum tl_status add(struct list *list, uint64_t inode, pid_t pid)
 {
     if (list->count == OWNERS_MAX)
         return TL_OK;
-    if (list->count == list->cap) {
-        size_t cap = list->cap ? 2 * list->cap : 256;
-        struct owner *grown = realloc(list->owners, cap * sizeof(*grown));
-        if (!grown)
-            return TL_NOMEM;
-        list->owners = grown;
-        list->cap = cap;
-    }
+    if (!tl_grow(&list->owners, list->count, &list->cap, 256, sizeof *list->owners))
+        return TL_NOMEM;
     list->owners[list->count++] = (struct owner){.inode = inode, .pid = pid};
     return TL_OK;
 }
 
 static enum tl_status add_child(const char *root, pid_t pid, struct list *list)
 {
-    if (list->child_count == list->child_cap) {
-        size_t cap = list->child_cap ? 2 * list->child_cap : 256;
-        struct child *grown = realloc(list->children, cap * sizeof(*grown));
-        if (!grown)
-            return TL_NOMEM;
-        list->children = grown;
-        list->child_cap = cap;
-    }
+    if (!tl_grow(&list->children, list->child_count, &list->child_cap, 256, sizeof *list->children))
+        return TL_NOMEM;
     list->children[list->child_count++] =
         (struct child){.pid = pid, .parent = tl_host_process_parent(root, pid)};
     return TL_OK;

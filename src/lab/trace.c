@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/grow.h"
 #include "tightlink/base/time.h"
 
 /* With remarks and blank lines, of which a device has no end. */
@@ -14,14 +15,8 @@
 
 static enum tl_status append(struct tl_lab_trace *trace, size_t *room, uint32_t at_ms)
 {
-    if (trace->count == *room) {
-        size_t more = *room ? *room * 2 : 4096;
-        uint32_t *grown = realloc(trace->at_ms, more * sizeof *grown);
-        if (!grown)
-            return TL_NOMEM;
-        trace->at_ms = grown;
-        *room = more;
-    }
+    if (!tl_grow(&trace->at_ms, trace->count, room, 4096, sizeof *trace->at_ms))
+        return TL_NOMEM;
     trace->at_ms[trace->count++] = at_ms;
     return TL_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/grow.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
@@ -26,31 +27,18 @@ void tl_page_finish(struct tl_page *page)
 /* --- lines --- */
 
 /* Room for one more of size bytes; false without memory. */
-static bool make_room(struct tl_page *page, void **items, size_t count, size_t *cap, size_t size)
+static bool make_room(struct tl_page *page, void *items, size_t count, size_t *cap, size_t size)
 {
-    if (page->status != TL_OK)
-        return false;
-    if (count < *cap)
-        return true;
-    size_t more = *cap ? *cap * 2 : 64;
-    void *grown = realloc(*items, more * size);
-    if (!grown) {
+    if (page->status == TL_OK && !tl_grow(items, count, cap, 64, size))
         page->status = TL_NOMEM;
-        return false;
-    }
-    *items = grown;
-    *cap = more;
-    return true;
+    return page->status == TL_OK;
 }
 
 static struct tl_line *open_line(struct tl_page *page)
 {
     if (page->open)
         return &page->lines[page->line_count];
-    void *lines = page->lines;
-    bool room = make_room(page, &lines, page->line_count, &page->line_cap, sizeof *page->lines);
-    page->lines = lines;
-    if (!room)
+    if (!make_room(page, &page->lines, page->line_count, &page->line_cap, sizeof *page->lines))
         return NULL;
     page->lines[page->line_count] = (struct tl_line){.first = page->span_count};
     page->open = true;
@@ -66,10 +54,7 @@ static void add_clean(struct tl_page *page, enum tl_meaning meaning, const char 
         return;
     bool joins = line->count && page->spans[page->span_count - 1].meaning == meaning;
     if (!joins) {
-        void *spans = page->spans;
-        bool room = make_room(page, &spans, page->span_count, &page->span_cap, sizeof *page->spans);
-        page->spans = spans;
-        if (!room)
+        if (!make_room(page, &page->spans, page->span_count, &page->span_cap, sizeof *page->spans))
             return;
         page->spans[page->span_count++] =
             (struct tl_span){.at = page->text.len, .meaning = meaning};

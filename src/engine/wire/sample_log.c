@@ -1,6 +1,7 @@
 /* A growing, bounded list of samples; grows on its owner's thread, never on a data path. */
 #include <stdlib.h>
 
+#include "tightlink/base/grow.h"
 #include "tightlink/engine/sample.h"
 
 enum tl_status tl_sample_log_add(struct tl_sample_log *log, const struct tl_tcp_sample *sample,
@@ -8,14 +9,8 @@ enum tl_status tl_sample_log_add(struct tl_sample_log *log, const struct tl_tcp_
 {
     if (log->count >= max)
         return TL_LIMIT;
-    if (log->count == log->cap) {
-        size_t cap = log->cap > 0 ? 2 * log->cap : 64;
-        struct tl_tcp_sample *samples = reallocarray(log->samples, cap, sizeof(*samples));
-        if (!samples)
-            return TL_NOMEM;
-        log->samples = samples;
-        log->cap = cap;
-    }
+    if (!tl_grow(&log->samples, log->count, &log->cap, 64, sizeof *log->samples))
+        return TL_NOMEM;
     log->samples[log->count++] = *sample;
     return TL_OK;
 }

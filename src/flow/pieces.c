@@ -30,7 +30,6 @@ static bool grow_pieces(struct half *half)
     return true;
 }
 
-/* NULL only without memory: then what is in flight is followed less closely. */
 struct piece *pieces_append(struct half *half)
 {
     struct ring *ring = &half->piece_ring;
@@ -45,7 +44,6 @@ struct piece *pieces_append(struct half *half)
     return piece;
 }
 
-/* Index of the first piece that ends behind that byte. */
 uint32_t pieces_find(const struct half *half, uint64_t byte)
 {
     uint32_t low = 0, high = half->piece_ring.count;
@@ -60,7 +58,6 @@ uint32_t pieces_find(const struct half *half, uint64_t byte)
     return low;
 }
 
-/* A piece that offload joined, or that is acknowledged in part, becomes two. */
 void pieces_split(struct half *half, uint64_t byte)
 {
     uint32_t index = pieces_find(half, byte);

@@ -262,23 +262,15 @@ _Static_assert(offsetof(struct http_end, peer) == 0, "stranger.h reads the peer 
 const struct far_ops far_http_ops = {
     .connect = connect_plain,
     .close = close_end,
-    .info = stranger_info,
+    STRANGER_OPS,
     .cannot = cannot,
-    .ping = stranger_ping,
-    .echo = stranger_echo,
-    .pmtu = stranger_pmtu,
-    .hops = stranger_hops,
     .tcp_test = tcp_test,
 };
 
 const struct far_ops far_https_ops = {
     .connect = connect_tls,
     .close = close_end,
-    .info = stranger_info,
+    STRANGER_OPS,
     .cannot = cannot,
-    .ping = stranger_ping,
-    .echo = stranger_echo,
-    .pmtu = stranger_pmtu,
-    .hops = stranger_hops,
     .tcp_test = tcp_test,
 };

@@ -342,11 +342,7 @@ const struct far_ops far_ndt7_ops = {
     .connect = connect_end,
     .close = close_end,
     .answers = ndt7_greet,
-    .info = stranger_info,
+    STRANGER_OPS,
     .cannot = cannot,
-    .ping = stranger_ping,
-    .echo = stranger_echo,
-    .pmtu = stranger_pmtu,
-    .hops = stranger_hops,
     .tcp_test = tcp_test,
 };

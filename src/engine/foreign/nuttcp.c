@@ -319,10 +319,6 @@ const struct far_ops far_nuttcp_ops = {
     .connect = connect_end,
     .close = close_end,
     .answers = answers,
-    .info = stranger_info,
-    .ping = stranger_ping,
-    .echo = stranger_echo,
-    .pmtu = stranger_pmtu,
-    .hops = stranger_hops,
+    STRANGER_OPS,
     .tcp_test = tcp_test,
 };

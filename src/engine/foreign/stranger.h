@@ -23,4 +23,9 @@ enum tl_status stranger_pmtu(void *end, const struct tl_pmtu_spec *spec,
 enum tl_status stranger_hops(void *end, const struct tl_hops_spec *spec,
                              struct tl_hops_result *ret_result, struct tl_error *reterr);
 
+/* What a table of operations takes from here. */
+#define STRANGER_OPS                                                                               \
+    .info = stranger_info, .ping = stranger_ping, .echo = stranger_echo, .pmtu = stranger_pmtu,    \
+    .hops = stranger_hops
+
 #endif

@@ -22,6 +22,12 @@ static int compare_rules(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
+void tl_source_sort(struct tl_rules *rules)
+{
+    if (rules->count > 1)
+        qsort(rules->rules, rules->count, sizeof(struct tl_rule *), compare_rules);
+}
+
 static bool make_room(struct tl_rules *rules)
 {
     if (rules->count < rules->capacity)
@@ -150,8 +156,7 @@ static void end(struct tl_source *source)
 static void finish_set(struct tl_source *source)
 {
     struct tl_rules *rules = source->rules;
-    if (rules->count > 1)
-        qsort(rules->rules, rules->count, sizeof(struct tl_rule *), compare_rules);
+    tl_source_sort(rules);
     for (size_t i = 1; i < rules->count; i++) {
         const struct tl_rule *rule = rules->rules[i], *other = rules->rules[i - 1];
         struct tl_error error;

@@ -20,4 +20,7 @@ struct tl_source {
 enum tl_status tl_source_directory(struct tl_source *source, const char *path,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* By id. */
+void tl_source_sort(struct tl_rules *rules);
+
 #endif

@@ -13,13 +13,6 @@ static size_t find(const struct tl_rules *rules, const char *id)
     return i;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-    const struct tl_rule *a = *(struct tl_rule *const *)left;
-    const struct tl_rule *b = *(struct tl_rule *const *)right;
-    return strcmp(a->id, b->id);
-}
-
 static void refuse(const struct tl_rule *rule, struct tl_buf *report, struct tl_own_rules *own,
                    const char *why)
 {
@@ -67,7 +60,7 @@ static enum tl_status merge(struct tl_rules *rules, struct tl_rules *user, struc
             continue;
         take(rules, user->rules[i], report, own);
     }
-    qsort(rules->rules, rules->count, sizeof *rules->rules, compare_ids);
+    tl_source_sort(rules);
     return TL_OK;
 }
 

@@ -36,8 +36,10 @@ void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interv
     run->received_bytes = (long long)joined->received_bytes;
 }
 
-enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,
-                          struct tl_session_result *ret_result, struct tl_error *reterr)
+/* Facts and findings of one connection over its last `count` intervals; the caller finishes the
+ * result. */
+static enum tl_status judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,
+                            struct tl_session_result *ret_result, struct tl_error *reterr)
 {
     struct tl_live_interval joined;
 
@@ -58,7 +60,7 @@ enum tl_status tl_app_live_result(struct tl_app_live *live, uint64_t cookie,
 
     if (!flow || !tl_live_interval_at(flow, 0))
         return tl_error_set(reterr, TL_UNKNOWN, "that connection has ended");
-    return live_judge(live, flow, TL_LIVE_INTERVALS, ret_result, reterr);
+    return judge(live, flow, TL_LIVE_INTERVALS, ret_result, reterr);
 }
 
 /* --- Opinions --------------------------------------------------------------------------------- */
@@ -119,7 +121,7 @@ static enum tl_status form(struct tl_app_live *live, struct live_opinion *opinio
 
     opinion->judged_ns = now_ns;
     enum tl_status status =
-        flow ? live_judge(live, flow, LIVE_JUDGED_INTERVALS, &result, reterr) : TL_OK;
+        flow ? judge(live, flow, LIVE_JUDGED_INTERVALS, &result, reterr) : TL_OK;
     if (status == TL_OK && result.findings)
         take_verdict(opinion, &result.findings->verdict);
     tl_app_result_finish(&result);

@@ -50,11 +50,6 @@ struct tl_app_live {
 void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
                     enum tl_direction direction, const char *kind, struct tl_run *run);
 
-/* Facts and findings of one connection over its last `count` intervals; the caller finishes the
- * result. */
-enum tl_status live_judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,
-                          struct tl_session_result *ret_result, struct tl_error *reterr);
-
 /* The rows anew, from the interval that was just closed. TL_NOMEM. */
 enum tl_status live_make_rows(struct tl_app_live *live);
 /* For qsort: what has ended comes last. What is held up is what moves while its program has more to

@@ -17,19 +17,20 @@ const char *tl_stage_state_name(enum tl_stage_state state)
     return names[state];
 }
 
-bool tl_run_is_captured(const struct tl_run *run)
+/* A connection of a capture. */
+static bool is_captured(const struct tl_run *run)
 {
     return strcmp(run->target_kind, "pcap") == 0;
 }
 
 bool tl_run_is_of_others(const struct tl_run *run)
 {
-    return tl_run_is_captured(run) || strcmp(run->target_kind, "pscheduler") == 0;
+    return is_captured(run) || strcmp(run->target_kind, "pscheduler") == 0;
 }
 
 bool tl_run_is_watched(const struct tl_run *run)
 {
-    return strcmp(run->target_kind, "live") == 0 || tl_run_is_captured(run);
+    return strcmp(run->target_kind, "live") == 0 || is_captured(run);
 }
 
 enum tl_far_kind tl_run_far_kind(const struct tl_run *run)

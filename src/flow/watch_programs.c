@@ -49,7 +49,7 @@ void watch_programs_destroy(struct watch_programs *programs)
 }
 
 /* One that another user holds is never found: a scan for it each time would be all we do. */
-pid_t watch_programs_owner(struct watch_programs *programs, uint64_t inode)
+static pid_t owner_of(struct watch_programs *programs, uint64_t inode)
 {
     pid_t owner = tl_host_owners_find(programs->owners, inode);
 
@@ -189,7 +189,7 @@ void watch_programs_look(struct watch_programs *programs, const struct tl_live *
         const struct tl_live_interval *interval = tl_live_interval_at(flow, 0);
         if (!interval || interval->sent_bytes + interval->received_bytes == 0)
             continue;
-        pid_t pid = watch_programs_owner(programs, flow->socket.inode);
+        pid_t pid = owner_of(programs, flow->socket.inode);
         if (pid)
             look_at(programs, pid, now_ns);
     }

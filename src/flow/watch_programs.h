@@ -9,9 +9,6 @@ struct watch_programs;
 struct watch_programs *watch_programs_create(void); /* NULL: out of memory */
 void watch_programs_destroy(struct watch_programs *programs);
 
-/* Who holds the socket; asks the kernel anew for an inode it has not seen. 0: nobody known. */
-pid_t watch_programs_owner(struct watch_programs *programs, uint64_t inode);
-
 /* Whether that process or a descendant of it holds the socket. */
 bool watch_programs_has(struct watch_programs *programs, uint64_t inode, pid_t pid);
 

@@ -297,8 +297,9 @@ static double flow_fact(const struct tl_json *doc, const struct tl_summary *summ
     return tl_summary_fact(doc, id, NULL, NULL);
 }
 
-double tl_summary_rate(const struct tl_json *doc, const char *direction, const char *name,
-                       double *ret_doubt)
+/* A rate of the direction, and half of what it may be off by; each NAN where it is not known. */
+static double rate_of(const struct tl_json *doc, const char *direction, const char *name,
+                      double *ret_doubt)
 {
     char id[96];
     double low, high;
@@ -313,7 +314,7 @@ static double told_doubt(const struct tl_json *doc, const char *direction, doubl
 {
     for (size_t i = 0; i < TL_TOLD_RATES; i++) {
         double doubt;
-        if (tl_summary_rate(doc, direction, tl_fact_def(tl_told_rates[i])->name, &doubt) == bps)
+        if (rate_of(doc, direction, tl_fact_def(tl_told_rates[i])->name, &doubt) == bps)
             return doubt;
     }
     return TL_PREDICTION_DOUBT * bps;
@@ -322,10 +323,9 @@ static double told_doubt(const struct tl_json *doc, const char *direction, doubl
 static void read_rates(const struct tl_json *doc, struct tl_summary *summary)
 {
     const char *direction = summary->direction;
-    summary->stream_bps =
-        tl_summary_rate(doc, direction, "goodput_bps", &summary->stream_doubt_bps);
+    summary->stream_bps = rate_of(doc, direction, "goodput_bps", &summary->stream_doubt_bps);
     summary->streams_bps =
-        tl_summary_rate(doc, direction, "streams_goodput_bps", &summary->streams_doubt_bps);
+        rate_of(doc, direction, "streams_goodput_bps", &summary->streams_doubt_bps);
     summary->measured_doubt_bps = told_doubt(doc, direction, summary->measured_bps);
     summary->fixed_doubt_bps = told_doubt(doc, direction, summary->fixed_bps);
     summary->tried_doubt_bps = told_doubt(doc, direction, summary->tried_predicted_bps);

@@ -36,9 +36,4 @@ enum tl_status tl_summary_read(const struct tl_json *doc, struct tl_summary *ret
 double tl_summary_fact(const struct tl_json *doc, const char *id, double *ret_low,
                        double *ret_high);
 
-/* The same of a rate of the direction; half of what it may be off by, NAN where that is not known.
- */
-double tl_summary_rate(const struct tl_json *doc, const char *direction, const char *name,
-                       double *ret_doubt);
-
 #endif

@@ -15,7 +15,7 @@
 
 #define FILE_MAX (64 << 10)
 
-const char *const ticket_key_names[KEY_COUNT] = {
+static const char *const key_names[KEY_COUNT] = {
     [KEY_SYSTEM] = "system",
     [KEY_URL] = "url",
     [KEY_TOKEN_FILE] = "token_file",
@@ -98,7 +98,7 @@ static int refuse_key(struct reader *reader, const char *section, const char *na
     struct tl_buf why = TL_BUF_INIT;
     tl_buf_adds(&why, "there is no such key; there are ");
     for (int key = 0; key < KEY_COUNT; key++)
-        tl_buf_addf(&why, "%s%s", key ? ", " : "", ticket_key_names[key]);
+        tl_buf_addf(&why, "%s%s", key ? ", " : "", key_names[key]);
     int taken = refuse(reader, TL_UNKNOWN, section, name, tl_buf_text(&why));
     tl_buf_finish(&why);
     return taken;
@@ -108,7 +108,7 @@ static int set_value(struct reader *reader, struct ticket_target *target, const 
                      const char *name, const char *value)
 {
     int key = 0;
-    while (key < KEY_COUNT && strcmp(ticket_key_names[key], name) != 0)
+    while (key < KEY_COUNT && strcmp(key_names[key], name) != 0)
         key++;
     if (strcmp(name, "token") == 0 || strcmp(name, "password") == 0 || strcmp(name, "secret") == 0)
         return refuse(reader, TL_DENIED, section, name,
@@ -180,9 +180,9 @@ static enum tl_status check_keys(const struct tl_ticket_config *config,
     for (int key = 0; key < KEY_COUNT; key++) {
         bool given = target->values[key][0];
         if (!given && (needs >> key & 1))
-            return wrong(config, target, ticket_key_names[key], "is missing", reterr);
+            return wrong(config, target, key_names[key], "is missing", reterr);
         if (given && !(takes >> key & 1))
-            return wrong(config, target, ticket_key_names[key], "is no key of this system", reterr);
+            return wrong(config, target, key_names[key], "is no key of this system", reterr);
     }
     return TL_OK;
 }
@@ -195,7 +195,7 @@ static enum tl_status check_yes(const struct tl_ticket_config *config,
     const char *value = target->values[key];
     if (!*value || strcmp(value, "yes") == 0 || strcmp(value, "no") == 0)
         return TL_OK;
-    return wrong(config, target, ticket_key_names[key], "is yes or no", reterr);
+    return wrong(config, target, key_names[key], "is yes or no", reterr);
 }
 
 static enum tl_status check_values(struct tl_ticket_config *config, struct ticket_target *target,

@@ -41,7 +41,6 @@ enum ticket_key {
     KEY_UNMASK,
     KEY_COUNT
 };
-extern const char *const ticket_key_names[KEY_COUNT];
 #define KEY(name) (UINT32_C(1) << KEY_##name)
 
 struct ticket_target {

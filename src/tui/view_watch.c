@@ -9,7 +9,8 @@
 #include "watch.h"
 #include "zones.h"
 
-const char *tui_watch_cause(const struct tl_app_live_row *row)
+/* "receive-window", "cannot tell", "ended". */
+static const char *cause_of(const struct tl_app_live_row *row)
 {
     if (row->state == TL_LIMITED && row->cause[0])
         return tl_cause_name(row->cause);
@@ -87,7 +88,7 @@ static void draw_transfer(const struct tui_state *state, const struct tl_app_liv
                       isnan(transfer->rtt_ns) ? "-" : tl_format_ns(transfer->rtt_ns, text));
     tui_watch_bar(grid, row, at->bar, at->bar_width, &waits);
     (void)tui_put(grid, row, at->cause, grid->cols - at->cause,
-                  transfer->state == TL_LIMITED ? TUI_BOLD : TUI_DIM, tui_watch_cause(transfer));
+                  transfer->state == TL_LIMITED ? TUI_BOLD : TUI_DIM, cause_of(transfer));
     if (selected)
         tui_select_row(grid, row, grid->cols);
 }
@@ -202,8 +203,7 @@ void tui_watch_small(struct tui_state *state, struct tui_grid *grid, int rows)
                            top + i == watch->list.selected ? '>' : ' ', mark,
                            row->direction == TL_UPLOAD ? "out " : "in ",
                            tl_format_bps(row->mean_bps, rate), row->program[0] ? row->program : "");
-            (void)tui_putf(grid, 2 * i + 1, 5, grid->cols - 5, TUI_BOLD, "%s",
-                           tui_watch_cause(row));
+            (void)tui_putf(grid, 2 * i + 1, 5, grid->cols - 5, TUI_BOLD, "%s", cause_of(row));
             tui_put_end(grid, 2 * i + 1, 22, grid->cols - 22, tui_watch_peer(state, row));
         }
     }

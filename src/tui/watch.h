@@ -23,8 +23,6 @@ void tui_watch_legend(struct tui_grid *grid, int row, int col, int columns);
 
 /* "(!) " and its ink: what is known of a row. */
 const char *tui_watch_mark(const struct tl_app_live_row *row, enum tui_ink *ret_ink);
-/* "receive-window", "cannot tell", "ended". */
-const char *tui_watch_cause(const struct tl_app_live_row *row);
 /* The far end, or "<hidden>". */
 const char *tui_watch_peer(const struct tui_state *state, const struct tl_app_live_row *row);
 

@@ -97,7 +97,8 @@ static bool is_private_v4(const unsigned char *at)
            (at[0] == 100 && (at[1] & 0xc0) == 64) || at[0] == 0;
 }
 
-bool http_is_private(const struct sockaddr *address)
+/* An address that the public network does not carry (RFC 1918, 4193, loopback, link-local). */
+static bool is_private(const struct sockaddr *address)
 {
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff}, own[16] = {[15] = 1};
     const unsigned char *at;
@@ -116,11 +117,11 @@ bool http_is_inside(const struct http_server *server, const struct far_peer *pee
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
     if (!server->proxied)
-        return http_is_private((const struct sockaddr *)&peer->info.peer);
+        return is_private((const struct sockaddr *)&peer->info.peer);
     if (inet_pton(AF_INET, server->host, &v4.sin_addr) == 1)
-        return http_is_private((const struct sockaddr *)&v4);
+        return is_private((const struct sockaddr *)&v4);
     return inet_pton(AF_INET6, server->host, &v6.sin6_addr) == 1 &&
-           http_is_private((const struct sockaddr *)&v6);
+           is_private((const struct sockaddr *)&v6);
 }
 
 /* --- TLS -------------------------------------------------------------------------------------- */
@@ -291,7 +292,7 @@ static int64_t take_length(const char *text)
     return *end == '\0' && number >= 0 && number < INT64_MAX / 16 ? number : -1;
 }
 
-void http_take_header(const char *line, struct http_reply *reply)
+static void take_header(const char *line, struct http_reply *reply)
 {
     const char *colon = strchr(line, ':');
     if (!colon)
@@ -335,7 +336,7 @@ static enum tl_status read_headers(const struct far_peer *peer, struct http_conn
         line[strcspn(line, "\r")] = '\0';
         if (!line[0])
             return TL_OK;
-        http_take_header(line, ret_reply);
+        take_header(line, ret_reply);
     }
     return status != TL_OK
                ? status

@@ -57,10 +57,8 @@ void http_server_finish(struct http_server *server);
 /* The place that a redirect names. TL_DENIED: another scheme; TL_PROTOCOL. */
 enum tl_status http_redirect(struct http_server *server, const char *location,
                              struct tl_error *reterr) TL_WARN_UNUSED;
-/* An address that the public network does not carry (RFC 1918, 4193, loopback, link-local). */
-bool http_is_private(const struct sockaddr *address);
-/* Whether the place named is one: by the peer's address, or behind a proxy, which alone knows it,
- * by its name where that is an address. */
+/* Whether the place named has an address that the public network does not carry: by the peer's, or
+ * behind a proxy, which alone knows it, by its name where that is an address. */
 bool http_is_inside(const struct http_server *server, const struct far_peer *peer);
 
 /* TLS on a socket that is connected, through a tunnel where the peer is a proxy, the certificate
@@ -95,9 +93,7 @@ int http_release(struct http_connection *connection);
 void http_close(struct http_connection *connection);
 void http_close_fd(int fd); /* -1 is fine */
 
-/* The headers as text, a line each, already without their line ends. Pure; false for a status line
- * that is none. */
+/* The status line as text, already without its line end. Pure; false for one that is none. */
 bool http_take_status(const char *line, struct http_reply *reply);
-void http_take_header(const char *line, struct http_reply *reply);
 
 #endif

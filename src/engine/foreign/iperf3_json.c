@@ -17,7 +17,8 @@
 #define PACING_TIMER_MAX_US 1000
 #define PACING_TIMER_MIN_US 100
 
-int iperf3_stream_id(unsigned index)
+/* The id of a stream by its index: 1, 3, 4, 5 … */
+static int stream_id(unsigned index)
 {
     return index == 0 ? 1 : (int)index + 2;
 }
@@ -102,7 +103,7 @@ void iperf3_write_results(const struct tl_tcp_result *result, struct tl_buf *ret
     begin_results(&w);
     for (unsigned i = 0; i < result->streams; i++) {
         tl_json_begin_object(&w, NULL);
-        tl_json_add_integer(&w, "id", iperf3_stream_id(i));
+        tl_json_add_integer(&w, "id", stream_id(i));
         tl_json_add_integer(&w, "bytes", (int64_t)near->streams[i].bytes);
         tl_json_add_integer(&w, "retransmits", 0);
         tl_json_add_integer(&w, "jitter", 0);
@@ -127,7 +128,7 @@ void iperf3_write_udp_results(const struct tl_udp_result *result, struct tl_buf 
     tl_json_writer_init(&w, ret_text, true);
     begin_results(&w);
     tl_json_begin_object(&w, NULL);
-    tl_json_add_integer(&w, "id", iperf3_stream_id(0));
+    tl_json_add_integer(&w, "id", stream_id(0));
     tl_json_add_integer(&w, "bytes", (int64_t)bytes);
     tl_json_add_integer(&w, "retransmits", 0);
     tl_json_add_number(&w, "jitter", jitter_s);
@@ -160,7 +161,7 @@ static char *without_huge(const char *text, size_t len)
 static unsigned index_of(int64_t id, unsigned streams)
 {
     unsigned index = 0;
-    while (index < streams && iperf3_stream_id(index) != id)
+    while (index < streams && stream_id(index) != id)
         index++;
     return index;
 }

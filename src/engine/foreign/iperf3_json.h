@@ -17,9 +17,6 @@ void iperf3_write_parameters(const struct tl_tcp_spec *spec, const char *token,
 void iperf3_write_udp_parameters(const struct tl_udp_spec *spec, const char *token,
                                  struct tl_buf *ret_text);
 
-/* The id of a stream by its index: 1, 3, 4, 5 … */
-int iperf3_stream_id(unsigned index);
-
 /* Our results, which the server wants before it tells its own. */
 void iperf3_write_results(const struct tl_tcp_result *result, struct tl_buf *ret_text);
 

@@ -162,8 +162,6 @@ struct tl_run {
     char strange_fact[64]; /* the first of them, "" without */
 };
 
-/* A connection of a capture. */
-bool tl_run_is_captured(const struct tl_run *run);
 /* Its two ends are hosts that are not this one: of a capture, or nodes that measured. */
 bool tl_run_is_of_others(const struct tl_run *run);
 /* Somebody else's transfer, live or in a capture: it was only watched, nothing was sent. */

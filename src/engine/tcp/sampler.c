@@ -33,73 +33,80 @@ struct kernel_field {
 
 #define MEMBER_SIZE(member) sizeof(((struct tl_kernel_tcp_info *)0)->member)
 #define KERNEL(member, to, scale, special)                                                         \
-    {TL_SF_##to, offsetof(struct tl_kernel_tcp_info, member), MEMBER_SIZE(member), special, scale},
+    {                                                                                              \
+        TL_SF_##to, offsetof(struct tl_kernel_tcp_info, member), MEMBER_SIZE(member), special,     \
+            scale                                                                                  \
+    }
 #define ASIS(member, to) KERNEL(member, to, 1, PLAIN)
 #define US(member, to)   KERNEL(member, to, 1000, PLAIN)
 #define MS(member, to)   KERNEL(member, to, 1000000, PLAIN)
 
-/* clang-format off: one field a line */
 static const struct kernel_field kernel_fields[] = {
-    ASIS(state, state) ASIS(ca_state, ca_state) ASIS(retransmits, retransmits) ASIS(
-        probes, probes) ASIS(backoff, backoff) ASIS(options, options) US(rto, rto_ns) US(ato,
-                                                                                         ato_ns)
-        ASIS(snd_mss, snd_mss_bytes) ASIS(rcv_mss, rcv_mss_bytes) ASIS(unacked, unacked_count) ASIS(
-            sacked, sacked_count) ASIS(lost, lost_count) ASIS(retrans,
-                                                              retrans_count) ASIS(fackets,
-                                                                                  fackets_count)
-            MS(last_data_sent, last_data_sent_ns) MS(last_ack_sent, last_ack_sent_ns) MS(
-                last_data_recv,
-                last_data_recv_ns) MS(last_ack_recv,
-                                      last_ack_recv_ns) ASIS(pmtu, pmtu_bytes)
-                ASIS(rcv_ssthresh, rcv_ssthresh_bytes) US(rtt, rtt_ns) US(rttvar, rttvar_ns) ASIS(
-                    snd_ssthresh,
-                    snd_ssthresh_count) ASIS(snd_cwnd, snd_cwnd_count)
-                    ASIS(advmss, advmss_bytes) ASIS(reordering, reordering_count) US(
-                        rcv_rtt, rcv_rtt_ns) ASIS(rcv_space, rcv_space_bytes)
-                        ASIS(total_retrans, total_retrans_count) KERNEL(
-                            pacing_rate,
-                            pacing_bps,
-                            8, RATE) KERNEL(max_pacing_rate, max_pacing_bps, 8, RATE)
-                            ASIS(bytes_acked, bytes_acked) ASIS(bytes_received, bytes_received) ASIS(
-                                segs_out, segs_out_count) ASIS(segs_in, segs_in_count)
-                                ASIS(notsent_bytes, notsent_bytes) KERNEL(
-                                    min_rtt, min_rtt_ns, 1000,
-                                    ABSENT_IF_ALL_ONES) ASIS(data_segs_in, data_segs_in_count)
-                                    ASIS(data_segs_out,
-                                         data_segs_out_count) KERNEL(delivery_rate,
-                                                                     delivery_rate_bps, 8, RATE)
-                                        US(busy_time, busy_ns) US(rwnd_limited, rwnd_limited_ns) US(
-                                            sndbuf_limited,
-                                            sndbuf_limited_ns) ASIS(delivered, delivered_count)
-                                            ASIS(delivered_ce, delivered_ce_count) ASIS(
-                                                bytes_sent,
-                                                bytes_sent) ASIS(bytes_retrans, bytes_retrans)
-                                                ASIS(dsack_dups, dsack_dups_count) ASIS(
-                                                    reord_seen,
-                                                    reord_seen_count) ASIS(rcv_ooopack,
-                                                                           rcv_ooopack_count)
-                                                    ASIS(snd_wnd, snd_wnd_bytes) ASIS(
-                                                        rcv_wnd,
-                                                        rcv_wnd_bytes) ASIS(rehash, rehash_count)
-                                                        ASIS(total_rto, total_rto_count) ASIS(
-                                                            total_rto_recoveries,
-                                                            total_rto_recoveries_count) MS(total_rto_time,
-                                                                                           total_rto_time_ns)
-                                                            ASIS(received_ce, received_ce_count) ASIS(
-                                                                delivered_e1_bytes,
-                                                                delivered_e1_bytes)
-                                                                ASIS(delivered_e0_bytes,
-                                                                     delivered_e0_bytes)
-                                                                    ASIS(delivered_ce_bytes,
-                                                                         delivered_ce_bytes)
-                                                                        ASIS(received_e1_bytes,
-                                                                             received_e1_bytes)
-                                                                            ASIS(received_e0_bytes,
-                                                                                 received_e0_bytes)
-                                                                                ASIS(
-                                                                                    received_ce_bytes,
-                                                                                    received_ce_bytes)};
-/* clang-format on */
+    ASIS(state, state),
+    ASIS(ca_state, ca_state),
+    ASIS(retransmits, retransmits),
+    ASIS(probes, probes),
+    ASIS(backoff, backoff),
+    ASIS(options, options),
+    US(rto, rto_ns),
+    US(ato, ato_ns),
+    ASIS(snd_mss, snd_mss_bytes),
+    ASIS(rcv_mss, rcv_mss_bytes),
+    ASIS(unacked, unacked_count),
+    ASIS(sacked, sacked_count),
+    ASIS(lost, lost_count),
+    ASIS(retrans, retrans_count),
+    ASIS(fackets, fackets_count),
+    MS(last_data_sent, last_data_sent_ns),
+    MS(last_ack_sent, last_ack_sent_ns),
+    MS(last_data_recv, last_data_recv_ns),
+    MS(last_ack_recv, last_ack_recv_ns),
+    ASIS(pmtu, pmtu_bytes),
+    ASIS(rcv_ssthresh, rcv_ssthresh_bytes),
+    US(rtt, rtt_ns),
+    US(rttvar, rttvar_ns),
+    ASIS(snd_ssthresh, snd_ssthresh_count),
+    ASIS(snd_cwnd, snd_cwnd_count),
+    ASIS(advmss, advmss_bytes),
+    ASIS(reordering, reordering_count),
+    US(rcv_rtt, rcv_rtt_ns),
+    ASIS(rcv_space, rcv_space_bytes),
+    ASIS(total_retrans, total_retrans_count),
+    KERNEL(pacing_rate, pacing_bps, 8, RATE),
+    KERNEL(max_pacing_rate, max_pacing_bps, 8, RATE),
+    ASIS(bytes_acked, bytes_acked),
+    ASIS(bytes_received, bytes_received),
+    ASIS(segs_out, segs_out_count),
+    ASIS(segs_in, segs_in_count),
+    ASIS(notsent_bytes, notsent_bytes),
+    KERNEL(min_rtt, min_rtt_ns, 1000, ABSENT_IF_ALL_ONES),
+    ASIS(data_segs_in, data_segs_in_count),
+    ASIS(data_segs_out, data_segs_out_count),
+    KERNEL(delivery_rate, delivery_rate_bps, 8, RATE),
+    US(busy_time, busy_ns),
+    US(rwnd_limited, rwnd_limited_ns),
+    US(sndbuf_limited, sndbuf_limited_ns),
+    ASIS(delivered, delivered_count),
+    ASIS(delivered_ce, delivered_ce_count),
+    ASIS(bytes_sent, bytes_sent),
+    ASIS(bytes_retrans, bytes_retrans),
+    ASIS(dsack_dups, dsack_dups_count),
+    ASIS(reord_seen, reord_seen_count),
+    ASIS(rcv_ooopack, rcv_ooopack_count),
+    ASIS(snd_wnd, snd_wnd_bytes),
+    ASIS(rcv_wnd, rcv_wnd_bytes),
+    ASIS(rehash, rehash_count),
+    ASIS(total_rto, total_rto_count),
+    ASIS(total_rto_recoveries, total_rto_recoveries_count),
+    MS(total_rto_time, total_rto_time_ns),
+    ASIS(received_ce, received_ce_count),
+    ASIS(delivered_e1_bytes, delivered_e1_bytes),
+    ASIS(delivered_e0_bytes, delivered_e0_bytes),
+    ASIS(delivered_ce_bytes, delivered_ce_bytes),
+    ASIS(received_e1_bytes, received_e1_bytes),
+    ASIS(received_e0_bytes, received_e0_bytes),
+    ASIS(received_ce_bytes, received_ce_bytes),
+};
 
 /* An unsigned number of 1, 2, 4 or 8 bytes in host order. */
 static uint64_t load(const unsigned char *at, size_t width)

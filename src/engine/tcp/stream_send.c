@@ -1,5 +1,6 @@
 /* Handing payload to the kernel: the pool of noise, and one piece of it by each way of
  * sending. Which way is stream_path.c's matter. */
+#include <time.h> /* before errqueue.h, which needs it */
 
 #include <errno.h>
 #include <fcntl.h>

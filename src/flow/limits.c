@@ -22,6 +22,9 @@
 #define STANDING       0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
 #define IDLE_MOST      0.1 /* of the time, at a link that is full */
 #define CALM           0.2 /* of the time, at most, a queue stands */
+#define WAITED         1.2 /* of the shortest round trip, at losses, and as much as jitter makes */
+#define WAITED_NS      5e6
+#define AT_PEAK        0.9 /* of what passes at most: all but the start */
 #define LOSSY_EVENTS   3
 #define DISTURBED      0.05 /* of the trains, at most, may come behind a loss or something late */
 /* Parts that cannot be told from one another may make up this much before nothing is said. */
@@ -274,6 +277,25 @@ static void fail(struct tl_packet_ledger *ledger, const char *why)
         (double)NAN;
 }
 
+/* More was offered than passes: what was lost had waited before, and all the time as much passes as
+ * ever did. A sender that measures the link (BBR) then keeps to its rate with hardly a queue. */
+static bool takes_no_more(const struct tl_packet_half *half)
+{
+    double time_ns = (double)(half->last_data_ns - half->first_data_ns),
+           passed_bps = (double)half->acked_bytes * 8e9 / time_ns;
+    unsigned known = 0, waited = 0;
+    for (uint32_t i = 0; i < half->losses_count; i++) {
+        bool counts = !half->losses[i].needless && half->losses[i].rtt_ns > 0;
+        known += counts;
+        waited += counts && half->losses[i].rtt_ns > WAITED * half->rtt_min_ns + WAITED_NS;
+    }
+    struct tl_packet_policer policer;
+    if (2 * waited <= known)
+        return false;
+    tl_packet_policer(half, &policer);
+    return passed_bps >= AT_PEAK * policer.peak_bps;
+}
+
 /* Counts each part of the time; what cannot be told is returned. */
 static double split(const struct tl_packet_half *half, double total, enum tl_packet_wait host,
                     struct tl_packet_ledger *ledger)
@@ -281,12 +303,13 @@ static double split(const struct tl_packet_half *half, double total, enum tl_pac
     bool lossy = half->loss_events_count >= LOSSY_EVENTS || half->ece_count >= LOSSY_EVENTS;
     /* With nothing in flight no queue stands, whatever the round trips look like. */
     bool stands = ledger->standing_ratio >= STANDING && ledger->idle_ratio < IDLE_MOST;
-    bool network = lossy || stands || window_grows(half);
+    bool full = ledger->idle_ratio < IDLE_MOST && takes_no_more(half),
+         network = lossy || stands || full || window_grows(half);
     double unknown = 0, wait = half->wait_ns / total, slack = half->slack_ns / total;
     ledger->wait = network ? TL_WAIT_NETWORK : host;
     /* What a loss has taken from the window looks like slack. */
     ledger->slack = lossy && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
-    if (stands) /* a link that has a queue waits for nobody */
+    if (stands || full) /* a link that has a queue waits for nobody */
         ledger->slack = TL_WAIT_NETWORK;
     ledger->spent = ledger->spent && !stands;
     ledger->app_ratio = ledger->idle_ratio;

@@ -351,3 +351,52 @@ Test(packets, what_a_sender_waited_for_its_program_is_no_queue)
 {
     cr_expect_leq(echoed_after(20 * MS, waiting), 45 * MS);
 }
+
+/* A link that takes a segment each millisecond, 40.5 ms long. A sender offers twice that at first,
+ * so that its segment 100 is lost behind a queue of 50; then it sends one each so many
+ * microseconds. */
+static struct tl_packet_ledger overran_and_paced(int64_t step_us)
+{
+    enum { COUNT = 6000, LOST = 400, FIRST = 420 };
+    static int64_t sent[COUNT], acked[COUNT];
+    struct script script = script_begin();
+    script_shake(&script, 40500000, 20000);
+    int64_t begin = script.time_ns, out = 0, repaired = 0;
+    for (int i = 0; i < COUNT; i++) {
+        sent[i] = begin + (i < FIRST ? i * MS * 4 / 5 : 424 * MS + (i - FIRST) * step_us * 1000);
+        if (i != LOST)
+            out = sent[i] + 20 * MS > out + MS ? sent[i] + 20 * MS : out + MS;
+        acked[i] = out + 20500000;
+    }
+    repaired = acked[LOST + 3] + 41 * MS;
+    bool again = false;
+    for (int next = 0, come = 0; next < COUNT;) {
+        bool is_ack = come < next && acked[come] < sent[next];
+        script.time_ns = is_ack ? acked[come] : sent[next];
+        if (!again && script.time_ns > acked[LOST + 3]) {
+            again = true;
+            script_send(&script, SERVER, 1000 + LOST * MSS, 1000, MSS);
+        }
+        int whole = is_ack && come >= LOST && script.time_ns < repaired ? LOST : come + 1;
+        if (is_ack)
+            script_send(&script, CLIENT, 1000, 1000 + (uint32_t)whole * MSS, 0);
+        else
+            script_send(&script, SERVER, 1000 + (uint32_t)next * MSS, 1000, MSS);
+        come += is_ack;
+        next += !is_ack;
+    }
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(script_end(&script), TL_SERVER, &ledger);
+    tl_packets_destroy(script.packets);
+    return ledger;
+}
+
+/* As BBR does: at the link's rate with no queue to speak of, or at half of it for its program. */
+Test(packets, a_sender_that_keeps_to_what_its_link_takes_is_held_by_it)
+{
+    struct tl_packet_ledger full = overran_and_paced(1000), half = overran_and_paced(2000);
+    cr_expect(full.known, "%s", full.why);
+    cr_expect_eq(full.wait, TL_WAIT_NETWORK);
+    cr_expect_gt(full.network_ratio, 0.9);
+    cr_expect_neq(half.wait, TL_WAIT_NETWORK);
+}

@@ -8,16 +8,16 @@
 bool tl_grow(void *items, size_t count, size_t *cap, size_t first, size_t size)
 {
     size_t more = *cap ? 2 * *cap : first;
-    void *array;
+    void *array, *grown;
     if (count < *cap)
         return true;
     if (more > SIZE_MAX / size)
         return false;
     memcpy(&array, items, sizeof array); /* of whatever type it points to */
-    array = realloc(array, more * size);
-    if (!array)
+    grown = realloc(array, more * size);
+    if (!grown)
         return false;
-    memcpy(items, &array, sizeof array);
+    memcpy(items, &grown, sizeof grown);
     *cap = more;
     return true;
 }

@@ -5,19 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* what `items` points to may be of any object type: its bytes are copied */
+static void *pointer_at(const void *items)
+{
+    void *array;
+    memcpy(&array, items, sizeof array);
+    return array;
+}
+
+static bool point_to(void *items, void *array)
+{
+    if (array)
+        memcpy(items, &array, sizeof array);
+    return array != NULL;
+}
+
 bool tl_grow(void *items, size_t count, size_t *cap, size_t first, size_t size)
 {
     size_t more = *cap ? 2 * *cap : first;
-    void *array, *grown;
     if (count < *cap)
         return true;
-    if (more > SIZE_MAX / size)
+    if (more > SIZE_MAX / size || !point_to(items, realloc(pointer_at(items), more * size)))
         return false;
-    memcpy(&array, items, sizeof array); /* of whatever type it points to */
-    grown = realloc(array, more * size);
-    if (!grown)
-        return false;
-    memcpy(items, &grown, sizeof grown);
     *cap = more;
     return true;
 }

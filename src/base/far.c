@@ -9,7 +9,7 @@
     (TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_BOTH | TL_FAR_RCVBUF |            \
      TL_FAR_SNDBUF | TL_FAR_CONGESTION | TL_FAR_PACING | TL_FAR_SENDER | TL_FAR_RECEIVER |         \
      TL_FAR_TOTALS | TL_FAR_ECHO | TL_FAR_ONE_WAY | TL_FAR_UDP | TL_FAR_MTU | TL_FAR_SYN |         \
-     TL_FAR_HOPS | TL_FAR_HOST | TL_FAR_DISK | TL_FAR_FAMILY | TL_FAR_MANY)
+     TL_FAR_HOPS | TL_FAR_HOST | TL_FAR_DISK | TL_FAR_FAMILY | TL_FAR_MANY | TL_FAR_APART)
 
 /* clang-format off */
 static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
@@ -21,7 +21,7 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
         .built = true,
         .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_CONGESTION |
                TL_FAR_PACING | TL_FAR_TOTALS | TL_FAR_ECHO | TL_FAR_UDP | TL_FAR_MTU |
-               TL_FAR_HOPS},
+               TL_FAR_HOPS | TL_FAR_APART},
     [TL_FAR_NUTTCP] = {
         .id = "nuttcp", .scheme = "nuttcp", .what = "a nuttcp server", .port = 5000,
         .built = true,
@@ -32,17 +32,17 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
         .directory = "ndt7://locate.measurementlab.net/v2/nearest/ndt/ndt7",
         .built = true,
         .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_SENDER | TL_FAR_ECHO |
-               TL_FAR_MTU | TL_FAR_HOPS | TL_FAR_MANY},
+               TL_FAR_MTU | TL_FAR_HOPS | TL_FAR_MANY | TL_FAR_APART},
     [TL_FAR_HTTPS] = {
         .id = "http", .scheme = "https", .what = "a web server", .port = 443, .resource = true,
         .built = true,
         .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU |
-               TL_FAR_HOPS | TL_FAR_FAMILY | TL_FAR_MANY},
+               TL_FAR_HOPS | TL_FAR_FAMILY | TL_FAR_MANY | TL_FAR_APART},
     [TL_FAR_HTTP] = {
         .id = "http", .scheme = "http", .what = "a web server", .port = 80, .resource = true,
         .built = true,
         .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_ECHO | TL_FAR_MTU |
-               TL_FAR_HOPS | TL_FAR_FAMILY | TL_FAR_MANY},
+               TL_FAR_HOPS | TL_FAR_FAMILY | TL_FAR_MANY | TL_FAR_APART},
 };
 /* clang-format on */
 
@@ -72,6 +72,7 @@ static const struct {
     {TL_FAR_DISK, "test its disk"},
     {TL_FAR_FAMILY, "be measured over the other address family"},
     {TL_FAR_MANY, "serve two clients at once"},
+    {TL_FAR_APART, "read several connections at once"},
 };
 
 const struct tl_far_row *tl_far_row(enum tl_far_kind kind)

@@ -1,5 +1,8 @@
 """nuttcp servers that are none, are busy, refuse or mean harm: one sentence each, and soon."""
 import contextlib
+import json
+import re
+import socket
 
 from cases_far_end import QUICK, server
 from harness import case, is_plain, tightlink
@@ -77,3 +80,43 @@ def an_answer_that_is_none(machine):
 @case("nuttcp")
 def one_that_hangs_up_behind_its_greeting(machine):
     meets(machine, greeted(lambda client: client.close()), "closed the connection")
+
+
+def receive_in_turn(streams):
+    """A buffer of each in turn, as nuttcp does."""
+    total, open_ones = 0, list(streams)
+    while open_ones:
+        for stream in list(open_ones):
+            got = len(stream.recv(65536))
+            total += got
+            if not got:
+                open_ones.remove(stream)
+    return total
+
+
+@case("nuttcp")
+def two_uploads_at_most_are_read_in_turn_and_their_round_trips_tell_nothing(machine):
+    address, asked = "127.54.19.1", []
+
+    def talk(client):
+        client.recv(4096)
+        client.sendall(b"HELO nuttcp v6.1.2\n")
+        line = client.recv(4096).decode()
+        if "nstream" not in line:
+            return
+        asked.append(int(re.search("nstream = ([0-9]+)", line).group(1)))
+        doors = [socket.create_server((address, 5001 + i)) for i in range(asked[-1])]
+        client.sendall(b"OK v6.1.2\n")
+        streams = [door.accept()[0] for door in doors]
+        total = receive_in_turn(streams)
+        for each in doors + streams:
+            each.close()
+        client.sendall(f"nuttcp-r: {total / 2**20:.4f} MB in 1.00 real seconds = 1 KB/sec\n".encode())
+        client.close()
+    with server(talk, address) as port:
+        result = tightlink(machine, "run", f"nuttcp://{address}:{port}", "--direction", "upload", "--no-history",
+                           "--json", "--stages", "streams", *QUICK)
+    facts = json.loads(result.out)["facts"]
+    assert asked and set(asked) == {2}, asked
+    for name in ("rtt_mean_ns", "rtt_at_loss_ns", "queue_standing_ratio"):
+        assert "in turn" in facts[f"upload.streams_{name}"]["reason"], facts[f"upload.streams_{name}"]

@@ -45,6 +45,7 @@ enum tl_far_kind {
 #define TL_FAR_DISK       (1u << 18) /* a directory there */
 #define TL_FAR_FAMILY     (1u << 19) /* a second connection over the other address family */
 #define TL_FAR_MANY       (1u << 20) /* a connection beside a test of somebody else's */
+#define TL_FAR_APART      (1u << 21) /* several connections read as each has data, not in turn */
 
 struct tl_far_row {
     const char *id;     /* the kind in a document, and the scheme of a target: "iperf3" */

@@ -110,29 +110,26 @@ static void add_turn(struct tl_probe_outcome *outcome, const struct tl_probe_out
  * scatter between two tests on the link has changed, or others had the rest. */
 #define FULL_STANDING 0.8
 #define FULL_RATIO    1.15
-/* What varies so much and never comes near what trains passed at is a link that changes, or what
- * others leave of one that does not: trains some seconds later tell. */
-#define VARIES_RATIO    0.3
+/* What never comes near what trains passed at is a link that changes, or what others leave of one
+ * that does not: one connection and trains some seconds later tell. */
 #define WIDER_RATIO     1.25 /* than the median */
 #define WIDER_THAN_BEST 1.1  /* than the 90th percentile */
 
-static bool varies_below_trains(const struct tl_facts *facts, enum tl_direction direction)
+static bool is_below_trains(const struct tl_facts *facts, enum tl_direction direction)
 {
     struct tl_fact one, many;
     tl_facts_get(facts, TL_FLOW(direction, full_bps), &one);
     tl_facts_get(facts, TL_FLOW(direction, streams_full_bps), &many);
     if (one.state != TL_FACT_KNOWN || many.state != TL_FACT_KNOWN)
         return false;
-    bool varies = one.high - one.low >= VARIES_RATIO * one.number ||
-                  many.high - many.low >= VARIES_RATIO * many.number;
     double trains_bps = number(facts, TL_FLOW(direction, trains_bps));
-    return varies && trains_bps >= WIDER_RATIO * fmax(one.number, many.number) &&
+    return trains_bps >= WIDER_RATIO * fmax(one.number, many.number) &&
            trains_bps >= WIDER_THAN_BEST * fmax(one.high, many.high);
 }
 
 static bool wants_again(const struct tl_facts *facts, enum tl_direction direction)
 {
-    if (varies_below_trains(facts, direction))
+    if (is_below_trains(facts, direction))
         return true;
     double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
     double many_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));

@@ -418,9 +418,9 @@ Test(judge, cannot_tell_at_a_stranger_names_what_is_left_and_who_would_tell)
     tl_facts_explain_stage(facts, "window", &download, "it cannot: " TL_FAR_WOULD);
     struct tl_findings *findings = judge_held();
     cr_assert_eq(findings->verdict.state, TL_INCONCLUSIVE);
-    cr_expect(names(findings, "Not ruled out: full line; send buffer"), "%s",
+    cr_expect(names(findings, "Not ruled out: send buffer; full line"), "%s",
               findings->verdict.sentence);
-    cr_expect(names(findings, "The streams, window and stream stages lack what a web server cannot "
+    cr_expect(names(findings, "The window, streams and stream stages lack what a web server cannot "
                               "tell: a tightlink responder there (tightlink serve) would."),
               "%s", findings->verdict.sentence);
     cr_expect(!names(findings, "this PC's"), "%s", findings->verdict.sentence);
@@ -432,7 +432,7 @@ Test(judge, cannot_tell_at_a_stranger_names_what_is_left_and_who_would_tell)
 Test(judge, cannot_tell_names_stages_that_can_still_be_run)
 {
     const enum tl_direction download = TL_DOWNLOAD;
-    const char *all = "The streams, window, stream and hosts stages would decide.";
+    const char *all = "The window, streams, stream and hosts stages would decide.";
     struct tl_findings *findings = judge_held();
     cr_assert_eq(findings->verdict.state, TL_INCONCLUSIVE, "%s", findings->verdict.sentence);
     cr_expect(names(findings, all), "%s", findings->verdict.sentence);
@@ -449,9 +449,9 @@ Test(judge, cannot_tell_names_stages_that_can_still_be_run)
     tl_facts_explain_stage(facts, "streams", &download, "the stage was run in vain");
     findings = judge_held();
     cr_expect(!names(findings, "stage would decide."), "%s", findings->verdict.sentence);
-    cr_expect(names(findings, "streams stage measures would decide, but is not to be had here: the "
-                              "stage was run in vain. What the window stage measures would also "
-                              "decide, but is not to be had here: no larger buffer is permitted."),
+    cr_expect(names(findings, "window stage measures would decide, but is not to be had here: no "
+                              "larger buffer is permitted. What the streams stage measures would "
+                              "also decide, but is not to be had here: the stage was run in vain."),
               "%s", findings->verdict.sentence);
     cr_expect(names(findings, "None of the causes that were tested explains it."),
               "what cannot be had is no explanation: %s", findings->verdict.sentence);

@@ -275,12 +275,15 @@ static void tell_path(const struct told *told)
         put(told, TL_FACT_FLOW_rtt_min_ns, told->half->rtt_min_ns, "");
 }
 
+/* Each stage of the table; its facts stand together, but for a few. */
 static void explain(const struct told *told)
 {
+    const char *before = "";
     for (int i = 0; i < TL_FACT_COUNT; i++) {
         const char *stage = tl_fact_def((enum tl_fact_name)i)->stage;
-        bool own = strcmp(stage, "stream") == 0;
-        if (strcmp(stage, "derived") != 0)
+        bool own = strcmp(stage, "stream") == 0, again = strcmp(stage, before) == 0;
+        before = stage;
+        if (strcmp(stage, "derived") != 0 && !again)
             tl_facts_explain_stage(told->facts, stage, own ? &told->direction : NULL,
                                    own || strcmp(stage, "hosts") == 0 ? no_host : capture_only);
     }

@@ -109,6 +109,11 @@ static void count_new(struct half *half, int64_t time_ns, uint32_t len)
     }
 }
 
+static uint8_t stamped(const struct tl_segment *segment)
+{
+    return segment->has_timestamps ? PIECE_STAMPED : 0;
+}
+
 static void send_new(struct half *half, const struct tl_segment *segment, uint64_t begin,
                      uint64_t end)
 {
@@ -140,6 +145,7 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
                                 .ip_id = segment->ip_id,
                                 .checksum = segment->checksum,
                                 .sent_count = 1,
+                                .state = stamped(segment),
                                 .packet_bytes = segment->packet_bytes};
     half->next = end;
     half->data_una = half->sender_una;
@@ -260,6 +266,7 @@ static bool send_old(struct half *half, const struct tl_segment *segment, uint64
         }
         piece->last_ns = segment->time_ns;
         piece->tsval = segment->tsval;
+        piece->state = (uint8_t)((piece->state & ~PIECE_STAMPED) | stamped(segment));
         piece->ip_id = segment->ip_id;
         piece->checksum = segment->checksum;
     }

@@ -21,7 +21,8 @@
 
 enum piece_state {
     PIECE_SACKED = 1,
-    PIECE_HOLE = 2, /* not seen: lost before it came here, overtaken, or not captured */
+    PIECE_HOLE = 2,    /* not seen: lost before it came here, overtaken, or not captured */
+    PIECE_STAMPED = 4, /* has timestamps */
 };
 
 /* A data packet in flight. */

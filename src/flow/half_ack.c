@@ -105,7 +105,8 @@ static uint64_t forget_below(struct half *half, const struct tl_segment *segment
             newest_ns = piece->first_ns;
             small = piece->len < half_mss(half);
         } else if (first && piece->sent_count > 1 && !(piece->state & PIECE_HOLE) &&
-                   segment->has_timestamps && (int32_t)(segment->tsecr - piece->tsval) < 0) {
+                   segment->has_timestamps && piece->state & PIECE_STAMPED &&
+                   (int32_t)(segment->tsecr - piece->tsval) < 0) {
             take_back(half, piece->begin); /* Eifel detection, RFC 3522 */
         }
         count_piece(half, segment, piece, sacked_before);

@@ -78,6 +78,9 @@ static inline void clear_options(struct tl_segment *segment)
     segment->sack_count = 0;
     segment->options_cut = segment->has_timestamps = segment->has_mss = false;
     segment->has_wscale = segment->sack_permitted = false;
+    segment->wscale = 0;
+    segment->mss_bytes = 0;
+    segment->tsval = segment->tsecr = 0;
 }
 
 enum tl_decoded decode_tcp(struct decode *decode, size_t payload_bytes, uint32_t *ret_head_bytes)

@@ -37,7 +37,7 @@ static enum tl_decoded decode(const struct tl_buf *frame, size_t captured, uint1
                                .length_bytes = (uint32_t)frame->len,
                                .data = copy,
                                .link_type = link_type};
-    *segment = (struct tl_segment){0};
+    memset(segment, 0xa5, sizeof *segment); /* of another packet: nothing of it may stay */
     enum tl_decoded decoded = tl_decode(&decoder, &packet, segment);
     free(copy);
     return decoded;
@@ -70,6 +70,7 @@ static void expect_layer(struct tl_buf *frame, uint16_t link_type)
         cr_assert(eq(u32, segment.seq, 1000));
         cr_assert(eq(u32, segment.payload_bytes, 300));
         cr_assert(segment.options_cut || segment.sack_count == 2);
+        cr_assert(segment.has_timestamps || (segment.tsval == 0 && segment.tsecr == 0));
     }
     tl_buf_finish(frame);
 }

@@ -50,6 +50,27 @@ Test(packets, a_segment_sent_again_is_one_loss_even_of_a_joined_packet)
     tl_packets_destroy(script.packets);
 }
 
+/* As where the snap length cuts the options: what stands in the fields then is nobody's. */
+Test(packets, an_echo_tells_nothing_of_a_segment_without_timestamps)
+{
+    struct script script = script_begin();
+    script_shake(&script, 20 * MS, 0);
+    for (int i = 0; i < 2; i++) {
+        struct tl_segment data = script_segment(&script, SERVER, TL_TCP_ACK, 1000, 1000, MSS);
+        data.tsval = 500;
+        script_add(&script, &data);
+        script.time_ns += 60 * MS;
+    }
+    struct tl_segment ack = script_segment(&script, CLIENT, TL_TCP_ACK, 1000, 1000 + MSS, 0);
+    ack.has_timestamps = true;
+    ack.tsecr = 400;
+    script_add(&script, &ack);
+    const struct tl_packet_half *half = &script_end(&script)->halves[TL_SERVER];
+    cr_expect_eq(half->retrans_count, 1);
+    cr_expect_eq(half->needless_count, 0);
+    tl_packets_destroy(script.packets);
+}
+
 Test(packets, what_the_receiver_reports_as_duplicate_was_no_loss)
 {
     struct script script = script_begin();

@@ -54,7 +54,7 @@ struct tl_segment {
     bool dont_fragment;
     bool options_cut; /* the snap length ends within the options */
     bool has_timestamps, has_mss, has_wscale, sack_permitted;
-    uint8_t wscale;
+    uint8_t wscale; /* this and what follows: 0 where the option is not there */
     uint16_t mss_bytes;
     uint32_t tsval, tsecr;
     struct {

@@ -102,13 +102,22 @@ static uint64_t mix(uint64_t value) /* Stafford's mix 13 */
     return value ^ value >> 31;
 }
 
-/* The ends in one order, whichever sent it. *ret_from is the index of the sender. */
-struct key {
-    struct tl_flow_address addresses[2];
-    uint16_t ports[2];
-};
+static uint64_t mix_end(const struct tl_flow_address *address, uint16_t port)
+{
+    uint64_t words[2];
+    memcpy(words, address, sizeof words);
+    uint64_t value = (words[1] ^ port) * 0xbf58476d1ce4e5b9u; /* the last word of IPv4 ends in 0 */
+    return (value ^ value >> 32 ^ words[0]) * 0x94d049bb133111ebu;
+}
 
-/* Any order serves, as long as it is the same both ways. */
+uint32_t tl_packets_hash(const struct tl_segment *segment)
+{
+    uint64_t from = mix_end(&segment->from, segment->from_port),
+             to = mix_end(&segment->to, segment->to_port);
+    return (uint32_t)(((from ^ from >> 29) + (to ^ to >> 29)) * 0x9e3779b97f4a7c15u >> 32);
+}
+
+/* Whether the sender is the first end of a new entry: by the numbers, not by who was seen first. */
 static bool is_first(const struct tl_segment *segment)
 {
     uint64_t from[2], to[2];
@@ -119,37 +128,38 @@ static bool is_first(const struct tl_segment *segment)
                               : segment->from_port <= segment->to_port;
 }
 
-static uint32_t make_key(const struct tl_segment *segment, struct key *ret_key, int *ret_from)
+static bool is_end(const struct entry *entry, int end, const struct tl_flow_address *address,
+                   uint16_t port)
 {
-    int from = is_first(segment) ? 0 : 1;
-    ret_key->addresses[from] = segment->from;
-    ret_key->addresses[1 - from] = segment->to;
-    ret_key->ports[from] = segment->from_port;
-    ret_key->ports[1 - from] = segment->to_port;
-    *ret_from = from;
-    uint64_t words[4];
-    memcpy(words, ret_key->addresses, sizeof words);
-    uint64_t ports = (uint64_t)ret_key->ports[0] << 16 | ret_key->ports[1];
-    return (uint32_t)mix(words[1] ^ mix(words[3] ^ mix(words[0] + 3 * words[2] + (ports << 24))));
+    uint64_t own[2], other[2];
+    memcpy(own, &entry->addresses[end], sizeof own);
+    memcpy(other, address, sizeof other);
+    return ((own[0] ^ other[0]) | (own[1] ^ other[1])) == 0 && entry->ports[end] == port;
 }
 
-static bool is_key(const struct entry *entry, const struct key *key)
+static bool is_from(const struct entry *entry, int end, const struct tl_segment *segment)
 {
-    uint64_t own[4], other[4];
-    memcpy(own, entry->addresses, sizeof own);
-    memcpy(other, key->addresses, sizeof other);
-    uint64_t differ =
-        (own[0] ^ other[0]) | (own[1] ^ other[1]) | (own[2] ^ other[2]) | (own[3] ^ other[3]);
-    return differ == 0 && entry->ports[0] == key->ports[0] && entry->ports[1] == key->ports[1];
+    return is_end(entry, end, &segment->from, segment->from_port) &&
+           is_end(entry, 1 - end, &segment->to, segment->to_port);
 }
 
-static struct slot *find_slot(const struct tl_packets *packets, uint32_t tag, const struct key *key)
+/* That of the segment's connection, or a free one. *ret_from is the index of the sender. */
+static struct slot *find_slot(const struct tl_packets *packets, uint32_t tag,
+                              const struct tl_segment *segment, int *ret_from)
 {
     for (uint32_t at = tag & packets->slot_mask;; at = (at + 1) & packets->slot_mask) {
         struct slot *slot = &packets->slots[at];
-        if (slot->entry == NONE ||
-            (slot->tag == tag && is_key(entry_at(packets, slot->entry), key)))
-            return slot;
+        if (slot->entry != NONE && slot->tag != tag)
+            continue;
+        if (slot->entry == NONE)
+            *ret_from = is_first(segment) ? 0 : 1;
+        else if (is_from(entry_at(packets, slot->entry), 0, segment))
+            *ret_from = 0;
+        else if (is_from(entry_at(packets, slot->entry), 1, segment))
+            *ret_from = 1;
+        else
+            continue;
+        return slot;
     }
 }
 
@@ -299,8 +309,7 @@ static void guess_client(struct entry *entry, const struct tl_segment *segment, 
         entry->client = entry->ports[0] >= entry->ports[1] ? 0 : 1;
 }
 
-static uint32_t new_entry(struct tl_packets *packets, const struct key *key,
-                          const struct tl_segment *segment, int from)
+static uint32_t new_entry(struct tl_packets *packets, const struct tl_segment *segment, int from)
 {
     uint32_t index = packets->entry_count;
     if (index == TL_PACKETS_FLOWS_MAX)
@@ -315,8 +324,10 @@ static uint32_t new_entry(struct tl_packets *packets, const struct key *key,
     }
     struct entry *entry = entry_at(packets, index);
     *entry = (struct entry){.tracked = NONE, .first_ns = segment->time_ns};
-    memcpy(entry->addresses, key->addresses, sizeof entry->addresses);
-    memcpy(entry->ports, key->ports, sizeof entry->ports);
+    entry->addresses[from] = segment->from;
+    entry->addresses[1 - from] = segment->to;
+    entry->ports[from] = segment->from_port;
+    entry->ports[1 - from] = segment->to_port;
     guess_client(entry, segment, from);
     packets->entry_count++;
     return index;
@@ -337,15 +348,19 @@ static bool begins_anew(const struct tl_packets *packets, const struct entry *en
 
 enum tl_status tl_packets_add(struct tl_packets *packets, const struct tl_segment *segment)
 {
-    struct key key;
+    return tl_packets_add_hashed(packets, segment, tl_packets_hash(segment));
+}
+
+enum tl_status tl_packets_add_hashed(struct tl_packets *packets, const struct tl_segment *segment,
+                                     uint32_t tag)
+{
     int from;
-    uint32_t tag = make_key(segment, &key, &from);
-    struct slot *slot = find_slot(packets, tag, &key);
+    struct slot *slot = find_slot(packets, tag, segment, &from);
     bool fresh = slot->entry == NONE;
     if (!fresh && begins_anew(packets, entry_at(packets, slot->entry), segment, from))
         fresh = true;
     if (fresh) {
-        uint32_t index = new_entry(packets, &key, segment, from);
+        uint32_t index = new_entry(packets, segment, from);
         if (index == NONE) {
             packets->left_out++;
             return packets->entry_count == TL_PACKETS_FLOWS_MAX ? TL_OK : TL_NOMEM;
@@ -374,9 +389,8 @@ enum tl_status tl_packets_add(struct tl_packets *packets, const struct tl_segmen
 void tl_packets_add_too_big(struct tl_packets *packets, const struct tl_segment *quoted,
                             const struct tl_too_big *too_big)
 {
-    struct key key;
     int from;
-    struct slot *slot = find_slot(packets, make_key(quoted, &key, &from), &key);
+    struct slot *slot = find_slot(packets, tl_packets_hash(quoted), quoted, &from);
     if (slot->entry == NONE || entry_at(packets, slot->entry)->tracked == NONE)
         return;
     struct tl_packet_flow *flow = &packets->tracked[entry_at(packets, slot->entry)->tracked]->flow;

@@ -6,13 +6,14 @@
 
 #include "tightlink/base/thread.h"
 
-/* A few hundred segments make the cost of handing them over vanish, and all batches together fit
- * the second-level cache. */
+/* A few hundred segments make the cost of handing them over vanish. Half of all batches take longer
+ * than it takes until a thread that is woken runs. */
 #define BATCH_ITEMS 256
-#define BATCHES     4
+#define BATCHES     64
 
 struct item {
     struct tl_segment segment;
+    uint32_t hash;
     bool too_big; /* a router's report of that segment, with the MTU below */
     uint16_t mtu_bytes;
 };
@@ -28,10 +29,13 @@ struct reader {
     struct tl_decoder decoder;
     struct tl_read *read;
     struct tl_error broken;
-    /* Between the threads. Batches are filled and taken in turns. */
+    /* Between the threads. Batches are filled and taken in turns. Who has to wait does so until
+     * half of them are his: to be woken for each would cost more than what is in it. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned filled, taken; /* batches so far */
+    bool waits;             /* one of the two */
+    bool ended;             /* nothing is filled any more */
     bool stop;              /* nobody takes any more */
     struct batch batches[BATCHES];
 };
@@ -58,6 +62,8 @@ static void fill(struct reader *reader, struct batch *batch)
         enum tl_decoded decoded = tl_decode(&reader->decoder, &packet, &item->segment);
         item->too_big = decoded == TL_DECODED_TOO_BIG;
         item->mtu_bytes = reader->decoder.too_big.mtu_bytes;
+        if (decoded == TL_DECODED_TCP)
+            item->hash = tl_packets_hash(&item->segment);
         batch->count += item->too_big || decoded == TL_DECODED_TCP;
     }
 }
@@ -71,20 +77,26 @@ static enum tl_status take(struct tl_packets *packets, const struct batch *batch
             tl_packets_add_too_big(packets, &item->segment,
                                    &(struct tl_too_big){.mtu_bytes = item->mtu_bytes});
         else
-            status = tl_packets_add(packets, &item->segment);
+            status = tl_packets_add_hashed(packets, &item->segment, item->hash);
     }
     return status;
 }
 
-/* --- Two threads --------------------------------------------------------------------------------
- */
+/* --- Two threads ---------------------------------------------------------------------------- */
+
+static void wait_change(struct reader *reader)
+{
+    reader->waits = true;
+    pthread_cond_wait(&reader->changed, &reader->lock);
+}
 
 /* The next batch that may be filled; NULL where nobody takes any more. */
 static struct batch *wait_free(struct reader *reader)
 {
     pthread_mutex_lock(&reader->lock);
-    while (reader->filled - reader->taken == BATCHES && !reader->stop)
-        pthread_cond_wait(&reader->changed, &reader->lock);
+    if (reader->filled - reader->taken == BATCHES)
+        while (reader->filled - reader->taken > BATCHES / 2 && !reader->stop)
+            wait_change(reader);
     bool stop = reader->stop;
     pthread_mutex_unlock(&reader->lock);
     return stop ? NULL : &reader->batches[reader->filled % BATCHES];
@@ -93,17 +105,23 @@ static struct batch *wait_free(struct reader *reader)
 static const struct batch *wait_filled(struct reader *reader)
 {
     pthread_mutex_lock(&reader->lock);
-    while (reader->filled == reader->taken)
-        pthread_cond_wait(&reader->changed, &reader->lock);
+    if (reader->filled == reader->taken)
+        while (reader->filled - reader->taken < BATCHES / 2 && !reader->ended)
+            wait_change(reader);
     pthread_mutex_unlock(&reader->lock);
     return &reader->batches[reader->taken % BATCHES];
 }
 
-static void advance(struct reader *reader, unsigned *count)
+/* One more batch for the other, who wakes once half of them are his. */
+static void advance(struct reader *reader, unsigned *count, bool ended)
 {
     pthread_mutex_lock(&reader->lock);
     ++*count;
-    pthread_cond_signal(&reader->changed);
+    reader->ended |= ended;
+    if (reader->waits && (reader->ended || reader->filled - reader->taken == BATCHES / 2)) {
+        reader->waits = false;
+        pthread_cond_signal(&reader->changed);
+    }
     pthread_mutex_unlock(&reader->lock);
 }
 
@@ -115,7 +133,7 @@ static void *decode_all(void *context)
     while (status == TL_OK && (batch = wait_free(reader)) != NULL) {
         fill(reader, batch);
         status = batch->status;
-        advance(reader, &reader->filled);
+        advance(reader, &reader->filled, status != TL_OK);
     }
     return NULL;
 }
@@ -127,7 +145,7 @@ static enum tl_status take_all(struct reader *reader, struct tl_packets *packets
         const struct batch *batch = wait_filled(reader);
         status = take(packets, batch);
         ended = batch->status;
-        advance(reader, &reader->taken);
+        advance(reader, &reader->taken, false);
     }
     return status;
 }

@@ -120,11 +120,10 @@ static void add_time(struct half *half, int64_t to)
     half->out->flight_ns += flight ? (double)(to - from) : 0;
     add_reach(half, from, to);
     while (from < to) { /* a bin at a time; bins widen, so that there are not many */
-        struct tl_packet_bin *bin = bins_at(half->out, from);
+        struct tl_packet_bin *bin = bins_at_place(half->out, &half->bin_there, from);
         if (!bin)
             return;
-        int64_t bin_end =
-            half->out->bins_begin_ns + (bin - half->out->bins + 1) * half->out->bin_ns;
+        int64_t bin_end = half->bin_there.begin_ns + half->bin_there.bin_ns;
         int64_t end = bin_end > from && bin_end < to ? bin_end : to;
         double *sum;
         float *part = reason(half, bin, &sum);
@@ -270,10 +269,11 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
     uint64_t flight = end - half->sender_una;
     note_peak(half, time_ns, flight);
     half->filled = half->right_known && half->sender_right < end + next_bytes(half, begin, end);
-    bins_add_flight(out, flight, half_segments(half, (uint32_t)(end - begin)));
+    out->flight_classes[tl_packet_flight_class(flight)] +=
+        half_segments(half, (uint32_t)(end - begin));
     if (flight > out->flight_max_bytes)
         out->flight_max_bytes = flight;
-    struct tl_packet_bin *bin = bins_at(out, time_ns);
+    struct tl_packet_bin *bin = bins_at(half, time_ns);
     if (bin && flight > bin->flight_max_bytes)
         bin->flight_max_bytes = (uint32_t)(flight < UINT32_MAX ? flight : UINT32_MAX);
 }

@@ -75,29 +75,27 @@ static bool grow(struct tl_packet_half *out, uint32_t count)
     return true;
 }
 
-struct tl_packet_bin *bins_at(struct tl_packet_half *out, int64_t time_ns)
+struct tl_packet_bin *bins_find(struct tl_packet_half *out, struct bin_place *place,
+                                int64_t time_ns)
 {
     if (out->bin_ns == 0) {
         out->bin_ns = BIN_NS;
         out->bins_begin_ns = time_ns;
     }
-    /* Nearly all follow each other in one bin: that saves the division. */
-    if ((uint64_t)(time_ns - out->bin_last_ns) < (uint64_t)out->bin_ns && out->bin_last)
-        return out->bin_last;
     uint64_t index = time_ns <= out->bins_begin_ns
                          ? 0
                          : (uint64_t)(time_ns - out->bins_begin_ns) / (uint64_t)out->bin_ns;
     if (index >= out->bins_count) {
-        out->bin_last = NULL;
         index = widen(out, index);
         if (!grow(out, (uint32_t)index + 1))
             return NULL;
         while (out->bins_count <= index)
             clear_bin(&out->bins[out->bins_count++]);
     }
-    out->bin_last = &out->bins[index];
-    out->bin_last_ns = out->bins_begin_ns + (int64_t)index * out->bin_ns;
-    return out->bin_last;
+    *place = (struct bin_place){.begin_ns = out->bins_begin_ns + (int64_t)index * out->bin_ns,
+                                .bin_ns = out->bin_ns,
+                                .index = (uint32_t)index};
+    return &out->bins[index];
 }
 
 static uint32_t shifted(uint32_t bytes, unsigned bits)
@@ -150,7 +148,7 @@ void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns)
                                       0.84089641525371454,
                                       0.91700404320467122};
     int octave;
-    double part = frexp(fmax(value_ns, 1000) / 1000, &octave);
+    double part = frexp(value_ns > 1000 ? value_ns / 1000 : 1, &octave);
     unsigned eighth = part >= eighths[4] ? 4 : 0;
     eighth += part >= eighths[eighth + 2] ? 2 : 0;
     eighth += part >= eighths[eighth + 1] ? 1 : 0;
@@ -166,11 +164,6 @@ unsigned tl_packet_flight_class(uint64_t bytes)
     unsigned high = 63 - (unsigned)__builtin_clzll(bytes);
     unsigned class = 8 * (high - 2) + (unsigned)(bytes >> (high - 3) & 7);
     return class < TL_PACKETS_RTT_CLASSES ? class : TL_PACKETS_RTT_CLASSES - 1;
-}
-
-void bins_add_flight(struct tl_packet_half *out, uint64_t flight_bytes, uint32_t segments)
-{
-    out->flight_classes[tl_packet_flight_class(flight_bytes)] += segments;
 }
 
 double tl_packet_classes_quantile(const uint32_t classes[TL_PACKETS_RTT_CLASSES], double share)

@@ -128,18 +128,10 @@ static void take_stamps(struct connection *connection, const struct tl_segment *
                   connection->flow.near_rtt_ns[from]);
 }
 
-void connection_add(struct connection *connection, const struct tl_segment *segment, int from)
+static void add_in_order(struct connection *connection, const struct tl_segment *segment, int from)
 {
     struct tl_packet_flow *flow = &connection->flow;
     struct tl_packet_half *out = &flow->halves[from];
-    struct tl_segment ordered;
-    if (segment->time_ns <
-        flow->last_ns) { /* clocks step, and interfaces are merged out of order */
-        ordered = *segment;
-        ordered.time_ns = flow->last_ns;
-        segment = &ordered;
-        flow->backwards = true;
-    }
     flow->last_ns = segment->time_ns;
     flow->packets_count++;
     flow->wire_bytes += segment->packet_bytes;
@@ -164,17 +156,18 @@ void connection_add(struct connection *connection, const struct tl_segment *segm
                   flow->near_rtt_ns[1 - from]);
 }
 
-uint64_t connection_held_bytes(const struct connection *connection)
+void connection_add(struct connection *connection, const struct tl_segment *segment, int from)
 {
-    const struct tl_packet_flow *flow = &connection->flow;
-    size_t stamps = connection->stamps[0].room + connection->stamps[1].room;
-    return sizeof *connection + stamps * sizeof(struct stamp) + flow->halves[0].held_bytes +
-           flow->halves[1].held_bytes;
-}
-
-uint64_t connection_steps(const struct connection *connection)
-{
-    return connection->halves[0].steps_count + connection->halves[1].steps_count;
+    struct tl_packet_flow *flow = &connection->flow;
+    if (segment->time_ns >= flow->last_ns) {
+        add_in_order(connection, segment, from);
+        return;
+    }
+    /* Clocks step, and interfaces are merged out of order. */
+    struct tl_segment ordered = *segment;
+    ordered.time_ns = flow->last_ns;
+    flow->backwards = true;
+    add_in_order(connection, &ordered, from);
 }
 
 void connection_end(struct connection *connection)

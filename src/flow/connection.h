@@ -20,9 +20,21 @@ struct connection {
 void connection_init(struct connection *connection, const struct tl_segment *segment, int from);
 /* from: the end that sent it. */
 void connection_add(struct connection *connection, const struct tl_segment *segment, int from);
-/* What it holds in memory, and what has been done for its packets so far. */
-uint64_t connection_held_bytes(const struct connection *connection);
-uint64_t connection_steps(const struct connection *connection);
+/* What it holds in memory. */
+static inline uint64_t connection_held_bytes(const struct connection *connection)
+{
+    const struct tl_packet_flow *flow = &connection->flow;
+    size_t stamps = connection->stamps[0].room + connection->stamps[1].room;
+    return sizeof *connection + stamps * sizeof(struct stamp) + flow->halves[0].held_bytes +
+           flow->halves[1].held_bytes;
+}
+
+/* What has been done for its packets so far. */
+static inline uint64_t connection_steps(const struct connection *connection)
+{
+    return connection->halves[0].steps_count + connection->halves[1].steps_count;
+}
+
 void connection_end(struct connection *connection);
 void connection_finish(struct connection *connection); /* frees what it holds */
 

@@ -39,12 +39,6 @@ void half_begin(struct half *half, uint32_t first_seq)
     half->right_known = false;
 }
 
-void half_begin_in_middle(struct half *half, uint32_t seq)
-{
-    if (!half->started)
-        half_begin(half, seq);
-}
-
 /* --- What is sent ----------------------------------------------------------------------------- */
 
 /* One segment of a packet, which offload may have joined of several: then it divides by one of the
@@ -102,7 +96,7 @@ static void count_new(struct half *half, int64_t time_ns, uint32_t len)
         out->first_data_ns = time_ns;
     out->payload_bytes += len;
     out->segments_count += segments;
-    struct tl_packet_bin *bin = bins_at(out, time_ns);
+    struct tl_packet_bin *bin = bins_at(half, time_ns);
     if (bin) {
         bin->sent_bytes += len;
         bin->segments_count += segments;
@@ -172,7 +166,7 @@ static void add_loss(struct half *half, const struct piece *piece, bool upstream
 /* What was sent again had been lost once more. */
 static void add_vain(struct half *half, const struct piece *piece)
 {
-    struct tl_packet_bin *bin = bins_at(half->out, piece->last_ns);
+    struct tl_packet_bin *bin = bins_at(half, piece->last_ns);
     if (bin)
         bin->vain_bytes += piece->len;
 }
@@ -188,7 +182,7 @@ static bool is_copy(const struct piece *piece, const struct tl_segment *segment)
 void half_count_late(struct half *half, int64_t time_ns)
 {
     half->out->late_count++;
-    struct tl_packet_bin *bin = bins_at(half->out, time_ns);
+    struct tl_packet_bin *bin = bins_at(half, time_ns);
     if (bin)
         bin->late_count++;
 }
@@ -199,7 +193,7 @@ static void count_again(struct half *half, const struct tl_segment *segment, uin
     half->out->retrans_count += segments;
     half->out->retrans_bytes += bytes;
     half->out->segments_count += segments;
-    struct tl_packet_bin *bin = bins_at(half->out, segment->time_ns);
+    struct tl_packet_bin *bin = bins_at(half, segment->time_ns);
     if (bin) {
         bin->retrans_count += segments;
         bin->segments_count += segments;

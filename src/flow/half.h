@@ -45,11 +45,18 @@ struct ring {
     uint32_t head, count, room; /* room is a power of two or 0 */
 };
 
+/* A bin that was used last. Those that widened are no longer the ones that it knows. */
+struct bin_place {
+    int64_t begin_ns, bin_ns; /* bin_ns 0: none yet */
+    uint32_t index;
+};
+
 struct half {
     struct tl_packet_half *out;
-    bool started, mss_told;    /* mss_told: by the other end's SYN */
-    uint64_t first, next, una; /* as the capturing machine sees them */
-    uint64_t sacked_to;        /* highest byte that was acknowledged selectively */
+    struct bin_place bin_here, bin_there; /* of what passes here; at the sender's place and time */
+    bool started, mss_told;               /* mss_told: by the other end's SYN */
+    uint64_t first, next, una;            /* as the capturing machine sees them */
+    uint64_t sacked_to;                   /* highest byte that was acknowledged selectively */
     struct { /* whose pieces are marked: blocks come again and again, most of them grown */
         uint64_t begin, end;
     } sacked[TL_SEGMENT_SACKS_MAX];
@@ -113,7 +120,11 @@ void half_echo(struct half *half, int64_t time_ns, double sample_ns, double leas
 void half_end(struct half *half);
 
 /* Without a SYN numbers begin where the first packet stands. */
-void half_begin_in_middle(struct half *half, uint32_t seq);
+static inline void half_begin_in_middle(struct half *half, uint32_t seq)
+{
+    if (!half->started)
+        half_begin(half, seq);
+}
 /* A segment was overtaken by later ones. */
 void half_count_late(struct half *half, int64_t time_ns);
 
@@ -122,7 +133,8 @@ void half_count_late(struct half *half, int64_t time_ns);
 /* That much passes here now: what it would leave waiting before a link that is somewhat faster than
  * the flow, packets that come together the more. 0 until a round trip is known. */
 uint32_t pieces_queue(struct half *half, int64_t time_ns, uint32_t bytes);
-/* NULL only without memory: then what is in flight is followed less closely. */
+/* For the caller to fill. NULL only without memory: then what is in flight is followed less
+ * closely. */
 struct piece *pieces_append(struct half *half);
 /* What was jumped over up to end, a segment each. */
 void pieces_append_holes(struct half *half, int64_t time_ns, uint64_t end);
@@ -134,10 +146,10 @@ void pieces_split(struct half *half, uint64_t byte);
 
 /* --- bins.c ------------------------------------------------------------------------------- */
 
-/* The bin of that time; widens all when there would be too many. NULL: out of memory. */
-struct tl_packet_bin *bins_at(struct tl_packet_half *out, int64_t time_ns);
+/* Finds the bin of that time; widens all when there would be too many. NULL: out of memory. */
+struct tl_packet_bin *bins_find(struct tl_packet_half *out, struct bin_place *place,
+                                int64_t time_ns);
 void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss);
-void bins_add_flight(struct tl_packet_half *out, uint64_t flight_bytes, uint32_t segments);
 /* The window was larger than it was taken for, by so many bits: no time so far was closed. */
 void bins_open_window(struct tl_packet_half *out, unsigned bits);
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);
@@ -166,6 +178,22 @@ static inline uint32_t half_segments(const struct half *half, uint32_t bytes)
 {
     uint32_t mss = half_mss(half);
     return bytes <= mss ? 1 : (bytes + mss - 1) / mss;
+}
+
+/* Nearly all follow each other in one bin: that saves the division. */
+static inline struct tl_packet_bin *bins_at_place(struct tl_packet_half *out,
+                                                  struct bin_place *place, int64_t time_ns)
+{
+    if ((uint64_t)(time_ns - place->begin_ns) < (uint64_t)place->bin_ns &&
+        place->bin_ns == out->bin_ns)
+        return &out->bins[place->index];
+    return bins_find(out, place, time_ns);
+}
+
+/* The bin of what passes here at that time; NULL: out of memory. */
+static inline struct tl_packet_bin *bins_at(struct half *half, int64_t time_ns)
+{
+    return bins_at_place(half->out, &half->bin_here, time_ns);
 }
 
 static inline struct piece *half_piece(const struct half *half, uint32_t index)

@@ -19,15 +19,15 @@ static void add_rtt(struct half *half, int64_t time_ns, double near_rtt_ns)
     if (!isfinite(rtt_ns))
         return;
     half->last_rtt_ns = rtt_ns < UINT32_MAX ? (uint32_t)rtt_ns : UINT32_MAX;
-    half->last_far_ns = (uint32_t)fmin(half->far_rtt_ns, UINT32_MAX);
-    out->rtt_min_ns = fmin(out->rtt_min_ns, rtt_ns);
+    half->last_far_ns = half->far_rtt_ns < UINT32_MAX ? (uint32_t)half->far_rtt_ns : UINT32_MAX;
+    out->rtt_min_ns = rtt_ns < out->rtt_min_ns ? rtt_ns : out->rtt_min_ns;
     out->rtt_sum_ns += rtt_ns;
     out->rtt_count++;
     bins_add_class(out->rtt_classes, rtt_ns);
-    struct tl_packet_bin *bin = bins_at(out, time_ns);
+    struct tl_packet_bin *bin = bins_at(half, time_ns);
     if (!bin)
         return;
-    bin->rtt_min_ns = fminf(bin->rtt_min_ns, (float)rtt_ns);
+    bin->rtt_min_ns = (float)rtt_ns < bin->rtt_min_ns ? (float)rtt_ns : bin->rtt_min_ns;
     bin->rtt_sum_ns += (float)rtt_ns;
     bin->rtt_count++;
 }
@@ -159,7 +159,7 @@ static uint64_t sack_pieces(struct half *half, uint64_t begin, uint64_t end)
 
 static void count_delivered(struct half *half, int64_t time_ns, uint64_t bytes)
 {
-    struct tl_packet_bin *bin = half->out->bin_ns && bytes ? bins_at(half->out, time_ns) : NULL;
+    struct tl_packet_bin *bin = half->out->bin_ns && bytes ? bins_at(half, time_ns) : NULL;
     if (bin)
         bin->delivered_bytes += bytes;
 }
@@ -174,7 +174,7 @@ static void take_sacks(struct half *half, const struct tl_segment *segment, uint
                       begin >= half_unwrap(ack, segment->sacks[1].begin) &&
                       end <= half_unwrap(ack, segment->sacks[1].end);
         if (i == 0 && (end <= ack || within)) {
-            struct tl_packet_bin *bin = bins_at(half->out, segment->time_ns);
+            struct tl_packet_bin *bin = bins_at(half, segment->time_ns);
             half->out->dsack_count++;
             if (bin)
                 bin->dsack_count++;
@@ -219,7 +219,7 @@ static void take_window(struct half *half, const struct tl_segment *segment, uin
             out->window_bytes_ns = out->window_ns = out->window_open_ns = 0;
         out->window_max_bytes = window;
     }
-    struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
+    struct tl_packet_bin *bin = out->bin_ns ? bins_at(half, segment->time_ns) : NULL;
     if (!bin)
         return;
     uint32_t bytes = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX - 1;
@@ -237,7 +237,9 @@ static void count_stall(struct half *half, int64_t time_ns)
     int64_t since = half_piece(half, 0)->first_ns;
     if (half->last_move_ns > since)
         since = half->last_move_ns;
-    half->out->stall_longest_ns = fmax(half->out->stall_longest_ns, (double)(time_ns - since));
+    double stall_ns = (double)(time_ns - since);
+    if (stall_ns > half->out->stall_longest_ns)
+        half->out->stall_longest_ns = stall_ns;
 }
 
 /* Beside the sender all of it is what the host took to answer, the handshake not always least: what
@@ -291,7 +293,7 @@ static void make_progress(struct half *half, const struct tl_segment *segment, u
     if (told_bytes < ack - half->una)
         count_delivered(half, segment->time_ns, ack - half->una - told_bytes);
     out->acked_bytes += ack - half->una;
-    struct tl_packet_bin *bin = out->bin_ns ? bins_at(out, segment->time_ns) : NULL;
+    struct tl_packet_bin *bin = out->bin_ns ? bins_at(half, segment->time_ns) : NULL;
     if (bin)
         bin->acked_bytes += ack - half->una;
     half->una = ack;

@@ -39,9 +39,7 @@ struct piece *pieces_append(struct half *half)
         else if (!grow_pieces(half))
             return NULL;
     }
-    struct piece *piece = half_piece(half, ring->count++);
-    *piece = (struct piece){0};
-    return piece;
+    return half_piece(half, ring->count++);
 }
 
 uint32_t pieces_find(const struct half *half, uint64_t byte)

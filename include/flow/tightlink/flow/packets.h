@@ -134,8 +134,8 @@ struct tl_packet_half {
     uint64_t rtt_count;
     uint32_t backoff_shares[TL_PACKETS_SHARES]; /* flight behind a recovery over that before it */
 
-    int64_t bins_begin_ns, bin_ns, bin_last_ns; /* bin_last_ns: where the one used last begins */
-    struct tl_packet_bin *bins, *bin_last;      /* bin_last: that one; NULL: none */
+    int64_t bins_begin_ns, bin_ns;
+    struct tl_packet_bin *bins;
     uint32_t bins_count;
     struct tl_packet_loss *losses;
     uint32_t losses_count;

@@ -142,6 +142,15 @@ static enum tl_status parse_escape(struct parser *parser)
     return TL_OK;
 }
 
+/* Of ASCII that stands for itself. */
+static size_t plain_len(const struct parser *parser)
+{
+    const char *p = parser->p;
+    while (p < parser->end && *p >= 0x20 && *p <= 0x7e && *p != '"' && *p != '\\')
+        p++;
+    return (size_t)(p - parser->p);
+}
+
 /* Reads a string, quotes and all, into parser->text. */
 static enum tl_status parse_text(struct parser *parser)
 {
@@ -157,7 +166,9 @@ static enum tl_status parse_text(struct parser *parser)
         }
         if (parser->p == parser->end || (unsigned char)*parser->p < 0x20)
             return fail_here(parser, "the end of a string");
-        size_t used = tl_utf8_decode(parser->p, (size_t)(parser->end - parser->p), NULL);
+        size_t used = plain_len(parser);
+        if (!used)
+            used = tl_utf8_decode(parser->p, (size_t)(parser->end - parser->p), NULL);
         if (!used)
             return fail(parser, TL_SYNTAX, "a byte that is not UTF-8");
         tl_buf_add(&parser->text, parser->p, used);

@@ -76,6 +76,8 @@ static const struct {
 
 bool tl_utf8_is_printable(uint32_t character)
 {
+    if (character >= ' ' && character <= '~') /* nearly all */
+        return true;
     if ((character & 0xfffe) == 0xfffe) /* the last two of every plane */
         return false;
     size_t low = 0, high = sizeof hidden / sizeof *hidden;
@@ -160,13 +162,25 @@ static void add_clean_ascii(struct tl_buf *buf, const char *piece, size_t n)
         tl_buf_addf(buf, "\\u{%x}", character);
 }
 
+/* Of printable ASCII at the front. */
+static size_t plain_len(const char *text)
+{
+    size_t len = 0;
+    while (text[len] >= ' ' && text[len] <= '~')
+        len++;
+    return len;
+}
+
 void tl_utf8_add_clean(struct tl_buf *buf, const char *text, bool ascii)
 {
     size_t len = strlen(text);
     while (len) {
         char piece[PIECE_SIZE];
-        size_t used, n = clean_one(text, len, piece, &used);
-        if (ascii && ((unsigned char)piece[0] & 0x80))
+        size_t used = plain_len(text);
+        size_t n = used ? 0 : clean_one(text, len, piece, &used);
+        if (n == 0)
+            tl_buf_add(buf, text, used);
+        else if (ascii && ((unsigned char)piece[0] & 0x80))
             add_clean_ascii(buf, piece, n);
         else
             tl_buf_add(buf, piece, n);

@@ -75,7 +75,9 @@ static enum tl_status write_text(struct expansion *x, const char *key, const str
         size_t len = *from == '<' ? word_length(from) : 0;
         char word[64];
         if (len == 0 || len >= sizeof word) {
-            tl_buf_add(&text, from++, 1);
+            len = 1 + strcspn(from + 1, "<");
+            tl_buf_add(&text, from, len);
+            from += len;
             continue;
         }
         memcpy(word, from + 1, len);

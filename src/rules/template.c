@@ -230,7 +230,9 @@ static enum tl_status compile_pieces(struct compiler *c)
         } else if (twice && (*at == '[' || *at == ']')) {
             status = compile_group(c, &at);
         } else {
-            tl_buf_add(&c->literal, at++, 1);
+            size_t len = strcspn(at, "{}[]");
+            tl_buf_add(&c->literal, at, len ? len : 1);
+            at += len ? len : 1;
         }
     }
     if (status == TL_OK && c->group)

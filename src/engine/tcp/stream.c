@@ -6,7 +6,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,6 +14,7 @@
 
 #include "stream_private.h"
 #include "tightlink/base/libc.h"
+#include "tightlink/base/thread.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
 #include "tightlink/host/counters.h"
@@ -175,13 +175,12 @@ static int create_buffers(struct tl_streams *set)
 }
 
 /* Where the card belongs to a NUMA node of several, workers stay there. */
-static void place_workers(struct tl_streams *set, pthread_attr_t *attributes)
+static void choose_place(struct tl_streams *set, cpu_set_t *ret_cpus)
 {
     struct sockaddr_in6 peer = {.sin6_family = AF_UNSPEC};
     socklen_t len = sizeof(peer);
     char interface[IF_NAMESIZE] = "";
     bool use[TL_CPU_CORES_MAX];
-    cpu_set_t cpus;
     struct tl_host_place *place = malloc(sizeof(*place));
     if (!place)
         return;
@@ -190,31 +189,28 @@ static void place_workers(struct tl_streams *set, pthread_attr_t *attributes)
     tl_host_place_read("", interface, place);
     set->placed_count = tl_host_place_choose(place, use);
     free(place);
-    CPU_ZERO(&cpus);
+    CPU_ZERO(ret_cpus);
     for (unsigned i = 0; i < TL_CPU_CORES_MAX; i++)
         if (set->placed_count > 0 && use[i])
-            CPU_SET(i, &cpus);
-    if (set->placed_count > 0 && pthread_attr_setaffinity_np(attributes, sizeof(cpus), &cpus) != 0)
-        set->placed_count = 0;
+            CPU_SET(i, ret_cpus);
 }
 
 static int create_threads(struct tl_streams *set)
 {
-    pthread_attr_t attributes;
+    cpu_set_t cpus;
     int errnum = set->spec.send ? 0 : create_buffers(set);
     if (errnum == 0)
-        errnum = pthread_attr_init(&attributes);
-    if (errnum != 0)
-        return errnum;
-    place_workers(set, &attributes);
+        choose_place(set, &cpus);
     for (uint32_t i = 0; i < set->count && errnum == 0; i++) {
         struct stream *stream = &set->streams[i];
-        errnum = pthread_create(&stream->thread, &attributes, tl_stream_worker_main, stream);
+        errnum = tl_thread_start(&stream->thread, tl_stream_worker_main, stream);
         stream->created = errnum == 0;
+        if (stream->created && set->placed_count > 0 &&
+            pthread_setaffinity_np(stream->thread, sizeof cpus, &cpus) != 0)
+            set->placed_count = 0;
     }
-    pthread_attr_destroy(&attributes);
     if (errnum == 0) {
-        errnum = pthread_create(&set->sampler, NULL, tl_stream_sampler_main, set);
+        errnum = tl_thread_start(&set->sampler, tl_stream_sampler_main, set);
         set->sampler_created = errnum == 0;
     }
     return errnum;
@@ -222,16 +218,11 @@ static int create_threads(struct tl_streams *set)
 
 enum tl_status tl_streams_start(struct tl_streams *set, struct tl_error *reterr)
 {
-    sigset_t all, before;
     if (set->count == 0 || atomic_load(&set->start_ns) != 0)
         return tl_error_set(reterr, TL_RANGE, "a test starts once, with at least one stream");
     atomic_store(&set->start_ns, tl_now_ns());
     atomic_store(&set->alive, set->count);
-    /* Signals are for the program's own threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int errnum = create_threads(set);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (errnum == 0)
         return TL_OK;
     tl_streams_stop(set);

@@ -227,8 +227,6 @@ static void resend(struct half *half, struct piece *piece, const struct tl_segme
         add_loss(half, piece, false, (piece->state & PIECE_SACKED) != 0);
     else if (!(piece->state & PIECE_SACKED))
         add_vain(half, piece);
-    if (piece->state & PIECE_SACKED)
-        out->needless_count++;
     if (piece->sent_count < UINT8_MAX)
         piece->sent_count++;
     if (is_first && piece->sent_count > out->stuck_count &&
@@ -264,10 +262,8 @@ static bool send_old(struct half *half, const struct tl_segment *segment, uint64
         piece->ip_id = segment->ip_id;
         piece->checksum = segment->checksum;
     }
-    if (acked) { /* it had arrived: the acknowledgement has already passed here */
+    if (acked) /* it had arrived: the acknowledgement has already passed here */
         count_again(half, segment, (uint32_t)(end < half->una ? end - begin : half->una - begin));
-        half->out->needless_count++;
-    }
     return true;
 }
 

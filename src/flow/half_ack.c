@@ -41,7 +41,6 @@ static void take_back(struct half *half, uint64_t byte)
         struct tl_packet_loss *loss = &out->losses[out->losses_count - back];
         if (loss->offset_bytes != offset)
             continue;
-        out->needless_count += !loss->needless;
         loss->needless = true;
         return;
     }

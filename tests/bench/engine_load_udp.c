@@ -80,7 +80,7 @@ static void print_sender(const struct tl_udp_sender *s)
     print_number("sent_count", (double)s->sent_count);
     print_number("offered_bps", s->offered_bps);
     print_number("achieved_bps", s->achieved_bps);
-    print_number("achieved_ratio", s->achieved_ratio);
+    print_number("achieved_ratio", s->achieved_bps / s->offered_bps);
     print_number("largest_burst", (double)s->largest_burst_count);
     print_number("blocked", (double)s->blocked_count);
     print_number("local_drop_sender", (double)s->local_drop_count);
@@ -126,7 +126,6 @@ static void print_result(const struct tl_udp_result *result)
         result->spec.datagram_bytes ? result->spec.datagram_bytes : TL_UDP_DATAGRAM_BYTES;
     printf("{\"end\": \"%s\", \"valid\": %s", tl_udp_end_text(result->end),
            result->valid ? "true" : "false");
-    print_number("setup_ms", (double)result->setup_ns / 1e6);
     print_number("elapsed_ms", (double)result->elapsed_ns / 1e6);
     print_number("loss_ratio", result->loss_ratio);
     print_number("loss_low_ratio", result->loss_low_ratio);

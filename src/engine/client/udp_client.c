@@ -88,7 +88,6 @@ static enum tl_status start(struct udp_run *run, bool was_proved, struct tl_erro
         if (status == TL_OK)
             status = client_await_started(&running, reterr);
     }
-    run->result->setup_ns = tl_now_ns() - run->asked_ns - run->result->queued_ns;
     if (status == TL_OK && run->result->near_sends)
         status = start_near(run, reterr);
     return status;

@@ -477,7 +477,6 @@ enum tl_status iperf3_udp_test(void *context, const struct tl_udp_spec *spec, tl
                             .context = live_context,
                             .control = {.fd = -1},
                             .rate.bps = NAN};
-    int64_t asked_ns = tl_now_ns();
     enum tl_status status = udp_result_init(ret_result, spec);
     if (status != TL_OK)
         return tl_error_set(reterr, status, "no memory for a UDP test");
@@ -491,8 +490,6 @@ enum tl_status iperf3_udp_test(void *context, const struct tl_udp_spec *spec, tl
     ret_result->granted_bytes = spec->max_bytes;
     ret_result->granted_rate_bps = spec->rate_bps;
     status = run(&test, reterr);
-    if (test.start_ns > 0)
-        ret_result->setup_ns = test.start_ns - asked_ns - ret_result->queued_ns;
     status = conclude(&test, status, reterr);
     udp_flow_destroy(test.flow);
     return status;

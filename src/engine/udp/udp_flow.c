@@ -47,7 +47,7 @@ enum tl_status udp_flow_create(const struct udp_flow_spec *spec, struct udp_flow
     flow->spec = *spec;
     flow->done_fd = flow->stop_fd = -1;
     atomic_init(&flow->sent_count, UINT64_MAX);
-    flow->sender.offered_bps = flow->sender.achieved_bps = flow->sender.achieved_ratio = NAN;
+    flow->sender.offered_bps = flow->sender.achieved_bps = NAN;
     enum tl_status status = allocate(flow);
     if (status != TL_OK) {
         udp_flow_destroy(flow);

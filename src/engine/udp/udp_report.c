@@ -203,7 +203,6 @@ void udp_sender_from_fields(const struct tl_udp_fields *f, struct tl_udp_sender 
         .elapsed_ns = get_time(f, TL_US_elapsed_ns, 0),
         .offered_bps = NAN,
         .achieved_bps = NAN,
-        .achieved_ratio = NAN,
         .largest_burst_count = get_count(f, TL_US_largest_burst_count),
         .blocked_count = get_count(f, TL_US_blocked_count),
         .local_drop_count = get_count(f, TL_US_local_drop_count),

@@ -206,7 +206,6 @@ void udp_result_merge(struct tl_udp_result *result, int64_t interval_ns)
     sender->offered_bps = result->granted_rate_bps > 0 ? (double)result->granted_rate_bps : NAN;
     if (sender->elapsed_ns > 0 && !trains)
         sender->achieved_bps = (double)sender->sent_bytes * 8e9 / (double)sender->elapsed_ns;
-    sender->achieved_ratio = sender->achieved_bps / sender->offered_bps;
     uint64_t left = sender->sent_count > receiver->received_count
                         ? sender->sent_count - receiver->received_count
                         : 0;

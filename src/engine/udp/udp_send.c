@@ -449,8 +449,6 @@ static void summarise(const struct sender *sender)
         sum->elapsed_ns = sender->departure_ns;
     if (sum->elapsed_ns > 0 && sender->spec->train_length == 0)
         sum->achieved_bps = (double)sum->sent_bytes * 8e9 / (double)sum->elapsed_ns;
-    if (sum->offered_bps > 0)
-        sum->achieved_ratio = sum->achieved_bps / sum->offered_bps;
 }
 
 void *udp_send_main(void *arg)

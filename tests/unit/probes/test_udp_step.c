@@ -20,7 +20,6 @@ static struct tl_udp_result step(double rate_bps, uint64_t lost)
     result.sender.sent_count = sent;
     result.sender.elapsed_ns = 300000000;
     result.sender.achieved_bps = rate_bps;
-    result.sender.achieved_ratio = 1;
     result.receiver.received_count = sent - lost;
     result.receiver.lost_count = result.receiver.missing_count = lost;
     result.receiver.runs.run_count = lost;

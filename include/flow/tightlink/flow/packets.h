@@ -83,7 +83,6 @@ struct tl_packet_half {
     uint64_t acked_bytes;
     int64_t first_data_ns, last_data_ns; /* 0: none */
     uint64_t retrans_count, retrans_bytes;
-    uint64_t needless_count;          /* of them: the first one had arrived */
     uint64_t dsack_count, late_count; /* told by the receiver; overtaken by later segments */
     uint64_t loss_events_count;       /* at most one a round trip */
     uint64_t small_count;             /* data packets of less than one MSS, more following */

@@ -119,7 +119,6 @@ struct tl_udp_sender {
     int64_t elapsed_ns;            /* start to last datagram, plus one interval of the pace */
     double offered_bps;            /* as granted; NAN for "as fast as possible" and trains */
     double achieved_bps;           /* sent over elapsed; NAN without */
-    double achieved_ratio;         /* of offered; below 0.98 the sender is the limit; NAN */
     uint64_t largest_burst_count;  /* datagrams that left closer than half of their pace */
     uint64_t blocked_count;        /* EAGAIN: its own send buffer was full */
     uint64_t local_drop_count;     /* ENOBUFS: its own queue discipline refused (not in sent) */
@@ -213,8 +212,7 @@ struct tl_udp_result {
     enum tl_udp_end end;
     bool end_signed; /* TEST_END came with our token, and both ends' totals */
     bool valid;      /* end_signed, and the window is whole: not REBOUND, LOST, CANCELLED … */
-    int64_t queued_ns, setup_ns, elapsed_ns; /* near clock: for our turn, asked to first
-                                              * datagram may come, start to end */
+    int64_t queued_ns, elapsed_ns; /* near clock: for our turn, start to end */
     struct tl_udp_sender sender;
     struct tl_udp_receiver receiver;
     double loss_ratio;                      /* lost over sent; NAN when nothing was sent */

@@ -71,9 +71,10 @@ static int put_clean(struct tui_grid *grid, int row, int col, int columns, enum 
                      const char *text)
 {
     int used = 0;
-    for (size_t len; *text; text += len) {
+    const char *end = text + strlen(text);
+    for (size_t len; text < end; text += len) {
         struct tui_cell cell = {.ink = (unsigned char)ink};
-        len = tl_utf8_decode(text, strlen(text), NULL);
+        len = tl_utf8_decode(text, (size_t)(end - text), NULL);
         if (len == 0)
             break;
         memcpy(cell.text, text, len);

@@ -284,8 +284,8 @@ void tl_facts_explain_stage(struct tl_facts *facts, const char *stage,
         const struct tl_fact_def *def = tl_fact_def((enum tl_fact_name)(i / TL_SCOPE_COUNT));
         enum tl_scope scope = (enum tl_scope)(i % TL_SCOPE_COUNT);
         struct tl_fact_slot *slot = &facts->slots[i];
-        if (slot->state == TL_FACT_KNOWN || slot->reason || strcmp(def->stage, stage) != 0 ||
-            !scope_holds(scope, def->subject) || !is_of(scope, direction))
+        if (slot->state == TL_FACT_KNOWN || slot->reason || !scope_holds(scope, def->subject) ||
+            !is_of(scope, direction) || strcmp(def->stage, stage) != 0)
             continue;
         slot->is_set = true;
         slot->reason = keep_text(facts, reason);

@@ -11,7 +11,7 @@ run again gives the same verdict, and the traffic stays below what the case allo
 
 Without names the cases that are marked "long" are left out; --long runs these. Each is run as
 tests/realtime/policy.py says; those that leave most of a machine idle run side by side, on paths
-of their own, as many as there are processors, and those marked "alone" after them. Exit code 77
+of their own, one more than there are processors, and those marked "alone" after them. Exit code 77
 says that this machine permits no emulated path.
 """
 import concurrent.futures
@@ -177,7 +177,7 @@ def main():
     def run(name):
         gate.run(name, lambda: attempt(program, name, cases[name], schema))
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
         list(pool.map(run, (n for n in names if not cases[n].get("alone"))))
     for name in names:
         if cases[name].get("alone"):

@@ -4,8 +4,9 @@
     bench_pcap.py TIGHTLINK [MEGABYTES [ROUNDS]]
 
 Makes two captures of four flows, 96 bytes a packet and whole packets, reads each once to warm the
-cache, then times every program on it in turns, and tells medians of the rounds; the peak resident set of tightlink is told for the file and
-for one of a quarter of its length."""
+cache, then times every program on it in turns, and tells medians of the rounds, by the wall clock and by processor
+time (user and system, of all threads); the peak resident set of tightlink is told for the file and for one of a quarter
+of its length."""
 import os
 import shutil
 import statistics
@@ -47,13 +48,15 @@ def write(path, megabytes, snap):
 
 
 def timed(argv):
-    """Seconds of wall clock and the peak resident set in MB; None where it failed."""
+    """Seconds of wall clock and of processors, and the peak resident set in MB; None where it failed."""
     begin = time.monotonic()
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - begin
-    return (seconds, usage.ru_maxrss / 1024) if process.returncode in (0, 4) else None
+    if process.returncode not in (0, 4):
+        return None
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main():
@@ -83,11 +86,11 @@ def main():
                 elif None in rows:
                     print(f"{name}: {program} failed")
                 else:
-                    seconds, megabytes_resident = map(statistics.median, zip(*rows))
-                    print(f"{name}: {program:10s} {size / seconds / 1e9:7.3f} GB/s, "
-                          f"{megabytes_resident:6.0f} MB resident")
+                    seconds, processors, megabytes_resident = map(statistics.median, zip(*rows))
+                    print(f"{name}: {program:10s} {size / seconds / 1e9:7.3f} GB/s, {size / processors / 1e9:7.3f} GB "
+                          f"a second of processors, {megabytes_resident:6.0f} MB resident")
             small = timed(programs[0][1] + [part])
-            print(f"{name}: tightlink on a quarter of it: {small[1]:.0f} MB resident")
+            print(f"{name}: tightlink on a quarter of it: {small[2]:.0f} MB resident")
 
 
 main()

@@ -346,13 +346,8 @@ static bool begins_anew(const struct tl_packets *packets, const struct entry *en
     return old && half->started && (uint32_t)half->first != segment->seq + 1;
 }
 
-enum tl_status tl_packets_add(struct tl_packets *packets, const struct tl_segment *segment)
-{
-    return tl_packets_add_hashed(packets, segment, tl_packets_hash(segment));
-}
-
-enum tl_status tl_packets_add_hashed(struct tl_packets *packets, const struct tl_segment *segment,
-                                     uint32_t tag)
+enum tl_status tl_packets_add(struct tl_packets *packets, const struct tl_segment *segment,
+                              uint32_t tag)
 {
     int from;
     struct slot *slot = find_slot(packets, tag, segment, &from);

@@ -77,7 +77,7 @@ static enum tl_status take(struct tl_packets *packets, const struct batch *batch
             tl_packets_add_too_big(packets, &item->segment,
                                    &(struct tl_too_big){.mtu_bytes = item->mtu_bytes});
         else
-            status = tl_packets_add_hashed(packets, &item->segment, item->hash);
+            status = tl_packets_add(packets, &item->segment, item->hash);
     }
     return status;
 }

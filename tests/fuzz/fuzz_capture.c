@@ -39,7 +39,7 @@ static void look_at(const struct tl_packet *packet, struct tl_packets *packets)
     MUST(decoded <= TL_DECODED_LINK_TYPE);
     if (decoded == TL_DECODED_TCP) {
         MUST(segment.sack_count <= TL_SEGMENT_SACKS_MAX);
-        MUST(tl_packets_add(packets, &segment) == TL_OK);
+        MUST(tl_packets_add(packets, &segment, tl_packets_hash(&segment)) == TL_OK);
         fuzz_accepted++;
     }
     if (decoded == TL_DECODED_TOO_BIG)

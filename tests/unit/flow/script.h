@@ -50,7 +50,7 @@ static inline struct tl_segment script_segment(struct script *script, int from, 
 
 static inline void script_add(struct script *script, const struct tl_segment *segment)
 {
-    cr_assert_eq(tl_packets_add(script->packets, segment), TL_OK);
+    cr_assert_eq(tl_packets_add(script->packets, segment, tl_packets_hash(segment)), TL_OK);
 }
 
 static inline void script_send(struct script *script, int from, uint32_t seq, uint32_t ack,

@@ -410,7 +410,7 @@ static uint32_t mss_from(const uint32_t *sizes, size_t count)
                                      .payload_bytes = sizes[i],
                                      .packet_bytes = (uint16_t)(sizes[i] + 52),
                                      .flags = TL_TCP_ACK};
-        cr_assert_eq(tl_packets_add(packets, &segment), TL_OK);
+        cr_assert_eq(tl_packets_add(packets, &segment, tl_packets_hash(&segment)), TL_OK);
         seq += sizes[i];
     }
     tl_packets_finish(packets);

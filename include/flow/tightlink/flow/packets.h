@@ -164,14 +164,13 @@ struct tl_packets;
 struct tl_packets *tl_packets_create(void); /* NULL: out of memory */
 void tl_packets_destroy(struct tl_packets *packets);
 
-/* TL_NOMEM: this segment's connection is not followed; the others are. */
-enum tl_status tl_packets_add(struct tl_packets *packets,
-                              const struct tl_segment *segment) TL_WARN_UNUSED;
-/* The same, by another thread's tl_packets_hash() of the segment: one number for both directions of
- * a connection. */
+/* One number for both directions of a connection. Any thread may form it. */
 uint32_t tl_packets_hash(const struct tl_segment *segment);
-enum tl_status tl_packets_add_hashed(struct tl_packets *packets, const struct tl_segment *segment,
-                                     uint32_t hash) TL_WARN_UNUSED;
+
+/* hash: tl_packets_hash() of the segment. TL_NOMEM: this segment's connection is not followed; the
+ * others are. */
+enum tl_status tl_packets_add(struct tl_packets *packets, const struct tl_segment *segment,
+                              uint32_t hash) TL_WARN_UNUSED;
 void tl_packets_add_too_big(struct tl_packets *packets, const struct tl_segment *quoted,
                             const struct tl_too_big *too_big);
 

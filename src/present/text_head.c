@@ -256,11 +256,12 @@ static void add_rate(struct tl_buf *line, const char *what, const char *rate)
     tl_buf_addf(line, "%s%s %s", line->len ? ", " : "", what, rate);
 }
 
-/* "asked 900 Mb/s, got 96.1 Mb/s, possible 930 Mb/s, round trip 42 ms" */
+/* "asked 900 Mb/s, got 96.1 Mb/s, possible 930 Mb/s, round trip 42 ms, by HTTP/1.1" */
 void text_add_rates(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
     struct tl_buf line = TL_BUF_INIT;
+    struct tl_fact spoken;
     char text[TL_UNIT_TEXT_SIZE];
     if (source->run->goal.bps > 0)
         add_rate(&line, "asked", tl_format_bps(source->run->goal.bps, text));
@@ -272,6 +273,9 @@ void text_add_rates(const struct text_source *source, struct tl_buf *out)
     double rtt = tl_facts_number(source->facts, TL_PATH(rtt_min_ns), (double)NAN);
     if (rtt > 0)
         add_rate(&line, "round trip", tl_format_ns(rtt, text));
+    tl_facts_get(source->facts, TL_PATH(http_spoken), &spoken);
+    if (spoken.state == TL_FACT_KNOWN)
+        add_rate(&line, "by", spoken.text);
     tl_buf_adds(out, tl_buf_text(&line));
     if (line.status != TL_OK)
         out->status = line.status;

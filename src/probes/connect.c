@@ -39,6 +39,11 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
     run->target_family = info->family;
     tl_facts_set_number(facts, TL_PATH(connect_rtt_ns), (double)info->connect_rtt_ns,
                         "handshake of the control connection");
+    if (info->http_spoken)
+        tl_facts_set_text(facts, TL_PATH(http_spoken), info->http_spoken,
+                          "each connection of its own");
+    if (info->http_offered)
+        tl_facts_set_text(facts, TL_PATH(http_offered), info->http_offered, "ALPN, RFC 7301");
     return TL_OK;
 }
 

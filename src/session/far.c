@@ -69,6 +69,19 @@ static void tell_kind(struct tl_session *session, const char *how)
                    row->can & TL_FAR_UDP ? "" : ", what becomes of datagrams");
 }
 
+/* What a browser or curl does there in one connection this does in several, or not at all. */
+static void tell_http(struct tl_session *session)
+{
+    struct tl_fact offered;
+    tl_facts_get(session->result.facts, TL_PATH(http_offered), &offered);
+    if (offered.state == TL_FACT_KNOWN)
+        tl_events_note(
+            &session->events,
+            "the server offers %s as well: transfers at once that share one connection of it "
+            "are as one here; this measures by HTTP/1.1, each connection of its own",
+            offered.text);
+}
+
 /* Through a proxy there are two transfers: the one from it to this PC is measured. */
 static void tell_proxy(struct tl_session *session)
 {
@@ -242,10 +255,12 @@ enum tl_status session_connect(struct tl_session *session, struct tl_error *rete
                                               : dial(session, session->cancel_fd, &error);
     if (status == TL_OK && kind != TL_FAR_TIGHTLINK)
         tell_kind(session, "this is");
-    if (status == TL_OK)
+    if (status == TL_OK) {
+        tell_http(session);
         tell_proxy(session);
-    else
+    } else {
         blame_proxy(session, &error);
+    }
     if (others != 0)
         status = take_other(session, others, status, &error);
     if (strcmp(session->target_kind, "tightlink") == 0)

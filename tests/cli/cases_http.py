@@ -286,8 +286,9 @@ def behind_a_proxy_tls_goes_through_a_tunnel(machine):
         result = run(machine, server.port, "quicker", "--json", "--stages", "stream",
                      scheme="https", env={**settings, "SSL_CERT_FILE": f"{folder}/crt"})
         assert set(proxy.asked) == {f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"}, proxy.asked
-    rate = result.document()["facts"]["download.goodput_bps"]
-    assert 30e6 < rate["value"] < 90e6, rate
+    facts = result.document()["facts"]
+    assert 30e6 < facts["download.goodput_bps"]["value"] < 90e6, facts["download.goodput_bps"]
+    assert facts["path.http_offered"]["state"] == "unknown", "it was asked, and does not"
 
 
 @case("http")
@@ -387,8 +388,9 @@ def a_length_that_is_a_lie_gives_no_rate(machine):
     assert result.document()["verdict"]["state"] != "limited", result
 
 
-def secure_server(folder):
-    """A server with a certificate that it signed itself, kept in folder as crt."""
+def secure_server(folder, *speaks):
+    """A server with a certificate that it signed itself, kept in folder as crt. speaks: what it
+    chooses from (ALPN), the best first; HTTP/1.1 alone is what it knows to answer."""
     made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
                            f"{folder}/key", "-out", f"{folder}/crt", "-days", "1", "-subj",
                            "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
@@ -396,6 +398,8 @@ def secure_server(folder):
     assert made.returncode == 0, made.stderr
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
+    if speaks:
+        context.set_alpn_protocols(speaks)
     return Server(context)
 
 
@@ -439,14 +443,18 @@ def a_certificate_of_another_year_is_said_to_have_expired(machine):
 
 
 @case("http")
-def a_file_over_tls_is_measured_where_its_server_is_trusted(machine):
-    with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server:
-        result = run(machine, server.port, "quicker", "--json", "--stages", "stream",
+def over_tls_a_file_is_measured_by_http_1_and_what_its_server_offers_is_told(machine):
+    with tempfile.TemporaryDirectory() as folder, secure_server(folder, "h2", "http/1.1") as server:
+        result = run(machine, server.port, "quicker", "--json-lines", "--stages", "stream",
                      scheme="https", env={**os.environ, "SSL_CERT_FILE": f"{folder}/crt"})
-    document = result.document()
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    assert "the server offers HTTP/2 as well" in str(lines), result
+    document = lines[-1] if "facts" in lines[-1] else lines[-1]["document"]
     assert document["run"]["target"]["kind"] == "http", document["run"]
-    rate = document["facts"]["download.goodput_bps"]
-    assert 30e6 < rate["value"] < 90e6, rate
+    facts = document["facts"]
+    assert 30e6 < facts["download.goodput_bps"]["value"] < 90e6, facts["download.goodput_bps"]
+    assert facts["path.http_spoken"]["value"] == "HTTP/1.1", facts["path.http_spoken"]
+    assert facts["path.http_offered"]["value"] == "HTTP/2", facts["path.http_offered"]
 
 
 @case("http")

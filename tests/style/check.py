@@ -20,7 +20,7 @@ FOLDERS = ("src", "include", "tests", "doc", "scripts", "packaging", "rules", ".
 # Programs of others that documents tell people to call (meson, iperf3, rsync, rclone, curl, firewalld).
 FOREIGN = {"--version", "--help", "--benchmark", "--suite", "--setup", "--reconfigure",
            "--buildtype", "--destdir", "--prefix", "--no-rebuild", "--print-errorlogs",
-           "--sockopts", "--fsync", "--transfers", "--bwlimit", "--limit-rate", "--add-service",
+           "--sockopts", "--fsync", "--transfers", "--http1", "--bwlimit", "--limit-rate", "--add-service",
            "--reload"}
 # Places that are no files of ours: the kernel's headers, and a pattern.
 ELSEWHERE = re.compile(r"include/(linux|net|uapi)/|src/x/|tests/unit/x/")

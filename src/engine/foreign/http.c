@@ -68,14 +68,27 @@ static enum tl_status check_file(const struct http_end *end, const struct http_r
     return TL_OK;
 }
 
-/* One look: where it leads is in *ret_reply. */
+static enum tl_status open_first(struct http_end *end, const struct tl_far_options *options,
+                                 struct http_connection *connection, struct tl_error *reterr)
+{
+    enum tl_status status = far_peer_race(options, &end->peer, &connection->fd, reterr);
+    return status == TL_OK ? http_open(&end->peer, &end->server, connection, reterr) : status;
+}
+
+/* One look: where it leads is in *ret_reply. A server that speaks HTTP/2 chooses it, which takes a
+ * second connection. */
 static enum tl_status look(struct http_end *end, const struct tl_far_options *options,
                            struct http_reply *ret_reply, struct tl_error *reterr)
 {
-    struct http_connection connection = {.fd = -1};
-    enum tl_status status = far_peer_race(options, &end->peer, &connection.fd, reterr);
-    if (status == TL_OK)
-        status = http_open(&end->peer, &end->server, &connection, reterr);
+    struct http_connection connection = {.fd = -1, .offers_http2 = true};
+    enum tl_status status = open_first(end, options, &connection, reterr);
+    bool knows_http2 = status == TL_OK && http_chose_http2(&connection);
+    if (knows_http2) {
+        http_close(&connection); /* and its offer with it */
+        status = open_first(end, options, &connection, reterr);
+    }
+    end->peer.info.http_spoken = "HTTP/1.1";
+    end->peer.info.http_offered = knows_http2 ? "HTTP/2" : NULL;
     if (status == TL_OK)
         status = http_ask(&end->peer, &end->server, &connection, "0-0", ret_reply, reterr);
     http_close(&connection);

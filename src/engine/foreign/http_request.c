@@ -188,6 +188,21 @@ static enum tl_status dig_tunnel(const struct far_peer *peer, const struct http_
                         peer->host, reply.status, reply.reason[0] ? " " : "", reply.reason, to);
 }
 
+static bool offer_http2(SSL *ssl)
+{
+    static const unsigned char both[] = "\x02h2\x08http/1.1";
+    return SSL_set_alpn_protos(ssl, both, sizeof both - 1) == 0;
+}
+
+bool http_chose_http2(const struct http_connection *connection)
+{
+    const unsigned char *chosen = NULL;
+    unsigned len = 0;
+    if (connection->ssl)
+        SSL_get0_alpn_selected(connection->ssl, &chosen, &len);
+    return len == 2 && memcmp(chosen, "h2", len) == 0;
+}
+
 enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
                          struct http_connection *connection, struct tl_error *reterr)
 {
@@ -206,7 +221,8 @@ enum tl_status http_open(const struct far_peer *peer, const struct http_server *
     int64_t until_ns = answer_due_ns(peer);
     connection->ssl = SSL_new(server->context);
     if (!connection->ssl || SSL_set_fd(connection->ssl, connection->fd) != 1 ||
-        !set_name(connection->ssl, server->host))
+        !set_name(connection->ssl, server->host) ||
+        (connection->offers_http2 && !offer_http2(connection->ssl)))
         return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
     while (status == TL_OK && (code = SSL_connect(connection->ssl)) != 1)
         status = await_tls(&end, connection, code, until_ns, reterr);

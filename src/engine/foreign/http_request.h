@@ -28,7 +28,8 @@ struct http_server {
 
 struct http_connection {
     int fd;
-    SSL *ssl; /* NULL without TLS */
+    SSL *ssl;          /* NULL without TLS */
+    bool offers_http2; /* to the server, within TLS, beside HTTP/1.1 (ALPN, RFC 7301) */
 };
 
 /* What an answer's headers say. */
@@ -67,6 +68,9 @@ bool http_is_inside(const struct http_server *server, const struct far_peer *pee
 enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
                          struct http_connection *connection,
                          struct tl_error *reterr) TL_WARN_UNUSED;
+/* Whether the server chose HTTP/2, which is spoken by nobody here: to be closed, and opened again
+ * without that offer. */
+bool http_chose_http2(const struct http_connection *connection);
 /* Asks for the file, or where range is not "" for that part of it (RFC 9110, 14.2: "0-0", "4096-"),
  * and reads the headers, nothing behind them but what one TLS record holds. TL_PROTOCOL: no HTTP.
  */

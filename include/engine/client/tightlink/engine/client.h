@@ -63,7 +63,9 @@ struct tl_client_info {
     int64_t hello_rtt_ns;                /* HELLO to WELCOME: the responder's own time included */
     bool keyed;                          /* both ends have proved the key */
     char program[4 * TL_WIRE_TEXT_SIZE]; /* the far program, cleaned */
-    int64_t max_duration_ns;             /* what the responder grants at most */
+    const char *http_spoken;             /* to a web server: "HTTP/1.1", static; NULL: it is none */
+    const char *http_offered; /* by it, too: "HTTP/2", static; NULL: not, or nobody asked */
+    int64_t max_duration_ns;  /* what the responder grants at most */
     unsigned max_streams;
     double rate_cap_bps;       /* 0: none */
     uint64_t quota_left_bytes; /* UINT64_MAX: no quota */

@@ -219,7 +219,11 @@ Test(udp_test, a_small_receive_buffer_is_not_the_paths_loss, .timeout = 120)
                      (unsigned long)result.receiver.host_softnet_drop_count,
                      (unsigned long)result.sender.largest_burst_count);
         cr_expect_lt(result.receiver.rcvbuf_bytes, 65536);
-        cr_expect_gt(result.sender.largest_burst_count, 64, "more than one call takes");
+        /* More than one call takes, unless another program had the core between two calls. */
+        cr_expect(result.sender.largest_burst_count > 64 ||
+                      result.sender.run_delay_ns > (uint64_t)result.sender.elapsed_ns / 20,
+                  "%lu, after a wait of %lu ns", (unsigned long)result.sender.largest_burst_count,
+                  (unsigned long)result.sender.run_delay_ns);
         tl_udp_result_finish(&result);
     }
     tl_client_close(client);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tightlink/app/files.h"
 
@@ -110,19 +111,26 @@ enum tl_status tl_app_comparison_text(const struct tl_comparison *comparison, st
     return status == TL_OK ? out->status : status;
 }
 
-enum tl_status tl_app_save_bundle(const char *path, const struct tl_session_result *result,
-                                  struct tl_error *reterr)
+bool tl_app_saves_document(const char *path)
 {
-    struct tl_buf bundle = TL_BUF_INIT;
+    size_t len = strlen(path);
+    return len > 5 && strcasecmp(path + len - 5, ".json") == 0;
+}
+
+enum tl_status tl_app_save_run(const char *path, const struct tl_session_result *result,
+                               struct tl_error *reterr)
+{
+    struct tl_buf bytes = TL_BUF_INIT;
+    enum tl_export_format format = tl_app_saves_document(path) ? TL_EXPORT_JSON : TL_EXPORT_BUNDLE;
     struct tl_export *export = NULL;
     enum tl_status status = tl_app_leave_with(result, NULL, &export, reterr);
     if (status == TL_OK)
-        status = tl_export_write(export, TL_EXPORT_BUNDLE, &bundle);
+        status = tl_export_write(export, format, &bytes);
     if (status != TL_OK)
         status = tl_error_set(reterr, status, "%s", tl_status_text(status));
-    else if (!tl_app_replace_file(path, bundle.data, bundle.len, 0600))
+    else if (!tl_app_replace_file(path, bytes.data, bytes.len, 0600))
         status = tl_error_set(reterr, TL_IO, "%s", strerror(errno));
     tl_export_destroy(export);
-    tl_buf_finish(&bundle);
+    tl_buf_finish(&bytes);
     return status;
 }

@@ -66,8 +66,18 @@ static const char *const names[][2] = {
 };
 #define COUNT (sizeof names / sizeof *names)
 
+/* What stands in a cause's place where none is named. */
+static const char *const states[][2] = {
+    {"goal-met", "nothing: goal met"},
+    {"inconclusive", "cause not known"},
+    {"invalid", "no verdict"},
+};
+
 const char *tl_cause_name(const char *id)
 {
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (strcmp(states[i][0], id) == 0)
+            return states[i][1];
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(names[i][0], id) == 0)
             return names[i][1];

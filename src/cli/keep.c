@@ -131,12 +131,13 @@ bool cli_save_run(const char *path, const struct tl_session_result *result)
         cli_complain("--save: %s is there already, and no name beside it is free", path);
         return false;
     }
-    enum tl_status status = tl_app_save_bundle(name, result, &error);
+    enum tl_status status = tl_app_save_run(name, result, &error);
     if (status != TL_OK)
         cli_complain("--save: %s was not written: %s", name, error.text);
     else
         cli_complain(
-            "%s%ssaved in %s; tightlink show %s opens it", strcmp(name, path) == 0 ? "" : path,
-            strcmp(name, path) == 0 ? "" : " is there already and stays as it is; ", name, name);
+            "%s%ssaved in %s%s; tightlink show %s opens it", strcmp(name, path) == 0 ? "" : path,
+            strcmp(name, path) == 0 ? "" : " is there already and stays as it is; ", name,
+            tl_app_saves_document(name) ? ", as JSON and so without the readings" : "", name);
     return status == TL_OK;
 }

@@ -5,6 +5,8 @@
 #include <langinfo.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "tightlink/base/nearest.h"
 #include "tightlink/base/utf8.h"
@@ -37,13 +39,43 @@ void cli_put_clean_lines(const char *text, FILE *out)
     tl_buf_finish(&line);
 }
 
+/* Of the terminal that stderr is; none where it is a file, whose reader breaks lines himself. */
+static size_t stderr_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Broken between words. One that is longer than a line, a path for instance, stays whole: the
+ * terminal breaks it so that it can still be copied. */
+static void put_wrapped(const char *text, size_t columns, FILE *out)
+{
+    size_t used = 0;
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        char word[1024];
+        snprintf(word, sizeof word, "%.*s", (int)len, text);
+        size_t width = (size_t)tl_utf8_width(word);
+        bool breaks = used > 0 && columns > 0 && used + 1 + width > columns;
+        if (used > 0)
+            fputc(breaks ? '\n' : ' ', out);
+        fputs(word, out);
+        used = breaks ? width : used + (used > 0) + width;
+        text += len;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
 TL_PRINTF(1, 0) static void complain(const char *fmt, va_list args)
 {
-    char text[1024];
-    vsnprintf(text, sizeof text, fmt, args);
-    fputs("tightlink: ", stderr);
-    cli_put_clean(text, stderr);
-    fputc('\n', stderr);
+    char text[1024] = "tightlink: ";
+    size_t before = strlen(text);
+    vsnprintf(text + before, sizeof text - before, fmt, args);
+    struct tl_buf clean = TL_BUF_INIT;
+    tl_utf8_add_clean(&clean, text, !cli_locale_is_utf8());
+    put_wrapped(tl_buf_text(&clean), stderr_columns(), stderr);
+    tl_buf_finish(&clean);
 }
 
 void cli_complain(const char *fmt, ...)

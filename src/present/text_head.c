@@ -13,8 +13,9 @@
 /* Reasons that the first lines have room for. */
 #define HEAD_REASONS 2
 
-static void print_mark(struct text *t, enum tl_verdict_state state)
+static void print_mark(struct text *t, const struct text_source *source)
 {
+    enum tl_verdict_state state = source->findings->verdict.state;
     static const struct {
         const char *mark;
         enum tl_meaning ink;
@@ -24,6 +25,8 @@ static void print_mark(struct text *t, enum tl_verdict_state state)
         [TL_INCONCLUSIVE] = {"(?) ", TL_SAID_STRONG},
         [TL_VERDICT_INVALID] = {"(x) ", TL_SAID_BAD},
     };
+    if (state == TL_VERDICT_INVALID && plain_was_stopped(source->run))
+        state = TL_INCONCLUSIVE; /* nothing failed */
     text_add(t, marks[state].ink, marks[state].mark);
 }
 
@@ -346,7 +349,7 @@ static void print_rule(struct text *t)
 
 void text_headline(struct text *t, const struct text_source *source)
 {
-    print_mark(t, source->findings->verdict.state);
+    print_mark(t, source);
     print_sentence(t, source, 4, 4, text_add_headline);
     print_sentence(t, source, 0, 4, text_add_cause);
 }

@@ -5,6 +5,7 @@
 
 #include "judge.h"
 #include "tightlink/base/units.h"
+#include "tightlink/facts/run.h"
 
 #define WINDOW_HELD_RATIO 0.9 /* as where the length of a test is decided (engine/tcp/steady.c) */
 
@@ -180,6 +181,16 @@ static double rtts_needed(const struct tl_side *side)
     return held > WINDOW_HELD_RATIO && lost <= 0 ? TL_STEADY_RTTS_MIN / 2.0 : TL_STEADY_RTTS_MIN;
 }
 
+static char *why_unusable(struct tl_arena *arena, const char *reason, const char *direction)
+{
+    if (reason && strcmp(reason, TL_RUN_STOPPED) == 0)
+        return tl_arena_printf(
+            arena, "You stopped the measurement of the %s before it could tell anything.",
+            direction);
+    return tl_arena_printf(arena, "The measurement of the %s cannot be used: %s.", direction,
+                           reason && *reason ? reason : "something disturbed it");
+}
+
 /* Preconditions of any verdict; true when one failed and the sentence is said. */
 static bool unfit(struct tl_arena *arena, struct tl_side *side)
 {
@@ -187,13 +198,8 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
     const char *direction = tl_direction_name(side->direction);
     const struct tl_question *question = side->question;
     if (question->quality == TL_QUALITY_INVALID || question->quality == TL_QUALITY_ABORTED) {
-        const char *reason = question->quality_reason && *question->quality_reason
-                                 ? question->quality_reason
-                                 : "something disturbed it";
         verdict->state = TL_VERDICT_INVALID;
-        verdict->sentence =
-            tl_arena_printf(arena, "The measurement of the %s cannot be used: %s. Run it again.",
-                            direction, reason);
+        verdict->sentence = why_unusable(arena, question->quality_reason, direction);
         return true;
     }
     if (breaker(side))

@@ -78,11 +78,15 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
     ret_budget->worst_bytes = ret_budget->bytes;
     if (config->watch_ns > 0 && config->data_budget_bytes <= 0)
         ret_budget->worst_bytes += watch_bytes(facts, config->watch_ns);
+    ret_budget->worst_is_open = config->data_budget_bytes <= 0 && link_is_virtual(facts);
     tl_format_traffic((double)ret_budget->bytes, bytes);
     tl_format_ns((double)ret_budget->time_ns, ns);
     snprintf(ret_budget->sentence, sizeof ret_budget->sentence,
-             "This loads the path to its limit for up to %s and sends at most %s; others on the "
-             "same path may notice. On a 100 Mb/s path it is about %.0f MB.",
+             ret_budget->worst_is_open
+                 ? "This loads the path to its limit for up to %1$s: about %3$.0f MB on a 100 Mb/s "
+                   "path, and never more than %2$s; others on the same path may notice."
+                 : "This loads the path to its limit for up to %1$s and sends at most %2$s; others "
+                   "on the same path may notice. On a 100 Mb/s path it is about %3$.0f MB.",
              ns, bytes,
              fmin((double)ret_budget->bytes / 1e6, (double)ret_budget->time_ns / 1e9 * 12.5));
     if (config->watch_ns <= 0)

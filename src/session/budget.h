@@ -9,6 +9,7 @@ struct tl_budget {
     int64_t trial_ns;    /* of it the trial's own, which the plan may not use */
     int64_t bytes;       /* both directions together */
     int64_t worst_bytes; /* with what follows the verdict (--for) */
+    bool worst_is_open;  /* of a link whose speed nobody knows, and the user set no limit */
     char sentence[256];
 };
 

@@ -80,6 +80,7 @@ static enum tl_status ask_consent(struct tl_session *session, const struct tl_bu
 {
     struct tl_event event = {.kind = TL_EVENT_CONSENT,
                              .worst_bytes = budget->worst_bytes,
+                             .worst_is_open = budget->worst_is_open,
                              .expected_ns = (double)budget->time_ns};
     snprintf(event.text, sizeof event.text, "%s%.200s", begin, budget->sentence);
     tl_events_push(&session->events, &event);

@@ -162,8 +162,10 @@ static void set_budget(struct screen *screen)
     struct tui_progress_state *run = &screen->state.run;
     char bytes[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE], text[120];
     tl_session_set_budget(screen->session, run->new_ns, run->new_bytes);
-    if (run->new_bytes > 0)
+    if (run->new_bytes > 0) {
         run->worst_bytes = run->new_bytes;
+        run->worst_is_open = false;
+    }
     if (run->new_ns > 0)
         run->worst_ns = (double)run->new_ns;
     snprintf(text, sizeof text, "from the next stage on at most %s and %s in all",

@@ -120,6 +120,7 @@ const struct tui_binding tui_watch_keys[] = {
     {TUI_MEANS_CAPTURE, "capture", "capture its headers, after a question", ask_capture, has_row},
     {TUI_MEANS_EXPORT, "export", "hand its verdict on", hand_on, has_row},
     {TUI_MEANS_FILTER, "filter", "filter by program, address, cause", tui_filter, NULL},
+    {TUI_MEANS_GRAPH, NULL, "the selected transfer over time", open_row, has_row},
     {TUI_MEANS_FREEZE, "freeze", "the picture stands still", freeze, NULL},
     {TUI_MEANS_MASK, "mask", "mask names and addresses on the screen", tui_mask_names, NULL},
     {TUI_MEANS_MOVE, NULL, "another transfer", select_row, has_row},

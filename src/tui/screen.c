@@ -65,8 +65,7 @@ static void take_events(struct screen *screen)
     while (screen->session && tl_session_next_event(screen->session, &event)) {
         screen->dirty = true;
         if (event.kind == TL_EVENT_CONSENT && screen->request->consented) {
-            screen->state.run.worst_bytes = event.worst_bytes;
-            screen->state.run.worst_ns = event.expected_ns;
+            tui_state_agreed(&screen->state.run, &event);
             tl_session_consent(screen->session, true);
             continue;
         }

@@ -161,11 +161,17 @@ static void take_live(struct tui_progress_state *run, const struct tl_event *eve
                                                      .retrans_count = live->retrans_count});
 }
 
+void tui_state_agreed(struct tui_progress_state *run, const struct tl_event *event)
+{
+    run->worst_bytes = event->worst_bytes;
+    run->worst_is_open = event->worst_is_open;
+    run->worst_ns = event->expected_ns;
+}
+
 static void take_consent(struct tui_state *state, const struct tl_event *event)
 {
     struct tui_progress_state *run = &state->run;
-    run->worst_bytes = event->worst_bytes;
-    run->worst_ns = event->expected_ns;
+    tui_state_agreed(run, event);
     snprintf(run->consent_text, sizeof run->consent_text, "%s", event->text);
     state->overlay = TUI_CONSENT;
 }

@@ -204,7 +204,8 @@ struct tui_progress_state {
     int64_t new_ns, new_bytes; /* with TUI_DO_BUDGET; 0: as it is */
     int64_t bytes;             /* moved by stages that ended */
     int64_t worst_bytes;
-    double worst_ns; /* what was consented to; 0 before */
+    bool worst_is_open; /* nobody knows what this PC's link carries */
+    double worst_ns;    /* what was consented to; 0 before */
     char consent_text[256];
     char reading[256]; /* the verdict so far */
     char early[256];   /* of the running stage */
@@ -343,6 +344,9 @@ void tui_state_begin(struct tui_state *state, int64_t now_ns);
 void tui_state_begin_trial(struct tui_state *state, int64_t now_ns);
 /* Takes one event. DONE only ends the run; the loop then gives its result. */
 void tui_state_event(struct tui_state *state, const struct tl_event *event);
+
+/* The budget of a consent that is asked for, or was given before. */
+void tui_state_agreed(struct tui_progress_state *run, const struct tl_event *event);
 /* The result to show from now on; NULL forgets it. */
 void tui_state_result(struct tui_state *state, const struct tl_session_result *result);
 /* Another run comes to be shown: the stages of the last one go. */

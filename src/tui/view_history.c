@@ -46,7 +46,7 @@ static void describe(const struct tl_history_run *run, bool narrow, char *ret_te
     else if (run->cause[0])
         snprintf(ret_text, size, "%s", tl_cause_name(run->cause));
     else
-        snprintf(ret_text, size, "%s", run->state);
+        snprintf(ret_text, size, "%s", tl_cause_name(run->state));
 }
 
 struct columns {

@@ -34,7 +34,8 @@ const char *tui_verdict_headline(const struct tl_session_result *result,
                                  char ret_text[TUI_HEADLINE_SIZE])
 {
     struct tl_buf text = TL_BUF_INIT;
-    bool judged = result->findings && (result->status == TL_OK || !result->error.text[0]);
+    bool judged = result->findings && (result->status == TL_OK || result->status == TL_CANCELLED ||
+                                       !result->error.text[0]);
     if (judged)
         tl_report_headline(&result->run, result->facts, result->findings, &text);
     snprintf(ret_text, TUI_HEADLINE_SIZE, "%s",

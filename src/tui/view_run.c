@@ -110,7 +110,7 @@ static void draw_head(const struct tui_state *state, struct tui_grid *grid, int 
                       tl_format_ns(run->worst_ns, load));
     n += snprintf(text + n, sizeof text - (size_t)n, "   %s",
                   tl_format_traffic(tui_live_moved(run), moved));
-    if (run->worst_bytes > 0)
+    if (run->worst_bytes > 0 && !run->worst_is_open)
         n += snprintf(text + n, sizeof text - (size_t)n, " of %s%s",
                       grid->cols >= 76 ? "at most " : "",
                       tl_format_traffic((double)run->worst_bytes, most));

@@ -34,8 +34,11 @@ static int draw_end(const struct tl_session_result *result, struct tui_grid *gri
     if (result->status == TL_OK)
         return 0;
     const char *why = result->error.text[0] ? result->error.text : tl_status_text(result->status);
-    (void)tui_put(grid, row, 0, 4, TUI_BAD, "(x) ");
-    int used = tui_wrap(grid, row, 4, rows, grid->cols - 4, TUI_BOLD, why);
+    bool stopped = result->status == TL_CANCELLED && result->findings;
+    if (stopped && result->findings->verdict.state == TL_VERDICT_INVALID)
+        return 0; /* which says it */
+    (void)tui_put(grid, row, 0, 4, stopped ? TUI_DIM : TUI_BAD, stopped ? "--  " : "(x) ");
+    int used = tui_wrap(grid, row, 4, rows, grid->cols - 4, stopped ? TUI_DIM : TUI_BOLD, why);
     return used < rows ? used : rows;
 }
 

@@ -243,6 +243,19 @@ def plotted(machine):
 
 
 @case("pcap")
+def saved_as_its_name_says(machine):
+    """--save under a name that ends in .json writes the document, which show and explain open"""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.path.join(folder, "slow.json")
+        result = run(machine, window_limited(), "--save", kept)
+        assert result.returncode == 0 and b"slow.json, as JSON" in result.stderr, result
+        with open(kept, encoding="utf-8") as file:
+            document = json.load(file)
+        assert document["verdict"]["cause"] == "receive-window", document["verdict"]
+        tightlink(machine, "explain", kept).check(0)
+
+
+@case("pcap")
 def not_tried_from_here(machine):
     """no fix of a captured flow can be tried from here, and nothing is sent"""
     with tempfile.TemporaryDirectory() as folder:

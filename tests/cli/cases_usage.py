@@ -2,7 +2,7 @@
 import os
 import tempfile
 
-from harness import case, is_plain, tightlink
+from harness import case, is_plain, on_terminal, tightlink
 
 COMMANDS = ("run", "serve", "demo", "audit", "explain", "why", "why-not", "rules", "schema", "doctor")
 
@@ -206,3 +206,15 @@ def a_configuration_is_shown_and_checked(machine):
         empty = {"HOME": folder, "XDG_CONFIG_HOME": folder}
         tightlink(machine, "config", "--check", env=empty).check(0, out="is not there; .*--example")
     refuses(machine, "config", says="--example")
+
+
+@case("usage")
+def long_sentences_break_between_words(machine):
+    """on a terminal; a path that is longer than a line stays whole, so that it can be copied"""
+    path = "/nowhere/" + "x" * 60
+    seen, code = on_terminal(machine, "--no-pager", "explain", path, columns=40)
+    lines = seen.splitlines()
+    assert code == 2 and any(path in line for line in lines), seen
+    assert len(lines) > 2 and all(len(line) <= 40 for line in lines if path not in line), seen
+    result = tightlink(machine, "explain", path)
+    assert result.err.count("\n") == 1, result

@@ -137,10 +137,10 @@ static void log_end(struct session *session)
     const char *key = session->secure ? secure_key_name(session->secure) : "";
     char address[INET6_ADDRSTRLEN], lasted[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
     tl_address_text(&session->peer.sin6_addr, address);
-    responder_log(session->responder, "%s%s%s: %s, %llu tests, %s, ended: %s", address,
+    responder_log(session->responder, "%s%s%s: %s, %llu test%s, %s, ended: %s", address,
                   key[0] ? ", key " : "", key,
                   tl_format_ns((double)(tl_now_ns() - session->since_ns), lasted),
-                  (unsigned long long)session->tests,
+                  (unsigned long long)session->tests, session->tests == 1 ? "" : "s",
                   tl_format_traffic((double)session->bytes, moved), session->ended);
 }
 

@@ -19,10 +19,21 @@ Test(cause_name, every_cause_has_one_of_its_own_that_fits_a_column)
     cr_expect(tl_cause_list_count() > 50);
 }
 
+Test(cause_name, what_stands_in_a_cause_s_place_is_said_in_words)
+{
+    static const char *const words[] = {[TL_GOAL_MET] = "nothing: goal met",
+                                        [TL_INCONCLUSIVE] = "cause not known",
+                                        [TL_VERDICT_INVALID] = "no verdict"};
+    for (enum tl_verdict_state state = TL_GOAL_MET; state <= TL_VERDICT_INVALID; state++) {
+        const char *name = tl_cause_name(tl_verdict_state_name(state));
+        cr_expect_str_eq(name, words[state]);
+        cr_expect(tl_utf8_width(name) <= TL_CAUSE_NAME_COLUMNS, "%s", name);
+    }
+}
+
 Test(cause_name, what_has_none_stays_as_it_is)
 {
     cr_expect_str_eq(tl_cause_name("a-rule-of-ours"), "a-rule-of-ours");
-    cr_expect_str_eq(tl_cause_name("inconclusive"), "inconclusive");
     cr_expect_str_eq(tl_cause_id_of("capacity"), "capacity");
     cr_expect_str_eq(tl_cause_id_of("Full Line"), "capacity");
 }

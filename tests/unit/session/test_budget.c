@@ -49,6 +49,25 @@ Test(budget, follows_the_rate_of_a_virtual_link)
     tl_facts_destroy(facts);
 }
 
+Test(budget, is_a_measure_of_what_is_sent_only_where_the_link_is_known)
+{
+    struct tl_facts *card = facts_of_link("ethernet", 1e9, false);
+    struct tl_facts *tunnel = facts_of_link("veth", 10e9, true);
+    struct tl_session_config held = {.download = true, .data_budget_bytes = 50000000};
+    struct tl_budget budget;
+    tl_budget_make(&config, card, &budget);
+    cr_expect(!budget.worst_is_open && strstr(budget.sentence, "sends at most 1.50 GB"));
+    tl_budget_make(&config, tunnel, &budget);
+    cr_expect(budget.worst_is_open);
+    cr_expect(strstr(budget.sentence, "about 312 MB on a 100 Mb/s path, and never more than 60 GB"),
+              "%s", budget.sentence);
+    cr_expect(strlen(budget.sentence) < 200, "consent has room for no more");
+    tl_budget_make(&held, tunnel, &budget);
+    cr_expect(!budget.worst_is_open && strstr(budget.sentence, "sends at most 50 MB"));
+    tl_facts_destroy(card);
+    tl_facts_destroy(tunnel);
+}
+
 /* One stream is one stream, not a whole diagnosis. */
 Test(budget, of_a_trial_is_one_stream_on_this_link)
 {

@@ -45,8 +45,12 @@ enum tl_status tl_app_keep_masks(const struct tl_redactor *redactor, const char 
 enum tl_status tl_app_comparison_text(const struct tl_comparison *comparison, struct tl_buf *out,
                                       struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* A run as a bundle for its owner alone, unmasked, over what is there. False with a sentence. */
-enum tl_status tl_app_save_bundle(const char *path, const struct tl_session_result *result,
-                                  struct tl_error *reterr) TL_WARN_UNUSED;
+/* Whether a run is kept under that name as a document, as --json prints it: a name that ends in
+ * .json says so. Any other is a bundle, which has the readings, too. */
+bool tl_app_saves_document(const char *path);
+
+/* A run for its owner alone, unmasked, over what is there, as its name says. */
+enum tl_status tl_app_save_run(const char *path, const struct tl_session_result *result,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

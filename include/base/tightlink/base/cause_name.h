@@ -8,9 +8,9 @@
 /* No name is longer. */
 #define TL_CAUSE_NAME_COLUMNS 18
 
-/* "receive buffer" of "receive-window". A cause of the user's own rules has no name: its id. Also
- * takes what stands in a cause's place, "inconclusive" ... and gives it back. Static or id itself.
- */
+/* "receive buffer" of "receive-window". A cause of the user's own rules has no name: its id. What
+ * stands in a cause's place has words, too: "cause not known" of "inconclusive". Static or id
+ * itself. */
 const char *tl_cause_name(const char *id);
 
 /* The id of what a user wrote, name or id; text itself where it is neither. */

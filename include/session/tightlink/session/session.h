@@ -144,6 +144,7 @@ struct tl_event {
     double elapsed_ns;                     /* LIVE: since the stage began */
     struct tl_probe_live live;             /* LIVE: the same and all the rest */
     int64_t worst_bytes;                   /* CONSENT, PLAN */
+    bool worst_is_open;                    /* CONSENT: it is no measure of what will be sent */
     int64_t bytes;                         /* STAGE_END, PLAN, READING: moved by the run so far */
     struct tl_stage_record record;         /* STAGE_END */
     enum tl_event_stage_state stage_state; /* PLAN */

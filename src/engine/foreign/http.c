@@ -68,24 +68,31 @@ static enum tl_status check_file(const struct http_end *end, const struct http_r
     return TL_OK;
 }
 
+/* Sent on from a public place (from_public: the host that was named, else NULL) into a private
+ * network it says nothing: a request alone can do harm there. */
 static enum tl_status open_first(struct http_end *end, const struct tl_far_options *options,
-                                 struct http_connection *connection, struct tl_error *reterr)
+                                 const char *from_public, struct http_connection *connection,
+                                 struct tl_error *reterr)
 {
     enum tl_status status = far_peer_race(options, &end->peer, &connection->fd, reterr);
+    if (status == TL_OK && from_public && http_is_inside(&end->server, &end->peer))
+        return tl_error_set(reterr, TL_DENIED, "%s redirects into a private network: not followed",
+                            from_public);
     return status == TL_OK ? http_open(&end->peer, &end->server, connection, reterr) : status;
 }
 
 /* One look: where it leads is in *ret_reply. A server that speaks HTTP/2 chooses it, which takes a
  * second connection. */
 static enum tl_status look(struct http_end *end, const struct tl_far_options *options,
-                           struct http_reply *ret_reply, struct tl_error *reterr)
+                           const char *from_public, struct http_reply *ret_reply,
+                           struct tl_error *reterr)
 {
     struct http_connection connection = {.fd = -1, .offers_http2 = true};
-    enum tl_status status = open_first(end, options, &connection, reterr);
+    enum tl_status status = open_first(end, options, from_public, &connection, reterr);
     bool knows_http2 = status == TL_OK && http_chose_http2(&connection);
     if (knows_http2) {
         http_close(&connection); /* and its offer with it */
-        status = open_first(end, options, &connection, reterr);
+        status = open_first(end, options, from_public, &connection, reterr);
     }
     end->peer.info.http_spoken = "HTTP/1.1";
     end->peer.info.http_offered = knows_http2 ? "HTTP/2" : NULL;
@@ -100,19 +107,15 @@ static enum tl_status find_file(struct http_end *end, const struct tl_far_option
                                 struct http_reply *ret_reply, struct tl_error *reterr)
 {
     struct tl_far_options at = *options;
-    bool was_public = false;
+    const char *from_public = NULL;
     for (int i = 0; i <= REDIRECTS_MAX; i++) {
         at.reach.host = options->proxy ? options->proxy->host : end->server.host;
         at.reach.port = options->proxy ? options->proxy->port : end->server.port;
-        enum tl_status status = look(end, &at, ret_reply, reterr);
+        enum tl_status status = look(end, &at, from_public, ret_reply, reterr);
         if (status != TL_OK)
             return status;
-        bool is_private = http_is_inside(&end->server, &end->peer);
-        if (was_public && is_private)
-            return tl_error_set(reterr, TL_DENIED,
-                                "%s redirects into a private network: not followed",
-                                options->reach.host);
-        was_public = was_public || !is_private;
+        if (!http_is_inside(&end->server, &end->peer))
+            from_public = options->reach.host;
         if (ret_reply->status < 300 || ret_reply->status > 399 || !ret_reply->location[0])
             return check_file(end, ret_reply, reterr);
         status = http_redirect(&end->server, ret_reply->location, reterr);

@@ -150,7 +150,7 @@ static void log_line(void *context, const char *line)
 
 static int usage_error(const char *sentence)
 {
-    fprintf(stderr, "tightlinkd: %s\nTry: tightlinkd --help\n", sentence);
+    complain(sentence, "Try: tightlinkd --help\n");
     return EXIT_USAGE;
 }
 
@@ -408,7 +408,7 @@ static enum tl_status prepare_keys(struct settings *settings, struct tl_keys **r
 
 static int fail(const struct tl_error *error, int exit_code)
 {
-    fprintf(stderr, "tightlinkd: %s\n", error->text);
+    complain(error->text, "");
     return exit_code;
 }
 

@@ -1,10 +1,18 @@
-/* What is said of a word that is no option. */
+/* What is said of words that are wrong. */
 #include "unknown.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "tightlink/base/nearest.h"
+#include "tightlink/base/utf8.h"
+
+void complain(const char *sentence, const char *more)
+{
+    char clean[2048];
+    tl_utf8_clean(sentence, strlen(sentence), clean, sizeof clean);
+    fprintf(stderr, "tightlinkd: %s\n%s", clean, more);
+}
 
 const char *unknown_option(const struct option *options, const char *word)
 {

@@ -1,8 +1,11 @@
-/* What is said of a word that is no option. Private to src/responder. */
+/* What is said of words that are wrong. Private to src/responder. */
 #ifndef TL_RESPONDER_UNKNOWN_H
 #define TL_RESPONDER_UNKNOWN_H
 
 #include <getopt.h>
+
+/* A sentence on stderr, what it quotes made printable (P12), and what follows it as it is. */
+void complain(const char *sentence, const char *more);
 
 /* The sentence for what getopt_long() refused, with the option that may have been meant. Static
  * until the next call. */

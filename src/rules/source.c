@@ -195,18 +195,23 @@ static enum tl_status read_file(int directory, const char *name, struct tl_buf *
     return status;
 }
 
-/* A rule's file, or the folder's own shared.json, which stands at its top and was read before. */
-static void add_file(struct tl_source *source, int directory, const char *name, const char *path)
+/* A rule's file, or the folder's own shared.json, which stands at its top and was read before. A
+ * file that holds no rule takes memory for its faults, too. */
+static enum tl_status add_file(struct tl_source *source, int directory, const char *name,
+                               const char *path, struct tl_error *reterr)
 {
     struct tl_buf text = TL_BUF_INIT;
     struct tl_error error;
     if (strcmp(path, TL_SHARED_FILE) == 0)
-        return;
+        return TL_OK;
+    if (source->files++ == TL_RULE_COUNT_MAX)
+        return tl_error_set(reterr, TL_LIMIT, "more than %d files of rules", TL_RULE_COUNT_MAX);
     if (read_file(directory, name, &text, &error) == TL_OK)
         add_rule(source, path, tl_buf_text(&text), text.len);
     else
         note_fault(source, path, &error);
     tl_buf_finish(&text);
+    return TL_OK;
 }
 
 static bool ends_in_json(const char *name)
@@ -232,7 +237,7 @@ static enum tl_status add_entry(struct tl_source *source, int directory, const c
         tl_buf_adds(&path, "/");
         status = add_directory(source, directory, name, tl_buf_text(&path), depth + 1, reterr);
     } else if (S_ISREG(info.st_mode) && ends_in_json(name)) {
-        add_file(source, directory, name, tl_buf_text(&path));
+        status = add_file(source, directory, name, tl_buf_text(&path), reterr);
     }
     tl_buf_finish(&path);
     return status;

@@ -6,7 +6,7 @@
 
 struct tl_source {
     struct tl_rules *rules;
-    size_t errors;
+    size_t errors, files;
     struct tl_error first;    /* with errors > 0 */
     struct tl_buf *report;    /* may be NULL */
     bool may_disable;         /* see struct tl_load */

@@ -384,6 +384,9 @@ def the_command_line_says_what_is_wrong():
         assert status == 3 and "in use" in text and "--port" in text, text
     status, text = run("--open", "--bind", "192.0.2.1", "--port", "0")
     assert status == 3 and "no address of this host" in text, text
+    for hostile in (["--bind", "a\x1b[2J\u202e\x9b"], ["--disk", "/a\x1b[2J\u202e\x9b"], ["--a\x1b[2J\x9b"]):
+        status, text = run("--open", "--port", "0", *hostile)
+        assert status == 2 and text.replace("\n", "").isprintable(), (hostile, text)
     assert run("--help")[0] == 0 and "--daily-quota" in run("--help")[1]
     assert run("--version")[1].startswith("tightlinkd ")
 

@@ -175,6 +175,21 @@ Test(hostile, too_many_rules)
     expect_refused("1001 rules");
 }
 
+Test(hostile, files_without_a_rule_count_too)
+{
+    char name[64];
+    for (int i = 0; i <= TL_RULE_COUNT_MAX; i++) {
+        snprintf(name, sizeof name, "r%d.json", i);
+        folder_add(name, "{}", 2);
+    }
+    struct tl_buf report = TL_BUF_INIT;
+    size_t errors;
+    struct tl_error error = {.text = ""};
+    cr_expect_eq(tl_rules_check_directory(folder, NULL, &report, &errors, &error), TL_LIMIT);
+    cr_expect_str_eq(error.text, "more than 1000 files of rules");
+    tl_buf_finish(&report);
+}
+
 /* Promise P13, some five times what it takes; a sanitizer costs about as much again. */
 #ifdef __SANITIZE_ADDRESS__
 #define THOUSAND_RULES_NS TL_NS_PER_S

@@ -73,6 +73,8 @@ double psched_duration_ns(const char *text)
         }
         char letter;
         double value = take_part(&text, &letter);
+        if (isnan(value))
+            return NAN; /* nothing was taken, and no letter said */
         size_t i = 0;
         while (i < 4 && (parts[i].letter != letter || parts[i].of_day != of_day))
             i++;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 /* RFC 5424, 6.1: what every receiver takes. */
 #define MESSAGE_MAX 2048
 #define WAIT_MS     10000
+/* On this machine; who does not read stays deaf. */
+#define JOURNAL_WAIT_S 1
 
 enum { FACILITY_USER = 1, SEVERITY_WARNING = 4, SEVERITY_NOTICE = 5 };
 
@@ -213,13 +216,14 @@ static enum tl_status send_journald(const struct ticket_target *target,
         add_field(&text, key, texts[i].value);
     }
     enum tl_status status = text.status;
+    const struct timeval wait = {.tv_sec = JOURNAL_WAIT_S};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (status != TL_OK)
         (void)tl_error_set(reterr, status, "no memory for the message");
-    else if (fd < 0 ||
+    else if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) != 0 ||
              sendto(fd, text.data, text.len, MSG_NOSIGNAL, (const struct sockaddr *)&address,
                     sizeof address) != (ssize_t)text.len)
-        status = failed(address.sun_path, errno, reterr);
+        status = failed(address.sun_path, errno == EAGAIN ? ETIMEDOUT : errno, reterr);
     if (fd >= 0)
         close(fd);
     tl_buf_finish(&text);

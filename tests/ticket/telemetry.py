@@ -181,6 +181,17 @@ def check_syslog(programs):
             place.send("t", 6, "refused")
 
 
+def fill(path):
+    """A journal that reads nothing any more."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+        client.setblocking(False)
+        try:
+            while True:
+                client.sendto(b"x", path)
+        except BlockingIOError:
+            pass
+
+
 def check_journald(programs):
     with Place(programs, "[telemetry j]\nsystem = journald\naddress = FOLDER/socket\n") as place:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
@@ -188,6 +199,8 @@ def check_journald(programs):
             journal.settimeout(20)
             place.send("j")
             fields = dict(line.split("=", 1) for line in journal.recv(65536).decode().splitlines())
+            fill(place.folder + "/socket")
+            place.send("j", 6, "timed out")
         assert fields["SYSLOG_IDENTIFIER"] == "tightlink" and fields["PRIORITY"] == "5", fields
         assert fields["TIGHTLINK_STATE"] == place.verdict["state"], fields
         assert fields["MESSAGE"] == place.verdict["sentence"], fields

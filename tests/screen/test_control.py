@@ -101,7 +101,7 @@ def history_and_export():
     terminal.keys("\t5")
     terminal.expect("Runs on this machine")
     terminal.expect("3 runs")
-    terminal.expect("inconclusive")
+    terminal.expect("cause not known")
     terminal.keys("Nseen € by a test\r")
     terminal.expect("note: seen € by a test")
     terminal.keys("Tafter\r")

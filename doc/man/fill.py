@@ -1,8 +1,9 @@
 """Fills a manual page with what the programs' own help says: the options stand in one place.
 
-    fill.py PAGE.scd TIGHTLINK TIGHTLINKD > filled.scd
+    fill.py PAGE.scd TIGHTLINK TIGHTLINKD [COMMAND] > filled.scd
 
-@COMMANDS@ becomes a section of each command of tightlink, @OPTIONS@ those of tightlinkd.
+@COMMANDS@ becomes a list of the commands of tightlink, @OPTIONS@ the options of tightlinkd; in the page
+of a COMMAND its name, its help and who else is worth a look.
 """
 import re
 import subprocess
@@ -49,31 +50,64 @@ def section(lines):
     return out
 
 
-def command(tightlink, name):
-    usage, summary, *rest = help_of(tightlink, name)
-    usage = usage.removeprefix("Usage: ")
-    if not usage.startswith(f"tightlink {name} "):  # another program's help
-        program = usage.split()[0]
-        usage = f"tightlink {name} [OPTIONS]"
-        summary, rest = f"Starts *{program}*(8), which takes all arguments.", []
-    return [f"## {name}", "", f"*{escaped(usage.strip())}*", "", summary, "", *section(rest)]
-
-
 def commands(tightlink):
-    names = re.findall(r"^  tightlink (\S+)", "\n".join(help_of(tightlink)), re.M)
-    return [line for name in names for line in command(tightlink, name)]
+    """Groups of (name, what it does), as the help has them."""
+    groups = []
+    for line in help_of(tightlink):
+        entry = re.match(r"^  tightlink (\S+) +(\S.*)$", line)
+        if entry:
+            groups[-1][1].append(entry.groups())
+        elif PROSE.match(line):
+            groups.append((line, []))
+    return [group for group in groups if group[1]]
+
+
+def list_of_commands(tightlink):
+    out = []
+    for title, members in commands(tightlink):
+        out += [f"## {title}", ""]
+        for name, does in members:
+            out += [f"*tightlink-{name}*(1)", f"\t{escaped(does)}", ""]
+    return out
+
+
+def neighbours(tightlink, name):
+    """The page of all, and those of the same group."""
+    group = next(members for _, members in commands(tightlink) if name in dict(members))
+    names = [f"tightlink-{other}*(1)" for other, _ in group if other != name]
+    return ", ".join("*" + page for page in ["tightlink*(1)", "tightlinkd*(8)", *names])
+
+
+def parts_of(tightlink, name):
+    """What the marks in the page of a command stand for."""
+    does = next(dict(members)[name] for _, members in commands(tightlink) if name in dict(members))
+    usage, summary, *rest = help_of(tightlink, name)
+    usage = usage.removeprefix("Usage: ").strip()
+    examples = []
+    if "Examples:" in rest:
+        at = rest.index("Examples:")
+        rest, examples = rest[:at], [line.strip() for line in rest[at + 1:] if line.strip()]
+    if not usage.startswith(f"tightlink {name}"):  # another program's help
+        program = usage.split()[0]
+        usage, rest, examples = f"tightlink {name} [OPTIONS]", [], []
+        summary = f"Starts *{program}*(8), which takes all arguments."
+    synopsis = ["# SYNOPSIS", "", f"*{escaped(usage)}*", "", "# DESCRIPTION", "", summary, "", *section(rest)]
+    shown = ["# EXAMPLES", "", "```", *examples, "```", ""] if examples else []
+    return {"@NAME@": name, "@SUMMARY@": escaped(does), "@SYNOPSIS@": "\n".join(synopsis).rstrip(),
+            "@EXAMPLES@": "\n" + "\n".join(shown), "@SEE@": neighbours(tightlink, name)}
 
 
 def main():
-    page, tightlink, tightlinkd = sys.argv[1:]
+    page, tightlink, tightlinkd, *command = sys.argv[1:]
+    marks = parts_of(tightlink, *command) if command else {}
     for line in open(page, encoding="utf-8").read().splitlines():
         if line == "@COMMANDS@":
-            print("\n".join(commands(tightlink)))
+            line = "\n".join(list_of_commands(tightlink)).rstrip()
         elif line == "@OPTIONS@":
-            lines = [h for h in help_of(tightlinkd) if h.startswith("  ")]
-            print("\n".join(section(lines)))
-        else:
-            print(line)
+            line = "\n".join(section([h for h in help_of(tightlinkd) if h.startswith("  ")]))
+        for mark, text in marks.items():
+            line = line.replace(mark, text)
+        print(line)
 
 
 main()

@@ -1,4 +1,4 @@
-"""Manual pages: every command and option of the help, every key and system of tightlink.conf.
+"""Manual pages: one a command with every option of its help, every key and system of tightlink.conf.
 
     test_man.py TIGHTLINK TIGHTLINKD SOURCE-ROOT PAGE...
 """
@@ -35,10 +35,13 @@ def main():
     overview = help_of(tightlink)
     commands = re.findall(r"^  tightlink (\S+)", overview, re.M)
     assert len(commands) > 10, commands
-    wanted = {"tightlink.1": set(commands) | options(overview), "tightlinkd.8": options(help_of(tightlinkd))}
+    wanted = {"tightlink.1": {f"tightlink-{command}" for command in commands} | options(overview),
+              "tightlinkd.8": options(help_of(tightlinkd))}
     for command in commands:
-        if command != "serve":  # tightlinkd's
-            wanted["tightlink.1"] |= options(help_of(tightlink, command))
+        page = f"tightlink-{command}.1"
+        assert page in pages, f"{command} has no page: see doc/man/meson.build"
+        # those of serve are tightlinkd's
+        wanted[page] = {command} | (options(help_of(tightlink, command)) if command != "serve" else set())
     tickets = pathlib.Path(root, "src/ticket")
     keys = re.findall(r'\[KEY_\w+\] = "(\w+)"', (tickets / "config.c").read_text())
     systems = [n for f in tickets.glob("*.c")

@@ -79,6 +79,8 @@ void cli_put_clean_lines(const char *text, FILE *out);
 
 /* "tightlink: sentence" on stderr, cleaned. */
 void cli_complain(const char *fmt, ...) TL_PRINTF(1, 2);
+/* While a pager stands before the terminal: broken for its columns. 0: stderr is its own again. */
+void cli_complain_in(int columns);
 /* The same for an error; returns the exit code that fits the status. */
 int cli_fail(const struct tl_error *error);
 /* The same for a wrong command line, with a pointer to --help; returns CLI_EXIT_USAGE. */

@@ -39,10 +39,19 @@ void cli_put_clean_lines(const char *text, FILE *out)
     tl_buf_finish(&line);
 }
 
-/* Of the terminal that stderr is; none where it is a file, whose reader breaks lines himself. */
+static size_t pager_columns; /* 0: standard error is its own */
+
+void cli_complain_in(int columns)
+{
+    pager_columns = (size_t)columns;
+}
+
+/* Of the terminal that shows stderr; none where it is a file, whose reader breaks lines himself. */
 static size_t stderr_columns(void)
 {
     struct winsize size;
+    if (pager_columns > 0)
+        return pager_columns;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 

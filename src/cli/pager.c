@@ -127,8 +127,8 @@ void cli_page(void)
         pager.command = command;
         pager.err = isatty(STDERR_FILENO) ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
         (void)dup2(fds[1], STDOUT_FILENO);
-        if (pager.err >= 0)
-            (void)dup2(fds[1], STDERR_FILENO);
+        if (pager.err >= 0 && dup2(fds[1], STDERR_FILENO) >= 0)
+            cli_complain_in(columns);
         /* Its keys are the pager's; we end when it does. */
         signal(SIGINT, SIG_IGN);
         signal(SIGQUIT, SIG_IGN);
@@ -147,6 +147,7 @@ int cli_end_paging(int exit_code)
     (void)fclose(stdout);
     if (pager.err >= 0)
         (void)dup2(pager.err, STDERR_FILENO);
+    cli_complain_in(0);
     while (waitpid(pager.pid, &status, 0) < 0 && errno == EINTR)
         ;
     pager.pid = 0;

@@ -55,23 +55,24 @@ static size_t stderr_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Broken between words. One that is longer than a line, a path for instance, stays whole: the
- * terminal breaks it so that it can still be copied. */
+/* Broken between words, else as it is. A word that is longer than a line, a path for instance,
+ * stays whole: the terminal breaks it so that it can still be copied. */
 static void put_wrapped(const char *text, size_t columns, FILE *out)
 {
     size_t used = 0;
     while (*text) {
-        size_t len = strcspn(text, " ");
-        char word[1024];
-        snprintf(word, sizeof word, "%.*s", (int)len, text);
-        size_t width = (size_t)tl_utf8_width(word);
-        bool breaks = used > 0 && columns > 0 && used + 1 + width > columns;
-        if (used > 0)
-            fputc(breaks ? '\n' : ' ', out);
-        fputs(word, out);
-        used = breaks ? width : used + (used > 0) + width;
+        size_t gap = strspn(text, " "), len = gap + strcspn(text + gap, " ");
+        size_t width = tl_utf8_width(text) - tl_utf8_width(text + len);
+        if (used > 0 && columns > 0 && used + width > columns) {
+            fputc('\n', out);
+            text += gap;
+            len -= gap;
+            width -= gap;
+            used = 0;
+        }
+        fwrite(text, 1, len, out);
+        used += width;
         text += len;
-        text += strspn(text, " ");
     }
     fputc('\n', out);
 }

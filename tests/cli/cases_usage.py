@@ -219,3 +219,5 @@ def long_sentences_break_between_words(machine):
         assert len(lines) > 2 and all(len(line) <= 40 for line in lines if path not in line), seen
     result = tightlink(machine, "explain", path)
     assert result.err.count("\n") == 1, result
+    spaced = "/nowhere/of  two spaces"
+    assert spaced in tightlink(machine, "explain", spaced).err, "as it is"

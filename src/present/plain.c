@@ -396,12 +396,18 @@ bool plain_nothing_was_measured(const struct tl_run *run)
     return run->quality == TL_QUALITY_ABORTED && run->sent_bytes + run->received_bytes == 0;
 }
 
-bool plain_was_stopped(const struct tl_run *run)
+/* The user ended it. */
+static bool was_stopped(const struct tl_run *run)
 {
     for (int i = 0; i < run->reason_count; i++)
         if (strcmp(run->reasons[i], TL_RUN_STOPPED) == 0)
             return true;
     return false;
+}
+
+bool plain_stopped_too_early(const struct text_source *source)
+{
+    return source->findings->verdict.state == TL_VERDICT_INVALID && was_stopped(source->run);
 }
 
 bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
@@ -429,9 +435,8 @@ bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
     } else if (plain_nothing_was_measured(source->run)) {
         tl_buf_adds(ret_says, "When that is put right, run it again:");
     } else {
-        tl_buf_adds(ret_says, plain_was_stopped(source->run)
-                                  ? "Run it again, and let it run to its end."
-                                  : "Run it again when nothing disturbs it.");
+        tl_buf_adds(ret_says, was_stopped(source->run) ? "Run it again, and let it run to its end."
+                                                       : "Run it again when nothing disturbs it.");
     }
     return true;
 }

@@ -33,8 +33,8 @@ void plain_add_stand_in(const struct text_source *source, struct tl_buf *out);
 /* It was given up before anything was sent: nobody answered there, for instance. */
 bool plain_nothing_was_measured(const struct tl_run *run);
 
-/* The user ended it. */
-bool plain_was_stopped(const struct tl_run *run);
+/* The user ended it before it could tell anything: nothing failed. */
+bool plain_stopped_too_early(const struct text_source *source);
 
 /* What to do where no cause was named: a sentence, and the command that would tell, where one can
  * be run. False and nothing where a cause is known, or nothing was measured. */

@@ -25,8 +25,8 @@ static void print_mark(struct text *t, const struct text_source *source)
         [TL_INCONCLUSIVE] = {"(?) ", TL_SAID_STRONG},
         [TL_VERDICT_INVALID] = {"(x) ", TL_SAID_BAD},
     };
-    if (state == TL_VERDICT_INVALID && plain_was_stopped(source->run))
-        state = TL_INCONCLUSIVE; /* nothing failed */
+    if (plain_stopped_too_early(source))
+        state = TL_INCONCLUSIVE;
     text_add(t, marks[state].ink, marks[state].mark);
 }
 

@@ -138,10 +138,9 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
     const struct text_source source = text_source_of_page(run, facts, findings, page);
     struct text t = {.sink = &text_columns, .page = page};
     char when[32];
-    heading(&t, plain_nothing_was_measured(run) ? "Nothing was measured"
-                : findings->verdict.state == TL_VERDICT_INVALID && plain_was_stopped(run)
-                    ? "It was stopped too early: no verdict"
-                    : heads[findings->verdict.state]);
+    heading(&t, plain_nothing_was_measured(run)    ? "Nothing was measured"
+                : plain_stopped_too_early(&source) ? "It was stopped too early: no verdict"
+                                                   : heads[findings->verdict.state]);
     sentence(&t, &source, text_add_headline);
     sentence(&t, &source, text_add_cause);
     sentence(&t, &source, text_add_consequence);

@@ -76,7 +76,7 @@ static const struct {
     {"tunnel", "A tunnel or VPN carries the data and slows it down."},
     {"udp-receive-buffer", "{P} has no room for all that arrives, and loses some of it."},
     {"unpaced-bursts", "{P} sends in bursts that a device on the way cannot store."},
-    {"unstable-path", "The line fails or changes again and again."},
+    {"unstable-path", "The line was interrupted, or changed, while data went over it."},
     {"variable-rate", "The line itself is faster and slower from second to second, as radio is."},
     {"wifi", "The wireless connection in {p} is the slowest part."},
     {"window-scaling-off", "Only 64 KiB can be on the way at once, because a setting is off; such "

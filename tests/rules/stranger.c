@@ -328,6 +328,10 @@ static void add_nonsense(const struct verdict *verdict, struct tl_buf *out)
         tl_buf_adds(out, " a fix that is written");
     if (has(verdict->head, "on the transfer itself"))
         tl_buf_adds(out, " a place that there is");
+    if (strstr(verdict->place, "srv-b") && has(verdict->fix, ": on the local network"))
+        tl_buf_adds(out, " a fix at that place, not in this PC's network");
+    if (strncmp(verdict->does, "Until then", 10) == 0)
+        tl_buf_adds(out, " a time that the first fix begins with");
 }
 
 static void check(const struct verdict *verdict, unsigned number, unsigned *failed)

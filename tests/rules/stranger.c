@@ -332,6 +332,8 @@ static void add_nonsense(const struct verdict *verdict, struct tl_buf *out)
         tl_buf_adds(out, " a fix at that place, not in this PC's network");
     if (strncmp(verdict->does, "Until then", 10) == 0)
         tl_buf_adds(out, " a time that the first fix begins with");
+    if (strncmp(verdict->does, "Ask ", 4) == 0 && has(verdict->plain, "\n  ask "))
+        tl_buf_adds(out, " one alone who is asked");
 }
 
 static void check(const struct verdict *verdict, unsigned number, unsigned *failed)

@@ -8,6 +8,7 @@
 #include "flow_facts.h"
 #include "outcome.h"
 #include "received.h"
+#include "streams_again.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/far.h"
 #include "tightlink/probes/probes.h"
@@ -101,43 +102,8 @@ static void add_turn(struct tl_probe_outcome *outcome, const struct tl_probe_out
     outcome->record.duration_ns += turn->record.duration_ns;
 }
 
-/* Two moments of a path that changes by itself look like one connection against several. */
-#define AGAIN_NS       (2500 * TL_NS_PER_MS)
-#define AGAIN_RTTS     25
-#define AGAIN_STANDING 0.5 /* of the time: else windows and losses held the one, not the link */
-#define AGAIN_RATIO    1.3 /* rates further apart are to be explained */
-/* A link that one connection kept full the whole time has nothing left for several: from the
- * scatter between two tests on the link has changed, or others had the rest. */
-#define FULL_STANDING 0.8
-#define FULL_RATIO    1.15
-/* What never comes near what trains passed at is a link that changes, or what others leave of one
- * that does not: one connection and trains some seconds later tell. */
-#define WIDER_RATIO     1.25 /* than the median */
-#define WIDER_THAN_BEST 1.1  /* than the 90th percentile */
-
-static bool is_below_trains(const struct tl_facts *facts, enum tl_direction direction)
-{
-    struct tl_fact one, many;
-    tl_facts_get(facts, TL_FLOW(direction, full_bps), &one);
-    tl_facts_get(facts, TL_FLOW(direction, streams_full_bps), &many);
-    if (one.state != TL_FACT_KNOWN || many.state != TL_FACT_KNOWN)
-        return false;
-    double trains_bps = number(facts, TL_FLOW(direction, trains_bps));
-    return trains_bps >= WIDER_RATIO * fmax(one.number, many.number) &&
-           trains_bps >= WIDER_THAN_BEST * fmax(one.high, many.high);
-}
-
-static bool wants_again(const struct tl_facts *facts, enum tl_direction direction)
-{
-    if (is_below_trains(facts, direction))
-        return true;
-    double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
-    double many_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
-    double standing = number(facts, TL_FLOW(direction, queue_standing_ratio));
-    bool apart = many_bps > AGAIN_RATIO * one_bps || one_bps > AGAIN_RATIO * many_bps;
-    return (apart && standing >= AGAIN_STANDING) ||
-           (many_bps > FULL_RATIO * one_bps && standing >= FULL_STANDING);
-}
+#define AGAIN_NS   (2500 * TL_NS_PER_MS)
+#define AGAIN_RTTS 25
 
 /* One connection once more: first one, then several, then one again (A B A). */
 static enum tl_status run_again(const struct tl_probe *probe, enum tl_direction direction,
@@ -179,7 +145,7 @@ static enum tl_status look_behind(const struct tl_probe *probe, enum tl_directio
         status = tl_trains_measure(probe, direction, false, carried_bps,
                                    bytes_left(limits, outcome), outcome, reterr);
     if (status != TL_OK || bytes_left(limits, outcome) <= 0 ||
-        !wants_again(probe->facts, direction))
+        !tl_streams_want_again(probe->facts, direction))
         return status;
     status = run_again(probe, direction, top, bytes_left(limits, outcome), outcome, reterr);
     if (status == TL_OK && isfinite(number(probe->facts, TL_FLOW(direction, trains_bps))))

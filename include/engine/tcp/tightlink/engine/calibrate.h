@@ -11,10 +11,11 @@
 
 #include "tightlink/base/status.h"
 
-#define TL_CALIBRATE_TCP_NS    (300 * INT64_C(1000000)) /* the later two thirds count */
-#define TL_CALIBRATE_MEMORY_NS (50 * INT64_C(1000000))
+/* A stream over loopback has its rate within two hundredths of a second. */
+#define TL_CALIBRATE_TCP_NS    (150 * INT64_C(1000000)) /* the later two thirds count */
+#define TL_CALIBRATE_MEMORY_NS (20 * INT64_C(1000000))
 #define TL_CALIBRATE_TIMER_NS  (100 * INT64_C(1000000))
-#define TL_CALIBRATE_NS        (500 * INT64_C(1000000)) /* all of it, about */
+#define TL_CALIBRATE_NS        (300 * INT64_C(1000000)) /* all of it, about */
 
 /* NAN where it could not be measured. */
 struct tl_calibration {

@@ -14,6 +14,7 @@
 
 #include "tightlink/base/far.h"
 #include "tightlink/base/time.h"
+#include "tightlink/engine/sampler.h"
 
 #define ANSWER_NS   (10 * TL_NS_PER_S) /* or twice what the caller gives a connection */
 #define LINE_SIZE   4096
@@ -203,6 +204,21 @@ bool http_chose_http2(const struct http_connection *connection)
     return len == 2 && memcmp(chosen, "h2", len) == 0;
 }
 
+/* A certificate fills packets, so that TLS ends here where those of full size vanish; what came
+ * behind them may have arrived, out of its order. */
+static enum tl_status explain_silence(const struct far_peer *end, int fd, struct tl_error *reterr)
+{
+    struct tl_tcp_sample sample = {0};
+    tl_sample_read_socket(fd, &sample);
+    return tl_error_set(reterr, TL_TIMEOUT, "%s port %u takes connections, but %s", end->host,
+                        end->port,
+                        tl_sample_get(&sample, TL_SF_rcv_ooopack_count) > 0
+                            ? "of its greeting by TLS only the end arrives: packets of full size "
+                              "vanish on the way"
+                            : "no greeting by TLS arrives: the server hangs, or packets of full "
+                              "size vanish on the way");
+}
+
 enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
                          struct http_connection *connection, struct tl_error *reterr)
 {
@@ -226,7 +242,7 @@ enum tl_status http_open(const struct far_peer *peer, const struct http_server *
         return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
     while (status == TL_OK && (code = SSL_connect(connection->ssl)) != 1)
         status = await_tls(&end, connection, code, until_ns, reterr);
-    return status;
+    return status == TL_TIMEOUT ? explain_silence(&end, connection->fd, reterr) : status;
 }
 
 int http_release(struct http_connection *connection)

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "../loopback.h"
 #include "fake_ndt7.h"
 #include "ndt7_greet.h"
 #include "ndt7_locate.h"
@@ -191,6 +192,23 @@ Test(ndt7, a_certificate_that_nobody_trusts_ends_it_before_anything_is_asked, .t
     cr_assert_eq(reach(&fake, &far, &error), TL_AUTH, "%s", error.text);
     cr_assert(strstr(error.text, "is not to be trusted"), "%s", error.text);
     fake_ndt7_stop(&fake);
+}
+
+Test(ndt7, a_server_whose_greeting_does_not_come_is_told_from_one_that_is_not_there, .timeout = 60)
+{
+    struct tl_far *far;
+    struct tl_error error = {0};
+    int port;
+    int listener = loopback_listen(NULL, &port); /* its kernel takes connections, nobody speaks */
+    struct tl_far_options options = {.reach = {.host = "127.0.0.1",
+                                               .port = port,
+                                               .timeout_ns = 200 * TL_NS_PER_MS,
+                                               .cancel_fd = -1},
+                                     .resource = ""};
+    cr_assert_eq(tl_far_connect(TL_FAR_NDT7, &options, &far, &error), TL_TIMEOUT, "%s", error.text);
+    cr_assert(strstr(error.text, "takes connections, but no greeting by TLS arrives"), "%s",
+              error.text);
+    close(listener);
 }
 
 Test(ndt7, a_measurement_is_an_object_of_few_bytes)

@@ -5,6 +5,7 @@ Arguments: paths of tightlinkd and tightlink, then names of cases (none: all).""
 import os
 import select
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -13,9 +14,9 @@ import threading
 import time
 
 import wire
-from cases import case, run
+from cases import case, run, until
 from keyed import (DATA, SECRET, SYN, UDP, KeyedSession, KeyFile, NoChannel, first_words)
-from wire import Connection, Daemon
+from wire import Connection, Daemon, frame
 
 DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
 
@@ -324,6 +325,43 @@ def unfinished_handshakes_keep_nobody_out():
         cut.socket.shutdown(socket.SHUT_WR)
         ready = select.select([cut, whole], [], [], 10)[0]
         assert ready == [cut], "a record that will not be whole is waited for"
+
+
+@case
+def a_record_without_a_whole_hello_keeps_no_place():
+    """128 strangers of as many networks say a record that is whole, and begins a message that is not."""
+    with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon:
+        strangers = []
+        for i in range(128):
+            strangers.append(Connection(daemon.port, f"127.{1 + i}.9.1"))
+            strangers[-1].send((b"\x16\3\1\0\5\1\0\x3f\xff\3", b"\x16\3\1\0\1\1")[i % 2])
+        for i in range(3):
+            KeyedSession(daemon.port, source=f"127.251.{i}.1").close()
+        until(10, lambda: not any(stranger.is_open() for stranger in strangers), "none waits")
+        assert "is none" in daemon.text(), daemon.text()
+
+
+@case
+def a_key_that_is_taken_away_ends_what_waits():
+    """Its session begins no test for which it waited, and is told nothing more of the host."""
+    alice, bob = f"alice {SECRET}", f"bob {SECRET}"
+    same_user = ("--user", "root") if os.geteuid() == 0 else ()  # who may read the file again
+    with KeyFile(alice, bob) as key, keyed_daemon(key, *same_user) as daemon, \
+            KeyedSession(daemon.port, source="127.1.9.1") as first, \
+            KeyedSession(daemon.port, "bob", "127.2.9.1") as waits, \
+            KeyedSession(daemon.port, "bob", "127.3.9.1") as asks:
+        granted = first.ask(ms=1000)
+        waits.send(wire.test_tcp(ms=1000))
+        waits.expect(wire.BUSY)
+        with open(key, "w", encoding="ascii") as file:
+            file.write(alice + "\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        until(10, lambda: "1 keys are in force; 2 sessions" in daemon.text(), "the keys are read")
+        asks.send(frame(wire.HOST_QUERY))
+        first.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+        for session in (asks, waits):
+            code, text = session.error(skip=(wire.BUSY,))
+            assert code == wire.E_KEY and "no longer in force" in text, (code, text)
 
 
 @case

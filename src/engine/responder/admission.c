@@ -27,6 +27,8 @@
 
 #define ACCEPTS_PER_WAKEUP 64 /* the others have their turn in between */
 #define RECORD_HEAD        5
+#define MESSAGE_HEAD       4
+#define CLIENT_HELLO       1    /* the type of a handshake message */
 #define RECORD_MAX         4096 /* a ClientHello has 300 to 1,600 bytes */
 
 /* A connection that has not said who it is: P6 allows it 256 bytes. */
@@ -275,6 +277,16 @@ static size_t await_record(const struct half *half, const uint8_t *record, size_
     return wanted;
 }
 
+/* Whether a record holds all of a ClientHello and nothing else (RFC 8446, 4): a channel that began
+ * with less would wait for the rest. */
+static bool is_whole_hello(const uint8_t *record, size_t len)
+{
+    const uint8_t *message = record + RECORD_HEAD;
+    return len >= RECORD_HEAD + MESSAGE_HEAD && message[0] == CLIENT_HELLO &&
+           len - RECORD_HEAD - MESSAGE_HEAD ==
+               ((size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3]);
+}
+
 /* A connection whose first byte is TLS's gets a channel, where there are keys and its network has
  * not its share of the handshakes. False when there is nothing to be read yet, or the half is gone.
  */
@@ -292,7 +304,7 @@ static bool open_channel(struct half *half, uint32_t events)
     if ((size_t)got < wanted && wanted <= RECORD_MAX &&
         !(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
         return false;
-    if ((size_t)got < wanted) {
+    if ((size_t)got < wanted || !is_whole_hello(record, wanted)) {
         log_failure(half, "what began like a handshake is none");
         drop_half(half);
         return false;

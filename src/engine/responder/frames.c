@@ -3,6 +3,7 @@
 
 #include "disk_test.h"
 #include "host_reader.h"
+#include "keys.h"
 #include "responder_private.h"
 #include "tcp_test.h"
 #include "tightlink/base/time.h"
@@ -28,6 +29,8 @@ static void query_host(struct session *session, const struct tl_wire_frame *fram
         session_error(session, TL_WIRE_E_PROTOCOL, "HOST_QUERY has no payload");
     else if (!fits || session->job)
         session_error(session, TL_WIRE_E_STATE, "HOST_QUERY in the middle of something else");
+    else if (!keys_demand(session))
+        return;
     else if (++session->host_queries > tl_limit_row(TL_LIMIT_HOST_QUERIES)->standard)
         session_error(session, TL_WIRE_E_REFUSED, "the host was asked often enough");
     else if (!(session->job = host_reader_submit(session->responder->host, &session->peer,

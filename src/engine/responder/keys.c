@@ -20,6 +20,14 @@ bool keys_hold(const struct session *session)
            tl_key_opens_from(now, &session->peer.sin6_addr);
 }
 
+bool keys_demand(struct session *session)
+{
+    if (keys_hold(session))
+        return true;
+    session_error(session, TL_WIRE_E_KEY, "your key is no longer in force here");
+    return false;
+}
+
 void keys_reload(struct tl_responder *responder)
 {
     const struct tl_responder_options *options = &responder->options;

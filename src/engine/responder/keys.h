@@ -12,5 +12,7 @@ void keys_reload(struct tl_responder *responder);
 
 /* Whether the session's key is in force still; true for one without a key. */
 bool keys_hold(const struct session *session);
+/* The same; where it is not, the session is told so and ends. */
+bool keys_demand(struct session *session);
 
 #endif

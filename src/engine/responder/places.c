@@ -92,13 +92,17 @@ enum tl_status places_find(struct tl_responder *responder, const struct in6_addr
          "your address has", "its peer came again"},
         {share_same_neighbours, -1, all / 4, "your network has", "silent, and its network is full"},
         {share_same_site, -1, all / 2, "your site has", "silent, and its site is full"},
+        {share_same_provider, -1, all - all / 4, "your provider's network has",
+         "silent, and its provider is full"},
         {NULL, (int)class, responder->class_places[class], "administrators have",
          "silent, and its class is full"},
         {NULL, -1, all, "this responder has", "silent, and its place was needed"},
     };
     int64_t now_ns = tl_now_ns();
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        if (count(sessions, &shares[i], peer) < shares[i].most)
+        bool is_whole =
+            shares[i].class >= 0 && shares[i].most >= all; /* the row behind it says so */
+        if (is_whole || count(sessions, &shares[i], peer) < shares[i].most)
             continue;
         struct session *old = weakest(sessions, &shares[i], peer, now_ns);
         if (!old)

@@ -49,11 +49,9 @@ static uint64_t share_left(struct quota *quota, const struct in6_addr *address)
 {
     uint64_t least = UINT64_MAX;
     for (enum share_level level = SHARE_HOST; level < SHARE_LEVELS; level++) {
-        uint32_t part = share_part(address, level);
         uint64_t moved =
             less_of(*sum_of(quota, 0, address, level), *sum_of(quota, 1, address, level));
-        if (part > 0)
-            least = less_of(least, rest_of(quota->all_bytes / part, moved));
+        least = less_of(least, rest_of(share_of(address, level, quota->all_bytes), moved));
     }
     return least;
 }

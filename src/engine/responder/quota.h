@@ -3,11 +3,11 @@
  * the clock.
  *
  * The first half of a day is for whoever comes. Of the rest a network gets what it lacks of its
- * share of the whole day (share.h: a host an eighth, a neighbourhood a quarter, a site a half), so
- * that nobody uses up the day of the others. What a network has moved is kept in two rows of sums
- * under its hashed prefix (Cormode, Muthukrishnan 2005), of which the lesser counts: room for any
- * number of networks, and only who shares both sums with a large one is taken for larger than he
- * is. */
+ * share of the whole day (share.h: a host an eighth, a neighbourhood a quarter, a site a half, a
+ * provider three quarters), so that nobody uses up the day of the others. What a network has moved
+ * is kept in two rows of sums under its hashed prefix (Cormode, Muthukrishnan 2005), of which the
+ * lesser counts: room for any number of networks, and only who shares both sums with a large one is
+ * taken for larger than he is. */
 #ifndef TL_ENGINE_QUOTA_H
 #define TL_ENGINE_QUOTA_H
 

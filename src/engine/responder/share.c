@@ -8,7 +8,7 @@
 
 #include "tightlink/base/random.h"
 
-#define SLOTS_PER_MEMBER 4 /* three keys each, the table never fuller than 3/4 */
+#define SLOTS_PER_MEMBER 6 /* up to four keys each, the table never fuller than 2/3 */
 
 struct share_slot {
     uint64_t key;   /* prefix and level, hashed; a collision of two keys makes one share of two */
@@ -34,14 +34,19 @@ static uint64_t mix(uint64_t x)
 /* Bytes of the address that a level looks at, from ::ffff:0:0/96 or ::/0. */
 static size_t prefix_bytes(const struct in6_addr *address, enum share_level level)
 {
-    static const size_t v4[SHARE_LEVELS] = {16, 15, 15}, v6[SHARE_LEVELS] = {8, 7, 6};
+    static const size_t v4[SHARE_LEVELS] = {16, 15}, v6[SHARE_LEVELS] = {8, 7, 6, 4};
     return IN6_IS_ADDR_V4MAPPED(address) ? v4[level] : v6[level];
 }
 
-uint32_t share_part(const struct in6_addr *address, enum share_level level)
+static enum share_level levels_of(const struct in6_addr *address)
 {
-    static const uint32_t parts[SHARE_LEVELS] = {8, 4, 2};
-    return level == SHARE_SITE && IN6_IS_ADDR_V4MAPPED(address) ? 0 : parts[level];
+    return IN6_IS_ADDR_V4MAPPED(address) ? SHARE_SITE : SHARE_LEVELS;
+}
+
+uint64_t share_of(const struct in6_addr *address, enum share_level level, uint64_t whole)
+{
+    const uint64_t parts[SHARE_LEVELS] = {whole / 8, whole / 4, whole / 2, whole - whole / 4};
+    return level < levels_of(address) ? parts[level] : UINT64_MAX;
 }
 
 uint64_t share_key(const struct in6_addr *address, enum share_level level, uint64_t seed)
@@ -81,12 +86,10 @@ bool share_pool_admits(struct share_pool *pool, const struct in6_addr *address)
 {
     if (is_dropped(pool, pool->count, pool->room, pool->room - pool->room / 4))
         return false;
-    for (unsigned level = 0; level < SHARE_LEVELS; level++) {
+    for (unsigned level = 0; level < levels_of(address); level++) {
         uint32_t slot = find(pool, key_of(pool, address, (enum share_level)level));
-        uint32_t part = share_part(address, (enum share_level)level);
-        uint32_t limit = part > 0 && pool->room / part > 0 ? pool->room / part : 1;
-        if (part == 0)
-            continue;
+        uint32_t share = (uint32_t)share_of(address, (enum share_level)level, pool->room);
+        uint32_t limit = share > 0 ? share : 1;
         if (is_dropped(pool, pool->slots[slot].count, limit, limit - limit / 2))
             return false;
     }
@@ -95,7 +98,7 @@ bool share_pool_admits(struct share_pool *pool, const struct in6_addr *address)
 
 void share_pool_add(struct share_pool *pool, const struct in6_addr *address)
 {
-    for (unsigned level = 0; level < SHARE_LEVELS; level++) {
+    for (unsigned level = 0; level < levels_of(address); level++) {
         uint64_t key = key_of(pool, address, (enum share_level)level);
         struct share_slot *slot = &pool->slots[find(pool, key)];
         slot->key = key;
@@ -123,7 +126,7 @@ static void close_gap(struct share_pool *pool, uint32_t gap)
 
 void share_pool_remove(struct share_pool *pool, const struct in6_addr *address)
 {
-    for (unsigned level = 0; level < SHARE_LEVELS; level++) {
+    for (unsigned level = 0; level < levels_of(address); level++) {
         uint32_t slot = find(pool, key_of(pool, address, (enum share_level)level));
         if (pool->slots[slot].count > 0 && --pool->slots[slot].count == 0)
             close_gap(pool, slot);
@@ -143,7 +146,7 @@ uint32_t share_pool_room(const struct share_pool *pool)
 
 static bool is_same(const struct in6_addr *a, const struct in6_addr *b, enum share_level level)
 {
-    return IN6_IS_ADDR_V4MAPPED(a) == IN6_IS_ADDR_V4MAPPED(b) &&
+    return level < levels_of(a) && levels_of(a) == levels_of(b) &&
            memcmp(a, b, prefix_bytes(a, level)) == 0;
 }
 
@@ -155,6 +158,11 @@ bool share_same_neighbours(const struct in6_addr *a, const struct in6_addr *b)
 bool share_same_site(const struct in6_addr *a, const struct in6_addr *b)
 {
     return is_same(a, b, SHARE_SITE);
+}
+
+bool share_same_provider(const struct in6_addr *a, const struct in6_addr *b)
+{
+    return is_same(a, b, SHARE_PROVIDER);
 }
 
 enum tl_status share_pool_create(uint32_t room, bool early, struct share_pool **ret_pool)

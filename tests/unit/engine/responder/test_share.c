@@ -72,6 +72,27 @@ Test(share, a_site_of_ipv6_has_a_half)
     share_pool_destroy(pool);
 }
 
+Test(share, a_provider_of_ipv6_has_three_quarters)
+{
+    struct share_pool *pool;
+    char text[64];
+    unsigned count = 0;
+    cr_assert_eq(share_pool_create(64, false, &pool), TL_OK);
+    for (unsigned i = 0; i < 256; i++) {
+        snprintf(text, sizeof text, "2001:db8:%x:%x00::1", i % 8, i);
+        struct in6_addr host = address(text);
+        if (share_pool_admits(pool, &host)) {
+            share_pool_add(pool, &host);
+            count++;
+        }
+    }
+    cr_expect_eq(count, 48);
+    struct in6_addr other = address("2001:db9::1");
+    cr_expect(share_pool_admits(pool, &other));
+    cr_expect(share_of(&other, SHARE_PROVIDER, 64) == 48);
+    share_pool_destroy(pool);
+}
+
 /* The first of a flood come in, the last hardly ever; a share is never exceeded. */
 Test(share, an_early_pool_drops_at_random_first)
 {

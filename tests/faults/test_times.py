@@ -10,6 +10,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -243,7 +244,9 @@ def out_of_descriptors_is_no_busy_loop():
         limit = daemon.descriptors()
         soft, most = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (limit, most))
-        waiting = [Connection(daemon.port, f"127.0.63.{i + 2}") for i in range(3)]
+        waiting = [Connection(daemon.port, f"127.0.63.{i + 2}") for i in range(12)]
+        status = socket.socket(socket.AF_UNIX)  # who asks for the status stays readable, too
+        status.connect(f"\0tightlinkd-{daemon.port}")
         def cpu():
             with open(f"/proc/{daemon.process.pid}/stat") as stat:
                 fields = stat.read().rsplit(")", 1)[1].split()
@@ -254,7 +257,7 @@ def out_of_descriptors_is_no_busy_loop():
             time.sleep(0.1)
         used = cpu() - before
         print(f"  out of descriptors: {used * 100:.0f} % of a core")
-        assert used < SLOWED * 0.3, f"{used:.2f} s of processor time in a second"
+        assert used < SLOWED * 0.1, f"{used:.2f} s of processor time in a second"
         resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (soft, most))
         waiting[0].send(wire.hello())
         assert waiting[0].read()[0] == wire.WELCOME, "it does not accept again"

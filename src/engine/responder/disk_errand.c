@@ -15,6 +15,7 @@
 struct shared {
     atomic_uint holds; /* of the thread and the errand */
     char *directory;   /* owned: the thread may outlive the responder */
+    struct tl_disk_area *replaced;
     bool write, read;
     struct tl_disk_spec test;
     int done_fd, cancel_fd;
@@ -35,6 +36,7 @@ static void shared_release(struct shared *shared)
 {
     if (atomic_fetch_sub(&shared->holds, 1) != 1)
         return;
+    tl_disk_area_release(shared->replaced);
     tl_disk_area_release(shared->answer.area);
     if (shared->done_fd >= 0)
         close(shared->done_fd);
@@ -66,6 +68,8 @@ static void *errand_main(void *context)
     struct disk_answer *answer = &shared->answer;
     struct tl_disk_area_spec spec = {.directory = shared->directory, .shared = true};
     answer->status = TL_OK;
+    tl_disk_area_release(shared->replaced);
+    shared->replaced = NULL;
     if (!answer->area)
         answer->status = tl_disk_area_create(&spec, &answer->area, &answer->error);
     if (answer->status == TL_OK)
@@ -98,6 +102,7 @@ static struct shared *make_shared(const struct disk_errand_spec *spec)
     shared->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (spec->area)
         shared->answer.area = tl_disk_area_hold(spec->area);
+    shared->replaced = spec->replaced;
     shared->write = spec->write;
     shared->read = spec->read;
     shared->test = spec->test;

@@ -12,9 +12,10 @@ struct disk_errand;
 
 struct disk_errand_spec {
     const char *directory;
-    struct tl_disk_area *area; /* held from start on; NULL: to be made */
-    bool write, read;          /* a test of each, with `test` */
-    struct tl_disk_spec test;  /* without operation and cancel_fd */
+    struct tl_disk_area *area;     /* held from start on; NULL: to be made */
+    struct tl_disk_area *replaced; /* let go by the thread, before it makes one: that takes time */
+    bool write, read;              /* a test of each, with `test` */
+    struct tl_disk_spec test;      /* without operation and cancel_fd */
 };
 
 /* Valid during the call that tells it. */

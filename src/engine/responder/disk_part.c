@@ -16,12 +16,29 @@ bool disk_part_is_open(struct session *session)
     return false;
 }
 
+/* What another session keeps for a next test of its own, its hold: one test has the disk at a time
+ * (turn.c), and has it whole. So there is one such at most; NULL: none. */
+static struct tl_disk_area *take_kept_area(const struct session *session)
+{
+    const struct sessions *sessions = &session->responder->sessions;
+    for (uint32_t i = 0; i < sessions->count; i++) {
+        struct session *other = sessions->list[i];
+        struct tl_disk_area *area = other->disk.area;
+        if (other == session || !area)
+            continue;
+        other->disk.area = NULL;
+        return area;
+    }
+    return NULL;
+}
+
 void disk_part_prepare(struct session *session, bool write, bool read, disk_errand_fn *done)
 {
     const struct tl_wire_test_disk *asked = &session->test.disk;
     struct disk_errand_spec spec = {
         .directory = session->responder->options.disk_directory,
         .area = session->disk.area,
+        .replaced = take_kept_area(session),
         .write = write,
         .read = read,
         .test = {.threads = asked->threads,
@@ -48,7 +65,8 @@ static void refuse(struct session *session, const struct disk_answer *answer)
         [TL_NOMEM] = "the responder is out of memory for a disk test",
     };
     const char *told = text[answer->status];
-    responder_log(session->responder, "disk test: %s", answer->error.text);
+    if (responder_may_log(session->responder, LOG_DISK))
+        responder_log(session->responder, "disk test: %s", answer->error.text);
     session_rest(session);
     session_error(session, TL_WIRE_E_REFUSED, "%s; its administrator finds more in the log",
                   told ? told : "the responder's disk test failed");

@@ -49,6 +49,9 @@
 
 #define SAMPLE_BATCH 64
 
+/* Lines that a client can have written, each kind with a rate of its own. */
+enum log_kind { LOG_SESSION, LOG_TESTED_SESSION, LOG_DISK, LOG_KINDS };
+
 struct tl_responder {
     struct tl_responder_options options;
     char program[TL_WIRE_TEXT_SIZE];
@@ -74,7 +77,7 @@ struct tl_responder {
     uint64_t tickets;
     bool queue_dirty; /* something changed that may let a test start: turns_serve() is due */
     struct quota quota;
-    int64_t log_full_ns; /* GCRA of lines about sessions without a test: session.c */
+    int64_t log_full_ns[LOG_KINDS]; /* GCRA of lines: responder_may_log() */
     unsigned unlogged_sessions;
     int64_t light_ns;  /* GCRA of what goes out beside the tests: turn_may_answer() */
     int64_t bursts_ns; /* when the trains that were begun are within the rate cap again */
@@ -85,6 +88,8 @@ struct tl_responder {
     struct tl_tcp_sample *samples;          /* SAMPLE_BATCH, scratch */
 };
 
+/* Whether one more line of that kind is due: a log on a disk must not be what a flood fills. */
+bool responder_may_log(struct tl_responder *responder, enum log_kind kind);
 /* To the log of the options, if there is one. */
 void responder_log(struct tl_responder *responder, const char *fmt, ...) TL_PRINTF(2, 3);
 

@@ -21,8 +21,6 @@
 
 #define CONTROL_SNDBUF (128 * 1024) /* kernel memory that one peer may hold */
 #define CLOSING_NS     TL_NS_PER_S
-#define LINE_NS        (TL_NS_PER_S / 2) /* a line of the log comes back in */
-#define LINES_NS       (50 * LINE_NS)    /* 50 of them at once */
 
 int64_t session_limit_ns(enum tl_limit id)
 {
@@ -109,35 +107,20 @@ void session_error(struct session *session, enum tl_wire_error_code code, const 
         flush(session);
 }
 
-/* Who comes and goes without a test is worth a line as long as he does it now and then: a log on a
- * disk must not be what a flood fills. */
-static bool is_worth_a_line(struct session *session)
-{
-    struct tl_responder *responder = session->responder;
-    int64_t now_ns = tl_now_ns();
-    int64_t full_ns = responder->log_full_ns > now_ns ? responder->log_full_ns : now_ns;
-    if (session->tests > 0)
-        return true;
-    if (full_ns + LINE_NS > now_ns + LINES_NS) {
-        responder->unlogged_sessions++;
-        return false;
-    }
-    responder->log_full_ns = full_ns + LINE_NS;
-    return true;
-}
-
 static void log_end(struct session *session)
 {
-    if (!is_worth_a_line(session))
+    struct tl_responder *responder = session->responder;
+    if (!responder_may_log(responder, session->tests > 0 ? LOG_TESTED_SESSION : LOG_SESSION)) {
+        responder->unlogged_sessions++;
         return;
-    if (session->responder->unlogged_sessions > 0)
-        responder_log(session->responder, "%u sessions without a test are not listed",
-                      session->responder->unlogged_sessions);
-    session->responder->unlogged_sessions = 0;
+    }
+    if (responder->unlogged_sessions > 0)
+        responder_log(responder, "sessions that are not listed: %u", responder->unlogged_sessions);
+    responder->unlogged_sessions = 0;
     const char *key = session->secure ? secure_key_name(session->secure) : "";
     char address[INET6_ADDRSTRLEN], lasted[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
     tl_address_text(&session->peer.sin6_addr, address);
-    responder_log(session->responder, "%s%s%s: %s, %llu test%s, %s, ended: %s", address,
+    responder_log(responder, "%s%s%s: %s, %llu test%s, %s, ended: %s", address,
                   key[0] ? ", key " : "", key,
                   tl_format_ns((double)(tl_now_ns() - session->since_ns), lasted),
                   (unsigned long long)session->tests, session->tests == 1 ? "" : "s",

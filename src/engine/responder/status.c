@@ -65,16 +65,11 @@ static void compose(struct tl_responder *responder, struct tl_buf *out)
         add_session(out, sessions->list[i], now_ns);
 }
 
-static void status_ready(struct watch *watch, uint32_t events)
+static void answer(struct tl_responder *responder, int fd)
 {
-    struct tl_responder *responder =
-        (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, status));
     struct tl_buf text = TL_BUF_INIT;
     struct ucred who = {.uid = (uid_t)-1};
     socklen_t len = sizeof who;
-    int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
-        return;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 &&
         (who.uid == 0 || who.uid == responder->options.status_uid)) {
         compose(responder, &text);
@@ -86,11 +81,22 @@ static void status_ready(struct watch *watch, uint32_t events)
     close(fd);
 }
 
+/* Who asks wakes the loop once (EPOLLET): out of descriptors he waits, and the loop does not spin.
+ */
+static void status_ready(struct watch *watch, uint32_t events)
+{
+    struct tl_responder *responder =
+        (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, status));
+    int fd;
+    while ((fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        answer(responder, fd);
+}
+
 enum tl_status status_open(struct tl_responder *responder)
 {
     responder->since_ns = tl_now_ns();
     responder->status.fd = responder->options.status_fd;
     if (responder->status.fd <= 0)
         return TL_OK;
-    return loop_add(responder->loop, &responder->status, EPOLLIN, status_ready);
+    return loop_add(responder->loop, &responder->status, EPOLLIN | EPOLLET, status_ready);
 }

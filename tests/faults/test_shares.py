@@ -88,6 +88,28 @@ def probes_count_against_rate_cap_and_quota():
         assert came <= 300e3, f"{came} bytes of 300,000, the half of a day that one host may have"
 
 
+@case
+def datagrams_that_come_again_are_bytes_of_the_day():
+    with Daemon(DAEMON, "--daily-quota", "10MB") as daemon:
+        session = Session(daemon.port)
+        udp, cookie = prove(session, daemon.port)
+        session.send(wire.test_udp(direction=wire.UPLOAD, ms=1000, rate=10**8))
+        granted = session.granted()
+        session.send(frame(wire.UDP_START, struct.pack(">Ixxxx8s", granted["test_id"], cookie)))
+        session.expect(wire.STARTED)
+        again = wire.udp_data(cookie, granted["test_id"], 0, 0, 1448)
+        for _ in range(100):
+            udp.send(again)
+        session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+        told = {}
+        while 8 not in told:  # duplicates, in the final report alone
+            told = wire.numbers(session.expect(wire.UDP_REPORT)[8:])
+        session.expect(wire.TEST_END, skip=(wire.UDP_SERIES, wire.READINGS))
+        left = session.quota_left - Session(daemon.port).quota_left
+        print(f"  {told[0]} datagram and {told[8]} that came again: {left} bytes of the day")
+        assert told[8] > 10 and left >= (told[0] + told[8]) * 1448, (told, left)
+
+
 def disk_area(session, others):
     """Bytes of the area of a short disk test, while others are there."""
     session.send(frame(wire.TEST_DISK, struct.pack(">BxxxIQ", 1, 100, 1 << 20)))

@@ -344,7 +344,7 @@ static void forget(struct session *session)
         return;
     if (udp->flow) {
         (void)loop_release(session->responder->loop, &test->udp_done); /* the flow's own */
-        moved = atomic_load(&udp->flow->live_bytes);
+        moved = atomic_load(udp->flow->spec.send ? &udp->flow->live_bytes : &udp->flow->came_bytes);
         session->tests++;
     }
     turn_settle(session, moved);

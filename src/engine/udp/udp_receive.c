@@ -60,7 +60,6 @@ struct receiver {
     int64_t heard_ns;              /* newest datagram, or the sender's end */
     bool sender_ended;
     uint64_t message_count, datagram_count; /* of what came; apart with GRO */
-    uint64_t came_bytes;                    /* whatever it was */
     struct tl_host_counters after;
     double per_s; /* datagrams a second, lately */
     int64_t rate_ns;
@@ -181,7 +180,7 @@ static void take_message(struct receiver *receiver, struct mmsghdr *message, con
     int64_t arrival_ns = read_control(receiver, &message->msg_hdr, now_ns, &piece);
     unsigned seen = len < receiver->room ? len : (unsigned)receiver->room;
     receiver->message_count++;
-    receiver->came_bytes += len;
+    atomic_fetch_add_explicit(&receiver->flow->came_bytes, len, memory_order_relaxed);
     if (len == 0)
         receiver->flow->account.foreign_count++;
     for (unsigned at = 0; at < len; at += piece) {
@@ -339,7 +338,8 @@ static bool is_over(struct receiver *receiver, int64_t now_ns)
     if (atomic_load_explicit(&flow->stop, memory_order_relaxed) ||
         atomic_load_explicit(&flow->rebound, memory_order_relaxed))
         return true;
-    if (receiver->came_bytes > receiver->spec->max_bytes + STRAY_BYTES) {
+    if (atomic_load_explicit(&flow->came_bytes, memory_order_relaxed) >
+        receiver->spec->max_bytes + STRAY_BYTES) {
         flow->overfed = true;
         return true;
     }

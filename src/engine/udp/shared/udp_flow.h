@@ -119,6 +119,7 @@ struct udp_flow {
     atomic_bool rebound; /* a datagram of the test came from elsewhere: ended by that */
     _Atomic uint64_t live_count, live_bytes; /* sent, or received */
     _Atomic int64_t live_ns;                 /* of the newest, since start */
+    _Atomic uint64_t came_bytes;             /* receiver: whatever it was, repeated or damaged */
     /* The thread's alone until done. */
     struct tl_udp_sender sender;
     enum udp_sender_end sender_end;

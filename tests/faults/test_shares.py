@@ -89,6 +89,58 @@ def probes_count_against_rate_cap_and_quota():
 
 
 @case
+def who_asks_without_end_takes_no_answers_from_others():
+    """One network's 1,500 probes a second, of which the cap carries 260, beside another's 25."""
+    with Daemon(DAEMON, "--rate-cap", "100k") as daemon:
+        probes = []
+        for source in ("127.0.72.1", "127.0.73.1"):
+            session = Session(daemon.port, source)
+            udp, cookie = prove(session, daemon.port)
+            probes.append((udp, sealed(b"TLU1" + struct.pack(">BxH", 5, 0) + cookie + bytes(32)), session))
+        (greedy, flood, _), (honest, probe, _) = probes
+        for _ in range(30):
+            for _ in range(60):
+                greedy.send(flood)
+            honest.send(probe)
+            time.sleep(0.04)
+        answered = 0
+        with contextlib.suppress(TimeoutError):
+            honest.settimeout(0.5)
+            while honest.recv(100):
+                answered += 1
+        print(f"  {answered} of 30 probes are answered beside 1,800")
+        assert answered >= 20, f"{answered} of 30"
+
+
+def said_bytes(session, words, seconds):
+    """What a session is told, and its rate, while it says these words over and over."""
+    came, begin = 0, time.monotonic()
+    session.socket.setblocking(False)
+    while time.monotonic() < begin + seconds:
+        with contextlib.suppress(BlockingIOError):
+            session.send(words)
+        with contextlib.suppress(BlockingIOError):
+            came += len(session.socket.recv(1 << 18))
+    return came * 8 / (time.monotonic() - begin)
+
+
+@case
+def frames_beside_a_test_keep_to_the_rate_cap():
+    """PONGs to who pings as fast as he can, and the samples of 32 streams every 10 ms, under 1 Mb/s."""
+    with Daemon(DAEMON, "--rate-cap", "1M") as daemon:
+        rate = said_bytes(Session(daemon.port), frame(wire.PING, bytes(8)), 1)
+        print(f"  PONG: {rate / 1e6:.2f} Mb/s of 1")
+        assert rate < 1.6e6, f"{rate / 1e6:.2f} Mb/s of PONG under 1 Mb/s"
+        session = Session(daemon.port, "127.0.74.1")
+        granted = session.ask(streams=32, ms=3000, interval_us=10000)
+        streams = session.open_streams(granted)
+        session.start(granted)
+        rate = said_bytes(session, frame(wire.PING, bytes(8)), 1)
+        print(f"  SAMPLES of {len(streams)} streams: {rate / 1e6:.2f} Mb/s of 1")
+        assert rate < 1.6e6, f"{rate / 1e6:.2f} Mb/s of SAMPLES under 1 Mb/s"
+
+
+@case
 def datagrams_that_come_again_are_bytes_of_the_day():
     with Daemon(DAEMON, "--daily-quota", "10MB") as daemon:
         session = Session(daemon.port)

@@ -9,6 +9,7 @@
  *
  *   share.c         fair shares of a pool by network
  *   sessions.c      the list of sessions
+ *   light.c         shares of the rate cap, beside the tests
  *   session.c       a control connection: frames in and out, deadlines, its end
  *   keys.c          reading the keys again, keys that are gone
  *   turn.c          a test before it is granted: queue, quota, interfaces
@@ -79,7 +80,7 @@ struct tl_responder {
     struct quota quota;
     int64_t log_full_ns[LOG_KINDS]; /* GCRA of lines: responder_may_log() */
     unsigned unlogged_sessions;
-    int64_t light_ns;  /* GCRA of what goes out beside the tests: turn_may_answer() */
+    int64_t light_ns;  /* GCRA of what goes out beside the tests: light.c */
     int64_t bursts_ns; /* when the trains that were begun are within the rate cap again */
 
     struct tl_cpu_reader cpu;               /* readings cost 0.5 ms: taken by the loop itself */

@@ -13,6 +13,7 @@
 
 #include "address.h"
 #include "host_reader.h"
+#include "light.h"
 #include "responder_private.h"
 #include "tightlink/base/address.h"
 #include "tightlink/base/random.h"
@@ -34,7 +35,7 @@ bool session_out_has_room(const struct session *session, size_t bytes)
 
 static void want_events(struct session *session)
 {
-    uint32_t events = EPOLLIN | (session->out_len > 0 ? EPOLLOUT : 0u);
+    uint32_t events = (session->held ? 0u : EPOLLIN) | (session->out_len > 0 ? EPOLLOUT : 0u);
     loop_change(session->responder->loop, &session->watch, events);
 }
 
@@ -72,6 +73,7 @@ void session_send(struct session *session, const uint8_t *frame, size_t len)
         memmove(session->out, session->out + session->out_at, session->out_len);
         session->out_at = 0;
     }
+    light_charge(session, len);
     bool waiting = session->out_len > 0;
     memcpy(session->out + session->out_at + session->out_len, frame, len);
     session->out_len += len;
@@ -180,9 +182,13 @@ void session_finish(struct session *session)
         remove_session(session);
 }
 
+/* Frames for whose answers the rate cap has no room now wait for a tick, and the client for them.
+ */
 static void handle_input(struct session *session)
 {
     size_t used = 0;
+    bool was_held = session->held;
+    session->held = false;
     while (session->state < SESSION_CLOSING) {
         struct tl_wire_frame frame;
         struct tl_error error;
@@ -192,11 +198,16 @@ static void handle_input(struct session *session)
         }
         if (frame.frame_len == 0)
             break;
+        session->held = !light_permits(session, 0, false);
+        if (session->held)
+            break;
         used += frame.frame_len;
         session->responder->take_frame(session, &frame);
     }
     session->in_len -= used;
     memmove(session->in, session->in + used, session->in_len);
+    if ((session->held || was_held) && session->state != SESSION_GONE)
+        want_events(session);
 }
 
 /* One read. True when the channel holds more, of which no wakeup would tell. */
@@ -220,7 +231,7 @@ static bool read_once(struct session *session)
         session->in_len += (size_t)got;
         handle_input(session);
     }
-    return session->state != SESSION_GONE && secure_pending(session->secure);
+    return session->state != SESSION_GONE && !session->held && secure_pending(session->secure);
 }
 
 /* One read a wakeup, or one record of TLS: a talkative peer waits for the others. */
@@ -233,14 +244,27 @@ static void session_ready(struct watch *watch, uint32_t events)
             return;
         want_events(session);
     }
-    if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+    if (session->held && events & (EPOLLHUP | EPOLLERR))
+        session_end(session, "reset by the peer");
+    if (session->held || !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
         return;
     while (read_once(session))
         continue;
 }
 
+/* Goes on with what was held, and with what the channel holds, of which no wakeup would tell. */
+static void go_on(struct session *session)
+{
+    handle_input(session);
+    bool more = session->state != SESSION_GONE && !session->held && secure_pending(session->secure);
+    while (more)
+        more = read_once(session);
+}
+
 void session_tick(struct session *session, int64_t now_ns)
 {
+    if (session->held && session->state < SESSION_CLOSING)
+        go_on(session);
     if (session->state == SESSION_GONE)
         return;
     if (session->state == SESSION_CLOSING) {
@@ -303,6 +327,7 @@ static struct session *allocate(struct tl_responder *responder, int fd, struct s
     session->since_ns = session->heard_ns = session->active_ns = tl_now_ns();
     session->deadline_ns = INT64_MAX;
     session->ended = "?";
+    light_begin(session);
     return session;
 }
 

@@ -152,6 +152,8 @@ struct session {
     struct udp_tuple tuples[SESSION_TUPLES];
     int64_t udp_full_ns;   /* GCRA of probes */
     int64_t path_full_ns;  /* and of path answers */
+    int64_t light_ns;      /* and of all that goes out beside tests: light.c */
+    bool held;             /* what it has said waits for that: its frames are not read */
     uint64_t tests, bytes; /* for the log */
     const char *ended;     /* why, for the log */
     bool removed;          /* from the responder's list, buried */

@@ -18,6 +18,7 @@
 #include "address.h"
 #include "disk_part.h"
 #include "file_part.h"
+#include "light.h"
 #include "peer_dial.h"
 #include "readings.h"
 #include "responder_private.h"
@@ -253,7 +254,7 @@ static void send_batch(struct session *session, const struct tl_tcp_sample *batc
     struct tl_wire_writer writer = {0};
     uint8_t frame[TL_WIRE_FRAME_MAX];
     for (size_t i = 0; i < count; i++) {
-        if (!session_out_has_room(session, SAMPLES_RESERVE)) {
+        if (!session_out_has_room(session, SAMPLES_RESERVE) || !light_permits(session, 0, true)) {
             test->samples_dropped++;
             continue;
         }

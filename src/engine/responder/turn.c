@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "keys.h"
+#include "light.h"
 #include "responder_private.h"
 #include "share.h"
 #include "tightlink/base/address.h"
@@ -39,22 +40,14 @@ void turn_settle(struct session *session, uint64_t moved_bytes)
     session->responder->queue_dirty = true; /* somebody may wait for these bytes */
 }
 
-/* GCRA, as in accept_guard.c, in bytes: a quarter of a second's worth may go at once. */
-bool turn_may_answer(const struct session *session, size_t bytes)
+bool turn_may_answer(struct session *session, size_t bytes)
 {
-    struct tl_responder *responder = session->responder;
-    uint64_t cap_bps = responder->options.rate_cap_bps;
-    if (!quota_permits(&responder->quota, tl_boottime_ns(), sharer(session), bytes))
+    struct quota *quota = &session->responder->quota;
+    if (!quota_permits(quota, tl_boottime_ns(), sharer(session), bytes) ||
+        !light_permits(session, bytes, false))
         return false;
-    if (cap_bps > 0) {
-        int64_t now_ns = tl_now_ns();
-        int64_t step_ns = (int64_t)((double)bytes * 8e9 / (double)cap_bps);
-        int64_t full_ns = responder->light_ns > now_ns ? responder->light_ns : now_ns;
-        if (full_ns + step_ns > now_ns + TL_RATE_CAP_BURST_NS)
-            return false;
-        responder->light_ns = full_ns + step_ns;
-    }
-    quota_spend(&responder->quota, sharer(session), bytes);
+    light_charge(session, bytes);
+    quota_spend(quota, sharer(session), bytes);
     return true;
 }
 

@@ -309,6 +309,7 @@ static void take_rates(const struct told *told, const char *when, struct tl_prob
 {
     char length[TL_UNIT_TEXT_SIZE];
     outcome->interrupted = true;
+    outcome->interrupted_ns = (int64_t)told->total_ns;
     tl_outcome_state(outcome, TL_STAGE_LIMITED,
                      "%s for %s%s%s: the rates of this stage do not count",
                      when ? "the path carried nothing" : "nothing arrived",

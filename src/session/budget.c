@@ -99,6 +99,13 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
              ns, bytes, config->data_budget_bytes > 0 ? "" : " (--data-budget holds it down)");
 }
 
+int64_t tl_budget_spent_ns(const struct tl_session_config *config, int64_t took_ns,
+                           const struct tl_probe_outcome *outcome)
+{
+    int64_t idle_ns = config->time_budget_ns > 0 ? 0 : outcome->interrupted_ns;
+    return idle_ns < took_ns ? took_ns - idle_ns : 0;
+}
+
 /* What a link of this host can carry in a time; of a virtual one nobody knows. */
 static double link_bytes(const struct tl_facts *facts, double seconds)
 {

@@ -24,4 +24,9 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
 void tl_budget_make_trial(const struct tl_session_config *config, const struct tl_facts *facts,
                           double predicted_bps, struct tl_budget *ret_budget);
 
+/* What a loading stage took of the time budget. Who set none agreed to a load for so long: the time
+ * in which an outage carried nothing was no load, and would leave less to explain what it met. */
+int64_t tl_budget_spent_ns(const struct tl_session_config *config, int64_t took_ns,
+                           const struct tl_probe_outcome *outcome);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "session_private.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/wake.h"
@@ -166,7 +167,7 @@ static void spend(struct tl_session *session, enum tl_plan_stage stage,
     if (!tl_stage_at(stage)->loads)
         return;
     session->plan.bytes_left -= outcome->record.sent_bytes + outcome->record.received_bytes;
-    session->plan.time_left_ns -= took_ns;
+    session->plan.time_left_ns -= tl_budget_spent_ns(&session->config, took_ns, outcome);
 }
 
 /* An interruption took the stage's facts: once more, where the budgets allow it. */
@@ -273,7 +274,7 @@ static bool take_over(struct tl_session *session)
     commands->redo = 0;
     if (commands->time_ns > 0) {
         plan->time_left_ns += commands->time_ns - session->budget_time_ns;
-        session->budget_time_ns = commands->time_ns;
+        session->budget_time_ns = session->config.time_budget_ns = commands->time_ns;
     }
     if (commands->bytes > 0) {
         session_set_bytes(session, commands->bytes);

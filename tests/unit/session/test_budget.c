@@ -96,3 +96,13 @@ Test(budget, of_a_trial_on_a_virtual_link_is_not_held_to_what_was_seen)
     cr_expect(strstr(trial.sentence, "predicted") == NULL, "%s", trial.sentence);
     tl_facts_destroy(facts);
 }
+
+Test(budget, is_not_spent_by_an_outage_but_where_the_user_set_it)
+{
+    struct tl_session_config set = {.download = true, .time_budget_ns = 20000000000};
+    struct tl_probe_outcome whole = {0}, outage = {.interrupted_ns = 8000000000};
+    cr_expect_eq(tl_budget_spent_ns(&config, 14000000000, &whole), 14000000000);
+    cr_expect_eq(tl_budget_spent_ns(&config, 14000000000, &outage), 6000000000);
+    cr_expect_eq(tl_budget_spent_ns(&config, 7000000000, &outage), 0);
+    cr_expect_eq(tl_budget_spent_ns(&set, 14000000000, &outage), 14000000000);
+}

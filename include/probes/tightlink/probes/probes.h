@@ -71,6 +71,7 @@ struct tl_probe_outcome {
     int64_t silent_ns; /* since when nothing had come when the stage gave up; 0: not known */
     enum tl_silence silence; /* whose that was */
     bool interrupted; /* the path carried nothing for a while: the stage's facts were not set */
+    int64_t interrupted_ns; /* so long */
 };
 
 /* Where the far end is, and what it is. */

@@ -336,14 +336,12 @@ static bool long_enough_with_margin(const struct tl_steady_rate *rate, int64_t r
     return rate->long_enough && 4 * steady_ns >= 5 * TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
 }
 
-static bool is_known(const struct tl_rate_point *points, size_t count, int64_t rtt_ns)
+/* Even, and known to TL_STEADY_KNOWN_RATIO, however long it lasted. */
+static bool is_even(const struct tl_steady_rate *rate)
 {
-    struct tl_steady_rate rate;
-    tl_steady_rate(points, count, rtt_ns, &rate);
-    double half = rate.high_bps - rate.goodput_bps;
-    return rate.valid && long_enough_with_margin(&rate, rtt_ns) && rate.goodput_bps > 0 &&
-           fabs(rate.drift_ratio) <= KNOWN_DRIFT_RATIO &&
-           half <= TL_STEADY_KNOWN_RATIO * rate.goodput_bps;
+    double half = rate->high_bps - rate->goodput_bps;
+    return rate->valid && rate->goodput_bps > 0 && fabs(rate->drift_ratio) <= KNOWN_DRIFT_RATIO &&
+           half <= TL_STEADY_KNOWN_RATIO * rate->goodput_bps;
 }
 
 static bool stood_a_queue(const struct tl_flow_stats *stats)
@@ -444,5 +442,10 @@ bool tl_steady_known(const struct tl_rate_point *points, size_t count,
     size_t before = count;
     while (before > 0 && points[before - 1].time_ns > before_ns)
         before--;
-    return before >= 2 && is_known(points, count, rtt_ns) && is_known(points, before, rtt_ns);
+    if (before < 2)
+        return false;
+    struct tl_steady_rate now, then;
+    tl_steady_rate(points, count, rtt_ns, &now);
+    tl_steady_rate(points, before, rtt_ns, &then);
+    return long_enough_with_margin(&now, rtt_ns) && is_even(&now) && is_even(&then);
 }

@@ -201,11 +201,27 @@ Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_five_round_trips
     struct tl_flow_stats held = network_limited(42e6);
     held.ledger = (struct tl_ledger){
         .valid = true, .rwnd_ratio = 0.95, .network_ratio = 0.05, .elapsed_ns = 1e9};
-    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 3 * S), &held, &held, "cubic"));
-    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 4 * S), &held, &held, "cubic"));
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 2.9 * S), &held, &held, "cubic"));
+    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 3.2 * S), &held, &held, "cubic"));
     held.rtt_mean_ns = held.rtt_floor_ns = held.rtt_min_ns = 600e6;
-    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 15 * S), &held, &held, "cubic"));
-    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 18 * S), &held, &held, "cubic"));
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
+    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 16 * S), &held, &held, "cubic"));
+}
+
+/* Halves that differ by more than 3 % until 2.7 s, by 2 % at 3.2 s. */
+static double late_even(double seconds, void *context)
+{
+    return seconds < 1.6 ? 25e6 : seconds < 2.7 ? 26e6 : 24.5e6;
+}
+
+Test(steady, a_rate_that_was_uneven_half_a_second_ago_is_not_known_yet)
+{
+    struct tl_flow_stats held = network_limited(42e6);
+    held.ledger = (struct tl_ledger){
+        .valid = true, .rwnd_ratio = 0.95, .network_ratio = 0.05, .elapsed_ns = 1e9};
+    cr_assert_not(
+        tl_steady_known(points, make_curve(late_even, NULL, 3.2 * S), &held, &held, "cubic"));
+    cr_assert(tl_steady_known(points, make_curve(late_even, NULL, 4 * S), &held, &held, "cubic"));
 }
 
 Test(steady, a_full_window_a_round_trip_needs_no_round_trips_to_spare)

@@ -189,7 +189,7 @@ bool tl_steady_cycles_inside(const struct tl_flow_stats *steady_stats,
 
 /* Whether the rate is known well enough to end the test now: the interval is within
  * TL_STEADY_KNOWN_RATIO, the steady part long enough with a quarter of round trips to spare, its
- * halves differ by <= 3 %, the same held half a second and two RTTs ago, and
+ * halves differ by <= 3 %, it was as even half a second and two RTTs ago, if not as long, and
  * tl_steady_cycles_inside(). A sender that the receive window held for more than 0.9 of the time,
  * and whose rate is that window a round trip within 3 % and a segment, needs neither the round
  * trips to spare nor the second look. */

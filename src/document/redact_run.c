@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tightlink/base/name.h"
+
 /* --- texts of fixed size --- */
 
 /* Masks are short: what does not fit is cut at a whole character. */
@@ -36,7 +38,7 @@ static void mask_text(struct copier *c, char *field, size_t size)
 static void mask_name(struct copier *c, enum tl_mask_kind kind, char *field, size_t size)
 {
     struct tl_buf text = TL_BUF_INIT;
-    if (!c->redactor || !*field)
+    if (!c->redactor || !*field || (c->listed && strcmp(field, c->listed) == 0))
         return;
     tl_redact_name(c->redactor, kind, field, &text);
     put_back(c, &text, field, size);
@@ -50,6 +52,21 @@ static bool is_sentence(const char *name)
     return strchr(name, ' ') != NULL;
 }
 
+/* A demo's name is of the program's own list. Causes are called so too: masked as a host's, it
+ * would take the word "policer" from the whole report, and from the commands in it. */
+static const char *listed_name(const struct tl_run *run)
+{
+    bool listed = strcmp(run->target_kind, "demo") == 0 && !strchr(run->target_name, '.') &&
+                  tl_is_command_name(run->target_name, "", TL_COMMAND_NAME_MAX);
+    return listed ? run->target_name : NULL;
+}
+
+static void learn_host(struct tl_redactor *redactor, const char *listed, const char *name)
+{
+    if (!listed || strcmp(name, listed) != 0)
+        tl_redactor_learn(redactor, TL_MASK_HOST, name);
+}
+
 void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *run,
                            const struct tl_facts *facts)
 {
@@ -59,8 +76,9 @@ void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *ru
     } named[] = {{TL_NEAR(name), TL_MASK_HOST},
                  {TL_NEAR(disk_directory), TL_MASK_PATH},
                  {TL_FAR(disk_directory), TL_MASK_PATH}};
+    const char *listed = listed_name(run);
     struct tl_fact fact;
-    tl_redactor_learn(redactor, TL_MASK_HOST, run->target_name);
+    learn_host(redactor, listed, run->target_name);
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_address);
     tl_redactor_learn(redactor, TL_MASK_HOST, run->target_proxy);
     for (int i = 0; i < run->hop_count; i++) {
@@ -69,7 +87,7 @@ void tl_redactor_learn_run(struct tl_redactor *redactor, const struct tl_run *ru
     }
     for (int i = 0; i < run->segment_count; i++)
         if (!is_sentence(run->segments[i].name))
-            tl_redactor_learn(redactor, TL_MASK_HOST, run->segments[i].name);
+            learn_host(redactor, listed, run->segments[i].name);
     tl_redactor_learn(redactor, TL_MASK_PATH, run->watch.path);
     for (size_t i = 0; facts && i < sizeof named / sizeof *named; i++) {
         tl_facts_get(facts, named[i].key, &fact);
@@ -249,6 +267,7 @@ static void copy_record(struct copier *c, const struct layout *layout, void *rec
 void redact_copy_run(struct copier *c, const struct tl_run *from, struct tl_run *run)
 {
     *run = *from;
+    c->listed = listed_name(run);
     if (c->redactor)
         run->host_mark[0] = '\0'; /* nobody else has use for it */
     copy_record(c, &layout_run, run);

@@ -13,6 +13,7 @@ struct copier_piece {
 
 struct copier {
     struct tl_redactor *redactor; /* borrowed; NULL: copies are as they were */
+    const char *listed;           /* a demo's name, which is nobody's secret; else NULL */
     struct copier_piece *pieces;  /* what copied findings point to; owned */
     enum tl_status status;        /* the first failure; what was copied may then not be used */
 };

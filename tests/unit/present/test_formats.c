@@ -51,6 +51,27 @@ Test(export, what_needs_no_mask_is_said_as_it_is)
     tl_buf_finish(&out);
 }
 
+/* Demos are called like causes: the word stays wherever it stands. */
+Test(export, the_name_of_a_demo_is_no_secret)
+{
+    struct fixture fixture;
+    struct tl_redactor *redactor = NULL;
+    struct tl_export *export = NULL;
+    struct tl_buf out = TL_BUF_INIT;
+    cr_assert(fixture_make("limited", &fixture));
+    cr_assert(tl_redactor_create(NULL, &redactor, NULL) == TL_OK);
+    snprintf(fixture.run.target_kind, sizeof fixture.run.target_kind, "demo");
+    snprintf(fixture.run.target_name, sizeof fixture.run.target_name, "receive-window");
+    cr_assert(tl_export_create(redactor, &fixture.run, fixture.facts, &fixture.findings, &export,
+                               NULL) == TL_OK);
+    cr_expect(tl_export_write(export, TL_EXPORT_TEXT, &out) == TL_OK);
+    cr_expect(strstr(out.data, "rules explain receive-window"), "%s", out.data);
+    tl_buf_finish(&out);
+    tl_export_destroy(export);
+    tl_redactor_destroy(redactor);
+    fixture_finish(&fixture);
+}
+
 /* Who holds a report in hand sees first which run it is, of when. */
 Test(export, date_and_run_id_stand_at_the_top_of_every_report)
 {

@@ -141,6 +141,21 @@ const char *tui_terminal_type(void)
     return chosen;
 }
 
+/* Help and the way out, as consoles, xterm and PuTTY send them: a terminal is often another one
+ * than its description says, and "Esc [ 2 1" would be Esc and two digits. */
+static void take_function_keys(void)
+{
+    static const struct {
+        const char *sends;
+        int key;
+    } keys[] = {{"\033OP", KEY_F(1)},
+                {"\033[11~", KEY_F(1)},
+                {"\033[[A", KEY_F(1)},
+                {"\033[21~", KEY_F(10)}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        (void)define_key(keys[i].sends, keys[i].key);
+}
+
 enum tl_status tui_terminal_open(enum tl_tui_color color, bool mouse, struct tl_error *reterr)
 {
     const char *term = getenv("TERM"), *type = tui_terminal_type();
@@ -155,6 +170,7 @@ enum tl_status tui_terminal_open(enum tl_tui_color color, bool mouse, struct tl_
     (void)noecho();
     (void)nonl();
     (void)keypad(stdscr, TRUE);
+    take_function_keys();
     (void)nodelay(stdscr, TRUE);
     (void)set_escdelay(50);
     (void)curs_set(0);

@@ -6,6 +6,9 @@
 #include "text_words.h"
 #include "tightlink/base/units.h"
 
+/* Of a stage's name: "disk-to-disk". */
+#define STAGE_COLUMNS 12
+
 static bool both(const struct text_source *source)
 {
     return source->run->download && source->run->upload;
@@ -152,7 +155,7 @@ static void print_deciding(struct text *t, const struct text_source *source, str
         len--;
     snprintf(text, sizeof text, "%s%s%.*s (%s)", place, place[0] ? ": " : "", len, meaning,
              fact.reason);
-    text_entry(t, text_stage_of(facts, key), 8, text);
+    text_entry(t, text_stage_of(facts, key), STAGE_COLUMNS, text);
 }
 
 /* As many are told; tightlink why has all of them. */
@@ -218,7 +221,7 @@ static void print_stages(struct text *t, const struct tl_run *run)
         char text[320];
         snprintf(text, sizeof text, "%s%s%s", states[stage->state], stage->reason[0] ? ": " : "",
                  stage->reason);
-        text_entry(t, stage->id, 8, text);
+        text_entry(t, stage->id, STAGE_COLUMNS, text);
     }
 }
 
@@ -228,18 +231,18 @@ void text_disturbances(struct text *t, const struct text_source *source)
     text_heading(t, "Disturbances");
     text_newline(t);
     if (!run->reason_count)
-        text_entry(t, tl_quality_name(run->quality), 8,
+        text_entry(t, tl_quality_name(run->quality), STAGE_COLUMNS,
                    run->quality == TL_QUALITY_VALID ? "nothing that was watched disturbed the run"
                                                     : "no reason was given");
     for (int i = 0; i < run->reason_count; i++)
-        text_entry(t, tl_quality_name(run->quality), 8, run->reasons[i]);
+        text_entry(t, tl_quality_name(run->quality), STAGE_COLUMNS, run->reasons[i]);
     print_stages(t, run);
     if (run->strange_facts) {
         char text[160];
         snprintf(text, sizeof text,
                  "%d facts of the file are not known to this version and were left out, first %s",
                  run->strange_facts, run->strange_fact);
-        text_entry(t, "file", 8, text);
+        text_entry(t, "file", STAGE_COLUMNS, text);
     }
 }
 

@@ -59,22 +59,37 @@ static const char *question(const struct tui_state *state, const char *help, con
 
 /* --- texts and lists --- */
 
+/* The last column is for the sign that there is more below. */
+static int text_columns(const struct tui_grid *grid)
+{
+    return grid->cols > 1 ? grid->cols - 1 : 1;
+}
+
+/* Keeps the scroll within what there is, and says whether there is more below. */
+static void keep_scroll(struct tui_grid *grid, int rows, int *scroll, int total)
+{
+    int last = total > rows ? total - rows : 0;
+    *scroll = *scroll > last ? last : *scroll;
+    if (*scroll < last)
+        (void)tui_put(grid, rows - 1, text_columns(grid), 1, TUI_DIM, grid->utf8 ? "↓" : "v");
+}
+
 static void draw_text(struct tui_grid *grid, int rows, int *scroll, int *ret_total,
                       const char *text)
 {
-    *ret_total = tui_lines(grid, 0, 0, 0, grid->cols, 0, text);
-    int last = *ret_total > rows ? *ret_total - rows : 0;
-    *scroll = *scroll > last ? last : *scroll;
-    (void)tui_lines(grid, 0, 0, rows, grid->cols, *scroll, text);
+    int columns = text_columns(grid);
+    *ret_total = tui_lines(grid, 0, 0, 0, columns, 0, text);
+    keep_scroll(grid, rows, scroll, *ret_total);
+    (void)tui_lines(grid, 0, 0, rows, columns, *scroll, text);
 }
 
 static void draw_page(struct tui_grid *grid, int rows, int *scroll, int *ret_total,
                       const struct tl_page *page)
 {
-    *ret_total = tui_page_lines(grid, 0, 0, 0, grid->cols, 0, page);
-    int last = *ret_total > rows ? *ret_total - rows : 0;
-    *scroll = *scroll > last ? last : *scroll;
-    (void)tui_page_lines(grid, 0, 0, rows, grid->cols, *scroll, page);
+    int columns = text_columns(grid);
+    *ret_total = tui_page_lines(grid, 0, 0, 0, columns, 0, page);
+    keep_scroll(grid, rows, scroll, *ret_total);
+    (void)tui_page_lines(grid, 0, 0, rows, columns, *scroll, page);
 }
 
 /* Rows of a list around the selected one. */
@@ -145,8 +160,6 @@ static void draw_question(struct tui_state *state, struct tui_grid *grid, int ro
     if (rows < grid->rows) {
         (void)tui_put(grid, rows, 0, grid->cols, TUI_BOLD, keys);
         tui_zone_hints(grid, rows, 0, grid->cols, keys);
-        if (box->scroll + rows < box->total)
-            tui_put_right(grid, rows, 0, grid->cols, TUI_DIM, grid->utf8 ? " ↓ more " : " v more ");
     }
     tl_buf_finish(&help);
 }
@@ -219,7 +232,7 @@ static void draw_detail(struct tui_state *state, struct tui_grid *grid, int rows
         draw_list(state, grid, rows, count, state->causes.selected, draw_cause);
         return;
     }
-    tl_page_init(&text, grid->cols, grid->utf8);
+    tl_page_init(&text, text_columns(grid), grid->utf8);
     tui_page_build(state, &text);
     draw_page(grid, rows, &page->scroll, &page->total, &text);
     tl_page_finish(&text);
@@ -235,7 +248,7 @@ static void draw_verdict(struct tui_state *state, struct tui_grid *grid, int row
         (void)tui_wrap(grid, 0, 4, rows, grid->cols - 4, TUI_BOLD, tui_verdict_sentence(result));
         return;
     }
-    tl_page_init(&page, grid->cols, grid->utf8);
+    tl_page_init(&page, text_columns(grid), grid->utf8);
     tl_report_brief(&result->run, result->facts, result->findings, &page);
     draw_page(grid, rows, &state->scroll, &state->rows_total, &page);
     tl_page_finish(&page);

@@ -136,6 +136,8 @@ static void add_row(struct tl_comparison *comparison, const struct tl_json *a,
                               fabs(row->change_ratio) > TL_COMPARE_LEAST_RATIO
                           ? TL_BEYOND_YES
                           : TL_BEYOND_NO;
+    else if (first.value == second.value) /* without bounds either: nothing changed */
+        row->beyond = TL_BEYOND_NO;
 }
 
 static void add_rows(struct tl_comparison *comparison, const struct tl_json *a,

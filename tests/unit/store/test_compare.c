@@ -176,6 +176,15 @@ Test(compare, what_stayed_the_same_is_said_so)
     tl_buf_finish(&text);
 }
 
+/* A size has no bounds that noise could hide a change in. */
+Test(compare, what_is_equal_did_not_change_whether_or_not_its_bounds_are_known)
+{
+    struct tl_comparison same = compare(RUN(7e7, 0), RUN(7e7, 0));
+    struct tl_comparison other = compare(RUN(7e7, 0), RUN(8e7, 0));
+    cr_expect(row(&same, "download.goodput_bps")->beyond == TL_BEYOND_NO);
+    cr_expect(row(&other, "download.goodput_bps")->beyond == TL_BEYOND_CANNOT_TELL);
+}
+
 /* In the time of the place, as the list of runs has it. */
 Test(compare, dates_are_of_this_place)
 {

@@ -182,7 +182,9 @@ int cli_history(const struct cli_command *command, int argc, char **argv)
         return cli_usage(command, "%s takes files of saved runs", request.action);
     if (actions[index].arguments != SOME && count != actions[index].arguments)
         return cli_usage(command,
-                         actions[index].arguments == 0   ? "%s takes no further words"
+                         actions[index].act == cli_history_trend
+                             ? "%s takes the far end as --target HOST"
+                         : actions[index].arguments == 0 ? "%s takes no further words"
                          : actions[index].arguments == 1 ? "%s takes a run"
                                                          : "%s takes a run and a text",
                          request.action);

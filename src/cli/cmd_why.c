@@ -55,14 +55,17 @@ int cli_why(const struct cli_command *command, int argc, char **argv)
 static int no_cause(const struct cli_command *command, const char *name)
 {
     struct tl_nearest nearest = cli_cause_near(name);
-    return cli_usage(command, "no cause is called \"%.60s\"%s The causes are:", name,
-                     nearest.word ? tl_nearest_text(&nearest) : ".");
+    if (nearest.word)
+        return cli_usage(command, "no cause is called \"%.60s\"%s", name,
+                         tl_nearest_text(&nearest));
+    int exit_code = cli_usage(command, "no cause is called \"%.60s\". The causes are:", name);
+    list_causes(stderr);
+    return exit_code;
 }
 
 int cli_why_not(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_words words = {command, argc, argv, false, CLI_EXIT_OK};
-    int exit_code;
     if (!cli_take_options(&words, NULL, NULL))
         return words.exit_code;
     const char *cause = words.argc < 1 ? NULL : cli_cause_id(words.argv[0]);
@@ -72,14 +75,14 @@ int cli_why_not(const struct cli_command *command, int argc, char **argv)
         words.argv[1] = run;
         cause = cli_cause_id(words.argv[0]);
     }
-    if (words.argc < 1)
-        exit_code = cli_usage(command, "name a cause and a saved run; the causes are:");
-    else if (!cause)
-        exit_code = no_cause(command, words.argv[0]);
-    else if (words.argc != 2)
+    if (words.argc < 1) {
+        int exit_code = cli_usage(command, "name a cause and a saved run; the causes are:");
+        list_causes(stderr);
+        return exit_code;
+    }
+    if (!cause)
+        return no_cause(command, words.argv[0]);
+    if (words.argc != 2)
         return cli_usage(command, "name one saved run after the cause, or - for standard input");
-    else
-        return print_trace(cause, words.argv[1]);
-    list_causes(stderr);
-    return exit_code;
+    return print_trace(cause, words.argv[1]);
 }

@@ -199,7 +199,7 @@ def wrong_words_are_named(machine):
     for words, says in (((("nonsense",), "does not know")), (("note", "last"), "run and a text"),
                         (("list", "more"), "no further words"), (("prune",), "needs --before"),
                         (("--since", "yesterday"), "is no moment"), (("--limit", "x"), "is no number"),
-                        (("--wrong",), "is no option"), (("trend",), "needs --target")):
+                        (("--wrong",), "is no option"), (("trend", "srv-b"), "far end as --target"), (("trend",), "needs --target")):
         tightlink(machine, "history", *words, env=env).check(2, says)
     tightlink(machine, "history", "delete", "last", env=env).check(2, "not so many runs")
     tightlink(machine, "history", "--cause", "polcer", env=env).check(0, "did you mean policer\\?")

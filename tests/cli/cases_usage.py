@@ -185,6 +185,8 @@ def a_slip_is_answered_with_what_was_meant(machine):
             (("explain", "policer"), "a cause: tightlink rules explain policer"),
             (("why", "recieve buffer"), "a cause: tightlink rules explain receive-window")]:
         tightlink(machine, *arguments).check(2, says)
+    near, far = (tightlink(machine, "why-not", name, "x") for name in ("polcer", "zzzzzz"))
+    assert "shaper-boost" not in near.err and "shaper-boost" in far.err, f"the list of causes:\n{near}"
     tightlink(machine, "rules", "explain", "receive buffer").check(0, out="receive-window")
     tightlink(machine, "help", "export").check(0, out="Examples:\n  tightlink export last")
     tightlink(machine, "help", "exprot").check(2, "did you mean export\\?")

@@ -429,6 +429,9 @@ bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
     if (command && open) {
         tl_buf_adds(ret_says, "This would tell:");
         tl_buf_adds(ret_command, " --time-budget 60s --data-budget 3GB");
+    } else if (verdict->undecided && strcmp(source->run->target_kind, "pcap") == 0) {
+        tl_buf_adds(ret_says, "Measure between these two computers (tightlink serve on one, "
+                              "tightlink run on the other): a capture shows only what was sent.");
     } else if (verdict->undecided) {
         tl_buf_adds(ret_says, "Run it again while it is slow: nothing else that can be measured "
                               "from here would tell.");

@@ -195,6 +195,7 @@ static const struct {
      "tightlink run srv-b.example.net --direction upload\n"}, /* stopped by its user */
     {"invalid", false, TL_QUALITY_ABORTED,
      "When that is put right, run it again:", "tightlink run srv-b.example.net\n"},
+    {"inconclusive", true, TL_QUALITY_VALID, "tightlink serve on one", "capture shows"},
 };
 
 Test(text, a_run_without_a_cause_says_what_to_run)
@@ -208,6 +209,8 @@ Test(text, a_run_without_a_cause_says_what_to_run)
         if (strstr(without_cause[i].says, "to its end"))
             snprintf(fixture.run.reasons[fixture.run.reason_count++], sizeof fixture.run.reasons[0],
                      "%s", TL_RUN_STOPPED);
+        if (strstr(without_cause[i].runs, "capture"))
+            snprintf(fixture.run.target_kind, sizeof fixture.run.target_kind, "pcap");
         if (without_cause[i].quality == TL_QUALITY_ABORTED) /* nobody answered there */
             fixture.run.sent_bytes = fixture.run.received_bytes = 0;
         for (int plain = 0; plain < 2; plain++) {

@@ -45,7 +45,8 @@ struct ndt7_frames {
     bool pong_due;
     uint64_t sent_bytes;
     struct tl_random rng;
-    uint8_t *noise; /* FRAME_MAX, where this end sends */
+    uint8_t *noise;   /* room for FRAME_MAX, where this end sends */
+    size_t noise_len; /* of it, made */
 };
 
 /* --- TLS under it ----------------------------------------------------------------------------- */
@@ -104,8 +105,6 @@ enum tl_status ndt7_frames_create(struct http_connection *connection, bool sends
         ndt7_frames_destroy(frames);
         return tl_error_set(reterr, TL_NOMEM, "no memory for a WebSocket");
     }
-    if (sends)
-        tl_random_fill(&frames->rng, frames->noise, FRAME_MAX);
     SSL_set_mode(connection->ssl,
                  SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     *ret_frames = frames;
@@ -242,6 +241,16 @@ static size_t next_size(const struct ndt7_frames *frames)
     return size;
 }
 
+/* Payload that no device on the way makes smaller. */
+static const uint8_t *noise_of(struct ndt7_frames *frames, size_t len)
+{
+    if (len > frames->noise_len) {
+        tl_random_fill(&frames->rng, frames->noise + frames->noise_len, len - frames->noise_len);
+        frames->noise_len = len;
+    }
+    return frames->noise;
+}
+
 /* False: there is nothing to say. */
 static bool open_frame(struct ndt7_frames *frames)
 {
@@ -255,8 +264,8 @@ static bool open_frame(struct ndt7_frames *frames)
         frames->out_left = frames->pong_len;
     } else if (frames->sends) {
         frames->out.opcode = WSLAY_BINARY_FRAME;
-        frames->out.data = frames->noise;
         frames->out_left = next_size(frames);
+        frames->out.data = noise_of(frames, frames->out_left);
     } else {
         return false;
     }

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -268,12 +269,27 @@ Test(client_tcp, what_stands_still_is_not_waited_for, .timeout = 240)
     stop_far(&far);
 }
 
-/* Cancels after a while, from another thread. */
-static void *cancel_later(void *arg)
+struct canceller {
+    sem_t measured;
+    int fd;
+    int64_t at_ns;
+};
+
+static void tell_measured(void *context, const struct tl_tcp_live *live)
 {
-    struct timespec wait = {.tv_nsec = 700 * MS};
-    nanosleep(&wait, NULL);
-    eventfd_write(*(int *)arg, 1);
+    struct canceller *canceller = context;
+    if (live->rate_bps > 0)
+        sem_post(&canceller->measured);
+}
+
+/* From another thread, once something was measured. */
+static void *cancel_then(void *context)
+{
+    struct canceller *canceller = context;
+    while (sem_wait(&canceller->measured) != 0)
+        continue;
+    canceller->at_ns = tl_now_ns();
+    eventfd_write(canceller->fd, 1);
     return NULL;
 }
 
@@ -282,19 +298,20 @@ Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
     struct far_end far;
     start_far(&far, NULL);
     for (int i = 0; i < 2; i++) {
-        int cancel_fd = eventfd(0, EFD_CLOEXEC);
-        struct tl_client *client = dial(far.port, cancel_fd);
+        struct canceller canceller = {.fd = eventfd(0, EFD_CLOEXEC)};
+        struct tl_client *client = dial(far.port, canceller.fd);
         struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
                                    .streams = 2,
                                    .duration_ns = 10000 * MS};
         struct tl_error error;
         pthread_t thread;
-        pthread_create(&thread, NULL, cancel_later, &cancel_fd);
-        int64_t from_ns = tl_now_ns();
-        cr_assert_eq(tl_client_tcp_test(client, &spec, NULL, NULL, &result, &error), TL_CANCELLED);
-        int64_t took_ns = tl_now_ns() - from_ns;
+        sem_init(&canceller.measured, 0, 0);
+        pthread_create(&thread, NULL, cancel_then, &canceller);
+        cr_assert_eq(tl_client_tcp_test(client, &spec, tell_measured, &canceller, &result, &error),
+                     TL_CANCELLED);
+        int64_t took_ns = tl_now_ns() - canceller.at_ns;
         /* Long before its time, and before any patience with a far end. */
-        cr_assert(took_ns < 3000 * MS, "%.0f ms", (double)took_ns / 1e6);
+        cr_assert(took_ns < 2300 * MS, "%.0f ms", (double)took_ns / 1e6);
         cr_assert_eq(result.end, TL_TCP_END_CANCELLED);
         cr_assert_not(result.end_signed);
         cr_assert_gt(result.steady.rate.whole_bps, 0);
@@ -302,12 +319,12 @@ Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
         pthread_join(thread, NULL);
         /* The client is of use again once cancel is taken back. */
         eventfd_t count;
-        cr_assert_eq(eventfd_read(cancel_fd, &count), 0);
+        cr_assert_eq(eventfd_read(canceller.fd, &count), 0);
         spec.duration_ns = 300 * MS;
         run(client, &spec);
         tl_tcp_result_finish(&result);
         tl_client_close(client);
-        close(cancel_fd);
+        close(canceller.fd);
     }
     stop_far(&far);
 }

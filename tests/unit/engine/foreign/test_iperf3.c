@@ -196,7 +196,8 @@ Test(iperf3, a_cancel_ends_it_at_once_in_every_state, .timeout = 120)
         int64_t ended_ns = tl_now_ns();
         pthread_join(thread, NULL);
         cr_assert_eq(status, TL_CANCELLED, "mood %d: %s", moods[i], error.text);
-        cr_assert_lt(ended_ns - canceller.at_ns, 2 * TL_CLIENT_CANCEL_NS, "mood %d", moods[i]);
+        /* Long before its time, and before any patience with a server. */
+        cr_assert_lt(ended_ns - canceller.at_ns, 8 * TL_CLIENT_CANCEL_NS, "mood %d", moods[i]);
         tl_tcp_result_finish(&result);
         tl_far_close(far);
         fake_iperf3_stop(&fake);

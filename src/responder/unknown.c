@@ -14,6 +14,12 @@ void complain(const char *sentence, const char *more)
     fprintf(stderr, "tightlinkd: %s\n%s", clean, more);
 }
 
+int usage_error(const char *sentence)
+{
+    complain(sentence, "Try: tightlinkd --help\n");
+    return EXIT_USAGE;
+}
+
 const char *unknown_option(const struct option *options, const char *word)
 {
     static char text[160];

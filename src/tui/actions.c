@@ -33,21 +33,29 @@ static struct tl_session_config config_of(const struct screen *screen)
     return config;
 }
 
+/* As the start screen asks, but for a trial, which has all from its run. False: it says why not. */
+static bool start(struct screen *screen, struct tl_session_config *config)
+{
+    struct tl_error error = {0};
+    enum tl_status status =
+        config->verify ? TL_OK : tui_state_configure(&screen->state, config, &error);
+    if (status == TL_OK)
+        status = tl_session_create(config, &screen->session, &error);
+    if (status == TL_OK)
+        status = tl_session_start(screen->session, &error);
+    if (status == TL_OK)
+        return true;
+    tl_session_destroy(screen->session);
+    screen->session = NULL;
+    tui_say(&screen->state, error.text[0] ? error.text : tl_status_text(status));
+    return false;
+}
+
 void screen_start_session(struct screen *screen)
 {
     struct tl_session_config config = config_of(screen);
-    struct tl_error error = {0};
-    enum tl_status status = tui_state_configure(&screen->state, &config, &error);
-    if (status == TL_OK)
-        status = tl_session_create(&config, &screen->session, &error);
-    if (status == TL_OK)
-        status = tl_session_start(screen->session, &error);
-    if (status != TL_OK) {
-        tl_session_destroy(screen->session);
-        screen->session = NULL;
-        tui_say(&screen->state, error.text[0] ? error.text : tl_status_text(status));
+    if (!start(screen, &config))
         return;
-    }
     forget_result(screen);
     tui_state_begin(&screen->state, tl_now_ns());
     if (config.target_name)
@@ -131,7 +139,6 @@ static void verify(struct screen *screen)
 {
     const struct tl_run *run = &screen->shown.run;
     struct tl_session_config config = config_of(screen);
-    struct tl_error error = {0};
     const char *host = config.host && config.host[0] ? config.host : NULL;
     struct tl_app_target target;
     if (screen->has_result && screen->state.start.target[0])
@@ -143,15 +150,8 @@ static void verify(struct screen *screen)
     config.prior = screen->shown.facts;
     config.watch_ns = 0;
     config.via_count = 0;
-    enum tl_status status = tl_session_create(&config, &screen->session, &error);
-    if (status == TL_OK)
-        status = tl_session_start(screen->session, &error);
-    if (status != TL_OK) {
-        tl_session_destroy(screen->session);
-        screen->session = NULL;
-        tui_say(&screen->state, error.text[0] ? error.text : tl_status_text(status));
+    if (!start(screen, &config))
         return;
-    }
     screen->verifying = true;
     tui_state_begin_trial(&screen->state, tl_now_ns());
     tui_say(&screen->state, "trying the fix in tightlink's own sockets; no setting is changed");

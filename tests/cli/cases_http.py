@@ -9,7 +9,6 @@ import tempfile
 import threading
 import time
 
-import cases_far_end
 from harness import Process, Skip, case, closed_port, tightlink, validate
 
 BIG = 400_000_000
@@ -378,25 +377,6 @@ def a_redirect_on_the_same_server_is_followed(machine):
         result = run(machine, server.port, "moved", "--json", "--stages", "stream",
                      "--data-budget", "50MB")
     assert result.document()["run"]["target"]["kind"] == "http"
-
-
-@case("http")
-def a_redirect_into_a_private_network_asks_nothing_there(machine):
-    """A request alone can do harm there: a router's page that restarts it."""
-    if not machine.isolated or subprocess.run(
-            ["ip", "address", "add", "203.0.113.7/32", "dev", "lo"], capture_output=True).returncode:
-        raise Skip("a public address of this machine's own needs root and ip")
-    asked = []
-    with cases_far_end.server(lambda client: asked.append(client.recv(4096))) as inside:
-        def send_on(client):
-            client.recv(4096)
-            client.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%d/restart\r\n"
-                           b"Content-Length: 0\r\n\r\n" % inside)
-        with cases_far_end.server(send_on, "203.0.113.7") as outside:
-            result = tightlink(machine, "run", f"http://203.0.113.7:{outside}/big", "--yes",
-                               "--no-history")
-    result.check(3, "203.0.113.7 redirects into a private network: not followed")
-    assert not any(asked), asked
 
 
 @case("http")

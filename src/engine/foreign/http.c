@@ -68,31 +68,42 @@ static enum tl_status check_file(const struct http_end *end, const struct http_r
     return TL_OK;
 }
 
-/* Sent on from a public place (from_public: the host that was named, else NULL) into a private
- * network it says nothing: a request alone can do harm there. */
+/* The widest place that it was sent on from, and who was named at first. */
+struct sent_from {
+    const char *named;
+    enum http_place place;
+};
+
+/* Sent on to a narrower place it says nothing: a request alone can do harm there. */
 static enum tl_status open_first(struct http_end *end, const struct tl_far_options *options,
-                                 const char *from_public, struct http_connection *connection,
+                                 const struct sent_from *from, struct http_connection *connection,
                                  struct tl_error *reterr)
 {
     enum tl_status status = far_peer_race(options, &end->peer, &connection->fd, reterr);
-    if (status == TL_OK && from_public && http_is_inside(&end->server, &end->peer))
-        return tl_error_set(reterr, TL_DENIED, "%s redirects into a private network: not followed",
-                            from_public);
-    return status == TL_OK ? http_open(&end->peer, &end->server, connection, reterr) : status;
+    static const char *const words[] = {[HTTP_PRIVATE] = "a private network",
+                                        [HTTP_THIS_LINK] = "addresses of one link alone",
+                                        [HTTP_THIS_HOST] = "this host itself"};
+    if (status != TL_OK)
+        return status;
+    enum http_place place = http_place_of(&end->server, &end->peer);
+    if (place > from->place)
+        return tl_error_set(reterr, TL_DENIED, "%s redirects into %s: not followed", from->named,
+                            words[place]);
+    return http_open(&end->peer, &end->server, connection, reterr);
 }
 
 /* One look: where it leads is in *ret_reply. A server that speaks HTTP/2 chooses it, which takes a
  * second connection. */
 static enum tl_status look(struct http_end *end, const struct tl_far_options *options,
-                           const char *from_public, struct http_reply *ret_reply,
+                           const struct sent_from *from, struct http_reply *ret_reply,
                            struct tl_error *reterr)
 {
     struct http_connection connection = {.fd = -1, .offers_http2 = true};
-    enum tl_status status = open_first(end, options, from_public, &connection, reterr);
+    enum tl_status status = open_first(end, options, from, &connection, reterr);
     bool knows_http2 = status == TL_OK && http_chose_http2(&connection);
     if (knows_http2) {
         http_close(&connection); /* and its offer with it */
-        status = open_first(end, options, from_public, &connection, reterr);
+        status = open_first(end, options, from, &connection, reterr);
     }
     end->peer.info.http_spoken = "HTTP/1.1";
     end->peer.info.http_offered = knows_http2 ? "HTTP/2" : NULL;
@@ -102,20 +113,21 @@ static enum tl_status look(struct http_end *end, const struct tl_far_options *op
     return status;
 }
 
-/* Follows redirects: to the same scheme, and not from a public place into a private one. */
+/* Follows redirects: to the same scheme, and not from a public place into a private network, nor
+ * from either to this host. */
 static enum tl_status find_file(struct http_end *end, const struct tl_far_options *options,
                                 struct http_reply *ret_reply, struct tl_error *reterr)
 {
     struct tl_far_options at = *options;
-    const char *from_public = NULL;
+    struct sent_from from = {options->reach.host, HTTP_THIS_HOST};
     for (int i = 0; i <= REDIRECTS_MAX; i++) {
         at.reach.host = options->proxy ? options->proxy->host : end->server.host;
         at.reach.port = options->proxy ? options->proxy->port : end->server.port;
-        enum tl_status status = look(end, &at, from_public, ret_reply, reterr);
+        enum tl_status status = look(end, &at, &from, ret_reply, reterr);
         if (status != TL_OK)
             return status;
-        if (!http_is_inside(&end->server, &end->peer))
-            from_public = options->reach.host;
+        enum http_place place = http_place_of(&end->server, &end->peer);
+        from.place = place < from.place ? place : from.place;
         if (ret_reply->status < 300 || ret_reply->status > 399 || !ret_reply->location[0])
             return check_file(end, ret_reply, reterr);
         status = http_redirect(&end->server, ret_reply->location, reterr);

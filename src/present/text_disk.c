@@ -82,7 +82,7 @@ void text_file_matrix(struct text *t, const struct text_source *source, enum tl_
     if (isnan(text_number(source->facts, TL_FLOW(direction, file_goodput_bps))))
         return;
     snprintf(heading, sizeof heading, "A file's way, %s", tl_direction_name(direction));
-    text_heading(t, heading);
+    text_heading_begin(t, heading);
     snprintf(to, sizeof to, "to the disk of %s", receiver);
     print_columns(t, strlen(heading), to);
     print_row(t, source, "memory", TL_FLOW(direction, file_memory_bps),

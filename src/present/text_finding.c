@@ -53,7 +53,6 @@ void text_evidence(struct text *t, const struct text_source *source)
         return;
     struct tl_buf why = TL_BUF_INIT;
     text_heading(t, "Evidence");
-    text_newline(t);
     text_add_why(source, &why);
     if (why.len)
         text_entry(t, "why", LABEL_COLUMNS, tl_buf_text(&why));
@@ -143,7 +142,6 @@ static void print_fix_heading(struct text *t, const struct text_source *source,
     if (remedy->needs && *remedy->needs)
         tl_buf_addf(&heading, ", %s", text_needs(remedy->needs));
     text_heading(t, tl_buf_text(&heading));
-    text_newline(t);
     text_keep_status(t, heading.status);
     tl_buf_finish(&heading);
 }
@@ -253,7 +251,6 @@ static void print_next(struct text *t, const struct text_source *source)
     }
     if (text.len) {
         text_heading(t, "After the fix");
-        text_newline(t);
         text_entry(t, "next limit", LABEL_COLUMNS,
                    again ? "not known; this would tell:" : tl_buf_text(&text));
     }
@@ -270,7 +267,6 @@ static void print_verified(struct text *t, const struct text_source *source)
     if (run->verified_count == 0)
         return;
     text_heading(t, "Tried in tightlink's own sockets");
-    text_newline(t);
     for (int i = 0; i < run->verified_count; i++) {
         const struct tl_verified_record *verified = &run->verified[i];
         char text[448], predicted[128], measured[TL_UNIT_TEXT_SIZE];
@@ -282,14 +278,14 @@ static void print_verified(struct text *t, const struct text_source *source)
     }
 }
 
-/* No cause was named: what would tell. */
-static void print_way_on(struct text *t, const struct text_source *source)
+void text_way_on(struct text *t, const struct text_source *source,
+                 void (*heading)(struct text *t, const char *words))
 {
     struct tl_buf says = TL_BUF_INIT, command = TL_BUF_INIT;
     if (!plain_add_way_on(source, &says, &command))
         return;
-    text_heading(t, "What to do");
-    text_newline(t);
+    if (heading)
+        heading(t, "What to do");
     text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&says));
     if (command.len)
         text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&command));
@@ -304,7 +300,7 @@ void text_fix(struct text *t, const struct text_source *source)
     const struct tl_finding *finding = text_verdict_finding(source->findings);
     size_t count = finding ? finding->remedy_count : 0;
     if (source->findings->verdict.state != TL_LIMITED) {
-        print_way_on(t, source);
+        text_way_on(t, source, text_heading);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -312,7 +308,6 @@ void text_fix(struct text *t, const struct text_source *source)
     print_verified(t, source);
     if (!count) {
         text_heading(t, "Fix");
-        text_newline(t);
         text_entry(t, "do", LABEL_COLUMNS, "No setting is known that helps here.");
         print_send_to(t, source);
     }

@@ -15,10 +15,8 @@ static void print_lines(struct text *t, const struct text_source *source,
     size_t count = tl_goal_judge(source->run, source->facts, direction, lines);
     char heading[48], text[448];
     snprintf(heading, sizeof heading, "Goal, %s", tl_direction_name(direction));
-    if (count) {
+    if (count)
         text_heading(t, heading);
-        text_newline(t);
-    }
     for (size_t i = 0; i < count; i++) {
         snprintf(text, sizeof text, "%s: %s.", words[lines[i].answer], lines[i].text);
         text_entry(t, lines[i].name, LABEL_COLUMNS, text);

@@ -162,7 +162,6 @@ void text_untested(struct text *t, const struct text_source *source)
     if (!count || source->findings->verdict.state == TL_VERDICT_INVALID)
         return;
     text_heading(t, "Rungs that were not tested");
-    text_newline(t);
     text_table_begin(t, head, 4);
     if (source->run->download)
         untested_rows(t, source, TL_DOWNLOAD);
@@ -180,7 +179,6 @@ static void ladder_table(struct text *t, const struct text_source *source,
     size_t count = text_ladder_rows(source, direction, rows);
     char rate[TL_UNIT_TEXT_SIZE];
     text_heading(t, text_ladder_heading(direction));
-    text_newline(t);
     if (t->sink->pictures)
         chart_ladder(t->out, source, direction);
     text_table_begin(t, head, 4);
@@ -216,7 +214,7 @@ void text_ladder(struct text *t, const struct text_source *source, enum tl_direc
         snprintf(heading, sizeof heading, "Ladder, %s%-*s", tl_direction_name(direction),
                  (int)(before - strlen("Ladder, ") - strlen(tl_direction_name(direction))),
                  axis.low > 0 && !says_log(&axis) ? LOG : "");
-    text_heading(t, heading);
+    text_heading_begin(t, heading);
     print_axis(t, &axis);
     for (size_t i = 0; i < count; i++)
         print_row(t, &axis, &rows[i]);
@@ -256,7 +254,6 @@ void text_ledger(struct text *t, const struct text_source *source, enum tl_direc
             continue;
         text_add_ledger_heading(row, &heading);
         text_heading(t, tl_buf_text(&heading));
-        text_newline(t);
         text_ledger_parts(row, parts);
         if (t->sink->pictures)
             chart_ledger(t->out, row); /* its legend has all the numbers */

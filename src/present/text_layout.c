@@ -16,11 +16,17 @@ void text_newline(struct text *t)
     t->in_heading = false;
 }
 
-void text_heading(struct text *t, const char *heading)
+void text_heading_begin(struct text *t, const char *heading)
 {
     text_newline(t);
     t->sink->heading(t, heading);
     t->in_heading = true;
+}
+
+void text_heading(struct text *t, const char *heading)
+{
+    text_heading_begin(t, heading);
+    text_newline(t);
 }
 
 void text_wrap(struct text *t, size_t indent, const char *text)

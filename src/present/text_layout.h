@@ -41,8 +41,9 @@ struct text {
 void text_add(struct text *t, enum tl_meaning meaning, const char *text);
 /* Ends it; a heading too. */
 void text_newline(struct text *t);
-/* A heading, after an empty line; more may be added to it until text_newline(). */
+/* A heading, after an empty line; of one that is begun, more may be added until text_newline(). */
 void text_heading(struct text *t, const char *heading);
+void text_heading_begin(struct text *t, const char *heading);
 /* A paragraph from where the line stands; further lines are indented. */
 void text_wrap(struct text *t, size_t indent, const char *text);
 /* A line of a list: `indent` spaces before it, further lines indented by `more`. */

@@ -74,7 +74,6 @@ static void heading_once(struct text *t, const char *heading, bool *begun)
         return;
     *begun = true;
     text_heading(t, heading);
-    text_newline(t);
 }
 
 void text_also_found(struct text *t, const struct text_source *source)
@@ -168,7 +167,6 @@ void text_deciding(struct text *t, const struct text_source *source)
         return;
     struct tl_buf why = TL_BUF_INIT;
     text_heading(t, "What would decide (stage, and what it measures)");
-    text_newline(t);
     text_add_why(source, &why);
     if (why.len)
         text_item(t, 2, 2, tl_buf_text(&why));
@@ -229,7 +227,6 @@ void text_disturbances(struct text *t, const struct text_source *source)
 {
     const struct tl_run *run = source->run;
     text_heading(t, "Disturbances");
-    text_newline(t);
     if (!run->reason_count)
         text_entry(t, tl_quality_name(run->quality), STAGE_COLUMNS,
                    run->quality == TL_QUALITY_VALID ? "nothing that was watched disturbed the run"

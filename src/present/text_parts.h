@@ -68,6 +68,10 @@ void text_rates(struct text *t, const struct text_source *source);
 void text_command_again(struct text *t, const struct text_source *source, const char *label,
                         size_t label_columns, const char *command);
 
+/* The same file: where no cause was named, what would tell, under a heading of its own (NULL:
+ * none). */
+void text_way_on(struct text *t, const struct text_source *source,
+                 void (*heading)(struct text *t, const char *words));
 /* The same file: what has to be put into a remedy's command, as an entry. */
 void text_to_fill_in(struct text *t, const struct text_source *source,
                      const struct tl_remedy *remedy, size_t label_columns);

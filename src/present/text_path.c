@@ -95,7 +95,6 @@ void text_path(struct text *t, const struct text_source *source)
     if (run->hop_count < 2)
         return;
     text_heading(t, "Path: what each part adds to the round trip, idle and under load");
-    text_newline(t);
     if (!t->sink->columns) {
         print_tables(t, run);
         return;

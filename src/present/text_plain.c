@@ -86,22 +86,6 @@ static void first_fix(struct text *t, const struct text_source *source, bool und
     tl_buf_finish(&does);
 }
 
-static void way_on(struct text *t, const struct text_source *source, bool with_heading)
-{
-    struct tl_buf says = TL_BUF_INIT, command = TL_BUF_INIT;
-    if (!plain_add_way_on(source, &says, &command))
-        return;
-    if (with_heading)
-        heading(t, "What to do");
-    text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&says));
-    if (command.len)
-        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&command));
-    text_keep_status(t, says.status);
-    text_keep_status(t, command.status);
-    tl_buf_finish(&says);
-    tl_buf_finish(&command);
-}
-
 static void how_sure(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
@@ -149,7 +133,7 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
         heading(&t, "What to do");
         first_fix(&t, &source, true);
     }
-    way_on(&t, &source, true);
+    text_way_on(&t, &source, heading);
     how_sure(&t, &source);
     heading(&t, "If somebody helps you on the telephone, tell");
     text_entry(&t, "run", LABEL_COLUMNS, run->id);
@@ -166,6 +150,6 @@ void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
     text_headline(&t, &source);
     if (findings->verdict.state == TL_LIMITED)
         first_fix(&t, &source, false);
-    way_on(&t, &source, false);
+    text_way_on(&t, &source, NULL);
     text_meaning(&t, &source);
 }

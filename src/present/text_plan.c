@@ -33,17 +33,14 @@ enum tl_status tl_report_plan(const struct tl_run *run, const struct tl_text_sty
     struct text t = {.sink = &text_columns, .page = &page};
     int number = 0, left_out = 0;
     text_heading(&t, "Plan: what was measured, in this order, and why");
-    text_newline(&t);
     for (int i = 0; i < run->plan_count; i++)
         if (run->plan[i].chosen)
             print_decision(&t, &run->plan[i], ++number);
     for (int i = 0; i < run->plan_count; i++) {
         if (run->plan[i].chosen)
             continue;
-        if (left_out++ == 0) {
+        if (left_out++ == 0)
             text_heading(&t, "Left out");
-            text_newline(&t);
-        }
         print_decision(&t, &run->plan[i], 0);
     }
     if (!run->plan_count)

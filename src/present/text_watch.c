@@ -83,7 +83,6 @@ void text_watch(struct text *t, const struct text_source *source)
     snprintf(heading, sizeof heading, "Watched for %s after that",
              tl_format_ns((double)watch->duration_ns, length));
     text_heading(t, heading);
-    text_newline(t);
     print_rates(t, watch);
     print_outages(t, watch);
     if (watch->ended[0])

@@ -114,7 +114,10 @@ void tl_flow_tree_destroy(struct tl_flow_tree *tree)
 static bool is_of_the_system(const char *path)
 {
     static const char *const folders[] = {"/usr/", "/etc/", "/lib", "/dev/", "/proc/", "/sys/"};
+    static const char memory[] = "/dev/shm/"; /* files like any others */
 
+    if (strncmp(path, memory, strlen(memory)) == 0)
+        return false;
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
         if (strncmp(path, folders[i], strlen(folders[i])) == 0)
             return true;

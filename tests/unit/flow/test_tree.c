@@ -107,3 +107,50 @@ Test(tree, a_thread_that_works_is_the_busiest_one)
     waitpid(child, NULL, 0);
     tl_flow_tree_destroy(tree);
 }
+
+/* A child that holds both files open until it is killed. */
+static pid_t hold(const char *ours, const char *of_the_system)
+{
+    int tell[2];
+    char byte = 0;
+    cr_assert_eq(pipe(tell), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        byte = open(ours, O_RDONLY) >= 0 && open(of_the_system, O_RDONLY) >= 0;
+        (void)!write(tell[1], &byte, 1);
+        pause();
+        _exit(0);
+    }
+    cr_assert_eq(read(tell[0], &byte, 1), 1);
+    cr_assert_eq(byte, 1);
+    close(tell[0]);
+    close(tell[1]);
+    return child;
+}
+
+Test(tree, files_that_lie_in_memory_are_the_users_own)
+{
+    struct tl_flow_tree_sum before, after;
+    char path[] = "/dev/shm/tightlink-tree-XXXXXX";
+    if (access("/dev/shm", W_OK) != 0)
+        cr_skip_test("skipped: no /dev/shm here");
+    struct family family = make_family(); /* what children of ours have open anyway */
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0);
+    struct tl_flow_tree *tree = tl_flow_tree_create("", getpid());
+    cr_assert(tree);
+    close(fd);
+    tl_flow_tree_look(tree);
+    tl_flow_tree_sum(tree, tl_now_ns(), &before);
+    pid_t child = hold(path, "/proc/self/status");
+    tl_flow_tree_look(tree);
+    tl_flow_tree_sum(tree, tl_now_ns(), &after);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    end_family(&family);
+    unlink(path);
+    tl_flow_tree_destroy(tree);
+    if (after.processes_count == before.processes_count)
+        cr_skip_test("skipped: no /proc here");
+    cr_expect_eq(after.files_count, before.files_count + 1);
+}

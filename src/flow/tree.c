@@ -2,12 +2,14 @@
 #include "tightlink/flow/tree.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tightlink/host/cpu.h"
 #include "tightlink/host/process.h"
 
 #define PATH_SIZE      512
@@ -16,7 +18,9 @@
 
 struct thread {
     pid_t tid;
-    uint64_t from_ns, to_ns; /* processor time at the mark, or when it was met, and now */
+    /* Processor time, and what it waited for it, at the mark, or when it was met, and now. */
+    uint64_t from_ns, to_ns, wait_from_ns, wait_to_ns;
+    bool wait_known;
 };
 
 struct member {
@@ -26,7 +30,7 @@ struct member {
     bool here; /* met in the last look; what one that is gone did still counts */
     struct thread threads[TL_HOST_PROCESS_THREADS_MAX];
     size_t thread_count;
-    uint32_t looks, waits; /* since the mark */
+    uint32_t looks, waits, sleeps; /* since the mark */
 };
 
 /* A set of numbers, open addressing; 0 is none. */
@@ -43,6 +47,8 @@ struct tl_flow_tree {
     struct set sockets, files;
     char names[NAMES_MAX][64]; /* of all that were ever met */
     size_t name_count;
+    struct tl_cpu_reader cpu;
+    struct tl_cpu_reading cpu_mark;
     int64_t mark_ns;
     uint32_t looks; /* since the mark */
     bool hidden;
@@ -93,6 +99,8 @@ struct tl_flow_tree *tl_flow_tree_create(const char *root, pid_t ancestor)
         return NULL;
     snprintf(tree->root, sizeof(tree->root), "%s", root);
     tree->ancestor = ancestor;
+    tl_cpu_reader_init(&tree->cpu, tree->root);
+    tl_cpu_reading_take(&tree->cpu, &tree->cpu_mark);
     if (set_create(&tree->sockets, TL_FLOW_TREE_SOCKETS_MAX) &&
         set_create(&tree->files, TL_FLOW_TREE_FILES_MAX))
         return tree;
@@ -134,7 +142,8 @@ static void take_files(struct tl_flow_tree *tree, pid_t pid)
             set_add(&tree->files, number_of(files[i].path));
 }
 
-/* False where its descriptors may not be read: another user's, or one with more privilege. */
+/* False where its descriptors may not be read: another user's, or one with more privilege. One
+ * that has ended meanwhile has none. */
 static bool take_sockets(struct tl_flow_tree *tree, pid_t pid)
 {
     char path[PATH_SIZE], target[64];
@@ -143,7 +152,7 @@ static bool take_sockets(struct tl_flow_tree *tree, pid_t pid)
     snprintf(path, sizeof(path), "%s/proc/%d/fd", tree->root, (int)pid);
     DIR *folder = opendir(path);
     if (!folder)
-        return false;
+        return errno != EACCES && errno != EPERM;
     while ((entry = readdir(folder))) {
         unsigned long long inode;
         ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
@@ -162,12 +171,17 @@ static void take_thread(struct member *member, const struct tl_host_thread *seen
     for (size_t i = 0; i < member->thread_count; i++)
         if (member->threads[i].tid == seen->tid) {
             member->threads[i].to_ns = seen->cpu_ns;
+            member->threads[i].wait_to_ns = seen->wait_ns;
             return;
         }
     if (member->thread_count == TL_HOST_PROCESS_THREADS_MAX)
         return;
-    member->threads[member->thread_count++] =
-        (struct thread){.tid = seen->tid, .from_ns = seen->cpu_ns, .to_ns = seen->cpu_ns};
+    member->threads[member->thread_count++] = (struct thread){.tid = seen->tid,
+                                                              .from_ns = seen->cpu_ns,
+                                                              .to_ns = seen->cpu_ns,
+                                                              .wait_from_ns = seen->wait_ns,
+                                                              .wait_to_ns = seen->wait_ns,
+                                                              .wait_known = seen->wait_known};
 }
 
 static void keep_name(struct tl_flow_tree *tree, const char *name)
@@ -209,7 +223,7 @@ static struct member *place_of(struct tl_flow_tree *tree, const struct tl_host_p
 static void look_at(struct tl_flow_tree *tree, pid_t pid)
 {
     struct tl_host_process process;
-    bool waits = false, runs = false;
+    bool waits = false, runs = false, sleeps = false;
 
     tl_host_process_read(tree->root, pid, &process);
     struct member *member = process.known ? place_of(tree, &process) : NULL;
@@ -222,9 +236,12 @@ static void look_at(struct tl_flow_tree *tree, pid_t pid)
         take_thread(member, &process.threads[i]);
         waits |= process.threads[i].state == 'D';
         runs |= process.threads[i].state == 'R';
+        /* Others may be a runtime's own timers. */
+        sleeps |= process.threads[i].sleeps && process.threads[i].tid == pid;
     }
     member->looks++;
     member->waits += waits && !runs;
+    member->sleeps += sleeps && !runs;
     if (take_sockets(tree, pid))
         take_files(tree, pid);
     else
@@ -304,26 +321,46 @@ bool tl_flow_tree_has(const struct tl_flow_tree *tree, const char *name)
 void tl_flow_tree_mark(struct tl_flow_tree *tree, int64_t now_ns)
 {
     tree->mark_ns = now_ns;
+    tl_cpu_reading_take(&tree->cpu, &tree->cpu_mark);
     tree->looks = 0;
     memset(tree->files.slots, 0, tree->files.size * sizeof(*tree->files.slots));
     tree->files.count = 0;
     for (size_t i = 0; i < tree->count; i++) {
         struct member *member = &tree->members[i];
-        member->looks = member->waits = 0;
-        for (size_t t = 0; t < member->thread_count; t++)
+        member->looks = member->waits = member->sleeps = 0;
+        for (size_t t = 0; t < member->thread_count; t++) {
             member->threads[t].from_ns = member->threads[t].to_ns;
+            member->threads[t].wait_from_ns = member->threads[t].wait_to_ns;
+        }
     }
 }
 
+/* The thread that had least time to spare: at work, or ready to work. */
 static void take_busiest(const struct member *member, double span_ns, struct tl_flow_tree_sum *sum)
 {
     for (size_t i = 0; i < member->thread_count; i++) {
-        double ratio = (double)(member->threads[i].to_ns - member->threads[i].from_ns) / span_ns;
-        if (!isnan(sum->thread_cpu_ratio) && ratio <= sum->thread_cpu_ratio)
+        const struct thread *thread = &member->threads[i];
+        double ran = fmin(1, (double)(thread->to_ns - thread->from_ns) / span_ns);
+        double waited = (double)(thread->wait_to_ns - thread->wait_from_ns) / span_ns;
+        double most = sum->thread_cpu_ratio + fmax(0, sum->cpu_wait_ratio); /* passes over NAN */
+        if (!isnan(sum->thread_cpu_ratio) && ran + waited <= most)
             continue;
-        sum->thread_cpu_ratio = fmin(1, ratio);
+        sum->thread_cpu_ratio = ran;
+        sum->cpu_wait_ratio = thread->wait_known ? fmin(1 - ran, waited) : NAN;
         memcpy(sum->busiest, member->name, sizeof(sum->busiest));
     }
+}
+
+/* They are in the group of their ancestor, this process, unless they left it. */
+static double stopped_ratio(const struct tl_flow_tree *tree)
+{
+    struct tl_cpu_reading now;
+    struct tl_cpu_usage usage;
+
+    tl_cpu_reading_take(&tree->cpu, &now);
+    tl_cpu_usage_between(&tree->cpu, &tree->cpu_mark, &now, &usage);
+    const struct tl_host_value *stopped = &usage.values[TL_CPU_THROTTLED];
+    return tl_host_is_known(*stopped) ? stopped->number : (double)NAN;
 }
 
 void tl_flow_tree_sum(const struct tl_flow_tree *tree, int64_t until_ns,
@@ -333,7 +370,9 @@ void tl_flow_tree_sum(const struct tl_flow_tree *tree, int64_t until_ns,
 
     *ret_sum = (struct tl_flow_tree_sum){.hidden = tree->hidden,
                                          .thread_cpu_ratio = NAN,
+                                         .cpu_wait_ratio = NAN,
                                          .disk_wait_ratio = NAN,
+                                         .stopped_ratio = stopped_ratio(tree),
                                          .files_count = tree->files.count};
     for (size_t i = 0; i < tree->count; i++) {
         const struct member *member = &tree->members[i];
@@ -342,6 +381,7 @@ void tl_flow_tree_sum(const struct tl_flow_tree *tree, int64_t until_ns,
             continue;
         double waits = (double)member->waits / tree->looks;
         take_busiest(member, span_ns, ret_sum);
+        ret_sum->sleep_ratio = fmax(ret_sum->sleep_ratio, (double)member->sleeps / tree->looks);
         if (isnan(ret_sum->disk_wait_ratio) || waits > ret_sum->disk_wait_ratio) {
             ret_sum->disk_wait_ratio = waits;
             memcpy(ret_sum->waiting, member->name, sizeof(ret_sum->waiting));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "proc.h"
@@ -67,6 +68,58 @@ static bool read_stat(const char *root, const char *path, struct stat_line *ret_
            parse_stat(text, ret_stat);
 }
 
+/* schedstat: "<time on CPU> <time waiting> <timeslices>" in ns
+ * (Documentation/scheduler/sched-stats.rst). */
+static void take_wait(const char *root, pid_t pid, struct tl_host_thread *thread)
+{
+    char path[64], text[96];
+    unsigned long long wait_ns;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)thread->tid);
+    if (tl_proc_read(root, path, text, sizeof(text)) != TL_HOST_WHY_KNOWN ||
+        sscanf(text, "%*u %llu", &wait_ns) != 1)
+        return;
+    thread->wait_known = true;
+    thread->wait_ns = wait_ns;
+}
+
+/* Of /proc/PID/task/TID/syscall: waits that only the clock ends, without a descriptor to wake it.
+ * select() has their number first, poll() behind the list of them. */
+static bool is_sleep(long call, unsigned long first, unsigned long second)
+{
+    switch (call) {
+    case SYS_clock_nanosleep:
+#ifdef SYS_nanosleep
+    case SYS_nanosleep:
+#endif
+        return true;
+#ifdef SYS_select
+    case SYS_select:
+#endif
+    case SYS_pselect6:
+        return first == 0;
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+    case SYS_ppoll:
+        return second == 0;
+    default:
+        return false;
+    }
+}
+
+static void take_sleep(const char *root, pid_t pid, struct tl_host_thread *thread)
+{
+    char path[64], text[256];
+    unsigned long first, second;
+    long call;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)thread->tid);
+    thread->sleeps = tl_proc_read(root, path, text, sizeof(text)) == TL_HOST_WHY_KNOWN &&
+                     sscanf(text, "%ld %lx %lx", &call, &first, &second) == 3 &&
+                     is_sleep(call, first, second);
+}
+
 static void take_threads(const char *root, struct tl_host_process *process)
 {
     char path[TL_PROC_PATH_SIZE];
@@ -84,6 +137,8 @@ static void take_threads(const char *root, struct tl_host_process *process)
             continue;
         thread->cpu_ns = cpu_ns(&stat);
         thread->state = stat.state;
+        take_wait(root, process->pid, thread);
+        take_sleep(root, process->pid, thread);
         process->thread_count++;
     }
     if (tasks)

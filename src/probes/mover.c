@@ -25,6 +25,11 @@
 /* Below that many the middle of them says little. */
 #define FLIGHTS_LEAST 20
 
+/* Of the looks: a program that keeps to a rate sleeps most of the time. */
+#define SLEEPS_RATIO 0.3
+/* Of the receive buffer: less is what any reader leaves for a moment. */
+#define UNREAD_RATIO 0.02
+
 /* OpenSSH's channel has a window of 64 packets of 32 KiB (channels.h, CHAN_SES_WINDOW_DEFAULT), its
  * sftp asks for 64 blocks of 32 KiB ahead (sftp-client.c). */
 #define SSH_WINDOW_BYTES (64 * 32768)
@@ -35,7 +40,7 @@ struct connection {
     int64_t begun_ns, settled_ns; /* 0 before */
     struct tl_running ways[2];
     int64_t blind_ns[2]; /* in which bytes moved and a pause of half a round trip may hide */
-    uint64_t readings_count, starved_count;
+    uint64_t readings_count, starved_count, unread_count;
     double flights[FLIGHTS_MAX];
     size_t flight_count, flight_seen, flight_step;
     uint32_t first_answers[2], answers[2]; /* segments with data the other way */
@@ -165,6 +170,7 @@ void tl_mover_watch_take(struct tl_mover_watch *watch, const struct tl_host_sock
     connection->answers[TL_DOWNLOAD] = socket->data_segs_out_count;
     uint64_t flight = socket->write_queue_bytes - socket->notsent_bytes;
     connection->readings_count++;
+    connection->unread_count += socket->read_queue_bytes > UNREAD_RATIO * socket->rcvbuf_bytes;
     if (!is_starved(socket, flight))
         return;
     connection->starved_count++;
@@ -206,8 +212,9 @@ static void set_flight(struct connection *connection, enum tl_direction directio
 }
 
 /* By Little's law: what arrives in one round trip was on the way. */
-static void set_arrivals(const struct tl_running *running, double rtt_ns, struct tl_facts *facts)
+static void set_arrivals(const struct connection *connection, double rtt_ns, struct tl_facts *facts)
 {
+    const struct tl_running *running = &connection->ways[TL_DOWNLOAD];
     double rate = (double)(running->bytes - running->first_bytes) /
                   (double)(running->last_ns - running->first_ns);
 
@@ -215,6 +222,9 @@ static void set_arrivals(const struct tl_running *running, double rtt_ns, struct
                 "the round trip is not known");
     tl_flow_set(facts, TL_FLOW(TL_DOWNLOAD, mover_flight_spread_ratio), NAN, one_end);
     tl_flow_set(facts, TL_FLOW(TL_DOWNLOAD, mover_starved_ratio), NAN, one_end);
+    tl_flow_set(facts, TL_FLOW(TL_DOWNLOAD, receiver_data_wait_ratio),
+                1 - (double)connection->unread_count / (double)connection->readings_count,
+                too_short);
 }
 
 static void set_pauses(const struct connection *connection, enum tl_direction direction,
@@ -232,19 +242,39 @@ static void set_pauses(const struct connection *connection, enum tl_direction di
                 seen && bursts > 0 ? span_ns / bursts : NAN, seen ? "nothing paused" : too_rarely);
 }
 
+static double answers_of(const struct connection *connection, enum tl_direction direction)
+{
+    return (double)(connection->answers[direction] - connection->first_answers[direction]);
+}
+
 static void set_answers(const struct connection *connection, const struct tl_running *running,
                         enum tl_direction direction, struct tl_facts *facts)
 {
-    double answers =
-        (double)(connection->answers[direction] - connection->first_answers[direction]);
+    double answers = answers_of(connection, direction);
     double bytes = (double)(running->bytes - running->first_bytes);
 
     tl_flow_set(facts, TL_FLOW(direction, mover_answer_bytes), answers > 0 ? bytes / answers : NAN,
                 "no data came the other way");
 }
 
-static void set_connection(struct connection *connection, enum tl_direction direction,
-                           double rtt_ns, struct tl_facts *facts)
+/* A program that waits for answers (ssh, sftp) gives no more where the far end's program, processor
+ * or disk is late, and looks the same. */
+static void set_own_pause(const struct connection *connection,
+                          const struct tl_flow_tree_sum *processes, struct tl_facts *facts)
+{
+    double own = NAN;
+
+    if (processes->sleep_ratio >= SLEEPS_RATIO)
+        own = processes->sleep_ratio;
+    else if (!answers_of(connection, TL_UPLOAD))
+        own = (double)connection->starved_count / (double)connection->readings_count;
+    tl_flow_set(facts, TL_FLOW(TL_UPLOAD, mover_own_pause_ratio), own,
+                "it may wait for answers of the far end, whose program, processor and disk are not "
+                "seen from here");
+}
+
+static void set_connection(struct connection *connection, const struct tl_flow_tree_sum *processes,
+                           enum tl_direction direction, double rtt_ns, struct tl_facts *facts)
 {
     const struct tl_running *running = connection ? &connection->ways[direction] : NULL;
 
@@ -252,10 +282,12 @@ static void set_connection(struct connection *connection, enum tl_direction dire
         tl_facts_explain_stage(facts, "mover", &direction, too_short);
         return;
     }
-    if (direction == TL_UPLOAD)
+    if (direction == TL_UPLOAD) {
         set_flight(connection, direction, facts);
-    else
-        set_arrivals(running, rtt_ns, facts);
+        set_own_pause(connection, processes, facts);
+    } else {
+        set_arrivals(connection, rtt_ns, facts);
+    }
     set_pauses(connection, direction, facts);
     set_answers(connection, running, direction, facts);
     tl_running_set(running, direction, facts);
@@ -270,6 +302,10 @@ static void set_processes(const struct tl_flow_tree_sum *processes, enum tl_dire
 
     tl_flow_set(facts, TL_END(direction, near, thread_cpu_ratio), processes->thread_cpu_ratio,
                 hidden);
+    tl_flow_set(facts, TL_END(direction, near, cpu_wait_ratio), processes->cpu_wait_ratio,
+                isnan(processes->thread_cpu_ratio) ? hidden : "this kernel does not tell it");
+    tl_flow_set(facts, TL_END(direction, near, throttled_ratio), processes->stopped_ratio,
+                "no quota was read");
     tl_flow_set(facts, TL_END(direction, near, mover_disk_wait_ratio), processes->disk_wait_ratio,
                 hidden);
     tl_flow_set(facts, TL_FLOW(direction, mover_files_count), (double)processes->files_count, "");
@@ -303,7 +339,7 @@ void tl_mover_facts(const struct tl_mover_watch *watch, uint64_t cookie,
         tl_facts_set_unknown(facts, TL_KEY(tl_scope_of(direction), asked[i]),
                              "not asked for (--measure)");
     set_processes(processes, direction, facts);
-    set_connection(find(watch, cookie), direction, rtt_ns, facts);
+    set_connection(find(watch, cookie), processes, direction, rtt_ns, facts);
 }
 
 /* --- Beside it -------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -103,6 +104,8 @@ Test(tree, a_thread_that_works_is_the_busiest_one)
     cr_expect_gt(sum.thread_cpu_ratio, 0);
     cr_expect_neq(sum.busiest[0], '\0');
     cr_expect(tl_flow_tree_has(tree, sum.busiest));
+    if (!isnan(sum.cpu_wait_ratio))
+        cr_expect_gt(sum.thread_cpu_ratio + sum.cpu_wait_ratio, 0.5, "it runs or waits for a core");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     tl_flow_tree_destroy(tree);
@@ -153,4 +156,95 @@ Test(tree, files_that_lie_in_memory_are_the_users_own)
     if (after.processes_count == before.processes_count)
         cr_skip_test("skipped: no /proc here");
     cr_expect_eq(after.files_count, before.files_count + 1);
+}
+
+/* A child that lets time pass; or one that waits for a pipe. */
+static pid_t rest(bool by_the_clock, const int pipe_ends[2])
+{
+    char byte = 0;
+    pid_t child = fork();
+    if (child != 0)
+        return child;
+    close(pipe_ends[1]);
+    if (by_the_clock)
+        sleep(100);
+    (void)!read(pipe_ends[0], &byte, 1);
+    _exit(0);
+}
+
+static double looked_at(bool by_the_clock)
+{
+    struct tl_flow_tree_sum sum;
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    pid_t child = rest(by_the_clock, ends);
+    struct tl_flow_tree *tree = tl_flow_tree_create("", getpid());
+    cr_assert(tree);
+    /* Until it has got there, and then as often again. */
+    for (int look = 0; look < 400; look++) {
+        tl_flow_tree_look(tree);
+        tl_flow_tree_sum(tree, tl_now_ns(), &sum);
+        if (sum.sleep_ratio > 0.5)
+            break;
+        usleep(500);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    tl_flow_tree_destroy(tree);
+    close(ends[0]);
+    close(ends[1]);
+    return sum.sleep_ratio;
+}
+
+Test(tree, a_program_that_lets_time_pass_is_told_from_one_that_waits_for_another)
+{
+    char text[16] = "";
+    FILE *file = fopen("/proc/self/syscall", "re");
+    if (!file || !fgets(text, sizeof text, file))
+        cr_skip_test("skipped: this kernel does not tell what a thread waits in");
+    fclose(file);
+    cr_expect_gt(looked_at(true), 0.5);
+    cr_expect_float_eq(looked_at(false), 0, 1e-9);
+}
+
+static void write_file(const char *root, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    FILE *file = fopen(path, "we");
+    cr_assert(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+Test(tree, one_that_ended_while_it_was_looked_at_is_nobody_elses)
+{
+    static const char *const folders[] = {"proc", "proc/10", "proc/10/task", "proc/10/task/10",
+                                          "proc/11"};
+    static const char *const files[] = {"proc/10/task/10/children", "proc/11/stat"};
+    char root[] = "/tmp/tightlink-tree-XXXXXX", path[256];
+    struct tl_flow_tree_sum sum;
+    cr_assert(mkdtemp(root));
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        cr_assert_eq(mkdir(path, 0700), 0);
+    }
+    write_file(root, files[0], "11 ");
+    write_file(root, files[1], "11 (curl) S 10 1 1 0 -1 0 1 2 3 4 1 1 0 0 20 0 1 0 4242 9 9\n");
+    struct tl_flow_tree *tree = tl_flow_tree_create(root, 10);
+    cr_assert(tree);
+    tl_flow_tree_look(tree);
+    tl_flow_tree_sum(tree, tl_now_ns(), &sum);
+    cr_expect_eq(sum.processes_count, 1);
+    cr_expect_not(sum.hidden, "its descriptors are gone, not kept from us");
+    tl_flow_tree_destroy(tree);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, files[i]);
+        remove(path);
+    }
+    for (size_t i = 5; i-- > 0;) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        remove(path);
+    }
+    remove(root);
 }

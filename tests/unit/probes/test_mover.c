@@ -12,12 +12,14 @@
 
 static struct tl_mover_watch *watch;
 static struct tl_facts *facts;
+static double sleep_ratio;
 
 static void make(void)
 {
     watch = tl_mover_watch_create();
     facts = tl_facts_create();
     cr_assert(watch && facts);
+    sleep_ratio = 0;
 }
 
 static void drop(void)
@@ -42,7 +44,10 @@ static struct tl_host_socket sender(uint64_t acked_bytes, uint32_t flight_bytes)
 
 static void judge(enum tl_direction direction)
 {
-    struct tl_flow_tree_sum processes = {.thread_cpu_ratio = 0.2, .disk_wait_ratio = 0.1};
+    struct tl_flow_tree_sum processes = {.thread_cpu_ratio = 0.2,
+                                         .cpu_wait_ratio = 0.05,
+                                         .disk_wait_ratio = 0.1,
+                                         .sleep_ratio = sleep_ratio};
     tl_mover_facts(watch, 7, &processes, direction, RTT_NS, facts);
 }
 
@@ -73,6 +78,8 @@ Test(mover, a_window_of_the_program_shows_as_an_even_amount_and_a_burst_a_round_
     cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, mover_idle_ratio)), 0.6, 0.1);
     cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, mover_cycle_ns)), RTT_NS, 0.1 * RTT_NS);
     cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, sender_thread_cpu_ratio)), 0.2, 1e-9);
+    cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, sender_cpu_wait_ratio)), 0.05, 1e-9);
+    cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, mover_own_pause_ratio)), 1, 1e-9);
 }
 
 Test(mover, data_that_waits_in_the_send_buffer_is_no_window_of_the_program)
@@ -144,6 +151,47 @@ Test(mover, a_receiver_sees_what_arrives_in_a_round_trip)
     cr_expect_float_eq(number(TL_FLOW(TL_DOWNLOAD, mover_flight_bytes)), WINDOW, WINDOW / 100.0);
     cr_expect(isnan(number(TL_FLOW(TL_DOWNLOAD, mover_starved_ratio))));
     cr_expect_float_eq(number(TL_FLOW(TL_DOWNLOAD, receiver_mover_disk_wait_ratio)), 0.1, 1e-9);
+}
+
+/* The far end answers all the time, as that of ssh does. */
+static void move_answered(void)
+{
+    uint64_t acked = 0;
+    for (int64_t now = STEP_NS; now < 6 * TL_NS_PER_S; now += STEP_NS) {
+        struct tl_host_socket socket = sender(acked += 50000, 0);
+        socket.data_segs_in_count = (uint32_t)(acked / 50000);
+        tl_mover_watch_take(watch, &socket, now);
+    }
+    judge(TL_UPLOAD);
+}
+
+Test(mover, who_is_answered_may_wait_for_the_far_end)
+{
+    move_answered();
+    cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, mover_starved_ratio)), 1, 1e-9);
+    cr_expect(isnan(number(TL_FLOW(TL_UPLOAD, mover_own_pause_ratio))));
+}
+
+Test(mover, who_sleeps_holds_itself_back)
+{
+    sleep_ratio = 0.8;
+    move_answered();
+    cr_expect_float_eq(number(TL_FLOW(TL_UPLOAD, mover_own_pause_ratio)), 0.8, 1e-9);
+}
+
+Test(mover, a_receiver_that_leaves_data_lying_never_waits_for_it)
+{
+    uint64_t received = 0;
+    for (int64_t now = STEP_NS; now < 6 * TL_NS_PER_S; now += STEP_NS) {
+        struct tl_host_socket socket = {.cookie = 7,
+                                        .received_bytes = received += 8000,
+                                        .rtt_min_ns = RTT_NS,
+                                        .rcvbuf_bytes = 1u << 20,
+                                        .read_queue_bytes = now / STEP_NS % 4 ? 500000 : 0};
+        tl_mover_watch_take(watch, &socket, now);
+    }
+    judge(TL_DOWNLOAD);
+    cr_expect_float_eq(number(TL_FLOW(TL_DOWNLOAD, receiver_data_wait_ratio)), 0.25, 0.01);
 }
 
 Test(mover, what_was_measured_beside_it_stands_beside_its_own_rate)

@@ -38,10 +38,13 @@ void tl_flow_tree_mark(struct tl_flow_tree *tree, int64_t now_ns);
 struct tl_flow_tree_sum {
     size_t processes_count;  /* that are there now */
     bool hidden;             /* some belong to another user: their sockets are not seen */
-    char busiest[64];        /* the process of the thread that used most processor time */
+    char busiest[64];        /* the process of the thread that had least time to spare */
     double thread_cpu_ratio; /* that one's share of a core; NAN before a second look */
+    double cpu_wait_ratio;   /* share of time in which it was ready and got none; NAN: not told */
+    double stopped_ratio;    /* share of time a processor quota stopped their group; NAN: none */
     char waiting[64];        /* the process that waited for a disk most */
     double disk_wait_ratio;  /* share of all looks in which it did, none of its threads running */
+    double sleep_ratio;      /* share of all looks in which one of them let time pass by itself */
     size_t files_count;      /* regular files that were met, those of the system left out */
 };
 /* until_ns: what the processor's shares are taken of, from the mark on. */

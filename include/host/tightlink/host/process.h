@@ -38,8 +38,12 @@ bool tl_host_owners_has(const struct tl_host_owners *owners, uint64_t inode, pid
 
 struct tl_host_thread {
     pid_t tid;
-    uint64_t cpu_ns; /* since it began */
-    char state;      /* 'R' runs or wants to, 'D' waits for a disk or the like, proc(5) */
+    uint64_t cpu_ns;  /* since it began */
+    bool wait_known;  /* the kernel counts it (CONFIG_SCHED_INFO) */
+    uint64_t wait_ns; /* ready and without a core since it began: others had it, or a quota was used
+                         up */
+    bool sleeps; /* lets time pass: it waits for nothing but the clock (as far as may be seen) */
+    char state;  /* 'R' runs or wants to, 'D' waits for a disk or the like, proc(5) */
 };
 
 struct tl_host_process {

@@ -25,6 +25,8 @@
 #define FINE_NS          (20 * TL_NS_PER_S)
 /* What the command left behind and moves nothing for so long is a daemon, not a transfer. */
 #define REST_NS (2 * TL_NS_PER_S)
+/* OpenSSH's key exchange and login take 3 to 8 kB. */
+#define LOGIN_BYTES 16384
 
 static bool holds(uint64_t inode, void *context)
 {
@@ -124,7 +126,10 @@ static void take_readings(struct tl_app_mover *mover, int64_t now_ns)
     }
     if (bytes > mover->moving_bytes) {
         mover->last_moved_ns = now_ns;
-        mover->moved_ns = mover->moved_ns ? mover->moved_ns : now_ns;
+        /* A login may have waited for a password: it begins behind it. */
+        if (mover->seen_bytes < LOGIN_BYTES)
+            mover->moved_ns = now_ns;
+        mover->seen_bytes += bytes - mover->moving_bytes;
     }
     mover->moving_bytes = bytes;
     mark(mover, settled, now_ns);
@@ -201,8 +206,10 @@ bool tl_app_mover_is_over(const struct tl_app_mover *mover)
 {
     if (!mover->child.ended)
         return false;
-    bool rests = !mover->last_moved_ns || tl_now_ns() - mover->last_moved_ns >= REST_NS;
-    return rests || !has_left_behind(mover);
+    /* What goes into the background may have to dial first. */
+    int64_t since_ns =
+        mover->last_moved_ns > mover->child.end_ns ? mover->last_moved_ns : mover->child.end_ns;
+    return tl_now_ns() - since_ns >= REST_NS || !has_left_behind(mover);
 }
 
 void tl_app_mover_sum(const struct tl_app_mover *mover, struct tl_app_mover_sum *ret_sum)
@@ -218,7 +225,9 @@ void tl_app_mover_sum(const struct tl_app_mover *mover, struct tl_app_mover_sum 
         .received_bytes = (double)mover->received_bytes,
         .moving_ns = (double)(mover->last_moved_ns - mover->moved_ns),
         .connections_count = mover->connections_count,
+        .ended_count = mover->ended_count,
         .hidden = mover->hidden,
+        .left_behind = child->ended && has_left_behind(mover),
     };
     memcpy(ret_sum->program, child->program, sizeof ret_sum->program);
 }

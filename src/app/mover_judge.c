@@ -92,6 +92,7 @@ enum tl_status mover_close_interval(struct tl_app_mover *mover, int64_t now_ns,
     mover->closed_ns = now_ns;
     mover->sent_bytes += sum.sent_bytes;
     mover->received_bytes += sum.received_bytes;
+    mover->ended_count += sum.ended_count;
     if (sum.flows_count > mover->connections_count)
         mover->connections_count = sum.flows_count;
     return keep_ended(mover, reterr);

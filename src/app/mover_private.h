@@ -44,8 +44,9 @@ struct tl_app_mover {
     int64_t read_all_ns, all_every_ns; /* those that look for new connections */
     int64_t looked_ns, closed_ns, moved_ns, last_moved_ns;
     uint64_t moving_bytes;               /* counters of all that are there, at the last reading */
+    uint64_t seen_bytes;                 /* what all readings together saw moving */
     uint64_t sent_bytes, received_bytes; /* of all intervals that are closed */
-    size_t connections_count;
+    size_t connections_count, ended_count;
     bool marked, settled;
     bool hidden; /* in any look */
 };

@@ -24,6 +24,8 @@
 /* As env(1) and a shell have it. */
 #define EXIT_MISSING    127
 #define EXIT_NOT_TO_RUN 126
+/* Fewer connections are logins and look-ups. */
+#define SHORT_LEAST 10
 
 struct moving {
     struct cli_run_options options;
@@ -66,8 +68,8 @@ static enum tl_status watch(const struct moving *moving, int fd, struct tl_error
         if (!told && tl_app_mover_has_ended(moving->mover) &&
             !tl_app_mover_is_over(moving->mover)) {
             told = true;
-            cli_complain("the command has ended and left processes behind that still move data: "
-                         "watching them, Ctrl-C ends that");
+            cli_complain("the command has ended and left processes behind: they are watched as "
+                         "long as they move data, Ctrl-C ends that");
         }
     }
     return status;
@@ -122,6 +124,15 @@ static void tell_nothing(const struct tl_app_mover_sum *sum, const struct tl_err
         cli_complain("%s runs processes of another user, whose connections only root may tell "
                      "apart: run tightlink mover as root, or tightlink live beside it",
                      sum->program);
+    else if (sum->left_behind)
+        cli_complain("%s has ended, and what it left behind in the background moves nothing now: "
+                     "tightlink live watches that later",
+                     sum->program);
+    else if (sum->ended_count >= SHORT_LEAST)
+        cli_complain("none of %zu connections of %s moved 64 KiB: too little each to be judged. "
+                     "Many files go faster over one connection (rsync, tar through ssh, several "
+                     "URLs to one curl)",
+                     sum->ended_count, sum->program);
     else if (sum->run_ns < (double)TL_NS_PER_S)
         cli_complain("%s ended after %s: too short to be judged", sum->program,
                      tl_format_ns(sum->run_ns, time));

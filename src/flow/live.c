@@ -244,6 +244,7 @@ static void close_entry(struct entry *entry, int64_t now_ns, struct tl_live_sum 
     entry->span.closed += flow->ended;
     if (entry->span.closed > 1)
         return;
+    sum->ended_count += flow->ended;
     live_span_close(&entry->span, &flow->socket, now_ns, &interval);
     keep_interval(flow, &interval);
     sum->sent_bytes += interval.sent_bytes;

@@ -9,6 +9,20 @@ from cases_live import READER, WRITER
 from harness import case, tightlink, validate
 
 
+# Forty connections with a word each, one after the other.
+SHORT = """
+import socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+for _ in range(40):
+    near = socket.create_connection(listener.getsockname())
+    far, _ = listener.accept()
+    near.sendall(b"word")
+    time.sleep(0.03)
+    near.close()
+    far.close()
+"""
+
+
 class Reader:
     """Reads all that comes, on a port of its own."""
 
@@ -65,6 +79,22 @@ def what_cannot_run_is_said_in_one_sentence(machine):
     tightlink(machine, "mover", "--disk", "/etc/passwd", "--", "true").check(2, "no directory")
     tightlink(machine, "mover", "--", "true").check(0, "too short to be judged")
     tightlink(machine, "mover", "--", "sleep", "1.2").check(0, "no connection of sleep moved")
+
+
+@case("mover")
+def what_goes_into_the_background_at_once_is_followed(machine):
+    with Reader() as reader:
+        result = tightlink(machine, "mover", "--json", "--", "sh", "-c", '"$@" & exit 3', "sh",
+                           *writer(reader.port, seconds=2))
+    result.check(3, "left processes behind")
+    assert result.document()["run"]["target"]["kind"] == "mover", result.document()["run"]
+
+
+@case("mover")
+def many_short_connections_are_said_to_be_that(machine):
+    result = tightlink(machine, "mover", "--", sys.executable, "-c", SHORT)
+    result.check(0, "connections of python")
+    assert "over one connection" in result.err, result.err
 
 
 @case("mover")

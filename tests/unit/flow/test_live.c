@@ -143,12 +143,14 @@ Test(live, what_came_after_the_last_reading_is_told_at_the_end)
     tl_live_end(live);
     tl_live_close(live, S, &sum);
     cr_expect_eq(sum.sent_bytes, 799000);
+    cr_expect_eq(sum.ended_count, 1);
     const struct tl_live_flow *flow = tl_live_find(live, 1);
     cr_assert_not_null(flow, "still there, to be seen");
     cr_expect(flow->ended);
     for (int i = 0; i < TL_LIVE_KEEP_ENDED; i++) {
         tl_live_close(live, (2 + i) * S, &sum);
         cr_expect_eq(sum.sent_bytes, 0);
+        cr_expect_eq(sum.ended_count, 0, "once");
         cr_expect_eq(tl_live_find(live, 1)->interval_count, 1, "it has ended");
     }
     tl_live_close(live, 99 * S, &sum);

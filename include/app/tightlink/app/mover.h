@@ -57,6 +57,8 @@ struct tl_app_mover_sum {
     double sent_bytes, received_bytes; /* payload over TCP */
     double moving_ns;                  /* from the first byte to the last one */
     size_t connections_count;          /* at the same time, at most */
+    size_t ended_count;                /* connections that have ended */
+    bool left_behind;                  /* the command has ended, what it started has not */
     bool hidden;                       /* processes of another user are among it */
 };
 void tl_app_mover_sum(const struct tl_app_mover *mover, struct tl_app_mover_sum *ret_sum);

@@ -97,6 +97,7 @@ struct tl_live_sum {
     uint64_t sent_bytes, received_bytes;
     size_t flows_count; /* that moved a byte */
     size_t short_count; /* of them: began and ended between two readings */
+    size_t ended_count; /* met by a reading, and ended in it */
     bool whole;         /* false: more connections or ends than could be followed */
 };
 

@@ -153,33 +153,74 @@ static void say_way(const struct tl_mesh *mesh, const struct slow *slow,
                  window_note(mesh, slow, worst));
 }
 
-/* This PC's path beside the nodes' own ways to the same end. */
-static void place_own(const struct tl_mesh *mesh, struct tl_mesh_worst *worst)
+/* The node that gets most from the same end, or sends most there; mesh->count: none is known. */
+static size_t best_beside(const struct tl_mesh *mesh, const struct tl_mesh_own *own,
+                          double *ret_bps)
 {
-    double best = NAN;
-    size_t with = 0, far = mesh->count;
-    char own[TL_UNIT_TEXT_SIZE], other[TL_UNIT_TEXT_SIZE];
-    for (size_t i = 0; i < mesh->count; i++)
-        if (mesh->own_far && strcmp(mesh->names[i], mesh->own_far) == 0)
-            far = i;
+    size_t with = mesh->count, far = 0;
+    *ret_bps = NAN;
+    while (far < mesh->count && strcmp(mesh->names[far], own->far) != 0)
+        far++;
     for (size_t i = 0; far < mesh->count && i < mesh->count; i++) {
-        double bps = i == far              ? NAN
-                     : mesh->own_is_upload ? mesh->cells[i][far].rate_bps
-                                           : mesh->cells[far][i].rate_bps;
-        if (bps > 0 && !(bps <= best)) {
-            best = bps;
+        double bps = i == far         ? NAN
+                     : own->is_upload ? mesh->cells[i][far].rate_bps
+                                      : mesh->cells[far][i].rate_bps;
+        if (bps > 0 && !(bps <= *ret_bps)) {
+            *ret_bps = bps;
             with = i;
         }
     }
-    if (!(mesh->own_bps > 0) || !(best > 0))
+    return with;
+}
+
+/* What this PC has with that node, in the same direction; NAN where no run tells. */
+static double own_with(const struct tl_mesh *mesh, size_t node)
+{
+    for (size_t i = 1; i < mesh->own_count; i++)
+        if (strcmp(mesh->own[i].far, mesh->names[node]) == 0 &&
+            mesh->own[i].is_upload == mesh->own[0].is_upload)
+            return mesh->own[i].bps;
+    return NAN;
+}
+
+/* Where this PC's path is slow, of which the node `with` has the rest at best_bps. */
+static void say_own_slow(const struct tl_mesh *mesh, size_t with, double best_bps, char *ret_text,
+                         size_t size)
+{
+    double near_bps = own_with(mesh, with);
+    char near[TL_UNIT_TEXT_SIZE];
+    if (!(near_bps > 0))
+        snprintf(ret_text, size,
+                 "What limits this PC lies here or on its way to the mesh; a run of its own with "
+                 "%.100s (a second --own) would tell which.",
+                 mesh->names[with]);
+    else
+        snprintf(ret_text, size,
+                 near_bps < SLOW_RATIO * best_bps
+                     ? "With %.100s, too, this PC has only %s: what limits it lies here or in "
+                       "what all its ways share."
+                     : "With %.100s this PC has %s: what limits it lies between this PC and that "
+                       "end alone: that way, or the buffers of the two.",
+                 mesh->names[with], tl_format_bps(near_bps, near));
+}
+
+/* This PC's path beside the nodes' own ways to the same end. */
+static void place_own(const struct tl_mesh *mesh, struct tl_mesh_worst *worst)
+{
+    const struct tl_mesh_own *own = &mesh->own[0];
+    char mine[TL_UNIT_TEXT_SIZE], other[TL_UNIT_TEXT_SIZE], where[TL_MESH_SENTENCE_SIZE];
+    double best_bps = NAN;
+    size_t with = mesh->own_count ? best_beside(mesh, own, &best_bps) : mesh->count;
+    if (with == mesh->count || !(own->bps > 0))
         return;
-    tl_format_bps(mesh->own_bps, own);
-    tl_format_bps(best, other);
-    bool slower = mesh->own_bps < SLOW_RATIO * best;
-    snprintf(worst->own, sizeof worst->own, "This PC %s %.100s: %s; %.100s: %s. %s",
-             mesh->own_is_upload ? "to" : "from", mesh->own_far, own, mesh->names[with], other,
-             slower ? "What limits this PC lies here or on its way to the mesh, not at that end."
-                    : "This PC gets what the nodes get: what limits it limits them too.");
+    if (own->bps < SLOW_RATIO * best_bps)
+        say_own_slow(mesh, with, best_bps, where, sizeof where);
+    else
+        snprintf(where, sizeof where,
+                 "This PC gets what the nodes get: what limits it limits them too.");
+    snprintf(worst->own, sizeof worst->own, "This PC %s %.100s: %s; %.100s: %s. %.300s",
+             own->is_upload ? "to" : "from", own->far, tl_format_bps(own->bps, mine),
+             mesh->names[with], tl_format_bps(best_bps, other), where);
 }
 
 void tl_app_mesh_judge(const struct tl_mesh *mesh, struct tl_mesh_worst *ret_worst)

@@ -26,8 +26,9 @@ struct meshing {
     struct tl_app_node nodes[TL_MESH_NODES_MAX]; /* whose pScheduler serves that name */
     const char *elsewhere[TL_MESH_NODES_MAX];    /* --node NAME=NODE, as they were written */
     size_t elsewhere_count;
-    const char *own; /* --own RUN */
-    struct tl_session_result own_result;
+    const char *own[TL_MESH_OWN_MAX]; /* --own RUN, as they were written */
+    size_t own_count;
+    struct tl_session_result own_results[TL_MESH_OWN_MAX];
     struct tl_mesh mesh;
 };
 
@@ -54,9 +55,18 @@ static enum tl_status take_node(const char *text, void *options, struct tl_error
     return TL_OK;
 }
 
+static enum tl_status take_own(const char *text, void *options, struct tl_error *reterr)
+{
+    struct meshing *meshing = options;
+    if (meshing->own_count == TL_MESH_OWN_MAX)
+        return tl_error_set(reterr, TL_USAGE, "at most %d runs of one's own", TL_MESH_OWN_MAX);
+    meshing->own[meshing->own_count++] = text;
+    return TL_OK;
+}
+
 static const struct cli_option options[] = {
     {CLI_READ("node", take_node)},
-    {CLI_TEXT("own", struct meshing, own)},
+    {CLI_READ("own", take_own)},
     {CLI_READ("time", take_time)},
     {CLI_TIME("wait", struct meshing, spec.wait_ns)},
     {CLI_FLAG("insecure", struct meshing, spec.insecure)},
@@ -114,20 +124,21 @@ static enum tl_status place_node(struct meshing *meshing, const char *text, stru
                         text);
 }
 
-/* The rate of a run of this PC's. */
-static enum tl_status take_own(struct meshing *meshing, struct tl_error *reterr)
+/* The rates of this PC's runs. */
+static enum tl_status read_own(struct meshing *meshing, struct tl_error *reterr)
 {
-    if (!meshing->own)
-        return TL_OK;
-    enum tl_status status = cli_judge_file(meshing->own, &meshing->own_result, reterr);
-    if (status != TL_OK)
-        return status;
-    const struct tl_run *run = &meshing->own_result.run;
-    enum tl_direction direction = run->download ? TL_DOWNLOAD : TL_UPLOAD;
-    meshing->mesh.own_far = run->target_name;
-    meshing->mesh.own_is_upload = !run->download;
-    meshing->mesh.own_bps =
-        tl_facts_number(meshing->own_result.facts, TL_FLOW(direction, goodput_bps), (double)NAN);
+    for (size_t i = 0; i < meshing->own_count; i++) {
+        struct tl_session_result *result = &meshing->own_results[i];
+        enum tl_status status = cli_judge_file(meshing->own[i], result, reterr);
+        if (status != TL_OK)
+            return status;
+        enum tl_direction direction = result->run.download ? TL_DOWNLOAD : TL_UPLOAD;
+        meshing->mesh.own[i] = (struct tl_mesh_own){
+            .far = result->run.target_name,
+            .is_upload = !result->run.download,
+            .bps = tl_facts_number(result->facts, TL_FLOW(direction, goodput_bps), (double)NAN)};
+        meshing->mesh.own_count++;
+    }
     return TL_OK;
 }
 
@@ -293,7 +304,7 @@ static enum tl_status prepare(struct meshing *meshing, const char *names, struct
     enum tl_status status = take_names(meshing, names, reterr);
     for (size_t i = 0; i < meshing->elsewhere_count && status == TL_OK; i++)
         status = place_node(meshing, meshing->elsewhere[i], reterr);
-    return status == TL_OK ? take_own(meshing, reterr) : status;
+    return status == TL_OK ? read_own(meshing, reterr) : status;
 }
 
 int cli_mesh(const struct cli_command *command, int argc, char **argv)
@@ -306,7 +317,6 @@ int cli_mesh(const struct cli_command *command, int argc, char **argv)
         return cli_fail(&(struct tl_error){.status = TL_NOMEM, .text = "out of memory"});
     meshing->spec = (struct tl_nodes_spec){
         .both = true, .brief = true, .streams = 1, .seconds = SECONDS, .wait_ns = WAIT_NS};
-    meshing->mesh.own_bps = NAN;
     if (!cli_take_options(&words, options, meshing))
         exit_code = words.exit_code;
     else if (words.argc != 1)
@@ -316,7 +326,8 @@ int cli_mesh(const struct cli_command *command, int argc, char **argv)
             error.status == TL_USAGE ? cli_usage(command, "%s", error.text) : cli_fail(&error);
     else if (consent(meshing, &exit_code))
         exit_code = run(meshing);
-    tl_app_result_finish(&meshing->own_result);
+    for (size_t i = 0; i < meshing->own_count; i++)
+        tl_app_result_finish(&meshing->own_results[i]);
     free(meshing);
     return exit_code;
 }

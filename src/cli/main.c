@@ -287,7 +287,8 @@ static const struct cli_command commands[] = {
     {"mesh", "A,B,C [OPTIONS]", "which way between perfSONAR nodes is slow",
      "  A,B,C               2 to 8 nodes; each pair is measured by its first one, both ways\n"
      "  --node NAME=NODE    the pScheduler of that node is pscheduler://HOST[:PORT], not NAME\n"
-     "  --own RUN           place a run of this PC beside it: a file, or one of the history\n"
+     "  --own RUN           place a run of this PC beside it: a file, or one of the history;\n"
+     "                      a second one, with a node, tells where the first is slow\n"
      "  --time TIME         how long each test (10s; 5s to 60s)\n"
      "  --wait TIME         how long a node may put a test off (5min)\n"
      "  --insecure          take any certificate\n"

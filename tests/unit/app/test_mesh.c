@@ -8,7 +8,7 @@
 static struct tl_mesh even(size_t count)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
-    struct tl_mesh mesh = {.count = count, .own_bps = NAN};
+    struct tl_mesh mesh = {.count = count};
     for (size_t i = 0; i < count; i++) {
         mesh.names[i] = names[i];
         for (size_t j = 0; j < count; j++)
@@ -73,16 +73,34 @@ Test(mesh, two_nodes_cannot_tell_which)
     cr_assert_eq(judge(&mesh).where, TL_MESH_UNKNOWN);
 }
 
+Test(mesh, a_second_path_of_ones_own_tells_where_the_first_is_slow)
+{
+    struct tl_mesh mesh = even(3);
+    mesh.own[0] = (struct tl_mesh_own){.far = "c", .bps = 90e6};
+    mesh.own[1] = (struct tl_mesh_own){.far = "a", .bps = 880e6};
+    mesh.own_count = 2;
+    mesh.cells[2][0].rate_bps = 960e6; /* so that it is a that has most from there */
+    struct tl_mesh_worst worst = judge(&mesh);
+    cr_assert(strstr(worst.own, "between this PC and that end alone"), "%s", worst.own);
+    mesh.own[1].bps = 95e6;
+    worst = judge(&mesh);
+    cr_assert(strstr(worst.own, "With a, too, this PC has only 95 Mb/s"), "%s", worst.own);
+    cr_assert(strstr(worst.own, "what all its ways share"), "%s", worst.own);
+    mesh.own[1].is_upload = true;
+    worst = judge(&mesh);
+    cr_assert(strstr(worst.own, "would tell which"), "%s", worst.own);
+}
+
 Test(mesh, the_own_path_stands_beside_the_nodes)
 {
     struct tl_mesh mesh = even(3);
-    mesh.own_far = "c";
-    mesh.own_bps = 90e6;
+    mesh.own[0] = (struct tl_mesh_own){.far = "c", .bps = 90e6};
+    mesh.own_count = 1;
     struct tl_mesh_worst worst = judge(&mesh);
     cr_assert(strstr(worst.own, "lies here or on its way to the mesh"), "%s", worst.own);
     mesh.cells[2][0].rate_bps = mesh.cells[2][1].rate_bps = 95e6;
     worst = judge(&mesh);
     cr_assert(strstr(worst.own, "what limits it limits them too"), "%s", worst.own);
-    mesh.own_far = "elsewhere";
+    mesh.own[0].far = "elsewhere";
     cr_assert_str_eq(judge(&mesh).own, "");
 }

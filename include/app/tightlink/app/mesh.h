@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #define TL_MESH_NODES_MAX     8
+#define TL_MESH_OWN_MAX       4
 #define TL_MESH_SENTENCE_SIZE 600
 
 /* From one node to another; NAN where it was not measured. */
@@ -14,14 +15,20 @@ struct tl_mesh_cell {
     char failed[200]; /* why not, "" without */
 };
 
+/* A path of this PC's own, from a kept run. */
+struct tl_mesh_own {
+    const char *far; /* borrowed */
+    bool is_upload;
+    double bps; /* NAN: not measured */
+};
+
 struct tl_mesh {
     size_t count;
     const char *names[TL_MESH_NODES_MAX];                            /* borrowed */
     struct tl_mesh_cell cells[TL_MESH_NODES_MAX][TL_MESH_NODES_MAX]; /* [from][to] */
-    /* A path of this PC's own, from a kept run; own_far NULL without. */
-    const char *own_far;
-    bool own_is_upload;
-    double own_bps;
+    /* The first is placed; others, to nodes on the way of it, tell where it is slow. */
+    struct tl_mesh_own own[TL_MESH_OWN_MAX];
+    size_t own_count;
 };
 
 /* What the slow cells have in common: a node, one way, or nothing. */

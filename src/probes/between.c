@@ -6,26 +6,10 @@
 #include <stdlib.h>
 
 #include "connect.h"
-#include "live.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/far.h"
 
 #define STANDARD_NS (10 * TL_NS_PER_S)
-
-struct watcher {
-    void (*live)(void *context, const struct tl_probe_live *live);
-    void *context;
-};
-
-static void on_live(void *context, const struct tl_tcp_live *live)
-{
-    const struct watcher *watcher = context;
-    struct tl_probe_live out;
-    if (live->queued || !watcher->live)
-        return;
-    tl_live_fill(live, &out);
-    watcher->live(watcher->context, &out);
-}
 
 static void fill(const struct tl_tcp_result *result, struct tl_between_result *out)
 {
@@ -56,8 +40,8 @@ static void fill(const struct tl_tcp_result *result, struct tl_between_result *o
 }
 
 static enum tl_status test(struct tl_client *from, struct tl_client *to,
-                           const struct tl_between_spec *spec, struct watcher *watcher,
-                           struct tl_between_result *ret_result, struct tl_error *reterr)
+                           const struct tl_between_spec *spec, struct tl_between_result *ret_result,
+                           struct tl_error *reterr)
 {
     struct tl_tcp_spec tcp = {
         .streams = spec->streams ? spec->streams : 1,
@@ -67,7 +51,7 @@ static enum tl_status test(struct tl_client *from, struct tl_client *to,
     struct tl_tcp_result *result = calloc(1, sizeof *result);
     if (!result)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
-    enum tl_status status = tl_client_peer_test(from, to, &tcp, on_live, watcher, result, reterr);
+    enum tl_status status = tl_client_peer_test(from, to, &tcp, result, reterr);
     if (status == TL_OK)
         fill(result, ret_result);
     tl_tcp_result_finish(result);
@@ -76,17 +60,14 @@ static enum tl_status test(struct tl_client *from, struct tl_client *to,
 }
 
 enum tl_status tl_probe_between(const struct tl_between_spec *spec, int cancel_fd,
-                                void (*live)(void *context, const struct tl_probe_live *live),
-                                void *context, struct tl_between_result *ret_result,
-                                struct tl_error *reterr)
+                                struct tl_between_result *ret_result, struct tl_error *reterr)
 {
     struct tl_far *from = NULL, *to = NULL;
-    struct watcher watcher = {live, context};
     enum tl_status status = tl_connect_reach(&spec->from, cancel_fd, &from, reterr);
     if (status == TL_OK)
         status = tl_connect_reach(&spec->to, cancel_fd, &to, reterr);
     if (status == TL_OK)
-        status = test(tl_far_client(from), tl_far_client(to), spec, &watcher, ret_result, reterr);
+        status = test(tl_far_client(from), tl_far_client(to), spec, ret_result, reterr);
     tl_far_close(from);
     tl_far_close(to);
     return status;

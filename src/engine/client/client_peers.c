@@ -22,10 +22,7 @@ struct pair {
     struct tl_tcp_result *result;
     struct tl_tcp_spec specs[2]; /* as each responder sees it */
     struct tcp_run *sender, *receiver;
-    tl_tcp_live_fn *live;
-    void *context;
-    int64_t start_ns, ping_ns, live_ns;
-    struct live_rate rate;
+    int64_t start_ns, ping_ns;
 };
 
 static struct tcp_run *create_run(struct pair *pair, struct tl_client *client,
@@ -105,33 +102,6 @@ static enum tl_status start_both(struct pair *pair, struct tl_error *reterr)
 
 /* --- Running ------------------------------------------------------------------------------- */
 
-static void tell_live(struct pair *pair, int64_t now_ns)
-{
-    const struct tl_sample_log *sent = &pair->result->sender.logs[0];
-    const struct tl_tcp_sample *newest = sent->count ? &sent->samples[sent->count - 1] : NULL;
-    uint64_t bytes = 0;
-    int64_t time_ns = 0;
-    for (unsigned i = 0; i < pair->result->streams; i++) {
-        const struct tl_sample_log *log = &pair->result->receiver.logs[i];
-        if (log->count == 0)
-            continue;
-        bytes += log->samples[log->count - 1].app_bytes;
-        time_ns = log->samples[log->count - 1].time_ns;
-    }
-    live_rate_update(&pair->rate, time_ns, bytes);
-    struct tl_tcp_live live = {
-        .elapsed_ns = now_ns - pair->start_ns,
-        .received_bytes = bytes,
-        .rate_bps = pair->rate.bps,
-        .rtt_ns = newest && tl_sample_has(newest, TL_SF_rtt_ns) ? (double)newest->rtt_ns : NAN,
-        .sender = newest,
-        .low_bps = NAN,
-        .high_bps = NAN};
-    tl_ledger_so_far(newest, &live.ledger);
-    if (pair->live)
-        pair->live(pair->context, &live);
-}
-
 static enum tl_status keep_time(struct pair *pair, struct tl_error *reterr)
 {
     int64_t now_ns = tl_now_ns();
@@ -142,10 +112,6 @@ static enum tl_status keep_time(struct pair *pair, struct tl_error *reterr)
         if (status == TL_OK)
             status = client_send_ping(pair->receiver->client, reterr);
     }
-    if (now_ns >= pair->live_ns) {
-        pair->live_ns = now_ns + TL_CLIENT_LIVE_NS;
-        tell_live(pair, now_ns);
-    }
     if (status == TL_OK && now_ns - pair->start_ns > pair->result->granted_ns + END_NS)
         return tl_error_set(reterr, TL_TIMEOUT, "the test between %s and %s did not end",
                             pair->sender->client->host, pair->receiver->client->host);
@@ -154,7 +120,7 @@ static enum tl_status keep_time(struct pair *pair, struct tl_error *reterr)
 
 static enum tl_status run_until_end(struct pair *pair, struct tl_error *reterr)
 {
-    pair->ping_ns = pair->live_ns = pair->start_ns;
+    pair->ping_ns = pair->start_ns;
     for (;;) {
         enum tl_status status = client_take_frames(pair->sender, reterr);
         if (status == TL_OK)
@@ -162,10 +128,9 @@ static enum tl_status run_until_end(struct pair *pair, struct tl_error *reterr)
         if (status != TL_OK || (pair->sender->ended && pair->receiver->ended))
             return status;
         status = keep_time(pair, reterr);
-        int64_t until_ns = pair->ping_ns < pair->live_ns ? pair->ping_ns : pair->live_ns;
         if (status == TL_OK)
-            status =
-                client_wait(pair->sender->client, pair->receiver->client->fd, until_ns, reterr);
+            status = client_wait(pair->sender->client, pair->receiver->client->fd, pair->ping_ns,
+                                 reterr);
         if (status != TL_OK)
             return status;
     }
@@ -198,11 +163,10 @@ static void complete(struct pair *pair, enum tl_status status)
 }
 
 enum tl_status tl_client_peer_test(struct tl_client *sender, struct tl_client *receiver,
-                                   const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
-                                   void *context, struct tl_tcp_result *ret_result,
+                                   const struct tl_tcp_spec *spec, struct tl_tcp_result *ret_result,
                                    struct tl_error *reterr)
 {
-    struct pair pair = {.result = ret_result, .live = live, .context = context, .rate.bps = NAN};
+    struct pair pair = {.result = ret_result};
     pair.specs[0] = pair.specs[1] = *spec;
     pair.specs[0].direction = TL_WIRE_DOWNLOAD;
     pair.specs[0].queue_wait_ns = SENDER_QUEUE_NS;

@@ -27,11 +27,10 @@ struct tl_between_result {
     char congestion[16];
 };
 
-/* Blocks until the test is over or cancel_fd becomes readable. live may be NULL. The errors of
+/* Blocks until the test is over or cancel_fd becomes readable. The errors of
  * connecting and of tl_client_peer_test, each with a sentence that names the end. */
 enum tl_status tl_probe_between(const struct tl_between_spec *spec, int cancel_fd,
-                                void (*live)(void *context, const struct tl_probe_live *live),
-                                void *context, struct tl_between_result *ret_result,
+                                struct tl_between_result *ret_result,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

@@ -36,7 +36,7 @@ static void begin(bool a_permits, bool b_permits, bool keyed)
 static enum tl_status run(unsigned streams)
 {
     struct tl_tcp_spec spec = {.streams = streams, .duration_ns = 600 * MS, .interval_ns = 20 * MS};
-    return tl_client_peer_test(pair.to_a, pair.to_b, &spec, NULL, NULL, &pair.result, &pair.error);
+    return tl_client_peer_test(pair.to_a, pair.to_b, &spec, &pair.result, &pair.error);
 }
 
 static void end(void)

@@ -260,8 +260,7 @@ enum tl_status tl_client_tcp_test(struct tl_client *client, const struct tl_tcp_
  * tl_client_tcp_test; TL_DENIED when one does not permit it, with the sentence that says who.
  * Both clients belong to the calling thread. */
 enum tl_status tl_client_peer_test(struct tl_client *sender, struct tl_client *receiver,
-                                   const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
-                                   void *context, struct tl_tcp_result *ret_result,
+                                   const struct tl_tcp_spec *spec, struct tl_tcp_result *ret_result,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Whether the far program fell silent for long while its kernel acknowledged all the time: the path

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "privilege.h"
 #include "tightlink/base/time.h"
 
 /* Processes ended in one group at removal; a lab starts a handful. */
@@ -105,12 +106,7 @@ static int write_file(const char *directory, const char *name, const char *text)
 {
     char path[TL_LAB_CGROUP_PATH + 64];
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    int errnum = write(fd, text, strlen(text)) < 0 ? errno : 0;
-    close(fd);
-    return errnum;
+    return tl_lab_write_text(path, text);
 }
 
 static bool hands_cpu_down(const char *directory)

@@ -69,7 +69,7 @@ static enum tl_status forbidden(const char *step, int errnum, struct tl_error *r
                         why, step, strerror(errnum));
 }
 
-static int write_text(const char *path, const char *text)
+int tl_lab_write_text(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -87,11 +87,11 @@ enum tl_status tl_lab_user_namespace(struct tl_error *reterr)
     if (unshare(CLONE_NEWUSER) != 0)
         return forbidden("unshare", errno, reterr);
     /* Without "deny" an ordinary user may not map groups (user_namespaces(7)). */
-    int errnum = write_text("/proc/self/setgroups", "deny");
+    int errnum = tl_lab_write_text("/proc/self/setgroups", "deny");
     if (errnum == 0)
-        errnum = write_text("/proc/self/uid_map", users);
+        errnum = tl_lab_write_text("/proc/self/uid_map", users);
     if (errnum == 0)
-        errnum = write_text("/proc/self/gid_map", groups);
+        errnum = tl_lab_write_text("/proc/self/gid_map", groups);
     return errnum ? forbidden("mapping the user", errnum, reterr) : TL_OK;
 }
 

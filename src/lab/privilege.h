@@ -6,6 +6,9 @@
 
 #include "tightlink/base/status.h"
 
+/* Writes into a file of the kernel's that is there; 0 or an errno. */
+int tl_lab_write_text(const char *path, const char *text);
+
 /* Threads of the calling process; 0 when /proc does not tell. */
 int tl_lab_thread_count(void);
 

@@ -2,6 +2,9 @@
 #include "live.h"
 
 #include <math.h>
+#include <stdio.h>
+
+#include "tightlink/base/units.h"
 
 static double number(const struct tl_tcp_sample *sample, enum tl_sample_field field)
 {
@@ -57,4 +60,12 @@ void tl_live_fill(const struct tl_tcp_live *live, struct tl_probe_live *ret_live
         number(sender, TL_SF_snd_cwnd_count) * number(sender, TL_SF_snd_mss_bytes);
     ret_live->snd_wnd_bytes = number(sender, TL_SF_snd_wnd_bytes);
     fill_ledger(&live->ledger, ret_live);
+}
+
+void tl_live_say_queued(const struct tl_probe *probe, unsigned place, int64_t wait_ns)
+{
+    char sentence[160], wait[TL_UNIT_TEXT_SIZE];
+    snprintf(sentence, sizeof sentence, "the far end is busy: place %u, about %s to wait", place,
+             tl_format_ns((double)wait_ns, wait));
+    probe->note(probe->context, sentence);
 }

@@ -12,4 +12,7 @@ void tl_live_fill(const struct tl_tcp_live *live, struct tl_probe_live *ret_live
 /* The same of a test of datagrams. */
 void tl_live_fill_udp(const struct tl_udp_live *live, struct tl_probe_live *ret_live);
 
+/* A test that is queued: its place, and how long that is about. */
+void tl_live_say_queued(const struct tl_probe *probe, unsigned place, int64_t wait_ns);
+
 #endif

@@ -74,10 +74,7 @@ static void on_live(void *context, const struct tl_tcp_live *live)
     struct running *running = context;
     const struct tl_probe *probe = running->probe;
     if (live->queued) {
-        char sentence[160], wait[TL_UNIT_TEXT_SIZE];
-        snprintf(sentence, sizeof sentence, "the far end is busy: place %u, about %s to wait",
-                 live->place, tl_format_ns((double)live->wait_ns, wait));
-        probe->note(probe->context, sentence);
+        tl_live_say_queued(probe, live->place, live->wait_ns);
         return;
     }
     watch_clock(running);

@@ -75,10 +75,7 @@ static void on_live(void *context, const struct tl_udp_live *live)
     const struct climb *climb = context;
     const struct tl_probe *probe = climb->probe;
     if (live->queued) {
-        char sentence[160], wait[TL_UNIT_TEXT_SIZE];
-        snprintf(sentence, sizeof sentence, "the far end is busy: place %u, about %s to wait",
-                 live->place, tl_format_ns((double)live->wait_ns, wait));
-        probe->note(probe->context, sentence);
+        tl_live_say_queued(probe, live->place, live->wait_ns);
         return;
     }
     struct tl_probe_live out;

@@ -38,6 +38,8 @@ unsigned tui_filter(struct tui_state *state, int key); /* asks for that of the l
 unsigned tui_mask_names(struct tui_state *state, int key); /* on the screen */
 /* Moves a selected row, or the first row shown, within 0 and last. */
 void tui_move(int *at, int key, int page, int last);
+/* Moves the cursor of a page over `count` readings; -1, the newest, follows what comes. */
+unsigned tui_move_cursor(struct tui_state *state, int key, int count);
 
 /* Edits a text field of size bytes: a character at its end, where it is printable and fits. */
 void tui_text_add(char *text, size_t size, uint32_t character);

@@ -89,11 +89,7 @@ const struct tui_binding tui_causes_keys[] = {
 
 static unsigned move_cursor(struct tui_state *state, int key)
 {
-    int count = state->run.stages[state->page.index].samples.count;
-    int by = key == TUI_KEY_LEFT ? -1 : key == TUI_KEY_RIGHT ? 1 : key == '<' ? -10 : 10;
-    int at = (state->page.cursor < 0 ? count - 1 : state->page.cursor) + by;
-    state->page.cursor = at < 0 ? 0 : at >= count ? -1 : at;
-    return TUI_DO_NOTHING;
+    return tui_move_cursor(state, key, state->run.stages[state->page.index].samples.count);
 }
 
 const struct tui_binding tui_stage_keys[] = {

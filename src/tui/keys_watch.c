@@ -135,11 +135,7 @@ static unsigned judge_open(struct tui_state *state, int key)
 
 static unsigned move_cursor(struct tui_state *state, int key)
 {
-    int count = (int)state->watch.series.count;
-    int by = key == TUI_KEY_LEFT ? -1 : key == TUI_KEY_RIGHT ? 1 : key == '<' ? -10 : 10;
-    int at = (state->page.cursor < 0 ? count - 1 : state->page.cursor) + by;
-    state->page.cursor = at < 0 ? 0 : at >= count ? -1 : at;
-    return TUI_DO_NOTHING;
+    return tui_move_cursor(state, key, (int)state->watch.series.count);
 }
 
 const struct tui_binding tui_transfer_keys[] = {

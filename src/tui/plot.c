@@ -155,14 +155,7 @@ static void plot_ascii(struct tui_grid *grid, int row, int col, int rows, int co
 }
 
 void tui_plot(struct tui_grid *grid, int row, int col, int rows, int columns,
-              const struct tui_series *series, double top)
-{
-    tui_plot_line(grid, row, col, rows, columns, series, top, TUI_GOOD, NULL);
-}
-
-void tui_plot_line(struct tui_grid *grid, int row, int col, int rows, int columns,
-                   const struct tui_series *series, double top, enum tui_ink ink,
-                   const char *letter)
+              const struct tui_series *series, double top, enum tui_ink ink, const char *letter)
 {
     if (rows < 1 || columns < 1)
         return;

@@ -13,15 +13,10 @@ struct tui_series {
 };
 
 /* Plots into a rectangle from 0 to top (> 0), the newest sample at the right end of what is
- * filled. Braille shows 2 x 4 dots a cell, joined to a line; blocks 8 heights, ASCII . or ' */
+ * filled. Braille shows 2 x 4 dots a cell, joined to a line; blocks 8 heights, ASCII . or '
+ * or, for several lines in one rectangle, a letter (NULL: the dots). */
 void tui_plot(struct tui_grid *grid, int row, int col, int rows, int columns,
-              const struct tui_series *series, double top);
-
-/* The same in another ink, for several lines in one rectangle. In ASCII style the letter is drawn
- * in place of dots; NULL: the dots. */
-void tui_plot_line(struct tui_grid *grid, int row, int col, int rows, int columns,
-                   const struct tui_series *series, double top, enum tui_ink ink,
-                   const char *letter);
+              const struct tui_series *series, double top, enum tui_ink ink, const char *letter);
 
 /* The next number of 1, 2 or 5 times a power of ten that is at least value. 1 for none. */
 double tui_plot_top(double value);

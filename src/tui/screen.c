@@ -211,12 +211,7 @@ static void finish_session(struct screen *screen)
 
 bool tl_tui_is_possible(void)
 {
-    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tui_terminal_type() != NULL;
-}
-
-const char *tl_tui_terminal_type(void)
-{
-    return tui_terminal_type();
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tl_tui_terminal_type() != NULL;
 }
 
 const char *tl_tui_why_not(void)
@@ -224,7 +219,7 @@ const char *tl_tui_why_not(void)
     static char text[160];
     const char *term = getenv("TERM");
     bool asked = term && *term && strcmp(term, "dumb") != 0;
-    if (asked && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !tui_terminal_type())
+    if (asked && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !tl_tui_terminal_type())
         snprintf(text, sizeof text,
                  "the terminal type \"%.40s\" is not known here: text in place of the screen "
                  "(TERM=xterm-256color may show it)",

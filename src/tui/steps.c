@@ -50,6 +50,14 @@ unsigned tui_interrupt(struct tui_state *state, int key)
     return TUI_DO_STOP;
 }
 
+unsigned tui_move_cursor(struct tui_state *state, int key, int count)
+{
+    int by = key == TUI_KEY_LEFT ? -1 : key == TUI_KEY_RIGHT ? 1 : key == '<' ? -10 : 10;
+    int at = (state->page.cursor < 0 ? count - 1 : state->page.cursor) + by;
+    state->page.cursor = at < 0 ? 0 : at >= count ? -1 : at;
+    return TUI_DO_NOTHING;
+}
+
 void tui_move(int *at, int key, int page, int last)
 {
     last = last < 0 ? 0 : last;

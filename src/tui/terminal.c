@@ -107,7 +107,7 @@ static bool is_known(const char *type)
 }
 
 /* What newer terminals call themselves, over ssh to hosts that never heard of them. */
-const char *tui_terminal_type(void)
+const char *tl_tui_terminal_type(void)
 {
     static const char *const like[][2] = {{"xterm", "xterm-256color"},
                                           {"alacritty", "xterm-256color"},
@@ -158,7 +158,7 @@ static void take_function_keys(void)
 
 enum tl_status tui_terminal_open(enum tl_tui_color color, bool mouse, struct tl_error *reterr)
 {
-    const char *term = getenv("TERM"), *type = tui_terminal_type();
+    const char *term = getenv("TERM"), *type = tl_tui_terminal_type();
     memset(&terminal, 0, sizeof terminal);
     terminal.has_before = tcgetattr(STDIN_FILENO, &terminal.before) == 0;
     terminal.screen = type ? newterm(type, stdout, stdin) : NULL;

@@ -6,10 +6,6 @@
 #include "grid.h"
 #include "tightlink/tui/tui.h"
 
-/* The type that terminfo shall be asked for: TERM where it is known, else the one that it is like;
- * NULL where TERM is not set, "dumb", or like none. Static storage. */
-const char *tui_terminal_type(void);
-
 /* Takes the terminal of standard input and output, and its mouse where it has one and mouse is
  * true; call setlocale() before. A crash from here
  * on restores the terminal before the program dies. TL_UNSUPPORTED with a sentence. */

@@ -74,7 +74,8 @@ void tui_live_plot_between(struct tui_grid *grid, int row, int rows, int col, in
     for (int r = 0; r < rows; r++)
         (void)tui_put(grid, row + r, col + TUI_PLOT_LABEL - 1, 1, TUI_DIM, grid->utf8 ? "│" : "|");
     if (rows > 1)
-        tui_plot(grid, row, col + TUI_PLOT_LABEL, rows, columns - TUI_PLOT_LABEL - 1, series, top);
+        tui_plot(grid, row, col + TUI_PLOT_LABEL, rows, columns - TUI_PLOT_LABEL - 1, series, top,
+                 TUI_GOOD, NULL);
     else
         tui_sparkline(grid, row, col + TUI_PLOT_LABEL, columns - TUI_PLOT_LABEL - 1, series, top);
 }

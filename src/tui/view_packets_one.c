@@ -100,8 +100,8 @@ static void draw_lines(const struct lines *lines, const struct span *span, int c
             continue;
         for (size_t at = 0; at < span->count; at++)
             shifted[at] = lines->values[i][span->from + at] - lines->low;
-        tui_plot_line(grid, row + 1, TUI_PLOT_LABEL, rows, inner_columns(grid), &series,
-                      lines->top - lines->low, inks[i], letter[0] ? letter : NULL);
+        tui_plot(grid, row + 1, TUI_PLOT_LABEL, rows, inner_columns(grid), &series,
+                 lines->top - lines->low, inks[i], letter[0] ? letter : NULL);
     }
     if (cursor >= (int)span->from && cursor < (int)(span->from + span->count))
         tui_plot_cursor(grid, row + 1, rows,

@@ -217,8 +217,7 @@ static enum tl_status poll_dials(struct tcp_run *run, struct dial *dials, int64_
     return status;
 }
 
-/* 0 when the kernel does not tell. */
-static uint16_t near_port(int fd)
+uint16_t client_near_port(int fd)
 {
     struct sockaddr_storage local = {.ss_family = AF_UNSPEC};
     socklen_t len = sizeof local;
@@ -240,7 +239,7 @@ static enum tl_status open_all(struct tcp_run *run, struct dial *dials, struct t
         status = poll_dials(run, dials, until_ns, &open, reterr);
     for (unsigned i = 0; i < run->connections && status == TL_OK; i++) {
         const struct tcp_lane *lane = lane_of(run, i);
-        lane->result->near_ports[i - lane->first] = near_port(dials[i].fd);
+        lane->result->near_ports[i - lane->first] = client_near_port(dials[i].fd);
         status = tl_streams_add(lane->near, dials[i].fd, reterr);
         if (status == TL_OK)
             dials[i].fd = -1; /* the streams own it now */

@@ -373,14 +373,3 @@ enum tl_status far_peer_race(const struct tl_far_options *options, struct far_pe
 {
     return reach_by(far_race, options, ret_peer, ret_fd, reterr);
 }
-
-uint16_t far_local_port(int fd)
-{
-    struct sockaddr_storage local = {.ss_family = AF_UNSPEC};
-    socklen_t len = sizeof local;
-    if (getsockname(fd, (struct sockaddr *)&local, &len) < 0)
-        return 0;
-    return local.ss_family == AF_INET6  ? ntohs(((struct sockaddr_in6 *)&local)->sin6_port)
-           : local.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&local)->sin_port)
-                                        : 0;
-}

@@ -65,7 +65,4 @@ enum tl_status far_receive_all(const struct far_peer *peer, int fd, void *ret_da
 enum tl_status far_receive_line(const struct far_peer *peer, int fd, char *ret_line, size_t size,
                                 int64_t until_ns, struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* 0 when the kernel does not tell. */
-uint16_t far_local_port(int fd);
-
 #endif

@@ -29,6 +29,6 @@ enum tl_status near_half_dial(const struct far_peer *peer, uint16_t port,
         return status;
     if (result->data_rtt_ns < 0 || rtt_ns < result->data_rtt_ns)
         result->data_rtt_ns = rtt_ns;
-    result->near_ports[index] = far_local_port(*ret_fd);
+    result->near_ports[index] = client_near_port(*ret_fd);
     return TL_OK;
 }

@@ -49,8 +49,8 @@ bool tl_tui_is_possible(void);
 /* Why not, where they are a terminal all the same: a sentence, or "". */
 const char *tl_tui_why_not(void);
 
-/* TERM, or what is known here and like it (xterm-256color for xterm-kitty); NULL where neither is.
- */
+/* The type that terminfo shall be asked for: TERM where it is known, else the one that it is like
+ * (xterm-256color for xterm-kitty); NULL where TERM is not set, "dumb", or like none. Static. */
 const char *tl_tui_terminal_type(void);
 
 /* Shows the screen until the user quits or a signal ends it. *ret_has_result tells whether a

@@ -4,12 +4,16 @@
 #define TL_ENGINE_CLIENT_PARTS_H
 
 #include <netdb.h>
+#include <stdint.h>
 
 #include "tightlink/engine/client.h"
 
 /* client_resolve.c: *ret_list is freed with freeaddrinfo(). */
 enum tl_status client_resolve(const struct tl_client_options *options, struct addrinfo **ret_list,
                               int64_t *ret_ns, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* client_data.c: a socket's own port; 0 when the kernel does not tell. */
+uint16_t client_near_port(int fd);
 
 /* client_result.c: nothing measured yet. */
 void result_init(struct tl_tcp_result *result, const struct tl_tcp_spec *spec);

@@ -43,9 +43,9 @@ enum tl_status tl_lab_ns_enter(const struct tl_lab_ns *ns, struct tl_error *rete
     return TL_OK;
 }
 
-static int set_feature(int fd, const char *link, uint32_t command, uint32_t data)
+static int switch_off(int fd, const char *link, uint32_t command)
 {
-    struct ethtool_value value = {.cmd = command, .data = data};
+    struct ethtool_value value = {.cmd = command};
     struct ifreq request = {.ifr_data = (char *)&value};
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", link);
     return ioctl(fd, SIOCETHTOOL, &request);
@@ -60,7 +60,7 @@ enum tl_status tl_lab_ns_offloads_off(const char *link, struct tl_error *reterr)
         return tl_lab_ns_denied(errno, "opening a socket", reterr);
     enum tl_status status = TL_OK;
     for (size_t i = 0; i < sizeof commands / sizeof *commands && status == TL_OK; i++)
-        if (set_feature(fd, link, commands[i], 0) != 0)
+        if (switch_off(fd, link, commands[i]) != 0)
             status = tl_lab_ns_denied(errno, "switching the offloads of a veth off", reterr);
     close(fd);
     return status;

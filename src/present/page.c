@@ -127,8 +127,7 @@ void tl_page_end_line(struct tl_page *page, enum tl_line_kind kind)
 
 /* --- columns --- */
 
-size_t tl_page_add_cut(struct tl_page *page, enum tl_meaning meaning, const char *text,
-                       size_t columns)
+size_t tl_page_add_cut(struct tl_page *page, const char *text, size_t columns)
 {
     static const char more[] = "...";
     struct tl_buf clean = TL_BUF_INIT;
@@ -144,7 +143,7 @@ size_t tl_page_add_cut(struct tl_page *page, enum tl_meaning meaning, const char
         tl_buf_add(&clean, more, dots);
         width = tl_utf8_width(tl_buf_text(&clean));
     }
-    add_clean(page, meaning, tl_buf_text(&clean), clean.len);
+    add_clean(page, TL_SAID_PLAIN, tl_buf_text(&clean), clean.len);
     page->column += width;
     tl_buf_finish(&clean);
     return width;
@@ -152,7 +151,7 @@ size_t tl_page_add_cut(struct tl_page *page, enum tl_meaning meaning, const char
 
 void tl_page_cell(struct tl_page *page, const char *text, size_t columns)
 {
-    size_t used = tl_page_add_cut(page, TL_SAID_PLAIN, text, columns);
+    size_t used = tl_page_add_cut(page, text, columns);
     tl_page_space(page, columns - used);
 }
 
@@ -160,7 +159,7 @@ void tl_page_cell_right(struct tl_page *page, const char *text, size_t columns)
 {
     size_t width = tl_utf8_width(text);
     tl_page_space(page, width < columns ? columns - width : 0);
-    (void)tl_page_add_cut(page, TL_SAID_PLAIN, text, columns);
+    (void)tl_page_add_cut(page, text, columns);
 }
 
 /* --- breaking --- */

@@ -41,9 +41,9 @@ static void paragraph(struct text *t, size_t indent, const char *text)
     tl_page_paragraph(t->page, TL_SAID_PLAIN, indent, TL_LINE_TEXT, TL_LINE_TEXT, text);
 }
 
-static void item(struct text *t, size_t indent, size_t more, const char *text)
+static void item(struct text *t, size_t more, const char *text)
 {
-    tl_page_space(t->page, indent);
+    tl_page_space(t->page, 2);
     paragraph(t, more, text);
 }
 

@@ -35,9 +35,9 @@ static void paragraph(struct text *t, size_t indent, const char *text)
     tl_buf_adds(t->out, "</p>\n");
 }
 
-static void item(struct text *t, size_t indent, size_t more, const char *text)
+static void item(struct text *t, size_t more, const char *text)
 {
-    paragraph(t, indent, text);
+    paragraph(t, 0, text);
 }
 
 static void add_label(struct text *t, const char *label)

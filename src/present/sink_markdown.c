@@ -30,7 +30,7 @@ static void paragraph(struct text *t, size_t indent, const char *text)
     tl_buf_adds(t->out, "\n");
 }
 
-static void item(struct text *t, size_t indent, size_t more, const char *text)
+static void item(struct text *t, size_t more, const char *text)
 {
     tl_buf_adds(t->out, "- ");
     escape_markdown(t->out, text);

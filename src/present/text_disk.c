@@ -69,7 +69,7 @@ static void print_waits(struct text *t, const struct text_source *source,
         tl_buf_addf(&line, "%sThe receiver waited for its disk %s of the time.",
                     line.len ? " " : "", tl_format_ratio(receiver, ratio));
     if (line.len)
-        text_item(t, 2, 2, tl_buf_text(&line));
+        text_item(t, 2, tl_buf_text(&line));
     text_keep_status(t, line.status);
     tl_buf_finish(&line);
 }

@@ -183,12 +183,12 @@ static void remedy_entry(struct text *t, const struct text_source *source, const
 }
 
 void text_to_fill_in(struct text *t, const struct text_source *source,
-                     const struct tl_remedy *remedy, size_t label_columns)
+                     const struct tl_remedy *remedy)
 {
     struct tl_buf says = TL_BUF_INIT;
     plain_add_to_fill_in(source, remedy, &says);
     if (says.len)
-        text_entry(t, "", label_columns, tl_buf_text(&says));
+        text_entry(t, "", LABEL_COLUMNS, tl_buf_text(&says));
     text_keep_status(t, says.status);
     tl_buf_finish(&says);
 }
@@ -198,7 +198,7 @@ static void print_remedy(struct text *t, const struct text_source *source,
 {
     print_fix_heading(t, source, remedy, number, count);
     remedy_entry(t, source, "do", remedy->does);
-    text_to_fill_in(t, source, remedy, LABEL_COLUMNS);
+    text_to_fill_in(t, source, remedy);
     if (number == 1)
         print_send_to(t, source);
     if (remedy->promised)
@@ -209,14 +209,13 @@ static void print_remedy(struct text *t, const struct text_source *source,
     named_entry(t, source, "risk", remedy->risk);
 }
 
-void text_command_again(struct text *t, const struct text_source *source, const char *label,
-                        size_t label_columns, const char *command)
+void text_command_again(struct text *t, const struct text_source *source, const char *command)
 {
     struct tl_buf stand_in = TL_BUF_INIT;
     plain_add_stand_in(source, &stand_in);
-    text_command(t, label, label_columns, command);
+    text_command(t, "", LABEL_COLUMNS, command);
     if (stand_in.len)
-        text_entry(t, "", label_columns, tl_buf_text(&stand_in));
+        text_entry(t, "", LABEL_COLUMNS, tl_buf_text(&stand_in));
     text_keep_status(t, stand_in.status);
     tl_buf_finish(&stand_in);
 }
@@ -255,7 +254,7 @@ static void print_next(struct text *t, const struct text_source *source)
                    again ? "not known; this would tell:" : tl_buf_text(&text));
     }
     if (again)
-        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&text));
+        text_command_again(t, source, tl_buf_text(&text));
     text_keep_status(t, text.status);
     tl_buf_finish(&text);
 }
@@ -288,7 +287,7 @@ void text_way_on(struct text *t, const struct text_source *source,
         heading(t, "What to do");
     text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&says));
     if (command.len)
-        text_command_again(t, source, "", LABEL_COLUMNS, tl_buf_text(&command));
+        text_command_again(t, source, tl_buf_text(&command));
     text_keep_status(t, says.status);
     text_keep_status(t, command.status);
     tl_buf_finish(&says);

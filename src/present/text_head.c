@@ -325,7 +325,7 @@ static void print_route(struct text *t, const struct text_source *source)
     text_add_confidence(source, &confidence);
     tl_page_space(t->page, 1);
     size_t width = (size_t)t->page->width,
-           used = 1 + tl_page_add_cut(t->page, TL_SAID_PLAIN, tl_buf_text(&route), width - 14);
+           used = 1 + tl_page_add_cut(t->page, tl_buf_text(&route), width - 14);
     tl_page_addf(t->page, TL_SAID_PLAIN, "   %s", tl_direction_name(verdict->direction));
     used += 3 + strlen(tl_direction_name(verdict->direction));
     if (used + 1 + confidence.len > width) { /* a narrow screen or a long name */

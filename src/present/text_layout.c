@@ -34,9 +34,9 @@ void text_wrap(struct text *t, size_t indent, const char *text)
     t->sink->paragraph(t, indent, text);
 }
 
-void text_item(struct text *t, size_t indent, size_t more, const char *text)
+void text_item(struct text *t, size_t more, const char *text)
 {
-    t->sink->item(t, indent, more, text);
+    t->sink->item(t, more, text);
 }
 
 void text_entry(struct text *t, const char *label, size_t label_columns, const char *text)

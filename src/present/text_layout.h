@@ -21,7 +21,7 @@ struct text_sink {
     void (*heading)(struct text *t, const char *heading);
     void (*end_line)(struct text *t);
     void (*paragraph)(struct text *t, size_t indent, const char *text);
-    void (*item)(struct text *t, size_t indent, size_t more, const char *text);
+    void (*item)(struct text *t, size_t more, const char *text);
     void (*entry)(struct text *t, const char *label, size_t label_columns, const char *text);
     void (*command)(struct text *t, const char *label, size_t label_columns, const char *command);
     /* Only where there are no columns; the first row is the head. */
@@ -46,8 +46,8 @@ void text_heading(struct text *t, const char *heading);
 void text_heading_begin(struct text *t, const char *heading);
 /* A paragraph from where the line stands; further lines are indented. */
 void text_wrap(struct text *t, size_t indent, const char *text);
-/* A line of a list: `indent` spaces before it, further lines indented by `more`. */
-void text_item(struct text *t, size_t indent, size_t more, const char *text);
+/* A line of a list, indented; further lines are by `more`. */
+void text_item(struct text *t, size_t more, const char *text);
 /* "  label     text…" wrapped under itself. */
 void text_entry(struct text *t, const char *label, size_t label_columns, const char *text);
 /* "  label     command" on one line however long it is, to be copied whole; further lines of the

@@ -97,7 +97,7 @@ void text_ruled_out(struct text *t, const struct text_source *source)
         if (both(source))
             text_entry(t, tl_direction_name(finding->direction), 9, said(finding));
         else
-            text_item(t, 2, 4, said(finding));
+            text_item(t, 4, said(finding));
     }
 }
 
@@ -130,7 +130,7 @@ void text_open(struct text *t, const struct text_source *source)
             tl_buf_addf(&line, " %s %s would decide.",
                         strchr(tl_buf_text(&stages), ',') ? "Stages" : "Stage",
                         tl_buf_text(&stages));
-        text_item(t, 2, 4, tl_buf_text(&line));
+        text_item(t, 4, tl_buf_text(&line));
         text_keep_status(t, stages.status);
         text_keep_status(t, line.status);
         tl_buf_finish(&stages);
@@ -169,7 +169,7 @@ void text_deciding(struct text *t, const struct text_source *source)
     text_heading(t, "What would decide (stage, and what it measures)");
     text_add_why(source, &why);
     if (why.len)
-        text_item(t, 2, 2, tl_buf_text(&why));
+        text_item(t, 2, tl_buf_text(&why));
     text_keep_status(t, why.status);
     tl_buf_finish(&why);
     for (size_t i = 0; i < verdict->deciding_count && i < DECIDING_TOLD; i++)
@@ -178,7 +178,7 @@ void text_deciding(struct text *t, const struct text_source *source)
         char rest[80];
         snprintf(rest, sizeof rest, "and %zu more: tightlink why RUN names them",
                  verdict->deciding_count - DECIDING_TOLD);
-        text_item(t, 2, 2, rest);
+        text_item(t, 2, rest);
     }
 }
 

@@ -65,8 +65,7 @@ void text_meaning(struct text *t, const struct text_source *source); /* for a fi
 void text_rates(struct text *t, const struct text_source *source);
 
 /* text_finding.c: a command that measures (plain.h) as an entry, with what to put into it. */
-void text_command_again(struct text *t, const struct text_source *source, const char *label,
-                        size_t label_columns, const char *command);
+void text_command_again(struct text *t, const struct text_source *source, const char *command);
 
 /* The same file: where no cause was named, what would tell, under a heading of its own (NULL:
  * none). */
@@ -74,7 +73,7 @@ void text_way_on(struct text *t, const struct text_source *source,
                  void (*heading)(struct text *t, const char *words));
 /* The same file: what has to be put into a remedy's command, as an entry. */
 void text_to_fill_in(struct text *t, const struct text_source *source,
-                     const struct tl_remedy *remedy, size_t label_columns);
+                     const struct tl_remedy *remedy);
 
 /* text_ladder.c: rungs and measured rates of a direction on one axis, then its time ledger. */
 void text_ladder(struct text *t, const struct text_source *source, enum tl_direction direction);

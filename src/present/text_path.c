@@ -51,7 +51,7 @@ static void print_hop(struct text *t, const struct tl_hop_record *hop)
     print_value(t, hop->rtt_min_ns);
     print_value(t, hop->loaded_rtt_ns);
     tl_page_cell(t->page, "", 2);
-    (void)tl_page_add_cut(t->page, TL_SAID_PLAIN, hop->note, 30);
+    (void)tl_page_add_cut(t->page, hop->note, 30);
     text_newline(t);
 }
 

@@ -24,7 +24,7 @@ static void sentence(struct text *t, const struct text_source *source,
     struct tl_buf line = TL_BUF_INIT;
     add(source, &line);
     if (line.len)
-        text_item(t, 2, 2, tl_buf_text(&line));
+        text_item(t, 2, tl_buf_text(&line));
     text_keep_status(t, line.status);
     tl_buf_finish(&line);
 }
@@ -75,7 +75,7 @@ static void first_fix(struct text *t, const struct text_source *source, bool und
     else
         text_entry(t, "do", LABEL_COLUMNS, tl_buf_text(&does));
     text_entry(t, "where", LABEL_COLUMNS, tl_buf_text(&where));
-    text_to_fill_in(t, source, remedy, LABEL_COLUMNS);
+    text_to_fill_in(t, source, remedy);
     if (undo && tl_remedy_is_command(remedy->undo))
         text_command(t, "undo", LABEL_COLUMNS, remedy->undo);
     if (strncmp(remedy->does, "Ask ", 4) != 0) /* which names who is asked */
@@ -91,12 +91,12 @@ static void how_sure(struct text *t, const struct text_source *source)
     const struct tl_verdict *verdict = &source->findings->verdict;
     heading(t, "How sure that is");
     if (verdict->state != TL_LIMITED) {
-        text_item(t, 2, 2, "No cause was named, so none can be wrong.");
+        text_item(t, 2, "No cause was named, so none can be wrong.");
         sentence(t, source, text_add_disturbance);
         return;
     }
     /* Words alone: a share would be read as if it had been counted. */
-    text_item(t, 2, 2,
+    text_item(t, 2,
               verdict->confidence >= 0.8   ? "very sure"
               : verdict->confidence >= 0.5 ? "fairly sure"
                                            : "not sure");

@@ -11,9 +11,9 @@ static char *evidence_text(struct tl_arena *arena, const struct tl_judged *judge
                            const struct tl_test *test, const struct tl_trace *trace)
 {
     if (trace->truth == TL_TRUE && test->say.text)
-        return tl_judged_render(arena, judged, &test->say, NULL);
+        return tl_judged_render(arena, judged, &test->say);
     if (trace->truth == TL_FALSE && test->against.text)
-        return tl_judged_render(arena, judged, &test->against, NULL);
+        return tl_judged_render(arena, judged, &test->against);
     if (trace->truth != TL_UNKNOWN_TRUTH)
         return tl_arena_printf(arena, "%s is %s", test->written, tl_truth_name(trace->truth));
     tl_fact_set missing = trace->left.missing | trace->right.missing;
@@ -206,8 +206,8 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
             .does = does,
             .undo = undo_complete ? undo : tl_arena_strdup(arena, ""),
             .persist = persist_complete ? persist : tl_arena_strdup(arena, ""),
-            .why = tl_judged_render(arena, judged, &from->why, NULL),
-            .risk = tl_judged_render(arena, judged, &from->risk, NULL),
+            .why = tl_judged_render(arena, judged, &from->why),
+            .risk = tl_judged_render(arena, judged, &from->risk),
             .predicted = prediction,
             .promised = tl_verdict_may_promise(side, judged, prediction.bps),
             .trial = trial(arena, judged, from),
@@ -231,11 +231,11 @@ static char *sentence(struct tl_arena *arena, const struct tl_judged *judged)
     const struct tl_rule *rule = judged->rule;
     switch (judged->result) {
     case TL_FOUND:
-        return tl_judged_render(arena, judged, &rule->found, NULL);
+        return tl_judged_render(arena, judged, &rule->found);
     case TL_RULED_OUT:
-        return tl_judged_render(arena, judged, &rule->ruled_out, NULL);
+        return tl_judged_render(arena, judged, &rule->ruled_out);
     case TL_CANNOT_TELL:
-        return tl_judged_render(arena, judged, &rule->unsure, NULL);
+        return tl_judged_render(arena, judged, &rule->unsure);
     default:
         return tl_arena_strdup(arena, "");
     }
@@ -264,7 +264,7 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .send_to = tl_arena_strdup(
             arena, tl_role_send_to(rule->role, judged->direction, judged->overheard)),
         .standing = tl_standing_text(arena, side, judged),
-        .would_change = tl_judged_render(arena, judged, &rule->change, NULL),
+        .would_change = tl_judged_render(arena, judged, &rule->change),
     };
     fill_evidence(arena, judged, ret_finding);
     ret_finding->missing =

@@ -158,9 +158,9 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
 struct tl_template_words tl_judged_words(const struct tl_judged *judged);
 /* The text as a copy of the arena's; finishes the buffer. */
 char *tl_judged_keep_text(struct tl_arena *arena, struct tl_buf *text);
-/* Renders into the arena; "" for templates that are not given. *ret_complete may be NULL. */
+/* Renders into the arena; "" for templates that are not given. */
 char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
-                       const struct tl_template *template, bool *ret_complete);
+                       const struct tl_template *template);
 
 /* Why facts of that set are not known, in the arena: "stages udp, paced would tell", or the reason
  * of one that was asked for in vain. */

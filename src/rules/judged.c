@@ -29,13 +29,11 @@ char *tl_judged_keep_text(struct tl_arena *arena, struct tl_buf *text)
 }
 
 char *tl_judged_render(struct tl_arena *arena, const struct tl_judged *judged,
-                       const struct tl_template *template, bool *ret_complete)
+                       const struct tl_template *template)
 {
     struct tl_buf text = TL_BUF_INIT;
     struct tl_template_words words = tl_judged_words(judged);
-    bool complete = tl_template_render(template, judged->env, &words, &text);
-    if (ret_complete)
-        *ret_complete = complete;
+    (void)tl_template_render(template, judged->env, &words, &text); /* a gap is said in it */
     return tl_judged_keep_text(arena, &text);
 }
 

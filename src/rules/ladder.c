@@ -258,12 +258,12 @@ static void fill_rung(struct tl_arena *arena, const struct tl_judged *judged, st
         .essential = judged->rule->essential,
     };
     fill_missing(arena, judged, rung);
-    rung->label = judged->has_rung ? tl_judged_render(arena, judged, &judged->ceiling->label, NULL)
+    rung->label = judged->has_rung ? tl_judged_render(arena, judged, &judged->ceiling->label)
                                    : tl_arena_strdup(arena, judged->rule->title);
     if (judged->has_rung)
         rung->why_not = tl_arena_strdup(arena, "");
     else if (!judged->ceiling_missing && judged->rule->no_ceiling.text)
-        rung->why_not = tl_judged_render(arena, judged, &judged->rule->no_ceiling, NULL);
+        rung->why_not = tl_judged_render(arena, judged, &judged->rule->no_ceiling);
     else
         rung->why_not =
             judged->ceiling_missing

@@ -254,7 +254,7 @@ void tl_open_rules_say(struct tl_arena *arena, struct tl_side *side,
     size_t said = 0;
     for (; said < open->count && said < UNSURE_RULES_MAX && open->rules[said].in_reach; said++) {
         const struct tl_judged *judged = open->rules[said].judged;
-        tl_buf_addf(&text, " %s", tl_judged_render(arena, judged, &judged->rule->unsure, NULL));
+        tl_buf_addf(&text, " %s", tl_judged_render(arena, judged, &judged->rule->unsure));
     }
     if (!said && !(side->question->stranger && add_left(&text, side, open)))
         tl_buf_adds(&text, " None of the causes that were tested explains it.");

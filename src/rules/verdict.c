@@ -149,7 +149,7 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->fixed_stage = chosen->fixed_stage ? tl_arena_strdup(arena, chosen->fixed_stage) : NULL;
     verdict->next_cause = chosen->next ? tl_arena_strdup(arena, chosen->next->rule->cause) : NULL;
     side->told_by = verdict;
-    verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found, NULL);
+    verdict->sentence = tl_judged_render(arena, chosen, &chosen->rule->found);
     struct tl_sureness sureness = tl_sureness(arena, side, chosen);
     verdict->confidence = sureness.confidence;
     verdict->undisturbed = sureness.undisturbed;

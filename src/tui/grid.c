@@ -177,10 +177,10 @@ void tui_ink_cells(struct tui_grid *grid, int row, int col, int columns, enum tu
     }
 }
 
-void tui_rule(struct tui_grid *grid, int row, int col, int columns)
+void tui_rule(struct tui_grid *grid, int row)
 {
-    for (int i = 0; i < columns; i++)
-        (void)tui_put(grid, row, col + i, 1, TUI_DIM, grid->utf8 ? "─" : "-");
+    for (int col = 0; col < grid->cols; col++)
+        (void)tui_put(grid, row, col, 1, TUI_DIM, grid->utf8 ? "─" : "-");
 }
 
 void tui_progress(struct tui_grid *grid, int row, int col, int columns, double share)

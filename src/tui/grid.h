@@ -82,7 +82,7 @@ void tui_put_right(struct tui_grid *grid, int row, int col, int columns, enum tu
 /* Fills columns cells with an ink, leaving their characters. */
 void tui_ink_cells(struct tui_grid *grid, int row, int col, int columns, enum tui_ink ink);
 /* A line across. */
-void tui_rule(struct tui_grid *grid, int row, int col, int columns);
+void tui_rule(struct tui_grid *grid, int row);
 /* "[####------]", columns wide with its brackets. */
 void tui_progress(struct tui_grid *grid, int row, int col, int columns, double share);
 /* Empties a rectangle and frames it. */

@@ -59,7 +59,7 @@ static void draw_message(const struct tui_state *state, struct tui_grid *grid, i
     } else if (state->message[0]) {
         draw_sentence(grid, row, state->message);
     } else {
-        tui_rule(grid, row, 0, grid->cols);
+        tui_rule(grid, row);
     }
 }
 

@@ -117,7 +117,7 @@ void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, 
         return;
     (void)tui_putf(grid, first, 1, grid->cols - 2, TUI_BOLD, "Run %.26s, %s", result->run.id,
                    result->run.started);
-    tui_rule(grid, first + 1, 0, grid->cols);
+    tui_rule(grid, first + 1);
     draw_targets(leaving, grid, first + 2);
     int head = first + 4;
     if (leaving->to)
@@ -126,7 +126,7 @@ void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, 
         draw_formats(leaving, grid, first + 3);
     draw_privacy(leaving, grid, head++);
     int row = head + 1, rows = last - row;
-    tui_rule(grid, head, 0, grid->cols);
+    tui_rule(grid, head);
     (void)tui_putf(grid, head, 1, grid->cols - 12, TUI_BOLD, " This is what leaves: %s ",
                    leaving->text ? tl_format_traffic((double)leaving->len, bytes) : "nothing");
     leaving->shown = rows;

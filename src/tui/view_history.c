@@ -175,7 +175,7 @@ void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first,
         snprintf(text, sizeof text, "%zu runs ", list->total);
         tui_put_right(grid, first, grid->cols - 24, 24, TUI_PLAIN, text);
     }
-    tui_rule(grid, first + 1, 0, grid->cols);
+    tui_rule(grid, first + 1);
     int row = first + 2;
     if (!count) {
         (void)tui_wrap(grid, row, 1, last - row, grid->cols - 2, TUI_PLAIN,
@@ -194,6 +194,6 @@ void tui_view_history(struct tui_state *state, struct tui_grid *grid, int first,
         draw_run(state, &list->runs[top + i], &at, grid, row + 1 + i, top + i == history->selected);
         tui_zone_add(grid, row + 1 + i, 0, grid->cols, TUI_ZONE_ROW, top + i);
     }
-    tui_rule(grid, row + 1 + lines, 0, grid->cols);
+    tui_rule(grid, row + 1 + lines);
     draw_below(state, grid, row + 2 + lines, last - row - 2 - lines);
 }

@@ -127,7 +127,7 @@ void tui_view_packets(struct tui_state *state, struct tui_grid *grid, int first,
     size_t index[TUI_LIST_MAX];
     int count = (int)tui_list_packets(state, index), row = first + 2, room = last - row - 1;
     draw_title(packets, grid, first);
-    tui_rule(grid, first + 1, 0, grid->cols);
+    tui_rule(grid, first + 1);
     state->rows_shown = 0;
     if (!count) {
         (void)tui_put(grid, row, 1, grid->cols - 2, TUI_PLAIN, "nothing matches; / changes it");
@@ -145,7 +145,7 @@ void tui_view_packets(struct tui_state *state, struct tui_grid *grid, int first,
                  top + i == packets->list.selected);
         tui_zone_add(grid, row + 1 + i, 0, grid->cols, TUI_ZONE_ROW, top + i);
     }
-    tui_rule(grid, row + 1 + lines, 0, grid->cols);
+    tui_rule(grid, row + 1 + lines);
     draw_below(state, grid, row + 2 + lines, last);
 }
 

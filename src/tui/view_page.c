@@ -122,7 +122,7 @@ static void draw_causes(struct tui_state *state, struct tui_grid *grid, int row,
     if (!foot || !count)
         return;
     const struct tl_finding *finding = &findings->findings[index[selected]];
-    tui_rule(grid, row + list, 0, grid->cols);
+    tui_rule(grid, row + list);
     list +=
         1 + tui_wrap(grid, row + list + 1, 1, foot - 1, grid->cols - 2, TUI_BOLD, finding->title);
     (void)tui_wrap(grid, row + list, 1, rows - list, grid->cols - 2, TUI_PLAIN,
@@ -173,7 +173,7 @@ static int draw_samples(struct tui_state *state, struct tui_grid *grid, int row,
     else
         (void)tui_putf(grid, row + used, col, grid->cols - col, TUI_PLAIN, "sent again %.0f",
                        again);
-    tui_rule(grid, row + used + 1, 0, grid->cols);
+    tui_rule(grid, row + used + 1);
     return used + 2;
 }
 
@@ -206,7 +206,7 @@ static int draw_verify(const struct tui_state *state, struct tui_grid *grid, int
             (void)tui_put(grid, row + i, 29 + c, 1, i == 1 ? TUI_DIM : TUI_GOOD,
                           grid->utf8 ? (i == 1 ? "░" : "█") : (i == 1 ? "-" : "#"));
     }
-    tui_rule(grid, row + 3, 0, grid->cols);
+    tui_rule(grid, row + 3);
     return 4;
 }
 
@@ -219,7 +219,7 @@ void tui_view_page(struct tui_state *state, struct tui_grid *grid, int first, in
                        state->causes.filter);
     tui_put_right(grid, first, grid->cols - 12, 12, TUI_DIM, "Esc back ");
     tui_zone_hint(grid, first, grid->cols - 9, "Esc back");
-    tui_rule(grid, first + 1, 0, grid->cols);
+    tui_rule(grid, first + 1);
     int row = first + 2;
     if (state->page.kind == TUI_PAGE_CAUSES) {
         draw_causes(state, grid, row, last - row);

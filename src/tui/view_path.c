@@ -447,7 +447,7 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
         return;
     int count = result->run.segment_count, row = first;
     draw_title(state, grid, row);
-    tui_rule(grid, row + 1, 0, grid->cols);
+    tui_rule(grid, row + 1);
     if (grid->cols >= NARROW)
         (void)tui_putf(grid, row + 2, 5, grid->cols - 5, TUI_BOLD, "%-9s%5s%9s%11s%6s%9s%10s  %s",
                        "segment", "hops", "RTT add", "under load", "MTU", "loss*", "ceiling", "by");
@@ -465,7 +465,7 @@ void tui_view_path(struct tui_state *state, struct tui_grid *grid, int first, in
     if (!count)
         (void)tui_put(grid, row++, 1, grid->cols - 1, TUI_PLAIN,
                       "no segment was measured in this run");
-    tui_rule(grid, row++, 0, grid->cols);
+    tui_rule(grid, row++);
     if (!result->facts || !result->findings)
         return;
     row += draw_queue(state, grid, row);

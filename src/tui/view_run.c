@@ -168,7 +168,7 @@ void tui_view_run(struct tui_state *state, struct tui_grid *grid, int first, int
 {
     const struct tui_progress_state *run = &state->run;
     draw_head(state, grid, first);
-    tui_rule(grid, first + 1, 0, grid->cols);
+    tui_rule(grid, first + 1);
     bool ended = !run->active && state->result;
     int below = ended ? draw_verdict(state, grid, last) : 2;
     int row = first + 2, rows = last - row - below;
@@ -187,6 +187,6 @@ void tui_view_run(struct tui_state *state, struct tui_grid *grid, int first, int
     draw_stages(run, grid, row, list, 0, grid->cols);
     if (list + 1 >= rows)
         return;
-    tui_rule(grid, row + list, 0, grid->cols);
+    tui_rule(grid, row + list);
     tui_live_plots(run, grid, row + list + 1, rows - list - 1, 0, grid->cols);
 }

@@ -161,7 +161,7 @@ void tui_view_start(struct tui_state *state, struct tui_grid *grid, int first, i
     bool more = start->recent_count || start->key[0] || start->key_count;
     if (more)
         draw_recent(start, grid, first + 4);
-    tui_rule(grid, first + 4 + more, 0, grid->cols);
+    tui_rule(grid, first + 4 + more);
     if (start->has_preview)
         draw_plan(start, grid, first + 5 + more, last);
     else

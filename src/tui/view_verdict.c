@@ -120,7 +120,7 @@ void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first,
         return;
     }
     if (row > first && already_said(result)) {
-        tui_rule(grid, row, 0, grid->cols);
+        tui_rule(grid, row);
         draw_body(state, grid, row + 1, last - row - 1, false);
         return;
     }
@@ -132,6 +132,6 @@ void tui_view_verdict(struct tui_state *state, struct tui_grid *grid, int first,
     if (fits)
         row += tui_page_lines(grid, row, 0, used, grid->cols, 0, &head);
     tl_page_finish(&head);
-    tui_rule(grid, row, 0, grid->cols);
+    tui_rule(grid, row);
     draw_body(state, grid, row + 1, last - row - 1, !fits);
 }

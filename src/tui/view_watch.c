@@ -150,7 +150,7 @@ void tui_view_watch(struct tui_state *state, struct tui_grid *grid, int first, i
     size_t index[TUI_LIST_MAX];
     int count = (int)tui_list_watched(state, index), row = first + 2, room = last - row - 1;
     draw_sum(watch, grid, first);
-    tui_rule(grid, first + 1, 0, grid->cols);
+    tui_rule(grid, first + 1);
     state->rows_shown = 0;
     if (!count) {
         draw_nothing(watch, grid, row, last - row);
@@ -168,7 +168,7 @@ void tui_view_watch(struct tui_state *state, struct tui_grid *grid, int first, i
                       top + i == watch->list.selected);
         tui_zone_add(grid, row + 1 + i, 0, grid->cols, TUI_ZONE_ROW, top + i);
     }
-    tui_rule(grid, row + 1 + lines, 0, grid->cols);
+    tui_rule(grid, row + 1 + lines);
     draw_below(state, grid, row + 2 + lines, last - row - 2 - lines);
 }
 

@@ -9,8 +9,9 @@
 
 /* Sessions that compete for one share: of one network, of one class, or all. */
 struct places {
-    sessions_same_fn *same; /* NULL: not by network */
-    int class;              /* -1: not by class */
+    /* Whether two addresses belong together; NULL: not by network. */
+    bool (*same)(const struct in6_addr *a, const struct in6_addr *b);
+    int class; /* -1: not by class */
     uint32_t most;
     const char *whose, *why;
 };

@@ -54,14 +54,11 @@ struct session *sessions_by_token(const struct sessions *sessions, enum secure_p
     return NULL;
 }
 
-uint32_t sessions_count(const struct sessions *sessions, const struct in6_addr *peer,
-                        sessions_same_fn *same)
+uint32_t sessions_count(const struct sessions *sessions)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < sessions->count; i++) {
-        const struct session *session = sessions->list[i];
-        count += session->state != SESSION_GONE && (!same || same(peer, &session->peer.sin6_addr));
-    }
+    for (uint32_t i = 0; i < sessions->count; i++)
+        count += sessions->list[i]->state != SESSION_GONE;
     return count;
 }
 

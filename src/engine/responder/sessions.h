@@ -28,12 +28,8 @@ void sessions_remove(struct sessions *sessions, const struct session *session);
 struct session *sessions_by_token(const struct sessions *sessions, enum secure_purpose purpose,
                                   uint32_t test_id, uint16_t connection,
                                   const struct tl_wire_token *token);
-/* Whether two addresses belong together: address_same_peer, share_same_neighbours, share_same_site.
- */
-typedef bool sessions_same_fn(const struct in6_addr *a, const struct in6_addr *b);
-/* Sessions that are not GONE: of those that belong to peer, or of all where same is NULL. */
-uint32_t sessions_count(const struct sessions *sessions, const struct in6_addr *peer,
-                        sessions_same_fn *same);
+/* Sessions that are not GONE. */
+uint32_t sessions_count(const struct sessions *sessions);
 /* Those without a key. */
 uint32_t sessions_count_plain(const struct sessions *sessions);
 

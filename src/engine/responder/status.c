@@ -43,7 +43,7 @@ static void compose(struct tl_responder *responder, struct tl_buf *out)
     const struct quota *quota = &responder->quota;
     int64_t now_ns = tl_now_ns();
     char text[TL_UNIT_TEXT_SIZE], all[TL_UNIT_TEXT_SIZE];
-    uint32_t count = sessions_count(sessions, NULL, NULL), plain = sessions_count_plain(sessions);
+    uint32_t count = sessions_count(sessions), plain = sessions_count_plain(sessions);
     tl_buf_addf(out, "%s on port %d, for %s\n", responder->program, responder->port,
                 tl_format_ns((double)(now_ns - responder->since_ns), text));
     tl_buf_addf(out,

@@ -61,8 +61,7 @@ void tl_page_space(struct tl_page *page, size_t count);
 void tl_page_end_line(struct tl_page *page, enum tl_line_kind kind);
 
 /* Adds text cut to columns with "..."; returns the columns used. */
-size_t tl_page_add_cut(struct tl_page *page, enum tl_meaning meaning, const char *text,
-                       size_t columns);
+size_t tl_page_add_cut(struct tl_page *page, const char *text, size_t columns);
 /* The same filled with spaces up to columns, after it or before it. */
 void tl_page_cell(struct tl_page *page, const char *text, size_t columns);
 void tl_page_cell_right(struct tl_page *page, const char *text, size_t columns);

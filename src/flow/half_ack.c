@@ -344,9 +344,13 @@ void half_echo(struct half *half, int64_t time_ns, double sample_ns, double leas
     half->out->echoes_count++;
     if (pause_ns <= STEADY_GAP_NS)
         half->echo_steady_ns = time_ns;
-    else if (time_ns - half->echo_steady_ns < 2 * ECHO_WINDOW_NS)
-        return; /* there are better ones */
-    else
+    else if (time_ns - half->echo_steady_ns < 2 * ECHO_WINDOW_NS) {
+        /* There are better ones, but the way is no longer than this: behind a train that waits
+         * for itself the better ones are those of its end. */
+        half->echo_least_ns = fmin(half->echo_least_ns, sample_ns);
+        half->near_rtt_ns = fmin(half->near_rtt_ns, sample_ns);
+        return;
+    } else
         sample_ns = less_pause(sample_ns, (double)pause_ns, least_ns);
     if (time_ns - half->echo_begin_ns > ECHO_WINDOW_NS) {
         half->echo_last_ns = half->echo_begin_ns ? half->echo_least_ns : sample_ns;

@@ -300,9 +300,11 @@ Test(packets, overtaking_is_no_full_send_buffer_from_afar)
     cr_expect_neq(level_for(250, 15, 10).wait, TL_WAIT_SNDBUF);
 }
 
+#define TRAIN 40
+
 /* A packet each gap arrives beside the receiver and is acknowledged at once; it echoes what was
- * acknowledged so long before. The mean round trip. */
-static double echoed_after(int64_t gap_ns, int64_t (*delay_ns)(int packet))
+ * acknowledged so long before. Behind each TRAIN the sender rests. The mean round trip. */
+static double echoed_after(int64_t gap_ns, int64_t rest_ns, int64_t (*delay_ns)(int packet))
 {
     struct script script = script_begin();
     struct tl_segment segment;
@@ -319,7 +321,7 @@ static double echoed_after(int64_t gap_ns, int64_t (*delay_ns)(int packet))
                 segment.tsecr = (uint32_t)((script.time_ns - delay_ns(i)) / gap_ns * gap_ns / MS);
             script_add(&script, &segment);
         }
-        script.time_ns += gap_ns;
+        script.time_ns += gap_ns + (i % TRAIN == TRAIN - 1 ? rest_ns : 0);
     }
     const struct tl_packet_flow *flow = script_end(&script);
     const struct tl_packet_half *half = &flow->halves[TL_SERVER];
@@ -342,14 +344,28 @@ static int64_t waiting(int packet)
 /* 2.3 Mb/s: each packet comes 5 ms behind the one before. */
 Test(packets, a_queue_before_a_slow_link_shows_at_the_receiver)
 {
-    double mean = echoed_after(5 * MS, growing);
+    double mean = echoed_after(5 * MS, 0, growing);
     cr_expect_float_eq(mean, 400 * MS, 20 * MS, "%g", mean);
 }
 
 /* A program that writes each 20 ms echoes up to that much later. */
 Test(packets, what_a_sender_waited_for_its_program_is_no_queue)
 {
-    cr_expect_leq(echoed_after(20 * MS, waiting), 45 * MS);
+    cr_expect_leq(echoed_after(20 * MS, 0, waiting), 45 * MS);
+}
+
+/* All of a train left at once, but for its end, which left 1 ms later. */
+static int64_t behind_its_train(int packet)
+{
+    int place = packet % TRAIN;
+    return (40 + place - (place == TRAIN - 1)) * MS;
+}
+
+/* The end of each train waits 38 ms behind its own, but its head did not wait. */
+Test(packets, a_train_that_waits_for_itself_is_no_standing_queue)
+{
+    double mean = echoed_after(1 * MS, 31 * MS, behind_its_train);
+    cr_expect_leq(mean, 45 * MS, "%g", mean);
 }
 
 /* A link that takes a segment each millisecond, 40.5 ms long. A sender offers twice that at first,

@@ -13,7 +13,7 @@
 #include "tightlink/facts/told.h"
 #include "tightlink/store/history.h"
 
-/* As the reader of saved runs (report/read.c). */
+/* As the reader of saved runs (document/read.c). */
 #define VALUES_MAX 50000
 #define DEPTH_MAX  16
 

@@ -157,13 +157,21 @@ class Check:
                 self.fault(f"{path}: doc/promises.md names no test that holds {name}")
 
     def layers(self):
-        """doc/architecture.md has a row for each layer of the layer test, and no other."""
+        """doc/architecture.md has a row for each layer of the layer test, and no other; the rows say
+        what the layer may include. A room of the engine may say "the rooms above"."""
         sys.path.insert(0, str(self.root / "tests/layers"))
         import table  # noqa: E402 (its folder was not known before)
-        rows = set(re.findall(r"^\| `src/([\w/]+)` \|", self.text("doc/architecture.md"), re.M))
-        for name in sorted(rows ^ set(table.ALLOWED)):
+        rows = dict(re.findall(r"^\| `src/([\w/]+)` \|.*\| ([^|]*) \|$", self.text("doc/architecture.md"),
+                               re.M))
+        known = {name.split("/")[0] for name in table.ALLOWED}
+        for name in sorted(set(rows) ^ set(table.ALLOWED)):
             where = "tests/layers/table.py" if name in rows else "doc/architecture.md"
             self.fault(f"{where}: the layer {name} is missing")
+        for name in sorted(set(rows) & known):
+            may = {layer.split("/")[0] for layer in table.ALLOWED[name]}
+            for other in sorted(may ^ known.intersection(re.findall(r"\w+", rows[name]))):
+                self.fault(f"doc/architecture.md: whether {name} may include {other} is not as in "
+                           "tests/layers/table.py")
 
     def subjects(self):
         """Commits: "layer: what changes", short. A copy without its history, or with one commit

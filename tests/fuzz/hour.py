@@ -32,6 +32,7 @@ def main():
                      if path.is_file() and os.access(path, os.X_OK))
     if not targets:
         sys.exit(f"no fuzz target is in {folder}")
+    os.nice(19)  # what runs beside it waits for nobody
     until, runs = time.monotonic() + seconds, 0
     turns = itertools.cycle(targets)
     processors = os.cpu_count() or 1

@@ -85,8 +85,6 @@ void cli_complain_in(int columns);
 int cli_fail(const struct tl_error *error);
 /* The same for a wrong command line, with a pointer to --help; returns CLI_EXIT_USAGE. */
 int cli_usage(const struct cli_command *command, const char *fmt, ...) TL_PRINTF(2, 3);
-/* The same for an option that the command does not have, with the one that may have been meant. */
-int cli_no_option(const struct cli_command *command, const char *word);
 enum cli_exit cli_exit_for(enum tl_status status);
 
 /* What `run` and `demo` take from their command lines. */
@@ -118,7 +116,7 @@ struct cli_run_options {
     bool brief;             /* the screen showed it all: the few lines that stay in the terminal */
     bool kept;              /* the run is in the history */
     bool keep_opened;       /* show --keep: the run that was opened goes into the history */
-    const char *saved_name; /* of the run that show opened; NULL else */
+    const char *saved_name; /* of the run that show or explain opened; NULL: it is nowhere yet */
     bool begin;             /* the screen begins with the diagnosis */
     struct tl_app_live *live;    /* the screen begins with these transfers; NULL without */
     struct tl_app_pcap *packets; /* or with the connections of this capture; NULL without */
@@ -167,6 +165,9 @@ int cli_refuse_taken(const char *path);
 
 /* What an --out names: NULL for "-", which is standard output. Static or path itself. */
 const char *cli_out_path(const char *path);
+
+/* Whether stdout is a pipe from which nobody reads any more: head or less, who had enough. */
+bool cli_reader_has_gone(void);
 
 /* Writes text to stdout whole; false when that failed (errno tells). A reader that has gone has
  * had enough: that is no failure. */

@@ -3,6 +3,8 @@
 #include "pager.h"
 #include "words.h"
 
+#include <string.h>
+
 #include "tightlink/app/open.h"
 
 static const struct cli_option explain_options[] = {
@@ -22,6 +24,7 @@ int cli_explain(const struct cli_command *command, int argc, char **argv)
     struct tl_session_result result = {0};
     int exit_code = CLI_EXIT_USAGE;
     cli_page();
+    options.saved_name = strcmp(words.argv[0], "-") != 0 ? words.argv[0] : NULL;
     if (cli_open_run(words.argv[0], &result))
         exit_code = cli_deliver(&options, &result);
     tl_app_result_finish(&result);

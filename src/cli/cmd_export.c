@@ -1,10 +1,10 @@
 /* tightlink export FILE: a saved run as a report that may leave this machine. */
 #include "cli.h"
+#include "keep.h"
 #include "pager.h"
 #include "words.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,21 +81,6 @@ static int deliver(const struct export_options *options, const struct tl_buf *te
 
 /* --- what was masked --- */
 
-/* Where the user can look up what a mask stands for. Without such a place the export is no worse.
- */
-static void keep_masks(const struct tl_redactor *redactor, const struct tl_run *run)
-{
-    char path[PATH_MAX];
-    struct tl_error error = {0};
-    if (tl_app_keep_masks(redactor, run->id, path, sizeof path, &error) != TL_OK)
-        cli_complain("%zu names and addresses are masked; %s", tl_redactor_count(redactor),
-                     error.text);
-    else if (path[0])
-        cli_complain("%zu names and addresses are masked; what stands for what is in %s, for you "
-                     "alone",
-                     tl_redactor_count(redactor), path);
-}
-
 static void print_preview(const struct export_options *options, const struct tl_redactor *redactor,
                           const struct tl_buf *document, const struct tl_buf *text)
 {
@@ -168,8 +153,8 @@ static int write_export(const struct export_options *options, const struct tl_ex
         print_preview(options, redactor, &document, &text);
     } else {
         exit_code = deliver(options, &document);
-        if (exit_code == CLI_EXIT_OK && redactor)
-            keep_masks(redactor, tl_export_run(export));
+        if (exit_code == CLI_EXIT_OK)
+            cli_keep_masks(redactor, tl_export_run(export)->id);
     }
     tl_buf_finish(&document);
     tl_buf_finish(&text);

@@ -49,7 +49,8 @@ static const struct cli_option options[] = {
     {CLI_COUNT("keep", struct history_request, keep_count)},
     {CLI_FLAG("all", struct history_request, all)},
     {CLI_OUT("out", struct history_request, out)},
-    {CLI_FLAG("unmask", struct history_request, unmask)},
+    {CLI_SET("unmask", struct history_request, masks, enum tl_app_masks, TL_APP_MASKS_NONE)},
+    {CLI_SET("site-masks", struct history_request, masks, enum tl_app_masks, TL_APP_MASKS_SITE)},
     {.name = NULL},
 };
 

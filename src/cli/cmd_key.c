@@ -35,8 +35,10 @@ static int deliver(const char *name, const char *path)
     int exit_code = CLI_EXIT_OK;
     if (path)
         exit_code = write_new_file(path, line);
-    else if (!cli_write_stdout(line, strlen(line)))
+    else if (!cli_write_stdout(line, strlen(line))) {
+        cli_complain("writing the key failed: %s", strerror(errno));
         exit_code = CLI_EXIT_EXPORT;
+    }
     explicit_bzero(line, sizeof line);
     if (exit_code == CLI_EXIT_OK && path)
         fprintf(stderr,

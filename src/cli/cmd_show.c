@@ -5,6 +5,8 @@
 #include "pager.h"
 #include "words.h"
 
+#include <string.h>
+
 #include "tightlink/app/open.h"
 
 static const struct cli_option show_options[] = {
@@ -38,7 +40,7 @@ int cli_show(const struct cli_command *command, int argc, char **argv)
     }
     /* For trying the verdict's remedy on the same path. */
     options.config.port = CLI_DEFAULT_PORT;
-    options.saved_name = words.argv[0];
+    options.saved_name = strcmp(words.argv[0], "-") != 0 ? words.argv[0] : NULL;
     options.brief = cli_wants_screen(&options);
     if (cli_screen_is_possible() && cli_load_rules(&rules, &error) == TL_OK)
         options.config.rules = rules;

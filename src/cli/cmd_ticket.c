@@ -5,6 +5,7 @@
 
 #if TL_WITH_TICKETS
 
+#include "keep.h"
 #include "pager.h"
 #include "tightlink/app/open.h"
 #include "tightlink/app/send.h"
@@ -43,19 +44,6 @@ static void unpack(struct parcel *parcel)
     tl_app_unpack(&parcel->texts);
     tl_app_leaving_finish(&parcel->leaving);
     tl_app_result_finish(&parcel->result);
-}
-
-/* Which mask stands for what stays with the user. */
-static void keep_masks(const struct parcel *parcel)
-{
-    const struct tl_redactor *redactor = parcel->leaving.redactor;
-    char path[4200];
-    struct tl_error error = {0};
-    if (tl_app_keep_masks(redactor, parcel->result.run.id, path, sizeof path, &error) != TL_OK)
-        cli_complain("what the masks stand for was not kept: %s", error.text);
-    else if (path[0])
-        cli_complain("what the %zu masks stand for is kept in %s", tl_redactor_count(redactor),
-                     path);
 }
 
 /* --- Sending ------------------------------------------------------------------------------------
@@ -123,6 +111,8 @@ static int preview(const struct tl_ticket_config *config, const struct request *
         cli_put_clean_lines(tl_buf_text(&out), stdout);
     else if (!cli_write_stdout(tl_buf_text(&out), out.len))
         exit_code = CLI_EXIT_EXPORT;
+    else /* whoever runs the script sends these masks */
+        cli_keep_masks(parcel->leaving.redactor, parcel->result.run.id);
     tl_buf_finish(&out);
     return exit_code;
 }
@@ -146,7 +136,7 @@ static int send_run(const struct tl_ticket_config *config, const struct request 
         status = tl_ticket_send(config, outbox, request->to, &parcel.message, &result, &error);
         exit_code = tell(&result, request->to, status, &error);
         if (status == TL_OK && !result.existed)
-            keep_masks(&parcel);
+            cli_keep_masks(parcel.leaving.redactor, parcel.result.run.id);
     }
     tl_outbox_close(outbox);
     unpack(&parcel);

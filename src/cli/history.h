@@ -3,6 +3,7 @@
 #define TL_CLI_HISTORY_H
 
 #include "cli.h"
+#include "tightlink/app/leave.h"
 #include "tightlink/store/history.h"
 
 struct history_request {
@@ -11,7 +12,8 @@ struct history_request {
     char **arguments; /* as many as the action takes */
     size_t argument_count;
     struct tl_history_filter filter;
-    bool limit_given, json, all, unmask;
+    bool limit_given, json, all;
+    enum tl_app_masks masks; /* of an export */
     int64_t before_ns;
     size_t keep_count;
     const char *out; /* NULL: standard output */

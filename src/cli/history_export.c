@@ -1,5 +1,6 @@
 /* tightlink history export: documents as JSON lines, masked unless --unmask. */
 #include "history.h"
+#include "keep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +96,22 @@ static enum tl_status export_all(struct exporter *exporter, struct tl_error *ret
     return status;
 }
 
+/* What became of it, and of the masks. A reader that has gone has had enough. */
+static int tell(const struct exporter *exporter, enum tl_status status,
+                const struct tl_error *error)
+{
+    bool masked = exporter->redactor;
+    if (status == TL_OK) {
+        cli_complain("%zu run%s written%s", exporter->count, exporter->count == 1 ? "" : "s",
+                     masked ? "" : " with all names and addresses");
+    } else if (exporter->request->out || !cli_reader_has_gone()) {
+        (void)cli_fail(error);
+        return CLI_EXIT_EXPORT;
+    }
+    cli_keep_masks(exporter->redactor, "history");
+    return CLI_EXIT_OK;
+}
+
 int cli_history_export(const struct cli_command *command, struct history_request *request)
 {
     struct exporter exporter = {.request = request, .out = open_out(request->out)};
@@ -102,8 +119,8 @@ int cli_history_export(const struct cli_command *command, struct history_request
     enum tl_status status = TL_OK;
     if (!exporter.out)
         return CLI_EXIT_EXPORT;
-    if (!request->unmask) {
-        status = tl_app_redactor(TL_APP_MASKS_NEW, &exporter.redactor, &error);
+    if (request->masks != TL_APP_MASKS_NONE) {
+        status = tl_app_redactor(request->masks, &exporter.redactor, &error);
         if (status == TL_OK)
             status = cli_load_rules(&exporter.rules, &error);
     }
@@ -111,15 +128,9 @@ int cli_history_export(const struct cli_command *command, struct history_request
         status = export_all(&exporter, &error);
     if (request->out && fclose(exporter.out) != 0 && status == TL_OK)
         status = tl_error_set(&error, TL_IO, "%s: %s", request->out, strerror(errno));
+    int exit_code = tell(&exporter, status, &error);
     tl_buf_finish(&exporter.ids);
     tl_redactor_destroy(exporter.redactor);
     tl_rules_destroy(exporter.rules);
-    if (status != TL_OK) {
-        (void)cli_fail(&error);
-        return CLI_EXIT_EXPORT;
-    }
-    cli_complain("%zu run%s written%s", exporter.count, exporter.count == 1 ? "" : "s",
-                 request->unmask ? " with all names and addresses"
-                                 : ", names and addresses masked");
-    return CLI_EXIT_OK;
+    return exit_code;
 }

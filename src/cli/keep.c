@@ -141,3 +141,18 @@ bool cli_save_run(const char *path, const struct tl_session_result *result)
             tl_app_saves_document(name) ? ", as JSON and so without the readings" : "", name);
     return status == TL_OK;
 }
+
+void cli_keep_masks(const struct tl_redactor *redactor, const char *run_id)
+{
+    char path[PATH_MAX];
+    struct tl_error error = {0};
+    size_t count = redactor ? tl_redactor_count(redactor) : 0;
+    if (!count)
+        return;
+    enum tl_status status = tl_app_keep_masks(redactor, run_id, path, sizeof path, &error);
+    bool kept = status == TL_OK;
+    cli_complain("%zu %s masked; %s%s%s", count,
+                 count == 1 ? "name or address is" : "names and addresses are",
+                 kept ? "what stands for what is in " : "", kept ? path : error.text,
+                 kept ? ", for you alone" : "");
+}

@@ -3,6 +3,7 @@
 #define TL_CLI_KEEP_H
 
 #include "cli.h"
+#include "tightlink/document/redact.h"
 #include "tightlink/store/history.h"
 
 /* Opens the user's history; what it has to say goes to stderr. */
@@ -20,5 +21,9 @@ enum tl_status cli_read_document(const char *name, char **ret_text, size_t *ret_
 
 /* Puts a run that was opened into the history; false with a sentence on stderr. */
 bool cli_import_run(const struct tl_session_result *result);
+
+/* What masks stand for stays with the user: kept, with a sentence on stderr that says where and how
+ * many there are. Nothing where nothing is masked (redactor NULL, too). */
+void cli_keep_masks(const struct tl_redactor *redactor, const char *run_id);
 
 #endif

@@ -70,8 +70,9 @@ static const char history_help[] =
     "  delete RUN          take one away\n"
     "  prune --before WHEN | --keep N [--all]\n"
     "                      take old ones away; those with a note or tag only with --all\n"
-    "  export [--out FILE] [--unmask]\n"
-    "                      documents as JSON lines, names and addresses masked\n"
+    "  export [--out FILE] [--unmask | --site-masks]\n"
+    "                      documents as JSON lines, names and addresses masked; with\n"
+    "                      --site-masks as in each export from here\n"
     "  import FILE...      put saved runs into it, a customer's for instance\n"
     "  trend --target HOST\n"
     "                      how its rate moves from run to run\n"
@@ -354,11 +355,11 @@ static int close_output(int exit_code)
 {
     errno = 0;
     bool failed = fflush(stdout) != 0;
-    /* A reader that went away has had enough: head, less. */
-    if ((!failed && !ferror(stdout)) || exit_code == CLI_EXIT_EXPORT || errno == EPIPE)
+    int errnum = errno;
+    if ((!failed && !ferror(stdout)) || exit_code == CLI_EXIT_EXPORT || cli_reader_has_gone())
         return exit_code;
     cli_complain("writing the output failed: %s",
-                 failed ? strerror(errno) : "not all of it arrived");
+                 failed ? strerror(errnum) : "not all of it arrived");
     return CLI_EXIT_EXPORT;
 }
 

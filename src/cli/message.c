@@ -8,7 +8,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tightlink/base/nearest.h"
 #include "tightlink/base/utf8.h"
 
 bool cli_locale_is_utf8(void)
@@ -110,23 +109,6 @@ int cli_usage(const struct cli_command *command, const char *fmt, ...)
     va_end(args);
     fprintf(stderr, "See: tightlink %s --help\n", command->name);
     return CLI_EXIT_USAGE;
-}
-
-/* The options are those that the help text names. */
-int cli_no_option(const struct cli_command *command, const char *word)
-{
-    struct tl_nearest nearest = {0};
-    static char names[64][32];
-    size_t count = 0;
-    for (const char *at = command->help; (at = strstr(at, "--")) && count < 64; at += 2) {
-        size_t len = strspn(at, "-abcdefghijklmnopqrstuvwxyz0123456789");
-        if (len <= 2 || len >= sizeof names[0])
-            continue;
-        snprintf(names[count], sizeof names[0], "%.*s", (int)len, at);
-        tl_nearest_offer(&nearest, word, names[count++]);
-    }
-    return cli_usage(command, "%s is no option of %s%s", word, command->name,
-                     tl_nearest_text(&nearest));
 }
 
 /* What a failure before or outside of the measuring stands for. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,12 @@ int cli_refuse_taken(const char *path)
 const char *cli_out_path(const char *path)
 {
     return strcmp(path, "-") == 0 ? NULL : path;
+}
+
+bool cli_reader_has_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
 bool cli_write_stdout(const char *text, size_t len)
@@ -106,19 +113,28 @@ static int keep(const struct tl_session_result *result, const char *json, size_t
     return CLI_EXIT_EXPORT;
 }
 
-/* stdout failed, and nothing is lost. */
-static int tell_kept(const struct tl_session_result *result)
-{
-    cli_complain("writing the result failed: %s; it is in the history: tightlink explain %s",
-                 strerror(errno), result->run.id);
-    return CLI_EXIT_EXPORT;
-}
-
 /* Who wanted nothing kept went with the terminal; a demo is made again at will. */
 static bool may_be_lost(const struct cli_run_options *options)
 {
     const char *kind = options->config.target_kind;
-    return errno == EIO && (options->no_history || (kind && strcmp(kind, "demo") == 0));
+    bool demo = kind && strcmp(kind, "demo") == 0;
+    return (errno == EIO && (options->no_history || demo)) || (errno == EPIPE && demo);
+}
+
+/* stdout failed. Of what is kept already a reader that has gone has had enough. */
+static int not_written(const struct cli_run_options *options,
+                       const struct tl_session_result *result, const struct tl_buf *json,
+                       int exit_code)
+{
+    bool is_kept = options->kept || options->saved_name;
+    if (may_be_lost(options) || (is_kept && errno == EPIPE))
+        return exit_code;
+    if (!is_kept)
+        return keep(result, json->data, json->len);
+    cli_complain("writing the result failed: %s%s%s", strerror(errno),
+                 options->kept ? "; it is in the history: tightlink explain " : "",
+                 options->kept ? result->run.id : "");
+    return CLI_EXIT_EXPORT;
 }
 
 /* Whether a loading stage began, whatever came of it. */
@@ -282,9 +298,8 @@ int cli_deliver(const struct cli_run_options *options, const struct tl_session_r
     if (status != TL_OK) {
         struct tl_error error = {.status = status};
         exit_code = cli_fail(&error);
-    } else if (!tl_fd_write(STDOUT_FILENO, out->data, out->len) &&
-               !(options->kept && errno == EPIPE) && !may_be_lost(options)) {
-        exit_code = options->kept ? tell_kept(result) : keep(result, json.data, json.len);
+    } else if (!tl_fd_write(STDOUT_FILENO, out->data, out->len)) {
+        exit_code = not_written(options, result, &json, exit_code);
     }
     tl_buf_finish(&json);
     tl_buf_finish(&text);

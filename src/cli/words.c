@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "tightlink/base/nearest.h"
 #include "tightlink/base/time.h"
 
 #define OPTIONS_MAX 48
@@ -43,6 +45,26 @@ static const struct cli_option *row_of(const struct cli_option *table, int val)
     return NULL;
 }
 
+/* The one that may have been meant: of the table, where the command's help names it (run and demo
+ * share a table), and of those that all commands take. */
+static int refuse_unknown(const struct cli_words *words, const struct cli_option *table,
+                          const char *word)
+{
+    static const char *const everywhere[] = {"--help", "--no-pager", "--paginate"};
+    static char names[OPTIONS_MAX][32];
+    struct tl_nearest nearest = {0};
+    for (const struct cli_option *row = table; row && row->name; row++) {
+        char *name = names[row - table];
+        snprintf(name, sizeof names[0], "--%s", row->name);
+        if (row->name[0] && strstr(words->command->help, name))
+            tl_nearest_offer(&nearest, word, name);
+    }
+    for (size_t i = 0; i < sizeof everywhere / sizeof *everywhere; i++)
+        tl_nearest_offer(&nearest, word, everywhere[i]);
+    return cli_usage(words->command, "%s is no option of %s%s", word, words->command->name,
+                     tl_nearest_text(&nearest));
+}
+
 /* getopt's '?' and ':' (unknown, without its value, with a value it does not take). */
 static int refuse(const struct cli_words *words, const struct cli_option *table, int found)
 {
@@ -55,7 +77,7 @@ static int refuse(const struct cli_words *words, const struct cli_option *table,
         return cli_usage(words->command, "--%s takes no value", name);
     if (optopt)
         return cli_usage(words->command, "-%c is no option of %s", optopt, words->command->name);
-    return cli_no_option(words->command, words->argv[optind - 1]);
+    return refuse_unknown(words, table, words->argv[optind - 1]);
 }
 
 static enum tl_status take(const struct cli_option *row, const char *text, void *options,

@@ -271,6 +271,14 @@ static const char *fault_of(const struct settings *settings)
     return NULL;
 }
 
+static int print(const char *text)
+{
+    if (puts(text) != EOF && fflush(stdout) == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "tightlinkd: writing the output failed: %s\n", strerror(errno));
+    return EXIT_FAILURE;
+}
+
 int settings_read(int argc, char **argv, struct settings *settings)
 {
     struct tl_error error;
@@ -278,10 +286,8 @@ int settings_read(int argc, char **argv, struct settings *settings)
     for (int id; (id = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
         if (id == '?')
             return usage_error(unknown_option(long_options, argv[optind - 1]));
-        if (id == OPTION_HELP || id == OPTION_VERSION) {
-            puts(id == OPTION_HELP ? help : settings->options.program);
-            return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-        }
+        if (id == OPTION_HELP || id == OPTION_VERSION)
+            return print(id == OPTION_HELP ? help : settings->options.program);
         if (!take_flag(id, settings) && !take_word(id, optarg, settings) &&
             take_option(id, optarg, settings, &error) != TL_OK)
             return usage_error(error.text);

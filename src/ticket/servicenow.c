@@ -28,7 +28,8 @@ static enum tl_status find(struct ticket_job *job, char ret_ticket[TL_TICKET_NAM
     struct ticket_request request = {.method = "GET", .example = "{\"result\":[]}"};
     add_table(job, &request.path);
     tl_buf_addf(&request.path,
-                "?sysparm_query=correlation_id%%3D%s&sysparm_fields=sys_id&sysparm_limit=1",
+                "?sysparm_query=correlation_id%%3D%s&sysparm_fields=sys_id%%2Ccorrelation_id"
+                "&sysparm_limit=1",
                 job->message->run_id);
     tl_buf_adds(&request.headers, "Accept: application/json");
     return ticket_search(job, &request, "result", NULL, "sys_id", ret_ticket, reterr);

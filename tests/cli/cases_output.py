@@ -171,6 +171,34 @@ def reader_that_went_away(machine):
             assert quiet.code == 0 and not quiet.err, quiet
 
 
+def without_reader(machine, *words, **options):
+    read, write = os.pipe()
+    os.close(read)
+    result = tightlink(machine, *words, stdout=write, **options)
+    os.close(write)
+    return result
+
+
+@case("output")
+def a_saved_run_that_nobody_reads_ends_quietly(machine):
+    """It is in its file already: no other one is made of it, whatever becomes of the output."""
+    with Folder() as home:
+        path = home.file("run.json", saved_run(machine))
+        env = {**home.environment(), "XDG_DATA_HOME": home.path}
+        before = sorted(os.listdir(home.path))
+        for words in (("explain", path), ("explain", path, "--json"), ("show", path), ("why", path),
+                      ("export", path, "--preview"), ("fix", "--dry-run", path, "--other-host"),
+                      ("history", "import", path), ("history", "export"), ("config", "--example")):
+            quiet = without_reader(machine, *words, env=env)
+            assert quiet.code in (0, 1, 4), f"{words}: {quiet}"
+            assert "writing" not in quiet.err and "kept in" not in quiet.err, f"{words}: {quiet}"
+        for words in (("explain", path), ("show", path, "--full")):
+            with open("/dev/full", "w") as full:
+                said = tightlink(machine, *words, stdout=full, env=env)
+            said.check(6, "writing the result failed: No space left on device\n$")
+        assert sorted(os.listdir(home.path)) in (before, sorted([*before, "tightlink"])), os.listdir(home.path)
+
+
 @case("output")
 def head_of_many_lines(machine):
     """A reader that takes one line and leaves, in the middle of the run."""
@@ -209,11 +237,12 @@ def kept_elsewhere_where_home_takes_nothing(machine):
 @case("output")
 def full_disk_for_words(machine):
     for words in (("--help",), ("--version",), ("run", "--help"), ("demo", "list"), ("doctor",),
-                  ("audit",), ("audit", "--json"), ("rules", "list"), ("schema",),
-                  ("rules", "explain", "capacity")):
+                  ("audit",), ("audit", "--json"), ("rules", "list"), ("schema",), ("key", "lab-1"),
+                  ("rules", "explain", "capacity"), ("serve", "--help"), ("serve", "--version")):
         with open("/dev/full", "w") as full:
             result = tightlink(machine, *words, stdout=full)
-        result.check(6, "writing the (output|schema) failed: No space left on device")
+        result.check(1 if words[0] == "serve" else 6,
+                     "writing the (output|schema|key) failed: No space left on device")
 
 
 @case("output")
@@ -297,3 +326,45 @@ def what_others_sent_is_kept_and_nothing_is_overwritten(machine):
         before = os.stat(out).st_mtime_ns
         tightlink(machine, "export", path, "-o", out, env=env).check(6, "free: .*report-2.html")
         assert os.stat(out).st_mtime_ns == before, "it was overwritten"
+
+
+MASK = r"\b(?:ip4|ip6|mac|host|ssid|user|path)-[0-9a-f]{6,}\b"
+
+
+def masks_of(result, env):
+    """What stands for what, as the file that stderr names has it: mask -> value."""
+    said = re.search(r"(\d+) names? (?:and|or) address\w* (?:is|are) masked; what stands for what is in (\S+), ",
+                     result.err)
+    assert said and said[2].startswith(env["XDG_STATE_HOME"]), result
+    assert os.stat(said[2]).st_mode & 0o777 == 0o600
+    with open(said[2]) as file:
+        masks = {mask["mask"]: mask["value"] for mask in json.load(file)["masks"] if mask["count"]}
+    assert len(masks) == int(said[1]), (said[1], masks)
+    return masks
+
+
+@case("output")
+def the_masks_that_are_counted_and_kept_are_those_of_this_export(machine):
+    document = json.loads(saved_run(machine))
+    document["run"]["target"]["name"] = "srv-b.example.net"
+    document["findings"] = []
+    with Folder() as home:
+        path = home.file("run.json", json.dumps(document))
+        env = {**home.environment(), "XDG_DATA_HOME": home.path}
+        for ending in ("txt", "md", "html", "json", "jsonl", "tightlink"):
+            out = os.path.join(home.path, "report." + ending)
+            masks = masks_of(tightlink(machine, "export", path, "-o", out, env=env).check(0), env)
+            if ending == "tightlink":
+                text = tightlink(machine, "explain", out, "--json", env=env).out
+            else:
+                text = open(out).read()
+            assert set(re.findall(MASK, text)) == set(masks), (ending, masks)
+            assert "srv-b.example.net" in masks.values(), (ending, masks)
+        tightlink(machine, "history", "import", path, env=env).check(0)
+        for options in ((), ("--site-masks",), ("--site-masks",)):
+            exported = tightlink(machine, "history", "export", *options, env=env).check(0, "1 run written")
+            masks = masks_of(exported, env)
+            assert set(re.findall(MASK, exported.out)) == set(masks), masks
+            if options:
+                SAVED.setdefault("site", masks)
+                assert SAVED["site"] == masks, "the same masks in each export of this site"

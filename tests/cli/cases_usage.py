@@ -85,6 +85,10 @@ def unknown_options_are_named(machine):
         result = tightlink(machine, "serve", words).check(2, says)
         assert result.err.startswith("tightlinkd: ") and result.err.endswith(
             "Try: tightlinkd --help\n"), result
+    refuses(machine, "history", "--no-pagre", says="--no-pagre is no option of history; did you mean --no-pager\\?")
+    for words in (("why", "--jsn"), ("telemetry", "--telemetri"), ("explain", "--sav")):  # others' options
+        said = refuses(machine, *words, says=f"{words[1]} is no option of {words[0]}\n")
+        assert "did you mean" not in said.err, said
     refuses(machine, "doctor", "now", says="doctor takes no arguments")
     refuses(machine, "schema", "now", says="schema takes no arguments")
     refuses(machine, "rules", "dance", says="write rules list")

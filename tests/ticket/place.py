@@ -1,5 +1,6 @@
 """Where the program sends a ticket from: a home of its own, and what must never be printed in it."""
 import functools
+import glob
 import json
 import os
 import shutil
@@ -55,6 +56,14 @@ class Place:
         if says:
             assert says in done.stderr + done.stdout, f"no {says!r} in:\n{done}"
         return done
+
+    def masks_in(self, text):
+        """What the masks of a ticket stand for, as the user may look it up."""
+        kept = []
+        for path in glob.glob(self.env["XDG_STATE_HOME"] + "/tightlink/masks/masks-*.json"):
+            with open(path) as file:
+                kept += json.load(file)["masks"]
+        return {mask["value"] for mask in kept if mask["mask"] in text}
 
     def script(self):
         """What --print-curl prints, byte for byte."""

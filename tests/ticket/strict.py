@@ -366,8 +366,8 @@ class ServiceNow(System):
         if (r.method, r.path) == ("GET", table):
             query = r.only_query("sysparm_query", "sysparm_fields", "sysparm_limit")
             run = query["sysparm_query"].removeprefix("correlation_id=")
-            need(len(run) == 26 and query["sysparm_fields"] == "sys_id", "query")
-            return 200, {"result": [{"sys_id": str(n)} for n in self.having(run)]}
+            need(len(run) == 26 and query["sysparm_fields"] == "sys_id,correlation_id", "query")
+            return 200, {"result": [{"sys_id": str(n), "correlation_id": run} for n in self.having(run)]}
         if (r.method, r.path) == ("POST", table):
             body = fields(r.json(), {"short_description": str, "description": str,
                                      "correlation_id": str})

@@ -279,29 +279,3 @@ def what_else_answers_is_found_and_verified_as_what_it_is(machine):
         again = tightlink(machine, "verify", saved.name, "--yes", "--json").document()
     assert again["run"]["target"]["kind"] == "iperf3", again["run"]
     assert not again["run"]["quality"]["reasons"], again["run"]
-
-
-@case("far-end")
-def a_redirect_into_a_private_network_asks_nothing_there(machine):
-    """A request alone can do harm there: a router's page that restarts it. Nor is this host asked where a
-    server in a private network sends on to it."""
-    if not machine.isolated:
-        raise Skip("addresses of this machine's own need a namespace")
-    for address in ("203.0.113.7", "10.203.0.7"):
-        if subprocess.run(["ip", "address", "add", f"{address}/32", "dev", "lo"],
-                          capture_output=True).returncode:
-            raise Skip("addresses of this machine's own need root and ip")
-    for named, inside, words in (("203.0.113.7", "10.203.0.7", "a private network"),
-                                 ("203.0.113.7", "127.0.0.1", "this host itself"),
-                                 ("10.203.0.7", "127.0.0.1", "this host itself")):
-        asked = []
-        with server(lambda client: asked.append(client.recv(4096)), inside) as port:
-            def send_on(client):
-                client.recv(4096)
-                client.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://%s:%d/restart\r\n"
-                               b"Content-Length: 0\r\n\r\n" % (inside.encode(), port))
-            with server(send_on, named) as outside:
-                result = tightlink(machine, "run", f"http://{named}:{outside}/big", "--yes",
-                                   "--no-history")
-        result.check(3, f"{named} redirects into {words}: not followed")
-        assert not any(asked), asked

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "far_private.h"
+#include "http_place.h"
 #include "http_request.h"
 #include "http_upload.h"
 #include "near_half.h"
@@ -71,7 +72,7 @@ static enum tl_status check_file(const struct http_end *end, const struct http_r
 /* The widest place that it was sent on from, and who was named at first. */
 struct sent_from {
     const char *named;
-    enum http_place place;
+    struct http_where where;
 };
 
 /* Sent on to a narrower place it says nothing: a request alone can do harm there. */
@@ -85,10 +86,14 @@ static enum tl_status open_first(struct http_end *end, const struct tl_far_optio
                                         [HTTP_THIS_HOST] = "this host itself"};
     if (status != TL_OK)
         return status;
-    enum http_place place = http_place_of(&end->server, &end->peer);
-    if (place > from->place)
-        return tl_error_set(reterr, TL_DENIED, "%s redirects into %s: not followed", from->named,
-                            words[place]);
+    struct http_where where = http_where(&end->server, &end->peer);
+    if (!http_may_send_on(&from->where, &where)) {
+        char host[TL_UTF8_NAME_SIZE];
+        tl_utf8_clean_name(end->server.host, host);
+        return tl_error_set(reterr, TL_DENIED,
+                            "%s redirects into %s: not followed; name %s yourself if you mean it",
+                            from->named, words[where.place], host);
+    }
     return http_open(&end->peer, &end->server, connection, reterr);
 }
 
@@ -113,21 +118,21 @@ static enum tl_status look(struct http_end *end, const struct tl_far_options *op
     return status;
 }
 
-/* Follows redirects: to the same scheme, and not from a public place into a private network, nor
- * from either to this host. */
+/* Follows redirects: to the same scheme, and not from a public place into a private network, from
+ * one private network into another, nor from any to this host. */
 static enum tl_status find_file(struct http_end *end, const struct tl_far_options *options,
                                 struct http_reply *ret_reply, struct tl_error *reterr)
 {
     struct tl_far_options at = *options;
-    struct sent_from from = {options->reach.host, HTTP_THIS_HOST};
+    struct sent_from from = {options->reach.host, {.place = HTTP_THIS_HOST}};
     for (int i = 0; i <= REDIRECTS_MAX; i++) {
         at.reach.host = options->proxy ? options->proxy->host : end->server.host;
         at.reach.port = options->proxy ? options->proxy->port : end->server.port;
         enum tl_status status = look(end, &at, &from, ret_reply, reterr);
         if (status != TL_OK)
             return status;
-        enum http_place place = http_place_of(&end->server, &end->peer);
-        from.place = place < from.place ? place : from.place;
+        struct http_where where = http_where(&end->server, &end->peer);
+        from.where = where.place < from.where.place ? where : from.where;
         if (ret_reply->status < 300 || ret_reply->status > 399 || !ret_reply->location[0])
             return check_file(end, ret_reply, reterr);
         status = http_redirect(&end->server, ret_reply->location, reterr);

@@ -91,48 +91,6 @@ enum tl_status http_redirect(struct http_server *server, const char *location,
     return TL_OK;
 }
 
-static enum http_place place_of_v4(const unsigned char *at)
-{
-    if (at[0] == 127 || at[0] == 0)
-        return HTTP_THIS_HOST;
-    if (at[0] == 169 && at[1] == 254)
-        return HTTP_THIS_LINK;
-    bool is_private = at[0] == 10 || (at[0] == 172 && (at[1] & 0xf0) == 16) ||
-                      (at[0] == 192 && at[1] == 168) || (at[0] == 100 && (at[1] & 0xc0) == 64);
-    return is_private ? HTTP_PRIVATE : HTTP_PUBLIC;
-}
-
-/* RFC 1918, 6598, 4193, loopback, link-local. */
-static enum http_place place_of(const struct sockaddr *address)
-{
-    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff}, own[15] = {0};
-    const unsigned char *at;
-    if (address->sa_family == AF_INET)
-        return place_of_v4(
-            (const unsigned char *)&((const struct sockaddr_in *)(const void *)address)->sin_addr);
-    at = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr.s6_addr;
-    if (memcmp(at, mapped, sizeof mapped) == 0)
-        return place_of_v4(at + sizeof mapped);
-    if (memcmp(at, own, sizeof own) == 0 && at[15] <= 1)
-        return HTTP_THIS_HOST;
-    if (at[0] == 0xfe && (at[1] & 0xc0) == 0x80)
-        return HTTP_THIS_LINK;
-    return (at[0] & 0xfe) == 0xfc ? HTTP_PRIVATE : HTTP_PUBLIC;
-}
-
-enum http_place http_place_of(const struct http_server *server, const struct far_peer *peer)
-{
-    struct sockaddr_in v4 = {.sin_family = AF_INET};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-    if (!server->proxied)
-        return place_of((const struct sockaddr *)&peer->info.peer);
-    if (inet_pton(AF_INET, server->host, &v4.sin_addr) == 1)
-        return place_of((const struct sockaddr *)&v4);
-    if (inet_pton(AF_INET6, server->host, &v6.sin6_addr) == 1)
-        return place_of((const struct sockaddr *)&v6);
-    return HTTP_PUBLIC;
-}
-
 /* --- TLS -------------------------------------------------------------------------------------- */
 
 static enum tl_status no_trust(const struct far_peer *peer, const SSL *ssl, struct tl_error *reterr)

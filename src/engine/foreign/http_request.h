@@ -58,11 +58,6 @@ void http_server_finish(struct http_server *server);
 /* The place that a redirect names. TL_DENIED: another scheme; TL_PROTOCOL. */
 enum tl_status http_redirect(struct http_server *server, const char *location,
                              struct tl_error *reterr) TL_WARN_UNUSED;
-/* From where an address can be reached, the widest first. */
-enum http_place { HTTP_PUBLIC, HTTP_PRIVATE, HTTP_THIS_LINK, HTTP_THIS_HOST };
-/* The place named: by the peer's address, or behind a proxy, which alone knows it, by its name
- * where that is an address; else public. */
-enum http_place http_place_of(const struct http_server *server, const struct far_peer *peer);
 
 /* TLS on a socket that is connected, through a tunnel where the peer is a proxy, the certificate
  * checked against the host's name. TL_AUTH with a sentence where it is not to be trusted, TL_DENIED

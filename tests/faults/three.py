@@ -63,6 +63,14 @@ class Three:
                    for field in wanted.get(names[0].rstrip(":"), ()))
 
 
+def checksum(data):
+    """RFC 1071, of an even number of bytes."""
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
 def udp_packet(source, target, source_port, target_port, payload):
     """An IPv4 packet with whatever source; no UDP checksum, which IPv4 permits."""
     head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0,

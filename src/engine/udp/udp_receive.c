@@ -236,9 +236,10 @@ static int take_batch(struct receiver *receiver)
     if (got < 0) {
         uint8_t report[512]; /* of a router about our feedback: of no interest, but in the way */
         int errnum = errno;
+        bool failed = errnum == ENOTSOCK || errnum == EBADF || errnum == ENOMEM;
         (void)!recv(receiver->spec->fd, report, sizeof report, MSG_ERRQUEUE | MSG_DONTWAIT);
-        flow->errnum = errnum;
-        return errnum == ENOTSOCK || errnum == EBADF || errnum == ENOMEM ? -1 : 0;
+        flow->errnum = failed ? errnum : 0;
+        return failed ? -1 : 0;
     }
     int64_t now_ns = tl_now_ns();
     for (int i = 0; i < got; i++) {

@@ -29,7 +29,8 @@
 #define GSO_BYTES_MAX  65000                /* a GSO send is one IP packet at first */
 #define LOOK_NS        (10 * TL_NS_PER_MS)  /* between looks for feedback */
 #define HEARD_SLACK_NS (150 * TL_NS_PER_MS) /* looks, naps and a busy host, so that 1 s is 1 s */
-#define REFUSALS_MAX   1000
+#define REFUSALS_MAX   1000                 /* of those that a report explains */
+#define LASTING_MIN    16                   /* of others in a row */
 #define QUALM_NS       (100 * TL_NS_PER_US) /* after ENOBUFS */
 
 struct sender {
@@ -177,6 +178,13 @@ static void account(struct sender *sender, unsigned count, int64_t sent_ns)
 }
 
 /* A refused send: what to do about it. */
+/* By routers and hosts, about earlier datagrams. */
+static bool may_be_reported(int errnum)
+{
+    return errnum == ECONNREFUSED || errnum == EHOSTUNREACH || errnum == ENETUNREACH ||
+           errnum == EPROTO;
+}
+
 static void take_refusal(struct sender *sender, int errnum)
 {
     struct udp_flow *flow = sender->flow;
@@ -204,17 +212,21 @@ static void take_refusal(struct sender *sender, int errnum)
             return;
         }
         break;
-    case ECONNREFUSED: /* reports of routers and hosts about earlier datagrams */
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-    case EPROTO:
-        if (++sender->refusals < REFUSALS_MAX)
-            return;
-        break;
     default:
+        if (++sender->refusals < (may_be_reported(errnum) ? REFUSALS_MAX : LASTING_MIN))
+            return;
         break;
     }
     end(sender, UDP_SENDER_FAILED, errnum);
+}
+
+/* What a router is said to have told of an earlier datagram fails one call, whoever forged it: what
+ * fails again and again is a failure here. A receiver that gives no feedback is gone by the number
+ * of reports alone. */
+static void forget_refusals(struct sender *sender)
+{
+    if (sender->spec->dialect != UDP_DIALECT_IPERF3)
+        sender->refusals = 0;
 }
 
 /* Sends up to count datagrams stamped now; returns how many the kernel took. */
@@ -227,6 +239,7 @@ static unsigned send_some(struct sender *sender, unsigned count, int64_t now_ns)
         take_refusal(sender, errno);
         return 0;
     }
+    forget_refusals(sender);
     size_t bytes = 0;
     for (int i = 0; i < taken; i++)
         bytes += sender->pieces[i].iov_len;

@@ -2,6 +2,7 @@
 #include "status_socket.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tightlink/base/time.h"
 #include "tightlink/base/utf8.h"
 
-#define TEXT_MAX 65536
+#define TEXT_MAX    65536
+#define PATIENCE_NS (3 * TL_NS_PER_S) /* in all: who took the name may say a byte now and then */
 
 static socklen_t name_of(int port, struct sockaddr_un *ret_name)
 {
@@ -32,15 +35,27 @@ bool status_socket_listen(int fd, int port)
     return false;
 }
 
+static size_t receive_text(int fd, char *ret_text, size_t size)
+{
+    int64_t until_ns = tl_now_ns() + PATIENCE_NS, left_ns;
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    size_t len = 0;
+    while (len + 1 < size && (left_ns = until_ns - tl_now_ns()) > 0 &&
+           poll(&input, 1, (int)(left_ns / TL_NS_PER_MS) + 1) > 0) {
+        ssize_t got = recv(fd, ret_text + len, size - 1 - len, MSG_DONTWAIT);
+        if (got <= 0)
+            break;
+        len += (size_t)got;
+    }
+    ret_text[len] = '\0';
+    return len;
+}
+
 /* Anybody may take the name: what is said is cleaned. */
 static enum tl_status print_answer(int fd)
 {
     static char text[TEXT_MAX];
-    size_t len = 0;
-    ssize_t got;
-    while (len + 1 < sizeof text && (got = recv(fd, text + len, sizeof text - 1 - len, 0)) > 0)
-        len += (size_t)got;
-    text[len] = '\0';
+    size_t len = receive_text(fd, text, sizeof text);
     for (char *line = text, *end; *line; line = end + (*end == '\n')) {
         char clean[1024];
         end = line + strcspn(line, "\n");
@@ -53,10 +68,10 @@ static enum tl_status print_answer(int fd)
 enum tl_status status_socket_print(int port, struct tl_error *reterr)
 {
     struct sockaddr_un name;
-    struct timeval patience = {.tv_sec = 3};
+    struct timeval patience = {.tv_sec = PATIENCE_NS / TL_NS_PER_S};
     socklen_t len = name_of(port, &name);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
         connect(fd, (struct sockaddr *)&name, len) < 0) {
         int errnum = errno;
         if (fd >= 0)

@@ -9,10 +9,11 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import wire
-from cases import case, run, until
+from cases import case, run, until, waits
 from wire import Connection, Daemon, Session, frame
 
 DAEMON = sys.argv[1]
@@ -427,6 +428,47 @@ def random_bytes_over_real_sockets():
         assert grown < 8e6
         took, status = daemon.stop()
         assert status == 0, f"exit {status}: {daemon.text()}"
+
+
+
+def status_asked_of(port):
+    """How long --status takes on such a port."""
+    begin = time.monotonic()
+    asker = subprocess.Popen([DAEMON, "--status", "--port", str(port)], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    try:
+        asker.wait(20)
+    except subprocess.TimeoutExpired:
+        asker.kill()
+        asker.wait()
+    return time.monotonic() - begin
+
+
+def drips(listener):
+    """A byte a second, for ever."""
+    connection = listener.accept()[0]
+    try:
+        while not connection.send(b"x") == 0:
+            time.sleep(1)
+    except OSError:
+        pass
+
+
+@waits
+def who_took_the_name_of_the_status_holds_nobody():
+    """A local user: says a byte now and then, or lets nobody in."""
+    with socket.socket(socket.AF_UNIX) as dripping, socket.socket(socket.AF_UNIX) as full, \
+            socket.socket(socket.AF_UNIX) as first:
+        names = {dripping: os.getpid() % 20000 + 20000, full: os.getpid() % 20000 + 40001}
+        for listener, port in names.items():
+            listener.bind(f"\0tightlinkd-{port}")
+            listener.listen(0)
+        first.connect(full.getsockname())
+        threading.Thread(target=drips, args=(dripping,), daemon=True).start()
+        for listener, port in names.items():
+            took = status_asked_of(port)
+            print(f"  --status ends after {took:.1f} s")
+            assert took < 10, f"held for {took:.0f} s"
 
 
 run(sys.argv[2:])

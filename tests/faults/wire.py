@@ -88,6 +88,13 @@ def udp_data(cookie, test_id, sequence, sent_ns, size):
     return head + struct.pack(">I", crc32c(head + bytes(4) + rest)) + rest
 
 
+def udp_feedback(cookie, test_id, count, size, highest):
+    """A FEEDBACK: so many datagrams, their payload, one more than the highest number that came."""
+    head = b"TLU1" + struct.pack(">Bxxx", 8) + cookie + struct.pack(">I", test_id)
+    rest = struct.pack(">QQQQQ", count, size, highest, 0, 0)
+    return head + struct.pack(">I", crc32c(head + bytes(4) + rest)) + rest
+
+
 def numbers(payload):
     """A set of numbers, by field."""
     count, at = payload[0], 1 + (payload[0] + 7) // 8
@@ -136,6 +143,12 @@ class Daemon:
     def rss(self):
         with open(f"/proc/{self.process.pid}/statm") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def cpu_s(self):
+        """Processor time that it has used."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
         """Ends it as an administrator does; returns seconds and exit status."""

@@ -4,8 +4,12 @@
  *   TL_FAIL_CALL   which: alloc, open, read, write, recv, send, accept, poll, epoll, thread, clock,
  *                  make
  *   TL_FAIL_AT     the number of the call, from 1; 0 or none: count only
+ *   TL_FAIL_SITE   instead: the first call from this place, as TL_FAIL_SITES wrote it
+ *   TL_FAIL_ON     1: each call from that one on fails
  *   TL_FAIL_ERRNO  as a number
  *   TL_FAIL_COUNT  a file to which the number of calls is written at the end
+ *   TL_FAIL_SITES  a file to which the places are written, one a line: the calls that a call came
+ *                  through, innermost first, as one number that another run of the program has too
  *
  * Counts are of the whole process, all threads together. What libc calls inside itself does not
  * pass through here. */
@@ -15,11 +19,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +36,11 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
+
+#define DEPTH     12    /* calls of a place: as far as a reader that calls itself is one */
+#define SITES_MAX 65536 /* a power of two; of a place beyond it nothing is told */
+#define OBJECTS   64
 
 /* MAKE: a descriptor that is no file's. */
 enum kind {
@@ -55,24 +66,64 @@ static const char *const names[KINDS] = {"",       "alloc", "open",   "read", "w
 static enum kind chosen;
 static unsigned long fail_at;
 static int fail_errno;
+static bool fail_on, by_site;
+static uint64_t fail_site;
 static atomic_ulong calls;
+static atomic_bool failed;
+static _Atomic uint64_t sites[SITES_MAX];
+/* Where the program's objects lie: the addresses differ from run to run, those within do not. */
+static struct object {
+    uintptr_t base, end;
+} objects[OBJECTS];
+static unsigned object_count;
+static _Thread_local bool inside;
+
+static int note_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+    if (object_count == OBJECTS)
+        return 1;
+    struct object object = {.base = info->dlpi_addr};
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && end > object.end)
+            object.end = end;
+    }
+    objects[object_count++] = object;
+    return 0;
+}
 
 __attribute__((constructor)) static void begin(void)
 {
     const char *call = getenv("TL_FAIL_CALL"), *at = getenv("TL_FAIL_AT");
-    const char *number = getenv("TL_FAIL_ERRNO");
+    const char *number = getenv("TL_FAIL_ERRNO"), *site = getenv("TL_FAIL_SITE");
     fail_at = at ? strtoul(at, NULL, 10) : 0;
+    fail_site = site ? strtoull(site, NULL, 16) : 0;
+    by_site = site || getenv("TL_FAIL_SITES");
+    fail_on = getenv("TL_FAIL_ON") != NULL;
     fail_errno = number ? atoi(number) : EIO;
+    (void)dl_iterate_phdr(note_object, NULL);
     for (int i = 1; call && i < KINDS; i++)
         if (strcmp(names[i], call) == 0)
             chosen = (enum kind)i;
 }
 
+static void write_sites(const char *path)
+{
+    FILE *file = fopen(path, "we");
+    for (unsigned i = 0; file && i < SITES_MAX; i++)
+        if (atomic_load(&sites[i]) != 0)
+            fprintf(file, "%llx\n", (unsigned long long)atomic_load(&sites[i]));
+    if (file)
+        fclose(file);
+}
+
 __attribute__((destructor)) static void end(void)
 {
-    const char *path = getenv("TL_FAIL_COUNT");
+    const char *path = getenv("TL_FAIL_COUNT"), *sites_path = getenv("TL_FAIL_SITES");
     unsigned long count = atomic_load(&calls);
     chosen = NONE;
+    if (sites_path)
+        write_sites(sites_path);
     FILE *file = path ? fopen(path, "we") : NULL;
     if (!file)
         return;
@@ -80,13 +131,58 @@ __attribute__((destructor)) static void end(void)
     fclose(file);
 }
 
+struct trace {
+    unsigned depth;
+    uint64_t hash;
+};
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *arg)
+{
+    struct trace *trace = arg;
+    uintptr_t at = _Unwind_GetIP(context);
+    for (unsigned i = 0; i < object_count; i++)
+        if (at >= objects[i].base && at < objects[i].end)
+            at = at - objects[i].base + ((uintptr_t)i << 40);
+    trace->hash = (trace->hash ^ at) * UINT64_C(0x9e3779b97f4a7c15);
+    trace->hash ^= trace->hash >> 29;
+    return ++trace->depth < DEPTH ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+/* Keeps it among the places; what stands behind the first failure is another run's. */
+static void note_site(uint64_t hash)
+{
+    for (unsigned i = 0; i < SITES_MAX; i++) {
+        uint64_t there = 0;
+        _Atomic uint64_t *at = &sites[(hash + i) % SITES_MAX];
+        if (atomic_compare_exchange_strong(at, &there, hash) || there == hash)
+            return;
+    }
+}
+
+static bool is_site(void)
+{
+    struct trace trace = {0};
+    if (inside)
+        return false;
+    inside = true; /* what the unwinder calls */
+    (void)_Unwind_Backtrace(step, &trace);
+    note_site(trace.hash | 1); /* 0 is a free place */
+    inside = false;
+    return fail_site != 0 && (trace.hash | 1) == fail_site;
+}
+
 /* Whether this call is the one. */
 static bool fails(enum kind kind)
 {
-    if (kind != chosen || atomic_fetch_add(&calls, 1) + 1 != fail_at)
+    if (kind != chosen)
         return false;
-    errno = fail_errno;
-    return true;
+    unsigned long number = atomic_fetch_add(&calls, 1) + 1;
+    bool is_one = by_site   ? is_site() && (fail_on || !atomic_exchange(&failed, true))
+                  : fail_on ? fail_at != 0 && number >= fail_at
+                            : number == fail_at;
+    if (is_one)
+        errno = fail_errno;
+    return is_one;
 }
 
 void *__libc_malloc(size_t);

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""The Nth call failing: allocations, files, sockets, threads, clocks (fail_call.c), of each kind.
+"""Calls that fail: allocations, files, sockets, threads, clocks (fail_call.c), of each kind.
 
-Arguments: the shim, tightlink, tightlinkd, a saved run; --all for every N and every errno, then how
-many places of each kind in the responder and in a diagnosis, whose errors take turns (200), and parts
-of it (commands, responder, diagnosis; none: all). Whatever fails, a command ends by itself, says what is wrong in one plain sentence, and prints either the whole
-of what it prints without a failure or says that it did not; tightlinkd lives on and serves the next.
+Arguments: the shim, tightlink, tightlinkd, a saved run; --all for every place from which such a call is
+made (the calls it came through, so that a loop is one place) with every errno, then how many places of
+each kind in the responder and in a diagnosis, whose errors take turns (200), and parts of it (commands,
+responder, diagnosis; none: all). Whatever fails, a command ends by itself, says what is wrong in one
+plain sentence, and prints either the whole of what it prints without a failure or says that it did not;
+tightlinkd lives on and serves the next.
 """
+import concurrent.futures
+import contextlib
 import errno
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
 import wire
@@ -41,29 +46,42 @@ NAMES = {
     "clock": "EINVAL EPERM EACCES ENODEV EOPNOTSUPP",
     "make": "EMFILE EACCES EAFNOSUPPORT EINVAL ENFILE ENOBUFS ENOMEM EPROTONOSUPPORT ENODEV EPERM"}
 ERRNOS = {call: [getattr(errno, name) for name in names.split()] for call, names in NAMES.items()}
-MOST = 2000 if ALL else 6  # of the calls of a kind, evenly over all of them
+MOST = 6  # of the calls of a kind, evenly over all of them
+NONE = {"TL_FAIL_AT": "0"}
 
 
-def environment(folder, call, at, number):
-    return {**os.environ, "LD_PRELOAD": SHIM, "TL_FAIL_CALL": call, "TL_FAIL_AT": str(at),
-            "TL_FAIL_ERRNO": str(number), "TL_FAIL_COUNT": os.path.join(folder, "count"),
-            "HOME": folder, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder,
-            "XDG_DATA_HOME": folder, "LC_ALL": "C.UTF-8"}
+def environment(folder, call, where, number):
+    """where: as fail_call.c is told, NONE counts alone."""
+    return {**os.environ, "LD_PRELOAD": SHIM, "TL_FAIL_CALL": call, **where,
+            "TL_FAIL_ERRNO": str(number), "HOME": folder, "XDG_STATE_HOME": folder,
+            "XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder, "LC_ALL": "C.UTF-8"}
 
 
-def run(folder, command, call, at=0, number=0):
-    return subprocess.run([TIGHTLINK, *command], env=environment(folder, call, at, number),
+def run(folder, command, call, where, number=0):
+    return subprocess.run([TIGHTLINK, *command], env=environment(folder, call, where, number),
                           capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
 
 
-def count_of(folder):
-    with open(os.path.join(folder, "count")) as file:
-        return int(file.read())
+def counting(folder):
+    told = {"TL_FAIL_COUNT": os.path.join(folder, "count")}
+    return {**told, "TL_FAIL_SITES": os.path.join(folder, "sites")} if ALL else told
 
 
-def points(count):
-    step = max(1, count // MOST)
-    return range(1, count + 1, step)
+def read(folder, name):
+    with open(os.path.join(folder, name)) as file:
+        return file.read().split()
+
+
+def places(folder):
+    """How many calls there were, and where they may fail: from each place once, or some of them."""
+    count = int(read(folder, "count")[0])
+    if ALL:
+        return count, [{"TL_FAIL_SITE": site} for site in sorted(read(folder, "sites"))]
+    return count, [{"TL_FAIL_AT": str(at)} for at in range(1, count + 1, max(1, count // MOST))]
+
+
+def words(where):
+    return " ".join(where.values())
 
 
 def judge(what, baseline, done):
@@ -79,28 +97,32 @@ def judge(what, baseline, done):
     return None
 
 
-def turns(count, places, call):
-    """Which calls of so many fail, and with what: with as many errors as there are, in turns."""
+def turns(wheres, most, call):
+    """At most so many of them, evenly, and with what they fail: the errors take turns."""
     numbers = ERRNOS[call]
-    step = max(1, count // places)
-    return [(at, numbers[i % len(numbers)]) for i, at in enumerate(range(1, count + 1, step))]
+    chosen = wheres[::max(1, -(-len(wheres) // most))]
+    return [(where, numbers[i % len(numbers)]) for i, where in enumerate(chosen)]
 
 
 def walk(folder, command, calls):
     """Every chosen call of a command, failing once; faults found, and how many were tried."""
     faults, tried, seen = [], 0, []
     for call in calls:
-        baseline = run(folder, command, call)
-        count = count_of(folder)
-        seen.append(f"{call} {count}")
-        for number in ERRNOS[call] if ALL else ERRNOS[call][:1]:
-            for at in points(count):
-                done = run(folder, command, call, at, number)
-                tried += 1
-                fault = judge(f"{command[0]}: {call} {at} of {count}, {errno.errorcode[number]}",
-                              baseline, done)
-                faults += [fault] if fault else []
-    print(f"  {' '.join(command[:1])} calls: {', '.join(seen)}")
+        baseline = run(folder, command, call, {**NONE, **counting(folder)})
+        count, wheres = places(folder)
+        seen.append(f"{call} {count}" + (f" from {len(wheres)} places" if ALL else ""))
+
+        def one(trial):
+            where, number = trial
+            return judge(f"{command[0]}: {call} {words(where)}, {errno.errorcode[number]}", baseline,
+                         run(folder, command, call, where, number))
+
+        trials = [(where, number) for number in (ERRNOS[call] if ALL else ERRNOS[call][:1])
+                  for where in wheres]
+        with concurrent.futures.ThreadPoolExecutor(2 if ALL else 1) as pool:
+            faults += [fault for fault in pool.map(one, trials) if fault]
+        tried += len(trials)
+    print(f"  {' '.join(command[:1])} calls: {', '.join(seen)}", flush=True)
     return faults, tried
 
 
@@ -114,21 +136,33 @@ def use(port):
         return False
 
 
+@contextlib.contextmanager
+def failing(folder, call, where, number):
+    """What is started here has such a call failing."""
+    before = dict(os.environ)
+    os.environ.update(environment(folder, call, where, number))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def walk_responder(folder, calls):
     """tightlinkd with a call failing: it may lose that session; it serves the next and ends well."""
     faults, tried = [], 0
     for call in calls:
-        os.environ.update(environment(folder, call, 0, 0))
-        with wire.Daemon(TIGHTLINKD, "--no-sandbox") as daemon:  # it writes the count
-            assert use(daemon.port), "it does not serve without a failure"
-            daemon.stop()
-        count = count_of(folder)
-        for at, number in turns(count, PLACES if ALL else 3, call):
-            os.environ.update(environment(folder, call, at, number))
-            what = f"tightlinkd: {call} {at} of {count}, {errno.errorcode[number]}"
+        with failing(folder, call, {**NONE, **counting(folder)}, 0):
+            with wire.Daemon(TIGHTLINKD, "--no-sandbox") as daemon:  # it writes the count
+                assert use(daemon.port), "it does not serve without a failure"
+                daemon.stop()
+        count, wheres = places(folder)
+        for where, number in turns(wheres, PLACES if ALL else 3, call):
+            what = f"tightlinkd: {call} {words(where)}, {errno.errorcode[number]}"
             tried += 1
             try:
-                daemon = wire.Daemon(TIGHTLINKD, "--no-sandbox")
+                with failing(folder, call, where, number):
+                    daemon = wire.Daemon(TIGHTLINKD, "--no-sandbox")
             except SystemExit as why:  # told on stderr, which the sentence quotes
                 faults += [] if "tightlinkd:" in str(why) else [f"{what}: {why}"]
                 continue
@@ -139,9 +173,28 @@ def walk_responder(folder, calls):
                 elif daemon.stop()[1] != 0:
                     faults.append(f"{what}: does not end well: {daemon.text()[-300:]}")
         print(f"  tightlinkd: {call} {count} calls", flush=True)
-    for name in ("LD_PRELOAD", "TL_FAIL_CALL", "TL_FAIL_AT", "TL_FAIL_ERRNO", "TL_FAIL_COUNT"):
-        os.environ.pop(name, None)
     return faults, tried
+
+
+def walk_accept(folder):
+    """What fails for good while a stranger waits is no busy loop: the listener stays readable."""
+    faults, wrong = [], ("EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EPERM")
+    for name in wrong:
+        where = {"TL_FAIL_AT": "2", "TL_FAIL_ON": "1"}
+        with failing(folder, "accept", where, getattr(errno, name)):
+            daemon = wire.Daemon(TIGHTLINKD, "--no-sandbox")
+        with daemon:
+            session = wire.Session(daemon.port)
+            stranger = wire.Connection(daemon.port)
+            before, begin = daemon.cpu_s(), time.monotonic()
+            while time.monotonic() < begin + 0.5:
+                session.ping()
+                time.sleep(0.05)
+            used = (daemon.cpu_s() - before) / (time.monotonic() - begin)
+            stranger.close()
+            if used > 0.2:
+                faults.append(f"accept, {name}, for good: {used * 100:.0f} % of a core")
+    return faults, len(wrong)
 
 
 def judge_diagnosis(done):
@@ -173,14 +226,15 @@ def walk_diagnosis(folder, calls, options=("--time", "6"), first=None):
     with wire.Daemon(TIGHTLINKD) as daemon:
         command = ("run", "127.0.0.1", "--port", str(daemon.port), "--yes", "--json", *options)
         for call in calls:
-            baseline = run(folder, command, call)
-            count = count_of(folder)
-            chosen = turns(min(first, count), first, call) if first else turns(count, PLACES, call)
-            for at, number in chosen:
-                what = f"run: {call} {at} of {count}, {errno.errorcode[number]}"
+            baseline = run(folder, command, call, {**NONE, **counting(folder)})
+            count, wheres = places(folder)
+            chosen = turns([{"TL_FAIL_AT": str(at + 1)} for at in range(min(first, count))] if first
+                           else wheres, first or PLACES, call)
+            for where, number in chosen:
+                what = f"run: {call} {words(where)}, {errno.errorcode[number]}"
                 tried += 1
                 try:
-                    fault = judge_diagnosis(run(folder, command, call, at, number))
+                    fault = judge_diagnosis(run(folder, command, call, where, number))
                 except subprocess.TimeoutExpired:
                     fault = "does not end"
                 faults += [f"{what}: {fault}"] if fault else []
@@ -207,6 +261,7 @@ def main():
                 failed += report(command[0], *walk(folder, command, calls))
         if "responder" in PARTS:
             failed += report("tightlinkd", *walk_responder(folder, tuple(NAMES)))
+            failed += report("a listener", *walk_accept(folder))
         if not ALL:  # the wake-ups of a run begin with consent, which nobody gives twice
             failed += report("the first writes of a diagnosis",
                              *walk_diagnosis(folder, ("write",), ("--stages", "mtu"), 3))

@@ -49,7 +49,7 @@ struct admission {
     struct half *oldest, *newest;
     struct share_pool *halves;     /* all of them */
     struct share_pool *handshakes; /* of them in a TLS handshake: each costs some 30 KB */
-    bool paused;                   /* out of descriptors: the listener is not looked at */
+    bool paused;                   /* nobody can be accepted: the listener is not looked at */
     /* What is logged of those that fail: a line a second at most. */
     int64_t logged_ns;
     unsigned unlogged;
@@ -392,6 +392,18 @@ static void add_half(struct admission *admission, int fd, const struct in6_addr 
     loop_need_tick(admission->responder->loop);
 }
 
+/* Without descriptors or memory, or forbidden to accept, the listener stays readable, and would
+ * wake the loop at once, over and over: until the next tick it is not looked at. */
+static void pause_where_it_failed(struct admission *admission, int errnum)
+{
+    struct tl_responder *responder = admission->responder;
+    if (errnum == EAGAIN || errnum == EINTR || errnum == ECONNABORTED)
+        return;
+    admission->paused = true;
+    loop_change(responder->loop, &responder->listener, 0);
+    loop_need_tick(responder->loop);
+}
+
 void admission_accept(struct admission *admission)
 {
     struct tl_responder *responder = admission->responder;
@@ -401,15 +413,10 @@ void admission_accept(struct admission *admission)
         socklen_t len = sizeof peer;
         int fd = accept4(responder->listener.fd, (struct sockaddr *)&peer, &len,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-            /* The listener stays readable, and would wake the loop at once, over and over. */
-            admission->paused = true;
-            loop_change(responder->loop, &responder->listener, 0);
-            loop_need_tick(responder->loop);
+        if (fd < 0) {
+            pause_where_it_failed(admission, errno);
             return;
         }
-        if (fd < 0)
-            return; /* EAGAIN; or the peer's own fault (accept(2): treat as EAGAIN) */
         address_normalise(&peer);
         if (accept_guard_allows(&responder->guard, &peer.sin6_addr, now_ns) &&
             share_pool_admits(admission->halves, &peer.sin6_addr))

@@ -15,6 +15,8 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
+#define ANSWERS_PER_WAKEUP 8
+
 static const char *state_word(const struct session *session)
 {
     static const char *const words[] = {
@@ -82,14 +84,19 @@ static void answer(struct tl_responder *responder, int fd)
 }
 
 /* Who asks wakes the loop once (EPOLLET): out of descriptors he waits, and the loop does not spin.
- */
+ * Who asks without end waits for the others in between: the loop is told again that somebody is
+ * there. */
 static void status_ready(struct watch *watch, uint32_t events)
 {
     struct tl_responder *responder =
         (struct tl_responder *)((char *)watch - offsetof(struct tl_responder, status));
-    int fd;
-    while ((fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+    for (int i = 0; i < ANSWERS_PER_WAKEUP; i++) {
+        int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
         answer(responder, fd);
+    }
+    loop_change(responder->loop, watch, EPOLLIN | EPOLLET);
 }
 
 enum tl_status status_open(struct tl_responder *responder)

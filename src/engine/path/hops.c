@@ -123,10 +123,9 @@ static bool is_all_answered(const struct run *run)
     return true;
 }
 
-/* The last answers: until all are there, or a round trip and grace_ns from now. */
-static enum tl_status await_answers(struct run *run, int64_t grace_ns, struct tl_error *reterr)
+/* The last answers: until all are there. */
+static enum tl_status await_answers(struct run *run, int64_t until_ns, struct tl_error *reterr)
 {
-    int64_t until_ns = tl_now_ns() + run->rtt_ns + grace_ns;
     enum tl_status status = TL_OK;
     for (bool more = !is_all_answered(run); more && !run->stopped && status == TL_OK;
          more = more && !is_all_answered(run))
@@ -205,7 +204,8 @@ static enum tl_status idle_rounds(struct run *run, struct tl_error *reterr)
             status = listen_until(
                 run, begun_ns + (round_ns < ROUND_MAX_NS ? round_ns : ROUND_MAX_NS), reterr);
     }
-    return status == TL_OK ? await_answers(run, SETTLE_NS, reterr) : status;
+    return status == TL_OK ? await_answers(run, tl_now_ns() + run->rtt_ns + SETTLE_NS, reterr)
+                           : status;
 }
 
 static enum tl_status timed_rounds(struct run *run, struct tl_error *reterr)
@@ -225,54 +225,75 @@ static enum tl_status timed_rounds(struct run *run, struct tl_error *reterr)
 
 /* --- Other flows --------------------------------------------------------------------------- */
 
-/* One probe a hop from another port: where another router answers, flows take several ways. */
-static enum tl_status probe_flow(struct run *run, bool *ret_differs, struct tl_error *reterr)
+struct flow {
+    struct run run;
+    struct tl_hops_result found;
+};
+
+/* One probe a hop from another port. */
+static enum tl_status begin_flow(const struct run *run, struct flow *flow, struct tl_error *reterr)
 {
-    struct tl_hops_result *main_result = run->result;
-    struct run *other = calloc(1, sizeof *other);
-    struct tl_hops_result *found = calloc(1, sizeof *found);
+    flow->found.count = run->result->count;
+    flow->found.count_known = true;
+    flow->run = (struct run){.spec = run->spec, .result = &flow->found, .rtt_ns = run->rtt_ns};
     enum tl_status status =
-        other && found ? TL_OK : tl_error_set(reterr, TL_NOMEM, "no memory for probes");
-    if (status == TL_OK) {
-        found->count = main_result->count;
-        found->count_known = true;
-        *other = (struct run){.spec = run->spec, .result = found, .rtt_ns = run->rtt_ns};
-        status =
-            path_socket_open(run->socket.end, run->spec->cancel_fd, false, &other->socket, reterr);
-        /* A router that told nothing before has no address to be told from another's. */
-        for (int hop = 1; hop < found->count && status == TL_OK; hop++)
-            if (main_result->hops[hop].answered_count > 0)
-                status = send_probe(other, hop, reterr);
-        if (status == TL_OK)
-            status = await_answers(other, SETTLE_NS / 2, reterr);
-        path_socket_close(&other->socket);
-        main_result->sent_bytes += other->socket.sent_bytes;
-    }
-    for (int hop = 1; status == TL_OK && hop < found->count; hop++) {
-        const struct tl_hop *a = &main_result->hops[hop], *b = &found->hops[hop];
+        path_socket_open(run->socket.end, run->spec->cancel_fd, false, &flow->run.socket, reterr);
+    /* A router that told nothing before has no address to be told from another's. */
+    for (int hop = 1; hop < flow->found.count && status == TL_OK; hop++)
+        if (run->result->hops[hop].answered_count > 0)
+            status = send_probe(&flow->run, hop, reterr);
+    return status;
+}
+
+/* Where another router answers, flows take several ways. */
+static bool takes_another_way(const struct tl_hops_result *result, const struct flow *flow)
+{
+    for (int hop = 1; hop < result->count; hop++) {
+        const struct tl_hop *a = &result->hops[hop], *b = &flow->found.hops[hop];
         if (a->answered_count > 0 && b->answered_count > 0 &&
             !IN6_ARE_ADDR_EQUAL(&a->address, &b->address))
-            *ret_differs = true;
+            return true;
     }
-    free(found);
-    free(other);
+    return false;
+}
+
+/* All at once: their answers take one round trip together. */
+static enum tl_status run_flows(struct run *run, struct flow *flows, size_t count,
+                                struct tl_error *reterr)
+{
+    struct tl_hops_result *result = run->result;
+    enum tl_status status = TL_OK;
+    for (size_t i = 0; i < count && status == TL_OK; i++)
+        status = begin_flow(run, &flows[i], reterr);
+    int64_t until_ns = tl_now_ns() + run->rtt_ns + SETTLE_NS / 2;
+    for (size_t i = 0; i < count && status == TL_OK; i++)
+        status = await_answers(&flows[i].run, until_ns, reterr);
+    for (size_t i = 0; i < count && status == TL_OK; i++)
+        result->ways_count += takes_another_way(result, &flows[i]);
     return status;
 }
 
 static enum tl_status probe_flows(struct run *run, struct tl_error *reterr)
 {
+    struct flow *flows;
+    size_t count = TL_HOPS_FLOWS_MAX - 1;
     bool some = false;
-    enum tl_status status = TL_OK;
     for (int hop = 1; hop < run->result->count; hop++)
         some |= run->result->hops[hop].answered_count > 0;
     if (!some || !run->result->count_known)
         return TL_OK;
+    flows = calloc(count, sizeof *flows);
+    if (!flows)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for probes");
+    for (size_t i = 0; i < count; i++)
+        flows[i].run.socket.fd = -1;
     run->result->ways_count = 1;
-    for (int i = 0; i < TL_HOPS_FLOWS_MAX - 1 && status == TL_OK; i++) {
-        bool differs = false;
-        status = probe_flow(run, &differs, reterr);
-        run->result->ways_count += differs;
+    enum tl_status status = run_flows(run, flows, count, reterr);
+    for (size_t i = 0; i < count; i++) {
+        path_socket_close(&flows[i].run.socket);
+        run->result->sent_bytes += flows[i].run.socket.sent_bytes;
     }
+    free(flows);
     return status;
 }
 

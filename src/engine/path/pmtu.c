@@ -46,6 +46,7 @@ struct run {
     struct sent sent[PROBES_MAX];
     uint32_t sent_count;
     int64_t rtt_ns, next_ns, active_ns, end_ns;
+    int64_t classes_ns; /* until then answers of traffic classes may come */
 };
 
 /* --- What comes back ----------------------------------------------------------------------- */
@@ -268,7 +269,8 @@ static enum tl_status search_sizes(struct run *run, struct tl_error *reterr)
 
 /* --- Traffic class ------------------------------------------------------------------------- */
 
-static enum tl_status probe_classes(struct run *run, struct tl_error *reterr)
+/* They go out with the first sizes, so that their answers come in the same round trip. */
+static enum tl_status send_classes(struct run *run, struct tl_error *reterr)
 {
     enum tl_status status = TL_OK;
     for (int i = 0; i < CLASS_COPIES && status == TL_OK; i++) {
@@ -276,10 +278,16 @@ static enum tl_status probe_classes(struct run *run, struct tl_error *reterr)
         if (status == TL_OK)
             status = send_class(run, CLASS_ECT, TL_PMTU_ECT0, reterr);
     }
-    int64_t until_ns = tl_now_ns() + run->rtt_ns + SETTLE_MIN_NS;
+    run->classes_ns = tl_now_ns() + run->rtt_ns + SETTLE_MIN_NS;
+    return status;
+}
+
+static enum tl_status await_classes(struct run *run, struct tl_error *reterr)
+{
+    enum tl_status status = TL_OK;
     while (status == TL_OK && !(run->way[1]->class_known && run->way[1]->ecn_known)) {
         struct path_event event;
-        status = path_socket_wait(&run->socket, until_ns, &event, reterr);
+        status = path_socket_wait(&run->socket, run->classes_ns, &event, reterr);
         if (status != TL_OK || event.kind == PATH_NOTHING)
             break;
         take_event(run, &event);
@@ -370,11 +378,13 @@ static int clamp_max(int bytes)
 
 static enum tl_status run_all(struct run *run, struct tl_error *reterr)
 {
-    enum tl_status status = search_sizes(run, reterr);
+    enum tl_status status = send_classes(run, reterr);
+    if (status == TL_OK)
+        status = search_sizes(run, reterr);
     for (int d = 0; d < 2; d++)
         settle_way(run, d);
     if (status == TL_OK)
-        status = probe_classes(run, reterr);
+        status = await_classes(run, reterr);
     return status == TL_OK ? locate_holes(run, reterr) : status;
 }
 

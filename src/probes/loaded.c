@@ -15,11 +15,10 @@
 
 /* 25 small datagrams a second: 30 kb/s, which a thin way back for acknowledgements still bears. */
 #define INTERVAL_NS (40 * TL_NS_PER_MS)
-/* Before the load: the proof of the tuple takes two round trips, then some probes travel alone. */
-#define LEAD_NS   (150 * TL_NS_PER_MS)
-#define LEAD_RTTS 3
-/* On longer paths slow start leaves enough time without load. */
-#define LEAD_MAX_NS (500 * TL_NS_PER_MS)
+/* Before the load some probes travel alone. They follow the proof of their tuple, which takes two
+ * round trips; a test loads nothing before it was asked for, its connections were opened and it was
+ * started, which takes three and a half. */
+#define LEAD_NS (150 * TL_NS_PER_MS)
 
 struct tl_loaded {
     pthread_t thread;
@@ -40,17 +39,16 @@ static void *run(void *context)
 static void lead(const struct tl_probe *probe)
 {
     int64_t rtt_ns = tl_far_info(probe->far)->connect_rtt_ns;
-    int64_t ns = LEAD_NS + LEAD_RTTS * (rtt_ns > 0 ? rtt_ns : 0);
     struct pollfd cancel = {.fd = probe->cancel_fd, .events = POLLIN};
-    (void)poll(&cancel, 1, (int)((ns < LEAD_MAX_NS ? ns : LEAD_MAX_NS) / TL_NS_PER_MS));
+    if (rtt_ns < LEAD_NS)
+        (void)poll(&cancel, 1, (int)((LEAD_NS - (rtt_ns > 0 ? rtt_ns : 0)) / TL_NS_PER_MS));
 }
 
 struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration_ns)
 {
-    /* Wakes a session that was idle: the train itself leaves the control connection alone. */
-    int64_t ping_ns;
+    /* The train itself leaves the control connection alone. */
     struct tl_loaded *loaded = calloc(1, sizeof *loaded);
-    if (!loaded || tl_far_ping(probe->far, &ping_ns, NULL) != TL_OK) {
+    if (!loaded || tl_far_wake(probe->far, NULL) != TL_OK) {
         free(loaded);
         return NULL;
     }

@@ -132,6 +132,11 @@ const struct tl_client_info *tl_client_info(const struct tl_client *client)
     return &client->info;
 }
 
+enum tl_status tl_client_wake(struct tl_client *client, struct tl_error *reterr)
+{
+    return client_wake(client, reterr);
+}
+
 /* One HOST frame's records. */
 static enum tl_status take_host(const struct tl_wire_frame *frame, unsigned *record_count,
                                 struct tl_host_settings *settings, struct tl_error *reterr)

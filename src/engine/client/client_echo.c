@@ -10,9 +10,10 @@
 #include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 
-#define PROBE_MAX 1400
-#define LATE_MAX  256         /* datagrams at once, behind the time for them */
-#define ALIVE_NS  TL_NS_PER_S /* a session that says nothing for 5 s is ended */
+#define PROBE_MAX     1400
+#define LATE_MAX      256                  /* datagrams at once, behind the time for them */
+#define LATE_LEAST_NS (300 * TL_NS_PER_MS) /* what a busy end may add to a round trip */
+#define ALIVE_NS      TL_NS_PER_S          /* a session that says nothing for 5 s is ended */
 
 struct echo {
     struct tl_client *client;
@@ -21,9 +22,10 @@ struct echo {
     int fd;
     struct udp_pass pass;
     int64_t start_ns;
-    int64_t ping_ns; /* when the session needs a word again */
-    uint32_t newest; /* sequence that was answered last */
-    bool ended;      /* the caller of the train wants no more of it */
+    int64_t ping_ns;    /* when the session needs a word again */
+    uint32_t newest;    /* sequence that was answered last */
+    int64_t longest_ns; /* round trip that was seen; 0: none yet */
+    bool ended;         /* the caller of the train wants no more of it */
     uint8_t datagram[PROBE_MAX];
 };
 
@@ -103,6 +105,7 @@ static void take_reply(struct echo *echo, size_t len)
     int64_t rtt_ns = now_ns - probe->sent_ns;
     int64_t held_ns = reply.held_ns < rtt_ns ? reply.held_ns : 0; /* a lie is not believed */
     probe->rtt_ns = rtt_ns - held_ns;
+    echo->longest_ns = rtt_ns > echo->longest_ns ? rtt_ns : echo->longest_ns;
     probe->far_ns = (int64_t)(reply.receive_ns & INT64_MAX);
     result->late_count += reply.sequence < echo->newest;
     if (reply.sequence > echo->newest)
@@ -141,12 +144,22 @@ static enum tl_status keep_alive(struct echo *echo, struct tl_error *reterr)
     return status;
 }
 
+/* For answers behind the last probe: three times the longest round trip that was seen, so that one
+ * that is lost does not hold up the others; a second, or three round trips, while none was. */
+static int64_t patience_ns(const struct echo *echo)
+{
+    int64_t rtt_ns = 3 * echo->client->info.connect_rtt_ns;
+    int64_t least_ns = echo->longest_ns > 0 ? LATE_LEAST_NS : TL_NS_PER_S;
+    if (echo->spec->wait_ns > 0)
+        return echo->spec->wait_ns;
+    rtt_ns = 3 * echo->longest_ns > rtt_ns ? 3 * echo->longest_ns : rtt_ns;
+    return rtt_ns > least_ns ? rtt_ns : least_ns;
+}
+
 static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
 {
     const struct tl_echo_spec *spec = echo->spec;
     struct tl_random rng;
-    int64_t wait_ns = 3 * echo->client->info.connect_rtt_ns;
-    wait_ns = spec->wait_ns > 0 ? spec->wait_ns : wait_ns > TL_NS_PER_S ? wait_ns : TL_NS_PER_S;
     tl_random_seed(&rng, (uint64_t)tl_now_ns());
     echo->start_ns = echo->result->start_ns = tl_now_ns();
     enum tl_status status = TL_OK;
@@ -160,7 +173,7 @@ static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
         if (status == TL_OK)
             status = keep_alive(echo, reterr);
     }
-    int64_t until_ns = tl_now_ns() + wait_ns;
+    int64_t until_ns = tl_now_ns() + patience_ns(echo);
     while (status == TL_OK && echo->result->answered_count < spec->count &&
            tl_now_ns() < until_ns) {
         size_t got;

@@ -11,7 +11,7 @@
 #include "client_tcp.h"
 #include "tightlink/base/time.h"
 
-#define ANALYSIS_NS  (250 * TL_NS_PER_MS)  /* between looks whether the rate is known */
+#define ANALYSIS_NS  TL_STEADY_BATCH_NS    /* between looks whether the rate is known */
 #define RECEIVE_NS   (1500 * TL_NS_PER_MS) /* a receiver's patience after its sender's end */
 #define TALKING_NS   (2 * TL_NS_PER_S)     /* told of the test that recently */
 #define NEAR_DONE_NS (500 * TL_NS_PER_MS)  /* for TEST_END after our streams, then STOP */

@@ -92,9 +92,9 @@ struct tl_client *tl_far_client(struct tl_far *far)
     (kinds[(far)->kind]->op ? kinds[(far)->kind]->op((far)->end, __VA_ARGS__)                      \
                             : cannot((far)->kind, ability, reterr))
 
-enum tl_status tl_far_ping(struct tl_far *far, int64_t *ret_rtt_ns, struct tl_error *reterr)
+enum tl_status tl_far_wake(struct tl_far *far, struct tl_error *reterr)
 {
-    return HAND_ON(far, TL_FAR_ECHO, ping, ret_rtt_ns, reterr);
+    return HAND_ON(far, TL_FAR_ECHO, wake, reterr);
 }
 
 enum tl_status tl_far_host(struct tl_far *far, struct tl_host_settings *ret_settings,

@@ -285,16 +285,13 @@ enum tl_status far_ping_train(const struct far_peer *peer, const struct tl_echo_
     return status;
 }
 
-enum tl_status far_ping_once(const struct far_peer *peer, int64_t *ret_rtt_ns,
-                             struct tl_error *reterr)
+enum tl_status far_ping_once(const struct far_peer *peer, struct tl_error *reterr)
 {
     struct tl_echo_spec spec = {.count = 1, .interval_ns = TL_NS_PER_S, .cancel_fd = -1};
     struct tl_echo_result *result = malloc(sizeof *result);
     if (!result)
         return tl_error_set(reterr, TL_NOMEM, "no memory for a probe");
     enum tl_status status = far_ping_train(peer, &spec, result, reterr);
-    if (status == TL_OK)
-        *ret_rtt_ns = result->median_rtt_ns;
     free(result);
     return status;
 }

@@ -13,7 +13,6 @@
 enum tl_status far_ping_train(const struct far_peer *peer, const struct tl_echo_spec *spec,
                               struct tl_echo_result *ret_result,
                               struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status far_ping_once(const struct far_peer *peer, int64_t *ret_rtt_ns,
-                             struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status far_ping_once(const struct far_peer *peer, struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

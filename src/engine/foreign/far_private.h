@@ -31,7 +31,7 @@ struct far_ops {
     enum tl_status (*answers)(const struct tl_far_options *options, struct tl_error *reterr);
     const struct tl_client_info *(*info)(const void *end);
     unsigned (*cannot)(const void *end); /* TL_FAR_* that this one has not; NULL: none */
-    enum tl_status (*ping)(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr);
+    enum tl_status (*wake)(void *end, struct tl_error *reterr);
     enum tl_status (*host)(void *end, struct tl_host_settings *ret_settings,
                            struct tl_error *reterr);
     enum tl_status (*echo)(void *end, const struct tl_echo_spec *spec,

@@ -14,9 +14,9 @@ const struct tl_client_info *stranger_info(const void *end)
     return &peer_of(end)->info;
 }
 
-enum tl_status stranger_ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
+enum tl_status stranger_wake(void *end, struct tl_error *reterr)
 {
-    return far_ping_once(peer_of(end), ret_rtt_ns, reterr);
+    return far_ping_once(peer_of(end), reterr);
 }
 
 enum tl_status stranger_echo(void *end, const struct tl_echo_spec *spec,

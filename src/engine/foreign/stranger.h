@@ -15,7 +15,8 @@ enum tl_status stranger_check_spec(const struct tl_tcp_spec *spec, const char *s
                                    unsigned abilities, unsigned max_streams,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
 const struct tl_client_info *stranger_info(const void *end);
-enum tl_status stranger_ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr);
+/* Whether it answers a single probe. */
+enum tl_status stranger_wake(void *end, struct tl_error *reterr);
 enum tl_status stranger_echo(void *end, const struct tl_echo_spec *spec,
                              struct tl_echo_result *ret_result, struct tl_error *reterr);
 enum tl_status stranger_pmtu(void *end, const struct tl_pmtu_spec *spec,
@@ -25,7 +26,7 @@ enum tl_status stranger_hops(void *end, const struct tl_hops_spec *spec,
 
 /* What a table of operations takes from here. */
 #define STRANGER_OPS                                                                               \
-    .info = stranger_info, .ping = stranger_ping, .echo = stranger_echo, .pmtu = stranger_pmtu,    \
+    .info = stranger_info, .wake = stranger_wake, .echo = stranger_echo, .pmtu = stranger_pmtu,    \
     .hops = stranger_hops
 
 #endif

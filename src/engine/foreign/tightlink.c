@@ -21,9 +21,9 @@ static const struct tl_client_info *info(const void *end)
     return tl_client_info(end);
 }
 
-static enum tl_status ping(void *end, int64_t *ret_rtt_ns, struct tl_error *reterr)
+static enum tl_status wake(void *end, struct tl_error *reterr)
 {
-    return tl_client_ping(end, ret_rtt_ns, reterr);
+    return tl_client_wake(end, reterr);
 }
 
 static enum tl_status host(void *end, struct tl_host_settings *ret_settings,
@@ -79,7 +79,7 @@ const struct far_ops far_tightlink_ops = {
     .connect = connect_end,
     .close = close_end,
     .info = info,
-    .ping = ping,
+    .wake = wake,
     .host = host,
     .echo = echo,
     .tcp_test = tcp_test,

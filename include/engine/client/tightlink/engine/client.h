@@ -92,6 +92,11 @@ const struct tl_client_info *tl_client_info(const struct tl_client *client);
 enum tl_status tl_client_ping(struct tl_client *client, int64_t *ret_rtt_ns,
                               struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Makes sure that the session lives before another thread sends datagrams in its name: a round trip
+ * where it was silent for more than a second, a new connection where it is gone, else nothing.
+ * Errors as tl_client_connect. */
+enum tl_status tl_client_wake(struct tl_client *client, struct tl_error *reterr) TL_WARN_UNUSED;
+
 /* The far host's settings; rows that the responder does not tell are unknown. */
 enum tl_status tl_client_host(struct tl_client *client, struct tl_host_settings *ret_settings,
                               struct tl_error *reterr) TL_WARN_UNUSED;
@@ -104,7 +109,7 @@ struct tl_echo_spec {
     unsigned count;      /* 1 to TL_ECHO_MAX */
     int64_t interval_ns; /* between probes, >= 1 ms */
     unsigned bytes;      /* UDP payload of a probe, TL_WIRE_UDP_PROBE_SIZE to 1400; 0 = smallest */
-    int64_t wait_ns;     /* for answers after the last probe; 0 = 1 s or 3 connect RTTs */
+    int64_t wait_ns;     /* for answers after the last probe; 0 = three round trips as seen */
     int cancel_fd;       /* beside the client's own; -1 = none. It ends the train: what was
                           * answered until then is the result */
     bool scattered;      /* each at a random time within its interval: an even step would beat with

@@ -57,8 +57,7 @@ const struct tl_client_info *tl_far_info(const struct tl_far *far);
 struct tl_client *tl_far_client(struct tl_far *far);
 
 /* Each as tl_client_* of the same name. */
-enum tl_status tl_far_ping(struct tl_far *far, int64_t *ret_rtt_ns,
-                           struct tl_error *reterr) TL_WARN_UNUSED;
+enum tl_status tl_far_wake(struct tl_far *far, struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status tl_far_host(struct tl_far *far, struct tl_host_settings *ret_settings,
                            struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status tl_far_echo(struct tl_far *far, const struct tl_echo_spec *spec,

@@ -36,7 +36,7 @@ Test(calibrate, ends_when_cancelled, .timeout = 120)
     int64_t used_ns = processor_ns();
     cr_expect_eq(tl_calibrate(cancel, &got), TL_CANCELLED);
     /* Of its own time: a machine that others use makes it no longer. */
-    cr_expect_lt(processor_ns() - used_ns, TL_CALIBRATE_TCP_NS / 3);
+    cr_expect_lt(processor_ns() - used_ns, TL_CALIBRATE_TCP_NS);
     cr_expect_eq(got.tcp_bps, 1, "untouched");
     close(cancel);
 }

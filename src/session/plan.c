@@ -36,26 +36,6 @@ static double cost_of(const struct tl_plan_state *state, const struct tl_plan_we
     return fmax(cost, COST_MIN);
 }
 
-bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
-                   enum tl_direction direction, char ret_why[TL_PLAN_LACK_SIZE])
-{
-    const struct tl_stage *row = tl_stage_at(stage);
-    const struct tl_far_row *far = tl_far_row(state->far);
-    unsigned lacks = row->needs & ~state->have,
-             far_lacks = row->far[direction] & ~(far->can & ~state->far_cannot);
-    const char *why = lacks & TL_NEEDS_RESPONDER ? "needs a responder at the far end"
-                      : lacks & TL_NEEDS_DISK
-                          ? "needs a directory: --disk DIR here, --far-disk at the far end"
-                      : lacks & TL_NEEDS_RAW ? "needs CAP_NET_RAW"
-                                             : NULL;
-    if (why)
-        snprintf(ret_why, TL_PLAN_LACK_SIZE, "%s", why);
-    else if (far_lacks)
-        snprintf(ret_why, TL_PLAN_LACK_SIZE, "%s cannot %s: " TL_FAR_WOULD, far->what,
-                 tl_far_lack_text(far_lacks));
-    return why || far_lacks;
-}
-
 static void say(struct tl_plan_weight *weight, const char *why)
 {
     snprintf(weight->why, sizeof weight->why, "%s", why);

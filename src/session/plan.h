@@ -71,11 +71,6 @@ struct tl_plan_weight {
 
 #define TL_PLAN_WEIGHTS_MAX (2 * TL_PLAN_COUNT)
 
-/* What the stage lacks in this direction: false and nothing where nothing. */
-#define TL_PLAN_LACK_SIZE 200
-bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
-                   enum tl_direction direction, char ret_why[TL_PLAN_LACK_SIZE]);
-
 /* Every stage that is not done, in the table's order; returns how many. */
 size_t tl_plan_weigh(const struct tl_plan_state *state,
                      struct tl_plan_weight ret_weights[TL_PLAN_WEIGHTS_MAX]);

@@ -2,6 +2,7 @@
 #include "stages.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plan.h"
@@ -313,4 +314,24 @@ enum tl_plan_stage tl_stage_find(const char *id)
     while (stage < TL_PLAN_COUNT && strcmp(table[stage].id, id) != 0)
         stage++;
     return (enum tl_plan_stage)stage;
+}
+
+bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
+                   enum tl_direction direction, char ret_why[TL_PLAN_LACK_SIZE])
+{
+    const struct tl_stage *row = tl_stage_at(stage);
+    const struct tl_far_row *far = tl_far_row(state->far);
+    unsigned lacks = row->needs & ~state->have,
+             far_lacks = row->far[direction] & ~(far->can & ~state->far_cannot);
+    const char *why = lacks & TL_NEEDS_RESPONDER ? "needs a responder at the far end"
+                      : lacks & TL_NEEDS_DISK
+                          ? "needs a directory: --disk DIR here, --far-disk at the far end"
+                      : lacks & TL_NEEDS_RAW ? "needs CAP_NET_RAW"
+                                             : NULL;
+    if (why)
+        snprintf(ret_why, TL_PLAN_LACK_SIZE, "%s", why);
+    else if (far_lacks)
+        snprintf(ret_why, TL_PLAN_LACK_SIZE, "%s cannot %s: " TL_FAR_WOULD, far->what,
+                 tl_far_lack_text(far_lacks));
+    return why || far_lacks;
 }

@@ -88,6 +88,11 @@ const enum tl_plan_stage *tl_stage_light_order(enum tl_far_kind far);
 /* What is run beside this one at this kind of far end; TL_PLAN_COUNT: nothing. */
 enum tl_plan_stage tl_stage_companion(enum tl_plan_stage stage, enum tl_far_kind far);
 
+/* What the stage lacks in this direction: false and nothing where nothing. */
+#define TL_PLAN_LACK_SIZE 200
+bool tl_plan_lacks(const struct tl_plan_state *state, enum tl_plan_stage stage,
+                   enum tl_direction direction, char ret_why[TL_PLAN_LACK_SIZE]);
+
 /* A path with this RTT wants that long a stream: warm-up and 20 round trips. NAN: 100 ms. */
 int64_t tl_plan_stream_ns(double rtt_ns);
 

@@ -208,14 +208,27 @@ static void weigh_confirmation(struct weighing *w, double open)
     }
 }
 
+/* A larger buffer is still to be tried, and carries more than several connections do. */
+static bool a_window_will_tell(const struct weighing *w)
+{
+    const struct tl_plan_state *state = w->state;
+    char lacks[TL_PLAN_LACK_SIZE];
+    return buffer_limits(w) && window_reaches_further(w) &&
+           !state->done[TL_PLAN_WINDOW][w->direction] && !state->skipped[TL_PLAN_WINDOW] &&
+           !tl_plan_lacks(state, TL_PLAN_WINDOW, w->direction, lacks);
+}
+
 /* Whether the path's own rung can come of this stage. What several streams got together is as much
  * as anybody promises of the path: datagrams that got there faster are no bound for a transfer. And
- * where no buffer was in the way a larger one only repeats the one stream. */
+ * where no buffer was in the way a larger one only repeats the one stream; where one was, several
+ * connections show less of the path than the larger one does. */
 static bool can_complete_the_rung(const struct weighing *w)
 {
     if (w->index == TL_PLAN_UDP)
         return !(number(w, TL_FLOW(w->direction, streams_goodput_bps), 0) > 0);
-    return w->index != TL_PLAN_WINDOW || (buffer_limits(w) && window_reaches_further(w));
+    if (w->index == TL_PLAN_STREAMS)
+        return !a_window_will_tell(w);
+    return w->index != TL_PLAN_WINDOW || a_window_will_tell(w);
 }
 
 /* What a fix would bring is not known, or only from below, and could be: a path that is full hides

@@ -328,12 +328,12 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
 
 /* --- Early stop -------------------------------------------------------------------- */
 
-/* A quarter more than a verdict needs: the last look at the same test lays its batches anew
- * and may take some round trips more for warm-up. */
+/* Two round trips more than a verdict needs: the last look at the same test lays its batches anew
+ * and may take one more for warm-up. */
 static bool long_enough_with_margin(const struct tl_steady_rate *rate, int64_t rtt_ns)
 {
     int64_t steady_ns = rate->end_ns - rate->start_ns;
-    return rate->long_enough && 4 * steady_ns >= 5 * TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
+    return rate->long_enough && steady_ns >= (TL_STEADY_MIN_RTTS_COUNT + 2) * rtt_ns;
 }
 
 /* Even, and known to TL_STEADY_KNOWN_RATIO, however long it lasted. */
@@ -379,18 +379,18 @@ static bool is_window_a_round_trip(const struct tl_steady_rate *rate,
            off_bps >= -TL_STEADY_KNOWN_RATIO * window_bps - segment_bps;
 }
 
-static bool lasts_for_comparison(const struct tl_steady *steady)
+static bool lasts_for_comparison(const struct tl_steady *steady, unsigned rtts_count)
 {
     int64_t steady_ns = steady->rate.end_ns - steady->rate.start_ns;
     return steady->rate.valid && steady->cycles_inside && steady_ns >= TL_STEADY_AGREES_NS &&
-           (double)steady_ns >= TL_STEADY_AGREES_RTTS_COUNT * steady->sender.rtt_mean_ns;
+           (double)steady_ns >= rtts_count * steady->sender.rtt_mean_ns;
 }
 
 bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps)
 {
     const struct tl_steady_rate *rate = &steady->rate;
     double half = rate->high_bps - rate->goodput_bps;
-    return one_high_bps > 0 && lasts_for_comparison(steady) &&
+    return one_high_bps > 0 && lasts_for_comparison(steady, TL_STEADY_MORE_RTTS_COUNT) &&
            !(steady->fairness_ratio < TL_STEADY_AGREES_FAIRNESS) &&
            half <= TL_STEADY_MORE_WITHIN * rate->goodput_bps &&
            fabs(rate->drift_ratio) <= TL_STEADY_MORE_WITHIN &&
@@ -406,7 +406,7 @@ bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned s
     bool same = shared_alike && (is_near(rate->goodput_bps, one_bps) ||
                                  is_near(rate->goodput_bps, streams * one_bps));
     bool foretold = streams == 1 && is_window_a_round_trip(rate, &steady->sender);
-    return one_bps > 0 && lasts_for_comparison(steady) &&
+    return one_bps > 0 && lasts_for_comparison(steady, TL_STEADY_AGREES_RTTS_COUNT) &&
            fabs(rate->drift_ratio) <= KNOWN_DRIFT_RATIO && ((even && same) || foretold);
 }
 

@@ -196,7 +196,7 @@ static double flat(double seconds, void *context)
     return 25e6;
 }
 
-Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_five_round_trips)
+Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_two_round_trips)
 {
     struct tl_flow_stats held = network_limited(42e6);
     held.ledger = (struct tl_ledger){
@@ -204,8 +204,8 @@ Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_five_round_trips
     cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 2.9 * S), &held, &held, "cubic"));
     cr_assert(tl_steady_known(points, make_curve(flat, NULL, 3.2 * S), &held, &held, "cubic"));
     held.rtt_mean_ns = held.rtt_floor_ns = held.rtt_min_ns = 600e6;
-    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
-    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 16 * S), &held, &held, "cubic"));
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 13 * S), &held, &held, "cubic"));
+    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
 }
 
 /* Halves that differ by more than 3 % until 2.7 s, by 2 % at 3.2 s. */
@@ -233,12 +233,12 @@ Test(steady, a_full_window_a_round_trip_needs_no_round_trips_to_spare)
     held.acked_bytes = 25e6 / 8 * 12;
     held.mss_bytes = 1448;
     held.snd_wnd_max_bytes = 25e6 / 8 * 0.6 + 1000; /* not a whole segment more */
-    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
+    cr_assert(tl_steady_known(points, make_curve(flat, NULL, 13 * S), &held, &held, "cubic"));
     cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 11 * S), &held, &held, "cubic"));
     held.snd_wnd_max_bytes *= 1.2; /* the window was larger: it was not what held */
-    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 13 * S), &held, &held, "cubic"));
     held.snd_wnd_max_bytes = NAN;
-    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
+    cr_assert_not(tl_steady_known(points, make_curve(flat, NULL, 13 * S), &held, &held, "cubic"));
 }
 
 Test(steady, a_network_limited_rate_needs_a_reason_to_trust_the_window)

@@ -111,6 +111,11 @@ Test(steady_agrees, what_gets_clearly_more_than_a_buffer_let_through_is_told_ear
     cr_assert_not(tl_steady_surpasses(&steady, 80e6), "known within 11 % only");
     steady = even_steady(118e6, 1500 * MS, 50e6);
     cr_assert_not(tl_steady_surpasses(&steady, 80e6), "too short for the queue's account");
+    steady = even_steady(118e6, 5000 * MS, 600e6);
+    cr_assert(tl_steady_surpasses(&steady, 80e6), "eight round trips of a satellite");
+    cr_assert_not(tl_steady_agrees(&steady, 118e6, 1), "too few for a sameness");
+    steady = even_steady(118e6, 4700 * MS, 600e6);
+    cr_assert_not(tl_steady_surpasses(&steady, 80e6), "seven: it may still be on its way up");
     steady = even_steady(118e6, 2500 * MS, 50e6);
     steady.cycles_inside = false;
     cr_assert_not(tl_steady_surpasses(&steady, 80e6), "the plateau of a sawtooth");

@@ -37,6 +37,8 @@
  */
 #define TL_STEADY_MORE_RATIO  1.3
 #define TL_STEADY_MORE_WITHIN 0.1
+/* That much more shows in fewer round trips than a sameness does. */
+#define TL_STEADY_MORE_RTTS_COUNT 8
 /* Connections shared out less alike than that (Jain's index) may belong to two groups, as on the
  * members of a bundle: the whole time tells (members.h). Chance makes 0.65 and more of eight. */
 #define TL_STEADY_AGREES_FAIRNESS 0.6
@@ -188,7 +190,7 @@ bool tl_steady_cycles_inside(const struct tl_flow_stats *steady_stats,
                              const struct tl_flow_stats *whole_stats, const char *congestion);
 
 /* Whether the rate is known well enough to end the test now: the interval is within
- * TL_STEADY_KNOWN_RATIO, the steady part long enough with a quarter of round trips to spare, its
+ * TL_STEADY_KNOWN_RATIO, the steady part long enough with two round trips to spare, its
  * halves differ by <= 3 %, it was as even half a second and two RTTs ago, if not as long, and
  * tl_steady_cycles_inside(). A sender that the receive window held for more than 0.9 of the time,
  * and whose rate is that window a round trip within 3 % and a segment, needs neither the round
@@ -229,8 +231,8 @@ bool tl_steady_agrees(const struct tl_steady *steady, double one_bps, unsigned s
 /* Whether a test shows beyond doubt that it gets more than the one before it, which a buffer held:
  * its rate, known within TL_STEADY_MORE_WITHIN, lies above TL_STEADY_MORE_RATIO of the other one's
  * upper bound, its halves differ by no more than TL_STEADY_MORE_WITHIN, its connections share it
- * alike, no cycle hides outside of its steady part, and it lasts as long as tl_steady_agrees() has
- * it. one_high_bps: 0 or NAN: none, false. */
+ * alike, no cycle hides outside of its steady part, and it lasts TL_STEADY_AGREES_NS and
+ * TL_STEADY_MORE_RTTS_COUNT. one_high_bps: 0 or NAN: none, false. */
 bool tl_steady_surpasses(const struct tl_steady *steady, double one_high_bps);
 
 /* Whether a test may end: its rate is known, or it agrees with agrees_bps, or surpasses the other.

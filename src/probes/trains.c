@@ -21,6 +21,9 @@
 #define DATAGRAM_BITS (8.0 * TL_UDP_DATAGRAM_BYTES)
 /* A shorter train is not told from what cards and kernels gather before they hand it on. */
 #define DISPERSION_MIN_NS 300e3
+/* Next to all of the time, and next to none of it. */
+#define ALL_HELD_RATIO      0.9
+#define NONE_STANDING_RATIO 0.2
 
 bool tl_trains_plan(double carried_bps, struct tl_udp_spec *ret_spec)
 {
@@ -122,6 +125,17 @@ double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
     return bps;
 }
 
+bool tl_trains_are_wanted(const struct tl_facts *facts, enum tl_direction direction)
+{
+#define NUMBER(name) tl_facts_number(facts, TL_FLOW(direction, name), (double)NAN)
+    double one = NUMBER(ledger_rwnd_ratio) + NUMBER(ledger_sndbuf_ratio);
+    double several = NUMBER(streams_rwnd_ratio) + NUMBER(streams_sndbuf_ratio);
+    bool hosts_held_all = one >= ALL_HELD_RATIO && several >= ALL_HELD_RATIO &&
+                          NUMBER(streams_queue_standing_ratio) <= NONE_STANDING_RATIO;
+#undef NUMBER
+    return !hosts_held_all;
+}
+
 /* NAN: unknown for that reason. */
 static void set_facts(const struct tl_probe *probe, enum tl_direction direction, bool again,
                       double bps, double held_ns, const char *reason)
@@ -151,6 +165,11 @@ enum tl_status tl_trains_measure(const struct tl_probe *probe, enum tl_direction
     struct tl_udp_result result;
     struct tl_error error = {0};
     int64_t began_ns = tl_now_ns();
+    if (!tl_trains_are_wanted(probe->facts, direction)) {
+        set_facts(probe, direction, again, (double)NAN, (double)NAN,
+                  "buffers held each connection all the time, and none of them the link");
+        return TL_OK;
+    }
     if (!tl_trains_plan(carried_bps, &spec) || bytes <= 0 ||
         tl_udp_worst_bytes(&spec) > (uint64_t)bytes) {
         set_facts(probe, direction, again, (double)NAN, (double)NAN,

@@ -33,6 +33,11 @@ double tl_trains_scatter(const struct tl_facts *facts, enum tl_direction directi
 double tl_trains_rate(const struct tl_udp_result *result, double scatter_ns,
                       const char **ret_reason);
 
+/* Whether the question that trains answer, whose the rest of the link is, arises at all: not where
+ * buffers held one connection and several, and no queue stood before a link. What is not known
+ * leaves it open. */
+bool tl_trains_are_wanted(const struct tl_facts *facts, enum tl_direction direction);
+
 /* Sends trains at a tenth more than carried_bps, which TCP was seen to get through a full path.
  * A small token bucket that lets short bursts pass is empty then and stays so: its rate is what
  * the later trains show (a large one may have gathered tokens since, and lets them pass), while

@@ -157,3 +157,24 @@ Test(trains, what_a_full_queue_refused_leaves_the_rest_evenly_spaced)
     double bps = tl_trains_rate(&result, 0, &reason);
     cr_assert_float_eq(bps, 40e6, 0.5e6, "%g", bps);
 }
+
+/* Windows of 65 KB over 20 ms: one gets an eighth of what eight do, and the link idles. */
+Test(trains, are_not_asked_where_buffers_held_every_connection)
+{
+    struct tl_facts *facts = tl_facts_create();
+    cr_assert(facts != NULL);
+    cr_expect(tl_trains_are_wanted(facts, TL_DOWNLOAD), "nothing is known");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_rwnd_ratio), 0.99, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, ledger_sndbuf_ratio), 0, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_rwnd_ratio), 0.97, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_sndbuf_ratio), 0.01, "");
+    cr_expect(tl_trains_are_wanted(facts, TL_DOWNLOAD), "a queue may have stood");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_queue_standing_ratio), 0, "");
+    cr_expect_not(tl_trains_are_wanted(facts, TL_DOWNLOAD));
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_queue_standing_ratio), 1, "");
+    cr_expect(tl_trains_are_wanted(facts, TL_DOWNLOAD), "eight windows fill the link");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_queue_standing_ratio), 0, "");
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, streams_rwnd_ratio), 0.3, "");
+    cr_expect(tl_trains_are_wanted(facts, TL_DOWNLOAD), "eight are held by something else");
+    tl_facts_destroy(facts);
+}

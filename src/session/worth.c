@@ -30,6 +30,11 @@
 #define MORE_RATIO 1.1
 /* The least that a doubt about the network counts where something else held the sender. */
 #define NETWORK_LEAST 0.25
+/* A queue that stood that much of the time explains what it dropped … */
+#define STANDING_RATIO 0.8
+/* … and what a slow stream could tell of the losses counts so much until several connections have
+ * told whether the link is full: then most often nothing is left to tell. */
+#define EXPLAINED_SHARE 0.25
 
 struct weighing {
     const struct tl_plan_state *state;
@@ -145,16 +150,32 @@ static bool window_reaches_further(const struct weighing *w)
     return !several_found_the_path(w) && !(reach_bps <= MORE_RATIO * several_bps); /* NAN: may */
 }
 
+/* Whether that stage is still to come, if it is wanted. */
+static bool can_follow(const struct weighing *w, enum tl_plan_stage stage)
+{
+    const struct tl_plan_state *state = w->state;
+    char lacks[TL_PLAN_LACK_SIZE];
+    return !state->done[stage][w->direction] && !state->skipped[stage] &&
+           !tl_plan_lacks(state, stage, w->direction, lacks);
+}
+
+/* A slow stream tells what the network does, which held a sender no longer than the network did;
+ * and tells it behind several connections where these may spare it. */
+static double fitness_of_paced(const struct weighing *w)
+{
+    double network = number(w, TL_FLOW(w->direction, ledger_network_ratio), 1);
+    double standing = number(w, TL_FLOW(w->direction, queue_standing_ratio), 0);
+    bool waits = standing >= STANDING_RATIO && can_follow(w, TL_PLAN_STREAMS);
+    return fmax(network, NETWORK_LEAST) * (waits ? EXPLAINED_SHARE : 1);
+}
+
 /* How much of what the stage could show is there to be seen: larger buffers show little where no
- * buffer held the stream, or where several connections reach further; and what the network alone
- * does held a sender no longer than the network did. */
+ * buffer held the stream, or where several connections reach further. */
 static double fitness(const struct weighing *w)
 {
     if (w->index == TL_PLAN_WINDOW)
         return buffer_limits(w) && window_reaches_further(w) ? 1 : NO_BUFFER_SHARE;
-    if (w->index == TL_PLAN_PACED)
-        return fmax(number(w, TL_FLOW(w->direction, ledger_network_ratio), 1), NETWORK_LEAST);
-    return 1;
+    return w->index == TL_PLAN_PACED ? fitness_of_paced(w) : 1;
 }
 
 static void weigh_open(struct weighing *w, double open)
@@ -211,11 +232,7 @@ static void weigh_confirmation(struct weighing *w, double open)
 /* A larger buffer is still to be tried, and carries more than several connections do. */
 static bool a_window_will_tell(const struct weighing *w)
 {
-    const struct tl_plan_state *state = w->state;
-    char lacks[TL_PLAN_LACK_SIZE];
-    return buffer_limits(w) && window_reaches_further(w) &&
-           !state->done[TL_PLAN_WINDOW][w->direction] && !state->skipped[TL_PLAN_WINDOW] &&
-           !tl_plan_lacks(state, TL_PLAN_WINDOW, w->direction, lacks);
+    return buffer_limits(w) && window_reaches_further(w) && can_follow(w, TL_PLAN_WINDOW);
 }
 
 /* Whether the path's own rung can come of this stage. What several streams got together is as much

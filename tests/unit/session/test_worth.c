@@ -59,3 +59,28 @@ Test(worth, several_connections_do_not_go_before_a_larger_buffer_that_shows_more
     tl_worth_of(&state, TL_PLAN_STREAMS, TL_DOWNLOAD, &several);
     cr_expect_gt(several.value, TL_PLAN_WORTH_MIN, "skipped by the user");
 }
+
+/* A queue that stood all the time explains what it dropped. Several connections tell whether the
+ * link is full, and spare the slow stream; where they cannot be run it tells by itself. */
+Test(worth, a_slow_stream_waits_for_several_where_a_queue_explains_the_losses)
+{
+    struct tl_fact_key missing[] = {TL_FLOW(TL_DOWNLOAD, paced_retrans_ratio)};
+    struct tl_finding open[] = {{.cause = (char *)"shallow-buffer",
+                                 .result = TL_CANNOT_TELL,
+                                 .severity = TL_LIMITS,
+                                 .missing = missing,
+                                 .missing_count = 1}};
+    struct tl_findings findings = {.findings = open,
+                                   .finding_count = 1,
+                                   .verdict = {.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN}};
+    struct tl_plan_state state = {
+        .download = true, .have = TL_NEEDS_RESPONDER, .facts = facts, .findings = &findings};
+    struct tl_worth before, waiting, alone;
+    tl_worth_of(&state, TL_PLAN_PACED, TL_DOWNLOAD, &before);
+    tl_facts_set_number(facts, TL_FLOW(TL_DOWNLOAD, queue_standing_ratio), 1, "");
+    tl_worth_of(&state, TL_PLAN_PACED, TL_DOWNLOAD, &waiting);
+    state.done[TL_PLAN_STREAMS][TL_DOWNLOAD] = true;
+    tl_worth_of(&state, TL_PLAN_PACED, TL_DOWNLOAD, &alone);
+    cr_expect_lt(waiting.value, before.value / 3);
+    cr_expect_float_eq(alone.value, before.value, 1e-9);
+}

@@ -152,7 +152,7 @@ static void count(const struct tl_udp_result *result, enum tl_direction directio
                   struct tl_stage_record *record)
 {
     if (direction == TL_DOWNLOAD)
-        record->received_bytes += (long long)result->receiver.received_bytes;
+        record->received_bytes += (long long)result->receiver.came_bytes;
     else
         record->sent_bytes += (long long)result->sender.sent_bytes;
 }

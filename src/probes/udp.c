@@ -124,11 +124,14 @@ static enum tl_status run(struct climb *climb, struct tl_udp_spec *spec,
         tl_far_udp_test(climb->probe->far, spec, on_live, climb, ret_result, &climb->error);
     const struct tl_udp_receiver *receiver = &ret_result->receiver;
     struct tl_stage_record *record = &climb->outcome->record;
-    if (climb->direction == TL_DOWNLOAD)
-        record->received_bytes += (long long)receiver->received_bytes;
+    uint64_t sent_bytes = ret_result->sender.sent_bytes; /* as the far end tells, in a download */
+    bool down = climb->direction == TL_DOWNLOAD;
+    if (down)
+        record->received_bytes += (long long)receiver->came_bytes;
     else
-        record->sent_bytes += (long long)ret_result->sender.sent_bytes;
-    climb->room.bytes_left -= (int64_t)ret_result->sender.sent_bytes;
+        record->sent_bytes += (long long)sent_bytes;
+    climb->room.bytes_left -=
+        (int64_t)(down && receiver->came_bytes > sent_bytes ? receiver->came_bytes : sent_bytes);
     climb->rxq_dropped_count += receiver->local_drop_count;
     climb->drops_untold |= receiver->totals_only;
     if (isfinite(receiver->delay.max_ns))

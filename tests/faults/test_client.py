@@ -11,10 +11,11 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import wire
-from cases import case, run, slow
+from cases import case, run, slow, until
 from far_end import DatagramFarEnd, FarEnd, pong, samples
 from wire import frame
 
@@ -201,6 +202,51 @@ def a_budget_of_time_is_kept():
             print(f"         {direction}: payload for {moved:.1f} s of 3 s, over after {lasted:.1f} s")
             assert document["verdict"]["state"] == "invalid", document["verdict"]
             assert moved < 3 + 2 and lasted < 3 + 8, (moved, lasted)
+
+
+class Pourer(DatagramFarEnd):
+    """Answers a test of datagrams, in which it shall send some, by as many as it can."""
+
+    def __init__(self):
+        super().__init__()
+        self.poured_bytes, self.poured_s = 0, 0.0
+
+    def other(self, connection, payload):
+        if len(payload) == 48:  # TEST_UDP
+            connection.sendall(frame(wire.READY, struct.pack(">IHxxIIQQ", 1, 1, 60000, 10000, 1 << 44,
+                                                             10**12) + bytes(16)))
+        elif len(payload) == 16:  # UDP_START
+            connection.sendall(frame(wire.STARTED, payload[:4] + struct.pack(">Q", 0)))
+            threading.Thread(target=self.pour, daemon=True).start()
+
+    def datagram(self, kind, datagram, peer):
+        self.peer = peer
+        super().datagram(kind, datagram, peer)
+
+    def pour(self):
+        """Until nobody takes them any more, which a connected socket is told."""
+        begin, junk = time.monotonic(), b"TLU1" + os.urandom(1444)
+        self.udp.connect(self.peer)
+        try:
+            while not self.ended.is_set():
+                self.poured_bytes += self.udp.send(junk)
+        except OSError:
+            pass
+        self.poured_s = time.monotonic() - begin
+        self.udp.close()
+
+
+@case
+def datagrams_without_end_end_their_test():
+    """Asked for 1 Mb/s for 0.5 s. What its socket's buffer holds, and what comes until it is closed,
+    is not the client's to stop."""
+    with Pourer() as far:
+        _, document, *_ = Run(far, "--data-budget", "5MB", "--stages", "udp", skip="mtu").end(40)
+        until(5, lambda: far.poured_s > 0, "its socket is closed")
+        came = document["run"]["received_bytes"]
+        print(f"         {far.poured_bytes / MB:.1f} MB in {far.poured_s:.2f} s, {came / MB:.1f} counted")
+        assert 0 < far.poured_s < 3, f"{far.poured_s:.1f} s"
+        assert 0.1 * MB < came < 20 * MB, came
 
 
 # --- P10: the wire is silent 250 ms after an interrupt ----------------------------------------

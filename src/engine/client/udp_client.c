@@ -16,6 +16,19 @@
 
 /* --- Starting --------------------------------------------------------------------------------- */
 
+/* What may come, twice over for a path that repeats: whoever sends more does not keep to the test.
+ */
+static uint64_t most_bytes(const struct udp_run *run)
+{
+    const struct tl_udp_result *result = run->result;
+    uint64_t granted = client_smaller(run->spec->max_bytes, run->ready.max_bytes);
+    struct tl_udp_spec spec = *run->spec;
+    spec.duration_ns = result->granted_ns;
+    spec.rate_bps = result->granted_rate_bps;
+    uint64_t worst = tl_udp_worst_bytes(&spec);
+    return result->near_sends || worst > granted / 2 ? granted : 2 * worst;
+}
+
 static enum tl_status create_flow(struct udp_run *run, struct tl_error *reterr)
 {
     const struct tl_udp_spec *spec = run->spec;
@@ -26,7 +39,7 @@ static enum tl_status create_flow(struct udp_run *run, struct tl_error *reterr)
         .pass = run->client->udp_pass,
         .test_id = run->ready.test_id,
         .duration_ns = result->granted_ns,
-        .max_bytes = client_smaller(spec->max_bytes, run->ready.max_bytes),
+        .max_bytes = most_bytes(run),
         .rate_bps = result->granted_rate_bps,
         .datagram_bytes = run->datagram_bytes,
         .burst_count = spec->burst_count,
@@ -150,6 +163,9 @@ static enum tl_status run_until_end(struct udp_run *run, struct tl_error *reterr
         bool near_done = atomic_load(&run->flow->done);
         if (status != TL_OK || (run->ended && near_done))
             return status;
+        if (near_done && run->flow->overfed)
+            return tl_error_set(reterr, TL_PROTOCOL, "%s sent more datagrams than were asked for",
+                                run->client->host);
         if (run->ended && (run->result->near_sends || !run->far_told)) {
             udp_flow_stop(run->flow); /* STOPPED or FAILED over there: nothing will come */
         }

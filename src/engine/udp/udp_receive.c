@@ -435,6 +435,7 @@ static void close_account(struct receiver *receiver)
     udp_account_close(&flow->account, sent == UINT64_MAX ? 0 : sent, &flow->receiver,
                       flow->intervals, &flow->interval_count, flow->trains);
     flow->receiver.rcvbuf_bytes = rcvbuf_bytes;
+    flow->receiver.came_bytes = atomic_load(&flow->came_bytes);
     flow->receiver.gro = receiver->gro;
     flow->receiver.crc = receiver->spec->dialect == UDP_DIALECT_IPERF3 ? TL_UDP_CRC_NONE
                          : receiver->spec->head_crc                    ? TL_UDP_CRC_HEAD

@@ -177,7 +177,6 @@ static void account(struct sender *sender, unsigned count, int64_t sent_ns)
     atomic_store_explicit(&flow->live_ns, sent_ns, memory_order_relaxed);
 }
 
-/* A refused send: what to do about it. */
 /* By routers and hosts, about earlier datagrams. */
 static bool may_be_reported(int errnum)
 {
@@ -185,6 +184,7 @@ static bool may_be_reported(int errnum)
            errnum == EPROTO;
 }
 
+/* A refused send: what to do about it. */
 static void take_refusal(struct sender *sender, int errnum)
 {
     struct udp_flow *flow = sender->flow;

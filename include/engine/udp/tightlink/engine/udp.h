@@ -155,6 +155,7 @@ struct tl_udp_receiver {
      * room for; what came late or twice, when, and in what runs it was lost is not known. */
     bool totals_only;
     uint64_t received_count, received_bytes; /* unique and intact */
+    uint64_t came_bytes;    /* whatever came, repeated, damaged or another's; 0: a far receiver */
     double received_bps;    /* payload, first to last arrival (its first datagram left out); NAN */
     int64_t span_ns;        /* first to last arrival */
     uint64_t missing_count; /* sent but never delivered to the receiving program */

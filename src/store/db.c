@@ -13,7 +13,8 @@
 
 #include "tightlink/base/time.h"
 
-#define BUSY_MS 5000
+#define BUSY_MS         5000
+#define VALUE_BYTES_MAX (32 << 20) /* four times a document: what is longer is not ours */
 
 /* --- Where ------------------------------------------------------------------------------ */
 
@@ -231,19 +232,30 @@ static enum tl_status migrate(struct tl_db *db, int version, struct tl_error *re
 /* Version and owner of an open file. */
 static enum tl_status check_schema(struct tl_db *db, struct tl_error *reterr)
 {
-    int version = 0, application = 0, tables = 0;
+    int version = 0, application = 0, tables = 0, programs = 0;
     const struct tl_db_schema *schema = db->schema;
     int result = read_pragma(db->handle, "PRAGMA user_version", &version);
     if (result == SQLITE_OK)
         result = read_pragma(db->handle, "PRAGMA application_id", &application);
     if (result == SQLITE_OK)
         result = read_pragma(db->handle, "SELECT count(*) FROM sqlite_master", &tables);
+    /* What stands in a table's place or beside it and computes: it need not come to an end. */
+    if (result == SQLITE_OK)
+        result = read_pragma(db->handle,
+                             "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger') "
+                             "OR sql LIKE 'CREATE VIRTUAL%'",
+                             &programs);
     if (result != SQLITE_OK)
         return tl_db_error(db, result, reterr);
     if (application != schema->application_id && (application != 0 || tables > 0))
         return tl_error_set(reterr, TL_DENIED,
                             "%.200s is another program's database: name another file, or move it",
                             db->path);
+    if (programs > 0)
+        return tl_error_set(reterr, TL_DENIED,
+                            "the %s in %.200s was changed by another program, which made views or "
+                            "triggers in it: name another file, or move it",
+                            schema->what, db->path);
     if (version > schema->migration_count)
         return tl_error_set(reterr, TL_VERSION,
                             "the %s in %.200s is of a newer tightlink (its version %d, this one "
@@ -264,6 +276,8 @@ static int open_handle(struct tl_db *db, const char *name, int flags)
         result = sqlite3_extended_result_codes(db->handle, 1);
     if (result == SQLITE_OK)
         result = sqlite3_busy_timeout(db->handle, BUSY_MS);
+    if (result == SQLITE_OK)
+        (void)sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     return result;
 }
 

@@ -172,6 +172,45 @@ Test(db, another_programs_database_is_left_alone)
     change(path, "INSERT INTO theirs VALUES(2)");
 }
 
+/* What computes stands in a table's place: to list runs would never end. */
+Test(db, a_file_with_views_or_triggers_is_refused)
+{
+    static const char endless[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                                  "SELECT i AS at, i AS id FROM n";
+    char path[4200], sql[512];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s%d", test_path("endless.sqlite"), i);
+        struct tl_history *history = open_file(path);
+        cr_assert(keep(history, 1, NULL) == TL_OK);
+        tl_history_close(history);
+        snprintf(sql, sizeof sql,
+                 i == 0 ? "ALTER TABLE runs RENAME TO theirs; CREATE VIEW runs AS %s"
+                        : "CREATE TRIGGER t AFTER DELETE ON runs BEGIN INSERT INTO tags "
+                          "SELECT at, id FROM (%s); END",
+                 endless);
+        change(path, sql);
+        struct tl_error error = {0};
+        cr_expect(tl_history_open(path, &history, &error) == TL_DENIED);
+        cr_expect(strstr(error.text, "views or triggers") != NULL, "%s", error.text);
+    }
+}
+
+Test(db, a_value_that_is_far_too_long_is_not_read)
+{
+    char path[4200];
+    struct tl_history_list list = {0};
+    struct tl_error error = {0};
+    snprintf(path, sizeof path, "%s", test_path("long.sqlite"));
+    struct tl_history *history = open_file(path);
+    cr_assert(keep(history, 1, NULL) == TL_OK);
+    tl_history_close(history);
+    change(path, "UPDATE runs SET sentence = CAST(zeroblob(40000000) AS TEXT)");
+    history = open_file(path);
+    cr_expect(tl_history_list(history, NULL, &list, &error) == TL_LIMIT);
+    cr_expect(strstr(error.text, "too big") != NULL, "%s", error.text);
+    tl_history_close(history);
+}
+
 /* Runs part as a child that may lose its rights; its exit code is 0 when all held. */
 static void in_child(void (*part)(void))
 {

@@ -108,9 +108,11 @@ static int spawn(const char *command, int fd, pid_t *ret_pid)
 void cli_page(void)
 {
     int fds[2];
-    const char *command = chosen();
     pid_t pid;
-    if (pager.pid || pager.never || !command || !isatty(STDOUT_FILENO) || fflush(stdout) != 0)
+    if (pager.pid || pager.never || !isatty(STDOUT_FILENO))
+        return;
+    const char *command = chosen();
+    if (!command || fflush(stdout) != 0)
         return;
     int columns = cli_stdout_columns();
     (void)setenv("LESS", "FRX", 0);

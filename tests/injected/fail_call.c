@@ -9,7 +9,8 @@
  *   TL_FAIL_ERRNO  as a number
  *   TL_FAIL_COUNT  a file to which the number of calls is written at the end
  *   TL_FAIL_SITES  a file to which the places are written, one a line: the calls that a call came
- *                  through, innermost first, as one number that another run of the program has too
+ *                  through, innermost first, as one number that another run of the program has too,
+ *                  and the number of the first call from there
  *
  * Counts are of the whole process, all threads together. What libc calls inside itself does not
  * pass through here. */
@@ -38,7 +39,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#define DEPTH     12    /* calls of a place: as far as a reader that calls itself is one */
+#define DEPTH     8     /* calls of a place: as far as a reader that calls itself is one */
 #define SITES_MAX 65536 /* a power of two; of a place beyond it nothing is told */
 #define OBJECTS   64
 
@@ -70,7 +71,10 @@ static bool fail_on, by_site;
 static uint64_t fail_site;
 static atomic_ulong calls;
 static atomic_bool failed;
-static _Atomic uint64_t sites[SITES_MAX];
+static struct site {
+    _Atomic uint64_t hash; /* 0: free */
+    unsigned long first;
+} sites[SITES_MAX];
 /* Where the program's objects lie: the addresses differ from run to run, those within do not. */
 static struct object {
     uintptr_t base, end;
@@ -111,8 +115,9 @@ static void write_sites(const char *path)
 {
     FILE *file = fopen(path, "we");
     for (unsigned i = 0; file && i < SITES_MAX; i++)
-        if (atomic_load(&sites[i]) != 0)
-            fprintf(file, "%llx\n", (unsigned long long)atomic_load(&sites[i]));
+        if (atomic_load(&sites[i].hash) != 0)
+            fprintf(file, "%llx %lu\n", (unsigned long long)atomic_load(&sites[i].hash),
+                    sites[i].first);
     if (file)
         fclose(file);
 }
@@ -148,27 +153,31 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *arg)
     return ++trace->depth < DEPTH ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-/* Keeps it among the places; what stands behind the first failure is another run's. */
-static void note_site(uint64_t hash)
+static void note_site(uint64_t hash, unsigned long number)
 {
     for (unsigned i = 0; i < SITES_MAX; i++) {
         uint64_t there = 0;
-        _Atomic uint64_t *at = &sites[(hash + i) % SITES_MAX];
-        if (atomic_compare_exchange_strong(at, &there, hash) || there == hash)
+        struct site *site = &sites[(hash + i) % SITES_MAX];
+        bool is_new = atomic_compare_exchange_strong(&site->hash, &there, hash);
+        if (is_new)
+            site->first = number;
+        if (is_new || there == hash)
             return;
     }
 }
 
-static bool is_site(void)
+static bool is_site(unsigned long number)
 {
     struct trace trace = {0};
-    if (inside)
+    if (inside || atomic_load(&failed))
         return false;
     inside = true; /* what the unwinder calls */
     (void)_Unwind_Backtrace(step, &trace);
-    note_site(trace.hash | 1); /* 0 is a free place */
+    uint64_t hash = trace.hash | 1;
+    if (fail_site == 0)
+        note_site(hash, number);
     inside = false;
-    return fail_site != 0 && (trace.hash | 1) == fail_site;
+    return fail_site == hash;
 }
 
 /* Whether this call is the one. */
@@ -177,7 +186,7 @@ static bool fails(enum kind kind)
     if (kind != chosen)
         return false;
     unsigned long number = atomic_fetch_add(&calls, 1) + 1;
-    bool is_one = by_site   ? is_site() && (fail_on || !atomic_exchange(&failed, true))
+    bool is_one = by_site   ? is_site(number) && !atomic_exchange(&failed, true)
                   : fail_on ? fail_at != 0 && number >= fail_at
                             : number == fail_at;
     if (is_one)

@@ -2,9 +2,9 @@
 """Calls that fail: allocations, files, sockets, threads, clocks (fail_call.c), of each kind.
 
 Arguments: the shim, tightlink, tightlinkd, a saved run; --all for every place from which such a call is
-made (the calls it came through, so that a loop is one place) with every errno, then how many places of
-each kind in the responder and in a diagnosis, whose errors take turns (200), and parts of it (commands,
-responder, diagnosis; none: all). Whatever fails, a command ends by itself, says what is wrong in one
+made (the calls it came through, so that a loop is one place, and once for all commands) with every errno,
+then how many places of each kind in the responder and in a diagnosis, whose errors take turns (200), and
+parts of it (commands, responder, diagnosis; none: all). Whatever fails, a command ends by itself, says what is wrong in one
 plain sentence, and prints either the whole of what it prints without a failure or says that it did not;
 tightlinkd lives on and serves the next.
 """
@@ -52,9 +52,9 @@ NONE = {"TL_FAIL_AT": "0"}
 
 def environment(folder, call, where, number):
     """where: as fail_call.c is told, NONE counts alone."""
-    return {**os.environ, "LD_PRELOAD": SHIM, "TL_FAIL_CALL": call, **where,
-            "TL_FAIL_ERRNO": str(number), "HOME": folder, "XDG_STATE_HOME": folder,
-            "XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder, "LC_ALL": "C.UTF-8"}
+    return {**os.environ, "LD_PRELOAD": SHIM, "TL_FAIL_CALL": call, "TL_FAIL_ERRNO": str(number),
+            "HOME": folder, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder,
+            "XDG_DATA_HOME": folder, "LC_ALL": "C.UTF-8", **where}
 
 
 def run(folder, command, call, where, number=0):
@@ -69,27 +69,36 @@ def counting(folder):
 
 def read(folder, name):
     with open(os.path.join(folder, name)) as file:
-        return file.read().split()
+        return [line.split() for line in file]
 
 
-def places(folder):
-    """How many calls there were, and where they may fail: from each place once, or some of them."""
-    count = int(read(folder, "count")[0])
-    if ALL:
-        return count, [{"TL_FAIL_SITE": site} for site in sorted(read(folder, "sites"))]
-    return count, [{"TL_FAIL_AT": str(at)} for at in range(1, count + 1, max(1, count // MOST))]
+def places(folder, known=None):
+    """How many calls there were, and where they may fail: from each place that is not known yet, by its
+    first call where the program makes the same calls each time, or some of them."""
+    count = int(read(folder, "count")[0][0])
+    if not ALL:
+        return count, [{"TL_FAIL_AT": str(at)} for at in range(1, count + 1, max(1, count // MOST))]
+    sites = sorted(read(folder, "sites"))
+    if known is None:
+        return count, [{"TL_FAIL_SITE": site} for site, _ in sites]
+    new = [(site, at) for site, at in sites if site not in known]
+    known.update(site for site, _ in new)
+    return count, [{"TL_FAIL_AT": at} for _, at in new]
 
 
 def words(where):
     return " ".join(where.values())
 
 
-def judge(what, baseline, done):
-    """None, or what is wrong with how it ended."""
+def judge(what, baselines, done):
+    """None, or what is wrong with how it ended. baselines: what it prints, and what it prints where there
+    is no memory for a locale."""
     if done.returncode < 0:
         return f"{what}: killed by signal {-done.returncode}: {done.stderr[-300:]!r}"
-    if done.returncode == baseline.returncode and done.stdout == baseline.stdout:
+    if any(done.returncode == one.returncode and done.stdout == one.stdout for one in baselines):
         return None  # it did without, or tried again
+    if "EPIPE" in what:
+        return None  # its reader has gone, and with him who would be told
     if not done.stderr.strip() and done.returncode == 0:
         return f"{what}: other output, and nothing is said"
     if done.returncode != 0 and not done.stderr.strip():
@@ -104,17 +113,21 @@ def turns(wheres, most, call):
     return [(where, numbers[i % len(numbers)]) for i, where in enumerate(chosen)]
 
 
+KNOWN = {call: set() for call in NAMES}
+
+
 def walk(folder, command, calls):
     """Every chosen call of a command, failing once; faults found, and how many were tried."""
     faults, tried, seen = [], 0, []
+    plain = run(folder, command, calls[0], {**NONE, "LC_ALL": "C"})
     for call in calls:
-        baseline = run(folder, command, call, {**NONE, **counting(folder)})
-        count, wheres = places(folder)
-        seen.append(f"{call} {count}" + (f" from {len(wheres)} places" if ALL else ""))
+        baselines = [plain, run(folder, command, call, {**NONE, **counting(folder)})]
+        count, wheres = places(folder, KNOWN[call])
+        seen.append(f"{call} {count}" + (f" from {len(wheres)} new places" if ALL else ""))
 
         def one(trial):
             where, number = trial
-            return judge(f"{command[0]}: {call} {words(where)}, {errno.errorcode[number]}", baseline,
+            return judge(f"{command[0]}: {call} {words(where)}, {errno.errorcode[number]}", baselines,
                          run(folder, command, call, where, number))
 
         trials = [(where, number) for number in (ERRNOS[call] if ALL else ERRNOS[call][:1])

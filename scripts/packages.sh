@@ -1,6 +1,6 @@
 # Debian packages and how to get them; sourced by the other scripts, does nothing by itself.
 
-build_packages="gcc libc6-dev meson ninja-build pkg-config python3 libjson-c-dev libmnl-dev libseccomp-dev libssl-dev libarchive-dev libncurses-dev libsqlite3-dev libcurl4-openssl-dev libinih-dev zlib1g-dev libzstd-dev libpcap-dev libwslay-dev liburing-dev"
+build_packages="gcc libc6-dev meson ninja-build pkg-config python3 libjson-c-dev libmnl-dev libseccomp-dev libssl-dev libarchive-dev libncurses-dev libsqlite3-dev libcurl4-openssl-dev libinih-dev zlib1g-dev libzstd-dev libpcap-dev libwslay-dev libnghttp2-dev liburing-dev"
 test_packages="libcriterion-dev python3-jsonschema iperf3 iproute2 ethtool tmux scdoc clang-format clang-tidy cppcheck openssh-client openssh-server rsync curl openssl tcpdump strace"
 
 missing_packages() {

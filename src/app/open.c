@@ -278,6 +278,7 @@ void tl_app_config_of_run(const struct tl_run *run, const struct tl_app_target *
         config->port = (uint16_t)run->target_port;
     if (!config->family)
         config->family = run->target_only;
+    config->http1 = config->http1 || run->target_http1;
     config->download = run->download;
     config->upload = run->upload;
     config->goal = run->goal;

@@ -40,6 +40,7 @@ static const char run_help[] =
     "  --far-disk          and the disk that the far end serves with --disk\n"
     "  --port PORT         the far end's port (5411 of a responder)\n"
     "  -4, -6              this address family only\n"
+    "  --http1.1           HTTP/1.1, also to a web server that offers HTTP/2\n"
     "  --yes               do not ask before loading the path\n"
     "  --key FILE          the far end runs with keys: use the first one in FILE\n"
     "  --key-name NAME     the one of that name\n"

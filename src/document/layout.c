@@ -121,6 +121,7 @@ static const struct layout_field target_fields[] = {
     CHOICE(tl_run, "kind", target_kind, target_kinds),
     INT(tl_run, "port", target_port, SPARSE),
     INT(tl_run, "only_family", target_only, SPARSE),
+    BOOL(tl_run, "http1", target_http1, SPARSE),
     BOOL(tl_run, "keyed", target_keyed, SPARSE),
     BOOL(tl_run, "login", target_login, SPARSE),
     TEXT(tl_run, "far", target_far, OPEN),

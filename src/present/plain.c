@@ -275,6 +275,8 @@ static void add_reach(const struct tl_run *run, bool same_far, struct tl_buf *ou
                  tl_target_parse(run->target_name, &target, NULL) == TL_OK && target.port;
     if (run->target_only)
         tl_buf_addf(out, " -%d", run->target_only);
+    if (same_far && run->target_http1)
+        tl_buf_adds(out, " --http1.1");
     if (same_far && run->target_port && !named)
         tl_buf_addf(out, " --port %d", run->target_port);
     if (run->target_keyed)

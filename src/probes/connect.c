@@ -17,6 +17,7 @@ static enum tl_status reach(const struct tl_probe_target *target, int cancel_fd,
                                                .program = "tightlink " TL_VERSION_TEXT},
                                      .resource = target->resource ? target->resource : "",
                                      .login = target->login,
+                                     .http1 = target->http1,
                                      .proxy = target->proxy};
     return tl_far_connect(target->kind, &options, ret_far, reterr);
 }

@@ -30,6 +30,14 @@ static void set_call(struct tl_facts *facts, enum tl_direction direction,
     tl_facts_set_text(facts, TL_FLOW(direction, near_call), call, "");
 }
 
+static void set_http2(struct tl_facts *facts, enum tl_direction direction,
+                      const struct tl_tcp_result *result)
+{
+    static const char reason[] = "nothing was uploaded by HTTP/2";
+    tl_flow_set(facts, TL_FLOW(direction, http2_window_bytes), result->http2_window_bytes, reason);
+    tl_flow_set(facts, TL_FLOW(direction, http2_held_ratio), result->http2_held_ratio, reason);
+}
+
 static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                       const struct tl_tcp_result *result, const struct tl_beside *beside)
 {
@@ -42,6 +50,7 @@ static void set_facts(struct tl_facts *facts, enum tl_direction direction,
                 steady->sender.delivered_ce_count / steady->sender.segments_count,
                 "the sender's kernel does not tell it");
     tl_flow_set(facts, TL_FLOW(direction, received_bytes), (double)result->receiver.bytes, "");
+    set_http2(facts, direction, result);
     set_call(facts, direction, result);
     tl_flow_set(facts, TL_FLOW(direction, acked_ahead_bytes), tl_path_acked_ahead(result),
                 "one end has too few readings");

@@ -36,6 +36,7 @@ static void aim(struct tl_session *session, enum tl_far_kind kind, uint16_t port
                                  .other_host = session->config.other_host,
                                  .port = port,
                                  .family = session->config.family,
+                                 .http1 = session->config.http1,
                                  .key = session->config.key,
                                  .kind = kind,
                                  .resource = session->named.resource,
@@ -69,17 +70,22 @@ static void tell_kind(struct tl_session *session, const char *how)
                    row->can & TL_FAR_UDP ? "" : ", what becomes of datagrams");
 }
 
-/* What a browser or curl does there in one connection this does in several, or not at all. */
+/* What a browser or curl does there in one connection this does in several. */
 static void tell_http(struct tl_session *session)
 {
     struct tl_fact offered;
     tl_facts_get(session->result.facts, TL_PATH(http_offered), &offered);
-    if (offered.state == TL_FACT_KNOWN)
-        tl_events_note(
-            &session->events,
-            "the server offers %s as well: transfers at once that share one connection of it "
-            "are as one here; this measures by HTTP/1.1, each connection of its own",
-            offered.text);
+    if (offered.state != TL_FACT_KNOWN)
+        return;
+    tl_events_note(
+        &session->events,
+        session->config.http1
+            ? "the server offers %s as well: transfers at once that share one connection "
+              "of it are as one here; this measures by HTTP/1.1, as --http1.1 asks"
+            : "the server speaks %s, as to browsers and curl: what they transfer at once "
+              "shares one connection and is as one here; several connections are each of "
+              "their own (--http1.1 measures by HTTP/1.1)",
+        offered.text);
 }
 
 /* Through a proxy there are two transfers: the one from it to this PC is measured. */

@@ -186,6 +186,7 @@ static void note_target(const struct tl_session *session, struct tl_run *run)
     snprintf(run->target_name, sizeof run->target_name, "%s", session->target_name);
     snprintf(run->target_proxy, sizeof run->target_proxy, "%s", session->via_proxy.host);
     run->target_only = config->family;
+    run->target_http1 = config->http1;
     run->target_keyed = config->key != NULL;
     run->target_login = config->login != NULL;
     if (strcmp(run->target_kind, "demo") == 0) {

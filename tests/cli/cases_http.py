@@ -3,8 +3,6 @@ import http.server
 import json
 import os
 import socket
-import ssl
-import subprocess
 import tempfile
 import threading
 import time
@@ -278,20 +276,6 @@ def the_history_keeps_the_way_by_a_proxy_apart(machine):
 
 
 @case("http")
-def behind_a_proxy_tls_goes_through_a_tunnel(machine):
-    with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server, Proxy() as proxy:
-        settings = {**os.environ, "https_proxy": proxy.url}
-        result = run(machine, server.port, "big", scheme="https", env=settings)
-        result.check(result.code, "certificate of 127.0.0.1 is not to be trusted", "SSL_CERT_FILE names")
-        result = run(machine, server.port, "quicker", "--json", "--stages", "stream",
-                     scheme="https", env={**settings, "SSL_CERT_FILE": f"{folder}/crt"})
-        assert set(proxy.asked) == {f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"}, proxy.asked
-    facts = result.document()["facts"]
-    assert 30e6 < facts["download.goodput_bps"]["value"] < 90e6, facts["download.goodput_bps"]
-    assert facts["path.http_offered"]["state"] == "unknown", "it was asked, and does not"
-
-
-@case("http")
 def what_a_proxy_refuses_is_its_own_sentence(machine):
     with Server() as server:
         for status, scheme, says in (("407 Who are you", "http", r"wants a login \(407\)"),
@@ -386,75 +370,6 @@ def a_length_that_is_a_lie_gives_no_rate(machine):
                      "--data-budget", "50MB")
     assert result.code in (3, 4), result
     assert result.document()["verdict"]["state"] != "limited", result
-
-
-def secure_server(folder, *speaks):
-    """A server with a certificate that it signed itself, kept in folder as crt. speaks: what it
-    chooses from (ALPN), the best first; HTTP/1.1 alone is what it knows to answer."""
-    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
-                           f"{folder}/key", "-out", f"{folder}/crt", "-days", "1", "-subj",
-                           "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-                          capture_output=True, check=False)
-    assert made.returncode == 0, made.stderr
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
-    if speaks:
-        context.set_alpn_protocols(speaks)
-    return Server(context)
-
-
-@case("http")
-def a_certificate_that_nobody_signed_is_not_trusted(machine):
-    with tempfile.TemporaryDirectory() as folder, secure_server(folder) as server:
-        result = run(machine, server.port, "big", scheme="https")
-    result.check(result.code, "certificate of 127.0.0.1 is not to be trusted")
-    assert result.code in (3, 5), result
-
-
-def expired_server(folder):
-    """A server that SSL_CERT_FILE trusts, were its certificate of another year."""
-    with open(f"{folder}/ca.conf", "w", encoding="ascii") as conf:
-        conf.write(f"[ca]\ndefault_ca = d\n[d]\nnew_certs_dir = {folder}\n"
-                   f"database = {folder}/index\nserial = {folder}/serial\n"
-                   "default_md = sha256\npolicy = p\nx509_extensions = e\n"
-                   "[p]\ncommonName = supplied\n[e]\nsubjectAltName = IP:127.0.0.1\n")
-    open(f"{folder}/index", "w", encoding="ascii").close()
-    with open(f"{folder}/serial", "w", encoding="ascii") as serial:
-        serial.write("01\n")
-    for command in (["req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{folder}/key",
-                     "-out", f"{folder}/csr", "-subj", "/CN=127.0.0.1"],
-                    ["ca", "-config", f"{folder}/ca.conf", "-selfsign", "-keyfile", f"{folder}/key",
-                     "-in", f"{folder}/csr", "-out", f"{folder}/crt", "-batch", "-notext",
-                     "-startdate", "20200101000000Z", "-enddate", "20210101000000Z"]):
-        made = subprocess.run(["openssl", *command], capture_output=True, check=False)
-        assert made.returncode == 0, made.stderr
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(f"{folder}/crt", f"{folder}/key")
-    return Server(context)
-
-
-@case("http")
-def a_certificate_of_another_year_is_said_to_have_expired(machine):
-    with tempfile.TemporaryDirectory() as folder, expired_server(folder) as server:
-        result = run(machine, server.port, "big", scheme="https",
-                     env={**os.environ, "SSL_CERT_FILE": f"{folder}/crt"})
-    assert result.code in (3, 5), result
-    result.check(result.code, "certificate of 127.0.0.1 is not to be trusted", "expired; who runs the server has to renew it")
-
-
-@case("http")
-def over_tls_a_file_is_measured_by_http_1_and_what_its_server_offers_is_told(machine):
-    with tempfile.TemporaryDirectory() as folder, secure_server(folder, "h2", "http/1.1") as server:
-        result = run(machine, server.port, "quicker", "--json-lines", "--stages", "stream",
-                     scheme="https", env={**os.environ, "SSL_CERT_FILE": f"{folder}/crt"})
-    lines = [json.loads(line) for line in result.out.splitlines()]
-    assert "the server offers HTTP/2 as well" in str(lines), result
-    document = lines[-1] if "facts" in lines[-1] else lines[-1]["document"]
-    assert document["run"]["target"]["kind"] == "http", document["run"]
-    facts = document["facts"]
-    assert 30e6 < facts["download.goodput_bps"]["value"] < 90e6, facts["download.goodput_bps"]
-    assert facts["path.http_spoken"]["value"] == "HTTP/1.1", facts["path.http_spoken"]
-    assert facts["path.http_offered"]["value"] == "HTTP/2", facts["path.http_offered"]
 
 
 @case("http")

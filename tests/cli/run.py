@@ -15,6 +15,7 @@ import cases_fix
 import cases_history
 import cases_hostile
 import cases_http
+import cases_https
 import cases_key
 import cases_librespeed
 import cases_live
@@ -30,7 +31,7 @@ import cases_usage
 from harness import Machine, suite
 
 assert all((cases_budget, cases_captures, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
-            cases_http, cases_key, cases_librespeed, cases_live, cases_mover, cases_nodes, cases_nuttcp,
+            cases_http, cases_https, cases_key, cases_librespeed, cases_live, cases_mover, cases_nodes, cases_nuttcp,
             cases_output, cases_pager, cases_pcap, cases_plan, cases_stop, cases_usage))
 
 

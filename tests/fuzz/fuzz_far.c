@@ -1,7 +1,7 @@
 /* What other programs' servers say: replies of a web server, the control connections of iperf3 and
  * nuttcp, read from a socket as their clients do, the bodies of a pScheduler, the measurements
- * and the WebSocket of an NDT server, whose TLS is taken away, and the list of such servers. The
- * first byte chooses. */
+ * and the WebSocket of an NDT server, and HTTP/2 of a web server, whose TLS is taken away, and the
+ * list of NDT servers. The first byte chooses. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http_request.h"
+#include "http2.h"
 #include "iperf3_control.h"
 #include "iperf3_json.h"
 #include "ndt7_frames.h"
@@ -21,7 +21,7 @@
 
 unsigned long fuzz_accepted;
 
-enum { HTTP, IPERF3, NUTTCP, PSCHEDULER, NDT7_TEXT, NDT7_FRAMES, KINDS };
+enum { HTTP, IPERF3, NUTTCP, PSCHEDULER, NDT7_TEXT, NDT7_FRAMES, HTTP2, KINDS };
 
 /* A far end that says these bytes, then no more. */
 static int speaker(const uint8_t *bytes, size_t len)
@@ -278,6 +278,66 @@ static void one_ndt7_frames(const uint8_t *bytes, size_t len)
     ndt7_frames_destroy(frames);
 }
 
+/* --- HTTP/2 ----------------------------------------------------------------------------------- */
+
+void __wrap_SSL_get0_alpn_selected(const SSL *ssl, const unsigned char **ret_chosen,
+                                   unsigned *ret_len);
+void __wrap_SSL_get0_alpn_selected(const SSL *ssl, const unsigned char **ret_chosen,
+                                   unsigned *ret_len)
+{
+    (void)ssl;
+    *ret_chosen = (const unsigned char *)"h2";
+    *ret_len = 2;
+}
+
+static void take_reply(void *context, const struct http_reply *reply)
+{
+    (void)context;
+    MUST(reply->status >= 200 && reply->length >= -1);
+    printable(reply->program);
+    fuzz_accepted++;
+}
+
+static void take_end(void *context, uint64_t bytes)
+{
+    struct tl_error error = {0};
+    (void)bytes;
+    if (http2_get(*(struct http2 **)context, "", &error) != TL_OK)
+        MUST(error.text[0]);
+}
+
+/* The second byte: whether this end posts, and has room to. An end comes within what was said. */
+static void one_http2(const struct far_peer *peer, const uint8_t *bytes, size_t len)
+{
+    static char no_tls;
+    static uint8_t noise[HTTP2_NOISE_BYTES];
+    struct http_connection connection = {.fd = -1, .ssl = (SSL *)&no_tls};
+    const struct http_server server = {.tls = true,
+                                       .http2 = true,
+                                       .host = "192.0.2.1",
+                                       .port = 443,
+                                       .resource = "/",
+                                       .length = -1};
+    struct http2 *http2 = NULL;
+    const struct http2_listener listener = {take_payload, take_reply, take_end, &http2};
+    enum http2_turn turn = HTTP2_MORE;
+    bool posts = len > 0 && bytes[0] % 2;
+    if (len == 0)
+        return;
+    said = bytes + 1;
+    said_len = len - 1;
+    said_bytes = payload_bytes = 0;
+    has_room = bytes[0] % 4 != 3;
+    MUST(http2_create(peer, &server, &connection, noise, &listener, &http2, NULL) == TL_OK);
+    MUST((posts ? http2_post(http2, "/", 1u << 20, NULL) : http2_get(http2, "", NULL)) == TL_OK);
+    for (unsigned i = 0; i < 64 && (turn == HTTP2_MORE || turn == HTTP2_WAIT); i++)
+        turn = http2_step(http2);
+    MUST(turn == HTTP2_OVER || turn == HTTP2_BAD);
+    MUST(http2_fault(http2)[0]);
+    MUST(payload_bytes <= said_bytes + (posts ? 1u << 20 : 0));
+    http2_destroy(http2);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct far_peer peer = {
@@ -295,6 +355,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (data[0] % KINDS == NDT7_FRAMES) {
         one_ndt7_frames(data + 1, size - 1);
+        return 0;
+    }
+    if (data[0] % KINDS == HTTP2) {
+        one_http2(&peer, data + 1, size - 1);
         return 0;
     }
     int fd = speaker(data + 1, size - 1);
@@ -339,7 +403,12 @@ static const char *const texts[] = {
 #define TEXTS (sizeof texts / sizeof *texts)
 static const char frames[] =
     "\0\x82\5noise\x89\2hi\x01\2{}\x80\0\x02\3abc\x8a\0\x80\1d\x88\2\x03\xe8";
-const unsigned fuzz_seed_count = TEXTS + 2;
+/* SETTINGS, an answer, a body, PING, WINDOW_UPDATE, GOAWAY. */
+static const char http2_frames[] =
+    "\0\0\0\0\4\0\0\0\0\0\0\0\1\1\4\0\0\0\1\x88\0\0\5\0\1\0\0\0\1noise"
+    "\0\0\x08\6\0\0\0\0\0pingpong\0\0\4\x08\0\0\0\0\0\0\0\x10\0"
+    "\0\0\x08\7\0\0\0\0\0\0\0\0\1\0\0\0\0";
+const unsigned fuzz_seed_count = TEXTS + 3;
 
 size_t fuzz_seed(unsigned number, uint8_t *bytes)
 {
@@ -353,9 +422,11 @@ size_t fuzz_seed(unsigned number, uint8_t *bytes)
         return 1 + strlen(texts[number]);
     }
     if (number > TEXTS) {
-        bytes[at++] = NDT7_FRAMES;
-        memcpy(bytes + at, frames, sizeof frames - 1);
-        return at + sizeof frames - 1;
+        bool ndt7 = number == TEXTS + 1;
+        size_t len = ndt7 ? sizeof frames - 1 : sizeof http2_frames - 1;
+        bytes[at++] = ndt7 ? NDT7_FRAMES : HTTP2;
+        memcpy(bytes + at, ndt7 ? frames : http2_frames, len);
+        return at + len;
     }
     bytes[at++] = IPERF3;
     bytes[at++] = IPERF3_EXCHANGE_RESULTS;

@@ -24,7 +24,7 @@ LIBRARIES = {
     "seccomp.h": ("src/responder/sandbox",),
     "openssl/": ("src/engine/wire/secure", "src/document/redact", "src/probes/mark",
                  "src/engine/foreign/iperf3_auth", "src/engine/foreign/http_request",
-                 "src/engine/foreign/http_upload",
+                 "src/engine/foreign/http_server",
                  "src/engine/foreign/ndt7", "src/engine/foreign/pscheduler_http",
                  "src/ticket/webhook"),
     "archive": ("src/document/bundle", "src/store/pack"),

@@ -18,6 +18,7 @@ LIBRARIES = {
     "libjson-c-dev": ("pkgconfig(json-c)", "json-c"),
     "libmnl-dev": ("pkgconfig(libmnl)", "libmnl"),
     "libncurses-dev": ("pkgconfig(ncursesw)", "ncursesw"),
+    "libnghttp2-dev": ("pkgconfig(libnghttp2)", "nghttp2"),
     "libpcap-dev": ("pkgconfig(libpcap)", "libpcap"),
     "libseccomp-dev": ("pkgconfig(libseccomp)", "libseccomp"),
     "libsqlite3-dev": ("pkgconfig(sqlite3)", "SQLite 3"),

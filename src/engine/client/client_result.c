@@ -36,6 +36,7 @@ void result_init(struct tl_tcp_result *result, const struct tl_tcp_spec *spec)
     init_side(&result->receiver);
     result->data_rtt_ns = result->unacked_ns = -1;
     result->ends_agree_ratio = NAN;
+    result->http2_window_bytes = result->http2_held_ratio = NAN;
     result->steady.fairness_ratio = NAN;
     tl_steady_rate(NULL, 0, 0, &result->steady.rate);
     tl_flow_stats_sum(NULL, 0, &result->steady.sender);

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 
 #include "far_private.h"
+#include "http2.h"
+#include "http2_transfer.h"
 #include "http_place.h"
 #include "http_request.h"
 #include "http_upload.h"
@@ -97,23 +99,28 @@ static enum tl_status open_first(struct http_end *end, const struct tl_far_optio
     return http_open(&end->peer, &end->server, connection, reterr);
 }
 
-/* One look: where it leads is in *ret_reply. A server that speaks HTTP/2 chooses it, which takes a
- * second connection. */
+/* One look: where it leads is in *ret_reply. HTTP/2 is spoken to a server that chooses it, unless
+ * the user wants HTTP/1.1, which takes a second connection. */
 static enum tl_status look(struct http_end *end, const struct tl_far_options *options,
                            const struct sent_from *from, struct http_reply *ret_reply,
                            struct tl_error *reterr)
 {
     struct http_connection connection = {.fd = -1, .offers_http2 = true};
+    struct http_server *server = &end->server;
+    server->http2 = false; /* who was asked before may be another */
     enum tl_status status = open_first(end, options, from, &connection, reterr);
     bool knows_http2 = status == TL_OK && http_chose_http2(&connection);
-    if (knows_http2) {
+    server->http2 = knows_http2 && !options->http1;
+    if (knows_http2 && !server->http2) {
         http_close(&connection); /* and its offer with it */
         status = open_first(end, options, from, &connection, reterr);
     }
-    end->peer.info.http_spoken = "HTTP/1.1";
+    end->peer.info.http_spoken = server->http2 ? "HTTP/2" : "HTTP/1.1";
     end->peer.info.http_offered = knows_http2 ? "HTTP/2" : NULL;
     if (status == TL_OK)
-        status = http_ask(&end->peer, &end->server, &connection, "0-0", ret_reply, reterr);
+        status = server->http2
+                     ? http2_ask(&end->peer, server, &connection, "0-0", ret_reply, reterr)
+                     : http_ask(&end->peer, server, &connection, "0-0", ret_reply, reterr);
     http_close(&connection);
     return status;
 }
@@ -204,30 +211,17 @@ static enum tl_status check_spec(const struct http_end *end, const struct tl_tcp
     return stranger_check_spec(spec, "a web server", 0, STREAMS_MAX, reterr);
 }
 
-/* Where connection `index` begins to read: each its own part, as those do who fetch a file by
- * several connections. Of what is asked for none reads more than its part and a byte
- * (near_half_begin): one that the server ends would look like a broken connection. "" is the whole.
- */
-static void range_of(const struct http_test *test, unsigned index, char ret_range[32])
-{
-    const struct http_server *server = &test->end->server;
-    ret_range[0] = '\0';
-    if (server->ranges && server->length > 0 && index > 0)
-        snprintf(ret_range, 32, "%lld-",
-                 (long long)((server->length / test->spec->streams - 1) * index));
-}
-
 static enum tl_status open_stream(struct http_test *test, unsigned index, struct tl_error *reterr)
 {
     struct http_connection connection = {.fd = -1};
     struct http_reply reply;
-    char range[32];
+    char range[HTTP_RANGE_SIZE];
     enum tl_status status = near_half_dial(&test->peer, test->peer.port, test->spec, index,
                                            test->result, &connection.fd, reterr);
     if (status != TL_OK)
         return status;
     status = http_open(&test->peer, &test->end->server, &connection, reterr);
-    range_of(test, index, range);
+    http_range_of(&test->end->server, test->spec->streams, index, range);
     if (status == TL_OK)
         status = http_ask(&test->peer, &test->end->server, &connection, range, &reply, reterr);
     if (status == TL_OK && reply.status != 200 && !(range[0] && reply.status == 206))
@@ -270,11 +264,14 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     struct http_test test = {.peer = end->peer, .end = end, .spec = &bounded, .result = ret_result};
     int64_t asked_ns = tl_now_ns();
     /* No stream gets to the end of the file: together they read no more than one would. */
-    if (end->server.length > 0 &&
+    if (spec->direction == TL_WIRE_DOWNLOAD && end->server.length > 0 &&
         (bounded.max_bytes == 0 || bounded.max_bytes > (uint64_t)end->server.length))
         bounded.max_bytes = (uint64_t)end->server.length;
     result_init(ret_result, spec);
     enum tl_status status = check_spec(end, spec, reterr);
+    if (status == TL_OK && end->server.http2)
+        return http2_transfer(&end->peer, &end->server, &bounded, live, live_context, ret_result,
+                              reterr);
     if (status == TL_OK && spec->direction == TL_WIRE_UPLOAD)
         return http_upload(&end->peer, &end->server, spec, live, live_context, ret_result, reterr);
     if (status == TL_OK)

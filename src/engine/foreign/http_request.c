@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
@@ -20,75 +21,10 @@
 #define LINE_SIZE   4096
 #define HEADERS_MAX 100 /* who says more says nothing */
 
-static int64_t answer_due_ns(const struct far_peer *peer)
+int64_t http_answer_due_ns(const struct far_peer *peer)
 {
     int64_t ns = 2 * peer->timeout_ns;
     return tl_now_ns() + (ns < ANSWER_NS ? ns : ANSWER_NS);
-}
-
-/* --- Where ------------------------------------------------------------------------------------ */
-
-static enum tl_status make_context(struct http_server *server, struct tl_error *reterr)
-{
-    if (OSSL_LIB_CTX_get0_global_default()) /* no memory; SSL_CTX_new() would not look */
-        server->context = SSL_CTX_new(TLS_client_method());
-    if (!server->context || SSL_CTX_set_default_verify_paths(server->context) != 1)
-        return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
-    SSL_CTX_set_verify(server->context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_min_proto_version(server->context, TLS1_2_VERSION);
-    return TL_OK;
-}
-
-enum tl_status http_server_init(struct http_server *server, const struct tl_far_options *options,
-                                bool tls, struct tl_error *reterr)
-{
-    const char *resource = options->resource ? options->resource : "";
-    *server = (struct http_server){.tls = tls, .proxied = options->proxy != NULL, .length = -1};
-    server->port = options->reach.port ? options->reach.port : tls ? 443 : 80;
-    snprintf(server->host, sizeof server->host, "%s", options->reach.host);
-    snprintf(server->resource, sizeof server->resource, "%s%s", resource[0] == '/' ? "" : "/",
-             resource);
-    return tls ? make_context(server, reterr) : TL_OK;
-}
-
-void http_server_finish(struct http_server *server)
-{
-    SSL_CTX_free(server->context);
-    server->context = NULL;
-}
-
-bool http_is_one_word(const char *text)
-{
-    while ((unsigned char)*text > ' ' && *text != 0x7f)
-        text++;
-    return *text == '\0';
-}
-
-enum tl_status http_redirect(struct http_server *server, const char *location,
-                             struct tl_error *reterr)
-{
-    struct tl_target target;
-    if (!http_is_one_word(location))
-        return tl_error_set(reterr, TL_PROTOCOL, "%s redirects to what is no URL", server->host);
-    if (location[0] == '/' && location[1] != '/') {
-        snprintf(server->resource, sizeof server->resource, "%s", location);
-        return TL_OK;
-    }
-    if (tl_target_parse(location, &target, reterr) != TL_OK || target.kind == TL_FAR_KIND_COUNT)
-        return tl_error_set(reterr, TL_PROTOCOL, "%s redirects to what is no URL", server->host);
-    if (target.kind != (server->tls ? TL_FAR_HTTPS : TL_FAR_HTTP))
-        return tl_error_set(reterr, TL_DENIED,
-                            "%s redirects to %s://%s: not followed to another scheme; name that "
-                            "URL if you mean it",
-                            server->host, tl_far_row(target.kind)->scheme, target.host);
-    memcpy(server->host, target.host, sizeof server->host);
-    server->port = target.port ? target.port : server->tls ? 443 : 80;
-    size_t slash = target.resource[0] != '/';
-    size_t len = strnlen(target.resource, sizeof server->resource - 1 - slash);
-    server->resource[0] = '/';
-    memcpy(server->resource + slash, target.resource, len);
-    server->resource[slash + len] = '\0';
-    return TL_OK;
 }
 
 /* --- TLS -------------------------------------------------------------------------------------- */
@@ -200,15 +136,40 @@ enum tl_status http_open(const struct far_peer *peer, const struct http_server *
     }
     if (status != TL_OK)
         return status;
-    int64_t until_ns = answer_due_ns(peer);
+    int64_t until_ns = http_answer_due_ns(peer);
     connection->ssl = SSL_new(server->context);
     if (!connection->ssl || SSL_set_fd(connection->ssl, connection->fd) != 1 ||
         !set_name(connection->ssl, server->host) ||
-        (connection->offers_http2 && !offer_http2(connection->ssl)))
+        ((connection->offers_http2 || server->http2) && !offer_http2(connection->ssl)))
         return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
     while (status == TL_OK && (code = SSL_connect(connection->ssl)) != 1)
         status = await_tls(&end, connection, code, until_ns, reterr);
     return status == TL_TIMEOUT ? explain_silence(&end, connection->fd, reterr) : status;
+}
+
+/* How many; 0: not now, -1: the connection is gone. */
+static ssize_t outcome(struct http_connection *connection, ssize_t moved)
+{
+    if (moved > 0)
+        return moved;
+    if (!connection->ssl)
+        return moved < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+    int error = SSL_get_error(connection->ssl, (int)moved);
+    ERR_clear_error();
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
+}
+
+ssize_t http_put(struct http_connection *connection, const void *from, size_t len)
+{
+    return outcome(connection, connection->ssl
+                                   ? SSL_write(connection->ssl, from, (int)len)
+                                   : send(connection->fd, from, len, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+ssize_t http_take(struct http_connection *connection, void *into, size_t len)
+{
+    return outcome(connection, connection->ssl ? SSL_read(connection->ssl, into, (int)len)
+                                               : recv(connection->fd, into, len, MSG_DONTWAIT));
 }
 
 int http_release(struct http_connection *connection)
@@ -290,36 +251,43 @@ static int64_t take_length(const char *text)
     return *end == '\0' && number >= 0 && number < INT64_MAX / 16 ? number : -1;
 }
 
+static bool is_named(const char *name, size_t len, const char *wanted)
+{
+    return strlen(wanted) == len && strncasecmp(name, wanted, len) == 0;
+}
+
+void http_take_field(const char *name, size_t len, const char *value, struct http_reply *reply)
+{
+    const char *slash;
+    if (is_named(name, len, "location"))
+        snprintf(reply->location, sizeof reply->location, "%s", value);
+    else if (is_named(name, len, "content-length") && reply->status == 200)
+        reply->length = take_length(value);
+    else if (is_named(name, len, "content-range") && (slash = strchr(value, '/')))
+        reply->length = take_length(slash + 1);
+    else if (is_named(name, len, "content-type"))
+        reply->is_page = strncasecmp(value, "text/html", 9) == 0;
+    else if (is_named(name, len, "sec-websocket-accept"))
+        snprintf(reply->accept, sizeof reply->accept, "%s", value);
+    else if (is_named(name, len, "sec-websocket-protocol"))
+        snprintf(reply->protocol, sizeof reply->protocol, "%s", value);
+    else if (is_named(name, len, "sec-websocket-version"))
+        snprintf(reply->versions, sizeof reply->versions, "%s", value);
+    else if (is_named(name, len, "server"))
+        tl_utf8_clean(value, strnlen(value, 48), reply->program, sizeof reply->program);
+}
+
 static void take_header(const char *line, struct http_reply *reply)
 {
     const char *colon = strchr(line, ':');
-    if (!colon)
-        return;
-    size_t len = (size_t)(colon - line);
-    const char *value = colon + 1 + strspn(colon + 1, " \t"), *slash;
-    if (len == 8 && strncasecmp(line, "location", len) == 0)
-        snprintf(reply->location, sizeof reply->location, "%s", value);
-    else if (len == 14 && strncasecmp(line, "content-length", len) == 0 && reply->status == 200)
-        reply->length = take_length(value);
-    else if (len == 13 && strncasecmp(line, "content-range", len) == 0 &&
-             (slash = strchr(value, '/')))
-        reply->length = take_length(slash + 1);
-    else if (len == 12 && strncasecmp(line, "content-type", len) == 0)
-        reply->is_page = strncasecmp(value, "text/html", 9) == 0;
-    else if (len == 20 && strncasecmp(line, "sec-websocket-accept", len) == 0)
-        snprintf(reply->accept, sizeof reply->accept, "%s", value);
-    else if (len == 22 && strncasecmp(line, "sec-websocket-protocol", len) == 0)
-        snprintf(reply->protocol, sizeof reply->protocol, "%s", value);
-    else if (len == 21 && strncasecmp(line, "sec-websocket-version", len) == 0)
-        snprintf(reply->versions, sizeof reply->versions, "%s", value);
-    else if (len == 6 && strncasecmp(line, "server", len) == 0)
-        tl_utf8_clean(value, strnlen(value, 48), reply->program, sizeof reply->program);
+    if (colon)
+        http_take_field(line, (size_t)(colon - line), colon + 1 + strspn(colon + 1, " \t"), reply);
 }
 
 static enum tl_status read_headers(const struct far_peer *peer, struct http_connection *connection,
                                    struct http_reply *ret_reply, struct tl_error *reterr)
 {
-    int64_t until_ns = answer_due_ns(peer);
+    int64_t until_ns = http_answer_due_ns(peer);
     char line[LINE_SIZE];
     enum tl_status status = receive_line(peer, connection, line, until_ns, reterr);
     if (status == TL_OK)
@@ -363,7 +331,7 @@ enum tl_status http_receive_body(const struct far_peer *peer, struct http_connec
                                  const struct http_reply *reply, size_t max, char **ret_text,
                                  size_t *ret_len, struct tl_error *reterr)
 {
-    int64_t until_ns = answer_due_ns(peer);
+    int64_t until_ns = http_answer_due_ns(peer);
     bool told = reply->length >= 0 && (uint64_t)reply->length <= max;
     size_t whole = told ? (size_t)reply->length : max + 1, len = 0, some;
     enum tl_status status = TL_OK;
@@ -389,21 +357,12 @@ enum tl_status http_receive_body(const struct far_peer *peer, struct http_connec
     return TL_OK;
 }
 
-void http_host_header(const struct http_server *server, char ret_text[HTTP_HOST_SIZE])
-{
-    bool plain = server->port == (server->tls ? 443 : 80), v6 = strchr(server->host, ':') != NULL;
-    char port[8] = "";
-    if (!plain)
-        snprintf(port, sizeof port, ":%u", server->port);
-    snprintf(ret_text, HTTP_HOST_SIZE, "%s%s%s%s", v6 ? "[" : "", server->host, v6 ? "]" : "",
-             port);
-}
-
 enum tl_status http_exchange(const struct far_peer *peer, struct http_connection *connection,
                              const char *text, size_t len, struct http_reply *ret_reply,
                              struct tl_error *reterr)
 {
-    enum tl_status status = send_text(peer, connection, text, len, answer_due_ns(peer), reterr);
+    enum tl_status status =
+        send_text(peer, connection, text, len, http_answer_due_ns(peer), reterr);
     return status == TL_OK ? read_headers(peer, connection, ret_reply, reterr) : status;
 }
 

@@ -1,30 +1,18 @@
-/* One request to a web server: connection, TLS, the question, the headers of the answer. Private to
- * this room. Whatever the server says is bounded and cleaned. */
+/* A connection to a web server and its TLS; one request in it by HTTP/1.1: the question, the
+ * headers of the answer. Private to this room. Whatever the server says is bounded and cleaned. */
 #ifndef TL_ENGINE_HTTP_REQUEST_H
 #define TL_ENGINE_HTTP_REQUEST_H
 
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
-#include "far_socket.h"
+#include "http_server.h"
 
-#define HTTP_HOST_SIZE 272
 /* %s: the proxy. */
 #define HTTP_WANTS_LOGIN                                                                           \
     "the proxy %s wants a login (407), which is not given to it: measure from a host that it "     \
     "knows, "                                                                                      \
     "or name the server in no_proxy where there is a straight way to it"
-
-struct http_server {
-    bool tls;
-    bool proxied; /* the peer is a proxy, which is asked for it */
-    char host[256];
-    uint16_t port;
-    char resource[1024]; /* begins with a slash */
-    int64_t length;      /* of the file; -1: not told */
-    bool ranges;         /* it answers with parts of it */
-    SSL_CTX *context;    /* NULL without TLS */
-};
 
 struct http_connection {
     int fd;
@@ -44,29 +32,13 @@ struct http_reply {
     bool is_page;                 /* text/html */
 };
 
-/* From a target: port and path as given, else those of the scheme; the proxy of the options is used
- * by whoever connects. TL_NOMEM. */
-enum tl_status http_server_init(struct http_server *server, const struct tl_far_options *options,
-                                bool tls, struct tl_error *reterr) TL_WARN_UNUSED;
-/* Requests go to the proxy itself, with the whole URL (RFC 9112, section 3.2.2). */
-static inline bool http_to_proxy(const struct http_server *server)
-{
-    return server->proxied && !server->tls;
-}
-
-void http_server_finish(struct http_server *server);
-/* The place that a redirect names. TL_DENIED: another scheme; TL_PROTOCOL. */
-enum tl_status http_redirect(struct http_server *server, const char *location,
-                             struct tl_error *reterr) TL_WARN_UNUSED;
-
 /* TLS on a socket that is connected, through a tunnel where the peer is a proxy, the certificate
  * checked against the host's name. TL_AUTH with a sentence where it is not to be trusted, TL_DENIED
  * where the proxy makes no tunnel; errors of far_await(). */
 enum tl_status http_open(const struct far_peer *peer, const struct http_server *server,
                          struct http_connection *connection,
                          struct tl_error *reterr) TL_WARN_UNUSED;
-/* Whether the server chose HTTP/2, which is spoken by nobody here: to be closed, and opened again
- * without that offer. */
+/* Whether the server chose HTTP/2 of what it was offered: http2.h speaks it, and nothing below. */
 bool http_chose_http2(const struct http_connection *connection);
 /* Asks for the file, or where range is not "" for that part of it (RFC 9110, 14.2: "0-0", "4096-"),
  * and reads the headers, nothing behind them but what one TLS record holds. TL_PROTOCOL: no HTTP.
@@ -84,16 +56,20 @@ enum tl_status http_exchange(const struct far_peer *peer, struct http_connection
 enum tl_status http_receive_body(const struct far_peer *peer, struct http_connection *connection,
                                  const struct http_reply *reply, size_t max, char **ret_text,
                                  size_t *ret_len, struct tl_error *reterr) TL_WARN_UNUSED;
-/* Without a blank or a control character, which would make another request of ours. */
-bool http_is_one_word(const char *text);
-/* host, [address] or host:port as a request's Host header has it. */
-void http_host_header(const struct http_server *server, char ret_text[HTTP_HOST_SIZE]);
-
 /* The socket without its TLS: the caller's. */
 int http_release(struct http_connection *connection);
 void http_close(struct http_connection *connection);
 void http_close_fd(int fd); /* -1 is fine */
 
+/* Until when an answer is waited for. */
+int64_t http_answer_due_ns(const struct far_peer *peer);
+/* What goes without waiting: so many bytes; 0: none now, -1: the connection is gone. */
+ssize_t http_put(struct http_connection *connection, const void *from, size_t len);
+ssize_t http_take(struct http_connection *connection, void *into, size_t len);
+
+/* A header of an answer, its name in any case; what nobody asks for is left out. Pure. */
+void http_take_field(const char *name, size_t name_len, const char *value,
+                     struct http_reply *reply);
 /* The status line as text, already without its line end. Pure; false for one that is none. */
 bool http_take_status(const char *line, struct http_reply *reply);
 

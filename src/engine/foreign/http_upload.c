@@ -2,7 +2,6 @@
 #include "http_upload.h"
 
 #include <errno.h>
-#include <openssl/err.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
-#define BODY_BYTES  20000000
 #define NOISE_BYTES (1u << 18)
 #define STEP_BYTES  (1u << 20)
 #define HEAD_SIZE   2048
@@ -51,45 +49,24 @@ bool http_is_librespeed(const char *resource)
     return len >= tail && memcmp(resource + len - tail, GARBAGE, tail) == 0;
 }
 
-/* --- Bytes ------------------------------------------------------------------------------------ */
-
-/* How many; 0: not now, -1: the connection is gone. */
-static ssize_t outcome(struct http_connection *connection, ssize_t moved)
+void http_upload_place(const char *resource, char ret_place[HTTP_RESOURCE_SIZE])
 {
-    if (moved > 0)
-        return moved;
-    if (!connection->ssl)
-        return moved < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
-    int error = SSL_get_error(connection->ssl, (int)moved);
-    ERR_clear_error();
-    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? 0 : -1;
-}
-
-static ssize_t put(struct http_connection *connection, const void *from, size_t len)
-{
-    return outcome(connection, connection->ssl
-                                   ? SSL_write(connection->ssl, from, (int)len)
-                                   : send(connection->fd, from, len, MSG_DONTWAIT | MSG_NOSIGNAL));
-}
-
-static ssize_t take(struct http_connection *connection, void *into, size_t len)
-{
-    return outcome(connection, connection->ssl ? SSL_read(connection->ssl, into, (int)len)
-                                               : recv(connection->fd, into, len, MSG_DONTWAIT));
+    int folder = (int)(strcspn(resource, "?") - (sizeof GARBAGE - 1));
+    snprintf(ret_place, HTTP_RESOURCE_SIZE, "%.*s/empty.php", folder, resource);
 }
 
 /* --- Answers ---------------------------------------------------------------------------------- */
 
-static enum tl_status check_status(const struct upload *upload, const struct http_reply *reply,
-                                   struct tl_error *reterr)
+enum tl_status http_check_posted(const char *host, const struct http_reply *reply,
+                                 struct tl_error *reterr)
 {
     if (reply->status == 200 || reply->status == 100)
         return TL_OK;
     return tl_error_set(reterr, TL_DENIED,
                         "%s answers %d%s%s to an upload of %d MB: LibreSpeed's server has to take "
                         "such bodies",
-                        upload->peer.host, reply->status, reply->reason[0] ? " " : "",
-                        reply->reason, BODY_BYTES / 1000000);
+                        host, reply->status, reply->reason[0] ? " " : "", reply->reason,
+                        HTTP_BODY_BYTES / 1000000);
 }
 
 /* Lines of headers and of what little body there is: those that tell something begin as no body of
@@ -102,7 +79,7 @@ static enum tl_status take_line(const struct upload *upload, struct posting *pos
     if (http_take_status(line, &reply)) {
         posting->answer_bytes = 0;
         posting->answers += reply.status == 200;
-        return check_status(upload, &reply, reterr);
+        return http_check_posted(upload->peer.host, &reply, reterr);
     }
     if (strncasecmp(line, "connection: close", 17) == 0)
         return tl_error_set(reterr, TL_UNSUPPORTED,
@@ -118,7 +95,7 @@ static enum tl_status take_answers(const struct upload *upload, struct posting *
     char text[LINE_SIZE];
     enum tl_status status = TL_OK;
     ssize_t got;
-    while (status == TL_OK && (got = take(&posting->connection, text, sizeof text)) > 0)
+    while (status == TL_OK && (got = http_take(&posting->connection, text, sizeof text)) > 0)
         for (ssize_t i = 0; i < got && status == TL_OK; i++) {
             bool room = posting->line_len < LINE_SIZE - 1;
             if (++posting->answer_bytes > ANSWERS_MAX)
@@ -152,15 +129,15 @@ static ssize_t post_piece(struct upload *upload, struct posting *posting)
         return 0;
     if (whole) {
         posting->head_left = upload->head_len;
-        posting->body_left = BODY_BYTES;
+        posting->body_left = HTTP_BODY_BYTES;
         posting->posts++;
     }
     bool head = posting->head_left > 0;
     size_t body = posting->body_left < NOISE_BYTES ? posting->body_left : NOISE_BYTES;
     ssize_t sent =
-        head ? put(&posting->connection, upload->head + upload->head_len - posting->head_left,
-                   posting->head_left)
-             : put(&posting->connection, upload->noise, body);
+        head ? http_put(&posting->connection, upload->head + upload->head_len - posting->head_left,
+                        posting->head_left)
+             : http_put(&posting->connection, upload->noise, body);
     if (sent > 0)
         *(head ? &posting->head_left : &posting->body_left) -= (size_t)sent;
     if (sent > 0 && !head)
@@ -191,10 +168,8 @@ static enum tl_status move_payload(struct upload *upload, struct tl_error *reter
                                      .events = posting->waits ? POLLIN : POLLIN | POLLOUT};
             more = more || !posting->stuck;
         }
-        int64_t until_ns = more ? 0 : near_half_due_ns(upload->half);
-        if (status == TL_OK && far_await_any(&upload->peer, fds, more ? 0 : upload->count, until_ns,
-                                             NULL) == TL_CANCELLED)
-            status = tl_error_set(reterr, TL_CANCELLED, "cancelled");
+        if (status == TL_OK)
+            status = near_half_await(upload->half, fds, upload->count, more, reterr);
     }
     return status;
 }
@@ -204,16 +179,15 @@ static enum tl_status move_payload(struct upload *upload, struct tl_error *reter
 static enum tl_status write_head(struct upload *upload, struct tl_error *reterr)
 {
     const struct http_server *server = upload->server;
-    char host[HTTP_HOST_SIZE];
+    char host[HTTP_HOST_SIZE], place[HTTP_RESOURCE_SIZE];
     bool whole = http_to_proxy(server);
-    int folder = (int)(strcspn(server->resource, "?") - (sizeof GARBAGE - 1));
+    http_upload_place(server->resource, place);
     http_host_header(server, host);
     int len = snprintf(upload->head, sizeof upload->head,
-                       "POST %s%s%.*s/empty.php HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
+                       "POST %s%s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: tightlink\r\n"
                        "Content-Type: application/octet-stream\r\nContent-Encoding: identity\r\n"
                        "Content-Length: %d\r\n\r\n",
-                       whole ? "http://" : "", whole ? host : "", folder, server->resource, host,
-                       BODY_BYTES);
+                       whole ? "http://" : "", whole ? host : "", place, host, HTTP_BODY_BYTES);
     if (len < 0 || (size_t)len >= sizeof upload->head)
         return tl_error_set(reterr, TL_USAGE, "that URL is too long");
     upload->head_len = (size_t)len;
@@ -232,27 +206,27 @@ static enum tl_status ask_leave(struct upload *upload, struct posting *posting,
     memcpy(text, upload->head, upload->head_len - 2);
     memcpy(text + upload->head_len - 2, asks, sizeof asks - 1);
     hasty.timeout_ns = hasty.timeout_ns < LEAVE_NS ? hasty.timeout_ns : LEAVE_NS;
-    posting->body_left = BODY_BYTES;
+    posting->body_left = HTTP_BODY_BYTES;
     posting->posts = 1;
     enum tl_status status = http_exchange(&hasty, &posting->connection, text,
                                           upload->head_len - 2 + sizeof asks - 1, &reply, reterr);
     if (status == TL_TIMEOUT)
         return TL_OK;
-    return status == TL_OK ? check_status(upload, &reply, reterr) : status;
+    return status == TL_OK ? http_check_posted(upload->peer.host, &reply, reterr) : status;
 }
 
-static enum tl_status make_noise(struct upload *upload, struct tl_error *reterr)
+uint8_t *http_noise(size_t bytes)
 {
     struct tl_random rng;
     uint64_t seed;
-    upload->noise = malloc(NOISE_BYTES);
-    if (!upload->noise)
-        return tl_error_set(reterr, TL_NOMEM, "no memory for an upload");
+    uint8_t *noise = malloc(bytes);
+    if (!noise)
+        return NULL;
     if (tl_random_secure(&seed, sizeof seed) != TL_OK)
         seed = (uint64_t)tl_now_ns();
     tl_random_seed(&rng, seed);
-    tl_random_fill(&rng, upload->noise, NOISE_BYTES);
-    return TL_OK;
+    tl_random_fill(&rng, noise, bytes);
+    return noise;
 }
 
 static enum tl_status open_posting(struct upload *upload, unsigned index,
@@ -280,8 +254,9 @@ static enum tl_status run(struct upload *upload, struct tl_tcp_result *result,
                           struct tl_error *reterr)
 {
     enum tl_status status = write_head(upload, reterr);
-    if (status == TL_OK)
-        status = make_noise(upload, reterr);
+    upload->noise = http_noise(NOISE_BYTES);
+    if (status == TL_OK && !upload->noise)
+        status = tl_error_set(reterr, TL_NOMEM, "no memory for an upload");
     for (unsigned i = 0; i < upload->spec->streams && status == TL_OK; i++)
         status = open_posting(upload, i, result, reterr);
     if (status == TL_OK)

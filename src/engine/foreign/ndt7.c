@@ -287,10 +287,7 @@ static enum tl_status await_lanes(const struct ndt7_test *test, bool more, struc
     for (unsigned i = 0; i < test->lane_count; i++)
         fds[i] = (struct pollfd){.fd = test->lanes[i].connection.fd,
                                  .events = ndt7_frames_events(test->lanes[i].frames)};
-    int64_t until_ns = more ? 0 : near_half_due_ns(test->half);
-    enum tl_status status =
-        far_await_any(&test->peer, fds, more ? 0 : test->lane_count, until_ns, NULL);
-    return status == TL_CANCELLED ? tl_error_set(reterr, TL_CANCELLED, "cancelled") : TL_OK;
+    return near_half_await(test->half, fds, test->lane_count, more, reterr);
 }
 
 static enum tl_status move_payload(struct ndt7_test *test, struct tl_error *reterr)

@@ -120,6 +120,8 @@ enum tl_status near_half_add(struct near_half *half, int fd, struct tl_error *re
 enum tl_status near_half_start(struct near_half *half, struct tl_error *reterr)
 {
     read_before(half);
+    if (!half->streams)
+        tl_cpu_thread_reading_take("", 0, &half->thread_at_start);
     enum tl_status status = half->streams ? tl_streams_start(half->streams, reterr) : TL_OK;
     half->start_ns = half->analysis_ns = tl_now_ns();
     half->live_ns = half->start_ns + TL_CLIENT_LIVE_NS;
@@ -174,6 +176,20 @@ static bool is_done(const struct near_half *half)
     return half->streams && tl_streams_done(half->streams);
 }
 
+/* One thread moves the payload of all connections, and waits for all of them at once. */
+static void sample_thread(const struct near_half *half, struct tl_tcp_sample *sample)
+{
+    const struct tl_cpu_thread_reading *start = &half->thread_at_start;
+    struct tl_cpu_thread_reading now;
+    tl_cpu_thread_reading_take("", 0, &now);
+    if (now.why == TL_HOST_WHY_KNOWN && start->why == TL_HOST_WHY_KNOWN) {
+        tl_sample_set(sample, TL_SF_cpu_ns, now.running_ns - start->running_ns);
+        tl_sample_set(sample, TL_SF_run_delay_ns, now.waiting_ns - start->waiting_ns);
+    }
+    if (!half->result->near_sends) /* a sender may wait for more than room in the socket */
+        tl_sample_set(sample, TL_SF_wait_ns, (uint64_t)half->waited_ns);
+}
+
 static void sample_hand(struct near_half *half, unsigned index, int64_t now_ns, bool last)
 {
     struct tl_tcp_result *result = half->result;
@@ -181,6 +197,7 @@ static void sample_hand(struct near_half *half, unsigned index, int64_t now_ns, 
         .time_ns = now_ns - half->start_ns, .stream = index, .last = last};
     tl_sample_read_socket(half->hands[index].fd, &sample);
     tl_sample_set(&sample, TL_SF_app_bytes, half->hands[index].moved_bytes);
+    sample_thread(half, &sample);
     add(result->near_sends ? &result->sender : &result->receiver, &sample, half->log_max);
     if (result->near_sends)
         mirror(half, &sample);
@@ -311,6 +328,16 @@ int64_t near_half_due_ns(const struct near_half *half)
     bool near_cap = 4 * own_bytes(half) > half->spec->max_bytes;
     return half->spec->max_bytes > 0 && near_cap && now_ns + CLOSE_NS < due_ns ? now_ns + CLOSE_NS
                                                                                : due_ns;
+}
+
+enum tl_status near_half_await(struct near_half *half, struct pollfd *fds, unsigned count,
+                               bool more, struct tl_error *reterr)
+{
+    int64_t until_ns = more ? 0 : near_half_due_ns(half), begun_ns = tl_now_ns();
+    enum tl_status status = far_await_any(half->peer, fds, more ? 0 : count, until_ns, NULL);
+    if (!more)
+        half->waited_ns += tl_now_ns() - begun_ns;
+    return status == TL_CANCELLED ? tl_error_set(reterr, TL_CANCELLED, "cancelled") : TL_OK;
 }
 
 int near_half_event_fd(const struct near_half *half)

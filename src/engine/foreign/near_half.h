@@ -4,14 +4,16 @@
  *   begin -> add (each connected socket) -> start -> step … -> finish
  *
  * A protocol whose payload the kernel's sockets do not hold as it is (WebSocket in TLS) moves it by
- * itself, on a few sockets: begin_by_hand -> add_hand -> start -> moved, far_sample, step … ->
- * finish.
+ * itself, on a few sockets: begin_by_hand -> add_hand -> start -> moved, far_sample, await,
+ * step … -> finish.
  *
  * An upload's receiver says nothing while it runs: what was acknowledged to this end stands in for
  * it, which is what its kernel has, less what it lost. The far end's word about the bytes comes in
  * by near_half_take_total(). */
 #ifndef TL_ENGINE_NEAR_HALF_H
 #define TL_ENGINE_NEAR_HALF_H
+
+#include <poll.h>
 
 #include "client_parts.h"
 #include "live_rate.h"
@@ -35,6 +37,8 @@ struct near_half {
     struct near_hand hands[NEAR_HANDS_MAX];
     unsigned hand_count;
     int64_t sample_ns;
+    int64_t waited_ns;                            /* by hand: for the sockets, since the start */
+    struct tl_cpu_thread_reading thread_at_start; /* likewise: the thread that moves payload */
     struct tl_cpu_reader cpu_reader;
     struct tl_cpu_reading cpu;
     struct tl_host_counters counters;
@@ -64,6 +68,10 @@ void near_half_destroy(struct near_half *half);
 void near_half_add_hand(struct near_half *half, int fd);
 /* So many more bytes of payload were sent or received on that connection. */
 void near_half_moved(struct near_half *half, unsigned index, size_t bytes);
+/* Until one of the sockets is ready or the next step is due; at once where `more` may be had of
+ * them. fds has room for one more behind them. TL_CANCELLED. */
+enum tl_status near_half_await(struct near_half *half, struct pollfd *fds, unsigned count,
+                               bool more, struct tl_error *reterr) TL_WARN_UNUSED;
 /* What the far end told of its own TCP; time_ns counts from its start. */
 void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample);
 

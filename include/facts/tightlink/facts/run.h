@@ -135,6 +135,7 @@ struct tl_run {
     char target_kind[16];   /* "tightlink", "demo" … as in the schema */
     /* What else one has to say to reach it again; 0, false or "" where it is the usual. */
     int target_port;                    /* that was asked for */
+    bool target_http1;                  /* HTTP/1.1 was asked for where the server offers HTTP/2 */
     int target_only;                    /* 4 or 6: of the two families this one was asked for */
     bool target_keyed;                  /* a key was used */
     bool target_login;                  /* a name and a password were given (iperf3) */

@@ -80,6 +80,7 @@ struct tl_probe_target {
     const char *other_host; /* its address of the other family; NULL: host is looked up */
     uint16_t port;
     int family;                       /* 4, 6 or 0 */
+    bool http1;                       /* HTTP/1.1 to a web server that offers HTTP/2, too */
     const struct tl_key *key;         /* NULL: without */
     enum tl_far_kind kind;            /* 0: a responder */
     const char *resource;             /* path and query of a URL; NULL: none */

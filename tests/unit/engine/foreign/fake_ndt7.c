@@ -1,19 +1,10 @@
 /* A strict ndt7 server for tests: fake_ndt7.h. */
 #include "fake_ndt7.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "../loopback.h"
 #include "ndt7_frames.h"
 #include "tightlink/base/time.h"
 
@@ -21,37 +12,6 @@
 #define TEXT_MS   50
 #define BREAKS_MS 150
 #define LAST_MS   20000
-
-/* --- Its certificate -------------------------------------------------------------------------- */
-
-static void make_context(struct fake_ndt7 *fake)
-{
-    EVP_PKEY *key = EVP_EC_gen("P-256");
-    X509 *cert = X509_new();
-    X509_NAME *name = X509_get_subject_name(cert);
-    X509_EXTENSION *alt = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, "IP:127.0.0.1");
-    X509_set_version(cert, X509_VERSION_3);
-    ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);
-    X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"127.0.0.1", -1, -1,
-                               0);
-    X509_set_issuer_name(cert, name);
-    X509_set_pubkey(cert, key);
-    X509_add_ext(cert, alt, -1);
-    X509_EXTENSION_free(alt);
-    cr_assert_gt(X509_sign(cert, key, EVP_sha256()), 0);
-    fake->context = SSL_CTX_new(TLS_server_method());
-    cr_assert_eq(SSL_CTX_use_certificate(fake->context, cert), 1);
-    cr_assert_eq(SSL_CTX_use_PrivateKey(fake->context, key), 1);
-    snprintf(fake->trust, sizeof fake->trust, "/tmp/tightlink-ndt7-XXXXXX");
-    int fd = mkstemp(fake->trust);
-    FILE *file = fdopen(fd, "w");
-    cr_assert(file && PEM_write_X509(file, cert) == 1 && fclose(file) == 0);
-    setenv("SSL_CERT_FILE", fake->trust, 1);
-    X509_free(cert);
-    EVP_PKEY_free(key);
-}
 
 /* --- Frames ----------------------------------------------------------------------------------- */
 
@@ -282,72 +242,25 @@ static void answer(struct session *s, const char *key)
         move(s);
 }
 
-static void serve(struct fake_ndt7 *fake, int fd)
+static void serve(void *context, SSL *ssl, int fd)
 {
     char key[64];
-    struct session session = {.fake = fake, .fd = fd, .ssl = SSL_new(fake->context)};
-    SSL_set_fd(session.ssl, fd);
-    if (SSL_accept(session.ssl) == 1 && take_request(&session, key))
+    struct session session = {.fake = context, .fd = fd, .ssl = ssl};
+    if (take_request(&session, key))
         answer(&session, key);
-    SSL_free(session.ssl);
-    close(fd);
-}
-
-struct guest {
-    struct fake_ndt7 *fake;
-    int fd;
-};
-
-static void *guest_of(void *context)
-{
-    struct guest *guest = context;
-    serve(guest->fake, guest->fd);
-    return NULL;
-}
-
-/* Clients side by side, so many in all. */
-static void *main_of(void *context)
-{
-    struct fake_ndt7 *fake = context;
-    struct guest guests[32];
-    pthread_t threads[32];
-    size_t count = 0;
-    while (count < sizeof guests / sizeof *guests) {
-        int fd = accept4(fake->listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0 && errno == EINTR)
-            continue;
-        if (fd < 0)
-            break;
-        guests[count] = (struct guest){fake, fd};
-        cr_assert_eq(pthread_create(&threads[count], NULL, guest_of, &guests[count]), 0);
-        count++;
-    }
-    for (size_t i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    return NULL;
 }
 
 void fake_ndt7_start(struct fake_ndt7 *fake, enum fake_ndt7_mood mood)
 {
-    sigset_t pipe, before;
     memset(fake, 0, sizeof *fake);
     fake->mood = mood;
     fake->masked_all = true;
-    make_context(fake);
-    fake->listener = loopback_listen(NULL, &fake->port);
-    sigemptyset(&pipe); /* OpenSSL writes to whoever hung up */
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    cr_assert_eq(pthread_create(&fake->thread, NULL, main_of, fake), 0);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tls_server_begin(&fake->server);
+    fake->port = fake->server.port;
+    tls_server_open(&fake->server, serve, fake);
 }
 
 void fake_ndt7_stop(struct fake_ndt7 *fake)
 {
-    (void)shutdown(fake->listener, SHUT_RDWR);
-    pthread_join(fake->thread, NULL);
-    close(fake->listener);
-    SSL_CTX_free(fake->context);
-    unsetenv("SSL_CERT_FILE");
-    unlink(fake->trust);
+    tls_server_stop(&fake->server);
 }

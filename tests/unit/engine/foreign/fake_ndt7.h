@@ -3,11 +3,11 @@
 #ifndef TL_TEST_FAKE_NDT7_H
 #define TL_TEST_FAKE_NDT7_H
 
-#include <openssl/ssl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "tls_server.h"
 
 enum fake_ndt7_mood {
     NDT7_PROPER,            /* payload both ways, measurements, a ping */
@@ -32,10 +32,8 @@ enum fake_ndt7_mood {
 
 struct fake_ndt7 {
     enum fake_ndt7_mood mood;
-    int listener, port;
-    pthread_t thread;
-    SSL_CTX *context;
-    char trust[64];       /* the file of the certificate */
+    int port;
+    struct tls_server server;
     atomic_int greetings; /* in a version that there is not */
     atomic_bool request_fine, pong_fine, masked_all;
     atomic_uint_least64_t received_bytes;

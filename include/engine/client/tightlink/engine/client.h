@@ -63,7 +63,7 @@ struct tl_client_info {
     int64_t hello_rtt_ns;                /* HELLO to WELCOME: the responder's own time included */
     bool keyed;                          /* both ends have proved the key */
     char program[4 * TL_WIRE_TEXT_SIZE]; /* the far program, cleaned */
-    const char *http_spoken;             /* to a web server: "HTTP/1.1", static; NULL: it is none */
+    const char *http_spoken;  /* to a web server: "HTTP/1.1", "HTTP/2"; NULL: it is none */
     const char *http_offered; /* by it, too: "HTTP/2", static; NULL: not, or nobody asked */
     int64_t max_duration_ns;  /* what the responder grants at most */
     unsigned max_streams;
@@ -238,6 +238,9 @@ struct tl_tcp_result {
                               * result is not valid (doc/architecture.md, "Faults") */
     double ends_agree_ratio; /* difference of acknowledged and received bytes, of the larger;
                               * NAN without both */
+    /* An upload by HTTP/2: the most that the server's own windows let be on the way at once, and
+     * the share of the time in which there was more to send; NAN for anything else. */
+    double http2_window_bytes, http2_held_ratio;
     struct tl_steady steady;
     struct tl_transfer_side near_disk, far_disk; /* of spec.file */
     struct tl_transfer_check check;              /* likewise */

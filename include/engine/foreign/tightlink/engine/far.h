@@ -26,6 +26,7 @@ struct tl_far_options {
     struct tl_client_options reach;   /* port 0: the kind's own */
     const char *resource;             /* path and query of a URL, "" without; borrowed */
     const struct tl_far_login *login; /* NULL: none */
+    bool http1;                       /* HTTP/1.1 to a web server that offers HTTP/2, too */
     const struct tl_proxy *proxy;     /* of a web server; NULL: straight to it. Borrowed */
 };
 

@@ -294,7 +294,7 @@ static void say_rates(const struct tl_compare_row *row, struct tl_buf *out)
                     100 * tl_compare_known_ratio(row, row->change_ratio), words[row->beyond]);
 }
 
-static void say(struct tl_comparison *comparison)
+static enum tl_status say(struct tl_comparison *comparison, struct tl_error *reterr)
 {
     struct tl_buf text = TL_BUF_INIT;
     const struct tl_compare_row *row = comparison->row_count ? &comparison->rows[0] : NULL;
@@ -312,7 +312,9 @@ static void say(struct tl_comparison *comparison)
     if (comparison->predicted)
         say_prediction(comparison, &text);
     snprintf(comparison->sentence, sizeof comparison->sentence, "%.318s.", tl_buf_text(&text));
+    enum tl_status status = text.status;
     tl_buf_finish(&text);
+    return status == TL_OK ? TL_OK : tl_error_set(reterr, status, "no memory for a sentence");
 }
 
 static enum tl_status open_side(const char *text, size_t len, const char *which,
@@ -346,9 +348,10 @@ enum tl_status tl_compare_documents(const char *a, size_t a_len, const char *b, 
         add_rows(&comparison, first, second);
         add_settings(&comparison, first, second);
         score_prediction(&comparison);
-        say(&comparison);
-        *ret_comparison = comparison;
+        status = say(&comparison, reterr);
     }
+    if (status == TL_OK)
+        *ret_comparison = comparison;
     tl_json_destroy(first);
     tl_json_destroy(second);
     return status;

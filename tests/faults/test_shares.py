@@ -262,6 +262,44 @@ def a_reservation_is_no_use():
         other.granted()
 
 
+def stays_ready(session, granted):
+    """Leaves by BYE before anything was opened."""
+    session.send(frame(wire.BYE))
+
+
+def stops_at_once(session, granted):
+    session.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
+    session.end()
+
+
+def hangs_up_joined(session, granted):
+    session.data = session.open_streams(granted)
+    session.close()
+
+
+def hangs_up_running(session, granted):
+    session.data = session.open_streams(granted)
+    session.start(granted)
+    session.close()
+
+
+@case
+def reservations_come_back_however_a_test_is_left():
+    with Daemon(DAEMON, "--daily-quota", "50MB") as daemon:
+        def left():
+            session = Session(daemon.port, "127.0.72.1")
+            session.send(frame(wire.BYE))
+            session.close()
+            return session.quota_left
+        whole = left()
+        for i, leave in enumerate((stays_ready, stops_at_once, hangs_up_joined, hangs_up_running)):
+            session = Session(daemon.port, f"127.0.73.{i + 1}")
+            granted = session.ask(ms=10000, direction=wire.UPLOAD)
+            assert left() < whole, "nothing was reserved"
+            leave(session, granted)
+            until(3, lambda: left() == whole, f"all comes back when one {leave.__name__}")
+
+
 @case
 def rate_cap_and_quota_hold():
     with Daemon(DAEMON, "--rate-cap", "80M", "--daily-quota", "30MB") as daemon:

@@ -155,6 +155,7 @@ static void arrive(struct half *half, const struct pending_ack *ack)
         half->sender_una = ack->ack < half->next ? ack->ack : half->next;
         half->last_ack_ns = ack->time_ns;
     }
+    half->answered |= ack->has_data;
     if (ack->right && (ack->ack >= half->sender_una || ack->right > half->sender_right)) {
         half->sender_right = ack->right;
         half->right_known = true;
@@ -194,10 +195,11 @@ static bool grow_acks(struct half *half)
     return true;
 }
 
-void account_ack(struct half *half, int64_t time_ns, uint64_t ack, uint64_t right)
+void account_ack(struct half *half, struct pending_ack pending)
 {
     struct ring *ring = &half->ack_ring;
-    struct pending_ack pending = {time_ns + (int64_t)half->ack_delay_ns, ack, right};
+    int64_t time_ns = pending.time_ns;
+    pending.time_ns += (int64_t)half->ack_delay_ns;
     if (pending.time_ns <= time_ns) {
         account_until(half, time_ns);
         arrive(half, &pending);
@@ -262,9 +264,11 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
     if (half->last_ack_ns && half->last_data_ns && half->clock_ns > 0 &&
         time_ns - half->last_data_ns > BREAK_NS) {
         out->trains_count++;
+        out->turns_count += half->answered && begin == half->sender_una;
         out->clocked_count += time_ns - half->last_ack_ns <= half->reach_ns;
         out->clocked_by_chance += half->reached_ns / half->clock_ns;
     }
+    half->answered = false;
     note_train(half, time_ns, begin, end);
     uint64_t flight = end - half->sender_una;
     note_peak(half, time_ns, flight);

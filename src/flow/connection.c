@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define ECHO_NS_MAX INT64_C(3000000000)
+#define DISORDER_NS INT64_C(1000000) /* beyond, times run backwards */
 
 void connection_init(struct connection *connection, const struct tl_segment *segment, int from)
 {
@@ -59,6 +60,7 @@ static void settle_options(struct connection *connection)
     /* What the client sends is held by the server's window, and the other way round. */
     connection->halves[TL_CLIENT].scale = scaled ? server->wscale : 0;
     connection->halves[TL_SERVER].scale = scaled ? client->wscale : 0;
+    client->window_scaled = server->window_scaled = scaled;
     client->window_scale_known = server->window_scale_known =
         scaled || !(may_scale(client) && may_scale(server));
     settle_mss(&connection->halves[TL_CLIENT], server);
@@ -156,17 +158,34 @@ static void add_in_order(struct connection *connection, const struct tl_segment 
                   flow->near_rtt_ns[1 - from]);
 }
 
+/* The packet before once more, as mirror ports and captures of several interfaces have it: a copy
+ * of a SYN is no repeat, and one of data may come behind its acknowledgement. */
+static bool is_copy(const struct tl_segment *last, const struct tl_segment *segment)
+{
+    return last->seq == segment->seq && last->ack == segment->ack &&
+           last->payload_bytes == segment->payload_bytes && last->flags == segment->flags &&
+           last->window == segment->window && last->checksum == segment->checksum &&
+           last->ip_id == segment->ip_id && last->tsval == segment->tsval && last->time_ns &&
+           last->sack_count == segment->sack_count &&
+           memcmp(last->sacks, segment->sacks, segment->sack_count * sizeof *last->sacks) == 0 &&
+           segment->time_ns - last->time_ns < half_copy_ns(segment);
+}
+
 void connection_add(struct connection *connection, const struct tl_segment *segment, int from)
 {
     struct tl_packet_flow *flow = &connection->flow;
+    if (is_copy(&connection->last[from], segment))
+        return;
+    connection->last[from] = *segment;
     if (segment->time_ns >= flow->last_ns) {
         add_in_order(connection, segment, from);
         return;
     }
-    /* Clocks step, and interfaces are merged out of order. */
+    /* Clocks step, and interfaces are merged out of order; a kernel with several processors hands
+     * over packets that it stamped a moment apart. */
     struct tl_segment ordered = *segment;
     ordered.time_ns = flow->last_ns;
-    flow->backwards = true;
+    flow->backwards |= flow->last_ns - segment->time_ns > DISORDER_NS;
     add_in_order(connection, &ordered, from);
 }
 

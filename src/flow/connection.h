@@ -11,7 +11,8 @@ struct connection {
     /* The handshake. */
     int64_t syn_ns, syn_ack_ns;
     bool shaken;
-    struct stamps stamps[2]; /* by the end that sent them */
+    struct tl_segment last[2]; /* by the end that sent it */
+    struct stamps stamps[2];   /* likewise */
     uint32_t last_stamp[2], last_echo[2];
     uint32_t entry; /* of the table, which also counts these: */
     uint64_t held_bytes, steps_count;

@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PAUSE_NS     INT64_C(12000000)
-#define DUPLICATE_NS INT64_C(20000000) /* copies of a mirror port follow each other closely */
-#define REACH_NS     INT64_C(200000)
+#define PAUSE_NS INT64_C(12000000)
+#define REACH_NS INT64_C(200000)
 /* A segment that comes again sooner than this share of a round trip was overtaken, not lost: the
  * sender cannot have known yet. */
 #define OVERTAKEN_SHARE 0.8
@@ -176,7 +175,7 @@ static bool is_copy(const struct piece *piece, const struct tl_segment *segment)
 {
     return piece->sent_count > 0 && piece->checksum == segment->checksum &&
            piece->ip_id == segment->ip_id && piece->tsval == segment->tsval &&
-           segment->time_ns - piece->last_ns < (segment->ip_id ? DUPLICATE_NS : DUPLICATE_NS / 20);
+           segment->time_ns - piece->last_ns < half_copy_ns(segment);
 }
 
 void half_count_late(struct half *half, int64_t time_ns)

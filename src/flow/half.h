@@ -39,6 +39,7 @@ struct piece {
 struct pending_ack {
     int64_t time_ns; /* when it reaches the sender */
     uint64_t ack, right;
+    bool has_data;
 };
 
 struct ring {
@@ -81,6 +82,7 @@ struct half {
     bool spent;               /* what was sent last was no full segment: no more was there */
     uint64_t train_bytes, train_end; /* what left the sender together */
     int64_t last_ack_ns;             /* that made progress reached the sender */
+    bool answered;                   /* data of the other end has, since it sent last */
     double ack_delay_ns;             /* from here to the sender and back */
     uint64_t peak;                   /* most in flight of late, since the last loss or restart */
     uint64_t peak_next;              /* the same since peak_ns */
@@ -158,11 +160,18 @@ void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);
 
 /* Lets acknowledgements reach the sender up to that time and accounts until then. */
 void account_until(struct half *half, int64_t time_ns);
-/* An acknowledgement passed here. */
-void account_ack(struct half *half, int64_t time_ns, uint64_t ack, uint64_t right);
+/* An acknowledgement passed here, at its time_ns: it reaches the sender later. */
+void account_ack(struct half *half, struct pending_ack ack);
 /* The sender sent payload up to end. */
 void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end);
 void account_loss(struct half *half);
+
+/* Copies of a mirror port, or of several interfaces, follow each other so closely; where nothing
+ * numbers the packets, sooner than a host sends one again. */
+static inline int64_t half_copy_ns(const struct tl_segment *segment)
+{
+    return segment->ip_id ? INT64_C(20000000) : INT64_C(1000000);
+}
 
 static inline uint64_t half_unwrap(uint64_t near_value, uint32_t seq)
 {

@@ -276,6 +276,7 @@ static void learn_scale(struct half *half, const struct tl_segment *segment, uin
     uint8_t before = half->scale;
     while (half->scale < SCALE_MAX && is_beyond(half, ack, segment->window))
         half->scale++;
+    out->window_scaled = true;
     half->window <<= half->scale - before;
     half->filled = false;
     bins_open_window(out, half->scale - before);
@@ -326,7 +327,10 @@ void half_ack(struct half *half, const struct tl_segment *segment, double near_r
         make_progress(half, segment, ack, sacked_before, near_rtt_ns);
     if (!(segment->flags & TL_TCP_RST)) {
         take_window(half, segment, window);
-        account_ack(half, segment->time_ns, ack, ack + window);
+        account_ack(half, (struct pending_ack){.time_ns = segment->time_ns,
+                                               .ack = ack,
+                                               .right = ack + window,
+                                               .has_data = segment->payload_bytes > 0});
     }
 }
 

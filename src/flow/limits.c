@@ -17,6 +17,8 @@
  * (tcp_tso_autosize): trains like that follow its clock, not the program's. */
 #define PACED_SEGMENTS 2.5
 #define PACED_NS       1.5e6
+#define STILL_NS       300e3 /* no more than what lies between two trains (account.c) */
+#define IN_TURN        0.8   /* of the trains, by judgement */
 #define PIECE_NS       INT64_C(500000000)
 #define PIECES_MIN     4
 #define STANDING       0.5 /* of the time: more than a sawtooth's upper half at a deep queue */
@@ -132,9 +134,11 @@ static bool is_calm(const struct tl_packet_half *half, double standing_ratio)
            !(standing_ratio >= CALM);
 }
 
-static bool may_be_paced(const struct tl_packet_half *half, double total_ns)
+/* From afar a link has drawn out what was sent together: there trains are what rests in between. */
+static bool may_be_paced(const struct tl_packet_half *half, enum tl_packet_place place,
+                         double total_ns)
 {
-    double bursts = (double)half->bursts_count;
+    double bursts = (double)(place == TL_PLACE_SENDER ? half->bursts_count : half->trains_count);
     return (double)half->segments_count < PACED_SEGMENTS * bursts || total_ns < PACED_NS * bursts;
 }
 
@@ -202,6 +206,21 @@ static bool window_known(const struct tl_packet_half *half, enum tl_packet_place
             half->loss_events_count < LOSSY_EVENTS);
 }
 
+/* Timed by the sender's own echoes, the way takes the same time always: what comes by here has left
+ * the sender in the same order and at the same distance. */
+static bool is_still(const struct tl_packet_half *half)
+{
+    return half->echoes_count >= TRAINS_MIN && half->rtt_count > 0 &&
+           half->rtt_sum_ns / (double)half->rtt_count - half->rtt_min_ns <= STILL_NS;
+}
+
+/* Each train answers the other end, which nothing else was in flight to: it waits for its turn. */
+static bool takes_turns(const struct tl_packet_half *half)
+{
+    return half->trains_count >= TRAINS_MIN &&
+           (double)half->turns_count >= IN_TURN * (double)half->trains_count;
+}
+
 static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_ratio,
                                      bool own_clock, bool calm, bool held)
 {
@@ -210,12 +229,10 @@ static enum tl_packet_wait host_wait(enum tl_packet_place place, double clocked_
     if (clocked_ratio >= CLOCKED && !held) /* a congestion window would look the same */
         return TL_WAIT_UNKNOWN;
     /* From afar what follows an acknowledgement by its round trip was set off by it; but what does
-     * not may have waited on the way: only at the sender itself is a clock of its own seen. */
-    if (place != TL_PLACE_SENDER) /* what is overtaken or sent again releases more at once */
-        return clocked_ratio >= CLOCKED && calm ? TL_WAIT_SNDBUF : TL_WAIT_UNKNOWN;
-    return clocked_ratio >= CLOCKED                          ? TL_WAIT_SNDBUF
-           : clocked_ratio <= UNCLOCKED && calm && own_clock ? TL_WAIT_APP
-                                                             : TL_WAIT_UNKNOWN;
+     * not may have waited on the way, and what is overtaken or sent again releases more at once. */
+    if (clocked_ratio >= CLOCKED)
+        return place == TL_PLACE_SENDER || calm ? TL_WAIT_SNDBUF : TL_WAIT_UNKNOWN;
+    return clocked_ratio <= UNCLOCKED && calm && own_clock ? TL_WAIT_APP : TL_WAIT_UNKNOWN;
 }
 
 /* Away from the sender what was lost before is not seen: the wait for its timer looks like a pause
@@ -249,6 +266,27 @@ static bool writes_show(const struct tl_packet_half *half, enum tl_packet_place 
 static bool is_asked(const struct tl_packet_half *half, const struct tl_packet_half *other)
 {
     return (double)other->data_packets_count > ASKED * (double)half->trains_count;
+}
+
+/* The same, by all that the half shows. */
+static enum tl_packet_wait find_host_wait(const struct tl_packet_flow *flow, int sender,
+                                          double total, const struct tl_packet_ledger *ledger)
+{
+    const struct tl_packet_half *half = &flow->halves[sender];
+    enum tl_packet_place place = tl_packet_place(flow, sender);
+    bool held =
+        is_level(half) && would_have_grown(half, total) && plateaus_ns(half) <= BLUR_MAX * total;
+    bool own_clock =
+        !may_be_paced(half, place, total) && (place == TL_PLACE_SENDER || is_still(half));
+    if (takes_turns(half))
+        return TL_WAIT_APP;
+    enum tl_packet_wait host = host_wait(place, ledger->clocked_ratio, own_clock,
+                                         is_calm(half, ledger->standing_ratio), held);
+    /* Writes may come in step with the acknowledgements of those before; and where it leaves unused
+     * what a train takes, the window may be what it fills. */
+    bool blurred = spent_share(half) >= SPENT_SOME || is_asked(half, &flow->halves[1 - sender]) ||
+                   half->brim_ns > BLUR_MAX * total;
+    return host == TL_WAIT_SNDBUF && blurred ? TL_WAIT_UNKNOWN : host;
 }
 
 static void add_part(struct tl_packet_ledger *ledger, enum tl_packet_wait wait, double share,
@@ -369,18 +407,13 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
         fail(ledger, "the capture has no acknowledgements of this data");
         return;
     }
+    if (half->window_scale_known && !isfinite(flow->near_rtt_ns[sender])) {
+        fail(ledger, "neither the handshake nor timestamps tell how far the sender is, and with it "
+                     "when an acknowledgement reached it");
+        return;
+    }
     ledger->window_known = window_known(half, place, ledger->closed_ratio);
-    bool held =
-        is_level(half) && would_have_grown(half, total) && plateaus_ns(half) <= BLUR_MAX * total;
-    enum tl_packet_wait host = host_wait(place, ledger->clocked_ratio, !may_be_paced(half, total),
-                                         is_calm(half, ledger->standing_ratio), held);
-    /* Writes may come in step with the acknowledgements of those before. */
-    if (host == TL_WAIT_SNDBUF &&
-        (spent_share(half) >= SPENT_SOME || is_asked(half, &flow->halves[1 - sender])))
-        host = TL_WAIT_UNKNOWN;
-    /* Where it leaves unused what a train takes, the window may be what it fills. */
-    if (host == TL_WAIT_SNDBUF && half->brim_ns > BLUR_MAX * total)
-        host = TL_WAIT_UNKNOWN;
+    enum tl_packet_wait host = find_host_wait(flow, sender, total, ledger);
     ledger->spent = writes_show(half, place, ledger);
     double unknown = split(half, total, host, ledger);
     const char *why = why_unknown(half, place, host, ledger, unknown);

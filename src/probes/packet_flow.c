@@ -262,6 +262,15 @@ static void tell_scaling(const struct told *told)
     }
 }
 
+/* What was on the way shows that both ends scale, where no handshake does. */
+static void tell_scaled(const struct told *told)
+{
+    const struct tl_packet_half *half = told->half;
+    if (half->window_scaled && !half->window_scale_known && told->ledger.window_known)
+        put_bool(told, TL_FACT_FLOW_wscale_ok, true,
+                 "more was on the way than a window without scaling announces");
+}
+
 static void tell_path(const struct told *told)
 {
     const struct tl_packet_flow *flow = told->flow;
@@ -307,6 +316,7 @@ enum tl_status tl_packet_flow_facts(const struct tl_packet_flow *flow, struct tl
     tell_running(&told);
     tell_sizes(&told);
     tell_scaling(&told);
+    tell_scaled(&told);
     tell_path(&told);
     explain(&told);
     return tl_facts_status(facts, NULL);

@@ -14,7 +14,8 @@ struct sums {
     double sent, acked, delivered, segments, retrans, retrans_bytes, dsack, late;
     double busy, rwnd, sndbuf;
     double rtt_ns, rtt_min_ns;
-    double window, flight;
+    double window, flight; /* the most of a step */
+    bool announced;
     bool lost;
 };
 
@@ -50,8 +51,10 @@ static void add_bin(struct sums *sums, const struct tl_packet_half *half,
         sums->rtt_ns = bin->rtt_sum_ns / bin->rtt_count;
         sums->rtt_min_ns = fmin(sums->rtt_min_ns, bin->rtt_min_ns);
     }
-    if (bin->window_min_bytes != UINT32_MAX)
-        sums->window = bin->window_max_bytes;
+    if (bin->window_min_bytes != UINT32_MAX) {
+        sums->window = fmax(sums->announced ? sums->window : 0, bin->window_max_bytes);
+        sums->announced = true;
+    }
     sums->flight = fmax(sums->flight, bin->flight_max_bytes);
     add_parts(sums, bin, ledger);
 }
@@ -129,6 +132,7 @@ enum tl_status tl_packet_log(const struct tl_packet_flow *flow, int sender,
         if (status == TL_OK)
             status = tl_sample_log_add(ret_receiver, &received, TL_SERIES_POINTS_MAX);
         sums.flight = 0;
+        sums.announced = false;
         next_ns = time_ns + step_ns;
     }
     return status;

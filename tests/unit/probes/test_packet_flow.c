@@ -95,3 +95,29 @@ Test(packet_flow, delays_that_nothing_times_are_not_flat)
     cr_expect_eq(flat_losses(1).state, TL_FACT_KNOWN);
     cr_expect_neq(flat_losses(0).state, TL_FACT_KNOWN);
 }
+
+static bool is_scaled(bool window_scaled)
+{
+    struct tl_packet_flow *flow = calloc(1, sizeof *flow);
+    cr_assert(flow);
+    struct tl_packet_half *half = &flow->halves[TL_SERVER];
+    flow->near_rtt_ns[TL_SERVER] = 0;
+    flow->near_rtt_ns[TL_CLIENT] = 40e6;
+    half->payload_bytes = half->acked_bytes = 1000000;
+    half->rwnd_ns = 5e9; /* nearly all of the time: the window is known beside the sender */
+    half->wait_ns = 1e6;
+    half->window_scaled = window_scaled;
+    struct tl_facts *facts = facts_of(flow);
+    struct tl_fact fact;
+    tl_facts_get(facts, TL_FLOW(TL_DOWNLOAD, wscale_ok), &fact);
+    tl_facts_destroy(facts);
+    free(flow);
+    return fact.state == TL_FACT_KNOWN && fact.number != 0;
+}
+
+/* More on the way than a window without scaling announces shows that both ends scale it. */
+Test(packet_flow, what_is_on_the_way_shows_scaling_without_a_handshake)
+{
+    cr_expect(is_scaled(true));
+    cr_expect(!is_scaled(false));
+}

@@ -94,6 +94,7 @@ struct tl_packet_half {
     int64_t stuck_ns;                                     /* how long, in vain */
 
     /* The receiver's window. */
+    bool window_scaled;      /* by the handshake, or more was sent than an unscaled one allows */
     bool window_scale_known; /* by the handshake; else the least scale that what was sent allows */
     uint64_t window_max_bytes;
     uint64_t window_count; /* acknowledgements that announced one */
@@ -120,6 +121,8 @@ struct tl_packet_half {
      * would by chance, by the share of time that lies so near one. */
     uint64_t trains_count, clocked_count;
     double clocked_by_chance;
+    uint64_t
+        turns_count; /* of those trains: nothing was in flight, and the other end had sent data */
     uint64_t bursts_count; /* of packets that left in no time, with no acknowledgement in between */
 
     /* Pauses of more than 12 ms between data packets. */

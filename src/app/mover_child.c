@@ -77,7 +77,10 @@ enum tl_status mover_child_start(const struct tl_app_mover_what *what, struct mo
     while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
         continue;
     *ret_missing = errnum == ENOENT;
-    return tl_error_set(reterr, TL_USAGE, "%.200s: %s", what->argv[0], strerror(errnum));
+    if (*ret_missing)
+        return tl_error_set(reterr, TL_USAGE, "there is no command %.200s", what->argv[0]);
+    return tl_error_set(reterr, TL_USAGE, "%.200s cannot be run: %s", what->argv[0],
+                        strerror(errnum));
 }
 
 void mover_child_reap(struct mover_child *child, int64_t now_ns)

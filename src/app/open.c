@@ -12,6 +12,7 @@
 #include "tightlink/document/bundle.h"
 #include "tightlink/document/document.h"
 #include "tightlink/document/kept.h"
+#include "tightlink/flow/capture.h"
 #include "tightlink/probes/mark.h"
 #include "tightlink/session/record.h"
 
@@ -81,6 +82,10 @@ static enum tl_status read_kept(const char *name, char **ret_text, size_t *ret_l
         status = tl_history_resolve(history, name, id, &error);
     if (status == TL_OK)
         status = tl_history_document(history, id, ret_text, ret_len, &error);
+    if (!history && status != TL_NOMEM)
+        return tl_error_set(reterr, TL_USAGE,
+                            "%.100s is no file, and the history cannot be opened: %s", name,
+                            error.text);
     tl_history_close(history);
     if (status == TL_UNKNOWN && strncmp(name, "last", 4) == 0 && (!name[4] || name[4] == '-'))
         return tl_error_set(reterr, TL_USAGE,
@@ -97,6 +102,22 @@ static enum tl_status read_kept(const char *name, char **ret_text, size_t *ret_l
 }
 
 /* --- documents --- */
+
+/* What does not begin like a document is told by its kind, not by the place where it fails. */
+static enum tl_status check_kind(const char *name, const char *text, size_t len,
+                                 struct tl_error *reterr)
+{
+    size_t at = 0;
+    while (at < len && strchr(" \t\r\n", text[at]))
+        at++;
+    if (at < len && text[at] == '{')
+        return TL_OK;
+    if (tl_capture_is(text, len))
+        return tl_error_set(reterr, TL_SYNTAX, "%.200s is a capture: tightlink pcap %.200s", name,
+                            name);
+    return tl_error_set(reterr, TL_SYNTAX, "%.200s is no saved run: %s", name,
+                        at == len ? "it is empty" : "it does not begin like one");
+}
 
 /* Where the bytes of a file are a bundle, its document takes their place. */
 static enum tl_status unpack(const char *name, char **text, size_t *len,
@@ -133,8 +154,13 @@ enum tl_status tl_app_read_document(const char *name, char **ret_text, size_t *r
                                 : read_kept(name, &text, &len, notices, reterr);
     if (status == TL_OK)
         status = unpack(name, &text, &len, &kept, reterr);
-    if (status != TL_OK)
+    if (status == TL_OK)
+        status = check_kind(name, text, len, reterr);
+    if (status != TL_OK) {
+        tl_samples_finish(&kept);
+        free(text);
         return status;
+    }
     if (samples)
         *samples = kept;
     else

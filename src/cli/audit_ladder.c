@@ -86,7 +86,7 @@ bool cli_audit_ladder(const struct tl_facts *facts, double goal_bps, double rtt_
                "path nor far end: tightlink run HOST --goal ...\n",
                rungs[0].label, tl_format_bps(rungs[0].bps, rate));
     if (missed && !isnan(rungs[0].bps))
-        printf("The goal keeps %.0f bytes on the way: buffers need twice that as their maximum.\n",
-               ceil(goal_bps * rtt_ns / 8e9));
+        printf("The goal keeps %s on the way: buffers need twice that as their maximum.\n",
+               tl_format_bytes(ceil(goal_bps * rtt_ns / 8e9), rate));
     return !missed;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tightlink/app/capture.h"
+#include "tightlink/app/files.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
@@ -122,5 +123,7 @@ int cli_capture(const struct cli_command *command, int argc, char **argv)
     }
     if (!capturing.path[0])
         tl_app_capture_name(capturing.path, sizeof capturing.path);
+    if (tl_app_is_taken(capturing.path))
+        return cli_refuse_taken(capturing.path);
     return capture(&capturing);
 }

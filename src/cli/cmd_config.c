@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #if TL_WITH_TICKETS
+#include "tightlink/ticket/telemetry.h"
 #include "tightlink/ticket/ticket.h"
 #endif
 
@@ -30,10 +31,17 @@ static const char sample[] =
     "\n"
     "#[telemetry metrics]\n"
     "#system = otlp\n"
-    "#url = https://otel.example.net/v1/metrics\n"
+    "#url = https://otel.example.net:4318\n"
     "#token_file = otel.token\n";
 
 #if TL_WITH_TICKETS
+static void print_system(struct tl_ticket_target_info system)
+{
+    printf("  %-20s %-12s ", system.name, system.system);
+    cli_put_clean(system.url, stdout);
+    putchar('\n');
+}
+
 static int check(const char *path)
 {
     struct tl_ticket_config *config = NULL;
@@ -46,17 +54,18 @@ static int check(const char *path)
         cli_complain("%s", error.text);
         return CLI_EXIT_USAGE;
     }
-    size_t count = tl_ticket_target_count(config);
+    size_t count = tl_ticket_target_count(config), sinks = tl_telemetry_sink_count(config);
     bool there = access(tl_ticket_config_path(config), F_OK) == 0;
     cli_put_clean(tl_ticket_config_path(config), stdout);
     if (there)
-        printf(": no fault found; %zu ticket system%s\n", count, count == 1 ? "" : "s");
+        printf(": no fault found; %zu ticket system%s, %zu telemetry system%s\n", count,
+               count == 1 ? "" : "s", sinks, sinks == 1 ? "" : "s");
     else
         puts(" is not there; tightlink config --example prints one to begin with");
-    for (size_t i = 0; i < count; i++) {
-        struct tl_ticket_target_info target = tl_ticket_target_at(config, i);
-        printf("  %-20s %-12s %s\n", target.name, target.system, target.url);
-    }
+    for (size_t i = 0; i < count; i++)
+        print_system(tl_ticket_target_at(config, i));
+    for (size_t i = 0; i < sinks; i++)
+        print_system(tl_telemetry_sink_at(config, i));
     tl_ticket_config_destroy(config);
     return CLI_EXIT_OK;
 }

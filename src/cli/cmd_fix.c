@@ -267,6 +267,10 @@ static int undo_held(void)
     struct tl_fix fix;
     size_t left = 0;
     int lock = -1;
+    if (geteuid() != 0) {
+        cli_complain("setting back needs root: sudo tightlink fix --undo");
+        return CLI_EXIT_USAGE;
+    }
     enum tl_status status = tl_fix_directory(directory, &error);
     if (status == TL_OK)
         status = tl_fix_lock(directory, &lock, &error);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tightlink/app/files.h"
 #include "tightlink/base/key.h"
 
 /* An existing file is never touched: it may hold keys that are in use. */
@@ -15,8 +16,10 @@ static int write_new_file(const char *path, const char *line)
     size_t len = strlen(line);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST) {
-        cli_complain("a key is added to a file by hand: tightlink key NAME >> %s", path);
-        return cli_refuse_taken(path);
+        int exit_code = cli_refuse_taken(path);
+        if (tl_app_is_taken(path))
+            cli_complain("a key is added to a file by hand: tightlink key NAME >> %s", path);
+        return exit_code;
     }
     if (fd >= 0 && write(fd, line, len) == (ssize_t)len && fsync(fd) == 0 && close(fd) == 0)
         return CLI_EXIT_OK;

@@ -1,6 +1,7 @@
 /* tightlink pcap FILE: why the transfers in a capture are not faster. */
 #include "cli.h"
 #include "flow_plot.h"
+#include "keep.h"
 #include "screen.h"
 #include "words.h"
 
@@ -323,6 +324,23 @@ static int show(const struct cli_command *command, struct tl_app_pcap *pcap,
     return exit_code;
 }
 
+/* Who names a saved run here is told what reads it. */
+static enum tl_status open_capture(const struct pcap_options *options, const struct tl_rules *rules,
+                                   struct tl_app_pcap **ret_pcap, struct tl_error *reterr)
+{
+    char *text = NULL;
+    size_t len;
+    enum tl_status status = tl_app_pcap_open(options->path, rules, ret_pcap, reterr);
+    if (status == TL_SYNTAX && strcmp(options->path, "-") != 0 &&
+        cli_read_document(options->path, &text, &len, NULL) == TL_OK)
+        (void)tl_error_set(reterr, status,
+                           "%.200s is no capture; a saved run is explained by: tightlink explain "
+                           "%.200s",
+                           options->path, options->path);
+    free(text);
+    return status;
+}
+
 int cli_pcap(const struct cli_command *command, int argc, char **argv)
 {
     struct pcap_options options = {0};
@@ -341,7 +359,7 @@ int cli_pcap(const struct cli_command *command, int argc, char **argv)
     if (status == TL_OK && notices.len)
         cli_complain("%s", tl_buf_text(&notices));
     if (status == TL_OK)
-        status = tl_app_pcap_open(options.path, rules, &pcap, &error);
+        status = open_capture(&options, rules, &pcap, &error);
     if (status == TL_OK && wants_screen(&options)) {
         exit_code = show(command, pcap, rules, &options);
     } else if (status == TL_OK) {

@@ -15,9 +15,9 @@ bool cli_find_program(const char *name, char *ret_path, size_t size)
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
     /* Installed side by side; in a build tree each program has its layer's folder. */
-    static const char *const folders[] = {".", "../responder", "../capture"};
+    static const char *const folders[] = {"", "../responder/", "../capture/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        int len = snprintf(ret_path, size, "%s/%s/%s", self, folders[i], name);
+        int len = snprintf(ret_path, size, "%s/%s%s", self, folders[i], name);
         if (len > 0 && (size_t)len < size && access(ret_path, X_OK) == 0)
             return true;
     }

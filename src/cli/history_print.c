@@ -202,8 +202,11 @@ static void tell_of_none(const struct tl_history_filter *filter)
     if (nearest.word && nearest.distance > 0)
         cli_complain("no run is kept whose cause is %.60s%s", filter->cause,
                      tl_nearest_text(&nearest));
-    else
+    else if (filter->target || filter->cause || filter->direction || filter->tag || filter->text ||
+             filter->since_ns || filter->until_ns)
         cli_complain("no run is kept that fits; every tightlink run HOST is, unless --no-history");
+    else
+        cli_complain("no run is kept yet; tightlink run HOST keeps one");
 }
 
 int cli_history_list(const struct cli_command *command, struct history_request *request)

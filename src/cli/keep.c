@@ -2,7 +2,9 @@
 #include "keep.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cause.h"
 #include "tightlink/app/files.h"
@@ -49,8 +51,14 @@ static enum tl_status offer_instead(const char *name, enum tl_status status,
     if (nearest.word)
         return tl_error_set(reterr, status, "%s; a cause: tightlink rules explain %s", said.text,
                             cli_cause_id(nearest.word));
+    const char *user = getenv("SUDO_USER");
     if (strncmp(name, "last", 4) != 0)
         tl_nearest_offer(&nearest, name, "last");
+    else if (geteuid() == 0 && user && *user) /* whose history is not root's */
+        return tl_error_set(reterr, status,
+                            "%s; those of %.32s: tightlink explain %.20s --json | sudo tightlink "
+                            "fix --dry-run -",
+                            said.text, user, name);
     return tl_error_set(reterr, status, "%s%s", said.text, tl_nearest_text(&nearest));
 }
 

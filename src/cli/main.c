@@ -11,6 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What every command takes that reads a saved run. */
+#define SAVED_RUN_HELP                                                                             \
+    "  RUN                 a run of the history (last, an id), a file of run --save or\n"          \
+    "                      run --json, or - for standard input\n"
+
 static const char run_help[] =
     "  HOST                name or address of a responder; iperf3://, nuttcp:// or\n"
     "                      ndt7://HOST[:PORT] where another server runs there; ndt7://\n"
@@ -176,52 +181,50 @@ static const struct cli_command commands[] = {
      "The command has the terminal, its prompts and its signals; the exit code is its own\n"
      "(127: there is none of that name, 126: it cannot be run). Our words go to stderr.\n",
      cli_mover},
-    {"explain", "FILE [--json]", "judge a saved run again, without a network",
-     "  FILE                written by run --save or run --json (- for standard input)\n"
-     "  --color WHEN        auto, always, never\n"
-     "  --json              the new document on stdout\n",
+    {"explain", "RUN [--json]", "judge a saved run again, without a network",
+     SAVED_RUN_HELP "  --color WHEN        auto, always, never\n"
+                    "  --json              the new document on stdout\n",
      cli_explain},
-    {"export", "FILE [OPTIONS]", "a saved run as a report for others, with names masked",
-     "  FILE                written by run --save or run --json (- for standard input)\n"
+    {"export", "RUN [OPTIONS]", "a saved run as a report for others, with names masked",
+     SAVED_RUN_HELP
      "  --format FORMAT     text, markdown, html, json, json-lines or bundle (by the\n"
      "                      end of the name of --out, else text)\n"
      "  -o, --out FILE      into this file; without it, or with -, to standard output\n"
      "  --preview           print what would leave and what is masked; write nothing\n"
      "  --unmask            leave addresses, names and paths as they are\n"
      "  --site-masks        the same masks in each export from here: two can be joined\n"
-     "A capture leaves with --out FILE.pcap: numbered addresses, no payload.\n"
+     "A capture in the place of RUN leaves with --out FILE.pcap: numbered addresses, no payload.\n"
      "Addresses, names of hosts, users and networks, and paths become masks such as\n"
      "host-3fa9c1. What stands for what is kept in ~/.local/state/tightlink/masks.\n",
      cli_export},
-    {"why", "FILE", "why the verdict of a saved run is the one named",
-     "  FILE                written by run --save or run --json (- for standard input)\n"
+    {"why", "RUN", "why the verdict of a saved run is the one named",
+     SAVED_RUN_HELP
      "Prints the tests behind the verdict with their numbers, the rungs below and above\n"
      "it, what else was found, and what could still change it.\n",
      cli_why},
-    {"why-not", "CAUSE FILE", "why a saved run does not name that cause",
-     "  CAUSE               an id or a name; without one the list is printed\n"
-     "  FILE                written by run --save or run --json (- for standard input)\n"
+    {"why-not", "CAUSE RUN", "why a saved run does not name that cause",
+     "  CAUSE               an id or a name; without one the list is printed\n" SAVED_RUN_HELP
      "Ruled out by which test, cannot tell for want of which facts and stages, or found\n"
      "and yet not the verdict.\n",
      cli_why_not},
-    {"show", "FILE [--color WHEN]", "look at a saved run on the screen, without a network",
-     "  FILE                written by run --save or run --json, or by s on the screen\n"
+    {"show", "RUN [--color WHEN]", "look at a saved run on the screen, without a network",
+     SAVED_RUN_HELP
      "  --color WHEN        auto (default: unless NO_COLOR is set), always, never\n"
      "  --keep              put it into the history of this machine\n"
      "  --no-mouse          leave the mouse to the terminal (so does TIGHTLINK_NO_MOUSE=1)\n"
      "  --full              after the screen print all of the report, not its first lines\n"
      "Where the terminal cannot show the screen: prints what explain prints.\n",
      cli_show},
-    {"verify", "FILE [--port PORT] [--yes]", "try the remedy of a saved run on its path",
-     "  FILE                a document written by run --json\n"
-     "  --port PORT         the responder's port (5411)\n"
-     "  --yes               do not ask before loading the path\n"
-     "  --json              the document with what was predicted and measured\n"
-     "The remedy is tried in tightlink's own sockets; no setting changes.\n",
+    {"verify", "RUN [--port PORT] [--yes]", "try the remedy of a saved run on its path",
+     SAVED_RUN_HELP "  --port PORT         the responder's port (5411)\n"
+                    "  --yes               do not ask before loading the path\n"
+                    "  --json              the document with what was predicted and measured\n"
+                    "The remedy is tried in tightlink's own sockets; no setting changes.\n",
      cli_verify},
-    {"fix", "--dry-run | --apply | --undo [FILE]", "apply the remedy of a saved run here",
-     "  --dry-run FILE      show what would change on this machine; change nothing\n"
-     "  --apply FILE        change it (root), verify that the kernel took it, and set it\n"
+    {"fix", "--dry-run RUN | --apply RUN | --undo", "apply the remedy of a saved run here",
+     SAVED_RUN_HELP
+     "  --dry-run RUN       show what would change on this machine; change nothing\n"
+     "  --apply RUN         change it (root), verify that the kernel took it, and set it\n"
      "                      back; where it was is written down before anything changes\n"
      "  --keep              do not set it back, until this machine's next start\n"
      "  --measure           measure the path of that run again while it is set\n"
@@ -241,7 +244,7 @@ static const struct cli_command commands[] = {
      cli_compare},
     {"ticket", "RUN --to NAME | --list | --retry | --targets",
      "hand a run to a ticket system, once",
-     "  RUN                 a file, or a run of the history (last, an id)\n"
+     SAVED_RUN_HELP
      "  --to NAME           the system, as tightlink.conf calls it (doc/tickets.md)\n"
      "  --comment-on TICKET add to that ticket, make none\n"
      "  --dry-run           show the requests, the text and what is masked; send nothing\n"
@@ -256,9 +259,8 @@ static const struct cli_command commands[] = {
      "sent: its id stands in the title and is looked for first.\n",
      cli_ticket},
     {"telemetry", "RUN --to NAME", "send a run to systems that watch over time",
-     "  RUN                 a file, or a run of the history (last, an id)\n"
-     "  --to NAME           [telemetry NAME] of tightlink.conf (doc/tickets.md)\n"
-     "  --config FILE       another tightlink.conf\n",
+     SAVED_RUN_HELP "  --to NAME           [telemetry NAME] of tightlink.conf (doc/tickets.md)\n"
+                    "  --config FILE       another tightlink.conf\n",
      cli_telemetry},
     {"rules", "list | explain ID | check DIR", "the knowledge behind the verdicts",
      "  list                every rule: its id and what it looks for\n"

@@ -36,11 +36,11 @@ static const struct {
     {"why-not", {"why-not policer last", "why-not random-loss run.tightlink"}},
     {"history", {"history", "history trend --target srv-b.example.net"}},
     {"compare", {"compare last-1 last", "compare before.tightlink after.tightlink"}},
-    {"fix", {"fix --dry-run last", "sudo tightlink fix --apply run.tightlink"}},
+    {"fix", {"fix --dry-run last", "sudo tightlink fix --apply --keep run.tightlink"}},
     {"verify", {"verify last", "verify run.tightlink --yes"}},
     {"export", {"export last -o report.html", "export last --preview"}},
-    {"ticket", {"ticket last --to desk --dry-run", "ticket --list"}},
-    {"telemetry", {"telemetry last --to grafana", "run srv-b.example.net --telemetry grafana"}},
+    {"ticket", {"ticket last --to helpdesk --dry-run", "ticket --list"}},
+    {"telemetry", {"telemetry last --to metrics", "run srv-b.example.net --telemetry metrics"}},
     {"serve", {"serve --open", "serve --key /etc/tightlink/lab.key"}},
     {"key", {"key lab", "key lab --out lab.key"}},
     {"config", {"config --example", "config --check"}},
@@ -101,8 +101,9 @@ void cli_print_help(const struct cli_command *command, FILE *out)
 {
     if (out == stdout)
         cli_page();
-    fprintf(out, "Usage: tightlink %s %s\n%c%s.\n", command->name, command->arguments,
-            command->summary[0] - 'a' + 'A', command->summary + 1);
+    fprintf(out, "Usage: tightlink %s%s%s\n%c%s.\n", command->name,
+            command->arguments[0] ? " " : "", command->arguments, command->summary[0] - 'a' + 'A',
+            command->summary + 1);
     if (command->help[0])
         fprintf(out, "\n%s", command->help);
     print_examples(command->name, out);

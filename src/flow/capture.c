@@ -4,6 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of this machine's byte order. */
+static bool is_pcap(uint32_t magic)
+{
+    return magic == PCAP_MAGIC_US || magic == PCAP_MAGIC_NS || magic == PCAP_MAGIC_MODIFIED;
+}
+
+bool tl_capture_is(const void *bytes, size_t len)
+{
+    uint32_t magic = len < 4 ? 0 : load32_host(bytes);
+    return magic == PCAPNG_MAGIC || is_pcap(magic) || is_pcap(__builtin_bswap32(magic));
+}
+
 static enum tl_status begin(struct tl_capture *capture, struct tl_error *reterr)
 {
     enum tl_status status = input_fill(&capture->input, 4, reterr);
@@ -13,21 +25,11 @@ static enum tl_status begin(struct tl_capture *capture, struct tl_error *reterr)
         return tl_error_set(reterr, TL_SYNTAX, "only %zu bytes: this is no capture",
                             input_has(&capture->input));
     uint32_t magic = load32_host(input_at(&capture->input));
-    switch (magic) {
-    case PCAPNG_MAGIC:
+    if (magic == PCAPNG_MAGIC)
         return pcapng_begin(capture, reterr);
-    case PCAP_MAGIC_US:
-    case PCAP_MAGIC_NS:
-    case PCAP_MAGIC_MODIFIED:
+    capture->swapped = !is_pcap(magic);
+    if (!capture->swapped || is_pcap(__builtin_bswap32(magic)))
         return pcap_begin(capture, reterr);
-    }
-    capture->swapped = true;
-    switch (__builtin_bswap32(magic)) {
-    case PCAP_MAGIC_US:
-    case PCAP_MAGIC_NS:
-    case PCAP_MAGIC_MODIFIED:
-        return pcap_begin(capture, reterr);
-    }
     return tl_error_set(reterr, TL_SYNTAX,
                         "begins with %08x: neither pcap nor pcapng (tcpdump -w and Wireshark write "
                         "these)",

@@ -37,9 +37,11 @@ static enum tl_status read_some(struct input *input, uint8_t *bytes, size_t room
     do
         count = read(input->fd, bytes, room);
     while (count < 0 && errno == EINTR);
+    unsigned long long at = input->taken + input_has(input);
+    if (count < 0 && at == 0) /* a folder */
+        return tl_error_set(reterr, TL_IO, "%s", strerror(errno));
     if (count < 0)
-        return tl_error_set(reterr, TL_IO, "reading failed at byte %llu: %s",
-                            (unsigned long long)input->taken + input_has(input), strerror(errno));
+        return tl_error_set(reterr, TL_IO, "reading failed at byte %llu: %s", at, strerror(errno));
     *ret_count = (size_t)count;
     return TL_OK;
 }

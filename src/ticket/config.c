@@ -225,14 +225,34 @@ static enum tl_status check_values(struct tl_ticket_config *config, struct ticke
     return status;
 }
 
+/* With those that there are. */
+static enum tl_status no_system(const struct tl_ticket_config *config, const char *kind,
+                                const struct ticket_target *target, const char *known,
+                                struct tl_error *reterr)
+{
+    const char *given = target->values[KEY_SYSTEM];
+    return tl_error_set(reterr, TL_SYNTAX, "%.200s, [%s %s] %s%.40s; there are %s", config->path,
+                        kind, target->name, *given ? "there is no system " : "system is missing",
+                        given, known);
+}
+
+static enum tl_status no_ticket_system(const struct tl_ticket_config *config,
+                                       const struct ticket_target *target, struct tl_error *reterr)
+{
+    struct tl_buf known = TL_BUF_INIT;
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+        tl_buf_addf(&known, "%s%s", i ? ", " : "", systems[i]->name);
+    enum tl_status status = no_system(config, "ticket", target, tl_buf_text(&known), reterr);
+    tl_buf_finish(&known);
+    return status;
+}
+
 static enum tl_status check_target(struct tl_ticket_config *config, struct ticket_target *target,
                                    struct tl_error *reterr)
 {
     target->system = find_system(target->values[KEY_SYSTEM]);
     if (!target->system)
-        return tl_error_set(reterr, TL_SYNTAX,
-                            "%.200s, [ticket %s] system is missing, or of a name that is not known",
-                            config->path, target->name);
+        return no_ticket_system(config, target, reterr);
     enum tl_status status =
         check_keys(config, target, target->system->needs, target->system->takes, reterr);
     return status == TL_OK ? check_values(config, target, reterr) : status;
@@ -243,7 +263,7 @@ static enum tl_status check_sink(struct tl_ticket_config *config, struct ticket_
 {
     target->sink = telemetry_sink_find(target->values[KEY_SYSTEM]);
     if (!target->sink)
-        return wrong(config, target, "system", "is otlp, prometheus, syslog or journald", reterr);
+        return no_system(config, "telemetry", target, "otlp, prometheus, syslog, journald", reterr);
     enum tl_status status =
         check_keys(config, target, target->sink->needs, target->sink->takes | KEY(UNMASK), reterr);
     return status == TL_OK ? check_values(config, target, reterr) : status;
@@ -343,6 +363,21 @@ struct tl_ticket_target_info tl_ticket_target_at(const struct tl_ticket_config *
     const struct ticket_target *target = &config->targets[index];
     return (struct tl_ticket_target_info){target->name, target->system->name,
                                           target->values[KEY_URL]};
+}
+
+size_t tl_telemetry_sink_count(const struct tl_ticket_config *config)
+{
+    return config->sink_count;
+}
+
+struct tl_ticket_target_info tl_telemetry_sink_at(const struct tl_ticket_config *config,
+                                                  size_t index)
+{
+    const struct ticket_target *sink = &config->sinks[index];
+    enum ticket_key where = sink->values[KEY_URL][0]    ? KEY_URL
+                            : sink->values[KEY_FILE][0] ? KEY_FILE
+                                                        : KEY_ADDRESS;
+    return (struct tl_ticket_target_info){sink->name, sink->sink->name, sink->values[where]};
 }
 
 const struct ticket_target *ticket_config_find(const struct tl_ticket_config *config,

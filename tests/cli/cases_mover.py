@@ -72,7 +72,7 @@ def a_document_has_standard_output_for_itself(machine):
 
 @case("mover")
 def what_cannot_run_is_said_in_one_sentence(machine):
-    tightlink(machine, "mover", "--", "no-such-command").check(127, "No such file")
+    tightlink(machine, "mover", "--", "no-such-command").check(127, "there is no command no-such-command")
     tightlink(machine, "mover", "--", "/etc/passwd").check(126, "Permission denied")
     tightlink(machine, "mover").check(2, "which command")
     tightlink(machine, "mover", "--nonsense", "--", "true").check(2, "no option of mover")

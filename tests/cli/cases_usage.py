@@ -1,5 +1,6 @@
 """Command lines that are wrong, and those that only ask for words."""
 import os
+import re
 import tempfile
 
 from harness import case, is_plain, on_terminal, tightlink
@@ -157,7 +158,7 @@ def words_without_a_network(machine):
     tightlink(machine, "audit").check(0, out=r"tcp_rmem_max_bytes +\d")
     # A goal that no host misses, one that none meets, and one without a round trip.
     tightlink(machine, "audit", "--goal", "1k@1ms").check(0, out=r"ok +receive buffer")
-    tightlink(machine, "audit", "--goal", "900G@900ms").check(1, out=r"imits? first: ")
+    tightlink(machine, "audit", "--goal", "900G@900ms").check(1, out=r"imits? first: .*\n.*keeps 94.3 GiB on the way")
     refuses(machine, "audit", "--goal", "900M", says="900M@80ms")
     tightlink(machine, "rules", "list").check(0, out="receive-window")
     tightlink(machine, "rules", "explain", "capacity").check(0, out="capacity")
@@ -204,9 +205,17 @@ def a_configuration_is_shown_and_checked(machine):
                              for line in sample.splitlines()))
         file.flush()
         tightlink(machine, "config", "--check", file.name).check(0, out="2 ticket systems")
+        said = tightlink(machine, "config", "--check", file.name).check(0, out="1 telemetry system")
+        assert re.search("metrics +otlp +https://otel.example.net(:4318)?\n", said.out), said
         file.write("\ncolour = red\n")
         file.flush()
         tightlink(machine, "config", "--check", file.name).check(2, "there are .*token_file")
+        for section, says in (("ticket", "rt, redmine, webhook"), ("telemetry", "otlp, prometheus")):
+            file.seek(0)
+            file.truncate()
+            file.write(f"[{section} x]\nsystem = gitlub\n")
+            file.flush()
+            tightlink(machine, "config", "--check", file.name).check(2, "gitlub.*" + says)
     tightlink(machine, "config", "--check", "/nowhere/t.conf").check(2, "No such file")
     with tempfile.TemporaryDirectory() as folder:
         empty = {"HOME": folder, "XDG_CONFIG_HOME": folder}
@@ -227,3 +236,81 @@ def long_sentences_break_between_words(machine):
     assert result.err.count("\n") == 1, result
     spaced = "/nowhere/of  two spaces"
     assert spaced in tightlink(machine, "explain", spaced).err, "as it is"
+
+
+@case("usage")
+def a_saved_run_is_named_alike_in_every_help(machine):
+    """Wherever a run is asked for, a file, one of the history and standard input are taken, and told."""
+    for command in ("explain", "why", "why-not", "export", "show", "verify", "fix", "ticket", "telemetry", "compare"):
+        said = tightlink(machine, command, "--help").check(0).out
+        assert "(last, an id)" in said or "(last, last-1, an id)" in said, f"{command}: {said}"
+        assert not [line for line in said.splitlines() if line != line.rstrip()], f"{command}: {said!r}"
+    # Names in the examples are those of the sample.
+    sample = tightlink(machine, "config", "--example").out
+    for command in ("ticket", "telemetry"):
+        for name in re.findall(r"--(?:to|telemetry) ([a-z]+)", tightlink(machine, command, "--help").out):
+            assert f" {name}]" in sample, f"{command} --to {name}:\n{sample}"
+
+
+@case("usage")
+def a_run_that_is_not_there_is_told_apart_from_a_history_that_cannot_be_opened(machine):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "tightlink"), "w"):
+            pass  # a file where the directory should be
+        stuck = {**os.environ, "XDG_DATA_HOME": folder}
+        homeless = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_DATA_HOME")}
+        for env, why in ((stuck, "tightlink"), (homeless, "XDG_DATA_HOME")):
+            for words in (("explain", "slow"), ("why", "last"), ("export", "slow"),
+                          ("mesh", "a,b", "--own", "slow")):
+                said = tightlink(machine, *words, env=env).check(2, "the history cannot be opened: .*" + why)
+                assert re.search("(slow|last) is no file", said.err), said
+        new = {**os.environ, "XDG_DATA_HOME": os.path.join(folder, "new")}
+        tightlink(machine, "history", env=new).check(0, "no run is kept yet; tightlink run HOST keeps one")
+        tightlink(machine, "history", "--tag", "x", env=new).check(0, "no run is kept that fits")
+
+
+@case("usage")
+def a_file_of_another_kind_is_told_its_command(machine):
+    saved = os.path.join(os.path.dirname(__file__), "data", "receive-window.json")
+    with tempfile.TemporaryDirectory() as folder:
+        capture = os.path.join(folder, "slow.pcap")
+        with open(capture, "wb") as file:
+            file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+        for words in (("explain", capture), ("show", capture), ("compare", capture, saved),
+                      ("history", "import", capture), ("export", capture), ("ticket", capture, "--to", "x")):
+            tightlink(machine, *words).check(2, "is a capture: tightlink pcap " + re.escape(capture))
+        tightlink(machine, "pcap", saved).check(2, "a saved run is explained by: tightlink explain " + re.escape(saved))
+        empty = os.path.join(folder, "empty")
+        open(empty, "w").close()
+        tightlink(machine, "compare", saved, empty).check(2, re.escape(empty) + " is no saved run")
+        tightlink(machine, "pcap", folder).check(2, re.escape(folder) + ": Is a directory")
+
+
+@case("usage")
+def a_file_that_is_there_stays_whatever_is_written(machine):
+    with tempfile.TemporaryDirectory() as folder:
+        taken, inner = os.path.join(folder, "taken.pcap"), os.path.join(folder, "folder")
+        os.mkdir(inner)
+        with open(taken, "w") as file:
+            file.write("mine")
+        for words in (("capture", ":443", "-o", taken), ("key", "lab-1", "-o", taken)):
+            tightlink(machine, *words).check(6, "is there already and stays as it is; this name is free: .*taken-2.pcap")
+        said = tightlink(machine, "key", "lab-1", "-o", taken)
+        assert said.err.index("stays as it is") < said.err.index("is added to a file by hand"), said
+        said = tightlink(machine, "key", "lab-1", "-o", inner).check(6, "folder")
+        assert "by hand" not in said.err, said
+        assert open(taken).read() == "mine"
+
+
+@case("usage")
+def a_command_that_is_none_is_told_so(machine):
+    tightlink(machine, "mover", "--", "scpp", "a", "b").check(127, "there is no command scpp")
+    tightlink(machine, "mover", "--", "/nowhere/x").check(127, "there is no command /nowhere/x")
+    tightlink(machine, "mover", "--", "/etc/passwd").check(126, "/etc/passwd cannot be run: Permission denied")
+    if os.geteuid() == 0:
+        nobody = {"user": 65534, "group": 65534, "env": {"PATH": os.environ["PATH"]}}
+        tightlink(machine, "fix", "--undo", **nobody).check(2, "setting back needs root: sudo tightlink fix --undo")
+    said = tightlink(machine, "explain", "last", env={**os.environ, "SUDO_USER": "desk"})
+    assert "keeps one" in said.err, said
+    if os.geteuid() == 0:
+        said.check(2, r"those of desk: tightlink explain last --json \| sudo tightlink fix --dry-run -")

@@ -208,7 +208,7 @@ def check_journald(programs):
 
 
 def check_configurations(programs):
-    for section, says in (("system = carrier-pigeon", "is otlp, prometheus"),
+    for section, says in (("system = carrier-pigeon", "there is no system carrier-pigeon; there are otlp, prometheus"),
                           ("system = otlp", "url is missing"),
                           ("system = syslog\naddress = a\ntransport = sctp", "is udp or tcp"),
                           ("system = journald\nfile = x", "no key of this system"),

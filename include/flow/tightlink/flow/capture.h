@@ -62,4 +62,7 @@ void tl_capture_info(const struct tl_capture *capture, struct tl_capture_info *r
 
 void tl_capture_close(struct tl_capture *capture); /* NULL is fine */
 
+/* Whether bytes begin as a file of either format does, unpacked. */
+bool tl_capture_is(const void *bytes, size_t len);
+
 #endif

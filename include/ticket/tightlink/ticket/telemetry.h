@@ -27,6 +27,11 @@ struct tl_telemetry_record {
     bool moved; /* the verdict is another than that of the run before */
 };
 
+/* The sinks of a configuration; url is the address or file where a sink has no URL. Borrowed. */
+size_t tl_telemetry_sink_count(const struct tl_ticket_config *config);
+struct tl_ticket_target_info tl_telemetry_sink_at(const struct tl_ticket_config *config,
+                                                  size_t index);
+
 /* Whether this sink takes names and addresses as they are. TL_UNKNOWN: no such sink. */
 enum tl_status tl_telemetry_unmask(const struct tl_ticket_config *config, const char *sink,
                                    bool *ret_unmask, struct tl_error *reterr) TL_WARN_UNUSED;

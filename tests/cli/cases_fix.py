@@ -67,6 +67,14 @@ def what_is_applied_is_set_back(machine):
 
 
 @case("fix")
+def a_run_that_is_handed_over_is_applied(machine):
+    """As doc/guide-help-desk.md has it: root has a history of its own."""
+    host = Host(machine)
+    run = host.sh("$T explain $R --json | $T fix --apply --keep --other-host - > /dev/null || exit 1; value")
+    assert run.stdout.rstrip() == AFTER, run.stdout
+
+
+@case("fix")
 def what_is_kept_can_be_undone(machine):
     host = Host(machine)
     run = host.sh("$T fix --apply --keep $F > /dev/null || exit 1; value; "

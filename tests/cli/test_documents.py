@@ -62,7 +62,8 @@ class Programs:
         named = [w for w in words if not w.startswith("-")]
         command = named[0] if named else ""
         takes = self.takes(command) if command in self.commands else self.everywhere
-        return [w.split("=")[0] for w in words if w.startswith("-") and w.split("=")[0] not in takes]
+        return [w.split("=")[0] for w in words
+                if w.startswith("-") and w != "-" and w.split("=")[0] not in takes]
 
     def of_build(self, program, words):
         """What is wrong with a line of ninja or meson, as words."""
@@ -74,9 +75,19 @@ class Programs:
         return wrong + [name for name in names if name not in self.targets]
 
     def wrong(self, line):
-        """The words of a command that its program does not take."""
-        program, *words = shlex.split(line, comments=True)
-        words = [w for w in words if w not in (">", "|", "<", "&&", ";")]
+        """The words of a line that its programs do not take; each of a pipe is looked at."""
+        found, words = [], []
+        for word in [*shlex.split(line, comments=True), "|"]:
+            if word in ("|", "&&", ";"):
+                found += self.of_command(words)
+                words = []
+            elif word != "sudo":
+                words.append(word)
+        return found
+
+    def of_command(self, words):
+        program, *words = words
+        words = [w for w in words if w not in (">", "<")]
         if program in ("tightlink", "scripts/run"):
             return self.of_tightlink(words)
         if program == "tightlinkd":
@@ -85,6 +96,8 @@ class Programs:
         if program in ("ninja", "meson"):
             return self.of_build(program, words)
         script = self.root / program
+        if "/" not in program:  # another's, behind a pipe
+            return []
         if not script.is_file():
             return [program]
         return [w for w in words if w.startswith("--") and w.split("=")[0] not in script.read_text()]

@@ -377,4 +377,54 @@ def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
             session.close()
 
 
+PINGER = """
+import contextlib, sys
+sys.path.insert(0, {path!r})
+import wire
+sessions = [wire.Session({port}, f"127.0.{{{first} + i}}.1") for i in range(10)]
+words = wire.frame(wire.PING, bytes(8)) * 300
+for session in sessions:
+    session.socket.setblocking(False)
+print("up", flush=True)
+while True:
+    for session in sessions:
+        with contextlib.suppress(BlockingIOError):
+            session.socket.send(words)
+        with contextlib.suppress(BlockingIOError):
+            session.socket.recv(1 << 18)
+"""
+
+
+@contextlib.contextmanager
+def pingers(port):
+    """Two programs, each with ten sessions, that ping as fast as they can and read what comes."""
+    path = os.path.dirname(os.path.abspath(__file__))
+    programs = [subprocess.Popen([sys.executable, "-c", PINGER.format(path=path, port=port, first=first)],
+                                 stdout=subprocess.PIPE) for first in (150, 170)]
+    try:
+        for program in programs:
+            assert program.stdout.readline() == b"up\n"
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+@case
+def a_new_client_is_served_beside_sessions_that_ping_without_end():
+    """P2. The attack takes both processors of a small machine, so that the median is asked: the p99 is
+    that of whoever else wants them. Beside it a responder that nobody uses."""
+    with Daemon(DAEMON) as daemon, Daemon(DAEMON) as idle, pingers(daemon.port):
+        rounds = []
+        for turn in range(3):
+            times = [(hello_s(daemon.port, f"127.{turn + 200}.{i}.1"),
+                      hello_s(idle.port, f"127.{turn + 200}.{i}.1")) for i in range(60)]
+            beside, alone = ([pair[end] for pair in times] for end in (0, 1))
+            rounds.append(percentile(beside, 0.5))
+            told("twenty that ping without end", beside)
+            told("  at a responder that is alone", alone)
+        assert sorted(rounds)[1] < SLOWED * 0.05, rounds
+
+
 run(sys.argv[2:])

@@ -61,6 +61,13 @@ static void flush(struct session *session)
         (void)shutdown(session->watch.fd, SHUT_WR);
 }
 
+static void flush_and_wait(struct session *session)
+{
+    flush(session);
+    if (session->state != SESSION_GONE && session->out_len > 0)
+        want_events(session);
+}
+
 void session_send(struct session *session, const uint8_t *frame, size_t len)
 {
     if (session->state == SESSION_GONE || session->state == SESSION_CLOSING)
@@ -77,11 +84,8 @@ void session_send(struct session *session, const uint8_t *frame, size_t len)
     bool waiting = session->out_len > 0;
     memcpy(session->out + session->out_at + session->out_len, frame, len);
     session->out_len += len;
-    if (waiting)
-        return;
-    flush(session);
-    if (session->state != SESSION_GONE && session->out_len > 0)
-        want_events(session);
+    if (!waiting && !session->corked)
+        flush_and_wait(session);
 }
 
 /* True when nothing is left to be joined. */
@@ -183,12 +187,14 @@ void session_finish(struct session *session)
 }
 
 /* Frames for whose answers the rate cap has no room now wait for a tick, and the client for them.
- */
+ * All answers leave by one call: who asks without end, some 300 times a read, costs others no call
+ * each. */
 static void handle_input(struct session *session)
 {
     size_t used = 0;
-    bool was_held = session->held;
+    bool was_held = session->held, was_waiting = session->out_len > 0;
     session->held = false;
+    session->corked = true;
     while (session->state < SESSION_CLOSING) {
         struct tl_wire_frame frame;
         struct tl_error error;
@@ -206,6 +212,9 @@ static void handle_input(struct session *session)
     }
     session->in_len -= used;
     memmove(session->in, session->in + used, session->in_len);
+    session->corked = false;
+    if (!was_waiting && session->out_len > 0 && session->state != SESSION_GONE)
+        flush_and_wait(session);
     if ((session->held || was_held) && session->state != SESSION_GONE)
         want_events(session);
 }

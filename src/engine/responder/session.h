@@ -154,6 +154,7 @@ struct session {
     int64_t path_full_ns;  /* and of path answers */
     int64_t light_ns;      /* and of all that goes out beside tests: light.c */
     bool held;             /* what it has said waits for that: its frames are not read */
+    bool corked;           /* answers gather, to leave by one call */
     uint64_t tests, bytes; /* for the log */
     const char *ended;     /* why, for the log */
     bool removed;          /* from the responder's list, buried */

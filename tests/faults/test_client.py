@@ -164,11 +164,11 @@ def replies_without_end():
 
 
 class Generous(FarEnd):
-    """Grants the most that the wire can say, whatever was asked for."""
+    """Grants far more than was asked for; the most that the wire can say means no bound of its own."""
 
     def grant(self, asked):
         return {"streams": asked["streams"], "ms": 60000, "interval_us": 10000,
-                "max_bytes": 1 << 44, "pacing": 0}
+                "max_bytes": (1 << 44) - 1, "pacing": 10**12}
 
 
 @case

@@ -38,12 +38,18 @@ struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
     };
 }
 
+bool tl_transfer_meets_hole(const struct tl_facts *facts, enum tl_direction direction)
+{
+    return tl_facts_number(facts, TL_FLOW(direction, mtu_black_hole), 0) > 0 &&
+           isnan(tl_facts_number(facts, TL_FLOW(direction, goodput_bps), (double)NAN));
+}
+
 /* Where packets of full size vanish and the sender's kernel never tries smaller ones (tcp(7),
  * tcp_mtu_probing), a transfer that stands still will not move any more. */
 static void end_when_still(const struct tl_probe *probe, struct tl_tcp_spec *spec)
 {
     enum tl_direction direction = tl_direction_of_wire(spec->direction);
-    bool hole = tl_facts_number(probe->facts, TL_FLOW(direction, mtu_black_hole), 0) > 0;
+    bool hole = tl_transfer_meets_hole(probe->facts, direction);
     double probing =
         tl_facts_number(probe->facts, TL_HOST_OF(direction, TL_SENDER, tcp_mtu_probing), 1);
     double rtt_ns = fmax(tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0), 0);
@@ -207,7 +213,7 @@ static bool is_still(const struct tl_probe *probe, const struct tl_tcp_spec *spe
 {
     struct tl_stage_record *record = &outcome->record;
     enum tl_direction direction = tl_direction_of_wire(spec->direction);
-    bool hole = tl_facts_number(probe->facts, TL_FLOW(direction, mtu_black_hole), 0) > 0;
+    bool hole = tl_transfer_meets_hole(probe->facts, direction);
     bool download = spec->direction == TL_WIRE_DOWNLOAD, vanish;
     uint64_t moved_bytes;
     if (hole && tl_trust_stood_still(seen))

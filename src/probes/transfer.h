@@ -11,6 +11,10 @@
 struct tl_tcp_spec tl_transfer_spec(enum tl_direction direction,
                                     const struct tl_probe_limits *limits);
 
+/* Whether packets of full size vanish, as far as is known, and no transfer got through that way:
+ * one that did has segments that fit, and what stands still behind it met something else. */
+bool tl_transfer_meets_hole(const struct tl_facts *facts, enum tl_direction direction);
+
 /* Runs the test; fills state, bytes and quality of *outcome (begun by the caller, ended
  * here). *ret_result is the caller's (tl_transfer_free) whenever it is not NULL, also
  * after a failure. */

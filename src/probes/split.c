@@ -15,7 +15,7 @@ enum tl_status tl_probe_split(const struct tl_probe *probe, struct tl_probe_outc
     enum tl_status status = TL_OK;
     tl_outcome_begin(ret_outcome, "split");
     for (int i = 0; i < HANDSHAKES && status == TL_OK; i++) {
-        status = tl_far_syn(probe->far, &result, &error);
+        status = tl_far_syn(probe->far, false, &result, &error);
         if (status == TL_OK)
             tl_path_facts_syn(probe->facts, &result, tl_far_info(probe->far)->family == 6);
     }

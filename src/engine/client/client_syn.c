@@ -112,13 +112,13 @@ static bool same_address(const struct tl_client *client, const uint8_t address[1
     return memcmp(ours, address, sizeof ours) == 0;
 }
 
-enum tl_status tl_client_syn(struct tl_client *client, struct tl_syn_result *ret_result,
-                             struct tl_error *reterr)
+enum tl_status tl_client_syn(struct tl_client *client, bool beside,
+                             struct tl_syn_result *ret_result, struct tl_error *reterr)
 {
     struct tl_syn_result result = {0};
     struct tl_tcp_sample sample = {0};
     int fd = -1;
-    enum tl_status status = client_wake(client, reterr);
+    enum tl_status status = beside ? TL_OK : client_wake(client, reterr);
     if (status != TL_OK)
         return status;
     int64_t begun_ns = tl_now_ns(), until_ns = begun_ns + client->timeout_ns;

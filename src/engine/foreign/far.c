@@ -130,10 +130,10 @@ enum tl_status tl_far_pmtu(struct tl_far *far, const struct tl_pmtu_spec *spec,
     return HAND_ON(far, TL_FAR_MTU, pmtu, spec, ret_result, reterr);
 }
 
-enum tl_status tl_far_syn(struct tl_far *far, struct tl_syn_result *ret_result,
+enum tl_status tl_far_syn(struct tl_far *far, bool beside, struct tl_syn_result *ret_result,
                           struct tl_error *reterr)
 {
-    return HAND_ON(far, TL_FAR_SYN, syn, ret_result, reterr);
+    return HAND_ON(far, TL_FAR_SYN, syn, beside, ret_result, reterr);
 }
 
 enum tl_status tl_far_hops(struct tl_far *far, const struct tl_hops_spec *spec,

@@ -45,7 +45,8 @@ struct far_ops {
                                struct tl_error *reterr);
     enum tl_status (*pmtu)(void *end, const struct tl_pmtu_spec *spec,
                            struct tl_pmtu_result *ret_result, struct tl_error *reterr);
-    enum tl_status (*syn)(void *end, struct tl_syn_result *ret_result, struct tl_error *reterr);
+    enum tl_status (*syn)(void *end, bool beside, struct tl_syn_result *ret_result,
+                          struct tl_error *reterr);
     enum tl_status (*hops)(void *end, const struct tl_hops_spec *spec,
                            struct tl_hops_result *ret_result, struct tl_error *reterr);
     enum tl_status (*disk_test)(void *end, const struct tl_disk_spec *spec,

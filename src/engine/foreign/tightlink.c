@@ -58,9 +58,10 @@ static enum tl_status pmtu(void *end, const struct tl_pmtu_spec *spec,
     return tl_client_pmtu(end, spec, ret_result, reterr);
 }
 
-static enum tl_status syn(void *end, struct tl_syn_result *ret_result, struct tl_error *reterr)
+static enum tl_status syn(void *end, bool beside, struct tl_syn_result *ret_result,
+                          struct tl_error *reterr)
 {
-    return tl_client_syn(end, ret_result, reterr);
+    return tl_client_syn(end, beside, ret_result, reterr);
 }
 
 static enum tl_status hops(void *end, const struct tl_hops_spec *spec,

@@ -41,7 +41,7 @@ Test(path_client, a_handshake_is_seen_from_both_ends, .timeout = 120)
     struct tl_error error;
     start_far(&far, NULL);
     struct tl_client *client = dial(far.port, -1);
-    cr_assert_eq(tl_client_syn(client, &result, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(tl_client_syn(client, false, &result, &error), TL_OK, "%s", error.text);
     cr_expect(result.far.saved);
     cr_expect(result.far.options & TL_WIRE_SYN_MSS);
     cr_expect_eq(result.far.mss_bytes, result.advmss_bytes, "nobody is in between");

@@ -21,8 +21,11 @@ enum tl_status tl_client_hops(struct tl_client *client, const struct tl_hops_spe
                               struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* Opens a connection with the hosts' own settings, asks, closes. Two round trips, some 500
- * bytes. TL_TIMEOUT, TL_CLOSED, TL_DENIED (an older responder), TL_CANCELLED. */
-enum tl_status tl_client_syn(struct tl_client *client, struct tl_syn_result *ret_result,
+ * bytes. beside: in another thread than the client's own, which has just heard of the far end and
+ * leaves the session as it is. TL_TIMEOUT, TL_CLOSED, TL_DENIED (an older responder), TL_CANCELLED.
+ */
+enum tl_status tl_client_syn(struct tl_client *client, bool beside,
+                             struct tl_syn_result *ret_result,
                              struct tl_error *reterr) TL_WARN_UNUSED;
 
 #endif

@@ -78,7 +78,7 @@ enum tl_status tl_far_udp_test(struct tl_far *far, const struct tl_udp_spec *spe
 enum tl_status tl_far_pmtu(struct tl_far *far, const struct tl_pmtu_spec *spec,
                            struct tl_pmtu_result *ret_result,
                            struct tl_error *reterr) TL_WARN_UNUSED;
-enum tl_status tl_far_syn(struct tl_far *far, struct tl_syn_result *ret_result,
+enum tl_status tl_far_syn(struct tl_far *far, bool beside, struct tl_syn_result *ret_result,
                           struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status tl_far_hops(struct tl_far *far, const struct tl_hops_spec *spec,
                            struct tl_hops_result *ret_result,

@@ -3,57 +3,23 @@
 #include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "outcome.h"
-#include "tightlink/base/time.h"
-#include "tightlink/base/units.h"
 #include "tightlink/engine/far.h"
-#include "tightlink/host/counters.h"
 #include "tightlink/probes/host_facts.h"
 #include "tightlink/probes/probes.h"
 
-/* Long enough to tell a download from the odd packet. */
-#define IDLE_WATCH_NS (250 * TL_NS_PER_MS)
-
-/* What goes over the interface while we do nothing: other programs' traffic. */
-static void watch_idle(const struct tl_probe *probe, int ifindex)
-{
-    const struct {
-        enum tl_host_counter_id id;
-        struct tl_fact_key fact;
-    } rows[] = {{TL_HOST_COUNTER_LINK_RX_BYTES, TL_NEAR(other_rx_bps)},
-                {TL_HOST_COUNTER_LINK_TX_BYTES, TL_NEAR(other_tx_bps)}};
-    struct tl_host_counters before, after;
-    struct tl_host_counters_growth growth;
-    struct pollfd cancelled = {.fd = probe->cancel_fd, .events = POLLIN};
-    tl_host_counters_read(&before, "", ifindex);
-    (void)poll(&cancelled, 1, IDLE_WATCH_NS / TL_NS_PER_MS);
-    tl_host_counters_read(&after, "", ifindex);
-    tl_host_counters_between(&before, &after, &growth);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct tl_host_value value = growth.values[rows[i].id];
-        if (tl_host_is_known(value))
-            tl_facts_set_number(probe->facts, rows[i].fact,
-                                tl_bps_from_bytes_ns(value.number, (double)growth.elapsed_ns),
-                                "interface counters before any test");
-        else
-            tl_facts_set_unknown(probe->facts, rows[i].fact, "%s", tl_host_why_text(value.why));
-    }
-}
-
-/* This PC's settings and name; the interface of the way to peer. */
-static int set_near(struct tl_facts *facts, const struct sockaddr *peer)
+/* This PC's settings and name. */
+static void set_near(struct tl_facts *facts, const struct sockaddr *peer)
 {
     struct tl_host_settings settings;
     char name[HOST_NAME_MAX + 1] = "";
-    int ifindex = tl_host_settings_read(&settings, peer);
+    (void)tl_host_settings_read(&settings, peer);
     tl_host_facts_set(facts, TL_SCOPE_NEAR, &settings);
     if (gethostname(name, sizeof name - 1) == 0 && name[0])
         tl_facts_set_text(facts, TL_NEAR(name), name, "gethostname");
-    return ifindex;
 }
 
 enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outcome *ret_outcome,
@@ -62,8 +28,7 @@ enum tl_status tl_probe_hosts(const struct tl_probe *probe, struct tl_probe_outc
     tl_outcome_begin(ret_outcome, "hosts");
     struct tl_host_settings settings;
     const struct tl_client_info *info = tl_far_info(probe->far);
-    watch_idle(probe, set_near(probe->facts, (const struct sockaddr *)&info->peer));
-
+    set_near(probe->facts, (const struct sockaddr *)&info->peer);
     struct tl_error error = {0};
     enum tl_status status = tl_far_host(probe->far, &settings, &error);
     if (status == TL_OK)

@@ -4,6 +4,7 @@
 
 #include "family.h"
 #include "flow_facts.h"
+#include "idle.h"
 #include "outcome.h"
 #include "running.h"
 #include "tightlink/base/time.h"
@@ -73,7 +74,10 @@ enum tl_status tl_probe_path(const struct tl_probe *probe, struct tl_probe_outco
     struct tl_echo_result *echo = calloc(1, sizeof *echo);
     if (!echo)
         return tl_error_set(reterr, TL_NOMEM, "out of memory");
+    struct tl_idle_watch idle;
+    tl_idle_begin(probe, &idle);
     enum tl_status status = tl_far_echo(probe->far, &spec, echo, &error);
+    tl_idle_end(probe, &idle);
     if (status == TL_OK) {
         set_facts(probe->facts, echo, tl_far_can(probe->far, TL_FAR_ONE_WAY));
         ret_outcome->record.sent_bytes = echo->sent_count * TL_WIRE_UDP_PROBE_SIZE;

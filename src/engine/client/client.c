@@ -132,6 +132,12 @@ const struct tl_client_info *tl_client_info(const struct tl_client *client)
     return &client->info;
 }
 
+void tl_client_own_bytes(const struct tl_client *client, uint64_t *ret_sent, uint64_t *ret_received)
+{
+    *ret_sent = client->beside_tx_bytes;
+    *ret_received = client->beside_rx_bytes;
+}
+
 enum tl_status tl_client_wake(struct tl_client *client, struct tl_error *reterr)
 {
     return client_wake(client, reterr);

@@ -25,6 +25,13 @@ static enum tl_status keep_alive(void *owner, struct tl_error *reterr)
     return status;
 }
 
+static void count(void *owner, uint64_t sent_bytes, uint64_t received_bytes)
+{
+    struct tl_client *client = owner;
+    client->beside_tx_bytes += sent_bytes ? sent_bytes + CLIENT_LINK_BYTES : 0;
+    client->beside_rx_bytes += received_bytes ? received_bytes + CLIENT_LINK_BYTES : 0;
+}
+
 /* beside_test: another thread has the control connection. */
 static struct path_end end_of(struct tl_client *client, bool beside_test)
 {
@@ -33,7 +40,8 @@ static struct path_end end_of(struct tl_client *client, bool beside_test)
                              .ipv6 = client->info.peer.ss_family == AF_INET6,
                              .handshake_rtt_ns = client->info.connect_rtt_ns,
                              .open = open_socket,
-                             .keep_alive = beside_test ? NULL : keep_alive};
+                             .keep_alive = beside_test ? NULL : keep_alive,
+                             .count = count};
 }
 
 enum tl_status tl_client_pmtu(struct tl_client *client, const struct tl_pmtu_spec *spec,

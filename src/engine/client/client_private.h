@@ -71,6 +71,8 @@ static inline bool client_token(const struct tl_client *client, enum secure_purp
 
 /* The most that a segment or datagram adds on a link: Ethernet 14, IPv6 40, TCP 32. */
 #define CLIENT_HEADERS_BYTES 86
+/* Of an IP packet: Ethernet's. */
+#define CLIENT_LINK_BYTES 14
 
 /* client_control.c */
 bool client_cancelled(const struct tl_client *client);

@@ -42,6 +42,12 @@ void path_socket_close(struct path_socket *socket)
     socket->fd = -1;
 }
 
+static void count(const struct path_socket *socket, uint64_t sent_bytes, uint64_t received_bytes)
+{
+    if (socket->end->count)
+        socket->end->count(socket->end->owner, sent_bytes, received_bytes);
+}
+
 /* --- Sending ----------------------------------------------------------------------------- */
 
 static void add_int(struct msghdr *msg, int level, int type, int value)
@@ -98,6 +104,7 @@ int path_socket_send(struct path_socket *socket, const struct path_probe *probe)
     if (sent < 0)
         return errno;
     socket->sent_bytes += len + (size_t)socket->header_bytes;
+    count(socket, len + (size_t)socket->header_bytes, 0);
     return 0;
 }
 
@@ -143,6 +150,7 @@ static bool take_datagram(struct path_socket *socket, struct path_event *event)
                                  .packet_bytes = (int)got + socket->header_bytes};
     read_control(&msg, event);
     socket->received_bytes += (uint64_t)event->packet_bytes;
+    count(socket, 0, (uint64_t)event->packet_bytes);
     udp_seal_turn(&socket->pass.seal, socket->datagram, (size_t)got);
     if (tl_wire_decode_udp_path_answer(socket->datagram, (size_t)got, &event->answer, NULL) ==
         TL_OK) {
@@ -165,6 +173,7 @@ static bool take_error(struct path_socket *socket, struct path_event *event)
     if (!path_error_read(socket->fd, &event->error) || !event->error.is_icmp)
         return false;
     event->realtime_ns = event->error.realtime_ns;
+    count(socket, 0, event->error.quote_len + (size_t)socket->header_bytes);
     event->matched = tl_wire_udp_path_quote(event->error.quote, event->error.quote_len, &cookie,
                                             &event->sequence, &sent_ns) &&
                      cookie == socket->pass.cookie;

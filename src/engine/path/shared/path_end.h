@@ -25,6 +25,8 @@ struct path_end {
     /* Has the control connection say a word, so that the far end keeps the tuple; NULL: somebody
      * else does. */
     enum tl_status (*keep_alive)(void *owner, struct tl_error *reterr);
+    /* Datagrams of ours that left, or came, in bytes of IP packets; NULL: nobody counts. */
+    void (*count)(void *owner, uint64_t sent_bytes, uint64_t received_bytes);
 };
 
 /* What a stranger tells of packet sizes: the largest that reaches it from here, by at most three

@@ -88,6 +88,11 @@ void tl_client_close(struct tl_client *client);
 /* Valid as long as the client. */
 const struct tl_client_info *tl_client_info(const struct tl_client *client);
 
+/* What this end sent and received in control frames and probes so far, as on the link; payload of
+ * tests is no part of it. Any thread. */
+void tl_client_own_bytes(const struct tl_client *client, uint64_t *ret_sent,
+                         uint64_t *ret_received);
+
 /* A round trip over the control connection; TL_CLOSED or TL_TIMEOUT when it is gone. */
 enum tl_status tl_client_ping(struct tl_client *client, int64_t *ret_rtt_ns,
                               struct tl_error *reterr) TL_WARN_UNUSED;

@@ -15,10 +15,11 @@
 
 /* 25 small datagrams a second: 30 kb/s, which a thin way back for acknowledgements still bears. */
 #define INTERVAL_NS (40 * TL_NS_PER_MS)
-/* Before the load some probes travel alone. They follow the proof of their tuple, which takes two
- * round trips; a test loads nothing before it was asked for, its connections were opened and it was
- * started, which takes three and a half. */
-#define LEAD_NS (150 * TL_NS_PER_MS)
+/* Before the load some probes travel alone: the least of their delays is what the load is measured
+ * by, and where others send some of them wait. They follow the proof of their tuple, which takes
+ * two round trips; a test loads nothing before it was asked for, its connections were opened and it
+ * was started, which takes three and a half. */
+#define ALONE_NS (250 * TL_NS_PER_MS)
 
 struct tl_loaded {
     pthread_t thread;
@@ -39,9 +40,10 @@ static void *run(void *context)
 static void lead(const struct tl_probe *probe)
 {
     int64_t rtt_ns = tl_far_info(probe->far)->connect_rtt_ns;
+    int64_t ns = ALONE_NS - (rtt_ns > 0 ? 3 * rtt_ns / 2 : 0);
     struct pollfd cancel = {.fd = probe->cancel_fd, .events = POLLIN};
-    if (rtt_ns < LEAD_NS)
-        (void)poll(&cancel, 1, (int)((LEAD_NS - (rtt_ns > 0 ? rtt_ns : 0)) / TL_NS_PER_MS));
+    if (ns > 0)
+        (void)poll(&cancel, 1, (int)(ns / TL_NS_PER_MS));
 }
 
 struct tl_loaded *tl_loaded_start(const struct tl_probe *probe, int64_t duration_ns)

@@ -104,6 +104,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.body(2_000_000)
         self.close_connection = True
 
+    def answer_error(self):
+        """A page of 10 GB that says what went wrong."""
+        self.begin(500, 10_000_000_000)
+        self.body(10_000_000_000)
+
+    def answer_stops(self):
+        """In the middle, and stays."""
+        self.begin(200, BIG)
+        self.body(3_000_000)
+        try:
+            self.rfile.read(1)
+        except OSError:
+            pass
+
+    def answer_chunked(self):
+        """Without a length, in pieces, and packed, though nobody asked for that."""
+        self.begin(200, Transfer_Encoding="chunked", Content_Encoding="gzip")
+        try:
+            for _ in range(2000):
+                self.wfile.write(b"10000\r\n" + BLOCK[:0x10000] + b"\r\n")
+                time.sleep(0.01)
+        except OSError:
+            pass
+
     def answer_headers(self):
         self.send_response(200)
         self.flush_headers()
@@ -349,6 +373,7 @@ def what_is_no_big_file_is_said_in_one_sentence(machine):
         for name, says in (("small", "has only 1000 bytes"), ("page", "answers with a page"),
                            ("missing", "answers 404 Not Found: name a file"), ("loop", "redirects more than 5 times"),
                            ("scheme", "not followed to another scheme"),
+                           ("error", "answers 500 Internal Server Error: name a file"),
                            ("headers", "headers without end")):
             result = run(machine, server.port, name)
             assert result.code in (3, 5), (name, str(result))
@@ -364,12 +389,24 @@ def a_redirect_on_the_same_server_is_followed(machine):
 
 
 @case("http")
-def a_length_that_is_a_lie_gives_no_rate(machine):
+def a_length_that_is_a_lie_gives_no_rate_nor_does_a_server_that_stops(machine):
     with Server() as server:
-        result = run(machine, server.port, "lies", "--json", "--stages", "stream",
-                     "--data-budget", "50MB")
-    assert result.code in (3, 4), result
-    assert result.document()["verdict"]["state"] != "limited", result
+        for name, says in (("lies", "broke off"), ("stops", "went dead")):
+            result = run(machine, server.port, name, "--json", "--stages", "stream",
+                         "--data-budget", "50MB")
+            verdict = result.document()["verdict"]
+            assert result.code in (3, 4) and verdict["state"] == "invalid", (name, result)
+            assert says in verdict["sentence"], (name, verdict)
+            assert result.document()["facts"].get("download.goodput_bps", {}).get("value") is None, name
+
+
+@case("http")
+def what_comes_packed_and_in_pieces_is_counted_as_it_came(machine):
+    with Server() as server:
+        result = run(machine, server.port, "chunked", "--json", "--stages", "stream",
+                     "--data-budget", "60MB")
+    goodput = result.document()["facts"]["download.goodput_bps"]
+    assert goodput["state"] == "known" and goodput["value"] < 60e6, goodput
 
 
 @case("http")

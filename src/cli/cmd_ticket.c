@@ -99,7 +99,8 @@ static int preview(const struct tl_ticket_config *config, const struct request *
         tl_buf_addf(&out, "\nTitle: [tightlink %s] %s\n\n%s", parcel->message.run_id,
                     parcel->message.title, parcel->message.text);
         size_t masks = parcel->leaving.redactor ? tl_redactor_count(parcel->leaving.redactor) : 0;
-        tl_buf_addf(&out, "\n%zu values are masked%s\n", masks, masks ? ":" : ".");
+        tl_buf_addf(&out, "\n%zu value%s masked%s\n", masks, masks == 1 ? " is" : "s are",
+                    masks ? ":" : ".");
         for (size_t i = 0; i < masks; i++) {
             struct tl_mask mask = tl_redactor_at(parcel->leaving.redactor, i);
             tl_buf_addf(&out, "  %-14s stands for %.200s\n", mask.mask, mask.value);

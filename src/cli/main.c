@@ -366,10 +366,15 @@ static int close_output(int exit_code)
     return CLI_EXIT_EXPORT;
 }
 
-/* "; did you mean history?", or "". */
+/* "; did you mean history?", or "". Static. */
 static const char *near_command(const char *word)
 {
+    static char of_history[64];
     struct tl_nearest nearest = {0};
+    if (cli_is_history_word(word)) {
+        snprintf(of_history, sizeof of_history, "; did you mean history %.20s?", word);
+        return of_history;
+    }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         tl_nearest_offer(&nearest, word, commands[i].name);
     tl_nearest_offer(&nearest, word, "help");
@@ -428,9 +433,7 @@ static int dispatch(int argc, char **argv)
     if (word[0] == '-')
         return no_such_option(word);
     /* A mistyped command is no host to be looked up and connected to. */
-    char of_history[64];
-    snprintf(of_history, sizeof of_history, "; did you mean history %.20s?", word);
-    const char *meant = cli_is_history_word(word) ? of_history : near_command(word);
+    const char *meant = near_command(word);
     if (meant[0]) {
         cli_complain("%.60s is no command%s A host of that name: tightlink run %.60s", word, meant,
                      word);

@@ -3,11 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "tightlink/base/buf.h"
+#include "tightlink/base/nearest.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/session/session.h"
@@ -259,11 +261,16 @@ enum tl_status cli_parse_count(const char *text, size_t *ret_count, struct tl_er
 static enum tl_status refuse_stage(const char *name, size_t len, struct tl_error *reterr)
 {
     struct tl_buf known = TL_BUF_INIT;
-    for (size_t i = 0; i < tl_session_stage_count(); i++)
-        tl_buf_addf(&known, "%s%s", i ? ", " : "", tl_session_stage_at(i));
+    struct tl_nearest nearest = {0};
+    char typed[41];
+    snprintf(typed, sizeof typed, "%.*s", (int)(len < 40 ? len : 40), name);
+    for (size_t i = 0; i < tl_session_stage_count(); i++) {
+        tl_buf_addf(&known, "%s%s", i ? ", " : "; there are ", tl_session_stage_at(i));
+        tl_nearest_offer(&nearest, typed, tl_session_stage_at(i));
+    }
     enum tl_status status =
-        tl_error_set(reterr, TL_USAGE, "no stage is called \"%.*s\"; there are %s",
-                     (int)(len < 40 ? len : 40), name, tl_buf_text(&known));
+        tl_error_set(reterr, TL_USAGE, "no stage is called \"%s\"%s", typed,
+                     nearest.word ? tl_nearest_text(&nearest) : tl_buf_text(&known));
     tl_buf_finish(&known);
     return status;
 }

@@ -42,7 +42,7 @@ def a_dry_run_shows_what_was_asked(machine):
 def wrong_stage_names_are_refused(machine):
     for option in ("--skip", "--force", "--stages"):
         tightlink(machine, "run", "127.0.0.1", option, "strems").check(
-            2, f"{option}: no stage is called \"strems\"; there are hosts, path")
+            2, f"{option}: no stage is called \"strems\"; did you mean streams")
         tightlink(machine, "run", "127.0.0.1", option, "").check(2, "no stage is called")
         tightlink(machine, "run", "127.0.0.1", option, "stream,").check(2, "no stage is called")
     tightlink(machine, "run", "127.0.0.1", "--skip", "udp", "--force", "udp").check(

@@ -171,6 +171,9 @@ def a_slip_is_answered_with_what_was_meant(machine):
     for arguments, says in [
             (("hsitory",), "did you mean history\\?"),
             (("trend", "srv-b"), "did you mean history trend\\?"),
+            (("help", "trend"), "did you mean history trend\\?"),
+            (("run", "h", "--skip", "streems"), "no stage is called \"streems\"; did you mean streams\\?"),
+            (("run", "h", "--force", "udp,zzzzzz"), "no stage is called \"zzzzzz\"; there are hosts, path"),
             (("exprot", "x"), "did you mean export\\?"),
             (("history", "--traget", "x"), "did you mean --target\\?"),
             (("run", "--directoin", "up", "h"), "did you mean --direction\\?"),

@@ -7,6 +7,7 @@ shown.
 """
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -78,7 +79,9 @@ def one_ticket(kind):
                 place.send("--comment-on", "../2", code=6, says="no number or key")
             seen = len(server.seen)
             shutil.rmtree(place.env["XDG_DATA_HOME"])
-            place.send("--dry-run", code=0, says="masked")
+            said = place.send("--dry-run", code=0, says="masked").stdout
+            count, listed = re.search(r"\n(\d+) values? (?:is|are) masked:\n((?:  .* stands for .*\n)+)", said).groups()
+            assert int(count) == listed.count("\n") and ("1 values" not in said), said
             script = place.script()
             assert len(server.seen) == seen, "a preview sent something"
             if kind is not strict.Webhook:  # which knows the key and is not searched

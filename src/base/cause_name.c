@@ -17,6 +17,7 @@ static const char *const names[][2] = {
     {"cpu", "busy processor"},
     {"cross-traffic", "other traffic"},
     {"delayed-ack", "mutual waiting"},
+    {"detour", "long way round"},
     {"disk-read", "slow disk, reading"},
     {"disk-write", "slow disk, writing"},
     {"dscp-bleached", "priority removed"},

@@ -165,6 +165,7 @@ static const struct cli_option run_table[] = {
     {CLI_FLAG("full", struct cli_run_options, full)},
     {CLI_FLAG("no-mouse", struct cli_run_options, no_mouse)},
     {CLI_FLAG("http1.1", struct cli_run_options, config.http1)},
+    {CLI_FLAG("numeric", struct cli_run_options, config.numeric)},
     {CLI_SET("", struct cli_run_options, config.family, int, 4), .letter = '4'},
     {CLI_SET("", struct cli_run_options, config.family, int, 6), .letter = '6'},
     {.name = NULL},

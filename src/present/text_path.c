@@ -41,6 +41,12 @@ static void print_segment(struct text *t, const struct tl_run *run,
     text_newline(t);
 }
 
+/* What is odd about a hop, else what it is called. */
+static const char *remark(const struct tl_hop_record *hop)
+{
+    return hop->note[0] ? hop->note : hop->name;
+}
+
 static void print_hop(struct text *t, const struct tl_hop_record *hop)
 {
     char number[16];
@@ -51,7 +57,7 @@ static void print_hop(struct text *t, const struct tl_hop_record *hop)
     print_value(t, hop->rtt_min_ns);
     print_value(t, hop->loaded_rtt_ns);
     tl_page_cell(t->page, "", 2);
-    (void)tl_page_add_cut(t->page, hop->note, 30);
+    (void)tl_page_add_cut(t->page, remark(hop), 30);
     text_newline(t);
 }
 
@@ -64,7 +70,8 @@ static const char *value_text(double ns, char ret_text[TL_UNIT_TEXT_SIZE])
 static void print_tables(struct text *t, const struct tl_run *run)
 {
     static const char *const parts[] = {"part", "hops", "adds", "adds under load"};
-    static const char *const hops[] = {"hop", "address", "round trip", "under load", "note"};
+    static const char *const hops[] = {"hop", "address", "round trip", "under load",
+                                       "name or note"};
     char a[TL_UNIT_TEXT_SIZE], b[TL_UNIT_TEXT_SIZE], number[24];
     text_table_begin(t, parts, 4);
     for (int i = 0; i < run->segment_count; i++) {
@@ -83,7 +90,7 @@ static void print_tables(struct text *t, const struct tl_run *run)
         snprintf(number, sizeof number, "%d", hop->hop);
         const char *cells[] = {number, hop->address[0] ? hop->address : "*",
                                value_text(hop->rtt_min_ns, a), value_text(hop->loaded_rtt_ns, b),
-                               hop->note};
+                               remark(hop)};
         text_table_row(t, cells, 5);
     }
     text_table_end(t);

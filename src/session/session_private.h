@@ -22,6 +22,7 @@
 #include "plan.h"
 #include "prefixes.h"
 #include "tightlink/base/proxy.h"
+#include "tightlink/probes/hop_names.h"
 #include "tightlink/probes/watch.h"
 #include "tightlink/session/session.h"
 
@@ -68,7 +69,8 @@ struct tl_session {
     int64_t budget_time_ns, budget_bytes; /* as a whole; plan has what is left */
     bool budget_set;                      /* the bytes were set during the run */
     int64_t start_ns;
-    const char *stage; /* the running one, for live events */
+    struct tl_hop_names *names; /* of the routers, asked for meanwhile; NULL: not */
+    const char *stage;          /* the running one, for live events */
     bool has_direction;
     enum tl_direction direction;
     double expected_ns;

@@ -16,6 +16,9 @@
 #include "tightlink/session/record.h"
 #include "worker.h"
 
+/* The resolver had the whole run; this is for one that was just asked. */
+#define NAMES_WAIT_NS (300 * TL_NS_PER_MS)
+
 static bool is_wanted_light(const struct tl_session *session, enum tl_plan_stage index)
 {
     const struct tl_stage *stage = tl_stage_at(index);
@@ -302,6 +305,8 @@ static enum tl_status diagnose(struct tl_session *session, struct tl_error *rete
     session_list_stages(session);
     session_explain_lacks(session);
     status = run_light_stages(session, reterr);
+    if (!session->config.numeric)
+        session->names = tl_hop_names_ask(&result->run);
     return status == TL_OK ? run_loading(session, reterr) : status;
 }
 
@@ -332,6 +337,7 @@ void *session_worker(void *context)
     result->status = diagnose(session, &result->error);
     settle_quality(session);
     ask_owner(session);
+    tl_hop_names_take(session->names, NAMES_WAIT_NS, &result->run, result->facts);
     tl_segments_fill(result->facts, &result->run);
     struct tl_error judging = {0};
     if (session_judge(session, &judging) != TL_OK && result->status == TL_OK) {

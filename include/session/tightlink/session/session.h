@@ -48,6 +48,7 @@ struct tl_session_config {
     uint16_t port;          /* of a responder; another kind has its own unless it is in host */
     int family;             /* 4, 6 or 0 for either */
     bool http1;             /* HTTP/1.1 to a web server that offers HTTP/2, too */
+    bool numeric;           /* no resolver is asked for names of routers */
     bool download, upload;
     struct tl_run_goal goal;
     int64_t time_budget_ns;    /* for the loading stages; 0: 25 s, more on long paths */

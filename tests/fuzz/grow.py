@@ -86,7 +86,7 @@ def main():
     parser.add_argument("seconds", type=int)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("target", nargs="*")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     fuzzers, build = (folder.resolve() / "tests" / "fuzz" for folder in (asked.fuzzers, asked.build))
     names = asked.target or sorted(path.name[len("fuzz-"):] for path in fuzzers.glob("fuzz-*")
                                    if path.is_file() and os.access(path, os.X_OK))

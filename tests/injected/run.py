@@ -127,8 +127,11 @@ def walk(folder, command, calls):
 
         def one(trial):
             where, number = trial
-            return judge(f"{command[0]}: {call} {words(where)}, {errno.errorcode[number]}", baselines,
-                         run(folder, command, call, where, number))
+            what = f"{command[0]}: {call} {words(where)}, {errno.errorcode[number]}"
+            try:
+                return judge(what, baselines, run(folder, command, call, where, number))
+            except subprocess.TimeoutExpired:
+                return f"{what}: does not end"
 
         trials = [(where, number) for number in (ERRNOS[call] if ALL else ERRNOS[call][:1])
                   for where in wheres]

@@ -32,6 +32,7 @@ void tl_app_beside_take(const struct tl_session_result *result, enum tl_directio
         row.rtt_ns = tl_facts_number(result->facts, TL_PATH(rtt_min_ns), NAN);
     }
     row.low_bps = row.high_bps = row.best_bps;
+    row.one_low_bps = row.one_high_bps = row.one_bps;
     row.turns = row.best_bps > 0;
     if (verdict && result->status == TL_OK) {
         row.state = verdict->state;
@@ -57,6 +58,8 @@ void tl_app_beside_again(struct tl_app_beside_row *row, const struct tl_app_besi
     row->best_bps = (before * row->best_bps + turn->best_bps) / all;
     row->low_bps = fmin(row->low_bps, turn->best_bps);
     row->high_bps = fmax(row->high_bps, turn->best_bps);
+    row->one_low_bps = fmin(row->one_low_bps, turn->one_bps);
+    row->one_high_bps = fmax(row->one_high_bps, turn->one_bps);
     row->rtt_ns = fmin(row->rtt_ns, turn->rtt_ns);
     row->turns++;
 }
@@ -68,6 +71,17 @@ static const struct tl_app_beside_row *fastest(const struct tl_app_beside_row *r
     const struct tl_app_beside_row *best = NULL;
     for (size_t i = 0; i < count; i++)
         if (rows[i].best_bps > 0 && (!best || rows[i].best_bps > best->best_bps))
+            best = &rows[i];
+    return best;
+}
+
+/* By one connection, in its slowest turn. */
+static const struct tl_app_beside_row *fastest_alone(const struct tl_app_beside_row *rows,
+                                                     size_t count)
+{
+    const struct tl_app_beside_row *best = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].one_low_bps > 0 && (!best || rows[i].one_low_bps > best->one_low_bps))
             best = &rows[i];
     return best;
 }
@@ -84,6 +98,12 @@ static size_t measured(const struct tl_app_beside_row *rows, size_t count)
 static bool is_slow(const struct tl_app_beside_row *row, const struct tl_app_beside_row *best)
 {
     return row->high_bps < AGREE * best->low_bps;
+}
+
+/* Likewise with one connection each, whatever several get. */
+static bool is_slow_alone(const struct tl_app_beside_row *row, const struct tl_app_beside_row *fast)
+{
+    return fast && row->one_high_bps < AGREE * fast->one_low_bps;
 }
 
 /* On average, but its best turn was no slower than the other's worst. */
@@ -140,6 +160,30 @@ static void say_slow(const struct tl_app_beside_row *row, const struct tl_app_be
                  row->name, rate, most, best->name);
 }
 
+/* Several connections agree, one does not: each is held. */
+static void say_slow_alone(const struct tl_app_beside_row *row,
+                           const struct tl_app_beside_row *fast, char *ret_text, size_t size)
+{
+    char one[TL_UNIT_TEXT_SIZE], other[TL_UNIT_TEXT_SIZE], most[TL_UNIT_TEXT_SIZE];
+    int len = snprintf(ret_text, size,
+                       "One connection to %.120s gets %s where one to %.120s gets %s, and several "
+                       "together %s: ",
+                       row->name, tl_format_bps(row->one_bps, one), fast->name,
+                       tl_format_bps(fast->one_bps, other), tl_format_bps(row->best_bps, most));
+    if (len < 0 || (size_t)len >= size)
+        return;
+    if (is_here(row))
+        snprintf(ret_text + len, size - (size_t)len,
+                 "each is held here (%s), which does not show over the other way.",
+                 tl_cause_name(row->cause));
+    else
+        snprintf(ret_text + len, size - (size_t)len, "%s",
+                 may_be_one_window(row, fast)
+                     ? "cannot tell, as its way is longer by as much, and one window of this PC "
+                       "would do that to both."
+                     : "what holds each connection lies there or on the way to it.");
+}
+
 static void say_unsteady(const struct tl_app_beside_row *row, const struct tl_app_beside_row *best,
                          char *ret_text, size_t size)
 {
@@ -156,6 +200,7 @@ void tl_app_beside_say(const struct tl_app_beside_row *rows, size_t count, char 
                        size_t size)
 {
     const struct tl_app_beside_row *best = fastest(rows, count), *slow = NULL, *unsteady = NULL;
+    const struct tl_app_beside_row *fast = fastest_alone(rows, count), *held = NULL;
     if (measured(rows, count) < 2 || !(rows[0].best_bps > 0)) {
         snprintf(ret_text, size, "Nothing to compare: %s was measured.",
                  best ? "only one of them" : "none of them");
@@ -168,11 +213,15 @@ void tl_app_beside_say(const struct tl_app_beside_row *rows, size_t count, char 
             slow = &rows[i]; /* the first: the one that was asked about, where it is slow */
         else if (!unsteady && may_be_slow(&rows[i], best))
             unsteady = &rows[i];
+        if (!held && is_slow_alone(&rows[i], fast))
+            held = &rows[i];
     }
     if (slow)
         say_slow(slow, best, ret_text, size);
     else if (unsteady)
         say_unsteady(unsteady, best, ret_text, size);
+    else if (held)
+        say_slow_alone(held, fast, ret_text, size);
     else
         say_same(rows, count, ret_text, size);
 }

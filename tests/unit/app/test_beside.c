@@ -13,6 +13,8 @@ static struct tl_app_beside_row row(const char *name, double one_bps, double bes
                                      .best_bps = best_bps,
                                      .low_bps = best_bps,
                                      .high_bps = best_bps,
+                                     .one_low_bps = one_bps,
+                                     .one_high_bps = one_bps,
                                      .turns = best_bps > 0,
                                      .rtt_ns = rtt_ns};
     snprintf(made.name, sizeof made.name, "%s", name);
@@ -41,6 +43,19 @@ Test(beside, what_is_slow_to_one_is_that_ones)
     struct tl_app_beside_row rows[] = {row("slow", 10e6, 11e6, 2e7, "", ""),
                                        row("quick", 90e6, 94e6, 2e7, "", "")};
     expect(rows, 2, "slow gets 11 Mb/s where this PC and its access carry 94 Mb/s (with quick)");
+}
+
+Test(beside, a_server_that_holds_each_connection_is_not_excused_by_several)
+{
+    struct tl_app_beside_row rows[] = {row("held", 16.6e6, 96.1e6, 3e7, "", ""),
+                                       row("quick", 96.2e6, 96.2e6, 3e7, "path", "capacity")};
+    expect(rows, 2, "One connection to held gets 16.6 Mb/s where one to quick gets 96.2 Mb/s");
+    expect(rows, 2, "what holds each connection lies there or on the way to it");
+    rows[0].rtt_ns = 1.7e8; /* one window of this PC would do that */
+    expect(rows, 2, "cannot tell");
+    snprintf(rows[0].segment, sizeof rows[0].segment, "near-host");
+    snprintf(rows[0].cause, sizeof rows[0].cause, "receive-window");
+    expect(rows, 2, "each is held here (receive buffer)");
 }
 
 Test(beside, a_cause_that_lies_here_stays_here)

@@ -13,8 +13,9 @@ struct tl_app_beside_row {
     char name[256], kind[16];
     double one_bps, best_bps; /* one connection, the most that was seen: the mean of turns; NAN */
     double low_bps, high_bps; /* the most that was seen, in the slowest and the fastest turn; NAN */
-    unsigned turns;           /* in which a rate was measured */
-    double rtt_ns;            /* without load; NAN */
+    double one_low_bps, one_high_bps; /* likewise of one connection */
+    unsigned turns;                   /* in which a rate was measured */
+    double rtt_ns;                    /* without load; NAN */
     enum tl_verdict_state state;
     char cause[48], segment[16]; /* of a verdict "limited"; "" else */
     char failed[160];            /* why nothing was measured, "" else */

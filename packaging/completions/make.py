@@ -21,9 +21,9 @@ def help_of(*words):
 
 
 def options_of(text):
-    """Option -> what it does, of a help text."""
+    """Option -> what it does, of a help text: those of its first column, also behind a word of history."""
     options = {}
-    for words, meaning in re.findall(r"^ {2,6}(-[^\n]*?)(?:  +(\S[^\n]*))?$", text, re.M):
+    for words, meaning in re.findall(r"^ {2,6}(\S[^\n]*?)(?:  +(\S[^\n]*))?$", text.partition("Examples:")[0], re.M):
         for option in re.findall(r"--[a-z][a-z0-9-]*", words):
             options.setdefault(option, meaning.strip())
     return options

@@ -60,6 +60,8 @@ def main():
         assert bash_offers(script.name, "tightlink", "run", "--dir") == {"--direction"}
         assert bash_offers(script.name, "tightlink", "history", "--no") == {"--no-pager"}
         assert "--for" in bash_offers(script.name, "tightlink", "live", "--")
+        of_history = {"--before", "--keep", "--all", "--out", "--unmask", "--site-masks", "--target", "--since"}
+        assert bash_offers(script.name, "tightlink", "history", "--") >= of_history
         assert "--direction" not in bash_offers(script.name, "tightlink", "live", "--")
         assert bash_offers(script.name, "tightlink", "serve", "--") == options
         assert bash_offers(script.name, "tightlink", "run", "--direction", "") == {"download", "upload", "both"}

@@ -87,10 +87,14 @@ class Lists:
 
     def installs(self):
         # Debian builds with -Dpscheduler=true, whose files are in that package alone.
-        debian = [line for file in sorted((self.packaging / "debian").glob("*.install"))
+        debian = [line.split() for file in sorted((self.packaging / "debian").glob("*.install"))
                   if file.name != "tightlink-pscheduler.install"
-                  for line in file.read_text().split()]
-        self.claim("debian/*.install", debian)
+                  for line in file.read_text().splitlines()]
+        self.claim("debian/*.install", [words[0] for words in debian])
+        # Where Debian's zsh looks: it is no place for what packages of others install.
+        for name, *place in debian:
+            if name.startswith("usr/share/zsh/") and place != ["usr/share/zsh/vendor-completions"]:
+                self.faults.append(f"debian/*.install: zsh does not find {name}")
         files = self.spec.partition("%files")[2]
         rpm = [re.sub(r"%\{(\w+)\}", lambda m: MACROS[m[1]], line.split()[-1])
                for line in files.splitlines() if re.search(r"%\{_", line) and "%dir" not in line]

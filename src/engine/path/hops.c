@@ -30,6 +30,7 @@ struct run {
     struct probe probes[PROBES_MAX];
     uint32_t probe_count;
     int64_t rtt_ns, next_ns;
+    int round_count;
     bool stopped;
 };
 
@@ -150,12 +151,15 @@ static enum tl_status send_probe(struct run *run, int hop, struct tl_error *rete
     return TL_OK;
 }
 
+/* There and back in turn: where flows are served in turn (RFC 8290) the first packet of a round
+ * passes at once and the ones behind it wait, which would look like a queue behind that hop. */
 static enum tl_status send_round(struct run *run, struct tl_error *reterr)
 {
     int count = run->result->count_known ? run->result->count : GUESS;
+    bool back = run->result->count_known && run->round_count++ % 2 == 1;
     enum tl_status status = TL_OK;
-    for (int hop = 1; hop <= count && status == TL_OK && !run->stopped; hop++)
-        status = send_probe(run, hop, reterr);
+    for (int i = 1; i <= count && status == TL_OK && !run->stopped; i++)
+        status = send_probe(run, back ? count + 1 - i : i, reterr);
     return status;
 }
 

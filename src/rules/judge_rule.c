@@ -33,7 +33,7 @@ static double bound(const struct tl_formula *formula, const struct tl_formula_en
     if (!formula->code)
         return fallback;
     struct tl_value value = tl_formula_evaluate(formula, env);
-    return value.known && value.number > 0 ? value.number : fallback;
+    return value.known && value.number >= 0 ? value.number : fallback;
 }
 
 /* A ceiling that is the measured rate itself: it explains that rate and bounds no other. */

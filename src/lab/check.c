@@ -91,10 +91,11 @@ static enum tl_status check_service(const struct tl_lab_link_config *link, struc
         return tl_error_set(reterr, TL_RANGE, "aqm needs a link with a rate");
     bool station = !even || link->aqm != TL_LAB_AQM_NONE;
     if (station && (link->shaper_bps > 0 || link->flow_shaper_bps > 0 || link->cross_bps > 0 ||
-                    link->cross_flows > 0 || link->collision_ratio > 0))
-        return tl_error_set(reterr, TL_RANGE,
-                            "shapers, cross traffic and collisions need a plain rate: no aqm, "
-                            "trace, radio, leo or wifi (others= goes with all of them)");
+                    link->cross_flows > 0 || link->collision_ratio > 0 || link->half_duplex))
+        return tl_error_set(
+            reterr, TL_RANGE,
+            "shapers, cross traffic, collisions and half duplex need a plain rate: no aqm, "
+            "trace, radio, leo or wifi (others= goes with all of them)");
     return TL_OK;
 }
 
@@ -159,6 +160,10 @@ static enum tl_status check_flows(const struct tl_lab_link_config *link, struct 
                             "cross traffic needs a link with a rate and without a shaper");
     if (link->collision_ratio > 0 && link->rate_bps <= 0)
         return tl_error_set(reterr, TL_RANGE, "collisions need a link with a rate");
+    if (link->half_duplex && (link->rate_bps <= 0 || crossed || link->collision_ratio > 0))
+        return tl_error_set(reterr, TL_RANGE,
+                            "a half-duplex link needs a rate, without cross traffic and "
+                            "collisions");
     return TL_OK;
 }
 

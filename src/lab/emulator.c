@@ -356,6 +356,8 @@ static enum tl_status start_direction(const struct tl_lab_config *config, int at
     d->packet_max = ports->packet_max + 64;
     size_t slot_size = (d->packet_max + 127) / 128 * 128;
     enum tl_status status = init_models(d, config, at, &slots, reterr);
+    if (status == TL_OK && d->model.link.half_duplex)
+        d->model.medium_free_ns = &shared->medium_free_ns[at];
     if (status == TL_OK && tl_lab_schedule_init(&d->schedule, slots, slot_size) != TL_OK)
         status = tl_error_set(reterr, TL_NOMEM, "no memory for the link emulator's packets");
     if (status == TL_OK && tl_thread_start(NULL, direction_main, d) != 0)

@@ -121,6 +121,27 @@ static bool shape(struct tl_lab_model *model, double len, int64_t *at_ns, double
     return true;
 }
 
+/* Half duplex: whoever comes first has the medium for one packet. The other direction's thread
+ * takes it, too. */
+static bool serialise_in_turn(struct tl_lab_model *model, uint32_t len_bytes, int64_t *at_ns,
+                              double *ret_backlog)
+{
+    int64_t work_ns = (int64_t)((uint64_t)len_bytes * 8 * UINT64_C(1000000000) / model->rate_bps);
+    int64_t free_ns = atomic_load_explicit(model->medium_free_ns, memory_order_relaxed), begin_ns;
+    double backlog;
+    do {
+        begin_ns = free_ns > *at_ns ? free_ns : *at_ns;
+        backlog = (double)(begin_ns - *at_ns) * (double)model->rate_bps / 8e9;
+        if (!has_room(model, backlog, len_bytes))
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(model->medium_free_ns, &free_ns,
+                                                    begin_ns + work_ns, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    *at_ns = begin_ns + work_ns;
+    *ret_backlog = fmax(*ret_backlog, backlog + len_bytes);
+    return true;
+}
+
 /* Serialisation: integers, so that no rounding adds up over millions of packets. */
 static bool serialise(struct tl_lab_model *model, uint32_t len_bytes, int64_t *at_ns,
                       double *ret_backlog)
@@ -128,6 +149,8 @@ static bool serialise(struct tl_lab_model *model, uint32_t len_bytes, int64_t *a
     if (model->rate_bps == 0)
         return true;
     double backlog = 0;
+    if (model->medium_free_ns)
+        return serialise_in_turn(model, len_bytes, at_ns, ret_backlog);
     if (model->link_free_ns > *at_ns) {
         backlog = (double)(model->link_free_ns - *at_ns) * (double)model->rate_bps / 8e9;
     } else {

@@ -10,6 +10,7 @@
 #ifndef TL_LAB_MODEL_H
 #define TL_LAB_MODEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,7 +43,9 @@ enum tl_lab_chance {
 struct tl_lab_model {
     struct tl_lab_link_config link;
     int64_t queue_bytes;
-    int64_t mark_ns;       /* zero of outages and steps of the delay; may be set at any time */
+    int64_t mark_ns; /* zero of outages and steps of the delay; may be set at any time */
+    /* Of a medium that both directions take in turn: when it is free; NULL: each has its own. */
+    _Atomic int64_t *medium_free_ns;
     int64_t other_free_ns; /* link_free_ns of the other direction, for collisions; the same */
     bool icmp_filtered;    /* ICMP is dropped; set after init */
     bool by_flow;          /* some impairment looks at connections: pass a flow */

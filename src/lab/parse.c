@@ -75,6 +75,7 @@ static const struct key keys[] = {
     {"strip", SCOPE_LINK, tl_lab_read_strip, 0, ONE},
     {"dscp", SCOPE_LINK, tl_lab_read_dscp, 0, ONE},
     {"collision", SCOPE_LINK, tl_lab_read_ratio, LINK(collision_ratio), ONE},
+    {"half-duplex", SCOPE_LINK, tl_lab_read_switch, LINK(half_duplex), ONE},
     {"seed", SCOPE_LINK, tl_lab_read_seed, LINK(seed), ONE},
     {"rmem", SCOPE_HOST, tl_lab_read_size, HOST(rmem_max_bytes), ONE},
     {"wmem", SCOPE_HOST, tl_lab_read_size, HOST(wmem_max_bytes), ONE},

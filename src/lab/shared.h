@@ -1,5 +1,5 @@
 /* The memory that the lab's processes share: mapped before the first fork, gone
- * with the last process. Every field has one writer; readers see each number
+ * with the last process. Every field but one has one writer; readers see each number
  * whole (lock-free atomics). */
 #ifndef TL_LAB_SHARED_H
 #define TL_LAB_SHARED_H
@@ -28,10 +28,11 @@ struct tl_lab_live {
 };
 
 struct tl_lab_shared {
-    _Atomic int64_t mark_ns;       /* written by the caller */
-    _Atomic int32_t emulator_pid;  /* written by the guard, then by nobody */
-    _Atomic int32_t carrier;       /* the same; enum tl_lab_carrier */
-    struct tl_lab_cgroups cgroups; /* written by the guard before "ready" */
+    _Atomic int64_t mark_ns;                          /* written by the caller */
+    _Atomic int32_t emulator_pid;                     /* written by the guard, then by nobody */
+    _Atomic int32_t carrier;                          /* the same; enum tl_lab_carrier */
+    _Atomic int64_t medium_free_ns[TL_LAB_LINKS_MAX]; /* half duplex; written by both directions */
+    struct tl_lab_cgroups cgroups;                    /* written by the guard before "ready" */
     struct tl_lab_live live[TL_LAB_LINKS_MAX][TL_LAB_DIRECTION_COUNT];
 };
 

@@ -208,6 +208,12 @@ Test(lab_config, flows_cross_traffic_and_middleboxes)
     cr_assert_float_eq(up->collision_ratio, 0.1, 1e-12);
 }
 
+Test(lab_config, a_half_duplex_link_has_a_rate_and_nothing_else_on_it)
+{
+    refused("half-duplex=on", TL_RANGE, "rate");
+    refused("rate=10M half-duplex=on cross=5M", TL_RANGE, "cross traffic");
+}
+
 Test(lab_config, what_links_cannot_be_is_refused)
 {
     refused("wan.rate=10M", TL_RANGE, "main one");

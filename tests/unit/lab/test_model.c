@@ -374,6 +374,24 @@ Test(lab_model, collisions_need_both_directions)
               counts[TL_LAB_DROP_COLLISION]);
 }
 
+Test(lab_model, half_duplex_serves_both_directions_in_turn)
+{
+    struct tl_lab_model down = model_of("rate=12M half-duplex=on queue=4500"), up = down;
+    _Atomic int64_t medium_free_ns = 0;
+    down.medium_free_ns = up.medium_free_ns = &medium_free_ns;
+    for (int i = 1; i <= 2; i++) { /* 1500 B take 1 ms */
+        struct tl_lab_fate there = tl_lab_model_pass(&down, 0, PACKET, NULL, 0);
+        struct tl_lab_fate back = tl_lab_model_pass(&up, 0, PACKET, NULL, 0);
+        cr_assert_eq(there.depart_ns, (2 * i - 1) * TL_NS_PER_MS);
+        if (i == 1)
+            cr_assert_eq(back.depart_ns, 2 * TL_NS_PER_MS);
+        else
+            cr_assert_eq(back.drop, TL_LAB_DROP_QUEUE, "what waits for the other waits, too");
+    }
+    cr_assert_eq(tl_lab_model_pass(&up, 50 * TL_NS_PER_MS, PACKET, NULL, 0).depart_ns,
+                 51 * TL_NS_PER_MS);
+}
+
 Test(lab_model, filtered_icmp_vanishes_alone)
 {
     struct tl_lab_model model = model_of("delay=1ms");

@@ -189,6 +189,8 @@ struct tl_lab_link_config {
     /* A duplex mismatch: a packet on the wire while the other direction sends, too,
      * is lost with this chance. */
     double collision_ratio;
+    /* Both directions take one medium in turn, a packet at a time, first come, first served. */
+    bool half_duplex;
     uint64_t seed; /* the same seed and packets give the same fates */
 };
 
@@ -286,7 +288,7 @@ enum tl_status tl_lab_config_check(const struct tl_lab_config *config,
  *   wifi=150M/2/30% aqm=fq-codel,ecn grants=2ms-10ms wander=3ms/30ms scatter=1ms
  *   dropout=8s/1.6s others=24 others-burst=2s/1s clamp=1492
  *   flow-policer=20M/50kB flow-shaper=20M/50kB port-loss=odd:5% port-loss=1/4:5%
- *   cross=60M cross-burst=300ms/200ms cross-flows=2 collision=30%
+ *   cross=60M cross-burst=300ms/200ms cross-flows=2 collision=30% half-duplex=on
  *   mss=900 strip=wscale,sack,timestamps dscp=0
  *       a direction: bare for both, or "down." / "up." before the key; and before
  *       that a link: bare for the main one, "lan." "far-lan." "link1." "link2." ...

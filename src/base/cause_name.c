@@ -52,6 +52,7 @@ static const char *const names[][2] = {
     {"sender-app", "sending program"},
     {"shallow-buffer", "small queue"},
     {"shaper-boost", "fast at first only"},
+    {"shared-directions", "one way at a time"},
     {"short-transfer", "short transfer"},
     {"small-files", "many small files"},
     {"softnet-drops", "lost on arrival"},

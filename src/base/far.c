@@ -19,9 +19,9 @@ static const struct tl_far_row rows[TL_FAR_KIND_COUNT] = {
     [TL_FAR_IPERF3] = {
         .id = "iperf3", .scheme = "iperf3", .what = "an iperf3 server", .port = 5201,
         .built = true,
-        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_CONGESTION |
-               TL_FAR_PACING | TL_FAR_TOTALS | TL_FAR_ECHO | TL_FAR_UDP | TL_FAR_MTU |
-               TL_FAR_HOPS | TL_FAR_APART},
+        .can = TL_FAR_DOWNLOADS | TL_FAR_UPLOADS | TL_FAR_STREAMS | TL_FAR_BOTH |
+               TL_FAR_CONGESTION | TL_FAR_PACING | TL_FAR_TOTALS | TL_FAR_ECHO | TL_FAR_UDP |
+               TL_FAR_MTU | TL_FAR_HOPS | TL_FAR_APART},
     [TL_FAR_NUTTCP] = {
         .id = "nuttcp", .scheme = "nuttcp", .what = "a nuttcp server", .port = 5000,
         .built = true,

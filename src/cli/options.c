@@ -86,6 +86,16 @@ static enum tl_status take_direction(const char *text, void *into, struct tl_err
     return cli_parse_direction(text, &options->config.download, &options->config.upload, reterr);
 }
 
+/* What each direction has alone is what both at once are compared with. */
+static enum tl_status take_at_once(const char *text, void *into, struct tl_error *reterr)
+{
+    struct cli_run_options *options = into;
+    struct tl_session_config *config = &options->config;
+    options->direction_given = config->download = config->upload = true;
+    config->force |= UINT32_C(1) << tl_session_stage_find("both-ways");
+    return TL_OK;
+}
+
 static enum tl_status take_data_budget(const char *text, void *into, struct tl_error *reterr)
 {
     struct cli_run_options *options = into;
@@ -131,6 +141,7 @@ static const struct cli_option run_table[] = {
     {CLI_FLAG("json-lines", struct cli_run_options, json_lines)},
     {CLI_FLAG("yes", struct cli_run_options, yes)},
     {CLI_READ("direction", take_direction)},
+    {CLI_DOES("at-once", take_at_once)},
     {CLI_READ("goal", take_goal)},
     {CLI_TIME("time-budget", struct cli_run_options, config.time_budget_ns)},
     {CLI_READ("data-budget", take_data_budget)},

@@ -2,8 +2,9 @@
 #include "tightlink/facts/told.h"
 
 const enum tl_fact_name tl_told_rates[TL_TOLD_RATES] = {
-    TL_FACT_FLOW_goodput_bps, TL_FACT_FLOW_file_goodput_bps, TL_FACT_FLOW_streams_goodput_bps,
-    TL_FACT_FLOW_window_goodput_bps, TL_FACT_FLOW_goodput_whole_bps};
+    TL_FACT_FLOW_goodput_bps,         TL_FACT_FLOW_file_goodput_bps,
+    TL_FACT_FLOW_streams_goodput_bps, TL_FACT_FLOW_window_goodput_bps,
+    TL_FACT_FLOW_goodput_whole_bps,   TL_FACT_FLOW_both_goodput_bps};
 
 bool tl_told_measured(const struct tl_facts *facts, enum tl_direction direction, double bps,
                       double *ret_doubt)

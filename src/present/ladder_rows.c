@@ -9,10 +9,10 @@
 /* A linear axis shows nothing of rungs that are this much lower than the highest. */
 #define LINEAR_SPAN_MAX 30
 
-#define MEASURED_COUNT 4
+#define MEASURED_COUNT 5
 static const enum tl_fact_name measured_names[MEASURED_COUNT] = {
     TL_FACT_FLOW_goodput_bps, TL_FACT_FLOW_streams_goodput_bps, TL_FACT_FLOW_window_goodput_bps,
-    TL_FACT_FLOW_file_goodput_bps};
+    TL_FACT_FLOW_file_goodput_bps, TL_FACT_FLOW_both_goodput_bps};
 
 static void widen(double value, double *least, double *most)
 {
@@ -60,7 +60,7 @@ size_t text_ladder_rows(const struct text_source *source, enum tl_direction dire
     if (!isnan(streams))
         snprintf(several, sizeof several, "%.0f streams", streams);
     const char *labels[MEASURED_COUNT] = {"one stream", several, "large buffers",
-                                          "a file, disks included"};
+                                          "a file, disks included", "one stream, one back"};
     for (size_t i = 0; i < source->findings->rung_count; i++) {
         const struct tl_rung *rung = &source->findings->ladder[i];
         if (rung->direction != direction || !rung->tested || count == LADDER_ROWS_MAX)

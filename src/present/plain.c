@@ -67,6 +67,8 @@ static const struct {
     {"sender-app", "The sending program on {p} does not deliver fast enough."},
     {"shallow-buffer", "A device on the way can store too little for a single connection."},
     {"shaper-boost", "The line is fast at the beginning only, then it is slowed down."},
+    {"shared-directions",
+     "Sending and receiving share the line: while one runs the other one gets less."},
     {"short-transfer", "The transfer is over before it can reach its full speed."},
     {"small-files", "There are many small files, and each costs waiting time."},
     {"softnet-drops", "{P} does not handle arriving data fast enough, and loses some of it."},

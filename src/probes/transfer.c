@@ -53,7 +53,7 @@ static void end_when_still(const struct tl_probe *probe, struct tl_tcp_spec *spe
     double probing =
         tl_facts_number(probe->facts, TL_HOST_OF(direction, TL_SENDER, tcp_mtu_probing), 1);
     double rtt_ns = fmax(tl_facts_number(probe->facts, TL_PATH(rtt_min_ns), 0), 0);
-    if (!hole || probing > 0)
+    if (!hole || probing > 0 || spec->direction == TL_WIRE_BOTH)
         return;
     spec->still_ns = STILL_WAIT_NS + (int64_t)(STILL_WAIT_RTTS * rtt_ns);
     spec->still_bytes = TL_TRUST_STILL_BYTES;
@@ -119,8 +119,14 @@ static double steal_ratio(const struct tl_tcp_side *side)
     return tl_host_is_known(*steal) ? steal->number : (double)NAN;
 }
 
-static struct tl_trust_transfer seen_of(const struct tl_tcp_result *result, enum tl_status status,
-                                        int64_t held_up_ns)
+/* Beside a test of both directions the acknowledgements of one are traffic in the other. */
+static double other_traffic(const struct tl_tcp_result *result, bool both)
+{
+    return both ? (double)NAN : tl_other_traffic(result, result->near_sends);
+}
+
+static struct tl_trust_transfer seen_of(const struct tl_tcp_result *result, bool both,
+                                        enum tl_status status, int64_t held_up_ns)
 {
     const struct tl_flow_stats *sender = &result->steady.sender;
     const struct tl_receiver_stats *receiver = &result->steady.receiver;
@@ -135,7 +141,7 @@ static struct tl_trust_transfer seen_of(const struct tl_tcp_result *result, enum
         .received_bytes = (double)result->receiver.bytes,
         /* What waits for a disk has arrived in the kernel: blocks have checksums instead. */
         .ends_agree_ratio = result->spec.file ? (double)NAN : result->ends_agree_ratio,
-        .other_traffic_ratio = tl_other_traffic(result, result->near_sends),
+        .other_traffic_ratio = other_traffic(result, both),
         .sender = {steal_ratio(&result->sender), sender->thread_cpu_ratio,
                    sender->thread_wait_ratio},
         .receiver = {steal_ratio(&result->receiver), receiver->thread_cpu_ratio,
@@ -199,11 +205,13 @@ static void note_stall(const struct tl_probe *probe, const struct tl_tcp_spec *s
 static void count_bytes(const struct tl_tcp_spec *spec, const struct tl_tcp_result *result,
                         struct tl_probe_outcome *outcome)
 {
-    if (spec->direction == TL_WIRE_DOWNLOAD)
+    const struct tl_tcp_result *upload =
+        spec->direction == TL_WIRE_UPLOAD ? result : result->upload;
+    if (spec->direction != TL_WIRE_UPLOAD)
         outcome->record.received_bytes = (long long)result->receiver.bytes;
-    else
+    if (upload)
         outcome->record.sent_bytes =
-            (long long)(result->end_signed ? result->receiver.bytes : result->sender.bytes);
+            (long long)(upload->end_signed ? upload->receiver.bytes : upload->sender.bytes);
 }
 
 /* A far end that answers no datagrams of given size tells of no hole: then segments are tried,
@@ -216,6 +224,8 @@ static bool is_still(const struct tl_probe *probe, const struct tl_tcp_spec *spe
     bool hole = tl_transfer_meets_hole(probe->facts, direction);
     bool download = spec->direction == TL_WIRE_DOWNLOAD, vanish;
     uint64_t moved_bytes;
+    if (spec->direction == TL_WIRE_BOTH)
+        return false;
     if (hole && tl_trust_stood_still(seen))
         return true;
     if (tl_far_can(probe->far, TL_FAR_SYN) || spec->maxseg_bytes > 0 || !tl_trust_seems_still(seen))
@@ -235,7 +245,7 @@ static void note_end(const struct tl_probe *probe, const struct tl_tcp_spec *spe
         tl_outcome_state(outcome, TL_STAGE_FAILED, "%s", error->text);
     else if (result->end == TL_TCP_END_BYTES)
         note_spent(outcome, result);
-    if (status == TL_OK)
+    if (status == TL_OK && spec->direction != TL_WIRE_BOTH)
         note_stall(probe, spec, result, NULL);
 }
 
@@ -263,18 +273,23 @@ static enum tl_status run(const struct tl_probe *probe, const struct tl_tcp_spec
     int64_t took_ns = tl_now_ns() - asked_ns;
     watch_clock(&running);
     count_bytes(spec, result, outcome);
-    struct tl_trust_transfer seen = seen_of(result, status, running.held_up_ns);
+    bool both = spec->direction == TL_WIRE_BOTH;
+    struct tl_trust_transfer seen = seen_of(result, both, status, running.held_up_ns);
     if (status != TL_CANCELLED && is_still(probe, spec, &seen, outcome)) {
         note_stall(probe, spec, result, outcome);
         tl_outcome_end(outcome);
         return TL_OK;
     }
     note_end(probe, spec, status, result, &error, outcome);
+    if (result->upload) {
+        struct tl_trust_transfer sent = seen_of(result->upload, both, status, running.held_up_ns);
+        (void)tl_trust_transfer(&outcome->trust, &sent);
+    }
     if (tl_trust_transfer(&outcome->trust, &seen)) {
         outcome->silent_ns = silent_since(result);
         outcome->silence = tl_silence_at_end(result, NULL, 0, outcome->silent_ns);
-        /* A disk may pause. */
-        *ret_whole = status == TL_OK && !spec->file;
+        /* A disk may pause, and so does one of two directions that starve one another. */
+        *ret_whole = status == TL_OK && !spec->file && !both;
         if (*ret_whole)
             tl_interruptions_find(
                 result, took_ns - result->elapsed_ns - result->queued_ns - result->exchange_ns,

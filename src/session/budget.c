@@ -24,6 +24,8 @@ static int64_t time_budget(const struct tl_session_config *config, const struct 
     int64_t network = 2 * one > TIME_BUDGET_NS ? 2 * one : TIME_BUDGET_NS;
     /* Who names a disk asks for its time too. */
     int64_t files = 4 * one * (config->download + config->upload) + TL_PROBE_DISK_NS;
+    if (config->force >> TL_PLAN_BOTH_WAYS & 1)
+        network += tl_plan_both_ways_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
     return config->directory || config->far_disk ? network + files : network;
 }
 

@@ -123,7 +123,7 @@ void session_end_stage(struct tl_session *session, const struct tl_probe_outcome
 bool session_ends(enum tl_status status)
 {
     return status == TL_CANCELLED || status == TL_CLOSED || status == TL_TIMEOUT ||
-           status == TL_PROTOCOL || status == TL_INVALID || status == TL_NOMEM;
+           status == TL_PROTOCOL || status == TL_INVALID || status == TL_NOMEM || status == TL_AUTH;
 }
 
 void session_enter_stage(struct tl_session *session, int stage)

@@ -39,6 +39,12 @@ int64_t tl_plan_trial_ns(double rtt_ns)
     return ns > STREAM_MAX_NS ? STREAM_MAX_NS : ns;
 }
 
+/* Both at once as long as the one stream, and each alone again for two thirds of that. */
+int64_t tl_plan_both_ways_ns(double rtt_ns)
+{
+    return tl_plan_stream_ns(rtt_ns) / 3 * 7;
+}
+
 static double path_rtt_ns(const struct tl_plan_state *state)
 {
     return tl_facts_number(state->facts, TL_PATH(rtt_min_ns), (double)NAN);
@@ -140,6 +146,12 @@ static void cost_short(const struct tl_plan_state *state, enum tl_direction dire
                        struct tl_stage_cost *ret_cost)
 {
     loading(state, STREAM_MIN_NS, ret_cost);
+}
+
+static void cost_both_ways(const struct tl_plan_state *state, enum tl_direction direction,
+                           struct tl_stage_cost *ret_cost)
+{
+    loading(state, tl_plan_both_ways_ns(path_rtt_ns(state)), ret_cost);
 }
 
 /* Some twenty steps of a third of a second with two round trips and a grace each; a stranger takes
@@ -251,6 +263,12 @@ static const struct tl_stage table[TL_PLAN_COUNT] = {
         .far = MOVES_AND(TL_FAR_FAMILY, TL_FAR_FAMILY),
         .cost = cost_short, .load = tl_probe_family,
         .why = "whether the other address family goes another way"},
+    [TL_PLAN_BOTH_WAYS] = {
+        .id = "both-ways", .when = TL_WHEN_ASKED, .needs = TL_NEEDS_RESPONDER,
+        .loads = true,
+        .far = ALWAYS(TL_FAR_BOTH),
+        .cost = cost_both_ways, .load = tl_probe_both_ways,
+        .why = "whether the two directions take from one another"},
     [TL_PLAN_DISK] = {
         .id = "disk", .when = TL_WHEN_ASKED, .needs = TL_NEEDS_DISK,
         .cost = cost_disk, .load = tl_probe_disk,

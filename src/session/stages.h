@@ -26,6 +26,7 @@ enum tl_plan_stage {
     TL_PLAN_UDP,
     TL_PLAN_SPLIT,
     TL_PLAN_FAMILY,
+    TL_PLAN_BOTH_WAYS,
     TL_PLAN_DISK,
     TL_PLAN_DISK_TO_DISK,
     TL_PLAN_CALIBRATE,
@@ -99,6 +100,8 @@ int64_t tl_plan_stream_ns(double rtt_ns);
 /* A trial of a remedy at most: it measures what stays once slow start and its losses are over, as
  * the prediction says it, and ends before where that is known. */
 int64_t tl_plan_trial_ns(double rtt_ns);
+/* Stage both-ways, its three turns together. */
+int64_t tl_plan_both_ways_ns(double rtt_ns);
 
 /* A loading stage that cannot have this long tells nothing that counts. */
 #define TL_STAGE_WORTH_NS INT64_C(3000000000)

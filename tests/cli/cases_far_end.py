@@ -279,3 +279,16 @@ def what_else_answers_is_found_and_verified_as_what_it_is(machine):
         again = tightlink(machine, "verify", saved.name, "--yes", "--json").document()
     assert again["run"]["target"]["kind"] == "iperf3", again["run"]
     assert not again["run"]["quality"]["reasons"], again["run"]
+
+
+@case("far-end")
+def both_directions_at_once_are_offered_where_they_can_be(machine):
+    def greet(client):
+        client.recv(4096)
+        client.sendall(b"HELO nuttcp v6.1.2\n")
+    with server(greet) as port:
+        document = tightlink(machine, "run", f"nuttcp://127.0.0.1:{port}", "--at-once", "--no-history",
+                             "--json", *QUICK).document()
+    reasons = [step["why"] for step in document.get("plan", []) if step["stage"] == "both-ways"] + [
+        stage.get("reason", "") for stage in document["stages"] if stage["id"] == "both-ways"]
+    assert any("cannot run both directions in one test" in why for why in reasons), reasons

@@ -5,8 +5,8 @@
 
 CASES is a JSON file: for each case the arguments of `tightlink demo`, the causes and the
 segment that are right, causes that may be called limiting or contributing beside it, and
-the range of the ceiling where there is a truth for it, and facts that must be known. Each run is also checked for what
-must hold in every run: the document validates, the ledger sums to 1, judging the saved
+the range of the ceiling where there is a truth for it, facts that must be known, and causes that
+must be noted. Each run is also checked for what must hold in every run: the document validates, the ledger sums to 1, judging the saved
 run again gives the same verdict, and the traffic stays below what the case allows.
 
 Without names the cases that are marked "long" are left out; --long runs these. Each is run as
@@ -82,6 +82,9 @@ def check_truth(document, case):
     for fact in case.get("known", []):
         if not is_known(document, fact):
             yield f"{fact} is not known: {document['facts'].get(fact, {}).get('reason')}"
+    found = {finding["cause"] for finding in document["findings"] if finding["result"] == "found"}
+    for cause in sorted(set(case.get("notes", [])) - found):
+        yield f"does not note {cause}"
     verdict = document["verdict"]
     state = case.get("state", "limited")
     if verdict["state"] != state:

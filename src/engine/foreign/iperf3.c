@@ -1,4 +1,5 @@
-/* iperf3 servers of 3.1 to 3.21 as far ends: reaching one, and TCP tests.
+/* iperf3 servers of 3.1 to 3.21 as far ends: reaching one, and TCP tests, one way or (from 3.7 on)
+ * both at once.
  *
  *   cookie -> PARAM_EXCHANGE -> parameters -> CREATE_STREAMS -> our streams, each with the cookie
  *          -> TEST_START, TEST_RUNNING -> payload -> we: TEST_END -> EXCHANGE_RESULTS
@@ -75,28 +76,43 @@ static enum tl_status answers(const struct tl_far_options *options, struct tl_er
 
 /* --- One test -------------------------------------------------------------------------------- */
 
+/* One direction of a test. Of both at once the client's senders come first, to the server as well.
+ */
+struct iperf3_lane {
+    struct tl_tcp_spec spec;
+    struct tl_tcp_result *result;
+    struct near_half *half;
+};
+
 struct iperf3_test {
     struct iperf3_end *end;
     struct far_peer peer; /* the end's, with this test's tick */
     const struct tl_tcp_spec *spec;
-    struct tl_tcp_result *result;
+    struct iperf3_lane lanes[2];
+    unsigned lane_count;
     struct iperf3_control control;
-    struct near_half *half;
 };
 
+/* The one that live numbers are of: the download, or the only one. */
+static struct iperf3_lane *told_lane(struct iperf3_test *test)
+{
+    return &test->lanes[test->lane_count - 1];
+}
+
 /* One after the other: the server numbers them as they come. */
-static enum tl_status open_stream(struct iperf3_test *test, unsigned index, struct tl_error *reterr)
+static enum tl_status open_stream(struct iperf3_test *test, struct iperf3_lane *lane,
+                                  unsigned index, struct tl_error *reterr)
 {
     const struct far_peer *peer = &test->peer;
     int fd;
     enum tl_status status =
-        near_half_dial(peer, peer->port, test->spec, index, test->result, &fd, reterr);
+        near_half_dial(peer, peer->port, &lane->spec, index, lane->result, &fd, reterr);
     if (status != TL_OK)
         return status;
     status = far_send_all(peer, fd, test->control.cookie, IPERF3_COOKIE_SIZE,
                           tl_now_ns() + IPERF3_ANSWER_NS, reterr);
     if (status == TL_OK)
-        return near_half_add(test->half, fd, reterr);
+        return near_half_add(lane->half, fd, reterr);
     close(fd);
     return status;
 }
@@ -105,27 +121,65 @@ static enum tl_status begin(struct iperf3_test *test, struct tl_error *reterr)
 {
     int64_t until_ns = tl_now_ns() + IPERF3_ANSWER_NS;
     enum tl_status status = TL_OK;
-    for (unsigned i = 0; i < test->spec->streams && status == TL_OK; i++)
-        status = open_stream(test, i, reterr);
+    for (unsigned i = 0; i < test->lane_count; i++)
+        for (unsigned j = 0; j < test->spec->streams && status == TL_OK; j++)
+            status = open_stream(test, &test->lanes[i], j, reterr);
     if (status == TL_OK)
         status = iperf3_expect(&test->control, IPERF3_TEST_START, until_ns, reterr);
     if (status == TL_OK)
         status = iperf3_expect(&test->control, IPERF3_TEST_RUNNING, until_ns, reterr);
-    return status == TL_OK ? near_half_start(test->half, reterr) : status;
+    for (unsigned i = test->lane_count;
+         i-- > 0 && status == TL_OK;) /* who receives is ready first */
+        status = near_half_start(test->lanes[i].half, reterr);
+    return status;
+}
+
+/* Whether the test may end: the rate of every lane is known, or one lane is at its end, and then
+ * the others are. */
+static bool is_over(struct iperf3_test *test)
+{
+    enum tl_tcp_end end = TL_TCP_END_NOT_RUN;
+    unsigned over = 0;
+    bool cut = false;
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        const struct iperf3_lane *lane = &test->lanes[i];
+        bool may_end = near_half_step(lane->half);
+        over += may_end;
+        cut = cut || (may_end && lane->result->end != TL_TCP_END_KNOWN);
+        end = lane->result->end != TL_TCP_END_NOT_RUN ? lane->result->end : end;
+    }
+    if (over < test->lane_count && !cut)
+        return false;
+    for (unsigned i = 0; i < test->lane_count; i++)
+        if (test->lanes[i].result->end == TL_TCP_END_NOT_RUN)
+            test->lanes[i].result->end = end;
+    return true;
+}
+
+static int64_t due_ns(const struct iperf3_test *test)
+{
+    int64_t least_ns = INT64_MAX;
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        int64_t ns = near_half_due_ns(test->lanes[i].half);
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    return least_ns;
 }
 
 /* Until the test may end. A word of the server's in between is the end of it. */
 static enum tl_status move_payload(struct iperf3_test *test, struct tl_error *reterr)
 {
-    while (!near_half_step(test->half)) {
-        struct pollfd fds[3] = {{.fd = test->control.fd, .events = POLLIN},
-                                {.fd = near_half_event_fd(test->half), .events = POLLIN},
+    while (!is_over(test)) {
+        struct pollfd fds[4] = {{.fd = test->control.fd, .events = POLLIN},
                                 {.fd = test->peer.cancel_fd, .events = POLLIN}};
-        int64_t left_ns = near_half_due_ns(test->half) - tl_now_ns();
-        (void)poll(fds, 3, left_ns > 0 ? (int)(left_ns / TL_NS_PER_MS) + 1 : 0);
-        if (fds[2].revents)
+        for (unsigned i = 0; i < test->lane_count; i++)
+            fds[2 + i] =
+                (struct pollfd){.fd = near_half_event_fd(test->lanes[i].half), .events = POLLIN};
+        int64_t left_ns = due_ns(test) - tl_now_ns();
+        (void)poll(fds, 2 + test->lane_count, left_ns > 0 ? (int)(left_ns / TL_NS_PER_MS) + 1 : 0);
+        if (fds[1].revents)
             return tl_error_set(reterr, TL_CANCELLED, "cancelled");
-        if (fds[0].revents && near_half_step(test->half) && test->result->end == TL_TCP_END_BYTES)
+        if (fds[0].revents && is_over(test) && test->lanes[0].result->end == TL_TCP_END_BYTES)
             return TL_OK;   /* our streams stopped at their cap, which it takes for a failure */
         if (fds[0].revents) /* it has nothing to say now but that it ends or fails */
             return iperf3_expect(&test->control, IPERF3_EXCHANGE_RESULTS,
@@ -139,6 +193,12 @@ static enum tl_status move_payload(struct iperf3_test *test, struct tl_error *re
     return TL_OK;
 }
 
+static void stop(struct iperf3_test *test)
+{
+    for (unsigned i = 0; i < test->lane_count; i++)
+        near_half_stop(test->lanes[i].half);
+}
+
 /* The wire is silent soon, whether or not the server takes notice. */
 static enum tl_status end_payload(struct iperf3_test *test, struct tl_error *reterr)
 {
@@ -147,35 +207,48 @@ static enum tl_status end_payload(struct iperf3_test *test, struct tl_error *ret
     enum tl_status status = iperf3_say(&test->control, IPERF3_TEST_END, reterr);
     if (status == TL_OK)
         status = far_await(&test->peer, test->control.fd, POLLIN, quiet_ns, reterr);
-    near_half_stop(test->half);
+    stop(test);
     return status == TL_OK || status == TL_TIMEOUT
                ? iperf3_expect(&test->control, IPERF3_EXCHANGE_RESULTS, until_ns, reterr)
                : status;
 }
 
+static void take_results(struct iperf3_test *test, const struct iperf3_results *theirs)
+{
+    for (unsigned i = 0; i < theirs->count; i++) {
+        struct iperf3_lane *lane = &test->lanes[i / test->spec->streams];
+        near_half_take_total(lane->half, i % test->spec->streams,
+                             (uint64_t)theirs->totals[i].bytes);
+    }
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        struct tl_tcp_result *result = test->lanes[i].result;
+        if (!result->near_sends)
+            memcpy(result->sender.congestion, theirs->congestion, sizeof theirs->congestion);
+        result->end_signed = true;
+    }
+}
+
 static enum tl_status exchange_results(struct iperf3_test *test, struct tl_error *reterr)
 {
     int64_t until_ns = tl_now_ns() + IPERF3_ANSWER_NS;
+    unsigned streams = test->lane_count * test->spec->streams;
     struct tl_buf ours = TL_BUF_INIT;
     struct iperf3_results *theirs = malloc(sizeof *theirs);
     char *text = NULL;
     size_t len;
     if (!theirs)
         return tl_error_set(reterr, TL_NOMEM, "no memory for results");
-    iperf3_write_results(test->result, &ours);
+    iperf3_write_results(test->lanes[0].result, test->lane_count > 1 ? test->lanes[1].result : NULL,
+                         &ours);
     enum tl_status status = iperf3_send_json(&test->control, &ours, reterr);
     tl_buf_finish(&ours);
     if (status == TL_OK)
         status =
             iperf3_receive_json(&test->control, IPERF3_RESULTS_MAX, until_ns, &text, &len, reterr);
     if (status == TL_OK)
-        status = iperf3_read_results(text, len, test->result->streams, theirs, reterr);
-    for (unsigned i = 0; status == TL_OK && i < theirs->count; i++)
-        near_half_take_total(test->half, i, (uint64_t)theirs->totals[i].bytes);
-    if (status == TL_OK && !test->result->near_sends)
-        memcpy(test->result->sender.congestion, theirs->congestion, sizeof theirs->congestion);
+        status = iperf3_read_results(text, len, streams, theirs, reterr);
     if (status == TL_OK)
-        test->result->end_signed = true;
+        take_results(test, theirs);
     free(theirs);
     free(text);
     return status;
@@ -199,9 +272,10 @@ static enum tl_status ask(struct iperf3_test *test, struct tl_error *reterr)
                              .write = write_parameters,
                              .spec = test->spec,
                              .wait_turn = wait_turn,
-                             .wait_context = test->half};
+                             .wait_context = told_lane(test)->half};
     enum tl_status status = iperf3_ask(&ask, reterr);
-    test->result->queued_ns = ask.queued_ns;
+    for (unsigned i = 0; i < test->lane_count; i++)
+        test->lanes[i].result->queued_ns = ask.queued_ns;
     return status;
 }
 
@@ -221,31 +295,98 @@ static enum tl_status run(struct iperf3_test *test, struct tl_error *reterr)
     return status;
 }
 
+static void tick(void *test)
+{
+    near_half_tick(told_lane(test)->half);
+}
+
+static enum tl_status add_lane(struct iperf3_test *test, enum tl_wire_direction direction,
+                               struct tl_tcp_result *result, tl_tcp_live_fn *live, void *context,
+                               struct tl_error *reterr)
+{
+    struct iperf3_lane *lane = &test->lanes[test->lane_count];
+    bool both = test->spec->direction == TL_WIRE_BOTH;
+    lane->spec = *test->spec;
+    lane->spec.direction = direction;
+    lane->spec.max_bytes /= both ? 2 : 1;
+    lane->result = result;
+    result_init(result, &lane->spec);
+    enum tl_status status = near_half_begin(&test->end->peer, &lane->spec, GRACE_NS, result, live,
+                                            context, &lane->half, reterr);
+    test->lane_count += status == TL_OK;
+    return status;
+}
+
+/* Both directions at once have two lanes, each with a result of its own. */
+static enum tl_status add_lanes(struct iperf3_test *test, struct tl_tcp_result *result,
+                                tl_tcp_live_fn *live, void *context, struct tl_error *reterr)
+{
+    enum tl_wire_direction direction = test->spec->direction;
+    struct tl_tcp_result *upload = direction == TL_WIRE_BOTH ? calloc(1, sizeof *upload) : NULL;
+    enum tl_status status = TL_OK;
+    if (direction == TL_WIRE_BOTH && !upload)
+        return tl_error_set(reterr, TL_NOMEM, "no memory for a test");
+    if (upload)
+        status = add_lane(test, TL_WIRE_UPLOAD, upload, NULL, NULL, reterr);
+    if (status == TL_OK)
+        status =
+            add_lane(test, upload ? TL_WIRE_DOWNLOAD : direction, result, live, context, reterr);
+    result->upload = upload;
+    return status;
+}
+
+/* A server of before 3.7 takes half of the connections, and hangs up on those that it was to send
+ * on. */
+static enum tl_status explain_both(const struct iperf3_test *test, enum tl_status status,
+                                   struct tl_error *reterr)
+{
+    const struct tl_tcp_result *download = test->lanes[test->lane_count - 1].result;
+    if (test->lane_count < 2 || status == TL_OK || status == TL_CANCELLED ||
+        download->elapsed_ns == 0 || download->receiver.bytes > download->streams)
+        return status;
+    return tl_error_set(
+        reterr, TL_UNSUPPORTED,
+        "the iperf3 server at %s sends nothing while it receives: one of before 3.7 "
+        "cannot run both directions in one test",
+        test->peer.host);
+}
+
+static enum tl_status finish(struct iperf3_test *test, int64_t asked_ns, enum tl_status status,
+                             struct tl_error *reterr)
+{
+    enum tl_status worst = status;
+    for (unsigned i = 0; i < test->lane_count; i++) {
+        enum tl_status own =
+            near_half_finish(test->lanes[i].half, asked_ns, status, worst == TL_OK ? reterr : NULL);
+        worst = worst == TL_OK ? own : worst;
+        near_half_destroy(test->lanes[i].half);
+    }
+    return worst;
+}
+
 static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
                                void *live_context, struct tl_tcp_result *ret_result,
                                struct tl_error *reterr)
 {
     struct iperf3_end *end = context;
-    struct iperf3_test test = {
-        .end = end, .peer = end->peer, .spec = spec, .result = ret_result, .control = {.fd = -1}};
+    struct iperf3_test test = {.end = end, .peer = end->peer, .spec = spec, .control = {.fd = -1}};
+    unsigned most = spec->direction == TL_WIRE_BOTH ? STREAMS_MAX / 2 : STREAMS_MAX;
     int64_t asked_ns = tl_now_ns();
     test.control.peer = &test.peer;
     result_init(ret_result, spec);
-    enum tl_status status =
-        stranger_check_spec(spec, "an iperf3 server", STRANGER_PACES | STRANGER_CHOOSES_CONGESTION,
-                            STREAMS_MAX, reterr);
-    if (status == TL_OK)
-        status = near_half_begin(&end->peer, spec, GRACE_NS, ret_result, live, live_context,
-                                 &test.half, reterr);
+    enum tl_status status = stranger_check_spec(
+        spec, "an iperf3 server", STRANGER_PACES | STRANGER_CHOOSES_CONGESTION | STRANGER_BOTH,
+        most, reterr);
     if (status != TL_OK)
         return status;
-    test.peer.tick = near_half_tick;
-    test.peer.tick_context = test.half;
-    status = run(&test, reterr);
+    status = add_lanes(&test, ret_result, live, live_context, reterr);
+    test.peer.tick = tick;
+    test.peer.tick_context = &test;
+    if (status == TL_OK)
+        status = run(&test, reterr);
     iperf3_hang_up(&test.control, status != TL_OK);
-    status = near_half_finish(test.half, asked_ns, status, reterr);
-    near_half_destroy(test.half);
-    return status;
+    status = finish(&test, asked_ns, status, reterr);
+    return explain_both(&test, status, reterr);
 }
 
 _Static_assert(offsetof(struct iperf3_end, peer) == 0, "stranger.h reads the peer there");

@@ -23,6 +23,11 @@ static const struct {
     {27, 27, TL_DENIED, "ended the test: more than its administrator lets through"},
     {37, 37, TL_DENIED,
      "takes no test of this length: its administrator set a longest one (--server-max-duration)"},
+    /* One from 3.20 on tells a refused login by what the client before did wrong, which may have
+     * been a greeting of ours. */
+    {114, 114, TL_AUTH,
+     "does not take the test: newer ones say so that want a user, or do not know this one: give "
+     "--user, --password-file and --public-key"},
     {123, 123, TL_UNSUPPORTED, "cannot set segments of that size"},
     {124, 124, TL_UNSUPPORTED, "cannot set a socket buffer of that size"},
     {130, 130, TL_UNSUPPORTED, "cannot set a socket buffer of that size"},

@@ -32,7 +32,8 @@ void iperf3_write_parameters(const struct tl_tcp_spec *spec, const char *token,
                              struct tl_buf *ret_text)
 {
     struct tl_json_writer w;
-    bool download = spec->direction == TL_WIRE_DOWNLOAD;
+    bool both = spec->direction == TL_WIRE_BOTH;
+    bool sends = both || spec->direction == TL_WIRE_DOWNLOAD;
     tl_json_writer_init(&w, ret_text, true);
     tl_json_begin_object(&w, NULL);
     tl_json_add_bool(&w, "tcp", true);
@@ -42,8 +43,8 @@ void iperf3_write_parameters(const struct tl_tcp_spec *spec, const char *token,
     tl_json_add_integer(&w, "blockcount", 0);
     tl_json_add_integer(&w, "parallel", spec->streams);
     tl_json_add_integer(&w, "len", IPERF3_BLOCK_BYTES);
-    if (download) {
-        tl_json_add_bool(&w, "reverse", true);
+    if (sends) {
+        tl_json_add_bool(&w, both ? "bidirectional" : "reverse", true);
         if (spec->pacing_bps > 0)
             tl_json_add_integer(&w, "fqrate", (int64_t)(spec->pacing_bps / spec->streams));
         if (spec->congestion[0])
@@ -95,24 +96,34 @@ static void begin_results(struct tl_json_writer *w)
     tl_json_begin_array(w, "streams");
 }
 
-void iperf3_write_results(const struct tl_tcp_result *result, struct tl_buf *ret_text)
+/* The ids go on where those of the streams before end. */
+static void add_streams(struct tl_json_writer *w, const struct tl_tcp_result *result,
+                        unsigned before)
 {
     const struct tl_tcp_side *near = result->near_sends ? &result->sender : &result->receiver;
+    for (unsigned i = 0; i < result->streams; i++) {
+        tl_json_begin_object(w, NULL);
+        tl_json_add_integer(w, "id", stream_id(before + i));
+        tl_json_add_integer(w, "bytes", (int64_t)near->streams[i].bytes);
+        tl_json_add_integer(w, "retransmits", 0);
+        tl_json_add_integer(w, "jitter", 0);
+        tl_json_add_integer(w, "errors", 0);
+        tl_json_add_integer(w, "packets", 0);
+        tl_json_add_integer(w, "start_time", 0);
+        tl_json_add_number(w, "end_time", (double)result->elapsed_ns / 1e9);
+        tl_json_end(w);
+    }
+}
+
+void iperf3_write_results(const struct tl_tcp_result *first, const struct tl_tcp_result *second,
+                          struct tl_buf *ret_text)
+{
     struct tl_json_writer w;
     tl_json_writer_init(&w, ret_text, true);
     begin_results(&w);
-    for (unsigned i = 0; i < result->streams; i++) {
-        tl_json_begin_object(&w, NULL);
-        tl_json_add_integer(&w, "id", stream_id(i));
-        tl_json_add_integer(&w, "bytes", (int64_t)near->streams[i].bytes);
-        tl_json_add_integer(&w, "retransmits", 0);
-        tl_json_add_integer(&w, "jitter", 0);
-        tl_json_add_integer(&w, "errors", 0);
-        tl_json_add_integer(&w, "packets", 0);
-        tl_json_add_integer(&w, "start_time", 0);
-        tl_json_add_number(&w, "end_time", (double)result->elapsed_ns / 1e9);
-        tl_json_end(&w);
-    }
+    add_streams(&w, first, 0);
+    if (second)
+        add_streams(&w, second, first->streams);
     tl_json_end(&w);
     tl_json_end(&w);
 }

@@ -17,8 +17,10 @@ void iperf3_write_parameters(const struct tl_tcp_spec *spec, const char *token,
 void iperf3_write_udp_parameters(const struct tl_udp_spec *spec, const char *token,
                                  struct tl_buf *ret_text);
 
-/* Our results, which the server wants before it tells its own. */
-void iperf3_write_results(const struct tl_tcp_result *result, struct tl_buf *ret_text);
+/* Our results, which the server wants before it tells its own; of both directions at once those of
+ * the upload and then the download, else second is NULL. */
+void iperf3_write_results(const struct tl_tcp_result *first, const struct tl_tcp_result *second,
+                          struct tl_buf *ret_text);
 
 void iperf3_write_udp_results(const struct tl_udp_result *result, struct tl_buf *ret_text);
 

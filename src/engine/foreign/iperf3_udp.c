@@ -308,15 +308,16 @@ static enum tl_status lies(const struct udp_test *test, struct tl_error *reterr)
                         test->peer.host);
 }
 
-/* It numbers a datagram before its kernel takes it: the bytes tell how many left. */
+/* It numbers a datagram before its kernel takes it: the bytes tell how many left. One of 3.1 tells
+ * 0 of the numbers that it gave. */
 static enum tl_status take_sender(struct udp_test *test, const struct iperf3_total *total,
                                   struct tl_error *reterr)
 {
     struct tl_udp_sender *sender = &test->result->sender;
     const struct udp_stamps *stamps = &test->flow->stamps;
-    uint64_t numbered = (uint64_t)total->packets;
     sender->sent_bytes = (uint64_t)total->bytes;
     sender->sent_count = sender->sent_bytes / test->spec.datagram_bytes;
+    uint64_t numbered = total->packets > 0 ? (uint64_t)total->packets : sender->sent_count;
     if (sender->sent_count > numbered)
         return lies(test, reterr);
     sender->local_drop_count = numbered - sender->sent_count;

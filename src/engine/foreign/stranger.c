@@ -42,9 +42,10 @@ enum tl_status stranger_check_spec(const struct tl_tcp_spec *spec, const char *s
                                    struct tl_error *reterr)
 {
     bool upload = spec->direction == TL_WIRE_UPLOAD, far_sends = !upload;
+    bool both = spec->direction == TL_WIRE_BOTH;
     bool paces = abilities & STRANGER_PACES, chooses = abilities & STRANGER_CHOOSES_CONGESTION;
-    const char *what = spec->file                            ? "move files"
-                       : spec->direction == TL_WIRE_BOTH     ? "run both directions in one test"
+    const char *what = spec->file                             ? "move files"
+                       : both && !(abilities & STRANGER_BOTH) ? "run both directions in one test"
                        : upload && spec->rcvbuf_bytes > 0    ? "enlarge its receive buffer as asked"
                        : far_sends && spec->sndbuf_bytes > 0 ? "enlarge its send buffer as asked"
                        : far_sends && spec->notsent_lowat_bytes  ? "hold back what it sends"

@@ -7,7 +7,7 @@
 #include "far_private.h"
 
 /* Of what a test may ask for, what some strangers can do; the rest none of them can. */
-enum { STRANGER_PACES = 1, STRANGER_CHOOSES_CONGESTION = 2 };
+enum { STRANGER_PACES = 1, STRANGER_CHOOSES_CONGESTION = 2, STRANGER_BOTH = 4 };
 
 /* TL_UNSUPPORTED: what the server, such as "an NDT server", cannot do of it, and who would;
  * TL_RANGE: streams or time. */

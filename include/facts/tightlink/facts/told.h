@@ -9,7 +9,7 @@
 #define TL_PREDICTION_DOUBT 0.05
 
 /* Rates that people are told as measured, and that of a transfer which broke. */
-#define TL_TOLD_RATES 5
+#define TL_TOLD_RATES 6
 extern const enum tl_fact_name tl_told_rates[TL_TOLD_RATES];
 
 /* Whether the rate is one that was measured; *ret_doubt is half of what it may be off by then, 0

@@ -160,6 +160,9 @@ double tl_probe_held_bps(const struct tl_facts *facts, enum tl_direction directi
 tl_probe_load_fn tl_probe_paced;
 /* family: one short stream over the other address family of the same name. */
 tl_probe_load_fn tl_probe_family;
+/* both-ways: one stream each way at the same time, then each alone again; once, whatever the
+ * direction. Neither the run nor its verdict is the worse where the far end cannot. */
+tl_probe_load_fn tl_probe_both_ways;
 /* disk: what the directories can read and write; once, whatever the direction. */
 tl_probe_load_fn tl_probe_disk;
 /* disk-to-disk: a file's way with the disks that were named, each of them alone, and memory. */

@@ -66,8 +66,9 @@ static bool check_parameters(const char *json)
 
 struct session {
     struct fake_iperf3 *fake;
-    int control, data[STREAMS_MAX], streams;
-    bool reverse;
+    int control, data[STREAMS_MAX],
+        streams; /* of both directions: those that it reads come first */
+    bool reverse, both;
     uint64_t bytes[STREAMS_MAX];
     struct fake_udp *udp; /* NULL: a TCP test */
 };
@@ -84,6 +85,21 @@ static bool open_streams(struct session *s, const char cookie[COOKIE_BYTES])
     return true;
 }
 
+/* Those are new clients to it, and it is busy. */
+static void turn_away(struct session *s)
+{
+    for (int i = 0; i < s->streams; i++) {
+        int fd = accept4(s->fake->listener, NULL, NULL, SOCK_CLOEXEC);
+        say(fd, -1);
+        close(fd);
+    }
+}
+
+static bool sends(const struct session *s, int stream)
+{
+    return s->both ? stream >= s->streams / 2 : s->reverse;
+}
+
 /* Moves payload until the client says something or ms are over: whether it said TEST_END. */
 static bool move(struct session *s, int ms)
 {
@@ -92,7 +108,8 @@ static bool move(struct session *s, int ms)
     for (;;) {
         struct pollfd fds[STREAMS_MAX + 1] = {{.fd = s->control, .events = POLLIN}};
         for (int i = 0; i < s->streams; i++)
-            fds[i + 1] = (struct pollfd){.fd = s->data[i], .events = s->reverse ? POLLOUT : POLLIN};
+            fds[i + 1] =
+                (struct pollfd){.fd = s->data[i], .events = sends(s, i) ? POLLOUT : POLLIN};
         (void)poll(fds, (nfds_t)s->streams + 1, 10);
         if (fds[0].revents) {
             int8_t state;
@@ -102,12 +119,13 @@ static bool move(struct session *s, int ms)
             return false;
         for (int i = 0; i < s->streams; i++) {
             ssize_t n = !fds[i + 1].revents ? 0
-                        : s->reverse
+                        : sends(s, i)
                             ? send(s->data[i], payload, sizeof payload, MSG_DONTWAIT | MSG_NOSIGNAL)
                             : recv(s->data[i], payload, sizeof payload, MSG_DONTWAIT);
             s->bytes[i] += n > 0 ? (uint64_t)n : 0;
             if (n > 0)
-                s->fake->received_bytes += (uint64_t)n;
+                *(sends(s, i) && s->both ? &s->fake->sent_bytes : &s->fake->received_bytes) +=
+                    (uint64_t)n;
             if (fds[i + 1].revents && n == 0)
                 (void)poll(NULL, 0, 5);
         }
@@ -132,7 +150,7 @@ static void give_results(struct session *s)
                         "%s{\"id\":%d,\"bytes\":%lld,\"retransmits\":%s,\"jitter\":0,\"errors\":0,"
                         "\"packets\":0,\"start_time\":0,\"end_time\":1.0}",
                         i ? "," : "", i == 0 ? 1 : i + 2, bytes,
-                        s->reverse ? "3" : "18446744073709551615");
+                        sends(s, i) ? "3" : "18446744073709551615");
     }
     len = (int)strlen(text);
     snprintf(text + len, sizeof text - (size_t)len, "]}");
@@ -197,6 +215,7 @@ static bool refuse(struct session *s)
         enum fake_mood mood;
         uint32_t own, system; /* system 0: 3.12 tells none */
     } refusals[] = {{FAKE_DENIES_USER, 142, 0},
+                    {FAKE_DENIES_BY_ANOTHERS, 114, ENOTCONN},
                     {FAKE_REFUSES_LENGTH, 37, 0},
                     {FAKE_HAS_NO_SOCKETS, 204, EMFILE},
                     {FAKE_HAS_A_NEW_ERROR, 999, 0x80000000}};
@@ -226,11 +245,15 @@ static void run_test(struct session *s, const char cookie[COOKIE_BYTES])
         return;
     s->streams = fake_number_of(json, "\"parallel\":");
     s->reverse = strstr(json, "\"reverse\":true") != NULL;
+    s->both = strstr(json, "\"bidirectional\":true") && mood != FAKE_ONE_WAY;
+    s->streams *= s->both ? 2 : 1;
     if (s->streams > STREAMS_MAX)
         return;
     say(s->control, 10);
     if (!open_streams(s, cookie))
         return;
+    if (mood == FAKE_ONE_WAY && strstr(json, "\"bidirectional\":true"))
+        turn_away(s);
     say(s->control, 1);
     say(s->control, 2);
     bool stops = mood == FAKE_STOPS || mood == FAKE_TERMINATES;

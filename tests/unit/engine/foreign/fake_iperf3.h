@@ -10,28 +10,31 @@
 
 enum fake_mood {
     FAKE_PROPER,
-    FAKE_BUSY_TWICE,       /* ACCESS_DENIED to the second and third connection, then proper */
-    FAKE_BUSY,             /* ACCESS_DENIED to all but the first */
-    FAKE_DENIES_USER,      /* SERVER_ERROR 142 for the parameters */
-    FAKE_REFUSES_LENGTH,   /* the same, 37 */
-    FAKE_HAS_NO_SOCKETS,   /* 204, and of its system EMFILE */
-    FAKE_HAS_A_NEW_ERROR,  /* one that nobody knows, and an errno that is none */
-    FAKE_SILENT,           /* takes the cookie of a test and says nothing */
-    FAKE_STOPS,            /* closes everything in the middle of the payload */
-    FAKE_TERMINATES,       /* says SERVER_TERMINATE there */
-    FAKE_ENDLESS_RESULTS,  /* announces 4 GB of results */
-    FAKE_HTML_RESULTS,     /* results that are no JSON */
-    FAKE_NEGATIVE_RESULTS, /* bytes below zero */
-    FAKE_INFLATED_RESULTS, /* ten times what it received */
-    FAKE_OTHER_PROGRAM,    /* greets as ssh does */
-    FAKE_UDP_DEAF,         /* a firewall takes the datagrams */
-    FAKE_UDP_DEAF_ONCE,    /* the first hello is lost */
-    FAKE_UDP_LOSES,        /* one datagram in ten is lost on the way */
-    FAKE_UDP_SKIPS,        /* numbers one in ten that its own kernel then refuses */
-    FAKE_UDP_INVENTS,      /* counts twice what was sent */
-    FAKE_UDP_FLOODS,       /* sends as fast as it can */
-    FAKE_UDP_NO_COUNT,     /* results without packets */
-    FAKE_UDP_EVEN,         /* knows no bursts: each datagram when it is due */
+    FAKE_BUSY_TWICE,         /* ACCESS_DENIED to the second and third connection, then proper */
+    FAKE_BUSY,               /* ACCESS_DENIED to all but the first */
+    FAKE_DENIES_USER,        /* SERVER_ERROR 142 for the parameters */
+    FAKE_DENIES_BY_ANOTHERS, /* the same, 114, and ENOTCONN: what is left of the client before */
+    FAKE_REFUSES_LENGTH,     /* the same, 37 */
+    FAKE_HAS_NO_SOCKETS,     /* 204, and of its system EMFILE */
+    FAKE_HAS_A_NEW_ERROR,    /* one that nobody knows, and an errno that is none */
+    FAKE_SILENT,             /* takes the cookie of a test and says nothing */
+    FAKE_STOPS,              /* closes everything in the middle of the payload */
+    FAKE_TERMINATES,         /* says SERVER_TERMINATE there */
+    FAKE_ENDLESS_RESULTS,    /* announces 4 GB of results */
+    FAKE_HTML_RESULTS,       /* results that are no JSON */
+    FAKE_NEGATIVE_RESULTS,   /* bytes below zero */
+    FAKE_INFLATED_RESULTS,   /* ten times what it received */
+    FAKE_OTHER_PROGRAM,      /* greets as ssh does */
+    FAKE_ONE_WAY,            /* knows no "bidirectional", as servers of before 3.7 */
+    FAKE_UDP_DEAF,           /* a firewall takes the datagrams */
+    FAKE_UDP_DEAF_ONCE,      /* the first hello is lost */
+    FAKE_UDP_LOSES,          /* one datagram in ten is lost on the way */
+    FAKE_UDP_SKIPS,          /* numbers one in ten that its own kernel then refuses */
+    FAKE_UDP_INVENTS,        /* counts twice what was sent */
+    FAKE_UDP_FLOODS,         /* sends as fast as it can */
+    FAKE_UDP_COUNTS_NONE,    /* 0 packets of what it sent, as one of 3.1 */
+    FAKE_UDP_NO_COUNT,       /* results without packets */
+    FAKE_UDP_EVEN,           /* knows no bursts: each datagram when it is due */
 };
 
 struct fake_iperf3 {
@@ -40,7 +43,8 @@ struct fake_iperf3 {
     pthread_t thread;
     atomic_int connections; /* that it took */
     atomic_bool parameters_fine, results_fine, done_said;
-    atomic_uint_least64_t received_bytes;
+    atomic_uint_least64_t received_bytes; /* or sent */
+    atomic_uint_least64_t sent_bytes;     /* beside that, of a test of both directions */
     atomic_int hellos;
     atomic_int odd_datagrams; /* of another length, or out of their order */
 };

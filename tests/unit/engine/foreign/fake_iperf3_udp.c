@@ -148,6 +148,8 @@ void fake_udp_result(const struct fake_udp *udp, char *ret_text, size_t size)
                      (unsigned long long)bytes);
     if (mood != FAKE_UDP_NO_COUNT)
         n += snprintf(ret_text + n, size - (size_t)n, "\"packets\":%llu,",
-                      (unsigned long long)(udp->reverse ? udp->numbered : udp->highest));
+                      (unsigned long long)(mood == FAKE_UDP_COUNTS_NONE ? 0
+                                           : udp->reverse               ? udp->numbered
+                                                                        : udp->highest));
     snprintf(ret_text + n, size - (size_t)n, "\"start_time\":0,\"end_time\":0.3}");
 }

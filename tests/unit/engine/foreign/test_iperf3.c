@@ -73,6 +73,60 @@ Test(iperf3, a_download_counts_what_arrived_here, .timeout = 60)
     cr_assert_eq(result.sender.logs[0].count, 0, "the sender told nothing");
 }
 
+Test(iperf3, both_directions_at_once_have_a_result_each, .timeout = 60)
+{
+    struct fake_iperf3 fake;
+    struct tl_far *far;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    struct tl_tcp_spec spec = brief(TL_WIRE_BOTH);
+    spec.pacing_bps = 80000000;
+    fake_iperf3_start(&fake, FAKE_PROPER);
+    cr_assert_eq(reach(&fake, -1, &far, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(tl_far_tcp_test(far, &spec, NULL, NULL, &result, &error), TL_OK, "%s", error.text);
+    const struct tl_tcp_result *upload = result.upload;
+    cr_assert_not_null(upload);
+    cr_assert(fake.parameters_fine && fake.results_fine && fake.done_said);
+    cr_assert(!result.near_sends && upload->near_sends);
+    cr_assert(result.end_signed && upload->end_signed);
+    cr_assert(result.streams == 2 && upload->streams == 2);
+    cr_assert_eq(result.end, TL_TCP_END_DEADLINE);
+    cr_assert_eq(upload->end, TL_TCP_END_DEADLINE);
+    cr_assert_eq(upload->receiver.bytes, fake.received_bytes);
+    cr_assert_gt(upload->receiver.bytes, 1000000);
+    cr_assert_eq(result.sender.bytes, fake.sent_bytes);
+    cr_assert(result.receiver.bytes > 1000000 && result.receiver.bytes <= fake.sent_bytes);
+    for (unsigned i = 0; i < 2; i++) /* its word stands at the streams that it is of */
+        cr_assert(upload->receiver.streams[i].bytes > 0 && result.sender.streams[i].bytes > 0);
+    tl_tcp_result_finish(&result);
+    tl_far_close(far);
+    fake_iperf3_stop(&fake);
+}
+
+Test(iperf3, a_budget_holds_for_both_directions_together, .timeout = 60)
+{
+    struct fake_iperf3 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    struct tl_tcp_spec spec = brief(TL_WIRE_BOTH);
+    spec.max_bytes = 20000000;
+    spec.duration_ns = 20 * TL_NS_PER_S;
+    cr_assert_eq(run(FAKE_PROPER, spec, &fake, &result, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(result.end, TL_TCP_END_BYTES);
+    cr_assert_leq(result.receiver.bytes + fake.received_bytes, spec.max_bytes + 2 * spec.streams);
+}
+
+Test(iperf3, a_server_of_one_direction_is_told_from_one_that_fails, .timeout = 60)
+{
+    struct fake_iperf3 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    struct tl_tcp_spec spec = brief(TL_WIRE_BOTH);
+    spec.pacing_bps = 80000000;
+    cr_assert_eq(run(FAKE_ONE_WAY, spec, &fake, &result, &error), TL_UNSUPPORTED, "%s", error.text);
+    cr_assert(strstr(error.text, "before 3.7"), "%s", error.text);
+}
+
 Test(iperf3, the_bytes_of_a_budget_hold, .timeout = 60)
 {
     struct fake_iperf3 fake;
@@ -115,6 +169,7 @@ static const struct {
     const char *says;
 } bad[] = {
     {FAKE_DENIES_USER, TL_AUTH, "wants a user"},
+    {FAKE_DENIES_BY_ANOTHERS, TL_AUTH, "want a user"},
     {FAKE_REFUSES_LENGTH, TL_DENIED, "takes no test of this length"},
     {FAKE_HAS_NO_SOCKETS, TL_DENIED, "data connections of the test; its system says: Too many"},
     {FAKE_HAS_A_NEW_ERROR, TL_DENIED, "refuses the test (its error 999)"},

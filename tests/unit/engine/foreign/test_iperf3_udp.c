@@ -96,6 +96,18 @@ Test(iperf3_udp, a_download_is_accounted_for_here, .timeout = 60)
     cr_assert_eq(result.receiver.crc, TL_UDP_CRC_NONE);
 }
 
+Test(iperf3_udp, a_server_that_counts_no_numbers_is_believed_its_bytes, .timeout = 60)
+{
+    struct fake_iperf3 fake;
+    struct tl_udp_result result;
+    struct tl_error error = {0};
+    struct tl_udp_spec spec = brief(TL_WIRE_DOWNLOAD);
+    cr_assert_eq(run(FAKE_UDP_COUNTS_NONE, &spec, &fake, &result, &error), TL_OK, "%s", error.text);
+    cr_assert_gt(result.sender.sent_count, 20);
+    cr_assert_eq(result.sender.local_drop_count, 0);
+    cr_assert_eq(result.receiver.lost_count, 0);
+}
+
 Test(iperf3_udp, an_upload_is_counted_by_the_server, .timeout = 60)
 {
     struct fake_iperf3 fake;

@@ -25,6 +25,7 @@
 #define STREAMS_MAX   128
 #define DURATION_MAX  (60 * TL_NS_PER_S)
 #define GRACE_NS      (10 * TL_NS_PER_S)
+#define BEHIND_NS     (250 * TL_NS_PER_MS) /* our time is over first, or its end looks like a break */
 #define ANSWER_NS     (10 * TL_NS_PER_S)
 #define FIRST_WAIT_NS (2 * TL_NS_PER_S) /* for a busy server; doubled each time */
 #define TRIES_MAX     5
@@ -45,7 +46,8 @@ struct nuttcp_test {
     const struct tl_tcp_spec *spec;
     struct tl_tcp_result *result;
     struct near_half *half;
-    int fd; /* control; -1: closed */
+    bool server_ends; /* the test, by its own clock: we read until it has closed */
+    int fd;           /* control; -1: closed */
 };
 
 /* --- Reaching it ---------------------------------------------------------------------------- */
@@ -174,8 +176,9 @@ static enum tl_status agree(struct nuttcp_test *test, struct tl_error *reterr)
     struct tl_buf text = TL_BUF_INIT;
     char line[NUTTCP_LINE_SIZE];
     int64_t until_ns = tl_now_ns() + ANSWER_NS;
-    /* The server's own end lies behind ours, which it hears of by the closed connections. */
-    double seconds = (double)(test->spec->duration_ns + GRACE_NS) / 1e9;
+    /* Else the server's own end lies behind ours, which it hears of by the closed connections. */
+    int64_t grace_ns = test->server_ends ? BEHIND_NS : GRACE_NS;
+    double seconds = (double)(test->spec->duration_ns + grace_ns) / 1e9;
     nuttcp_write_test(test->spec, nuttcp_data_port(&test->end->version), seconds, &text);
     enum tl_status status = text.status;
     if (status == TL_OK)
@@ -253,6 +256,15 @@ static enum tl_status read_results(struct nuttcp_test *test, struct tl_error *re
     return TL_OK;
 }
 
+static enum tl_status await_end(struct nuttcp_test *test, struct tl_error *reterr)
+{
+    struct pollfd fds[2] = {{.fd = near_half_event_fd(test->half), .events = POLLIN},
+                            {.fd = test->peer.cancel_fd, .events = POLLIN}};
+    if (test->server_ends && test->result->end != TL_TCP_END_BYTES)
+        (void)poll(fds, 2, (int)(GRACE_NS / TL_NS_PER_MS));
+    return fds[1].revents ? tl_error_set(reterr, TL_CANCELLED, "cancelled") : TL_OK;
+}
+
 static enum tl_status run(struct nuttcp_test *test, struct tl_error *reterr)
 {
     enum tl_status status = await_turn(test, reterr);
@@ -267,10 +279,11 @@ static enum tl_status run(struct nuttcp_test *test, struct tl_error *reterr)
     if (test->result->near_sends) {
         near_half_shut(test->half); /* it counts what it reads: all that was sent */
     } else {
+        status = await_end(test, reterr);
         near_half_stop(test->half);
         (void)shutdown(test->fd, SHUT_WR);
     }
-    return read_results(test, reterr);
+    return status == TL_OK ? read_results(test, reterr) : status;
 }
 
 /* As many streams as open in time, with a note where they are fewer. */
@@ -289,9 +302,12 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
                                struct tl_error *reterr)
 {
     const struct nuttcp_end *end = context;
-    const struct tl_tcp_spec granted = grant(end, spec);
+    struct tl_tcp_spec granted = grant(end, spec);
     struct nuttcp_test test = {
         .peer = end->peer, .end = end, .spec = &granted, .result = ret_result, .fd = -1};
+    test.server_ends =
+        spec->direction == TL_WIRE_DOWNLOAD && nuttcp_waits_for_its_queue(&end->version);
+    granted.stop_when_known = spec->stop_when_known && !test.server_ends;
     int64_t asked_ns = tl_now_ns();
     result_init(ret_result, spec);
     enum tl_status status =

@@ -32,10 +32,19 @@ bool nuttcp_read_hello(const char *line, struct nuttcp_version *ret_version)
     return true;
 }
 
+static unsigned whole(const struct nuttcp_version *version)
+{
+    return 1000000 * version->major + 1000 * version->minor + version->patch;
+}
+
 uint16_t nuttcp_data_port(const struct nuttcp_version *version)
 {
-    unsigned whole = 1000000 * version->major + 1000 * version->minor + version->patch;
-    return whole >= 6002008 ? 5101 : 5001;
+    return whole(version) >= 6002008 ? 5101 : 5001;
+}
+
+bool nuttcp_waits_for_its_queue(const struct nuttcp_version *version)
+{
+    return whole(version) >= 7002002;
 }
 
 /* Spelling and spaces are the server's scanf(). */

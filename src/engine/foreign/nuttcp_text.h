@@ -18,6 +18,10 @@ bool nuttcp_read_hello(const char *line, struct nuttcp_version *ret_version);
 /* Data connections: 5001 up to 6.2.7, 5101 from 6.2.8 on. */
 uint16_t nuttcp_data_port(const struct nuttcp_version *version);
 
+/* One of 7.2.2 and later that sends waits for up to a minute, deaf, until its send queue is empty:
+ * that of a connection which we reset never is. */
+bool nuttcp_waits_for_its_queue(const struct nuttcp_version *version);
+
 /* The test as one line with its end. seconds: after which the server ends it by itself. */
 void nuttcp_write_test(const struct tl_tcp_spec *spec, uint16_t port, double seconds,
                        struct tl_buf *ret_line);

@@ -20,6 +20,17 @@ Test(nuttcp_text, the_data_port_follows_the_servers_age)
     }
 }
 
+Test(nuttcp_text, newer_servers_wait_for_their_send_queue)
+{
+    static const struct {
+        struct nuttcp_version version;
+        bool waits;
+    } rows[] = {{{6, 1, 2}, false}, {{7, 1, 6}, false}, {{7, 2, 1}, false},
+                {{7, 2, 2}, true},  {{8, 1, 4}, true},  {{8, 2, 2}, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cr_assert_eq(nuttcp_waits_for_its_queue(&rows[i].version), rows[i].waits, "row %zu", i);
+}
+
 Test(nuttcp_text, what_is_no_greeting_is_none)
 {
     static const char *const lines[] = {"",

@@ -1,6 +1,6 @@
 /* Holds an emulated path while a command runs on its near host: in_path SPEC TIGHTLINKD COMMAND...
  * The command finds the far end's address in $FAR. Its exit code is ours; 77 where no path can be
- * made here. */
+ * made here. Where the emulator was held up a line on stderr says "held up: ..." at the end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,16 @@ static void serve(struct tl_lab *lab, const char *tightlinkd)
     close(ready[0]);
 }
 
+static void tell_whether_held_up(const struct tl_lab *lab)
+{
+    struct tl_lab_counters counters[TL_LAB_DIRECTION_COUNT];
+    char reason[TL_LAB_HELD_UP_SIZE];
+    for (int way = 0; way < TL_LAB_DIRECTION_COUNT; way++)
+        tl_lab_counters(lab, (enum tl_lab_direction)way, &counters[way]);
+    if (tl_lab_held_up(counters, reason))
+        fprintf(stderr, "held up: %s\n", reason);
+}
+
 int main(int argc, char **argv)
 {
     struct tl_error err = {0};
@@ -44,6 +54,7 @@ int main(int argc, char **argv)
         _exit(127);
     }
     CHECK(waitpid(pid, &wstatus, 0) == pid, "waitpid");
+    tell_whether_held_up(lab);
     tl_lab_destroy(lab);
     return WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : 1;
 }

@@ -141,17 +141,21 @@ const char *tl_tui_terminal_type(void)
     return chosen;
 }
 
-/* Help and the way out, as consoles, xterm and PuTTY send them: a terminal is often another one
- * than its description says, and "Esc [ 2 1" would be Esc and two digits. */
+/* Help, the way out and the moves, as consoles, xterm, tmux and PuTTY send them: a terminal is
+ * often another one than its description says, and "Esc [ 2 1" would be Esc and two digits. */
 static void take_function_keys(void)
 {
     static const struct {
         const char *sends;
         int key;
-    } keys[] = {{"\033OP", KEY_F(1)},
-                {"\033[11~", KEY_F(1)},
-                {"\033[[A", KEY_F(1)},
-                {"\033[21~", KEY_F(10)}};
+    } keys[] = {{"\033OP", KEY_F(1)},    {"\033[11~", KEY_F(1)}, {"\033[[A", KEY_F(1)},
+                {"\033[21~", KEY_F(10)}, {"\033[A", KEY_UP},     {"\033OA", KEY_UP},
+                {"\033[B", KEY_DOWN},    {"\033OB", KEY_DOWN},   {"\033[C", KEY_RIGHT},
+                {"\033OC", KEY_RIGHT},   {"\033[D", KEY_LEFT},   {"\033OD", KEY_LEFT},
+                {"\033[1~", KEY_HOME},   {"\033[7~", KEY_HOME},  {"\033[H", KEY_HOME},
+                {"\033OH", KEY_HOME},    {"\033[4~", KEY_END},   {"\033[8~", KEY_END},
+                {"\033[F", KEY_END},     {"\033OF", KEY_END},    {"\033[5~", KEY_PPAGE},
+                {"\033[6~", KEY_NPAGE},  {"\033[Z", KEY_BTAB}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         (void)define_key(keys[i].sends, keys[i].key);
 }
@@ -328,6 +332,25 @@ static int translate(int code)
     }
 }
 
+/* The rest of what a key sends that no description knows ("Esc [ 1 ; 5 C", ECMA-48, 5.4): it means
+ * nothing, and its letters and digits are no keys. False where Escape was all. */
+static bool drop_sequence(void)
+{
+    wint_t character = 0;
+    int kind = get_wch(&character);
+    if (kind == KEY_CODE_YES)
+        (void)ungetch((int)character);
+    if (kind != OK)
+        return false;
+    if (character != '[' && character != 'O') {
+        (void)unget_wch((wchar_t)character);
+        return false;
+    }
+    while (get_wch(&character) == OK && (character < 0x40 || character > 0x7e))
+        ;
+    return true;
+}
+
 int tui_terminal_key(bool *ret_closed)
 {
     wint_t character = 0;
@@ -344,6 +367,8 @@ int tui_terminal_key(bool *ret_closed)
         int key = translate((int)character);
         return key != TUI_KEY_NONE ? key : tui_terminal_key(ret_closed);
     }
+    if (character == TUI_KEY_ESCAPE && drop_sequence())
+        return tui_terminal_key(ret_closed);
     switch (character) {
     case '\r':
         return TUI_KEY_ENTER;

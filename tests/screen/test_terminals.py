@@ -39,8 +39,11 @@ def every_terminal_type(path):
             terminal.expect(b"3 Verdict")
             terminal.keys(b"4")
             terminal.expect(b"under load")
-            # As xterm sends them, whatever the terminal is said to be.
+            # As PuTTY and xterm send them, whatever the terminal is said to be: none of their bytes
+            # is a key, and the screen is still that of the path.
+            terminal.keys(b"\x1b[1;5C\x1b[1~")
             terminal.keys(b"\x1bOP")
+            terminal.expect(b"another router")
             terminal.expect(b"Everywhere")
             terminal.keys(b" \x1b[21~")
             terminal.wait()

@@ -33,12 +33,21 @@ static struct tl_session_config config_of(const struct screen *screen)
     return config;
 }
 
+/* Who agreed beforehand agreed to one far end: another one, typed or kept, is asked about. */
+static bool is_agreed(const struct tl_tui_request *request, const struct tl_session_config *config)
+{
+    const char *host = request->config->host;
+    return request->consented && host && config->host && strcmp(host, config->host) == 0 &&
+           request->config->port == config->port;
+}
+
 /* As the start screen asks, but for a trial, which has all from its run. False: it says why not. */
 static bool start(struct screen *screen, struct tl_session_config *config)
 {
     struct tl_error error = {0};
     enum tl_status status =
         config->verify ? TL_OK : tui_state_configure(&screen->state, config, &error);
+    screen->agreed = is_agreed(screen->request, config);
     if (status == TL_OK)
         status = tl_session_create(config, &screen->session, &error);
     if (status == TL_OK)

@@ -35,17 +35,18 @@ static bool undo(struct tui_state *state, unsigned *ret_actions)
 /* The screen behind this one; 0: it is the first. */
 static enum tui_screen behind(const struct tui_state *state)
 {
+    bool alone = state->saved_only || state->demo_only;
     switch (state->screen) {
     case TUI_START:
         return 0;
     case TUI_WATCH:
-        return state->saved_only ? 0 : TUI_START;
+        return !alone ? TUI_START : !state->demo_only ? 0 : state->result ? TUI_VERDICT : TUI_RUN;
     case TUI_PACKETS:
         return 0;
     case TUI_VERDICT:
         return state->from_packets ? TUI_PACKETS
                : state->from_watch ? TUI_WATCH
-               : state->saved_only ? 0
+               : alone             ? 0
                                    : TUI_START;
     case TUI_RUN:
         return state->result ? TUI_VERDICT : state->run.active ? 0 : TUI_START;

@@ -64,7 +64,7 @@ static void take_events(struct screen *screen)
     struct tl_event event;
     while (screen->session && tl_session_next_event(screen->session, &event)) {
         screen->dirty = true;
-        if (event.kind == TL_EVENT_CONSENT && screen->request->consented) {
+        if (event.kind == TL_EVENT_CONSENT && screen->agreed) {
             tui_state_agreed(&screen->state.run, &event);
             tl_session_consent(screen->session, true);
             continue;
@@ -278,6 +278,7 @@ enum tl_status tl_tui_run(const struct tl_tui_request *request,
     screen->painted = -1;
     screen->dirty = true;
     tui_state_init(&screen->state, request->config);
+    screen->state.demo_only = request->start;
     list_keys(screen);
     if (request->saved) {
         screen->state.saved_only = true;

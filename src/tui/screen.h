@@ -18,6 +18,7 @@ struct screen {
     struct tl_session_result shown;  /* what the state shows: the same, or the saved one; its
                                         pointers are borrowed, its run has what was verified */
     bool verifying;                  /* the session only tries a remedy */
+    bool agreed;                     /* --yes holds for the session's far end */
     bool has_result, quit, interrupted, dirty;
     struct tui_lookup *lookup;
     struct tl_history *history;       /* NULL until it is needed */

@@ -310,6 +310,7 @@ struct tui_state {
     enum tui_overlay overlay;
     struct tui_box_state box;  /* of the overlay */
     bool saved_only;           /* looking at a file: there is nothing to start */
+    bool demo_only;            /* the path of a demo, which leads nowhere else */
     bool from_watch;           /* what is shown is a transfer that other programs run */
     bool from_packets;         /* or a connection of a capture */
     bool from_store;           /* what is shown was not measured by this program now */

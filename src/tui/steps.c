@@ -17,6 +17,8 @@ unsigned tui_go_to(struct tui_state *state, enum tui_screen screen)
     const char *why = NULL;
     if (screen == TUI_START && state->saved_only)
         why = "this is a saved run; start tightlink without a file for a new one";
+    else if (screen == TUI_START && state->demo_only)
+        why = "a demo has its own path alone; start tightlink by itself to measure another";
     else if (screen == TUI_START && state->run.active)
         why = "a diagnosis is running: ^C stops it and keeps what it has";
     else if (screen == TUI_RUN && !state->run.stage_count && !state->run.active)

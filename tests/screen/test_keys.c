@@ -272,3 +272,22 @@ Test(back, escape_leaves_the_text_of_the_start_screen, .init = begin)
     cr_expect(strstr(state->message, "first screen"), "%s", state->message);
     scene_finish(&scene);
 }
+
+/* Its path leads to its own far end alone, and what is typed at the verdict is no host's name. */
+Test(keys, a_demo_has_no_start_screen, .init = begin)
+{
+    struct scene scene;
+    play(script_named("verdict-live"), &scene);
+    struct tui_state *state = &scene.state;
+    state->screen = TUI_VERDICT;
+    state->demo_only = true;
+    (void)tui_state_key(state, TUI_KEY_ESCAPE);
+    cr_expect(state->screen == TUI_VERDICT);
+    (void)tui_state_key(state, '1');
+    cr_expect(state->screen == TUI_VERDICT && strstr(state->message, "demo"), "%s", state->message);
+    (void)tui_state_key(state, '7');
+    cr_expect(state->screen == TUI_WATCH);
+    (void)tui_state_key(state, TUI_KEY_ESCAPE);
+    cr_expect(state->screen == TUI_VERDICT);
+    scene_finish(&scene);
+}

@@ -167,6 +167,24 @@ def a_run_from_start_to_verdict(port):
         sys.exit(f"the run ended with {code}")
 
 
+def yes_holds_for_the_far_end_that_it_was_given_for(port):
+    """Another one, typed after that run, is asked about like any other."""
+    terminal = Terminal("127.0.0.1", "--port", port, "--stages", "stream", "--time-budget", "5s",
+                        "--yes", "--no-history")
+    terminal.expect(b"hosts")
+    terminal.keys(b"\r")
+    terminal.expect(b"round trip", 60)
+    terminal.keys(b"1")
+    terminal.expect(b"What hurts?")
+    terminal.keys(b"\x7f" * len("127.0.0.1") + b"localhost\r")
+    terminal.expect(b"Load the path?", 30)
+    terminal.keys(b"n")
+    terminal.read(0.3)
+    terminal.keys(F10)
+    terminal.wait(30)
+    terminal.restored("--yes and another far end")
+
+
 def a_run_that_is_ended_by_a_signal(port):
     terminal = Terminal("127.0.0.1", "--port", port, "--yes")
     terminal.expect(b"hosts")
@@ -358,6 +376,7 @@ def main():
         daemon, port = start_responder()
         try:
             a_run_from_start_to_verdict(port)
+            yes_holds_for_the_far_end_that_it_was_given_for(port)
             a_run_that_is_ended_by_a_signal(port)
             a_hangup_leaves_no_file(path, port)
             a_run_that_nobody_wants_kept_goes_with_its_terminal(port)

@@ -23,12 +23,12 @@ struct tl_tui_request {
      * direction, goal, budget and stages. Borrowed, with all it points to. */
     const struct tl_session_config *config;
     const struct tl_keys *keys; /* to choose from on the start screen; NULL without; borrowed */
-    bool consented;             /* --yes: load the path without the question */
+    bool consented;             /* --yes: load the path to config->host without the question */
     enum tl_tui_color color;    /* AUTO honours NO_COLOR */
     bool utf8;                  /* the locale shows more than ASCII */
     bool mouse;                 /* take the mouse too, where the terminal has one */
     bool keep;                  /* runs go into the history */
-    bool start;                 /* begin at once, without the start screen; needs config->host */
+    bool start;                 /* a demo: begin at once, without the start screen, also later */
     /* A saved run to look at instead: no start screen, no session. The screen ends with this
      * result as it was given. NULL without. */
     const struct tl_session_result *saved;

@@ -261,8 +261,8 @@ void tl_finding_fill(struct tl_arena *arena, const struct tl_side *side,
         .ceiling_low_bps = judged->low,
         .ceiling_high_bps = fmax(judged->high, judged->told),
         .sentence = sentence(arena, judged),
-        .send_to = tl_arena_strdup(
-            arena, tl_role_send_to(rule->role, judged->direction, judged->overheard)),
+        .send_to =
+            tl_arena_strdup(arena, tl_rule_send_to(rule, judged->direction, judged->overheard)),
         .standing = tl_standing_text(arena, side, judged),
         .would_change = tl_judged_render(arena, judged, &rule->change),
     };

@@ -84,6 +84,9 @@ double tl_judged_doubt(const struct tl_side *side, const struct tl_judged *judge
 void tl_judge_rule(struct tl_arena *arena, const struct tl_rule *rule, const struct tl_side *side,
                    struct tl_judged *ret_judged);
 
+/* Whether the other's cause, where it is found too, explains what this rule saw. */
+bool tl_judged_yields(const struct tl_judged *judged, const struct tl_judged *other);
+
 /* Whether a rate after the fix of this cause may be promised (findings.h, fixed_promised). Asks the
  * side's verdict for the rate that was measured. */
 bool tl_verdict_may_promise(const struct tl_side *side, const struct tl_judged *judged, double bps);

@@ -165,6 +165,24 @@ static bool is_disproved(const struct tl_side *side, const struct tl_judged *oth
            large.low > TL_AGREE_HIGH * other->high;
 }
 
+/* What this cause explains was measured through it (a full path behind a slow card): that, too,
+ * says what holds the rate now. */
+static bool is_explained(const struct tl_judged *judged, const struct tl_judged *other, double here)
+{
+    return other->has_rung && other->result == TL_FOUND && judged->result == TL_FOUND &&
+           tl_judged_yields(other, judged) && other->bps <= TL_NEAR_FACTOR * here;
+}
+
+/* Then nobody saw the path alone. Another rung at the same rate bounds what a fix brings all the
+ * same. */
+static bool hides_the_path(const struct tl_side *side, const struct tl_judged *judged, double here)
+{
+    bool hidden = false;
+    for (size_t i = 0; i < side->count; i++)
+        hidden |= side->judged[i].rule->essential && is_explained(judged, &side->judged[i], here);
+    return hidden && !(judged->next && judged->next->bps <= TL_AGREE_HIGH * here);
+}
+
 static void link_next(const struct tl_side *side, struct tl_judged *judged)
 {
     double here = level(side, judged);
@@ -172,7 +190,7 @@ static void link_next(const struct tl_side *side, struct tl_judged *judged)
         const struct tl_judged *other = &side->judged[i];
         /* A rung that repeats the rate says what holds it now, not what comes behind. */
         if (!other->has_rung || other->repeats_rate || same_fault(other, judged) ||
-            other->bps < here || is_disproved(side, other))
+            other->bps < here || is_disproved(side, other) || is_explained(judged, other, here))
             continue;
         if (!judged->next || other->bps < judged->next->bps)
             judged->next = other;
@@ -180,7 +198,10 @@ static void link_next(const struct tl_side *side, struct tl_judged *judged)
     /* A stream from memory was faster than a file's other disk: that disk is what comes next. */
     bool disk_next = side->is_file && judged->next && judged->next->bps < best_seen(side);
     bool open = essential_untested(side, judged) && !disk_next;
-    if (open || has_rival(side, judged, here)) {
+    if (hides_the_path(side, judged, here)) {
+        promise_seen(side, judged, here);
+        judged->fixed_stage = NULL; /* no stage sees past it either */
+    } else if (open || has_rival(side, judged, here)) {
         promise_seen(side, judged, here);
     } else if (judged->next && out_of_sight(side, judged->next)) {
         promise_seen(side, judged, here);

@@ -54,7 +54,7 @@ const char *tl_role_place(enum tl_role role, enum tl_direction direction, bool o
     }
 }
 
-const char *tl_role_send_to(enum tl_role role, enum tl_direction direction, bool overheard)
+static const char *send_to(enum tl_role role, enum tl_direction direction, bool overheard)
 {
     bool near = is_near(role, direction);
     switch (role) {
@@ -71,6 +71,13 @@ const char *tl_role_send_to(enum tl_role role, enum tl_direction direction, bool
     default:
         return "the network team";
     }
+}
+
+const char *tl_rule_send_to(const struct tl_rule *rule, enum tl_direction direction, bool overheard)
+{
+    bool bought = rule->role == TL_ROLE_PATH && rule->remedy_count &&
+                  strcmp(rule->remedies[0].needs, "provider") == 0;
+    return bought ? "the provider, or the network team" : send_to(rule->role, direction, overheard);
 }
 
 const char *tl_share_name(enum tl_share share)

@@ -33,7 +33,6 @@ const char *tl_role_name(enum tl_role role);                                 /* 
 const char *tl_role_segment(enum tl_role role, enum tl_direction direction); /* "near-host" */
 /* "this PC", "the network team" … overheard: neither end is this machine (struct tl_question). */
 const char *tl_role_place(enum tl_role role, enum tl_direction direction, bool overheard);
-const char *tl_role_send_to(enum tl_role role, enum tl_direction direction, bool overheard);
 
 /* The part of the time ledger that must speak for a cause. */
 enum tl_share { TL_SHARE_NONE, TL_SHARE_APP, TL_SHARE_SNDBUF, TL_SHARE_RWND, TL_SHARE_NETWORK };
@@ -94,6 +93,9 @@ struct tl_rule {
     size_t reference_count;
     const char *references[TL_RULE_REFERENCES_MAX];
 };
+/* Whom its verdict goes to: as its place has it, the provider where its first remedy asks that. */
+const char *tl_rule_send_to(const struct tl_rule *rule, enum tl_direction direction,
+                            bool overheard);
 
 struct tl_rules {
     struct tl_arena arena;

@@ -25,7 +25,7 @@ bool tl_verdict_is_candidate(const struct tl_side *side, const struct tl_judged 
            judged->ledger_agrees != TL_FALSE && judged->own_agrees == TL_TRUE;
 }
 
-static bool yields(const struct tl_judged *judged, const struct tl_judged *other)
+bool tl_judged_yields(const struct tl_judged *judged, const struct tl_judged *other)
 {
     for (size_t i = 0; i < judged->rule->yields_count; i++)
         if (strcmp(judged->rule->yields_to[i], other->rule->cause) == 0)
@@ -38,7 +38,7 @@ const struct tl_judged *tl_verdict_explainer(const struct tl_side *side,
 {
     for (size_t i = 0; i < side->count; i++)
         if (&side->judged[i] != judged && tl_verdict_is_candidate(side, &side->judged[i]) &&
-            yields(judged, &side->judged[i]))
+            tl_judged_yields(judged, &side->judged[i]))
             return &side->judged[i];
     return NULL;
 }
@@ -71,7 +71,7 @@ static struct tl_judged *choose(struct tl_side *side)
 static bool is_explained_there(const struct tl_judged *judged, const struct tl_judged *verdict)
 {
     return judged->result == TL_FOUND && judged->rule->severity == TL_CONTRIBUTES && verdict &&
-           yields(judged, verdict) && strcmp(judged->segment, verdict->segment) == 0;
+           tl_judged_yields(judged, verdict) && strcmp(judged->segment, verdict->segment) == 0;
 }
 
 /* Near the verdict: limits too. Within reach of the rate: contributes. Clearly higher, without
@@ -90,7 +90,7 @@ static void grade(struct tl_side *side, const struct tl_judged *verdict)
         bool reach = judged->has_rung && !tl_verdict_rests(side, judged) &&
                      judged->ledger_agrees != TL_FALSE &&
                      judged->low <= TL_CONTRIBUTES_FACTOR * side->goodput.number;
-        bool explained = verdict && yields(judged, verdict);
+        bool explained = verdict && tl_judged_yields(judged, verdict);
         judged->severity = explained ? TL_NOTE
                            : near    ? TL_LIMITS
                            : reach   ? TL_CONTRIBUTES
@@ -141,7 +141,7 @@ static void say_limited(struct tl_arena *arena, struct tl_side *side, struct tl_
     verdict->cause = tl_arena_strdup(arena, chosen->rule->cause);
     verdict->segment = tl_arena_strdup(arena, chosen->segment);
     verdict->send_to = tl_arena_strdup(
-        arena, tl_role_send_to(chosen->rule->role, side->direction, side->question->overheard));
+        arena, tl_rule_send_to(chosen->rule, side->direction, side->question->overheard));
     verdict->ceiling_bps = chosen->told;
     verdict->fixed_bps = chosen->fixed;
     verdict->fixed_at_least = chosen->fixed_at_least;
@@ -206,9 +206,11 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
         return false;
     verdict->state = TL_INCONCLUSIVE;
     if (side->goodput.state != TL_FACT_KNOWN) {
+        const char *why = side->goodput.reason ? side->goodput.reason : "";
+        bool told = why[0] && strcmp(why, "not measured") != 0; /* which the sentence says */
         verdict->sentence = tl_arena_printf(
-            arena, "The rate of the %s was not measured (%s), so nothing can be said about it.",
-            direction, side->goodput.reason ? side->goodput.reason : "not measured");
+            arena, "The rate of the %s was not measured%s%s%s, so nothing can be said about it.",
+            direction, told ? " (" : "", told ? why : "", told ? ")" : "");
         decide_single(arena, side, TL_FACT_FLOW_goodput_bps);
         return true;
     }

@@ -13,6 +13,7 @@
 
 #include "case_file.h"
 #include "plain_words.h"
+#include "states.h"
 #include "tightlink/base/random.h"
 #include "tightlink/present/formats.h"
 #include "tightlink/present/report.h"
@@ -21,8 +22,8 @@
 
 #define VERDICTS_MAX 2000
 #define TEN          10
-/* Of a usual terminal. */
-#define TERMINAL_ROWS 24
+/* Of a usual terminal of 24 rows: tabs, a rule, and what is said and can be pressed take four. */
+#define TERMINAL_ROWS 20
 
 struct verdict {
     char *name, *cause, *cause_title, *send_to, *head, *fix, *evidence, *first, *plain, *does;
@@ -242,6 +243,7 @@ static void read_findings(const struct tl_case *test, const struct tl_findings *
 {
     note_causes(findings);
     keep(test, findings);
+    states_read(test, findings, &words_apart);
     hear(test, findings);
     read_digits(test, findings);
 }
@@ -264,6 +266,8 @@ static void read_cases(const struct tl_rules *rules, const char *folder, const c
         if (tl_rules_judge(rules, test.facts, &test.question, &findings, &error) == TL_OK)
             read_findings(&test, findings);
         tl_findings_destroy(findings);
+        if (i == 0)
+            states_read_unusable(rules, &test, &words_apart);
         tl_case_finish(&test);
     }
     tl_json_destroy(doc);
@@ -475,6 +479,7 @@ int main(int argc, char **argv)
     failed += tell_of_all("begin with plain words", &words_apart, count + 3);
     failed += tell_of_all("tell one number by the same digits", &digits_apart, count + 4);
     failed += digits_compared < 1000; /* it read none */
+    failed += !states_tell();
     failed += tell_of_causes(count + 5);
     printf("1..%u\n", count + 5);
     forget_verdicts();

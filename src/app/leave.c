@@ -103,7 +103,7 @@ enum tl_status tl_app_comparison_text(const struct tl_comparison *comparison, st
         return status;
     tl_redactor_learn(redactor, TL_MASK_HOST, comparison->a.target);
     tl_redactor_learn(redactor, TL_MASK_HOST, comparison->b.target);
-    tl_compare_text(comparison, &text);
+    tl_compare_text(comparison, INT_MAX, &text);
     tl_redact_text(redactor, tl_buf_text(&text), out);
     status = text.status != TL_OK ? text.status : tl_redactor_status(redactor);
     tl_buf_finish(&text);

@@ -144,7 +144,7 @@ size_t tl_word_length(const char *text)
     if (len == 0 || text[len] != ' ' || !isdigit((unsigned char)text[len - 1]))
         return len;
     const char *unit = text + len + 1;
-    size_t more = strcspn(unit, " "), letters = more;
+    size_t more = strcspn(unit, " \n"), letters = more;
     while (letters && strchr(".,;:)", unit[letters - 1]))
         letters--;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)

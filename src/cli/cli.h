@@ -151,6 +151,8 @@ int cli_dry_run(const struct cli_run_options *options);
 
 /* A sentence on stdout, broken at words where a terminal shows it. */
 void cli_print_paragraph(const char *text);
+/* A page on stdout, too long lines broken under their beginning. False: errno says why not. */
+bool cli_print_lines(const char *text);
 
 /* Writes the result to stdout in the form asked for, and to stderr why the run ended early.
  * As JSON always a document; as text nothing where nothing was measured. When writing fails

@@ -21,7 +21,7 @@ static int print(const struct tl_comparison *comparison, bool json)
         tl_compare_json(comparison, &writer);
         tl_buf_adds(&out, "\n");
     } else {
-        tl_compare_text(comparison, &out);
+        tl_compare_text(comparison, cli_stdout_columns(), &out);
     }
     if (out.status != TL_OK || !cli_write_stdout(out.data, out.len)) {
         cli_complain("writing the comparison failed: %s",

@@ -32,7 +32,7 @@ static int print_trace(const char *cause, const char *path)
         if (status != TL_OK) {
             (void)tl_error_set(&error, status, "%s", tl_status_text(status));
             exit_code = cli_fail(&error);
-        } else if (!cli_write_stdout(tl_buf_text(&page), page.len)) {
+        } else if (!cli_print_lines(tl_buf_text(&page))) {
             cli_complain("writing the output failed: %s", strerror(errno));
             exit_code = CLI_EXIT_EXPORT;
         }

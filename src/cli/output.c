@@ -72,6 +72,19 @@ void cli_print_paragraph(const char *text)
     tl_buf_finish(&out);
 }
 
+bool cli_print_lines(const char *text)
+{
+    struct tl_page page;
+    struct tl_buf out = TL_BUF_INIT;
+    tl_page_init(&page, cli_stdout_is_terminal() ? terminal_width() : 80, cli_locale_is_utf8());
+    tl_page_add_lines(&page, text);
+    bool written =
+        tl_page_print(&page, false, &out) == TL_OK && cli_write_stdout(tl_buf_text(&out), out.len);
+    tl_page_finish(&page);
+    tl_buf_finish(&out);
+    return written;
+}
+
 static struct tl_text_style style_of_stdout(enum cli_color color)
 {
     bool terminal = cli_stdout_is_terminal();

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plain.h"
+#include "text_words.h"
 #include "tightlink/present/report.h"
 
 /* {other} is the other end of the transfer, {place} the host where the command is run. Every word
@@ -29,7 +30,7 @@ static bool has_word(const char *command, const char *word)
     size_t len = strlen(word);
     for (const char *at = strstr(command, word); at; at = strstr(at + 1, word)) {
         char before = at > command ? at[-1] : ' ', after = at[len] ? at[len] : ' ';
-        if (strchr(" \"';=/", before) && strchr(" \"';/", after))
+        if (strchr(" \"';=/(", before) && strchr(" \"';/)", after))
             return true;
     }
     return false;
@@ -55,10 +56,15 @@ void plain_add_to_fill_in(const struct text_source *source, const struct tl_reme
 {
     size_t before = out->len;
     for (size_t i = 0; i < sizeof to_fill_in / sizeof *to_fill_in; i++) {
-        if (strcmp(remedy->os, to_fill_in[i].os) != 0 || !tl_remedy_is_command(remedy->does) ||
-            !has_word(remedy->does, to_fill_in[i].word))
+        bool command = tl_remedy_is_command(remedy->does);
+        const char *os =
+            remedy->os[0] || command ? remedy->os : "linux"; /* ethtool in a sentence */
+        if (strcmp(os, to_fill_in[i].os) != 0 || !has_word(remedy->does, to_fill_in[i].word))
             continue;
-        tl_buf_addf(out, "%s%s ", out->len == before ? "To be filled in first: " : "; ",
+        tl_buf_addf(out, "%s%s ",
+                    out->len > before ? "; "
+                    : command         ? "To be filled in first: "
+                                      : "",
                     to_fill_in[i].word);
         add_says(source, remedy->where, to_fill_in[i].says, out);
     }
@@ -70,4 +76,30 @@ void tl_report_to_fill_in(const struct tl_run *run, const struct tl_remedy *reme
 {
     const struct text_source source = {.run = run};
     plain_add_to_fill_in(&source, remedy, out);
+}
+
+/* What stands in quotes in: Ask the network team: "One packet in 970 is lost ..." Until then ... */
+static bool add_quoted(const char *text, struct tl_buf *out)
+{
+    const char *first = strstr(text, ": \""), *last = strrchr(text, '"');
+    if (strncmp(text, "Ask ", 4) != 0 || !first || last <= first + 3)
+        return false;
+    tl_buf_add(out, first + 3, (size_t)(last - first) - 3);
+    return true;
+}
+
+void tl_report_request(const struct tl_run *run, const struct tl_remedy *remedy, struct tl_buf *out)
+{
+    const struct text_source source = {.run = run};
+    bool command = tl_remedy_is_command(remedy->does);
+    bool elsewhere = strcmp(remedy->where, "near-host") != 0 && strcmp(remedy->where, "flow") != 0;
+    if (command && elsewhere) {
+        tl_buf_adds(out, "Please run this on ");
+        plain_add_place(&source, remedy->where, false, out);
+        tl_buf_addf(out, ", %s:\n%s", text_needs(remedy->needs), remedy->does);
+    } else if (command) {
+        tl_buf_adds(out, remedy->does);
+    } else if (!add_quoted(remedy->does, out)) {
+        plain_add_named(&source, remedy->does, out);
+    }
 }

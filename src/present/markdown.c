@@ -2,6 +2,7 @@
 #include "documents.h"
 
 #include "escape.h"
+#include "plain.h"
 
 static void add(struct document_field *fields, size_t *count, const char *label,
                 const struct text_source *source,
@@ -25,8 +26,7 @@ static void make_route(const struct text_source *source, struct tl_buf *out)
 static void make_send_to(const struct text_source *source, struct tl_buf *out)
 {
     const char *send_to = source->findings->verdict.send_to;
-    if (send_to)
-        tl_buf_adds(out, send_to);
+    plain_add_named(source, send_to ? send_to : "", out);
 }
 
 size_t document_fields(const struct text_source *source,

@@ -231,6 +231,29 @@ void tl_page_paragraph(struct tl_page *page, enum tl_meaning meaning, size_t ind
     tl_buf_finish(&clean);
 }
 
+void tl_page_add_lines(struct tl_page *page, const char *text)
+{
+    while (*text && page->status == TL_OK) {
+        size_t len = strcspn(text, "\n"), indent = strspn(text, " ");
+        struct tl_buf line = TL_BUF_INIT;
+        tl_buf_add(&line, text, len);
+        bool left = indent == 0 && len;
+        enum tl_meaning meaning = left ? TL_SAID_STRONG : TL_SAID_PLAIN;
+        if (tl_utf8_width(tl_buf_text(&line)) <= (size_t)page->width) { /* columns stay columns */
+            tl_page_add(page, meaning, tl_buf_text(&line));
+            tl_page_end_line(page, left ? TL_LINE_HEADING : TL_LINE_TEXT);
+        } else {
+            indent = indent > (size_t)page->width / 2 ? 0 : indent;
+            tl_page_space(page, indent);
+            tl_page_paragraph(page, meaning, left ? 2 : indent, TL_LINE_TEXT, TL_LINE_TEXT,
+                              tl_buf_text(&line) + strspn(tl_buf_text(&line), " "));
+        }
+        keep_status(page, line.status);
+        tl_buf_finish(&line);
+        text += len + (text[len] == '\n');
+    }
+}
+
 /* --- bars --- */
 
 static double clamp01(double share)

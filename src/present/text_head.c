@@ -131,12 +131,13 @@ void text_add_origin(const struct text_source *source, struct tl_buf *out)
 {
     const struct tl_run *run = source->run;
     struct tl_fact name;
+    char when[32];
     if (!run->id[0])
         return;
     tl_facts_get(source->facts, TL_NEAR(name), &name);
     tl_buf_addf(out, "Run %s", run->id);
-    if (strlen(run->started) >= 16)
-        tl_buf_addf(out, ", %.10s %.5s UTC", run->started, run->started + 11);
+    if (run->started[0])
+        tl_buf_addf(out, ", %s", tl_report_minute(run->started, when));
     if (name.state == TL_FACT_KNOWN)
         tl_buf_addf(out, ", measured on %s", name.text);
 }
@@ -344,7 +345,7 @@ static void print_rule(struct text *t)
 {
     for (int i = 0; i < t->page->width; i++)
         text_add(t, TL_SAID_PLAIN, t->page->utf8 ? "─" : "-");
-    text_newline(t);
+    tl_page_end_line(t->page, TL_LINE_RULE);
 }
 
 void text_headline(struct text *t, const struct text_source *source)

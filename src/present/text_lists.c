@@ -81,10 +81,11 @@ void text_also_found(struct text *t, const struct text_source *source)
     static const char *const labels[] = {
         [TL_LIMITS] = "limits too", [TL_CONTRIBUTES] = "contributes", [TL_NOTE] = "note"};
     const struct tl_finding *finding;
-    bool begun = false;
+    bool begun = false, met = source->findings->verdict.state == TL_GOAL_MET;
     for (size_t i = 0; (finding = next_with(source, &i, TL_FOUND));) {
         heading_once(t, "Also found", &begun);
-        text_entry(t, labels[finding->severity], 11, said(finding));
+        bool next = met && finding->severity == TL_LIMITS; /* nothing limits below the goal */
+        text_entry(t, next ? "limits next" : labels[finding->severity], 11, said(finding));
     }
 }
 
@@ -149,7 +150,7 @@ static void print_deciding(struct text *t, const struct text_source *source, str
     int len = (int)strlen(meaning);
     struct tl_fact fact;
     char text[768];
-    tl_facts_get(facts, key, &fact);
+    tl_facts_get_lacking(facts, key, &fact); /* whose reason names no other fact */
     if (len && meaning[len - 1] == '.')
         len--;
     snprintf(text, sizeof text, "%s%s%.*s (%s)", place, place[0] ? ": " : "", len, meaning,

@@ -89,9 +89,13 @@ static void first_fix(struct text *t, const struct text_source *source, bool und
 static void how_sure(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
+    bool met = verdict->state == TL_GOAL_MET;
+    if (met && source->run->quality != TL_QUALITY_DEGRADED)
+        return; /* the rate was measured: there is nothing to be unsure of */
     heading(t, "How sure that is");
     if (verdict->state != TL_LIMITED) {
-        text_item(t, 2, "No cause was named, so none can be wrong.");
+        if (!met)
+            text_item(t, 2, "No cause was named, so none can be wrong.");
         sentence(t, source, text_add_disturbance);
         return;
     }
@@ -100,16 +104,6 @@ static void how_sure(struct text *t, const struct text_source *source)
               verdict->confidence >= 0.8   ? "very sure"
               : verdict->confidence >= 0.5 ? "fairly sure"
                                            : "not sure");
-}
-
-/* "2026-11-20 20:41 UTC" of "2026-11-20T20:41:07.123Z", as one says it on the telephone. */
-static const char *minute_of(const char *started, char ret_text[32])
-{
-    if (strlen(started) < 17 || started[10] != 'T' || started[strlen(started) - 1] != 'Z')
-        snprintf(ret_text, 32, "%.31s", started);
-    else
-        snprintf(ret_text, 32, "%.10s %.5s UTC", started, started + 11);
-    return ret_text;
 }
 
 void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
@@ -137,7 +131,7 @@ void tl_report_plain(const struct tl_run *run, const struct tl_facts *facts,
     how_sure(&t, &source);
     heading(&t, "If somebody helps you on the telephone, tell");
     text_entry(&t, "run", LABEL_COLUMNS, run->id);
-    text_entry(&t, "when", LABEL_COLUMNS, minute_of(run->started, when));
+    text_entry(&t, "when", LABEL_COLUMNS, tl_report_minute(run->started, when));
     text_entry(&t, "with", LABEL_COLUMNS, run->target_name);
     text_entry(&t, "version", LABEL_COLUMNS, run->tool_version);
 }

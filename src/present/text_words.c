@@ -2,7 +2,10 @@
 #include "text_words.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "tightlink/present/report.h"
 
 struct word {
     const char *from, *to;
@@ -107,4 +110,13 @@ const char *text_score_note(enum tl_score score)
                                                  [TL_SCORE_BOUND] =
                                                      " (no number was promised, and none missed)"};
     return notes[score];
+}
+
+const char *tl_report_minute(const char *started, char ret_text[32])
+{
+    if (strlen(started) < 17 || started[10] != 'T' || started[strlen(started) - 1] != 'Z')
+        snprintf(ret_text, 32, "%.31s", started);
+    else
+        snprintf(ret_text, 32, "%.10s %.5s UTC", started, started + 11);
+    return ret_text;
 }

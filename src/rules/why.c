@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "judge.h"
-#include "page.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
 
@@ -76,9 +75,15 @@ static void add_values(struct tl_buf *out, const struct tl_facts *facts,
     }
 }
 
-static void wrap(struct tl_buf *out, unsigned indent, struct tl_buf *text)
+/* A line of its own; who shows it breaks it. */
+static void add_line(struct tl_buf *out, unsigned indent, const char *text)
 {
-    tl_page_wrap(out, indent, tl_buf_text(text));
+    tl_buf_addf(out, "%*s%s\n", (int)indent, "", text);
+}
+
+static void keep_line(struct tl_buf *out, unsigned indent, struct tl_buf *text)
+{
+    add_line(out, indent, tl_buf_text(text));
     if (text->status != TL_OK)
         out->status = text->status;
     tl_buf_finish(text);
@@ -89,10 +94,10 @@ static void add_test(struct tl_buf *out, const struct tl_facts *facts,
                      const struct tl_evidence *evidence)
 {
     struct tl_buf line = TL_BUF_INIT;
-    tl_page_wrap(out, 6, evidence->say);
+    add_line(out, 6, evidence->say);
     tl_buf_addf(&line, "[%s] %s: ", tl_truth_name(evidence->truth), evidence->test);
     add_values(&line, facts, evidence);
-    wrap(out, 10, &line);
+    keep_line(out, 10, &line);
 }
 
 enum which { SPEAKS_FOR, SPEAKS_AGAINST, SPEAKS_NOT };
@@ -134,14 +139,14 @@ static void add_missing(struct tl_buf *out, const struct tl_facts *facts,
             tl_buf_adds(&line, "; it is computed from other facts");
         else
             tl_buf_addf(&line, "; the stage %s measures it", fact.stage);
-        wrap(out, 6, &line);
+        keep_line(out, 6, &line);
     }
 }
 
 static void add_standing(struct tl_buf *out, const struct tl_finding *finding)
 {
     if (finding->standing && *finding->standing)
-        tl_page_wrap(out, 4, finding->standing);
+        add_line(out, 4, finding->standing);
 }
 
 static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
@@ -169,11 +174,11 @@ static void add_verdict(struct tl_buf *out, const struct tl_findings *findings,
                     verdict->confidence);
     tl_buf_adds(out, "\n");
     if (verdict->sentence)
-        tl_page_wrap(out, 2, verdict->sentence);
+        add_line(out, 2, verdict->sentence);
     if (verdict->confidence_reasons && *verdict->confidence_reasons) {
         struct tl_buf line = TL_BUF_INIT;
         tl_buf_addf(&line, "Confidence: %s", verdict->confidence_reasons);
-        wrap(out, 2, &line);
+        keep_line(out, 2, &line);
     }
     if (finding) {
         tl_buf_addf(out, "\nWhy %s (rule %s)\n", finding->cause, finding->rule);
@@ -219,12 +224,12 @@ static void add_rung(struct tl_buf *out, const struct tl_findings *findings,
     if (!rung->tested) {
         struct tl_buf line = TL_BUF_INIT;
         tl_buf_addf(&line, "no rung: %s", rung->why_not);
-        wrap(out, 6, &line);
+        keep_line(out, 6, &line);
     } else if (finding && !rung->limits) {
         struct tl_buf line = TL_BUF_INIT;
         tl_buf_addf(&line, "%s. %s", tl_result_name(finding->result),
                     finding->result == TL_FOUND ? finding->standing : finding->sentence);
-        wrap(out, 6, &line);
+        keep_line(out, 6, &line);
     }
 }
 
@@ -335,12 +340,12 @@ enum tl_status tl_why_not(const struct tl_findings *findings, const struct tl_fa
         tl_buf_addf(out, "\n%s, %s (rule %s): %s\n", tl_direction_name(finding->direction),
                     finding->segment, finding->rule, headline(finding, finding == verdict));
         if (finding->sentence && *finding->sentence)
-            tl_page_wrap(out, 2, finding->sentence);
+            add_line(out, 2, finding->sentence);
         add_result(out, finding, facts);
     }
     if (!any)
-        tl_page_wrap(out, 2,
-                     "No rule looks for this cause, so nothing was judged: it is neither found "
-                     "nor ruled out.");
+        add_line(out, 2,
+                 "No rule looks for this cause, so nothing was judged: it is neither found "
+                 "nor ruled out.");
     return out->status;
 }

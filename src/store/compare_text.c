@@ -12,6 +12,8 @@
 #include "tightlink/store/history.h"
 
 #define CELL 40
+/* Narrower than this the rows are lines. */
+#define TABLE_COLUMNS 76
 /* An MTU is 1500 B, not 1.46 KiB; buffers are larger. */
 #define ODD_BYTES_MAX 65536
 
@@ -80,12 +82,14 @@ static const char *column(const char *text, char *ret_text, size_t size)
     return ret_text;
 }
 
-static void add_side(const char *letter, const struct tl_compare_side *side, struct tl_buf *out)
+static void add_side(const char *letter, const struct tl_compare_side *side, bool narrow,
+                     struct tl_buf *out)
 {
     char rate[CELL], started[CELL], id[COLUMN(8)], cause[COLUMN(22)], quality[COLUMN(22)];
     const char *name = tl_cause_name(side->cause[0] ? side->cause : side->state);
-    tl_buf_addf(out, " %s %s  %-16s  %-9s %-22s %s\n", letter, column(side->id, id, sizeof id),
-                when(side->started, started), side->direction, column(name, cause, sizeof cause),
+    tl_buf_addf(out, narrow ? " %s %s %s, %s, %s, %s\n" : " %s %s  %-16s  %-9s %-22s %s\n", letter,
+                column(side->id, id, sizeof id), when(side->started, started), side->direction,
+                column(name, cause, sizeof cause),
                 format_number(side->measured_bps, side->measured_doubt_bps, TL_UNIT_BPS, rate));
     if (strcmp(side->quality, "valid") != 0)
         tl_buf_addf(out, "   its measurements are %s\n",
@@ -93,9 +97,9 @@ static void add_side(const char *letter, const struct tl_compare_side *side, str
 }
 
 /* In units that people read; as they are set where those would hide the difference. */
-static void add_setting(const struct tl_compare_setting *setting, struct tl_buf *out)
+static void add_setting(const struct tl_compare_setting *setting, bool narrow, struct tl_buf *out)
 {
-    char a[CELL], b[CELL], was[COLUMN(18)];
+    char name[COLUMN(80)], a[CELL], b[CELL], was[COLUMN(18)];
     const char *before = setting->a_text, *after = setting->b_text;
     if (setting->unit != TL_UNIT_TEXT) {
         before = format_number(setting->a, 0, setting->unit, a);
@@ -105,12 +109,21 @@ static void add_setting(const struct tl_compare_setting *setting, struct tl_buf 
             after = format_number(setting->b, 0, TL_UNIT_NUMBER, b);
         }
     }
-    tl_buf_addf(out, "  %-34.34s %18s -> ", setting->id, column(before, was, sizeof was));
+    bool here = strncmp(setting->id, "near.", 5) == 0, there = strncmp(setting->id, "far.", 4) == 0;
+    snprintf(name, sizeof name, "%s%s",
+             here    ? "this PC: "
+             : there ? "far end: "
+                     : "",
+             setting->id + (here    ? 5
+                            : there ? 4
+                                    : 0));
+    tl_buf_addf(out, narrow ? "  %s %s -> " : "  %-34s %18s -> ", name,
+                column(before, was, sizeof was));
     tl_utf8_add_clean(out, after, true);
     tl_buf_adds(out, "\n");
 }
 
-static void add_settings(const struct tl_comparison *comparison, struct tl_buf *out)
+static void add_settings(const struct tl_comparison *comparison, bool narrow, struct tl_buf *out)
 {
     if (!comparison->setting_count) {
         tl_buf_adds(out, "No setting of either host differs.\n");
@@ -118,14 +131,28 @@ static void add_settings(const struct tl_comparison *comparison, struct tl_buf *
     }
     tl_buf_adds(out, "Settings that differ\n");
     for (size_t i = 0; i < comparison->setting_count; i++)
-        add_setting(&comparison->settings[i], out);
+        add_setting(&comparison->settings[i], narrow, out);
     if (comparison->setting_total > comparison->setting_count)
         tl_buf_addf(out, "  and %zu more\n", comparison->setting_total - comparison->setting_count);
 }
 
-void tl_compare_text(const struct tl_comparison *comparison, struct tl_buf *out)
+/* A row as a table has it, or as a line where a table has no room. */
+static void add_row(const struct tl_compare_row *row, bool narrow, struct tl_buf *out)
 {
-    char a[CELL], b[CELL], change[CELL];
+    char a[CELL], b[CELL], change[CELL] = "-";
+    double percent = round(100 * tl_compare_known_ratio(row, row->change_ratio));
+    if (isfinite(row->change_ratio))
+        snprintf(change, sizeof change, "%+.0f %%", percent + 0.0); /* never "-0" */
+    tl_buf_addf(out, narrow ? " %s: %s -> %s, %s; beyond noise: " : "%-18s %11s %11s %8s  ",
+                row->label, format_number(row->a, row->a_doubt, row->unit, a),
+                format_number(row->b, row->b_doubt, row->unit, b), change);
+    add_beyond(row, out);
+    tl_buf_adds(out, "\n");
+}
+
+void tl_compare_text(const struct tl_comparison *comparison, int columns, struct tl_buf *out)
+{
+    bool narrow = columns < TABLE_COLUMNS;
     tl_buf_adds(out, "Compare ");
     tl_utf8_add_clean(out, comparison->a.target, true);
     if (!comparison->same_target) {
@@ -133,22 +160,17 @@ void tl_compare_text(const struct tl_comparison *comparison, struct tl_buf *out)
         tl_utf8_add_clean(out, comparison->b.target, true);
     }
     tl_buf_adds(out, "\n");
-    add_side("A", &comparison->a, out);
-    add_side("B", &comparison->b, out);
-    tl_buf_addf(out, "\n%-19s %12s %12s %8s  %s\n", "", "A", "B", "change", "beyond noise? (95 %)");
-    for (size_t i = 0; i < comparison->row_count; i++) {
-        const struct tl_compare_row *row = &comparison->rows[i];
-        double percent = round(100 * tl_compare_known_ratio(row, row->change_ratio));
-        snprintf(change, sizeof change, "%+.0f %%", percent + 0.0); /* never "-0" */
-        tl_buf_addf(out, "%-18s %11s %11s %8s  ", row->label,
-                    format_number(row->a, row->a_doubt, row->unit, a),
-                    format_number(row->b, row->b_doubt, row->unit, b),
-                    isfinite(row->change_ratio) ? change : "-");
-        add_beyond(row, out);
+    add_side("A", &comparison->a, narrow, out);
+    add_side("B", &comparison->b, narrow, out);
+    if (narrow)
         tl_buf_adds(out, "\n");
-    }
+    else
+        tl_buf_addf(out, "\n%-19s %12s %12s %8s  %s\n", "", "A", "B", "change",
+                    "beyond noise? (95 %)");
+    for (size_t i = 0; i < comparison->row_count; i++)
+        add_row(&comparison->rows[i], narrow, out);
     tl_buf_adds(out, "Noise within a run only: two hours may differ for other reasons.\n\n");
-    add_settings(comparison, out);
+    add_settings(comparison, narrow, out);
     tl_buf_adds(out, "\n");
     char first = comparison->sentence[0];
     if (first >= 'a' && first <= 'z')

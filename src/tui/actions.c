@@ -12,6 +12,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 #include "tightlink/document/kept.h"
+#include "tightlink/present/report.h"
 
 static void forget_result(struct screen *screen)
 {
@@ -106,12 +107,15 @@ void screen_take_lookup(struct screen *screen)
 static void copy_remedy(struct screen *screen)
 {
     struct tui_state *state = &screen->state;
-    const struct tl_finding *finding = tui_state_finding(state);
+    const struct tl_finding *finding = tui_finding_in_view(state);
+    struct tl_buf text = TL_BUF_INIT;
     if (!finding || !finding->remedy_count)
         return;
     /* The first y copies the first one; another while the text is shown, the next. */
     state->remedy = state->copied[0] ? (state->remedy + 1) % finding->remedy_count : 0;
-    snprintf(state->copied, sizeof state->copied, "%s", finding->remedies[state->remedy].does);
+    tl_report_request(&state->result->run, &finding->remedies[state->remedy], &text);
+    snprintf(state->copied, sizeof state->copied, "%s", tl_buf_text(&text));
+    tl_buf_finish(&text);
     state->overlay = TUI_COPIED;
     tui_terminal_copy(state->copied);
     screen->painted = -1; /* a terminal that does not know the sequence may show it */

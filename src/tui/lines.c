@@ -148,6 +148,15 @@ static void end_untested(struct cursor *cursor, int *untested)
     *untested = 0;
 }
 
+int tui_page_margin(const struct tl_page *page)
+{
+    size_t lines = 0;
+    while (lines < page->line_count &&
+           (tl_line_is_empty(page, lines) || page->lines[lines].kind == TL_LINE_RULE))
+        lines++;
+    return (int)lines;
+}
+
 int tui_page_lines(struct tui_grid *grid, int row, int col, int rows, int columns, int first,
                    const struct tl_page *page)
 {

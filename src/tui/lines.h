@@ -15,5 +15,7 @@ int tui_lines(struct tui_grid *grid, int row, int col, int rows, int columns, in
  * may be thirty, the first few are shown and the rest counted. */
 int tui_page_lines(struct tui_grid *grid, int row, int col, int rows, int columns, int first,
                    const struct tl_page *page);
+/* Empty lines and rules at the top of a page, which only part it from what is above. */
+int tui_page_margin(const struct tl_page *page);
 
 #endif

@@ -324,11 +324,11 @@ void tui_page_build(const struct tui_state *state, struct tl_page *page)
         break;
     case TUI_PAGE_ENGINEER:
         if (tl_why(result->findings, result->facts, &text) == TL_OK)
-            page_add_reflowed(page, tl_buf_text(&text));
+            tl_page_add_lines(page, tl_buf_text(&text));
         break;
     case TUI_PAGE_CAUSE:
         if (tl_why_not(result->findings, result->facts, finding_at(state)->cause, &text) == TL_OK)
-            page_add_reflowed(page, tl_buf_text(&text));
+            tl_page_add_lines(page, tl_buf_text(&text));
         break;
     case TUI_PAGE_FINDING:
         add_finding(page, state->result, finding_at(state));

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tightlink/base/units.h"
-#include "tightlink/base/utf8.h"
 
 void page_add_words(struct tl_page *page, enum tl_meaning meaning, int indent, const char *text)
 {
@@ -59,23 +58,4 @@ void page_add_number(struct tl_page *page, const char *label, double value,
 {
     char text[TL_UNIT_TEXT_SIZE];
     page_add_entry(page, label, isnan(value) ? "not known" : format(value, text));
-}
-
-void page_add_reflowed(struct tl_page *page, const char *text)
-{
-    while (*text) {
-        size_t len = strcspn(text, "\n");
-        int indent = (int)strspn(text, " ");
-        char line[1024];
-        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
-        enum tl_meaning meaning = indent == 0 ? TL_SAID_STRONG : TL_SAID_PLAIN;
-        if ((int)tl_utf8_width(line) <= page->width || indent > page->width / 2) {
-            tl_page_add(page, meaning, line);
-            tl_page_end_line(page, indent == 0 && *line ? TL_LINE_HEADING : TL_LINE_TEXT);
-        } else {
-            tl_page_space(page, (size_t)indent);
-            page_add_words(page, meaning, indent + 2, line + indent);
-        }
-        text += len + (text[len] == '\n');
-    }
 }

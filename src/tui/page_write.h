@@ -15,7 +15,5 @@ void page_add_entry(struct tl_page *page, const char *label, const char *text);
 void page_add_command(struct tl_page *page, const char *label, const char *command);
 void page_add_number(struct tl_page *page, const char *label, double value,
                      const char *(*format)(double, char *));
-/* Lines that were broken for 78 columns, broken again where the terminal has less. */
-void page_add_reflowed(struct tl_page *page, const char *text);
 
 #endif

@@ -336,6 +336,19 @@ const struct tl_finding *tui_state_finding(const struct tui_state *state)
     return NULL;
 }
 
+const struct tl_finding *tui_finding_in_view(const struct tui_state *state)
+{
+    switch (state->page.kind) {
+    case TUI_PAGE_CAUSES:
+    case TUI_PAGE_CAUSE:
+        return NULL; /* why something is no cause: there is nothing to mend */
+    case TUI_PAGE_FINDING:
+        return &state->result->findings->findings[state->page.index];
+    default:
+        return tui_state_finding(state);
+    }
+}
+
 enum tl_status tui_state_configure(const struct tui_state *state, struct tl_session_config *config,
                                    struct tl_error *reterr)
 {

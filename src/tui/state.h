@@ -393,8 +393,11 @@ const struct tl_finding *tui_next_cause(const struct tui_state *state, size_t pr
 /* The selected run of the history; NULL without. */
 const struct tl_history_run *tui_state_stored(const struct tui_state *state);
 
-/* The remedies that y copies: of the verdict's finding. NULL without. */
+/* The verdict's finding. NULL without. */
 const struct tl_finding *tui_state_finding(const struct tui_state *state);
+/* The one whose fix is copied where one is: that of the page, else the verdict's; NULL on pages
+ * that tell why something is no cause. */
+const struct tl_finding *tui_finding_in_view(const struct tui_state *state);
 
 /* What the start screen asks for, written into a configuration that holds the rest. Texts
  * point into state. TL_USAGE, TL_SYNTAX, TL_RANGE with a sentence. */

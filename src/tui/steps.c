@@ -100,7 +100,7 @@ unsigned tui_mask_names(struct tui_state *state, int key)
 
 static const struct tl_remedy *first_fix(const struct tui_state *state)
 {
-    const struct tl_finding *finding = tui_state_finding(state);
+    const struct tl_finding *finding = tui_finding_in_view(state);
     return finding && finding->remedy_count ? &finding->remedies[0] : NULL;
 }
 
@@ -134,6 +134,8 @@ static const char *why_no_trial(const struct tui_state *state)
         return "a diagnosis is running";
     if (!tui_state_finding(state))
         return "no cause was found, so there is no fix to try";
+    if (tui_finding_in_view(state) != tui_state_finding(state))
+        return "the verdict's own fix is what can be tried: Esc, then v";
     if (!first_fix(state))
         return "no fix is known here that could be tried";
     why = tl_app_why_not_again(run);

@@ -44,6 +44,10 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
 
 /* The keys of where one is, in a row. */
 void tui_view_keys(const struct tui_state *state, struct tui_grid *grid, int row);
+/* The same of a sending and of a capture. */
+void tui_send_text(const struct tui_state *state, char *ret_title, size_t title_size,
+                   char *ret_text, size_t size);
+void tui_capture_text(const struct tui_state *state, char *ret_text, size_t size);
 /* What the consent is asked for and what it would send at most; returns the title. */
 const char *tui_consent_text(const struct tui_state *state, char *ret_text, size_t size);
 /* "filter: " and such, before the text that is typed. */

@@ -5,6 +5,7 @@
 
 #include "lines.h"
 #include "tightlink/base/units.h"
+#include "tightlink/present/report.h"
 #include "view.h"
 
 /* Below so many columns the same is said in fewer words. */
@@ -112,11 +113,11 @@ void tui_view_export(struct tui_state *state, struct tui_grid *grid, int first, 
 {
     struct tui_export *leaving = &state->leaving;
     const struct tl_session_result *result = state->result;
-    char bytes[TL_UNIT_TEXT_SIZE];
+    char bytes[TL_UNIT_TEXT_SIZE], when[32];
     if (!result)
         return;
     (void)tui_putf(grid, first, 1, grid->cols - 2, TUI_BOLD, "Run %.26s, %s", result->run.id,
-                   result->run.started);
+                   tl_report_minute(result->run.started, when));
     tui_rule(grid, first + 1);
     draw_targets(leaving, grid, first + 2);
     int head = first + 4;

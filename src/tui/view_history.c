@@ -152,7 +152,7 @@ static void draw_below(struct tui_state *state, struct tui_grid *grid, int row, 
         return;
     }
     struct tl_buf text = TL_BUF_INIT;
-    tl_compare_text(history->comparison, &text);
+    tl_compare_text(history->comparison, grid->cols - 2, &text);
     int total = tui_lines(grid, row, 1, 0, grid->cols - 2, 0, tl_buf_text(&text));
     int last = total > rows ? total - rows : 0;
     history->scroll = history->scroll > last ? last : history->scroll;

@@ -61,7 +61,9 @@ void tui_live_plot_to(struct tui_grid *grid, int row, int rows, int col, int col
                       const char *(*format)(double, char *))
 {
     char text[TL_UNIT_TEXT_SIZE];
-    tui_live_plot_between(grid, row, rows, col, columns, series, top, "0", format(top, text));
+    bool known = !isnan(tui_plot_largest(series->values, series->count));
+    tui_live_plot_between(grid, row, rows, col, columns, series, top, "0",
+                          known ? format(top, text) : "");
 }
 
 void tui_live_plot_between(struct tui_grid *grid, int row, int rows, int col, int columns,

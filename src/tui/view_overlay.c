@@ -64,23 +64,30 @@ static void draw_help(struct tui_state *state, struct tui_grid *grid)
     tl_buf_finish(&text);
 }
 
-static void draw_send(struct tui_state *state, struct tui_grid *grid)
+void tui_send_text(const struct tui_state *state, char *ret_title, size_t title_size,
+                   char *ret_text, size_t size)
 {
     const struct tui_export *leaving = &state->leaving;
     const struct tui_target *target = &leaving->targets[leaving->to ? leaving->to - 1 : 0];
-    char title[160], text[600], masks[80];
-    snprintf(title, sizeof title, "Send this run to %.60s (%s)?", target->name, target->system);
+    char masks[80];
+    snprintf(ret_title, title_size, "Send this run to %.60s (%s)?", target->name, target->system);
     if (leaving->unmasked)
         snprintf(masks, sizeof masks, "Names and addresses leave as they are.");
     else
         snprintf(masks, sizeof masks, "%zu values are masked.",
                  leaving->redactor ? tl_redactor_count(leaving->redactor) : 0);
     bool webhook = strcmp(target->system, "webhook") == 0;
-    snprintf(text, sizeof text, "%s%.60s%s%.200s gets what the preview shows. %s",
+    snprintf(ret_text, size, "%s%.60s%s%.200s gets what the preview shows. %s",
              webhook                  ? ""
              : leaving->comment_on[0] ? "Ticket "
                                       : "A new ticket",
              webhook ? "" : leaving->comment_on, webhook ? "" : " at ", target->url, masks);
+}
+
+static void draw_send(struct tui_state *state, struct tui_grid *grid)
+{
+    char title[160], text[600];
+    tui_send_text(state, title, sizeof title, text, sizeof text);
     draw_question(state, grid, title, text, "y send      n do not");
 }
 
@@ -118,19 +125,24 @@ static void draw_consent(struct tui_state *state, struct tui_grid *grid)
                         : "y go on      n end here, with what is known");
 }
 
-static void draw_capture(struct tui_state *state, struct tui_grid *grid)
+void tui_capture_text(const struct tui_state *state, char *ret_text, size_t size)
 {
-    char text[600];
-    snprintf(text, sizeof text,
+    snprintf(ret_text, size,
              "The headers of the connection with %.80s go into a file here for %d s, %d MB at "
              "most. What is transferred is left out; addresses and ports are in it.",
              tui_watch_peer(state, &state->watch.open), TUI_CAPTURE_S, TUI_CAPTURE_MB);
+}
+
+static void draw_capture(struct tui_state *state, struct tui_grid *grid)
+{
+    char text[600];
+    tui_capture_text(state, text, sizeof text);
     draw_question(state, grid, "Capture this transfer?", text, "y capture      n do not");
 }
 
 void tui_add_copied(const struct tui_state *state, struct tl_buf *out)
 {
-    const struct tl_finding *finding = tui_state_finding(state);
+    const struct tl_finding *finding = tui_finding_in_view(state);
     struct tl_buf says = TL_BUF_INIT;
     tl_buf_adds(out, state->copied);
     if (finding && state->remedy < finding->remedy_count)
@@ -142,7 +154,7 @@ void tui_add_copied(const struct tui_state *state, struct tl_buf *out)
 
 static void draw_copied(struct tui_state *state, struct tui_grid *grid)
 {
-    const struct tl_finding *finding = tui_state_finding(state);
+    const struct tl_finding *finding = tui_finding_in_view(state);
     size_t count = finding ? finding->remedy_count : 0;
     char title[96];
     struct tl_buf text = TL_BUF_INIT;

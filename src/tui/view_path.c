@@ -154,7 +154,7 @@ static int draw_way(const struct tui_state *state, struct tui_grid *grid, int ro
     for (size_t i = 0; i < sizeof lines / sizeof *lines && row < last; i++) {
         struct tl_fact fact;
         char text[TL_UNIT_TEXT_SIZE];
-        tl_facts_get(state->result->facts, lines[i].key, &fact);
+        tl_facts_get_lacking(state->result->facts, lines[i].key, &fact);
         if (fact.state != TL_FACT_KNOWN && state->result->run.hop_count)
             continue;
         (void)tui_put(grid, row, 1, 24, TUI_PLAIN, lines[i].label);
@@ -199,7 +199,7 @@ static int draw_flows(const struct tui_state *state, struct tui_grid *grid, int 
     char text[200];
     if (row >= last)
         return 0;
-    tl_facts_get(state->result->facts, TL_PATH(hops_ways_count), &fact);
+    tl_facts_get_lacking(state->result->facts, TL_PATH(hops_ways_count), &fact);
     if (fact.state != TL_FACT_KNOWN)
         snprintf(text, sizeof text,
                  "Whether flows of other ports take other ways is not known: %.100s", fact.reason);

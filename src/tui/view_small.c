@@ -17,6 +17,22 @@
 
 /* --- questions --- */
 
+static void add_send(const struct tui_state *state, char *ret_text, size_t size)
+{
+    char title[160], text[600];
+    tui_send_text(state, title, sizeof title, text, sizeof text);
+    snprintf(ret_text, size, "%s\n%s", title, text);
+}
+
+/* What was copied, and what has to be put into it. */
+static void add_copied(const struct tui_state *state, char *ret_text, size_t size)
+{
+    struct tl_buf copied = TL_BUF_INIT;
+    tui_add_copied(state, &copied);
+    snprintf(ret_text, size, "Sent to the clipboard:\n%s", tl_buf_text(&copied));
+    tl_buf_finish(&copied);
+}
+
 /* What is asked, and the keys that answer. */
 static const char *question(const struct tui_state *state, const char *help, const char **ret_keys,
                             char *text, size_t size)
@@ -35,22 +51,23 @@ static const char *question(const struct tui_state *state, const char *help, con
         *ret_keys = "y stop and keep      n go on";
         return "A diagnosis is running. Stop it and keep what was measured?";
     case TUI_ASK_CAPTURE:
-        return "Capture the headers of this transfer?";
+        *ret_keys = "y capture      n do not";
+        tui_capture_text(state, text, size);
+        return text;
     case TUI_ASK_DELETE:
-        return "Delete this run from the history?";
+        *ret_keys = "y delete      n keep it";
+        return "Delete this run from the history? Its note and tags go with it.";
     case TUI_ASK_SEND:
-        return "Send this run to the ticket system?";
+        *ret_keys = "y send      n do not";
+        add_send(state, text, size);
+        return text;
     case TUI_ASK_MORE:
         *ret_keys = "y take it      n keep the old one";
         return "That is more than you agreed to.";
-    case TUI_COPIED: {
-        struct tl_buf copied = TL_BUF_INIT;
+    case TUI_COPIED:
         *ret_keys = "y the next one";
-        tui_add_copied(state, &copied);
-        snprintf(text, size, "Sent to the clipboard:\n%s", tl_buf_text(&copied));
-        tl_buf_finish(&copied);
+        add_copied(state, text, size);
         return text;
-    }
     case TUI_NO_OVERLAY:
         break;
     }
@@ -173,7 +190,7 @@ static void draw_history(struct tui_state *state, struct tui_grid *grid, int row
     if (history->comparison) {
         struct tl_buf text = TL_BUF_INIT;
         int total;
-        tl_compare_text(history->comparison, &text);
+        tl_compare_text(history->comparison, grid->cols, &text);
         draw_text(grid, rows, &history->scroll, &total, tl_buf_text(&text));
         tl_buf_finish(&text);
     } else if (history->list && history->list->count) {

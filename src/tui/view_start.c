@@ -64,6 +64,21 @@ static bool is_on(const struct tui_start *start, size_t index)
            (strcmp(stage->when, "when asked for") != 0 && strcmp(stage->when, "not named") != 0);
 }
 
+/* Where the columns of the plan are. */
+struct columns {
+    int name, time, bytes, when, needs, needs_width,
+        what; /* time and bytes end there; what 0: no */
+};
+
+static struct columns lay_out(int cols)
+{
+    if (cols < NARROW)
+        return (struct columns){18, 25, 33, 35, 50, cols - 51, 0};
+    if (cols < 100)
+        return (struct columns){19, 27, 36, 38, 54, cols - 55, 0};
+    return (struct columns){19, 27, 36, 38, 54, 21, 76};
+}
+
 static void draw_stage(const struct tui_start *start, struct tui_grid *grid, int row, size_t index)
 {
     const struct tl_session_stage *stage = &start->preview.stages[index];
@@ -74,15 +89,15 @@ static void draw_stage(const struct tui_start *start, struct tui_grid *grid, int
     tui_zone_add(grid, row, 0, grid->cols, TUI_ZONE_STAGE, (int)index);
     (void)tui_putf(grid, row, 0, 6, TUI_PLAIN, "%c [%c] ", focus ? '>' : ' ',
                    is_on(start, index) ? 'x' : ' ');
-    (void)tui_put(grid, row, 6, 13, TUI_PLAIN, stage->id);
-    tui_put_right(grid, row, 19, 8, TUI_PLAIN, time);
-    tui_put_right(grid, row, 27, 9, TUI_PLAIN, stage->bytes ? bytes : "-");
-    (void)tui_put(grid, row, 38, 14, TUI_PLAIN, stage->when);
-    int needs = grid->cols >= 100 ? 22 : grid->cols - 53;
-    (void)tui_put(grid, row, 53, needs, TUI_PLAIN, stage->needs[0] ? stage->needs : "-");
-    if (grid->cols >= 100) {
-        (void)tui_put(grid, row, 76, grid->cols - 77, TUI_DIM, stage->what);
-    }
+    struct columns at = lay_out(grid->cols);
+    (void)tui_put(grid, row, 6, at.name - 6, TUI_PLAIN, stage->id);
+    tui_put_right(grid, row, at.name, at.time - at.name, TUI_PLAIN, time);
+    tui_put_right(grid, row, at.time, at.bytes - at.time, TUI_PLAIN, stage->bytes ? bytes : "-");
+    (void)tui_put(grid, row, at.when, at.needs - at.when - 1, TUI_PLAIN, stage->when);
+    (void)tui_put_short(grid, row, at.needs, at.needs_width, TUI_PLAIN,
+                        stage->needs[0] ? stage->needs : "-");
+    if (at.what)
+        (void)tui_put(grid, row, at.what, grid->cols - at.what - 1, TUI_DIM, stage->what);
     if (focus)
         tui_ink_cells(grid, row, 0, grid->cols, TUI_FOCUS);
 }
@@ -91,21 +106,27 @@ static void draw_stage(const struct tui_start *start, struct tui_grid *grid, int
 static void draw_plan(const struct tui_start *start, struct tui_grid *grid, int first, int last)
 {
     char time[TL_UNIT_TEXT_SIZE], bytes[TL_UNIT_TEXT_SIZE];
-    (void)tui_putf(grid, first, 0, grid->cols, TUI_BOLD, "  %-17s%8s%9s  %-15s%s", "Plan",
-                   "at most", "sends", "when", "needs");
-    if (grid->cols >= 100)
-        (void)tui_put(grid, first, 76, grid->cols - 77, TUI_BOLD, "what this does");
+    struct columns at = lay_out(grid->cols);
+    (void)tui_put(grid, first, 2, at.name - 2, TUI_BOLD, "Plan");
+    tui_put_right(grid, first, at.name, at.time - at.name, TUI_BOLD, "at most");
+    tui_put_right(grid, first, at.time, at.bytes - at.time, TUI_BOLD, "sends");
+    (void)tui_put(grid, first, at.when, at.needs - at.when, TUI_BOLD, "when");
+    (void)tui_put(grid, first, at.needs, at.needs_width, TUI_BOLD, "needs");
+    if (at.what)
+        (void)tui_put(grid, first, at.what, grid->cols - at.what - 1, TUI_BOLD, "what this does");
     int rows = last - first - 2, top = 0, count = (int)start->preview.count;
     if (start->field == TUI_STAGES && (int)start->stage >= rows)
         top = (int)start->stage - rows + 1;
     for (int i = 0; i < rows && top + i < count; i++)
         draw_stage(start, grid, first + 1 + i, (size_t)top + (size_t)i);
     if (top + rows < count)
-        tui_put_right(grid, first, 0, grid->cols, TUI_DIM, "more below ");
+        tui_put_right(grid, first - 1, 0, grid->cols, TUI_DIM,
+                      grid->utf8 ? " ↓ more " : " v more ");
     tl_format_ns((double)start->preview.time_ns, time);
     tl_format_traffic((double)start->preview.bytes, bytes);
     (void)tui_putf(grid, last - 1, 0, grid->cols, TUI_BOLD,
-                   "  All loading together at most %s and %s%s; others may notice.", time, bytes,
+                   "  %s at most %s and %s%s; others may notice.",
+                   grid->cols < NARROW ? "Loading" : "All loading together", time, bytes,
                    start->download && start->upload ? " each way" : "");
 }
 

@@ -51,7 +51,7 @@ static int draw_parts(struct tui_state *state, struct tui_grid *grid, int column
         struct tl_page page;
         build_part(state->result, columns, grid->utf8, parts[i], &page);
         bool blank = page.line_count && tl_line_is_empty(&page, 0);
-        int hidden = total == 0 && blank; /* nothing stands above the first */
+        int hidden = total == 0 ? tui_page_margin(&page) : 0; /* nothing is above the first */
         state->jump[parts[i]] = page.line_count ? total + (blank && !hidden) : -1;
         int at = total - hidden - state->scroll;
         int top = at > 0 ? at : 0, skip = at > 0 ? 0 : -at;

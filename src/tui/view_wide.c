@@ -20,10 +20,12 @@ static int draw_part(const struct tui_state *state, struct tui_grid *tall, int r
     struct tl_page page;
     tl_page_init(&page, columns, tall->utf8);
     tl_report_part(&result->run, result->facts, result->findings, part, &page);
-    bool blank = page.line_count && tl_line_is_empty(&page, 0); /* nothing stands above it */
-    int rows = page.line_count
-                   ? tui_page_lines(tall, row, col, tall->rows - row, columns, blank, &page) - blank
-                   : -1;
+    int margin = row == 0 ? tui_page_margin(&page) /* nothing stands above it */
+                          : page.line_count && tl_line_is_empty(&page, 0);
+    int rows =
+        page.line_count
+            ? tui_page_lines(tall, row, col, tall->rows - row, columns, margin, &page) - margin
+            : -1;
     tl_page_finish(&page);
     return rows;
 }
@@ -137,6 +139,10 @@ int tui_view_wide(struct tui_state *state, struct tui_grid *tall)
     bool beside = b || tui_state_finding(state); /* else all of the width is free */
     int a = draw_part(state, tall, row, 0, beside ? left : tall->cols - 1, TL_PART_MEASUREMENTS);
     state->jump[TL_PART_MEASUREMENTS] = a > 0 ? row : -1;
+    if (a <= 0 && !b) { /* nothing is beside it either */
+        at = 0;
+        right = tall->cols - 1;
+    }
     int evidence = draw_evidence(state, tall, row + b, at, right);
     state->jump[TL_PART_EVIDENCE] = evidence ? row + b : -1;
     b += evidence;

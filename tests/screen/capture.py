@@ -51,7 +51,8 @@ HEAD = """# Screens
   where the program can try it and the path is still there.
 - `q` asks before it ends a running diagnosis; `^C` stops it and keeps what it has. SIGTERM and
   SIGHUP do the same and leave. After leaving, the verdict is printed as text.
-- `y` sends the fix to the clipboard with OSC 52 and shows it; not all terminals take it.
+- `y` sends the fix to the clipboard with OSC 52 and shows it, as it can be sent: a command for another
+  host with the place where it is to be run, of a request its sentence; not all terminals take it.
 - `^K` on the start screen chooses the key for a far end that wants one: of `--key FILE`, else of
   `~/.config/tightlink/keys`, where that is.
 - `s` in the history writes the two marked runs side by side into a file, masked.

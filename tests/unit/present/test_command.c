@@ -180,7 +180,8 @@ Test(commands, a_command_that_cannot_be_run_says_what_it_lacks)
          "GATEWAY\" out); IFACE stands behind \"dev\""},
         {"linux", "ethtool -K IFACE tso on gso on", "To be filled in first: IFACE stands behind"},
         {"linux", "ethtool -K eth0 tso on gso on", NULL},
-        {"linux", "Look at each IFACE of it.", NULL},
+        {"", "Check that GRO is on (ethtool -k IFACE).", "IFACE stands behind \"dev\" in what"},
+        {"", "Check that GRO is on (ethtool -k eth0).", NULL},
         {"linux", "sysctl -w net.IFACES=1", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -192,6 +193,37 @@ Test(commands, a_command_that_cannot_be_run_says_what_it_lacks)
         tl_report_to_fill_in(&fixture.run, &remedy, &out);
         cr_expect(cases[i].says ? strstr(tl_buf_text(&out), cases[i].says) != NULL : !out.len,
                   "%zu: %s", i, tl_buf_text(&out));
+        tl_buf_finish(&out);
+        fixture_finish(&fixture);
+    }
+}
+
+/* Who is asked needs what is asked, and where a command is to be run. */
+Test(commands, what_is_sent_to_somebody_says_where_or_is_their_sentence_alone)
+{
+    static const struct {
+        const char *where, *needs, *does, *says;
+    } cases[] = {
+        {"near-host", "root", "sysctl -w a=1", "sysctl -w a=1"},
+        {"far-host", "root", "sysctl -w a=1",
+         "Please run this on srv-b.example.net, as its administrator (root):\nsysctl -w a=1"},
+        {"path", "network-team",
+         "Ask the network team: \"Which \"queue\" drops?\" Until then wait.",
+         "Which \"queue\" drops?"},
+        {"path", "provider", "Ask the provider for more.", "Ask the provider for more."},
+        {"far-host", "user", "Close what runs at the far end.",
+         "Close what runs at srv-b.example.net."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        cr_assert(fixture_make("limited", &fixture));
+        struct tl_remedy remedy = {.where = (char *)cases[i].where,
+                                   .os = (char *)"",
+                                   .needs = (char *)cases[i].needs,
+                                   .does = (char *)cases[i].does};
+        struct tl_buf out = TL_BUF_INIT;
+        tl_report_request(&fixture.run, &remedy, &out);
+        cr_expect_str_eq(tl_buf_text(&out), cases[i].says);
         tl_buf_finish(&out);
         fixture_finish(&fixture);
     }

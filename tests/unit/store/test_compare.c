@@ -139,11 +139,11 @@ Test(compare, settings_that_differ_are_listed_and_readings_of_the_moment_are_not
     cr_expect(comparison.settings[0].a == 524288 && comparison.settings[0].b == 16777216);
     cr_expect_str_eq(comparison.settings[1].b_text, "bbr");
     struct tl_buf text = TL_BUF_INIT;
-    tl_compare_text(&comparison, &text);
+    tl_compare_text(&comparison, 80, &text);
     cr_expect(strstr(tl_buf_text(&text), "512 KiB -> 16 MiB") != NULL, "%s", tl_buf_text(&text));
     text.len = 0;
     comparison.settings[0].b = 524289;
-    tl_compare_text(&comparison, &text);
+    tl_compare_text(&comparison, 80, &text);
     cr_expect(strstr(tl_buf_text(&text), "524288 -> 524289") != NULL, "%s", tl_buf_text(&text));
     tl_buf_finish(&text);
     tl_buf_finish(&first);
@@ -156,7 +156,7 @@ Test(compare, no_number_is_more_exact_than_it_is_known)
 {
     struct tl_comparison comparison = compare(RUN(9.613e7, 0.02), RUN(9.123e8, 0.02));
     struct tl_buf text = TL_BUF_INIT;
-    tl_compare_text(&comparison, &text);
+    tl_compare_text(&comparison, 80, &text);
     const char *said = tl_buf_text(&text);
     cr_expect(!strstr(said, "96.1") && !strstr(said, "912"), "%s", said);
     cr_expect(strstr(said, "from 96 Mb/s to 910 Mb/s (+850 %), beyond noise"), "%s", said);
@@ -169,7 +169,7 @@ Test(compare, what_stayed_the_same_is_said_so)
 {
     struct tl_comparison comparison = compare(RUN(7.21e7, 0.05), RUN(7.19e7, 0.05));
     struct tl_buf text = TL_BUF_INIT;
-    tl_compare_text(&comparison, &text);
+    tl_compare_text(&comparison, 80, &text);
     cr_expect(strstr(tl_buf_text(&text), "One stream got 72 Mb/s in both; the verdict is still"),
               "%s", tl_buf_text(&text));
     cr_expect(!strstr(tl_buf_text(&text), "-0 %"), "%s", tl_buf_text(&text));
@@ -192,7 +192,7 @@ Test(compare, dates_are_of_this_place)
     tzset();
     struct tl_comparison comparison = compare(RUN(1e8, 0), RUN(1e8, 0));
     struct tl_buf text = TL_BUF_INIT;
-    tl_compare_text(&comparison, &text); /* 22:13 UTC */
+    tl_compare_text(&comparison, 80, &text); /* 22:13 UTC */
     cr_expect(strstr(tl_buf_text(&text), "2023-11-15 00:13"), "%s", tl_buf_text(&text));
     tl_buf_finish(&text);
 }
@@ -212,7 +212,7 @@ Test(compare, lines_fit_80_columns_and_json_parses)
 {
     struct tl_comparison comparison = compare(RUN(1e8, 0.02), RUN(9e8, 0.02));
     struct tl_buf out = TL_BUF_INIT;
-    tl_compare_text(&comparison, &out);
+    tl_compare_text(&comparison, 80, &out);
     size_t column = 0;
     const char *last = strrchr(tl_buf_text(&out), '\n');
     for (const char *c = tl_buf_text(&out); c < last; c++) {

@@ -20,6 +20,7 @@ enum tl_meaning { TL_SAID_PLAIN, TL_SAID_STRONG, TL_SAID_BAD, TL_SAID_GOOD, TL_S
 enum tl_line_kind {
     TL_LINE_TEXT,
     TL_LINE_HEADING,
+    TL_LINE_RULE,          /* across, before what follows */
     TL_LINE_UNTESTED,      /* the first line of a rung that was not tested */
     TL_LINE_UNTESTED_MORE, /* the further ones */
     TL_LINE_ENTRY          /* goes on under its text, not at the left, where it does not fit */
@@ -70,6 +71,10 @@ void tl_page_cell_right(struct tl_page *page, const char *text, size_t columns);
  * kind `more`) indented. A word longer than a line is broken too. Ends the last line. */
 void tl_page_paragraph(struct tl_page *page, enum tl_meaning meaning, size_t indent,
                        enum tl_line_kind kind, enum tl_line_kind more, const char *text);
+
+/* Adds lines of text: one that is too long is broken at spaces and goes on under its beginning; one
+ * that begins at the left is a heading. */
+void tl_page_add_lines(struct tl_page *page, const char *text);
 
 /* A bar of share (0 to 1, cut) of columns. With high > share the rest up to high is drawn lightly:
  * an upper bound. Never longer than columns. */

@@ -51,6 +51,14 @@ void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
 void tl_report_headline(const struct tl_run *run, const struct tl_facts *facts,
                         const struct tl_findings *findings, struct tl_buf *out);
 
+/* "2026-11-20 20:41 UTC" of "2026-11-20T20:41:07.123Z", as one says it on the telephone. */
+const char *tl_report_minute(const char *started, char ret_text[32]);
+
+/* What to send to whoever can do a remedy: the sentence of a request alone; a command with the
+ * place where it is to be run, as it is where that is this PC. */
+void tl_report_request(const struct tl_run *run, const struct tl_remedy *remedy,
+                       struct tl_buf *out);
+
 /* Words in a remedy's command that stand for what was not known, and where to find it, as a
  * sentence; nothing where it can be run as it stands. */
 void tl_report_to_fill_in(const struct tl_run *run, const struct tl_remedy *remedy,

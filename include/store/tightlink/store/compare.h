@@ -83,8 +83,9 @@ enum tl_status tl_compare_documents(const char *a, size_t a_len, const char *b, 
 /* The comparison as one JSON object, format tightlink.comparison/1. */
 void tl_compare_json(const struct tl_comparison *comparison, struct tl_json_writer *writer);
 
-/* The comparison as lines of text, 80 columns at most, ASCII. */
-void tl_compare_text(const struct tl_comparison *comparison, struct tl_buf *out);
+/* The comparison as text, in ASCII: a table of 80 columns, or lines where there are fewer than it
+ * takes. */
+void tl_compare_text(const struct tl_comparison *comparison, int columns, struct tl_buf *out);
 
 /* --- An alarm when the verdict moves -------------------------------------------------------- */
 

@@ -169,7 +169,8 @@ static void read_plain_words(const struct tl_case *test, const struct tl_finding
     struct tl_run run;
     struct tl_page page;
     struct tl_buf brief = TL_BUF_INIT;
-    const char *main_part = strstr(html, "<header"), *end = strstr(html, "</header>");
+    const char *main_part = strstr(html, "<header"),
+               *end = strstr(html, "<h3"); /* whom it goes to */
     run_of(test, &run);
     tl_page_init(&page, 80, true);
     tl_report_brief(&run, test->facts, findings, &page);

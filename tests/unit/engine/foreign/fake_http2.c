@@ -232,7 +232,7 @@ static bool put_long_headers(struct session *s, uint32_t id)
 /* False when there is nothing more to say. */
 static bool break_it(struct session *s)
 {
-    static const uint8_t nothing[16] = {0}, padding[256] = {255};
+    static const uint8_t nothing[16] = {0}, padding[256] = {255}, body[4096] = {0};
     static const uint8_t window[4] = {0, 0, 0, 1}, calm[8] = {0, 0, 0, 0, 0, 0, 0, 11};
     static const uint8_t push[] = {0, 0, 0, 2, 0x82, 0x87, 0x84};
     uint32_t id = (uint32_t)(s->asked[0].id > 0 ? s->asked[0].id : 1);
@@ -254,7 +254,7 @@ static bool break_it(struct session *s)
     case HTTP2_GOES_AWAY:
         return put_frame(s, NGHTTP2_GOAWAY, 0, 0, calm, 8);
     case HTTP2_TOO_LONG:
-        return put_frame(s, NGHTTP2_DATA, 0, id, s->fake, 4096);
+        return put_frame(s, NGHTTP2_DATA, 0, id, body, sizeof body);
     case HTTP2_CONTINUES:
         return put_frame(s, NGHTTP2_HEADERS, 0, id, "\x88", 1) &&
                put_frame(s, NGHTTP2_CONTINUATION, 0, id, nothing, 0);

@@ -24,20 +24,20 @@
 /* Words of our own sentences: a host of this name is masked where a field names it, and not in
  * every sentence. */
 static const char *const own_words[] = {
-    "a",          "access",    "address",   "admin",   "all",     "an",      "and",
-    "as",         "at",        "bbr",       "both",    "buffer",  "by",      "client",
-    "connection", "cpu",       "cubic",     "data",    "default", "desktop", "disk",
-    "download",   "end",       "far",       "file",    "flow",    "for",     "from",
-    "gateway",    "guest",     "home",      "host",    "hosts",   "in",      "internet",
-    "interface",  "is",        "it",        "kernel",  "lan",     "limit",   "link",
-    "linux",      "local",     "localhost", "loss",    "memory",  "mtu",     "near",
-    "network",    "no",        "not",       "of",      "on",      "one",     "or",
-    "packet",     "packets",   "path",      "pc",      "proc",    "program", "rate",
-    "receiver",   "responder", "root",      "route",   "router",  "sender",  "server",
-    "socket",     "stage",     "stream",    "streams", "support", "sys",     "system",
-    "tcp",        "team",      "test",      "the",     "this",    "time",    "tightlink",
-    "to",         "transfer",  "udp",       "upload",  "user",    "was",     "wifi",
-    "window",     "wireless",  "with",      "www",
+    "a",          "access",   "address",   "admin",  "all",     "an",      "and",
+    "as",         "at",       "bbr",       "both",   "buffer",  "by",      "client",
+    "connection", "cpu",      "cubic",     "data",   "default", "desktop", "disk",
+    "download",   "end",      "far",       "file",   "flow",    "for",     "from",
+    "gateway",    "guest",    "home",      "host",   "hosts",   "in",      "interface",
+    "internet",   "is",       "it",        "kernel", "lan",     "limit",   "link",
+    "linux",      "local",    "localhost", "loss",   "memory",  "mtu",     "near",
+    "network",    "no",       "nobody",    "not",    "of",      "on",      "one",
+    "or",         "packet",   "packets",   "path",   "pc",      "proc",    "program",
+    "rate",       "receiver", "responder", "root",   "route",   "router",  "sender",
+    "server",     "socket",   "stage",     "stream", "streams", "support", "sys",
+    "system",     "tcp",      "team",      "test",   "the",     "this",    "tightlink",
+    "time",       "to",       "transfer",  "udp",    "upload",  "user",    "was",
+    "wifi",       "window",   "wireless",  "with",   "www",
 };
 
 /* Names that are the same everywhere. */

@@ -143,6 +143,18 @@ Test(redact, paths_are_masked_but_not_those_of_every_system)
     expect_kept("900 Mb/s and/or 5 / 6, 1/2, ~10 ms, km/h");
 }
 
+/* What runs as nobody(7) has its name, which our sentences say of nobody in particular. */
+Test(redact, the_account_of_nobody_is_a_word)
+{
+    struct tl_redactor *redactor = make();
+    tl_redactor_learn(redactor, TL_MASK_USER, "nobody");
+    char *out = masked(redactor, "nobody else took a share");
+    cr_expect_str_eq(out, "nobody else took a share");
+    cr_expect_eq(tl_redactor_count(redactor), 0);
+    free(out);
+    tl_redactor_destroy(redactor);
+}
+
 Test(redact, settings_facts_numbers_and_times_are_kept)
 {
     expect_kept("sysctl -w net.ipv4.tcp_rmem=\"4096 131072 16777216\" net.core.somaxconn");

@@ -7,7 +7,7 @@ done, kept (its file below /etc/sysctl.d), undone; the state behind it is the st
 A command whose hardware or setting no namespace has is run all the same: the tool must
 understand it ("not supported" is an answer, "bad command line" is a fault); for a setting of the
 whole machine only the key and its value's form are checked. Every command of every rule must
-come up. TAP; exit 77 where namespaces are not permitted."""
+come up. TAP, which says itself that all is skipped where namespaces are not permitted."""
 import json
 import os
 import pathlib
@@ -15,7 +15,6 @@ import re
 import subprocess
 import sys
 
-SKIP = 77
 LINK = "eno1"
 COMMANDS = ("sysctl", "tc", "ip", "ethtool", "iw", "cpupower", "echo", "mount")
 # Answers that say: understood, but there is no such hardware here.
@@ -192,7 +191,7 @@ def main():
     program, cases, rules = sys.argv[1:]
     if os.geteuid() != 0 or subprocess.run(["unshare", "-n", "-m", "true"], check=False).returncode:
         print("1..0 # SKIP needs root and namespaces")
-        sys.exit(SKIP)
+        return
     remedies = printed(program, cases, rules)
     failed = number = 0
     for remedy in remedies:

@@ -3,7 +3,6 @@
 
 #include <netdb.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

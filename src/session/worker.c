@@ -305,7 +305,7 @@ static enum tl_status diagnose(struct tl_session *session, struct tl_error *rete
     session_list_stages(session);
     session_explain_lacks(session);
     status = run_light_stages(session, reterr);
-    if (!session->config.numeric)
+    if (status == TL_OK && !session->config.numeric)
         session->names = tl_hop_names_ask(&result->run);
     return status == TL_OK ? run_loading(session, reterr) : status;
 }

@@ -56,14 +56,24 @@ def take_empty_name(folder):
 def deleted_files(folder):
     """Descriptors of any process that still hold a file without a name in it."""
     held = []
-    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        for link, target in descriptors(process):
+            if target.startswith(str(folder)) and "(deleted)" in target:
+                held.append(f"{link} -> {target}")
+    return held
+
+
+def descriptors(process):
+    """What a process holds open, as (link, target); nothing of one that has ended meanwhile."""
+    try:
+        links = list((process / "fd").iterdir())
+    except OSError:
+        return
+    for link in links:
         try:
-            target = os.readlink(link)
+            yield link, os.readlink(link)
         except OSError:
             continue
-        if target.startswith(str(folder)) and "(deleted)" in target:
-            held.append(f"{link} -> {target}")
-    return held
 
 
 def kill_once(program, folder, wait_s, arguments):

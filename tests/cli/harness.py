@@ -101,6 +101,13 @@ def lo_bytes():
     raise Skip("no loopback interface is here")
 
 
+def resent_segments():
+    """Segments that TCP of this network namespace sent again so far."""
+    with open("/proc/net/snmp") as table:
+        names, values = (line.split() for line in table if line.startswith("Tcp:"))
+    return int(dict(zip(names, values))["RetransSegs"])
+
+
 def until(seconds, condition, what):
     begin = time.monotonic()
     while not condition():

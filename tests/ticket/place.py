@@ -1,9 +1,11 @@
 """Where the program sends a ticket from: a home of its own, and what must never be printed in it."""
+import contextlib
 import functools
 import glob
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 
@@ -56,6 +58,12 @@ class Place:
         if says:
             assert says in done.stderr + done.stdout, f"no {says!r} in:\n{done}"
         return done
+
+    def outbox(self, statement):
+        """A statement of SQL on what waits to be sent; its rows."""
+        path = self.env["XDG_DATA_HOME"] + "/tightlink/outbox.sqlite"
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
+            return db.execute(statement).fetchall()
 
     def masks_in(self, text):
         """What the masks of a ticket stand for, as the user may look it up."""

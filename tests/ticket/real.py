@@ -83,17 +83,11 @@ class Real:
             return answer.read()
 
 
-def outbox(place, statement):
-    path = place.env["XDG_DATA_HOME"] + "/tightlink/outbox.sqlite"
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
-        return db.execute(statement).fetchall()
-
-
 def send_what_waits(place):
     """What the outbox holds goes out, as if its minute had passed; the files as they lay there."""
-    [(findings, page)] = outbox(place, "SELECT json, html FROM outbox WHERE state <> 3")
+    [(findings, page)] = place.outbox("SELECT json, html FROM outbox WHERE state <> 3")
     assert findings and page
-    outbox(place, "UPDATE outbox SET next_ns = 0")
+    place.outbox("UPDATE outbox SET next_ns = 0")
     return {"findings.json": findings.encode(), "report.html": page.encode()}, \
         place.ticket("--retry", code=0).stdout.split()[1]
 

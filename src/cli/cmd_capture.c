@@ -3,12 +3,15 @@
 #include "cli.h"
 #include "words.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 
 #include "tightlink/app/capture.h"
 #include "tightlink/app/files.h"
+#include "tightlink/app/signals.h"
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
@@ -54,21 +57,35 @@ static const struct cli_option options[] = {
     {.name = NULL},
 };
 
-/* Ctrl-C ends the helper, which gets it too, and not the command: its counts are still to come. */
+/* Until the helper has something to say, or a signal ends it: a terminal sends Ctrl-C to it as
+ * well, `kill` to this process alone. */
+static bool is_asked_to_stop(int signals_fd, const struct tl_app_capture *running)
+{
+    struct pollfd ready[] = {{.fd = signals_fd, .events = POLLIN},
+                             {.fd = running->report_fd, .events = POLLIN}};
+    while (poll(ready, 2, -1) < 0 && errno == EINTR)
+        continue;
+    return ready[0].revents != 0;
+}
+
+/* A signal ends the helper, and not the command: its counts are still to come. */
 static enum tl_status run_helper(const struct tl_app_capture_order *order, const char *path,
                                  struct tl_app_capture_count *ret_count, struct tl_error *reterr)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     struct tl_app_capture running;
     char span[TL_UNIT_TEXT_SIZE];
-    (void)sigaction(SIGINT, &ignore, &before);
+    sigset_t before;
+    int signals_fd = tl_app_signals_open(NULL, 0, &before);
+    if (signals_fd < 0)
+        return tl_error_set(reterr, TL_IO, "signalfd: %s", strerror(errno));
     enum tl_status status = tl_app_capture_start(order, path, &running, reterr);
     if (status == TL_OK) {
         fprintf(stderr, "headers go to %s for %s; Ctrl-C ends it\n", path,
                 tl_format_ns((double)order->for_ns, span));
-        status = tl_app_capture_end(&running, false, ret_count, reterr);
+        bool stop = is_asked_to_stop(signals_fd, &running);
+        status = tl_app_capture_end(&running, stop, ret_count, reterr);
     }
-    (void)sigaction(SIGINT, &before, NULL);
+    tl_app_signals_close(signals_fd, &before);
     return status;
 }
 

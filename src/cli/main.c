@@ -48,7 +48,7 @@ static const char run_help[] =
     "  --port PORT         the far end's port (5411 of a responder)\n"
     "  -4, -6              this address family only\n"
     "  --http1.1           HTTP/1.1, also to a web server that offers HTTP/2\n"
-    "  --numeric           ask no name server for the names of routers\n"
+    "  --numeric           routers as addresses: no name server is asked for their names\n"
     "  --yes               do not ask before loading the path\n"
     "  --key FILE          the far end runs with keys: use the first one in FILE\n"
     "  --key-name NAME     the one of that name\n"

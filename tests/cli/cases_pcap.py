@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -128,6 +129,13 @@ def refused(machine):
     assert flow.returncode == 2 and b"there is no flow 7" in flow.stderr, flow
 
 
+def skip_without_helper(code, err, path):
+    if code in (3, 5):  # no helper, or not permitted: it says which
+        assert b"libpcap" in err or b"setcap cap_net_raw=ep" in err, err
+        assert not os.path.exists(path), path
+        raise Skip(err.decode().strip())
+
+
 @case("pcap")
 def captured(machine):
     """a capture of one port has its headers, ends in time and leaves the payload out"""
@@ -143,10 +151,7 @@ def captured(machine):
                 server.accept()[0].close()
             time.sleep(0.1)
         out, err = process.communicate(timeout=20)
-        if process.returncode in (3, 5):  # no helper, or not permitted: it says which
-            assert b"libpcap" in err or b"setcap cap_net_raw=ep" in err, err
-            assert not os.path.exists(path), path
-            raise Skip(err.decode().strip())
+        skip_without_helper(process.returncode, err, path)
         assert process.returncode == 0 and path.encode() in out, (out, err)
         assert int(err.splitlines()[-1].split()[0]) > 4, err  # "12 packets"
         with open(path, "rb") as file:
@@ -154,6 +159,23 @@ def captured(machine):
         assert b"PAYLOAD" not in data
         flows = json.loads(run(machine, data, "--json").stdout)["flows"]
         assert any(str(port) in flow["server"] for flow in flows), flows
+
+
+@case("pcap")
+def capture_ended(machine):
+    """each signal that ends a capture, sent to the command alone, ends it with what it has"""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "c.pcap")
+            process = subprocess.Popen([machine.tightlink, "capture", ":9", "--for", "1h", "-o",
+                                        path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       start_new_session=True)
+            begun = process.stderr.readline()  # "headers go to ..."
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            skip_without_helper(process.returncode, begun + err, path)
+            assert process.returncode == 0 and path.encode() in out, (number, out, begun, err)
+            assert b"packets" in err and os.path.getsize(path) >= 24, (number, err)
 
 
 @case("pcap")

@@ -17,8 +17,8 @@
 /* Limits on what a file may define (P13), built-in and own ones together. */
 #define TL_SHARED_FUNCTIONS_MAX  64
 #define TL_SHARED_NAMES_MAX      128
-#define TL_SHARED_TESTS_MAX      256
-#define TL_SHARED_CONDITIONS_MAX 64
+#define TL_SHARED_TESTS_MAX      512
+#define TL_SHARED_CONDITIONS_MAX 128
 
 #define TL_SHARED_FILE "shared.json"
 

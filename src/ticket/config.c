@@ -203,10 +203,12 @@ static enum tl_status check_values(struct tl_ticket_config *config, struct ticke
 {
     char *url = target->values[KEY_URL];
     size_t len = strlen(url);
+    bool given =
+        len > 0; /* nothing but slashes is an address that is wrong, not one that is none */
     while (len && url[len - 1] == '/')
         url[--len] = '\0';
-    if (*url && ((strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0) ||
-                 strchr(url, '@') || strpbrk(url, " \t?#")))
+    if (given && ((strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0) ||
+                  strchr(url, '@') || strpbrk(url, " \t?#")))
         return wrong(
             config, target, "url",
             "is no address like https://helpdesk.example.net/rt (without name and password)",

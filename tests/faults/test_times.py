@@ -353,26 +353,32 @@ def served_beside_stalled(daemon, idle, awake, turn, words):
     return told(f"turn {turn + 1}", times), told("  at a responder that is alone", alone)
 
 
+def median_of_three(round_of):
+    """Of a round's two p99 the one beside an attack is 50 ms at most where the one of a responder
+    that is alone is 10 ms: else it is the machine that had no time, and the round says nothing."""
+    rounds = []
+    for turn in range(9):
+        beside, alone = round_of(turn)
+        if is_sanitized(DAEMON) or alone < 0.01:
+            rounds.append(beside)
+        if len(rounds) == 3:
+            break
+    else:
+        raise Skipped("in nine rounds this machine had no time even for a responder alone")
+    assert sorted(rounds)[1] < (1.0 if is_sanitized(DAEMON) else 0.05), rounds
+
+
 @case
 def a_new_client_is_served_beside_channels_and_sessions_that_are_awake():
     """P2: 50 ms (p99) beside stalled handshakes and sessions that ask without end and read nothing, at
-    the median of three rounds. In turn another responder is asked that nobody else uses: where that
-    one takes 10 ms (p99), it is the machine that had no time, and the round says nothing."""
+    the median of three rounds. In turn another responder is asked that nobody else uses."""
     if not shutil.which("openssl"):
         raise Skipped("there is no openssl program, which is a client here")
     with KeyFile(f"alice {SECRET}") as key, Daemon(DAEMON, "--key", key) as daemon, \
             Daemon(DAEMON) as idle:
-        words, rounds = first_words("alice", SECRET), []
+        words = first_words("alice", SECRET)
         awake = [Session(daemon.port, f"127.0.{100 + i}.1") for i in range(30)]
-        for turn in range(9):
-            beside, alone = served_beside_stalled(daemon, idle, awake, turn, words)
-            if is_sanitized(DAEMON) or alone < 0.01:
-                rounds.append(beside)
-            if len(rounds) == 3:
-                break
-        else:
-            raise Skipped("in nine rounds this machine had no time even for a responder alone")
-        assert sorted(rounds)[1] < (1.0 if is_sanitized(DAEMON) else 0.05), rounds
+        median_of_three(lambda turn: served_beside_stalled(daemon, idle, awake, turn, words))
         for session in awake:
             session.close()
 
@@ -382,14 +388,15 @@ import contextlib, sys
 sys.path.insert(0, {path!r})
 import wire
 sessions = [wire.Session({port}, f"127.0.{{{first} + i}}.1") for i in range(10)]
-words = wire.frame(wire.PING, bytes(8)) * 300
+words, left = wire.frame(wire.PING, bytes(8)) * 300, [b""] * len(sessions)
 for session in sessions:
     session.socket.setblocking(False)
 print("up", flush=True)
 while True:
-    for session in sessions:
+    for i, session in enumerate(sessions):
+        left[i] = left[i] or words  # a frame that was begun is gone on with
         with contextlib.suppress(BlockingIOError):
-            session.socket.send(words)
+            left[i] = left[i][session.socket.send(left[i]):]
         with contextlib.suppress(BlockingIOError):
             session.socket.recv(1 << 18)
 """
@@ -405,6 +412,7 @@ def pingers(port):
         for program in programs:
             assert program.stdout.readline() == b"up\n"
         yield
+        assert all(program.poll() is None for program in programs), "an attacker lost its sessions"
     finally:
         for program in programs:
             program.kill()
@@ -413,18 +421,16 @@ def pingers(port):
 
 @case
 def a_new_client_is_served_beside_sessions_that_ping_without_end():
-    """P2. The attack takes both processors of a small machine, so that the median is asked: the p99 is
-    that of whoever else wants them. Beside it a responder that nobody uses."""
+    """P2: 50 ms (p99) at the median of three rounds, as above; the attack takes both processors of a
+    small machine, so that rounds say nothing more often."""
     with Daemon(DAEMON) as daemon, Daemon(DAEMON) as idle, pingers(daemon.port):
-        rounds = []
-        for turn in range(3):
+        def round_of(turn):
             times = [(hello_s(daemon.port, f"127.{turn + 200}.{i}.1"),
-                      hello_s(idle.port, f"127.{turn + 200}.{i}.1")) for i in range(60)]
+                      hello_s(idle.port, f"127.{turn + 200}.{i}.1")) for i in range(200)]
             beside, alone = ([pair[end] for pair in times] for end in (0, 1))
-            rounds.append(percentile(beside, 0.5))
-            told("twenty that ping without end", beside)
-            told("  at a responder that is alone", alone)
-        assert sorted(rounds)[1] < SLOWED * 0.05, rounds
+            return (told("twenty that ping without end", beside),
+                    told("  at a responder that is alone", alone))
+        median_of_three(round_of)
 
 
 run(sys.argv[2:])

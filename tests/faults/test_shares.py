@@ -360,6 +360,30 @@ def one_network_cannot_take_every_session():
 
 
 @case
+def some_networks_cannot_take_every_session():
+    """Four networks that hold all 64 places and are heard, queued for a test or idle: whoever comes
+    from elsewhere has a place, of the network that has most; who has as many as others has none."""
+    with Daemon(DAEMON) as daemon:
+        held = [Session(daemon.port, f"127.0.{20 + i % 4}.{i // 8 + 1}") for i in range(64)]
+        for session in held[32:]:
+            session.send(wire.test_tcp(ms=60000))
+        served = []
+        for i in range(30):
+            for session in held + served:  # they are heard, so that none of them is silent
+                with contextlib.suppress(OSError):
+                    session.ping()
+            served.append(Session(daemon.port, f"127.1.{i}.1"))  # WELCOME, not ERROR
+        assert all(session.is_open() for session in served), "who came before has his place"
+        again = Connection(daemon.port, "127.0.20.200")
+        again.send(wire.hello())
+        code, text = again.error()
+        assert code == wire.E_SESSIONS, (code, text)
+        left = [sum(session.is_open() for session in held[i::4]) for i in range(4)]
+        print(f"  30 of 30 served, {left} of 16 each are left to four networks")
+        assert max(left) - min(left) <= 1, left
+
+
+@case
 def who_sends_many_waits_behind_himself():
     """Each network's first test stands before any network's second."""
     with Daemon(DAEMON) as daemon:

@@ -1,11 +1,19 @@
-/* Places among the sessions: shares by network (share.h) and totals by class. */
+/* Places among the sessions: shares by network (share.h) and totals by class. Where a share is full
+ * the one who comes takes the place of a session that is silent, else of one of the network that
+ * has the most of it, if that has at least two more than his own (max-min fairness): so nobody
+ * loses the only place of his network, and no few networks keep all others out. */
 #include "places.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "address.h"
 #include "responder_private.h"
 #include "session.h"
 #include "share.h"
 #include "tightlink/base/time.h"
+
+#define SESSIONS_MOST 1024 /* limits.h: SESSIONS */
 
 /* Sessions that compete for one share: of one network, of one class, or all. */
 struct places {
@@ -55,21 +63,115 @@ static uint32_t count(const struct sessions *sessions, const struct places *plac
     return found;
 }
 
-/* The one that can best be done without: without a test that was granted, and silent for the
- * longest. Who waits for a turn has to be heard as well: its client pings. */
-static struct session *weakest(const struct sessions *sessions, const struct places *places,
-                               const struct in6_addr *peer, int64_t now_ns)
+/* Those of a share that can be done without, since no test of theirs was granted. */
+struct candidates {
+    uint32_t count;
+    struct session *list[SESSIONS_MOST];
+};
+
+static void gather(const struct sessions *sessions, const struct places *places,
+                   const struct in6_addr *peer, struct candidates *ret_candidates)
+{
+    ret_candidates->count = 0;
+    for (uint32_t i = 0; i < sessions->count; i++)
+        if (sessions->list[i]->state <= SESSION_QUEUED && competes(places, peer, sessions->list[i]))
+            ret_candidates->list[ret_candidates->count++] = sessions->list[i];
+}
+
+/* Silent for the longest. Who waits for a turn has to be heard as well: its client pings. */
+static struct session *most_silent(const struct candidates *candidates)
 {
     struct session *best = NULL;
-    for (uint32_t i = 0; i < sessions->count; i++) {
-        struct session *session = sessions->list[i];
-        if (session->state > SESSION_QUEUED || !competes(places, peer, session) ||
-            now_ns - session->heard_ns < session_limit_ns(TL_LIMIT_EVICT_MS))
-            continue;
-        if (!best || session->heard_ns < best->heard_ns)
-            best = session;
+    for (uint32_t i = 0; i < candidates->count; i++)
+        if (!best || candidates->list[i]->heard_ns < best->heard_ns)
+            best = candidates->list[i];
+    return best;
+}
+
+/* The network of an address at a depth: the widest that is counted, then ever narrower ones. Hosts
+ * of one neighbourhood are not held against each other: one may have two sessions. */
+static uint64_t network_at(const struct in6_addr *address, unsigned depth, uint64_t seed)
+{
+    unsigned widest = IN6_IS_ADDR_V4MAPPED(address) ? SHARE_NEIGHBOURS : SHARE_PROVIDER;
+    unsigned level = depth < widest - SHARE_NEIGHBOURS ? widest - depth : SHARE_NEIGHBOURS;
+    return share_key(address, (enum share_level)level, seed);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Which of these networks comes most often, and how often. */
+static uint64_t fullest(const uint64_t *networks, uint32_t count, uint32_t *ret_most)
+{
+    uint64_t sorted[SESSIONS_MOST], best = 0;
+    memcpy(sorted, networks, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_keys);
+    *ret_most = 0;
+    for (uint32_t i = 0, begin = 0; i < count; i++) {
+        begin = sorted[i] == sorted[begin] ? begin : i;
+        if (i + 1 - begin > *ret_most) {
+            *ret_most = i + 1 - begin;
+            best = sorted[i];
+        }
     }
     return best;
+}
+
+static uint32_t occurrences(const uint64_t *networks, uint32_t count, uint64_t network)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        found += networks[i] == network;
+    return found;
+}
+
+static void keep_network(struct candidates *candidates, const uint64_t *networks, uint64_t network)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < candidates->count; i++)
+        if (networks[i] == network)
+            candidates->list[kept++] = candidates->list[i];
+    candidates->count = kept;
+}
+
+/* One of the network that has the most, and within it of the part that has the most, where that is
+ * at least two more than the newcomer's own; where no other network is, the same within his own.
+ * NULL: nobody has more than his share. */
+static struct session *greediest(struct candidates *candidates, const struct in6_addr *peer,
+                                 uint64_t seed)
+{
+    bool found = false;
+    for (unsigned depth = 0; depth < SHARE_LEVELS - SHARE_NEIGHBOURS && candidates->count > 0;
+         depth++) {
+        uint64_t networks[SESSIONS_MOST], own = network_at(peer, depth, seed);
+        uint32_t most;
+        for (uint32_t i = 0; i < candidates->count; i++)
+            networks[i] = network_at(&candidates->list[i]->peer.sin6_addr, depth, seed);
+        uint64_t network = fullest(networks, candidates->count, &most);
+        found = found || most >= occurrences(networks, candidates->count, own) + 2;
+        keep_network(candidates, networks, found ? network : own);
+    }
+    return found ? most_silent(candidates) : NULL;
+}
+
+/* Ends one session of a full share, if one has to give way. */
+static bool make_room(struct tl_responder *responder, const struct places *places,
+                      const struct in6_addr *peer, int64_t now_ns)
+{
+    struct candidates candidates;
+    gather(&responder->sessions, places, peer, &candidates);
+    struct session *old = most_silent(&candidates);
+    if (old && now_ns - old->heard_ns >= session_limit_ns(TL_LIMIT_EVICT_MS)) {
+        session_end(old, places->why);
+        return true;
+    }
+    old = greediest(&candidates, peer, responder->guard.seed);
+    if (old)
+        session_end(old, "its network had most of the places, and others came");
+    return old != NULL;
 }
 
 static enum tl_status refuse(const struct places *places, struct tl_error *reterr)
@@ -105,10 +207,8 @@ enum tl_status places_find(struct tl_responder *responder, const struct in6_addr
             shares[i].class >= 0 && shares[i].most >= all; /* the row behind it says so */
         if (is_whole || count(sessions, &shares[i], peer) < shares[i].most)
             continue;
-        struct session *old = weakest(sessions, &shares[i], peer, now_ns);
-        if (!old)
+        if (!make_room(responder, &shares[i], peer, now_ns))
             return refuse(&shares[i], reterr);
-        session_end(old, shares[i].why);
     }
     if (sessions->count >= sessions->size)
         return tl_error_set(reterr, TL_LIMIT, "this responder is still tidying up: try again");

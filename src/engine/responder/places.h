@@ -18,8 +18,9 @@ enum tl_session_class places_class(const struct secure *secure);
  * with an administrator's a sixteenth from all others. */
 void places_set(struct tl_responder *responder);
 
-/* Makes room for one more, at the cost of a session that seems to be dead: of the same peer, else
- * of the same network or class where that has its share, else of any. TL_LIMIT with a sentence. */
+/* Makes room for one more, at the cost of a session without a granted test: of the same peer, else
+ * of the same network or class where that has its share, else of any; of one that seems to be dead,
+ * else of the network that has most. TL_LIMIT with a sentence. */
 enum tl_status places_find(struct tl_responder *responder, const struct in6_addr *peer,
                            enum tl_session_class class, struct tl_error *reterr) TL_WARN_UNUSED;
 

@@ -66,6 +66,11 @@ unsigned tl_probe_far_cannot(const struct tl_far *far)
     return tl_far_cannot(far);
 }
 
+void tl_probe_wait_turn(struct tl_far *far, int64_t until_ns)
+{
+    tl_far_set_turn_until(far, until_ns);
+}
+
 void tl_probe_disconnect(struct tl_far *far)
 {
     tl_far_close(far);

@@ -215,6 +215,15 @@ void session_announce_step(struct tl_session *session, const struct tl_plan_step
                         step->duration_ns, step->why);
 }
 
+/* A user's time holds whatever a far end says of its queue; who set none waits for his turn. */
+static void bound_turn(struct tl_session *session, const struct tl_plan_step *step)
+{
+    int64_t left_ns = session->plan.time_left_ns - step->duration_ns;
+    int64_t until_ns = tl_now_ns() + (left_ns > 0 ? left_ns : 0);
+    if (session->far)
+        tl_probe_wait_turn(session->far, session->config.time_budget_ns > 0 ? until_ns : 0);
+}
+
 enum tl_status session_measure_step(struct tl_session *session, const struct tl_plan_step *step,
                                     struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
 {
@@ -223,6 +232,7 @@ enum tl_status session_measure_step(struct tl_session *session, const struct tl_
     struct tl_probe_limits limits = {.duration_ns = length_of(session, step), .bytes = step->bytes};
     session_announce_step(session, step);
     session_enter_stage(session, (int)step->stage);
+    bound_turn(session, step);
     tl_watch_begin(session->watch);
     enum tl_status status = stage->load
                                 ? stage->load(&probe, step->direction, &limits, ret_outcome, reterr)

@@ -204,6 +204,20 @@ def a_budget_of_time_is_kept():
             assert moved < 3 + 2 and lasted < 3 + 8, (moved, lasted)
 
 
+@case
+def a_queue_is_no_way_round_a_budget_of_time():
+    """A far end that says now and then that it is busy, for ever."""
+    class Far(FarEnd):
+        def test(self, connection, _):
+            self.flood(connection, frame(wire.BUSY, struct.pack(">HxxI", 1, 1000)))
+    with Far() as far:
+        far.pause_s = 0.2
+        code, document, err, lasted = Run(far, "--time-budget", "3s").end(30)
+        print(f"         over after {lasted:.1f} s of 3 s: {document['verdict']['sentence']}")
+        assert code == 4 and "busy" in err + json.dumps(document), (code, err)
+        assert lasted < 3 + 8, f"{lasted:.1f} s"
+
+
 class Pourer(DatagramFarEnd):
     """Answers a test of datagrams, in which it shall send some, by as many as it can."""
 

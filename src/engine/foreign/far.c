@@ -4,6 +4,10 @@
 #include <stdlib.h>
 
 #include "far_private.h"
+#include "tightlink/base/time.h"
+
+/* Who is served at once answers within that, whatever time is left. */
+#define TURN_MIN_NS TL_NS_PER_S
 
 /* How each kind of base/far.h is spoken to; NULL: not built. */
 static const struct far_ops *const kinds[TL_FAR_KIND_COUNT] = {
@@ -20,6 +24,7 @@ const struct far_ops *far_ops_of(enum tl_far_kind kind)
 struct tl_far {
     enum tl_far_kind kind;
     void *end;
+    int64_t turn_until_ns; /* 0: as long as each kind waits by itself */
 };
 
 static enum tl_status cannot(enum tl_far_kind kind, unsigned ability, struct tl_error *reterr)
@@ -109,19 +114,38 @@ enum tl_status tl_far_echo(struct tl_far *far, const struct tl_echo_spec *spec,
     return HAND_ON(far, TL_FAR_ECHO, echo, spec, ret_result, reterr);
 }
 
+void tl_far_set_turn_until(struct tl_far *far, int64_t until_ns)
+{
+    far->turn_until_ns = until_ns;
+}
+
+/* What a test waits for its turn: as its caller says, else what is left until then. */
+static int64_t turn_wait_ns(const struct tl_far *far, int64_t asked_ns)
+{
+    if (asked_ns > 0 || far->turn_until_ns == 0)
+        return asked_ns;
+    int64_t left_ns = far->turn_until_ns - tl_now_ns();
+    return left_ns < TURN_MIN_NS ? TURN_MIN_NS
+                                 : (left_ns < TL_CLIENT_QUEUE_NS ? left_ns : TL_CLIENT_QUEUE_NS);
+}
+
 enum tl_status tl_far_tcp_test(struct tl_far *far, const struct tl_tcp_spec *spec,
                                tl_tcp_live_fn *live, void *context,
                                struct tl_tcp_result *ret_result, struct tl_error *reterr)
 {
     unsigned ability = spec->direction == TL_WIRE_UPLOAD ? TL_FAR_UPLOADS : TL_FAR_DOWNLOADS;
-    return HAND_ON(far, ability, tcp_test, spec, live, context, ret_result, reterr);
+    struct tl_tcp_spec own = *spec;
+    own.queue_wait_ns = turn_wait_ns(far, spec->queue_wait_ns);
+    return HAND_ON(far, ability, tcp_test, &own, live, context, ret_result, reterr);
 }
 
 enum tl_status tl_far_udp_test(struct tl_far *far, const struct tl_udp_spec *spec,
                                tl_udp_live_fn *live, void *context,
                                struct tl_udp_result *ret_result, struct tl_error *reterr)
 {
-    return HAND_ON(far, TL_FAR_UDP, udp_test, spec, live, context, ret_result, reterr);
+    struct tl_udp_spec own = *spec;
+    own.queue_wait_ns = turn_wait_ns(far, spec->queue_wait_ns);
+    return HAND_ON(far, TL_FAR_UDP, udp_test, &own, live, context, ret_result, reterr);
 }
 
 enum tl_status tl_far_pmtu(struct tl_far *far, const struct tl_pmtu_spec *spec,

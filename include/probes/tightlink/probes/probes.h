@@ -95,6 +95,8 @@ enum tl_status tl_probe_connect(const struct tl_probe_target *target, int cancel
                                 struct tl_facts *facts, struct tl_far **ret_far, struct tl_run *run,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 void tl_probe_disconnect(struct tl_far *far);
+/* No test waits for its turn longer than until then (monotonic), a second at least; 0: as usual. */
+void tl_probe_wait_turn(struct tl_far *far, int64_t until_ns);
 /* What its kind can and this one cannot: TL_FAR_*. */
 unsigned tl_probe_far_cannot(const struct tl_far *far);
 /* The same once more, behind an outage: sets no facts. *ret_reached_ns as of tl_client_options. */

@@ -57,6 +57,10 @@ const struct tl_client_info *tl_far_info(const struct tl_far *far);
 /* Its own responder's connection, for what only two responders do; NULL for any other kind. */
 struct tl_client *tl_far_client(struct tl_far *far);
 
+/* No test from here on waits for its turn longer than until then (monotonic), a second at least;
+ * 0: as long as its specification says, or TL_CLIENT_QUEUE_NS. */
+void tl_far_set_turn_until(struct tl_far *far, int64_t until_ns);
+
 /* Each as tl_client_* of the same name. */
 enum tl_status tl_far_wake(struct tl_far *far, struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status tl_far_host(struct tl_far *far, struct tl_host_settings *ret_settings,

@@ -322,6 +322,7 @@ enum tl_status client_dial(struct tl_client *client, const struct sockaddr *addr
         return status;
     }
     client->info.connect_rtt_ns = rtt_ns;
+    client->hops_count = 0; /* perhaps by another way than before */
     client->info.hello_rtt_ns = tl_now_ns() - connected_ns;
     fill_info(client, &welcome);
     return TL_OK;

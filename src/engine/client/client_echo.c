@@ -229,6 +229,8 @@ enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spe
     if (status == TL_OK) {
         summarise(result);
         *ret_result = *result;
+        if (!spec->beside_test && result->answered_count > 0)
+            client->heard_ns = tl_now_ns(); /* its datagrams are a word as well */
     }
     free(result);
     free(echo);

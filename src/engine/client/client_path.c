@@ -3,6 +3,7 @@
 
 #include "client_private.h"
 #include "path_end.h"
+#include "tightlink/base/time.h"
 
 static enum tl_status open_socket(void *owner, bool prove, int cancel_fd, int *ret_fd,
                                   struct udp_pass *ret_pass, struct tl_error *reterr)
@@ -41,7 +42,8 @@ static struct path_end end_of(struct tl_client *client, bool beside_test)
                              .handshake_rtt_ns = client->info.connect_rtt_ns,
                              .open = open_socket,
                              .keep_alive = beside_test ? NULL : keep_alive,
-                             .count = count};
+                             .count = count,
+                             .hops_count = client->hops_count};
 }
 
 enum tl_status tl_client_pmtu(struct tl_client *client, const struct tl_pmtu_spec *spec,
@@ -49,7 +51,13 @@ enum tl_status tl_client_pmtu(struct tl_client *client, const struct tl_pmtu_spe
 {
     enum tl_status status = client_wake(client, reterr);
     struct path_end end = end_of(client, false);
-    return status == TL_OK ? path_pmtu(&end, spec, ret_result, reterr) : status;
+    if (status == TL_OK)
+        status = path_pmtu(&end, spec, ret_result, reterr);
+    if (status != TL_OK)
+        return status;
+    client->hops_count = ret_result->up.hops_count;
+    client->heard_ns = tl_now_ns(); /* its datagrams are a word as well */
+    return TL_OK;
 }
 
 enum tl_status tl_client_hops(struct tl_client *client, const struct tl_hops_spec *spec,

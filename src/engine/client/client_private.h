@@ -41,6 +41,7 @@ struct tl_client {
     /* What the far end may still say: client_expect(). */
     uint64_t frames_left, frame_bytes_left;
     int64_t heard_ns;           /* when the far end said anything */
+    int hops_count;             /* links to it, as tl_client_pmtu counted them; 0 = not known */
     bool stale;                 /* in the middle of something that nobody waits for: dial again */
     struct tl_wire_token token; /* of the session */
     pthread_mutex_t token_lock; /* tl_client_echo reads udp_token from another thread */

@@ -208,8 +208,7 @@ static enum tl_status idle_rounds(struct run *run, struct tl_error *reterr)
             status = listen_until(
                 run, begun_ns + (round_ns < ROUND_MAX_NS ? round_ns : ROUND_MAX_NS), reterr);
     }
-    return status == TL_OK ? await_answers(run, tl_now_ns() + run->rtt_ns + SETTLE_NS, reterr)
-                           : status;
+    return status;
 }
 
 static enum tl_status timed_rounds(struct run *run, struct tl_error *reterr)
@@ -303,6 +302,17 @@ static enum tl_status probe_flows(struct run *run, struct tl_error *reterr)
 
 /* --- The whole ------------------------------------------------------------------------------ */
 
+/* Other flows ask the routers that have answered a round so far, while the last round's answers are
+ * on their way: these wait in the socket, with the time at which they came. */
+static enum tl_status look_idle(struct run *run, struct tl_error *reterr)
+{
+    enum tl_status status = idle_rounds(run, reterr);
+    int64_t until_ns = tl_now_ns() + run->rtt_ns + SETTLE_NS;
+    if (status == TL_OK)
+        status = probe_flows(run, reterr);
+    return status == TL_OK ? await_answers(run, until_ns, reterr) : status;
+}
+
 /* Where the far end told no TTL the last router that answered is all that is known. */
 static void settle(struct run *run)
 {
@@ -322,9 +332,7 @@ static enum tl_status run_all(struct run *run, struct tl_error *reterr)
                             "there are is not known");
     if (status == TL_OK && run->spec->duration_ns > 0)
         return timed_rounds(run, reterr);
-    if (status == TL_OK)
-        status = idle_rounds(run, reterr);
-    return status == TL_OK ? probe_flows(run, reterr) : status;
+    return status == TL_OK ? look_idle(run, reterr) : status;
 }
 
 enum tl_status path_hops(const struct path_end *end, const struct tl_hops_spec *spec,
@@ -338,6 +346,10 @@ enum tl_status path_hops(const struct path_end *end, const struct tl_hops_spec *
         return tl_error_set(reterr, TL_NOMEM, "no memory for probes of the way");
     }
     *run = (struct run){.spec = spec, .result = result};
+    if (end->hops_count > 0 && end->hops_count <= TL_HOPS_MAX) {
+        result->count = end->hops_count;
+        result->count_known = true;
+    }
     run->rtt_ns = spec->rtt_ns > 0 ? spec->rtt_ns : end->handshake_rtt_ns;
     enum tl_status proof = path_socket_open(end, spec->cancel_fd, true, &run->socket, reterr);
     enum tl_status status = proof;
@@ -345,7 +357,7 @@ enum tl_status path_hops(const struct path_end *end, const struct tl_hops_spec *
         path_error_enable(run->socket.fd);
     if (proof == TL_OK || ((proof == TL_TIMEOUT || proof == TL_REFUSED) && run->socket.fd >= 0 &&
                            spec->duration_ns == 0))
-        status = proof == TL_OK ? run_all(run, reterr) : idle_rounds(run, NULL);
+        status = proof == TL_OK ? run_all(run, reterr) : look_idle(run, NULL);
     settle(run);
     path_socket_close(&run->socket);
     result->sent_bytes += run->socket.sent_bytes;

@@ -18,6 +18,7 @@ struct path_end {
      * sends few (Linux: six at once, then one a second). */
     bool stranger;
     int64_t handshake_rtt_ns;
+    int hops_count; /* links to it, where they were counted before; 0 = not known */
     /* A UDP socket connected to the far end; with prove its tuple is proved and *ret_pass set.
      * *ret_fd is set as soon as there is a socket, also where the proof fails. */
     enum tl_status (*open)(void *owner, bool prove, int cancel_fd, int *ret_fd,

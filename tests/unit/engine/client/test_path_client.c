@@ -73,6 +73,25 @@ Test(path_client, the_far_end_is_the_only_hop, .timeout = 120)
     stop_far(&far);
 }
 
+Test(path_client, links_that_the_search_for_sizes_counted_are_not_counted_again, .timeout = 120)
+{
+    static struct tl_hops_result result;
+    static struct tl_pmtu_result sizes;
+    struct far_end far;
+    struct tl_error error;
+    start_far(&far, NULL);
+    struct tl_client *client = dial(far.port, -1);
+    struct tl_pmtu_spec search = {.cancel_fd = -1};
+    struct tl_hops_spec spec = {.cancel_fd = -1};
+    cr_assert_eq(tl_client_pmtu(client, &search, &sizes, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(tl_client_hops(client, &spec, &result, &error), TL_OK, "%s", error.text);
+    cr_expect(result.count_known);
+    cr_expect_eq(result.count, sizes.up.hops_count);
+    cr_expect_eq(result.hops[0].sent_count, 0u, "no packet that is to be counted by");
+    tl_client_close(client);
+    stop_far(&far);
+}
+
 Test(path_client, answers_that_are_all_there_are_not_waited_for, .timeout = 120)
 {
     static struct tl_hops_result result;

@@ -27,7 +27,7 @@ static void add_row(struct tl_json_writer *w, const struct tl_app_pcap_row *row)
         tl_json_add_string(w, "segment", row->segment[0] ? row->segment : NULL);
         if (row->state == TL_LIMITED)
             tl_json_add_number(w, "confidence", row->confidence);
-        tl_json_add_string(w, "sentence", row->says);
+        tl_json_add_string(w, "sentence", row->sentence);
         tl_json_end(w);
     }
     tl_json_end(w);

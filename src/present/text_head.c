@@ -171,6 +171,19 @@ void text_add_cause(const struct text_source *source, struct tl_buf *out)
         plain_add_cause(source, out);
 }
 
+void tl_report_says(const struct tl_run *run, const struct tl_facts *facts,
+                    const struct tl_findings *findings, struct tl_buf *out)
+{
+    const struct text_source source = {.run = run, .facts = facts, .findings = findings};
+    struct tl_buf cause = TL_BUF_INIT;
+    text_add_headline(&source, out);
+    text_add_cause(&source, &cause);
+    tl_buf_addf(out, "%s%s", cause.len ? " " : "", tl_buf_text(&cause));
+    if (cause.status != TL_OK)
+        out->status = cause.status;
+    tl_buf_finish(&cause);
+}
+
 /* Whether the rate counts, so that times may be told of it. */
 static bool counts(const struct tl_verdict *verdict)
 {

@@ -160,6 +160,11 @@ static unsigned show_live(struct tui_state *state, int key)
     return tui_go_to(state, TUI_WATCH);
 }
 
+static bool changes(const struct tui_state *state)
+{
+    return !tui_start_is_typing(state);
+}
+
 static bool has_recent(const struct tui_state *state)
 {
     return state->start.recent_count > 0;
@@ -197,12 +202,12 @@ unsigned tui_start_text(struct tui_state *state, int key)
 const struct tui_binding tui_start_keys[] = {
     {TUI_MEANS_ENTER, "start", "start; nothing loads before you agree", begin, NULL},
     {TUI_MEANS_FIELD, "next", "the next field", to_field, NULL},
-    {TUI_MEANS_CHANGE, "change", "change; leave out a stage, or ask for it", change, NULL},
+    {TUI_MEANS_CHANGE, "change", "change; leave out a stage, or ask for it", change, changes},
+    {TUI_MEANS_BACK, "then 1 to 8", "out of the text: then 1 to 8 and q are keys", leave_text,
+     tui_start_is_typing},
     {TUI_MEANS_LIVE, "what runs now", "transfers that run on this PC now", show_live, NULL},
     {TUI_MEANS_MOVE, NULL, "the next field or stage", move, NULL},
     {TUI_MEANS_ASIDE, NULL, "the other direction", turn, NULL},
-    {TUI_MEANS_BACK, NULL, "out of the text: then 1 to 8 and q are keys", leave_text,
-     tui_start_is_typing},
     {TUI_MEANS_RECENT, NULL, "a server of an earlier run", take_recent, has_recent},
     {TUI_MEANS_KEY, NULL, "with another key, or none", take_key, has_keys},
     {TUI_MEANS_ERASE, NULL, NULL, erase, NULL},

@@ -136,9 +136,6 @@ unsigned tui_state_click(struct tui_state *state, const struct tui_grid *grid, i
     case TUI_ZONE_KEY:
         break;
     }
-    if (zone->value == ' ' && state->screen == TUI_START && state->start.field != TUI_STAGES &&
-        state->start.field != TUI_DIRECTION)
-        return TUI_DO_NOTHING; /* it would be text */
     return tui_state_key(state, zone->value);
 }
 

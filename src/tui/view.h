@@ -41,6 +41,8 @@ void tui_view_small(struct tui_state *state, struct tui_grid *grid);
 void tui_add_copied(const struct tui_state *state, struct tl_buf *out);
 
 void tui_view_overlay(struct tui_state *state, struct tui_grid *grid);
+/* The keys that answer what is asked, three spaces or more apart; "" where nothing is. */
+const char *tui_question_keys(const struct tui_state *state);
 
 /* The keys of where one is, in a row. */
 void tui_view_keys(const struct tui_state *state, struct tui_grid *grid, int row);

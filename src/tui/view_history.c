@@ -9,6 +9,7 @@
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
 #include "tightlink/facts/told.h"
+#include "tightlink/present/report.h"
 #include "view.h"
 #include "zones.h"
 
@@ -112,13 +113,39 @@ static void draw_run(const struct tui_state *state, const struct tl_history_run 
         tui_select_row(grid, row, grid->cols);
 }
 
+/* In plain words, as the report begins. */
+static void add_says(const struct tui_state *state, const struct tl_history_run *run,
+                     struct tl_buf *out)
+{
+    const char *name = tui_name(state, run->target), *via = strstr(name, TL_HISTORY_VIA);
+    char target[TL_HISTORY_TARGET_SIZE];
+    snprintf(target, sizeof target, "%.*s", via ? (int)(via - name) : (int)strlen(name), name);
+    const struct tl_report_kept kept = {
+        .cause = run->cause,
+        .segment = run->segment,
+        .sentence = run->sentence,
+        .target = target,
+        .proxy = via ? via + strlen(TL_HISTORY_VIA) : "",
+        .kind = run->target_kind,
+        .direction = strcmp(run->direction, "upload") == 0 ? TL_UPLOAD : TL_DOWNLOAD,
+        .confidence = run->confidence,
+        .measured_bps = run->measured_bps,
+        .doubt_bps = run->measured_bps == run->stream_bps ? run->stream_doubt_bps : (double)NAN,
+        .fixed_bps = run->fixed_bps};
+    tl_report_kept(&kept, out);
+}
+
 static void draw_selected(const struct tui_state *state, struct tui_grid *grid, int row, int rows)
 {
     const struct tl_history_run *run = tui_state_stored(state);
     char text[TL_UNIT_TEXT_SIZE], tried[TL_UNIT_TEXT_SIZE], line[512];
     if (!run || rows < 1)
         return;
-    int used = tui_wrap(grid, row, 1, rows > 3 ? 3 : rows, grid->cols - 2, TUI_BOLD, run->sentence);
+    struct tl_buf says = TL_BUF_INIT;
+    add_says(state, run, &says);
+    int used =
+        tui_wrap(grid, row, 1, rows > 3 ? 3 : rows, grid->cols - 2, TUI_BOLD, tl_buf_text(&says));
+    tl_buf_finish(&says);
     used = used > 3 ? 3 : used;
     if (run->hit >= 0) {
         snprintf(line, sizeof line, "The fix was tried: %s predicted, %s measured: %s",

@@ -33,10 +33,51 @@ static void draw_scrolled(struct tui_state *state, struct tui_grid *grid, int ro
                       grid->utf8 ? " ↓ up/dn: more " : " v up/dn: more ");
 }
 
+const char *tui_question_keys(const struct tui_state *state)
+{
+    const struct tl_finding *finding;
+    switch (state->overlay) {
+    case TUI_HELP:
+        return "up/dn scroll   Esc closes, as any other key";
+    case TUI_CONSENT:
+        return tui_is_first_question(state) ? "y go on      n send nothing"
+                                            : "y go on      n end with what is known";
+    case TUI_ASK_STOP:
+        return "y stop and keep      n go on";
+    case TUI_ASK_CAPTURE:
+        return "y capture      n do not";
+    case TUI_ASK_DELETE:
+        return "y delete      n keep it";
+    case TUI_ASK_SEND:
+        return "y send      n do not";
+    case TUI_ASK_MORE:
+        return "y take it      n keep the old one";
+    case TUI_COPIED:
+        finding = tui_finding_in_view(state);
+        return finding && finding->remedy_count > 1 ? "y the next one   any other key closes"
+                                                    : "any key closes";
+    case TUI_NO_OVERLAY:
+        break;
+    }
+    return "";
+}
+
+/* The last row: what answers, not the keys of the screen below. */
+static void draw_answers(const struct tui_state *state, struct tui_grid *grid)
+{
+    const char *keys = tui_question_keys(state);
+    int row = grid->rows - 1;
+    (void)tui_putf(grid, row, 0, grid->cols, TUI_BAR, "%*s", grid->cols, "");
+    (void)tui_put(grid, row, 1, grid->cols - 1, TUI_BAR, keys);
+    tui_ink_cells(grid, row, 0, grid->cols, TUI_BAR);
+    tui_zone_hints(grid, row, 1, grid->cols - 1, keys);
+}
+
 /* A title, a text that scrolls where it must, the keys that answer. */
 static void draw_question(struct tui_state *state, struct tui_grid *grid, const char *title,
-                          const char *text, const char *keys)
+                          const char *text)
 {
+    const char *keys = tui_question_keys(state);
     int columns = grid->cols < 72 ? grid->cols - 4 : 68, inner = columns - 4, row, col;
     int lines = tui_lines(grid, 0, 0, 0, inner, 0, text);
     int most = grid->rows - 6;
@@ -88,7 +129,7 @@ static void draw_send(struct tui_state *state, struct tui_grid *grid)
 {
     char title[160], text[600];
     tui_send_text(state, title, sizeof title, text, sizeof text);
-    draw_question(state, grid, title, text, "y send      n do not");
+    draw_question(state, grid, title, text);
 }
 
 const char *tui_consent_text(const struct tui_state *state, char *ret_text, size_t size)
@@ -117,12 +158,9 @@ const char *tui_consent_text(const struct tui_state *state, char *ret_text, size
 /* One question for all that is begun: what is done, what it sends at most. */
 static void draw_consent(struct tui_state *state, struct tui_grid *grid)
 {
-    bool first = tui_is_first_question(state);
     char text[900];
     const char *title = tui_consent_text(state, text, sizeof text);
-    draw_question(state, grid, title, text,
-                  first ? "y go on      n send nothing"
-                        : "y go on      n end here, with what is known");
+    draw_question(state, grid, title, text);
 }
 
 void tui_capture_text(const struct tui_state *state, char *ret_text, size_t size)
@@ -137,7 +175,7 @@ static void draw_capture(struct tui_state *state, struct tui_grid *grid)
 {
     char text[600];
     tui_capture_text(state, text, sizeof text);
-    draw_question(state, grid, "Capture this transfer?", text, "y capture      n do not");
+    draw_question(state, grid, "Capture this transfer?", text);
 }
 
 void tui_add_copied(const struct tui_state *state, struct tl_buf *out)
@@ -161,8 +199,7 @@ static void draw_copied(struct tui_state *state, struct tui_grid *grid)
     snprintf(title, sizeof title, "Sent to the clipboard: fix %zu of %zu", state->remedy + 1,
              count);
     tui_add_copied(state, &text);
-    draw_question(state, grid, title, tl_buf_text(&text),
-                  count > 1 ? "y the next one      any other key closes" : "any key closes");
+    draw_question(state, grid, title, tl_buf_text(&text));
     tl_buf_finish(&text);
 }
 
@@ -177,16 +214,14 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
         break;
     case TUI_ASK_STOP:
         draw_question(state, grid, "A diagnosis is running.",
-                      "Stop it and keep what was measured? The verdict says how far that goes.",
-                      "y stop and keep      n go on");
+                      "Stop it and keep what was measured? The verdict says how far that goes.");
         break;
     case TUI_ASK_CAPTURE:
         draw_capture(state, grid);
         break;
     case TUI_ASK_DELETE:
         draw_question(state, grid, "Delete this run from the history?",
-                      "Its note and tags go with it. A file that was saved of it stays.",
-                      "y delete      n keep it");
+                      "Its note and tags go with it. A file that was saved of it stays.");
         break;
     case TUI_ASK_SEND:
         draw_send(state, grid);
@@ -194,13 +229,13 @@ void tui_view_overlay(struct tui_state *state, struct tui_grid *grid)
     case TUI_ASK_MORE:
         draw_question(state, grid, "More than you agreed to.",
                       "The new budget is larger than the one the run began with; others on the "
-                      "same path may notice for longer.",
-                      "y take it      n keep the old one");
+                      "same path may notice for longer.");
         break;
     case TUI_COPIED:
         draw_copied(state, grid);
         break;
     case TUI_NO_OVERLAY:
-        break;
+        return;
     }
+    draw_answers(state, grid);
 }

@@ -33,17 +33,81 @@ static const char *mark_of(const struct tui_stage *stage, enum tui_ink *ret_ink)
     }
 }
 
+/* Where the columns of a row of the list begin. */
+struct layout {
+    int names, at, rest;
+};
+
+static struct layout lay_out(int columns)
+{
+    int names = columns >= 70 ? 24 : 18;
+    return (struct layout){.names = names, .at = names + 6, .rest = columns - names - 6};
+}
+
+#define TOOK_COLUMNS 9
+#define REASON_ROWS  6
+
+static bool has_reason(const struct tui_stage *stage)
+{
+    return stage->state == TL_STAGE_ENDED && stage->record.id[0] && stage->record.reason[0];
+}
+
+/* A reason stands whole where there is room for its rows. */
+static int rows_of(const struct tui_stage *stage, struct tui_grid *grid, int columns)
+{
+    int room = lay_out(columns).rest - TOOK_COLUMNS;
+    int rows =
+        has_reason(stage) ? tui_wrap(grid, 0, 0, 0, room, TUI_PLAIN, stage->record.reason) : 1;
+    return rows < 1 ? 1 : rows > REASON_ROWS ? REASON_ROWS : rows;
+}
+
+static int rows_of_all(const struct tui_progress_state *run, struct tui_grid *grid, int columns)
+{
+    int rows = 0;
+    for (int i = 0; i < run->stage_count; i++)
+        rows += rows_of(&run->stages[i], grid, columns);
+    return rows;
+}
+
+/* Rows of the list where `most` are to be had: all reasons whole, else that of the selected stage.
+ */
+static int rows_of_list(const struct tui_progress_state *run, struct tui_grid *grid, int columns,
+                        int most)
+{
+    int all = rows_of_all(run, grid, columns), one = run->stage_count;
+    if (run->selected < run->stage_count)
+        one += rows_of(&run->stages[run->selected], grid, columns) - 1;
+    int rows = all <= most ? all : one < most ? one : most;
+    return rows < 1 ? 1 : rows;
+}
+
+/* Why it ended as it did, else what it moved. */
+static void draw_ended(const struct tl_stage_record *record, struct tui_grid *grid, int row, int at,
+                       int rest, int rows)
+{
+    char took[TL_UNIT_TEXT_SIZE], moved[TL_UNIT_TEXT_SIZE];
+    long long bytes = record->sent_bytes + record->received_bytes;
+    (void)tui_put(grid, row, at, TOOK_COLUMNS - 1, TUI_PLAIN,
+                  record->duration_ns > 0 ? tl_format_ns((double)record->duration_ns, took) : "-");
+    if (record->reason[0])
+        (void)tui_wrap(grid, row, at + TOOK_COLUMNS, rows, rest - TOOK_COLUMNS, TUI_PLAIN,
+                       record->reason);
+    else if (bytes > 0)
+        (void)tui_putf(grid, row, at + TOOK_COLUMNS, rest - TOOK_COLUMNS, TUI_DIM, "%s moved",
+                       tl_format_traffic((double)bytes, moved));
+}
+
 /* What is said of a stage: how far it is, why it ended as it did, or why it waits. */
 static void draw_stage(const struct tui_progress_state *run, const struct tui_stage *stage,
-                       struct tui_grid *grid, int row, int col, int columns)
+                       struct tui_grid *grid, int row, int rows, int col, int columns)
 {
+    struct layout layout = lay_out(columns);
     char title[40], took[TL_UNIT_TEXT_SIZE], most[TL_UNIT_TEXT_SIZE];
     enum tui_ink ink;
     const char *mark = mark_of(stage, &ink);
     (void)tui_put(grid, row, col + 1, 3, ink, mark);
-    int names = columns >= 70 ? 24 : 18;
-    (void)tui_put(grid, row, col + 5, names, TUI_PLAIN, tui_stage_title(stage, title));
-    int at = col + names + 6, rest = columns - names - 6;
+    (void)tui_put(grid, row, col + 5, layout.names, TUI_PLAIN, tui_stage_title(stage, title));
+    int at = col + layout.at, rest = layout.rest;
     if (stage->state == TL_STAGE_RUNS) {
         double elapsed = run->has_live ? run->live.elapsed_ns : 0;
         int used = tui_putf(grid, row, at, rest, TUI_PLAIN, "%s / %s  ",
@@ -52,17 +116,7 @@ static void draw_stage(const struct tui_progress_state *run, const struct tui_st
         if (rest - used >= 10 && stage->expected_ns > 0)
             tui_progress(grid, row, at + used, rest - used - 1, elapsed / stage->expected_ns);
     } else if (stage->state == TL_STAGE_ENDED && stage->record.id[0]) {
-        int used = tui_putf(grid, row, at, rest, TUI_PLAIN, "%-8s",
-                            stage->record.duration_ns > 0
-                                ? tl_format_ns((double)stage->record.duration_ns, took)
-                                : "-");
-        const struct tl_stage_record *record = &stage->record;
-        if (record->reason[0])
-            (void)tui_put_cut(grid, row, at + used + 1, rest - used - 1, TUI_PLAIN, record->reason);
-        else if (record->sent_bytes + record->received_bytes > 0)
-            (void)tui_putf(
-                grid, row, at + used + 1, rest - used - 1, TUI_DIM, "%s moved",
-                tl_format_traffic((double)(record->sent_bytes + record->received_bytes), most));
+        draw_ended(&stage->record, grid, row, at, rest, rows);
     } else {
         (void)tui_put_cut(grid, row, at, rest, TUI_DIM, stage->why);
     }
@@ -73,15 +127,26 @@ static void draw_stage(const struct tui_progress_state *run, const struct tui_st
 static void draw_stages(const struct tui_progress_state *run, struct tui_grid *grid, int row,
                         int rows, int col, int columns)
 {
-    int top = tui_list_top(run->selected, rows, run->stage_count);
-    for (int i = 0; i < rows && top + i < run->stage_count; i++) {
-        draw_stage(run, &run->stages[top + i], grid, row + i, col, columns);
-        tui_zone_add(grid, row + i, col, columns, TUI_ZONE_ROW, top + i);
+    bool whole = rows_of_all(run, grid, columns) <= rows;
+    const struct tui_stage *selected =
+        run->selected < run->stage_count ? &run->stages[run->selected] : NULL;
+    int more = !whole && selected ? rows_of(selected, grid, columns) - 1 : 0, used = 0;
+    more = more < rows ? more : rows - 1;
+    int i = whole ? 0 : tui_list_top(run->selected, rows - more, run->stage_count);
+    bool above = i > 0;
+    for (; used < rows && i < run->stage_count; i++) {
+        const struct tui_stage *stage = &run->stages[i];
+        int high = whole ? rows_of(stage, grid, columns) : stage == selected ? 1 + more : 1;
+        high = high < rows - used ? high : rows - used;
+        draw_stage(run, stage, grid, row + used, high, col, columns);
+        for (int line = 0; line < high; line++)
+            tui_zone_add(grid, row + used + line, col, columns, TUI_ZONE_ROW, i);
+        used += high;
     }
-    if (run->stage_count > rows)
+    if (above || i < run->stage_count)
         tui_put_right(grid, row + rows - 1, col, columns, TUI_DIM,
-                      top + rows < run->stage_count ? (grid->utf8 ? " ↓" : " v")
-                                                    : (grid->utf8 ? " ↑" : " ^"));
+                      i < run->stage_count ? (grid->utf8 ? " ↓" : " v")
+                                           : (grid->utf8 ? " ↑" : " ^"));
     if (!run->stage_count)
         (void)tui_put(grid, row, col + 1, columns - 1, TUI_PLAIN,
                       run->active ? "connecting ..." : "no stage was run");
@@ -152,9 +217,7 @@ static int draw_verdict(const struct tui_state *state, struct tui_grid *grid, in
 static void draw_wide(const struct tui_progress_state *run, struct tui_grid *grid, int row,
                       int rows)
 {
-    int half = grid->cols * 9 / 20,
-        list = run->stage_count < rows - 12 ? run->stage_count : rows - 12;
-    list = list < 1 ? 1 : list;
+    int half = grid->cols * 9 / 20, list = rows_of_list(run, grid, half - 1, rows - 12);
     draw_stages(run, grid, row, list, 0, half - 1);
     for (int i = 0; i < rows; i++)
         (void)tui_put(grid, row + i, half, 1, TUI_DIM, grid->utf8 ? "│" : "|");
@@ -179,10 +242,8 @@ void tui_view_run(struct tui_state *state, struct tui_grid *grid, int first, int
         draw_wide(run, grid, row, rows);
         return;
     }
-    int list = run->stage_count < rows / 2 ? run->stage_count : rows / 2;
-    if (!run->active && run->sampled < 0)
-        list = run->stage_count < rows ? run->stage_count : rows;
-    list = list < 1 ? 1 : list;
+    int most = !run->active && run->sampled < 0 ? rows : rows / 2;
+    int list = rows_of_list(run, grid, grid->cols, most);
     state->rows_shown = list;
     draw_stages(run, grid, row, list, 0, grid->cols);
     if (list + 1 >= rows)

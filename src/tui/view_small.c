@@ -33,39 +33,29 @@ static void add_copied(const struct tui_state *state, char *ret_text, size_t siz
     tl_buf_finish(&copied);
 }
 
-/* What is asked, and the keys that answer. */
-static const char *question(const struct tui_state *state, const char *help, const char **ret_keys,
-                            char *text, size_t size)
+/* What is asked. */
+static const char *question(const struct tui_state *state, const char *help, char *text,
+                            size_t size)
 {
-    *ret_keys = "y yes      n no";
     switch (state->overlay) {
     case TUI_HELP:
-        *ret_keys = "up/dn scroll   Esc closes";
         return help;
     case TUI_CONSENT:
-        *ret_keys = tui_is_first_question(state) ? "y go on      n send nothing"
-                                                 : "y go on      n end here";
         (void)tui_consent_text(state, text, size);
         return text;
     case TUI_ASK_STOP:
-        *ret_keys = "y stop and keep      n go on";
         return "A diagnosis is running. Stop it and keep what was measured?";
     case TUI_ASK_CAPTURE:
-        *ret_keys = "y capture      n do not";
         tui_capture_text(state, text, size);
         return text;
     case TUI_ASK_DELETE:
-        *ret_keys = "y delete      n keep it";
         return "Delete this run from the history? Its note and tags go with it.";
     case TUI_ASK_SEND:
-        *ret_keys = "y send      n do not";
         add_send(state, text, size);
         return text;
     case TUI_ASK_MORE:
-        *ret_keys = "y take it      n keep the old one";
         return "That is more than you agreed to.";
     case TUI_COPIED:
-        *ret_keys = "y the next one";
         add_copied(state, text, size);
         return text;
     case TUI_NO_OVERLAY:
@@ -170,7 +160,8 @@ static void draw_question(struct tui_state *state, struct tui_grid *grid, int ro
     struct tui_box_state *box = &state->box;
     if (state->overlay == TUI_HELP)
         tui_help_text(state, &help);
-    const char *keys, *says = question(state, tl_buf_text(&help), &keys, text, sizeof text);
+    const char *keys = tui_question_keys(state),
+               *says = question(state, tl_buf_text(&help), text, sizeof text);
     box->shown = rows;
     draw_text(grid, rows, &box->scroll, &box->total, says);
     grid->zone_count = 0; /* what lies below is not for now */

@@ -168,7 +168,7 @@ static void read_plain_words(const struct tl_case *test, const struct tl_finding
 {
     struct tl_run run;
     struct tl_page page;
-    struct tl_buf brief = TL_BUF_INIT;
+    struct tl_buf brief = TL_BUF_INIT, row = TL_BUF_INIT;
     const char *main_part = strstr(html, "<header"),
                *end = strstr(html, "<h3"); /* whom it goes to */
     run_of(test, &run);
@@ -177,10 +177,15 @@ static void read_plain_words(const struct tl_case *test, const struct tl_finding
     if (!end || tl_page_print(&page, false, &brief) != TL_OK)
         exit(2);
     tl_page_finish(&page);
-    char *texts[] = {first_lines(test, findings, true), part(test, findings, TL_PART_HEAD),
-                     strndup(main_part, (size_t)(end - main_part)), tl_buf_steal(&brief),
-                     part(test, findings, TL_PART_FIX)};
-    static const char *const names[] = {"plain view", "first lines", "page", "terminal", "fix"};
+    tl_report_says(&run, test->facts, findings, &row);
+    char *texts[] = {first_lines(test, findings, true),
+                     part(test, findings, TL_PART_HEAD),
+                     strndup(main_part, (size_t)(end - main_part)),
+                     tl_buf_steal(&brief),
+                     part(test, findings, TL_PART_FIX),
+                     tl_buf_steal(&row)};
+    static const char *const names[] = {"plain view", "first lines", "page",
+                                        "terminal",   "fix",         "row of a list"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *word = plain_words_break(texts[i]);
         if (word)

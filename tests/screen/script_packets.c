@@ -25,7 +25,9 @@ static const struct tl_app_pcap_row flows[] = {
      .confidence = 0.8,
      .cause = "sender-app",
      .segment = "far-host",
-     .says = "The server's program limits the download: 80 % of the time it had nothing to send."},
+     .says =
+         "The server limits the download to 25 Mb/s. The sending program on the server does not "
+         "deliver fast enough."},
     {.number = 2,
      .client = "192.0.2.10:40022",
      .server = "[2001:db8::17]:22",
@@ -44,7 +46,7 @@ static const struct tl_app_pcap_row flows[] = {
      .place = "at the sender",
      .judged = true,
      .state = TL_INCONCLUSIVE,
-     .says = "Cannot tell yet what holds the upload at 12.4 Mb/s."},
+     .says = "We do not know yet what holds the upload at 12.4 Mb/s."},
     {.number = 3,
      .client = "192.0.2.10:40100",
      .server = "198.51.100.200:\033[31m80",

@@ -32,8 +32,9 @@ static const struct tl_app_live_row running[] = {
      .state = TL_LIMITED,
      .confidence = 0.8,
      .cause = "receive-window",
-     .says = "This PC limits the download: its TCP receive buffer lets only 512 KiB be on the way "
-             "at once.",
+     .says =
+         "This PC limits the download to 96.1 Mb/s. This PC accepts too little data at once for "
+         "such a distance.",
      .moved = true,
      .was = "sender-app"},
     {.cookie = 2,
@@ -59,7 +60,7 @@ static const struct tl_app_live_row running[] = {
      .disk_read_bps = NAN,
      .disk_write_bps = NAN,
      .state = TL_INCONCLUSIVE,
-     .says = "Cannot tell yet what holds the upload at 12.4 Mb/s."},
+     .says = "We do not know yet what holds the upload at 12.4 Mb/s."},
     {.cookie = 3,
      .local = "192.0.2.10:40100",
      .peer = "198.51.100.200:50000",

@@ -200,3 +200,76 @@ Test(screens, a_graph_of_rates_far_apart_is_logarithmic, .init = begin)
     tui_grid_finish(&grid);
     scene_finish(&scene);
 }
+
+/* What answers stands in the last row; the keys of the screen below are not for now. */
+Test(screens, a_question_has_its_answers_in_the_last_row, .init = begin)
+{
+    static const int sizes[][2] = {{10, 40}, {15, 60}, {24, 80}, {40, 120}};
+    int asked = 0;
+    for (const struct script *script = scripts; script->name; script++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            struct scene scene;
+            struct tl_buf out = TL_BUF_INIT;
+            scene_make(script, &scene);
+            scene_play(script, &scene, sizes[i][0], sizes[i][1], true, &out);
+            char *text = (char *)tl_buf_text(&out), first[16] = "";
+            text[strlen(text) - 1] = '\0'; /* the last row has an end, too */
+            const char *last = strrchr(text, '\n');
+            snprintf(first, sizeof first, "%.9s", tui_question_keys(&scene.state));
+            if (scene.state.overlay != TUI_NO_OVERLAY) {
+                asked++;
+                cr_expect(last && strstr(last, first) && !strstr(last, "F10") &&
+                              !strstr(last, "pause"),
+                          "%s at %dx%d:\n%s", script->name, sizes[i][1], sizes[i][0], text);
+            }
+            scene_finish(&scene);
+            tl_buf_finish(&out);
+        }
+    cr_expect(asked >= 20, "%d questions", asked);
+}
+
+/* Why a stage gave nothing stands whole: of all stages where there is room, else of the one that is
+ * selected. */
+Test(screens, why_a_stage_failed_stands_whole, .init = begin)
+{
+    static const int sizes[][2] = {{15, 60}, {24, 80}, {40, 120}, {60, 200}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct scene scene;
+        struct tui_grid grid;
+        struct tl_buf out = TL_BUF_INIT;
+        scene_make(script_named("run"), &scene);
+        struct tui_progress_state *run = &scene.state.run;
+        struct tl_stage_record *record = &run->stages[1].record;
+        snprintf(
+            record->reason, sizeof record->reason,
+            "no datagram came back: a firewall on the way lets none of them through, lastword");
+        run->selected = 1;
+        cr_assert(tui_grid_init(&grid, sizes[i][0], sizes[i][1], true) == TL_OK);
+        tui_view(&scene.state, &grid);
+        tui_grid_text(&grid, &out);
+        cr_expect(strstr(tl_buf_text(&out), "lastword"), "%dx%d:\n%s", sizes[i][1], sizes[i][0],
+                  tl_buf_text(&out));
+        tl_buf_finish(&out);
+        tui_grid_finish(&grid);
+        scene_finish(&scene);
+    }
+}
+
+/* While text is typed a digit is text: the last row says how it becomes a key, and nothing is
+ * offered that would be typed. */
+Test(start, keys_that_would_be_text_are_not_offered, .init = begin)
+{
+    struct scene scene;
+    struct tl_buf out = TL_BUF_INIT;
+    scene_make(script_named("start-empty"), &scene);
+    scene.state.start.field = TUI_GOAL;
+    scene_play(script_named("start-empty"), &scene, 24, 80, true, &out);
+    cr_expect(strstr(tl_buf_text(&out), "Esc then 1 to 8") &&
+                  !strstr(tl_buf_text(&out), "Space change"),
+              "%s", tl_buf_text(&out));
+    (void)tui_state_key(&scene.state, TUI_KEY_ESCAPE);
+    (void)tui_state_key(&scene.state, '5');
+    cr_expect(scene.state.screen == TUI_HISTORY);
+    tl_buf_finish(&out);
+    scene_finish(&scene);
+}

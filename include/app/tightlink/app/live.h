@@ -52,7 +52,7 @@ struct tl_app_live_row {
     enum tl_verdict_state state;
     double confidence;
     char cause[48]; /* id, "" without */
-    char says[512]; /* one sentence */
+    char says[512]; /* the verdict in plain words, without the peer's name */
     bool moved;     /* another cause stands since this second, and not `was` any more */
     char was[48];   /* the cause that stood before, "" without */
 };

@@ -30,7 +30,8 @@ struct tl_app_pcap_row {
     enum tl_verdict_state state;
     double confidence;
     char cause[48], segment[16];
-    char says[512];
+    char sentence[512]; /* the rule's, for an engineer */
+    char says[320];     /* in plain words, without addresses */
 };
 
 /* The file as a whole. */

@@ -51,6 +51,22 @@ void tl_report_brief(const struct tl_run *run, const struct tl_facts *facts,
 void tl_report_headline(const struct tl_run *run, const struct tl_facts *facts,
                         const struct tl_findings *findings, struct tl_buf *out);
 
+/* That line and what the limit is, in words that everybody has: for rows of lists. */
+void tl_report_says(const struct tl_run *run, const struct tl_facts *facts,
+                    const struct tl_findings *findings, struct tl_buf *out);
+
+/* The same of a run of which only the row of a list is there. Texts are borrowed, never NULL and
+ * may be ""; numbers are NAN where they are not known. Without a cause it says the sentence. */
+struct tl_report_kept {
+    const char *cause, *segment, *sentence; /* the verdict's */
+    const char *target, *proxy, *kind;      /* whom the run went to */
+    enum tl_direction direction;
+    double confidence;
+    double measured_bps, doubt_bps; /* half of what the rate may be off by */
+    double fixed_bps;               /* what a fix was predicted to bring */
+};
+void tl_report_kept(const struct tl_report_kept *kept, struct tl_buf *out);
+
 /* "2026-11-20 20:41 UTC" of "2026-11-20T20:41:07.123Z", as one says it on the telephone. */
 const char *tl_report_minute(const char *started, char ret_text[32]);
 

@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "socket_bio.h"
 #include "tightlink/base/far.h"
 #include "tightlink/base/time.h"
 #include "tightlink/engine/sampler.h"
@@ -138,7 +139,7 @@ enum tl_status http_open(const struct far_peer *peer, const struct http_server *
         return status;
     int64_t until_ns = http_answer_due_ns(peer);
     connection->ssl = SSL_new(server->context);
-    if (!connection->ssl || SSL_set_fd(connection->ssl, connection->fd) != 1 ||
+    if (!connection->ssl || !socket_bio_set(connection->ssl, server->method, connection->fd) ||
         !set_name(connection->ssl, server->host) ||
         ((connection->offers_http2 || server->http2) && !offer_http2(connection->ssl)))
         return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");

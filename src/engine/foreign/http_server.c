@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "socket_bio.h"
 #include "tightlink/base/far.h"
 
 static enum tl_status make_context(struct http_server *server, struct tl_error *reterr)
 {
     if (OSSL_LIB_CTX_get0_global_default()) /* no memory; SSL_CTX_new() would not look */
         server->context = SSL_CTX_new(TLS_client_method());
-    if (!server->context || SSL_CTX_set_default_verify_paths(server->context) != 1)
+    server->method = socket_bio_create_method();
+    if (!server->context || !server->method ||
+        SSL_CTX_set_default_verify_paths(server->context) != 1)
         return tl_error_set(reterr, TL_NOMEM, "TLS cannot be set up on this machine");
     SSL_CTX_set_verify(server->context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_min_proto_version(server->context, TLS1_2_VERSION);
@@ -32,7 +35,9 @@ enum tl_status http_server_init(struct http_server *server, const struct tl_far_
 void http_server_finish(struct http_server *server)
 {
     SSL_CTX_free(server->context);
+    BIO_meth_free(server->method);
     server->context = NULL;
+    server->method = NULL;
 }
 
 bool http_is_one_word(const char *text)

@@ -27,6 +27,7 @@ struct http_server {
     int64_t length;                    /* of the file; -1: not told */
     bool ranges;                       /* it answers with parts of it */
     SSL_CTX *context;                  /* NULL without TLS */
+    BIO_METHOD *method;                /* of its connections' sockets; likewise */
 };
 
 /* From a target: port and path as given, else those of the scheme; the proxy of the options is used

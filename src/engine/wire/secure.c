@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "socket_bio.h"
 #include "tightlink/base/random.h"
 
 #define SUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
@@ -47,43 +48,6 @@ struct secure {
     bool sealed;                   /* and seal datagrams by it */
     uint8_t binding[BINDING_SIZE]; /* of which, then */
 };
-
-/* --- The socket, without signals and without waiting ------------------------------------- */
-
-static int socket_write(BIO *bio, const char *bytes, int len)
-{
-    const struct secure *secure = BIO_get_data(bio);
-    ssize_t sent = send(secure->fd, bytes, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    BIO_clear_retry_flags(bio);
-    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
-        BIO_set_retry_write(bio);
-    return (int)sent;
-}
-
-static int socket_read(BIO *bio, char *ret_bytes, int len)
-{
-    const struct secure *secure = BIO_get_data(bio);
-    ssize_t got = recv(secure->fd, ret_bytes, (size_t)len, MSG_DONTWAIT);
-    BIO_clear_retry_flags(bio);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        BIO_set_retry_read(bio);
-    return (int)got;
-}
-
-static long socket_control(BIO *bio, int command, long number, void *pointer)
-{
-    return command == BIO_CTRL_FLUSH ? 1 : 0;
-}
-
-static BIO_METHOD *create_method(void)
-{
-    BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
-    if (method && BIO_meth_set_write(method, socket_write) &&
-        BIO_meth_set_read(method, socket_read) && BIO_meth_set_ctrl(method, socket_control))
-        return method;
-    BIO_meth_free(method);
-    return NULL;
-}
 
 /* --- Keys ---------------------------------------------------------------------------------- */
 
@@ -205,7 +169,7 @@ static enum tl_status create_context(const SSL_METHOD *method, struct secure_con
     struct secure_context *context = calloc(1, sizeof *context);
     if (context && OSSL_LIB_CTX_get0_global_default()) { /* SSL_CTX_new() would not look */
         context->ctx = SSL_CTX_new(method);
-        context->method = create_method();
+        context->method = socket_bio_create_method();
     }
     if (context)
         context->holds = 1;
@@ -274,14 +238,10 @@ struct secure *secure_create(struct secure_context *context, int fd)
         return NULL;
     context->holds++;
     *secure = (struct secure){.context = context, .fd = fd, .ssl = SSL_new(context->ctx)};
-    BIO *bio = secure->ssl ? BIO_new(context->method) : NULL;
-    if (!bio) {
+    if (!secure->ssl || !socket_bio_set(secure->ssl, context->method, fd)) {
         secure_destroy(secure);
         return NULL;
     }
-    BIO_set_data(bio, secure);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(secure->ssl, bio, bio);
     SSL_set_app_data(secure->ssl, secure);
     if (context->key)
         SSL_set_connect_state(secure->ssl);

@@ -14,7 +14,7 @@
 #define BREAKS_MS  150
 #define LAST_MS    20000
 #define REQUESTS   64
-#define LATER_NS   (20 * TL_NS_PER_MS)
+#define LATER_NS   (200 * TL_NS_PER_MS)
 
 struct asked {
     int32_t id; /* 0: none */

@@ -36,8 +36,36 @@ static bool each(unsigned n, unsigned count)
     return n > 0 && count % n == 0;
 }
 
+/* An answer to a probe that is held back until its time. */
+struct held_reply {
+    uint8_t bytes[2000];
+    size_t len;
+    unsigned count;
+    int64_t until_ns;
+};
+
+static bool hold_reply(struct relay *relay, struct held_reply *held, const uint8_t *bytes,
+                       size_t len)
+{
+    if (relay->reply_late_at == 0 || len > sizeof held->bytes ||
+        tl_wire_udp_type(bytes, len) != TL_WIRE_UDP_REPLY || ++held->count != relay->reply_late_at)
+        return false;
+    memcpy(held->bytes, bytes, len);
+    held->len = len;
+    held->until_ns = tl_now_ns() + relay->reply_late_ns;
+    return true;
+}
+
+static void release_reply(const struct relay *relay, struct held_reply *held)
+{
+    if (held->len == 0 || tl_now_ns() < held->until_ns)
+        return;
+    (void)!send(relay->near_udp, held->bytes, held->len, 0);
+    held->len = 0;
+}
+
 /* A datagram that is passed on; DATA suffers. */
-static void pass(struct relay *relay, int from, int to)
+static void pass(struct relay *relay, struct held_reply *reply, int from, int to)
 {
     static _Thread_local uint8_t held[10000];
     static _Thread_local size_t held_len, held_for;
@@ -50,7 +78,7 @@ static void pass(struct relay *relay, int from, int to)
     if (from == relay->near_udp) /* whoever spoke last is the client */
         (void)connect(relay->near_udp, (struct sockaddr *)&near, len);
     if (tl_wire_udp_type(bytes, (size_t)got) != TL_WIRE_UDP_DATA) {
-        if (atomic_load(&relay->deaf_ns) == 0)
+        if (atomic_load(&relay->deaf_ns) == 0 && !hold_reply(relay, reply, bytes, (size_t)got))
             (void)!send(to, bytes, (size_t)got, 0);
         return;
     }
@@ -116,6 +144,7 @@ static bool pump(int from, int to, bool deaf)
 static void *run(void *arg)
 {
     struct relay *relay = arg;
+    struct held_reply reply = {.len = 0};
     while (!atomic_load(&relay->stop)) {
         bool deaf = atomic_load(&relay->deaf_ns) != 0;
         struct pollfd fds[] = {{relay->listener, POLLIN, 0},
@@ -125,9 +154,10 @@ static void *run(void *arg)
                                {relay->far_control, POLLIN, 0}};
         (void)poll(fds, 5, 20);
         for (int i = 0; i < 64 && fds[1].revents; i++)
-            pass(relay, relay->near_udp, relay->far_udp);
+            pass(relay, &reply, relay->near_udp, relay->far_udp);
         for (int i = 0; i < 64 && fds[2].revents; i++)
-            pass(relay, relay->far_udp, relay->near_udp);
+            pass(relay, &reply, relay->far_udp, relay->near_udp);
+        release_reply(relay, &reply);
         if (fds[0].revents && relay->control < 0) {
             relay->control = accept(relay->listener, NULL, NULL);
             relay->far_control = open_socket(SOCK_STREAM, 0, relay->far_port);

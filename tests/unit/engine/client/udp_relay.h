@@ -19,6 +19,9 @@ struct relay {
     unsigned hole_at;    /* DATA vanishes, all else goes on */
     unsigned rebind_at;  /* the client's datagrams come from another port */
     unsigned spoof_each; /* puts a DATA datagram of its own behind each n-th, from elsewhere */
+    /* The n-th answer to a probe comes so much later, 0 = never: */
+    unsigned reply_late_at;
+    int64_t reply_late_ns;
     /* What became of them. */
     atomic_uint data_count, dropped, doubled, damaged, delayed, spoofed, after_deaf;
     _Atomic int64_t deaf_ns, last_data_ns;

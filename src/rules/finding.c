@@ -179,6 +179,13 @@ static char *command(struct tl_arena *arena, const struct tl_judged *judged,
                            unsafe);
 }
 
+/* What was found in a part of the way is mended there, not somewhere on the whole of it. */
+static const char *place(const struct tl_judged *judged, const struct tl_remedy_rule *remedy)
+{
+    bool found_within = judged->rule->is_located && remedy->where == TL_ROLE_PATH;
+    return found_within ? judged->segment : tl_role_segment(remedy->where, judged->direction);
+}
+
 static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
                           const struct tl_judged *judged, struct tl_finding *finding)
 {
@@ -200,7 +207,7 @@ static void fill_remedies(struct tl_arena *arena, const struct tl_side *side,
         char *persist = command(arena, judged, &from->persist, &persist_complete);
         struct tl_prediction prediction = predicted(judged, from);
         finding->remedies[finding->remedy_count++] = (struct tl_remedy){
-            .where = tl_arena_strdup(arena, tl_role_segment(from->where, judged->direction)),
+            .where = tl_arena_strdup(arena, place(judged, from)),
             .os = tl_arena_strdup(arena, from->os),
             .needs = tl_arena_strdup(arena, from->needs),
             .does = does,

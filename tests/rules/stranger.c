@@ -340,6 +340,8 @@ static void add_nonsense(const struct verdict *verdict, struct tl_buf *out)
         tl_buf_adds(out, " a place that there is");
     if (strstr(verdict->place, "srv-b") && has(verdict->fix, ": on the local network"))
         tl_buf_adds(out, " a fix at that place, not in this PC's network");
+    if (strstr(verdict->place, "network") && has(verdict->fix, ": on the line to"))
+        tl_buf_adds(out, " a fix at that place, not on the whole line");
     if (strncmp(verdict->does, "Until then", 10) == 0)
         tl_buf_adds(out, " a time that the first fix begins with");
     if (strncmp(verdict->does, "Ask ", 4) == 0 && has(verdict->plain, "\n  ask "))

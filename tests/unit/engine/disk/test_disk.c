@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "disk_private.h"
@@ -283,13 +286,40 @@ Test(disk, an_area_is_no_larger_than_permitted)
     enum tl_status status = tl_disk_area_create(&spec, &area, &error);
     cr_assert_eq(status, TL_OK, "%s", error.text);
     const struct tl_disk_area_info *info = tl_disk_area_info(area);
-    cr_expect_leq(info->bytes, (uint64_t)TL_DISK_BYTES_MAX);
-    cr_expect_leq((double)info->bytes, TL_DISK_FREE_RATIO * (double)info->free_bytes);
+    cr_expect_leq(info->bytes, UINT64_C(1) << 30, "P8");
+    cr_expect_leq((double)info->bytes, 0.05 * (double)info->free_bytes, "P8");
     struct stat status_of;
     cr_assert_eq(fstat(area->fd, &status_of), 0);
     cr_expect_leq((uint64_t)status_of.st_blocks * 512, info->bytes + (1 << 20));
     cr_expect_eq(status_of.st_nlink, 0);
     tl_disk_area_release(area);
+}
+
+/* Where a twentieth of what is free is less than 1 GiB: a file system of 1 GiB, of this child
+ * alone. */
+static int take_of_a_small_one(void)
+{
+    struct tl_disk_area_spec spec = {.directory = folder, .bytes = UINT64_MAX};
+    struct tl_disk_area *area = NULL;
+    if ((geteuid() != 0 && unshare(CLONE_NEWUSER) != 0) || unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", folder, "tmpfs", 0, "size=1g") != 0)
+        return 77;
+    if (tl_disk_area_create(&spec, &area, NULL) != TL_OK)
+        return 1;
+    return tl_disk_area_info(area)->bytes <= (UINT64_C(1) << 30) / 20 ? 0 : 2;
+}
+
+Test(disk, an_area_takes_a_twentieth_of_a_small_file_system)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(take_of_a_small_one());
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        cr_skip("skipped: no file system may be mounted here");
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d", status);
 }
 
 /* 64 sessions of a responder with 20 GiB free: each held 1 GiB, all of them three times the disk.

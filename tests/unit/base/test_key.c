@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,17 @@ Test(key, a_line_says_from_where_and_for_whom)
     cr_expect(opens_from(key, "::ffff:198.51.100.7") && !opens_from(key, "::ffff:198.51.100.6"));
     key = tl_keys_at(keys, 3);
     cr_expect(opens_from(key, "::ffff:1.2.3.4") && !opens_from(key, "2001:db8::1"));
+    tl_keys_destroy(keys);
+}
+
+/* P11, and before the secret is in memory: a change of user, which tightlinkd makes later, hides
+ * whether this was done. */
+Test(key, who_has_read_a_file_leaves_no_core)
+{
+    struct tl_keys *keys = NULL;
+    cr_assert_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+    cr_assert_eq(load("lab-1 " HEX "\n", 0600, &keys, NULL), TL_OK);
+    cr_expect_eq(prctl(PR_GET_DUMPABLE), 0);
     tl_keys_destroy(keys);
 }
 

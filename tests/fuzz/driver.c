@@ -44,6 +44,8 @@ static size_t input_count;
 static long resident_bytes(void)
 {
     long pages = -1;
+    if (fuzz_rest)
+        fuzz_rest();
 #ifdef __GLIBC__
     (void)malloc_trim(0);
 #endif

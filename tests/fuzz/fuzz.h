@@ -21,6 +21,10 @@
 /* libFuzzer's entry. Aborts when something that must hold does not. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Waits until what inputs began in other threads has ended, before memory is looked at: only where
+ * a target has such. */
+void fuzz_rest(void) __attribute__((weak));
+
 /* Messages that were accepted so far: a run in which nothing is, tests nothing. */
 extern unsigned long fuzz_accepted;
 

@@ -36,11 +36,12 @@ static void draw_privacy(const struct tui_export *leaving, struct tui_grid *grid
                           ? "[ ] names leave as they are (m masks them)"
                           : "[ ] names and addresses leave as they are (m masks them)");
     else
-        (void)tui_putf(grid, row, 11, grid->cols - 12, TUI_GOOD,
-                       grid->cols < NARROW
-                           ? "[x] names: %zu values masked (M lists them)"
-                           : "[x] hosts, addresses, users, paths: %zu values masked (M lists them)",
-                       masked);
+        (void)tui_putf(
+            grid, row, 11, grid->cols - 12, TUI_GOOD,
+            grid->cols < NARROW
+                ? "[x] names: %zu value%s masked (M lists them)"
+                : "[x] hosts, addresses, users, paths: %zu value%s masked (M lists them)",
+            masked, masked == 1 ? "" : "s");
 }
 
 /* "To  (x) file, clipboard  ( ) helpdesk: rt", the chosen one always among them. */

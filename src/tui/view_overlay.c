@@ -38,7 +38,7 @@ const char *tui_question_keys(const struct tui_state *state)
     const struct tl_finding *finding;
     switch (state->overlay) {
     case TUI_HELP:
-        return "up/dn scroll   Esc closes, as any other key";
+        return "up/dn scroll   Esc closes";
     case TUI_CONSENT:
         return tui_is_first_question(state) ? "y go on      n send nothing"
                                             : "y go on      n end with what is known";
@@ -110,13 +110,13 @@ void tui_send_text(const struct tui_state *state, char *ret_title, size_t title_
 {
     const struct tui_export *leaving = &state->leaving;
     const struct tui_target *target = &leaving->targets[leaving->to ? leaving->to - 1 : 0];
+    size_t masked = leaving->redactor ? tl_redactor_count(leaving->redactor) : 0;
     char masks[80];
     snprintf(ret_title, title_size, "Send this run to %.60s (%s)?", target->name, target->system);
     if (leaving->unmasked)
         snprintf(masks, sizeof masks, "Names and addresses leave as they are.");
     else
-        snprintf(masks, sizeof masks, "%zu values are masked.",
-                 leaving->redactor ? tl_redactor_count(leaving->redactor) : 0);
+        snprintf(masks, sizeof masks, "%zu value%s masked.", masked, masked == 1 ? " is" : "s are");
     bool webhook = strcmp(target->system, "webhook") == 0;
     snprintf(ret_text, size, "%s%.60s%s%.200s gets what the preview shows. %s",
              webhook                  ? ""

@@ -209,6 +209,7 @@ static void draw_path(struct tui_state *state, struct tui_grid *grid, int rows)
 static void draw_export(struct tui_state *state, struct tui_grid *grid, int rows)
 {
     struct tui_export *leaving = &state->leaving;
+    size_t masked = leaving->redactor ? tl_redactor_count(leaving->redactor) : 0;
     struct tl_buf text = TL_BUF_INIT;
     if (leaving->answer[0] || leaving->sending)
         tl_buf_addf(&text, "%s\n\n", leaving->sending ? "On its way ..." : leaving->answer);
@@ -217,8 +218,7 @@ static void draw_export(struct tui_state *state, struct tui_grid *grid, int rows
     if (leaving->unmasked)
         tl_buf_adds(&text, "Names leave as they are.\n");
     else
-        tl_buf_addf(&text, "%zu values masked\n",
-                    leaving->redactor ? tl_redactor_count(leaving->redactor) : 0);
+        tl_buf_addf(&text, "%zu value%s masked\n", masked, masked == 1 ? "" : "s");
     tl_buf_addf(&text, "This is what leaves:\n%.*s",
                 leaving->len > TUI_PREVIEW_MAX ? TUI_PREVIEW_MAX : (int)leaving->len,
                 leaving->text ? leaving->text : "");

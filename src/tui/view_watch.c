@@ -80,9 +80,9 @@ static void draw_transfer(const struct tui_state *state, const struct tl_app_liv
     tui_put_right(grid, row, 9, 10, TUI_PLAIN, tl_format_bps(transfer->mean_bps, text));
     tui_put_end(grid, row, at->peer, at->peer_width, tui_watch_peer(state, transfer));
     if (at->program)
-        (void)tui_put(grid, row, at->program, at->program_width,
-                      transfer->program[0] ? TUI_PLAIN : TUI_DIM,
-                      transfer->program[0] ? transfer->program : "not known");
+        (void)tui_put_short(grid, row, at->program, at->program_width,
+                            transfer->program[0] ? TUI_PLAIN : TUI_DIM,
+                            transfer->program[0] ? transfer->program : "not known");
     if (at->rtt)
         tui_put_right(grid, row, at->rtt, 9, TUI_PLAIN,
                       isnan(transfer->rtt_ns) ? "-" : tl_format_ns(transfer->rtt_ns, text));

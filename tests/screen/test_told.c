@@ -273,3 +273,55 @@ Test(start, keys_that_would_be_text_are_not_offered, .init = begin)
     tl_buf_finish(&out);
     scene_finish(&scene);
 }
+
+/* One value is no values; what is asked and what is shown count alike. */
+Test(export, one_value_that_is_masked_is_told_as_one, .init = begin)
+{
+    static const uint8_t key[TL_REDACT_KEY_SIZE];
+    struct scene scene;
+    struct tl_redactor *redactor = NULL;
+    struct tl_buf masked = TL_BUF_INIT;
+    scene_make(script_named("export"), &scene);
+    const struct tl_redactor *before = scene.state.leaving.redactor;
+    cr_assert(tl_redactor_create(key, &redactor, NULL) == TL_OK);
+    tl_redact_text(redactor, "192.0.2.7", &masked);
+    cr_assert(tl_redactor_count(redactor) == 1);
+    scene.state.leaving.redactor = redactor;
+    scene.state.leaving.len = 1;
+    scene.state.screen = TUI_EXPORT;
+    for (int cols = 30; cols <= 120; cols += 30) {
+        struct tui_grid grid;
+        struct tl_buf out = TL_BUF_INIT;
+        cr_assert(tui_grid_init(&grid, 24, cols, true) == TL_OK);
+        tui_view(&scene.state, &grid);
+        tui_grid_text(&grid, &out);
+        cr_expect(strstr(tl_buf_text(&out), "1 value masked"), "%s", tl_buf_text(&out));
+        tl_buf_finish(&out);
+        tui_grid_finish(&grid);
+    }
+    scene.state.leaving.redactor = before;
+    tl_redactor_destroy(redactor);
+    tl_buf_finish(&masked);
+    scene_finish(&scene);
+}
+
+/* Which of several programs of one name it is stands in its number. */
+Test(watch, the_number_of_a_program_with_a_long_name_is_shown, .init = begin)
+{
+    struct scene scene;
+    struct tui_grid grid;
+    struct tl_buf out = TL_BUF_INIT;
+    scene_make(script_named("watch"), &scene);
+    struct tl_app_live_row row = scene.state.watch.rows[0];
+    snprintf(row.program, sizeof row.program, "backup-agent (4711)");
+    scene.state.watch.rows = &row;
+    scene.state.watch.count = 1;
+    scene.state.screen = TUI_WATCH;
+    cr_assert(tui_grid_init(&grid, 24, 80, true) == TL_OK);
+    tui_view(&scene.state, &grid);
+    tui_grid_text(&grid, &out);
+    cr_expect(strstr(tl_buf_text(&out), "4711)"), "%s", tl_buf_text(&out));
+    tl_buf_finish(&out);
+    tui_grid_finish(&grid);
+    scene_finish(&scene);
+}

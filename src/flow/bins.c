@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BIN_NS     INT64_C(10000000)
-#define BINS_FIRST 8u
+#define BIN_NS      INT64_C(10000000)
+#define BINS_FIRST  8u
+#define SLOT_SHIFT  20 /* about 1 ms */
+#define SLOTS_FIRST 64u
 
 static void clear_bin(struct tl_packet_bin *bin)
 {
@@ -134,6 +136,64 @@ void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss
         out->losses = losses;
     }
     out->losses[out->losses_count++] = *loss;
+}
+
+/* Two slots become one, until that index fits. */
+static uint64_t widen_slots(struct tl_packet_half *out, uint64_t index)
+{
+    for (; index >= TL_PACKETS_SLOTS_MAX; index /= 2) {
+        for (uint32_t i = 0; i < out->slots_count; i += 2)
+            out->slots[i / 2] = out->slots[i] + (i + 1 < out->slots_count ? out->slots[i + 1] : 0);
+        out->slots_count = (out->slots_count + 1) / 2;
+        out->slot_shift++;
+    }
+    return index;
+}
+
+static bool grow_slots(struct tl_packet_half *out, uint32_t count)
+{
+    uint32_t room = SLOTS_FIRST, wanted = SLOTS_FIRST;
+    while (room < out->slots_count)
+        room *= 2;
+    while (wanted < count)
+        wanted *= 2;
+    if (out->slots && wanted <= room)
+        return true;
+    uint32_t *slots = realloc(out->slots, wanted * sizeof *slots);
+    if (!slots)
+        return false;
+    out->held_bytes += (wanted - (out->slots ? room : 0)) * sizeof *slots;
+    out->slots = slots;
+    return true;
+}
+
+static uint64_t slot_of(const struct tl_packet_half *out, int64_t time_ns)
+{
+    return time_ns > out->bins_begin_ns
+               ? (uint64_t)(time_ns - out->bins_begin_ns) >> out->slot_shift
+               : 0;
+}
+
+void bins_add_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes)
+{
+    if (!out->slots)
+        out->slot_shift = SLOT_SHIFT;
+    uint64_t index = slot_of(out, time_ns);
+    if (index >= out->slots_count) {
+        index = widen_slots(out, index);
+        if (!grow_slots(out, (uint32_t)index + 1))
+            return;
+        while (out->slots_count <= index)
+            out->slots[out->slots_count++] = 0;
+    }
+    out->slots[index] += bytes;
+}
+
+void bins_take_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes)
+{
+    uint64_t index = slot_of(out, time_ns);
+    if (index < out->slots_count && out->slots[index] >= bytes)
+        out->slots[index] -= bytes;
 }
 
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns)

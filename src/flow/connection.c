@@ -202,5 +202,6 @@ void connection_finish(struct connection *connection)
         half_finish(&connection->halves[end]);
         free(connection->flow.halves[end].bins);
         free(connection->flow.halves[end].losses);
+        free(connection->flow.halves[end].slots);
     }
 }

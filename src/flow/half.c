@@ -99,6 +99,7 @@ static void count_new(struct half *half, int64_t time_ns, uint32_t len)
     if (bin) {
         bin->sent_bytes += len;
         bin->segments_count += segments;
+        bins_add_passed(out, time_ns, len);
     }
 }
 
@@ -168,6 +169,7 @@ static void add_vain(struct half *half, const struct piece *piece)
     struct tl_packet_bin *bin = bins_at(half, piece->last_ns);
     if (bin)
         bin->vain_bytes += piece->len;
+    bins_take_passed(half->out, piece->last_ns, piece->len);
 }
 
 /* A copy of a packet that was seen already, as mirror ports and several interfaces make them. */
@@ -196,6 +198,7 @@ static void count_again(struct half *half, const struct tl_segment *segment, uin
     if (bin) {
         bin->retrans_count += segments;
         bin->segments_count += segments;
+        bins_add_passed(half->out, segment->time_ns, bytes);
     }
 }
 

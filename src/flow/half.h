@@ -152,6 +152,9 @@ void pieces_split(struct half *half, uint64_t byte);
 struct tl_packet_bin *bins_find(struct tl_packet_half *out, struct bin_place *place,
                                 int64_t time_ns);
 void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss);
+/* What came by, and what of it is found to have been lost. Behind the first bin. */
+void bins_add_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes);
+void bins_take_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes);
 /* The window was larger than it was taken for, by so many bits: no time so far was closed. */
 void bins_open_window(struct tl_packet_half *out, unsigned bits);
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);

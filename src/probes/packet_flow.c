@@ -18,6 +18,10 @@
 #define BACKOFF_MOST    0.85
 #define BACKOFF_BETWEEN 0.6
 #define BACKOFF_LEAST   0.35
+/* A level that losses follow beyond chance, and a bucket of a bounded depth that explains them, as
+ * the rules have it. */
+#define LEVEL_TELLS  0.6
+#define BUCKET_TELLS 0.5
 
 static const char capture_only[] =
     "a capture shows what was sent; tightlink run with a responder at the other end would test it";
@@ -127,6 +131,22 @@ static void correct_delay(const struct told *told, const struct tl_packet_loss_r
                             "of the way behind the capture");
 }
 
+/* A bucket of any depth, where none of a bounded depth explains the losses. */
+static void tell_level(const struct told *told, struct tl_packet_policer *policer)
+{
+    static const char few[] = "too few losses to tell";
+    struct tl_packet_level level;
+    tl_packet_level(told->half, &level);
+    tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_level_rank_ratio),
+                      level.rank_ratio, level.low_ratio, level.high_ratio, few);
+    put(told, TL_FACT_FLOW_level_swing_ns, level.swing_ns, few);
+    put(told, TL_FACT_FLOW_level_delay_ns, level.delay_ns, few);
+    if (level.low_ratio > LEVEL_TELLS && !(policer->fit_ratio >= BUCKET_TELLS)) {
+        policer->rate_bps = level.rate_bps;
+        policer->burst_bytes = level.depth_bytes;
+    }
+}
+
 static void tell_losses(const struct told *told)
 {
     static const char few[] = "too few losses to tell";
@@ -144,6 +164,7 @@ static void tell_losses(const struct told *told)
     put(told, TL_FACT_FLOW_loss_upstream_ratio, rank.upstream_ratio, "nothing was lost");
     put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
     put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");
+    tell_level(told, &policer);
     if (isfinite(policer.rate_bps)) {
         put(told, TL_FACT_FLOW_policer_bps, policer.rate_bps, few);
         put(told, TL_FACT_FLOW_policer_burst_bytes, policer.burst_bytes, few);

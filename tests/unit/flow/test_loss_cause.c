@@ -14,6 +14,7 @@ struct made {
     struct tl_packet_half half;
     struct tl_packet_bin bins[1000];
     struct tl_packet_loss losses[TL_PACKETS_LOSSES_MAX];
+    uint32_t slots[TL_PACKETS_SLOTS_MAX];
 };
 
 static struct made *begin(void)
@@ -24,6 +25,9 @@ static struct made *begin(void)
                                          .bins_count = 1000,
                                          .bin_ns = 10 * MS,
                                          .losses = made->losses,
+                                         .slots = made->slots,
+                                         .slots_count = TL_PACKETS_SLOTS_MAX,
+                                         .slot_shift = 21,
                                          .mss_bytes = MSS,
                                          .first_data_ns = 1,
                                          .loss_events_count = 20,
@@ -38,6 +42,7 @@ static void send(struct made *made, int64_t time_ns, uint32_t flight, bool lost)
 {
     struct tl_packet_bin *bin = &made->bins[time_ns / made->half.bin_ns];
     bin->sent_bytes += MSS;
+    made->slots[time_ns >> made->half.slot_shift] += MSS;
     if (!lost && time_ns + 30 * MS < 10000 * MS) /* a round trip later */
         made->bins[(time_ns + 30 * MS) / made->half.bin_ns].delivered_bytes += MSS;
     made->half.flight_classes[tl_packet_flight_class(flight)]++;
@@ -212,5 +217,71 @@ Test(loss_cause, a_bucket_as_large_as_the_transfer_is_none)
     made->half.loss_events_count = 2;
     tl_packet_policer(&made->half, &policer);
     cr_expect(!(policer.fit_ratio > 0));
+    free(made);
+}
+
+/* A window that is halved at each loss and grows by a segment each 10 ms, at a bucket of a few
+ * segments: it is nearly empty all the time, and at losses alone quite. queue: packets wait. */
+static void send_saws(struct made *made, bool queue)
+{
+    double tokens = 12000, window = 10;
+    int64_t last_ns = 0;
+    for (int64_t time_ns = 0; time_ns < 9900 * MS; time_ns += 10 * MS) {
+        unsigned segments = (unsigned)window;
+        window += 1;
+        for (unsigned i = 0; i < segments; i++) {
+            int64_t sent_ns = time_ns + i * 10 * MS / segments;
+            tokens = fmin(tokens + 12e6 / 8e9 * (double)(sent_ns - last_ns), 12000);
+            last_ns = sent_ns;
+            bool lost = tokens < MSS;
+            tokens -= lost ? 0 : MSS;
+            send(made, sent_ns, segments * MSS, lost);
+            window = lost ? segments / 2.0 : window;
+        }
+        struct tl_packet_bin *bin = &made->bins[(time_ns + 10 * MS) / made->half.bin_ns];
+        bin->rtt_count = 1;
+        bin->rtt_min_ns = queue ? (float)(10e6 + (12000 - tokens) * 8e9 / 12e6) : 10e6F;
+    }
+    made->half.rtt_sum_ns = 100 * 10e6;
+    made->half.rtt_min_ns = 10e6;
+}
+
+Test(loss_cause, a_bucket_that_is_nearly_empty_all_the_time_is_empty_at_losses)
+{
+    struct made *made = begin();
+    struct tl_packet_level level;
+    send_saws(made, false);
+    tl_packet_level(&made->half, &level);
+    cr_expect_gt(level.low_ratio, 0.6, "%g", level.low_ratio);
+    cr_expect_float_eq(level.rate_bps, 12e6, 1e6, "%g", level.rate_bps);
+    cr_expect_gt(level.swing_ns, 3e6, "%g", level.swing_ns);
+    cr_expect_lt(level.delay_ns, 0.1 * level.swing_ns, "%g", level.delay_ns);
+    free(made);
+}
+
+Test(loss_cause, packets_wait_for_the_level_of_a_queue)
+{
+    struct made *made = begin();
+    struct tl_packet_level level;
+    send_saws(made, true);
+    tl_packet_level(&made->half, &level);
+    cr_expect_gt(level.low_ratio, 0.6);
+    cr_expect_gt(level.delay_ns, 0.5 * level.swing_ns, "%g of %g", level.delay_ns, level.swing_ns);
+    free(made);
+}
+
+Test(loss_cause, chance_knows_no_level)
+{
+    struct made *made = begin();
+    struct tl_random rng;
+    struct tl_packet_level level;
+    tl_random_seed(&rng, 11);
+    for (int64_t time_ns = 0; time_ns < 9900 * MS;) {
+        double rate_bps = 6e6 + 5e6 * fmod((double)time_ns / 1e9, 1);
+        send(made, time_ns, (uint32_t)(rate_bps * 0.03 / 8), tl_random_unit(&rng) < 1.0 / 60);
+        time_ns += (int64_t)(MSS * 8e9 / rate_bps);
+    }
+    tl_packet_level(&made->half, &level);
+    cr_expect_lt(level.low_ratio, 0.6);
     free(made);
 }

@@ -63,6 +63,24 @@ struct tl_packet_policer {
 
 void tl_packet_policer(const struct tl_packet_half *half, struct tl_packet_policer *ret_policer);
 
+/* The same bucket without a bound on its depth, in steps of about a millisecond: its level, how
+ * much of what it holds is gone, is highest where something is lost, and lower where something
+ * passes. A queue of a link with that rate has the same level: what tells the two apart is whether
+ * packets wait for it. */
+struct tl_packet_level {
+    /* Share of what passed while the level was lower than at a loss, mean over loss events with its
+     * 95 % bounds, at the rate for which that is most: 1 for a bucket or a queue, one half for
+     * losses by chance, and a little more for the choice of the rate. NAN below five events. */
+    double rank_ratio, low_ratio, high_ratio;
+    double rate_bps;    /* that rate */
+    double depth_bytes; /* the level at half of the losses */
+    /* From the lowest fifth of the levels to the highest: what a queue would have made packets wait
+     * more, and by how much the round trips were longer, medians. NAN: too few were timed. */
+    double swing_ns, delay_ns;
+};
+
+void tl_packet_level(const struct tl_packet_half *half, struct tl_packet_level *ret_level);
+
 /* Where the load at a loss stands among that at all segments sent, mean over loss events: 0.5 for
  * losses that do not care for load, near 1 for those that load makes. Load is what was in flight,
  * or what was sent together (the backlog before a link half as fast again as the flow), whichever

@@ -27,6 +27,7 @@
 /* Of one direction. */
 #define TL_PACKETS_BINS_MAX   2048u
 #define TL_PACKETS_LOSSES_MAX 8192u
+#define TL_PACKETS_SLOTS_MAX  8192u
 
 /* One interval of a direction, all of the same width. */
 struct tl_packet_bin {
@@ -50,7 +51,7 @@ struct tl_packet_bin {
 
 /* A segment that was sent twice, or found missing. */
 struct tl_packet_loss {
-    int64_t time_ns;            /* when it was sent the first time, or its gap was seen */
+    int64_t time_ns;            /* when it was sent the first time, or what came before its gap */
     uint64_t offset_bytes;      /* in the stream */
     uint32_t rtt_ns;            /* when it was sent; 0: unknown */
     uint32_t far_rtt_ns;        /* the part of it behind the capturing machine */
@@ -141,6 +142,11 @@ struct tl_packet_half {
     uint32_t bins_count;
     struct tl_packet_loss *losses;
     uint32_t losses_count;
+    /* Payload that came by in each 2^slot_shift ns from bins_begin_ns on, also what was sent again,
+     * but not what was lost after having been sent again. */
+    uint32_t *slots;
+    uint32_t slots_count;
+    uint8_t slot_shift;
     uint64_t held_bytes; /* in memory, for this direction's lists */
 };
 

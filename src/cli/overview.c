@@ -2,7 +2,12 @@
 #include "cli.h"
 #include "pager.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "tightlink/base/buf.h"
 
 static const struct {
     const char *title, *names; /* separated by blanks */
@@ -97,14 +102,55 @@ void cli_print_groups(const struct cli_command *commands, size_t count, FILE *ou
             print_command(&commands[i], out);
 }
 
+/* Where what a line says of its first word begins: "  --port PORT     the far end's port". */
+static size_t hang_of(const char *line, size_t len)
+{
+    size_t lead = strspn(line, " "), at = lead;
+    while (at + 1 < len && !(line[at] == ' ' && line[at + 1] == ' '))
+        at++;
+    if (at + 1 >= len)
+        return lead;
+    return at + strspn(line + at, " ");
+}
+
+/* Broken between words, the rest below where it began. Help is written in ASCII. */
+static void put_line(const char *line, size_t len, size_t columns, FILE *out)
+{
+    size_t hang = hang_of(line, len), used = 0;
+    hang = hang > columns / 2 ? 4 : hang;
+    for (size_t at = 0; at < len;) {
+        size_t gap = strspn(line + at, " "), word = gap + strcspn(line + at + gap, " \n");
+        if (used > hang && used + word > columns) {
+            fprintf(out, "\n%*s", (int)hang, "");
+            at += gap;
+            word -= gap;
+            used = hang;
+        }
+        fwrite(line + at, 1, word, out);
+        used += word;
+        at += word;
+    }
+    fputc('\n', out);
+}
+
 void cli_print_help(const struct cli_command *command, FILE *out)
 {
-    if (out == stdout)
+    size_t columns = SIZE_MAX; /* a file is broken by who reads it */
+    struct tl_buf text = TL_BUF_INIT;
+    if (out == stdout && isatty(STDOUT_FILENO)) {
         cli_page();
-    fprintf(out, "Usage: tightlink %s%s%s\n%c%s.\n", command->name,
-            command->arguments[0] ? " " : "", command->arguments, command->summary[0] - 'a' + 'A',
-            command->summary + 1);
+        columns = (size_t)cli_stdout_columns();
+    }
+    tl_buf_addf(&text, "Usage: tightlink %s%s%s\n%c%s.\n", command->name,
+                command->arguments[0] ? " " : "", command->arguments,
+                command->summary[0] - 'a' + 'A', command->summary + 1);
     if (command->help[0])
-        fprintf(out, "\n%s", command->help);
+        tl_buf_addf(&text, "\n%s", command->help);
+    for (const char *line = tl_buf_text(&text); *line;) {
+        size_t len = strcspn(line, "\n");
+        put_line(line, len, columns, out);
+        line += len + (line[len] == '\n');
+    }
+    tl_buf_finish(&text);
     print_examples(command->name, out);
 }

@@ -40,6 +40,19 @@ def a_report_keeps_colours_and_width_behind_the_pager(machine):
 
 
 @case("usage")
+def help_is_broken_between_words(machine):
+    """Of a line that a terminal cuts in the middle of a word nobody reads the rest."""
+    for name in ("run", "history", "pcap", "between", "config"):
+        plain = tightlink(machine, name, "--help").check(0).out
+        for columns in (60, 80):
+            seen, code = on_terminal(machine, name, "--help", columns=columns, TIGHTLINK_PAGER="cat")
+            assert code == 0 and seen.split() == plain.split(), (name, seen)
+            text = seen.split("Examples:")[0]  # those stay whole, to be copied
+            long = [line for line in text.splitlines() if len(line.rstrip()) > columns]
+            assert not long, (name, columns, long)
+
+
+@case("usage")
 def no_pager_where_none_is_wanted(machine):
     plain = tightlink(machine, "help", env={**os.environ, "TIGHTLINK_PAGER": MARK}).check(0).out
     assert HELP in plain and "<pager" not in plain, plain

@@ -57,6 +57,7 @@ static const char *const names[][2] = {
     {"small-files", "many small files"},
     {"softnet-drops", "lost on arrival"},
     {"split-tcp", "proxy on the way"},
+    {"stateful-firewall", "tracking firewall"},
     {"tcp-memory", "network memory"},
     {"tunnel", "tunnel or VPN"},
     {"udp-receive-buffer", "datagram buffer"},

@@ -72,6 +72,7 @@ static const struct {
     {"small-files", "There are many small files, and each costs waiting time."},
     {"softnet-drops", "{P} does not handle arriving data fast enough, and loses some of it."},
     {"split-tcp", "A device on the way takes the connection apart and passes the data on."},
+    {"stateful-firewall", "A firewall or address translator on the way may slow each connection."},
     {"tcp-memory", "{P} is short of memory for its connections."},
     {"tunnel", "A tunnel or VPN carries the data and slows it down."},
     {"udp-receive-buffer", "{P} has no room for all that arrives, and loses some of it."},

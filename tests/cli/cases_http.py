@@ -98,6 +98,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer_scheme(self):
         self.begin(302, 0, Location="https://127.0.0.1/big")
 
+    def answer_silent(self):
+        """Answers the first look, and nobody else."""
+        if self.headers.get("Range") == "bytes=0-0":
+            self.answer_big()
+        else:
+            time.sleep(60)
+
     def answer_lies(self):
         """Says more than it sends."""
         self.begin(200, BIG)
@@ -398,6 +405,17 @@ def a_length_that_is_a_lie_gives_no_rate_nor_does_a_server_that_stops(machine):
             assert result.code in (3, 4) and verdict["state"] == "invalid", (name, result)
             assert says in verdict["sentence"], (name, verdict)
             assert result.document()["facts"].get("download.goodput_bps", {}).get("value") is None, name
+
+
+@case("http")
+def a_server_that_hangs_is_no_black_hole(machine):
+    with Server() as server:
+        result = run(machine, server.port, "silent", "--json", "--stages", "stream",
+                     "--data-budget", "50MB")
+    verdict = result.document()["verdict"]
+    assert result.code in (3, 4) and verdict["state"] == "invalid", result
+    assert "127.0.0.1" in verdict["sentence"] or "dead" in verdict["sentence"], verdict
+    assert result.document()["facts"].get("path.pmtu_black_hole", {}).get("value") is not True
 
 
 @case("http")

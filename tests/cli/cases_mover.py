@@ -122,3 +122,31 @@ def a_signal_to_us_ends_the_command_and_keeps_the_verdict(machine):
     assert mover.returncode == 143, (mover.returncode, err)
     assert json.loads(out)["run"]["target"]["kind"] == "mover"
     assert time.monotonic() - began < 5
+
+
+@case("mover")
+def one_that_is_killed_leaves_the_verdict_on_what_it_moved(machine):
+    with Reader() as reader:
+        script = '"$@" & sleep 7; kill -KILL $! $$'
+        result = tightlink(machine, "mover", "--json", "--", "sh", "-c", script, "sh",
+                           *writer(reader.port, seconds=30))
+    result.check(137)
+    assert result.document()["verdict"]["cause"] == "sender-app", result.document()["verdict"]
+
+
+@case("mover")
+def a_password_is_asked_by_the_command_itself_and_its_wait_is_no_transfer(machine):
+    with Reader() as reader:
+        script = 'printf "password: " >&2; read -r word; [ "$word" = secret ] || exit 9; exec "$@"'
+        mover = subprocess.Popen([machine.tightlink, "mover", "--json", "--", "sh", "-c", script, "sh",
+                                  *writer(reader.port, seconds=6)], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        prompt = mover.stderr.read(len(b"password: "))
+        time.sleep(3)  # somebody types
+        out, err = mover.communicate(b"secret\n", timeout=30)
+    assert mover.returncode == 0 and b"password" in prompt + err, (mover.returncode, prompt, err)
+    assert b"secret" not in out + err + prompt
+    document = json.loads(out)
+    assert document["verdict"]["cause"] == "sender-app", document["verdict"]
+    moved = document["facts"]["upload.mover_bytes"]["value"]
+    assert document["verdict"]["measured_bps"] > 0.8 * moved * 8 / 6, (moved, document["verdict"])

@@ -82,6 +82,32 @@ def one_that_hangs_up_behind_its_greeting(machine):
     meets(machine, greeted(lambda client: client.close()), "closed the connection")
 
 
+@case("nuttcp")
+def results_by_the_interval_without_end(machine):
+    address = "127.54.19.2"
+
+    def talk(client):
+        client.recv(4096)
+        client.sendall(b"HELO nuttcp v6.1.2\n")
+        if "nstream = 1" not in client.recv(4096).decode():
+            return
+        with socket.create_server((address, 5001)) as door:
+            client.sendall(b"OK v6.1.2\n")
+            with door.accept()[0] as stream, contextlib.suppress(OSError):
+                while stream.recv(65536):
+                    pass
+        with contextlib.suppress(OSError):
+            while True:
+                client.sendall(b"    0.2344 MB /   0.50 sec =    3.9318 Mbps\n" * 512)
+    with server(talk, address) as port:
+        result = tightlink(machine, "run", f"nuttcp://{address}:{port}", "--direction", "upload",
+                           "--no-history", "--json", "--stages", "stream", *QUICK)
+    document = result.document()
+    assert document["verdict"]["state"] == "invalid", document["verdict"]
+    assert document["facts"].get("upload.goodput_bps", {}).get("value") is None, document["facts"]
+    assert result.seconds < 30, result.seconds
+
+
 def receive_in_turn(streams):
     """A buffer of each in turn, as nuttcp does."""
     total, open_ones = 0, list(streams)

@@ -6,6 +6,8 @@
 
 /* An end is near the capture where its part of the way is a tenth or less of the whole. */
 #define NEAR_SHARE 0.1
+/* What leaves at once when a connection begins (RFC 6928): less than that in all is no transfer. */
+#define INITIAL_SEGMENTS 10
 /* Shorter ways than this are the hosts' own delays. */
 #define SHORT_NS 300e3
 /* Share of trains that acknowledgements set off, beyond chance: most of a window- or buffer-limited
@@ -405,6 +407,10 @@ void tl_packet_ledger(const struct tl_packet_flow *flow, int sender,
     struct tl_packet_ledger *ledger = ret_ledger;
     if (!(total > 0) || half->acked_bytes == 0) {
         fail(ledger, "the capture has no acknowledgements of this data");
+        return;
+    }
+    if (half->payload_bytes < INITIAL_SEGMENTS * (uint64_t)half->mss_bytes) {
+        fail(ledger, "too little moved to tell");
         return;
     }
     if (half->window_scale_known && !isfinite(flow->near_rtt_ns[sender])) {

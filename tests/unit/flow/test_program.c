@@ -92,3 +92,23 @@ Test(program, how_far_the_sender_is_must_be_known)
     cr_expect(!ledger.known && strstr(ledger.why, "how far"), "%s", ledger.why);
     tl_packets_destroy(script.packets);
 }
+
+/* A connection that others are led by: lines of a few bytes now and then. */
+Test(program, of_a_connection_that_moved_next_to_nothing_nothing_is_said)
+{
+    struct script script = script_begin();
+    script_shake(&script, 0, 40 * MS);
+    uint32_t seq = 1000;
+    for (int i = 0; i < 12; i++, seq += 200) {
+        script_send(&script, SERVER, seq, 1000, 200);
+        script.time_ns += 40 * MS;
+        script_send(&script, CLIENT, 1000, seq + 200, 0);
+        script.time_ns += 900 * MS;
+    }
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(script_end(&script), SERVER, &ledger);
+    cr_expect(!ledger.known);
+    cr_expect_str_eq(ledger.why, "too little moved to tell");
+    cr_expect_gt(ledger.idle_ratio, 0.9);
+    tl_packets_destroy(script.packets);
+}

@@ -12,8 +12,8 @@
 /* Of what passed between the first loss and the last: a bucket that is seldom empty wastes tokens,
  * and where much more than that is wasted no loss tells at which rate. */
 #define RATE_LEAST  0.97
-#define RATE_MOST   1.25
 #define RATE_STEP   1.01
+#define RATE_STEPS  26 /* to a quarter above the mean */
 #define CLASSES     512
 #define DEPTHS_MOST 1.2 /* above that a level says no more: it was no bucket's */
 #define FIFTH       0.2
@@ -115,7 +115,8 @@ static double search(struct course *course, struct tl_packet_level *level)
     for (uint32_t i = course->first; i < course->end; i++)
         passed += (double)course->slots[i].passed;
     double mean = passed / (course->end - course->first);
-    for (double rate = RATE_LEAST * mean; mean > 0 && rate <= RATE_MOST * mean; rate *= RATE_STEP) {
+    for (int step = 0; mean > 0 && step < RATE_STEPS; step++) {
+        double rate = RATE_LEAST * mean * pow(RATE_STEP, step);
         double depth, most = fill(course, rate),
                       rank = most > 0 ? rank_of(course, most, &depth) : 0;
         if (!(rank > level->rank_ratio) && best > 0)

@@ -222,7 +222,7 @@ static bool unfit(struct tl_arena *arena, struct tl_side *side)
     verdict->sentence = tl_arena_printf(
         arena,
         "The %s was steady for only %s%s: too short for a verdict, which needs 3 s and 20 round "
-        "trips. Let it run longer.",
+        "trips. Allow it more time, or more data.",
         direction, isfinite(length) ? tl_format_ns(length, time) : "a moment",
         few ? ", less than 20 round trips" : "");
     decide_single(arena, side, brief ? TL_FACT_FLOW_steady_ns : TL_FACT_FLOW_steady_rtts_count);

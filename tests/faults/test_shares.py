@@ -363,7 +363,8 @@ def some_networks_cannot_take_every_session():
     from elsewhere has a place, of the network that has most; who has as many as others has none."""
     with Daemon(DAEMON) as daemon:
         held = [Session(daemon.port, f"127.0.{20 + i % 4}.{i // 8 + 1}") for i in range(64)]
-        for session in held[32:]:
+        held[32].ask(ms=60000)  # a test that was granted is no place to be had
+        for session in held[33:]:
             session.send(wire.test_tcp(ms=60000))
         served = []
         for i in range(30):
@@ -376,8 +377,10 @@ def some_networks_cannot_take_every_session():
         again.send(wire.hello())
         code, text = again.error()
         assert code == wire.E_SESSIONS, (code, text)
+        assert held[32].is_open(), "a granted test gave way"
         left = [sum(session.is_open() for session in held[i::4]) for i in range(4)]
         print(f"  30 of 30 served, {left} of 16 each are left to four networks")
+        left[32 % 4] -= 1
         assert max(left) - min(left) <= 1, left
 
 
@@ -410,15 +413,15 @@ def one_network_cannot_take_every_handshake():
             honest = Connection(daemon.port, "127.0.65.1")
             honest.send(words)
             flood, begin = [], time.monotonic()
-            while time.monotonic() - begin < 1.5:
+            while time.monotonic() - begin < 1.5 or len(flood) <= 64:
+                if time.monotonic() - begin > 2.5:  # a handshake has 3 s
+                    raise Skipped(f"in 2.5 s this machine had time for {len(flood)} handshakes, not for a flood")
                 stranger = Connection(daemon.port, f"127.0.64.{len(flood) % 250 + 1}")
                 stranger.send(words)
                 flood.append(stranger)
                 assert honest.is_open(), f"dropped after {time.monotonic() - begin:.3f} s"
                 time.sleep(0.002)
             print(f"  a handshake lives on beside {len(flood)} of one network")
-            if len(flood) <= 64:
-                raise Skipped(f"in 1.5 s this machine had time for {len(flood)} handshakes, not for a flood")
             late = Connection(daemon.port, "127.0.66.1")
             late.send(words)
             time.sleep(0.3)

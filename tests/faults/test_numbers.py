@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Promises with the numbers that they name (doc/promises.md), beyond what test_times.py and
-test_shares.py try: a third party in a namespace of its own, a memory group, everything under
+test_shares.py and test_places.py try: a third party in a namespace of its own, a memory group, everything under
 strace, secrets looked for everywhere, sessions without end.
 
 Arguments: paths of tightlinkd and tightlink, then names of cases (none: all); with --long some do as

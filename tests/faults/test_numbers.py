@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Promises with the numbers that they name (doc/promises.md), beyond what test_times.py and
+"""Promises with the numbers that they name (doc/promises.md), beyond what test_times.py,
 test_shares.py and test_places.py try: a third party in a namespace of its own, a memory group, everything under
 strace, secrets looked for everywhere, sessions without end.
 

@@ -163,7 +163,7 @@ def datagrams_that_come_again_are_bytes_of_the_day():
 
 def disk_area(session, others):
     """Bytes of the area of a short disk test, while others are there."""
-    session.send(frame(wire.TEST_DISK, struct.pack(">BxxxIQ", 1, 100, 1 << 20)))
+    session.send(frame(wire.TEST_DISK, struct.pack(">BxxxIQ", 1, 500, 1 << 20)))
     session.socket.settimeout(1)
     while True:
         for one in (session, *others):

@@ -8,7 +8,6 @@
 #include "tightlink/app/open.h"
 #include "tightlink/base/grow.h"
 #include "tightlink/base/time.h"
-#include "tightlink/present/report.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/session/record.h"
 
@@ -104,22 +103,12 @@ void live_opinion_take(struct live_opinion *opinion, const char *cause)
     memcpy(opinion->settled, opinion->cause, sizeof opinion->settled);
 }
 
-/* In plain words. Without the peer's address, which stands in its row and may be hidden there. */
-static void say(struct tl_session_result *result, char *ret_text, size_t size)
-{
-    struct tl_buf says = TL_BUF_INIT;
-    result->run.target_name[0] = '\0';
-    tl_report_says(&result->run, result->facts, result->findings, &says);
-    snprintf(ret_text, size, "%s", tl_buf_text(&says));
-    tl_buf_finish(&says);
-}
-
 static void take_verdict(struct live_opinion *opinion, struct tl_session_result *result)
 {
     const struct tl_verdict *verdict = &result->findings->verdict;
     opinion->state = verdict->state;
     opinion->confidence = verdict->confidence;
-    say(result, opinion->says, sizeof opinion->says);
+    tl_app_result_say(result, opinion->says, sizeof opinion->says);
     live_opinion_take(opinion,
                       verdict->state == TL_LIMITED && verdict->cause ? verdict->cause : "");
 }

@@ -13,6 +13,7 @@
 #include "tightlink/document/document.h"
 #include "tightlink/document/kept.h"
 #include "tightlink/flow/capture.h"
+#include "tightlink/present/report.h"
 #include "tightlink/probes/mark.h"
 #include "tightlink/session/record.h"
 
@@ -245,6 +246,15 @@ enum tl_status tl_app_is_own_run(const struct tl_run *run, struct tl_error *rete
     if (mark == TL_HOST_MARK_OWN)
         return TL_OK;
     return tl_error_set(reterr, TL_DENIED, "run %.26s %s", run->id, why[mark]);
+}
+
+void tl_app_result_say(struct tl_session_result *result, char *ret_text, size_t size)
+{
+    struct tl_buf says = TL_BUF_INIT;
+    result->run.target_name[0] = '\0';
+    tl_report_says(&result->run, result->facts, result->findings, &says);
+    snprintf(ret_text, size, "%s", tl_buf_text(&says));
+    tl_buf_finish(&says);
 }
 
 void tl_app_result_finish(struct tl_session_result *result)

@@ -12,7 +12,6 @@
 #include "tightlink/base/units.h"
 #include "tightlink/flow/limits.h"
 #include "tightlink/flow/read.h"
-#include "tightlink/present/report.h"
 #include "tightlink/probes/packet_flow.h"
 
 /* --- Reading -------------------------------------------------------------------------------- */
@@ -181,16 +180,6 @@ enum tl_status tl_app_pcap_row(struct tl_app_pcap *pcap, size_t number,
     return status;
 }
 
-/* The ends' addresses stand in the row. */
-static void say(struct tl_session_result *result, struct tl_app_pcap_row *row)
-{
-    struct tl_buf says = TL_BUF_INIT;
-    result->run.target_name[0] = '\0';
-    tl_report_says(&result->run, result->facts, result->findings, &says);
-    snprintf(row->says, sizeof row->says, "%s", tl_buf_text(&says));
-    tl_buf_finish(&says);
-}
-
 enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
                                  struct tl_app_pcap_row *ret_row, struct tl_error *reterr)
 {
@@ -212,7 +201,7 @@ enum tl_status tl_app_pcap_judge(struct tl_app_pcap *pcap, size_t number,
         snprintf(ret_row->cause, sizeof ret_row->cause, "%s", limited ? verdict->cause : "");
         snprintf(ret_row->segment, sizeof ret_row->segment, "%s", limited ? verdict->segment : "");
         snprintf(ret_row->sentence, sizeof ret_row->sentence, "%s", verdict->sentence);
-        say(&result, ret_row);
+        tl_app_result_say(&result, ret_row->says, sizeof ret_row->says);
     }
     tl_app_result_finish(&result);
     return status;

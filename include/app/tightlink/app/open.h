@@ -47,6 +47,10 @@ enum tl_status tl_app_open_kept(struct tl_history *history, const char *id,
  * machine's mark, none (masked, a capture, an older version), or no id on this machine. */
 enum tl_status tl_app_is_own_run(const struct tl_run *run, struct tl_error *reterr) TL_WARN_UNUSED;
 
+/* Its verdict in plain words, for a row of a list: without the peer's name or address, which stand
+ * in the row and may be hidden there. result->run forgets them. */
+void tl_app_result_say(struct tl_session_result *result, char *ret_text, size_t size);
+
 /* Frees what a result owns; it is empty then. */
 void tl_app_result_finish(struct tl_session_result *result);
 

@@ -59,22 +59,22 @@ static uint64_t widen(struct tl_packet_half *out, uint64_t index)
     return index;
 }
 
-/* Room grows by doubling: a number of bins that is a power of two is full. */
-static bool grow(struct tl_packet_half *out, uint32_t count)
+/* The list with room for so many items, of which it holds `has`, or NULL where it is new: the room
+ * doubles, from `first` on. NULL without memory: it is as it was. */
+static void *with_room(struct tl_packet_half *out, void *list, uint32_t has, uint32_t count,
+                       uint32_t first, size_t size)
 {
-    uint32_t room = BINS_FIRST, wanted = BINS_FIRST;
-    while (room < out->bins_count)
+    uint32_t room = first, wanted = first;
+    while (room < has)
         room *= 2;
     while (wanted < count)
         wanted *= 2;
-    if (out->bins && wanted <= room)
-        return true;
-    struct tl_packet_bin *bins = realloc(out->bins, wanted * sizeof *bins);
-    if (!bins)
-        return false;
-    out->held_bytes += (wanted - (out->bins ? room : 0)) * sizeof *bins;
-    out->bins = bins;
-    return true;
+    if (list && wanted <= room)
+        return list;
+    void *larger = realloc(list, wanted * size);
+    if (larger)
+        out->held_bytes += (wanted - (list ? room : 0)) * size;
+    return larger;
 }
 
 struct tl_packet_bin *bins_find(struct tl_packet_half *out, struct bin_place *place,
@@ -89,8 +89,11 @@ struct tl_packet_bin *bins_find(struct tl_packet_half *out, struct bin_place *pl
                          : (uint64_t)(time_ns - out->bins_begin_ns) / (uint64_t)out->bin_ns;
     if (index >= out->bins_count) {
         index = widen(out, index);
-        if (!grow(out, (uint32_t)index + 1))
+        struct tl_packet_bin *bins = with_room(out, out->bins, out->bins_count, (uint32_t)index + 1,
+                                               BINS_FIRST, sizeof *bins);
+        if (!bins)
             return NULL;
+        out->bins = bins;
         while (out->bins_count <= index)
             clear_bin(&out->bins[out->bins_count++]);
     }
@@ -150,23 +153,6 @@ static uint64_t widen_slots(struct tl_packet_half *out, uint64_t index)
     return index;
 }
 
-static bool grow_slots(struct tl_packet_half *out, uint32_t count)
-{
-    uint32_t room = SLOTS_FIRST, wanted = SLOTS_FIRST;
-    while (room < out->slots_count)
-        room *= 2;
-    while (wanted < count)
-        wanted *= 2;
-    if (out->slots && wanted <= room)
-        return true;
-    uint32_t *slots = realloc(out->slots, wanted * sizeof *slots);
-    if (!slots)
-        return false;
-    out->held_bytes += (wanted - (out->slots ? room : 0)) * sizeof *slots;
-    out->slots = slots;
-    return true;
-}
-
 static uint64_t slot_of(const struct tl_packet_half *out, int64_t time_ns)
 {
     return time_ns > out->bins_begin_ns
@@ -181,8 +167,11 @@ void bins_add_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes
     uint64_t index = slot_of(out, time_ns);
     if (index >= out->slots_count) {
         index = widen_slots(out, index);
-        if (!grow_slots(out, (uint32_t)index + 1))
+        uint32_t *slots = with_room(out, out->slots, out->slots_count, (uint32_t)index + 1,
+                                    SLOTS_FIRST, sizeof *slots);
+        if (!slots)
             return;
+        out->slots = slots;
         while (out->slots_count <= index)
             out->slots[out->slots_count++] = 0;
     }

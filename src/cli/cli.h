@@ -79,6 +79,10 @@ void cli_put_clean_lines(const char *text, FILE *out);
 
 /* "tightlink: sentence" on stderr, cleaned. */
 void cli_complain(const char *fmt, ...) TL_PRINTF(1, 2);
+/* One line, broken between words for so many columns (0: as it is), what follows a break below the
+ * column hang. A word that is longer than a line, a path for instance, stays whole: the terminal
+ * breaks it so that it can still be copied. */
+void cli_put_wrapped(const char *text, size_t columns, size_t hang, FILE *out);
 /* While a pager stands before the terminal: broken for its columns. 0: stderr is its own again. */
 void cli_complain_in(int columns);
 /* The same for an error; returns the exit code that fits the status. */

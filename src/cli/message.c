@@ -54,20 +54,18 @@ static size_t stderr_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Broken between words, else as it is. A word that is longer than a line, a path for instance,
- * stays whole: the terminal breaks it so that it can still be copied. */
-static void put_wrapped(const char *text, size_t columns, FILE *out)
+void cli_put_wrapped(const char *text, size_t columns, size_t hang, FILE *out)
 {
     size_t used = 0;
-    while (*text) {
-        size_t gap = strspn(text, " "), len = gap + strcspn(text + gap, " ");
+    while (*text && *text != '\n') {
+        size_t gap = strspn(text, " "), len = gap + strcspn(text + gap, " \n");
         size_t width = tl_utf8_width(text) - tl_utf8_width(text + len);
-        if (used > 0 && columns > 0 && used + width > columns) {
-            fputc('\n', out);
+        if (used > hang && columns > 0 && used + width > columns) {
+            fprintf(out, "\n%*s", (int)hang, "");
             text += gap;
             len -= gap;
             width -= gap;
-            used = 0;
+            used = hang;
         }
         fwrite(text, 1, len, out);
         used += width;
@@ -83,7 +81,7 @@ TL_PRINTF(1, 0) static void complain(const char *fmt, va_list args)
     vsnprintf(text + before, sizeof text - before, fmt, args);
     struct tl_buf clean = TL_BUF_INIT;
     tl_utf8_add_clean(&clean, text, !cli_locale_is_utf8());
-    put_wrapped(tl_buf_text(&clean), stderr_columns(), stderr);
+    cli_put_wrapped(tl_buf_text(&clean), stderr_columns(), 0, stderr);
     tl_buf_finish(&clean);
 }
 

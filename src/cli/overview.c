@@ -2,7 +2,6 @@
 #include "cli.h"
 #include "pager.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -113,29 +112,9 @@ static size_t hang_of(const char *line, size_t len)
     return at + strspn(line + at, " ");
 }
 
-/* Broken between words, the rest below where it began. Help is written in ASCII. */
-static void put_line(const char *line, size_t len, size_t columns, FILE *out)
-{
-    size_t hang = hang_of(line, len), used = 0;
-    hang = hang > columns / 2 ? 4 : hang;
-    for (size_t at = 0; at < len;) {
-        size_t gap = strspn(line + at, " "), word = gap + strcspn(line + at + gap, " \n");
-        if (used > hang && used + word > columns) {
-            fprintf(out, "\n%*s", (int)hang, "");
-            at += gap;
-            word -= gap;
-            used = hang;
-        }
-        fwrite(line + at, 1, word, out);
-        used += word;
-        at += word;
-    }
-    fputc('\n', out);
-}
-
 void cli_print_help(const struct cli_command *command, FILE *out)
 {
-    size_t columns = SIZE_MAX; /* a file is broken by who reads it */
+    size_t columns = 0; /* a file is broken by who reads it */
     struct tl_buf text = TL_BUF_INIT;
     if (out == stdout && isatty(STDOUT_FILENO)) {
         cli_page();
@@ -147,8 +126,8 @@ void cli_print_help(const struct cli_command *command, FILE *out)
     if (command->help[0])
         tl_buf_addf(&text, "\n%s", command->help);
     for (const char *line = tl_buf_text(&text); *line;) {
-        size_t len = strcspn(line, "\n");
-        put_line(line, len, columns, out);
+        size_t len = strcspn(line, "\n"), hang = hang_of(line, len);
+        cli_put_wrapped(line, columns, hang > columns / 2 ? 4 : hang, out);
         line += len + (line[len] == '\n');
     }
     tl_buf_finish(&text);

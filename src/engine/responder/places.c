@@ -13,7 +13,10 @@
 #include "share.h"
 #include "tightlink/base/time.h"
 
-#define SESSIONS_MOST 1024 /* limits.h: SESSIONS */
+#define SESSIONS_MOST 1024
+#define IS_TOO_MANY(id, name, min, max, standard)                                                  \
+    || (TL_LIMIT_##id == TL_LIMIT_SESSIONS && (max) > SESSIONS_MOST)
+_Static_assert(!(false TL_LIMIT_MAP(IS_TOO_MANY)), "an administrator may set more sessions");
 
 /* Sessions that compete for one share: of one network, of one class, or all. */
 struct places {

@@ -277,7 +277,7 @@ static void add_verified(struct tl_page *page, const struct tui_state *state)
 static void add_masks(struct tl_page *page, const struct tui_state *state)
 {
     const struct tl_redactor *redactor = state->leaving.redactor;
-    size_t count = redactor ? tl_redactor_count(redactor) : 0;
+    size_t count = tui_masked_count(&state->leaving);
     page_add_entry(page, "",
                    count ? "The values on the right stay here; in their place leaves the mask."
                          : "Nothing is masked.");

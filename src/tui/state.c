@@ -387,3 +387,8 @@ void tui_page_open(struct tui_state *state, enum tui_page kind, size_t index)
     state->page = (struct tui_page_state){
         .kind = kind, .back = back == kind ? TUI_NO_PAGE : back, .index = index, .cursor = -1};
 }
+
+size_t tui_masked_count(const struct tui_export *leaving)
+{
+    return leaving->redactor ? tl_redactor_count(leaving->redactor) : 0;
+}

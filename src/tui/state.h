@@ -252,6 +252,9 @@ struct tui_export {
     int scroll, total, shown;
 };
 
+/* Values that are masked in it. */
+size_t tui_masked_count(const struct tui_export *leaving);
+
 /* --- transfers that other programs run --- */
 
 /* A capture from the screen: long enough for a plot and a verdict. */

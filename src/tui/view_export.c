@@ -28,7 +28,7 @@ static void draw_formats(const struct tui_export *leaving, struct tui_grid *grid
 
 static void draw_privacy(const struct tui_export *leaving, struct tui_grid *grid, int row)
 {
-    size_t masked = leaving->redactor ? tl_redactor_count(leaving->redactor) : 0;
+    size_t masked = tui_masked_count(leaving);
     (void)tui_put(grid, row, 1, 10, TUI_PLAIN, "Privacy");
     if (leaving->unmasked)
         (void)tui_put(grid, row, 11, grid->cols - 12, TUI_BAD,

@@ -110,7 +110,7 @@ void tui_send_text(const struct tui_state *state, char *ret_title, size_t title_
 {
     const struct tui_export *leaving = &state->leaving;
     const struct tui_target *target = &leaving->targets[leaving->to ? leaving->to - 1 : 0];
-    size_t masked = leaving->redactor ? tl_redactor_count(leaving->redactor) : 0;
+    size_t masked = tui_masked_count(leaving);
     char masks[80];
     snprintf(ret_title, title_size, "Send this run to %.60s (%s)?", target->name, target->system);
     if (leaving->unmasked)

@@ -209,7 +209,7 @@ static void draw_path(struct tui_state *state, struct tui_grid *grid, int rows)
 static void draw_export(struct tui_state *state, struct tui_grid *grid, int rows)
 {
     struct tui_export *leaving = &state->leaving;
-    size_t masked = leaving->redactor ? tl_redactor_count(leaving->redactor) : 0;
+    size_t masked = tui_masked_count(leaving);
     struct tl_buf text = TL_BUF_INIT;
     if (leaving->answer[0] || leaving->sending)
         tl_buf_addf(&text, "%s\n\n", leaving->sending ? "On its way ..." : leaving->answer);

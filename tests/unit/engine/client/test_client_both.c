@@ -152,7 +152,7 @@ Test(client_both, a_byte_cap_holds_for_both_ways_together, .timeout = 240)
     start_far(&far, NULL);
     struct tl_client *client = dial(far.port, -1);
     struct tl_tcp_spec spec = {
-        .direction = TL_WIRE_BOTH, .streams = 2, .duration_ns = 5000 * MS, .max_bytes = 40000000};
+        .direction = TL_WIRE_BOTH, .streams = 2, .duration_ns = 50000 * MS, .max_bytes = 40000000};
     run(client, &spec);
     cr_assert_eq(result.end, TL_TCP_END_BYTES, "%d", (int)result.end);
     cr_assert_eq(result.receiver.bytes, 20000000);

@@ -77,14 +77,16 @@ Test(client_tcp, what_the_responder_is, .timeout = 120)
     struct far_end far;
     struct tl_responder_options options = {.max_seconds = 7, .max_streams = 3, .program = "far 2"};
     start_far(&far, &options);
+    int64_t from_ns = tl_now_ns();
     struct tl_client *client = dial(far.port, -1);
+    int64_t dialled_ns = tl_now_ns() - from_ns;
     const struct tl_client_info *info = tl_client_info(client);
     cr_assert_str_eq(info->program, "far 2");
     cr_assert_str_eq(info->address, "127.0.0.1");
     cr_assert_eq(info->family, 4);
     cr_assert_eq(info->max_duration_ns, 7000 * MS);
     cr_assert_eq(info->max_streams, 3);
-    cr_assert(info->connect_rtt_ns > 0 && info->connect_rtt_ns < 100 * MS);
+    cr_assert(info->connect_rtt_ns > 0 && info->connect_rtt_ns < dialled_ns);
     struct tl_host_settings settings;
     struct tl_error error;
     cr_assert_eq(tl_client_host(client, &settings, &error), TL_OK, "%s", error.text);
@@ -92,8 +94,9 @@ Test(client_tcp, what_the_responder_is, .timeout = 120)
     cr_assert_gt(settings.numbers[TL_HOST_TCP_RMEM_MAX].number, 4096);
     cr_assert_eq(settings.numbers[TL_HOST_LOAD_1MIN].why, TL_HOST_WHY_WITHHELD);
     int64_t rtt_ns = 0;
+    from_ns = tl_now_ns();
     cr_assert_eq(tl_client_ping(client, &rtt_ns, &error), TL_OK, "%s", error.text);
-    cr_assert(rtt_ns > 0 && rtt_ns < 500 * MS);
+    cr_assert(rtt_ns > 0 && rtt_ns < tl_now_ns() - from_ns);
     struct tl_tcp_spec spec = {.streams = 4, .duration_ns = 1000 * MS};
     run(client, &spec);
     cr_assert_eq(result.streams, 3);
@@ -118,9 +121,10 @@ Test(client_tcp, settings_reach_the_right_end, .timeout = 240)
         run(client, &spec);
         const struct tl_sample_log *sender = &result.sender.logs[0];
         cr_assert_str_eq(result.sender.congestion, "reno");
-        cr_assert_eq(sender->samples[1].mem_sndbuf_bytes, 200 * 1024, "%s: %llu",
-                     i ? "upload" : "download",
-                     (unsigned long long)sender->samples[1].mem_sndbuf_bytes);
+        cr_assert_gt(sender->count, 0);
+        uint64_t sndbuf_bytes = sender->samples[sender->count - 1].mem_sndbuf_bytes;
+        cr_assert_eq(sndbuf_bytes, 200 * 1024, "%s: %llu", i ? "upload" : "download",
+                     (unsigned long long)sndbuf_bytes);
         cr_assert_leq(result.steady.sender_whole.snd_wnd_max_bytes, 64 * 1024);
         tl_tcp_result_finish(&result);
         spec.direction = TL_WIRE_UPLOAD;
@@ -155,7 +159,7 @@ Test(client_tcp, a_byte_cap_is_kept, .timeout = 240)
     struct far_end far;
     start_far(&far, NULL);
     struct tl_client *client = dial(far.port, -1);
-    struct tl_tcp_spec spec = {.streams = 4, .duration_ns = 5000 * MS, .max_bytes = 40000000};
+    struct tl_tcp_spec spec = {.streams = 4, .duration_ns = 50000 * MS, .max_bytes = 40000000};
     for (int i = 0; i < 2; i++) {
         spec.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD;
         run(client, &spec);

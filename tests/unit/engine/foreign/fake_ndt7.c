@@ -8,10 +8,11 @@
 #include "ndt7_frames.h"
 #include "tightlink/base/time.h"
 
-#define PAYLOAD   8192
-#define TEXT_MS   50
-#define BREAKS_MS 150
-#define LAST_MS   20000
+#define PAYLOAD    8192
+#define TEXT_MS    50
+#define TEXT_BYTES 4000000 /* and after as many of payload, however fast it goes */
+#define BREAKS_MS  150
+#define LAST_MS    20000
 
 /* --- Frames ----------------------------------------------------------------------------------- */
 
@@ -20,6 +21,7 @@ struct session {
     SSL *ssl;
     int fd;
     bool upload;
+    uint64_t moved, told_at; /* of payload: now, and when it said something last */
 };
 
 static bool put(struct session *s, const void *data, size_t len)
@@ -71,8 +73,10 @@ static bool take_frame(struct session *s)
         data[i] ^= key[i];
     if (head[0] == 0x8a)
         s->fake->pong_fine = len == 4 && memcmp(data, "ping", 4) == 0;
-    else if (head[0] == 0x82)
+    if (head[0] == 0x82) {
         s->fake->received_bytes += len;
+        s->moved += len;
+    }
     return true;
 }
 
@@ -130,7 +134,6 @@ static void move(struct session *s)
 {
     static char payload[PAYLOAD];
     int64_t begun_ns = tl_now_ns(), text_ns = begun_ns;
-    uint64_t sent = 0;
     bool goes_on = put_frame(s, 0x89, 4, "ping", 4);
     while (goes_on && tl_now_ns() - begun_ns < LAST_MS * TL_NS_PER_MS) {
         int64_t now_ns = tl_now_ns();
@@ -139,13 +142,15 @@ static void move(struct session *s)
             goes_on = break_it(s);
             continue;
         }
-        if (now_ns >= text_ns || s->fake->mood == NDT7_CHATTER) {
+        if (now_ns >= text_ns || s->moved >= s->told_at + TEXT_BYTES ||
+            s->fake->mood == NDT7_CHATTER) {
             text_ns = now_ns + TEXT_MS * TL_NS_PER_MS;
-            goes_on = put_text(s, (now_ns - begun_ns) / TL_NS_PER_US, sent);
+            s->told_at = s->moved;
+            goes_on = put_text(s, (now_ns - begun_ns) / TL_NS_PER_US, s->upload ? 0 : s->moved);
         }
         if (goes_on && !s->upload) {
             goes_on = put_frame(s, 0x82, sizeof payload, payload, sizeof payload);
-            sent += sizeof payload;
+            s->moved += sizeof payload;
         }
         bool waiting = SSL_pending(s->ssl) > 0 || poll(&fd, 1, s->upload ? 5 : 0) > 0;
         if (goes_on && waiting)

@@ -48,29 +48,33 @@ static enum tl_status run(enum fake_http2_mood mood, enum tl_wire_direction dire
     return run_for(500 * TL_NS_PER_MS, 0, 1, mood, direction, fake, ret_result, error);
 }
 
-Test(http2, a_server_that_chooses_it_is_asked_by_it, .timeout = 60)
+/* The budget counts what waits in the socket as well: more than any receive buffer. */
+#define ENOUGH_BYTES 160000000
+
+Test(http2, a_server_that_chooses_it_is_asked_by_it, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    cr_assert_eq(run(HTTP2_PROPER, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_OK, "%s",
-                 error.text);
+    cr_assert_eq(run_for(30 * TL_NS_PER_S, ENOUGH_BYTES, 1, HTTP2_PROPER, TL_WIRE_DOWNLOAD, &fake,
+                         &result, &error),
+                 TL_OK, "%s", error.text);
     cr_assert(fake.request_fine && result.end_signed && !result.near_sends);
     cr_assert_eq(fake.requests, 2, "one byte, then the file");
     cr_assert_gt(result.receiver.bytes, 1000000);
-    cr_assert_gt(result.receiver.logs[0].count, 3);
+    cr_assert_gt(result.receiver.logs[0].count, 0);
     cr_assert_neq(result.near_ports[0], 0);
     tl_tcp_result_finish(&result);
 }
 
-Test(http2, several_streams_are_connections_of_their_own_with_a_part_each, .timeout = 60)
+Test(http2, several_streams_are_connections_of_their_own_with_a_part_each, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    cr_assert_eq(
-        run_for(2 * TL_NS_PER_S, 0, 4, HTTP2_PROPER, TL_WIRE_DOWNLOAD, &fake, &result, &error),
-        TL_OK, "%s", error.text);
+    cr_assert_eq(run_for(30 * TL_NS_PER_S, 2 * ENOUGH_BYTES, 4, HTTP2_PROPER, TL_WIRE_DOWNLOAD,
+                         &fake, &result, &error),
+                 TL_OK, "%s", error.text);
     cr_assert_eq(fake.connections, 5);
     cr_assert_eq(fake.most_at_once, 1);
     cr_assert_eq(fake.last_from % 249999999, 0, "%llu", (unsigned long long)fake.last_from);
@@ -79,7 +83,7 @@ Test(http2, several_streams_are_connections_of_their_own_with_a_part_each, .time
     tl_tcp_result_finish(&result);
 }
 
-Test(http2, http_1_is_spoken_to_a_server_that_knows_nothing_else, .timeout = 60)
+Test(http2, http_1_is_spoken_to_a_server_that_knows_nothing_else, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_error error = {0};
@@ -92,27 +96,27 @@ Test(http2, http_1_is_spoken_to_a_server_that_knows_nothing_else, .timeout = 60)
     fake_http2_stop(&fake);
 }
 
-Test(http2, a_file_that_ends_before_the_test_is_asked_for_again, .timeout = 60)
+Test(http2, a_file_that_ends_before_the_test_is_asked_for_again, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    /* The budget counts what waits in the socket as well: more than any receive buffer. */
-    cr_assert_eq(run_for(30 * TL_NS_PER_S, 80000000, 1, HTTP2_IN_BODIES, TL_WIRE_DOWNLOAD, &fake,
-                         &result, &error),
+    cr_assert_eq(run_for(30 * TL_NS_PER_S, ENOUGH_BYTES / 2, 1, HTTP2_IN_BODIES, TL_WIRE_DOWNLOAD,
+                         &fake, &result, &error),
                  TL_OK, "%s", error.text);
     cr_assert_gt(fake.requests, 3);
     cr_assert_eq(fake.connections, 2);
     tl_tcp_result_finish(&result);
 }
 
-Test(http2, what_is_posted_arrives_one_body_behind_the_other, .timeout = 60)
+Test(http2, what_is_posted_arrives_one_body_behind_the_other, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    cr_assert_eq(run(HTTP2_PROPER, TL_WIRE_UPLOAD, &fake, &result, &error), TL_OK, "%s",
-                 error.text);
+    cr_assert_eq(run_for(30 * TL_NS_PER_S, ENOUGH_BYTES / 2, 1, HTTP2_PROPER, TL_WIRE_UPLOAD, &fake,
+                         &result, &error),
+                 TL_OK, "%s", error.text);
     cr_assert(fake.request_fine && result.near_sends);
     cr_assert_gt(fake.received_bytes, 100000);
     cr_assert_leq(fake.received_bytes, result.sender.bytes);
@@ -120,7 +124,7 @@ Test(http2, what_is_posted_arrives_one_body_behind_the_other, .timeout = 60)
     tl_tcp_result_finish(&result);
 }
 
-Test(http2, a_server_whose_window_holds_an_upload_is_told_with_its_size, .timeout = 60)
+Test(http2, a_server_whose_window_holds_an_upload_is_told_with_its_size, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_tcp_result result;
@@ -135,7 +139,7 @@ Test(http2, a_server_whose_window_holds_an_upload_is_told_with_its_size, .timeou
     tl_tcp_result_finish(&result);
 }
 
-Test(http2, a_download_tells_no_window_of_an_upload, .timeout = 60)
+Test(http2, a_download_tells_no_window_of_an_upload, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_tcp_result result;
@@ -186,7 +190,7 @@ Test(http2, what_is_refused_or_breaks_the_rules_is_one_sentence_and_no_measureme
     }
 }
 
-Test(http2, a_server_with_no_file_is_told_at_the_first_look, .timeout = 60)
+Test(http2, a_server_with_no_file_is_told_at_the_first_look, .timeout = 240)
 {
     static const struct {
         enum fake_http2_mood mood;
@@ -209,7 +213,7 @@ Test(http2, a_server_with_no_file_is_told_at_the_first_look, .timeout = 60)
     }
 }
 
-Test(http2, http_1_is_measured_where_the_user_wants_it, .timeout = 60)
+Test(http2, http_1_is_measured_where_the_user_wants_it, .timeout = 240)
 {
     struct fake_http2 fake;
     struct tl_error error = {0};

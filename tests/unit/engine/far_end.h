@@ -45,8 +45,11 @@ static inline struct tl_client *dial(int port, int cancel_fd)
 {
     struct tl_client *client = NULL;
     struct tl_error error;
-    struct tl_client_options options = {
-        .host = "127.0.0.1", .port = port, .cancel_fd = cancel_fd, .program = "test 1"};
+    struct tl_client_options options = {.host = "127.0.0.1",
+                                        .port = port,
+                                        .timeout_ns = 60 * 1000 * MS, /* on a busy machine */
+                                        .cancel_fd = cancel_fd,
+                                        .program = "test 1"};
     cr_assert_eq(tl_client_connect(&options, &client, &error), TL_OK, "%s", error.text);
     return client;
 }

@@ -184,11 +184,11 @@ Test(client, connecting_can_be_cancelled, .timeout = 120)
     struct tl_error error;
     start_speaker(&speaker, "", 0);
     struct tl_client_options options = options_for(speaker.port);
-    options.timeout_ns = 20000 * MS;
+    options.timeout_ns = 60000 * MS;
     options.cancel_fd = eventfd(1, EFD_CLOEXEC);
     int64_t from_ns = tl_now_ns();
     cr_assert_eq(tl_client_connect(&options, &client, &error), TL_CANCELLED);
-    cr_assert_lt(tl_now_ns() - from_ns, 3000 * MS, "long before its time");
+    cr_assert_lt(tl_now_ns() - from_ns, 20000 * MS, "long before its time");
     stop_speaker(&speaker);
     close(options.cancel_fd);
     tl_client_close(NULL);

@@ -256,14 +256,17 @@ Test(client_tcp, what_stands_still_is_not_waited_for, .timeout = 240)
     for (int i = 0; i < 2; i++) {
         struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
                                    .streams = 1,
-                                   .duration_ns = 3000 * MS,
+                                   .duration_ns = 50000 * MS,
                                    .pacing_bps = 20000000,
                                    .still_ns = 700 * MS,
                                    .still_bytes = 100000000};
         run(client, &spec);
         cr_assert_eq(result.end, TL_TCP_END_KNOWN, "%d", (int)result.end);
-        cr_assert_lt(result.elapsed_ns, 2900 * MS);
+        cr_assert_lt(result.elapsed_ns, spec.duration_ns / 2);
         tl_tcp_result_finish(&result);
+        /* Longer than a busy machine keeps everything from moving. */
+        spec.duration_ns = 6000 * MS;
+        spec.still_ns = 4000 * MS;
         spec.still_bytes = 1000;
         run(client, &spec);
         cr_assert_eq(result.end, TL_TCP_END_DEADLINE, "it moves: %d", (int)result.end);
@@ -300,13 +303,14 @@ static void *cancel_then(void *context)
 Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
 {
     struct far_end far;
+    int64_t quicker_ns = INT64_MAX; /* of the two: a busy machine may hold up the other */
     start_far(&far, NULL);
     for (int i = 0; i < 2; i++) {
         struct canceller canceller = {.fd = eventfd(0, EFD_CLOEXEC)};
         struct tl_client *client = dial(far.port, canceller.fd);
         struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
                                    .streams = 2,
-                                   .duration_ns = 10000 * MS};
+                                   .duration_ns = 60000 * MS};
         struct tl_error error;
         pthread_t thread;
         sem_init(&canceller.measured, 0, 0);
@@ -314,8 +318,8 @@ Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
         cr_assert_eq(tl_client_tcp_test(client, &spec, tell_measured, &canceller, &result, &error),
                      TL_CANCELLED);
         int64_t took_ns = tl_now_ns() - canceller.at_ns;
-        /* Long before its time, and before any patience with a far end. */
-        cr_assert(took_ns < 2300 * MS, "%.0f ms", (double)took_ns / 1e6);
+        quicker_ns = took_ns < quicker_ns ? took_ns : quicker_ns;
+        cr_assert_lt(took_ns, 20000 * MS, "long before its time");
         cr_assert_eq(result.end, TL_TCP_END_CANCELLED);
         cr_assert_not(result.end_signed);
         cr_assert_gt(result.steady.rate.whole_bps, 0);
@@ -330,6 +334,8 @@ Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
         tl_client_close(client);
         close(canceller.fd);
     }
+    /* Before any patience with a far end. */
+    cr_assert(quicker_ns < 2300 * MS, "%.0f ms", (double)quicker_ns / 1e6);
     stop_far(&far);
 }
 

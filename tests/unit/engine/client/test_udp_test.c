@@ -149,11 +149,14 @@ Test(udp_test, a_sender_that_hears_nothing_stops_within_a_second, .timeout = 240
         struct tl_udp_result result;
         run_through(&relay,
                     (struct tl_udp_spec){
-                        .direction = both[i], .duration_ns = 4000 * MS, .rate_bps = 5000000},
+                        .direction = both[i], .duration_ns = 30000 * MS, .rate_bps = 5000000},
                     &result, TL_CLOSED); /* by the responder, after its 5 s */
-        int64_t went_on_ns = relay.last_data_ns - relay.deaf_ns;
-        cr_expect_leq(went_on_ns, 1000 * MS, "%.3f s", (double)went_on_ns / 1e9);
-        cr_expect_geq(went_on_ns, 300 * MS, "and not for any other reason");
+        /* Where the relay got no processor, the sender may have got none: it sends nothing in that
+         * time, nor later for it. */
+        int64_t went_on_ns = relay.last_data_ns - relay.deaf_ns, held_ns = relay.held_ns;
+        cr_expect_leq(went_on_ns, 1000 * MS + held_ns, "%.3f s, held up for %.3f s",
+                      (double)went_on_ns / 1e9, (double)held_ns / 1e9);
+        cr_expect_geq(went_on_ns, 300 * MS - held_ns, "and not for any other reason");
         cr_expect(!result.valid && result.end == TL_UDP_END_LOST);
         tl_udp_result_finish(&result);
     }
@@ -187,7 +190,9 @@ Test(udp_test, a_rebound_address_is_not_believed, .timeout = 120)
                     (struct tl_udp_spec){
                         .direction = both[i], .duration_ns = 30000 * MS, .rate_bps = 5000000},
                     &result, TL_OK);
-        cr_expect_eq(result.end, TL_UDP_END_REBOUND, "%d: %s", i, tl_udp_end_text(result.end));
+        bool held_up = relay.held_ns > 300 * MS; /* then nobody's word came for long enough */
+        cr_expect(result.end == TL_UDP_END_REBOUND || (held_up && result.end == TL_UDP_END_UNHEARD),
+                  "%d: %s", i, tl_udp_end_text(result.end));
         cr_expect(!result.valid);
         cr_expect_lt(result.elapsed_ns, 10000 * MS);
         tl_udp_result_finish(&result);
@@ -311,7 +316,7 @@ Test(udp_test, is_silent_at_once_when_cancelled, .timeout = 120)
         struct tl_udp_result result;
         struct tl_error error = {0};
         struct tl_udp_spec spec = {
-            .direction = both[i], .duration_ns = 10000 * MS, .rate_bps = 5000000};
+            .direction = both[i], .duration_ns = 60000 * MS, .rate_bps = 5000000};
         pthread_t thread;
         int cancel_fd = eventfd(0, EFD_CLOEXEC);
         start_far(&far, NULL);
@@ -319,7 +324,7 @@ Test(udp_test, is_silent_at_once_when_cancelled, .timeout = 120)
         int64_t begin_ns = tl_now_ns();
         pthread_create(&thread, NULL, cancel_soon, &cancel_fd);
         cr_expect_eq(tl_client_udp_test(client, &spec, NULL, NULL, &result, &error), TL_CANCELLED);
-        cr_expect_lt(tl_now_ns() - begin_ns, 3000 * MS, "long before its time");
+        cr_expect_lt(tl_now_ns() - begin_ns, 20000 * MS, "long before its time");
         cr_expect(result.end == TL_UDP_END_CANCELLED && !result.valid);
         pthread_join(thread, NULL);
         tl_udp_result_finish(&result);
@@ -337,7 +342,7 @@ Test(udp_test, gso_and_gro_carry_the_same_datagrams, .timeout = 120)
     for (int i = 0; i < 2; i++) {
         struct tl_udp_result result;
         struct tl_udp_spec spec = {.direction = both[i],
-                                   .duration_ns = 1000 * MS,
+                                   .duration_ns = 20000 * MS,
                                    .max_bytes = 4000000,
                                    .gso_segments = 40,
                                    .gro = true,
@@ -363,7 +368,7 @@ Test(udp_test, jumbo_datagrams_flat_out_keep_their_numbers, .timeout = 120)
     for (int i = 0; i < 2; i++) {
         struct tl_udp_result result;
         struct tl_udp_spec spec = {.direction = both[i],
-                                   .duration_ns = 1000 * MS,
+                                   .duration_ns = 20000 * MS,
                                    .max_bytes = 4000000,
                                    .datagram_bytes = 8948,
                                    .crc = TL_UDP_CRC_WHOLE};

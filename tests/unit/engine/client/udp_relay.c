@@ -141,6 +141,8 @@ static bool pump(int from, int to, bool deaf)
     return true;
 }
 
+#define WAIT_MS 20
+
 static void *run(void *arg)
 {
     struct relay *relay = arg;
@@ -152,7 +154,11 @@ static void *run(void *arg)
                                {relay->far_udp, POLLIN, 0},
                                {relay->control, POLLIN, 0},
                                {relay->far_control, POLLIN, 0}};
-        (void)poll(fds, 5, 20);
+        int64_t from_ns = tl_now_ns();
+        (void)poll(fds, 5, WAIT_MS);
+        int64_t held_ns = tl_now_ns() - from_ns - WAIT_MS * TL_NS_PER_MS;
+        if (held_ns > atomic_load(&relay->held_ns))
+            atomic_store(&relay->held_ns, held_ns);
         for (int i = 0; i < 64 && fds[1].revents; i++)
             pass(relay, &reply, relay->near_udp, relay->far_udp);
         for (int i = 0; i < 64 && fds[2].revents; i++)

@@ -25,6 +25,8 @@ struct relay {
     /* What became of them. */
     atomic_uint data_count, dropped, doubled, damaged, delayed, spoofed, after_deaf;
     _Atomic int64_t deaf_ns, last_data_ns;
+    _Atomic int64_t
+        held_ns; /* the longest that it was without a processor: whose times it tells, too */
     atomic_bool stop;
     pthread_t thread;
     int listener, near_udp, far_udp, control, far_control, spoof_udp;

@@ -12,7 +12,7 @@
 
 #define FILE_BYTES 1000000000
 #define BREAKS_MS  150
-#define LAST_MS    20000
+#define LAST_MS    60000
 #define REQUESTS   64
 #define LATER_NS   (200 * TL_NS_PER_MS)
 

@@ -12,7 +12,7 @@
 #define TEXT_MS    50
 #define TEXT_BYTES 4000000 /* and after as many of payload, however fast it goes */
 #define BREAKS_MS  150
-#define LAST_MS    20000
+#define LAST_MS    60000
 
 /* --- Frames ----------------------------------------------------------------------------------- */
 

@@ -114,9 +114,9 @@ Test(http2, what_is_posted_arrives_one_body_behind_the_other, .timeout = 240)
     struct fake_http2 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    cr_assert_eq(run_for(30 * TL_NS_PER_S, ENOUGH_BYTES / 2, 1, HTTP2_PROPER, TL_WIRE_UPLOAD, &fake,
-                         &result, &error),
-                 TL_OK, "%s", error.text);
+    cr_assert_eq(
+        run_for(30 * TL_NS_PER_S, 8000000, 1, HTTP2_PROPER, TL_WIRE_UPLOAD, &fake, &result, &error),
+        TL_OK, "%s", error.text);
     cr_assert(fake.request_fine && result.near_sends);
     cr_assert_gt(fake.received_bytes, 100000);
     cr_assert_leq(fake.received_bytes, result.sender.bytes);

@@ -95,6 +95,8 @@ def scenario_rows(program):
 def truth_of(row, measured_bps=0):
     """The oracle's truth, narrowed to the row's cause where a scenario names one."""
     truth = oracle.truth_of(row["spec"], row["direction"], row["goal_bps"])
+    # Others that rest meanwhile take nothing: a transfer that got all of the link is limited by it.
+    truth.accept += [r for r in truth.when_filled if measured_bps >= FILLED * r.high]
     cause = row.get("cause")
     if cause == "goal-met":
         truth.state = "goal-met"

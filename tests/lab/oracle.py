@@ -53,6 +53,7 @@ class Truth:
         self.rungs = []  # all that the specification contains
         self.accept = []  # rungs that may be named as the limit
         self.also_right = []  # the same, without a rate of their own: an outage
+        self.when_filled = []  # the same, where the transfer itself got all of the link
         self.beside = set()  # causes with ground to be called contributing, or noted
         self.notes = set()  # causes that should at least be noted
         self.state = "limited"
@@ -229,6 +230,8 @@ def others_rung(truth, s, where, wire, share):
     truth.beside |= {"capacity", "shallow-buffer", "bufferbloat"}
     if count * duty < 1:
         truth.rungs.append(Rung("capacity", where, fair * share, wire * share, number=False))
+    if duty < 1 and "rate" in s:  # all may rest for as long as a transfer takes
+        truth.when_filled.append(Rung("capacity", where, 0.92 * wire * share, 1.005 * wire * share))
 
 
 def queue_notes(truth, s, service_bps, rtt):

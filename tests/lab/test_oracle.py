@@ -195,6 +195,12 @@ def verdicts_are_judged():
           == "wrong-party", "at the other end")
     check(matrix.judge({"verdict": {"state": "inconclusive"}, "findings": []}, row)[0]
           == "cannot-tell", "cannot tell")
+    pausing = {**row, "spec": "rate=100M delay=5ms down.others=4 others-burst=2s/3s"}
+    for mbps, outcome in ((96, "right"), (80, "wrong-party")):
+        verdict = {"state": "limited", "cause": "capacity", "segment": "path", "ceiling_bps": 96e6,
+                   "measured_bps": mbps * 1e6, "direction": "download"}
+        said = matrix.judge({"verdict": verdict, "findings": []}, pausing)[0]
+        check(said == outcome, f"others who rest, {mbps} of 97 Mb/s: {said}, not {outcome}")
 
 
 table_and_oracle_agree(sys.argv[1])

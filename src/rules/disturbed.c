@@ -36,22 +36,15 @@ char *tl_disturbance(struct tl_arena *arena, const struct tl_side *side)
 }
 
 /* That end's program did all that was to do although it waited for a core now and then: a
- * receiver that left nothing lying and mostly waited for data, or whose window the sender hardly
- * waited for; a sender whose socket never ran empty. Unknown is no. */
+ * receiver that left nothing lying, whatever its window; a sender whose socket never ran empty.
+ * Unknown is no. */
 static bool kept_up(const struct tl_side *side, enum tl_role role)
 {
     if (role == TL_ROLE_SENDER) {
         const struct tl_fact *idle = &side->shares[TL_SHARE_APP];
         return idle->state == TL_FACT_KNOWN && idle->number <= TL_KEPT_UP_APP_MAX;
     }
-    const struct tl_fact *network = &side->shares[TL_SHARE_NETWORK];
-    bool network_held =
-        network->state == TL_FACT_KNOWN && network->number >= TL_KEPT_UP_NETWORK_MIN;
-    bool waited_for_data = number_of(side, TL_FLOW(side->direction, receiver_data_wait_ratio)) >=
-                           TL_KEPT_UP_WAIT_MIN;
-    return number_of(side, TL_FLOW(side->direction, receiver_queue_ratio)) <=
-               TL_KEPT_UP_QUEUE_MAX &&
-           (waited_for_data || network_held);
+    return number_of(side, TL_FLOW(side->direction, receiver_queue_ratio)) <= TL_KEPT_UP_QUEUE_MAX;
 }
 
 int tl_starved_role(const struct tl_side *side, double *ret_wait_ratio)

@@ -28,13 +28,9 @@
 /* More traffic than that on our interface belongs to others: the rate is not the path's. */
 #define TL_OTHER_TRAFFIC_MAX 0.25
 /* A program that is starved (tl_trust_is_starved) may hold the rate itself, unless what it did kept
- * up: a receiver whose buffer was next to empty, and which waited for data at least half of the time
- * or whose sender waited for the network, not for its window; a sender whose socket ran empty next
- * to never. */
-#define TL_KEPT_UP_WAIT_MIN    0.5
-#define TL_KEPT_UP_NETWORK_MIN 0.8
-#define TL_KEPT_UP_QUEUE_MAX   0.02
-#define TL_KEPT_UP_APP_MAX     0.03
+ * up: a receiver whose buffer was next to empty; a sender whose socket ran empty next to never. */
+#define TL_KEPT_UP_QUEUE_MAX 0.02
+#define TL_KEPT_UP_APP_MAX   0.03
 
 /* One rule in one direction. */
 struct tl_judged {

@@ -18,9 +18,7 @@
 
 #include "tightlink/base/time.h"
 #include "tightlink/host/counters.h"
-#include "udp_datagram.h"
-#include "udp_flow.h"
-#include "udp_iperf3.h"
+#include "udp_arrivals.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -36,11 +34,8 @@
 #define NAP_MIN_NS    (50 * TL_NS_PER_US)
 #define NAP_MAX_NS    (500 * TL_NS_PER_US)
 #define STRAY_BYTES   65536 /* beside the test: late words of the one before, and of proofs */
-#define SEQUENCE_MAX  (UINT64_C(1) << 48)
-#define SENT_SLACK_NS (60 * TL_NS_PER_S) /* a sender's clock may say that much more */
-#define STEP_NS       TL_NS_PER_MS       /* a clock that moved more than slewing explains */
-#define ALTERED_MAX   2                  /* bytes of a damaged datagram's first 20 */
-#define SLEW_RATIO    0.0006             /* adjtimex(2): 500 ppm and the crystal's own */
+#define STEP_NS       TL_NS_PER_MS /* a clock that moved more than slewing explains */
+#define SLEW_RATIO    0.0006       /* adjtimex(2): 500 ppm and the crystal's own */
 
 struct receiver {
     struct udp_flow *flow;
@@ -53,11 +48,10 @@ struct receiver {
     struct iovec pieces[BATCH];
     struct sockaddr_storage from[BATCH]; /* unused where the socket is connected */
     uint8_t control[BATCH][CONTROL_BYTES] __attribute__((aligned(8)));
-    uint8_t prefix[UDP_VARIES_AT]; /* what all datagrams of this test begin with */
-    int64_t clock_ns;              /* CLOCK_REALTIME less CLOCK_MONOTONIC at the start */
-    int64_t base_ns;               /* of the sender's clock: UDP_DIALECT_IPERF3 */
-    int64_t feedback_ns;           /* when the next is due */
-    int64_t heard_ns;              /* newest datagram, or the sender's end */
+    int64_t clock_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC at the start */
+    struct udp_arrivals arrivals;
+    int64_t feedback_ns; /* when the next is due */
+    int64_t heard_ns;    /* newest datagram, or the sender's end */
     bool sender_ended;
     uint64_t message_count, datagram_count; /* of what came; apart with GRO */
     struct tl_host_counters after;
@@ -73,86 +67,6 @@ static int64_t clock_offset_ns(void)
 }
 
 /* --- Datagrams ------------------------------------------------------------------------------- */
-
-/* Whether it begins as those of this test, which who does not see one cannot know (the cookie has
- * eight bytes), but for what damage alters. */
-static bool begins_as_ours(const struct receiver *receiver, const uint8_t *datagram)
-{
-    unsigned altered = 0;
-    for (unsigned i = 0; i < sizeof receiver->prefix; i++)
-        altered += datagram[i] != receiver->prefix[i];
-    return altered <= ALTERED_MAX;
-}
-
-/* What does not fit: damaged, if it may be ours. */
-static void take_unfit(struct receiver *receiver, const uint8_t *datagram, unsigned len,
-                       bool intact, uint64_t sequence)
-{
-    struct udp_account *account = &receiver->flow->account;
-    if (intact || len != receiver->spec->datagram_bytes || !begins_as_ours(receiver, datagram))
-        account->foreign_count++;
-    else
-        udp_damage_add(&account->damage, &account->track, sequence);
-}
-
-/* Times count from the first datagram that came: the sender's clock began who knows when. */
-static void take_iperf3(struct receiver *receiver, const uint8_t *datagram, unsigned len,
-                        unsigned seen, int64_t arrival_ns, bool own_time)
-{
-    struct udp_flow *flow = receiver->flow;
-    struct udp_stamps *stamps = &flow->stamps;
-    uint64_t sequence;
-    int64_t time_ns;
-    if (len != receiver->spec->datagram_bytes || seen < UDP_IPERF3_HEAD ||
-        !udp_iperf3_read(datagram, &sequence, &time_ns) || sequence >= SEQUENCE_MAX) {
-        flow->account.foreign_count++;
-        return;
-    }
-    bool first = flow->account.track.unique_count == 0;
-    if (first)
-        receiver->base_ns = time_ns;
-    int64_t sent_ns = time_ns > receiver->base_ns ? time_ns - receiver->base_ns : 0;
-    if (sent_ns > receiver->spec->duration_ns + SENT_SLACK_NS) {
-        flow->account.foreign_count++;
-        return;
-    }
-    if (first || sequence < stamps->first) {
-        stamps->first = sequence;
-        stamps->first_ns = time_ns;
-    }
-    if (first || sequence > stamps->last) {
-        stamps->last = sequence;
-        stamps->last_ns = time_ns;
-    }
-    udp_account_add(&flow->account, sequence, sent_ns, len, arrival_ns, own_time);
-}
-
-static void take_datagram(struct receiver *receiver, const uint8_t *datagram, unsigned len,
-                          unsigned seen, int64_t arrival_ns, bool own_time)
-{
-    if (receiver->spec->dialect == UDP_DIALECT_IPERF3) {
-        take_iperf3(receiver, datagram, len, seen, arrival_ns, own_time);
-        return;
-    }
-    const struct udp_flow_spec *spec = receiver->spec;
-    unsigned covered = spec->head_crc ? TL_WIRE_UDP_DATA_HEAD : len;
-    unsigned type = tl_wire_udp_type(datagram, seen);
-    if (type != 0 && type != TL_WIRE_UDP_DATA) /* late words of the test before, and of proofs */
-        return;
-    if (seen < TL_WIRE_UDP_DATA_HEAD || seen < covered) {
-        receiver->flow->account.foreign_count++;
-        return;
-    }
-    uint64_t sequence, sent_ns;
-    bool intact = udp_head_read(datagram, covered, &spec->pass.seal, &sequence, &sent_ns);
-    if (!intact || len != spec->datagram_bytes || sequence >= SEQUENCE_MAX ||
-        sent_ns > (uint64_t)(spec->duration_ns + SENT_SLACK_NS) ||
-        memcmp(datagram, receiver->prefix, sizeof receiver->prefix) != 0)
-        take_unfit(receiver, datagram, len, intact, sequence);
-    else
-        udp_account_add(&receiver->flow->account, sequence, (int64_t)sent_ns, len, arrival_ns,
-                        own_time);
-}
 
 /* Time of arrival on our monotonic clock, and the length of the pieces of a GRO batch. */
 static int64_t read_control(const struct receiver *receiver, struct msghdr *msg, int64_t now_ns,
@@ -187,37 +101,9 @@ static void take_message(struct receiver *receiver, struct mmsghdr *message, con
         unsigned some = len - at < piece ? len - at : piece;
         unsigned readable = seen > at ? seen - at : 0;
         receiver->datagram_count++;
-        take_datagram(receiver, bytes + at, some, readable < some ? readable : some, arrival_ns,
-                      at == 0);
+        udp_arrivals_take(&receiver->arrivals, bytes + at, some, readable < some ? readable : some,
+                          arrival_ns, at == 0);
     }
-}
-
-/* Whether a sealed datagram is the client's, and none that came before: who reads the path may send
- * it again from wherever he is. */
-static bool is_new_and_sealed(const struct receiver *receiver, const uint8_t *bytes, size_t len)
-{
-    const struct udp_flow_spec *spec = receiver->spec;
-    uint64_t sequence, sent_ns;
-    size_t covered = spec->head_crc ? TL_WIRE_UDP_DATA_HEAD : spec->datagram_bytes;
-    return len >= covered &&
-           udp_head_read(bytes, (unsigned)covered, &spec->pass.seal, &sequence, &sent_ns) &&
-           sequence >= receiver->flow->account.track.next;
-}
-
-/* With our cookie, but from another address: the client's was changed on the way, if the
- * datagram is of this test. */
-static void take_elsewhere(struct receiver *receiver, const struct mmsghdr *message,
-                           const uint8_t *bytes)
-{
-    size_t len = message->msg_len < receiver->room ? message->msg_len : receiver->room;
-    bool ours = len >= sizeof receiver->prefix &&
-                memcmp(bytes, receiver->prefix, sizeof receiver->prefix) == 0;
-    if (ours && receiver->spec->pass.seal.on)
-        ours = is_new_and_sealed(receiver, bytes, len);
-    if (ours)
-        atomic_store(&receiver->flow->rebound, true);
-    else
-        receiver->flow->account.foreign_count++;
 }
 
 /* One batch; returns how many messages it held, -1 when the socket failed. */
@@ -243,12 +129,13 @@ static int take_batch(struct receiver *receiver)
     }
     int64_t now_ns = tl_now_ns();
     for (int i = 0; i < got; i++) {
+        const uint8_t *bytes = receiver->buffer + (size_t)i * receiver->room;
+        size_t len = receiver->messages[i].msg_len;
         if (udp_route_is_from(&receiver->spec->route, &receiver->from[i]))
-            take_message(receiver, &receiver->messages[i],
-                         receiver->buffer + (size_t)i * receiver->room, now_ns);
+            take_message(receiver, &receiver->messages[i], bytes, now_ns);
         else
-            take_elsewhere(receiver, &receiver->messages[i],
-                           receiver->buffer + (size_t)i * receiver->room);
+            udp_arrivals_take_elsewhere(&receiver->arrivals, bytes,
+                                        len < receiver->room ? len : receiver->room);
     }
     if (got > 0) {
         receiver->heard_ns = now_ns;
@@ -446,13 +333,7 @@ static void close_account(struct receiver *receiver)
 static bool prepare(struct receiver *receiver)
 {
     const struct udp_flow_spec *spec = receiver->spec;
-    struct tl_wire_udp_data head = {.head_crc = spec->head_crc,
-                                    .bytes = (uint16_t)spec->datagram_bytes,
-                                    .cookie = spec->pass.cookie,
-                                    .test_id = spec->test_id};
-    uint8_t whole[TL_WIRE_UDP_DATA_HEAD];
-    udp_head_begin(whole, &head);
-    memcpy(receiver->prefix, whole, sizeof receiver->prefix);
+    udp_arrivals_begin(&receiver->arrivals, receiver->flow);
     receiver->gro = udp_socket_gro(spec->fd, spec->gro) && spec->gro;
     if (spec->gro && !receiver->gro)
         snprintf(receiver->flow->note, sizeof receiver->flow->note,

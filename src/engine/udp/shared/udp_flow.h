@@ -11,6 +11,7 @@
  *   udp_orders.c    what its owner and its thread tell each other
  *   udp_send.c      the sender's thread: pace, bursts, trains, GSO
  *   udp_receive.c   the receiver's thread: batches, GRO, feedback
+ *   udp_arrivals.c  whose a datagram is
  *   udp_socket.c    the socket and its options
  *   udp_account.c   what a receiver counts */
 #ifndef TL_ENGINE_UDP_FLOW_H

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "client_hello.h"
 #include "path_syn.h"
 #include "places.h"
 #include "responder_private.h"
@@ -26,10 +27,6 @@
 #include "turn.h"
 
 #define ACCEPTS_PER_WAKEUP 64 /* the others have their turn in between */
-#define RECORD_HEAD        5
-#define MESSAGE_HEAD       4
-#define CLIENT_HELLO       1    /* the type of a handshake message */
-#define RECORD_MAX         4096 /* a ClientHello has 300 to 1,600 bytes */
 
 /* A connection that has not said who it is: P6 allows it 256 bytes. */
 struct half {
@@ -265,28 +262,6 @@ static bool may_come_first(uint8_t type)
            type == TL_WIRE_SYN_QUERY;
 }
 
-/* The first record of TLS (RFC 8446, 5.1) stays with the kernel until it is whole, so that who
- * begins a handshake and stops has a place among strangers and no channel. Its length, as far as it
- * is known; the kernel wakes us when that much is there. */
-static size_t await_record(const struct half *half, const uint8_t *record, size_t got)
-{
-    size_t wanted =
-        got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + ((size_t)record[3] << 8 | record[4]);
-    int low = got < wanted && wanted <= RECORD_MAX ? (int)wanted : 1;
-    (void)setsockopt(half->watch.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof low);
-    return wanted;
-}
-
-/* Whether a record holds all of a ClientHello and nothing else (RFC 8446, 4): a channel that began
- * with less would wait for the rest. */
-static bool is_whole_hello(const uint8_t *record, size_t len)
-{
-    const uint8_t *message = record + RECORD_HEAD;
-    return len >= RECORD_HEAD + MESSAGE_HEAD && message[0] == CLIENT_HELLO &&
-           len - RECORD_HEAD - MESSAGE_HEAD ==
-               ((size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3]);
-}
-
 /* A connection whose first byte is TLS's gets a channel, where there are keys and its network has
  * not its share of the handshakes. False when there is nothing to be read yet, or the half is gone.
  */
@@ -294,20 +269,19 @@ static bool open_channel(struct half *half, uint32_t events)
 {
     struct admission *admission = half->admission;
     struct secure_context *secured = admission->responder->secured;
-    uint8_t record[RECORD_MAX];
     if (half->secure || half->len > 0 || !secured)
         return true;
-    ssize_t got = recv(half->watch.fd, record, sizeof record, MSG_DONTWAIT | MSG_PEEK);
-    if (got < 1 || record[0] != SECURE_FIRST_BYTE)
+    switch (client_hello_look(half->watch.fd, events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))) {
+    case CLIENT_HELLO_OTHER:
         return true;
-    size_t wanted = await_record(half, record, (size_t)got);
-    if ((size_t)got < wanted && wanted <= RECORD_MAX &&
-        !(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+    case CLIENT_HELLO_PART:
         return false;
-    if ((size_t)got < wanted || !is_whole_hello(record, wanted)) {
+    case CLIENT_HELLO_BROKEN:
         log_failure(half, "what began like a handshake is none");
         drop_half(half);
         return false;
+    case CLIENT_HELLO_WHOLE:
+        break;
     }
     bool admitted = share_pool_admits(admission->handshakes, &half->address);
     if (admitted)

@@ -6,6 +6,7 @@
  *   disk_errand.c   a thread for what the disk does
  *   peer_dial.c     connections to another responder
  *   udp_port.c      the UDP port and the sockets of tests on it
+ *   client_hello.c  how a connection begins: with TLS, or not
  *
  *   share.c         fair shares of a pool by network
  *   sessions.c      the list of sessions

@@ -78,7 +78,7 @@ static void one_iperf3(const struct far_peer *peer, int fd)
     size_t len = 0;
     memset(&results, 0x5a, sizeof results);
     if (iperf3_expect(&control, IPERF3_EXCHANGE_RESULTS, until_ns, &error) == TL_OK &&
-        iperf3_receive_json(&control, IPERF3_RESULTS_MAX, until_ns, &text, &len, &error) == TL_OK &&
+        iperf3_receive_json(&control, until_ns, &text, &len, &error) == TL_OK &&
         iperf3_read_results(text, len, 2, &results, &error) == TL_OK) {
         MUST(results.count >= 2 && results.count <= TL_STREAMS_MAX);
         for (unsigned i = 0; i < results.count; i++)

@@ -230,27 +230,18 @@ static void take_results(struct iperf3_test *test, const struct iperf3_results *
 
 static enum tl_status exchange_results(struct iperf3_test *test, struct tl_error *reterr)
 {
-    int64_t until_ns = tl_now_ns() + IPERF3_ANSWER_NS;
     unsigned streams = test->lane_count * test->spec->streams;
     struct tl_buf ours = TL_BUF_INIT;
     struct iperf3_results *theirs = malloc(sizeof *theirs);
-    char *text = NULL;
-    size_t len;
     if (!theirs)
         return tl_error_set(reterr, TL_NOMEM, "no memory for results");
     iperf3_write_results(test->lanes[0].result, test->lane_count > 1 ? test->lanes[1].result : NULL,
                          &ours);
-    enum tl_status status = iperf3_send_json(&test->control, &ours, reterr);
-    tl_buf_finish(&ours);
-    if (status == TL_OK)
-        status =
-            iperf3_receive_json(&test->control, IPERF3_RESULTS_MAX, until_ns, &text, &len, reterr);
-    if (status == TL_OK)
-        status = iperf3_read_results(text, len, streams, theirs, reterr);
+    enum tl_status status = iperf3_exchange(&test->control, &ours, streams, theirs, reterr);
     if (status == TL_OK)
         take_results(test, theirs);
+    tl_buf_finish(&ours);
     free(theirs);
-    free(text);
     return status;
 }
 

@@ -155,7 +155,7 @@ enum tl_status iperf3_send_json(struct iperf3_control *control, const struct tl_
                : status;
 }
 
-enum tl_status iperf3_receive_json(struct iperf3_control *control, size_t max, int64_t until_ns,
+enum tl_status iperf3_receive_json(struct iperf3_control *control, int64_t until_ns,
                                    char **ret_text, size_t *ret_len, struct tl_error *reterr)
 {
     uint32_t len;
@@ -164,11 +164,11 @@ enum tl_status iperf3_receive_json(struct iperf3_control *control, size_t max, i
     if (status != TL_OK)
         return status;
     len = ntohl(len);
-    if (len > max)
+    if (len > IPERF3_RESULTS_MAX)
         return tl_error_set(reterr, TL_PROTOCOL,
-                            "the iperf3 server at %s announces %u bytes of results, where %zu are "
+                            "the iperf3 server at %s announces %u bytes of results, where %d are "
                             "plenty",
-                            control->peer->host, len, max);
+                            control->peer->host, len, IPERF3_RESULTS_MAX);
     char *text = malloc((size_t)len + 1);
     if (!text)
         return tl_error_set(reterr, TL_NOMEM, "no memory for a message");
@@ -181,6 +181,21 @@ enum tl_status iperf3_receive_json(struct iperf3_control *control, size_t max, i
     *ret_text = text;
     *ret_len = len;
     return TL_OK;
+}
+
+enum tl_status iperf3_exchange(struct iperf3_control *control, const struct tl_buf *ours,
+                               unsigned streams, struct iperf3_results *ret_theirs,
+                               struct tl_error *reterr)
+{
+    char *text = NULL;
+    size_t len;
+    enum tl_status status = iperf3_send_json(control, ours, reterr);
+    if (status == TL_OK)
+        status = iperf3_receive_json(control, tl_now_ns() + IPERF3_ANSWER_NS, &text, &len, reterr);
+    if (status == TL_OK)
+        status = iperf3_read_results(text, len, streams, ret_theirs, reterr);
+    free(text);
+    return status;
 }
 
 void iperf3_part(struct iperf3_control *control)

@@ -8,7 +8,7 @@
 #define TL_ENGINE_IPERF3_CONTROL_H
 
 #include "far_socket.h"
-#include "tightlink/base/buf.h"
+#include "iperf3_json.h"
 
 enum iperf3_state {
     IPERF3_TEST_START = 1,
@@ -48,10 +48,15 @@ enum tl_status iperf3_expect(struct iperf3_control *control, enum iperf3_state w
                              int64_t until_ns, struct tl_error *reterr) TL_WARN_UNUSED;
 enum tl_status iperf3_send_json(struct iperf3_control *control, const struct tl_buf *text,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
-/* *ret_text is the caller's (free()). TL_PROTOCOL: longer than max. */
-enum tl_status iperf3_receive_json(struct iperf3_control *control, size_t max, int64_t until_ns,
+/* *ret_text is the caller's (free()). TL_PROTOCOL: longer than IPERF3_RESULTS_MAX. */
+enum tl_status iperf3_receive_json(struct iperf3_control *control, int64_t until_ns,
                                    char **ret_text, size_t *ret_len,
                                    struct tl_error *reterr) TL_WARN_UNUSED;
+/* Tells what this end counted, takes what the server tells of so many streams: it wants ours before
+ * it gives its own. TL_PROTOCOL also where iperf3_read_results() finds fault with it. */
+enum tl_status iperf3_exchange(struct iperf3_control *control, const struct tl_buf *ours,
+                               unsigned streams, struct iperf3_results *ret_theirs,
+                               struct tl_error *reterr) TL_WARN_UNUSED;
 /* Behind the results: awaits the server's last word, says ours and waits until it has closed, for
  * a short while: who comes again while it cleans up is told that it is busy. */
 void iperf3_part(struct iperf3_control *control);

@@ -3,12 +3,15 @@
  *   iperf3.c            reaching it, TCP tests
  *   iperf3_ask.c        from a connection to an agreement about one test, also where it is busy
  *   iperf3_udp.c        UDP tests
+ *   iperf3_udp_account.c  what the server tells of one
  *   iperf3_udp_spec.c   what a UDP test may be */
 #ifndef TL_ENGINE_IPERF3_END_H
 #define TL_ENGINE_IPERF3_END_H
 
 #include "far_socket.h"
 #include "iperf3_control.h"
+
+struct udp_flow;
 
 struct iperf3_end {
     struct far_peer peer; /* first: stranger.h */
@@ -41,6 +44,12 @@ enum tl_status iperf3_ask(struct iperf3_ask *ask, struct tl_error *reterr) TL_WA
 /* Fills in what was left open, and makes of trains the bursts that a server knows: burst_count and
  * rate_bps. TL_UNSUPPORTED: what no such server can; TL_RANGE. Pure. */
 enum tl_status iperf3_udp_check(struct tl_udp_spec *spec, struct tl_error *reterr) TL_WARN_UNUSED;
+
+/* The server's own account of a UDP test becomes the far end's part of the result. TL_PROTOCOL: it
+ * counts what cannot be. */
+enum tl_status iperf3_udp_take_total(struct tl_udp_result *result, struct udp_flow *flow,
+                                     const struct iperf3_total *total, const char *host,
+                                     struct tl_error *reterr) TL_WARN_UNUSED;
 
 /* far_ops.udp_test */
 enum tl_status iperf3_udp_test(void *context, const struct tl_udp_spec *spec, tl_udp_live_fn *live,

@@ -35,8 +35,6 @@
 #define TAIL_NS   (20 * TL_NS_PER_MS)
 #define LATE_NS   (2 * TL_NS_PER_S)
 #define SERIES_NS (20 * TL_NS_PER_MS)
-/* Duplicates apart no more datagrams arrive than were sent. */
-#define BELIEVED_RATIO 1.02
 
 struct udp_test {
     struct iperf3_end *end;
@@ -299,71 +297,7 @@ static enum tl_status end_payload(struct udp_test *test, struct tl_error *reterr
     return status;
 }
 
-/* --- The server's account -------------------------------------------------------------------- */
-
-static enum tl_status lies(const struct udp_test *test, struct tl_error *reterr)
-{
-    return tl_error_set(reterr, TL_PROTOCOL,
-                        "the iperf3 server at %s counts datagrams that were never sent",
-                        test->peer.host);
-}
-
-/* It numbers a datagram before its kernel takes it: the bytes tell how many left. One of 3.1 tells
- * 0 of the numbers that it gave. */
-static enum tl_status take_sender(struct udp_test *test, const struct iperf3_total *total,
-                                  struct tl_error *reterr)
-{
-    struct tl_udp_sender *sender = &test->result->sender;
-    const struct udp_stamps *stamps = &test->flow->stamps;
-    sender->sent_bytes = (uint64_t)total->bytes;
-    sender->sent_count = sender->sent_bytes / test->spec.datagram_bytes;
-    uint64_t numbered = total->packets > 0 ? (uint64_t)total->packets : sender->sent_count;
-    if (sender->sent_count > numbered)
-        return lies(test, reterr);
-    sender->local_drop_count = numbered - sender->sent_count;
-    udp_flow_sender_ended(test->flow, sender->sent_count);
-    if (stamps->last > stamps->first && stamps->last_ns > stamps->first_ns)
-        sender->elapsed_ns = (int64_t)((double)(stamps->last_ns - stamps->first_ns) *
-                                       (double)numbered / (double)(stamps->last - stamps->first));
-    return TL_OK;
-}
-
-/* What of the last datagrams it has not seen is missing, too: the highest number tells of none. */
-static enum tl_status take_receiver(struct udp_test *test, const struct iperf3_total *total,
-                                    struct tl_error *reterr)
-{
-    struct tl_udp_receiver *receiver = &test->result->receiver;
-    uint64_t sent = test->flow->sender.sent_count;
-    uint64_t count = (uint64_t)total->bytes / test->spec.datagram_bytes;
-    double wait_ns = isfinite(test->result->wait_behind_ns) ? test->result->wait_behind_ns : 0;
-    double span_ns = (double)test->flow->sender.elapsed_ns + wait_ns;
-    if ((double)count > BELIEVED_RATIO * (double)sent + 10 || (uint64_t)total->packets > sent)
-        return lies(test, reterr);
-    receiver->totals_only = true;
-    receiver->crc = TL_UDP_CRC_NONE;
-    receiver->received_count = count < sent ? count : sent;
-    receiver->received_bytes = receiver->received_count * test->spec.datagram_bytes;
-    receiver->received_bps = span_ns > 0 ? (double)receiver->received_bytes * 8e9 / span_ns : NAN;
-    receiver->delay.jitter_ns = total->jitter_ns;
-    return TL_OK;
-}
-
-static enum tl_status receive_results(struct udp_test *test, struct iperf3_results *theirs,
-                                      struct tl_error *reterr)
-{
-    char *text = NULL;
-    size_t len;
-    enum tl_status status = iperf3_receive_json(
-        &test->control, IPERF3_RESULTS_MAX, tl_now_ns() + IPERF3_ANSWER_NS, &text, &len, reterr);
-    if (status == TL_OK)
-        status = iperf3_read_results(text, len, 1, theirs, reterr);
-    free(text);
-    if (status == TL_OK && theirs->totals[0].packets < 0)
-        status =
-            tl_error_set(reterr, TL_PROTOCOL, "the iperf3 server at %s tells no count of datagrams",
-                         test->peer.host);
-    return status;
-}
+/* --- Ending ---------------------------------------------------------------------------------- */
 
 static enum tl_status exchange_results(struct udp_test *test, struct tl_error *reterr)
 {
@@ -374,19 +308,15 @@ static enum tl_status exchange_results(struct udp_test *test, struct tl_error *r
     if (test->result->near_sends)
         udp_result_take_flow(test->result, test->flow);
     iperf3_write_udp_results(test->result, &ours);
-    enum tl_status status = iperf3_send_json(&test->control, &ours, reterr);
-    tl_buf_finish(&ours);
+    enum tl_status status = iperf3_exchange(&test->control, &ours, 1, theirs, reterr);
     if (status == TL_OK)
-        status = receive_results(test, theirs, reterr);
-    if (status == TL_OK)
-        status = test->result->near_sends ? take_receiver(test, &theirs->totals[0], reterr)
-                                          : take_sender(test, &theirs->totals[0], reterr);
+        status = iperf3_udp_take_total(test->result, test->flow, &theirs->totals[0],
+                                       test->peer.host, reterr);
     test->told = status == TL_OK;
+    tl_buf_finish(&ours);
     free(theirs);
     return status;
 }
-
-/* --- Ending ---------------------------------------------------------------------------------- */
 
 static enum tl_status run(struct udp_test *test, struct tl_error *reterr)
 {

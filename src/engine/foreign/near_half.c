@@ -86,15 +86,6 @@ enum tl_status near_half_begin_by_hand(const struct far_peer *peer, const struct
     return TL_OK;
 }
 
-/* What waits in the send queue of an upload does not load the path after its end (P10). */
-void near_half_add_hand(struct near_half *half, int fd)
-{
-    struct linger abort_at_close = {.l_onoff = 1, .l_linger = 0};
-    if (half->spec->direction == TL_WIRE_UPLOAD)
-        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort_at_close, sizeof abort_at_close);
-    half->hands[half->hand_count++] = (struct near_hand){.fd = fd, .first_ns = -1, .last_ns = -1};
-}
-
 void near_half_destroy(struct near_half *half)
 {
     if (!half)
@@ -130,45 +121,9 @@ enum tl_status near_half_start(struct near_half *half, struct tl_error *reterr)
 
 /* --- Running ------------------------------------------------------------------------------- */
 
-static void add(struct tl_tcp_side *side, const struct tl_tcp_sample *sample, size_t max)
-{
-    if (tl_sample_log_add(&side->logs[sample->stream], sample, max) != TL_OK)
-        side->samples_dropped++;
-}
-
-/* What was acknowledged at the sender is at the receiver's kernel. The SYN counts as one byte. */
-static void mirror(struct near_half *half, const struct tl_tcp_sample *sample)
-{
-    struct tl_tcp_sample received = {
-        .time_ns = sample->time_ns, .stream = sample->stream, .last = sample->last};
-    if (!tl_sample_has(sample, TL_SF_bytes_acked))
-        return;
-    uint64_t acked = sample->bytes_acked;
-    tl_sample_set(&received, TL_SF_app_bytes, acked > 0 ? acked - 1 : 0);
-    add(&half->result->receiver, &received, half->log_max);
-}
-
-void near_half_moved(struct near_half *half, unsigned index, size_t bytes)
-{
-    struct near_hand *hand = &half->hands[index];
-    hand->last_ns = tl_now_ns() - half->start_ns;
-    if (hand->first_ns < 0)
-        hand->first_ns = hand->last_ns;
-    hand->moved_bytes += bytes;
-}
-
-void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample)
-{
-    struct tl_tcp_result *result = half->result;
-    add(result->near_sends ? &result->receiver : &result->sender, sample, half->log_max);
-}
-
 static uint64_t own_bytes(const struct near_half *half)
 {
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < half->hand_count; i++)
-        bytes += half->hands[i].moved_bytes;
-    return half->streams ? tl_streams_bytes(half->streams) : bytes;
+    return half->streams ? tl_streams_bytes(half->streams) : near_hands_bytes(half);
 }
 
 static bool is_done(const struct near_half *half)
@@ -176,56 +131,15 @@ static bool is_done(const struct near_half *half)
     return half->streams && tl_streams_done(half->streams);
 }
 
-/* One thread moves the payload of all connections, and waits for all of them at once. */
-static void sample_thread(const struct near_half *half, struct tl_tcp_sample *sample)
-{
-    const struct tl_cpu_thread_reading *start = &half->thread_at_start;
-    struct tl_cpu_thread_reading now;
-    tl_cpu_thread_reading_take("", 0, &now);
-    if (now.why == TL_HOST_WHY_KNOWN && start->why == TL_HOST_WHY_KNOWN) {
-        tl_sample_set(sample, TL_SF_cpu_ns, now.running_ns - start->running_ns);
-        tl_sample_set(sample, TL_SF_run_delay_ns, now.waiting_ns - start->waiting_ns);
-    }
-    if (!half->result->near_sends) /* a sender may wait for more than room in the socket */
-        tl_sample_set(sample, TL_SF_wait_ns, (uint64_t)half->waited_ns);
-}
-
-static void sample_hand(struct near_half *half, unsigned index, int64_t now_ns, bool last)
-{
-    struct tl_tcp_result *result = half->result;
-    struct tl_tcp_sample sample = {
-        .time_ns = now_ns - half->start_ns, .stream = index, .last = last};
-    tl_sample_read_socket(half->hands[index].fd, &sample);
-    tl_sample_set(&sample, TL_SF_app_bytes, half->hands[index].moved_bytes);
-    sample_thread(half, &sample);
-    add(result->near_sends ? &result->sender : &result->receiver, &sample, half->log_max);
-    if (result->near_sends)
-        mirror(half, &sample);
-}
-
-/* By hand: what a sampler's thread does for streams. */
-static void sample_hands(struct near_half *half, int64_t now_ns)
-{
-    if (half->streams || now_ns < half->sample_ns)
-        return;
-    half->sample_ns = now_ns + TL_STREAM_INTERVAL_NS;
-    for (unsigned i = 0; i < half->hand_count; i++)
-        sample_hand(half, i, now_ns, false);
-}
-
 static void drain(struct near_half *half)
 {
-    struct tl_tcp_result *result = half->result;
     if (!half->streams)
         return;
     struct tl_tcp_sample batch[16];
     size_t count;
     while ((count = tl_streams_drain(half->streams, batch, 16)) > 0)
-        for (size_t i = 0; i < count; i++) {
-            add(result->near_sends ? &result->sender : &result->receiver, &batch[i], half->log_max);
-            if (result->near_sends)
-                mirror(half, &batch[i]);
-        }
+        for (size_t i = 0; i < count; i++)
+            near_half_own_sample(half, &batch[i]);
 }
 
 static void analyse(struct near_half *half)
@@ -296,7 +210,7 @@ bool near_half_step(struct near_half *half)
 {
     struct tl_tcp_result *result = half->result;
     int64_t now_ns = tl_now_ns();
-    sample_hands(half, now_ns);
+    near_hands_sample(half, now_ns);
     if (now_ns >= half->live_ns) {
         half->live_ns = now_ns + TL_CLIENT_LIVE_NS;
         drain(half);
@@ -353,27 +267,13 @@ void near_half_shut(struct near_half *half)
         (void)shutdown(half->kept_fds[i], SHUT_WR);
 }
 
-static void complete_hand(struct near_half *half, unsigned index)
-{
-    struct tl_tcp_result *result = half->result;
-    struct tl_tcp_side *side = result->near_sends ? &result->sender : &result->receiver;
-    const struct near_hand *hand = &half->hands[index];
-    sample_hand(half, index, half->start_ns + result->elapsed_ns, true);
-    side->streams[index].end = TL_STREAM_END_STOPPED;
-    side->streams[index].bytes = hand->moved_bytes;
-    side->streams[index].first_byte_ns = hand->first_ns;
-    side->streams[index].last_byte_ns = hand->last_ns;
-    side->streams[index].end_ns = result->elapsed_ns;
-}
-
 void near_half_stop(struct near_half *half)
 {
     if (half->start_ns == 0 || half->stopped)
         return;
     half->stopped = true;
     half->result->elapsed_ns = tl_now_ns() - half->start_ns;
-    for (unsigned i = 0; i < half->hand_count; i++)
-        complete_hand(half, i);
+    near_hands_complete(half);
     if (!half->streams)
         return;
     struct pollfd done = {.fd = tl_streams_event_fd(half->streams), .events = POLLIN};

@@ -75,6 +75,13 @@ enum tl_status near_half_await(struct near_half *half, struct pollfd *fds, unsig
 /* What the far end told of its own TCP; time_ns counts from its start. */
 void near_half_far_sample(struct near_half *half, const struct tl_tcp_sample *sample);
 
+/* By hand: samples that are due, the bytes so far, the totals at the end. For near_half.c. */
+void near_hands_sample(struct near_half *half, int64_t now_ns);
+uint64_t near_hands_bytes(const struct near_half *half);
+void near_hands_complete(struct near_half *half);
+/* A sample of this end: goes into the result, and of an upload what was acknowledged by then. */
+void near_half_own_sample(struct near_half *half, const struct tl_tcp_sample *sample);
+
 /* Dials data connection index at a port of the peer, with the options that the spec asks for, and
  * notes in the result its port here and the least round trip of a handshake. Errors as
  * far_peer_dial(). */

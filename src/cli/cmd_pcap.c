@@ -14,6 +14,7 @@
 #include "tightlink/app/pcap.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
+#include "tightlink/rules/verdict.h"
 
 #define ROWS_SHORT 10   /* flows listed below the verdict */
 #define ROWS_JSON  1000 /* in the document; with --all as many as a list takes */
@@ -108,18 +109,6 @@ static void print_evidence(const struct tl_finding *finding, bool is_for)
     }
 }
 
-static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
-{
-    const struct tl_verdict *verdict = &findings->verdict;
-    for (size_t i = 0; verdict->state == TL_LIMITED && i < findings->finding_count; i++) {
-        const struct tl_finding *finding = &findings->findings[i];
-        if (finding->result == TL_FOUND && strcmp(finding->cause, verdict->cause) == 0 &&
-            strcmp(finding->segment, verdict->segment) == 0)
-            return finding;
-    }
-    return NULL;
-}
-
 static void print_ledger(const struct tl_findings *findings)
 {
     for (size_t i = 0; i < findings->ledger_count; i++) {
@@ -149,7 +138,7 @@ static void print_beside(const struct tl_findings *findings, const struct tl_fin
 static void print_result(const struct tl_session_result *result)
 {
     const struct tl_verdict *verdict = &result->findings->verdict;
-    const struct tl_finding *finding = verdict_finding(result->findings);
+    const struct tl_finding *finding = tl_findings_verdict(result->findings);
     putchar('\n');
     print_wrapped(verdict->sentence, 0, 0);
     if (verdict->state == TL_LIMITED)

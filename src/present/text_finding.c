@@ -8,6 +8,7 @@
 #include "text_parts.h"
 #include "text_words.h"
 #include "tightlink/base/units.h"
+#include "tightlink/rules/verdict.h"
 
 #define LABEL_COLUMNS 10
 
@@ -48,7 +49,7 @@ static void print_unknown(struct text *t, const struct tl_finding *finding)
 void text_evidence(struct text *t, const struct text_source *source)
 {
     const struct tl_verdict *verdict = &source->findings->verdict;
-    const struct tl_finding *finding = text_verdict_finding(source->findings);
+    const struct tl_finding *finding = tl_findings_verdict(source->findings);
     if (!finding)
         return;
     struct tl_buf why = TL_BUF_INIT;
@@ -296,7 +297,7 @@ void text_way_on(struct text *t, const struct text_source *source,
 
 void text_fix(struct text *t, const struct text_source *source)
 {
-    const struct tl_finding *finding = text_verdict_finding(source->findings);
+    const struct tl_finding *finding = tl_findings_verdict(source->findings);
     size_t count = finding ? finding->remedy_count : 0;
     if (source->findings->verdict.state != TL_LIMITED) {
         text_way_on(t, source, text_heading);

@@ -5,6 +5,7 @@
 #include "text_parts.h"
 #include "text_words.h"
 #include "tightlink/base/units.h"
+#include "tightlink/rules/verdict.h"
 
 /* Of a stage's name: "disk-to-disk". */
 #define STAGE_COLUMNS 12
@@ -58,7 +59,7 @@ static const struct tl_finding *next_with(const struct text_source *source, size
                                           enum tl_result result)
 {
     const struct tl_findings *findings = source->findings;
-    const struct tl_finding *verdict = text_verdict_finding(findings);
+    const struct tl_finding *verdict = tl_findings_verdict(findings);
     while (*index < findings->finding_count) {
         const struct tl_finding *finding = &findings->findings[(*index)++];
         if (finding->result == result && finding != verdict &&
@@ -102,16 +103,21 @@ void text_ruled_out(struct text *t, const struct text_source *source)
     }
 }
 
-/* Adds a stage to a list of names once. */
-static void add_stage(struct tl_buf *list, const char *stage)
+/* The stages that would tell what a finding lacks, each once: how many. */
+static size_t add_stages(struct tl_buf *list, const struct text_source *source,
+                         const struct tl_finding *finding)
 {
-    const char *found = *stage ? strstr(tl_buf_text(list), stage) : "";
-    size_t len = strlen(stage);
-    while (found && *found && found[len] != ',' && found[len] != '\0') /* "stream" in "streams" */
-        found = strstr(found + 1, stage);
-    if (!*stage || (found && *found))
-        return;
-    tl_buf_addf(list, "%s%s", list->len ? ", " : "", stage);
+    size_t count = 0;
+    for (size_t m = 0; m < finding->missing_count; m++) {
+        const char *stage = text_stage_of(source->facts, finding->missing[m]);
+        bool wanted = *stage && !text_is_tried(source->facts, finding->missing[m]);
+        for (size_t before = 0; wanted && before < m; before++)
+            wanted = strcmp(text_stage_of(source->facts, finding->missing[before]), stage) != 0 ||
+                     text_is_tried(source->facts, finding->missing[before]);
+        if (wanted)
+            tl_buf_addf(list, "%s%s", count++ ? ", " : "", stage);
+    }
+    return count;
 }
 
 void text_open(struct text *t, const struct text_source *source)
@@ -121,15 +127,12 @@ void text_open(struct text *t, const struct text_source *source)
     for (size_t i = 0; (finding = next_with(source, &i, TL_CANNOT_TELL));) {
         heading_once(t, "Could not be told", &begun);
         struct tl_buf stages = TL_BUF_INIT, line = TL_BUF_INIT;
-        for (size_t m = 0; m < finding->missing_count; m++)
-            if (!text_is_tried(source->facts, finding->missing[m]))
-                add_stage(&stages, text_stage_of(source->facts, finding->missing[m]));
+        size_t count = add_stages(&stages, source, finding);
         if (both(source))
             tl_buf_addf(&line, "%s: ", tl_direction_name(finding->direction));
         tl_buf_adds(&line, said(finding));
-        if (stages.len)
-            tl_buf_addf(&line, " %s %s would decide.",
-                        strchr(tl_buf_text(&stages), ',') ? "Stages" : "Stage",
+        if (count)
+            tl_buf_addf(&line, " %s %s would decide.", count > 1 ? "Stages" : "Stage",
                         tl_buf_text(&stages));
         text_item(t, 4, tl_buf_text(&line));
         text_keep_status(t, stages.status);

@@ -1,11 +1,11 @@
 /* The verdict in plain words, for who will not read the rest: on a page of its own, and in the few
  * lines that a terminal keeps. */
-#include <stdio.h>
 #include <string.h>
 
 #include "plain.h"
 #include "text_parts.h"
 #include "text_words.h"
+#include "tightlink/rules/verdict.h"
 
 #define LABEL_COLUMNS 10
 
@@ -59,7 +59,7 @@ static void entry(struct text *t, const struct text_source *source, const char *
 /* What to do before where: on the smallest screens it stands in the first picture. */
 static void first_fix(struct text *t, const struct text_source *source, bool undo)
 {
-    const struct tl_finding *finding = text_verdict_finding(source->findings);
+    const struct tl_finding *finding = tl_findings_verdict(source->findings);
     const struct tl_remedy *remedy =
         finding && finding->remedy_count ? &finding->remedies[0] : NULL;
     struct tl_buf where = TL_BUF_INIT, does = TL_BUF_INIT;

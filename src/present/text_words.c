@@ -73,21 +73,6 @@ bool text_is_tried(const struct tl_facts *facts, struct tl_fact_key key)
     return fact.tried;
 }
 
-const struct tl_finding *text_verdict_finding(const struct tl_findings *findings)
-{
-    const struct tl_verdict *verdict = &findings->verdict;
-    if (!verdict->cause || !verdict->segment)
-        return NULL;
-    for (size_t i = 0; i < findings->finding_count; i++) {
-        const struct tl_finding *finding = &findings->findings[i];
-        if (finding->direction == verdict->direction &&
-            strcmp(finding->cause, verdict->cause) == 0 &&
-            strcmp(finding->segment, verdict->segment) == 0)
-            return finding;
-    }
-    return NULL;
-}
-
 double text_number(const struct tl_facts *facts, struct tl_fact_key key)
 {
     return tl_facts_number(facts, key, (double)NAN);

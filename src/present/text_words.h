@@ -31,9 +31,6 @@ bool text_is_tried(const struct tl_facts *facts, struct tl_fact_key key);
 const char *text_score(enum tl_score score);
 const char *text_score_note(enum tl_score score);
 
-/* The finding behind the verdict: same cause, segment and direction. NULL without. */
-const struct tl_finding *text_verdict_finding(const struct tl_findings *findings);
-
 /* A number; NAN where it is not known. */
 double text_number(const struct tl_facts *facts, struct tl_fact_key key);
 

@@ -231,14 +231,6 @@ static void add_stages(struct tl_buf *text, const struct tl_side *side)
     }
 }
 
-static char *finish_text(struct tl_arena *arena, struct tl_buf *text)
-{
-    char *copy = tl_arena_strdup(arena, tl_buf_text(text));
-    arena->failed |= text->status != TL_OK;
-    tl_buf_finish(text);
-    return copy;
-}
-
 /* "Cannot tell, and here is what would decide." */
 void tl_open_rules_say(struct tl_arena *arena, struct tl_side *side,
                        const struct tl_open_rules *open)
@@ -261,5 +253,5 @@ void tl_open_rules_say(struct tl_arena *arena, struct tl_side *side,
     add_stages(&text, side);
     side->verdict.state = TL_INCONCLUSIVE;
     side->verdict.undecided = true;
-    side->verdict.sentence = finish_text(arena, &text);
+    side->verdict.sentence = tl_judged_keep_text(arena, &text);
 }

@@ -8,6 +8,7 @@
 #include "judge.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/rules/verdict.h"
 
 size_t tl_cause_list_count(void)
 {
@@ -149,24 +150,11 @@ static void add_standing(struct tl_buf *out, const struct tl_finding *finding)
         add_line(out, 4, finding->standing);
 }
 
-static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
-{
-    const struct tl_verdict *verdict = &findings->verdict;
-    for (size_t i = 0; verdict->cause && i < findings->finding_count; i++) {
-        const struct tl_finding *finding = &findings->findings[i];
-        if (finding->direction == verdict->direction && finding->result == TL_FOUND &&
-            strcmp(finding->cause, verdict->cause) == 0 &&
-            strcmp(finding->segment, verdict->segment) == 0)
-            return finding; /* the verdict's own stands first */
-    }
-    return NULL;
-}
-
 static void add_verdict(struct tl_buf *out, const struct tl_findings *findings,
                         const struct tl_facts *facts)
 {
     const struct tl_verdict *verdict = &findings->verdict;
-    const struct tl_finding *finding = verdict_finding(findings);
+    const struct tl_finding *finding = tl_findings_verdict(findings);
     tl_buf_addf(out, "%s: %s", tl_direction_name(verdict->direction),
                 tl_verdict_state_name(verdict->state));
     if (verdict->cause)
@@ -283,7 +271,7 @@ enum tl_status tl_why(const struct tl_findings *findings, const struct tl_facts 
     enum tl_direction direction = findings->verdict.direction;
     add_verdict(out, findings, facts);
     add_ladder(out, findings, facts, direction);
-    add_others(out, findings, verdict_finding(findings), direction);
+    add_others(out, findings, tl_findings_verdict(findings), direction);
     add_tally(out, findings, direction);
     return out->status;
 }
@@ -327,7 +315,7 @@ enum tl_status tl_why_not(const struct tl_findings *findings, const struct tl_fa
                           const char *cause, struct tl_buf *out)
 {
     const struct tl_cause *known = tl_cause_find(cause);
-    const struct tl_finding *verdict = verdict_finding(findings);
+    const struct tl_finding *verdict = tl_findings_verdict(findings);
     bool any = false;
     if (!known)
         return TL_UNKNOWN;

@@ -1,24 +1,11 @@
 /* Predict, try, score: the verdict's remedy in our own sockets, measured again. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "session_private.h"
 #include "tightlink/base/units.h"
 #include "tightlink/probes/trial.h"
-
-static const struct tl_finding *verdict_finding(const struct tl_findings *findings)
-{
-    const struct tl_verdict *verdict = &findings->verdict;
-    for (size_t i = 0; verdict->state == TL_LIMITED && i < findings->finding_count; i++) {
-        const struct tl_finding *finding = &findings->findings[i];
-        if (finding->result == TL_FOUND && finding->direction == verdict->direction &&
-            strcmp(finding->cause, verdict->cause) == 0 &&
-            strcmp(finding->segment, verdict->segment) == 0)
-            return finding;
-    }
-    return NULL;
-}
+#include "tightlink/rules/verdict.h"
 
 /* A rate seen with other means is not even a lower bound for another congestion control. */
 static bool promises(const struct tl_findings *findings, const struct tl_remedy *remedy)
@@ -30,7 +17,7 @@ static bool promises(const struct tl_findings *findings, const struct tl_remedy 
 const struct tl_remedy *tl_session_trial_remedy(const struct tl_findings *findings,
                                                 const char **ret_why)
 {
-    const struct tl_finding *finding = verdict_finding(findings);
+    const struct tl_finding *finding = tl_findings_verdict(findings);
     *ret_why = "the rules know no remedy that a program could try in its own sockets";
     for (size_t i = 0; finding && i < finding->remedy_count; i++) {
         const struct tl_remedy *remedy = &finding->remedies[i];
@@ -96,7 +83,7 @@ static void record(struct tl_session *session, const struct tl_finding *finding,
 enum tl_status session_try_remedy(struct tl_session *session, struct tl_error *reterr)
 {
     const struct tl_findings *findings = session->result.findings;
-    const struct tl_finding *finding = verdict_finding(findings);
+    const struct tl_finding *finding = tl_findings_verdict(findings);
     const char *why;
     const struct tl_remedy *remedy = tl_session_trial_remedy(findings, &why);
     if (findings->verdict.state != TL_LIMITED)

@@ -7,6 +7,7 @@
 
 #include "tightlink/base/key.h"
 #include "tightlink/base/units.h"
+#include "tightlink/rules/verdict.h"
 
 void tui_state_init(struct tui_state *state, const struct tl_session_config *config)
 {
@@ -323,17 +324,7 @@ void tui_state_verified(struct tui_state *state, const struct tl_session_result 
 const struct tl_finding *tui_state_finding(const struct tui_state *state)
 {
     const struct tl_findings *findings = state->result ? state->result->findings : NULL;
-    if (!findings || findings->verdict.state != TL_LIMITED || !findings->verdict.cause)
-        return NULL;
-    const struct tl_verdict *verdict = &findings->verdict;
-    for (size_t i = 0; i < findings->finding_count; i++) {
-        const struct tl_finding *finding = &findings->findings[i];
-        if (finding->direction == verdict->direction &&
-            strcmp(finding->cause, verdict->cause) == 0 && verdict->segment &&
-            strcmp(finding->segment, verdict->segment) == 0)
-            return finding;
-    }
-    return NULL;
+    return findings ? tl_findings_verdict(findings) : NULL;
 }
 
 const struct tl_finding *tui_finding_in_view(const struct tui_state *state)

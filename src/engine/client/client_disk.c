@@ -157,8 +157,7 @@ enum tl_status tl_client_disk_test(struct tl_client *client, const struct tl_dis
     return status;
 }
 
-/* --- The file side of a test ---------------------------------------------------------------------
- */
+/* --- The file side of a test --- */
 
 enum tl_status client_file_check(const struct tl_tcp_spec *spec, struct tl_error *reterr)
 {

@@ -188,18 +188,17 @@ static enum tl_status run_probes(struct echo *echo, struct tl_error *reterr)
     return told_to_end ? TL_OK : status;
 }
 
-static void summarise(struct tl_echo_result *result)
+void client_echo_sum(struct tl_echo_result *result)
 {
-    static const int64_t none = -1;
-    int64_t rtts[TL_ECHO_MAX];
+    int64_t rtts[TL_ECHO_MAX] = {0};
     size_t count = 0;
     for (unsigned i = 0; i < result->sent_count; i++)
         if (result->probes[i].rtt_ns >= 0)
             rtts[count++] = result->probes[i].rtt_ns;
     tl_stats_sort_ns(rtts, count);
     result->lost_count = result->sent_count - result->answered_count;
-    result->min_rtt_ns = count > 0 ? rtts[0] : none;
-    result->median_rtt_ns = count > 0 ? (rtts[(count - 1) / 2] + rtts[count / 2]) / 2 : none;
+    result->min_rtt_ns = count > 0 ? rtts[0] : -1;
+    result->median_rtt_ns = count > 0 ? (rtts[(count - 1) / 2] + rtts[count / 2]) / 2 : -1;
 }
 
 enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spec *spec,
@@ -227,7 +226,7 @@ enum tl_status tl_client_echo(struct tl_client *client, const struct tl_echo_spe
             close(echo->fd);
     }
     if (status == TL_OK) {
-        summarise(result);
+        client_echo_sum(result);
         *ret_result = *result;
         if (!spec->beside_test && result->answered_count > 0)
             client->heard_ns = tl_now_ns(); /* its datagrams are a word as well */

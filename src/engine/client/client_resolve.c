@@ -1,6 +1,5 @@
 /* The name: getaddrinfo() blocks for as long as it likes, so a thread asks and we wait
  * no longer than we want. The thread outlives an impatient caller and then frees the job. */
-#include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>

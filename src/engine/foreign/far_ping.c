@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client_parts.h"
 #include "socket_address.h"
 #include "tightlink/base/random.h"
-#include "tightlink/base/stats.h"
 #include "tightlink/base/time.h"
 
 #define PAYLOAD_BYTES 16
@@ -180,8 +180,7 @@ static enum tl_status listen_until(struct train *train, int64_t until_ns, bool *
     }
 }
 
-/* --- A train -----------------------------------------------------------------------------------
- */
+/* --- A train --- */
 
 static int64_t patience_ns(const struct train *train)
 {
@@ -213,20 +212,6 @@ static enum tl_status run(struct train *train, struct tl_error *reterr)
     return status == TL_CANCELLED && ended && result->answered_count > 0 ? TL_OK : status;
 }
 
-static void summarise(struct tl_echo_result *result)
-{
-    int64_t rtts[TL_ECHO_MAX] = {0};
-    size_t count = 0;
-    for (unsigned i = 0; i < result->sent_count; i++)
-        if (result->probes[i].rtt_ns >= 0)
-            rtts[count++] = result->probes[i].rtt_ns;
-    tl_stats_sort_ns(rtts, count);
-    result->one_way_unknown = true;
-    result->lost_count = result->sent_count - result->answered_count;
-    result->min_rtt_ns = count > 0 ? rtts[0] : -1;
-    result->median_rtt_ns = count > 0 ? (rtts[(count - 1) / 2] + rtts[count / 2]) / 2 : -1;
-}
-
 /* Runs spec by ICMP (fd) or, with -1, by TCP; closes fd. */
 static enum tl_status run_by(const struct far_peer *peer, int icmp_fd,
                              const struct tl_echo_spec *spec, struct tl_echo_result *result,
@@ -242,7 +227,8 @@ static enum tl_status run_by(const struct far_peer *peer, int icmp_fd,
             close(train.dials[i].fd);
     if (icmp_fd >= 0)
         close(icmp_fd);
-    summarise(result);
+    result->one_way_unknown = true;
+    client_echo_sum(result);
     return status;
 }
 

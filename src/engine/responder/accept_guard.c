@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "gcra.h"
 #include "tightlink/base/random.h"
 #include "tightlink/base/time.h"
 
@@ -68,11 +69,7 @@ static struct guard_bucket *find(struct accept_guard *guard, uint64_t prefix)
 bool accept_guard_allows(struct accept_guard *guard, const struct in6_addr *address, int64_t now_ns)
 {
     struct guard_bucket *bucket = find(guard, prefix_of(address));
-    int64_t full_ns = bucket->full_ns > now_ns ? bucket->full_ns : now_ns;
-    if (full_ns + guard->step_ns > now_ns + guard->burst_ns) {
-        guard->refused++;
-        return false;
-    }
-    bucket->full_ns = full_ns + guard->step_ns;
-    return true;
+    bool allowed = gcra_take(&bucket->full_ns, now_ns, guard->step_ns, guard->burst_ns);
+    guard->refused += !allowed;
+    return allowed;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "gcra.h"
 #include "path_error.h"
 #include "responder_private.h"
 #include "tightlink/base/time.h"
@@ -18,17 +19,12 @@
 
 #define ERRORS_PER_WAKEUP 32
 
-/* GCRA, as in accept_guard.c. Half a second's worth may come at once: a search sends in
+/* Half a second's worth may come at once: a search sends in
  * rounds. */
 static bool take_token(struct session *session)
 {
-    int64_t now_ns = tl_now_ns();
     int64_t step_ns = TL_NS_PER_S / tl_limit_row(TL_LIMIT_UDP_PATH_PER_S)->standard;
-    int64_t full_ns = session->path_full_ns > now_ns ? session->path_full_ns : now_ns;
-    if (full_ns + step_ns > now_ns + TL_NS_PER_S / 2)
-        return false;
-    session->path_full_ns = full_ns + step_ns;
-    return true;
+    return gcra_take(&session->path_full_ns, tl_now_ns(), step_ns, TL_NS_PER_S / 2);
 }
 
 static void report(struct session *session, const struct arrival *to,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "gcra.h"
 #include "responder_private.h"
 #include "sessions.h"
 #include "tightlink/base/time.h"
@@ -62,13 +63,8 @@ static struct tl_wire_token challenge_of(const struct session *session,
 
 bool udp_tuple_take_token(struct session *session)
 {
-    int64_t now_ns = tl_now_ns();
     int64_t step_ns = TL_NS_PER_S / tl_limit_row(TL_LIMIT_UDP_PROBES_PER_S)->standard;
-    int64_t full_ns = session->udp_full_ns > now_ns ? session->udp_full_ns : now_ns;
-    if (full_ns + step_ns > now_ns + TL_NS_PER_S / 4)
-        return false;
-    session->udp_full_ns = full_ns + step_ns;
-    return true;
+    return gcra_take(&session->udp_full_ns, tl_now_ns(), step_ns, TL_NS_PER_S / 4);
 }
 
 /* The session whose client sent it, for all that can be seen; NULL. */

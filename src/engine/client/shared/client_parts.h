@@ -24,4 +24,7 @@ void result_complete_near(struct tl_tcp_result *result, struct tl_streams *near)
 /* The bytes of both sides, and whether they agree. */
 void result_sum(struct tl_tcp_result *result);
 
+/* client_echo.c: least, median and lost of the probes. */
+void client_echo_sum(struct tl_echo_result *result);
+
 #endif

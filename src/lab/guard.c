@@ -197,16 +197,15 @@ static enum tl_status watch(struct guard *guard, pid_t caller, struct tl_error *
     return getppid() == caller ? TL_OK : tl_error_set(reterr, TL_CLOSED, "the caller has gone");
 }
 
-static _Noreturn void splitter_main(struct guard *guard, const struct tl_lab_splitter *splitter,
-                                    pid_t parent)
+/* What a child of the guard does before its own work: it dies with its parent. */
+static void become_child(struct guard *guard, const char *name, pid_t parent)
 {
     close(guard->channel);
     close(guard->caller_fd);
     close(guard->child_fd);
-    prctl(PR_SET_NAME, "tightlink-split");
+    prctl(PR_SET_NAME, name);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(1);
-    tl_lab_splitter_main(splitter);
 }
 
 static enum tl_status start_splitter(struct guard *guard, struct tl_error *reterr)
@@ -223,24 +222,14 @@ static enum tl_status start_splitter(struct guard *guard, struct tl_error *reter
         return status;
     pid_t parent = getpid();
     guard->splitter = fork();
-    if (guard->splitter == 0)
-        splitter_main(guard, &splitter, parent);
+    if (guard->splitter == 0) {
+        become_child(guard, "tightlink-split", parent);
+        tl_lab_splitter_main(&splitter);
+    }
     tl_lab_splitter_finish(&splitter);
     return guard->splitter > 0 ? TL_OK
                                : tl_error_set(reterr, TL_IO, "cannot fork the splitting proxy: %s",
                                               strerror(errno));
-}
-
-static _Noreturn void others_main(struct guard *guard, const struct tl_lab_others *others,
-                                  pid_t parent, int ready_fd)
-{
-    close(guard->channel);
-    close(guard->caller_fd);
-    close(guard->child_fd);
-    prctl(PR_SET_NAME, "tightlink-other");
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-        _exit(1);
-    tl_lab_others_main(others, ready_fd);
 }
 
 /* How long others may take to connect and settle, over a path that loses packets. */
@@ -278,7 +267,8 @@ static enum tl_status start_others(struct guard *guard, struct tl_error *reterr)
     guard->others = fork();
     if (guard->others == 0) {
         close(ready[0]);
-        others_main(guard, &others, parent, ready[1]);
+        become_child(guard, "tightlink-other", parent);
+        tl_lab_others_main(&others, ready[1]);
     }
     close(ready[1]);
     tl_lab_others_finish(&others);

@@ -52,8 +52,7 @@ static const struct ticket_system *find_system(const char *name)
     return NULL;
 }
 
-/* --- Reading
- * -------------------------------------------------------------------------------------- */
+/* --- Reading --- */
 
 struct reader {
     struct tl_ticket_config *config;
@@ -146,8 +145,7 @@ static int take(void *context, const char *section, const char *name, const char
     return set_value(reader, target, section, name, value);
 }
 
-/* --- Checking
- * ------------------------------------------------------------------------------------- */
+/* --- Checking --- */
 
 /* A relative file lies beside the configuration. */
 static void place_file(const struct tl_ticket_config *config, char value[TICKET_VALUE_SIZE])
@@ -271,8 +269,7 @@ static enum tl_status check_sink(struct tl_ticket_config *config, struct ticket_
     return status == TL_OK ? check_values(config, target, reterr) : status;
 }
 
-/* --- Loading
- * -------------------------------------------------------------------------------------- */
+/* --- Loading --- */
 
 static enum tl_status default_path(char ret_path[PATH_MAX], struct tl_error *reterr)
 {

@@ -49,8 +49,8 @@ static char *make_body(const struct tl_ticket_message *message)
 }
 
 /* {"title", "labels"} where with_title, and {"body"}. */
-static enum tl_status post(struct ticket_job *job, struct ticket_request *request, bool with_title,
-                           struct tl_json **ret_reply, struct tl_error *reterr)
+static void write_body(const struct ticket_job *job, struct ticket_request *request,
+                       bool with_title)
 {
     struct tl_json_writer w;
     const char *label = job->target->values[KEY_LABELS];
@@ -74,10 +74,9 @@ static enum tl_status post(struct ticket_job *job, struct ticket_request *reques
         tl_json_end(&w);
     }
     tl_json_end(&w);
-    enum tl_status status = body ? ticket_http(job, request, ret_reply, reterr)
-                                 : tl_error_set(reterr, TL_NOMEM, "no memory for the issue");
+    if (!body)
+        request->body.status = TL_NOMEM;
     free(body);
-    return status;
 }
 
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
@@ -85,29 +84,18 @@ static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_N
 {
     struct ticket_request request = {
         .method = "POST", .content_type = "application/json", .example = "{\"number\":\"NUMBER\"}"};
-    struct tl_json *reply = NULL;
-    struct tl_json_at root;
     tl_buf_addf(&request.path, "/repos/%s/issues", job->target->values[KEY_REPOSITORY]);
-    enum tl_status status = post(job, &request, true, &reply, reterr);
-    if (status == TL_OK) {
-        root = tl_json_root(reply);
-        status = ticket_take_name(&root, "number", ret_ticket, reterr);
-    }
-    tl_json_destroy(reply);
-    ticket_request_finish(&request);
-    return status;
+    write_body(job, &request, true);
+    return ticket_send_for_name(job, &request, NULL, "number", ret_ticket, reterr);
 }
 
 static enum tl_status comment(struct ticket_job *job, const char *ticket, struct tl_error *reterr)
 {
     struct ticket_request request = {.method = "POST", .content_type = "application/json"};
-    struct tl_json *reply = NULL;
     tl_buf_addf(&request.path, "/repos/%s/issues/%s/comments", job->target->values[KEY_REPOSITORY],
                 ticket);
-    enum tl_status status = post(job, &request, false, &reply, reterr);
-    tl_json_destroy(reply);
-    ticket_request_finish(&request);
-    return status;
+    write_body(job, &request, false);
+    return ticket_post(job, &request, reterr);
 }
 
 const struct ticket_system ticket_github = {

@@ -66,27 +66,20 @@ static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_N
     struct ticket_request request = {
         .method = "POST", .content_type = "application/json", .example = "{\"iid\":\"NUMBER\"}"};
     struct tl_buf text = TL_BUF_INIT;
-    struct tl_json *reply = NULL;
-    struct tl_json_at root;
     struct tl_json_writer w;
     enum tl_status status = make_text(job, &text, reterr);
-    add_project(job, &request.path);
-    tl_buf_adds(&request.path, "/issues");
-    tl_json_writer_init(&w, &request.body, true);
-    tl_json_begin_object(&w, NULL);
-    tl_json_add_string(&w, "title", job->title);
-    tl_json_add_string(&w, "description", tl_buf_text(&text));
-    if (job->target->values[KEY_LABELS][0])
-        tl_json_add_string(&w, "labels", job->target->values[KEY_LABELS]);
-    tl_json_end(&w);
-    if (status == TL_OK)
-        status = ticket_http(job, &request, &reply, reterr);
     if (status == TL_OK) {
-        root = tl_json_root(reply);
-        status = ticket_take_name(&root, "iid", ret_ticket, reterr);
+        add_project(job, &request.path);
+        tl_buf_adds(&request.path, "/issues");
+        tl_json_writer_init(&w, &request.body, true);
+        tl_json_begin_object(&w, NULL);
+        tl_json_add_string(&w, "title", job->title);
+        tl_json_add_string(&w, "description", tl_buf_text(&text));
+        if (job->target->values[KEY_LABELS][0])
+            tl_json_add_string(&w, "labels", job->target->values[KEY_LABELS]);
+        tl_json_end(&w);
+        status = ticket_send_for_name(job, &request, NULL, "iid", ret_ticket, reterr);
     }
-    tl_json_destroy(reply);
-    ticket_request_finish(&request);
     tl_buf_finish(&text);
     return status;
 }
@@ -95,19 +88,17 @@ static enum tl_status comment(struct ticket_job *job, const char *ticket, struct
 {
     struct ticket_request request = {.method = "POST", .content_type = "application/json"};
     struct tl_buf text = TL_BUF_INIT;
-    struct tl_json *reply = NULL;
     struct tl_json_writer w;
     enum tl_status status = make_text(job, &text, reterr);
-    add_project(job, &request.path);
-    tl_buf_addf(&request.path, "/issues/%s/notes", ticket);
-    tl_json_writer_init(&w, &request.body, true);
-    tl_json_begin_object(&w, NULL);
-    tl_json_add_string(&w, "body", tl_buf_text(&text));
-    tl_json_end(&w);
-    if (status == TL_OK)
-        status = ticket_http(job, &request, &reply, reterr);
-    tl_json_destroy(reply);
-    ticket_request_finish(&request);
+    if (status == TL_OK) {
+        add_project(job, &request.path);
+        tl_buf_addf(&request.path, "/issues/%s/notes", ticket);
+        tl_json_writer_init(&w, &request.body, true);
+        tl_json_begin_object(&w, NULL);
+        tl_json_add_string(&w, "body", tl_buf_text(&text));
+        tl_json_end(&w);
+        status = ticket_post(job, &request, reterr);
+    }
     tl_buf_finish(&text);
     return status;
 }

@@ -105,34 +105,27 @@ static void add_html(struct tl_json_writer *w, const char *text)
     tl_buf_finish(&html);
 }
 
-static enum tl_status attach(struct ticket_job *job, const char *ticket, struct tl_error *reterr)
+static enum tl_status attach(struct ticket_job *job, const char *ticket,
+                             const struct ticket_file *file, struct tl_error *reterr)
 {
-    struct ticket_file files[TICKET_FILES_MAX];
-    size_t count = ticket_files(job->message, files);
-    enum tl_status status = TL_OK;
-    for (size_t i = 0; i < count && status == TL_OK; i++) {
-        struct ticket_request request = {.method = "POST", .any_reply = true};
-        struct tl_buf manifest = TL_BUF_INIT;
-        struct tl_json_writer w;
-        tl_json_writer_init(&w, &manifest, true);
-        tl_json_begin_object(&w, NULL);
-        tl_json_begin_object(&w, "input");
-        tl_json_add_string(&w, "name", files[i].name);
-        tl_json_begin_array(&w, "_filename");
-        tl_json_add_string(&w, NULL, files[i].name);
-        tl_json_end(&w);
-        tl_json_add_string(&w, "itemtype", "Ticket");
-        tl_json_add_string(&w, "items_id", ticket);
-        tl_json_end(&w);
-        tl_json_end(&w);
-        tl_buf_adds(&request.path, "/apirest.php/Document");
-        ticket_multipart(&request, "filename[0]", &files[i], "uploadManifest",
-                         tl_buf_text(&manifest));
-        status = ticket_http(job, &request, NULL, reterr);
-        tl_buf_finish(&manifest);
-        ticket_request_finish(&request);
-    }
-    return status;
+    struct ticket_request request = {.method = "POST", .any_reply = true};
+    struct tl_buf manifest = TL_BUF_INIT;
+    struct tl_json_writer w;
+    tl_json_writer_init(&w, &manifest, true);
+    tl_json_begin_object(&w, NULL);
+    tl_json_begin_object(&w, "input");
+    tl_json_add_string(&w, "name", file->name);
+    tl_json_begin_array(&w, "_filename");
+    tl_json_add_string(&w, NULL, file->name);
+    tl_json_end(&w);
+    tl_json_add_string(&w, "itemtype", "Ticket");
+    tl_json_add_string(&w, "items_id", ticket);
+    tl_json_end(&w);
+    tl_json_end(&w);
+    tl_buf_adds(&request.path, "/apirest.php/Document");
+    ticket_multipart(&request, "filename[0]", file, "uploadManifest", tl_buf_text(&manifest));
+    tl_buf_finish(&manifest);
+    return ticket_post(job, &request, reterr);
 }
 
 /* Best effort: a session that stays open ends by itself. */

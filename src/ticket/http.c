@@ -35,8 +35,7 @@ void ticket_add_escaped(struct tl_buf *out, const char *text)
     }
 }
 
-/* --- Where to ----------------------------------------------------------------------------------
- */
+/* --- Where to --- */
 
 /* Host of a URL, in lower case, without brackets. */
 static bool host_of(const char *url, char ret_host[256])
@@ -59,8 +58,7 @@ static bool is_loopback(const char *url)
     return host_of(url, host) && tl_is_loopback_name(host);
 }
 
-/* --- Reply ---------------------------------------------------------------------------------------
- */
+/* --- Reply --- */
 
 struct reply {
     struct tl_buf body;
@@ -227,8 +225,7 @@ static enum tl_status parse_reply(struct ticket_job *job, const struct ticket_re
                             : "with something else");
 }
 
-/* --- The request ---------------------------------------------------------------------------------
- */
+/* --- The request --- */
 
 static void add_headers(struct curl_slist **list, const char *lines)
 {

@@ -70,21 +70,14 @@ static void add_text(struct ticket_job *job, struct tl_json_writer *w, const cha
     tl_json_end(w);
 }
 
-static enum tl_status attach(struct ticket_job *job, const char *ticket, struct tl_error *reterr)
+static enum tl_status attach(struct ticket_job *job, const char *ticket,
+                             const struct ticket_file *file, struct tl_error *reterr)
 {
-    struct ticket_file files[TICKET_FILES_MAX];
-    size_t count = ticket_files(job->message, files);
-    enum tl_status status = TL_OK;
-    for (size_t i = 0; i < count && status == TL_OK; i++) {
-        struct ticket_request request = {.method = "POST", .any_reply = true};
-        tl_buf_addf(&request.path, "/rest/api/%d/issue/%s/attachments", is_cloud(job) ? 3 : 2,
-                    ticket);
-        tl_buf_adds(&request.headers, "X-Atlassian-Token: no-check");
-        ticket_multipart(&request, "file", &files[i], "", "");
-        status = ticket_http(job, &request, NULL, reterr);
-        ticket_request_finish(&request);
-    }
-    return status;
+    struct ticket_request request = {.method = "POST", .any_reply = true};
+    tl_buf_addf(&request.path, "/rest/api/%d/issue/%s/attachments", is_cloud(job) ? 3 : 2, ticket);
+    tl_buf_adds(&request.headers, "X-Atlassian-Token: no-check");
+    ticket_multipart(&request, "file", file, "", "");
+    return ticket_post(job, &request, reterr);
 }
 
 static void write_issue(struct ticket_job *job, struct tl_json_writer *w)

@@ -115,8 +115,7 @@ enum tl_status ticket_open_basic(struct ticket_job *job, struct tl_error *reterr
     return status;
 }
 
-/* --- Replies
- * -------------------------------------------------------------------------------------- */
+/* --- Replies --- */
 
 enum tl_status ticket_check_name(const char *ticket, struct tl_error *reterr)
 {
@@ -163,8 +162,7 @@ enum tl_status ticket_take_found(const struct ticket_job *job, const struct tl_j
     return TL_OK;
 }
 
-/* --- Whole exchanges ----------------------------------------------------------------------------
- */
+/* --- Whole exchanges --- */
 
 /* The member key of a reply, or the reply itself where key is NULL. */
 static enum tl_status member(const struct tl_json *reply, const char *key,
@@ -224,8 +222,7 @@ enum tl_status ticket_post(struct ticket_job *job, struct ticket_request *reques
     return status;
 }
 
-/* --- Bodies
- * ---------------------------------------------------------------------------------------- */
+/* --- Bodies --- */
 
 size_t ticket_files(const struct tl_ticket_message *message,
                     struct ticket_file ret_files[TICKET_FILES_MAX])

@@ -83,6 +83,11 @@ struct ticket_job {
     bool unsure;            /* the last request may have arrived without an answer that counts */
 };
 
+/* The attachments of a message, findings.json and report.html where there is one. */
+struct ticket_file {
+    const char *name, *type, *data;
+};
+
 /* --- Systems --- */
 
 struct ticket_system {
@@ -97,8 +102,9 @@ struct ticket_system {
     /* Makes the ticket, with its attachments where attach is NULL. */
     enum tl_status (*create)(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],
                              struct tl_error *reterr);
-    /* Attaches the files to a ticket, after create and comment; NULL: these two do it. */
-    enum tl_status (*attach)(struct ticket_job *job, const char *ticket, struct tl_error *reterr);
+    /* Attaches a file to a ticket, after create and comment; NULL: these two do it. */
+    enum tl_status (*attach)(struct ticket_job *job, const char *ticket,
+                             const struct ticket_file *file, struct tl_error *reterr);
     /* Adds text to a ticket, with the files where attach is NULL. */
     enum tl_status (*comment)(struct ticket_job *job, const char *ticket, struct tl_error *reterr);
     /* Ends what open began; NULL: nothing to end. */
@@ -173,10 +179,7 @@ enum tl_status ticket_post(struct ticket_job *job, struct ticket_request *reques
 /* A ticket's number or key as a path may have it: letters, digits and dashes. */
 enum tl_status ticket_check_name(const char *ticket, struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* The attachments of a message, findings.json and report.html where there is one. */
-struct ticket_file {
-    const char *name, *type, *data;
-};
+/* Those of a message. */
 #define TICKET_FILES_MAX 2
 size_t ticket_files(const struct tl_ticket_message *message,
                     struct ticket_file ret_files[TICKET_FILES_MAX]);

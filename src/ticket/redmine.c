@@ -183,7 +183,7 @@ static enum tl_status comment(struct ticket_job *job, const char *ticket, struct
     tl_json_end(&w);
     tl_json_end(&w);
     if (status == TL_OK)
-        status = ticket_http(job, &request, NULL, reterr);
+        return ticket_post(job, &request, reterr);
     ticket_request_finish(&request);
     return status;
 }

@@ -19,6 +19,17 @@
 #define FIRST_NS   (60 * TL_NS_PER_S)
 #define LONGEST_NS (6 * 3600 * TL_NS_PER_S)
 
+static enum tl_status attach_files(struct ticket_job *job, const char *ticket,
+                                   struct tl_error *reterr)
+{
+    struct ticket_file files[TICKET_FILES_MAX];
+    size_t count = ticket_files(job->message, files);
+    enum tl_status status = TL_OK;
+    for (size_t i = 0; i < count && status == TL_OK; i++)
+        status = job->target->system->attach(job, ticket, &files[i], reterr);
+    return status;
+}
+
 /* Adds to a ticket that the user named. What may have arrived is not sent by itself again: no
  * search finds a comment. */
 static enum tl_status add_comment(struct ticket_job *job, struct tl_ticket_result *result,
@@ -30,7 +41,7 @@ static enum tl_status add_comment(struct ticket_job *job, struct tl_ticket_resul
     if (status == TL_OK)
         status = system->comment(job, ticket, reterr);
     if (status == TL_OK && system->attach) {
-        status = system->attach(job, ticket, reterr);
+        status = attach_files(job, ticket, reterr);
         job->unsure = status != TL_OK;
     }
     if (status == TL_OK)
@@ -54,7 +65,7 @@ static enum tl_status find_or_create(struct ticket_job *job, struct tl_ticket_re
         status = system->create(job, result->ticket, reterr);
     /* A try before this one may have ended between ticket and files. */
     if (status == TL_OK && system->attach && (!result->existed || job->again))
-        status = system->attach(job, result->ticket, reterr);
+        status = attach_files(job, result->ticket, reterr);
     return status;
 }
 

@@ -35,23 +35,17 @@ static enum tl_status find(struct ticket_job *job, char ret_ticket[TL_TICKET_NAM
     return ticket_search(job, &request, "result", NULL, "sys_id", ret_ticket, reterr);
 }
 
-static enum tl_status attach(struct ticket_job *job, const char *ticket, struct tl_error *reterr)
+static enum tl_status attach(struct ticket_job *job, const char *ticket,
+                             const struct ticket_file *file, struct tl_error *reterr)
 {
-    struct ticket_file files[TICKET_FILES_MAX];
-    size_t count = ticket_files(job->message, files);
-    enum tl_status status = TL_OK;
-    for (size_t i = 0; i < count && status == TL_OK; i++) {
-        struct ticket_request request = {
-            .method = "POST", .content_type = files[i].type, .any_reply = true};
-        tl_buf_adds(&request.path, "/api/now/attachment/file?table_name=");
-        ticket_add_escaped(&request.path, table(job));
-        tl_buf_addf(&request.path, "&table_sys_id=%s&file_name=%s", ticket, files[i].name);
-        tl_buf_adds(&request.headers, "Accept: application/json");
-        tl_buf_adds(&request.body, files[i].data);
-        status = ticket_http(job, &request, NULL, reterr);
-        ticket_request_finish(&request);
-    }
-    return status;
+    struct ticket_request request = {
+        .method = "POST", .content_type = file->type, .any_reply = true};
+    tl_buf_adds(&request.path, "/api/now/attachment/file?table_name=");
+    ticket_add_escaped(&request.path, table(job));
+    tl_buf_addf(&request.path, "&table_sys_id=%s&file_name=%s", ticket, file->name);
+    tl_buf_adds(&request.headers, "Accept: application/json");
+    tl_buf_adds(&request.body, file->data);
+    return ticket_post(job, &request, reterr);
 }
 
 static enum tl_status create(struct ticket_job *job, char ret_ticket[TL_TICKET_NAME_SIZE],

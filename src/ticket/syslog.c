@@ -71,8 +71,7 @@ static void write_message(const struct tl_telemetry_record *record, struct tl_bu
     }
 }
 
-/* --- Sending ------------------------------------------------------------------------------------
- */
+/* --- Sending --- */
 
 static enum tl_status failed(const char *where, int errnum, struct tl_error *reterr)
 {
@@ -170,8 +169,7 @@ static enum tl_status send_syslog(const struct ticket_target *target,
 const struct telemetry_sink telemetry_syslog = {
     .name = "syslog", .needs = KEY(ADDRESS), .takes = KEY(TRANSPORT), .send = send_syslog};
 
-/* --- journald -----------------------------------------------------------------------------------
- */
+/* --- journald --- */
 
 /* "KEY=value\n"; a value with newlines has its length before it instead. */
 static void add_field(struct tl_buf *out, const char *key, const char *value)

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "audit_ladder.h"
 #include "tightlink/base/units.h"
@@ -19,7 +18,8 @@
 
 struct rung {
     const char *label, *fact;
-    double bps; /* NAN: not known */
+    double bps;    /* NAN: not known */
+    bool at_least; /* it may allow more than that */
 };
 
 static double number(const struct tl_facts *facts, struct tl_fact_key key)
@@ -40,19 +40,25 @@ static void fill(const struct tl_facts *facts, double rtt_ns, struct rung rungs[
     bool scaling = number(facts, TL_NEAR(tcp_window_scaling)) != 0;
     bool nominal = number(facts, TL_NEAR(link_speed_nominal)) == 1;
     double per_second = 8e9 / rtt_ns;
-    rungs[0] =
-        (struct rung){"receive buffer (download)", "tcp_rmem_max_bytes",
-                      BUFFER_PAYLOAD * number(facts, TL_NEAR(tcp_rmem_max_bytes)) * per_second};
-    rungs[1] =
-        (struct rung){"send buffer, at least (upload)", "tcp_wmem_max_bytes",
-                      BUFFER_PAYLOAD * number(facts, TL_NEAR(tcp_wmem_max_bytes)) * per_second};
-    rungs[2] = (struct rung){"no window scaling", "tcp_window_scaling",
-                             scaling ? (double)INFINITY : WINDOW_BYTES * per_second};
-    rungs[3] = (struct rung){"link", "link_speed_bps",
-                             nominal ? (double)NAN
-                                     : LINK_PAYLOAD * number(facts, TL_NEAR(link_speed_bps))};
-    rungs[4] = (struct rung){"processor, over loopback", "alone_tcp_bps",
-                             number(facts, TL_NEAR(alone_tcp_bps))};
+    rungs[0] = (struct rung){.label = "receive buffer (download)",
+                             .fact = "tcp_rmem_max_bytes",
+                             .bps = BUFFER_PAYLOAD * number(facts, TL_NEAR(tcp_rmem_max_bytes)) *
+                                    per_second};
+    rungs[1] = (struct rung){.label = "send buffer, at least (upload)",
+                             .fact = "tcp_wmem_max_bytes",
+                             .bps = BUFFER_PAYLOAD * number(facts, TL_NEAR(tcp_wmem_max_bytes)) *
+                                    per_second,
+                             .at_least = true};
+    rungs[2] = (struct rung){.label = "no window scaling",
+                             .fact = "tcp_window_scaling",
+                             .bps = scaling ? (double)INFINITY : WINDOW_BYTES * per_second};
+    rungs[3] = (struct rung){
+        .label = "link",
+        .fact = "link_speed_bps",
+        .bps = nominal ? (double)NAN : LINK_PAYLOAD * number(facts, TL_NEAR(link_speed_bps))};
+    rungs[4] = (struct rung){.label = "processor, over loopback",
+                             .fact = "alone_tcp_bps",
+                             .bps = number(facts, TL_NEAR(alone_tcp_bps))};
     qsort(rungs, RUNGS, sizeof *rungs, compare_rungs);
 }
 
@@ -78,8 +84,7 @@ bool cli_audit_ladder(const struct tl_facts *facts, double goal_bps, double rtt_
     if (isnan(rungs[0].bps))
         puts("Nothing of it is known here.");
     else if (missed)
-        printf("%s first: %s, at %s.\n",
-               strstr(rungs[0].label, "at least") ? "May limit" : "Limits", rungs[0].label,
+        printf("%s first: %s, at %s.\n", rungs[0].at_least ? "May limit" : "Limits", rungs[0].label,
                tl_format_bps(rungs[0].bps, rate));
     else
         printf("Nothing here stands in its way; the lowest is: %s,\nat %s. An audit sees neither "

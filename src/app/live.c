@@ -1,7 +1,6 @@
 /* Watching transfers: what to watch, and the steps. Rows: live_rows.c. Judging: live_judge.c. */
 #include "tightlink/app/live.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -46,8 +46,7 @@ static void unpack(struct parcel *parcel)
     tl_app_result_finish(&parcel->result);
 }
 
-/* --- Sending ------------------------------------------------------------------------------------
- */
+/* --- Sending --- */
 
 static int failed(const struct tl_error *error)
 {
@@ -144,8 +143,7 @@ static int send_run(const struct tl_ticket_config *config, const struct request 
     return exit_code;
 }
 
-/* --- The outbox ---------------------------------------------------------------------------------
- */
+/* --- The outbox --- */
 
 static bool print_row(const struct tl_outbox_row *row, void *context)
 {

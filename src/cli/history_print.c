@@ -233,8 +233,7 @@ int cli_history_list(const struct cli_command *command, struct history_request *
     return exit_code;
 }
 
-/* --- Trend --------------------------------------------------------------------------------------
- */
+/* --- Trend --- */
 
 /* "2026-11-20", local time as in the list. */
 static const char *date_of(int64_t ns, char ret_text[32])
@@ -328,8 +327,7 @@ int cli_history_trend(const struct cli_command *command, struct history_request 
     return write_json(&out);
 }
 
-/* --- Score --------------------------------------------------------------------------------------
- */
+/* --- Score --- */
 
 static int score_json(const struct tl_history_score *scores, size_t count)
 {

@@ -110,8 +110,7 @@ void cli_live_table(const struct tl_app_live_row *rows, size_t count, size_t max
                      "           u unread data at a receiver\n");
 }
 
-/* --- JSON ---------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static void add_flow(const struct tl_app_live_row *row, struct tl_json_writer *json)
 {

@@ -1,7 +1,6 @@
 /* IP: both versions, extension headers, fragments, and what tunnels carry. */
 #include "decode_private.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 

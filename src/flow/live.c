@@ -199,8 +199,7 @@ void tl_live_end(struct tl_live *live)
     live->first_reading = false;
 }
 
-/* --- Closing an interval ------------------------------------------------------------------------
- */
+/* --- Closing an interval --- */
 
 /* Its last interval has been there to be seen, or there never was one. */
 static bool is_over(const struct entry *entry)
@@ -263,8 +262,7 @@ void tl_live_close(struct tl_live *live, int64_t now_ns, struct tl_live_sum *ret
     live->closed_ns = now_ns;
 }
 
-/* --- Looking ------------------------------------------------------------------------------------
- */
+/* --- Looking --- */
 
 size_t tl_live_count(const struct tl_live *live)
 {

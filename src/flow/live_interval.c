@@ -218,8 +218,7 @@ void live_span_close(struct live_span *span, const struct tl_host_socket *last, 
     live_span_start(span, last, now_ns);
 }
 
-/* --- Several as one -----------------------------------------------------------------------------
- */
+/* --- Several as one --- */
 
 /* Adds a mean, weighed by its time; unknown ones do not count. */
 static void weigh(double *sum, double *weight, double value, double by)

@@ -274,8 +274,7 @@ static void read_device(const char *root, const struct device *device, struct tl
     disk->numbers[TL_HOST_DISK_WRITE_THROUGH] = read_write_through(root, device);
 }
 
-/* --- The throttle ------------------------------------------------------------------------------
- */
+/* --- The throttle --- */
 
 struct throttle_search {
     const char *root, *numbers; /* "254:0" */

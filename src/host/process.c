@@ -203,8 +203,7 @@ static bool take_group(char *line, void *context)
     return true;
 }
 
-/* --- Storage -----------------------------------------------------------------------------------
- */
+/* --- Storage --- */
 
 static bool take_io(char *line, void *context)
 {

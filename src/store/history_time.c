@@ -49,8 +49,7 @@ enum tl_status tl_history_score(struct tl_history *history, const struct tl_hist
     return TL_OK;
 }
 
-/* --- Trend --------------------------------------------------------------------------------------
- */
+/* --- Trend --- */
 
 struct points {
     size_t count;

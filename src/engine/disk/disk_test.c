@@ -185,8 +185,7 @@ static enum tl_disk_end watch(struct test *test)
     }
 }
 
-/* --- What it says ------------------------------------------------------------------------------
- */
+/* --- What it says --- */
 
 /* Bytes by a time, between two looks. */
 static double bytes_at(const struct test *test, double time_ns)
@@ -265,8 +264,7 @@ static void set_rate(struct test *test)
         set_interval(test);
 }
 
-/* --- The test ------------------------------------------------------------------------------------
- */
+/* --- The test --- */
 
 static enum tl_status check_spec(const struct tl_disk_area *area, struct tl_disk_spec *spec,
                                  struct tl_error *reterr)

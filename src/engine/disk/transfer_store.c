@@ -233,8 +233,7 @@ void transfer_store_stop(struct transfer_store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
-/* --- The worker ---------------------------------------------------------------------------------
- */
+/* --- The worker --- */
 
 int transfer_store_event_fd(const struct transfer_store *store)
 {

@@ -2,7 +2,6 @@
 #include "far_path.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 

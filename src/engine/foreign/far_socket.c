@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,12 +1,10 @@
 /* Uploads to a LibreSpeed back end: http_upload.h. */
 #include "http_upload.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "near_half.h"
 #include "tightlink/base/random.h"

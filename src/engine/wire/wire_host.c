@@ -182,8 +182,7 @@ bool tl_wire_counters_store(struct tl_host_counters_growth *growth,
     return false;
 }
 
-/* --- What is under the directory for disk tests ------------------------------------------------
- */
+/* --- What is under the directory for disk tests --- */
 
 #define DISK_PREFIX "disk."
 

@@ -27,12 +27,13 @@ import cases_pager
 import cases_pcap
 import cases_plan
 import cases_stop
+import cases_strangers
 import cases_usage
 from harness import Machine, suite
 
 assert all((cases_budget, cases_captures, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
             cases_http, cases_https, cases_key, cases_librespeed, cases_live, cases_mover, cases_nodes, cases_nuttcp,
-            cases_output, cases_pager, cases_pcap, cases_plan, cases_stop, cases_usage))
+            cases_output, cases_pager, cases_pcap, cases_plan, cases_stop, cases_strangers, cases_usage))
 
 
 def main():

@@ -1,5 +1,6 @@
 """Web servers as far ends: a big file is read and judged; what is none is said in one sentence."""
 import http.server
+import contextlib
 import json
 import os
 import socket
@@ -134,6 +135,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 time.sleep(0.01)
         except OSError:
             pass
+
+    def answer_over(self):
+        """Without a length, in pieces, and soon over: 4 MiB, as LibreSpeed gives who names no amount."""
+        self.begin(200, Transfer_Encoding="chunked")
+        with contextlib.suppress(OSError):  # the first look has seen enough
+            for _ in range(64):
+                self.wfile.write(b"10000\r\n" + BLOCK[:0x10000] + b"\r\n")
+            self.wfile.write(b"0\r\n\r\n")
+        self.close_connection = True
 
     def answer_headers(self):
         self.send_response(200)
@@ -418,6 +428,25 @@ def a_server_that_hangs_is_no_black_hole(machine):
     assert result.document()["facts"].get("path.pmtu_black_hole", {}).get("value") is not True
 
 
+class Swallowed(Handler):
+    """As if behind a path that swallows full packets: the first look is answered in small segments alone."""
+
+    def do_GET(self):
+        is_full = self.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) > 1200
+        if is_full and self.headers.get("Range") == "bytes=0-0":
+            time.sleep(60)
+        else:
+            self.answer_quicker()
+
+
+@case("strangers")
+def who_answers_in_small_segments_is_reached_and_measured(machine):
+    with Server(handler=Swallowed) as server:
+        result = run(machine, server.port, "big", "--json", "--stages", "stream", seconds=90)
+    states = {stage["id"]: stage["state"] for stage in result.document()["stages"]}
+    assert result.code in (0, 4) and "stream" in states and "mtu" in states, (result.code, result.err, states)
+
+
 @case("http")
 def what_comes_packed_and_in_pieces_is_counted_as_it_came(machine):
     with Server() as server:
@@ -425,6 +454,16 @@ def what_comes_packed_and_in_pieces_is_counted_as_it_came(machine):
                      "--data-budget", "60MB")
     goodput = result.document()["facts"]["download.goodput_bps"]
     assert goodput["state"] == "known" and goodput["value"] < 60e6, goodput
+
+
+@case("strangers")
+def an_answer_of_untold_length_that_is_over_is_no_fault_of_the_server(machine):
+    with Server() as server:
+        result = run(machine, server.port, "over", "--json", "--stages", "stream")
+    verdict = result.document()["verdict"]
+    assert verdict["state"] == "invalid", verdict
+    assert "was over before the test, and its length is not told: name a larger file" in verdict["sentence"], verdict
+    assert "broke" not in str(result), result
 
 
 @case("http")

@@ -1,22 +1,37 @@
 """LibreSpeed back ends: they take uploads, or say why not."""
+import contextlib
 import json
 import time
 
-from cases_http import Handler, Server
+from cases_http import BLOCK, Handler, Server
 from harness import case, tightlink, validate
 
 
 class LibreSpeed(Handler):
     """A back end as LibreSpeed's documents have it, and one that takes no bodies of 20 MB, hangs up
     behind each, or answers without end."""
-    received, connections, complaints = 0, set(), []
+    received, given, connections, complaints = 0, 0, set(), []
     BYTES_PER_S = 10e6  # of a connection: a budget lasts for seconds, however fast this machine is
 
     def do_GET(self):
-        if self.path.split("?")[0].endswith("/garbage.php"):
-            self.answer_endless()
+        place, _, query = self.path.partition("?")
+        if place.endswith("/garbage.php"):
+            self.garbage(query)
         else:
             super().do_GET()
+
+    def garbage(self, query):
+        """So many MiB (4 without a number, 1024 at most) in pieces, their length untold."""
+        name, _, number = query.partition("=")
+        amount = min(int(number), 1024) if name == "ckSize" and number.isdigit() and int(number) else 4
+        self.begin(200, Transfer_Encoding="chunked")
+        with contextlib.suppress(OSError):  # the test is over
+            for _ in range(16 * amount):
+                self.wfile.write(b"10000\r\n" + BLOCK[:0x10000] + b"\r\n")
+                LibreSpeed.given += 0x10000
+                time.sleep(0x10000 / self.BYTES_PER_S)
+            self.wfile.write(b"0\r\n\r\n")
+        self.close_connection = True
 
     def do_POST(self):
         length = int(self.headers.get("Content-Length", "0"))
@@ -67,6 +82,23 @@ def librespeed_takes_uploads_by_several_connections_too(machine):
     assert document["facts"]["upload.goodput_bps"]["value"] > 0, document["facts"]
     assert not LibreSpeed.complaints and len(LibreSpeed.connections) >= 9, LibreSpeed.complaints
     assert LibreSpeed.received <= 310e6, LibreSpeed.received
+
+
+@case("http")
+def librespeed_gives_what_is_asked_for_by_amount(machine):
+    """Its own PHP gives 4 MiB without an amount, which is over before a test is."""
+    with Server(handler=LibreSpeed) as server:
+        for query, state in (("?ckSize=1024", ("limited", "inconclusive")), ("", ("invalid",))):
+            LibreSpeed.given = 0
+            result = tightlink(machine, "run", f"http://127.0.0.1:{server.port}/backend/garbage.php{query}",
+                               "--yes", "--no-history", "--json", "--stages", "stream", "--data-budget", "40MB")
+            document = result.document()
+            assert document["verdict"]["state"] in state, (query, document["verdict"])
+            assert LibreSpeed.given >= 4 << 20, LibreSpeed.given
+            if query:
+                assert document["facts"]["download.goodput_bps"]["value"] > 0, document["facts"]
+            else:
+                result.check(result.code, r"name a larger file \(garbage\.php\?ckSize=1024\)")
 
 
 @case("http")

@@ -31,6 +31,10 @@
 #define REDIRECTS_MAX 5
 /* A file that is over in a moment tells nothing of a rate: three seconds at 10 Mb/s. */
 #define LENGTH_LEAST 3000000
+/* What any way carries, in packets of 1200 bytes (RFC 8899), and how long such an answer may take.
+ */
+#define SMALL_SEGMENT_BYTES 1160
+#define SMALL_ANSWER_NS     (2 * TL_NS_PER_S)
 
 struct http_end {
     struct far_peer peer; /* first: stranger.h */
@@ -100,6 +104,36 @@ static enum tl_status open_first(struct http_end *end, const struct tl_far_optio
     return http_open(&end->peer, &end->server, connection, reterr);
 }
 
+static enum tl_status ask_for_a_byte(const struct far_peer *peer, const struct http_server *server,
+                                     struct http_connection *connection,
+                                     struct http_reply *ret_reply, struct tl_error *reterr)
+{
+    return server->http2 ? http2_ask(peer, server, connection, "0-0", ret_reply, reterr)
+                         : http_ask(peer, server, connection, "0-0", ret_reply, reterr);
+}
+
+/* Of who sends a whole file behind one byte's question (LibreSpeed's garbage.php) the head of the
+ * answer lies in a packet of full size. Where those vanish it seems silent, and what it answers in
+ * smaller segments is the proof that it is not: the tests then find the size. */
+static bool answers_in_small_segments(const struct http_end *end, struct http_reply *ret_reply)
+{
+    struct far_peer peer = end->peer;
+    struct tl_stream_options options = {.maxseg_bytes = SMALL_SEGMENT_BYTES};
+    struct http_connection connection = {.fd = -1, .offers_http2 = end->server.http2};
+    struct http_reply reply = {0};
+    int64_t rtt_ns;
+    peer.timeout_ns = peer.timeout_ns < SMALL_ANSWER_NS ? peer.timeout_ns : SMALL_ANSWER_NS;
+    bool answers =
+        far_peer_dial(&peer, peer.port, &options, &connection.fd, &rtt_ns, NULL) == TL_OK &&
+        http_open(&peer, &end->server, &connection, NULL) == TL_OK &&
+        http_chose_http2(&connection) == end->server.http2 &&
+        ask_for_a_byte(&peer, &end->server, &connection, &reply, NULL) == TL_OK;
+    http_close(&connection);
+    if (answers)
+        *ret_reply = reply;
+    return answers;
+}
+
 /* One look: where it leads is in *ret_reply. HTTP/2 is spoken to a server that chooses it, unless
  * the user wants HTTP/1.1, which takes a second connection. */
 static enum tl_status look(struct http_end *end, const struct tl_far_options *options,
@@ -110,7 +144,7 @@ static enum tl_status look(struct http_end *end, const struct tl_far_options *op
     struct http_server *server = &end->server;
     server->http2 = false; /* who was asked before may be another */
     enum tl_status status = open_first(end, options, from, &connection, reterr);
-    bool knows_http2 = status == TL_OK && http_chose_http2(&connection);
+    bool is_silent = false, knows_http2 = status == TL_OK && http_chose_http2(&connection);
     server->http2 = knows_http2 && !options->http1;
     if (knows_http2 && !server->http2) {
         http_close(&connection); /* and its offer with it */
@@ -118,12 +152,12 @@ static enum tl_status look(struct http_end *end, const struct tl_far_options *op
     }
     end->peer.info.http_spoken = server->http2 ? "HTTP/2" : "HTTP/1.1";
     end->peer.info.http_offered = knows_http2 ? "HTTP/2" : NULL;
-    if (status == TL_OK)
-        status = server->http2
-                     ? http2_ask(&end->peer, server, &connection, "0-0", ret_reply, reterr)
-                     : http_ask(&end->peer, server, &connection, "0-0", ret_reply, reterr);
+    if (status == TL_OK) {
+        status = ask_for_a_byte(&end->peer, server, &connection, ret_reply, reterr);
+        is_silent = status == TL_TIMEOUT;
+    }
     http_close(&connection);
-    return status;
+    return is_silent && answers_in_small_segments(end, ret_reply) ? TL_OK : status;
 }
 
 /* Follows redirects: to the same scheme, and not from a public place into a private network, from
@@ -269,6 +303,22 @@ static void note_silence(const struct http_test *test, int64_t asked_ns)
     result->exchange_ns = 0;
 }
 
+/* Where nobody told how long the answer is, its end is no fault of the server's. */
+static enum tl_status note_end(const struct http_test *test, enum tl_status status,
+                               struct tl_error *reterr)
+{
+    const struct http_server *server = &test->end->server;
+    struct tl_tcp_result *result = test->result;
+    if (status != TL_CLOSED || result->end != TL_TCP_END_FAILED || server->length >= 0)
+        return status;
+    result->end = TL_TCP_END_BYTES;
+    return tl_error_set(reterr, TL_CLOSED,
+                        "the answer of %s was over before the test, and its length is not told: "
+                        "name a larger file%s",
+                        test->peer.host,
+                        http_is_librespeed(server->resource) ? " (garbage.php?ckSize=1024)" : "");
+}
+
 static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl_tcp_live_fn *live,
                                void *live_context, struct tl_tcp_result *ret_result,
                                struct tl_error *reterr)
@@ -301,6 +351,7 @@ static enum tl_status tcp_test(void *context, const struct tl_tcp_spec *spec, tl
     status = near_half_finish(test.half, asked_ns, status, reterr);
     if (status == TL_TIMEOUT)
         note_silence(&test, asked_ns);
+    status = note_end(&test, status, reterr);
     near_half_destroy(test.half);
     return status;
 }

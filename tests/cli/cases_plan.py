@@ -54,7 +54,7 @@ def only_named_stages_run_and_every_decision_is_kept(machine):
     with Daemon(machine, *CAP) as daemon:
         result = tightlink(machine, "run", "127.0.0.1", "--port", daemon.port, "--stages",
                            "stream,paced", "--skip", "hosts", "--json", "--yes",
-                           "--time-budget", "18s", "--data-budget", "500MB")
+                           "--time-budget", "60s", "--data-budget", "500MB")
     document = result.document()
     validate(machine, document)
     done = [s["id"] for s in document["stages"] if s["state"] in ("done", "limited")]

@@ -70,9 +70,10 @@ def responder_killed_in_an_upload(machine):
 def responder_that_hangs(machine):
     with streaming(machine) as (daemon, run):
         daemon.popen.send_signal(signal.SIGSTOP)
-        result = run.result(45).check(4, "said nothing for .* while its host acknowledged")
-    # Five seconds of silence, then twelve in which it is dialled again.
-    assert result.seconds < 27, result
+        result = run.result(90).check(4, "said nothing for .* while its host acknowledged")
+    # Five seconds of silence, then twelve in which it is dialled again: 24 s with all else, and no more
+    # than a busy machine makes of them.
+    assert result.seconds < 60, result
     check_kept(machine, result, ("aborted",), "went dead .* into the transfer")
 
 

@@ -162,7 +162,7 @@ class Process:
     def send(self, number):
         self.popen.send_signal(number)
 
-    def await_line(self, pattern, seconds=15):
+    def await_line(self, pattern, seconds=60):
         """Until stdout (--json-lines) has such a line."""
         def seen():
             return any(re.search(pattern, line) for line in list(self.lines))

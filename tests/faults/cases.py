@@ -2,10 +2,12 @@
 wait run side by side, the others one after the other. Exit code 0 all held, 1 one failed, 2 no such
 case, 77 nothing could be tried here. And what several programs of attacks ask."""
 import concurrent.futures
+import os
 import sys
 import time
 import traceback
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "realtime"))
 CASES, SLOW, WAITING = {}, {}, set()
 
 

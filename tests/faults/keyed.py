@@ -1,5 +1,7 @@
 """A client with a key, written from doc/wire.md: its TLS is `openssl s_client`, which also tells the
 exporter's secret."""
+import concurrent.futures
+import contextlib
 import hashlib
 import hmac
 import os
@@ -81,10 +83,23 @@ class NoChannel(Exception):
     pass
 
 
+@contextlib.contextmanager
+def at_once(port, *who):
+    """Sessions of (name, source) each, opened side by side: on a busy machine a client's program takes
+    seconds to start, and who was there first would be silent for as long."""
+    with concurrent.futures.ThreadPoolExecutor(len(who)) as pool:
+        sessions = list(pool.map(lambda one: KeyedSession(port, *one), who))
+    try:
+        yield sessions
+    finally:
+        for session in sessions:
+            session.close()
+
+
 class KeyedSession(wire.Session):
     """offers: by ALPN, what the client knows; an old one does not know sealed datagrams, or neither."""
 
-    def __init__(self, port, name="alice", source=None, secret=SECRET, timeout=10,
+    def __init__(self, port, name="alice", source=None, secret=SECRET, timeout=60,
                  offers=("tightlink-sealed", "tightlink-bound")):
         self.port, self.source = port, source
         self.socket, theirs = socket.socketpair()

@@ -15,7 +15,7 @@ import time
 
 import wire
 from cases import case, run, until
-from keyed import (DATA, SECRET, SYN, UDP, KeyedSession, KeyFile, NoChannel, first_words)
+from keyed import (DATA, SECRET, SYN, UDP, KeyedSession, KeyFile, NoChannel, at_once, first_words)
 from wire import Connection, Daemon, frame
 
 DAEMON, TIGHTLINK = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -79,10 +79,13 @@ def what_the_path_reads_opens_nothing_else():
     with KeyFile(f"alice {SECRET}") as key, keyed_daemon(key) as daemon:
         path = Path(daemon.port)
         path.start()
-        done = subprocess.run(
-            [TIGHTLINK, "run", "127.0.0.1", "--port", str(path.own_port), "--key", key, "--yes",
-             "--json", "--stages", "stream", "--direction", "both", "--time-budget", "60s"],
-            capture_output=True, text=True, timeout=120)
+        for _ in range(5):  # one that was held up by its machine measures no second time
+            done = subprocess.run(
+                [TIGHTLINK, "run", "127.0.0.1", "--port", str(path.own_port), "--key", key, "--yes",
+                 "--json", "--stages", "stream", "--direction", "both", "--time-budget", "60s"],
+                capture_output=True, text=True, timeout=120)
+            if len(path.hellos()) >= 2:
+                break
         path.ended = True
         path.join()
         hellos = path.hellos()
@@ -340,7 +343,7 @@ def a_record_without_a_whole_hello_keeps_no_place():
             strangers[-1].send((b"\x16\3\1\0\5\1\0\x3f\xff\3", b"\x16\3\1\0\1\1")[i % 2])
         for i in range(3):
             KeyedSession(daemon.port, source=f"127.251.{i}.1").close()
-        until(10, lambda: not any(stranger.is_open() for stranger in strangers), "none waits")
+        until(30, lambda: not any(stranger.is_open() for stranger in strangers), "none waits")
         assert "is none" in daemon.text(), daemon.text()
 
 
@@ -350,16 +353,15 @@ def a_key_that_is_taken_away_ends_what_waits():
     alice, bob = f"alice {SECRET}", f"bob {SECRET}"
     same_user = ("--user", "root") if os.geteuid() == 0 else ()  # who may read the file again
     with KeyFile(alice, bob) as key, keyed_daemon(key, *same_user) as daemon, \
-            KeyedSession(daemon.port, source="127.1.9.1") as first, \
-            KeyedSession(daemon.port, "bob", "127.2.9.1") as waits, \
-            KeyedSession(daemon.port, "bob", "127.3.9.1") as asks:
+            at_once(daemon.port, ("alice", "127.1.9.1"), ("bob", "127.2.9.1"),
+                    ("bob", "127.3.9.1")) as (first, waits, asks):
         granted = first.ask(ms=1000)
         waits.send(wire.test_tcp(ms=1000))
         waits.expect(wire.BUSY)
         with open(key, "w", encoding="ascii") as file:
             file.write(alice + "\n")
         daemon.process.send_signal(signal.SIGHUP)
-        until(10, lambda: "1 keys are in force; 2 sessions" in daemon.text(), "the keys are read")
+        until(30, lambda: "1 keys are in force; 2 sessions" in daemon.text(), "the keys are read")
         asks.send(frame(wire.HOST_QUERY))
         first.send(frame(wire.STOP, struct.pack(">I", granted["test_id"])))
         for session in (asks, waits):
@@ -386,10 +388,11 @@ def each_class_has_its_places():
             keyed_daemon(key, "--places", "open=2,keyed=3,admin=1") as daemon:
         strangers = [wire.Session(daemon.port, f"127.0.{50 + i}.1") for i in range(2)]
         wire.is_full(strangers, 2, lambda: wire.Session(daemon.port, "127.0.90.1"), "with a key")
-        holders = [KeyedSession(daemon.port, source=f"127.0.{60 + i}.1") for i in range(3)]
-        wire.is_full(holders, 3, lambda: KeyedSession(daemon.port, source="127.0.91.1"), "administrator")
-        for session in (*strangers, *holders, KeyedSession(daemon.port, "root", "127.0.92.1")):
-            session.close()
+        with at_once(daemon.port, *(("alice", f"127.0.{60 + i}.1") for i in range(3))) as holders:
+            wire.is_full(holders, 3, lambda: KeyedSession(daemon.port, source="127.0.91.1"),
+                         "administrator")
+            for session in (*strangers, KeyedSession(daemon.port, "root", "127.0.92.1")):
+                session.close()
 
 
 @case

@@ -132,6 +132,17 @@ def memory_group(limit):
             time.sleep(0.1)
 
 
+def stay(keyed, port):
+    """Each is heard; who lost his place, because this program was held up for longer than the responder
+    waits for a word, comes again: all of them are there all the time."""
+    for i, session in enumerate(keyed):
+        try:
+            session.ping()
+        except OSError:
+            session.close()
+            keyed[i] = KeyedSession(port, source=f"127.{i}.9.1")
+
+
 @case
 def full_load_lives_in_64_megabytes():
     """P6: 10,000 strangers, handshakes, keyed sessions, 32 streams each way and datagrams at once."""
@@ -148,9 +159,8 @@ def full_load_lives_in_64_megabytes():
                 strangers.append(Connection(daemon.port, f"127.{i % 200}.{i // 200 % 250}.1"))
                 if i % 4 == 0:
                     strangers[-1].send(words)
-            if i % 100 == 0:
-                for other in keyed:
-                    other.ping()
+            if i % 20 == 0:
+                stay(keyed, daemon.port)
         session = Session(daemon.port, "127.8.9.1")
         udp, _ = prove(daemon.port, "127.0.0.1", session, session.token, "127.8.9.1")
         granted = session.ask(direction=wire.BOTH, streams=16, ms=2000)
@@ -167,8 +177,7 @@ def full_load_lives_in_64_megabytes():
             for _ in range(200):
                 udp.send(os.urandom(1000))
             session.ping()
-            for other in keyed:
-                other.ping()
+            stay(keyed, daemon.port)
             peak = max(peak, daemon.rss())
         assert daemon.process.poll() is None, "killed: out of its memory"
         Session(daemon.port, "127.9.9.1").close()

@@ -41,21 +41,22 @@ def prove(session, port):
 
 
 def test_of_datagrams(port, direction, words):
-    """A test of 1 s whose client is honest, beside forged words; its TEST_END's reason, datagrams."""
+    """A test of 3 s whose client is honest, beside forged words; its TEST_END's reason, datagrams: 150
+    where nobody else wants a processor."""
     raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     session = Session(port, host=FAR)
     udp, cookie = prove(session, port)
-    session.send(wire.test_udp(direction=direction, size=200, ms=1000, rate=400000))
+    session.send(wire.test_udp(direction=direction, size=200, ms=3000, rate=400000))
     granted = session.granted()
     session.send(frame(wire.UDP_START, struct.pack(">II", granted["test_id"], 0) + cookie))
     session.expect(wire.STARTED, skip=(wire.READINGS, wire.PONG))
     udp.setblocking(False)
     begin, count, told = time.monotonic(), 0, False
-    while time.monotonic() < begin + 1.5:
+    while time.monotonic() < begin + 3.5:
         for word in words:  # each time to another of the sockets on the port
             raw.sendto(icmp_packet(word, port, 1024 + int.from_bytes(os.urandom(2), "big") % 60000),
                        (FAR, 0))
-        if direction == wire.UPLOAD and time.monotonic() < begin + 1:
+        if direction == wire.UPLOAD and time.monotonic() < begin + 3:
             udp.send(wire.udp_data(cookie, granted["test_id"], count, count, 200))
             count += 1
         elif direction == wire.UPLOAD and not told:
@@ -83,7 +84,7 @@ def inside(port):
             reason, count = test_of_datagrams(port, direction, words)
             print(f"  {name} beside {len(words)} messages at a time: reason {reason}, {count} datagrams",
                   flush=True)
-            assert reason == wire.END_TIME and count > 30, f"{name}: reason {reason}"
+            assert reason == wire.END_TIME and count > 10, f"{name}: reason {reason}, {count} datagrams"
 
 
 @case

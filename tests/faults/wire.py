@@ -154,7 +154,7 @@ class Daemon:
         """Ends it as an administrator does; returns seconds and exit status."""
         begin = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(timeout=10)
+        status = self.process.wait(timeout=60)
         return time.monotonic() - begin, status
 
     def __enter__(self):
@@ -173,7 +173,7 @@ class Closed(Exception):
 
 
 class Connection:
-    def __init__(self, port, source=None, timeout=10, host="127.0.0.1"):
+    def __init__(self, port, source=None, timeout=60, host="127.0.0.1"):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(timeout)
@@ -359,7 +359,7 @@ def is_full(held, places, come, said):
         assert said in str(why), why
         return
     silent = time.monotonic() - spoken
-    until(10, lambda: sum(one.is_open() for one in held) + session.is_open() <= places,
+    until(30, lambda: sum(one.is_open() for one in held) + session.is_open() <= places,
           f"no more than {places} have a place")
     assert silent > 1 or not all_held, f"who had spoken {silent:.2f} s ago lost a place"
     session.close()

@@ -215,12 +215,15 @@ Test(iperf3, a_server_that_breaks_the_protocol_gets_one_sentence, .timeout = 120
         struct tl_tcp_result result;
         struct tl_error error = {0};
         int64_t begun_ns = tl_now_ns();
-        enum tl_status status = run(bad[i].mood, brief(TL_WIRE_UPLOAD), &fake, &result, &error);
+        struct tl_tcp_spec spec = brief(TL_WIRE_UPLOAD);
+        if (bad[i].mood == FAKE_STOPS || bad[i].mood == FAKE_TERMINATES)
+            spec.duration_ns = 50 * TL_NS_PER_S; /* it breaks off before that, held up or not */
+        enum tl_status status = run(bad[i].mood, spec, &fake, &result, &error);
         cr_assert_eq(status, bad[i].status, "mood %d: %s (%s)", bad[i].mood, tl_status_name(status),
                      error.text);
         cr_assert(strstr(error.text, bad[i].says), "mood %d: %s", bad[i].mood, error.text);
         cr_assert(!result.end_signed, "mood %d", bad[i].mood);
-        cr_assert_lt(tl_now_ns() - begun_ns, 10 * TL_NS_PER_S, "mood %d", bad[i].mood);
+        cr_assert_lt(tl_now_ns() - begun_ns, 20 * TL_NS_PER_S, "mood %d", bad[i].mood);
     }
 }
 

@@ -155,6 +155,7 @@ static void arrive(struct half *half, const struct pending_ack *ack)
         half->sender_una = ack->ack < half->next ? ack->ack : half->next;
         half->last_ack_ns = ack->time_ns;
     }
+    half->sender_gone = half->sender_una + ack->sacked_bytes;
     half->answered |= ack->has_data;
     if (ack->right && (ack->ack >= half->sender_una || ack->right > half->sender_right)) {
         half->sender_right = ack->right;
@@ -270,7 +271,7 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
     }
     half->answered = false;
     note_train(half, time_ns, begin, end);
-    uint64_t flight = end - half->sender_una;
+    uint64_t flight = half_flight(end, half->sender_gone);
     note_peak(half, time_ns, flight);
     half->filled = half->right_known && half->sender_right < end + next_bytes(half, begin, end);
     out->flight_classes[tl_packet_flight_class(flight)] +=

@@ -33,7 +33,7 @@ void half_begin(struct half *half, uint32_t first_seq)
 {
     half->started = true;
     half->first = half->next = HALF_UNWRAP_BASE + first_seq;
-    half->una = half->sender_una = half->data_una = half->first;
+    half->una = half->sender_una = half->sender_gone = half->data_gone = half->first;
     half->sender_right = 0;
     half->right_known = false;
 }
@@ -133,8 +133,8 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
                                 .tsval = segment->tsval,
                                 .rtt_ns = half->last_rtt_ns,
                                 .far_rtt_ns = half->last_far_ns,
-                                .flight_bytes = (uint32_t)(end - half->sender_una),
-                                .next_flight_bytes = (uint32_t)(end - half->sender_una),
+                                .flight_bytes = (uint32_t)half_flight(end, half->sender_gone),
+                                .next_flight_bytes = (uint32_t)half_flight(end, half->sender_gone),
                                 .backlog_bytes = backlog,
                                 .ip_id = segment->ip_id,
                                 .checksum = segment->checksum,
@@ -142,7 +142,7 @@ static void send_new(struct half *half, const struct tl_segment *segment, uint64
                                 .state = stamped(segment),
                                 .packet_bytes = segment->packet_bytes};
     half->next = end;
-    half->data_una = half->sender_una;
+    half->data_gone = half->sender_gone;
     count_new(half, segment->time_ns, len);
 }
 
@@ -303,7 +303,9 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
         if (is_gap(half, begin - half->next)) {
             out->unseen_bytes += begin - half->next;
             half->piece_ring.count = 0;
-            half->next = half->una = half->sender_una = half->data_una = begin;
+            half->sacked_bytes = 0;
+            half->next = half->una = half->sender_una = begin;
+            half->sender_gone = half->data_gone = begin;
         } else {
             pieces_append_holes(half, segment->time_ns, begin);
         }

@@ -39,6 +39,7 @@ struct piece {
 struct pending_ack {
     int64_t time_ns; /* when it reaches the sender */
     uint64_t ack, right;
+    uint64_t sacked_bytes; /* beyond it, of all that was acknowledged selectively until then */
     bool has_data;
 };
 
@@ -58,6 +59,7 @@ struct half {
     bool started, mss_told;               /* mss_told: by the other end's SYN */
     uint64_t first, next, una;            /* as the capturing machine sees them */
     uint64_t sacked_to;                   /* highest byte that was acknowledged selectively */
+    uint64_t sacked_bytes;                /* of the pieces */
     struct { /* whose pieces are marked: blocks come again and again, most of them grown */
         uint64_t begin, end;
     } sacked[TL_SEGMENT_SACKS_MAX];
@@ -77,7 +79,8 @@ struct half {
     /* The sender's place. */
     int64_t now_ns; /* accounted up to here; 0: not yet */
     uint64_t sender_una, sender_right;
-    uint64_t data_una;        /* sender_una when it sent what was seen last */
+    uint64_t sender_gone;     /* sender_una, and as many bytes as were acknowledged beyond it */
+    uint64_t data_gone;       /* the same when it sent what was seen last */
     bool right_known, filled; /* filled: another packet like the last one did not fit the window */
     bool spent;               /* what was sent last was no full segment: no more was there */
     uint64_t train_bytes, train_end; /* what left the sender together */
@@ -129,6 +132,14 @@ static inline void half_begin_in_middle(struct half *half, uint32_t seq)
 }
 /* A segment was overtaken by later ones. */
 void half_count_late(struct half *half, int64_t time_ns);
+
+/* In flight when the sender has sent up to end and that many bytes had left the way: what is
+ * acknowledged selectively has arrived (RFC 6675, pipe), or a sender that mends a gap would seem to
+ * have far more on the way than at the loss. */
+static inline uint64_t half_flight(uint64_t end, uint64_t gone)
+{
+    return end > gone ? end - gone : 0;
+}
 
 /* --- pieces.c ------------------------------------------------------------------------------- */
 

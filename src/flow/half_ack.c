@@ -151,6 +151,7 @@ static uint64_t sack_pieces(struct half *half, uint64_t begin, uint64_t end)
         new_bytes += piece->state & PIECE_SACKED ? 0 : piece->len;
         piece->state |= PIECE_SACKED;
     }
+    half->sacked_bytes += new_bytes;
     if (end > half->sacked_to)
         half->sacked_to = end;
     return new_bytes;
@@ -330,6 +331,7 @@ void half_ack(struct half *half, const struct tl_segment *segment, double near_r
         account_ack(half, (struct pending_ack){.time_ns = segment->time_ns,
                                                .ack = ack,
                                                .right = ack + window,
+                                               .sacked_bytes = half->sacked_bytes,
                                                .has_data = segment->payload_bytes > 0});
     }
 }

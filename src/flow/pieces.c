@@ -9,6 +9,9 @@
 
 void pieces_drop_first(struct half *half)
 {
+    const struct piece *piece = half_piece(half, 0);
+    if (piece->state & PIECE_SACKED) /* one that had no room may have left its mark alone */
+        half->sacked_bytes -= piece->len < half->sacked_bytes ? piece->len : half->sacked_bytes;
     half->piece_ring.head = (half->piece_ring.head + 1) & (half->piece_ring.room - 1);
     half->piece_ring.count--;
 }
@@ -84,16 +87,16 @@ void pieces_append_holes(struct half *half, int64_t time_ns, uint64_t end)
         struct piece *piece = pieces_append(half);
         uint64_t len = end - half->next < half_mss(half) ? end - half->next : half_mss(half);
         if (piece)
-            *piece =
-                (struct piece){.begin = half->next,
-                               .len = (uint32_t)len,
-                               .first_ns = time_ns,
-                               .last_ns = before_ns,
-                               .rtt_ns = half->last_rtt_ns,
-                               .flight_bytes = (uint32_t)(half->next + len - half->data_una),
-                               .next_flight_bytes = (uint32_t)(half->next + len - half->sender_una),
-                               .backlog_bytes = pieces_queue(half, before_ns, (uint32_t)len),
-                               .state = PIECE_HOLE};
+            *piece = (struct piece){
+                .begin = half->next,
+                .len = (uint32_t)len,
+                .first_ns = time_ns,
+                .last_ns = before_ns,
+                .rtt_ns = half->last_rtt_ns,
+                .flight_bytes = (uint32_t)half_flight(half->next + len, half->data_gone),
+                .next_flight_bytes = (uint32_t)half_flight(half->next + len, half->sender_gone),
+                .backlog_bytes = pieces_queue(half, before_ns, (uint32_t)len),
+                .state = PIECE_HOLE};
         half->next += len;
         half->holes_count++;
         half->steps_count++;

@@ -3,6 +3,7 @@
 
 #include "half.h"
 
+#define LATE_NS        5e6  /* no host that has the time takes that long; by judgement */
 #define DELAYED_ACK_NS 35e6 /* Linux delays by 40 ms, other systems by more */
 /* Queues on the sender's side grow and drain: the least sample of this and the last window. */
 #define ECHO_WINDOW_NS INT64_C(50000000)
@@ -229,17 +230,24 @@ static void take_window(struct half *half, const struct tl_segment *segment, uin
         bin->window_min_bytes = bytes;
 }
 
-/* How long the oldest data waited without progress. */
-static void count_stall(struct half *half, int64_t time_ns)
+/* How long the oldest data waited without progress. Of more than two segments with no gap among
+ * them one is acknowledged at once (RFC 5681, section 4.2): beside the receiver it is the host that
+ * is late. */
+static void count_stall(struct half *half, int64_t time_ns, bool fills)
 {
     if (half->piece_ring.count == 0)
         return;
-    int64_t since = half_piece(half, 0)->first_ns;
+    const struct piece *oldest = half_piece(half, 0);
+    int64_t since = oldest->first_ns, whole_ns = oldest->last_ns;
     if (half->last_move_ns > since)
         since = half->last_move_ns;
     double stall_ns = (double)(time_ns - since);
     if (stall_ns > half->out->stall_longest_ns)
         half->out->stall_longest_ns = stall_ns;
+    double late_ns = whole_ns > since ? (double)(time_ns - whole_ns) : stall_ns;
+    if (!fills && late_ns >= LATE_NS && half->next - half->una > 2 * half_mss(half) &&
+        !(oldest->state & PIECE_HOLE))
+        half->out->ack_late_ns += late_ns;
 }
 
 /* Beside the sender all of it is what the host took to answer, the handshake not always least: what
@@ -289,7 +297,7 @@ static void make_progress(struct half *half, const struct tl_segment *segment, u
 {
     struct tl_packet_half *out = half->out;
     bool fills = half->una < sacked_before;
-    count_stall(half, segment->time_ns);
+    count_stall(half, segment->time_ns, fills);
     uint64_t told_bytes = forget_below(half, segment, ack, sacked_before);
     if (told_bytes < ack - half->una)
         count_delivered(half, segment->time_ns, ack - half->una - told_bytes);

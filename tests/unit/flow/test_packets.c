@@ -241,35 +241,6 @@ Test(packets, a_pause_with_nothing_in_flight_is_the_programs)
     tl_packets_destroy(script.packets);
 }
 
-/* Eight segments are in flight, the first of them is lost; each that arrives behind it lets one
- * more leave. What has arrived is no longer on the way, so that never more than eight are. */
-Test(packets, what_arrived_behind_a_gap_is_not_in_flight)
-{
-    struct script script = script_begin();
-    script_shake(&script, 0, 20 * MS);
-    for (uint32_t i = 0; i < 8; i++)
-        script_send(&script, CLIENT, 1000 + i * MSS, 1000, MSS);
-    script.time_ns += 20 * MS;
-    for (uint32_t i = 1; i < 8; i++) {
-        struct tl_segment ack = script_segment(&script, SERVER, TL_TCP_ACK, 1000, 1000, 0);
-        ack.sack_count = 1;
-        ack.sacks[0].begin = 1000 + MSS;
-        ack.sacks[0].end = 1000 + (i + 1) * MSS;
-        script_add(&script, &ack);
-        script.time_ns += MS;
-        script_send(&script, CLIENT, 1000 + (7 + i) * MSS, 1000, MSS);
-        script.time_ns += MS;
-    }
-    script_send(&script, CLIENT, 1000, 1000, MSS);
-    script.time_ns += 20 * MS;
-    script_send(&script, SERVER, 1000, 1000 + 15 * MSS, 0);
-    script_send(&script, CLIENT, 1000 + 15 * MSS, 1000, MSS);
-    const struct tl_packet_half *half = &script_end(&script)->halves[TL_CLIENT];
-    cr_expect_eq(half->flight_max_bytes, 8 * MSS);
-    cr_expect_eq(half->losses_count, 1);
-    tl_packets_destroy(script.packets);
-}
-
 Test(packets, full_segments_that_never_arrive_are_noted)
 {
     struct script script = script_begin();

@@ -117,6 +117,7 @@ struct tl_packet_half {
     double flight_ns;
     uint64_t echoes_count;   /* timestamps that came back with data: the way to the sender */
     double stall_longest_ns; /* longest time with data in flight and no progress */
+    double ack_late_ns;      /* what was here waited for 5 ms and longer, with no gap in it */
     /* Whether acknowledgements make it send: of the trains of packets (more than 300 us behind the
      * packet before) those that began within 200 us of an acknowledgement, and how many of them
      * would by chance, by the share of time that lies so near one. */

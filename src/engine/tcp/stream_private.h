@@ -98,6 +98,11 @@ void tl_stream_wait_socket(struct stream *stream, short events, int64_t until_ns
  * false: it is not ahead. */
 bool tl_stream_hold_rate(struct stream *stream, int64_t now_ns);
 
+/* Whether the far end has been silent for TL_STREAM_USER_TIMEOUT_NS since *heard_ns: on this stream
+ * and on all others of its set. One that is alive but short of processors lets a stream wait for
+ * longer than that while it serves others; then *heard_ns moves on to what they heard last. */
+bool tl_stream_peer_is_silent(const struct stream *stream, int64_t *heard_ns, int64_t now_ns);
+
 /* stream_receive.c */
 struct ending tl_stream_receive_memory(struct stream *stream, int64_t start_ns);
 

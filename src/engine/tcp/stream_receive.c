@@ -56,10 +56,10 @@ static void wait_payload(struct stream *stream, int64_t start_ns, struct receivi
 static struct ending wait_more(struct stream *stream, int64_t start_ns, struct receiving *receiving,
                                int64_t now_ns)
 {
-    int64_t silent_ns = receiving->heard_ns + TL_STREAM_USER_TIMEOUT_NS;
     int64_t duration_ns = stream->set->spec.duration_ns;
-    if (now_ns >= silent_ns)
+    if (tl_stream_peer_is_silent(stream, &receiving->heard_ns, now_ns))
         return (struct ending){TL_STREAM_END_TIMEOUT, ETIMEDOUT};
+    int64_t silent_ns = receiving->heard_ns + TL_STREAM_USER_TIMEOUT_NS;
     choose_wake(stream, receiving, now_ns);
     wait_payload(stream, start_ns, receiving, silent_ns < duration_ns ? silent_ns : duration_ns);
     return (struct ending){TL_STREAM_RUNNING, 0};

@@ -78,3 +78,16 @@ bool tl_stream_hold_rate(struct stream *stream, int64_t now_ns)
     (void)ppoll(&stop, 1, &pause, NULL);
     return true;
 }
+
+bool tl_stream_peer_is_silent(const struct stream *stream, int64_t *heard_ns, int64_t now_ns)
+{
+    const struct tl_streams *set = stream->set;
+    if (now_ns - *heard_ns < TL_STREAM_USER_TIMEOUT_NS)
+        return false;
+    for (uint32_t i = 0; i < set->count; i++) {
+        int64_t last_ns = atomic_load_explicit(&set->streams[i].last_byte_ns, memory_order_relaxed);
+        if (last_ns > *heard_ns)
+            *heard_ns = last_ns;
+    }
+    return now_ns - *heard_ns >= TL_STREAM_USER_TIMEOUT_NS;
+}

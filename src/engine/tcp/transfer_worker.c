@@ -150,7 +150,7 @@ static struct ending receive_piece(struct stream *stream, int64_t start_ns,
         return (struct ending){TL_STREAM_RUNNING, 0};
     if (errno != EAGAIN)
         return tl_stream_ending_of_errno(errno);
-    if (now_ns - receiving->heard_ns >= TL_STREAM_USER_TIMEOUT_NS)
+    if (tl_stream_peer_is_silent(stream, &receiving->heard_ns, now_ns))
         return (struct ending){TL_STREAM_END_TIMEOUT, ETIMEDOUT};
     int64_t until_ns = receiving->heard_ns + TL_STREAM_USER_TIMEOUT_NS;
     if (until_ns > stream->set->spec.duration_ns)

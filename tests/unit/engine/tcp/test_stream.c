@@ -273,6 +273,32 @@ Test(stream, a_silent_sender_ends_the_receiver_after_five_seconds, .timeout = 24
     tl_streams_destroy(receiver);
 }
 
+/* A far end that is short of processors serves its streams one after the other. */
+Test(stream, a_stream_that_waits_while_others_are_served_is_not_silent, .timeout = 240)
+{
+    int served[2], late[2];
+    loopback_pair(NULL, NULL, served);
+    loopback_pair(NULL, NULL, late);
+    struct tl_streams_spec spec = {.duration_ns = 60000 * MS};
+    struct tl_streams *receiver = create(&spec);
+    add(receiver, served[0]);
+    add(receiver, late[0]);
+    start(receiver);
+    for (int64_t from_ns = tl_now_ns();
+         tl_now_ns() - from_ns < TL_STREAM_USER_TIMEOUT_NS * 5 / 4;) {
+        cr_assert_eq(send(served[1], "x", 1, 0), 1);
+        (void)poll(NULL, 0, 50);
+    }
+    cr_assert_eq(send(late[1], "x", 1, MSG_NOSIGNAL), 1);
+    close(served[1]);
+    close(late[1]);
+    wait_done(receiver, 7000);
+    for (uint32_t i = 0; i < 2; i++)
+        cr_expect_eq(result_of(receiver, i).end, TL_STREAM_END_PEER, "stream %u", i);
+    cr_expect_eq(result_of(receiver, 1).bytes, 1);
+    tl_streams_destroy(receiver);
+}
+
 static void set_loopback(bool up)
 {
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = up ? IFF_UP : 0};

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#if TL_WITH_TICKETS
+#include "tightlink/ticket/ticket.h"
+#endif
 #include "tightlink/app/beside.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/cause_name.h"
@@ -102,13 +105,38 @@ static size_t list_names(const char *text, char (*ret_names)[256], size_t max)
 {
     size_t count = 0;
     while (*text && count < max) {
-        size_t len = strcspn(text, ",");
+        text += strspn(text, " ");
+        size_t len = strcspn(text, ", ");
         snprintf(ret_names[count], sizeof *ret_names, "%.*s", (int)len, text);
         count += len > 0;
-        text += len + (text[len] == ',');
+        text += len;
+        text += strspn(text, " ,");
     }
     return count;
 }
+
+#if TL_WITH_TICKETS
+bool cli_compare_list(struct cli_run_options *options, struct tl_error *reterr)
+{
+    struct tl_ticket_config *config = NULL;
+    if (strpbrk(options->compare, ",:/")) /* no name of a list */
+        return true;
+    if (tl_ticket_config_load(NULL, &config, reterr) != TL_OK)
+        return false;
+    const char *far_ends = tl_compare_list_find(config, options->compare);
+    if (far_ends) {
+        snprintf(options->compare_list, sizeof options->compare_list, "%s", far_ends);
+        options->compare = options->compare_list;
+    }
+    tl_ticket_config_destroy(config);
+    return true;
+}
+#else
+bool cli_compare_list(struct cli_run_options *options, struct tl_error *reterr)
+{
+    return true;
+}
+#endif
 
 bool cli_compare_others(const struct cli_run_options *options,
                         const struct tl_app_held_signals *held,

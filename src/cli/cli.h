@@ -95,14 +95,15 @@ enum cli_exit cli_exit_for(enum tl_status status);
 struct cli_run_options {
     struct tl_session_config config;
     bool json, json_lines, yes, direction_given, port_given, dry_run, explain_plan;
-    bool no_history;       /* run --no-history: keep nothing */
-    bool alarm;            /* run --alarm: exit code 1 when the verdict moved */
-    int64_t repeat_ns;     /* run --repeat; 0 without */
-    const char *telemetry; /* run --telemetry NAME, NULL without */
-    const char *compare;   /* run --compare; NULL without */
-    const char *operand;   /* HOST or scenario name, NULL when absent */
-    const char *save;      /* --save; NULL without */
-    bool capture;          /* run --capture */
+    bool no_history;        /* run --no-history: keep nothing */
+    bool alarm;             /* run --alarm: exit code 1 when the verdict moved */
+    int64_t repeat_ns;      /* run --repeat; 0 without */
+    const char *telemetry;  /* run --telemetry NAME, NULL without */
+    const char *compare;    /* run --compare; NULL without */
+    char compare_list[512]; /* of [compare NAME], where --compare names one */
+    const char *operand;    /* HOST or scenario name, NULL when absent */
+    const char *save;       /* --save; NULL without */
+    bool capture;           /* run --capture */
     /* Called once, when the test was agreed to; NULL: nobody waits for that. */
     void (*agreed)(void *context);
     void *agreed_context;

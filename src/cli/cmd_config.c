@@ -12,7 +12,8 @@
 #endif
 
 static const char sample[] =
-    "# tightlink.conf: where runs may be sent. Goes to ~/.config/tightlink/tightlink.conf.\n"
+    "# tightlink.conf: where runs may be sent, whom to compare with. Goes to "
+    "~/.config/tightlink/tightlink.conf.\n"
     "# Tokens stand in files of their own (mode 0600), beside this one or with a whole path.\n"
     "# Take the # away from what you use; tightlink config --check reads it.\n"
     "\n"
@@ -32,7 +33,11 @@ static const char sample[] =
     "#[telemetry metrics]\n"
     "#system = otlp\n"
     "#url = https://otel.example.net:4318\n"
-    "#token_file = otel.token\n";
+    "#token_file = otel.token\n"
+    "\n"
+    "# Far ends that are known well: tightlink run HOST --compare known\n"
+    "#[compare known]\n"
+    "#far_ends = mirror.example.net, https://download.example.org/big.iso\n";
 
 #if TL_WITH_TICKETS
 static void print_system(struct tl_ticket_target_info system)
@@ -54,12 +59,15 @@ static int check(const char *path)
         cli_complain("%s", error.text);
         return CLI_EXIT_USAGE;
     }
-    size_t count = tl_ticket_target_count(config), sinks = tl_telemetry_sink_count(config);
+    size_t count = tl_ticket_target_count(config), sinks = tl_telemetry_sink_count(config),
+           lists = tl_compare_list_count(config);
     bool there = access(tl_ticket_config_path(config), F_OK) == 0;
     cli_put_clean(tl_ticket_config_path(config), stdout);
     if (there)
-        printf(": no fault found; %zu ticket system%s, %zu telemetry system%s\n", count,
-               count == 1 ? "" : "s", sinks, sinks == 1 ? "" : "s");
+        printf(": no fault found; %zu ticket system%s, %zu telemetry system%s, %zu list%s to "
+               "compare with\n",
+               count, count == 1 ? "" : "s", sinks, sinks == 1 ? "" : "s", lists,
+               lists == 1 ? "" : "s");
     else
         puts(" is not there; tightlink config --example prints one to begin with");
     for (size_t i = 0; i < count; i++)

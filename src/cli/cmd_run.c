@@ -255,6 +255,9 @@ static int run(const struct cli_command *command, struct cli_run_options *option
     if (options->alarm && options->no_history)
         return cli_usage(command,
                          "--alarm compares with the history, which --no-history leaves out");
+    struct tl_error error = {0};
+    if (options->compare && !cli_compare_list(options, &error))
+        return cli_fail(&error);
     if (options->dry_run)
         return cli_dry_run(options);
     if (options->config.directory && !is_directory(options->config.directory))

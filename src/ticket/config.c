@@ -1,5 +1,5 @@
-/* tightlink.conf: which ticket systems there are (inih). Every key is known, or the file is
- * refused with its place; a token in it is refused too. */
+/* tightlink.conf: which ticket systems, systems that watch and lists of far ends there are (inih).
+ * Every key is known, or the file is refused with its place; a token in it is refused too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -13,7 +13,8 @@
 #include "config.h"
 #include "sinks.h"
 
-#define FILE_MAX (64 << 10)
+#define FILE_MAX     (64 << 10)
+#define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
 static const char *const key_names[KEY_COUNT] = {
     [KEY_SYSTEM] = "system",
@@ -37,6 +38,7 @@ static const char *const key_names[KEY_COUNT] = {
     [KEY_ADDRESS] = "address",
     [KEY_TRANSPORT] = "transport",
     [KEY_UNMASK] = "unmask",
+    [KEY_FAR_ENDS] = "far_ends",
 };
 
 static const struct ticket_system *const systems[] = {
@@ -83,12 +85,19 @@ static struct ticket_target *place(struct ticket_target *targets, size_t *count,
     return target;
 }
 
-/* What a section is about. NULL: there are too many of its kind. */
-static struct ticket_target *target_of(struct tl_ticket_config *config, bool ticket,
-                                       const char *name)
+/* What a section is about. *ret_known: there is such a kind. NULL then: there are too many. */
+static struct ticket_target *target_of(struct tl_ticket_config *config, const char *kind,
+                                       const char *name, bool *ret_known)
 {
-    return ticket ? place(config->targets, &config->count, TL_TICKET_TARGETS_MAX, name)
-                  : place(config->sinks, &config->sink_count, TELEMETRY_SINKS_MAX, name);
+    *ret_known = true;
+    if (strcmp(kind, "ticket") == 0)
+        return place(config->targets, &config->count, TL_TICKET_TARGETS_MAX, name);
+    if (strcmp(kind, "telemetry") == 0)
+        return place(config->sinks, &config->sink_count, TELEMETRY_SINKS_MAX, name);
+    if (strcmp(kind, "compare") == 0)
+        return place(config->lists, &config->list_count, COMPARE_LISTS_MAX, name);
+    *ret_known = false;
+    return NULL;
 }
 
 /* With the keys that there are. */
@@ -128,20 +137,24 @@ static int set_value(struct reader *reader, struct ticket_target *target, const 
 
 static int take(void *context, const char *section, const char *name, const char *value)
 {
-    static const char tickets[] = "ticket ", telemetry[] = "telemetry ";
     struct reader *reader = context;
-    bool ticket = strncmp(section, tickets, strlen(tickets)) == 0;
-    if (!ticket && strncmp(section, telemetry, strlen(telemetry)) != 0)
+    char kind[16] = "";
+    size_t len = strcspn(section, " ");
+    const char *word = section[len] ? section + len + 1 : "";
+    bool known = false, named = *word && strlen(word) < TL_TICKET_NAME_SIZE &&
+                                strspn(word, NAME_LETTERS) == strlen(word);
+    struct ticket_target *target = NULL;
+    if (len < sizeof kind) {
+        memcpy(kind, section, len);
+        target = target_of(reader->config, kind, named ? word : "", &known);
+    }
+    if (!known)
         return refuse(reader, TL_UNKNOWN, section, name,
-                      "sections are [ticket NAME] and [telemetry NAME]");
-    const char *word = section + strlen(ticket ? tickets : telemetry);
-    if (!*word || strlen(word) >= TL_TICKET_NAME_SIZE ||
-        strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") !=
-            strlen(word))
+                      "sections are [ticket NAME], [telemetry NAME] and [compare NAME]");
+    if (!named)
         return refuse(reader, TL_SYNTAX, section, name, "a name is letters, digits, dots, dashes");
-    struct ticket_target *target = target_of(reader->config, ticket, word);
     if (!target)
-        return refuse(reader, TL_LIMIT, section, name, "there are too many systems");
+        return refuse(reader, TL_LIMIT, section, name, "there are too many of that kind");
     return set_value(reader, target, section, name, value);
 }
 
@@ -165,7 +178,10 @@ static enum tl_status wrong(const struct tl_ticket_config *config,
                             struct tl_error *reterr)
 {
     return tl_error_set(reterr, TL_SYNTAX, "%.200s, [%s %s] %s %s", config->path,
-                        target->system ? "ticket" : "telemetry", target->name, key, why);
+                        target->system ? "ticket"
+                        : target->sink ? "telemetry"
+                                       : "compare",
+                        target->name, key, why);
 }
 
 static enum tl_status check_keys(const struct tl_ticket_config *config,
@@ -269,6 +285,15 @@ static enum tl_status check_sink(struct tl_ticket_config *config, struct ticket_
     return status == TL_OK ? check_values(config, target, reterr) : status;
 }
 
+static enum tl_status check_list(const struct tl_ticket_config *config,
+                                 const struct ticket_target *list, struct tl_error *reterr)
+{
+    if (list->values[KEY_SYSTEM][0])
+        return wrong(config, list, "system", "is no key of a list; far_ends = HOST,HOST is",
+                     reterr);
+    return check_keys(config, list, KEY(FAR_ENDS), 0, reterr);
+}
+
 /* --- Loading --- */
 
 static enum tl_status default_path(char ret_path[PATH_MAX], struct tl_error *reterr)
@@ -307,9 +332,9 @@ static enum tl_status read_file(struct tl_ticket_config *config, struct tl_error
         line = ini_parse_file(file, take, &reader);
     fclose(file);
     if (reader.status == TL_OK && line)
-        reader.status = tl_error_set(&reader.error, TL_SYNTAX,
-                                     "%.300s line %d is neither [ticket NAME] nor key = value",
-                                     config->path, line);
+        reader.status =
+            tl_error_set(&reader.error, TL_SYNTAX,
+                         "%.300s line %d is neither [SECTION] nor key = value", config->path, line);
     if (reader.status != TL_OK)
         return tl_error_set(reterr, reader.status, "%s", reader.error.text);
     return TL_OK;
@@ -334,6 +359,8 @@ enum tl_status tl_ticket_config_load(const char *path, struct tl_ticket_config *
         status = check_target(config, &config->targets[i], reterr);
     for (size_t i = 0; i < config->sink_count && status == TL_OK; i++)
         status = check_sink(config, &config->sinks[i], reterr);
+    for (size_t i = 0; i < config->list_count && status == TL_OK; i++)
+        status = check_list(config, &config->lists[i], reterr);
     if (status == TL_OK)
         *ret_config = config;
     else
@@ -377,6 +404,19 @@ struct tl_ticket_target_info tl_telemetry_sink_at(const struct tl_ticket_config 
                             : sink->values[KEY_FILE][0] ? KEY_FILE
                                                         : KEY_ADDRESS;
     return (struct tl_ticket_target_info){sink->name, sink->sink->name, sink->values[where]};
+}
+
+size_t tl_compare_list_count(const struct tl_ticket_config *config)
+{
+    return config->list_count;
+}
+
+const char *tl_compare_list_find(const struct tl_ticket_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->list_count; i++)
+        if (strcmp(config->lists[i].name, name) == 0)
+            return config->lists[i].values[KEY_FAR_ENDS];
+    return NULL;
 }
 
 const struct ticket_target *ticket_config_find(const struct tl_ticket_config *config,

@@ -7,6 +7,7 @@
 #include "private.h"
 
 #define TELEMETRY_SINKS_MAX 8
+#define COMPARE_LISTS_MAX   16
 
 struct tl_ticket_config {
     char path[PATH_MAX];
@@ -14,6 +15,8 @@ struct tl_ticket_config {
     struct ticket_target targets[TL_TICKET_TARGETS_MAX];
     size_t sink_count;
     struct ticket_target sinks[TELEMETRY_SINKS_MAX];
+    size_t list_count;
+    struct ticket_target lists[COMPARE_LISTS_MAX]; /* KEY_FAR_ENDS alone */
 };
 
 /* NULL with a sentence that names the targets there are. */

@@ -39,6 +39,7 @@ enum ticket_key {
     KEY_ADDRESS,
     KEY_TRANSPORT,
     KEY_UNMASK,
+    KEY_FAR_ENDS, /* of a list to compare with alone */
     KEY_COUNT
 };
 #define KEY(name) (UINT32_C(1) << KEY_##name)

@@ -477,13 +477,3 @@ def what_speaks_something_else_is_no_web_server(machine):
         threading.Thread(target=greet, daemon=True).start()
         result = run(machine, listener.getsockname()[1], "big")
     result.check(result.code, "does not speak HTTP/1")
-
-
-@case("http")
-def what_is_slow_to_one_of_several_is_that_ones(machine):
-    with Server() as server:
-        url = f"http://127.0.0.1:{server.port}/quicker"
-        result = run(machine, server.port, "held", "--compare", url, "--stages", "stream")
-    assert "Beside one another" in result.out, result
-    words = " ".join(result.out.split())
-    assert "what limits it lies there or on the way to it" in words, result.out[-1500:]

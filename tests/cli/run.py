@@ -9,6 +9,7 @@ import sys
 
 import cases_budget
 import cases_captures
+import cases_compare
 import cases_demo
 import cases_far_end
 import cases_fix
@@ -31,9 +32,10 @@ import cases_strangers
 import cases_usage
 from harness import Machine, suite
 
-assert all((cases_budget, cases_captures, cases_demo, cases_far_end, cases_fix, cases_history, cases_hostile,
-            cases_http, cases_https, cases_key, cases_librespeed, cases_live, cases_mover, cases_nodes, cases_nuttcp,
-            cases_output, cases_pager, cases_pcap, cases_plan, cases_stop, cases_strangers, cases_usage))
+assert all((cases_budget, cases_captures, cases_compare, cases_demo, cases_far_end, cases_fix, cases_history,
+            cases_hostile, cases_http, cases_https, cases_key, cases_librespeed, cases_live, cases_mover,
+            cases_nodes, cases_nuttcp, cases_output, cases_pager, cases_pcap, cases_plan, cases_stop,
+            cases_strangers, cases_usage))
 
 
 def main():

@@ -333,6 +333,12 @@ def configurations_that_are_wrong_are_named(programs):
         place.send(code=2, says="is no address")
         place.write("[desk]\nsystem = rt\n")
         place.send(code=2, says="sections are")
+        place.write(good + "[compare known]\nsystem = rt\n")
+        place.send(code=2, says="[compare known] system is no key of a list")
+        place.write(good + "[compare known]\nfar_ends = a,b\nurl = http://a\n")
+        place.send(code=2, says="[compare known] url is no key")
+        place.write(good + "[compare ]\nfar_ends = a\n")
+        place.send(code=2, says="a name is letters")
         place.write(good)
         place.ticket(place.saved, "--to", "nobody", code=2, says="there are desk")
         assert not server.seen

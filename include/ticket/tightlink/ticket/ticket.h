@@ -43,6 +43,11 @@ struct tl_ticket_target_info {
 struct tl_ticket_target_info tl_ticket_target_at(const struct tl_ticket_config *config,
                                                  size_t index);
 
+/* Lists of far ends to compare with, [compare NAME]: how many, and the far ends of one as they are
+ * written there, "HOST,HOST"; NULL: there is no such list. Borrowed. */
+size_t tl_compare_list_count(const struct tl_ticket_config *config);
+const char *tl_compare_list_find(const struct tl_ticket_config *config, const char *name);
+
 /* What is sent. Texts are masked already; html "" sends none. */
 struct tl_ticket_message {
     const char *run_id; /* ULID */

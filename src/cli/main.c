@@ -362,9 +362,14 @@ static int close_output(int exit_code)
 {
     errno = 0;
     bool failed = fflush(stdout) != 0;
-    int errnum = errno;
     if ((!failed && !ferror(stdout)) || exit_code == CLI_EXIT_EXPORT || cli_reader_has_gone())
         return exit_code;
+    if (!failed) { /* what an earlier piece met is forgotten: it is met once more */
+        clearerr(stdout);
+        errno = 0;
+        failed = putchar('\n') == EOF || fflush(stdout) != 0;
+    }
+    int errnum = errno;
     cli_complain("writing the output failed: %s",
                  failed ? strerror(errnum) : "not all of it arrived");
     return CLI_EXIT_EXPORT;

@@ -102,6 +102,13 @@ class Results(unittest.TestCase):
         self.expect(told([("a", "OK", said)]), 0, "repeated: a: case 19: slow",
                     "skipped: a: case 20: late", "real time: 21 cases, 1 of them repeated")
 
+    def test_a_long_reason_is_one_short_line(self):
+        said = real_time(*["ok"] * 9, "repeated, then ok: " + "slow " * 1000 + "end")
+        code, text = told([("a", "OK", said)])
+        line = next(line for line in text.splitlines() if line.startswith("repeated: a: case 9: slow"))
+        self.assertEqual(code, 0)
+        self.assertLess(len(line), 400)
+
     def test_more_than_one_repetition_in_ten_is_a_failure(self):
         twice = ["repeated, then ok: slow"] * 2
         self.expect(told([("a", "OK", real_time(*["ok"] * 17, *twice))]), 1,

@@ -85,19 +85,30 @@ static struct ticket_target *place(struct ticket_target *targets, size_t *count,
     return target;
 }
 
-/* What a section is about. *ret_known: there is such a kind. NULL then: there are too many. */
-static struct ticket_target *target_of(struct tl_ticket_config *config, const char *kind,
-                                       const char *name, bool *ret_known)
+/* What a section begins with, and then its name. */
+static const char *const kinds[] = {"ticket ", "telemetry ", "compare "};
+enum kind { KIND_TICKET, KIND_TELEMETRY, KIND_COMPARE, KIND_COUNT };
+
+static enum kind kind_of(const char *section)
 {
-    *ret_known = true;
-    if (strcmp(kind, "ticket") == 0)
+    enum kind kind = KIND_TICKET;
+    while (kind < KIND_COUNT && strncmp(section, kinds[kind], strlen(kinds[kind])) != 0)
+        kind++;
+    return kind;
+}
+
+/* What a section is about. NULL: there are too many of its kind. */
+static struct ticket_target *target_of(struct tl_ticket_config *config, enum kind kind,
+                                       const char *name)
+{
+    switch (kind) {
+    case KIND_TICKET:
         return place(config->targets, &config->count, TL_TICKET_TARGETS_MAX, name);
-    if (strcmp(kind, "telemetry") == 0)
+    case KIND_TELEMETRY:
         return place(config->sinks, &config->sink_count, TELEMETRY_SINKS_MAX, name);
-    if (strcmp(kind, "compare") == 0)
+    default:
         return place(config->lists, &config->list_count, COMPARE_LISTS_MAX, name);
-    *ret_known = false;
-    return NULL;
+    }
 }
 
 /* With the keys that there are. */
@@ -138,21 +149,14 @@ static int set_value(struct reader *reader, struct ticket_target *target, const 
 static int take(void *context, const char *section, const char *name, const char *value)
 {
     struct reader *reader = context;
-    char kind[16] = "";
-    size_t len = strcspn(section, " ");
-    const char *word = section[len] ? section + len + 1 : "";
-    bool known = false, named = *word && strlen(word) < TL_TICKET_NAME_SIZE &&
-                                strspn(word, NAME_LETTERS) == strlen(word);
-    struct ticket_target *target = NULL;
-    if (len < sizeof kind) {
-        memcpy(kind, section, len);
-        target = target_of(reader->config, kind, named ? word : "", &known);
-    }
-    if (!known)
+    enum kind kind = kind_of(section);
+    if (kind == KIND_COUNT)
         return refuse(reader, TL_UNKNOWN, section, name,
                       "sections are [ticket NAME], [telemetry NAME] and [compare NAME]");
-    if (!named)
+    const char *word = section + strlen(kinds[kind]);
+    if (!*word || strlen(word) >= TL_TICKET_NAME_SIZE || strspn(word, NAME_LETTERS) != strlen(word))
         return refuse(reader, TL_SYNTAX, section, name, "a name is letters, digits, dots, dashes");
+    struct ticket_target *target = target_of(reader->config, kind, word);
     if (!target)
         return refuse(reader, TL_LIMIT, section, name, "there are too many of that kind");
     return set_value(reader, target, section, name, value);

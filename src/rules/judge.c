@@ -4,26 +4,12 @@
 #include <string.h>
 
 #include "judge.h"
-#include "tightlink/rules/verdict.h"
 
 /* The findings and the memory behind them. */
 struct findings_box {
     struct tl_findings findings; /* first, so that its address is the box's */
     struct tl_arena arena;
 };
-
-const struct tl_finding *tl_findings_verdict(const struct tl_findings *findings)
-{
-    const struct tl_verdict *verdict = &findings->verdict;
-    for (size_t i = 0; verdict->cause && verdict->segment && i < findings->finding_count; i++) {
-        const struct tl_finding *finding = &findings->findings[i];
-        if (finding->direction == verdict->direction && finding->result == TL_FOUND &&
-            strcmp(finding->cause, verdict->cause) == 0 &&
-            strcmp(finding->segment, verdict->segment) == 0)
-            return finding; /* the verdict's own stands first */
-    }
-    return NULL;
-}
 
 void tl_findings_destroy(struct tl_findings *findings)
 {

@@ -6,6 +6,7 @@
 #include "judge.h"
 #include "tightlink/base/units.h"
 #include "tightlink/facts/run.h"
+#include "tightlink/rules/verdict.h"
 
 #define WINDOW_HELD_RATIO 0.9 /* as where the length of a test is decided (engine/tcp/steady.c) */
 
@@ -319,4 +320,17 @@ void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side)
     }
     if (!verdict->confidence_reasons)
         verdict->confidence_reasons = tl_arena_strdup(arena, "");
+}
+
+const struct tl_finding *tl_findings_verdict(const struct tl_findings *findings)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    for (size_t i = 0; verdict->cause && verdict->segment && i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction == verdict->direction && finding->result == TL_FOUND &&
+            strcmp(finding->cause, verdict->cause) == 0 &&
+            strcmp(finding->segment, verdict->segment) == 0)
+            return finding; /* the verdict's own stands first */
+    }
+    return NULL;
 }

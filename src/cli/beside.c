@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-#if TL_WITH_TICKETS
-#include "tightlink/ticket/ticket.h"
-#endif
 #include "tightlink/app/beside.h"
 #include "tightlink/app/open.h"
 #include "tightlink/base/cause_name.h"
 #include "tightlink/base/units.h"
+#if TL_WITH_TICKETS
+#include "tightlink/ticket/ticket.h"
+#endif
 
 /* One connection and several, or those of both that the user named. */
 static uint32_t stages_of(const struct cli_run_options *options)
@@ -104,13 +104,10 @@ static void print(const struct tl_app_beside_row *rows, size_t count, FILE *out)
 static size_t list_names(const char *text, char (*ret_names)[256], size_t max)
 {
     size_t count = 0;
-    while (*text && count < max) {
-        text += strspn(text, " ");
+    while (count < max && *(text += strspn(text, ", "))) {
         size_t len = strcspn(text, ", ");
-        snprintf(ret_names[count], sizeof *ret_names, "%.*s", (int)len, text);
-        count += len > 0;
+        snprintf(ret_names[count++], sizeof *ret_names, "%.*s", (int)len, text);
         text += len;
-        text += strspn(text, " ,");
     }
     return count;
 }

@@ -19,8 +19,7 @@
 
 #define ERRORS_PER_WAKEUP 32
 
-/* Half a second's worth may come at once: a search sends in
- * rounds. */
+/* Half a second's worth may come at once: a search sends in rounds. */
 static bool take_token(struct session *session)
 {
     int64_t step_ns = TL_NS_PER_S / tl_limit_row(TL_LIMIT_UDP_PATH_PER_S)->standard;

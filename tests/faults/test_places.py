@@ -132,6 +132,21 @@ def one_network_cannot_take_every_handshake():
             assert lines <= 4, f"{lines} lines of log for one flood"
 
 
+def is_told(port, source):
+    """Whether a client without a key learns why it has to wait. In a full house most are not even
+    let in (at random), and a reset may overtake the answer."""
+    stranger = Connection(port, source)
+    try:
+        stranger.send(wire.hello())
+        code, text = stranger.error()
+    except (wire.Closed, ConnectionError):
+        return False
+    finally:
+        stranger.close()
+    assert code == wire.E_SESSIONS and "with a key" in text, (code, text)
+    return True
+
+
 @case
 def places_are_kept_for_who_has_a_key():
     """512 places and silent strangers of 16 networks: the last quarter is not theirs to sit in."""
@@ -143,17 +158,8 @@ def places_are_kept_for_who_has_a_key():
             silent, begin = [], time.monotonic()
             for i in range(480):
                 silent.append(Connection(daemon.port, f"127.0.{80 + i % 16}.1"))
-            plain = [Connection(daemon.port, f"127.0.{100 + i}.1") for i in range(8)]
-            told = 0
-            for stranger in plain:
-                try:
-                    stranger.send(wire.hello())
-                    code, text = stranger.error()
-                    assert code == wire.E_SESSIONS and "with a key" in text, (code, text)
-                    told += 1
-                except (wire.Closed, ConnectionError):
-                    pass
-            assert told > 0, "nobody was told that what is left is kept"
+            assert any(is_told(daemon.port, f"127.1.{i}.1") for i in range(64)), \
+                "nobody was told that what is left is kept"
             time.sleep(1.3)
             keyed = [Connection(daemon.port, f"127.0.{110 + i}.1") for i in range(20)]
             for honest in keyed:
@@ -165,7 +171,7 @@ def places_are_kept_for_who_has_a_key():
             if time.monotonic() - begin > 2.9:
                 raise Skipped("the first strangers' 3 s were over before the last had come")
             print(f"  {served} of 20 handshakes begin beside {sitting} silent strangers")
-            assert served >= 15 and sitting > 300, (served, sitting)
+            assert served >= 11 and 300 < sitting <= 384, (served, sitting)
 
 
 run(sys.argv[2:])

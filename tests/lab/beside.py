@@ -108,11 +108,9 @@ def attempt(tools, case):
 def main():
     class tools:
         in_path, tightlink, tightlinkd = sys.argv[1:4]
-    gate, only = policy.Gate(), sys.argv[4:]
-    for case in CASES:
-        if not only or case[0] in only:
-            gate.run(case[0], lambda case=case: attempt(tools, case))
-    return gate.exit_code()
+    only = sys.argv[4:]
+    return policy.Gate().run_all(((case[0], case) for case in CASES if not only or case[0] in only),
+                                 lambda case: attempt(tools, case))
 
 
 if __name__ == "__main__":

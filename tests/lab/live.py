@@ -97,11 +97,9 @@ def attempt(tools, case):
 
 
 def main():
-    tools, only, gate = sys.argv[1:5], sys.argv[5:], policy.Gate()
-    for case in CASES:
-        if not only or case[0] in only:
-            gate.run(case[0], lambda case=case: attempt(tools, case))
-    return gate.exit_code()
+    tools, only = sys.argv[1:5], sys.argv[5:]
+    return policy.Gate().run_all(((case[0], case) for case in CASES if not only or case[0] in only),
+                                 lambda case: attempt(tools, case))
 
 
 if __name__ == "__main__":

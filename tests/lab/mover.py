@@ -144,11 +144,9 @@ def main():
     if missing or os.geteuid() != 0:
         print(f"skipped: needs {', '.join(missing) or 'root'}")
         return SKIP
-    gate, only = policy.Gate(), sys.argv[4:]
-    for case in CASES:
-        if not only or case[4] in only:
-            gate.run(case[0], lambda case=case: attempt(tools, case))
-    return gate.exit_code()
+    only = sys.argv[4:]
+    return policy.Gate().run_all(((case[0], case) for case in CASES if not only or case[4] in only),
+                                 lambda case: attempt(tools, case))
 
 
 if __name__ == "__main__":

@@ -79,6 +79,12 @@ class Gate:
             return FAILED, f"{first}; then: {error}"
         return (FAILED, f"{first}; then: {'; '.join(second)}") if second else (REPEATED, first)
 
+    def run_all(self, cases, attempt):
+        """Runs (name, case) one after the other; the exit code."""
+        for name, case in cases:
+            self.run(name, lambda case=case: attempt(case))
+        return self.exit_code()
+
     def exit_code(self):
         """0 all that ran passed, 1 one failed, 77 none ran."""
         outcomes = self.outcomes.values()

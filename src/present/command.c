@@ -82,7 +82,7 @@ void tl_report_to_fill_in(const struct tl_run *run, const struct tl_remedy *reme
 static bool add_quoted(const char *text, struct tl_buf *out)
 {
     const char *first = strstr(text, ": \""), *last = strrchr(text, '"');
-    if (strncmp(text, "Ask ", 4) != 0 || !first || last <= first + 3)
+    if (!tl_remedy_is_request(text) || !first || last <= first + 3)
         return false;
     tl_buf_add(out, first + 3, (size_t)(last - first) - 3);
     return true;

@@ -78,7 +78,7 @@ static void first_fix(struct text *t, const struct text_source *source, bool und
     text_to_fill_in(t, source, remedy);
     if (undo && tl_remedy_is_command(remedy->undo))
         text_command(t, "undo", LABEL_COLUMNS, remedy->undo);
-    if (strncmp(remedy->does, "Ask ", 4) != 0) /* which names who is asked */
+    if (!tl_remedy_is_request(remedy->does)) /* which names who is asked */
         entry(t, source, "ask", add_send_to);
     text_keep_status(t, where.status);
     text_keep_status(t, does.status);

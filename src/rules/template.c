@@ -412,3 +412,8 @@ bool tl_remedy_is_command(const char *text)
     bool cmdlet = isupper((unsigned char)text[0]) && memchr(text, '-', first); /* Set-NetAdapter */
     return islower((unsigned char)text[0]) || cmdlet;
 }
+
+bool tl_remedy_is_request(const char *text)
+{
+    return text && strncmp(text, "Ask ", strlen("Ask ")) == 0;
+}

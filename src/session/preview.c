@@ -48,6 +48,20 @@ static const char *when_text(const struct tl_session_config *config, enum tl_pla
     return texts[row->when];
 }
 
+static enum tl_stage_choice choice_of(const struct tl_session_config *config,
+                                      enum tl_plan_stage stage)
+{
+    const struct tl_stage *row = tl_stage_at(stage);
+    if (stage == TL_PLAN_VERIFY)
+        return TL_STAGE_TRIAL;
+    if (!tl_stage_is_built(stage))
+        return TL_STAGE_NOT_BUILT;
+    bool forced = config->force >> stage & 1;
+    bool only_named = config->only_force && row->when != TL_WHEN_ALWAYS;
+    return !forced && (row->when == TL_WHEN_ASKED || only_named) ? TL_STAGE_IF_ASKED
+                                                                 : TL_STAGE_PLANNED;
+}
+
 static void list_needs(unsigned needs, char ret_text[64])
 {
     static const struct {
@@ -106,6 +120,7 @@ enum tl_status tl_session_preview(const struct tl_session_config *config,
         *stage = (struct tl_session_stage){.id = row->id,
                                            .what = row->why,
                                            .when = when_text(config, (enum tl_plan_stage)i),
+                                           .choice = choice_of(config, (enum tl_plan_stage)i),
                                            .loads = row->loads,
                                            .per_direction = row->per_direction,
                                            .time_ns = cost.time_ns,

@@ -33,19 +33,19 @@ static void toggle_stage(struct tui_state *state)
     struct tui_start *start = &state->start;
     const struct tl_session_stage *stage = &start->preview.stages[start->stage];
     uint32_t bit = UINT32_C(1) << start->stage;
-    if (strcmp(stage->when, "not built") == 0)
+    if (stage->choice == TL_STAGE_NOT_BUILT)
         snprintf(state->message, sizeof state->message, "%s is not part of this program",
                  stage->id);
     else if (strstr(stage->needs, "directory") && !start->directory)
         snprintf(state->message, sizeof state->message,
                  "%s needs a directory: start tightlink with --disk DIRECTORY", stage->id);
-    else if (strcmp(stage->id, "verify") == 0)
+    else if (stage->choice == TL_STAGE_TRIAL)
         start->verify = !start->verify;
     else if (start->force & bit)
         start->force &= ~bit;
     else if (start->skip & bit)
         start->skip &= ~bit;
-    else if (strcmp(stage->when, "when asked for") == 0 || strcmp(stage->when, "not named") == 0)
+    else if (stage->choice == TL_STAGE_IF_ASKED)
         start->force |= bit;
     else
         start->skip |= bit;

@@ -56,12 +56,11 @@ static bool is_on(const struct tui_start *start, size_t index)
 {
     const struct tl_session_stage *stage = &start->preview.stages[index];
     uint32_t bit = UINT32_C(1) << index;
-    if (strcmp(stage->id, "verify") == 0)
+    if (stage->choice == TL_STAGE_TRIAL)
         return start->verify;
-    if (strcmp(stage->when, "not built") == 0 || start->skip & bit)
+    if (stage->choice == TL_STAGE_NOT_BUILT || start->skip & bit)
         return false;
-    return start->force & bit ||
-           (strcmp(stage->when, "when asked for") != 0 && strcmp(stage->when, "not named") != 0);
+    return start->force & bit || stage->choice == TL_STAGE_PLANNED;
 }
 
 /* Where the columns of the plan are. */

@@ -344,7 +344,7 @@ static void add_nonsense(const struct verdict *verdict, struct tl_buf *out)
         tl_buf_adds(out, " a fix at that place, not on the whole line");
     if (strncmp(verdict->does, "Until then", 10) == 0)
         tl_buf_adds(out, " a time that the first fix begins with");
-    if (strncmp(verdict->does, "Ask ", 4) == 0 && has(verdict->plain, "\n  ask "))
+    if (tl_remedy_is_request(verdict->does) && has(verdict->plain, "\n  ask "))
         tl_buf_adds(out, " one alone who is asked");
 }
 

@@ -5,17 +5,22 @@
 #include "script.h"
 
 static const struct tl_session_stage plan[] = {
-    {"hosts", "settings and interface of both ends", "always", "responder", false, false,
-     1000000000, 16000},
-    {"path", "round trip, loss", "always", "responder", false, false, 1000000000, 16000},
-    {"mtu", "packet sizes", "always", "responder", false, false, 4000000000, 1000000},
-    {"stream", "one stream as hosts are set", "first", "responder", true, true, 6000000000,
-     600000000},
-    {"streams", "several streams", "when wanted", "responder", true, true, 6000000000, 700000000},
-    {"udp", "datagrams at rising rates", "when wanted", "responder", true, true, 9000000000,
-     90000000},
-    {"disk", "the disk here", "when asked for", "directory", false, true, 20000000000, 0},
-    {"verify", "try the remedy", "when asked for", "responder", true, true, 6000000000, 600000000},
+    {"hosts", "settings and interface of both ends", "always", TL_STAGE_PLANNED, "responder", false,
+     false, 1000000000, 16000},
+    {"path", "round trip, loss", "always", TL_STAGE_PLANNED, "responder", false, false, 1000000000,
+     16000},
+    {"mtu", "packet sizes", "always", TL_STAGE_PLANNED, "responder", false, false, 4000000000,
+     1000000},
+    {"stream", "one stream as hosts are set", "first", TL_STAGE_PLANNED, "responder", true, true,
+     6000000000, 600000000},
+    {"streams", "several streams", "when wanted", TL_STAGE_PLANNED, "responder", true, true,
+     6000000000, 700000000},
+    {"udp", "datagrams at rising rates", "when wanted", TL_STAGE_PLANNED, "responder", true, true,
+     9000000000, 90000000},
+    {"disk", "the disk here", "when asked for", TL_STAGE_IF_ASKED, "directory", false, true,
+     20000000000, 0},
+    {"verify", "try the remedy", "when asked for", TL_STAGE_TRIAL, "responder", true, true,
+     6000000000, 600000000},
 };
 
 void start_with_plan(struct tui_state *state)

@@ -83,12 +83,21 @@ struct tl_session_config {
 
 /* --- What there is to measure ------------------------------------------------------- */
 
+/* What becomes of a stage that nobody says anything about. */
+enum tl_stage_choice {
+    TL_STAGE_PLANNED,   /* the plan decides */
+    TL_STAGE_IF_ASKED,  /* left out until it is asked for */
+    TL_STAGE_TRIAL,     /* tries the fix behind the verdict: asked for by config.verify */
+    TL_STAGE_NOT_BUILT, /* not part of this program */
+};
+
 /* A stage as a start screen and --dry-run show it. Texts are static or live in the struct. */
 struct tl_session_stage {
     const char *id, *what;
-    const char *when; /* "always", "first", "when wanted", "skipped", "not built" ... */
-    char needs[64];   /* "responder, directory"; "" for nothing */
-    bool loads;       /* fills the path; only after consent */
+    const char *when; /* "always", "first", "when wanted", "skipped" ...: for people */
+    enum tl_stage_choice choice;
+    char needs[64]; /* "responder, directory"; "" for nothing */
+    bool loads;     /* fills the path; only after consent */
     bool per_direction;
     int64_t time_ns, bytes; /* the most, each direction; bytes are bounded by the data budget */
 };

@@ -58,8 +58,7 @@ struct tl_remedy {
 /* Whether what a remedy says (do, undo, persist) is a command to be copied whole, or words: for one
  * system alone it may be either. NULL is none. */
 bool tl_remedy_is_command(const char *text);
-/* Whether it names who is to be asked for something: 'Ask the network team: "..." Until then ...'
- */
+/* Whether it asks somebody who is named: 'Ask the network team: "..." Until then ...' */
 bool tl_remedy_is_request(const char *text);
 
 struct tl_finding {

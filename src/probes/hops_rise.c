@@ -11,7 +11,8 @@
 #define RISE_MIN_NS    2e6
 #define RISE_MIN_RATIO 0.15
 /* Shares of the whole rise. Medians of few readings of a queue that swings differ by a third;
- * what lies between the two may be either. */
+ * what lies between the two may be either. A hop is flat by its 75th percentile: behind a queue
+ * that comes and goes two low readings of three are no rarity, nearly all of them are. */
 #define RISEN_RATIO 0.55
 #define FLAT_RATIO  0.3
 /* Rises of one queue under one stream and under several. */
@@ -31,7 +32,8 @@ static enum state state_of(const struct tl_hop_load *hop, const struct tl_hop_lo
     if (hop->both_count < ANSWERS_MIN || !(whole_ns >= RISE_MIN_NS))
         return UNKNOWN; /* there was nothing to see when it answered */
     double share = (hop->both_rtt_ns - hop->idle_rtt_ns) / whole_ns;
-    return share >= RISEN_RATIO ? RISEN : share <= FLAT_RATIO ? FLAT : UNKNOWN;
+    double high_share = (hop->both_high_rtt_ns - hop->idle_rtt_ns) / whole_ns;
+    return share >= RISEN_RATIO ? RISEN : high_share <= FLAT_RATIO ? FLAT : UNKNOWN;
 }
 
 struct tl_hops_rise tl_hops_rise(const struct tl_hop_load *hops, int count)

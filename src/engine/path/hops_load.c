@@ -34,6 +34,7 @@ struct tl_hop_load tl_hop_load(const struct tl_hop *idle, const struct tl_hop *l
     struct tl_hop_load load = {.loaded_rtt_ns = tl_stats_median(values, count),
                                .loaded_count = (unsigned)count,
                                .both_rtt_ns = tl_stats_median(both, both_count),
+                               .both_high_rtt_ns = tl_stats_quantile(both, both_count, 0.75),
                                .both_far_rtt_ns = tl_stats_median(fars, both_count),
                                .both_count = (unsigned)both_count};
     /* A router that was too busy to answer at once while idle may have done so beside the load,

@@ -17,6 +17,7 @@ static void make_path(struct tl_hop_load *hops, int count, int tight, double ris
                                          .loaded_rtt_ns = loaded_ns,
                                          .loaded_count = 6,
                                          .both_rtt_ns = loaded_ns,
+                                         .both_high_rtt_ns = loaded_ns,
                                          .both_far_rtt_ns = count * 5 * MS + rise_ns,
                                          .both_count = 6};
     }
@@ -24,7 +25,7 @@ static void make_path(struct tl_hop_load *hops, int count, int tight, double ris
 
 static void hush(struct tl_hop_load *hop)
 {
-    *hop = (struct tl_hop_load){hop->idle_rtt_ns, SILENT, 0, SILENT, SILENT, 0};
+    *hop = (struct tl_hop_load){hop->idle_rtt_ns, SILENT, 0, SILENT, SILENT, SILENT, 0};
 }
 
 Test(hops_rise, finds_the_link_wherever_it_is)
@@ -46,6 +47,7 @@ Test(hops_rise, noise_of_a_third_does_not_move_it)
     struct tl_hop_load hops[5];
     make_path(hops, 4, 3, 30 * MS);
     hops[2].both_rtt_ns += 7 * MS;
+    hops[2].both_high_rtt_ns += 8 * MS;
     hops[3].both_rtt_ns -= 10 * MS;
     struct tl_hops_rise rise = tl_hops_rise(hops, 4);
     cr_expect(rise.known && rise.first_hop == 2 && rise.last_hop == 3);
@@ -84,6 +86,25 @@ Test(hops_rise, without_a_queue_there_is_no_rise)
     hush(&hops[3]);
     cr_expect_not(tl_hops_rise(hops, 3).known, "the far end itself must answer");
     cr_expect_not(tl_hops_rise(hops, 0).known);
+}
+
+/* A queue that comes and goes with others' bursts: two of the router's three answers met it next to
+ * empty, and one of the far end's. */
+Test(hops_rise, low_answers_by_chance_do_not_put_a_router_before_the_queue)
+{
+    const int64_t end_ns = (int64_t)(1000 * MS);
+    struct tl_hop idle = {.rtt_ns = {5 * MS}, .sample_count = 1};
+    struct tl_hop router = {.rtt_ns = {5 * MS, 6 * MS, 21 * MS},
+                            .sent_ns = {0, end_ns / 3, 2 * end_ns / 3},
+                            .sample_count = 3};
+    struct tl_hop far = router;
+    far.rtt_ns[0] = 23 * MS;
+    struct tl_hop_load hops[3];
+    hops[1] = tl_hop_load(&idle, &router, &far, 0, end_ns);
+    hops[2] = tl_hop_load(&idle, &far, &far, 0, end_ns);
+    struct tl_hops_rise rise = tl_hops_rise(hops, 2);
+    cr_expect(rise.known && rise.first_hop == 0 && rise.last_hop == 2, "%d to %d", rise.first_hop,
+              rise.last_hop);
 }
 
 Test(hops_rise, takes_the_probes_of_the_loaded_time_alone)
@@ -126,7 +147,7 @@ Test(hops_rise, a_router_that_answered_before_the_queue_alone_says_nothing)
 {
     struct tl_hop_load hops[5];
     make_path(hops, 4, 2, 30 * MS);
-    hops[3].both_rtt_ns = hops[3].idle_rtt_ns + 0.1 * MS;
+    hops[3].both_rtt_ns = hops[3].both_high_rtt_ns = hops[3].idle_rtt_ns + 0.1 * MS;
     hops[3].both_far_rtt_ns = hops[4].idle_rtt_ns + 0.3 * MS;
     struct tl_hops_rise rise = tl_hops_rise(hops, 4);
     cr_expect(rise.known && rise.first_hop == 1 && rise.last_hop == 2);

@@ -59,6 +59,7 @@ struct tl_hop_load {
      * some rounds only, often the first ones, when the queue had hardly begun: what it says is
      * compared with what the far end said at the same time. */
     double both_rtt_ns, both_far_rtt_ns;
+    double both_high_rtt_ns; /* 75th percentile of this hop's */
     unsigned both_count;
 };
 

@@ -79,6 +79,15 @@ static void load_flag(struct tl_load *load, const struct tl_json_at *root, const
         tl_load_fault(load, &error);
 }
 
+static void load_flags(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_rule *rule = load->rule;
+    load_flag(load, root, "essential", &rule->essential);
+    load_flag(load, root, "overrides", &rule->overrides);
+    load_flag(load, root, "extrapolates", &rule->extrapolates);
+    load_flag(load, root, "scales_with_rtt", &rule->scales_with_rtt);
+}
+
 /* A measured fact that names the segment more closely than the rule can. */
 static void load_located_by(struct tl_load *load, const struct tl_json_at *root)
 {
@@ -264,10 +273,11 @@ static bool load_disabled(struct tl_load *load, const struct tl_json_at *root)
 static void load_root(struct tl_load *load, const struct tl_json_at *root)
 {
     static const char *const keys[] = {
-        "format",     "id",         "cause",        "segment",         "title",  "severity",
-        "essential",  "overrides",  "extrapolates", "scales_with_rtt", "ledger", "names",
-        "applies",    "when",       "not_when",     "supports",        "agrees", "ceiling",
-        "no_ceiling", "located_by", "yields_to",    "sentence",        "change", "remedies",
+        "format",     "id",        "cause",      "segment",      "title",
+        "severity",   "essential", "overrides",  "extrapolates", "scales_with_rtt",
+        "ledger",     "names",     "conditions", "applies",      "when",
+        "not_when",   "supports",  "agrees",     "ceiling",      "no_ceiling",
+        "located_by", "yields_to", "sentence",   "change",       "remedies",
         "references", NULL};
     struct tl_error error;
     struct tl_rule *rule = load->rule;
@@ -278,13 +288,11 @@ static void load_root(struct tl_load *load, const struct tl_json_at *root)
     if (tl_json_type(root) != TL_JSON_OBJECT)
         return;
     load_head(load, root);
-    load_flag(load, root, "essential", &rule->essential);
-    load_flag(load, root, "overrides", &rule->overrides);
-    load_flag(load, root, "extrapolates", &rule->extrapolates);
-    load_flag(load, root, "scales_with_rtt", &rule->scales_with_rtt);
+    load_flags(load, root);
     load_located_by(load, root);
     load_ledger(load, root);
     load_names(load, root);
+    tl_load_own_conditions(load, root);
     /* {"is": …} refers to tests above: this order is part of the format. */
     rule->applies = tl_load_logic(load, root, "applies", true);
     rule->when = tl_load_logic(load, root, "when", true);
@@ -299,6 +307,7 @@ static void load_root(struct tl_load *load, const struct tl_json_at *root)
     tl_load_remedies(load, root);
     load_strings(load, root, "references", TL_RULE_REFERENCES_MAX, rule->references,
                  &rule->reference_count);
+    tl_load_check_own(load);
     if (load->errors == 0)
         check_whole(load, root);
 }

@@ -18,6 +18,8 @@ struct tl_load {
     struct tl_shared *shared; /* what shared.json defines; NULL: nothing */
     const char *end;          /* "sender" or "receiver" of a rule for either; NULL */
     size_t within;            /* the number of the shared condition that is being put in; 0: none */
+    struct tl_json_at own;    /* the rule's own "conditions", where it has_own */
+    bool has_own, own_begun[TL_RULE_GROUPS_MAX]; /* those that a part of the rule named */
     bool may_disable; /* {"format", "id", "disabled": true} is a rule that removes another */
 };
 
@@ -56,6 +58,10 @@ size_t tl_load_shared_test(struct tl_load *load, const struct tl_json_at *at, co
 const struct tl_logic *tl_load_shared_condition(struct tl_load *load, const struct tl_json_at *at,
                                                 const char *id, size_t number, bool is_for,
                                                 unsigned depth);
+/* The rule's own "conditions": looked at, and after all other parts whether each was named. One is
+ * put in where it is first named, as if it stood there. */
+void tl_load_own_conditions(struct tl_load *load, const struct tl_json_at *root);
+void tl_load_check_own(struct tl_load *load);
 /* A condition or test above, by its id; NULL where there is none. load: struct tl_load. */
 const struct tl_logic *tl_load_condition(void *load, const char *id);
 /* A test above, or TL_RULE_TESTS_MAX; a condition above, or NULL. */

@@ -2,19 +2,90 @@
 
 #include "load.h"
 
+#include <string.h>
+
 static struct tl_logic *load_node(struct tl_load *load, const struct tl_json_at *at, bool is_for,
                                   unsigned depth);
+static struct tl_logic *load_parts(struct tl_load *load, const struct tl_json_at *at, bool is_for,
+                                   unsigned depth, struct tl_logic *node);
+static void add_group(struct tl_load *load, const struct tl_json_at *at, const char *id,
+                      struct tl_logic *node);
 
-/* The condition that an id means: one of the rule above this place, or one of shared.json. False
- * where it means none, but a test. */
+/* The index of the rule's own condition of that id; TL_RULE_GROUPS_MAX where there is none. */
+static size_t find_own(const struct tl_load *load, const char *id, struct tl_json_at *ret_at)
+{
+    const char *name = NULL;
+    if (!load->has_own)
+        return TL_RULE_GROUPS_MAX;
+    struct tl_json_members members = tl_json_members(&load->own);
+    for (size_t i = 0; i < TL_RULE_GROUPS_MAX && tl_json_next(&members, &name, ret_at); i++)
+        if (strcmp(name, id) == 0)
+            return i;
+    return TL_RULE_GROUPS_MAX;
+}
+
+/* It is looked for where it does not stand above: a second time only where it is faulty, or named
+ * within itself. */
+static const struct tl_logic *load_own(struct tl_load *load, const struct tl_json_at *at,
+                                       const char *id, size_t index, bool is_for, unsigned depth)
+{
+    struct tl_json_at other;
+    struct tl_logic *node =
+        load->own_begun[index] ? NULL : TL_ARENA_NEW(load->arena, struct tl_logic);
+    if (load->own_begun[index])
+        tl_load_fault_at(load, at, TL_SYNTAX, "it is faulty, or made of itself");
+    else if (tl_json_find(at, "id", &other))
+        tl_load_fault_at(load, at, TL_SYNTAX, "its id is the key that it stands under");
+    load->own_begun[index] = true;
+    if (!node || load->errors)
+        return NULL;
+    node = load_parts(load, at, is_for, depth, node);
+    if (node)
+        add_group(load, at, tl_arena_strdup(load->arena, id), node);
+    return node;
+}
+
+void tl_load_own_conditions(struct tl_load *load, const struct tl_json_at *root)
+{
+    struct tl_error error;
+    load->has_own = tl_json_find(root, "conditions", &load->own);
+    if (!load->has_own)
+        return;
+    if (tl_json_expect(&load->own, TL_JSON_OBJECT, &error) != TL_OK) {
+        tl_load_fault(load, &error);
+        load->has_own = false;
+    } else if (tl_json_count(&load->own) > TL_RULE_GROUPS_MAX) {
+        tl_load_fault_at(load, &load->own, TL_LIMIT, "more than %d conditions", TL_RULE_GROUPS_MAX);
+    }
+}
+
+void tl_load_check_own(struct tl_load *load)
+{
+    struct tl_json_at at;
+    const char *name = NULL;
+    if (!load->has_own)
+        return;
+    struct tl_json_members members = tl_json_members(&load->own);
+    for (size_t i = 0; i < TL_RULE_GROUPS_MAX && tl_json_next(&members, &name, &at); i++)
+        if (!load->own_begun[i])
+            tl_load_fault_at(load, &at, TL_UNKNOWN, "no part of the rule names it");
+}
+
+/* The condition that an id means: one of the rule above this place, one of its own, or one of
+ * shared.json. False where it means none, but a test. */
 static bool find_condition(struct tl_load *load, const char *id, bool is_for, unsigned depth,
                            const struct tl_logic **ret_condition)
 {
-    struct tl_json_at shared;
+    struct tl_json_at own, shared;
     bool has_test = !load->within && tl_load_find_test(load, id) != TL_RULE_TESTS_MAX;
     *ret_condition = load->within ? NULL : tl_load_group(load, id);
     if (*ret_condition || has_test)
         return !has_test;
+    size_t index = load->within ? TL_RULE_GROUPS_MAX : find_own(load, id, &own);
+    if (index != TL_RULE_GROUPS_MAX) {
+        *ret_condition = load_own(load, &own, id, index, is_for, depth);
+        return true;
+    }
     size_t number = tl_shared_condition(load->shared, id, load->within, &shared);
     if (number)
         *ret_condition = tl_load_shared_condition(load, &shared, id, number, is_for, depth);

@@ -1,5 +1,6 @@
 """Reads the rules as the program does, for scripts: a rule for either end becomes two, and a shared
-test or condition stands where it is named first. What stands above stays a reference."""
+test or condition, or one of the rule's own "conditions", stands where it is named first. What stands
+above stays a reference."""
 import json
 import re
 
@@ -33,19 +34,25 @@ def both(rule):
     return [for_end(rule, end, {"end": end, **words[end]}) for end in ENDS]
 
 
-def with_shared(value, shared, seen):
-    """References to shared tests and conditions as these; one that stands above stays a reference."""
+def put_in(value, parts, seen):
+    """References to tests and conditions as these; one that stands above stays a reference."""
     if isinstance(value, list):
-        return [with_shared(item, shared, seen) for item in value]
+        return [put_in(item, parts, seen) for item in value]
     if not isinstance(value, dict):
         return value
     name = value.get("is") if "names" not in value else None
-    if isinstance(name, str) and name in shared and name not in seen:
+    if isinstance(name, str) and name in parts and name not in seen:
         words = {key: text for key, text in value.items() if key != "is"}
-        return with_shared({"id": name, **shared[name], **words}, shared, seen)
+        return put_in({"id": name, **parts[name], **words}, parts, seen)
     if isinstance(value.get("id"), str):
         seen.add(value["id"])
-    return {key: with_shared(item, shared, seen) for key, item in value.items()}
+    return {key: put_in(item, parts, seen) for key, item in value.items()}
+
+
+def whole(rule, shared):
+    own = rule.get("conditions", {})
+    parts = {**shared.get("tests", {}), **shared.get("conditions", {}), **own}
+    return put_in({key: value for key, value in rule.items() if key != "conditions"}, parts, set())
 
 
 def read(folder):
@@ -53,5 +60,4 @@ def read(folder):
     shared = json.loads((folder / "shared.json").read_text(encoding="utf-8"))
     files = sorted(path for path in folder.rglob("*.json") if path != folder / "shared.json")
     rules = (rule for path in files for rule in both(json.loads(path.read_text(encoding="utf-8"))))
-    parts = {**shared.get("tests", {}), **shared.get("conditions", {})}
-    return {rule["id"]: with_shared(rule, parts, set()) for rule in rules}, shared
+    return {rule["id"]: whole(rule, shared) for rule in rules}, shared

@@ -184,7 +184,8 @@ def ids_in(part):
 
 def ambiguous(rule, shared):
     """An id means one thing: what is called as something of shared.json has to be that."""
-    for name in ids_in([part for key, part in rule.items() if key != "id"]):
+    parts = [part for key, part in rule.items() if key != "id"]
+    for name in [*rule.get("conditions", {}), *ids_in(parts)]:
         if name in shared["tests"] or name in shared["conditions"]:
             yield f'"{name}" is called as one of shared.json: {{"is": "{name}"}}, or another id'
 
@@ -234,6 +235,7 @@ def self_test():
     shared = {"tests": {"lost": {}}, "conditions": {"full": {}}}
     assert list(ambiguous({"id": "lost", "when": {"all": [{"is": "lost"}, {"id": "own"}]}}, shared)) == []
     assert len(list(ambiguous({"when": {"id": "full", "any": [{"id": "lost"}]}}, shared))) == 2
+    assert len(list(ambiguous({"conditions": {"full": {"any": [{"id": "lost"}]}}}, shared))) == 2
     assert not list(unreasoned({"test": ["max(flow.a_bps, 1bps) / 1s", ">", 0]}))
 
 

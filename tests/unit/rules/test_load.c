@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "rule.h"
 #include "tightlink/rules/rules.h"
 
 static const char *folder;
@@ -17,15 +18,20 @@ static void set_up(void)
 
 TestSuite(load, .init = set_up, .fini = folder_remove);
 
-static void expect_fault(const char *piece, const char *by, const char *part)
+static void expect_fault_of(const char *rule, const char *piece, const char *by, const char *part)
 {
     struct tl_rules *rules = NULL;
     struct tl_error error = {.text = ""};
-    folder_add_changed("sound.json", piece, by);
+    folder_add_text_changed("sound.json", rule, piece, by);
     cr_expect_neq(tl_rules_load_directory(folder, &rules, &error), TL_OK, "%s passed", by);
     cr_expect_null(rules);
     cr_expect(strncmp(error.text, "sound.json: ", 12) == 0, "no file in \"%s\"", error.text);
     cr_expect(strstr(error.text, part), "\"%s\" lacks \"%s\"", error.text, part);
+}
+
+static void expect_fault(const char *piece, const char *by, const char *part)
+{
+    expect_fault_of(sound_rule, piece, by, part);
 }
 
 Test(load, takes_a_sound_rule)
@@ -79,6 +85,55 @@ Test(load, names_cannot_be_cyclic)
 Test(load, refers_only_to_tests_above)
 {
     expect_fault("{\"all\": [", "{\"all\": [{\"is\": \"one\"}, ", "there is no test \"one\"");
+}
+
+static const char rule_with_conditions[] =
+    "{\"format\": \"tightlink.rule/1\", \"id\": \"sound\", \"cause\": \"capacity\",\n"
+    " \"segment\": \"path\", \"title\": \"A sound rule\", \"severity\": \"limits\",\n"
+    " \"when\": {\"all\": [{\"is\": \"fast\"}, {\"is\": \"known\"}]},\n"
+    " \"not_when\": {\"is\": \"fast-and-lossy\"},\n"
+    " \"conditions\": {\n"
+    "   \"fast-and-lossy\": {\"all\": [{\"is\": \"fast\"}, {\"id\": \"lossy\", \"test\": "
+    "[\"flow.retrans_count\", \">\", 9]}]},\n"
+    "   \"fast\": {\"any\": [{\"id\": \"one\", \"test\": [\"flow.goodput_bps\", \">\", "
+    "\"1Mbps\"]}]},\n"
+    "   \"known\": {\"not\": {\"id\": \"two\", \"test\": [\"flow.cc\", \"in\", [\"bbr\"]]}}},\n"
+    " \"ceiling\": {\"bps\": \"flow.goodput_bps\", \"label\": \"l\"},\n"
+    " \"sentence\": {\"found\": \"f\", \"ruled_out\": \"r\", \"unsure\": \"u\"}}\n";
+
+Test(load, a_condition_of_its_own_stands_where_it_is_named_first)
+{
+    struct tl_rules *rules = NULL;
+    struct tl_error error = {.text = ""};
+    folder_add("sound.json", rule_with_conditions, strlen(rule_with_conditions));
+    cr_assert_eq(tl_rules_load_directory(folder, &rules, &error), TL_OK, "%s", error.text);
+    const struct tl_rule *rule = rules->rules[0];
+    cr_expect_eq(rule->test_count, 3);
+    static const char *const tests[] = {"one", "two", "lossy"}; /* as they are named */
+    for (int i = 0; i < 3; i++)
+        cr_expect_str_eq(rule->tests[i].id, tests[i]);
+    cr_expect_eq(rule->group_count, 3);
+    cr_expect_eq(rule->not_when->children[0]->kind, TL_LOGIC_ANY, "the same as in when");
+    tl_rules_destroy(rules);
+}
+
+Test(load, conditions_of_its_own_are_named_and_not_cyclic)
+{
+    const char *rule = rule_with_conditions;
+    expect_fault_of(rule, " \"not_when\": {\"is\": \"fast-and-lossy\"},", "",
+                    "/conditions/fast-and-lossy: no part of the rule names it");
+    expect_fault_of(rule, "{\"not\": {\"id\": \"two\"",
+                    "{\"not\": {\"is\": \"known\"}}, \"k\": {\"not\": {\"id\": \"two\"",
+                    "/conditions/known: it is faulty, or made of itself");
+    expect_fault_of(rule, "{\"any\": [{\"id\": \"one\"",
+                    "{\"id\": \"own\", \"any\": [{\"id\": \"one\"",
+                    "/conditions/fast: its id is the key that it stands under");
+    expect_fault_of(rule, "{\"is\": \"known\"}]", "{\"is\": \"unknown\"}]",
+                    "there is no test \"unknown\"");
+    expect_fault("\"names\"", "\"conditions\": 5, \"names\"", "/conditions: ");
+    expect_fault_of(rule,
+                    "\"known\": {\"not\": ", "\"known\": {\"is\": \"fast\"}, \"k\": {\"not\": ",
+                    "/conditions/known: all, any and not stand alone");
 }
 
 Test(load, refuses_the_same_id_twice)

@@ -61,7 +61,8 @@ struct climb {
     bool spent;          /* the search found no room for its next step */
     bool cut;            /* something behind the search found none */
     double offered_bps;  /* highest rate that the sender is known to reach */
-    unsigned void_steps; /* in which it did not reach even that: it was held up */
+    double missed_bps;   /* highest rate that it did not reach, once */
+    unsigned void_steps; /* in which it may have been held up: they tell nothing */
     uint64_t rxq_dropped_count;
     /* Of the lowest rate that did not pass. */
     double above_bps, above_loss_ratio, delay_before_loss_ns, tail_bps;
@@ -155,10 +156,13 @@ static void keep_above(struct climb *climb, double rate_bps, const struct tl_udp
         result->receiver.lost_count > 0 ? delay->before_loss_median_ns : delay->p99_ns;
 }
 
-/* A sender that has offered more before is not at its limit now. */
+/* A sender that has offered more before is not at its limit now, and one that falls behind for the
+ * first time may have been held up. */
 static bool was_held_up(struct climb *climb, double rate_bps)
 {
-    return rate_bps <= climb->offered_bps && ++climb->void_steps <= VOID_STEPS_MAX;
+    bool may_be = rate_bps <= climb->offered_bps || rate_bps > climb->missed_bps;
+    climb->missed_bps = fmax(climb->missed_bps, rate_bps);
+    return may_be && ++climb->void_steps <= VOID_STEPS_MAX;
 }
 
 static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t duration_ns)

@@ -328,12 +328,14 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
 
 /* --- Early stop -------------------------------------------------------------------- */
 
-/* Two round trips more than a verdict needs: the last look at the same test lays its batches anew
- * and may take one more for warm-up. */
-static bool long_enough_with_margin(const struct tl_steady_rate *rate, int64_t rtt_ns)
+/* The last look at the same test lays its batches anew and may take one or two more for warm-up: so
+ * many are to spare beyond what a verdict needs. A batch is a round trip at least. */
+static bool long_enough_with_spare(const struct tl_rate_point *points, size_t count, int64_t rtt_ns,
+                                   const struct tl_steady_rate *rate, unsigned spare_batches)
 {
-    int64_t steady_ns = rate->end_ns - rate->start_ns;
-    return rate->long_enough && steady_ns >= (TL_STEADY_MIN_RTTS_COUNT + 2) * rtt_ns;
+    int64_t spare_ns = spare_batches * batch_width_ns(points, count, rtt_ns);
+    int64_t steady_ns = rate->end_ns - rate->start_ns - spare_ns;
+    return steady_ns >= TL_STEADY_MIN_NS && steady_ns >= TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
 }
 
 /* Even, and known to TL_STEADY_KNOWN_RATIO, however long it lasted. */
@@ -422,10 +424,8 @@ static bool is_window_known(const struct tl_rate_point *points, size_t count,
 {
     struct tl_steady_rate rate;
     tl_steady_rate(points, count, rtt_ns, &rate);
-    /* One round trip to spare: the last look at the test lays its batches anew. */
-    int64_t steady_ns = rate.end_ns - rate.start_ns;
-    return is_window_a_round_trip(&rate, stats) && steady_ns >= TL_STEADY_MIN_NS + rtt_ns &&
-           steady_ns >= (TL_STEADY_MIN_RTTS_COUNT + 1) * rtt_ns;
+    return is_window_a_round_trip(&rate, stats) &&
+           long_enough_with_spare(points, count, rtt_ns, &rate, 1);
 }
 
 bool tl_steady_known(const struct tl_rate_point *points, size_t count,
@@ -447,5 +447,6 @@ bool tl_steady_known(const struct tl_rate_point *points, size_t count,
     struct tl_steady_rate now, then;
     tl_steady_rate(points, count, rtt_ns, &now);
     tl_steady_rate(points, before, rtt_ns, &then);
-    return long_enough_with_margin(&now, rtt_ns) && is_even(&now) && is_even(&then);
+    return long_enough_with_spare(points, count, rtt_ns, &now, 2) && is_even(&now) &&
+           is_even(&then);
 }

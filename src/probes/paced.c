@@ -1,7 +1,8 @@
 /* Stage paced: one stream held to half the rate that was seen. A queue or a policer that
  * dropped packets at the full rate drops none now; a bad cable goes on losing its share.
  *
- * Where several streams get more than one, a second one follows. Losses that vanished: near the
+ * Where several streams get more than one, a second one follows, at once or, where several are run
+ * later, in a turn of its own. Losses that vanished: near the
  * best rate, which tells whether even spacing is all that was missing. Losses that stayed: well
  * below the best rate, with BBR where the sender permits it; it does not slow down for them, and so
  * counts in seconds what would take the host's own congestion control a minute. */
@@ -72,20 +73,30 @@ static void set_near_facts(struct tl_facts *facts, enum tl_direction direction,
                 sender->loss_event_count / sender->segments_count, reason);
 }
 
-/* The second stream; false where it is not worth its time. */
-static bool plan_second(const struct tl_probe *probe, enum tl_direction direction,
-                        struct tl_tcp_spec *spec)
+/* A window that was cut down at the start may lose nothing since: then several tell. */
+static double lost_ratio(const struct tl_facts *facts, enum tl_direction direction)
 {
-    const struct tl_facts *facts = probe->facts;
+    return fmax(number(facts, TL_FLOW(direction, retrans_ratio)),
+                number(facts, TL_FLOW(direction, streams_retrans_ratio)));
+}
+
+bool tl_probe_paced_again(const struct tl_facts *facts, enum tl_direction direction)
+{
     double one_bps = number(facts, TL_FLOW(direction, goodput_bps));
     double best_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
-    /* A window that was cut down at the start may lose nothing since: then several tell. */
-    double lost = fmax(number(facts, TL_FLOW(direction, retrans_ratio)),
-                       number(facts, TL_FLOW(direction, streams_retrans_ratio)));
+    return best_bps >= NEAR_GAIN * one_bps && lost_ratio(facts, direction) > 0 &&
+           isfinite(number(facts, TL_FLOW(direction, paced_retrans_ratio))) &&
+           isnan(number(facts, TL_FLOW(direction, paced_near_goodput_bps)));
+}
+
+/* The second stream. */
+static void plan_second(const struct tl_facts *facts, enum tl_direction direction,
+                        struct tl_tcp_spec *spec)
+{
+    double best_bps = number(facts, TL_FLOW(direction, streams_goodput_bps));
+    double lost = lost_ratio(facts, direction);
     double left = number(facts, TL_FLOW(direction, paced_retrans_ratio));
     double rtt_ns = tl_facts_number(facts, TL_PATH(rtt_min_ns), 0);
-    if (!(best_bps >= NEAR_GAIN * one_bps) || !(lost > 0) || isnan(left))
-        return false;
     bool vanished = left < VANISHED * lost;
     spec->pacing_bps = (uint64_t)(best_bps * (vanished ? NEAR_RATIO : COUNT_RATIO));
     double mss_bytes = number(facts, TL_FLOW(direction, mss_bytes));
@@ -93,7 +104,6 @@ static bool plan_second(const struct tl_probe *probe, enum tl_direction directio
     spec->duration_ns = (vanished ? NEAR_NS : count_ns) + (int64_t)(NEAR_RTTS * rtt_ns);
     if (!vanished)
         snprintf(spec->congestion, sizeof spec->congestion, "bbr");
-    return true;
 }
 
 /* Bytes and time go into the stage's outcome. A sender that does not permit BBR is no failure: its
@@ -104,7 +114,6 @@ static enum tl_status run_second(const struct tl_probe *probe, enum tl_direction
 {
     struct tl_tcp_result *result;
     struct tl_probe_outcome before = *outcome;
-    outcome->record.duration_ns -= tl_now_ns(); /* the clock goes on: the transfer ends it */
     enum tl_status status = tl_transfer_run(probe, spec, outcome, &result, reterr);
     if (tl_transfer_counts(outcome))
         set_near_facts(probe->facts, direction, result);
@@ -120,30 +129,45 @@ static enum tl_status run_second(const struct tl_probe *probe, enum tl_direction
     return status;
 }
 
+/* False where it does not count. */
+static bool run_first(const struct tl_probe *probe, enum tl_direction direction,
+                      const struct tl_tcp_spec *wanted, struct tl_probe_outcome *outcome,
+                      enum tl_status *ret_status, struct tl_error *reterr)
+{
+    struct tl_tcp_spec spec = *wanted;
+    struct tl_tcp_result *result;
+    double rate_bps = number(probe->facts, TL_FLOW(direction, goodput_bps));
+    spec.pacing_bps = (uint64_t)(rate_bps * TL_PROBE_PACED_RATIO);
+    if (spec.duration_ns > FIRST_MAX_NS)
+        spec.duration_ns = FIRST_MAX_NS;
+    *ret_status = tl_transfer_run(probe, &spec, outcome, &result, reterr);
+    bool counts = tl_transfer_counts(outcome);
+    if (counts)
+        set_facts(probe->facts, direction, result);
+    tl_transfer_free(result);
+    return *ret_status == TL_OK && counts;
+}
+
 enum tl_status tl_probe_paced(const struct tl_probe *probe, enum tl_direction direction,
                               const struct tl_probe_limits *limits,
                               struct tl_probe_outcome *ret_outcome, struct tl_error *reterr)
 {
     struct tl_tcp_spec spec = tl_transfer_spec(direction, limits);
-    struct tl_tcp_result *result;
+    enum tl_status status = TL_OK;
     tl_outcome_begin(ret_outcome, "paced");
-    double rate_bps = number(probe->facts, TL_FLOW(direction, goodput_bps));
-    if (!isfinite(rate_bps)) {
+    if (!isfinite(number(probe->facts, TL_FLOW(direction, goodput_bps)))) {
         tl_outcome_state(ret_outcome, TL_STAGE_NOT_POSSIBLE,
                          "no rate is known that could be halved");
         tl_outcome_end(ret_outcome);
         return TL_OK;
     }
-    spec.pacing_bps = (uint64_t)(rate_bps * TL_PROBE_PACED_RATIO);
     spec.stop_when_known = false; /* its rate is known before; its losses need the time */
-    if (spec.duration_ns > FIRST_MAX_NS)
-        spec.duration_ns = FIRST_MAX_NS;
-    enum tl_status status = tl_transfer_run(probe, &spec, ret_outcome, &result, reterr);
-    bool counts = tl_transfer_counts(ret_outcome);
-    if (counts)
-        set_facts(probe->facts, direction, result);
-    tl_transfer_free(result);
-    if (status == TL_OK && counts && plan_second(probe, direction, &spec))
-        status = run_second(probe, direction, &spec, ret_outcome, reterr);
-    return status;
+    if (!tl_probe_paced_again(probe->facts, direction)) {
+        if (!run_first(probe, direction, &spec, ret_outcome, &status, reterr) ||
+            !tl_probe_paced_again(probe->facts, direction))
+            return status;
+        ret_outcome->record.duration_ns -= tl_now_ns(); /* the clock goes on */
+    }
+    plan_second(probe->facts, direction, &spec);
+    return run_second(probe, direction, &spec, ret_outcome, reterr);
 }

@@ -207,6 +207,14 @@ static void mark_done(struct tl_session *session, const struct tl_plan_step *ste
         plan->forced[step->stage] = false;
 }
 
+/* A slow stream that was sent before several connections may have more to tell behind them. */
+static void allow_slow_stream_again(struct tl_session *session, const struct tl_plan_step *step)
+{
+    if (step->stage == TL_PLAN_STREAMS &&
+        tl_probe_paced_again(session->result.facts, step->direction))
+        session->plan.done[TL_PLAN_PACED][step->direction] = false;
+}
+
 void session_announce_step(struct tl_session *session, const struct tl_plan_step *step)
 {
     const struct tl_stage *stage = tl_stage_at(step->stage);
@@ -247,6 +255,7 @@ void session_finish_step(struct tl_session *session, const struct tl_plan_step *
     session_end_stage(session, outcome);
     mark_done(session, step);
     repeat_if_interrupted(session, step, outcome);
+    allow_slow_stream_again(session, step);
     session_stage_changed(session, step->stage, TL_STAGE_ENDED, outcome->record.reason);
 }
 

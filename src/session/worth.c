@@ -30,12 +30,11 @@
 #define MORE_RATIO 1.1
 /* The least that a doubt about the network counts where something else held the sender. */
 #define NETWORK_LEAST 0.25
-/* A queue that stood that much of the time explains what it dropped. */
+/* A queue that stood that much of the time explains what it dropped … */
 #define STANDING_RATIO 0.8
-/* What a slow stream could tell counts so much before several connections have told whether the
- * link is full: then often nothing is left to tell, and else they show the rate near which a second
- * slow stream belongs. */
-#define BEFORE_SEVERAL_SHARE 0.25
+/* … and what a slow stream could tell of the losses counts so much until several connections have
+ * told whether the link is full: then most often nothing is left to tell. */
+#define EXPLAINED_SHARE 0.25
 
 struct weighing {
     const struct tl_plan_state *state;
@@ -160,25 +159,14 @@ static bool can_follow(const struct weighing *w, enum tl_plan_stage stage)
            !tl_plan_lacks(state, stage, w->direction, lacks);
 }
 
-/* Several connections are still to come: they are worth it, or can spare the slow stream, since a
- * queue that stood all the time explains what it dropped. */
-static bool several_will_come(const struct weighing *w)
-{
-    struct tl_worth several;
-    if (!can_follow(w, TL_PLAN_STREAMS))
-        return false;
-    if (number(w, TL_FLOW(w->direction, queue_standing_ratio), 0) >= STANDING_RATIO)
-        return true;
-    tl_worth_of(w->state, TL_PLAN_STREAMS, w->direction, &several);
-    return several.value >= TL_PLAN_WORTH_MIN;
-}
-
 /* A slow stream tells what the network does, which held a sender no longer than the network did;
- * and tells more of it behind several connections. */
+ * and tells it behind several connections where these may spare it. */
 static double fitness_of_paced(const struct weighing *w)
 {
     double network = number(w, TL_FLOW(w->direction, ledger_network_ratio), 1);
-    return fmax(network, NETWORK_LEAST) * (several_will_come(w) ? BEFORE_SEVERAL_SHARE : 1);
+    double standing = number(w, TL_FLOW(w->direction, queue_standing_ratio), 0);
+    bool waits = standing >= STANDING_RATIO && can_follow(w, TL_PLAN_STREAMS);
+    return fmax(network, NETWORK_LEAST) * (waits ? EXPLAINED_SHARE : 1);
 }
 
 /* How much of what the stage could show is there to be seen: larger buffers show little where no

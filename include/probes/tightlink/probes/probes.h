@@ -160,6 +160,9 @@ double tl_probe_known_bps(const struct tl_facts *facts, enum tl_direction direct
 double tl_probe_held_bps(const struct tl_facts *facts, enum tl_direction direction);
 /* paced: one stream at TL_PROBE_PACED_RATIO of the rate that `stream` measured. */
 tl_probe_load_fn tl_probe_paced;
+/* Whether stage paced has another turn: its first stream is known, and of several, which were run
+ * since, that a second one near their rate would tell. */
+bool tl_probe_paced_again(const struct tl_facts *facts, enum tl_direction direction);
 /* family: one short stream over the other address family of the same name. */
 tl_probe_load_fn tl_probe_family;
 /* both-ways: one stream each way at the same time, then each alone again; once, whatever the

@@ -154,12 +154,15 @@ static void make_batches(const struct tl_rate_point *points, size_t count, int64
     }
 }
 
+/* Batches that warm-up may take of a test that is hardly longer than a verdict needs. */
+#define WARM_UP_BATCHES 4
+
 /* Batches that the steady part keeps at least. */
 static unsigned remainder_min(const struct batches *batches)
 {
     unsigned wanted = (unsigned)((TL_STEADY_MIN_NS + batches->width_ns - 1) / batches->width_ns);
     /* Not half: of a test of 6 s that is a batch short of 3 s. */
-    if (wanted > 2 * batches->count / 3)
+    if (wanted + WARM_UP_BATCHES > batches->count && wanted > 2 * batches->count / 3)
         wanted = 2 * batches->count / 3;
     if (wanted < BATCHES_MIN)
         wanted = BATCHES_MIN;
@@ -328,14 +331,17 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
 
 /* --- Early stop -------------------------------------------------------------------- */
 
-/* The last look at the same test lays its batches anew and may take one or two more for warm-up: so
- * many are to spare beyond what a verdict needs. A batch is a round trip at least. */
+/* The last look at the same test lays its batches anew and may take more for warm-up: so many are
+ * to spare beyond what a verdict needs, and of the whole test so many that it cannot take too much.
+ * A batch is a round trip at least. */
 static bool long_enough_with_spare(const struct tl_rate_point *points, size_t count, int64_t rtt_ns,
                                    const struct tl_steady_rate *rate, unsigned spare_batches)
 {
-    int64_t spare_ns = spare_batches * batch_width_ns(points, count, rtt_ns);
-    int64_t steady_ns = rate->end_ns - rate->start_ns - spare_ns;
-    return steady_ns >= TL_STEADY_MIN_NS && steady_ns >= TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
+    int64_t width_ns = batch_width_ns(points, count, rtt_ns);
+    int64_t steady_ns = rate->end_ns - rate->start_ns - spare_batches * width_ns;
+    int64_t beside_ns = rate->end_ns - (WARM_UP_BATCHES + 2) * width_ns;
+    return steady_ns >= TL_STEADY_MIN_NS && beside_ns >= TL_STEADY_MIN_NS &&
+           steady_ns >= TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
 }
 
 /* Even, and known to TL_STEADY_KNOWN_RATIO, however long it lasted. */

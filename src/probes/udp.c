@@ -334,6 +334,8 @@ static void set_knee(const struct climb *climb)
         knee_bps = (double)NAN;
     tl_flow_set_range(facts, TL_FLOW(climb->direction, udp_knee_bps), knee_bps, low_bps, high_bps,
                       reason);
+    tl_flow_set(facts, TL_FLOW(climb->direction, udp_passed_bps),
+                low_bps > 0 ? low_bps : (double)NAN, "no rate passed");
     tl_flow_set(facts, TL_FLOW(climb->direction, udp_loss_above_knee_ratio),
                 climb->above_bps > 0 ? climb->above_loss_ratio : (double)NAN, reason);
     tl_flow_set(facts, TL_FLOW(climb->direction, udp_delay_before_loss_ns),

@@ -165,6 +165,17 @@ static bool was_held_up(struct climb *climb, double rate_bps)
     return may_be && ++climb->void_steps <= VOID_STEPS_MAX;
 }
 
+/* The rate that the step tells of: less than was asked for where the sender hardly missed it. */
+static double sent_nearly(const struct climb *climb, double rate_bps, double achieved_bps,
+                          enum udp_step_verdict *verdict)
+{
+    if (*verdict != UDP_STEP_SENDER_LIMIT || achieved_bps < UDP_SENT_NEARLY_RATIO * rate_bps ||
+        achieved_bps <= climb->search.low_bps)
+        return rate_bps;
+    *verdict = UDP_STEP_PASSED;
+    return achieved_bps;
+}
+
 static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t duration_ns)
 {
     struct tl_udp_spec spec = {.duration_ns = duration_ns, .rate_bps = (uint64_t)rate_bps};
@@ -175,6 +186,7 @@ static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t d
     enum tl_status status = run(climb, &spec, &result);
     if (status == TL_OK) {
         enum udp_step_verdict verdict = udp_step_judge(&result, rate_bps, &climb->pool);
+        rate_bps = sent_nearly(climb, rate_bps, result.sender.achieved_bps, &verdict);
         if (verdict == UDP_STEP_SENDER_LIMIT && was_held_up(climb, rate_bps)) {
             tl_udp_result_finish(&result);
             return TL_OK; /* the search asks for the same rate again */

@@ -27,6 +27,8 @@ static bool is_below_trains(const struct tl_facts *facts, enum tl_direction dire
 {
     struct tl_fact one, many;
     tl_facts_get(facts, TL_FLOW(direction, full_bps), &one);
+    if (one.state != TL_FACT_KNOWN) /* it kept no queue, as beside others that come in bursts */
+        tl_facts_get(facts, TL_FLOW(direction, piece_bps), &one);
     tl_facts_get(facts, TL_FLOW(direction, streams_full_bps), &many);
     if (one.state != TL_FACT_KNOWN || many.state != TL_FACT_KNOWN)
         return false;

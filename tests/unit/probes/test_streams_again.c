@@ -46,6 +46,19 @@ Test(streams_again, a_link_that_trains_pass_far_faster_is_looked_at_again)
     cr_expect(wants_both(&far_faster));
 }
 
+/* Beside others that come in bursts one connection keeps no queue: what it got by pieces tells. */
+Test(streams_again, one_that_kept_no_queue_is_compared_by_what_it_got)
+{
+    for (double piece_bps = 40e6; piece_bps < 100e6; piece_bps += 50e6) {
+        struct tl_facts *facts = tl_facts_create();
+        set(facts, TL_FLOW(TL_DOWNLOAD, streams_full_bps), 30e6);
+        set(facts, TL_FLOW(TL_DOWNLOAD, trains_bps), 99e6);
+        set(facts, TL_FLOW(TL_DOWNLOAD, piece_bps), piece_bps);
+        cr_expect_eq(tl_streams_want_again(facts, TL_DOWNLOAD), piece_bps < 50e6);
+        tl_facts_destroy(facts);
+    }
+}
+
 /* By either of the two: the better one tells what the link was seen to carry. */
 Test(streams_again, a_link_that_was_once_as_fast_as_trains_is_not)
 {

@@ -199,6 +199,7 @@ static size_t add_test(struct tl_load *load, const struct tl_json_at *at, const 
     (void)tl_load_text(load, at, "because", false, &test.because);
     if (load->errors > before || load->arena->failed)
         return TL_RULE_TESTS_MAX;
+    load->rule->scope.cost += TL_RULE_TEST_COST;
     load->rule->tests[load->rule->test_count] = test;
     return load->rule->test_count++;
 }

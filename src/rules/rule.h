@@ -8,9 +8,11 @@
 
 #include "tightlink/rules/rules.h"
 
-/* Operations of all formulas of a set, of which each direction takes its own: some 20 ns each, so
- * that a judgement ends in 100 ms (P13). The program's own rules have a sixtieth of it. */
-#define TL_RULES_COST_MAX      500000
+/* Operations of a set, of which each direction takes its own: 20 to 90 ns each, so that a judgement
+ * ends in 100 ms (P13). Beside its formulas a test takes as long as some thirty operations: what it
+ * found is written down. The program's own rules have a sixth of it. */
+#define TL_RULES_COST_MAX      300000
+#define TL_RULE_TEST_COST      30
 #define TL_RULE_CEILINGS_MAX   4
 #define TL_RULE_SUPPORTS_MAX   16
 #define TL_RULE_REMEDIES_MAX   12

@@ -44,12 +44,12 @@ static void add_test(struct tl_buf *out, const struct tl_rule *rule, const struc
 }
 
 /* Whether a condition stands on the page already; from now on it does. */
-static bool is_told(const struct tl_rule *rule, const char *id, uint32_t *told)
+static bool is_told(const struct tl_rule *rule, const char *id, uint64_t *told)
 {
     size_t i = 0;
     while (i < rule->group_count && strcmp(rule->groups[i]->id, id) != 0)
         i++;
-    uint32_t bit = UINT32_C(1) << i;
+    uint64_t bit = UINT64_C(1) << i;
     bool was = *told & bit;
     *told |= bit;
     return was;
@@ -58,7 +58,7 @@ static bool is_told(const struct tl_rule *rule, const char *id, uint32_t *told)
 /* With sentences, each test is followed by what it means when it holds. A condition with a name
  * stands there once; told: one bit for each that does. */
 static void add_logic(struct tl_buf *out, const struct tl_rule *rule, const struct tl_logic *logic,
-                      bool sentences, unsigned indent, uint32_t *told)
+                      bool sentences, unsigned indent, uint64_t *told)
 {
     if (logic->kind == TL_LOGIC_TEST && sentences) {
         add_test(out, rule, &rule->tests[logic->test], indent);
@@ -82,7 +82,7 @@ static void add_logic(struct tl_buf *out, const struct tl_rule *rule, const stru
 }
 
 static void add_condition(struct tl_buf *out, const struct tl_rule *rule, const char *heading,
-                          const struct tl_logic *logic, uint32_t *told)
+                          const struct tl_logic *logic, uint64_t *told)
 {
     if (!logic)
         return;
@@ -98,7 +98,7 @@ static void add_supports(struct tl_buf *out, const struct tl_rule *rule)
         add_test(out, rule, &rule->tests[rule->supports[i]], 2);
 }
 
-static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule, uint32_t *told)
+static void add_ceiling(struct tl_buf *out, const struct tl_rule *rule, uint64_t *told)
 {
     if (!rule->ceiling_count)
         return;
@@ -159,7 +159,7 @@ static void add_remedies(struct tl_buf *out, const struct tl_rule *rule)
 static void add_rule(struct tl_buf *out, const struct tl_rule *rule)
 {
     const struct tl_cause *cause = tl_cause_find(rule->cause);
-    uint32_t told = 0;
+    uint64_t told = 0;
     tl_buf_addf(out, "%s: %s\n  cause %s (%s), at the %s, %s\n", rule->id, rule->title, rule->cause,
                 cause->title, tl_role_name(rule->role), tl_severity_name(rule->severity));
     add_part(out, "What it says", rule, &rule->found);

@@ -18,7 +18,7 @@
 #define TL_RULE_REMEDIES_MAX   12
 #define TL_RULE_REFERENCES_MAX 12
 #define TL_RULE_YIELDS_MAX     16
-#define TL_RULE_GROUPS_MAX     48
+#define TL_RULE_GROUPS_MAX     48 /* a bit each where a rule is explained: 64 at most */
 
 /* Whose fault it is, by role; a direction turns it into a segment of the schema. */
 enum tl_role {

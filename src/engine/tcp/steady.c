@@ -337,11 +337,11 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
 static bool long_enough_with_spare(const struct tl_rate_point *points, size_t count, int64_t rtt_ns,
                                    const struct tl_steady_rate *rate, unsigned spare_batches)
 {
-    int64_t width_ns = batch_width_ns(points, count, rtt_ns);
-    int64_t steady_ns = rate->end_ns - rate->start_ns - spare_batches * width_ns;
-    int64_t beside_ns = rate->end_ns - (WARM_UP_BATCHES + 2) * width_ns;
-    return steady_ns >= TL_STEADY_MIN_NS && beside_ns >= TL_STEADY_MIN_NS &&
-           steady_ns >= TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
+    double width_ns = (double)batch_width_ns(points, count, rtt_ns); /* which may be any number */
+    double end_ns = (double)rate->end_ns, least_ns = (double)TL_STEADY_MIN_NS;
+    double steady_ns = end_ns - (double)rate->start_ns - spare_batches * width_ns;
+    return steady_ns >= least_ns && end_ns - (WARM_UP_BATCHES + 2) * width_ns >= least_ns &&
+           steady_ns >= TL_STEADY_MIN_RTTS_COUNT * (double)rtt_ns;
 }
 
 /* Even, and known to TL_STEADY_KNOWN_RATIO, however long it lasted. */

@@ -264,11 +264,11 @@ Test(hostile, the_worst_thousand_rules_are_judged_in_time)
     }
 }
 
-Test(hostile, a_thousand_rules_of_many_cheap_tests)
+Test(hostile, many_rules_of_many_cheap_tests)
 {
-    for (int i = 0; i < TL_RULE_COUNT_MAX; i++)
+    for (int i = 0; i < 200; i++)
         add_dear(i, 60, 0);
-    expect_refused("a thousand rules of sixty tests");
+    expect_refused("two hundred rules of sixty tests");
 }
 
 Test(hostile, rules_that_take_too_long_together)

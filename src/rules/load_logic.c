@@ -24,25 +24,31 @@ static size_t find_own(const struct tl_load *load, const char *id, struct tl_jso
     return TL_RULE_GROUPS_MAX;
 }
 
+/* A condition with its name, as one that stands at this place. */
+static struct tl_logic *put_in(struct tl_load *load, const struct tl_json_at *at, const char *id,
+                               bool is_for, unsigned depth)
+{
+    struct tl_logic *node = TL_ARENA_NEW(load->arena, struct tl_logic);
+    node = node ? load_parts(load, at, is_for, depth, node) : NULL;
+    if (node)
+        add_group(load, at, tl_arena_strdup(load->arena, id), node);
+    return node;
+}
+
 /* It is looked for where it does not stand above: a second time only where it is faulty, or named
  * within itself. */
 static const struct tl_logic *load_own(struct tl_load *load, const struct tl_json_at *at,
                                        const char *id, size_t index, bool is_for, unsigned depth)
 {
     struct tl_json_at other;
-    struct tl_logic *node =
-        load->own_begun[index] ? NULL : TL_ARENA_NEW(load->arena, struct tl_logic);
-    if (load->own_begun[index])
-        tl_load_fault_at(load, at, TL_SYNTAX, "it is faulty, or made of itself");
-    else if (tl_json_find(at, "id", &other))
-        tl_load_fault_at(load, at, TL_SYNTAX, "its id is the key that it stands under");
+    bool begun = load->own_begun[index], has_id = tl_json_find(at, "id", &other);
     load->own_begun[index] = true;
-    if (!node || load->errors)
-        return NULL;
-    node = load_parts(load, at, is_for, depth, node);
-    if (node)
-        add_group(load, at, tl_arena_strdup(load->arena, id), node);
-    return node;
+    if (!begun && !has_id)
+        return put_in(load, at, id, is_for, depth);
+    tl_load_fault_at(load, at, TL_SYNTAX,
+                     begun ? "it is faulty, or made of itself"
+                           : "its id is the key that it stands under");
+    return NULL;
 }
 
 void tl_load_own_conditions(struct tl_load *load, const struct tl_json_at *root)
@@ -218,16 +224,11 @@ const struct tl_logic *tl_load_shared_condition(struct tl_load *load, const stru
     for (size_t i = 0; i < load->rule->group_count; i++)
         if (load->rule->groups[i]->shared == number)
             return load->rule->groups[i];
-    struct tl_logic *node = TL_ARENA_NEW(load->arena, struct tl_logic);
-    if (!node)
-        return NULL;
     load->within = number;
-    node = load_parts(load, at, is_for, depth, node);
+    struct tl_logic *node = put_in(load, at, id, is_for, depth);
     load->within = outer;
-    if (!node)
-        return NULL;
-    node->shared = number;
-    add_group(load, at, tl_arena_strdup(load->arena, id), node);
+    if (node)
+        node->shared = number;
     return node;
 }
 

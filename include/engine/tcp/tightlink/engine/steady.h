@@ -190,11 +190,11 @@ bool tl_steady_cycles_inside(const struct tl_flow_stats *steady_stats,
                              const struct tl_flow_stats *whole_stats, const char *congestion);
 
 /* Whether the rate is known well enough to end the test now: the interval is within
- * TL_STEADY_KNOWN_RATIO, the steady part long enough with two round trips to spare, its
+ * TL_STEADY_KNOWN_RATIO, the steady part long enough with two batches to spare, its
  * halves differ by <= 3 %, it was as even half a second and two RTTs ago, if not as long, and
  * tl_steady_cycles_inside(). A sender that the receive window held for more than 0.9 of the time,
- * and whose rate is that window a round trip within 3 % and a segment, needs neither the round
- * trips to spare nor the second look. */
+ * and whose rate is that window a round trip within 3 % and a segment, needs one batch to spare
+ * and no second look. */
 bool tl_steady_known(const struct tl_rate_point *points, size_t count,
                      const struct tl_flow_stats *steady_stats,
                      const struct tl_flow_stats *whole_stats, const char *congestion);

@@ -40,6 +40,12 @@ def writer(port, each_bytes=20000, seconds=6):
     return sys.executable, "-c", WRITER, port, str(each_bytes), str(seconds)
 
 
+def is_kept(verdict):
+    """On what the writer moved: a machine that is too busy to read the connection often enough
+    names no cause, and never another."""
+    assert verdict["measured_bps"] > 0 and verdict.get("cause") in (None, "sender-app"), verdict
+
+
 @case("mover")
 def a_program_that_writes_seldom_is_the_cause(machine):
     with Reader() as reader:
@@ -106,7 +112,7 @@ def what_it_leaves_behind_is_followed_to_its_end(machine):
                            *writer(reader.port))
     assert time.monotonic() - began > 5.5, "ended with the command, not with its transfer"
     result.check(3, "left processes behind")
-    assert result.document()["verdict"]["measured_bps"] > 0, result.document()["verdict"]
+    is_kept(result.document()["verdict"])
 
 
 @case("mover")
@@ -131,7 +137,7 @@ def one_that_is_killed_leaves_the_verdict_on_what_it_moved(machine):
         result = tightlink(machine, "mover", "--json", "--", "sh", "-c", script, "sh",
                            *writer(reader.port, seconds=30))
     result.check(137)
-    assert result.document()["verdict"]["measured_bps"] > 0, result.document()["verdict"]
+    is_kept(result.document()["verdict"])
 
 
 @case("mover")
@@ -147,5 +153,6 @@ def a_password_is_asked_by_the_command_itself_and_its_wait_is_no_transfer(machin
     assert mover.returncode == 0 and b"password" in prompt + err, (mover.returncode, prompt, err)
     assert b"secret" not in out + err + prompt
     document = json.loads(out)
+    is_kept(document["verdict"])
     moved = document["facts"]["upload.mover_bytes"]["value"]
     assert document["verdict"]["measured_bps"] > 0.8 * moved * 8 / 6, (moved, document["verdict"])

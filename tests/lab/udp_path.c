@@ -107,7 +107,7 @@ static void a_full_queue_shows_before_the_loss(void)
             &result);
         const struct tl_udp_receiver *receiver = &result.receiver;
         double truth_bps = 20e6 * 1448 / 1476;
-        CHECK(fabs(receiver->received_bps / truth_bps - 1) < 0.05, "%.0f", receiver->received_bps);
+        CHECK(fabs(receiver->received_bps / truth_bps - 1) < 0.02, "%.0f", receiver->received_bps);
         CHECK(receiver->delay.before_loss_median_ns > 36e6 &&
                   receiver->delay.before_loss_median_ns < 42e6,
               "%.0f", receiver->delay.before_loss_median_ns);

@@ -55,6 +55,7 @@ struct fake_udp {
     int control, fd;
     bool reverse;
     int len, rate_bps, burst;
+    int64_t begun_ns;                  /* of datagrams, its own clock */
     uint64_t numbered, bytes, highest; /* sent, or received */
 };
 

@@ -66,9 +66,15 @@ bool fake_udp_accept(struct fake_udp *udp)
     return connect(udp->fd, (struct sockaddr *)&from, len) == 0 && send(udp->fd, "6789", 4, 0) == 4;
 }
 
+static int64_t due_ns(const struct fake_udp *udp, uint64_t number)
+{
+    return udp->begun_ns + (int64_t)((double)number * udp->len * 8e9 / udp->rate_bps);
+}
+
+/* One that sends evenly says when each was to leave: held up, it sends several at once. */
 static void put_head(struct fake_udp *udp, uint8_t *datagram)
 {
-    int64_t now_ns = tl_now_ns();
+    int64_t now_ns = udp->fake->mood == FAKE_UDP_EVEN ? due_ns(udp, udp->numbered) : tl_now_ns();
     uint32_t s = htonl((uint32_t)(now_ns / TL_NS_PER_S));
     uint32_t us = htonl((uint32_t)(now_ns % TL_NS_PER_S / TL_NS_PER_US));
     uint64_t number = htobe64(++udp->numbered);
@@ -106,20 +112,19 @@ static void take_next(struct fake_udp *udp)
 }
 
 /* Whether the next datagram of the pace is due, or belongs to a burst that has begun. */
-static bool is_due(const struct fake_udp *udp, int64_t begun_ns)
+static bool is_due(const struct fake_udp *udp)
 {
     uint64_t begun = udp->numbered - udp->numbered % (uint64_t)udp->burst;
-    double due_ns = (double)begun * udp->len * 8e9 / udp->rate_bps;
-    return udp->fake->mood == FAKE_UDP_FLOODS || (double)(tl_now_ns() - begun_ns) >= due_ns;
+    return udp->fake->mood == FAKE_UDP_FLOODS || tl_now_ns() >= due_ns(udp, begun);
 }
 
 bool fake_udp_move(struct fake_udp *udp)
 {
-    int64_t begun_ns = tl_now_ns();
+    udp->begun_ns = tl_now_ns();
     for (;;) {
         struct pollfd fds[2] = {{.fd = udp->control, .events = POLLIN},
                                 {.fd = udp->fd, .events = POLLIN}};
-        bool due = udp->reverse && is_due(udp, begun_ns);
+        bool due = udp->reverse && is_due(udp);
         (void)poll(fds, 2, due ? 0 : 1);
         if (fds[0].revents) {
             int8_t state;

@@ -20,17 +20,16 @@
 #include "trains.h"
 #include "udp_room.h"
 #include "udp_search.h"
+#include "udp_sender.h"
 #include "udp_step.h"
 
-#define LOW_BPS    1e6
-#define LOW_NS     (500 * TL_NS_PER_MS)
-#define STEP_NS    (300 * TL_NS_PER_MS)
-#define CONFIRM_NS TL_NS_PER_S
-#define BURST_NS   (400 * TL_NS_PER_MS)
-#define MAX_BPS    10e9
-/* Steps in which the sender was kept from sending, by other programs: tried again. */
-#define VOID_STEPS_MAX 4
-#define DRAIN_MAX_NS   TL_NS_PER_S
+#define LOW_BPS      1e6
+#define LOW_NS       (500 * TL_NS_PER_MS)
+#define STEP_NS      (300 * TL_NS_PER_MS)
+#define CONFIRM_NS   TL_NS_PER_S
+#define BURST_NS     (400 * TL_NS_PER_MS)
+#define MAX_BPS      10e9
+#define DRAIN_MAX_NS TL_NS_PER_S
 
 #define TRAIN_LENGTH    16
 #define TRAIN_COUNT     24
@@ -54,15 +53,13 @@ struct climb {
     struct udp_room room;
     int64_t drain_ns; /* before the next step */
     struct udp_search search;
+    struct udp_sender sender;
     struct udp_pool pool;
     unsigned steps;
     bool sender_limited, receiver_limited;
-    bool drops_untold;   /* the receiver does not tell what its own socket dropped */
-    bool spent;          /* the search found no room for its next step */
-    bool cut;            /* something behind the search found none */
-    double offered_bps;  /* highest rate that the sender is known to reach */
-    double missed_bps;   /* highest rate that it did not reach, once */
-    unsigned void_steps; /* in which it may have been held up: they tell nothing */
+    bool drops_untold; /* the receiver does not tell what its own socket dropped */
+    bool spent;        /* the search found no room for its next step */
+    bool cut;          /* something behind the search found none */
     uint64_t rxq_dropped_count;
     /* Of the lowest rate that did not pass. */
     double above_bps, above_loss_ratio, delay_before_loss_ns, tail_bps;
@@ -156,26 +153,6 @@ static void keep_above(struct climb *climb, double rate_bps, const struct tl_udp
         result->receiver.lost_count > 0 ? delay->before_loss_median_ns : delay->p99_ns;
 }
 
-/* A sender that has offered more before is not at its limit now, and one that falls behind for the
- * first time may have been held up. */
-static bool was_held_up(struct climb *climb, double rate_bps)
-{
-    bool may_be = rate_bps <= climb->offered_bps || rate_bps > climb->missed_bps;
-    climb->missed_bps = fmax(climb->missed_bps, rate_bps);
-    return may_be && ++climb->void_steps <= VOID_STEPS_MAX;
-}
-
-/* The rate that the step tells of: less than was asked for where the sender hardly missed it. */
-static double sent_nearly(const struct climb *climb, double rate_bps, double achieved_bps,
-                          enum udp_step_verdict *verdict)
-{
-    if (*verdict != UDP_STEP_SENDER_LIMIT || achieved_bps < UDP_SENT_NEARLY_RATIO * rate_bps ||
-        achieved_bps <= climb->search.low_bps)
-        return rate_bps;
-    *verdict = UDP_STEP_PASSED;
-    return achieved_bps;
-}
-
 static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t duration_ns)
 {
     struct tl_udp_spec spec = {.duration_ns = duration_ns, .rate_bps = (uint64_t)rate_bps};
@@ -186,12 +163,13 @@ static enum tl_status climb_step(struct climb *climb, double rate_bps, int64_t d
     enum tl_status status = run(climb, &spec, &result);
     if (status == TL_OK) {
         enum udp_step_verdict verdict = udp_step_judge(&result, rate_bps, &climb->pool);
-        rate_bps = sent_nearly(climb, rate_bps, result.sender.achieved_bps, &verdict);
-        if (verdict == UDP_STEP_SENDER_LIMIT && was_held_up(climb, rate_bps)) {
+        rate_bps = udp_sender_tells_bps(rate_bps, result.sender.achieved_bps, climb->search.low_bps,
+                                        &verdict);
+        if (udp_sender_was_held_up(&climb->sender, rate_bps, verdict)) {
             tl_udp_result_finish(&result);
             return TL_OK; /* the search asks for the same rate again */
         }
-        climb->offered_bps = fmax(climb->offered_bps, result.sender.achieved_bps);
+        udp_sender_take(&climb->sender, result.sender.achieved_bps);
         climb->sender_limited |= verdict == UDP_STEP_SENDER_LIMIT;
         climb->receiver_limited |= verdict == UDP_STEP_RECEIVER;
         bool passed = verdict == UDP_STEP_PASSED;

@@ -14,10 +14,6 @@
 #define UDP_KNEE_DELAY_NS      90e6
 #define UDP_KNEE_RATE_RATIO    0.985
 #define UDP_SENDER_LIMIT_RATIO 0.98
-/* A sender that is held up now and then, as a hypervisor does, sends a little less than it was
- * asked for: what it did send passed. One at its limit stays far below, at the latest at twice the
- * rate. */
-#define UDP_SENT_NEARLY_RATIO 0.85
 /* Of a receiver that tells totals alone a queue is seen by one word behind the last datagram: what
  * it waited may be one packet's chance, up to a tenth of the step. And what is missing may be what
  * its own socket dropped while its program slept: at this rate the buffer that Linux gives

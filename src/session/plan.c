@@ -60,6 +60,8 @@ static bool is_barred(const struct tl_plan_state *state, struct tl_plan_weight *
         say(weight, "not among the stages that you named");
     else if (stage->when == TL_WHEN_ASKED && !forced)
         say(weight, "only when asked for");
+    else if (weight->stage == TL_PLAN_VERIFY)
+        say(weight, "a trial follows the plan");
     else if (tl_plan_lacks(state, weight->stage, weight->direction, lacks))
         say(weight, lacks);
     else if (!forced && is_stalled(state, weight))
@@ -102,9 +104,7 @@ static void weigh(const struct tl_plan_state *state, enum tl_plan_stage stage,
     tl_stage_at(stage)->cost(state, direction, &ret_weight->most);
     ret_weight->cost = cost_of(state, ret_weight);
     weigh_worth(state, ret_weight);
-    ret_weight->eligible = tl_stage_is_built(stage);
-    if (!ret_weight->eligible)
-        say(ret_weight, "not built into this version");
+    ret_weight->eligible = true;
 }
 
 size_t tl_plan_weigh(const struct tl_plan_state *state,

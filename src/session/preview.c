@@ -39,8 +39,6 @@ static const char *when_text(const struct tl_session_config *config, enum tl_pla
     bool forced = config->force >> stage & 1;
     if (config->skip >> stage & 1)
         return "skipped";
-    if (!tl_stage_is_built(stage) && !(stage == TL_PLAN_VERIFY))
-        return "not built";
     if (forced || (stage == TL_PLAN_VERIFY && config->verify))
         return "asked for";
     if (config->only_force && row->when != TL_WHEN_ALWAYS)
@@ -54,8 +52,6 @@ static enum tl_stage_choice choice_of(const struct tl_session_config *config,
     const struct tl_stage *row = tl_stage_at(stage);
     if (stage == TL_PLAN_VERIFY)
         return TL_STAGE_TRIAL;
-    if (!tl_stage_is_built(stage))
-        return TL_STAGE_NOT_BUILT;
     bool forced = config->force >> stage & 1;
     bool only_named = config->only_force && row->when != TL_WHEN_ALWAYS;
     return !forced && (row->when == TL_WHEN_ASKED || only_named) ? TL_STAGE_IF_ASKED

@@ -321,11 +321,6 @@ const char *tl_plan_stage_id(enum tl_plan_stage stage)
     return table[stage].id;
 }
 
-bool tl_stage_is_built(enum tl_plan_stage stage)
-{
-    return table[stage].light || table[stage].load;
-}
-
 enum tl_plan_stage tl_stage_find(const char *id)
 {
     int stage = 0;

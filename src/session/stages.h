@@ -1,9 +1,6 @@
 /* The stage table: what there is to measure, what each stage needs and costs at most,
  * and which probe does it. One row a stage; the order is that of screens and records.
- * Whoever builds a stage fills its row. Private to the session.
- *
- * A row without a probe is not built yet: the plan never chooses it, and where a rule
- * misses its facts the record says "not possible". */
+ * Whoever builds a stage fills its row. Private to the session. */
 #ifndef TL_SESSION_STAGES_H
 #define TL_SESSION_STAGES_H
 
@@ -72,7 +69,7 @@ struct tl_stage {
     enum tl_plan_stage companion;
     bool apart; /* a light probe that does without a responder: probe->far may be NULL */
     tl_stage_cost_fn *cost;
-    tl_probe_light_fn *light; /* one of these two, or none while not built */
+    tl_probe_light_fn *light; /* one of these two; the trial, which follows the plan, has neither */
     tl_probe_load_fn *load;
     const char *why; /* what it is good for: for the record and the screen */
 };
@@ -80,7 +77,6 @@ struct tl_stage {
 /* stage < TL_PLAN_COUNT. Static storage. */
 const struct tl_stage *tl_stage_at(enum tl_plan_stage stage);
 const char *tl_plan_stage_id(enum tl_plan_stage stage);
-bool tl_stage_is_built(enum tl_plan_stage stage);
 /* TL_PLAN_COUNT when there is none of that id. */
 enum tl_plan_stage tl_stage_find(const char *id);
 

@@ -33,10 +33,7 @@ static void toggle_stage(struct tui_state *state)
     struct tui_start *start = &state->start;
     const struct tl_session_stage *stage = &start->preview.stages[start->stage];
     uint32_t bit = UINT32_C(1) << start->stage;
-    if (stage->choice == TL_STAGE_NOT_BUILT)
-        snprintf(state->message, sizeof state->message, "%s is not part of this program",
-                 stage->id);
-    else if (strstr(stage->needs, "directory") && !start->directory)
+    if (strstr(stage->needs, "directory") && !start->directory)
         snprintf(state->message, sizeof state->message,
                  "%s needs a directory: start tightlink with --disk DIRECTORY", stage->id);
     else if (stage->choice == TL_STAGE_TRIAL)

@@ -58,7 +58,7 @@ static bool is_on(const struct tui_start *start, size_t index)
     uint32_t bit = UINT32_C(1) << index;
     if (stage->choice == TL_STAGE_TRIAL)
         return start->verify;
-    if (stage->choice == TL_STAGE_NOT_BUILT || start->skip & bit)
+    if (start->skip & bit)
         return false;
     return start->force & bit || stage->choice == TL_STAGE_PLANNED;
 }

@@ -85,10 +85,9 @@ struct tl_session_config {
 
 /* What becomes of a stage that nobody says anything about. */
 enum tl_stage_choice {
-    TL_STAGE_PLANNED,   /* the plan decides */
-    TL_STAGE_IF_ASKED,  /* left out until it is asked for */
-    TL_STAGE_TRIAL,     /* tries the fix behind the verdict: asked for by config.verify */
-    TL_STAGE_NOT_BUILT, /* not part of this program */
+    TL_STAGE_PLANNED,  /* the plan decides */
+    TL_STAGE_IF_ASKED, /* left out until it is asked for */
+    TL_STAGE_TRIAL,    /* tries the fix behind the verdict: asked for by config.verify */
 };
 
 /* A stage as a start screen and --dry-run show it. Texts are static or live in the struct. */

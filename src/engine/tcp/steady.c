@@ -158,9 +158,12 @@ static void make_batches(const struct tl_rate_point *points, size_t count, int64
 #define WARM_UP_BATCHES 4
 
 /* Batches that the steady part keeps at least. */
-static unsigned remainder_min(const struct batches *batches)
+static unsigned remainder_min(const struct batches *batches, int64_t rtt_ns)
 {
-    unsigned wanted = (unsigned)((TL_STEADY_MIN_NS + batches->width_ns - 1) / batches->width_ns);
+    int64_t wanted_ns = TL_STEADY_MIN_RTTS_COUNT * rtt_ns;
+    if (wanted_ns < TL_STEADY_MIN_NS)
+        wanted_ns = TL_STEADY_MIN_NS;
+    unsigned wanted = (unsigned)((wanted_ns + batches->width_ns - 1) / batches->width_ns);
     /* Not half: of a test of 6 s that is a batch short of 3 s. */
     if (wanted + WARM_UP_BATCHES > batches->count && wanted > 2 * batches->count / 3)
         wanted = 2 * batches->count / 3;
@@ -250,9 +253,9 @@ static bool begins_as_it_ends(const double *bps, unsigned count)
 }
 
 /* The number of batches to drop. */
-static unsigned truncation(const struct batches *batches)
+static unsigned truncation(const struct batches *batches, int64_t rtt_ns)
 {
-    unsigned least = remainder_min(batches), dropped = 0;
+    unsigned least = remainder_min(batches, rtt_ns), dropped = 0;
     while (batches->count - dropped > least &&
            !begins_as_it_ends(batches->bps + dropped, batches->count - dropped))
         dropped++;
@@ -313,7 +316,7 @@ void tl_steady_rate(const struct tl_rate_point *points, size_t count, int64_t rt
     make_batches(points, count, rtt_ns, &batches);
     if (batches.count < 2)
         return;
-    unsigned dropped = truncation(&batches);
+    unsigned dropped = truncation(&batches, rtt_ns);
     const double *bps = batches.bps + dropped;
     unsigned kept = batches.count - dropped;
     double mean = mean_of(bps, kept), half = half_width(bps, kept, mean);

@@ -208,6 +208,23 @@ Test(steady, a_flat_rate_is_known_after_three_seconds_or_twenty_two_round_trips)
     cr_assert(tl_steady_known(points, make_curve(flat, NULL, 14 * S), &held, &held, "cubic"));
 }
 
+static double ever_slower(double seconds, void *context)
+{
+    return 25e6 / (1 + seconds);
+}
+
+/* Of a rate that never settles over a long way as much is kept as a verdict needs. */
+Test(steady, a_rate_that_never_settles_keeps_twenty_round_trips)
+{
+    struct tl_steady_rate rate;
+    tl_steady_rate(points, make_curve(ever_slower, NULL, 10.6 * S), 200 * MS, &rate);
+    cr_assert_eq(rate.end_ns - rate.start_ns, 20 * 200 * MS);
+    cr_assert(rate.long_enough);
+    tl_steady_rate(points, make_curve(ever_slower, NULL, 10.6 * S), 20 * MS, &rate);
+    cr_assert_eq(rate.end_ns - rate.start_ns, 3 * S);
+    cr_assert(rate.long_enough);
+}
+
 /* Grants and aggregates: 12 % from point to point, and a warm-up of a quarter of a second. */
 static double warm_then_grants(double seconds, void *context)
 {

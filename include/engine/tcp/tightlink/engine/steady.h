@@ -83,7 +83,8 @@ struct tl_steady_rate {
  * Where: over batches of whole RTTs (>= 100 ms and >= the widest gap between points),
  * laid from the end, batches are dropped from the front until the first fifth of the rest differs
  * from its last half by no more than two standard errors and 1 % (Geweke 1992). At least 5 batches
- * remain, and, if the test is that long, 3 s or two thirds of the test.
+ * remain, and what a verdict needs (3 s and 20 RTTs), or two thirds of a test that is too short
+ * for that and some warm-up.
  *
  * How well: batch means. The half width is the largest of Student's 95 % intervals
  * over groups of 1, 2, 4 … batches, between 5 and 20 groups (fewer where there are fewer

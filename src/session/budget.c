@@ -1,4 +1,4 @@
-/* Defaults: 25 s and 1.5 GB, more where physics wants more. */
+/* Defaults: 45 s and 1.5 GB, more where physics wants more. */
 #include "budget.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
-#define TIME_BUDGET_NS (25 * TL_NS_PER_S)
+#define TIME_BUDGET_NS (45 * TL_NS_PER_S)
 
 /* The default traffic suffices for a link of this speed; faster ones need their share
  * more for the same seconds. */
@@ -83,14 +83,14 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
     ret_budget->worst_is_open = config->data_budget_bytes <= 0 && link_is_virtual(facts);
     tl_format_traffic((double)ret_budget->bytes, bytes);
     tl_format_ns((double)ret_budget->time_ns, ns);
-    snprintf(ret_budget->sentence, sizeof ret_budget->sentence,
-             ret_budget->worst_is_open
-                 ? "This loads the path to its limit for up to %1$s: about %3$.0f MB on a 100 Mb/s "
-                   "path, and never more than %2$s; others on the same path may notice."
-                 : "This loads the path to its limit for up to %1$s and sends at most %2$s; others "
-                   "on the same path may notice. On a 100 Mb/s path it is about %3$.0f MB.",
-             ns, bytes,
-             fmin((double)ret_budget->bytes / 1e6, (double)ret_budget->time_ns / 1e9 * 12.5));
+    snprintf(
+        ret_budget->sentence, sizeof ret_budget->sentence,
+        ret_budget->worst_is_open
+            ? "This loads the path to its limit for up to %1$s: at most %3$.0f MB on a 100 Mb/s "
+              "path, and never more than %2$s; others on the same path may notice."
+            : "This loads the path to its limit for up to %1$s and sends at most %2$s; others "
+              "on the same path may notice. On a 100 Mb/s path that is %3$.0f MB at most.",
+        ns, bytes, fmin((double)ret_budget->bytes / 1e6, (double)ret_budget->time_ns / 1e9 * 12.5));
     if (config->watch_ns <= 0)
         return;
     tl_format_traffic((double)ret_budget->worst_bytes, bytes);

@@ -158,7 +158,7 @@ double tui_live_moved(const struct tui_progress_state *run)
     return (double)run->bytes + (adds ? run->live.live.bytes : 0);
 }
 
-/* "srv-b   00:07, at most about 25 s of loading   280 MB of at most 1.4 GB   [running]" */
+/* "srv-b   00:07, at most about 45 s of loading   280 MB of at most 1.4 GB   [running]" */
 static void draw_head(const struct tui_state *state, struct tui_grid *grid, int row)
 {
     const struct tui_progress_state *run = &state->run;

@@ -59,8 +59,9 @@ Test(budget, is_a_measure_of_what_is_sent_only_where_the_link_is_known)
     cr_expect(!budget.worst_is_open && strstr(budget.sentence, "sends at most 1.50 GB"));
     tl_budget_make(&config, tunnel, &budget);
     cr_expect(budget.worst_is_open);
-    cr_expect(strstr(budget.sentence, "about 312 MB on a 100 Mb/s path, and never more than 60 GB"),
-              "%s", budget.sentence);
+    cr_expect(
+        strstr(budget.sentence, "at most 562 MB on a 100 Mb/s path, and never more than 60 GB"),
+        "%s", budget.sentence);
     cr_expect(strlen(budget.sentence) < 200, "consent has room for no more");
     tl_budget_make(&held, tunnel, &budget);
     cr_expect(!budget.worst_is_open && strstr(budget.sentence, "sends at most 50 MB"));

@@ -1,4 +1,5 @@
-/* Defaults: 45 s and 1.5 GB, more where physics wants more. */
+/* Defaults: 25 s, 45 s where nothing is settled by then, and 1.5 GB; more where physics wants more.
+ */
 #include "budget.h"
 
 #include <math.h>
@@ -8,7 +9,8 @@
 #include "tightlink/base/time.h"
 #include "tightlink/base/units.h"
 
-#define TIME_BUDGET_NS (45 * TL_NS_PER_S)
+#define SETTLED_NS (25 * TL_NS_PER_S)
+#define OPEN_NS    (45 * TL_NS_PER_S)
 
 /* The default traffic suffices for a link of this speed; faster ones need their share
  * more for the same seconds. */
@@ -18,10 +20,23 @@
 #define VIRTUAL_LINK_BPS 40e9
 
 /* A long path needs two long streams: one as it is, one to see behind the first limit. */
+static int64_t settled_time(const struct tl_facts *facts)
+{
+    int64_t one = tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
+    return 2 * one > SETTLED_NS ? 2 * one : SETTLED_NS;
+}
+
+/* Who set a limit meant all of it. */
+static int64_t open_time(const struct tl_session_config *config, const struct tl_facts *facts)
+{
+    int64_t settled_ns = settled_time(facts);
+    return config->time_budget_ns > 0 || settled_ns > OPEN_NS ? 0 : OPEN_NS - settled_ns;
+}
+
 static int64_t time_budget(const struct tl_session_config *config, const struct tl_facts *facts)
 {
     int64_t one = tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
-    int64_t network = 2 * one > TIME_BUDGET_NS ? 2 * one : TIME_BUDGET_NS;
+    int64_t network = settled_time(facts) + open_time(config, facts);
     /* Who names a disk asks for its time too. */
     int64_t files = 4 * one * (config->download + config->upload) + TL_PROBE_DISK_NS;
     if (config->force >> TL_PLAN_BOTH_WAYS & 1)
@@ -74,6 +89,7 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
         config->verify && config->time_budget_ns <= 0
             ? tl_plan_trial_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN))
             : 0;
+    ret_budget->open_ns = open_time(config, facts);
     ret_budget->time_ns += ret_budget->trial_ns;
     ret_budget->bytes =
         config->data_budget_bytes > 0 ? config->data_budget_bytes : data_budget(facts);

@@ -165,6 +165,16 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static bool is_settled(const struct tl_plan_state *state)
+{
+    return state->findings && state->findings->verdict.state != TL_INCONCLUSIVE;
+}
+
+static int64_t time_left_ns(const struct tl_plan_state *state)
+{
+    return state->time_left_ns - (is_settled(state) ? state->open_ns : 0);
+}
+
 bool tl_plan_next(const struct tl_plan_state *state, struct tl_plan_step *ret_step)
 {
     struct tl_plan_weight weights[TL_PLAN_WEIGHTS_MAX];
@@ -176,11 +186,13 @@ bool tl_plan_next(const struct tl_plan_state *state, struct tl_plan_step *ret_st
     bool loads = tl_stage_at(best->stage)->loads;
     if (loads && state->bytes_left <= 0)
         return stop(ret_step, "the data budget is spent");
-    if (loads && state->time_left_ns < TL_STAGE_WORTH_NS)
-        return stop(ret_step, "the time budget is spent");
+    if (loads && time_left_ns(state) < TL_STAGE_WORTH_NS)
+        return stop(ret_step, is_settled(state) && state->open_ns > 0
+                                  ? "the time budget of a run with a verdict is spent"
+                                  : "the time budget is spent");
     ret_step->stage = best->stage;
     ret_step->direction = best->direction;
-    ret_step->duration_ns = least(best->most.time_ns, state->time_left_ns);
+    ret_step->duration_ns = least(best->most.time_ns, time_left_ns(state));
     ret_step->bytes = least(best->most.bytes, state->bytes_left);
     ret_step->worth = best->worth;
     snprintf(ret_step->why, sizeof ret_step->why, "%s", best->why);

@@ -294,6 +294,7 @@ static bool take_over(struct tl_session *session)
     if (commands->time_ns > 0) {
         plan->time_left_ns += commands->time_ns - session->budget_time_ns;
         session->budget_time_ns = session->config.time_budget_ns = commands->time_ns;
+        plan->open_ns = 0;
     }
     if (commands->bytes > 0) {
         session_set_bytes(session, commands->bytes);

@@ -238,6 +238,7 @@ static void take_budget(struct tl_session *session, const struct tl_budget *budg
 {
     session->budget_time_ns = budget->time_ns;
     session->plan.time_left_ns = budget->time_ns - budget->trial_ns;
+    session->plan.open_ns = budget->open_ns;
     session->budget_bytes = session->plan.bytes_left = budget->bytes;
 }
 

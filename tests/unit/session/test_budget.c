@@ -49,6 +49,23 @@ Test(budget, follows_the_rate_of_a_virtual_link)
     tl_facts_destroy(facts);
 }
 
+Test(budget, keeps_time_for_runs_without_a_verdict_unless_a_limit_was_set)
+{
+    struct tl_facts *facts = facts_of_link("ethernet", 1e9, false);
+    struct tl_session_config limited = {.download = true, .time_budget_ns = 60000000000};
+    struct tl_budget budget;
+    tl_budget_make(&config, facts, &budget);
+    cr_expect_eq(budget.time_ns - budget.open_ns, 25000000000);
+    cr_expect_eq(budget.time_ns, 45000000000);
+    tl_facts_set_number(facts, TL_PATH(rtt_min_ns), 600e6, NULL);
+    tl_budget_make(&config, facts, &budget);
+    cr_expect_eq(budget.open_ns, 0, "two streams over a satellite take longer");
+    cr_expect_gt(budget.time_ns, 45000000000);
+    tl_budget_make(&limited, facts, &budget);
+    cr_expect(budget.time_ns == 60000000000 && budget.open_ns == 0);
+    tl_facts_destroy(facts);
+}
+
 Test(budget, is_a_measure_of_what_is_sent_only_where_the_link_is_known)
 {
     struct tl_facts *card = facts_of_link("ethernet", 1e9, false);

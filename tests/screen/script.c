@@ -26,11 +26,11 @@ static void ask(struct tui_state *state, const char *begin)
 {
     char text[256];
     snprintf(text, sizeof text,
-             "%s This loads the path to its limit for up to 25 s and sends at most 1.5 GB; others "
+             "%s This loads the path to its limit for up to 45 s and sends at most 1.5 GB; others "
              "on the same path may notice.",
              begin);
     say(state,
-        (struct tl_event){.kind = TL_EVENT_CONSENT, .worst_bytes = 1500000000, .expected_ns = 25e9},
+        (struct tl_event){.kind = TL_EVENT_CONSENT, .worst_bytes = 1500000000, .expected_ns = 45e9},
         "", text);
 }
 

@@ -30,7 +30,7 @@ void start_with_plan(struct tui_state *state)
     start->has_preview = true;
     start->preview.count = sizeof plan / sizeof *plan;
     memcpy(start->preview.stages, plan, sizeof plan);
-    start->preview.time_ns = 25000000000;
+    start->preview.time_ns = 45000000000;
     start->preview.bytes = 1500000000;
 }
 

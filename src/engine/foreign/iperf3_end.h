@@ -50,6 +50,9 @@ enum tl_status iperf3_udp_check(struct tl_udp_spec *spec, struct tl_error *reter
 enum tl_status iperf3_udp_take_total(struct tl_udp_result *result, struct udp_flow *flow,
                                      const struct iperf3_total *total, const char *host,
                                      struct tl_error *reterr) TL_WARN_UNUSED;
+/* How long the server sent, by the times that its datagrams bear: behind the flow's end, as its
+ * words by TCP may overtake datagrams that wait to be read. */
+void iperf3_udp_take_stamps(struct tl_udp_result *result, const struct udp_flow *flow);
 
 /* far_ops.udp_test */
 enum tl_status iperf3_udp_test(void *context, const struct tl_udp_spec *spec, tl_udp_live_fn *live,

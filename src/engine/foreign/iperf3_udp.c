@@ -380,8 +380,10 @@ static enum tl_status conclude(struct udp_test *test, enum tl_status status,
         await_flow(test);
         result->elapsed_ns = test->start_ns > 0 ? tl_now_ns() - test->start_ns : 0;
         udp_result_take_flow(result, test->flow);
-        if (!result->near_sends)
+        if (!result->near_sends) {
+            iperf3_udp_take_stamps(result, test->flow);
             take_trains(test);
+        }
     }
     udp_result_merge(result, result->spec.interval_ns > 0 ? result->spec.interval_ns : SERIES_NS);
     if (status == TL_OK && test->flow->errnum != 0)

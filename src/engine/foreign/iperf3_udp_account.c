@@ -22,7 +22,6 @@ static enum tl_status take_sender(struct tl_udp_result *result, struct udp_flow 
                                   struct tl_error *reterr)
 {
     struct tl_udp_sender *sender = &result->sender;
-    const struct udp_stamps *stamps = &flow->stamps;
     sender->sent_bytes = (uint64_t)total->bytes;
     sender->sent_count = sender->sent_bytes / flow->spec.datagram_bytes;
     uint64_t numbered = total->packets > 0 ? (uint64_t)total->packets : sender->sent_count;
@@ -30,10 +29,17 @@ static enum tl_status take_sender(struct tl_udp_result *result, struct udp_flow 
         return lies(host, reterr);
     sender->local_drop_count = numbered - sender->sent_count;
     udp_flow_sender_ended(flow, sender->sent_count);
-    if (stamps->last > stamps->first && stamps->last_ns > stamps->first_ns)
-        sender->elapsed_ns = (int64_t)((double)(stamps->last_ns - stamps->first_ns) *
-                                       (double)numbered / (double)(stamps->last - stamps->first));
     return TL_OK;
+}
+
+void iperf3_udp_take_stamps(struct tl_udp_result *result, const struct udp_flow *flow)
+{
+    struct tl_udp_sender *sender = &result->sender;
+    const struct udp_stamps *stamps = &flow->stamps;
+    double numbered = (double)(sender->sent_count + sender->local_drop_count);
+    if (stamps->last > stamps->first && stamps->last_ns > stamps->first_ns)
+        sender->elapsed_ns = (int64_t)((double)(stamps->last_ns - stamps->first_ns) * numbered /
+                                       (double)(stamps->last - stamps->first));
 }
 
 /* What of the last datagrams it has not seen is missing, too: the highest number tells of none. */

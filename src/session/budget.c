@@ -19,10 +19,15 @@
 /* A virtual link may be as fast as the machine's memory; its nominal speed means nothing. */
 #define VIRTUAL_LINK_BPS 40e9
 
+static double rtt_ns(const struct tl_facts *facts)
+{
+    return tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN);
+}
+
 /* A long path needs two long streams: one as it is, one to see behind the first limit. */
 static int64_t settled_time(const struct tl_facts *facts)
 {
-    int64_t one = tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
+    int64_t one = tl_plan_stream_ns(rtt_ns(facts));
     return 2 * one > SETTLED_NS ? 2 * one : SETTLED_NS;
 }
 
@@ -35,12 +40,12 @@ static int64_t open_time(const struct tl_session_config *config, const struct tl
 
 static int64_t time_budget(const struct tl_session_config *config, const struct tl_facts *facts)
 {
-    int64_t one = tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
+    int64_t one = tl_plan_stream_ns(rtt_ns(facts));
     int64_t network = settled_time(facts) + open_time(config, facts);
     /* Who names a disk asks for its time too. */
     int64_t files = 4 * one * (config->download + config->upload) + TL_PROBE_DISK_NS;
     if (config->force >> TL_PLAN_BOTH_WAYS & 1)
-        network += tl_plan_both_ways_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
+        network += tl_plan_both_ways_ns(rtt_ns(facts));
     return config->directory || config->far_disk ? network + files : network;
 }
 
@@ -86,9 +91,7 @@ void tl_budget_make(const struct tl_session_config *config, const struct tl_fact
         config->time_budget_ns > 0 ? config->time_budget_ns : time_budget(config, facts);
     /* What is asked for beside the plan goes on top, where the user set no limit. */
     ret_budget->trial_ns =
-        config->verify && config->time_budget_ns <= 0
-            ? tl_plan_trial_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN))
-            : 0;
+        config->verify && config->time_budget_ns <= 0 ? tl_plan_trial_ns(rtt_ns(facts)) : 0;
     ret_budget->open_ns = open_time(config, facts);
     ret_budget->time_ns += ret_budget->trial_ns;
     ret_budget->bytes =
@@ -137,8 +140,7 @@ void tl_budget_make_trial(const struct tl_session_config *config, const struct t
     char bytes[TL_UNIT_TEXT_SIZE], ns[TL_UNIT_TEXT_SIZE], rate[TL_UNIT_TEXT_SIZE],
         expected[TL_UNIT_TEXT_SIZE], about[120] = "";
     tl_budget_make(config, facts, ret_budget);
-    ret_budget->time_ns =
-        tl_plan_stream_ns(tl_facts_number(facts, TL_PATH(rtt_min_ns), (double)NAN));
+    ret_budget->time_ns = tl_plan_stream_ns(rtt_ns(facts));
     double seconds = (double)ret_budget->time_ns / 1e9, most = link_bytes(facts, seconds);
     if (most < (double)ret_budget->bytes)
         ret_budget->bytes = (int64_t)most;

@@ -63,9 +63,9 @@ struct tl_plan_step {
 struct tl_plan_weight {
     enum tl_plan_stage stage;
     enum tl_direction direction; /* meaningful where the stage has one */
-    bool eligible; /* may be run at all: built, not done, not skipped, nothing lacks */
-    double worth;  /* above 1: first or forced */
-    double cost;   /* shares of the time and the bytes that are left, together */
+    bool eligible;               /* may be run at all: not done, not skipped, nothing lacks */
+    double worth;                /* above 1: first or forced */
+    double cost;                 /* shares of the time and the bytes that are left, together */
     struct tl_stage_cost most;
     char why[200]; /* what it could change, or why it is left out */
 };

@@ -16,7 +16,6 @@
 
 #define COOKIE_BYTES 37
 #define JSON_MAX     8192
-#define STREAMS_MAX  8
 #define PAYLOAD_MS   100 /* until it breaks off, where its mood is so */
 
 static bool take(int fd, void *into, size_t len)
@@ -66,10 +65,10 @@ static bool check_parameters(const char *json)
 
 struct session {
     struct fake_iperf3 *fake;
-    int control, data[STREAMS_MAX],
+    int control, data[FAKE_STREAMS_MAX],
         streams; /* of both directions: those that it reads come first */
     bool reverse, both;
-    uint64_t bytes[STREAMS_MAX];
+    uint64_t bytes[FAKE_STREAMS_MAX];
     struct fake_udp *udp; /* NULL: a TCP test */
 };
 
@@ -118,7 +117,7 @@ static bool move(struct session *s, int ms)
     static char payload[65536];
     int64_t until_ns = tl_now_ns() + ms * TL_NS_PER_MS;
     for (;;) {
-        struct pollfd fds[STREAMS_MAX + 1] = {{.fd = s->control, .events = POLLIN}};
+        struct pollfd fds[FAKE_STREAMS_MAX + 1] = {{.fd = s->control, .events = POLLIN}};
         for (int i = 0; i < s->streams; i++)
             fds[i + 1] =
                 (struct pollfd){.fd = s->data[i], .events = sends(s, i) ? POLLOUT : POLLIN};
@@ -161,6 +160,7 @@ static void give_results(struct session *s)
         long long bytes = mood == FAKE_NEGATIVE_RESULTS   ? -5
                           : mood == FAKE_INFLATED_RESULTS ? (long long)s->bytes[i] * 10
                                                           : (long long)s->bytes[i];
+        s->fake->told_bytes[i] = s->bytes[i];
         len += snprintf(text + len, sizeof text - (size_t)len,
                         "%s{\"id\":%d,\"bytes\":%lld,\"retransmits\":%s,\"jitter\":0,\"errors\":0,"
                         "\"packets\":0,\"start_time\":0,\"end_time\":1.0}",
@@ -262,7 +262,7 @@ static void run_test(struct session *s, const char cookie[COOKIE_BYTES])
     s->reverse = strstr(json, "\"reverse\":true") != NULL;
     s->both = strstr(json, "\"bidirectional\":true") && mood != FAKE_ONE_WAY;
     s->streams *= s->both ? 2 : 1;
-    if (s->streams > STREAMS_MAX)
+    if (s->streams > FAKE_STREAMS_MAX)
         return;
     say(s->control, 10);
     if (!open_streams(s, cookie))
@@ -287,7 +287,7 @@ static void serve(struct fake_iperf3 *fake, int control)
     int number = ++fake->connections;
     bool busy =
         number > 1 && (fake->mood == FAKE_BUSY || (fake->mood == FAKE_BUSY_TWICE && number <= 3));
-    for (int i = 0; i < STREAMS_MAX; i++)
+    for (int i = 0; i < FAKE_STREAMS_MAX; i++)
         session.data[i] = -1;
     if (busy) {
         say(control, -1);
@@ -299,7 +299,7 @@ static void serve(struct fake_iperf3 *fake, int control)
             say(control, 9);
         run_test(&session, cookie);
     }
-    for (int i = 0; i < STREAMS_MAX; i++)
+    for (int i = 0; i < FAKE_STREAMS_MAX; i++)
         if (session.data[i] >= 0)
             close(session.data[i]);
     close(control);

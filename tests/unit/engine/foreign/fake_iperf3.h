@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define FAKE_STREAMS_MAX 8
+
 enum fake_mood {
     FAKE_PROPER,
     FAKE_BUSY_TWICE,         /* ACCESS_DENIED to the second and third connection, then proper */
@@ -45,6 +47,8 @@ struct fake_iperf3 {
     atomic_bool parameters_fine, results_fine, done_said;
     atomic_uint_least64_t received_bytes; /* or sent */
     atomic_uint_least64_t sent_bytes;     /* beside that, of a test of both directions */
+    /* What its results said of each connection: those that it read come first. */
+    uint64_t told_bytes[FAKE_STREAMS_MAX];
     atomic_int hellos;
     atomic_int odd_datagrams; /* of another length, or out of their order */
 };

@@ -136,9 +136,12 @@ Test(iperf3, a_budget_holds_for_both_directions_together, .timeout = 240)
     cr_assert_eq(tl_far_tcp_test(far, &spec, NULL, NULL, &result, &error), TL_OK, "%s", error.text);
     cr_assert_eq(result.end, TL_TCP_END_BYTES);
     cr_assert_leq(result.receiver.bytes + fake.received_bytes, spec.max_bytes + 2 * spec.streams);
-    for (unsigned i = 0; i < spec.streams; i++) /* its word stands at the streams that it is of */
-        cr_assert(result.upload->receiver.streams[i].bytes > 0 &&
-                  result.receiver.streams[i].bytes > 0 && result.sender.streams[i].bytes > 0);
+    for (unsigned i = 0; i < spec.streams; i++) { /* its word stands at the streams that it is of */
+        cr_assert_eq(result.upload->receiver.streams[i].bytes, fake.told_bytes[i]);
+        cr_assert_eq(result.sender.streams[i].bytes, fake.told_bytes[spec.streams + i]);
+        cr_assert_leq(result.receiver.streams[i].bytes, result.sender.streams[i].bytes);
+    }
+    cr_assert_gt(result.receiver.bytes, 0);
     tl_tcp_result_finish(&result);
     tl_far_close(far);
     fake_iperf3_stop(&fake);

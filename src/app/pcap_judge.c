@@ -10,6 +10,9 @@
 #include "tightlink/probes/packet_flow.h"
 #include "tightlink/session/record.h"
 
+/* Longer than what a burst of losses takes from one connection: two timeouts, the second doubled.
+ */
+#define UNANSWERED_NS 2e9
 /* Shares of what was acknowledged and is not in the capture. */
 #define UNSEEN_DEGRADED 0.01
 #define UNSEEN_INVALID  0.2
@@ -22,7 +25,7 @@ static void find_quality(const struct tl_app_pcap *pcap, const struct tl_packet_
     const struct tl_packet_half *half = &flow->halves[tl_packet_sender(flow)];
     double unseen =
         (double)half->unseen_bytes / fmax((double)(half->payload_bytes + half->unseen_bytes), 1);
-    char share[TL_UNIT_TEXT_SIZE];
+    char share[TL_UNIT_TEXT_SIZE], time[TL_UNIT_TEXT_SIZE];
     if (unseen > UNSEEN_DEGRADED)
         tl_trust_lower_run(
             run, unseen > UNSEEN_INVALID ? TL_QUALITY_INVALID : TL_QUALITY_DEGRADED,
@@ -40,6 +43,10 @@ static void find_quality(const struct tl_app_pcap *pcap, const struct tl_packet_
         tl_trust_lower_run(
             run, TL_QUALITY_DEGRADED,
             "times in the capture run backwards: its clock was set, or files were merged");
+    if ((double)half->unanswered_ns > UNANSWERED_NS)
+        tl_trust_lower_run(run, TL_QUALITY_DEGRADED,
+                           "for its last %s nothing that was sent was answered",
+                           tl_format_ns((double)half->unanswered_ns, time));
     if (!flow->halves[TL_CLIENT].syn_seen)
         tl_trust_lower_run(run, TL_QUALITY_DEGRADED,
                            "the beginning of the connection was not captured");

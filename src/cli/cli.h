@@ -9,6 +9,7 @@
 #include "parse.h"
 #include "tightlink/base/buf.h"
 #include "tightlink/base/status.h"
+#include "tightlink/present/report.h"
 #include "tightlink/session/session.h"
 
 /* Exit codes, part of the interface: README and `tightlink --help` list them. */
@@ -158,6 +159,9 @@ int cli_dry_run(const struct cli_run_options *options);
 void cli_print_paragraph(const char *text);
 /* A page on stdout, too long lines broken under their beginning. False: errno says why not. */
 bool cli_print_lines(const char *text);
+/* Some parts of the report on stdout, in that order. False: errno says why not. */
+bool cli_print_parts(const struct tl_session_result *result, const enum tl_report_part *parts,
+                     size_t count);
 
 /* Writes the result to stdout in the form asked for, and to stderr why the run ended early.
  * As JSON always a document; as text nothing where nothing was measured. When writing fails

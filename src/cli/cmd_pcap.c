@@ -16,9 +16,10 @@
 #include "tightlink/base/units.h"
 #include "tightlink/rules/verdict.h"
 
-#define ROWS_SHORT 10   /* flows listed below the verdict */
-#define ROWS_JSON  1000 /* in the document; with --all as many as a list takes */
-#define WIDTH      78
+#define ROWS_SHORT      10   /* flows listed below the verdict */
+#define ROWS_JSON       1000 /* in the document; with --all as many as a list takes */
+#define WIDTH           78
+#define REASONS_IN_HEAD 2 /* of a degraded run; of one that cannot be used its sentence has one */
 
 struct pcap_options {
     const char *path;
@@ -95,20 +96,6 @@ static void print_flow(const struct tl_app_pcap_row *row)
         printf("  captured %s\n", row->place);
 }
 
-static void print_evidence(const struct tl_finding *finding, bool is_for)
-{
-    bool said = false;
-    for (size_t i = 0; i < finding->evidence_count; i++) {
-        const struct tl_evidence *evidence = &finding->evidence[i];
-        if (evidence->is_spare || evidence->truth == TL_UNKNOWN_TRUTH || evidence->is_for != is_for)
-            continue;
-        if (!said)
-            puts(is_for ? "\nWhat speaks for it:" : "\nWhat speaks against it:");
-        said = true;
-        print_item(evidence->say);
-    }
-}
-
 static void print_ledger(const struct tl_findings *findings)
 {
     for (size_t i = 0; i < findings->ledger_count; i++) {
@@ -121,12 +108,12 @@ static void print_ledger(const struct tl_findings *findings)
 }
 
 /* Found beside the verdict, one line each. */
-static void print_beside(const struct tl_findings *findings, const struct tl_finding *verdict)
+static void print_beside(const struct tl_findings *findings)
 {
     bool said = false;
     for (size_t i = 0; i < findings->finding_count; i++) {
         const struct tl_finding *finding = &findings->findings[i];
-        if (finding == verdict || finding->result != TL_FOUND)
+        if (!tl_findings_is_beside(findings, finding))
             continue;
         if (!said)
             puts("\nAlso found:");
@@ -135,23 +122,18 @@ static void print_beside(const struct tl_findings *findings, const struct tl_fin
     }
 }
 
+/* The verdict as every command tells it. What a capture cannot tell fills pages: explain has it. */
 static void print_result(const struct tl_session_result *result)
 {
-    const struct tl_verdict *verdict = &result->findings->verdict;
-    const struct tl_finding *finding = tl_findings_verdict(result->findings);
+    static const enum tl_report_part parts[] = {TL_PART_HEAD, TL_PART_FIX, TL_PART_RATES,
+                                                TL_PART_EVIDENCE};
     putchar('\n');
-    print_wrapped(verdict->sentence, 0, 0);
-    if (verdict->state == TL_LIMITED)
-        printf("Cause: %s (%s); confidence %.2f; hand it to: %s\n", tl_cause_name(verdict->cause),
-               verdict->cause, verdict->confidence, verdict->send_to ? verdict->send_to : "nobody");
-    if (finding) {
-        print_evidence(finding, true);
-        print_evidence(finding, false);
-    }
+    (void)cli_print_parts(result, parts, sizeof parts / sizeof *parts);
     print_ledger(result->findings);
-    print_beside(result->findings, finding);
-    for (int i = 0; i < result->run.reason_count; i++) {
-        if (i == 0)
+    print_beside(result->findings);
+    int told = result->run.quality == TL_QUALITY_DEGRADED ? REASONS_IN_HEAD : 1;
+    for (int i = told; i < result->run.reason_count; i++) {
+        if (i == told)
             puts("\nMind:");
         print_item(result->run.reasons[i]);
     }

@@ -195,6 +195,22 @@ enum cli_exit cli_exit_for_result(const struct tl_session_result *result)
     }
 }
 
+bool cli_print_parts(const struct tl_session_result *result, const enum tl_report_part *parts,
+                     size_t count)
+{
+    struct tl_text_style style = style_of_stdout(CLI_COLOR_AUTO);
+    struct tl_buf out = TL_BUF_INIT;
+    struct tl_page page;
+    tl_page_init(&page, style.width, style.utf8);
+    for (size_t i = 0; i < count; i++)
+        tl_report_part(&result->run, result->facts, result->findings, parts[i], &page);
+    bool written = tl_page_print(&page, style.color, &out) == TL_OK &&
+                   cli_write_stdout(tl_buf_text(&out), out.len);
+    tl_page_finish(&page);
+    tl_buf_finish(&out);
+    return written;
+}
+
 /* What stays in a terminal that showed the screen: headline, fix, and where all of it is. */
 static enum tl_status render_brief(const struct cli_run_options *options,
                                    const struct tl_session_result *result,

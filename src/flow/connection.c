@@ -192,7 +192,8 @@ void connection_add(struct connection *connection, const struct tl_segment *segm
 void connection_end(struct connection *connection)
 {
     for (int end = 0; end < 2; end++)
-        half_end(&connection->halves[end]);
+        half_end(&connection->halves[end], connection->flow.last_ns,
+                 connection->last[1 - end].time_ns);
 }
 
 void connection_finish(struct connection *connection)

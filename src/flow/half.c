@@ -5,7 +5,12 @@
 #include <stdlib.h>
 
 #define PAUSE_NS INT64_C(12000000)
-#define REACH_NS INT64_C(200000)
+/* Into a window that closed so long ago nothing is on its way any more: its sender asks whether it
+ * is open (RFC 9293, section 3.8.6.1), which it does after 200 ms and more. */
+#define TRIES_NS INT64_C(150000000)
+/* The oldest data was sent so often without an answer. */
+#define UNANSWERED_TIMES 3
+#define REACH_NS         INT64_C(200000)
 /* A segment that comes again sooner than this share of a round trip was overtaken, not lost: the
  * sender cannot have known yet. */
 #define OVERTAKEN_SHARE 0.8
@@ -289,7 +294,10 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
     struct tl_packet_half *out = half->out;
     half_begin_in_middle(half, segment->seq);
     uint64_t begin = half_unwrap(half->next, segment->seq), end = begin + segment->payload_bytes;
-    if (is_probe(half, segment, begin))
+    bool probe = is_probe(half, segment, begin);
+    if (half->zero_since_ns && segment->time_ns - half->zero_since_ns > TRIES_NS)
+        half->tried |= probe || segment->payload_bytes > 0;
+    if (probe)
         return;
     if (segment->flags & TL_TCP_FIN)
         half->fin = end + 1;
@@ -320,8 +328,27 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
         send_new(half, segment, begin, end);
 }
 
-void half_end(struct half *half)
+void half_end_shut(struct half *half, int64_t time_ns)
+{
+    int64_t shut_ns = time_ns - half->zero_since_ns;
+    if (half->zero_since_ns && half->tried && shut_ns > half->out->shut_longest_ns)
+        half->out->shut_longest_ns = shut_ns;
+    half->zero_since_ns = 0;
+    half->tried = false;
+}
+
+/* Nothing of the other end came since the oldest data was sent first, however often it was. */
+static int64_t unanswered_ns(struct half *half, int64_t other_last_ns)
+{
+    const struct piece *oldest = half->piece_ring.count ? half_piece(half, 0) : NULL;
+    bool again = oldest && !(oldest->state & PIECE_HOLE) && oldest->sent_count >= UNANSWERED_TIMES;
+    return again && other_last_ns <= oldest->first_ns ? oldest->last_ns - oldest->first_ns : 0;
+}
+
+void half_end(struct half *half, int64_t last_ns, int64_t other_last_ns)
 {
     account_until(half, half->last_data_ns > half->last_move_ns ? half->last_data_ns
                                                                 : half->last_move_ns);
+    half_end_shut(half, last_ns);
+    half->out->unanswered_ns = unanswered_ns(half, other_last_ns);
 }

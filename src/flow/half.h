@@ -106,6 +106,7 @@ struct half {
     uint32_t last_rtt_ns, last_far_ns;     /* last sample; the part of it from here on */
     uint64_t window;
     int64_t last_data_ns, zero_since_ns, last_move_ns, window_since_ns;
+    bool tried; /* to send, since zero_since_ns: its sender has more */
     bool last_was_small;
     uint32_t stuck_count;
 };
@@ -121,8 +122,10 @@ void half_data(struct half *half, const struct tl_segment *segment, double near_
 void half_ack(struct half *half, const struct tl_segment *segment, double near_rtt_ns);
 /* A sample of the way between here and the sender, and the least one so far. */
 void half_echo(struct half *half, int64_t time_ns, double sample_ns, double least_ns);
-/* Accounts the rest. */
-void half_end(struct half *half);
+/* Accounts the rest, up to the last packet of either end, and of the other end. */
+void half_end(struct half *half, int64_t last_ns, int64_t other_last_ns);
+/* The window was shut until then, or the capture was over. */
+void half_end_shut(struct half *half, int64_t time_ns);
 
 /* Without a SYN numbers begin where the first packet stands. */
 static inline void half_begin_in_middle(struct half *half, uint32_t seq)

@@ -210,7 +210,7 @@ static void take_window(struct half *half, const struct tl_segment *segment, uin
         out->zero_window_count++;
         half->zero_since_ns = segment->time_ns;
     } else if (window > 0) {
-        half->zero_since_ns = 0;
+        half_end_shut(half, segment->time_ns);
     }
     count_window(half, segment->time_ns);
     half->window = window;

@@ -413,6 +413,21 @@ bool plain_stopped_too_early(const struct text_source *source)
     return source->findings->verdict.state == TL_VERDICT_INVALID && was_stopped(source->run);
 }
 
+void plain_add_system(const struct text_source *source, const struct tl_remedy *remedy,
+                      struct tl_buf *out)
+{
+    static const char *const names[][2] = {
+        {"linux", "Linux"}, {"macos", "macOS"}, {"windows", "Windows"}};
+    bool near = strcmp(remedy->where, "near-host") == 0;
+    struct tl_fact os = {0};
+    if (!near && strcmp(remedy->where, "far-host") != 0)
+        return;
+    tl_facts_get(source->facts, near ? TL_NEAR(os) : TL_FAR(os), &os);
+    for (size_t i = 0; i < sizeof names / sizeof *names && os.state != TL_FACT_KNOWN; i++)
+        if (strcmp(remedy->os, names[i][0]) == 0)
+            tl_buf_addf(out, ", if it runs %s", names[i][1]);
+}
+
 bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
                       struct tl_buf *ret_command)
 {
@@ -438,6 +453,8 @@ bool plain_add_way_on(const struct text_source *source, struct tl_buf *ret_says,
     } else if (verdict->undecided) {
         tl_buf_adds(ret_says, "Run it again while it is slow: nothing else that can be measured "
                               "from here would tell.");
+    } else if (strcmp(source->run->target_kind, "pcap") == 0) {
+        tl_buf_adds(ret_says, "Capture it again, from its beginning on and for longer.");
     } else if (plain_nothing_was_measured(source->run)) {
         tl_buf_adds(ret_says, "When that is put right, run it again:");
     } else {

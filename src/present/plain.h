@@ -10,6 +10,11 @@
 void plain_add_place(const struct text_source *source, const char *segment, bool begins,
                      struct tl_buf *out);
 
+/* ", if it runs macOS": behind the place of a remedy for one system, where nobody knows which it
+ * has. */
+void plain_add_system(const struct text_source *source, const struct tl_remedy *remedy,
+                      struct tl_buf *out);
+
 /* What is wrong, in one sentence; nothing for a cause that has none. */
 void plain_add_cause(const struct text_source *source, struct tl_buf *out);
 

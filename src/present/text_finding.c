@@ -140,6 +140,7 @@ static void print_fix_heading(struct text *t, const struct text_source *source,
         tl_buf_addf(&heading, " %zu of %zu", number, count);
     tl_buf_adds(&heading, transfer ? ": in " : ": on ");
     plain_add_place(source, remedy->where, false, &heading);
+    plain_add_system(source, remedy, &heading);
     if (remedy->needs && *remedy->needs)
         tl_buf_addf(&heading, ", %s", text_needs(remedy->needs));
     text_heading(t, tl_buf_text(&heading));

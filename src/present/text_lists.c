@@ -59,11 +59,11 @@ static const struct tl_finding *next_with(const struct text_source *source, size
                                           enum tl_result result)
 {
     const struct tl_findings *findings = source->findings;
-    const struct tl_finding *verdict = tl_findings_verdict(findings);
     while (*index < findings->finding_count) {
         const struct tl_finding *finding = &findings->findings[(*index)++];
-        if (finding->result == result && finding != verdict &&
-            !is_contradicted(findings, finding) && !is_repeated(findings, *index - 1))
+        bool told = result == TL_FOUND && !tl_findings_is_beside(findings, finding);
+        if (finding->result == result && !told && !is_contradicted(findings, finding) &&
+            !is_repeated(findings, *index - 1))
             return finding;
     }
     return NULL;

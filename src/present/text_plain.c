@@ -35,6 +35,7 @@ static void add_where(const struct text_source *source, const struct tl_remedy *
 {
     tl_buf_adds(out, strcmp(remedy->where, "flow") == 0 ? "In " : "On ");
     plain_add_place(source, remedy->where, false, out);
+    plain_add_system(source, remedy, out);
     if (remedy->needs[0])
         tl_buf_addf(out, ", %s", text_needs(remedy->needs));
 }

@@ -12,7 +12,11 @@
 
 /* A stall that only its own end would end: longer than this, with data in flight. */
 #define STALLED_NS  2e9
-#define STUCK_TIMES 3 /* a full segment was sent so often in vain */
+#define STUCK_TIMES 3 /* a segment was sent so often in vain */
+/* A packet that is larger may be too large for a tunnel on the way: IPv6 promises 1280 bytes (RFC
+ * 8200, section 5), and IPv4's links of today carry no less; the rest is for what tunnels put
+ * before it. */
+#define FULL_BYTES 1000
 /* To what share the window falls at losses: CUBIC to 0.7 (RFC 9438, section 4.6), Reno to 0.5 (RFC
  * 5681, equation 4). Above or below all of these it was no single halving: no algorithm is told. */
 #define BACKOFF_MOST    0.85
@@ -243,23 +247,53 @@ static void tell_running(const struct told *told)
     put(told, TL_FACT_FLOW_running_burst_bytes, (double)half->payload_bytes / (pauses + 1), "");
 }
 
-/* Full segments are sent again and again, and nothing of that size was ever acknowledged. */
-static bool vanishes(const struct tl_packet_half *half)
+/* The first that is not acknowledged is sent again and again. */
+static bool is_stuck(const struct tl_packet_half *half)
 {
-    return half->stuck_count > STUCK_TIMES && half->stuck_ns > (int64_t)STALLED_NS &&
-           half->smallest_stuck_packet > 600 &&
+    return half->stuck_count > STUCK_TIMES && half->stuck_ns > (int64_t)STALLED_NS;
+}
+
+/* Full segments are stuck, and nothing of that size was ever acknowledged. That smaller ones pass
+ * is told by the handshake, or by their acknowledgements: else everything may be lost. */
+static bool vanishes(const struct tl_packet_half *half, const struct tl_packet_half *other)
+{
+    bool small_pass = other->syn_seen || half->largest_acked_packet > 0;
+    return is_stuck(half) && small_pass && half->smallest_stuck_packet > FULL_BYTES &&
            half->largest_acked_packet < half->smallest_stuck_packet;
+}
+
+static bool nothing_arrived(const struct tl_packet_half *half)
+{
+    return half->last_data_ns > half->first_data_ns && half->acked_bytes == 0 &&
+           half->retrans_count > 0;
+}
+
+/* Where the transfer stands still. Of an end that was not captured no answer can be seen. */
+static void tell_stalls(const struct told *told, bool vanish)
+{
+    const struct tl_packet_half *half = told->half;
+    double span_ns = (double)(told->flow->last_ns - told->flow->first_ns);
+    if (told->flow->halves[1 - told->sender].packets_count > 0)
+        put_bool(told, TL_FACT_FLOW_stalled, vanish || nothing_arrived(half),
+                 "data was sent again and again, none was acknowledged");
+    put(told, TL_FACT_FLOW_window_shut_ns, (double)half->shut_longest_ns, "");
+    put(told, TL_FACT_FLOW_window_shut_ratio, (double)half->shut_longest_ns / span_ns,
+        "all packets came at once");
+    struct tl_fact rate;
+    tl_facts_get(told->facts, TL_KEY(tl_scope_of(told->direction), TL_FACT_FLOW_goodput_bps),
+                 &rate);
+    if (half->unanswered_ns > 0 && rate.state != TL_FACT_KNOWN)
+        put(told, TL_FACT_FLOW_goodput_bps, (double)NAN,
+            "nothing that was sent was answered: the other end, or the way to it or back, was "
+            "gone");
 }
 
 static void tell_sizes(const struct told *told)
 {
     const struct tl_packet_half *half = told->half;
     const struct tl_packet_half *other = &told->flow->halves[1 - told->sender];
-    bool vanish = vanishes(half);
-    bool stalled = vanish || (half->last_data_ns > half->first_data_ns && half->acked_bytes == 0 &&
-                              half->retrans_count > 0);
-    put_bool(told, TL_FACT_FLOW_stalled, stalled,
-             "data was sent again and again, none was acknowledged");
+    bool vanish = vanishes(half, other);
+    tell_stalls(told, vanish);
     if (other->syn_mss_bytes)
         put(told, TL_FACT_FLOW_mss_received_bytes, other->syn_mss_bytes, "");
     if (!vanish && told->flow->too_big_count == 0) {

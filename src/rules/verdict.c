@@ -322,6 +322,15 @@ void tl_verdict_choose(struct tl_arena *arena, struct tl_side *side)
         verdict->confidence_reasons = tl_arena_strdup(arena, "");
 }
 
+bool tl_findings_is_beside(const struct tl_findings *findings, const struct tl_finding *finding)
+{
+    const struct tl_verdict *verdict = &findings->verdict;
+    bool same = verdict->cause && verdict->segment && finding->direction == verdict->direction &&
+                strcmp(finding->cause, verdict->cause) == 0 &&
+                strcmp(finding->segment, verdict->segment) == 0;
+    return finding->result == TL_FOUND && !same;
+}
+
 const struct tl_finding *tl_findings_verdict(const struct tl_findings *findings)
 {
     const struct tl_verdict *verdict = &findings->verdict;

@@ -101,8 +101,77 @@ def packed(machine):
     """the same packed with gzip, and as text"""
     result = run(machine, gzip.compress(window_limited()))
     text = result.stdout.decode()
-    assert result.returncode == 0 and "receive buffer (receive-window)" in text and "gzip" in text, result
+    assert result.returncode == 0 and "explain receive-window" in text and "gzip" in text, result
+    assert "if it runs macOS" in text and "confidence: " in text, text
     assert "10.0.0.2:443 -> 10.0.0.1:40000" in text, text
+
+
+@case("pcap")
+def unanswered(machine):
+    """a segment that nobody ever answers is no large packet that vanishes: nobody is accused"""
+    capture = Capture()
+    for wait_ms in (0, 200, 600, 1200, 2400, 4800):
+        capture.wait(wait_ms)
+        capture.add(CLIENT, 0x18, 1000, 1000, 1400)
+    document = json.loads(run(machine, capture.bytes, "--json").stdout)
+    verdict = document["verdict"]
+    assert verdict["state"] == "inconclusive", verdict
+    assert "nothing that was sent was answered" in verdict["sentence"], verdict
+    assert not [f for f in document["findings"] if f["result"] == "found"], document["findings"]
+    assert "last 9.20 s" in document["run"]["quality"]["reasons"][0], document["run"]["quality"]
+
+
+@case("pcap")
+def black_hole(machine):
+    """with a handshake that passed it is one, though its size is not known"""
+    capture = Capture()
+    capture.shake(0.05, 20, 500)
+    for wait_ms in (10, 200, 600, 1200, 2400):
+        capture.wait(wait_ms)
+        capture.add(CLIENT, 0x18, 1000, 1000, MSS)
+    verdict = json.loads(run(machine, capture.bytes, "--json").stdout)["verdict"]
+    assert verdict.get("cause") == "mtu-black-hole", verdict
+    assert "unknown" not in verdict["sentence"], verdict
+
+
+def zero_window(probes, last_ms=0):
+    """600 kB, then the client's window stays shut, and the server asks again and again or not."""
+    capture, seq = Capture(), 1000
+    capture.shake(0.05, 10, 4000)
+    for _ in range(40):
+        for _ in range(10):
+            capture.add(SERVER, 0x10, seq, 1000, MSS)
+            seq += MSS
+        capture.wait(10)
+        capture.add(CLIENT, 0x10, 1000, seq, window=4000)
+    capture.add(CLIENT, 0x10, 1000, seq, window=0)
+    wait_ms = 200
+    for _ in range(probes):
+        capture.wait(wait_ms)
+        wait_ms *= 2
+        capture.add(SERVER, 0x10, seq - 1, 1000)
+        capture.wait(10)
+        capture.add(CLIENT, 0x10, 1000, seq, window=0)
+    capture.wait(last_ms)
+    capture.add(CLIENT, 0x11, 1000, seq, window=0)
+    return capture.bytes
+
+
+@case("pcap")
+def receiver_stopped(machine):
+    """a program that takes nothing any more is the verdict, however short the transfer was before"""
+    verdict = json.loads(run(machine, zero_window(5), "--json").stdout)["verdict"]
+    assert (verdict.get("cause"), verdict.get("segment")) == ("receiver-app", "near-host"), verdict
+    assert "took nothing for 6." in verdict["sentence"], verdict
+    text = run(machine, zero_window(5)).stdout.decode()
+    assert "Fix: on the client" in text and "takes only" not in text, text
+
+
+@case("pcap")
+def nothing_more_to_send(machine):
+    """a window that is shut before a sender that asks for no room holds nobody up"""
+    verdict = json.loads(run(machine, zero_window(0, last_ms=7000), "--json").stdout)["verdict"]
+    assert verdict["state"] == "inconclusive", verdict
 
 
 @case("pcap")

@@ -103,6 +103,10 @@ struct tl_packet_half {
      * fully open, less 3 segments. */
     double window_bytes_ns, window_ns, window_open_ns;
     uint64_t zero_window_count;
+    int64_t shut_longest_ns; /* that it was closed to nothing while the sender tried to send */
+    /* The capture ends with the oldest data sent again and again and no packet of the other end:
+     * for so long; 0: it does not. */
+    int64_t unanswered_ns;
 
     /* The sender's account, ns; the fields of a bin, summed. */
     double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns, spent_slack_ns, spent_wait_ns;

@@ -8,4 +8,7 @@
  * names no cause. */
 const struct tl_finding *tl_findings_verdict(const struct tl_findings *findings);
 
+/* Found, and not the verdict's cause there: what another rule of that cause says is no other. */
+bool tl_findings_is_beside(const struct tl_findings *findings, const struct tl_finding *finding);
+
 #endif

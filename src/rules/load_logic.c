@@ -28,10 +28,11 @@ static size_t find_own(const struct tl_load *load, const char *id, struct tl_jso
 static struct tl_logic *put_in(struct tl_load *load, const struct tl_json_at *at, const char *id,
                                bool is_for, unsigned depth)
 {
-    struct tl_logic *node = TL_ARENA_NEW(load->arena, struct tl_logic);
+    const char *copy = tl_arena_strdup(load->arena, id);
+    struct tl_logic *node = copy ? TL_ARENA_NEW(load->arena, struct tl_logic) : NULL;
     node = node ? load_parts(load, at, is_for, depth, node) : NULL;
     if (node)
-        add_group(load, at, tl_arena_strdup(load->arena, id), node);
+        add_group(load, at, copy, node);
     return node;
 }
 

@@ -264,6 +264,8 @@ static void load_condition(struct tl_shared *shared, struct tl_load *load, const
     const char *because = NULL;
     (void)tl_load_text(load, at, "because", true, &because);
     const char *copy = tl_arena_strdup(load->arena, id);
+    if (!copy) /* which the arena remembers */
+        return;
     (void)tl_load_shared_condition(load, at, copy, i + 1, true, 1);
     shared->condition_entries[i] = (struct tl_shared_entry){.is_own = is_own};
     shared->conditions[shared->condition_count++] = (struct tl_shared_written){copy, *at};

@@ -338,11 +338,11 @@ def a_capture_is_looked_through(folder):
     terminal.keys(b"8q")
     code = terminal.wait()
     terminal.restored("q from a capture")
-    if code != 0 or b"(receive-window)" not in terminal.seen.split(LEAVE)[-1]:
+    if code != 0 or b"explain receive-window" not in terminal.seen.split(LEAVE)[-1]:
         sys.exit(f"pcap ended with {code}, or its text is not in the scrollback")
     terminal = Terminal("pcap", path, "--no-screen")
     terminal.wait()
-    if ENTER in terminal.seen or b"(receive-window)" not in terminal.seen:
+    if ENTER in terminal.seen or b"explain receive-window" not in terminal.seen:
         sys.exit("--no-screen does not print the text")
 
 

@@ -13,10 +13,11 @@
 
 /* Bytes that may still come once the end was asked for: those of this time, and of two round trips,
  * at more than the mean rate. */
-#define AHEAD_NS    (30 * TL_NS_PER_MS)
-#define AHEAD_RATIO 1.5
-#define CLOSE_NS    (5 * TL_NS_PER_MS)   /* between looks where the bytes may run out */
-#define ANALYSIS_NS (500 * TL_NS_PER_MS) /* between looks whether the rate is known */
+#define AHEAD_NS        (30 * TL_NS_PER_MS)
+#define AHEAD_RATIO     1.5
+#define CLOSE_NS        (5 * TL_NS_PER_MS)   /* between looks where the bytes may run out */
+#define ANALYSIS_NS     (500 * TL_NS_PER_MS) /* between looks whether the rate is known */
+#define WINDOW_READINGS 3 /* of a stream, that tell what its receiver offers at most */
 /* nuttcp tells four digits of a MiB. */
 #define COUNT_ROUNDING_BYTES 128
 
@@ -340,21 +341,39 @@ static void read_after(struct near_half *half)
     free(counters);
 }
 
+/* What may stand unread at the far end when it closes, by the largest windows that it offered; NAN
+ * where a stream has too few readings to have seen them. One that lags has offered what its queue
+ * left free: of a buffer that is half full the window is the other half. */
+static double unread_room_bytes(const struct tl_tcp_result *result)
+{
+    double room_bytes = 0;
+    for (unsigned i = 0; i < result->streams; i++) {
+        const struct tl_sample_log *log = &result->sender.logs[i];
+        double largest_bytes = NAN;
+        for (size_t k = 0; k < log->count; k++)
+            if (tl_sample_has(&log->samples[k], TL_SF_snd_wnd_bytes))
+                largest_bytes = fmax(largest_bytes, (double)log->samples[k].snd_wnd_bytes);
+        room_bytes += log->count >= WINDOW_READINGS ? 2 * largest_bytes : NAN;
+    }
+    return room_bytes;
+}
+
 /* How far the far end's count lies outside of what this end knows. A receiver that closes leaves
- * unread what its kernel had taken already: up to the window that it offered. One that reads to the
- * end counts what stood in this end's send buffer, too: up to what was written. A sender's word
- * about itself decides nothing: this end counted what came. */
+ * unread what its kernel had taken already; one that reads to the end counts what stood in this
+ * end's send buffer, too: up to what was written. A sender's word about itself decides nothing:
+ * this end counted what came. */
 static double ends_agree(const struct tl_tcp_result *result)
 {
-    double room = result->steady.sender_whole.snd_wnd_max_bytes, acked = 0;
+    double room = unread_room_bytes(result), acked = 0;
     double received = (double)result->receiver.bytes, written = (double)result->sender.bytes;
     for (unsigned i = 0; i < result->streams; i++) {
         const struct tl_sample_log *log = &result->receiver.logs[i];
         acked += log->count > 0 ? (double)log->samples[log->count - 1].app_bytes : 0;
     }
+    bool unknown = !result->near_sends || (received < acked && isnan(room));
     bool unread = received < acked && acked - received <= room;
     bool sent_later = received >= acked && received <= written + COUNT_ROUNDING_BYTES;
-    return !result->near_sends ? NAN : unread || sent_later ? 0 : result->ends_agree_ratio;
+    return unknown ? NAN : unread || sent_later ? 0 : result->ends_agree_ratio;
 }
 
 static void analyse_whole(struct near_half *half)

@@ -121,7 +121,8 @@ static bool move(struct session *s, int ms)
         for (int i = 0; i < s->streams; i++)
             fds[i + 1] =
                 (struct pollfd){.fd = s->data[i], .events = sends(s, i) ? POLLOUT : POLLIN};
-        (void)poll(fds, (nfds_t)s->streams + 1, 10);
+        bool reads = s->fake->mood != FAKE_READS_LATE;
+        (void)poll(fds, reads ? (nfds_t)s->streams + 1 : 1, 10);
         if (fds[0].revents) {
             int8_t state;
             bool ends = take(s->control, &state, 1) && state == 4;
@@ -158,7 +159,7 @@ static void give_results(struct session *s)
         fake_udp_result(s->udp, text + len, sizeof text - (size_t)len);
     for (int i = 0; i < s->streams && !s->udp; i++) {
         long long bytes = mood == FAKE_NEGATIVE_RESULTS   ? -5
-                          : mood == FAKE_INFLATED_RESULTS ? (long long)s->bytes[i] * 10
+                          : mood == FAKE_INFLATED_RESULTS ? (long long)s->bytes[i] * 1000
                                                           : (long long)s->bytes[i];
         s->fake->told_bytes[i] = s->bytes[i];
         len += snprintf(text + len, sizeof text - (size_t)len,

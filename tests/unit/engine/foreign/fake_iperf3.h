@@ -25,7 +25,8 @@ enum fake_mood {
     FAKE_ENDLESS_RESULTS,    /* announces 4 GB of results */
     FAKE_HTML_RESULTS,       /* results that are no JSON */
     FAKE_NEGATIVE_RESULTS,   /* bytes below zero */
-    FAKE_INFLATED_RESULTS,   /* ten times what it received */
+    FAKE_READS_LATE,         /* a little of each stream, once the end is said */
+    FAKE_INFLATED_RESULTS,   /* a thousand times what it received */
     FAKE_OTHER_PROGRAM,      /* greets as ssh does */
     FAKE_ONE_WAY,            /* knows no "bidirectional", as servers of before 3.7 */
     FAKE_UDP_DEAF,           /* a firewall takes the datagrams */

@@ -8,6 +8,8 @@
 #include "tightlink/app/open.h"
 #include "tightlink/base/grow.h"
 #include "tightlink/base/time.h"
+#include "tightlink/base/units.h"
+#include "tightlink/facts/trust.h"
 #include "tightlink/probes/live_flow.h"
 #include "tightlink/session/record.h"
 
@@ -17,6 +19,8 @@
 #define OPINIONS_MAX 64
 /* Judgements in a row, a second apart where few are watched, that make a cause stand. */
 #define STANDS_MIN 3
+/* Without an answer: longer than a retransmission of a path that is merely bad. */
+#define UNANSWERED_NS (2 * TL_NS_PER_S)
 
 void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
                     enum tl_direction direction, const char *kind, struct tl_run *run)
@@ -36,6 +40,17 @@ void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interv
     run->received_bytes = (long long)joined->received_bytes;
 }
 
+/* Where it stands because nobody answers: what was measured before is of another path. */
+static void tell_silence(const struct tl_live_interval *joined, struct tl_run *run)
+{
+    char time[TL_UNIT_TEXT_SIZE];
+
+    if (joined->unanswered_ns >= UNANSWERED_NS)
+        tl_trust_lower_run(run, TL_QUALITY_DEGRADED,
+                           "for %s in one piece nothing that was sent was answered",
+                           tl_format_ns((double)joined->unanswered_ns, time));
+}
+
 /* Facts and findings of one connection over its last `count` intervals; the caller finishes the
  * result. */
 static enum tl_status judge(struct tl_app_live *live, const struct tl_live_flow *flow, size_t count,
@@ -45,6 +60,7 @@ static enum tl_status judge(struct tl_app_live *live, const struct tl_live_flow 
 
     tl_live_join(flow, count, &joined);
     live_begin_run(flow, &joined, tl_live_flow_direction(flow, count), "live", &ret_result->run);
+    tell_silence(&joined, &ret_result->run);
     ret_result->answered = true;
     ret_result->facts = tl_facts_clone(live->host_facts);
     if (!ret_result->facts)

@@ -52,8 +52,9 @@ void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interv
 
 /* The rows anew, from the interval that was just closed. TL_NOMEM. */
 enum tl_status live_make_rows(struct tl_app_live *live);
-/* For qsort: what has ended comes last. What is held up is what moves while its program has more to
- * give: a trickle that some program sends now and then stands below the copy that crawls. */
+/* For qsort: what has ended comes last, what stands altogether first. What is held up is what moves
+ * while its program has more to give: a trickle that some program sends now and then stands below
+ * the copy that crawls. */
 int live_by_loss(const void *a, const void *b);
 
 /* Asks the rules about those of the first rows whose opinion is oldest. */

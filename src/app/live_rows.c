@@ -8,6 +8,7 @@
 #include "overheard.h"
 #include "tightlink/base/units.h"
 #include "tightlink/base/utf8.h"
+#include "tightlink/probes/live_flow.h"
 
 /* As the kernel's socket has it, IPv4 inside IPv6. */
 static void format_end(const unsigned char address[16], uint16_t port, char *ret_text, size_t size)
@@ -63,6 +64,7 @@ static void fill_numbers(const struct tl_live_flow *flow, const struct tl_live_i
                              ? (double)joined->retrans_count / joined->segments_count
                              : NAN;
     row->held_ratio = tl_live_held_ratio(joined);
+    row->stands = tl_live_stood(tl_live_interval_at(flow, 0));
 }
 
 static void fill_opinion(struct tl_app_live *live, struct tl_app_live_row *row)
@@ -86,18 +88,19 @@ static void fill_opinion(struct tl_app_live *live, struct tl_app_live_row *row)
     }
 }
 
-/* False for one that moved nothing lately. */
+/* False for one that moved nothing lately and had nothing to move. */
 static bool fill_row(struct tl_app_live *live, const struct tl_live_flow *flow,
                      struct tl_app_live_row *row)
 {
     struct tl_live_interval joined;
 
     tl_live_join(flow, LIVE_JUDGED_INTERVALS, &joined);
-    if (joined.span_ns == 0 || joined.sent_bytes + joined.received_bytes == 0)
+    bool moved = joined.sent_bytes + joined.received_bytes > 0;
+    if (joined.span_ns == 0 || !(moved || tl_live_stood(&joined)))
         return false;
     *row = (struct tl_app_live_row){
         .cookie = flow->socket.cookie,
-        .direction = joined.sent_bytes > joined.received_bytes ? TL_UPLOAD : TL_DOWNLOAD,
+        .direction = tl_live_flow_direction(flow, LIVE_JUDGED_INTERVALS),
         .ended = flow->ended,
     };
     format_end(flow->socket.local, flow->socket.local_port, row->local, sizeof row->local);
@@ -113,6 +116,8 @@ int live_by_loss(const void *a, const void *b)
     const struct tl_app_live_row *left = a, *right = b;
     if (left->ended != right->ended)
         return left->ended - right->ended;
+    if (left->stands != right->stands)
+        return right->stands - left->stands;
     double difference = right->held_ratio * right->mean_bps - left->held_ratio * left->mean_bps;
     return (difference > 0) - (difference < 0);
 }

@@ -139,6 +139,7 @@ static void add_flow(const struct tl_app_live_row *row, struct tl_json_writer *j
     tl_json_add_number(json, "confidence", row->cause[0] ? row->confidence : NAN);
     tl_json_add_bool(json, "cause_moved", row->moved);
     tl_json_add_string(json, "cause_was", row->was[0] ? row->was : NULL);
+    tl_json_add_bool(json, "stands", row->stands);
     tl_json_add_bool(json, "ended", row->ended);
     tl_json_end(json);
 }

@@ -98,6 +98,8 @@ void live_span_read(struct live_span *span, const struct tl_host_socket *socket)
     span->full_windows +=
         socket->snd_wnd_bytes && (double)flight >= WINDOW_FULL * socket->snd_wnd_bytes;
     span->full_sndbufs += is_sndbuf_full(socket);
+    span->unread_full += socket->read_queue_bytes > 0 && socket->rcv_wnd_known &&
+                         socket->rcv_wnd_bytes < socket->rcv_mss_bytes;
     bool behind = is_program_behind(socket);
     double used = sndbuf_used(socket);
     span->behind += behind;
@@ -201,6 +203,31 @@ static void add_means(const struct live_span *span, struct tl_live_interval *int
     interval->delivery_rate_bps = span->delivery_max > 0 ? span->delivery_max : NAN;
 }
 
+/* Where less than a segment moved although more was there: who was waited for. A window that opens
+ * for less than a segment is shut (RFC 9293, section 3.8.6.2.2). */
+#define STOOD_RATIO 0.9
+
+bool tl_live_stood(const struct tl_live_interval *interval)
+{
+    return interval->shut_ns > 0 || interval->unanswered_ns > 0;
+}
+
+static void see_standing(const struct live_span *span, const struct tl_host_socket *last,
+                         struct tl_live_interval *interval)
+{
+    const double *parts = interval->parts_ratio;
+    bool sends = last->write_queue_bytes > 0 && interval->sent_bytes < last->snd_mss_bytes;
+    bool receives = span->readings > 0 && span->unread_full == span->readings &&
+                    interval->received_bytes < last->rcv_mss_bytes;
+    bool shut = receives || (sends && parts[TL_LIVE_RWND] >= STOOD_RATIO);
+    interval->shut_ns = shut ? interval->span_ns : 0;
+    interval->shut_ratio = shut;
+    interval->unanswered_ns =
+        sends && interval->sent_bytes == 0 && parts[TL_LIVE_NETWORK] >= STOOD_RATIO
+            ? interval->span_ns
+            : 0;
+}
+
 void live_span_close(struct live_span *span, const struct tl_host_socket *last, int64_t now_ns,
                      struct tl_live_interval *ret_interval)
 {
@@ -210,11 +237,13 @@ void live_span_close(struct live_span *span, const struct tl_host_socket *last, 
         .end_ns = now_ns, .span_ns = now_ns - span->from_ns, .behind_ratio = NAN};
     count_events(&span->from, last, ret_interval);
     add_means(span, ret_interval);
-    if (span_ns > 0 && (ret_interval->sent_bytes >= SENDS_AT_LEAST_BYTES || in_flight(last) > 0))
+    bool sends = ret_interval->sent_bytes >= SENDS_AT_LEAST_BYTES || last->write_queue_bytes > 0;
+    if (span_ns > 0 && sends)
         split_time(span, last, span_ns, ret_interval);
     else
         for (int i = 0; i < TL_LIVE_PARTS; i++)
             ret_interval->parts_ratio[i] = NAN;
+    see_standing(span, last, ret_interval);
     live_span_start(span, last, now_ns);
 }
 
@@ -229,15 +258,16 @@ static void weigh(double *sum, double *weight, double value, double by)
     *weight += by;
 }
 
-#define WEIGHED 9
+#define WEIGHED 10
 
 /* The members of an interval that are means. */
 static double *mean_of(struct tl_live_interval *interval, size_t index)
 {
-    double *const means[WEIGHED] = {
-        &interval->rtt_mean_ns,         &interval->rcv_rtt_ns,        &interval->cwnd_mean_bytes,
-        &interval->inflight_mean_bytes, &interval->window_full_ratio, &interval->sndbuf_full_ratio,
-        &interval->read_queue_ratio,    &interval->behind_ratio,      &interval->rtt_var_ns};
+    double *const means[WEIGHED] = {&interval->rtt_mean_ns,       &interval->rcv_rtt_ns,
+                                    &interval->cwnd_mean_bytes,   &interval->inflight_mean_bytes,
+                                    &interval->window_full_ratio, &interval->sndbuf_full_ratio,
+                                    &interval->read_queue_ratio,  &interval->behind_ratio,
+                                    &interval->rtt_var_ns,        &interval->shut_ratio};
     return means[index];
 }
 
@@ -263,6 +293,13 @@ static void add_counts(struct tl_live_interval *joined, const struct tl_live_int
     joined->delivery_rate_bps = fmax(joined->delivery_rate_bps, interval->delivery_rate_bps);
 }
 
+/* A piece of whole intervals, one after the other. */
+static void extend_piece(int64_t *piece_ns, int64_t interval_ns, int64_t *longest_ns)
+{
+    *piece_ns = interval_ns > 0 ? *piece_ns + interval_ns : 0;
+    *longest_ns = *piece_ns > *longest_ns ? *piece_ns : *longest_ns;
+}
+
 struct tl_live_range tl_live_range(const struct tl_live_flow *flow, size_t count)
 {
     struct tl_live_range range = {.to = count};
@@ -285,6 +322,7 @@ void tl_live_join(const struct tl_live_flow *flow, size_t count,
 {
     double sums[WEIGHED] = {0}, weights[WEIGHED] = {0};
     double parts[TL_LIVE_PARTS] = {0}, parts_ns[TL_LIVE_PARTS] = {0};
+    int64_t shut_ns = 0, unanswered_ns = 0;
     struct tl_live_range range = tl_live_range(flow, count);
 
     *ret_joined =
@@ -295,6 +333,8 @@ void tl_live_join(const struct tl_live_flow *flow, size_t count,
         if (back == range.from)
             ret_joined->end_ns = interval->end_ns;
         add_counts(ret_joined, interval);
+        extend_piece(&shut_ns, interval->shut_ns, &ret_joined->shut_ns);
+        extend_piece(&unanswered_ns, interval->unanswered_ns, &ret_joined->unanswered_ns);
         for (size_t i = 0; i < WEIGHED; i++)
             weigh(&sums[i], &weights[i], *mean_of(&copy, i), (double)interval->span_ns);
         for (int i = 0; i < TL_LIVE_PARTS; i++)

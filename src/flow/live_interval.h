@@ -15,6 +15,7 @@ struct live_span {
         delivery_max;
     double sndbuf_used_max; /* share of SO_SNDBUF in use */
     uint64_t inflight_max, snd_wnd_max, rcv_wnd_max;
+    uint32_t unread_full; /* unread data lay there, and no window for another segment */
 };
 
 void live_span_start(struct live_span *span, const struct tl_host_socket *socket, int64_t now_ns);

@@ -93,7 +93,8 @@ static void take_info(const struct nlattr *attr, struct tl_host_socket *socket)
     if (!attr)
         return;
     memcpy(&info, mnl_attr_get_payload(attr), len < sizeof(info) ? len : sizeof(info));
-    if (len >= RCV_WND_OFFSET + sizeof(uint32_t))
+    socket->rcv_wnd_known = len >= RCV_WND_OFFSET + sizeof(uint32_t);
+    if (socket->rcv_wnd_known)
         memcpy(&socket->rcv_wnd_bytes, (const char *)mnl_attr_get_payload(attr) + RCV_WND_OFFSET,
                sizeof(uint32_t));
     take_counters(&info, socket);

@@ -25,6 +25,8 @@
 
 static const char one_end[] = "seen from this end alone: a responder at the other end would tell";
 static const char no_room[] = "this kernel does not tell whether the send buffer had room";
+static const char unanswered[] =
+    "nothing that was sent was answered: the other end, or the way to it or back, was gone";
 static const char no_data[] = "nothing moved while it was watched";
 
 enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow, size_t count)
@@ -32,7 +34,8 @@ enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow, size_t
     struct tl_live_interval joined;
 
     tl_live_join(flow, count, &joined);
-    return joined.sent_bytes > joined.received_bytes ? TL_UPLOAD : TL_DOWNLOAD;
+    bool waits = tl_live_stood(&joined) && flow->socket.write_queue_bytes > joined.received_bytes;
+    return waits || joined.sent_bytes > joined.received_bytes ? TL_UPLOAD : TL_DOWNLOAD;
 }
 
 static double moved_bytes(const struct tl_live_interval *interval, enum tl_direction direction)
@@ -70,6 +73,8 @@ static void set_common(const struct tl_host_socket *socket, const struct tl_live
     tl_facts_set_bool(facts, TL_FLOW(direction, wscale_ok), socket->wscale_ok, "TCP_INFO");
     tl_facts_set_bool(facts, TL_FLOW(direction, sack_ok), socket->sack_ok, "TCP_INFO");
     tl_facts_set_bool(facts, TL_FLOW(direction, timestamps_ok), socket->timestamps_ok, "TCP_INFO");
+    tl_flow_set(facts, TL_FLOW(direction, window_shut_ns), (double)joined->shut_ns, no_data);
+    tl_flow_set(facts, TL_FLOW(direction, window_shut_ratio), joined->shut_ratio, no_data);
     tl_flow_set(facts, TL_FLOW(direction, received_bytes), moved_bytes(joined, direction), no_data);
     tl_flow_set(facts, TL_FLOW(direction, rtt_min_ns),
                 socket->rtt_min_ns ? (double)socket->rtt_min_ns : NAN,
@@ -234,5 +239,7 @@ void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
     }
     set_program(program, direction, facts);
     set_running(flow, &joined, direction, facts);
+    if (joined.unanswered_ns > 0 && moved_bytes(&joined, direction) == 0)
+        tl_flow_set(facts, TL_FLOW(direction, goodput_bps), NAN, unanswered);
     tl_facts_explain_stage(facts, "stream", &direction, one_end);
 }

@@ -31,8 +31,8 @@ while time.monotonic() < end:
 class Transfer:
     """Two programs of ours with one connection over loopback, for at most `seconds`."""
 
-    def __init__(self, each_bytes=20000, seconds=20, **options):
-        self.reader = subprocess.Popen([sys.executable, "-c", READER], stdout=subprocess.PIPE,
+    def __init__(self, each_bytes=20000, seconds=20, reader=READER, **options):
+        self.reader = subprocess.Popen([sys.executable, "-c", reader], stdout=subprocess.PIPE,
                                        **options)
         self.port = int(self.reader.stdout.readline())
         self.writer = subprocess.Popen([sys.executable, "-c", WRITER, str(self.port),
@@ -57,6 +57,33 @@ def a_program_that_sends_seldom_is_the_cause(machine):
     assert document["verdict"]["state"] == "limited", document["verdict"]
     assert document["verdict"]["cause"] == "sender-app", document["verdict"]
     assert document["verdict"]["segment"] == "near-host", document["verdict"]
+
+
+# One that reads some, and then nothing more while its sender has more.
+STUCK_READER = """
+import socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connection, _ = listener.accept()
+for _ in range(100): connection.recv(1 << 16)
+time.sleep(60)
+"""
+
+
+@case("live")
+def a_program_that_takes_nothing_is_the_cause_at_either_end(machine):
+    with Transfer(each_bytes=1 << 20, seconds=40, reader=STUCK_READER) as transfer:
+        time.sleep(3)  # both buffers are full: it stands before it is watched
+        ends = [(transfer.writer.pid, "far-host", "upload")]
+        if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) >= (6, 2):
+            ends.append((transfer.reader.pid, "near-host", "download"))
+        for pid, segment, direction in ends:
+            result = tightlink(machine, "live", f"pid:{pid}", "--for", "8s", "--json")
+            document = result.document()
+            validate(machine, document)
+            verdict = document["verdict"]
+            assert (verdict["state"], verdict["cause"]) == ("limited", "receiver-app"), verdict
+            assert (verdict["segment"], verdict["direction"]) == (segment, direction), verdict
 
 
 @case("live")

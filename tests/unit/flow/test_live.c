@@ -357,3 +357,95 @@ Test(live, begin_and_end_do_not_count_as_waiting)
     cr_expect_float_eq(joined.parts_ratio[TL_LIVE_APP], 0, 1e-9);
     tl_live_destroy(live);
 }
+
+/* Five seconds of a connection that stands as it is, and counts what it waits for. */
+static struct tl_live *stand(struct tl_host_socket socket, uint64_t busy_ns, uint64_t rwnd_ns)
+{
+    struct tl_live *live = tl_live_create(0);
+    struct tl_live_sum sum;
+    read_one(live, 0, &socket);
+    for (int i = 1; i <= 5; i++) {
+        socket.busy_ns += busy_ns;
+        socket.rwnd_limited_ns += rwnd_ns;
+        read_one(live, i * S, &socket);
+        tl_live_close(live, i * S, &sum);
+    }
+    cr_expect_eq(sum.flows_count, 0, "it moved nothing");
+    return live;
+}
+
+static struct tl_live_interval joined_of(struct tl_live *live)
+{
+    struct tl_live_interval joined;
+    tl_live_join(tl_live_find(live, 1), 10, &joined);
+    tl_live_destroy(live);
+    return joined;
+}
+
+Test(live, a_sender_before_a_shut_window_stands)
+{
+    struct tl_host_socket socket = sender(1, 1000000, 0);
+    socket.write_queue_bytes = socket.notsent_bytes = 300000;
+    socket.snd_wnd_bytes = 0;
+    struct tl_live_interval joined = joined_of(stand(socket, S, S));
+    cr_expect_eq(joined.shut_ns, 5 * S);
+    cr_expect_float_eq(joined.shut_ratio, 1, 1e-9);
+    cr_expect_eq(joined.unanswered_ns, 0);
+    cr_expect_float_eq(joined.parts_ratio[TL_LIVE_RWND], 1, 1e-9);
+    cr_expect(tl_live_stood(&joined));
+}
+
+Test(live, a_program_that_leaves_all_unread_stands)
+{
+    struct tl_host_socket socket = sender(1, 100, 0);
+    socket.read_queue_bytes = 60000;
+    socket.rcv_mss_bytes = 1448;
+    socket.rcv_wnd_known = true;
+    struct tl_live_interval joined = joined_of(stand(socket, 0, 0));
+    cr_expect_eq(joined.shut_ns, 5 * S);
+    cr_expect_eq(joined.unanswered_ns, 0);
+}
+
+Test(live, what_nobody_answers_stands_before_no_window)
+{
+    struct tl_host_socket socket = sender(1, 1000000, 0);
+    socket.write_queue_bytes = 30000;
+    struct tl_live_interval joined = joined_of(stand(socket, S, 0));
+    cr_expect_eq(joined.unanswered_ns, 5 * S);
+    cr_expect_eq(joined.shut_ns, 0);
+    cr_expect_float_eq(joined.shut_ratio, 0, 1e-9);
+}
+
+Test(live, what_has_nothing_to_move_stands_nowhere)
+{
+    struct tl_host_socket idle = sender(1, 1000000, 0), unread = idle, untold = idle;
+    unread.read_queue_bytes = untold.read_queue_bytes = 60000;
+    unread.rcv_mss_bytes = untold.rcv_mss_bytes = 1448;
+    unread.rcv_wnd_known = true;
+    unread.rcv_wnd_bytes = 30000; /* the sender may send, and does not */
+    const struct tl_host_socket *const resting[] = {&idle, &unread, &untold};
+    for (size_t i = 0; i < sizeof resting / sizeof *resting; i++) {
+        struct tl_live *live = stand(*resting[i], 0, 0);
+        cr_expect_null(tl_live_interval_at(tl_live_find(live, 1), 0), "%zu", i);
+        tl_live_destroy(live);
+    }
+}
+
+Test(live, the_longest_piece_of_standing_counts)
+{
+    struct tl_live *live = tl_live_create(0);
+    struct tl_host_socket socket = sender(1, 1000000, 0);
+    struct tl_live_sum sum;
+    socket.write_queue_bytes = socket.notsent_bytes = 300000;
+    read_one(live, 0, &socket);
+    for (int i = 1; i <= 8; i++) {
+        socket.acked_bytes += i == 3 ? 100000 : 0; /* two seconds, then five */
+        socket.busy_ns += S;
+        socket.rwnd_limited_ns += S;
+        read_one(live, i * S, &socket);
+        tl_live_close(live, i * S, &sum);
+    }
+    struct tl_live_interval joined = joined_of(live);
+    cr_expect_eq(joined.shut_ns, 5 * S);
+    cr_expect_float_eq(joined.shut_ratio, 7 / 8., 1e-9);
+}

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 #define S  INT64_C(1000000000)
 #define MS UINT64_C(1000000)
@@ -99,4 +100,55 @@ Test(live_flow, near_the_shortest_round_trip_nothing_stands)
 Test(live_flow, some_seconds_are_too_few)
 {
     cr_expect(isnan(standing(full, 3, 2 * MS, (uint64_t)S)));
+}
+
+/* Facts of a connection that stands before that window for five seconds. */
+static struct tl_facts *facts_of_standing(uint64_t rwnd_ns)
+{
+    struct tl_live *live = tl_live_create(0);
+    struct tl_host_socket socket = {.cookie = 1,
+                                    .remote_port = 443,
+                                    .acked_bytes = 100000,
+                                    .received_bytes = 200000,
+                                    .write_queue_bytes = 30000,
+                                    .snd_mss_bytes = 1448,
+                                    .cwnd_count = 10};
+    struct tl_live_sum sum;
+    struct tl_facts *facts = tl_facts_create();
+    cr_assert(live && facts);
+    for (int i = 0; i <= 5; i++) {
+        tl_live_begin(live, i * S);
+        cr_assert_eq(tl_live_take(live, &socket), TL_OK);
+        tl_live_end(live);
+        if (i > 0)
+            tl_live_close(live, i * S, &sum);
+        socket.busy_ns += S;
+        socket.rwnd_limited_ns += rwnd_ns;
+    }
+    cr_assert_eq(tl_live_flow_direction(tl_live_find(live, 1), TL_LIVE_INTERVALS), TL_UPLOAD,
+                 "what waits to be sent");
+    tl_live_flow_facts(tl_live_find(live, 1), TL_LIVE_INTERVALS, NULL, facts);
+    tl_live_destroy(live);
+    return facts;
+}
+
+Test(live_flow, a_shut_window_is_told_with_its_time)
+{
+    struct tl_facts *facts = facts_of_standing(S);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_UPLOAD, window_shut_ns), NAN), 5 * S);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_UPLOAD, window_shut_ratio), NAN), 1);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_UPLOAD, goodput_bps), NAN), 0);
+    tl_facts_destroy(facts);
+}
+
+Test(live_flow, what_nobody_answers_has_no_rate)
+{
+    struct tl_facts *facts = facts_of_standing(0);
+    struct tl_fact rate;
+    tl_facts_get(facts, TL_FLOW(TL_UPLOAD, goodput_bps), &rate);
+    cr_expect_eq(rate.state, TL_FACT_UNKNOWN);
+    cr_expect_not_null(strstr(rate.reason, "nothing that was sent was answered"), "%s",
+                       rate.reason);
+    cr_expect_eq(tl_facts_number(facts, TL_FLOW(TL_UPLOAD, window_shut_ns), NAN), 0);
+    tl_facts_destroy(facts);
 }

@@ -47,6 +47,7 @@ struct tl_app_live_row {
     double cpu_ratio, thread_ratio;       /* of the program: all threads, the busiest one */
     double file_bps;                      /* by which the position in that file moves */
     double disk_read_bps, disk_write_bps; /* of the program, that reached storage */
+    bool stands;                          /* moved nothing in the last second, although it had to */
     bool ended;
     /* What the rules say of the last ten seconds; state TL_INCONCLUSIVE until they can. */
     enum tl_verdict_state state;
@@ -80,8 +81,8 @@ int64_t tl_app_live_step_ns(void);
 enum tl_status tl_app_live_step(struct tl_app_live *live, bool *ret_second,
                                 struct tl_error *reterr) TL_WARN_UNUSED;
 
-/* Those that moved a byte in the last ten seconds, the one first that something else than its own
- * program holds up most. Good until the next step. */
+/* Those that moved a byte in the last ten seconds or had to and did not: what stands altogether
+ * first, then what something else than its own program holds up most. Good until the next step. */
 const struct tl_app_live_row *tl_app_live_rows(const struct tl_app_live *live, size_t *ret_count);
 const struct tl_app_live_sum *tl_app_live_sum(const struct tl_app_live *live);
 

@@ -56,6 +56,11 @@ struct tl_live_interval {
     double read_queue_ratio;  /* share of the receive buffer that lies there unread */
     double behind_ratio;      /* of the program's part: with something on the way; NAN likewise */
     double delivery_rate_bps; /* largest that was not limited by the program; NAN without */
+    /* It stood: less than a segment moved, although more was there to be moved. Of one interval its
+     * span or 0, of several joined the longest time in one piece. */
+    int64_t shut_ns;       /* the receiver's window was shut: its program took nothing */
+    int64_t unanswered_ns; /* nothing of what was sent was acknowledged */
+    double shut_ratio;     /* share of the time in which the window was shut */
     uint32_t segments_count, retrans_count, reord_seen_count, dsack_count;
     uint32_t delivered_count, delivered_ce_count, out_of_order_count, drops_count;
 };
@@ -73,9 +78,12 @@ struct tl_live_flow {
     bool new_here;             /* began while it was watched: its counters began at 0 */
     bool ended;                /* told or gone: no interval is added any more */
     struct tl_live_interval
-        *intervals;        /* a ring; NULL before it moved a byte (or without memory) */
+        *intervals;        /* a ring; NULL before it moved a byte or had to (or without memory) */
     size_t interval_count; /* that went into it */
 };
+
+/* It stood, or did within the intervals that were joined. */
+bool tl_live_stood(const struct tl_live_interval *interval);
 
 /* The interval that was closed `back` closings ago (0: the last); NULL before the first. */
 const struct tl_live_interval *tl_live_interval_at(const struct tl_live_flow *flow, size_t back);

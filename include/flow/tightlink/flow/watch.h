@@ -62,7 +62,7 @@ enum tl_status tl_flow_watch_read(struct tl_flow_watch *watch, int64_t now_ns,
 /* Between two readings: those of the last one that still move data, each by itself (some 10 us a
  * connection), without what has begun since. For a caller that reads a few of them often. */
 void tl_flow_watch_read_known(struct tl_flow_watch *watch, int64_t now_ns);
-/* Closes the interval; looks at the programs of those that moved a byte. */
+/* Closes the interval; looks at the programs of those that moved a byte or had to. */
 void tl_flow_watch_close(struct tl_flow_watch *watch, int64_t now_ns, struct tl_live_sum *ret_sum);
 
 /* The connections; borrowed. */

@@ -41,7 +41,8 @@ struct tl_host_socket {
         write_queue_bytes;                 /* arrived and unread; written, not acknowledged */
     uint32_t notsent_bytes;                /* of write_queue_bytes: not sent even once */
     uint32_t drops_count;                  /* segments the socket itself threw away */
-    uint32_t rcv_wnd_bytes, snd_wnd_bytes; /* windows in force; rcv_wnd from Linux 6.2 */
+    uint32_t rcv_wnd_bytes, snd_wnd_bytes; /* windows in force */
+    bool rcv_wnd_known;                    /* from Linux 6.2: a window may be 0 */
     uint32_t snd_mss_bytes, rcv_mss_bytes, pmtu_bytes;
     uint32_t cwnd_count; /* segments */
     bool wscale_ok, sack_ok, timestamps_ok;

@@ -8,7 +8,8 @@
 #include "tightlink/facts/facts.h"
 #include "tightlink/flow/watch.h"
 
-/* The direction in which the connection moved more in its last `count` intervals. */
+/* The direction in which the connection moved more in its last `count` intervals, or had to while
+ * it stood. */
 enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow, size_t count);
 
 /* Sets the facts of that direction from the last `count` intervals; program may be NULL. The rate

@@ -162,8 +162,8 @@ def datagrams_that_come_again_are_bytes_of_the_day():
 
 
 def disk_area(session, others):
-    """Bytes of the area of a short disk test, while others are there."""
-    session.send(frame(wire.TEST_DISK, struct.pack(">BxxxIQ", 1, 500, 1 << 20)))
+    """Bytes of the area of a disk test of a MiB, while others are there."""
+    session.send(frame(wire.TEST_DISK, struct.pack(">BxxxIQ", 1, 20000, 1 << 20)))
     session.socket.settimeout(1)
     while True:
         for one in (session, *others):

@@ -19,8 +19,6 @@
 #define OPINIONS_MAX 64
 /* Judgements in a row, a second apart where few are watched, that make a cause stand. */
 #define STANDS_MIN 3
-/* Without an answer: longer than a retransmission of a path that is merely bad. */
-#define UNANSWERED_NS (2 * TL_NS_PER_S)
 
 void live_begin_run(const struct tl_live_flow *flow, const struct tl_live_interval *joined,
                     enum tl_direction direction, const char *kind, struct tl_run *run)
@@ -45,7 +43,7 @@ static void tell_silence(const struct tl_live_interval *joined, struct tl_run *r
 {
     char time[TL_UNIT_TEXT_SIZE];
 
-    if (joined->unanswered_ns >= UNANSWERED_NS)
+    if (joined->unanswered_ns >= OVERHEARD_UNANSWERED_NS)
         tl_trust_lower_run(run, TL_QUALITY_DEGRADED,
                            "for %s in one piece nothing that was sent was answered",
                            tl_format_ns((double)joined->unanswered_ns, time));
@@ -59,7 +57,7 @@ static enum tl_status judge(struct tl_app_live *live, const struct tl_live_flow 
     struct tl_live_interval joined;
 
     tl_live_join(flow, count, &joined);
-    live_begin_run(flow, &joined, tl_live_flow_direction(flow, count), "live", &ret_result->run);
+    live_begin_run(flow, &joined, tl_live_flow_direction(flow, &joined), "live", &ret_result->run);
     tell_silence(&joined, &ret_result->run);
     ret_result->answered = true;
     ret_result->facts = tl_facts_clone(live->host_facts);

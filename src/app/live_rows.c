@@ -95,12 +95,11 @@ static bool fill_row(struct tl_app_live *live, const struct tl_live_flow *flow,
     struct tl_live_interval joined;
 
     tl_live_join(flow, LIVE_JUDGED_INTERVALS, &joined);
-    bool moved = joined.sent_bytes + joined.received_bytes > 0;
-    if (joined.span_ns == 0 || !(moved || tl_live_stood(&joined)))
+    if (joined.span_ns == 0 || !tl_live_is_active(&joined))
         return false;
     *row = (struct tl_app_live_row){
         .cookie = flow->socket.cookie,
-        .direction = tl_live_flow_direction(flow, LIVE_JUDGED_INTERVALS),
+        .direction = tl_live_flow_direction(flow, &joined),
         .ended = flow->ended,
     };
     format_end(flow->socket.local, flow->socket.local_port, row->local, sizeof row->local);

@@ -41,7 +41,9 @@ bool tl_app_live_seconds(const struct tl_app_live *live, uint64_t cookie,
 
     if (!flow || !tl_live_interval_at(flow, 0))
         return false;
-    bool sends = tl_live_flow_direction(flow, LIVE_JUDGED_INTERVALS) == TL_UPLOAD;
+    struct tl_live_interval joined;
+    tl_live_join(flow, LIVE_JUDGED_INTERVALS, &joined);
+    bool sends = tl_live_flow_direction(flow, &joined) == TL_UPLOAD;
     size_t back = flow->interval_count;
     back = back > TL_APP_LIVE_SECONDS ? TL_APP_LIVE_SECONDS : back;
     for (ret_series->count = 0; back-- > 0;)

@@ -55,7 +55,7 @@ static enum tl_status keep_best(struct tl_app_mover *mover, const struct tl_live
     int64_t settled_ns = tl_mover_watch_settled_ns(mover->readings, flow->socket.cookie);
     size_t count = settled_intervals(flow, settled_ns);
     tl_live_join(flow, count, &joined);
-    best->direction = tl_live_flow_direction(flow, count);
+    best->direction = tl_live_flow_direction(flow, &joined);
     best->run = (struct tl_run){0};
     live_begin_run(flow, &joined, best->direction, "mover", &best->run);
     enum tl_status status = tl_session_audit(best->run.target_address, &facts, reterr);

@@ -2,8 +2,13 @@
 #ifndef TL_APP_OVERHEARD_H
 #define TL_APP_OVERHEARD_H
 
+#include "tightlink/base/time.h"
 #include "tightlink/flow/segment.h"
 #include "tightlink/session/session.h"
+
+/* Longer than what a burst of losses takes from one connection: two timeouts, the second doubled.
+ */
+#define OVERHEARD_UNANSWERED_NS (2 * TL_NS_PER_S)
 
 struct overheard {
     const char *kind;          /* of the target: "live", "pcap", "pscheduler" */

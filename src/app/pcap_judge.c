@@ -10,9 +10,6 @@
 #include "tightlink/probes/packet_flow.h"
 #include "tightlink/session/record.h"
 
-/* Longer than what a burst of losses takes from one connection: two timeouts, the second doubled.
- */
-#define UNANSWERED_NS 2e9
 /* Shares of what was acknowledged and is not in the capture. */
 #define UNSEEN_DEGRADED 0.01
 #define UNSEEN_INVALID  0.2
@@ -43,7 +40,7 @@ static void find_quality(const struct tl_app_pcap *pcap, const struct tl_packet_
         tl_trust_lower_run(
             run, TL_QUALITY_DEGRADED,
             "times in the capture run backwards: its clock was set, or files were merged");
-    if ((double)half->unanswered_ns > UNANSWERED_NS)
+    if (half->unanswered_ns > OVERHEARD_UNANSWERED_NS)
         tl_trust_lower_run(run, TL_QUALITY_DEGRADED,
                            "for its last %s nothing that was sent was answered",
                            tl_format_ns((double)half->unanswered_ns, time));

@@ -228,9 +228,7 @@ static void drop_ended(struct tl_live *live)
  * they should move one and do not. */
 static void keep_interval(struct tl_live_flow *flow, const struct tl_live_interval *interval)
 {
-    bool moved = interval->sent_bytes + interval->received_bytes > 0;
-
-    if (!flow->intervals && (moved || tl_live_stood(interval)))
+    if (!flow->intervals && tl_live_is_active(interval))
         flow->intervals = calloc(TL_LIVE_INTERVALS, sizeof(*flow->intervals));
     if (flow->intervals)
         flow->intervals[flow->interval_count++ % TL_LIVE_INTERVALS] = *interval;

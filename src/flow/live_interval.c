@@ -212,6 +212,11 @@ bool tl_live_stood(const struct tl_live_interval *interval)
     return interval->shut_ns > 0 || interval->unanswered_ns > 0;
 }
 
+bool tl_live_is_active(const struct tl_live_interval *interval)
+{
+    return interval->sent_bytes + interval->received_bytes > 0 || tl_live_stood(interval);
+}
+
 static void see_standing(const struct live_span *span, const struct tl_host_socket *last,
                          struct tl_live_interval *interval)
 {

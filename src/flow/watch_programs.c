@@ -187,8 +187,7 @@ void watch_programs_look(struct watch_programs *programs, const struct tl_live *
     for (size_t i = 0; i < tl_live_count(live); i++) {
         const struct tl_live_flow *flow = tl_live_at(live, i);
         const struct tl_live_interval *interval = tl_live_interval_at(flow, 0);
-        if (!interval ||
-            !(interval->sent_bytes + interval->received_bytes || tl_live_stood(interval)))
+        if (!interval || !tl_live_is_active(interval))
             continue;
         pid_t pid = owner_of(programs, flow->socket.inode);
         if (pid)

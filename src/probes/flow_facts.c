@@ -26,6 +26,13 @@ void tl_flow_explain_unknown(struct tl_facts *facts, struct tl_fact_key key, con
         tl_facts_set_unknown(facts, key, "%s", reason);
 }
 
+void tl_flow_set_unanswered(struct tl_facts *facts, enum tl_direction direction)
+{
+    tl_flow_set(facts, TL_FLOW(direction, goodput_bps), NAN,
+                "nothing that was sent was answered: the other end, or the way to it or back, was "
+                "gone");
+}
+
 void tl_flow_set_text(struct tl_facts *facts, struct tl_fact_key key, const char *value)
 {
     if (value[0])

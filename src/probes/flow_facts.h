@@ -15,6 +15,8 @@ void tl_flow_set_range(struct tl_facts *facts, struct tl_fact_key key, double va
                        double high, const char *reason);
 /* Says why a fact that nothing has told is not known; one that is known stays. */
 void tl_flow_explain_unknown(struct tl_facts *facts, struct tl_fact_key key, const char *reason);
+/* No rate, because nobody answered. */
+void tl_flow_set_unanswered(struct tl_facts *facts, enum tl_direction direction);
 void tl_flow_set_text(struct tl_facts *facts, struct tl_fact_key key, const char *value);
 
 /* Sets a count of losses and its ratio to all segments with Poisson bounds:

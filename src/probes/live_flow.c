@@ -25,17 +25,13 @@
 
 static const char one_end[] = "seen from this end alone: a responder at the other end would tell";
 static const char no_room[] = "this kernel does not tell whether the send buffer had room";
-static const char unanswered[] =
-    "nothing that was sent was answered: the other end, or the way to it or back, was gone";
 static const char no_data[] = "nothing moved while it was watched";
 
-enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow, size_t count)
+enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow,
+                                         const struct tl_live_interval *joined)
 {
-    struct tl_live_interval joined;
-
-    tl_live_join(flow, count, &joined);
-    bool waits = tl_live_stood(&joined) && flow->socket.write_queue_bytes > joined.received_bytes;
-    return waits || joined.sent_bytes > joined.received_bytes ? TL_UPLOAD : TL_DOWNLOAD;
+    bool waits = tl_live_stood(joined) && flow->socket.write_queue_bytes > joined->received_bytes;
+    return waits || joined->sent_bytes > joined->received_bytes ? TL_UPLOAD : TL_DOWNLOAD;
 }
 
 static double moved_bytes(const struct tl_live_interval *interval, enum tl_direction direction)
@@ -225,10 +221,10 @@ static void set_running(const struct tl_live_flow *flow, const struct tl_live_in
 void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
                         const struct tl_flow_watch_program *program, struct tl_facts *facts)
 {
-    enum tl_direction direction = tl_live_flow_direction(flow, count);
     struct tl_live_interval joined;
 
     tl_live_join(flow, count, &joined);
+    enum tl_direction direction = tl_live_flow_direction(flow, &joined);
     set_rate(flow, count, direction, facts);
     set_common(&flow->socket, &joined, direction, facts);
     if (direction == TL_UPLOAD) {
@@ -240,6 +236,6 @@ void tl_live_flow_facts(const struct tl_live_flow *flow, size_t count,
     set_program(program, direction, facts);
     set_running(flow, &joined, direction, facts);
     if (joined.unanswered_ns > 0 && moved_bytes(&joined, direction) == 0)
-        tl_flow_set(facts, TL_FLOW(direction, goodput_bps), NAN, unanswered);
+        tl_flow_set_unanswered(facts, direction);
     tl_facts_explain_stage(facts, "stream", &direction, one_end);
 }

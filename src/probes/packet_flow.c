@@ -283,9 +283,7 @@ static void tell_stalls(const struct told *told, bool vanish)
     tl_facts_get(told->facts, TL_KEY(tl_scope_of(told->direction), TL_FACT_FLOW_goodput_bps),
                  &rate);
     if (half->unanswered_ns > 0 && rate.state != TL_FACT_KNOWN)
-        put(told, TL_FACT_FLOW_goodput_bps, (double)NAN,
-            "nothing that was sent was answered: the other end, or the way to it or back, was "
-            "gone");
+        tl_flow_set_unanswered(told->facts, told->direction);
 }
 
 static void tell_sizes(const struct told *told)

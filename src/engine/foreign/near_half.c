@@ -362,15 +362,14 @@ static double unread_room_bytes(const struct tl_tcp_result *result)
  * unread what its kernel had taken already; one that reads to the end counts what stood in this
  * end's send buffer, too: up to what was written. A sender's word about itself decides nothing:
  * this end counted what came. */
-static double ends_agree(const struct tl_tcp_result *result)
+static double ends_agree(const struct near_half *half)
 {
-    double room = unread_room_bytes(result), acked = 0;
+    const struct tl_tcp_result *result = half->result;
+    if (!result->near_sends)
+        return NAN;
+    double room = unread_room_bytes(result), acked = (double)received_bytes(half);
     double received = (double)result->receiver.bytes, written = (double)result->sender.bytes;
-    for (unsigned i = 0; i < result->streams; i++) {
-        const struct tl_sample_log *log = &result->receiver.logs[i];
-        acked += log->count > 0 ? (double)log->samples[log->count - 1].app_bytes : 0;
-    }
-    bool unknown = !result->near_sends || (received < acked && isnan(room));
+    bool unknown = received < acked && isnan(room);
     bool unread = received < acked && acked - received <= room;
     bool sent_later = received >= acked && received <= written + COUNT_ROUNDING_BYTES;
     return unknown ? NAN : unread || sent_later ? 0 : result->ends_agree_ratio;
@@ -383,7 +382,7 @@ static void analyse_whole(struct near_half *half)
     read_after(half);
     analyse(half);
     result_sum(half->result);
-    half->result->ends_agree_ratio = ends_agree(half->result);
+    half->result->ends_agree_ratio = ends_agree(half);
 }
 
 enum tl_status near_half_finish(struct near_half *half, int64_t asked_ns, enum tl_status status,

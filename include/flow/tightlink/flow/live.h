@@ -84,6 +84,8 @@ struct tl_live_flow {
 
 /* It stood, or did within the intervals that were joined. */
 bool tl_live_stood(const struct tl_live_interval *interval);
+/* It moved a byte, or had to: what is idle does neither. */
+bool tl_live_is_active(const struct tl_live_interval *interval);
 
 /* The interval that was closed `back` closings ago (0: the last); NULL before the first. */
 const struct tl_live_interval *tl_live_interval_at(const struct tl_live_flow *flow, size_t back);

@@ -8,9 +8,10 @@
 #include "tightlink/facts/facts.h"
 #include "tightlink/flow/watch.h"
 
-/* The direction in which the connection moved more in its last `count` intervals, or had to while
- * it stood. */
-enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow, size_t count);
+/* The direction in which the connection moved more in the intervals that were joined, or had to
+ * while it stood. */
+enum tl_direction tl_live_flow_direction(const struct tl_live_flow *flow,
+                                         const struct tl_live_interval *joined);
 
 /* Sets the facts of that direction from the last `count` intervals; program may be NULL. The rate
  * is known with at least two intervals in which something moved. */

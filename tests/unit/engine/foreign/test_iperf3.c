@@ -22,17 +22,25 @@ static enum tl_status reach(const struct fake_iperf3 *fake, int cancel_fd, struc
     return tl_far_connect(TL_FAR_IPERF3, &options, ret_far, reterr);
 }
 
-/* One test of 0.4 s against a server in this mood; the result is finished. */
-static enum tl_status run(enum fake_mood mood, struct tl_tcp_spec spec, struct fake_iperf3 *fake,
-                          struct tl_tcp_result *result, struct tl_error *error)
+/* One test against a server in this mood; the caller finishes the result. */
+static enum tl_status run_kept(enum fake_mood mood, struct tl_tcp_spec spec,
+                               struct fake_iperf3 *fake, struct tl_tcp_result *result,
+                               struct tl_error *error)
 {
     struct tl_far *far;
     fake_iperf3_start(fake, mood);
     cr_assert_eq(reach(fake, -1, &far, error), TL_OK, "%s", error->text);
     enum tl_status status = tl_far_tcp_test(far, &spec, NULL, NULL, result, error);
-    tl_tcp_result_finish(result);
     tl_far_close(far);
     fake_iperf3_stop(fake);
+    return status;
+}
+
+static enum tl_status run(enum fake_mood mood, struct tl_tcp_spec spec, struct fake_iperf3 *fake,
+                          struct tl_tcp_result *result, struct tl_error *error)
+{
+    enum tl_status status = run_kept(mood, spec, fake, result, error);
+    tl_tcp_result_finish(result);
     return status;
 }
 
@@ -68,13 +76,14 @@ Test(iperf3, an_upload_counts_what_the_server_received, .timeout = 240)
     struct fake_iperf3 fake;
     struct tl_tcp_result result;
     struct tl_error error = {0};
-    cr_assert_eq(run(FAKE_PROPER, brief(TL_WIRE_UPLOAD), &fake, &result, &error), TL_OK, "%s",
+    cr_assert_eq(run_kept(FAKE_PROPER, brief(TL_WIRE_UPLOAD), &fake, &result, &error), TL_OK, "%s",
                  error.text);
     cr_assert(fake.parameters_fine && fake.results_fine && fake.done_said);
     cr_assert(result.end_signed && result.near_sends);
     cr_assert_eq(result.end, TL_TCP_END_DEADLINE);
     cr_assert_eq(result.receiver.bytes, fake.received_bytes);
     cr_assert(agrees(&result), "%g", result.ends_agree_ratio);
+    tl_tcp_result_finish(&result);
 }
 
 Test(iperf3, an_upload_of_so_many_bytes_arrives, .timeout = 120)
@@ -83,7 +92,7 @@ Test(iperf3, an_upload_of_so_many_bytes_arrives, .timeout = 120)
     struct tl_tcp_result result;
     struct tl_error error = {0};
     struct tl_tcp_spec spec = bytes_of(TL_WIRE_UPLOAD, 20000000);
-    cr_assert_eq(run(FAKE_PROPER, spec, &fake, &result, &error), TL_OK, "%s", error.text);
+    cr_assert_eq(run_kept(FAKE_PROPER, spec, &fake, &result, &error), TL_OK, "%s", error.text);
     cr_assert_eq(result.end, TL_TCP_END_BYTES);
     cr_assert_eq(result.receiver.bytes, fake.received_bytes);
     cr_assert_leq(result.receiver.bytes, result.sender.bytes);
@@ -91,6 +100,7 @@ Test(iperf3, an_upload_of_so_many_bytes_arrives, .timeout = 120)
     for (unsigned i = 0; i < spec.streams; i++)
         cr_assert_gt(result.receiver.streams[i].bytes, 0);
     cr_assert(agrees(&result), "%g", result.ends_agree_ratio);
+    tl_tcp_result_finish(&result);
 }
 
 Test(iperf3, a_download_counts_what_arrived_here, .timeout = 240)
@@ -259,9 +269,11 @@ Test(iperf3, what_a_late_reader_leaves_unread_is_no_disagreement, .timeout = 240
         struct tl_error error = {0};
         struct tl_tcp_spec spec = brief(TL_WIRE_UPLOAD);
         spec.duration_ns = durations_ns[i];
-        cr_assert_eq(run(FAKE_READS_LATE, spec, &fake, &result, &error), TL_OK, "%s", error.text);
+        cr_assert_eq(run_kept(FAKE_READS_LATE, spec, &fake, &result, &error), TL_OK, "%s",
+                     error.text);
         cr_assert_gt(result.receiver.bytes, 0);
         cr_assert(agrees(&result), "%g", result.ends_agree_ratio);
+        tl_tcp_result_finish(&result);
     }
 }
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from cases_live import READER, WRITER
+from cases_live import EACH_BYTES, READER, WRITER
 from harness import case, tightlink, validate
 
 
@@ -36,7 +36,7 @@ class Reader:
         self.process.wait()
 
 
-def writer(port, each_bytes=20000, seconds=6):
+def writer(port, each_bytes=EACH_BYTES, seconds=6):
     return sys.executable, "-c", WRITER, port, str(each_bytes), str(seconds)
 
 

@@ -90,6 +90,18 @@ def a_program_that_takes_nothing_is_the_cause_at_either_end(machine):
 
 
 @case("live")
+def what_stands_still_is_said_and_comes_first(machine):
+    with Transfer(each_bytes=1 << 20, seconds=40, reader=STUCK_READER) as stuck, Transfer() as moves:
+        time.sleep(3)
+        result = tightlink(machine, "live", "127.0.0.1", "--for", "3s", "--json-lines")
+    events, _ = json_lines(result)
+    flows = [flow for flow in events[-1]["flows"] if flow["direction"] == "upload"]
+    ports = [int(flow["peer"].rpartition(":")[2]) for flow in flows]
+    assert [flow["stands"] for flow in flows] == [True, False], flows
+    assert ports == [stuck.port, moves.port], flows
+
+
+@case("live")
 def the_table_names_program_and_port(machine):
     with Transfer() as transfer:
         result = tightlink(machine, "live", f":{transfer.port}", "--for", "2s")

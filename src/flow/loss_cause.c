@@ -3,9 +3,10 @@
 
 #include "tightlink/flow/limits.h"
 
-#define RTT_FLAT   1.2
-#define RANK_BOUND (1.96 * 0.2887) /* half the 95 % interval of a mean of uniform ranks */
-#define EVENTS_MIN 3
+#define RTT_FLAT    1.2
+#define RANK_BOUND  (1.96 * 0.2887) /* half the 95 % interval of a mean of uniform ranks */
+#define EVENTS_MIN  3
+#define PERIODS_MIN 4
 
 static double mean_rtt(const struct tl_packet_half *half)
 {
@@ -89,6 +90,31 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
         .upstream_ratio = losses > 0 ? upstream / losses : (double)NAN,
         .flat_ratio = ranks.known > 0 ? ranks.flat / ranks.known : (double)NAN,
         .far_rtt_ns = ranks.known > 0 ? ranks.far_ns / ranks.known : (double)NAN};
+}
+
+static double packets_of(const struct tl_packet_half *half, const struct tl_packet_loss *loss)
+{
+    double mss_bytes = half->mss_bytes ? half->mss_bytes : loss->len_bytes;
+    return fmax(ceil(loss->len_bytes / fmax(mss_bytes, 1)), 1);
+}
+
+double tl_packet_loss_period(const struct tl_packet_half *half)
+{
+    double packets = 0, periods = 0, rtt_ns = mean_rtt(half);
+    const struct tl_packet_loss *before = NULL, *first = NULL;
+
+    for (uint32_t i = 0; i < half->losses_count; i++) {
+        const struct tl_packet_loss *loss = &half->losses[i];
+        if (loss->needless)
+            continue;
+        first = first ? first : loss;
+        if (!((double)(loss->time_ns - first->time_ns) >= 1.5 * rtt_ns))
+            continue;
+        packets += packets_of(half, loss);
+        periods += !before || before->offset_bytes + before->len_bytes != loss->offset_bytes;
+        before = loss;
+    }
+    return periods >= PERIODS_MIN ? packets / periods : (double)NAN;
 }
 
 double tl_packet_backoff(const struct tl_packet_half *half)

@@ -166,6 +166,7 @@ static void tell_losses(const struct told *told)
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_next_rank_ratio), rank.next_ratio,
                       rank.next_low_ratio, rank.next_high_ratio, few);
     put(told, TL_FACT_FLOW_loss_upstream_ratio, rank.upstream_ratio, "nothing was lost");
+    put(told, TL_FACT_FLOW_loss_period_mean_count, tl_packet_loss_period(told->half), few);
     put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
     put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");
     tell_level(told, &policer);

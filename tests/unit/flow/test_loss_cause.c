@@ -78,6 +78,34 @@ Test(loss_cause, a_token_bucket_fits_and_its_rate_is_found)
     free(made);
 }
 
+/* Of a stream: `count` segments from that offset on, sent at that time. */
+static void lose(struct made *made, int64_t time_ns, uint64_t offset, unsigned count, bool needless)
+{
+    for (unsigned i = 0; i < count; i++)
+        made->losses[made->half.losses_count++] =
+            (struct tl_packet_loss){.time_ns = time_ns + i,
+                                    .offset_bytes = offset + (uint64_t)i * MSS,
+                                    .len_bytes = MSS,
+                                    .needless = needless};
+}
+
+/* Three, one, two and a joined packet of four: ten in four rows. What slow start lost at first and
+ * what had arrived do not count. */
+Test(loss_cause, rows_of_losses_are_told_by_their_sequence_numbers)
+{
+    struct made *made = begin();
+    lose(made, 100 * MS, 0, 50, false);
+    lose(made, 1000 * MS, 1000 * MSS, 3, false);
+    lose(made, 1500 * MS, 1500 * MSS, 2, true);
+    lose(made, 2000 * MS, 2000 * MSS, 1, false);
+    lose(made, 2000 * MS, 2002 * MSS, 2, false);
+    cr_expect(isnan(tl_packet_loss_period(&made->half)), "three rows are too few");
+    lose(made, 3000 * MS, 3000 * MSS, 1, false);
+    made->losses[made->half.losses_count - 1].len_bytes = 4 * MSS;
+    cr_expect_float_eq(tl_packet_loss_period(&made->half), 2.5, 1e-9);
+    free(made);
+}
+
 /* The same swing, every thirtieth segment by chance. */
 Test(loss_cause, chance_has_no_rank)
 {

@@ -7,6 +7,8 @@
 #define RANK_BOUND  (1.96 * 0.2887) /* half the 95 % interval of a mean of uniform ranks */
 #define EVENTS_MIN  3
 #define PERIODS_MIN 4
+/* Losses of an overrun follow each other closely, for as many round trips as it lasts. */
+#define OVERRUN_RTTS 0.5
 
 static double mean_rtt(const struct tl_packet_half *half)
 {
@@ -98,23 +100,37 @@ static double packets_of(const struct tl_packet_half *half, const struct tl_pack
     return fmax(ceil(loss->len_bytes / fmax(mss_bytes, 1)), 1);
 }
 
+/* Of some losses: how many packets, in how many rows. */
+struct rows {
+    double packets, periods;
+};
+
+static void add_row(struct rows *rows, double packets, bool goes_on)
+{
+    rows->packets += packets;
+    rows->periods += !goes_on;
+}
+
 double tl_packet_loss_period(const struct tl_packet_half *half)
 {
-    double packets = 0, periods = 0, rtt_ns = mean_rtt(half);
-    const struct tl_packet_loss *before = NULL, *first = NULL;
+    struct rows all = {0}, event = {0}, worst = {0};
+    double gap_ns = OVERRUN_RTTS * mean_rtt(half);
+    const struct tl_packet_loss *before = NULL;
 
     for (uint32_t i = 0; i < half->losses_count; i++) {
         const struct tl_packet_loss *loss = &half->losses[i];
         if (loss->needless)
             continue;
-        first = first ? first : loss;
-        if (!((double)(loss->time_ns - first->time_ns) >= 1.5 * rtt_ns))
-            continue;
-        packets += packets_of(half, loss);
-        periods += !before || before->offset_bytes + before->len_bytes != loss->offset_bytes;
+        bool goes_on = before && before->offset_bytes + before->len_bytes == loss->offset_bytes;
+        if (!before || (double)(loss->time_ns - before->time_ns) >= gap_ns)
+            event = (struct rows){0};
+        add_row(&all, packets_of(half, loss), goes_on);
+        add_row(&event, packets_of(half, loss), goes_on);
+        worst = event.packets > worst.packets ? event : worst;
         before = loss;
     }
-    return periods >= PERIODS_MIN ? packets / periods : (double)NAN;
+    double periods = all.periods - worst.periods;
+    return periods >= PERIODS_MIN ? (all.packets - worst.packets) / periods : (double)NAN;
 }
 
 double tl_packet_backoff(const struct tl_packet_half *half)

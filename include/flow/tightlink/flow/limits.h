@@ -100,8 +100,9 @@ struct tl_packet_loss_rank {
 void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_loss_rank *ret_rank);
 
 /* Packets lost in a row, mean over loss periods (RFC 3357, section 3) by sequence number, but those
- * of the first loss event: slow start overruns a queue once, whatever loses packets afterwards. 1
- * for losses by chance, at any rate. NAN below 4 periods. */
+ * of the most that come within half a round trip of each other: slow start overruns a queue once,
+ * whatever loses packets at other times. 1 for losses by chance, at any rate. NAN below 4 periods.
+ */
 double tl_packet_loss_period(const struct tl_packet_half *half);
 
 /* To what share the window falls at a loss, median: 0.7 for CUBIC (RFC 9438), 0.5 for Reno (RFC

@@ -341,38 +341,48 @@ static void read_after(struct near_half *half)
     free(counters);
 }
 
-/* What may stand unread at the far end when it closes, by the largest windows that it offered; NAN
- * where a stream has too few readings to have seen them. One that lags has offered what its queue
- * left free: of a buffer that is half full the window is the other half. */
-static double unread_room_bytes(const struct tl_tcp_result *result)
+/* What the far end offered to take: the largest windows, and whether all stood open at last. */
+struct offered {
+    double bytes; /* NAN: a stream has too few readings to have seen its largest one */
+    bool open;    /* else somebody is late with reading, by nobody knows how much */
+};
+
+static void add_offered(const struct tl_sample_log *log, struct offered *offered)
 {
-    double room_bytes = 0;
-    for (unsigned i = 0; i < result->streams; i++) {
-        const struct tl_sample_log *log = &result->sender.logs[i];
-        double largest_bytes = NAN;
-        for (size_t k = 0; k < log->count; k++)
-            if (tl_sample_has(&log->samples[k], TL_SF_snd_wnd_bytes))
-                largest_bytes = fmax(largest_bytes, (double)log->samples[k].snd_wnd_bytes);
-        room_bytes += log->count >= WINDOW_READINGS ? 2 * largest_bytes : NAN;
+    double largest_bytes = NAN, last_bytes = NAN, mss_bytes = NAN;
+    for (size_t k = 0; k < log->count; k++) {
+        const struct tl_tcp_sample *sample = &log->samples[k];
+        if (!tl_sample_has(sample, TL_SF_snd_wnd_bytes))
+            continue;
+        last_bytes = (double)sample->snd_wnd_bytes;
+        largest_bytes = fmax(largest_bytes, last_bytes);
+        mss_bytes = (double)sample->snd_mss_bytes;
     }
-    return room_bytes;
+    offered->bytes += log->count >= WINDOW_READINGS ? largest_bytes : NAN;
+    offered->open = offered->open && last_bytes >= fmax(largest_bytes / 2, mss_bytes);
 }
 
 /* How far the far end's count lies outside of what this end knows. A receiver that closes leaves
- * unread what its kernel had taken already; one that reads to the end counts what stood in this
- * end's send buffer, too: up to what was written. A sender's word about itself decides nothing:
- * this end counted what came. */
+ * unread what its kernel had taken already: one that lags has offered what its queue left free, and
+ * of a buffer that is half full the window is the other half. One that reads to the end counts
+ * what stood in this end's send buffer, too: up to what was written. A sender's word about itself
+ * decides nothing: this end counted what came. */
 static double ends_agree(const struct near_half *half)
 {
     const struct tl_tcp_result *result = half->result;
     if (!result->near_sends)
         return NAN;
-    double room = unread_room_bytes(result), acked = (double)received_bytes(half);
-    double received = (double)result->receiver.bytes, written = (double)result->sender.bytes;
-    bool unknown = received < acked && isnan(room);
-    bool unread = received < acked && acked - received <= room;
-    bool sent_later = received >= acked && received <= written + COUNT_ROUNDING_BYTES;
-    return unknown ? NAN : unread || sent_later ? 0 : result->ends_agree_ratio;
+    struct offered offered = {.open = true};
+    for (unsigned i = 0; i < result->streams; i++)
+        add_offered(&result->sender.logs[i], &offered);
+    double acked = (double)received_bytes(half), received = (double)result->receiver.bytes;
+    if (received >= acked)
+        return received <= (double)result->sender.bytes + COUNT_ROUNDING_BYTES
+                   ? 0
+                   : result->ends_agree_ratio;
+    if (acked - received <= 2 * offered.bytes)
+        return 0;
+    return offered.open && !isnan(offered.bytes) ? result->ends_agree_ratio : NAN;
 }
 
 static void analyse_whole(struct near_half *half)

@@ -103,8 +103,10 @@ Test(client_both, too_many_streams_are_clamped_with_a_note, .timeout = 240)
         struct tl_responder_options options = {.max_streams = cases[i].permitted};
         start_far(&far, &options);
         struct tl_client *client = dial(far.port, -1);
-        struct tl_tcp_spec spec = {
-            .direction = cases[i].direction, .streams = cases[i].asked, .duration_ns = 400 * MS};
+        struct tl_tcp_spec spec = {.direction = cases[i].direction,
+                                   .streams = cases[i].asked,
+                                   .duration_ns = 400 * MS,
+                                   .pacing_bps = 200000000};
         run(client, &spec);
         cr_assert_eq(result.streams, cases[i].granted, "case %zu: %u", i, result.streams);
         cr_assert_not_null(strstr(result.notes, "more are not permitted"), "%s", result.notes);

@@ -42,6 +42,7 @@ Test(client_options, a_segment_size_holds_in_both_directions, .timeout = 120)
         struct tl_tcp_spec spec = {.direction = (enum tl_wire_direction)direction,
                                    .streams = 1,
                                    .duration_ns = 400 * MS,
+                                   .pacing_bps = 200000000,
                                    .maxseg_bytes = 1000};
         run(client, &spec);
         const struct tl_sample_log *log = &result.sender.logs[0];

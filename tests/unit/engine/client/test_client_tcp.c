@@ -97,7 +97,7 @@ Test(client_tcp, what_the_responder_is, .timeout = 120)
     from_ns = tl_now_ns();
     cr_assert_eq(tl_client_ping(client, &rtt_ns, &error), TL_OK, "%s", error.text);
     cr_assert(rtt_ns > 0 && rtt_ns < tl_now_ns() - from_ns);
-    struct tl_tcp_spec spec = {.streams = 4, .duration_ns = 1000 * MS};
+    struct tl_tcp_spec spec = {.streams = 4, .duration_ns = 1000 * MS, .pacing_bps = 200000000};
     run(client, &spec);
     cr_assert_eq(result.streams, 3);
     cr_assert(strstr(result.notes, "3 streams"), "%s", result.notes);
@@ -310,7 +310,8 @@ Test(client_tcp, cancel_is_quick_and_what_was_measured_stays, .timeout = 240)
         struct tl_client *client = dial(far.port, canceller.fd);
         struct tl_tcp_spec spec = {.direction = i ? TL_WIRE_UPLOAD : TL_WIRE_DOWNLOAD,
                                    .streams = 2,
-                                   .duration_ns = 60000 * MS};
+                                   .duration_ns = 60000 * MS,
+                                   .pacing_bps = 200000000};
         struct tl_error error;
         pthread_t thread;
         sem_init(&canceller.measured, 0, 0);

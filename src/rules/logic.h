@@ -9,7 +9,7 @@
 #include "template.h"
 #include "tightlink/rules/findings.h"
 
-#define TL_RULE_TESTS_MAX  96
+#define TL_RULE_TESTS_MAX  128 /* bits of tl_test_set */
 #define TL_TEST_TEXTS_MAX  16
 #define TL_LOGIC_DEPTH_MAX 10
 

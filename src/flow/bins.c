@@ -3,11 +3,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define BIN_NS      INT64_C(10000000)
-#define BINS_FIRST  8u
-#define SLOT_SHIFT  20 /* about 1 ms */
-#define SLOTS_FIRST 64u
+#define BIN_NS         INT64_C(10000000)
+#define BINS_FIRST     8u
+#define SLOT_SHIFT     20 /* about 1 ms */
+#define SLOTS_FIRST    64u
+#define PASSAGES_FIRST 16u
+#define PASSAGES_CALM  2048u /* at most, while nothing was lost */
 
 static void clear_bin(struct tl_packet_bin *bin)
 {
@@ -125,6 +128,95 @@ void bins_open_window(struct tl_packet_half *out, unsigned bits)
     out->window_bytes_ns = out->window_ns = out->window_open_ns = 0;
 }
 
+/* The last passage at that time or before; NULL: none. */
+static struct tl_packet_passage *passage_at(struct tl_packet_half *out, int64_t time_ns)
+{
+    int64_t time_us = (time_ns - out->bins_begin_ns) / 1000;
+    uint32_t begin = 0, end = out->passages_count, last = out->passages_found;
+    if (last < end && out->passages[last].time_us == time_us)
+        return &out->passages[last];
+    while (begin < end) {
+        uint32_t middle = begin + (end - begin) / 2;
+        if ((int64_t)out->passages[middle].time_us <= time_us)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    out->passages_found = begin > 0 ? begin - 1 : 0;
+    return begin > 0 ? &out->passages[begin - 1] : NULL;
+}
+
+/* What was missing was in no count. */
+static void lose_passage(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes, bool missing)
+{
+    struct tl_packet_passage *passage = passage_at(out, time_ns);
+    if (!passage)
+        return;
+    passage->lost_bytes += bytes;
+    if (!missing)
+        passage->passed_bytes -= bytes < passage->passed_bytes ? bytes : passage->passed_bytes;
+}
+
+void bins_restore_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss)
+{
+    struct tl_packet_passage *passage = passage_at(out, loss->time_ns);
+    if (!passage || passage->lost_bytes < loss->len_bytes)
+        return;
+    passage->lost_bytes -= loss->len_bytes;
+    passage->passed_bytes += loss->upstream ? 0 : loss->len_bytes;
+}
+
+/* Without a loss nothing is told of what lies long ago. */
+static void forget_half(struct tl_packet_half *out)
+{
+    uint32_t kept = out->passages_count / 2;
+    memmove(out->passages, out->passages + out->passages_count - kept,
+            kept * sizeof *out->passages);
+    out->passages_count = kept;
+}
+
+static bool grow_passages(struct tl_packet_half *out)
+{
+    uint32_t room = out->passages_room ? 2 * out->passages_room : PASSAGES_FIRST;
+    struct tl_packet_passage *larger = realloc(out->passages, room * sizeof *larger);
+    if (!larger)
+        return false;
+    out->held_bytes += (room - out->passages_room) * sizeof *larger;
+    out->passages = larger;
+    out->passages_room = room;
+    return true;
+}
+
+static void add_passage(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes)
+{
+    uint32_t count = out->passages_count;
+    int64_t time_us = (time_ns - out->bins_begin_ns) / 1000;
+    if (count == PASSAGES_CALM && out->losses_count == 0) {
+        forget_half(out);
+        count = out->passages_count;
+    }
+    struct tl_packet_passage *last = count > 0 ? &out->passages[count - 1] : NULL;
+    if (last && time_us <= last->time_us) {
+        last->passed_bytes += bytes;
+        return;
+    }
+    if (count == TL_PACKETS_PASSAGES_MAX || time_us < 0 || time_us > UINT32_MAX)
+        return;
+    if (count == out->passages_room && !grow_passages(out))
+        return;
+    out->passages[out->passages_count++] =
+        (struct tl_packet_passage){.time_us = (uint32_t)time_us, .passed_bytes = bytes};
+}
+
+void bins_time_passed(struct tl_packet_half *out, int64_t time_ns, enum bins_side side, double ns)
+{
+    struct tl_packet_passage *passage = passage_at(out, time_ns);
+    if (!passage || ns < 0 || ns > 1e3 * UINT32_MAX ||
+        passage->time_us != (time_ns - out->bins_begin_ns) / 1000)
+        return;
+    *(side == BINS_NEAR ? &passage->near_us : &passage->far_us) = (uint32_t)(ns / 1000) + 1;
+}
+
 void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss)
 {
     uint32_t count = out->losses_count;
@@ -139,6 +231,8 @@ void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss
         out->losses = losses;
     }
     out->losses[out->losses_count++] = *loss;
+    if (!loss->needless)
+        lose_passage(out, loss->time_ns, loss->len_bytes, loss->upstream);
 }
 
 /* Two slots become one, until that index fits. */
@@ -176,6 +270,7 @@ void bins_add_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes
             out->slots[out->slots_count++] = 0;
     }
     out->slots[index] += bytes;
+    add_passage(out, time_ns, bytes);
 }
 
 void bins_take_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes)
@@ -183,6 +278,7 @@ void bins_take_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t byte
     uint64_t index = slot_of(out, time_ns);
     if (index < out->slots_count && out->slots[index] >= bytes)
         out->slots[index] -= bytes;
+    lose_passage(out, time_ns, bytes, false);
 }
 
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns)

@@ -91,6 +91,13 @@ static void count_pause(struct half *half, int64_t gap_ns)
     bins_add_class(out->pause_classes, (double)gap_ns);
 }
 
+static void add_passed(struct half *half, int64_t time_ns, uint32_t len)
+{
+    bins_add_passed(half->out, time_ns, len);
+    if (half->echo_ns == time_ns)
+        bins_time_passed(half->out, time_ns, BINS_NEAR, half->echo_sample_ns);
+}
+
 static void count_new(struct half *half, int64_t time_ns, uint32_t len)
 {
     struct tl_packet_half *out = half->out;
@@ -104,7 +111,7 @@ static void count_new(struct half *half, int64_t time_ns, uint32_t len)
     if (bin) {
         bin->sent_bytes += len;
         bin->segments_count += segments;
-        bins_add_passed(out, time_ns, len);
+        add_passed(half, time_ns, len);
     }
 }
 
@@ -203,7 +210,7 @@ static void count_again(struct half *half, const struct tl_segment *segment, uin
     if (bin) {
         bin->retrans_count += segments;
         bin->segments_count += segments;
-        bins_add_passed(half->out, segment->time_ns, bytes);
+        add_passed(half, segment->time_ns, bytes);
     }
 }
 

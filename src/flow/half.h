@@ -102,6 +102,8 @@ struct half {
     double far_rtt_ns;  /* from here to the receiver and back, last sample */
     double near_rtt_ns; /* from here to the sender and back, by timestamps, of late */
     double echo_least_ns, echo_last_ns;
+    int64_t echo_ns; /* when the last one came, which took echo_sample_ns */
+    double echo_sample_ns;
     int64_t echo_begin_ns, echo_steady_ns; /* of the last sample that needed no correction */
     uint32_t last_rtt_ns, last_far_ns;     /* last sample; the part of it from here on */
     uint64_t window;
@@ -169,6 +171,11 @@ void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss
 /* What came by, and what of it is found to have been lost. Behind the first bin. */
 void bins_add_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes);
 void bins_take_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes);
+/* What came by at that time was timed: to the sender and back, or to the receiver. */
+enum bins_side { BINS_NEAR, BINS_FAR };
+void bins_time_passed(struct tl_packet_half *out, int64_t time_ns, enum bins_side side, double ns);
+/* That loss, a copy of one of the list, was none. */
+void bins_restore_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss);
 /* The window was larger than it was taken for, by so many bits: no time so far was closed. */
 void bins_open_window(struct tl_packet_half *out, unsigned bits);
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);

@@ -43,6 +43,7 @@ static void take_back(struct half *half, uint64_t byte)
         if (loss->offset_bytes != offset)
             continue;
         loss->needless = true;
+        bins_restore_loss(out, loss);
         return;
     }
 }
@@ -76,6 +77,7 @@ static void take_sample(struct half *half, int64_t time_ns, int64_t newest_ns, b
         return; /* the receiver's timer, not the way */
     }
     half->far_rtt_ns = sample;
+    bins_time_passed(out, newest_ns, BINS_FAR, sample);
 }
 
 /* What is acknowledged is no longer in flight. Behind a hole that was filled the newest piece has
@@ -356,6 +358,8 @@ void half_echo(struct half *half, int64_t time_ns, double sample_ns, double leas
 {
     int64_t pause_ns = time_ns - half->last_data_ns;
     half->out->echoes_count++;
+    half->echo_ns = time_ns;
+    half->echo_sample_ns = sample_ns;
     if (pause_ns <= STEADY_GAP_NS)
         half->echo_steady_ns = time_ns;
     else if (time_ns - half->echo_steady_ns < 2 * ECHO_WINDOW_NS) {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tightlink/base/stats.h"
 #include "tightlink/flow/limits.h"
+#include "waits.h"
 
 #define EVENTS_LEAST 5
 #define EVENT_RTTS   1.5
@@ -16,8 +16,6 @@
 #define RATE_STEPS  26 /* to a quarter above the mean */
 #define CLASSES     512
 #define DEPTHS_MOST 1.2 /* above that a level says no more: it was no bucket's */
-#define FIFTH       0.2
-#define TIMED_LEAST 20
 
 struct slot {
     float passed, weight, level;
@@ -147,44 +145,17 @@ static uint32_t time_levels(const struct course *course, const struct tl_packet_
     return count;
 }
 
-/* Of those whose level lies on that side of a bound: their mean level and median round trip. */
-static void side_of(const double *levels, const double *rtts_ns, uint32_t count, double bound,
-                    bool above, double *workspace, double *ret_level, double *ret_rtt_ns)
-{
-    double sum = 0;
-    uint32_t taken = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (above ? levels[i] < bound : levels[i] > bound)
-            continue;
-        sum += levels[i];
-        workspace[taken++] = rtts_ns[i];
-    }
-    tl_stats_sort(workspace, taken);
-    *ret_level = sum / taken;
-    *ret_rtt_ns = workspace[taken / 2];
-}
-
 /* Whether round trips are longer where the level is higher. */
 static void compare_delays(const struct course *course, const struct tl_packet_half *half,
                            double rate, struct tl_packet_level *level)
 {
-    double *room = malloc(3 * (size_t)TL_PACKETS_BINS_MAX * sizeof *room);
+    double *room = malloc(2 * (size_t)TL_PACKETS_BINS_MAX * sizeof *room), swing;
     if (!room)
         return;
-    double *levels = room, *rtts_ns = levels + TL_PACKETS_BINS_MAX,
-           *workspace = rtts_ns + TL_PACKETS_BINS_MAX;
+    double *levels = room, *rtts_ns = levels + TL_PACKETS_BINS_MAX;
     uint32_t count = time_levels(course, half, level->depth_bytes, levels, rtts_ns);
-    if (count >= TIMED_LEAST) {
-        for (uint32_t i = 0; i < count; i++)
-            workspace[i] = levels[i];
-        tl_stats_sort(workspace, count);
-        double low = workspace[(uint32_t)(FIFTH * count)],
-               high = workspace[(uint32_t)((1 - FIFTH) * count)], below, above, short_ns, long_ns;
-        side_of(levels, rtts_ns, count, low, false, workspace, &below, &short_ns);
-        side_of(levels, rtts_ns, count, high, true, workspace, &above, &long_ns);
-        level->swing_ns = (above - below) / rate * course->slot_ns;
-        level->delay_ns = long_ns - short_ns;
-    }
+    if (waits_compare(levels, rtts_ns, count, &swing, &level->delay_ns))
+        level->swing_ns = swing / rate * course->slot_ns;
     free(room);
 }
 

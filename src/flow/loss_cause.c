@@ -1,11 +1,17 @@
 /* What losses follow: the load, or nothing. Token buckets: policer.c. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "tightlink/base/stats.h"
 #include "tightlink/flow/limits.h"
 
-#define RTT_FLAT    1.2
-#define RANK_BOUND  (1.96 * 0.2887) /* half the 95 % interval of a mean of uniform ranks */
-#define EVENTS_MIN  3
+#define EVENT_RTTS 1.5 /* losses that near the first one are one event */
+#define RTT_FLAT   1.2
+#define RANK_BOUND (1.96 * 0.2887) /* half the 95 % interval of a mean of uniform ranks */
+#define EVENTS_MIN 3
+#define DELAYS_MIN 5 /* loss events beside delays */
+/* Of a round trip: what a train takes to leave its card is no queue. */
+#define DELAY_STEP  0.01
 #define PERIODS_MIN 4
 /* Losses of an overrun follow each other closely, for as many round trips as it lasts. */
 #define OVERRUN_RTTS 0.5
@@ -54,6 +60,92 @@ static double mean_of(double sum, double count)
     return count >= EVENTS_MIN ? sum / count : (double)NAN;
 }
 
+/* The share of so many sorted values that are less, of equal ones a half. */
+static double rank_among(const double *sorted, uint32_t count, double value)
+{
+    uint32_t less = 0, no_more = count;
+    for (uint32_t begin = 0, end = count; begin < end;) {
+        uint32_t middle = begin + (end - begin) / 2;
+        if (sorted[middle] < value)
+            begin = less = middle + 1;
+        else
+            end = middle;
+    }
+    for (uint32_t begin = less, end = count; begin < end;) {
+        uint32_t middle = begin + (end - begin) / 2;
+        if (sorted[middle] <= value)
+            begin = middle + 1;
+        else
+            no_more = end = middle;
+    }
+    return (less + no_more) / 2.0 / count;
+}
+
+/* What packets took beside losses, and all, in steps. */
+struct delays {
+    double *all, *lossy;
+    uint32_t all_count, lossy_count;
+};
+
+static void gather_delays(const struct tl_packet_half *half, bool upstream, struct delays *delays)
+{
+    double rtt_us = mean_rtt(half) / 1e3, last = NAN, shorter = NAN;
+    uint32_t event_us = 0;
+    for (uint32_t i = 0; i < half->passages_count; i++) {
+        const struct tl_packet_passage *passage = &half->passages[i];
+        uint32_t took_us = upstream ? passage->near_us : passage->far_us;
+        bool begins =
+            delays->lossy_count == 0 || passage->time_us - event_us >= EVENT_RTTS * rtt_us;
+        if (passage->lost_bytes > 0 && begins && isfinite(shorter)) {
+            event_us = passage->time_us;
+            delays->lossy[delays->lossy_count++] = shorter;
+        }
+        if (took_us == 0)
+            continue;
+        double steps = floor(took_us / (DELAY_STEP * rtt_us));
+        shorter = fmin(last, steps);
+        last = steps;
+        delays->all[delays->all_count++] = shorter;
+    }
+}
+
+bool tl_packet_delay_rank(const struct tl_packet_half *half, double *ret_rank, double *ret_low,
+                          double *ret_high)
+{
+    struct tl_packet_loss_rank rank;
+    double *room = malloc((2 * (size_t)half->passages_count + 1) * sizeof *room), sum = 0;
+    if (!room)
+        return false;
+    struct delays delays = {.all = room, .lossy = room + half->passages_count};
+    tl_packet_loss_rank(half, &rank);
+    gather_delays(half, rank.upstream_ratio >= 0.5, &delays);
+    tl_stats_sort(delays.all, delays.all_count);
+    for (uint32_t i = 0; i < delays.lossy_count; i++)
+        sum += rank_among(delays.all, delays.all_count, delays.lossy[i]);
+    double bound = RANK_BOUND / sqrt(delays.lossy_count);
+    *ret_rank = sum / delays.lossy_count;
+    *ret_low = fmax(*ret_rank - bound, 0);
+    *ret_high = fmin(*ret_rank + bound, 1);
+    free(room);
+    return delays.lossy_count >= DELAYS_MIN;
+}
+
+double tl_packet_loss_events(const struct tl_packet_half *half, double from_ns, double to_ns)
+{
+    double rtt_ns = mean_rtt(half), events = 0;
+    int64_t event_ns = 0;
+    for (uint32_t i = 0; i < half->losses_count; i++) {
+        const struct tl_packet_loss *loss = &half->losses[i];
+        double time_ns = (double)(loss->time_ns - half->bins_begin_ns);
+        bool begins = event_ns == 0 || (double)(loss->time_ns - event_ns) >= EVENT_RTTS * rtt_ns;
+        if (loss->needless || !begins)
+            continue;
+        event_ns = loss->time_ns;
+        events += time_ns >= from_ns && time_ns < to_ns;
+    }
+    return events;
+}
+
 void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_loss_rank *ret_rank)
 {
     struct ranks ranks = {0};
@@ -66,7 +158,7 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
         losses += !loss->needless;
         upstream += !loss->needless && loss->upstream;
         if (loss->needless || loss->flight_bytes == 0 ||
-            (ranks.events > 0 && (double)(loss->time_ns - event_ns) < 1.5 * rtt_ns))
+            (ranks.events > 0 && (double)(loss->time_ns - event_ns) < EVENT_RTTS * rtt_ns))
             continue;
         event_ns = loss->time_ns;
         add_event(&ranks, half, loss, flat_ns);

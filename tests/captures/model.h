@@ -126,6 +126,7 @@ struct model_sender {
     uint64_t round_end, reduced_to;
     int64_t rack_ns, timeout_ns;
     unsigned backoffs;
+    uint32_t tsrecent;
     double w_max, epoch_ns, k_s, w_est; /* CUBIC */
     double reorder_wait;                /* RACK's window, in quarters of the least round trip */
     /* Kept for the truth. */

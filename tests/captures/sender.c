@@ -58,7 +58,7 @@ static void emit(struct model *model, struct model_segment *segment, bool again)
                                   .len = segment->len,
                                   .ect = model->spec.ecn_sender > 0,
                                   .tsval = (uint32_t)(model->now_ns / 1000000),
-                                  .tsecr = model->receiver.tsrecent,
+                                  .tsecr = model->sender.tsrecent,
                                   .id = ++model->next_id};
     segment->sent_ns = model->now_ns;
     segment->again = again;
@@ -328,6 +328,7 @@ void sender_ack(struct model *model, const struct model_packet *ack)
     struct model_sender *sender = &model->sender;
     double sample_ns = 0;
     unsigned delivered = take_sacks(sender, ack);
+    sender->tsrecent = ack->tsval > sender->tsrecent ? ack->tsval : sender->tsrecent;
     if (ack->ack + ack->window > sender->right)
         sender->right = ack->ack + ack->window;
     if (ack->ack > sender->una) {

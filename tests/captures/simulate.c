@@ -82,6 +82,7 @@ static void shake(struct model *model)
                                  .id = ++model->next_id,
                                  .tsval = (uint32_t)(model->now_ns / 1000000),
                                  .tsecr = (uint32_t)((model->now_ns - way_ns) / 1000000)};
+    model->sender.tsrecent = third.tsecr;
     tap_see(model, 0, &third);
 }
 

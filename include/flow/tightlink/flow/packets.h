@@ -25,9 +25,10 @@
 #define TL_PACKETS_STEPS_FIRST INT64_C(500000000)
 #define TL_PACKETS_STEPS_EACH  INT64_C(4096)
 /* Of one direction. */
-#define TL_PACKETS_BINS_MAX   2048u
-#define TL_PACKETS_LOSSES_MAX 8192u
-#define TL_PACKETS_SLOTS_MAX  8192u
+#define TL_PACKETS_BINS_MAX     2048u
+#define TL_PACKETS_LOSSES_MAX   8192u
+#define TL_PACKETS_SLOTS_MAX    8192u
+#define TL_PACKETS_PASSAGES_MAX 16384u
 
 /* One interval of a direction, all of the same width. */
 struct tl_packet_bin {
@@ -61,6 +62,15 @@ struct tl_packet_loss {
     uint32_t len_bytes;
     bool upstream; /* before it came here: what was sent first is in no count */
     bool needless; /* the first one had arrived (DSACK, timestamps, acknowledgement) */
+};
+
+/* What came by at one time. Of the first packets; while none is lost of the latest only. */
+struct tl_packet_passage {
+    uint32_t time_us;         /* from bins_begin_ns on; none runs backwards */
+    uint32_t passed_bytes;    /* payload, also what was sent again */
+    uint32_t lost_bytes;      /* came by and was lost, or was missing behind what came by */
+    uint32_t near_us, far_us; /* how long the way to the sender and back took then, and that to the
+                               * receiver; 0: not timed */
 };
 
 /* Round-trip times by size: eight classes an octave from 1 us on. */
@@ -152,6 +162,8 @@ struct tl_packet_half {
     uint32_t *slots;
     uint32_t slots_count;
     uint8_t slot_shift;
+    struct tl_packet_passage *passages;
+    uint32_t passages_count, passages_room, passages_found; /* found: the one looked for last */
     uint64_t held_bytes; /* in memory, for this direction's lists */
 };
 

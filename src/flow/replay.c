@@ -196,7 +196,7 @@ static bool gather(const struct tl_packet_half *half, struct play *play, double 
     *play = (struct play){.passages = half->passages,
                           .mss = half->mss_bytes,
                           .first = half->passages_count,
-                          .rtt_us = half->rtt_sum_ns / 1e3 / (double)half->rtt_count};
+                          .rtt_us = fmax(half->rtt_sum_ns / 1e3 / (double)half->rtt_count, 1)};
     for (uint32_t i = 0; i < half->passages_count; i++) {
         if (half->passages[i].lost_bytes == 0)
             continue;

@@ -189,3 +189,14 @@ Test(replay, a_receivers_timer_is_no_queue)
     cr_expect_float_eq(rank, 0.5, 0.1, "%g", rank);
     free(made);
 }
+
+/* Times of a capture may be anything: all round trips took none. */
+Test(replay, round_trips_of_no_time_are_no_division_by_them)
+{
+    struct made *made = sawtooth(8e6, 30e3, false);
+    struct tl_packet_replay replay;
+    made->half.rtt_sum_ns = 0;
+    tl_packet_replay(&made->half, &replay);
+    cr_expect(replay.told_ratio >= 0 && replay.told_ratio <= 1, "%g", replay.told_ratio);
+    free(made);
+}

@@ -12,7 +12,7 @@
 #define LOSSES_LEAST   8
 #define RATE_LEAST     0.9 /* of what passed between the first loss and the last */
 #define RATE_STEP      1.03
-#define RATES          35 /* to two and a half times the mean */
+#define RATES          74 /* to nine times the mean: a short queue may leave its link that idle */
 #define RATE_FINE      1.005
 #define DEPTH_LEAST    3 /* segments */
 #define DEPTH_BEHIND   6 /* where what is lost was not seen: see SLACK */

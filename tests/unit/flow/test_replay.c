@@ -150,9 +150,9 @@ Test(replay, what_a_program_sends_in_one_go_fits_many_rates)
     struct made *made = begin();
     struct store store = {.rate_bps = 180e6, .depth_bytes = 200e3};
     struct tl_packet_replay replay;
-    for (int burst = 0; burst < 60; burst++)
+    for (int burst = 0; burst < 90; burst++)
         for (int i = 0; i < (burst % 4 == 3 ? 180 : 120); i++) {
-            int64_t time_ns = burst * 100 * MS + i * 12000; /* the card's own rate */
+            int64_t time_ns = burst * 40 * MS + i * 12000; /* the card's own rate */
             send(made, time_ns, !takes(&store, time_ns), 0);
         }
     tl_packet_replay(&made->half, &replay);

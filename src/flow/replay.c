@@ -18,6 +18,8 @@
 #define DEPTH_BEHIND   6 /* where what is lost was not seen: see SLACK */
 #define DEPTH_STEP     1.3
 #define DEPTH_FINE     1.05
+#define DEPTHS         48   /* to 10^5.5 times the least */
+#define FINE_STEPS     5    /* to the next of the wider ones */
 #define DEPTH_MOST     0.25 /* of all that passed: it has to be filled and emptied again and again */
 #define AS_GOOD        0.01
 #define NEARLY_AS_GOOD 0.03
@@ -126,8 +128,11 @@ static double least_depth(const struct play *play)
 static struct found try_depths(const struct play *play, double rate, double passed)
 {
     struct found best = {.score = -INFINITY};
-    for (double depth = least_depth(play); depth < DEPTH_MOST * passed; depth *= DEPTH_STEP)
-        try(play, rate, depth, AS_GOOD, &best);
+    for (int i = 0; i < DEPTHS; i++) {
+        double depth = least_depth(play) * pow(DEPTH_STEP, i);
+        if (depth < DEPTH_MOST * passed)
+            try(play, rate, depth, AS_GOOD, &best);
+    }
     return best;
 }
 
@@ -135,10 +140,10 @@ static struct found try_depths(const struct play *play, double rate, double pass
 static void refine(const struct play *play, struct found *best)
 {
     const struct found about = *best;
-    for (double rate = about.rate / RATE_STEP; rate < about.rate * RATE_STEP; rate *= RATE_FINE)
-        for (double depth = fmax(about.depth / DEPTH_STEP, least_depth(play));
-             depth < about.depth * DEPTH_STEP; depth *= DEPTH_FINE)
-            try(play, rate, depth, 0, best);
+    for (int i = -FINE_STEPS; i <= FINE_STEPS; i++)
+        for (int j = -FINE_STEPS; j <= FINE_STEPS; j++)
+            try(play, about.rate * pow(RATE_FINE, i),
+                fmax(about.depth * pow(DEPTH_FINE, j), least_depth(play)), 0, best);
 }
 
 /* The rate (bytes a us) and depth that foretell best: of those as good the lowest, and the least.
@@ -161,7 +166,8 @@ static struct found search(const struct play *play, double passed, double *ret_l
         *ret_low = fmin(*ret_low, each[i].rate);
         *ret_high = fmax(*ret_high, each[i].rate);
     }
-    refine(play, &best);
+    if (isfinite(best.score))
+        refine(play, &best);
     return best;
 }
 

@@ -166,7 +166,7 @@ static struct course *gather(const struct tl_packet_half *half)
         return NULL;
     course->count = half->slots_count;
     course->slot_ns = (double)(UINT64_C(1) << half->slot_shift);
-    course->rtt_ns = half->rtt_sum_ns / (double)half->rtt_count;
+    course->rtt_ns = tl_packet_rtt_mean_ns(half);
     for (uint32_t i = 0; i < course->count; i++)
         course->slots[i].passed = (float)half->slots[i];
     place_losses(course, half);

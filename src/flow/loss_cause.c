@@ -16,7 +16,7 @@
 /* Losses of an overrun follow each other closely, for as many round trips as it lasts. */
 #define OVERRUN_RTTS 0.5
 
-static double mean_rtt(const struct tl_packet_half *half)
+double tl_packet_rtt_mean_ns(const struct tl_packet_half *half)
 {
     return half->rtt_count ? half->rtt_sum_ns / (double)half->rtt_count : (double)NAN;
 }
@@ -60,25 +60,23 @@ static double mean_of(double sum, double count)
     return count >= EVENTS_MIN ? sum / count : (double)NAN;
 }
 
-/* The share of so many sorted values that are less, of equal ones a half. */
-static double rank_among(const double *sorted, uint32_t count, double value)
+static uint32_t count_less(const double *sorted, uint32_t count, double value)
 {
-    uint32_t less = 0, no_more = count;
-    for (uint32_t begin = 0, end = count; begin < end;) {
+    uint32_t begin = 0, end = count;
+    while (begin < end) {
         uint32_t middle = begin + (end - begin) / 2;
         if (sorted[middle] < value)
-            begin = less = middle + 1;
+            begin = middle + 1;
         else
             end = middle;
     }
-    for (uint32_t begin = less, end = count; begin < end;) {
-        uint32_t middle = begin + (end - begin) / 2;
-        if (sorted[middle] <= value)
-            begin = middle + 1;
-        else
-            no_more = end = middle;
-    }
-    return (less + no_more) / 2.0 / count;
+    return begin;
+}
+
+/* The share of so many sorted whole numbers that are less, of equal ones a half. */
+static double rank_among(const double *sorted, uint32_t count, double value)
+{
+    return (count_less(sorted, count, value) + count_less(sorted, count, value + 1)) / 2.0 / count;
 }
 
 /* What packets took beside losses, and all, in steps. */
@@ -89,7 +87,7 @@ struct delays {
 
 static void gather_delays(const struct tl_packet_half *half, bool upstream, struct delays *delays)
 {
-    double rtt_us = mean_rtt(half) / 1e3, last = NAN, shorter = NAN;
+    double rtt_us = tl_packet_rtt_mean_ns(half) / 1e3, last = NAN, shorter = NAN;
     uint32_t event_us = 0;
     for (uint32_t i = 0; i < half->passages_count; i++) {
         const struct tl_packet_passage *passage = &half->passages[i];
@@ -109,16 +107,14 @@ static void gather_delays(const struct tl_packet_half *half, bool upstream, stru
     }
 }
 
-bool tl_packet_delay_rank(const struct tl_packet_half *half, double *ret_rank, double *ret_low,
-                          double *ret_high)
+bool tl_packet_delay_rank(const struct tl_packet_half *half, bool upstream, double *ret_rank,
+                          double *ret_low, double *ret_high)
 {
-    struct tl_packet_loss_rank rank;
     double *room = malloc((2 * (size_t)half->passages_count + 1) * sizeof *room), sum = 0;
     if (!room)
         return false;
     struct delays delays = {.all = room, .lossy = room + half->passages_count};
-    tl_packet_loss_rank(half, &rank);
-    gather_delays(half, rank.upstream_ratio >= 0.5, &delays);
+    gather_delays(half, upstream, &delays);
     tl_stats_sort(delays.all, delays.all_count);
     for (uint32_t i = 0; i < delays.lossy_count; i++)
         sum += rank_among(delays.all, delays.all_count, delays.lossy[i]);
@@ -130,18 +126,25 @@ bool tl_packet_delay_rank(const struct tl_packet_half *half, double *ret_rank, d
     return delays.lossy_count >= DELAYS_MIN;
 }
 
+/* A loss that is none is part of no event. event_ns: when the last one began, 0 before the first.
+ */
+static bool begins_event(const struct tl_packet_loss *loss, double rtt_ns, int64_t *event_ns)
+{
+    if (loss->needless ||
+        (*event_ns != 0 && (double)(loss->time_ns - *event_ns) < EVENT_RTTS * rtt_ns))
+        return false;
+    *event_ns = loss->time_ns;
+    return true;
+}
+
 double tl_packet_loss_events(const struct tl_packet_half *half, double from_ns, double to_ns)
 {
-    double rtt_ns = mean_rtt(half), events = 0;
+    double rtt_ns = tl_packet_rtt_mean_ns(half), events = 0;
     int64_t event_ns = 0;
     for (uint32_t i = 0; i < half->losses_count; i++) {
-        const struct tl_packet_loss *loss = &half->losses[i];
-        double time_ns = (double)(loss->time_ns - half->bins_begin_ns);
-        bool begins = event_ns == 0 || (double)(loss->time_ns - event_ns) >= EVENT_RTTS * rtt_ns;
-        if (loss->needless || !begins)
-            continue;
-        event_ns = loss->time_ns;
-        events += time_ns >= from_ns && time_ns < to_ns;
+        double time_ns = (double)(half->losses[i].time_ns - half->bins_begin_ns);
+        if (begins_event(&half->losses[i], rtt_ns, &event_ns))
+            events += time_ns >= from_ns && time_ns < to_ns;
     }
     return events;
 }
@@ -149,19 +152,16 @@ double tl_packet_loss_events(const struct tl_packet_half *half, double from_ns, 
 void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_loss_rank *ret_rank)
 {
     struct ranks ranks = {0};
-    double rtt_ns = mean_rtt(half),
+    double rtt_ns = tl_packet_rtt_mean_ns(half),
            flat_ns = RTT_FLAT * tl_packet_classes_quantile(half->rtt_classes, 0.1);
-    int64_t event_ns = 0; /* of the last event that counts, where there is one */
+    int64_t event_ns = 0;
     double losses = 0, upstream = 0;
     for (uint32_t i = 0; i < half->losses_count; i++) {
         const struct tl_packet_loss *loss = &half->losses[i];
         losses += !loss->needless;
         upstream += !loss->needless && loss->upstream;
-        if (loss->needless || loss->flight_bytes == 0 ||
-            (ranks.events > 0 && (double)(loss->time_ns - event_ns) < EVENT_RTTS * rtt_ns))
-            continue;
-        event_ns = loss->time_ns;
-        add_event(&ranks, half, loss, flat_ns);
+        if (loss->flight_bytes > 0 && begins_event(loss, rtt_ns, &event_ns))
+            add_event(&ranks, half, loss, flat_ns);
     }
     /* A queue that is short drops what comes together, a deep one or a bucket what exceeds it in
      * all: the load that the losses follow more is the one that makes them. */
@@ -206,7 +206,7 @@ static void add_row(struct rows *rows, double packets, bool goes_on)
 double tl_packet_loss_period(const struct tl_packet_half *half)
 {
     struct rows all = {0}, event = {0}, worst = {0};
-    double gap_ns = OVERRUN_RTTS * mean_rtt(half);
+    double gap_ns = OVERRUN_RTTS * tl_packet_rtt_mean_ns(half);
     const struct tl_packet_loss *before = NULL;
 
     for (uint32_t i = 0; i < half->losses_count; i++) {

@@ -35,11 +35,6 @@ struct passing {
     bool behind; /* most losses lie before the capturing machine */
 };
 
-static double mean_rtt(const struct tl_packet_half *half)
-{
-    return half->rtt_count ? half->rtt_sum_ns / (double)half->rtt_count : (double)NAN;
-}
-
 static bool rtt_tells(const struct tl_packet_half *half)
 {
     double limit_ns = RTT_TELLS * tl_packet_classes_quantile(half->rtt_classes, 0.1);
@@ -68,7 +63,7 @@ static struct passing *gather(const struct tl_packet_half *half)
         return NULL;
     int64_t upstream = 0; /* more than others */
     passing->bin_ns = (double)half->bin_ns;
-    passing->rtt_ns = mean_rtt(half);
+    passing->rtt_ns = tl_packet_rtt_mean_ns(half);
     for (uint32_t i = 0; i < half->bins_count; i++) {
         const struct tl_packet_bin *bin = &half->bins[i];
         passing->steps[i].bytes = (float)bin->sent_bytes - (float)bin->vain_bytes +

@@ -18,7 +18,7 @@
 #define DEPTH_BEHIND   6 /* where what is lost was not seen: see SLACK */
 #define DEPTH_STEP     1.3
 #define DEPTH_FINE     1.05
-#define DEPTHS         48   /* to 10^5.5 times the least */
+#define DEPTHS         48   /* to some 200,000 times the least */
 #define FINE_STEPS     5    /* to the next of the wider ones */
 #define DEPTH_MOST     0.25 /* of all that passed: it has to be filled and emptied again and again */
 #define AS_GOOD        0.01
@@ -202,7 +202,7 @@ static bool gather(const struct tl_packet_half *half, struct play *play, double 
     *play = (struct play){.passages = half->passages,
                           .mss = half->mss_bytes,
                           .first = half->passages_count,
-                          .rtt_us = fmax(half->rtt_sum_ns / 1e3 / (double)half->rtt_count, 1)};
+                          .rtt_us = fmax(tl_packet_rtt_mean_ns(half) / 1e3, 1)};
     for (uint32_t i = 0; i < half->passages_count; i++) {
         if (half->passages[i].lost_bytes == 0)
             continue;
@@ -225,10 +225,10 @@ static bool gather(const struct tl_packet_half *half, struct play *play, double 
     return true;
 }
 
-void tl_packet_replay(const struct tl_packet_half *half, struct tl_packet_replay *ret_replay)
+void tl_packet_replay(const struct tl_packet_half *half, bool upstream,
+                      struct tl_packet_replay *ret_replay)
 {
     struct play play;
-    struct tl_packet_loss_rank rank;
     double passed;
     *ret_replay =
         (struct tl_packet_replay){(double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN,
@@ -236,8 +236,7 @@ void tl_packet_replay(const struct tl_packet_half *half, struct tl_packet_replay
     if (!half->rtt_count || !half->mss_bytes || !half->losses_count ||
         !gather(half, &play, &passed))
         return;
-    tl_packet_loss_rank(half, &rank);
-    play.upstream = rank.upstream_ratio >= 0.5;
+    play.upstream = upstream;
     double low, high;
     struct found best = search(&play, passed, &low, &high);
     if (!isfinite(best.score))

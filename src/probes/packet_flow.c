@@ -27,7 +27,7 @@
 #define LEVEL_TELLS  0.6
 #define BUCKET_TELLS 0.5
 #define REPLAY_TELLS                                                                               \
-    0.4 /* of the lower bound: 0.37 at most for losses that no bucket and no queue of ours makes   \
+    0.4 /* of the lower bound: 0.35 at most for losses that no bucket and no queue of ours makes   \
          */
 
 static const char capture_only[] =
@@ -169,20 +169,20 @@ static void tell_events(const struct told *told)
 }
 
 /* Packet by packet it is what a packet took before the loss, not what the loss made others take. */
-static void tell_delay_rank(const struct told *told)
+static void tell_delay_rank(const struct told *told, bool upstream)
 {
     double rank, low, high;
-    if (tl_packet_delay_rank(told->half, &rank, &low, &high))
+    if (tl_packet_delay_rank(told->half, upstream, &rank, &low, &high))
         tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_delay_rank_ratio), rank, low,
                           high, "");
 }
 
 /* Packet by packet it tells best, where it tells. */
-static void tell_replay(const struct told *told, struct tl_packet_policer *policer)
+static void tell_replay(const struct told *told, bool upstream, struct tl_packet_policer *policer)
 {
     static const char few[] = "too few losses to tell";
     struct tl_packet_replay replay;
-    tl_packet_replay(told->half, &replay);
+    tl_packet_replay(told->half, upstream, &replay);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_replay_ratio), replay.told_ratio,
                       replay.low_ratio, replay.high_ratio, few);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, replay_bps), replay.rate_bps,
@@ -205,7 +205,8 @@ static void tell_losses(const struct told *told)
     tl_packet_loss_rank(told->half, &rank);
     correct_delay(told, &rank);
     tell_events(told);
-    tell_delay_rank(told);
+    bool upstream = rank.upstream_ratio >= 0.5;
+    tell_delay_rank(told, upstream);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_load_rank_ratio), rank.rank_ratio,
                       rank.low_ratio, rank.high_ratio, few);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, loss_train_rank_ratio),
@@ -217,7 +218,7 @@ static void tell_losses(const struct told *told)
     put(told, TL_FACT_FLOW_bucket_fit_ratio, policer.fit_ratio, few);
     put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");
     tell_level(told, &policer);
-    tell_replay(told, &policer);
+    tell_replay(told, upstream, &policer);
     if (isfinite(policer.rate_bps)) {
         put(told, TL_FACT_FLOW_policer_bps, policer.rate_bps, few);
         put(told, TL_FACT_FLOW_policer_burst_bytes, policer.burst_bytes, few);

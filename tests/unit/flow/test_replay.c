@@ -80,7 +80,7 @@ Test(replay, a_bucket_foretells_its_losses_and_nothing_waits_for_it)
 {
     struct made *made = sawtooth(8e6, 30e3, false);
     struct tl_packet_replay replay;
-    tl_packet_replay(&made->half, &replay);
+    tl_packet_replay(&made->half, false, &replay);
     cr_expect_gt(replay.told_ratio, 0.9);
     cr_expect_gt(replay.low_ratio, 0.5);
     cr_expect_float_eq(replay.rate_bps, 8e6, 0.2e6, "%g", replay.rate_bps);
@@ -97,12 +97,12 @@ Test(replay, packets_wait_for_a_queue_of_the_same_rate)
     struct made *made = sawtooth(8e6, 30e3, true);
     struct tl_packet_replay replay;
     double rank, low, high;
-    tl_packet_replay(&made->half, &replay);
+    tl_packet_replay(&made->half, false, &replay);
     cr_expect_gt(replay.low_ratio, 0.5);
     cr_expect_gt(replay.swing_ns, 10e6);
     cr_expect_float_eq(replay.delay_ns / replay.swing_ns, 1, 0.3, "%g of %g", replay.delay_ns,
                        replay.swing_ns);
-    cr_expect(tl_packet_delay_rank(&made->half, &rank, &low, &high));
+    cr_expect(tl_packet_delay_rank(&made->half, false, &rank, &low, &high));
     cr_expect_gt(low, 0.6, "%g", rank);
     free(made);
 }
@@ -124,10 +124,10 @@ static void check_chance(double ratio, unsigned in_a_row, uint64_t seed)
         left -= left > 0;
         time_ns += (int64_t)(MSS * 8e9 / (8e6 * (0.7 + 0.6 * fmod((double)time_ns / 1e9, 1))));
     }
-    tl_packet_replay(&made->half, &replay);
+    tl_packet_replay(&made->half, false, &replay);
     cr_expect_lt(replay.told_ratio, 0.4, "%u in a row: %g", in_a_row, replay.told_ratio);
     cr_expect_lt(replay.low_ratio, 0.3);
-    cr_expect(tl_packet_delay_rank(&made->half, &rank, &low, &high));
+    cr_expect(tl_packet_delay_rank(&made->half, false, &rank, &low, &high));
     cr_expect_float_eq(rank, 0.5, 0.1, "all took the same: %g", rank);
     /* Few of them lie within a round trip and a half of another. */
     double counted = tl_packet_loss_events(&made->half, 0, ENDS);
@@ -155,7 +155,7 @@ Test(replay, what_a_program_sends_in_one_go_fits_many_rates)
             int64_t time_ns = burst * 40 * MS + i * 12000; /* the card's own rate */
             send(made, time_ns, !takes(&store, time_ns), 0);
         }
-    tl_packet_replay(&made->half, &replay);
+    tl_packet_replay(&made->half, false, &replay);
     cr_expect_gt(replay.told_ratio, 0.9);
     cr_expect_gt(replay.rate_high_bps / replay.rate_low_bps, 1.5, "%g to %g", replay.rate_low_bps,
                  replay.rate_high_bps);
@@ -169,11 +169,12 @@ Test(replay, few_losses_tell_nothing)
     double rank, low, high;
     for (int i = 0; i < 5000; i++)
         send(made, i * MS, i % 1000 == 999, 0);
-    tl_packet_replay(&made->half, &replay);
+    tl_packet_replay(&made->half, false, &replay);
     cr_expect(isnan(replay.told_ratio) && isnan(replay.rate_bps) && isnan(replay.delay_ns));
-    cr_expect(tl_packet_delay_rank(&made->half, &rank, &low, &high), "five are enough for delays");
+    cr_expect(tl_packet_delay_rank(&made->half, false, &rank, &low, &high),
+              "five are enough for delays");
     made->half.passages_count = 4000;
-    cr_expect_not(tl_packet_delay_rank(&made->half, &rank, &low, &high));
+    cr_expect_not(tl_packet_delay_rank(&made->half, false, &rank, &low, &high));
     free(made);
 }
 
@@ -185,7 +186,7 @@ Test(replay, a_receivers_timer_is_no_queue)
     double rank, low, high;
     for (int i = 0; i < 9000; i++)
         send(made, i * MS, i % 450 == 449, i % 450 == 448 ? 40000 : i % 3);
-    cr_expect(tl_packet_delay_rank(&made->half, &rank, &low, &high));
+    cr_expect(tl_packet_delay_rank(&made->half, false, &rank, &low, &high));
     cr_expect_float_eq(rank, 0.5, 0.1, "%g", rank);
     free(made);
 }
@@ -196,7 +197,7 @@ Test(replay, round_trips_of_no_time_are_no_division_by_them)
     struct made *made = sawtooth(8e6, 30e3, false);
     struct tl_packet_replay replay;
     made->half.rtt_sum_ns = 0;
-    tl_packet_replay(&made->half, &replay);
+    tl_packet_replay(&made->half, false, &replay);
     cr_expect(replay.told_ratio >= 0 && replay.told_ratio <= 1, "%g", replay.told_ratio);
     free(made);
 }

@@ -81,6 +81,9 @@ struct tl_packet_level {
 
 void tl_packet_level(const struct tl_packet_half *half, struct tl_packet_level *ret_level);
 
+/* Of all round trips; NAN: none was timed. */
+double tl_packet_rtt_mean_ns(const struct tl_packet_half *half);
+
 /* The same bucket packet by packet, of the first packets: what came by is played back into a bucket
  * (or a queue, which is its mirror) of each rate and depth, and where it is empty the next packet
  * must be lost. At a loss it is empty, whatever was reckoned before; and where a packet passed that
@@ -99,7 +102,9 @@ struct tl_packet_replay {
     double swing_ns, delay_ns;
 };
 
-void tl_packet_replay(const struct tl_packet_half *half, struct tl_packet_replay *ret_replay);
+/* upstream: most losses lie before the capturing machine. */
+void tl_packet_replay(const struct tl_packet_half *half, bool upstream,
+                      struct tl_packet_replay *ret_replay);
 
 /* Where the load at a loss stands among that at all segments sent, mean over loss events: 0.5 for
  * losses that do not care for load, near 1 for those that load makes. Load is what was in flight,
@@ -124,8 +129,8 @@ void tl_packet_loss_rank(const struct tl_packet_half *half, struct tl_packet_los
  * losses, near 1 at a queue that overflows. Of the passages, each with the shorter one of two that
  * follow each other: the very last before a loss waits for a receiver's timer. In steps of a
  * hundredth of the round trip. False below 5 events. */
-bool tl_packet_delay_rank(const struct tl_packet_half *half, double *ret_rank, double *ret_low,
-                          double *ret_high);
+bool tl_packet_delay_rank(const struct tl_packet_half *half, bool upstream, double *ret_rank,
+                          double *ret_low, double *ret_high);
 
 /* Loss events that began so long after the first data: losses sent within a round trip and a half
  * of the first of them are one (RFC 5348, section 5.2, asks for one round trip). */

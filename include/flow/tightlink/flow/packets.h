@@ -21,7 +21,8 @@
 #define TL_PACKETS_TRACKED_MAX      (1u << 14)
 #define TL_PACKETS_DETAIL_BYTES_MAX (UINT64_C(256) << 20)
 /* Steps through the lists of a connection (packets in flight, blocks of SACK): those that a
- * capture has from the beginning, two seconds of them, and those that each packet brings. */
+ * capture has from the beginning, two seconds of them, and those that each packet brings. What is
+ * sent again costs several. */
 #define TL_PACKETS_STEPS_FIRST INT64_C(500000000)
 #define TL_PACKETS_STEPS_EACH  INT64_C(4096)
 /* Of one direction. */

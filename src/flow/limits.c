@@ -317,8 +317,14 @@ static void fail(struct tl_packet_ledger *ledger, const char *why)
         (double)NAN;
 }
 
-/* More was offered than passes: what was lost had waited before, and all the time as much passes as
- * ever did. A sender that measures the link (BBR) then keeps to its rate with hardly a queue. */
+static bool is_marked(const struct tl_packet_half *half)
+{
+    return half->ece_count >= LOSSY_EVENTS;
+}
+
+/* More was offered than passes: what was lost or marked had waited before, and all the time as much
+ * passes as ever did. A sender that measures the link (BBR) then keeps to its rate with hardly a
+ * queue. */
 static bool takes_no_more(const struct tl_packet_half *half)
 {
     double time_ns = (double)(half->last_data_ns - half->first_data_ns),
@@ -330,7 +336,7 @@ static bool takes_no_more(const struct tl_packet_half *half)
         waited += counts && half->losses[i].rtt_ns > WAITED * half->rtt_min_ns + WAITED_NS;
     }
     struct tl_packet_policer policer;
-    if (2 * waited <= known)
+    if (2 * waited <= known && !is_marked(half))
         return false;
     tl_packet_policer(half, &policer);
     return passed_bps >= AT_PEAK * policer.peak_bps;
@@ -340,7 +346,7 @@ static bool takes_no_more(const struct tl_packet_half *half)
 static double split(const struct tl_packet_half *half, double total, enum tl_packet_wait host,
                     struct tl_packet_ledger *ledger)
 {
-    bool lossy = half->loss_events_count >= LOSSY_EVENTS || half->ece_count >= LOSSY_EVENTS;
+    bool lossy = half->loss_events_count >= LOSSY_EVENTS || is_marked(half);
     /* With nothing in flight no queue stands, whatever the round trips look like. */
     bool stands = ledger->standing_ratio >= STANDING && ledger->idle_ratio < IDLE_MOST;
     bool full = ledger->idle_ratio < IDLE_MOST && takes_no_more(half),

@@ -30,6 +30,9 @@
 /* A capture farther from the sender does not see what left it together. */
 #define AFAR_NS  1e6
 #define TRAIN_NS INT64_C(50000)
+/* Of two moments without data so close to each other what was sent between them is what was written
+ * between them: a delay of some round trips, by judgement. */
+#define DRY_NS INT64_C(500000000)
 
 /* Whether the window holds the sender: no full segment fits; or what was sent last left no room for
  * another such packet, and the sender waits until a third of it is open (tcp_tso_should_defer). */
@@ -256,6 +259,31 @@ static void note_train(struct half *half, int64_t time_ns, uint64_t begin, uint6
     half->train_end = end;
 }
 
+/* From afar it is known only to what scatters on the way when an acknowledgement reached the
+ * sender: it has run dry where half of what was in flight behind its last segment has gone since. A
+ * send buffer wakes its program once a third of it is free (sk_stream_write_space). */
+static bool has_fallen(const struct half *half, uint64_t begin)
+{
+    uint64_t flight = half_flight(begin, half->sender_gone);
+    return half->ack_delay_ns <= (double)half->reach_ns || 2 * flight <= half->flight_behind;
+}
+
+/* What comes now had not been written when an acknowledgement let the sender go on: its last
+ * segment was not full, and nothing followed. Not where it was the other end's turn. */
+static void note_dry(struct half *half, int64_t time_ns, uint64_t begin)
+{
+    bool waited =
+             half->last_ack_ns > half->last_data_ns && time_ns - half->last_ack_ns > half->reach_ns,
+         turn = half->answered && begin == half->sender_una;
+    if (!half->spent || !waited || turn || half->in_recovery || half->filled ||
+        !has_fallen(half, begin))
+        return;
+    if (half->dry_ns && time_ns - half->dry_ns <= DRY_NS)
+        half->out->dry_ns += (double)(time_ns - half->dry_ns);
+    half->dry_ns = time_ns;
+    half->out->dry_count++;
+}
+
 void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t end)
 {
     struct tl_packet_half *out = half->out;
@@ -269,10 +297,12 @@ void account_sent(struct half *half, int64_t time_ns, uint64_t begin, uint64_t e
         out->clocked_count += time_ns - half->last_ack_ns <= half->reach_ns;
         out->clocked_by_chance += half->reached_ns / half->clock_ns;
     }
+    note_dry(half, time_ns, begin);
     half->answered = false;
     note_train(half, time_ns, begin, end);
     uint64_t flight = half_flight(end, half->sender_gone);
     note_peak(half, time_ns, flight);
+    half->flight_behind = flight;
     half->filled = half->right_known && half->sender_right < end + next_bytes(half, begin, end);
     out->flight_classes[tl_packet_flight_class(flight)] +=
         half_segments(half, (uint32_t)(end - begin));

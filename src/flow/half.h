@@ -86,6 +86,8 @@ struct half {
     uint64_t train_bytes, train_end; /* what left the sender together */
     int64_t last_ack_ns;             /* that made progress reached the sender */
     bool answered;                   /* data of the other end has, since it sent last */
+    uint64_t flight_behind;          /* what was sent last, that included */
+    int64_t dry_ns;                  /* when its program had written nothing more, last; 0: never */
     double ack_delay_ns;             /* from here to the sender and back */
     uint64_t peak;                   /* most in flight of late, since the last loss or restart */
     uint64_t peak_next;              /* the same since peak_ns */

@@ -45,8 +45,11 @@
 /* Share of the waiting behind segments that were not full, beyond that of such segments, from which
  * on they mark where what was written ended. Some systems begin a segment with each write, so that
  * segments that are not full stand anywhere. */
-#define SPENT          0.3
-#define SPENT_SOME     0.1  /* behind a full send buffer there is next to none */
+#define SPENT      0.3
+#define SPENT_SOME 0.1 /* behind a full send buffer there is next to none */
+/* Of the time: 0.73 and more beside 14 of 17 senders whose programs wrote now and then, none beside
+ * 92 others. */
+#define RAN_DRY        0.5
 #define ASKED          0.1  /* data packets of the other end for each train */
 #define IDLE_LEAST     0.05 /* of the time with nothing in flight: no full send buffer */
 #define CLOSED_PLAINLY 0.5
@@ -279,7 +282,8 @@ static enum tl_packet_wait find_host_wait(const struct tl_packet_flow *flow, int
     bool held =
         is_level(half) && would_have_grown(half, total) && plateaus_ns(half) <= BLUR_MAX * total;
     bool own_clock =
-        !may_be_paced(half, place, total) && (place == TL_PLACE_SENDER || is_still(half));
+        !may_be_paced(half, place, total) &&
+        (place == TL_PLACE_SENDER || (is_still(half) && spent_share(half) >= SPENT_SOME));
     if (takes_turns(half))
         return TL_WAIT_APP;
     enum tl_packet_wait host = host_wait(place, ledger->clocked_ratio, own_clock,
@@ -342,6 +346,12 @@ static bool takes_no_more(const struct tl_packet_half *half)
     return passed_bps >= AT_PEAK * policer.peak_bps;
 }
 
+double tl_packet_dry_ratio(const struct tl_packet_half *half)
+{
+    bool often = 4 * half->dry_count >= half->partial_count;
+    return often ? half->dry_ns / (double)(half->last_data_ns - half->first_data_ns) : 0;
+}
+
 /* Counts each part of the time; what cannot be told is returned. */
 static double split(const struct tl_packet_half *half, double total, enum tl_packet_wait host,
                     struct tl_packet_ledger *ledger)
@@ -357,6 +367,8 @@ static double split(const struct tl_packet_half *half, double total, enum tl_pac
     ledger->slack = lossy && host == TL_WAIT_SNDBUF ? TL_WAIT_NETWORK : host;
     if (stands || full) /* a link that has a queue waits for nobody */
         ledger->slack = TL_WAIT_NETWORK;
+    if (tl_packet_dry_ratio(half) >= RAN_DRY) /* whatever shaped that on its way */
+        ledger->wait = ledger->slack = TL_WAIT_APP;
     ledger->spent = ledger->spent && !stands;
     ledger->app_ratio = ledger->idle_ratio;
     ledger->rwnd_ratio = ledger->window_known ? ledger->closed_ratio : 0;

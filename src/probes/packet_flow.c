@@ -116,11 +116,21 @@ static void tell_ledger(const struct told *told)
         "too few trains of packets, or acknowledgements all the time");
     put(told, TL_FACT_FLOW_queue_emptied_ratio, 1 - told->ledger.standing_ratio,
         "shorter than two seconds");
+    put(told, TL_FACT_FLOW_ran_dry_ratio, tl_packet_dry_ratio(told->half), "too short to tell");
     /* Exact, where the readings of a log have the most of each step. */
     put(told, TL_FACT_FLOW_inflight_mean_bytes, told->half->flight_bytes_ns / told->half->flight_ns,
         "nothing was in flight");
     tl_flow_set_text(told->facts, TL_FLOW(told->direction, capture_place),
                      tl_packet_place_name(tl_packet_place(told->flow, told->sender)));
+}
+
+static void tell_flight(const struct told *told)
+{
+    static const char few[] = "too short to tell";
+    struct tl_packet_flight flight;
+    tl_packet_flight(told->half, &flight);
+    put(told, TL_FACT_FLOW_flight_swing_ns, flight.swing_ns, few);
+    put(told, TL_FACT_FLOW_flight_delay_ns, flight.delay_ns, few);
 }
 
 /* What was lost behind the capturing machine was dropped there: what the way before it took, which
@@ -237,9 +247,9 @@ static void tell_losses(const struct told *told)
 static void hide_delays(const struct told *told)
 {
     static const enum tl_fact_name names[] = {
-        TL_FACT_FLOW_rtt_at_loss_ns, TL_FACT_FLOW_loss_flat_ratio,
+        TL_FACT_FLOW_rtt_at_loss_ns,        TL_FACT_FLOW_loss_flat_ratio,
         TL_FACT_FLOW_loss_delay_rank_ratio, TL_FACT_FLOW_queue_standing_ratio,
-        TL_FACT_FLOW_queue_emptied_ratio};
+        TL_FACT_FLOW_queue_emptied_ratio,   TL_FACT_FLOW_flight_delay_ns};
     struct tl_packet_loss_rank rank;
     tl_packet_loss_rank(told->half, &rank);
     enum tl_packet_place place = tl_packet_place(told->flow, told->sender);
@@ -418,6 +428,7 @@ enum tl_status tl_packet_flow_facts(const struct tl_packet_flow *flow, struct tl
     if (status != TL_OK)
         return status;
     tell_ledger(&told);
+    tell_flight(&told);
     tell_losses(&told);
     hide_delays(&told);
     tell_receiver(&told);

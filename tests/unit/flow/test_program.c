@@ -34,9 +34,10 @@ Test(program, who_waits_for_an_answer_each_time_has_nothing_to_send)
     }
 }
 
-/* Writes of six segments each 9 ms over a round trip of 40 ms, acknowledged as they come, seen
- * beside the receiver; each write waits so long on the way, in turn, as its echo tells. */
-static struct tl_packet_ledger writes_from_afar(int64_t jitter_ns, bool stamps)
+/* Writes of six segments each 9 ms over a round trip of 40 ms, the last of so many bytes,
+ * acknowledged as they come, seen beside the receiver; each write waits so long on the way, in
+ * turn, as its echo tells. */
+static struct tl_packet_ledger writes_from_afar(uint32_t last_bytes, int64_t jitter_ns, bool stamps)
 {
     struct script script = script_begin();
     script_shake(&script, 0, 40 * MS);
@@ -44,17 +45,20 @@ static struct tl_packet_ledger writes_from_afar(int64_t jitter_ns, bool stamps)
     int64_t begin_ns = script.time_ns;
     for (int i = 0; i < 400; i++) {
         script.time_ns = begin_ns + i * 9 * MS + i % 3 * jitter_ns;
-        for (unsigned k = 0; k < 6; k++, seq += MSS)
+        for (unsigned k = 0; k < 6; k++) {
+            uint32_t len = k < 5 ? MSS : last_bytes;
             for (int from = SERVER; from >= CLIENT; from--) {
                 bool data = from == SERVER;
                 struct tl_segment segment =
                     script_segment(&script, from, TL_TCP_ACK, data ? seq : 1000,
-                                   data ? 1000 : seq + MSS, data ? MSS : 0);
+                                   data ? 1000 : seq + len, data ? len : 0);
                 segment.has_timestamps = stamps;
                 segment.tsval = (uint32_t)(i + 1000);
                 segment.tsecr = data && i > 5 ? (uint32_t)(i + 1000 - 5) : 0;
                 script_add(&script, &segment);
             }
+            seq += len;
+        }
     }
     struct tl_packet_ledger ledger;
     const struct tl_packet_flow *flow = script_end(&script);
@@ -66,11 +70,13 @@ static struct tl_packet_ledger writes_from_afar(int64_t jitter_ns, bool stamps)
 
 Test(program, a_clock_of_its_own_shows_from_afar_where_nothing_waits_on_the_way)
 {
-    struct tl_packet_ledger ledger = writes_from_afar(0, true);
+    struct tl_packet_ledger ledger = writes_from_afar(MSS / 2, 0, true);
     cr_expect(ledger.known, "%s", ledger.why);
     cr_expect_eq(ledger.wait, TL_WAIT_APP, "%d %g", ledger.wait, ledger.clocked_ratio);
-    cr_expect_neq(writes_from_afar(3 * MS, true).wait, TL_WAIT_APP);
-    cr_expect_neq(writes_from_afar(0, false).wait, TL_WAIT_APP); /* nothing times the way */
+    /* What scatters on the way, and full segments, which a buffer that is emptied sends as well. */
+    cr_expect_neq(writes_from_afar(MSS, 3 * MS, true).wait, TL_WAIT_APP);
+    cr_expect_neq(writes_from_afar(MSS, 0, true).wait, TL_WAIT_APP);
+    cr_expect_neq(writes_from_afar(MSS, 0, false).wait, TL_WAIT_APP); /* nothing times the way */
 }
 
 /* Which of two SYNs was answered is not known: seen beside the receiver all acknowledgements would

@@ -81,6 +81,24 @@ struct tl_packet_level {
 
 void tl_packet_level(const struct tl_packet_half *half, struct tl_packet_level *ret_level);
 
+/* Share of the time in which what was sent is what its program wrote, for what was to be sent ran
+ * out at least every half second; 0 where that came behind fewer than a quarter of the segments that
+ * were not full, at which a write may have ended: behind 0.12 of them at most where small writes
+ * fill a send buffer (Nagle off). NAN: a single packet. */
+double tl_packet_dry_ratio(const struct tl_packet_half *half);
+
+/* From the fifth of the time in which least was in flight to that in which most was: by how much
+ * more a link that is full all the while hands on later, at the flow's own rate (Little's law), and
+ * by how much the round trips of what left then were longer, medians. As much where a queue of the
+ * flow's own stands before a link, whatever that link's rate is; no more where the way had room.
+ * What was in flight when a packet left is not what its own delay makes. NAN: too few were timed.
+ */
+struct tl_packet_flight {
+    double swing_ns, delay_ns;
+};
+
+void tl_packet_flight(const struct tl_packet_half *half, struct tl_packet_flight *ret_flight);
+
 /* Of all round trips; NAN: none was timed. */
 double tl_packet_rtt_mean_ns(const struct tl_packet_half *half);
 

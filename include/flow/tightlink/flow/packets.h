@@ -121,6 +121,10 @@ struct tl_packet_half {
 
     /* The sender's account, ns; the fields of a bin, summed. */
     double idle_ns, slack_ns, rwnd_ns, recovery_ns, wait_ns, spent_slack_ns, spent_wait_ns;
+    /* Time between two moments, at most half a second apart, at which what was to be sent had run
+     * out: as much was sent in it as was written. */
+    double dry_ns;
+    uint64_t dry_count;     /* of those moments */
     double brim_ns;         /* of slack and wait: the window had room, but perhaps for no train */
     uint64_t partial_count; /* data packets whose last segment was not a full one */
     uint64_t flight_max_bytes;

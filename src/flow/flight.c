@@ -1,0 +1,39 @@
+/* Whether packets wait for what the flow itself has in flight; see limits.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tightlink/flow/limits.h"
+#include "waits.h"
+
+/* The bin in which the packets left whose round trips that bin timed; NULL: before the first. */
+static const struct tl_packet_bin *sent_in(const struct tl_packet_half *half, uint32_t index)
+{
+    double behind_ns =
+        ((double)index + 0.5) * (double)half->bin_ns - (double)half->bins[index].rtt_min_ns;
+    return behind_ns >= 0 ? &half->bins[(uint32_t)(behind_ns / (double)half->bin_ns)] : NULL;
+}
+
+void tl_packet_flight(const struct tl_packet_half *half, struct tl_packet_flight *ret_flight)
+{
+    double time_ns = (double)(half->last_data_ns - half->first_data_ns),
+           rate = (double)half->acked_bytes / time_ns, swing;
+    *ret_flight = (struct tl_packet_flight){(double)NAN, (double)NAN};
+    double *room = malloc(2 * (size_t)half->bins_count * sizeof *room);
+    if (!room || !(rate > 0)) {
+        free(room);
+        return;
+    }
+    double *flights = room, *rtts_ns = flights + half->bins_count;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < half->bins_count; i++) {
+        const struct tl_packet_bin *bin = &half->bins[i];
+        const struct tl_packet_bin *sent = bin->rtt_count > 0 ? sent_in(half, i) : NULL;
+        if (!sent || sent->flight_max_bytes == 0)
+            continue;
+        flights[count] = sent->flight_max_bytes;
+        rtts_ns[count++] = (double)bin->rtt_min_ns;
+    }
+    if (waits_compare(flights, rtts_ns, count, &swing, &ret_flight->delay_ns))
+        ret_flight->swing_ns = swing / rate;
+    free(room);
+}

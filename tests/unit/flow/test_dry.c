@@ -1,0 +1,78 @@
+/* When what was to be sent had run out: writes that the way shapes, and a window that never does.
+ */
+#include "script.h"
+
+#define WRITES 200
+#define EVERY  (30 * MS)
+#define WAY    (20 * MS) /* to the receiver and back */
+
+/* What follows the last acknowledgement of a write: the next one, after a pause, or at once. */
+enum next { BY_A_CLOCK, AT_ONCE, WHEN_ASKED };
+
+/* Writes of a full segment and one of last_bytes, each acknowledged; seen beside the sender. */
+static const struct tl_packet_flow *write_on(struct script *script, uint32_t last_bytes,
+                                             enum next next)
+{
+    *script = script_begin();
+    script_shake(script, WAY, 0);
+    uint32_t seq = 1000, asked = 1000;
+    for (int number = 0; number < WRITES; number++) {
+        int64_t begin_ns = script->time_ns;
+        script_send(script, SERVER, seq, asked, MSS);
+        script_send(script, SERVER, seq + MSS, asked, last_bytes);
+        seq += MSS + last_bytes;
+        script->time_ns += WAY;
+        script_send(script, CLIENT, asked, seq, 0);
+        if (next == BY_A_CLOCK)
+            script->time_ns = begin_ns + EVERY;
+        else if (next == AT_ONCE)
+            script->time_ns += MS / 20;
+        else {
+            script->time_ns += 5 * MS;
+            script_send(script, CLIENT, asked, seq, 100);
+            asked += 100;
+            script->time_ns += MS;
+        }
+    }
+    return script_end(script);
+}
+
+static double dry_share(uint32_t last_bytes, enum next next)
+{
+    struct script script;
+    const struct tl_packet_half *half = &write_on(&script, last_bytes, next)->halves[SERVER];
+    double share = half->dry_ns / (double)(half->last_data_ns - half->first_data_ns);
+    tl_packets_destroy(script.packets);
+    return share;
+}
+
+Test(packets, what_is_written_by_a_clock_runs_out)
+{
+    cr_expect_gt(dry_share(MSS / 2, BY_A_CLOCK), 0.95);
+}
+
+Test(packets, what_an_acknowledgement_sets_off_had_not_run_out)
+{
+    cr_expect_eq(dry_share(MSS / 2, AT_ONCE), 0);
+}
+
+Test(packets, full_segments_tell_of_no_end)
+{
+    cr_expect_eq(dry_share(MSS, BY_A_CLOCK), 0);
+}
+
+Test(packets, who_waits_to_be_asked_has_not_run_out)
+{
+    cr_expect_eq(dry_share(MSS / 2, WHEN_ASKED), 0);
+}
+
+Test(packets, what_runs_out_is_its_programs_time)
+{
+    struct script script;
+    struct tl_packet_ledger ledger;
+    tl_packet_ledger(write_on(&script, MSS / 2, BY_A_CLOCK), SERVER, &ledger);
+    cr_expect(ledger.known, "%s", ledger.why);
+    cr_expect_gt(ledger.app_ratio, 0.9);
+    cr_expect_eq(ledger.wait, TL_WAIT_APP);
+    tl_packets_destroy(script.packets);
+}

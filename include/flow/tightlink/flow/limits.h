@@ -82,9 +82,9 @@ struct tl_packet_level {
 void tl_packet_level(const struct tl_packet_half *half, struct tl_packet_level *ret_level);
 
 /* Share of the time in which what was sent is what its program wrote, for what was to be sent ran
- * out at least every half second; 0 where that came behind fewer than a quarter of the segments that
- * were not full, at which a write may have ended: behind 0.12 of them at most where small writes
- * fill a send buffer (Nagle off). NAN: a single packet. */
+ * out at least every half second; 0 where that came behind fewer than a quarter of the segments
+ * that were not full, at which a write may have ended: behind 0.12 of them at most where small
+ * writes fill a send buffer (Nagle off). NAN: a single packet. */
 double tl_packet_dry_ratio(const struct tl_packet_half *half);
 
 /* From the fifth of the time in which least was in flight to that in which most was: by how much

@@ -28,7 +28,7 @@
 #define CALM           0.2 /* of the time, at most, a queue stands */
 #define WAITED         1.2 /* of the shortest round trip, at losses, and as much as jitter makes */
 #define WAITED_NS      5e6
-#define AT_PEAK        0.9 /* of what passes at most: all but the start */
+#define AT_PEAK        0.85 /* of what passes at most: all but the start */
 #define LOSSY_EVENTS   3
 #define DISTURBED      0.05 /* of the trains, at most, may come behind a loss or something late */
 /* Parts that cannot be told from one another may make up this much before nothing is said. */

@@ -18,10 +18,11 @@
  * before it. */
 #define FULL_BYTES 1000
 /* To what share the window falls at losses: CUBIC to 0.7 (RFC 9438, section 4.6), Reno to 0.5 (RFC
- * 5681, equation 4). Above or below all of these it was no single halving: no algorithm is told. */
+ * 5681, equation 4). Behind this kernel medians of 0.59 to 0.69 in 4 captures, of 0.25 to 0.56 in
+ * 12, and of BBR more than 0.85 in 11 of 16; of small windows they are larger. */
 #define BACKOFF_MOST    0.85
 #define BACKOFF_BETWEEN 0.6
-#define BACKOFF_LEAST   0.35
+#define BACKOFF_LEAST   0.2
 /* A level that losses follow beyond chance, and a bucket of a bounded depth that explains them, as
  * the rules have it. */
 #define LEVEL_TELLS  0.6

@@ -32,7 +32,7 @@ def a_test_each_way():
                 assert end["streams"] == streams and end["test_id"] == granted["test_id"]
                 assert sum(end["bytes"]) > 10e6 and moved > 10e6
                 assert min(sum(end["bytes"]), moved) > 0.5 * max(sum(end["bytes"]), moved)
-                assert samples >= 3, f"{samples} frames of samples"  # of 20 where nothing else runs
+                assert samples >= 10, f"{samples} frames of samples in a second"
         session.send(frame(wire.BYE))
         until(30, lambda: not session.is_open(), "BYE closes the session")
         assert daemon.stop()[1] == 0

@@ -281,6 +281,14 @@ void bins_take_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t byte
     lose_passage(out, time_ns, bytes, false);
 }
 
+double bins_sent_ns(const struct tl_packet_half *half, uint32_t index)
+{
+    double rtt_ns = (double)half->bins[index].rtt_min_ns;
+    if (half->bins[index].rtt_count == 0 || !isfinite(rtt_ns))
+        return (double)NAN;
+    return (index + 0.5) * (double)half->bin_ns - rtt_ns;
+}
+
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns)
 {
     /* 8 log2(value / 1 us) without a logarithm: the octave, and the eighth of it by comparison. */

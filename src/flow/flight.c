@@ -2,16 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "half.h"
 #include "tightlink/flow/limits.h"
 #include "waits.h"
-
-/* The bin in which the packets left whose round trips that bin timed; NULL: before the first. */
-static const struct tl_packet_bin *sent_in(const struct tl_packet_half *half, uint32_t index)
-{
-    double behind_ns =
-        ((double)index + 0.5) * (double)half->bin_ns - (double)half->bins[index].rtt_min_ns;
-    return behind_ns >= 0 ? &half->bins[(uint32_t)(behind_ns / (double)half->bin_ns)] : NULL;
-}
 
 void tl_packet_flight(const struct tl_packet_half *half, struct tl_packet_flight *ret_flight)
 {
@@ -26,12 +19,14 @@ void tl_packet_flight(const struct tl_packet_half *half, struct tl_packet_flight
     double *flights = room, *rtts_ns = flights + half->bins_count;
     uint32_t count = 0;
     for (uint32_t i = 0; i < half->bins_count; i++) {
-        const struct tl_packet_bin *bin = &half->bins[i];
-        const struct tl_packet_bin *sent = bin->rtt_count > 0 ? sent_in(half, i) : NULL;
-        if (!sent || sent->flight_max_bytes == 0)
+        double sent_ns = bins_sent_ns(half, i);
+        uint32_t flight =
+            sent_ns >= 0 ? half->bins[(uint32_t)(sent_ns / (double)half->bin_ns)].flight_max_bytes
+                         : 0;
+        if (flight == 0)
             continue;
-        flights[count] = sent->flight_max_bytes;
-        rtts_ns[count++] = (double)bin->rtt_min_ns;
+        flights[count] = flight;
+        rtts_ns[count++] = (double)half->bins[i].rtt_min_ns;
     }
     if (waits_compare(flights, rtts_ns, count, &swing, &ret_flight->delay_ns))
         ret_flight->swing_ns = swing / rate;

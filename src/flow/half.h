@@ -180,6 +180,9 @@ void bins_time_passed(struct tl_packet_half *out, int64_t time_ns, enum bins_sid
 void bins_restore_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss);
 /* The window was larger than it was taken for, by so many bits: no time so far was closed. */
 void bins_open_window(struct tl_packet_half *out, unsigned bits);
+/* From bins_begin_ns on: when the packets left whose shortest round trip that bin timed; before 0:
+ * earlier than all bins. NAN: it timed none. */
+double bins_sent_ns(const struct tl_packet_half *half, uint32_t index);
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);
 
 /* --- account.c: what kept the sender from sending ------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "half.h"
 #include "tightlink/flow/limits.h"
 #include "waits.h"
 
@@ -132,15 +133,14 @@ static uint32_t time_levels(const struct course *course, const struct tl_packet_
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < half->bins_count; i++) {
-        double rtt_ns = (double)half->bins[i].rtt_min_ns,
-               middle_ns = (double)half->bins_begin_ns + (i + 0.5) * (double)half->bin_ns - rtt_ns;
-        if (half->bins[i].rtt_count == 0 || !isfinite(rtt_ns))
+        double sent_ns = bins_sent_ns(half, i);
+        if (isnan(sent_ns))
             continue;
-        uint32_t index = slot_at(course, half, middle_ns);
+        uint32_t index = slot_at(course, half, (double)half->bins_begin_ns + sent_ns);
         if (index < course->first || index >= course->end)
             continue;
         ret_levels[count] = fmin((double)course->slots[index].level, DEPTHS_MOST * depth);
-        ret_rtts_ns[count++] = rtt_ns;
+        ret_rtts_ns[count++] = (double)half->bins[i].rtt_min_ns;
     }
     return count;
 }

@@ -128,13 +128,15 @@ void bins_open_window(struct tl_packet_half *out, unsigned bits)
     out->window_bytes_ns = out->window_ns = out->window_open_ns = 0;
 }
 
-/* The last passage at that time or before; NULL: none. */
+/* The last passage at that time or before; NULL: none, or behind the end of a list that is full. */
 static struct tl_packet_passage *passage_at(struct tl_packet_half *out, int64_t time_ns)
 {
     int64_t time_us = (time_ns - out->bins_begin_ns) / 1000;
     uint32_t begin = 0, end = out->passages_count, last = out->passages_found;
     if (last < end && out->passages[last].time_us == time_us)
         return &out->passages[last];
+    if (end == TL_PACKETS_PASSAGES_MAX && time_us > (int64_t)out->passages[end - 1].time_us)
+        return NULL;
     while (begin < end) {
         uint32_t middle = begin + (end - begin) / 2;
         if ((int64_t)out->passages[middle].time_us <= time_us)

@@ -205,5 +205,6 @@ void connection_finish(struct connection *connection)
         free(connection->flow.halves[end].losses);
         free(connection->flow.halves[end].slots);
         free(connection->flow.halves[end].passages);
+        free(connection->flow.halves[end].gaps);
     }
 }

@@ -110,7 +110,8 @@ struct half {
     uint32_t last_rtt_ns, last_far_ns;     /* last sample; the part of it from here on */
     uint64_t window;
     int64_t last_data_ns, zero_since_ns, last_move_ns, window_since_ns;
-    bool tried; /* to send, since zero_since_ns: its sender has more */
+    int64_t timed_ns; /* when what the last progress told was sent; 0: it tells no time */
+    bool tried;       /* to send, since zero_since_ns: its sender has more */
     bool last_was_small;
     uint32_t stuck_count;
 };
@@ -184,6 +185,11 @@ void bins_open_window(struct tl_packet_half *out, unsigned bits);
  * earlier than all bins. NAN: it timed none. */
 double bins_sent_ns(const struct tl_packet_half *half, uint32_t index);
 void bins_add_class(uint32_t classes[TL_PACKETS_RTT_CLASSES], double value_ns);
+
+/* --- dispersion.c ---------------------------------------------------------------------------- */
+
+/* So much more is acknowledged at that time, the newest of it sent at sent_ns. */
+void dispersion_add(struct half *half, int64_t time_ns, int64_t sent_ns, uint64_t bytes);
 
 /* --- account.c: what kept the sender from sending ------------------------------------------- */
 

@@ -78,6 +78,7 @@ static void take_sample(struct half *half, int64_t time_ns, int64_t newest_ns, b
     }
     half->far_rtt_ns = sample;
     bins_time_passed(out, newest_ns, BINS_FAR, sample);
+    dispersion_add(half, time_ns, newest_ns, bytes);
 }
 
 /* What is acknowledged is no longer in flight. Behind a hole that was filled the newest piece has
@@ -118,6 +119,8 @@ static uint64_t forget_below(struct half *half, const struct tl_segment *segment
     }
     if (newest_ns && !fills_hole)
         take_sample(half, segment->time_ns, newest_ns, small, ack - half->una);
+    else
+        half->timed_ns = 0;
     return told_bytes;
 }
 

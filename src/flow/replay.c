@@ -10,7 +10,8 @@
 
 #define EVENTS_LEAST   4
 #define LOSSES_LEAST   8
-#define RATE_LEAST     0.9 /* of what passed between the first loss and the last */
+#define PASSAGES_MOST  16384u /* from the first loss on: some thousand buckets are tried on them */
+#define RATE_LEAST     0.9    /* of what passed between the first loss and the last */
 #define RATE_STEP      1.03
 #define RATES          74 /* to nine times the mean: a short queue may leave its link that idle */
 #define RATE_FINE      1.005
@@ -203,7 +204,7 @@ static bool gather(const struct tl_packet_half *half, struct play *play, double 
                           .mss = half->mss_bytes,
                           .first = half->passages_count,
                           .rtt_us = fmax(tl_packet_rtt_mean_ns(half) / 1e3, 1)};
-    for (uint32_t i = 0; i < half->passages_count; i++) {
+    for (uint32_t i = 0; i < half->passages_count && i < play->first + PASSAGES_MOST; i++) {
         if (half->passages[i].lost_bytes == 0)
             continue;
         if (play->first == half->passages_count)

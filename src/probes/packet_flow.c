@@ -207,6 +207,26 @@ static void tell_replay(const struct told *told, bool upstream, struct tl_packet
     }
 }
 
+/* Where packets come by as the way left them, not as they were sent, they tell nothing of it. */
+static void tell_dispersion(const struct told *told, bool upstream)
+{
+    static const char few[] = "too few packets waited for one another",
+                      few_losses[] = "too few losses to tell",
+                      behind[] = "packets were seen behind the way, not as they were sent";
+    bool seen = !upstream && tl_packet_place(told->flow, told->sender) != TL_PLACE_RECEIVER;
+    struct tl_packet_dispersion dispersion;
+    tl_packet_dispersion(told->half, &dispersion);
+    if (!seen)
+        dispersion = tl_packet_no_dispersion();
+    tl_flow_set_range(told->facts, TL_FLOW(told->direction, dispersion_bps), dispersion.rate_bps,
+                      dispersion.low_bps, dispersion.high_bps, seen ? few : behind);
+    put(told, TL_FACT_FLOW_backlog_chance_ratio, dispersion.chance_ratio, few_losses);
+    tl_flow_set_range(told->facts, TL_FLOW(told->direction, backlog_bytes),
+                      dispersion.backlog_bytes, dispersion.backlog_low_bytes,
+                      dispersion.backlog_high_bytes, few_losses);
+    put(told, TL_FACT_FLOW_backlog_above_ratio, dispersion.above_ratio, few_losses);
+}
+
 static void tell_losses(const struct told *told)
 {
     static const char few[] = "too few losses to tell";
@@ -230,6 +250,7 @@ static void tell_losses(const struct told *told)
     put(told, TL_FACT_FLOW_peak_bps, policer.peak_bps, "shorter than a round trip");
     tell_level(told, &policer);
     tell_replay(told, upstream, &policer);
+    tell_dispersion(told, upstream);
     if (isfinite(policer.rate_bps)) {
         put(told, TL_FACT_FLOW_policer_bps, policer.rate_bps, few);
         put(told, TL_FACT_FLOW_policer_burst_bytes, policer.burst_bytes, few);

@@ -3,6 +3,8 @@
 #ifndef TL_FLOW_LIMITS_H
 #define TL_FLOW_LIMITS_H
 
+#include <math.h>
+
 #include "tightlink/flow/packets.h"
 
 /* Where the capturing machine stands on the way. */
@@ -123,6 +125,38 @@ struct tl_packet_replay {
 /* upstream: most losses lie before the capturing machine. */
 void tl_packet_replay(const struct tl_packet_half *half, bool upstream,
                       struct tl_packet_replay *ret_replay);
+
+/* The slowest link's rate by the dispersion of packets: what left together, and is acknowledged
+ * apart, was held apart by that link (V. Jacobson, Congestion avoidance and control, SIGCOMM 1988,
+ * figure 1; C. Dovrolis, P. Ramanathan, D. Moore, Packet-dispersion techniques and a
+ * capacity-estimation methodology, IEEE/ACM Transactions on Networking, 2004). With what was sent
+ * when, that rate tells what waited before the link at each packet, whether packets were timed or
+ * not; and losses of a queue that drops what it has no room for come where most waited, all before
+ * the same amount. */
+struct tl_packet_dispersion {
+    /* Payload; the median by bytes and the quartiles. NAN: fewer than 20 pairs waited for each
+     * other. Others' packets on that link, and delays that scatter, set the quartiles apart. */
+    double rate_bps, low_bps, high_bps;
+    /* The chance that losses which nothing of that has a part in come where so much waits: of the
+     * mean rank of the loss events behind the first among all that passed (Irwin-Hall). NAN below
+     * two of them: the first one ended a growth, at the most so far. */
+    double chance_ratio;
+    /* That waited, with the packet that was lost: median of those events, and their deciles. */
+    double backlog_bytes, backlog_low_bytes, backlog_high_bytes;
+    /* Of the round trips in which so much, a quarter and two segments more waited without a loss,
+     * and of the events together: the share of the former. 0 where a queue of that size drops. */
+    double above_ratio;
+};
+
+static inline struct tl_packet_dispersion tl_packet_no_dispersion(void)
+{
+    double none = (double)NAN;
+    return (struct tl_packet_dispersion){none, none, none, none, none, none, none, none};
+}
+
+/* Where the losses lie behind the capturing machine, and packets come to it as they were sent. */
+void tl_packet_dispersion(const struct tl_packet_half *half,
+                          struct tl_packet_dispersion *ret_dispersion);
 
 /* Where the load at a loss stands among that at all segments sent, mean over loss events: 0.5 for
  * losses that do not care for load, near 1 for those that load makes. Load is what was in flight,

@@ -29,7 +29,8 @@
 #define TL_PACKETS_BINS_MAX     2048u
 #define TL_PACKETS_LOSSES_MAX   8192u
 #define TL_PACKETS_SLOTS_MAX    8192u
-#define TL_PACKETS_PASSAGES_MAX 16384u
+#define TL_PACKETS_PASSAGES_MAX 65536u
+#define TL_PACKETS_GAPS_MAX     4096u
 
 /* One interval of a direction, all of the same width. */
 struct tl_packet_bin {
@@ -72,6 +73,13 @@ struct tl_packet_passage {
     uint32_t lost_bytes;      /* came by and was lost, or was missing behind what came by */
     uint32_t near_us, far_us; /* how long the way to the sender and back took then, and that to the
                                * receiver; 0: not timed */
+};
+
+/* Between two acknowledgements of what left closer together than it was acknowledged: on the way
+ * the later part waited for the earlier one. */
+struct tl_packet_gap {
+    float byte_ns; /* how long a byte took */
+    uint32_t bytes;
 };
 
 /* Round-trip times by size: eight classes an octave from 1 us on. */
@@ -169,6 +177,8 @@ struct tl_packet_half {
     uint8_t slot_shift;
     struct tl_packet_passage *passages;
     uint32_t passages_count, passages_room, passages_found; /* found: the one looked for last */
+    struct tl_packet_gap *gaps;                             /* the first ones */
+    uint32_t gaps_count;
     uint64_t held_bytes; /* in memory, for this direction's lists */
 };
 

@@ -105,7 +105,7 @@ def faults(case, document):
                 re.fullmatch(r"(up|down)load\.goodput_bps", name) and "value" in fact) / 1e6
     if verdict.get("cause") != cause:
         seen = {name: fact["value"] for name, fact in facts_of(document)
-                if "load.mover_" in name and "value" in fact}
+                if re.search(r"load\.(mover|receiver)_", name) and fact.get("value") is not None}
         yield f"{verdict.get('cause')}: {verdict['sentence']} {seen}"
     elif not re.search(sentence, verdict["sentence"]):
         yield verdict["sentence"]

@@ -13,8 +13,11 @@
 #define STRETCHED 2
 /* What several segments joined is told with is no measure of single ones. */
 #define SEGMENTS_MOST 64
-#define EVENT_RTTS    1.5 /* losses that near the first one are one event */
-#define EVENTS_LEAST  2   /* behind the first */
+/* So late a receiver acknowledges one segment by its timer (40 ms and more), not because it came.
+ */
+#define TIMER_NS     INT64_C(35000000)
+#define EVENT_RTTS   1.5 /* losses that near the first one are one event */
+#define EVENTS_LEAST 2   /* behind the first */
 /* Above what is lost by that much, and two segments more: the queue can hold more. */
 #define ABOVE_SHARE 1.25
 #define EXACT_MOST  12 /* events: beyond, the sum of their ranks is normal */
@@ -36,10 +39,11 @@ void dispersion_add(struct half *half, int64_t time_ns, int64_t sent_ns, uint64_
     int64_t gap_ns = time_ns - half->last_move_ns, together_ns = sent_ns - half->timed_ns;
     bool stretched =
         half->timed_ns && gap_ns > 0 && together_ns >= 0 && STRETCHED * together_ns <= gap_ns;
+    bool by_timer = gap_ns >= TIMER_NS && bytes <= half_mss(half);
     uint32_t count = out->gaps_count;
     half->timed_ns = sent_ns;
-    if (!stretched || bytes < half_mss(half) || bytes > SEGMENTS_MOST * half_mss(half) ||
-        count == TL_PACKETS_GAPS_MAX)
+    if (!stretched || by_timer || bytes < half_mss(half) ||
+        bytes > SEGMENTS_MOST * half_mss(half) || count == TL_PACKETS_GAPS_MAX)
         return;
     bool full = count == 0 || (count >= GAPS_FIRST && (count & (count - 1)) == 0);
     if (full && !grow_gaps(out))

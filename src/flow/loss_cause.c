@@ -1,6 +1,7 @@
 /* What losses follow: the load, or nothing. Token buckets: policer.c. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tightlink/base/stats.h"
 #include "tightlink/flow/limits.h"
@@ -13,6 +14,7 @@
 /* Of a round trip: what a train takes to leave its card is no queue. */
 #define DELAY_STEP  0.01
 #define PERIODS_MIN 4
+#define PERIOD_MOST 2 /* medians: a single long one is another overrun */
 /* Losses of an overrun follow each other closely, for as many round trips as it lasts. */
 #define OVERRUN_RTTS 0.5
 
@@ -192,37 +194,56 @@ static double packets_of(const struct tl_packet_half *half, const struct tl_pack
     return fmax(ceil(loss->len_bytes / fmax(mss_bytes, 1)), 1);
 }
 
-/* Of some losses: how many packets, in how many rows. */
+/* Rows of lost packets by their sequence numbers, and which of them the greatest overrun made. */
 struct rows {
-    double packets, periods;
+    double *packets;
+    uint32_t count, worst_begin, worst_end;
 };
 
-static void add_row(struct rows *rows, double packets, bool goes_on)
+static void gather_rows(const struct tl_packet_half *half, struct rows *rows)
 {
-    rows->packets += packets;
-    rows->periods += !goes_on;
-}
-
-double tl_packet_loss_period(const struct tl_packet_half *half)
-{
-    struct rows all = {0}, event = {0}, worst = {0};
-    double gap_ns = OVERRUN_RTTS * tl_packet_rtt_mean_ns(half);
+    double gap_ns = OVERRUN_RTTS * tl_packet_rtt_mean_ns(half), event = 0, worst = 0;
     const struct tl_packet_loss *before = NULL;
-
+    uint32_t event_begin = 0;
     for (uint32_t i = 0; i < half->losses_count; i++) {
         const struct tl_packet_loss *loss = &half->losses[i];
         if (loss->needless)
             continue;
         bool goes_on = before && before->offset_bytes + before->len_bytes == loss->offset_bytes;
-        if (!before || (double)(loss->time_ns - before->time_ns) >= gap_ns)
-            event = (struct rows){0};
-        add_row(&all, packets_of(half, loss), goes_on);
-        add_row(&event, packets_of(half, loss), goes_on);
-        worst = event.packets > worst.packets ? event : worst;
+        if (!before || (double)(loss->time_ns - before->time_ns) >= gap_ns) {
+            event = 0;
+            event_begin = rows->count - goes_on;
+        }
+        rows->count += !goes_on;
+        rows->packets[rows->count - 1] += packets_of(half, loss);
+        event += packets_of(half, loss);
+        if (event > worst) {
+            worst = event;
+            rows->worst_begin = event_begin;
+            rows->worst_end = rows->count;
+        }
         before = loss;
     }
-    double periods = all.periods - worst.periods;
-    return periods >= PERIODS_MIN ? (all.packets - worst.packets) / periods : (double)NAN;
+}
+
+double tl_packet_loss_period(const struct tl_packet_half *half)
+{
+    struct rows rows = {.packets = calloc(half->losses_count + 1, sizeof *rows.packets)};
+    double mean = NAN;
+    if (!rows.packets)
+        return mean;
+    gather_rows(half, &rows);
+    uint32_t worst = rows.worst_end - rows.worst_begin, count = rows.count - worst;
+    memmove(rows.packets + rows.worst_begin, rows.packets + rows.worst_end,
+            (rows.count - rows.worst_end) * sizeof *rows.packets);
+    if (count >= PERIODS_MIN) {
+        double most = PERIOD_MOST * tl_stats_median(rows.packets, count), sum = 0;
+        for (uint32_t i = 0; i < count; i++)
+            sum += fmin(rows.packets[i], most);
+        mean = sum / count;
+    }
+    free(rows.packets);
+    return mean;
 }
 
 double tl_packet_backoff(const struct tl_packet_half *half)

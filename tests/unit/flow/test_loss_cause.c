@@ -106,6 +106,18 @@ Test(loss_cause, rows_of_losses_are_told_by_their_sequence_numbers)
     free(made);
 }
 
+/* Slow start overran a queue, and so did the window once more; what is lost else is one by one. */
+Test(loss_cause, two_overruns_make_no_bursts_of_single_losses)
+{
+    struct made *made = begin();
+    lose(made, 0, 0, 30, false);
+    for (int i = 1; i <= 6; i++)
+        lose(made, i * 500 * MS, (uint64_t)i * 500 * MSS, 1, false);
+    lose(made, 4000 * MS, 4000 * MSS, 16, false);
+    cr_expect_float_eq(tl_packet_loss_period(&made->half), 8.0 / 7, 1e-9);
+    free(made);
+}
+
 /* The same swing, every thirtieth segment by chance. */
 Test(loss_cause, chance_has_no_rank)
 {

@@ -190,7 +190,8 @@ double tl_packet_loss_events(const struct tl_packet_half *half, double from_ns, 
 
 /* Packets lost in a row, mean over loss periods (RFC 3357, section 3) by sequence number, but those
  * of the most that come within half a round trip of each other: slow start overruns a queue once,
- * whatever loses packets at other times. 1 for losses by chance, at any rate. NAN below 4 periods.
+ * whatever loses packets at other times. A period counts for two medians at most: it may overrun
+ * another one. 1 for losses by chance, at any rate. NAN below 4 periods.
  */
 double tl_packet_loss_period(const struct tl_packet_half *half);
 

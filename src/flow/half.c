@@ -23,8 +23,11 @@
 
 void half_init(struct half *half, struct tl_packet_half *out)
 {
-    *half = (struct half){
-        .out = out, .near_rtt_ns = (double)NAN, .far_rtt_ns = (double)NAN, .reach_ns = REACH_NS};
+    *half = (struct half){.out = out,
+                          .near_rtt_ns = (double)NAN,
+                          .far_rtt_ns = (double)NAN,
+                          .far_least_ns = (double)NAN,
+                          .reach_ns = REACH_NS};
     *out = (struct tl_packet_half){.rtt_min_ns = INFINITY};
 }
 

@@ -101,8 +101,9 @@ struct half {
     double backlog_bytes; /* before a link of somewhat more than the flow's own rate */
     int64_t backlog_ns;   /* as of then */
 
-    double far_rtt_ns;  /* from here to the receiver and back, last sample */
-    double near_rtt_ns; /* from here to the sender and back, by timestamps, of late */
+    double far_rtt_ns;   /* from here to the receiver and back, last sample */
+    double far_least_ns; /* the least of them; NAN: none */
+    double near_rtt_ns;  /* from here to the sender and back, by timestamps, of late */
     double echo_least_ns, echo_last_ns;
     int64_t echo_ns; /* when the last one came, which took echo_sample_ns */
     double echo_sample_ns;

@@ -77,6 +77,7 @@ static void take_sample(struct half *half, int64_t time_ns, int64_t newest_ns, b
         return; /* the receiver's timer, not the way */
     }
     half->far_rtt_ns = sample;
+    half->far_least_ns = fmin(half->far_least_ns, sample);
     bins_time_passed(out, newest_ns, BINS_FAR, sample);
     dispersion_add(half, time_ns, newest_ns, bytes);
 }
@@ -238,7 +239,7 @@ static void take_window(struct half *half, const struct tl_segment *segment, uin
 /* How long the oldest data waited without progress. Of more than two segments with no gap among
  * them one is acknowledged at once (RFC 5681, section 4.2): beside the receiver it is the host that
  * is late. */
-static void count_stall(struct half *half, int64_t time_ns, bool fills)
+static void count_stall(struct half *half, int64_t time_ns, uint64_t ack, bool fills)
 {
     if (half->piece_ring.count == 0)
         return;
@@ -250,9 +251,11 @@ static void count_stall(struct half *half, int64_t time_ns, bool fills)
     if (stall_ns > half->out->stall_longest_ns)
         half->out->stall_longest_ns = stall_ns;
     double late_ns = whole_ns > since ? (double)(time_ns - whole_ns) : stall_ns;
-    if (!fills && late_ns >= LATE_NS && half->next - half->una > 2 * half_mss(half) &&
-        !(oldest->state & PIECE_HOLE))
-        half->out->ack_late_ns += late_ns;
+    if (fills || half->next - half->una <= 2 * half_mss(half) || oldest->state & PIECE_HOLE)
+        return;
+    half->out->ack_late_ns += late_ns >= LATE_NS ? late_ns : 0;
+    double beyond_ns = late_ns - half->far_least_ns;
+    half->out->ack_bout_ns += ack == half->next && beyond_ns >= LATE_NS ? beyond_ns : 0;
 }
 
 /* Beside the sender all of it is what the host took to answer, the handshake not always least: what
@@ -302,7 +305,7 @@ static void make_progress(struct half *half, const struct tl_segment *segment, u
 {
     struct tl_packet_half *out = half->out;
     bool fills = half->una < sacked_before;
-    count_stall(half, segment->time_ns, fills);
+    count_stall(half, segment->time_ns, ack, fills);
     uint64_t told_bytes = forget_below(half, segment, ack, sacked_before);
     if (told_bytes < ack - half->una)
         count_delivered(half, segment->time_ns, ack - half->una - told_bytes);

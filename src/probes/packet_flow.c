@@ -296,10 +296,12 @@ static void tell_receiver(const struct told *told)
     put(told, TL_FACT_FLOW_receiver_data_wait_ratio,
         enough ? half->window_open_ns / half->window_ns : (double)NAN, reason);
     put(told, TL_FACT_FLOW_receiver_tcp_zero_window_count, (double)half->zero_window_count, "");
+    double time_ns = (double)(half->last_data_ns - half->first_data_ns);
+    put(told, TL_FACT_FLOW_ack_bout_ratio, enough ? half->ack_bout_ns / time_ns : (double)NAN,
+        reason);
     bool beside = tl_packet_place(told->flow, told->sender) == TL_PLACE_RECEIVER;
     put(told, TL_FACT_FLOW_receiver_ack_late_ratio,
-        beside ? half->ack_late_ns / (double)(half->last_data_ns - half->first_data_ns)
-               : (double)NAN,
+        beside ? half->ack_late_ns / time_ns : (double)NAN,
         beside ? "it moved at once" : "only a capture at the receiver tells");
 }
 

@@ -56,3 +56,30 @@ Test(in_flight, a_receiver_that_leaves_data_waiting_is_late)
     cr_expect_eq(late_share(2 * MS, false), 0);
     cr_expect_eq(late_share(30 * MS, true), 0, "it waits for what was lost");
 }
+
+/* Beside the sender, over 40 ms: every other window of ten segments is acknowledged so much later,
+ * all of it at once or in two parts. Share of the time. */
+static double bout_share(int64_t late_ns, bool in_parts)
+{
+    struct script script = script_begin();
+    script_shake(&script, 0, 40 * MS);
+    for (uint32_t i = 0; i < 50; i++) {
+        for (uint32_t k = 0; k < 10; k++)
+            script_send(&script, CLIENT, 1000 + (10 * i + k) * MSS, 1000, MSS);
+        script.time_ns += 40 * MS + (i % 2 ? late_ns : 0);
+        if (in_parts)
+            script_send(&script, SERVER, 1000, 1000 + (10 * i + 5) * MSS, 0);
+        script_send(&script, SERVER, 1000, 1000 + 10 * (i + 1) * MSS, 0);
+    }
+    const struct tl_packet_half *half = &script_end(&script)->halves[TL_CLIENT];
+    double share = half->ack_bout_ns / (double)(half->last_data_ns - half->first_data_ns);
+    tl_packets_destroy(script.packets);
+    return share;
+}
+
+Test(in_flight, what_is_acknowledged_late_and_all_at_once_is_read_in_bouts)
+{
+    cr_expect_float_eq(bout_share(40 * MS, false), 1.0 / 3, 0.03, "%g", bout_share(40 * MS, false));
+    cr_expect_eq(bout_share(3 * MS, false), 0);
+    cr_expect_eq(bout_share(40 * MS, true), 0, "the way may be what is late");
+}

@@ -145,6 +145,8 @@ struct tl_packet_half {
     uint64_t echoes_count;   /* timestamps that came back with data: the way to the sender */
     double stall_longest_ns; /* longest time with data in flight and no progress */
     double ack_late_ns;      /* what was here waited for 5 ms and longer, with no gap in it */
+    double ack_bout_ns; /* the same beyond the least way to the receiver and back, and then all that
+                         * was on the way was acknowledged at once */
     /* Whether acknowledgements make it send: of the trains of packets (more than 300 us behind the
      * packet before) those that began within 200 us of an acknowledgement, and how many of them
      * would by chance, by the share of time that lies so near one. */

@@ -13,8 +13,7 @@
 #define STRETCHED 2
 /* What several segments joined is told with is no measure of single ones. */
 #define SEGMENTS_MOST 64
-/* So late a receiver acknowledges one segment by its timer (40 ms and more), not because it came.
- */
+/* So late one segment is acknowledged by the receiver's timer (40 ms and more). */
 #define TIMER_NS     INT64_C(35000000)
 #define EVENT_RTTS   1.5 /* losses that near the first one are one event */
 #define EVENTS_LEAST 2   /* behind the first */
@@ -144,13 +143,34 @@ static void gather_events(const struct tl_packet_half *half, const struct backlo
     }
 }
 
-/* Of equal ones a half. */
-static double rank_among(const struct backlog *sorted, uint32_t count, double total, double bytes)
+/* By how much waits; each then weighs what all up to it did. Returns what all weigh. */
+static double add_up(struct backlog *backlogs, uint32_t count)
 {
-    double below = 0;
-    for (uint32_t i = 0; i < count && sorted[i].bytes <= bytes; i++)
-        below += sorted[i].weight / (sorted[i].bytes < bytes ? 1 : 2);
-    return below / total;
+    double total = 0;
+    qsort(backlogs, count, sizeof *backlogs, by_bytes);
+    for (uint32_t i = 0; i < count; i++)
+        total = backlogs[i].weight += total;
+    return total;
+}
+
+static double weight_below(const struct backlog *sums, uint32_t count, double bytes, bool or_equal)
+{
+    uint32_t begin = 0, end = count;
+    while (begin < end) {
+        uint32_t middle = begin + (end - begin) / 2;
+        if (sums[middle].bytes < bytes || (or_equal && sums[middle].bytes == bytes))
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin > 0 ? sums[begin - 1].weight : 0;
+}
+
+/* The share that came with less waiting; of what came with as much, a half. */
+static double rank_among(const struct backlog *sums, uint32_t count, double total, double bytes)
+{
+    return (weight_below(sums, count, bytes, false) + weight_below(sums, count, bytes, true)) / 2 /
+           total;
 }
 
 /* The chance that so many numbers between 0 and 1 have at most that sum (Irwin, Hall). */
@@ -166,14 +186,6 @@ static double sum_chance(uint32_t count, double sum)
         term *= -(double)(count - k) / (k + 1);
     }
     return fmin(fmax(chance, 0), 1);
-}
-
-static double total_of(const struct backlog *backlogs, uint32_t count)
-{
-    double total = 0;
-    for (uint32_t i = 0; i < count; i++)
-        total += backlogs[i].weight;
-    return total;
 }
 
 /* Round trips without a loss in which more waited than that. */
@@ -196,15 +208,14 @@ static uint32_t rounds_above(const struct tl_packet_half *half, const struct bac
     return rounds + (above && !lossy);
 }
 
-/* backlogs: in the order of the passages; sorted here. */
+/* backlogs: in the order of the passages; added up here. */
 static void judge_events(const struct tl_packet_half *half, struct backlog *backlogs,
                          struct events *events, struct tl_packet_dispersion *dispersion)
 {
     uint32_t count = half->passages_count;
-    double total = total_of(backlogs, count), sum = 0, mss = half->mss_bytes,
-           median = tl_stats_median(events->bytes, events->count);
+    double sum = 0, mss = half->mss_bytes, median = tl_stats_median(events->bytes, events->count);
     double above = rounds_above(half, backlogs, ABOVE_SHARE * median + 2 * mss);
-    qsort(backlogs, count, sizeof *backlogs, by_bytes);
+    double total = add_up(backlogs, count);
     for (uint32_t i = 0; i < events->count; i++)
         sum += 1 - rank_among(backlogs, count, total, events->bytes[i]);
     dispersion->chance_ratio = sum_chance(events->count, sum);

@@ -62,10 +62,8 @@ static uint64_t widen(struct tl_packet_half *out, uint64_t index)
     return index;
 }
 
-/* The list with room for so many items, of which it holds `has`, or NULL where it is new: the room
- * doubles, from `first` on. NULL without memory: it is as it was. */
-static void *with_room(struct tl_packet_half *out, void *list, uint32_t has, uint32_t count,
-                       uint32_t first, size_t size)
+void *bins_with_room(struct tl_packet_half *out, void *list, uint32_t has, uint32_t count,
+                     uint32_t first, size_t size)
 {
     uint32_t room = first, wanted = first;
     while (room < has)
@@ -92,8 +90,8 @@ struct tl_packet_bin *bins_find(struct tl_packet_half *out, struct bin_place *pl
                          : (uint64_t)(time_ns - out->bins_begin_ns) / (uint64_t)out->bin_ns;
     if (index >= out->bins_count) {
         index = widen(out, index);
-        struct tl_packet_bin *bins = with_room(out, out->bins, out->bins_count, (uint32_t)index + 1,
-                                               BINS_FIRST, sizeof *bins);
+        struct tl_packet_bin *bins = bins_with_room(out, out->bins, out->bins_count,
+                                                    (uint32_t)index + 1, BINS_FIRST, sizeof *bins);
         if (!bins)
             return NULL;
         out->bins = bins;
@@ -263,8 +261,8 @@ void bins_add_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes
     uint64_t index = slot_of(out, time_ns);
     if (index >= out->slots_count) {
         index = widen_slots(out, index);
-        uint32_t *slots = with_room(out, out->slots, out->slots_count, (uint32_t)index + 1,
-                                    SLOTS_FIRST, sizeof *slots);
+        uint32_t *slots = bins_with_room(out, out->slots, out->slots_count, (uint32_t)index + 1,
+                                         SLOTS_FIRST, sizeof *slots);
         if (!slots)
             return;
         out->slots = slots;

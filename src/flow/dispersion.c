@@ -21,17 +21,6 @@
 #define ABOVE_SHARE 1.25
 #define EXACT_MOST  12 /* events: beyond, the sum of their ranks is normal */
 
-static bool grow_gaps(struct tl_packet_half *out)
-{
-    uint32_t count = out->gaps_count, room = count ? 2 * count : GAPS_FIRST;
-    struct tl_packet_gap *larger = realloc(out->gaps, room * sizeof *larger);
-    if (!larger)
-        return false;
-    out->held_bytes += (room - count) * sizeof *larger;
-    out->gaps = larger;
-    return true;
-}
-
 void dispersion_add(struct half *half, int64_t time_ns, int64_t sent_ns, uint64_t bytes)
 {
     struct tl_packet_half *out = half->out;
@@ -44,11 +33,12 @@ void dispersion_add(struct half *half, int64_t time_ns, int64_t sent_ns, uint64_
     if (!stretched || by_timer || bytes < half_mss(half) ||
         bytes > SEGMENTS_MOST * half_mss(half) || count == TL_PACKETS_GAPS_MAX)
         return;
-    bool full = count == 0 || (count >= GAPS_FIRST && (count & (count - 1)) == 0);
-    if (full && !grow_gaps(out))
+    struct tl_packet_gap *gaps =
+        bins_with_room(out, out->gaps, count, count + 1, GAPS_FIRST, sizeof *gaps);
+    if (!gaps)
         return;
-    out->gaps[out->gaps_count++] =
-        (struct tl_packet_gap){(float)gap_ns / (float)bytes, (uint32_t)bytes};
+    out->gaps = gaps;
+    gaps[out->gaps_count++] = (struct tl_packet_gap){(float)gap_ns / (float)bytes, (uint32_t)bytes};
 }
 
 static int by_length(const void *a, const void *b)

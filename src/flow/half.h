@@ -172,6 +172,10 @@ void pieces_split(struct half *half, uint64_t byte);
 struct tl_packet_bin *bins_find(struct tl_packet_half *out, struct bin_place *place,
                                 int64_t time_ns);
 void bins_add_loss(struct tl_packet_half *out, const struct tl_packet_loss *loss);
+/* The list with room for so many items, of which it holds `has`, or NULL where it is new: the room
+ * doubles, from `first` on. NULL without memory: it is as it was. */
+void *bins_with_room(struct tl_packet_half *out, void *list, uint32_t has, uint32_t count,
+                     uint32_t first, size_t size);
 /* What came by, and what of it is found to have been lost. Behind the first bin. */
 void bins_add_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes);
 void bins_take_passed(struct tl_packet_half *out, int64_t time_ns, uint32_t bytes);

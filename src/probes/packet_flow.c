@@ -214,10 +214,9 @@ static void tell_dispersion(const struct told *told, bool upstream)
                       few_losses[] = "too few losses to tell",
                       behind[] = "packets were seen behind the way, not as they were sent";
     bool seen = !upstream && tl_packet_place(told->flow, told->sender) != TL_PLACE_RECEIVER;
-    struct tl_packet_dispersion dispersion;
-    tl_packet_dispersion(told->half, &dispersion);
-    if (!seen)
-        dispersion = tl_packet_no_dispersion();
+    struct tl_packet_dispersion dispersion = tl_packet_no_dispersion();
+    if (seen)
+        tl_packet_dispersion(told->half, &dispersion);
     tl_flow_set_range(told->facts, TL_FLOW(told->direction, dispersion_bps), dispersion.rate_bps,
                       dispersion.low_bps, dispersion.high_bps, seen ? few : behind);
     put(told, TL_FACT_FLOW_backlog_chance_ratio, dispersion.chance_ratio, few_losses);

@@ -270,16 +270,23 @@ def datagrams_without_end_end_their_test():
 
 # --- P10: the wire is silent 250 ms after an interrupt ----------------------------------------
 
-class Wire:
-    """What goes over loopback with a port, by the kernel's own time of each packet."""
+def ends(packet, header):
+    """Address and port of a TCP packet's sender and receiver."""
+    ports = struct.unpack(">HH", packet[header:header + 4])
+    return tuple(zip((packet[12:16], packet[16:20]), ports))
 
-    def __init__(self, port):
+
+class Wire:
+    """What goes over loopback from and to a port of an address, by the kernel's own time of each packet.
+    The port alone is others' as well, at addresses of theirs."""
+
+    def __init__(self, address, port):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
         self.socket.bind(("lo", 0x0800))
         self.socket.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * MB)
         self.socket.settimeout(0)
-        self.port = port
+        self.end = (socket.inet_aton(address), port)
 
     def discard(self):
         """Forgets what came so far."""
@@ -299,7 +306,7 @@ class Wire:
                 time.sleep(0.01)
                 continue
             header = (packet[0] & 15) * 4
-            if packet[9] != 6 or self.port not in struct.unpack(">HH", packet[header:header + 4]):
+            if packet[9] != 6 or self.end not in ends(packet, header):
                 continue
             payload = struct.unpack(">H", packet[2:4])[0] - header - (packet[header + 12] >> 4) * 4
             if payload <= 0:
@@ -341,8 +348,8 @@ def silence(kind, direction):
         while moved() < 1 * MB:
             assert time.monotonic() < end, "nothing moves"
             time.sleep(0.02)
-        time.sleep(0.3)
-        watched = Wire(far.port)
+        watched = Wire(far.address, far.port)
+        assert watched.newest(0.3), "the wire is silent before the signal"
         watched.discard()
         at, taken = time.time(), held_up.seconds()
         run.process.send_signal(signal.SIGINT)
@@ -353,10 +360,32 @@ def silence(kind, direction):
         return (newest - at - taken) * 1000 if newest else 0.0
 
 
-@case
-def the_wire_is_silent_after_an_interrupt():
+def may_watch():
     if os.geteuid() != 0:
         print("         skipped: watching packets needs root")
+    return os.geteuid() == 0
+
+
+@case
+def what_others_send_at_the_same_port_is_not_watched():
+    if not may_watch():
+        return
+    address = wire.own_address()
+    others = "127.1." + address.split(".", 2)[2]
+    with socket.create_server((address, 0)) as listener:
+        port = listener.getsockname()[1]
+        watched = {at: Wire(at, port) for at in (address, others)}
+        with socket.create_server((others, port)) as theirs, \
+                socket.create_connection(theirs.getsockname()) as client:
+            client.sendall(b"payload")
+            assert theirs.accept()[0].recv(16) == b"payload"
+        assert watched[others].newest(0.2), "not seen at all"
+        assert not watched[address].newest(0.2), "taken for ours"
+
+
+@case
+def the_wire_is_silent_after_an_interrupt():
+    if not may_watch():
         return
     for kind in (Paced, Chatty):
         for direction in ("download", "upload"):

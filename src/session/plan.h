@@ -15,6 +15,7 @@
  *   confirm   a test of the verdict's own cause is still unknown
  *   next      nobody knows what a fix would bring: the next rung of the ladder is missing,
  *             or the stream was held by a buffer that only a larger one can lift
+ *   explain   every cause is ruled out, one of them for want of a fact
  *   note      a cause that limits nothing but is worth a line
  *
  * A stage worth less than TL_PLAN_WORTH_MIN is left out: a sure verdict whose next rung is

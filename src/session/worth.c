@@ -18,6 +18,10 @@
 /* A line about what does not limit is worth little, and only when most speaks for it. */
 #define NOTE_WORTH 0.15
 
+/* Where all causes are ruled out one of them was ruled out for want of what was not measured: worth
+ * less than any cause that is open. */
+#define UNEXPLAINED_WORTH 0.4
+
 /* Beside the most important reason the others count a little. */
 #define OTHERS_SHARE 0.1
 
@@ -200,6 +204,60 @@ static void weigh_open(struct weighing *w, double open)
     }
 }
 
+static bool lacks_of_stage(const struct weighing *w, const struct tl_finding *finding)
+{
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        for (size_t j = 0; j < finding->evidence[i].value_count; j++) {
+            const struct tl_evidence_value *value = &finding->evidence[i].values[j];
+            if (!value->known && is_of_stage(w, value->key))
+                return true;
+        }
+    return false;
+}
+
+/* Whether a stage that is still to come could settle the finding. */
+static bool may_be_settled(const struct weighing *w, const struct tl_finding *finding)
+{
+    for (size_t i = 0; i < finding->missing_count; i++)
+        for (int stage = 0; stage < TL_PLAN_COUNT; stage++)
+            if (can_follow(w, (enum tl_plan_stage)stage) &&
+                strcmp(tl_fact_def(finding->missing[i].fact)->stage,
+                       tl_plan_stage_id((enum tl_plan_stage)stage)) == 0)
+                return true;
+    return false;
+}
+
+static bool is_unexplained(const struct weighing *w)
+{
+    const struct tl_findings *findings = w->state->findings;
+    if (findings->verdict.state != TL_INCONCLUSIVE || findings->verdict.direction != w->direction)
+        return false;
+    for (size_t i = 0; i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction == w->direction && finding->severity == TL_LIMITS &&
+            finding->result == TL_CANNOT_TELL && may_be_settled(w, finding))
+            return false;
+    }
+    return true;
+}
+
+/* A cause that is ruled out while a test of it lacks a fact may be found with that fact. */
+static void weigh_unexplained(struct weighing *w)
+{
+    const struct tl_findings *findings = w->state->findings;
+    char what[160];
+    for (size_t i = 0; is_unexplained(w) && i < findings->finding_count; i++) {
+        const struct tl_finding *finding = &findings->findings[i];
+        if (finding->direction != w->direction || finding->severity != TL_LIMITS ||
+            finding->result != TL_RULED_OUT || !lacks_of_stage(w, finding))
+            continue;
+        name_cause(w, finding->cause);
+        snprintf(what, sizeof what, "nothing explains it yet, and it would tell more of %s",
+                 w->causes);
+        add(w, fitness(w) * UNEXPLAINED_WORTH * promise(finding), what);
+    }
+}
+
 static const struct tl_finding *verdict_finding(const struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
@@ -288,6 +346,7 @@ void tl_worth_of(const struct tl_plan_state *state, enum tl_plan_stage stage,
     double open = gap(&w);
     weigh_open(&w, open);
     weigh_confirmation(&w, open);
+    weigh_unexplained(&w);
     weigh_next_rung(&w);
     ret_worth->value = fmin(1, w.best + OTHERS_SHARE * w.others);
 }

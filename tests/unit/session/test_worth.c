@@ -84,3 +84,36 @@ Test(worth, a_slow_stream_waits_for_several_where_a_queue_explains_the_losses)
     cr_expect_lt(waiting.value, before.value / 3);
     cr_expect_float_eq(alone.value, before.value, 1e-9);
 }
+
+/* All causes are ruled out, one for want of what datagrams would tell: they are sent. Not where a
+ * cause is open that a stage still to come could settle: that one comes first. */
+Test(worth, what_nothing_explains_is_measured_further)
+{
+    struct tl_fact_key missing[] = {TL_FLOW(TL_DOWNLOAD, paced_retrans_ratio)};
+    struct tl_evidence_value knee = {.key = TL_FLOW(TL_DOWNLOAD, udp_knee_bps)};
+    struct tl_evidence lacking = {.truth = TL_FALSE, .values = &knee, .value_count = 1};
+    struct tl_finding found[] = {{.cause = (char *)"policer",
+                                  .result = TL_RULED_OUT,
+                                  .severity = TL_LIMITS,
+                                  .evidence = &lacking,
+                                  .evidence_count = 1},
+                                 {.cause = (char *)"shallow-buffer",
+                                  .result = TL_CANNOT_TELL,
+                                  .severity = TL_LIMITS,
+                                  .missing = missing,
+                                  .missing_count = 1}};
+    struct tl_findings findings = {.findings = found,
+                                   .finding_count = 2,
+                                   .verdict = {.state = TL_INCONCLUSIVE, .fixed_bps = (double)NAN}};
+    struct tl_plan_state state = {
+        .download = true, .have = TL_NEEDS_RESPONDER, .facts = facts, .findings = &findings};
+    struct tl_worth worth;
+    tl_worth_of(&state, TL_PLAN_UDP, TL_DOWNLOAD, &worth);
+    cr_expect_lt(worth.value, TL_PLAN_WORTH_MIN, "%s", worth.what);
+    state.done[TL_PLAN_PACED][TL_DOWNLOAD] = true;
+    tl_worth_of(&state, TL_PLAN_UDP, TL_DOWNLOAD, &worth);
+    cr_expect_geq(worth.value, TL_PLAN_WORTH_MIN);
+    knee.known = true;
+    tl_worth_of(&state, TL_PLAN_UDP, TL_DOWNLOAD, &worth);
+    cr_expect_lt(worth.value, TL_PLAN_WORTH_MIN, "%s", worth.what);
+}

@@ -246,7 +246,9 @@ static void weigh_unexplained(struct weighing *w)
 {
     const struct tl_findings *findings = w->state->findings;
     char what[160];
-    for (size_t i = 0; is_unexplained(w) && i < findings->finding_count; i++) {
+    if (!is_unexplained(w))
+        return;
+    for (size_t i = 0; i < findings->finding_count; i++) {
         const struct tl_finding *finding = &findings->findings[i];
         if (finding->direction != w->direction || finding->severity != TL_LIMITS ||
             finding->result != TL_RULED_OUT || !lacks_of_stage(w, finding))

@@ -42,7 +42,6 @@
 
 struct weighing {
     const struct tl_plan_state *state;
-    const char *stage;
     enum tl_plan_stage index;
     enum tl_direction direction;
     struct tl_worth *worth;
@@ -63,15 +62,15 @@ static void add(struct weighing *w, double value, const char *what)
     }
 }
 
-static bool is_of_stage(const struct weighing *w, struct tl_fact_key key)
+static bool brings(enum tl_plan_stage stage, struct tl_fact_key key)
 {
-    return strcmp(tl_fact_def(key.fact)->stage, w->stage) == 0;
+    return strcmp(tl_fact_def(key.fact)->stage, tl_plan_stage_id(stage)) == 0;
 }
 
 static bool misses(const struct weighing *w, const struct tl_fact_key *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_of_stage(w, keys[i]))
+        if (brings(w->index, keys[i]))
             return true;
     return false;
 }
@@ -209,7 +208,7 @@ static bool lacks_of_stage(const struct weighing *w, const struct tl_finding *fi
     for (size_t i = 0; i < finding->evidence_count; i++)
         for (size_t j = 0; j < finding->evidence[i].value_count; j++) {
             const struct tl_evidence_value *value = &finding->evidence[i].values[j];
-            if (!value->known && is_of_stage(w, value->key))
+            if (!value->known && brings(w->index, value->key))
                 return true;
         }
     return false;
@@ -220,9 +219,8 @@ static bool may_be_settled(const struct weighing *w, const struct tl_finding *fi
 {
     for (size_t i = 0; i < finding->missing_count; i++)
         for (int stage = 0; stage < TL_PLAN_COUNT; stage++)
-            if (can_follow(w, (enum tl_plan_stage)stage) &&
-                strcmp(tl_fact_def(finding->missing[i].fact)->stage,
-                       tl_plan_stage_id((enum tl_plan_stage)stage)) == 0)
+            if (brings((enum tl_plan_stage)stage, finding->missing[i]) &&
+                can_follow(w, (enum tl_plan_stage)stage))
                 return true;
     return false;
 }
@@ -280,7 +278,7 @@ static void weigh_confirmation(struct weighing *w, double open)
     for (size_t i = 0; finding && i < finding->evidence_count; i++) {
         const struct tl_evidence *evidence = &finding->evidence[i];
         for (size_t j = 0; evidence->truth == TL_UNKNOWN_TRUTH && j < evidence->value_count; j++) {
-            if (evidence->values[j].known || !is_of_stage(w, evidence->values[j].key))
+            if (evidence->values[j].known || !brings(w->index, evidence->values[j].key))
                 continue;
             snprintf(what, sizeof what, "it would make %s surer, or less sure", finding->cause);
             add(w, CONFIRM_WORTH * open, what);
@@ -335,11 +333,8 @@ static void weigh_next_rung(struct weighing *w)
 void tl_worth_of(const struct tl_plan_state *state, enum tl_plan_stage stage,
                  enum tl_direction direction, struct tl_worth *ret_worth)
 {
-    struct weighing w = {.state = state,
-                         .stage = tl_plan_stage_id(stage),
-                         .index = stage,
-                         .direction = direction,
-                         .worth = ret_worth};
+    struct weighing w = {
+        .state = state, .index = stage, .direction = direction, .worth = ret_worth};
     *ret_worth = (struct tl_worth){0};
     const struct tl_verdict *verdict = &state->findings->verdict;
     bool met = verdict->state == TL_GOAL_MET; /* the slower direction's, so the other's too */

@@ -222,7 +222,10 @@ def markdown(results):
                         ("Generated steady paths",
                          [r for r in results if r["generated"] and r.get("family", "steady") == "steady"]),
                         ("Changing paths",
-                         [r for r in results if r.get("family", "steady") not in ("steady", "scenario")])):
+                         [r for r in results if r.get("family", "steady") not in
+                          ("steady", "scenario", "faulted")]),
+                        ("Faults on changing paths",
+                         [r for r in results if r.get("family") == "faulted"])):
         if not rows:
             continue
         lines += [f"## {title}", "", *[line + "." for line in summary(rows)], "",

@@ -34,6 +34,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import accuracy  # noqa: E402
 import generate  # noqa: E402
+import generate_faulted  # noqa: E402
 import matrix  # noqa: E402
 
 # Doubts as confidence.c names them, by the words that tell of them.
@@ -92,6 +93,7 @@ def all_rows(names, options):
         most = max(int(re.search(r"\.(\d+)", n)[1]) for n in names if f"-{seed}." in n) + 1
         rows += list(generate.generate(seed, most))
         rows += list(generate.generate_changing(seed, most, recordings))
+        rows += list(generate_faulted.generate_faulted(seed, most))
     return {row["name"]: row for row in rows + [matrix.as_installed(row) for row in rows]
             if row["name"] in names}
 

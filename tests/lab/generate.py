@@ -2,7 +2,8 @@
 can be made again. What is true of each comes from oracle.py.
 
 Steady paths (generate) are those of an emulator with fixed numbers. Changing paths
-(generate_changing) are those that people have: families, each with several kinds."""
+(generate_changing) are those that people have: families, each with several kinds. Faults on
+changing paths are made by generate_faulted.py."""
 import math
 import pathlib
 import random

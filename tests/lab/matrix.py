@@ -3,7 +3,8 @@
 verdict is the truth, how sure it was and what it cost.
 
     matrix.py TIGHTLINK SCENARIOS [--filter RE] [--seed N] [--count N]
-              [--only scenarios|generated|changing] [--changing N] [--traces DIR] [--stock]
+              [--only scenarios|generated|changing|faulted] [--changing N] [--faulted N]
+              [--traces DIR] [--stock]
               [--jobs 1|2] [--out FILE] [--skip-done] [--for SECONDS] [--json] [--report DOC]
               [--from FILE...] [--allow-settings]
 
@@ -19,6 +20,7 @@ row; what may be said beside it, and the truth of generated paths, comes from or
   --keep DIR        keeps each run's document there, for `tightlink explain`
   --again           with --from and --keep: TIGHTLINK judges the kept documents again
   --changing N      so many changing paths (generate.py), each privileged and as installed
+  --faulted N       so many faults on changing paths (generate_faulted.py), half as installed
   --traces DIR      recordings in mahimahi's format (*.down, *.up) for the family radio-recorded;
                     without, that family is left out
   --stock           scenarios and steady paths with stock settings and without privileges
@@ -52,6 +54,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "realtime"))
 import accuracy  # noqa: E402
 import generate  # noqa: E402
+import generate_faulted  # noqa: E402
 import oracle  # noqa: E402
 import policy  # noqa: E402
 
@@ -343,6 +346,8 @@ def wanted_rows(options):
     if options.only in (None, "changing"):
         recordings = generate.find_recordings(options.traces) if options.traces else []
         rows += list(generate.generate_changing(options.seed, options.changing, recordings))
+    if options.only in (None, "faulted"):
+        rows += list(generate_faulted.generate_faulted(options.seed, options.faulted))
     pattern = re.compile(options.filter)
     done = set()
     if options.skip_done and options.out and pathlib.Path(options.out).exists():
@@ -359,10 +364,11 @@ def parse_options():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--changing", type=int, default=60)
+    parser.add_argument("--faulted", type=int, default=60)
     parser.add_argument("--traces")
     parser.add_argument("--stock", action="store_true")
     parser.add_argument("--jobs", type=int, default=1, choices=[1, 2])
-    parser.add_argument("--only", choices=["scenarios", "generated", "changing"])
+    parser.add_argument("--only", choices=["scenarios", "generated", "changing", "faulted"])
     parser.add_argument("--out")
     parser.add_argument("--skip-done", action="store_true")
     parser.add_argument("--for", dest="seconds", type=float, default=float("inf"))

@@ -10,6 +10,7 @@ import tempfile
 import accuracy
 import count
 import generate
+import generate_faulted
 import matrix
 import oracle
 
@@ -74,6 +75,28 @@ def every_generated_path_has_a_truth():
                         ("black_hole", "mtu-black-hole"), ("ack_path", "ack-path"),
                         ("loss_bbr", "capacity"), ("per_flow", "per-flow-limit")):
         check(cause in kinds[kind], f"{kind} never means {cause}: {kinds[kind]}")
+
+
+def faults_on_changing_paths_have_a_truth():
+    rows = list(generate_faulted.generate_faulted(4, 240))
+    check(rows == list(generate_faulted.generate_faulted(4, 240)), "the same seed")
+    check(len({row["name"] for row in rows}) == len(rows), "a name for each")
+    causes, natures = {}, set()
+    for row in rows:
+        truth = oracle.truth_of(row["spec"], row["direction"])
+        check(truth.accept, row["spec"])
+        causes.setdefault(row["kind"], []).append({r.cause for r in truth.accept})
+        natures.add(row["name"].removeprefix(row["kind"].replace("_", "-")).rsplit("-", 2)[0])
+    check(len(causes) == len(generate_faulted.FAULTS), "every fault has its turn")
+    check(len(natures) >= len(generate_faulted.NATURES), f"every nature has: {natures}")
+    for kind, cause in (("receive_window", "receive-window"), ("send_buffer", "send-buffer"),
+                        ("window_scaling", "window-scaling-off"), ("random_loss", "random-loss"),
+                        ("burst_loss", "burst-loss"), ("member_loss", "ecmp-member"),
+                        ("policer", "policer"), ("flow_policer", "per-flow-limit"),
+                        ("shaper", "shaper-boost"), ("short_queue", "shallow-buffer"),
+                        ("black_hole", "mtu-black-hole"), ("no_fault", "capacity")):
+        named = sum(cause in accepted for accepted in causes[kind])
+        check(named > 0.7 * len(causes[kind]), f"{kind} is {cause} {named} times of {len(causes[kind])}")
 
 
 def changing_paths_have_a_truth():
@@ -208,6 +231,7 @@ sums_by_hand()
 every_generated_path_has_a_truth()
 paths_as_they_are_by_hand()
 changing_paths_have_a_truth()
+faults_on_changing_paths_have_a_truth()
 the_air_is_the_emulators(sys.argv[2])
 shares_have_intervals()
 counts_rise_with_the_score()

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import json
 import os
+import queue
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,7 @@ NAMES = {
     "clock": "EINVAL EPERM EACCES ENODEV EOPNOTSUPP",
     "make": "EMFILE EACCES EAFNOSUPPORT EINVAL ENFILE ENOBUFS ENOMEM EPROTONOSUPPORT ENODEV EPERM"}
 ERRNOS = {call: [getattr(errno, name) for name in names.split()] for call, names in NAMES.items()}
+SIDE_BY_SIDE = 6  # diagnoses, with --all
 MOST = 6  # of the calls of a kind, evenly over all of them
 NONE = {"TL_FAIL_AT": "0"}
 
@@ -237,25 +239,39 @@ def judge_diagnosis(done):
 
 def walk_diagnosis(folder, calls, options=("--time", "6"), first=None):
     """A whole run over loopback with a call of the client failing, the first ones or some of all; a
-    crash or silence is a fault."""
+    crash or silence is a fault. A run waits most of its time: some go side by side, each with a
+    responder of its own."""
     faults, tried = [], 0
-    with wire.Daemon(TIGHTLINKD) as daemon:
-        command = ("run", "127.0.0.1", "--port", str(daemon.port), "--yes", "--json", *options)
+    with contextlib.ExitStack() as stack:
+        free = queue.SimpleQueue()
+        for _ in range(SIDE_BY_SIDE if ALL else 1):
+            free.put(stack.enter_context(wire.Daemon(TIGHTLINKD)))
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(free.qsize()))
+
+        def diagnose(call, where, number):
+            daemon = free.get()
+            try:
+                command = ("run", "127.0.0.1", "--port", str(daemon.port), "--yes", "--json", *options)
+                return run(folder, command, call, where, number)
+            finally:
+                free.put(daemon)
+
+        def one(call, where, number):
+            try:
+                fault = judge_diagnosis(diagnose(call, where, number))
+            except subprocess.TimeoutExpired:
+                fault = "does not end"
+            return f"run: {call} {words(where)}, {errno.errorcode[number]}: {fault}" if fault else None
+
         for call in calls:
-            baseline = run(folder, command, call, {**NONE, **counting(folder)})
+            baseline = diagnose(call, {**NONE, **counting(folder)}, 0)
+            assert baseline.stdout, baseline.stderr
             count, wheres = places(folder)
             chosen = turns([{"TL_FAIL_AT": str(at + 1)} for at in range(min(first, count))] if first
                            else wheres, first or PLACES, call)
-            for where, number in chosen:
-                what = f"run: {call} {words(where)}, {errno.errorcode[number]}"
-                tried += 1
-                try:
-                    fault = judge_diagnosis(run(folder, command, call, where, number))
-                except subprocess.TimeoutExpired:
-                    fault = "does not end"
-                faults += [f"{what}: {fault}"] if fault else []
+            faults += filter(None, pool.map(lambda trial, call=call: one(call, *trial), chosen))
+            tried += len(chosen)
             print(f"  run: {call} {count} calls, {len(chosen)} of them failed", flush=True)
-        assert baseline.stdout, baseline.stderr
     return faults, tried
 
 

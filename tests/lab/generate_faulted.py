@@ -174,8 +174,9 @@ FAULTS = [receive_window, send_buffer, window_scaling, random_loss, burst_loss, 
           flow_policer, shaper, short_queue, black_hole, no_fault]
 
 
-# A fault that belongs to some natures alone: the others have a queue of their own.
-BEHIND = {short_queue: OF_ONE_RATE}
+# Faults that belong to some natures alone: a queue of its own is what the others have, and the
+# emulator has no shaper on a link of a changing rate, a managed queue or one with cross traffic.
+BEHIND = {short_queue: OF_ONE_RATE, shaper: [n for n in OF_ONE_RATE if n is not beside_others]}
 
 
 def named(*parts):

@@ -114,11 +114,12 @@ def host_rungs(path, truth, sender, receiver, ends, segment_bytes):
                                 send_share(window, 0.65, 32) / (send_rtt + path.longest_jitter()),
                                 send_share(window, 1.1, 320) / send_rtt, number=False))
     plain_window = 65535 * 8 / receive_rtt
+    least_plain = 0.9 * 65535 * 8 / (receive_rtt + path.longest_jitter())
     for host, at in ((sender, sender_at), (receiver, receiver_at)):
         if off(host, "wscale"):
-            truth.rungs.append(Rung("window-scaling-off", at, 0.9 * plain_window, plain_window))
+            truth.rungs.append(Rung("window-scaling-off", at, least_plain, plain_window))
     if stripped:
-        truth.rungs.append(Rung("option-stripping", None, 0.9 * plain_window, plain_window))
+        truth.rungs.append(Rung("option-stripping", None, least_plain, plain_window))
     for host, at, verb in ((sender, sender_at, "read"), (receiver, receiver_at, "write")):
         held = disk_rate(host.get("disk", ""), verb)
         if held:
@@ -144,13 +145,14 @@ def loss_rungs(path, truth, prefix, s, cc, rtt, segment_bytes, sack_off, host_at
                 truth.notes.add(cause)
             continue
         model = loss_rate(p, rtt, cc, segment_bytes)
+        slowest = loss_rate(p, rtt + path.longest_jitter(), cc, segment_bytes)
         truth.beside.add("random-loss")
         if sack_off:
             truth.rungs.append(Rung("sack-off", host_at, 0.1 * model, 3 * model, number=False))
         elif cause == "burst-loss":
-            truth.rungs.append(Rung("burst-loss", where, 0.4 * model, 5 * model, number=False))
+            truth.rungs.append(Rung("burst-loss", where, 0.4 * slowest, 5 * model, number=False))
         else:
-            truth.rungs.append(Rung(cause, where, 0.5 * model, 4 * model, number=False))
+            truth.rungs.append(Rung(cause, where, 0.5 * slowest, 4 * model, number=False))
 
 
 @functools.lru_cache

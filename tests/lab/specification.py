@@ -6,6 +6,7 @@ PREFIXES = ("v6.", "lan.", "wan.", "far-lan.") + tuple(f"link{i}." for i in rang
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 SIZES = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20}
 SPANS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+SATELLITE_FARTHER_S = 0.015  # a satellite may be as much farther away (LEO_FARTHER, src/lab/server.c)
 HOST_KEYS = {"rmem", "wmem", "wscale", "sack", "timestamps", "autotune", "cc", "mtu", "lan-mtu",
              "cpu", "cpu-period", "disk", "offloads", "unprivileged", "stock", "ecn"}
 LAB_KEYS = {"routers", "link-at", "wan-mtu", "icmp", "icmp-interval", "family", "split",
@@ -121,8 +122,9 @@ class Path:
 
     def longest_jitter(self):
         """By which a round trip may be longer than rtt() while nothing queues."""
-        return sum(span(s[key].split("/")[0]) for way in ("up", "down") for _, s in self.way(way)
-                   for key in ("jitter", "wander") if key in s)
+        links = [s for way in ("up", "down") for _, s in self.way(way)]
+        return sum(span(s[key].split("/")[0]) for s in links for key in ("jitter", "wander", "scatter")
+                   if key in s) + sum(SATELLITE_FARTHER_S for s in links if "leo" in s)
 
     def near_rtt(self):
         """Up to the proxy at r1."""
